@@ -1,0 +1,30 @@
+# SPDX-License-Identifier: MIT
+# What the tests, the benchmarks and the examples need beside the library. The library itself needs none of it.
+include(CheckCXXSourceCompiles)
+
+set(THREADS_PREFER_PTHREAD_FLAG ON)
+find_package(Threads REQUIRED)
+find_package(Boost 1.66 QUIET)
+
+# Sources with one of these stems need Boost: the headers, their tests, benchmarks and examples.
+set(MEMORY_POOL_BOOST_STEMS intrusive_pool recycling_pool boost_intrusive_pool)
+if(NOT Boost_FOUND)
+    message(STATUS "memory_pool: Boost not found, leaving out ${MEMORY_POOL_BOOST_STEMS}")
+endif()
+
+# Takes out of the named list the files that need Boost, where there is none.
+function(memory_pool_drop_unbuildable list)
+    if(NOT Boost_FOUND)
+        list(JOIN MEMORY_POOL_BOOST_STEMS "|" stems)
+        list(FILTER ${list} EXCLUDE REGEX "(^|/)(${stems})(_test|_benchmark)?\\.[a-z]+$")
+        set(${list} "${${list}}" PARENT_SCOPE)
+    endif()
+endfunction()
+
+# What a program of this project links beside its warnings: what a user may.
+add_library(memory_pool_program INTERFACE)
+target_link_libraries(memory_pool_program INTERFACE
+    memory_pool::memory_pool memory_pool::drop_in Threads::Threads $<TARGET_NAME_IF_EXISTS:Boost::headers>)
+
+# The flavour without exceptions builds the programs made for it, and few others.
+check_cxx_source_compiles("int main() { try { throw 1; } catch (int) {} }" MEMORY_POOL_HAVE_EXCEPTIONS)

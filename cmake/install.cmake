@@ -1,0 +1,58 @@
+# SPDX-License-Identifier: MIT
+# Headers, the CMake package and the pkg-config files. What is installed may be moved as a whole: the package files
+# find the rest relative to themselves.
+include(CMakePackageConfigHelpers)
+
+set(package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/memory_pool)
+set(pkgconfig_dir ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
+
+install(DIRECTORY ${PROJECT_SOURCE_DIR}/include/memory_pool
+    DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}
+    FILES_MATCHING PATTERN "*.hpp" PATTERN "*.h")
+install(DIRECTORY ${PROJECT_SOURCE_DIR}/drop_in/
+    DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/memory_pool_drop_in
+    FILES_MATCHING PATTERN "*.hpp" PATTERN "*.h")
+install(FILES ${PROJECT_SOURCE_DIR}/LICENSE DESTINATION ${CMAKE_INSTALL_DATADIR}/doc/memory_pool)
+
+install(TARGETS ${MEMORY_POOL_INSTALLED_TARGETS} EXPORT memory_pool_targets)
+install(EXPORT memory_pool_targets
+    FILE memory_pool-targets.cmake
+    NAMESPACE memory_pool::
+    DESTINATION ${package_dir})
+
+configure_package_config_file(
+    ${CMAKE_CURRENT_LIST_DIR}/memory_pool-config.cmake.in
+    ${PROJECT_BINARY_DIR}/memory_pool-config.cmake
+    INSTALL_DESTINATION ${package_dir}
+    NO_SET_AND_CHECK_MACRO)
+# Before 1.0 a minor version may change the interface. From then on only a major version may.
+if(PROJECT_VERSION_MAJOR EQUAL 0)
+    set(compatibility SameMinorVersion)
+else()
+    set(compatibility SameMajorVersion)
+endif()
+write_basic_package_version_file(
+    ${PROJECT_BINARY_DIR}/memory_pool-config-version.cmake
+    COMPATIBILITY ${compatibility}
+    ARCH_INDEPENDENT)
+install(FILES
+    ${PROJECT_BINARY_DIR}/memory_pool-config.cmake
+    ${PROJECT_BINARY_DIR}/memory_pool-config-version.cmake
+    DESTINATION ${package_dir})
+
+# In a .pc file the prefix is told relative to the file (${pcfiledir}), unless a directory was given as absolute.
+cmake_path(IS_ABSOLUTE CMAKE_INSTALL_LIBDIR libdir_is_absolute)
+if(libdir_is_absolute)
+    set(pc_prefix ${CMAKE_INSTALL_PREFIX})
+else()
+    file(RELATIVE_PATH from_pcfiledir
+        ${CMAKE_INSTALL_FULL_LIBDIR}/pkgconfig ${CMAKE_INSTALL_PREFIX})
+    string(REGEX REPLACE "/$" "" from_pcfiledir "${from_pcfiledir}")
+    set(pc_prefix "\${pcfiledir}/${from_pcfiledir}")
+endif()
+set(pc_includedir "\${prefix}")
+cmake_path(APPEND pc_includedir ${CMAKE_INSTALL_INCLUDEDIR})   # an absolute path replaces the prefix
+foreach(name IN ITEMS memory_pool memory_pool_drop_in)
+    configure_file(${CMAKE_CURRENT_LIST_DIR}/${name}.pc.in ${PROJECT_BINARY_DIR}/${name}.pc @ONLY)
+    install(FILES ${PROJECT_BINARY_DIR}/${name}.pc DESTINATION ${pkgconfig_dir})
+endforeach()

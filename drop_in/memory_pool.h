@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: MIT
+// Copyright (c) 2026 The memory_pool authors
+/// \file
+/// `memory_pool::MemoryPool<T>`, the interface of the library of that name, over object_pool.
+///
+///     allocate(n) -> [ T | T | - | - | - ]  at most n objects at one time;  size() = n = in use + available_capacity()
+///
+/// What differs from the original: objects are constructed when a block is handed out and destroyed when it is given
+/// back; asking for one too many throws std::out_of_range in every build; creation takes the same time for any size.
+///
+/// Thread safety: none of its own: one thread at a time may use a pool.
+#pragma once
+
+#include <memory_pool/object_pool.hpp>
+
+#include <cstdint>
+#include <new>
+#include <optional>
+#include <stdexcept>
+#include <string>
+#include <utility>
+
+/// The most objects that one pool may be made for. Define it before the first inclusion, alike everywhere, to raise it.
+#ifndef MEMORY_POOL_MAX_NUMBER_OF_OBJECTS_IN_POOL
+#define MEMORY_POOL_MAX_NUMBER_OF_OBJECTS_IN_POOL 1000
+#endif
+
+namespace memory_pool
+{
+/// A number of objects.
+using SizeT = std::uint64_t;
+
+/// The most objects that one pool may be made for.
+inline constexpr SizeT g_MaxNumberOfObjectsInPool = MEMORY_POOL_MAX_NUMBER_OF_OBJECTS_IN_POOL;
+
+/// A pool of a fixed number of objects. `Policy` is the library's own: `checking_policy` reports a double delete.
+template <class T, class Policy = default_policy>
+class MemoryPool
+{
+public:
+    /// Effects: makes a pool for no object, until `allocate`.
+    MemoryPool() noexcept = default;
+
+    /// Effects: makes a pool for `num_blocks` objects.
+    /// Throws: as `allocate`.
+    MemoryPool(const SizeT& num_blocks) { allocate(num_blocks); }
+
+    MemoryPool(const MemoryPool&) = delete;
+    MemoryPool& operator=(const MemoryPool&) = delete;
+
+    /// Effects: destroys the objects that are alive and gives the memory back.
+    ~MemoryPool() = default;
+
+    /// Effects: clears the pool and makes room for `num_blocks` objects.
+    /// Throws: std::bad_alloc if that is more than `g_MaxNumberOfObjectsInPool`, or than there is memory for.
+    /// Complexity: O(1).
+    void allocate(const SizeT& num_blocks = g_MaxNumberOfObjectsInPool)
+    {
+        if (num_blocks > g_MaxNumberOfObjectsInPool)
+            base::throw_exhausted("MemoryPool", g_MaxNumberOfObjectsInPool, sizeof(T));
+        clear();
+        if (num_blocks == 0)
+            return;
+        pool_options options;
+        options.initial_capacity = options.max_capacity = static_cast<std::size_t>(num_blocks);
+        options.name = "MemoryPool";
+        pool_.emplace(options);
+    }
+
+    /// Effects: destroys the objects that are alive and gives the memory back.
+    /// Complexity: linear in objects.
+    void clear() noexcept { pool_.reset(); }
+
+    /// Returns: a new object, made by its default constructor.
+    /// Throws: std::out_of_range if `size()` objects are alive; what the constructor throws.
+    /// Complexity: O(1).
+    T* new_block_pt() { return make(); }
+
+    /// Returns: a new object, made from `obj`.
+    /// Throws: as the other one.
+    /// Complexity: O(1).
+    T* new_block_pt(T&& obj) { return make(std::move(obj)); }
+
+    /// Effects: destroys the object and sets the pointer to nullptr, which may be given again.
+    /// Complexity: O(1).
+    void delete_block_pt(T*& obj_pt) noexcept
+    {
+        if (pool_)
+            pool_->destroy(std::exchange(obj_pt, nullptr));
+    }
+
+    /// Returns: the most objects that can be alive at one time.
+    SizeT size() const noexcept { return pool_ ? pool_->max_capacity() : 0; }
+
+    /// Returns: how many more objects can be made.
+    SizeT available_capacity() const noexcept { return pool_ ? pool_->available() : 0; }
+
+private:
+    template <class... Arguments>
+    T* make(Arguments&&... arguments)
+    {
+        if (available_capacity() == 0)
+            throw_out_of_range();
+        return pool_->create(std::forward<Arguments>(arguments)...);
+    }
+
+    [[noreturn]] void throw_out_of_range() const
+    {
+#if MEMORY_POOL_EXCEPTIONS
+        throw std::out_of_range("MemoryPool: all " + std::to_string(size()) + " objects of the pool are in use");
+#else
+        base::throw_exhausted("MemoryPool", static_cast<std::size_t>(size()), sizeof(T));
+#endif
+    }
+
+    std::optional<object_pool<T, Policy>> pool_;
+};
+} // namespace memory_pool

@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: MIT
+// Copyright (c) 2026 The memory_pool authors
+/// \file
+/// The arithmetic of sizes and bits that C++17 lacks (C++20 has it in <bit>).
+///
+/// Thread safety: pure functions.
+#pragma once
+
+#include <memory_pool/base/config.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+
+namespace memory_pool::base
+{
+inline constexpr unsigned bits_per_word = 64;
+
+/// Returns: whether exactly one bit of `value` is set.
+constexpr bool is_power_of_two(std::size_t value) noexcept
+{
+    return value != 0 && (value & (value - 1)) == 0;
+}
+
+/// Returns: the smallest multiple of `step` that is not less than `value`.
+/// Preconditions: `step` is a power of two, and the result fits.
+constexpr std::size_t round_up(std::size_t value, std::size_t step) noexcept
+{
+    return (value + step - 1) & ~(step - 1);
+}
+
+/// Returns: how many pieces of `part` it takes to cover `whole`.
+/// Preconditions: `part` is not 0.
+constexpr std::size_t divide_round_up(std::size_t whole, std::size_t part) noexcept
+{
+    return whole / part + (whole % part != 0 ? 1 : 0);
+}
+
+/// Returns: `a * b`, or the largest std::size_t if that does not fit.
+constexpr std::size_t saturating_multiply(std::size_t a, std::size_t b) noexcept
+{
+    constexpr std::size_t largest = std::numeric_limits<std::size_t>::max();
+    return b != 0 && a > largest / b ? largest : a * b;
+}
+
+/// Returns: `a + b`, or the largest std::size_t if that does not fit.
+constexpr std::size_t saturating_add(std::size_t a, std::size_t b) noexcept
+{
+    constexpr std::size_t largest = std::numeric_limits<std::size_t>::max();
+    return a > largest - b ? largest : a + b;
+}
+
+/// Returns: the smallest power of two that is not less than `value`, or 0 if there is none.
+constexpr std::size_t power_of_two_at_least(std::size_t value) noexcept
+{
+    std::size_t power = 1;
+    while (power < value && power != 0)
+        power <<= 1;
+    return power;
+}
+
+/// Returns: the position of the lowest set bit, counted from 0.
+/// Preconditions: `word` is not 0.
+inline unsigned lowest_bit(std::uint64_t word) noexcept
+{
+#if MEMORY_POOL_GNU_BUILTINS
+    return static_cast<unsigned>(__builtin_ctzll(word));
+#else
+    unsigned position = 0;
+    for (; (word & 1) == 0; word >>= 1)
+        ++position;
+    return position;
+#endif
+}
+
+/// Returns: how many bits of `word` are set.
+inline unsigned count_bits(std::uint64_t word) noexcept
+{
+#if MEMORY_POOL_GNU_BUILTINS
+    return static_cast<unsigned>(__builtin_popcountll(word));
+#else
+    unsigned count = 0;
+    for (; word != 0; word &= word - 1)
+        ++count;
+    return count;
+#endif
+}
+
+/// Returns: a word whose `count` bits from `first` upwards are set.
+/// Preconditions: `count` is at least 1, and `first + count` at most 64.
+constexpr std::uint64_t bit_range(unsigned first, unsigned count) noexcept
+{
+    return (~std::uint64_t{0} >> (bits_per_word - count)) << first;
+}
+} // namespace memory_pool::base

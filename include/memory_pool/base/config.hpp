@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: MIT
+// Copyright (c) 2026 The memory_pool authors
+/// \file
+/// What the compiler and the build say, as macros and constants. The one place in the headers, besides os/, that
+/// asks which compiler or platform this is. Every macro is always defined, to 0 or 1 where it answers a question,
+/// and none changes the layout of a type.
+#pragma once
+
+#include <cstddef>
+
+#define MEMORY_POOL_VERSION_MAJOR 0
+#define MEMORY_POOL_VERSION_MINOR 1
+#define MEMORY_POOL_VERSION_PATCH 0
+
+// Are exceptions on in this translation unit? Where they are not, what would throw ends in the error handler.
+#if defined(__cpp_exceptions) || defined(__EXCEPTIONS) || defined(_CPPUNWIND)
+#define MEMORY_POOL_EXCEPTIONS 1
+#else
+#define MEMORY_POOL_EXCEPTIONS 0
+#endif
+
+// Is this translation unit built with AddressSanitizer?
+#if defined(__SANITIZE_ADDRESS__)
+#define MEMORY_POOL_ASAN 1
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer)
+#define MEMORY_POOL_ASAN 1
+#endif
+#endif
+#ifndef MEMORY_POOL_ASAN
+#define MEMORY_POOL_ASAN 0
+#endif
+
+// Defined to 1 by a build that is to run under Valgrind's memcheck (needs Valgrind's own header at compile time).
+#ifndef MEMORY_POOL_VALGRIND
+#define MEMORY_POOL_VALGRIND 0
+#endif
+
+#if defined(__GNUC__) || defined(__clang__)
+#define MEMORY_POOL_GNU_BUILTINS 1
+#define MEMORY_POOL_LIKELY(condition) __builtin_expect(static_cast<bool>(condition), 1)
+#define MEMORY_POOL_UNLIKELY(condition) __builtin_expect(static_cast<bool>(condition), 0)
+#define MEMORY_POOL_ALWAYS_INLINE inline __attribute__((always_inline))
+#define MEMORY_POOL_SLOW_PATH __attribute__((noinline, cold))
+#define MEMORY_POOL_NOINLINE __attribute__((noinline))
+#define MEMORY_POOL_PRINTF_LIKE(text, values) __attribute__((format(printf, text, values)))
+#else
+#define MEMORY_POOL_GNU_BUILTINS 0
+#define MEMORY_POOL_LIKELY(condition) (condition)
+#define MEMORY_POOL_UNLIKELY(condition) (condition)
+#define MEMORY_POOL_ALWAYS_INLINE inline
+#define MEMORY_POOL_SLOW_PATH
+#define MEMORY_POOL_NOINLINE
+#define MEMORY_POOL_PRINTF_LIKE(text, values)
+#endif
+
+/// Everything a user of the library names.
+namespace memory_pool
+{
+/// Bytes that a processor moves between memory and its caches at once, and that two threads should not both write.
+/// A fixed figure on purpose: std::hardware_destructive_interference_size may differ between translation units.
+inline constexpr std::size_t cache_line_size = 64;
+} // namespace memory_pool

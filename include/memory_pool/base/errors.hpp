@@ -1,0 +1,245 @@
+// SPDX-License-Identifier: MIT
+// Copyright (c) 2026 The memory_pool authors
+/// \file
+/// The two ways in which a pool says that something is wrong.
+///
+/// - What a program can meet and handle is thrown: `pool_exhausted`, `size_overflow`, `std::invalid_argument`.
+/// - What is a fault of the program is reported: two lines on stderr (what, and what to do), then the error handler,
+///   which aborts unless it was replaced. Where exceptions are off, the first kind goes this way too.
+///
+/// Nothing here allocates, so that it works when memory is what is missing (throwing `std::invalid_argument` is the
+/// exception: the standard library keeps its text on the heap).
+///
+/// Thread safety: every function may be called from any thread at any time.
+#pragma once
+
+#include <memory_pool/base/config.hpp>
+
+#include <atomic>
+#include <cstdarg>
+#include <cstddef>
+#include <cstdio>
+#include <cstdlib>
+#include <new>
+#include <stdexcept>
+#include <utility>
+
+namespace memory_pool
+{
+/// What went wrong.
+enum class error
+{
+    double_free,        ///< A block was given back that is not in use.
+    foreign_pointer,    ///< A pointer was given back that no block of this pool contains.
+    misaligned_pointer, ///< A pointer was given back that points into a block, not at its start.
+    overflow,           ///< The bytes just behind a block were written to.
+    write_after_free,   ///< A block was written to after it was given back.
+    exhausted,          ///< A bounded pool had no block left. Reported only where exceptions are off.
+    size_overflow,      ///< A size did not fit into std::size_t. Reported only where exceptions are off.
+    invalid_argument,   ///< An option made no sense. Reported only where exceptions are off.
+};
+
+/// Returns: the name of an error as reports print it.
+constexpr const char* error_name(error kind) noexcept
+{
+    switch (kind) {
+    case error::double_free: return "double free";
+    case error::foreign_pointer: return "foreign pointer";
+    case error::misaligned_pointer: return "misaligned pointer";
+    case error::overflow: return "overflow";
+    case error::write_after_free: return "write after free";
+    case error::exhausted: return "exhausted";
+    case error::size_overflow: return "size overflow";
+    case error::invalid_argument: return "invalid argument";
+    }
+    return "unknown error";
+}
+
+/// What the error handler is told. The strings live until it returns.
+struct error_report
+{
+    error kind;             ///< What went wrong.
+    const void* address;    ///< The pointer in question, or nullptr if there is none.
+    std::size_t block_size; ///< Bytes in a block of the pool, or 0 if no pool is concerned.
+    const char* pool_name;  ///< `pool_options::name`, or nullptr.
+    const char* text;       ///< The two lines that were printed.
+};
+
+/// Called after an error was printed. If it returns, the pool ignores the operation that was wrong and stays intact;
+/// where exceptions are off and a result is due, the program aborts.
+using error_handler = void (*)(const error_report&);
+
+namespace base
+{
+inline void abort_program(const error_report&)
+{
+    std::abort();
+}
+
+inline std::atomic<error_handler> current_error_handler{&abort_program};
+} // namespace base
+
+/// Effects: makes `handler` the one that is called for errors from now on; nullptr stands for the default, which aborts.
+/// Returns: the handler until now.
+/// Thread safety: any thread.
+inline error_handler set_error_handler(error_handler handler) noexcept
+{
+    return base::current_error_handler.exchange(handler != nullptr ? handler : &base::abort_program);
+}
+
+/// Returns: the handler that is called for errors now.
+/// Thread safety: any thread.
+inline error_handler get_error_handler() noexcept
+{
+    return base::current_error_handler.load();
+}
+
+namespace base
+{
+/// A line of text that is put together without the heap. What does not fit is cut off.
+class message
+{
+public:
+    MEMORY_POOL_PRINTF_LIKE(2, 3) explicit message(const char* format, ...) noexcept
+    {
+        std::va_list arguments;
+        va_start(arguments, format);
+        (void)std::vsnprintf(text_, sizeof text_, format, arguments);
+        va_end(arguments);
+    }
+
+    const char* c_str() const noexcept { return text_; }
+
+private:
+    char text_[384];
+};
+
+/// Effects: prints `report.text` on stderr and calls the error handler.
+MEMORY_POOL_SLOW_PATH inline void report(const error_report& report) noexcept
+{
+    (void)std::fputs(report.text, stderr);
+    (void)std::fputc('\n', stderr);
+    (void)std::fflush(stderr);
+    get_error_handler()(report);
+}
+
+/// Returns: what to do about a misuse.
+constexpr const char* remedy_for(error kind) noexcept
+{
+    switch (kind) {
+    case error::double_free: return "give each block back once; set the pointer to nullptr afterwards";
+    case error::foreign_pointer: return "give a block back to the pool that handed it out, and to no other";
+    case error::misaligned_pointer: return "give back the pointer that the pool handed out, not one into the block";
+    case error::overflow: return "find the write past the end of this block; AddressSanitizer stops at it";
+    case error::write_after_free: return "find the write through an old pointer; AddressSanitizer stops at it";
+    default: return "see the line above";
+    }
+}
+
+/// Effects: reports a misuse of the block at `address`.
+MEMORY_POOL_SLOW_PATH inline void report_misuse(error kind, const void* address, std::size_t block_size,
+                                                const char* pool_name) noexcept
+{
+    const message text("memory_pool: %s: address %p, block size %zu bytes, pool '%s'\n  remedy: %s", error_name(kind),
+                       address, block_size, pool_name, remedy_for(kind));
+    report({kind, address, block_size, pool_name, text.c_str()});
+}
+} // namespace base
+
+/// Thrown by a bounded pool that has handed out `max_capacity` blocks.
+class pool_exhausted : public std::bad_alloc
+{
+public:
+    /// Effects: keeps a text that names the pool, its limit in blocks, and the size of a block in bytes.
+    pool_exhausted(const char* pool_name, std::size_t max_capacity, std::size_t block_size) noexcept
+        : text_("memory_pool: pool '%s' is exhausted: all %zu blocks of %zu bytes that max_capacity allows are in use",
+                pool_name, max_capacity, block_size)
+    {
+    }
+
+    /// Returns: the text. Lives as long as the exception.
+    const char* what() const noexcept override { return text_.c_str(); }
+
+private:
+    base::message text_;
+};
+
+/// Thrown when a number of blocks or bytes does not fit into std::size_t.
+class size_overflow : public std::bad_array_new_length
+{
+public:
+    /// Effects: keeps a text that names both factors.
+    size_overflow(std::size_t count, std::size_t size) noexcept
+        : text_("memory_pool: %zu blocks of %zu bytes are more than a program can address", count, size)
+    {
+    }
+
+    /// Returns: the text. Lives as long as the exception.
+    const char* what() const noexcept override { return text_.c_str(); }
+
+private:
+    base::message text_;
+};
+
+namespace base
+{
+#if MEMORY_POOL_EXCEPTIONS
+[[noreturn]] MEMORY_POOL_SLOW_PATH inline void throw_exhausted(const char* pool_name, std::size_t max_capacity,
+                                                               std::size_t block_size)
+{
+    throw pool_exhausted(pool_name, max_capacity, block_size);
+}
+
+[[noreturn]] MEMORY_POOL_SLOW_PATH inline void throw_size_overflow(std::size_t count, std::size_t size)
+{
+    throw size_overflow(count, size);
+}
+
+[[noreturn]] MEMORY_POOL_SLOW_PATH inline void throw_invalid_argument(const message& text)
+{
+    throw std::invalid_argument(text.c_str());
+}
+
+/// Effects: calls `action`.
+/// Returns: whether it ended without an exception; whatever it threw is dropped.
+template <class Action>
+bool succeeds(Action&& action) noexcept
+{
+    try {
+        std::forward<Action>(action)();
+        return true;
+    } catch (...) {
+        return false;
+    }
+}
+#else
+[[noreturn]] MEMORY_POOL_SLOW_PATH inline void throw_exhausted(const char* pool_name, std::size_t max_capacity,
+                                                               std::size_t block_size)
+{
+    const pool_exhausted exhausted(pool_name, max_capacity, block_size);
+    report({error::exhausted, nullptr, block_size, pool_name, exhausted.what()});
+    std::abort();
+}
+
+[[noreturn]] MEMORY_POOL_SLOW_PATH inline void throw_size_overflow(std::size_t count, std::size_t size)
+{
+    const size_overflow overflow(count, size);
+    report({error::size_overflow, nullptr, size, nullptr, overflow.what()});
+    std::abort();
+}
+
+[[noreturn]] MEMORY_POOL_SLOW_PATH inline void throw_invalid_argument(const message& text)
+{
+    report({error::invalid_argument, nullptr, 0, nullptr, text.c_str()});
+    std::abort();
+}
+
+template <class Action>
+bool succeeds(Action&& action) noexcept
+{
+    std::forward<Action>(action)();
+    return true;
+}
+#endif
+} // namespace base
+} // namespace memory_pool

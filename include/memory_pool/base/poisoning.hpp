@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: MIT
+// Copyright (c) 2026 The memory_pool authors
+/// \file
+/// Tells AddressSanitizer and Valgrind which bytes of a pool a program may touch.
+///
+/// A pool takes large pieces from upstream, so on their own these tools take every byte in them for fair use. Built
+/// under AddressSanitizer, or with MEMORY_POOL_VALGRIND=1, a block that is not in use is out of bounds for the program,
+/// in every policy; elsewhere these functions are empty.
+///
+/// Thread safety: as far as the bytes concerned are not shared.
+#pragma once
+
+#include <memory_pool/base/config.hpp>
+
+#include <cstddef>
+
+#if MEMORY_POOL_ASAN
+#include <sanitizer/asan_interface.h>
+#endif
+#if MEMORY_POOL_VALGRIND
+#include <valgrind/memcheck.h>
+#endif
+
+namespace memory_pool::base
+{
+/// Effects: `bytes` at `memory` may not be touched until a block there is handed out.
+inline void forbid_access([[maybe_unused]] const void* memory, [[maybe_unused]] std::size_t bytes) noexcept
+{
+#if MEMORY_POOL_ASAN
+    __asan_poison_memory_region(memory, bytes);
+#endif
+#if MEMORY_POOL_VALGRIND
+    (void)VALGRIND_MAKE_MEM_NOACCESS(memory, bytes);
+#endif
+}
+
+/// Effects: `bytes` at `memory` may be read and written.
+inline void permit_access([[maybe_unused]] const void* memory, [[maybe_unused]] std::size_t bytes) noexcept
+{
+#if MEMORY_POOL_ASAN
+    __asan_unpoison_memory_region(memory, bytes);
+#endif
+#if MEMORY_POOL_VALGRIND
+    (void)VALGRIND_MAKE_MEM_DEFINED(memory, bytes);
+#endif
+}
+
+/// Effects: announces that `pool` exists. `pool` is an address that no other pool has.
+inline void pool_made([[maybe_unused]] const void* pool) noexcept
+{
+#if MEMORY_POOL_VALGRIND
+    VALGRIND_CREATE_MEMPOOL(pool, 0, 0);
+#endif
+}
+
+/// Effects: announces that `pool` and all its blocks are gone.
+inline void pool_gone([[maybe_unused]] const void* pool) noexcept
+{
+#if MEMORY_POOL_VALGRIND
+    VALGRIND_DESTROY_MEMPOOL(pool);
+#endif
+}
+
+/// Effects: the block may be touched; its content is undefined.
+MEMORY_POOL_ALWAYS_INLINE void block_handed_out([[maybe_unused]] const void* pool, [[maybe_unused]] const void* block,
+                                                [[maybe_unused]] std::size_t bytes) noexcept
+{
+#if MEMORY_POOL_ASAN
+    __asan_unpoison_memory_region(block, bytes);
+#endif
+#if MEMORY_POOL_VALGRIND
+    VALGRIND_MEMPOOL_ALLOC(pool, block, bytes);
+#endif
+}
+
+/// Effects: the block may not be touched any more.
+MEMORY_POOL_ALWAYS_INLINE void block_given_back([[maybe_unused]] const void* pool, [[maybe_unused]] const void* block,
+                                                [[maybe_unused]] std::size_t bytes) noexcept
+{
+#if MEMORY_POOL_ASAN
+    __asan_poison_memory_region(block, bytes);
+#endif
+#if MEMORY_POOL_VALGRIND
+    VALGRIND_MEMPOOL_FREE(pool, block);
+#endif
+}
+} // namespace memory_pool::base

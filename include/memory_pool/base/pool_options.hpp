@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: MIT
+// Copyright (c) 2026 The memory_pool authors
+/// \file
+/// What a pool can be told when it is made. Named members rather than arguments, so that two numbers cannot be swapped.
+#pragma once
+
+#include <cstddef>
+#include <limits>
+
+namespace memory_pool
+{
+/// The options every pool understands. Each has a default that suits most pools.
+struct pool_options
+{
+    /// The value of `max_capacity` that means: grow for as long as upstream gives memory.
+    static constexpr std::size_t unbounded = std::numeric_limits<std::size_t>::max();
+
+    /// Blocks to take from upstream at once, when the pool is made. 0: none, until the first is asked for.
+    std::size_t initial_capacity = 0;
+
+    /// The most blocks that may be in use at one time; at least 1, and at least `initial_capacity`.
+    std::size_t max_capacity = unbounded;
+
+    /// Alignment of every block, in bytes, a power of two. A pool of objects aligns them as their type asks, and takes
+    /// this only to align them more strictly than `alignof(std::max_align_t)`.
+    std::size_t alignment = alignof(std::max_align_t);
+
+    /// Write to every page when it is taken from upstream, so that no page fault comes later. Makes growth, and with
+    /// `initial_capacity` creation, take time in proportion to the bytes.
+    bool prefault = false;
+
+    /// How the pool calls itself in reports. Not copied: it must outlive the pool, as a string literal does.
+    const char* name = "unnamed";
+};
+} // namespace memory_pool

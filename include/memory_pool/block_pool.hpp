@@ -1,0 +1,699 @@
+// SPDX-License-Identifier: MIT
+// Copyright (c) 2026 The memory_pool authors
+/// \file
+/// Raw blocks of one size, handed out and taken back in about a nanosecond, for one thread.
+///
+///                        pop                      next                      get a slab
+///     allocate    <------------ magazine <------------ outgoing <----- slabs <----------- upstream
+///                                  ^                       ^             ^
+///     deallocate  -----------------+--------> incoming ----+-------------+
+///                        push        append         (full or empty)
+///
+/// A block that comes back goes on top of the magazine, an array of pointers, and is the next to be handed out, while it
+/// is still in the processor's cache. Blocks that come back in the order of their addresses, as when everything is
+/// freed in the order it was made, are seen after one row (`magazine::row_length`) and only move the end of a span from
+/// then on. What overflows returns to the slabs in batches; there a block is one bit.
+///
+///     capacity = in_use + in the magazine + in the two spans + free in the slabs
+///
+/// Thread safety: none of its own: one thread at a time may use a pool. concurrent_block_pool is for sharing.
+#pragma once
+
+#include <memory_pool/base/arithmetic.hpp>
+#include <memory_pool/base/config.hpp>
+#include <memory_pool/base/errors.hpp>
+#include <memory_pool/base/poisoning.hpp>
+#include <memory_pool/base/policies.hpp>
+#include <memory_pool/base/pool_options.hpp>
+#include <memory_pool/core/block_checks.hpp>
+#include <memory_pool/core/block_span.hpp>
+#include <memory_pool/core/magazine.hpp>
+#include <memory_pool/core/slab_layout.hpp>
+#include <memory_pool/core/slab_store.hpp>
+#include <memory_pool/core/statistics.hpp>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <memory_resource>
+#include <utility>
+
+namespace memory_pool
+{
+/// A pool of blocks of one size. See `block_pool` for the plain one, and base/policies.hpp for `Policy`.
+template <class Policy = default_policy>
+class basic_block_pool : private core::allocation_counters<Policy::counts>
+{
+public:
+    /// The variant that this pool is.
+    using policy = Policy;
+
+    /// Effects: makes a pool of blocks of `block_size` bytes each, and takes `options.initial_capacity` of them from
+    ///   `upstream` at once.
+    /// Preconditions: `upstream` outlives the pool.
+    /// Throws: std::invalid_argument if `block_size` or `max_capacity` is 0, `max_capacity` is below `initial_capacity`,
+    ///   or `alignment` is not a power of two; size_overflow if the sizes do not fit; what upstream throws.
+    /// Complexity: O(1), and linear in pages where `options.prefault` asks for it.
+    explicit basic_block_pool(std::size_t block_size, const pool_options& options = {},
+                              std::pmr::memory_resource* upstream = std::pmr::get_default_resource())
+        : stride_(checked_stride(block_size, options)),
+          store_(
+              core::slab_layout(stride_, alignment_of_blocks(options), options.initial_capacity, options.max_capacity),
+              options.max_capacity, options.prefault, {options.name, block_size}, upstream)
+    {
+        base::pool_made(this);
+        if (options.initial_capacity != 0)
+            reserve(options.initial_capacity);
+    }
+
+    basic_block_pool(const basic_block_pool&) = delete;
+    basic_block_pool& operator=(const basic_block_pool&) = delete;
+
+    /// Effects: gives everything back upstream. Blocks still in use are gone.
+    ~basic_block_pool()
+    {
+        release();
+        base::pool_gone(this);
+    }
+
+    /// Effects: hands out a block.
+    /// Returns: it: `block_size()` bytes, aligned as asked for, with undefined content.
+    /// Throws: pool_exhausted if the pool is bounded and at its limit; what upstream throws. Nothing is changed then.
+    /// Complexity: O(1), and now and then a batch from the slabs or a call upstream.
+    /// Thread safety: one thread at a time.
+    [[nodiscard]] MEMORY_POOL_ALWAYS_INLINE void* allocate()
+    {
+        void* block = nullptr;
+        if (MEMORY_POOL_UNLIKELY(!take_cached(block)))
+            block = take_uncached();
+        return handed_out(block);
+    }
+
+    /// Effects: hands out a block, if there is one to be had.
+    /// Returns: it, as from `allocate`; or nullptr if the pool is at its limit, or upstream fails.
+    /// Complexity: as `allocate`.
+    /// Thread safety: one thread at a time.
+    [[nodiscard]] MEMORY_POOL_ALWAYS_INLINE void* try_allocate() noexcept
+    {
+        void* block = nullptr;
+        if (MEMORY_POOL_UNLIKELY(!take_cached(block))) {
+            block = try_take_uncached();
+            if (block == nullptr)
+                return nullptr;
+        }
+        return handed_out(block);
+    }
+
+    /// Effects: takes a block back. nullptr is ignored.
+    /// Preconditions: `block` is from this pool and in use. A policy that checks reports it if not, and ignores the
+    ///   call; any other one reports what it sees when a batch of blocks goes back to the slabs.
+    /// Complexity: O(1), and now and then a batch to the slabs.
+    /// Thread safety: one thread at a time.
+    MEMORY_POOL_ALWAYS_INLINE void deallocate(void* block) noexcept
+    {
+        if constexpr (Policy::checks) {
+            if (block == nullptr || !verify(block))
+                return;
+            checks().mark_free(block);
+        }
+        take_back(block);
+    }
+
+    /// Effects: hands out `count` blocks and writes their addresses from `blocks` on.
+    /// Returns: `count`.
+    /// Throws: as `allocate`. No block is handed out then.
+    /// Complexity: linear in `count`.
+    /// Thread safety: one thread at a time.
+    std::size_t allocate_bulk(void** blocks, std::size_t count)
+    {
+        bulk_guard guard{*this, blocks, 0};
+        while (guard.count != count) {
+            blocks[guard.count] = allocate();
+            ++guard.count;
+        }
+        guard.count = 0;
+        return count;
+    }
+
+    /// Effects: hands out up to `count` blocks, as many as are to be had, and writes their addresses from `blocks` on.
+    /// Returns: how many.
+    /// Complexity: linear in `count`.
+    /// Thread safety: one thread at a time.
+    std::size_t try_allocate_bulk(void** blocks, std::size_t count) noexcept
+    {
+        for (std::size_t i = 0; i != count; ++i) {
+            blocks[i] = try_allocate();
+            if (blocks[i] == nullptr)
+                return i;
+        }
+        return count;
+    }
+
+    /// Effects: takes `count` blocks back, as `deallocate` does.
+    /// Complexity: linear in `count`.
+    /// Thread safety: one thread at a time.
+    void deallocate_bulk(void* const* blocks, std::size_t count) noexcept
+    {
+        for (std::size_t i = 0; i != count; ++i)
+            deallocate(blocks[i]);
+    }
+
+    /// Effects: takes slabs from upstream until `capacity()` is at least `count`.
+    /// Throws: pool_exhausted if `count` is above `max_capacity()`; size_overflow if so many blocks do not fit into
+    ///   memory; what upstream throws, after which the slabs that were got are kept.
+    /// Complexity: linear in slabs added, and in pages with `pool_options::prefault`.
+    /// Thread safety: one thread at a time.
+    void reserve(std::size_t count)
+    {
+        if (base::saturating_multiply(count, stride_) > largest_size)
+            base::throw_size_overflow(count, stride_);
+        if (count > max_capacity())
+            base::throw_exhausted(name(), max_capacity(), block_size());
+        while (capacity() < count)
+            grow(count - capacity());
+    }
+
+    /// Effects: gives every slab that is wholly free back upstream.
+    /// Returns: how many bytes went back.
+    /// Complexity: linear in slabs, and in blocks for the bits that stand for them.
+    /// Thread safety: one thread at a time.
+    std::size_t trim() noexcept
+    {
+        const std::size_t before = bytes_reserved();
+        {
+            const cache_suspension suspended(*this);
+            store_.trim();
+            fit_magazine();
+        }
+        return before - bytes_reserved();
+    }
+
+    /// Effects: takes every block back and gives every slab back upstream. Whatever was in the blocks is gone; the pool
+    ///   works on.
+    /// Complexity: linear in slabs.
+    /// Thread safety: one thread at a time.
+    void release() noexcept
+    {
+        forget_blocks();
+        store_.release();
+        fit_magazine();
+    }
+
+    /// Effects: takes every block back and keeps the slabs for later.
+    /// Complexity: linear in slabs.
+    /// Thread safety: one thread at a time.
+    void clear() noexcept
+    {
+        forget_blocks();
+        store_.reset();
+        if constexpr (Policy::checks)
+            store_.for_each_free([this](void* block) { checks().mark_free(block); });
+    }
+
+    /// Effects: calls `visit(void*)` for each block in use, in the order of addresses. `visit` may hand blocks back and
+    ///   ask for more (those may or may not be visited), but not call `trim`, `release` or `clear`.
+    /// Throws: what `visit` throws.
+    /// Complexity: linear in blocks that were ever in use. Costs nothing elsewhere.
+    /// Thread safety: one thread at a time.
+    template <class Visit>
+    void for_each(Visit&& visit)
+    {
+        const cache_suspension suspended(*this);
+        store_.for_each_handed_out([&visit](void* block) { visit(block); });
+    }
+
+    /// Returns: whether a block of this pool, in use or not, starts at `address`. Any pointer may be asked after.
+    /// Complexity: logarithmic in slabs.
+    /// Thread safety: one thread at a time.
+    bool owns(const void* address) const noexcept
+    {
+        const auto position = store_.find(address);
+        return position.home != nullptr && position.at_start;
+    }
+
+    /// Effects: reports a double free, a foreign or misaligned pointer, or an overflow, if that is what it would be to
+    ///   give `block` back now.
+    /// Returns: whether there was nothing to report.
+    /// Preconditions: `Policy::checks`.
+    /// Complexity: logarithmic in slabs.
+    /// Thread safety: one thread at a time.
+    bool verify(const void* block) const noexcept
+    {
+        static_assert(Policy::checks, "only a pool whose policy checks can verify: use memory_pool::checking_policy");
+        const auto position = store_.find(block);
+        if (position.home == nullptr)
+            return reported(error::foreign_pointer, block);
+        if (!position.at_start)
+            return reported(error::misaligned_pointer, block);
+        if (position.home->is_free(position.index))
+            return reported(error::double_free, block);
+        if (!checks().canary_is_intact(block))
+            return reported(error::overflow, block);
+        return true;
+    }
+
+    /// Returns: the bytes of a block, as asked for.
+    std::size_t block_size() const noexcept { return store_.identity().block_size; }
+
+    /// Returns: the alignment of every block, in bytes.
+    std::size_t alignment() const noexcept { return store_.layout().alignment(); }
+
+    /// Returns: how the pool calls itself in reports.
+    const char* name() const noexcept { return store_.identity().name; }
+
+    /// Returns: where the pool takes its memory from.
+    std::pmr::memory_resource* upstream_resource() const noexcept { return store_.upstream(); }
+
+    /// Returns: blocks in all slabs, in use or not.
+    /// Complexity: O(1).
+    std::size_t capacity() const noexcept { return store_.capacity(); }
+
+    /// Returns: the most blocks that can be in use at one time, `pool_options::unbounded` if there is no limit.
+    std::size_t max_capacity() const noexcept { return store_.limit(); }
+
+    /// Returns: whether there is a limit.
+    bool is_bounded() const noexcept { return max_capacity() != pool_options::unbounded; }
+
+    /// Returns: blocks in use.
+    /// Complexity: O(1).
+    std::size_t in_use() const noexcept
+    {
+        return store_.handed_out() - magazine_.size() - (outgoing_.bytes() + incoming_.bytes()) / stride_;
+    }
+
+    /// Returns: how many more blocks can be had: from a bounded pool until it is exhausted, from any other one without
+    ///   going upstream.
+    /// Complexity: O(1).
+    std::size_t available() const noexcept { return (is_bounded() ? max_capacity() : capacity()) - in_use(); }
+
+    /// Returns: slabs held.
+    std::size_t slab_count() const noexcept { return store_.slab_count(); }
+
+    /// Returns: bytes taken from upstream and not given back, bookkeeping included.
+    /// Complexity: O(1).
+    std::size_t bytes_reserved() const noexcept { return store_.bytes_reserved() + magazine_.room() * sizeof(void*); }
+
+    /// Returns: what the pool has done so far, exactly.
+    /// Preconditions: `Policy::counts`.
+    /// Complexity: O(1).
+    /// Thread safety: one thread at a time.
+    pool_statistics statistics() const noexcept
+    {
+        static_assert(Policy::counts, "this pool does not count: use memory_pool::counting_policy");
+        pool_statistics statistics = this->read();
+        statistics.slabs = slab_count();
+        statistics.bytes_reserved = bytes_reserved();
+        return statistics;
+    }
+
+    /// Returns: whether the pool is in order: every free block is in one place, none is in two, and all counts agree.
+    ///   With a policy that checks, also whether no block was written to while free, or past its end. For tests.
+    /// Complexity: linear in blocks.
+    /// Thread safety: one thread at a time.
+    bool is_valid() const noexcept
+    {
+        if (!store_.is_valid() || in_use() > capacity() || !cached_blocks_are_handed_out_once())
+            return false;
+        if constexpr (Policy::checks)
+            return !any_block_is_damaged();
+        return true;
+    }
+
+private:
+    static constexpr std::size_t largest_size = std::numeric_limits<std::ptrdiff_t>::max() / 4;
+
+    /// A magazine takes at most this part of the bytes in the slabs, so that bookkeeping stays below an eighth of them.
+    static constexpr std::size_t slab_bytes_per_magazine_byte = 10;
+
+    /// Blocks to take out of the slabs at once, where they do not stand in a row.
+    static constexpr std::size_t batch = 64;
+
+    /// Pushes onto the magazine after which to look for a row. Once one was found, every `row_length` are looked at.
+    static constexpr std::size_t patience = 128;
+
+    /// Up to this many pointers (2 KiB) the magazine has room for every block.
+    static constexpr std::size_t smallest_magazine = 256;
+
+    /// Above this a magazine would push other things out of the first-level cache.
+    static constexpr std::size_t largest_magazine = 4096;
+
+    /// Empties the magazine and the spans into the slabs and keeps them empty, so that during its life the bits in the
+    /// slabs say exactly which blocks are in use. May be nested.
+    class cache_suspension
+    {
+    public:
+        explicit cache_suspension(basic_block_pool& pool) noexcept : pool_(pool), outermost_(!pool.suspended_)
+        {
+            pool.suspended_ = true;
+            pool.flush();
+            pool.magazine_.close();
+        }
+        cache_suspension(const cache_suspension&) = delete;
+        cache_suspension& operator=(const cache_suspension&) = delete;
+        ~cache_suspension()
+        {
+            if (outermost_) {
+                pool_.suspended_ = false;
+                pool_.open_magazine();
+            }
+        }
+
+    private:
+        basic_block_pool& pool_;
+        bool outermost_;
+    };
+
+    /// Gives back what was handed out so far, if the rest cannot be had.
+    struct bulk_guard
+    {
+        basic_block_pool& pool;
+        void** blocks;
+        std::size_t count;
+        ~bulk_guard() { pool.deallocate_bulk(blocks, count); }
+    };
+
+    /// Counts a failure, unless it is told that there was none.
+    struct failure_guard
+    {
+        basic_block_pool& pool;
+        bool failed = true;
+        ~failure_guard()
+        {
+            if (failed)
+                pool.count_failure();
+        }
+    };
+
+    static std::size_t alignment_of_blocks(const pool_options& options) noexcept
+    {
+        return std::max(options.alignment, alignof(void*));
+    }
+
+    static std::size_t checked_stride(std::size_t block_size, const pool_options& options)
+    {
+        if (block_size == 0)
+            base::throw_invalid_argument(
+                base::message("memory_pool: pool '%s': block_size is 0; ask for at least 1 byte", options.name));
+        if (!base::is_power_of_two(options.alignment))
+            base::throw_invalid_argument(base::message(
+                "memory_pool: pool '%s': alignment is %zu, which is not a power of two; use 8, 16, 32, ...",
+                options.name, options.alignment));
+        if (options.max_capacity == 0)
+            base::throw_invalid_argument(
+                base::message("memory_pool: pool '%s': max_capacity is 0; ask for at least 1 block, "
+                              "or leave it at pool_options::unbounded",
+                              options.name));
+        if (options.max_capacity < options.initial_capacity)
+            base::throw_invalid_argument(base::message("memory_pool: pool '%s': max_capacity is %zu, below "
+                                                       "initial_capacity, which is %zu; raise one or lower the "
+                                                       "other",
+                                                       options.name, options.max_capacity, options.initial_capacity));
+        constexpr std::size_t behind = Policy::checks ? core::block_checks::canary_bytes : 0;
+        if (block_size > largest_size || options.alignment > largest_size)
+            base::throw_size_overflow(std::max<std::size_t>(options.initial_capacity, 1),
+                                      std::max(block_size, options.alignment));
+        return base::round_up(block_size + behind, alignment_of_blocks(options));
+    }
+
+    core::block_checks checks() const noexcept { return {block_size(), stride_}; }
+
+    bool reported(error kind, const void* block) const noexcept
+    {
+        base::report_misuse(kind, block, block_size(), name());
+        return false;
+    }
+
+    /// Whether free blocks may lie in the magazine and the spans; else each goes to and from its slab by itself.
+    bool is_caching() const noexcept { return magazine_.room() != 0 && !suspended_; }
+
+    // The way out.
+
+    MEMORY_POOL_ALWAYS_INLINE bool take_cached(void*& block) noexcept
+    {
+        return magazine_.pop(block) || outgoing_.pop_front(block, stride_);
+    }
+
+    MEMORY_POOL_ALWAYS_INLINE void* handed_out(void* block) noexcept
+    {
+        if constexpr (Policy::checks) {
+            if (!checks().is_untouched(block))
+                reported(error::write_after_free, block);
+            checks().mark_in_use(block);
+        }
+        this->count_allocation();
+        base::block_handed_out(this, block, block_size());
+        return block;
+    }
+
+    MEMORY_POOL_NOINLINE void* take_uncached()
+    {
+        failure_guard guard{*this};
+        void* block = take_from_store();
+        while (block == nullptr) {
+            if (!store_.may_grow())
+                base::throw_exhausted(name(), max_capacity(), block_size());
+            grow(1);
+            block = take_from_store();
+        }
+        guard.failed = false;
+        return block;
+    }
+
+    MEMORY_POOL_NOINLINE void* try_take_uncached() noexcept
+    {
+        void* block = take_from_store();
+        while (block == nullptr) {
+            if (!store_.may_grow() || !base::succeeds([this] { grow(1); })) {
+                this->count_failure();
+                return nullptr;
+            }
+            block = take_from_store();
+        }
+        return block;
+    }
+
+    /// Refills the caches, which are empty, except perhaps `incoming_`.
+    /// Returns: a block, or nullptr if no slab has a free one.
+    void* take_from_store() noexcept
+    {
+        if (!is_caching())
+            return store_.take_one_late();
+        if (!incoming_.empty()) {
+            outgoing_ = std::exchange(incoming_, {});
+        } else {
+            outgoing_ = store_.take_span();
+            if (outgoing_.empty())
+                magazine_.fill(
+                    [this](void** slots, std::size_t room) { return store_.take(slots, std::min(room, batch)); });
+        }
+        (void)magazine_.open(patience);
+        void* block = nullptr;
+        return take_cached(block) ? block : nullptr;
+    }
+
+    void grow(std::size_t wanted)
+    {
+        [[maybe_unused]] core::slab* const added = store_.grow(wanted);
+        if constexpr (Policy::checks) {
+            for (std::size_t i = 0; i != added->block_count(); ++i)
+                checks().mark_free(added->block(i, stride_));
+        } else {
+            fit_magazine();
+        }
+    }
+
+    // The way back.
+
+    /// Asks for nullptr only where that costs nothing: while there is no row, `incoming_` is nowhere, and nullptr is next
+    /// there; while there is one, the magazine is closed.
+    MEMORY_POOL_ALWAYS_INLINE void take_back(void* block) noexcept
+    {
+        if (incoming_.is_next(block)) {
+            if (block == nullptr)
+                return;
+            incoming_.end += stride_;
+        } else if (MEMORY_POOL_UNLIKELY(!magazine_.push(block))) {
+            return take_back_slowly(block);
+        }
+        given_back(block);
+    }
+
+    void given_back(void* block) noexcept
+    {
+        this->count_deallocation();
+        base::block_given_back(this, block, block_size());
+    }
+
+    MEMORY_POOL_NOINLINE void take_back_slowly(void* block) noexcept
+    {
+        if (block == nullptr)
+            return;
+        if (!is_caching()) {
+            given_back(block);
+            store_.put(&block, 1);
+            return;
+        }
+        if (!incoming_.empty())
+            end_row();
+        else if (magazine_.ends_in_row(stride_))
+            begin_row();
+        else
+            make_room_in_magazine();
+        take_back(block);
+    }
+
+    void begin_row() noexcept
+    {
+        incoming_ = magazine_.take_row(stride_);
+        magazine_.close();
+    }
+
+    /// Lets a few blocks into the magazine, to see whether they begin the next row.
+    void end_row() noexcept
+    {
+        store_.put(std::exchange(incoming_, {}));
+        if (!magazine_.open(core::magazine::row_length))
+            make_room_in_magazine();
+    }
+
+    void make_room_in_magazine() noexcept
+    {
+        if (magazine_.open(patience))
+            return;
+        const std::size_t oldest = base::divide_round_up(magazine_.size(), 2);
+        store_.put(magazine_.blocks(), oldest);
+        magazine_.forget_oldest(oldest);
+        (void)magazine_.open(patience);
+    }
+
+    /// Empties the caches into the slabs.
+    void flush() noexcept
+    {
+        store_.put(magazine_.blocks(), magazine_.size());
+        magazine_.clear();
+        store_.put(std::exchange(outgoing_, {}));
+        store_.put(std::exchange(incoming_, {}));
+    }
+
+    void forget_blocks() noexcept
+    {
+        if constexpr (Policy::checks)
+            report_damage();
+        this->count_deallocations(in_use());
+        magazine_.clear();
+        outgoing_ = {};
+        incoming_ = {};
+        base::pool_gone(this);
+        base::pool_made(this);
+    }
+
+    // The magazine's array.
+
+    void open_magazine() noexcept
+    {
+        if (!Policy::checks && !suspended_)
+            (void)magazine_.open(patience);
+    }
+
+    /// Makes the magazine's array as large as suits the slabs, if upstream lets it.
+    void fit_magazine() noexcept
+    {
+        if constexpr (!Policy::checks) {
+            const std::size_t affordable = store_.capacity() * stride_ / (slab_bytes_per_magazine_byte * sizeof(void*));
+            const std::size_t wanted =
+                std::min({std::max(affordable, smallest_magazine), store_.capacity(), largest_magazine});
+            const std::size_t room = magazine_.room();
+            if (wanted > room + room / 2 || 2 * wanted < room)
+                (void)base::succeeds([&] { move_magazine(wanted); });
+        }
+    }
+
+    void move_magazine(std::size_t room)
+    {
+        if (room < magazine_.size())
+            return;
+        void** const old = magazine_.array();
+        const std::size_t old_bytes = magazine_.room() * sizeof(void*);
+        void** const array =
+            room == 0 ? nullptr : static_cast<void**>(upstream_resource()->allocate(room * sizeof(void*)));
+        magazine_.adopt(array, room);
+        open_magazine();
+        if (old != nullptr)
+            upstream_resource()->deallocate(old, old_bytes);
+    }
+
+    // Proof.
+
+    template <class Visit>
+    void for_each_cached(Visit&& visit) const
+    {
+        std::for_each(magazine_.blocks(), magazine_.blocks() + magazine_.size(), visit);
+        for (const core::block_span& span : {outgoing_, incoming_})
+            for (char* block = span.begin; block != span.end; block += stride_)
+                visit(block);
+    }
+
+    bool cached_blocks_are_handed_out_once() const noexcept
+    {
+        // Marks each cached block as free in its slab, which shows those that are marked already, and unmarks them.
+        bool valid = true;
+        std::size_t marked = 0;
+        const auto flip = [this](void* block) {
+            const auto position = store_.find(block);
+            *position.home->word_of(position.index) ^= std::uint64_t{1} << (position.index % base::bits_per_word);
+        };
+        for_each_cached([&](void* block) {
+            const auto position = store_.find(block);
+            valid = valid && position.home != nullptr && position.at_start && !position.home->is_free(position.index);
+            if (valid) {
+                flip(block);
+                ++marked;
+            }
+        });
+        for_each_cached([&](void* block) {
+            if (marked != 0) {
+                flip(block);
+                --marked;
+            }
+        });
+        return valid;
+    }
+
+    bool any_block_is_damaged() const noexcept
+    {
+        bool damaged = false;
+        for_each_damaged([&damaged](error, void*) { damaged = true; });
+        return damaged;
+    }
+
+    void report_damage() const noexcept
+    {
+        for_each_damaged([this](error kind, void* block) { reported(kind, block); });
+    }
+
+    template <class Visit>
+    void for_each_damaged(Visit&& visit) const
+    {
+        store_.for_each_free([&](void* block) {
+            if (!checks().is_untouched(block))
+                visit(error::write_after_free, block);
+        });
+        store_.for_each_handed_out([&](void* block) {
+            if (!checks().canary_is_intact(block))
+                visit(error::overflow, block);
+        });
+    }
+
+    core::magazine magazine_;
+    core::block_span outgoing_; ///< Handed out next, when the magazine is empty.
+    core::block_span incoming_; ///< Grows while blocks come back in the order of their addresses.
+    std::size_t stride_;        ///< Bytes from one block to the next.
+    bool suspended_ = false;    ///< See cache_suspension.
+    core::slab_store store_;
+};
+
+/// Raw blocks of one size, for one thread, as fast as can be.
+using block_pool = basic_block_pool<default_policy>;
+
+} // namespace memory_pool

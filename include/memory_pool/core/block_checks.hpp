@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: MIT
+// Copyright (c) 2026 The memory_pool authors
+/// \file
+/// Bytes with a known value, in and behind blocks, by which writes where none belong are found.
+///
+///     in use:   | what the user writes        | canary: 0xCA ... |
+///     free:     | 0xDF 0xDF 0xDF 0xDF 0xDF 0xDF 0xDF 0xDF ...    |
+///               <-------- block_size -------->
+///               <------------------- stride -------------------->
+///
+/// Thread safety: as far as the block is not shared.
+#pragma once
+
+#include <memory_pool/base/poisoning.hpp>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstring>
+
+namespace memory_pool::core
+{
+/// Writes and verifies the known bytes of the blocks of one pool.
+class block_checks
+{
+public:
+    /// A block of a pool that checks is followed by at least this many bytes of canary.
+    static constexpr std::size_t canary_bytes = 16;
+
+    block_checks(std::size_t block_size, std::size_t stride) noexcept : block_size_(block_size), stride_(stride) {}
+
+    /// Effects: fills a free block.
+    void mark_free(void* block) const noexcept { fill(block, stride_, free_byte); }
+
+    /// Effects: fills what follows a block in use.
+    void mark_in_use(void* block) const noexcept
+    {
+        fill(static_cast<char*>(block) + block_size_, stride_ - block_size_, canary_byte);
+    }
+
+    /// Returns: whether a free block is as `mark_free` left it.
+    bool is_untouched(const void* block) const noexcept { return is_filled(block, stride_, free_byte); }
+
+    /// Returns: whether what follows a block in use is as `mark_in_use` left it.
+    bool canary_is_intact(const void* block) const noexcept
+    {
+        return is_filled(static_cast<const char*>(block) + block_size_, stride_ - block_size_, canary_byte);
+    }
+
+private:
+    static constexpr unsigned char free_byte = 0xDF;
+    static constexpr unsigned char canary_byte = 0xCA;
+
+    static void fill(void* memory, std::size_t bytes, unsigned char value) noexcept
+    {
+        base::permit_access(memory, bytes);
+        std::memset(memory, value, bytes);
+        base::forbid_access(memory, bytes);
+    }
+
+    static bool is_filled(const void* memory, std::size_t bytes, unsigned char value) noexcept
+    {
+        base::permit_access(memory, bytes);
+        const auto* const first = static_cast<const unsigned char*>(memory);
+        const bool filled = std::all_of(first, first + bytes, [value](unsigned char byte) { return byte == value; });
+        base::forbid_access(memory, bytes);
+        return filled;
+    }
+
+    std::size_t block_size_;
+    std::size_t stride_;
+};
+} // namespace memory_pool::core

@@ -1,0 +1,153 @@
+// SPDX-License-Identifier: MIT
+// Copyright (c) 2026 The memory_pool authors
+/// \file
+/// A magazine: an array of pointers to free blocks, used as a stack.
+///
+///     bottom            top              limit            end
+///       |                |                 |               |
+///       v                v                 v               v
+///     +---+---+-...-+---+---+---+-...-+---+---+-...-+---+
+///     | block pointers  |     empty        |  not used yet |
+///     +---+---+-...-+---+---+---+-...-+---+---+-...-+---+
+///
+///     bottom <= top <= limit <= end, or closed: limit == nullptr
+///
+/// An array beats a list threaded through the blocks: neither pop nor push touches the block, so nothing waits for a
+/// block to come into the cache or for a store to it to retire. (Bonwick and Adams, "Magazines and Vmem", 2001, has the
+/// name and the idea of a layer of them.)
+///
+/// `limit` is where a push calls for attention. It is raised in steps, so that the owner can look now and then whether
+/// blocks come back side by side, and take such a row out as a span: see ends_in_row.
+///
+/// Thread safety: none. One thread owns a magazine.
+#pragma once
+
+#include <memory_pool/base/config.hpp>
+#include <memory_pool/core/block_span.hpp>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstring>
+
+namespace memory_pool::core
+{
+/// A stack of pointers to free blocks in an array that somebody else provides.
+class magazine
+{
+public:
+    /// How many blocks side by side make a row.
+    static constexpr std::size_t row_length = 32;
+
+    /// Effects: makes a magazine without an array: closed for good, until `adopt`.
+    magazine() noexcept = default;
+    magazine(const magazine&) = delete;
+    magazine& operator=(const magazine&) = delete;
+    ~magazine() = default;
+
+    std::size_t size() const noexcept { return static_cast<std::size_t>(top_ - bottom_); }
+    std::size_t room() const noexcept { return static_cast<std::size_t>(end_ - bottom_); }
+    bool empty() const noexcept { return top_ == bottom_; }
+
+    /// Returns: the pointers, oldest first.
+    void* const* blocks() const noexcept { return bottom_; }
+
+    /// Returns: the array, nullptr if there is none.
+    void** array() const noexcept { return bottom_; }
+
+    /// Effects: takes the pointer out that was pushed last, into `block`.
+    /// Returns: whether there was one.
+    MEMORY_POOL_ALWAYS_INLINE bool pop(void*& block) noexcept
+    {
+        void** const top = top_;
+        if (top == bottom_)
+            return false;
+        block = top[-1];
+        top_ = top - 1;
+        return true;
+    }
+
+    /// Effects: adds `block`.
+    /// Returns: whether there was room below the limit.
+    MEMORY_POOL_ALWAYS_INLINE bool push(void* block) noexcept
+    {
+        void** const top = top_;
+        if (MEMORY_POOL_UNLIKELY(top >= limit_))
+            return false;
+        *top = block;
+        top_ = top + 1;
+        return true;
+    }
+
+    /// Effects: sets the limit such that `count` pointers can be pushed, or as many as the array has room for.
+    /// Returns: whether any can.
+    bool open(std::size_t count) noexcept
+    {
+        limit_ = top_ + std::min(count, static_cast<std::size_t>(end_ - top_));
+        return limit_ != top_;
+    }
+
+    /// Effects: refuses pushes, whatever is popped meanwhile, until `open`.
+    void close() noexcept { limit_ = nullptr; }
+
+    /// Returns: whether the last `row_length` pointers are to blocks side by side, in ascending order.
+    bool ends_in_row(std::size_t stride) const noexcept
+    {
+        if (size() < row_length)
+            return false;
+        const auto* expected = static_cast<const char*>(top_[-1]);
+        for (void* const* slot = top_ - 1; slot != top_ - row_length; --slot, expected -= stride)
+            if (*slot != expected)
+                return false;
+        return top_[-static_cast<std::ptrdiff_t>(row_length)] == expected;
+    }
+
+    /// Effects: takes the last `row_length` pointers out.
+    /// Returns: the blocks they point to, as a span.
+    /// Preconditions: ends_in_row(stride).
+    block_span take_row(std::size_t stride) noexcept
+    {
+        auto* const last = static_cast<char*>(top_[-1]);
+        top_ -= row_length;
+        return {static_cast<char*>(*top_), last + stride};
+    }
+
+    /// Effects: takes the `count` oldest pointers out, which `blocks()` still showed.
+    void forget_oldest(std::size_t count) noexcept
+    {
+        std::memmove(bottom_, bottom_ + count, (size() - count) * sizeof(void*));
+        top_ -= count;
+    }
+
+    /// Effects: calls `fetch(first_slot, room)`, which writes up to `room` pointers from `first_slot` on and returns how
+    ///   many, and keeps those.
+    /// Preconditions: the magazine is empty.
+    template <class Fetch>
+    void fill(Fetch&& fetch) noexcept
+    {
+        top_ = bottom_ + fetch(bottom_, room());
+    }
+
+    /// Effects: moves into the `room` slots at `array`; the old array is the caller's again.
+    /// Preconditions: `room` is at least `size()`.
+    /// Postcondition: the magazine is closed.
+    void adopt(void** array, std::size_t room) noexcept
+    {
+        const std::size_t kept = size();
+        if (kept != 0)
+            std::memcpy(array, bottom_, kept * sizeof(void*));
+        bottom_ = array;
+        top_ = array + kept;
+        end_ = array + room;
+        close();
+    }
+
+    /// Effects: forgets what is in the magazine.
+    void clear() noexcept { top_ = bottom_; }
+
+private:
+    void** top_ = nullptr;
+    void** bottom_ = nullptr;
+    void** limit_ = nullptr;
+    void** end_ = nullptr;
+};
+} // namespace memory_pool::core

@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: MIT
+// Copyright (c) 2026 The memory_pool authors
+/// \file
+/// The slabs of one pool in the order of their addresses, so that any pointer can be asked after safely.
+///
+///     +--------+--------+--------+-- ... --+--------+
+///     | slab 0 | slab 1 | slab 2 |         |  room  |     slab 0 < slab 1 < slab 2 < ...
+///     +--------+--------+--------+-- ... --+--------+
+///
+/// Thread safety: none; whoever owns the directory sees to it.
+#pragma once
+
+#include <memory_pool/core/slab.hpp>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory_resource>
+
+namespace memory_pool::core
+{
+/// A sorted array of slabs.
+class slab_directory
+{
+public:
+    explicit slab_directory(std::pmr::memory_resource* upstream) noexcept : upstream_(upstream) {}
+    slab_directory(const slab_directory&) = delete;
+    slab_directory& operator=(const slab_directory&) = delete;
+    ~slab_directory() { clear(); }
+
+    std::size_t size() const noexcept { return size_; }
+    std::size_t bytes_reserved() const noexcept { return room_ * sizeof(slab*); }
+    slab* const* begin() const noexcept { return slabs_; }
+    slab* const* end() const noexcept { return slabs_ + size_; }
+
+    /// Effects: makes sure that the next `insert` has room.
+    /// Throws: what upstream throws; nothing is changed then.
+    void make_room()
+    {
+        if (size_ == room_)
+            move_to(std::max(first_room, 2 * room_));
+    }
+
+    /// Effects: adds `added`.
+    /// Preconditions: `make_room` was called since the last insertion.
+    void insert(slab* added) noexcept
+    {
+        slab** const place = std::upper_bound(slabs_, slabs_ + size_, added, std::less<>());
+        std::copy_backward(place, slabs_ + size_, slabs_ + size_ + 1);
+        *place = added;
+        ++size_;
+    }
+
+    /// Effects: takes out every slab for which `condition` is true, after which it calls `dispose` for it.
+    template <class Condition, class Dispose>
+    void remove_if(Condition&& condition, Dispose&& dispose) noexcept
+    {
+        slab** kept = slabs_;
+        for (slab* const candidate : *this) {
+            if (condition(candidate))
+                dispose(candidate);
+            else
+                *kept++ = candidate;
+        }
+        size_ = static_cast<std::size_t>(kept - slabs_);
+    }
+
+    /// Returns: the last slab that does not begin behind `address`, or nullptr.
+    /// Complexity: logarithmic in slabs.
+    slab* last_at_or_before(const void* address) const noexcept
+    {
+        slab* const* const behind = std::upper_bound(begin(), end(), address, std::less<const void*>());
+        return behind == begin() ? nullptr : behind[-1];
+    }
+
+    /// Returns: the first slab that begins behind `address`, or nullptr. Serves to walk over the slabs while some come.
+    /// Complexity: logarithmic in slabs.
+    slab* first_behind(const void* address) const noexcept
+    {
+        slab* const* const behind = std::upper_bound(begin(), end(), address, std::less<const void*>());
+        return behind == end() ? nullptr : *behind;
+    }
+
+    bool is_sorted() const noexcept { return std::is_sorted(begin(), end(), std::less<>()); }
+
+    /// Effects: gives the array back upstream. The slabs themselves are the caller's.
+    void clear() noexcept
+    {
+        if (slabs_ != nullptr)
+            upstream_->deallocate(slabs_, bytes_reserved(), alignof(slab*));
+        slabs_ = nullptr;
+        size_ = 0;
+        room_ = 0;
+    }
+
+private:
+    static constexpr std::size_t first_room = 8;
+
+    void move_to(std::size_t room)
+    {
+        auto** const larger = static_cast<slab**>(upstream_->allocate(room * sizeof(slab*), alignof(slab*)));
+        const std::size_t kept = size_;
+        std::copy(begin(), end(), larger);
+        clear();
+        slabs_ = larger;
+        size_ = kept;
+        room_ = room;
+    }
+
+    slab** slabs_ = nullptr;
+    std::size_t size_ = 0;
+    std::size_t room_ = 0;
+    std::pmr::memory_resource* upstream_;
+};
+} // namespace memory_pool::core

@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: MIT
+// Copyright (c) 2026 The memory_pool authors
+/// \file
+/// How the slabs of one pool are cut: computed once from the size and alignment of a block.
+///
+///     multiple of slab_alignment
+///     |
+///     v
+///     +--------+------------------+---------+---------+---------+-- ... --+---------+
+///     | header | a bit for a block | block 0 | block 1 | block 2 |         | block n |
+///     +--------+------------------+---------+---------+---------+-- ... --+---------+
+///     <------ first_block(n) ----->< stride >                                        ^ slab_bytes(n)
+///
+///     slab_bytes(n) = first_block(n) + n * stride <= slab_alignment
+///
+/// so that the slab of a block is found by masking the block's address.
+///
+/// Thread safety: a value.
+#pragma once
+
+#include <memory_pool/base/arithmetic.hpp>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+
+namespace memory_pool::core
+{
+/// Bytes that every slab begins with. core/slab.hpp checks that its header is just this large.
+inline constexpr std::size_t slab_header_bytes = 64;
+
+/// The geometry of the slabs of one pool.
+class slab_layout
+{
+public:
+    /// A slab grows to this many bytes, unless the blocks are large or the pool was asked for more at once. Small enough
+    /// that an almost empty pool keeps little and that glibc's malloc does not map each slab by itself.
+    static constexpr std::size_t usual_slab_bytes = std::size_t{64} * 1024;
+
+    /// The first slab of a pool that grows is about this large.
+    static constexpr std::size_t first_slab_bytes = std::size_t{4} * 1024;
+
+    /// A slab holds at least this many blocks, while that takes no more than `large_slab_bytes`.
+    static constexpr std::size_t blocks_in_a_slab = 32;
+    static constexpr std::size_t large_slab_bytes = std::size_t{2} * 1024 * 1024;
+
+    /// However much is asked for at once, it comes in slabs of at most this size, unless a single block is larger.
+    static constexpr std::size_t largest_slab_bytes = std::size_t{64} * 1024 * 1024;
+
+    /// Effects: cuts slabs for blocks that are `stride` bytes apart and aligned to `alignment`, such that `expected`
+    ///   blocks fit into one slab if that is not too large, and no slab is made for more than `limit` blocks.
+    /// Preconditions: `alignment` is a power of two, `stride` a multiple of it and of 8, at most PTRDIFF_MAX / 4;
+    ///   `expected` is at most `limit`, which is not 0.
+    slab_layout(std::size_t stride, std::size_t alignment, std::size_t expected, std::size_t limit) noexcept
+        : stride_(stride), alignment_(alignment)
+    {
+        std::size_t bytes = std::max(usual_slab_bytes, bytes_for(1));
+        bytes = std::max(bytes, std::min(large_slab_bytes, bytes_for(blocks_in_a_slab)));
+        bytes = std::max(bytes, std::min(largest_slab_bytes, bytes_for(expected)));
+        bytes = std::min(bytes, bytes_for(limit));
+        slab_alignment_ = base::power_of_two_at_least(bytes);
+        max_blocks_ = slab_alignment_ > largest_slab_bytes ? 1 : std::min(blocks_within(slab_alignment_), limit);
+        if (max_blocks_ > 1)
+            reciprocal_ = static_cast<std::uint32_t>(((std::uint64_t{1} << 32) + stride - 1) / stride);
+    }
+
+    /// Returns: bytes from the start of one block to the start of the next.
+    std::size_t stride() const noexcept { return stride_; }
+
+    /// Returns: the alignment of every block, in bytes.
+    std::size_t alignment() const noexcept { return alignment_; }
+
+    /// Returns: the alignment of every slab, in bytes.
+    std::size_t slab_alignment() const noexcept { return slab_alignment_; }
+
+    /// Returns: the most blocks that a slab can have.
+    std::size_t max_blocks() const noexcept { return max_blocks_; }
+
+    /// Returns: bytes from the start of a slab of `blocks` blocks to the first of them.
+    std::size_t first_block(std::size_t blocks) const noexcept
+    {
+        const std::size_t words = base::divide_round_up(blocks, base::bits_per_word);
+        return base::round_up(slab_header_bytes + words * sizeof(std::uint64_t), alignment_);
+    }
+
+    /// Returns: the bytes of a slab of `blocks` blocks.
+    std::size_t slab_bytes(std::size_t blocks) const noexcept { return first_block(blocks) + blocks * stride_; }
+
+    /// Returns: how many blocks a slab of at most `bytes` bytes can have.
+    std::size_t blocks_within(std::size_t bytes) const noexcept
+    {
+        if (bytes < slab_bytes(1))
+            return 0;
+        std::size_t blocks = (bytes - slab_header_bytes) / stride_;
+        while (slab_bytes(blocks) > bytes)
+            blocks -= base::divide_round_up(slab_bytes(blocks) - bytes, stride_);
+        return blocks;
+    }
+
+    /// Returns: `offset / stride()`, if `offset` is a multiple of it that lies in a slab. Else something that,
+    ///   multiplied by the stride, does not give `offset`.
+    ///
+    /// Multiplies by r = ceil(2^32 / stride) instead of dividing. For offset = k * stride the product is
+    /// k * 2^32 + k * (r * stride - 2^32), whose last term is below k * stride, so below 2^32: exact.
+    /// (Granlund and Montgomery, "Division by Invariant Integers using Multiplication", 1994.)
+    std::size_t index(std::size_t offset) const noexcept
+    {
+        return static_cast<std::size_t>((static_cast<std::uint64_t>(offset) * reciprocal_) >> 32);
+    }
+
+private:
+    /// `slab_bytes`, but as large as can be if that does not fit.
+    std::size_t bytes_for(std::size_t blocks) const noexcept
+    {
+        const std::size_t words = base::divide_round_up(blocks, base::bits_per_word);
+        const std::size_t before =
+            base::saturating_add(slab_header_bytes + alignment_ - 1, words * sizeof(std::uint64_t));
+        return base::saturating_add(before & ~(alignment_ - 1), base::saturating_multiply(blocks, stride_));
+    }
+
+    std::size_t stride_;
+    std::size_t alignment_;
+    std::size_t slab_alignment_ = 0;
+    std::size_t max_blocks_ = 0;
+    std::uint32_t reciprocal_ = 0; ///< 0 where a slab has one block: every index is 0 then.
+};
+} // namespace memory_pool::core

@@ -1,0 +1,368 @@
+// SPDX-License-Identifier: MIT
+// Copyright (c) 2026 The memory_pool authors
+/// \file
+/// All slabs of one pool: takes them from upstream, takes free blocks out of them and puts them back, and gives slabs
+/// that are wholly free back upstream.
+///
+///     directory:  slab A < slab B < slab C < slab D        every slab, by address
+///     list:       slab C <-> slab A                        those that may have free blocks
+///
+///     capacity = blocks of all slabs = handed_out + set bits + blocks never used
+///
+/// Blocks move in batches, because the caches in front of a store (magazines and spans) ask in batches: what is handed
+/// out here may still lie free in one of those.
+///
+/// Thread safety: none; the pool that owns the store sees to it.
+#pragma once
+
+#include <memory_pool/base/errors.hpp>
+#include <memory_pool/base/poisoning.hpp>
+#include <memory_pool/core/slab.hpp>
+#include <memory_pool/core/slab_directory.hpp>
+#include <memory_pool/core/slab_layout.hpp>
+#include <memory_pool/os/pages.hpp>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory_resource>
+#include <new>
+
+namespace memory_pool::core
+{
+/// What a pool is called and how large its blocks are: for reports.
+struct pool_identity
+{
+    const char* name;
+    std::size_t block_size;
+};
+
+/// The slabs of one pool.
+class slab_store
+{
+public:
+    /// Effects: makes a store without slabs, which will hold up to `limit` blocks.
+    slab_store(const slab_layout& layout, std::size_t limit, bool prefault, const pool_identity& identity,
+               std::pmr::memory_resource* upstream) noexcept
+        : layout_(layout), limit_(limit), prefault_(prefault), identity_(identity), directory_(upstream),
+          upstream_(upstream)
+    {
+    }
+
+    slab_store(const slab_store&) = delete;
+    slab_store& operator=(const slab_store&) = delete;
+    ~slab_store() { release(); }
+
+    const slab_layout& layout() const noexcept { return layout_; }
+    const pool_identity& identity() const noexcept { return identity_; }
+    std::pmr::memory_resource* upstream() const noexcept { return upstream_; }
+
+    std::size_t capacity() const noexcept { return capacity_; }
+    std::size_t limit() const noexcept { return limit_; }
+    bool may_grow() const noexcept { return capacity_ < limit_; }
+
+    /// Returns: blocks taken out and not put back.
+    std::size_t handed_out() const noexcept { return handed_out_; }
+
+    std::size_t slab_count() const noexcept { return directory_.size(); }
+    std::size_t bytes_reserved() const noexcept { return slab_bytes_ + directory_.bytes_reserved(); }
+
+    /// Effects: adds a slab: as large as all so far together, within bounds, and for at least `wanted` blocks if a slab
+    ///   and the limit allow it.
+    /// Returns: it.
+    /// Preconditions: may_grow().
+    /// Throws: what upstream throws; nothing is changed then.
+    slab* grow(std::size_t wanted)
+    {
+        std::size_t blocks = std::max({wanted, capacity_, layout_.blocks_within(slab_layout::first_slab_bytes)});
+        blocks = std::max(std::size_t{1}, std::min({blocks, layout_.max_blocks(), limit_ - capacity_}));
+        directory_.make_room();
+        const std::size_t bytes = layout_.slab_bytes(blocks);
+        void* const memory = upstream_->allocate(bytes, layout_.slab_alignment());
+        if (prefault_)
+            os::touch_pages(memory, bytes);
+        auto* const added = ::new (memory) slab(this, layout_, blocks);
+        base::forbid_access(added->first_block(), blocks * layout_.stride());
+        directory_.insert(added);
+        list(added);
+        capacity_ += blocks;
+        slab_bytes_ += bytes;
+        return added;
+    }
+
+    /// Effects: takes a row of free blocks out of the first slab that has any, if they stand in a row there.
+    /// Returns: the row. An empty one says that `take` will find free blocks, or that there are none.
+    block_span take_span() noexcept
+    {
+        for (; first_listed_ != nullptr; unlist(first_listed_)) {
+            const block_span span = first_listed_->take_span(layout_.stride());
+            handed_out_ += span.bytes() / layout_.stride();
+            if (!span.empty() || first_listed_->has_set_bits())
+                return span;
+        }
+        return {};
+    }
+
+    /// Effects: takes up to `count` free blocks out of one slab and writes their addresses from `out` on.
+    /// Returns: how many.
+    /// Preconditions: take_span() has just returned an empty row.
+    std::size_t take(void** out, std::size_t count) noexcept
+    {
+        if (first_listed_ == nullptr)
+            return 0;
+        const std::size_t taken = first_listed_->take(out, count, layout_.stride());
+        handed_out_ += taken;
+        return taken;
+    }
+
+    /// Effects: takes one free block out, preferring those that have not been used lately.
+    /// Returns: it, or nullptr if there is none.
+    void* take_one_late() noexcept
+    {
+        for (; first_listed_ != nullptr; unlist(first_listed_)) {
+            if (void* const block = first_listed_->take_one_late(layout_.stride())) {
+                ++handed_out_;
+                return block;
+            }
+        }
+        return nullptr;
+    }
+
+    /// Effects: puts `count` blocks back. One that is not a block of this store, or is here already, is reported and
+    ///   skipped: this costs a compare for a block, so it is done in every policy.
+    /// Complexity: linear in `count`; blocks that share a word of bits are put back with one write.
+    void put(void* const* blocks, std::size_t count) noexcept
+    {
+        slab* home = nullptr;
+        std::uint64_t* word = nullptr;
+        std::uint64_t gathered = 0;
+        std::size_t accepted = 0;
+        for (void* const* block = blocks; block != blocks + count; ++block) {
+            slab* const its_slab = slab::of(*block, layout_);
+            const auto offset = static_cast<std::size_t>(static_cast<char*>(*block) - its_slab->first_block());
+            const std::size_t index = layout_.index(offset);
+            std::uint64_t* const its_word = its_slab->word_of(index);
+            if (its_word != word) {
+                if (home != nullptr)
+                    accepted -= put_bits(home, word, gathered);
+                const bool is_ours = its_slab->owner() == this && index < its_slab->carved();
+                home = is_ours ? its_slab : nullptr;
+                word = is_ours ? its_word : nullptr;
+                gathered = 0;
+            }
+            const std::uint64_t bit = std::uint64_t{1} << (index % base::bits_per_word);
+            if (MEMORY_POOL_UNLIKELY(home == nullptr || index * layout_.stride() != offset || (gathered & bit) != 0)) {
+                report_bad_put(*block, home, offset, index);
+                continue;
+            }
+            gathered |= bit;
+            ++accepted;
+        }
+        if (home != nullptr)
+            accepted -= put_bits(home, word, gathered);
+        handed_out_ -= accepted;
+    }
+
+    /// Effects: puts the blocks of a row back.
+    void put(const block_span& span) noexcept
+    {
+        if (span.empty())
+            return;
+        slab* const home = slab::of(span.begin, layout_);
+        const std::size_t count = span.bytes() / layout_.stride();
+        home->set_range(index_in(*home, span.begin), count);
+        handed_out_ -= count;
+        list(home);
+    }
+
+    /// Returns: the slab that has a block starting at `address`, and the block's index there.
+    /// Complexity: logarithmic in slabs. Reads nothing near `address` unless it lies in a slab.
+    struct block_position
+    {
+        slab* home;        ///< nullptr: `address` is in no slab's blocks.
+        std::size_t index; ///< Of the block that `address` lies in.
+        bool at_start;     ///< Is `address` where the block starts?
+    };
+    block_position find(const void* address) const noexcept
+    {
+        slab* const home = directory_.last_at_or_before(address);
+        if (home == nullptr || std::less<>()(address, static_cast<const void*>(home->first_block())))
+            return {nullptr, 0, false};
+        const auto offset = static_cast<std::size_t>(static_cast<const char*>(address) - home->first_block());
+        const std::size_t index = offset / layout_.stride();
+        if (index >= home->block_count())
+            return {nullptr, 0, false};
+        return {home, index, offset % layout_.stride() == 0};
+    }
+
+    /// Effects: calls `visit(block)` for each block that is handed out. `visit` may put blocks back, take some, and make
+    ///   the store grow; it may not give slabs back upstream.
+    /// Complexity: linear in blocks ever used.
+    template <class Visit>
+    void for_each_handed_out(Visit&& visit) const
+    {
+        for (const slab* home = directory_.first_behind(nullptr); home != nullptr; home = directory_.first_behind(home))
+            for (std::size_t i = home->next_in_use(0); i != home->carved(); i = home->next_in_use(i + 1))
+                visit(home->block(i, layout_.stride()));
+    }
+
+    /// Effects: calls `visit(block)` for each block whose bit says it is free.
+    template <class Visit>
+    void for_each_free(Visit&& visit) const
+    {
+        for (const slab* const home : directory_)
+            for (std::size_t i = 0; i != home->block_count(); ++i)
+                if (home->is_free(i))
+                    visit(home->block(i, layout_.stride()));
+    }
+
+    /// Effects: gives every slab that is wholly free back upstream.
+    /// Complexity: linear in slabs and bits.
+    void trim() noexcept
+    {
+        directory_.remove_if([](const slab* candidate) { return candidate->is_wholly_free(); },
+                             [this](slab* empty) { give_back(empty); });
+        if (directory_.size() == 0)
+            directory_.clear();
+    }
+
+    /// Effects: takes every block back. The slabs stay.
+    /// Complexity: linear in slabs.
+    void reset() noexcept
+    {
+        for (slab* const home : directory_) {
+            base::forbid_access(home->first_block(), home->block_count() * layout_.stride());
+            home->reset();
+            list(home);
+        }
+        handed_out_ = 0;
+    }
+
+    /// Effects: forgets every block and gives every slab back upstream.
+    /// Complexity: linear in slabs.
+    void release() noexcept
+    {
+        directory_.remove_if([](const slab*) { return true; }, [this](slab* any) { give_back(any); });
+        directory_.clear();
+        handed_out_ = 0;
+    }
+
+    /// Returns: whether all that is said above about the slabs holds.
+    /// Complexity: linear in blocks.
+    bool is_valid() const noexcept
+    {
+        std::size_t blocks = 0;
+        std::size_t free = 0;
+        std::size_t bytes = 0;
+        std::size_t listed = 0;
+        for (const slab* const home : directory_) {
+            const std::size_t free_here = home->count_set_bits() + home->block_count() - home->carved();
+            if (home->owner() != this || home->carved() > home->block_count() || !home->is_consistent())
+                return false;
+            if (free_here != 0 && !home->listed)
+                return false;
+            blocks += home->block_count();
+            free += free_here;
+            bytes += layout_.slab_bytes(home->block_count());
+            listed += home->listed ? 1 : 0;
+        }
+        return directory_.is_sorted() && list_has(listed) && blocks == capacity_ && bytes == slab_bytes_ &&
+               free + handed_out_ == capacity_ && capacity_ <= limit_;
+    }
+
+private:
+    std::size_t index_in(const slab& home, const void* block) const noexcept
+    {
+        return layout_.index(static_cast<std::size_t>(static_cast<const char*>(block) - home.first_block()));
+    }
+
+    /// Returns: how many of the blocks were here already.
+    std::size_t put_bits(slab* home, std::uint64_t* word, std::uint64_t mask) noexcept
+    {
+        std::size_t here_already = 0;
+        if (MEMORY_POOL_UNLIKELY((*word & mask) != 0))
+            here_already = report_freed_twice(home, word, *word & mask);
+        home->set_bits(word, mask);
+        list(home);
+        return here_already;
+    }
+
+    MEMORY_POOL_SLOW_PATH void report_bad_put(const void* block, const slab* home, std::size_t offset,
+                                              std::size_t index) const noexcept
+    {
+        const error kind = home == nullptr                      ? error::foreign_pointer
+                           : index * layout_.stride() != offset ? error::misaligned_pointer
+                                                                : error::double_free;
+        base::report_misuse(kind, block, identity_.block_size, identity_.name);
+    }
+
+    /// Returns: how many blocks `twice` stands for.
+    MEMORY_POOL_SLOW_PATH std::size_t report_freed_twice(slab* home, const std::uint64_t* word,
+                                                         std::uint64_t twice) const noexcept
+    {
+        const std::size_t first = static_cast<std::size_t>(word - home->word_of(0)) * base::bits_per_word;
+        std::size_t count = 0;
+        for (; twice != 0; twice &= twice - 1, ++count)
+            base::report_misuse(error::double_free, home->block(first + base::lowest_bit(twice), layout_.stride()),
+                                identity_.block_size, identity_.name);
+        return count;
+    }
+
+    void give_back(slab* unwanted) noexcept
+    {
+        unlist(unwanted);
+        const std::size_t blocks = unwanted->block_count();
+        const std::size_t bytes = layout_.slab_bytes(blocks);
+        base::permit_access(unwanted->first_block(), blocks * layout_.stride());
+        capacity_ -= blocks;
+        slab_bytes_ -= bytes;
+        upstream_->deallocate(unwanted, bytes, layout_.slab_alignment());
+    }
+
+    void list(slab* added) noexcept
+    {
+        if (added->listed)
+            return;
+        added->listed = true;
+        added->previous = nullptr;
+        added->next = first_listed_;
+        if (first_listed_ != nullptr)
+            first_listed_->previous = added;
+        first_listed_ = added;
+    }
+
+    void unlist(slab* removed) noexcept
+    {
+        if (!removed->listed)
+            return;
+        removed->listed = false;
+        (removed->previous != nullptr ? removed->previous->next : first_listed_) = removed->next;
+        if (removed->next != nullptr)
+            removed->next->previous = removed->previous;
+    }
+
+    bool list_has(std::size_t expected) const noexcept
+    {
+        std::size_t found = 0;
+        const slab* previous = nullptr;
+        for (const slab* home = first_listed_; home != nullptr && found <= expected; home = home->next, ++found) {
+            if (!home->listed || home->previous != previous)
+                return false;
+            previous = home;
+        }
+        return found == expected;
+    }
+
+    slab_layout layout_;
+    std::size_t limit_;
+    bool prefault_;
+    pool_identity identity_;
+    slab_directory directory_;
+    std::pmr::memory_resource* upstream_;
+    slab* first_listed_ = nullptr;
+    std::size_t capacity_ = 0;
+    std::size_t handed_out_ = 0;
+    std::size_t slab_bytes_ = 0;
+};
+} // namespace memory_pool::core

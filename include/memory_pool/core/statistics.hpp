@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: MIT
+// Copyright (c) 2026 The memory_pool authors
+/// \file
+/// Counting what a pool does, at no cost where it is off.
+///
+///     in_use = allocations - deallocations <= peak_in_use
+///
+/// Thread safety: none; the pool that owns the counters sees to it.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+namespace memory_pool
+{
+/// What a pool whose policy counts has done since it was made.
+struct pool_statistics
+{
+    std::uint64_t allocations = 0;   ///< Blocks handed out.
+    std::uint64_t deallocations = 0; ///< Blocks given back, also by `release` and `clear`.
+    std::uint64_t failed = 0;        ///< Times a block was asked for in vain.
+    std::size_t in_use = 0;          ///< Blocks in use now.
+    std::size_t peak_in_use = 0;     ///< The most blocks that were in use at one time.
+    std::size_t slabs = 0;           ///< Slabs held now.
+    std::size_t bytes_reserved = 0;  ///< Bytes taken from upstream and not given back, bookkeeping included.
+};
+} // namespace memory_pool
+
+namespace memory_pool::core
+{
+/// The counters behind pool_statistics. Empty, with empty functions, unless `Counts`: derive from it.
+template <bool Counts>
+class allocation_counters
+{
+public:
+    void count_allocation() noexcept {}
+    void count_deallocation() noexcept {}
+    void count_deallocations(std::size_t) noexcept {}
+    void count_failure() noexcept {}
+};
+
+template <>
+class allocation_counters<true>
+{
+public:
+    void count_allocation() noexcept
+    {
+        ++allocations_;
+        if (in_use() > peak_in_use_)
+            peak_in_use_ = in_use();
+    }
+
+    void count_deallocation() noexcept { ++deallocations_; }
+    void count_deallocations(std::size_t blocks) noexcept { deallocations_ += blocks; }
+    void count_failure() noexcept { ++failed_; }
+
+    pool_statistics read() const noexcept
+    {
+        pool_statistics statistics;
+        statistics.allocations = allocations_;
+        statistics.deallocations = deallocations_;
+        statistics.failed = failed_;
+        statistics.in_use = in_use();
+        statistics.peak_in_use = peak_in_use_;
+        return statistics;
+    }
+
+private:
+    std::size_t in_use() const noexcept { return static_cast<std::size_t>(allocations_ - deallocations_); }
+
+    std::uint64_t allocations_ = 0;
+    std::uint64_t deallocations_ = 0;
+    std::uint64_t failed_ = 0;
+    std::size_t peak_in_use_ = 0;
+};
+} // namespace memory_pool::core

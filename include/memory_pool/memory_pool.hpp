@@ -1,0 +1,10 @@
+// SPDX-License-Identifier: MIT
+// Copyright (c) 2026 The memory_pool authors
+/// \file
+/// The whole library in one line. Each face also has a header of its own.
+///
+/// Thread safety: see each face.
+#pragma once
+
+#include <memory_pool/block_pool.hpp>
+#include <memory_pool/object_pool.hpp>

@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: MIT
+// Copyright (c) 2026 The memory_pool authors
+/// \file
+/// What is asked of the operating system about pages.
+///
+/// Thread safety: any thread.
+#pragma once
+
+#include <memory_pool/base/arithmetic.hpp>
+#include <memory_pool/base/config.hpp>
+
+#include <cstddef>
+#include <cstdint>
+
+#if defined(_WIN32)
+// windows.h would define min, max and thousands of other macros for whoever includes a pool: this is the smallest page
+// of every processor that Windows runs on.
+#else
+#include <unistd.h>
+#endif
+
+namespace memory_pool::os
+{
+/// Returns: the size of a page in bytes, as the running system has it (not as the building one had it).
+/// Complexity: a system call at most.
+inline std::size_t page_size() noexcept
+{
+#if defined(_WIN32)
+    return 4096;
+#else
+    const long size = ::sysconf(_SC_PAGESIZE);
+    return size > 0 ? static_cast<std::size_t>(size) : 4096;
+#endif
+}
+
+/// Effects: writes a zero to each page that has a byte among the `bytes` at `memory`, so that the system backs all of
+///   them now. Loses what stood in the bytes it writes to.
+/// Preconditions: the bytes may be written to.
+/// Complexity: linear in pages.
+inline void touch_pages(void* memory, std::size_t bytes) noexcept
+{
+    if (bytes == 0)
+        return;
+    const std::size_t page = page_size();
+    auto* const first = static_cast<volatile unsigned char*>(memory);
+    *first = 0;
+    const std::size_t to_next_page = page - (reinterpret_cast<std::uintptr_t>(memory) & (page - 1));
+    for (std::size_t offset = to_next_page; offset < bytes; offset += page)
+        first[offset] = 0;
+}
+} // namespace memory_pool::os

@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: MIT
+// Copyright (c) 2026 The memory_pool authors
+#include <memory_pool/base/arithmetic.hpp>
+
+#include <gtest/gtest.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+
+namespace base = memory_pool::base;
+
+namespace
+{
+constexpr std::size_t largest = std::numeric_limits<std::size_t>::max();
+
+TEST(is_power_of_two, is_true_for_one_set_bit_only)
+{
+    EXPECT_TRUE(base::is_power_of_two(1));
+    EXPECT_TRUE(base::is_power_of_two(std::size_t{1} << 40));
+    EXPECT_FALSE(base::is_power_of_two(0));
+    EXPECT_FALSE(base::is_power_of_two(24));
+    EXPECT_FALSE(base::is_power_of_two(largest));
+}
+
+TEST(round_up, leaves_multiples_and_raises_the_rest)
+{
+    EXPECT_EQ(base::round_up(0, 16), 0u);
+    EXPECT_EQ(base::round_up(1, 16), 16u);
+    EXPECT_EQ(base::round_up(16, 16), 16u);
+    EXPECT_EQ(base::round_up(17, 16), 32u);
+}
+
+TEST(divide_round_up, covers_the_whole)
+{
+    EXPECT_EQ(base::divide_round_up(0, 7), 0u);
+    EXPECT_EQ(base::divide_round_up(7, 7), 1u);
+    EXPECT_EQ(base::divide_round_up(8, 7), 2u);
+    EXPECT_EQ(base::divide_round_up(largest, 2), largest / 2 + 1);
+}
+
+TEST(saturating_arithmetic, stops_at_the_largest)
+{
+    EXPECT_EQ(base::saturating_multiply(6, 7), 42u);
+    EXPECT_EQ(base::saturating_multiply(0, largest), 0u);
+    EXPECT_EQ(base::saturating_multiply(largest, 0), 0u);
+    EXPECT_EQ(base::saturating_multiply(largest / 2 + 1, 2), largest);
+    EXPECT_EQ(base::saturating_add(40, 2), 42u);
+    EXPECT_EQ(base::saturating_add(largest, 1), largest);
+}
+
+TEST(power_of_two_at_least, finds_it_or_says_zero)
+{
+    EXPECT_EQ(base::power_of_two_at_least(0), 1u);
+    EXPECT_EQ(base::power_of_two_at_least(1), 1u);
+    EXPECT_EQ(base::power_of_two_at_least(33), 64u);
+    EXPECT_EQ(base::power_of_two_at_least(64), 64u);
+    EXPECT_EQ(base::power_of_two_at_least(largest), 0u);
+}
+
+TEST(bits, agree_with_a_walk_over_all_positions)
+{
+    for (unsigned position = 0; position != base::bits_per_word; ++position) {
+        const std::uint64_t word = std::uint64_t{1} << position;
+        EXPECT_EQ(base::lowest_bit(word), position);
+        EXPECT_EQ(base::lowest_bit(word | std::uint64_t{1} << 63), position);
+        EXPECT_EQ(base::count_bits(word | 1), position == 0 ? 1u : 2u);
+    }
+    EXPECT_EQ(base::count_bits(0), 0u);
+    EXPECT_EQ(base::count_bits(~std::uint64_t{0}), 64u);
+}
+
+TEST(bit_range, sets_just_the_bits_asked_for)
+{
+    EXPECT_EQ(base::bit_range(0, 64), ~std::uint64_t{0});
+    EXPECT_EQ(base::bit_range(0, 1), 1u);
+    EXPECT_EQ(base::bit_range(63, 1), std::uint64_t{1} << 63);
+    EXPECT_EQ(base::bit_range(4, 3), 0x70u);
+}
+} // namespace

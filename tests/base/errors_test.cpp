@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: MIT
+// Copyright (c) 2026 The memory_pool authors
+#include <memory_pool/base/errors.hpp>
+
+#include <support/error_recorder.hpp>
+#include <support/what.hpp>
+
+#include <gtest/gtest.h>
+
+#include <new>
+#include <stdexcept>
+#include <string>
+#include <type_traits>
+
+namespace mp = memory_pool;
+using test::contains;
+
+namespace
+{
+TEST(pool_exhausted, is_a_bad_alloc_that_names_pool_limit_and_size)
+{
+    static_assert(std::is_base_of_v<std::bad_alloc, mp::pool_exhausted>);
+    const std::string text = mp::pool_exhausted("orders", 100, 48).what();
+    EXPECT_TRUE(contains(text, "'orders'")) << text;
+    EXPECT_TRUE(contains(text, "100 blocks of 48 bytes")) << text;
+}
+
+TEST(size_overflow, is_a_bad_array_new_length_that_names_both_factors)
+{
+    static_assert(std::is_base_of_v<std::bad_array_new_length, mp::size_overflow>);
+    const std::string text = mp::size_overflow(123456, 789).what();
+    EXPECT_TRUE(contains(text, "123456 blocks of 789 bytes")) << text;
+}
+
+TEST(message, cuts_off_what_does_not_fit)
+{
+    const std::string long_name(10'000, 'x');
+    const std::string text = mp::pool_exhausted(long_name.c_str(), 1, 1).what();
+    EXPECT_GT(text.size(), 100u);
+    EXPECT_LT(text.size(), 1000u);
+}
+
+TEST(throwing, throws_what_it_says)
+{
+    EXPECT_THROW(mp::base::throw_exhausted("p", 1, 1), mp::pool_exhausted);
+    EXPECT_THROW(mp::base::throw_size_overflow(1, 1), mp::size_overflow);
+    EXPECT_EQ(
+        test::what_of<std::invalid_argument>([] { mp::base::throw_invalid_argument(mp::base::message("%d", 42)); }),
+        "42");
+}
+
+TEST(succeeds, turns_any_exception_into_false)
+{
+    EXPECT_TRUE(mp::base::succeeds([] {}));
+    EXPECT_FALSE(mp::base::succeeds([] { throw 1; }));
+    EXPECT_FALSE(mp::base::succeeds([] { throw std::bad_alloc(); }));
+}
+
+TEST(error_handler, is_told_everything_about_a_misuse)
+{
+    const test::error_recorder recorder;
+    const int block = 0;
+    mp::base::report_misuse(mp::error::double_free, &block, 32, "orders");
+    ASSERT_EQ(recorder.reports().size(), 1u);
+    const auto& report = recorder.reports().front();
+    EXPECT_EQ(report.kind, mp::error::double_free);
+    EXPECT_EQ(report.address, &block);
+    EXPECT_EQ(report.block_size, 32u);
+    EXPECT_EQ(report.pool_name, "orders");
+    EXPECT_TRUE(contains(report.text, "double free")) << report.text;
+    EXPECT_TRUE(contains(report.text, "32 bytes")) << report.text;
+    EXPECT_TRUE(contains(report.text, "'orders'")) << report.text;
+    EXPECT_TRUE(contains(report.text, "\n  remedy: give each block back once")) << report.text;
+}
+
+TEST(error_handler, can_be_replaced_and_restored)
+{
+    const mp::error_handler initial = mp::get_error_handler();
+    {
+        const test::error_recorder recorder;
+        EXPECT_NE(mp::get_error_handler(), initial);
+    }
+    EXPECT_EQ(mp::get_error_handler(), initial);
+    EXPECT_EQ(mp::set_error_handler(nullptr), initial);
+    EXPECT_EQ(mp::get_error_handler(), initial) << "nullptr stands for the default";
+}
+
+TEST(error_handler_death, aborts_by_default_after_printing)
+{
+    GTEST_FLAG_SET(death_test_style, "threadsafe");
+    EXPECT_EXIT(mp::base::report_misuse(mp::error::overflow, nullptr, 7, "p"), testing::KilledBySignal(SIGABRT),
+                "memory_pool: overflow: address .*, block size 7 bytes, pool 'p'\n  remedy: ");
+}
+
+TEST(error_name, tells_all_errors_apart)
+{
+    using mp::error;
+    const error all[] = {error::double_free,   error::foreign_pointer,  error::misaligned_pointer,
+                         error::overflow,      error::write_after_free, error::exhausted,
+                         error::size_overflow, error::invalid_argument};
+    for (const error one : all) {
+        EXPECT_STRNE(mp::error_name(one), "unknown error");
+        for (const error other : all)
+            EXPECT_EQ(std::string(mp::error_name(one)) == mp::error_name(other), one == other);
+    }
+}
+} // namespace

@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: MIT
+// Copyright (c) 2026 The memory_pool authors
+#include <memory_pool/core/slab_layout.hpp>
+
+#include <memory_pool/base/arithmetic.hpp>
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstddef>
+#include <limits>
+
+namespace base = memory_pool::base;
+using memory_pool::core::slab_layout;
+
+namespace
+{
+constexpr std::size_t unbounded = std::numeric_limits<std::size_t>::max();
+
+void expect_sound(const slab_layout& layout)
+{
+    SCOPED_TRACE(testing::Message() << "stride " << layout.stride() << " alignment " << layout.alignment());
+    EXPECT_TRUE(base::is_power_of_two(layout.slab_alignment()));
+    EXPECT_GE(layout.max_blocks(), 1u);
+    EXPECT_LE(layout.slab_bytes(layout.max_blocks()), layout.slab_alignment()) << "a block would not find its slab";
+    for (const std::size_t blocks : {std::size_t{1}, layout.max_blocks() / 2 + 1, layout.max_blocks()}) {
+        EXPECT_EQ(layout.first_block(blocks) % layout.alignment(), 0u);
+        EXPECT_GE(layout.first_block(blocks), memory_pool::core::slab_header_bytes + (blocks + 7) / 8);
+        EXPECT_EQ(layout.slab_bytes(blocks), layout.first_block(blocks) + blocks * layout.stride());
+    }
+}
+
+TEST(slab_layout, is_sound_for_every_stride_and_alignment)
+{
+    for (std::size_t alignment = 8; alignment <= 4096; alignment *= 2)
+        for (std::size_t stride = alignment; stride <= 70'000; stride += alignment * (1 + stride / 512))
+            for (const std::size_t limit : {std::size_t{1}, std::size_t{7}, std::size_t{1000}, unbounded})
+                expect_sound(slab_layout(stride, alignment, 0, limit));
+}
+
+TEST(slab_layout, is_sound_for_huge_blocks)
+{
+    for (std::size_t stride = std::size_t{1} << 20; stride <= std::size_t{1} << 40; stride *= 2)
+        for (const std::size_t more : {std::size_t{0}, std::size_t{64}, std::size_t{4096}})
+            expect_sound(slab_layout(stride + more, 64, 0, unbounded));
+    expect_sound(slab_layout(std::size_t{1} << 30, std::size_t{1} << 30, 0, unbounded));
+}
+
+TEST(slab_layout, makes_one_slab_of_what_is_expected)
+{
+    EXPECT_GE(slab_layout(64, 16, 32768, unbounded).max_blocks(), 32768u);
+    EXPECT_LE(slab_layout(64, 16, 100'000'000, unbounded).slab_alignment(), slab_layout::largest_slab_bytes);
+}
+
+TEST(slab_layout, makes_no_slab_larger_than_the_limit_asks_for)
+{
+    const slab_layout layout(32, 16, 0, 10);
+    EXPECT_EQ(layout.max_blocks(), 10u);
+    EXPECT_LE(layout.slab_alignment(), 512u);
+}
+
+TEST(slab_layout, indexes_every_block_exactly)
+{
+    for (std::size_t stride = 8; stride <= 200'000; stride += 8 * (1 + stride / 256)) {
+        const slab_layout layout(stride, 8, 0, unbounded);
+        for (std::size_t index = 0; index < layout.max_blocks(); index += 1 + index / 64)
+            ASSERT_EQ(layout.index(index * stride), index) << "stride " << stride;
+    }
+    const slab_layout large(48, 16, 1'000'000, unbounded);
+    for (std::size_t index = 0; index != large.max_blocks(); ++index)
+        ASSERT_EQ(large.index(index * 48), index);
+}
+
+TEST(slab_layout, gives_no_index_that_fits_for_what_is_not_a_block)
+{
+    for (const std::size_t stride : {8u, 24u, 40u, 48u, 1000u, 4096u}) {
+        const slab_layout layout(stride, 8, 0, unbounded);
+        for (std::size_t offset = 0; offset < layout.slab_alignment(); ++offset)
+            ASSERT_EQ(layout.index(offset) * stride == offset, offset % stride == 0) << stride << ' ' << offset;
+    }
+}
+
+TEST(slab_layout, fits_as_many_blocks_as_there_is_room_for)
+{
+    for (const std::size_t stride : {8u, 16u, 24u, 200u, 3000u}) {
+        const slab_layout layout(stride, 8, 0, unbounded);
+        EXPECT_EQ(layout.blocks_within(layout.slab_bytes(1) - 1), 0u);
+        for (std::size_t bytes = layout.slab_bytes(1); bytes < 20'000; ++bytes) {
+            const std::size_t blocks = layout.blocks_within(bytes);
+            ASSERT_LE(layout.slab_bytes(blocks), bytes);
+            ASSERT_GT(layout.slab_bytes(blocks + 2), bytes) << "stride " << stride;
+        }
+    }
+}
+} // namespace

@@ -1,0 +1,246 @@
+// SPDX-License-Identifier: MIT
+// Copyright (c) 2026 The memory_pool authors
+#include <memory_pool/core/slab_store.hpp>
+
+#include <support/error_recorder.hpp>
+#include <support/upstreams.hpp>
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstddef>
+#include <limits>
+#include <new>
+#include <random>
+#include <set>
+#include <vector>
+
+namespace core = memory_pool::core;
+using memory_pool::error;
+
+namespace
+{
+constexpr std::size_t stride = 32;
+constexpr std::size_t unbounded = std::numeric_limits<std::size_t>::max();
+
+class slab_store_test : public testing::Test
+{
+protected:
+    /// Takes everything that is free, row by row and block by block.
+    std::vector<void*> take_all(core::slab_store& store)
+    {
+        std::vector<void*> blocks;
+        while (true) {
+            const core::block_span span = store.take_span();
+            for (char* block = span.begin; block != span.end; block += stride)
+                blocks.push_back(block);
+            if (!span.empty())
+                continue;
+            void* batch[50];
+            const std::size_t taken = store.take(batch, 50);
+            if (taken == 0)
+                return blocks;
+            blocks.insert(blocks.end(), batch, batch + taken);
+        }
+    }
+
+    test::accounting_upstream upstream_;
+    const core::slab_layout layout_{stride, 16, 0, unbounded};
+    core::slab_store store_{layout_, unbounded, false, {"test", stride}, &upstream_};
+};
+
+TEST_F(slab_store_test, has_nothing_at_first)
+{
+    EXPECT_EQ(store_.capacity(), 0u);
+    EXPECT_TRUE(store_.take_span().empty());
+    void* block = nullptr;
+    EXPECT_EQ(store_.take(&block, 1), 0u);
+    EXPECT_EQ(store_.take_one_late(), nullptr);
+    EXPECT_EQ(upstream_.calls(), 0u);
+    EXPECT_TRUE(store_.is_valid());
+}
+
+TEST_F(slab_store_test, doubles_until_a_slab_has_its_usual_size)
+{
+    std::vector<std::size_t> sizes;
+    for (int i = 0; i != 9; ++i)
+        sizes.push_back(store_.grow(1)->block_count());
+    EXPECT_LE(sizes.front() * stride, core::slab_layout::first_slab_bytes);
+    for (std::size_t i = 1; i != sizes.size(); ++i)
+        EXPECT_GE(sizes[i], sizes[i - 1]);
+    EXPECT_EQ(sizes.back(), layout_.max_blocks());
+    EXPECT_TRUE(store_.is_valid());
+}
+
+TEST_F(slab_store_test, hands_out_every_block_once_and_takes_all_back_in_any_order)
+{
+    for (int i = 0; i != 6; ++i)
+        (void)store_.grow(1);
+    std::vector<void*> blocks = take_all(store_);
+    EXPECT_EQ(blocks.size(), store_.capacity());
+    EXPECT_EQ(std::set<void*>(blocks.begin(), blocks.end()).size(), blocks.size());
+    EXPECT_EQ(store_.handed_out(), blocks.size());
+
+    std::shuffle(blocks.begin(), blocks.end(), std::mt19937(1));
+    store_.put(blocks.data(), blocks.size());
+    EXPECT_EQ(store_.handed_out(), 0u);
+    EXPECT_TRUE(store_.is_valid());
+    EXPECT_EQ(take_all(store_).size(), blocks.size());
+}
+
+TEST_F(slab_store_test, takes_back_a_row)
+{
+    (void)store_.grow(1);
+    const core::block_span span = store_.take_span();
+    store_.put(core::block_span{span.begin + 3 * stride, span.end});
+    EXPECT_EQ(store_.handed_out(), 3u);
+    store_.put(core::block_span{span.begin, span.begin + 3 * stride});
+    store_.put(core::block_span{});
+    EXPECT_EQ(store_.handed_out(), 0u);
+    EXPECT_TRUE(store_.is_valid());
+}
+
+TEST_F(slab_store_test, finds_blocks_and_nothing_else)
+{
+    (void)store_.grow(1);
+    const core::block_span span = store_.take_span();
+    EXPECT_EQ(store_.find(span.begin + 5 * stride).index, 5u);
+    EXPECT_TRUE(store_.find(span.begin + 5 * stride).at_start);
+    EXPECT_FALSE(store_.find(span.begin + 5 * stride + 1).at_start);
+    EXPECT_EQ(store_.find(span.begin - 1).home, nullptr) << "the header";
+    EXPECT_EQ(store_.find(span.begin + store_.capacity() * stride).home, nullptr) << "behind the last block";
+    EXPECT_EQ(store_.find(nullptr).home, nullptr);
+    EXPECT_EQ(store_.find(this).home, nullptr);
+}
+
+TEST_F(slab_store_test, visits_what_is_handed_out)
+{
+    for (int i = 0; i != 3; ++i)
+        (void)store_.grow(1);
+    std::vector<void*> blocks = take_all(store_);
+    std::shuffle(blocks.begin(), blocks.end(), std::mt19937(2));
+    store_.put(blocks.data(), blocks.size() / 2);
+    std::set<void*> visited;
+    store_.for_each_handed_out([&](void* block) { visited.insert(block); });
+    const auto half = blocks.begin() + static_cast<std::ptrdiff_t>(blocks.size() / 2);
+    EXPECT_EQ(visited, std::set<void*>(half, blocks.end()));
+    std::size_t free = 0;
+    store_.for_each_free([&](void*) { ++free; });
+    EXPECT_EQ(free + visited.size(), store_.capacity());
+}
+
+TEST_F(slab_store_test, trims_slabs_that_are_wholly_free_and_no_others)
+{
+    for (int i = 0; i != 5; ++i)
+        (void)store_.grow(1);
+    std::vector<void*> blocks = take_all(store_);
+    void* const kept = blocks[blocks.size() / 2];
+    for (void* block : blocks)
+        if (block != kept)
+            store_.put(&block, 1);
+    store_.trim();
+    EXPECT_EQ(store_.slab_count(), 1u);
+    EXPECT_EQ(upstream_.live_bytes(), store_.bytes_reserved());
+    EXPECT_TRUE(store_.is_valid());
+    store_.put(&kept, 1);
+    store_.trim();
+    EXPECT_EQ(upstream_.live_bytes(), 0u);
+    EXPECT_EQ(store_.bytes_reserved(), 0u);
+    (void)store_.grow(1);
+    EXPECT_TRUE(store_.is_valid()) << "works on";
+}
+
+TEST_F(slab_store_test, reset_keeps_the_slabs)
+{
+    (void)store_.grow(1);
+    const std::size_t capacity = store_.capacity();
+    (void)take_all(store_);
+    store_.reset();
+    EXPECT_EQ(store_.handed_out(), 0u);
+    EXPECT_EQ(take_all(store_).size(), capacity);
+    EXPECT_TRUE(store_.is_valid());
+}
+
+TEST_F(slab_store_test, never_exceeds_its_limit)
+{
+    const core::slab_layout layout(stride, 16, 0, 100);
+    core::slab_store bounded(layout, 100, false, {"bounded", stride}, &upstream_);
+    while (bounded.may_grow())
+        (void)bounded.grow(1);
+    EXPECT_EQ(bounded.capacity(), 100u);
+    EXPECT_EQ(take_all(bounded).size(), 100u);
+}
+
+TEST_F(slab_store_test, is_unchanged_when_upstream_fails_at_any_call)
+{
+    for (std::size_t call = 1;; ++call) {
+        const std::size_t capacity = store_.capacity();
+        const std::size_t bytes = upstream_.live_bytes();
+        upstream_.fail_at(call);
+        try {
+            (void)store_.grow(1);
+            break;
+        } catch (const std::bad_alloc&) {
+            EXPECT_EQ(store_.capacity(), capacity);
+            EXPECT_GE(upstream_.live_bytes(), bytes);
+            EXPECT_EQ(upstream_.live_bytes(), store_.bytes_reserved());
+            EXPECT_TRUE(store_.is_valid());
+        }
+    }
+    upstream_.never_fail();
+    EXPECT_GT(store_.capacity(), 0u);
+}
+
+TEST_F(slab_store_test, reports_a_block_that_comes_back_twice)
+{
+    (void)store_.grow(1);
+    const core::block_span span = store_.take_span();
+    void* const block = span.begin + 2 * stride;
+    void* const other = span.begin + 3 * stride;
+    const test::error_recorder recorder;
+    void* const twice_in_a_batch[] = {block, other, block};
+    store_.put(twice_in_a_batch, 3);
+    EXPECT_EQ(recorder.kinds(), test::kinds{error::double_free});
+    store_.put(&block, 1);
+    EXPECT_EQ(recorder.kinds(), (test::kinds{error::double_free, error::double_free}));
+    EXPECT_EQ(recorder.reports().back().address, block);
+    EXPECT_TRUE(store_.is_valid()) << "the second one was ignored";
+    EXPECT_EQ(store_.handed_out(), store_.capacity() - 2);
+}
+
+TEST_F(slab_store_test, reports_a_block_that_is_not_its_own)
+{
+    (void)store_.grow(1);
+    core::slab_store other(layout_, unbounded, false, {"other", stride}, &upstream_);
+    (void)other.grow(1);
+    const core::block_span theirs = other.take_span();
+    const core::block_span ours = store_.take_span();
+    const test::error_recorder recorder;
+    void* const batch[] = {ours.begin, theirs.begin, ours.begin + stride, ours.begin + stride + 8};
+    store_.put(batch, 4);
+    EXPECT_EQ(recorder.kinds(), (test::kinds{error::foreign_pointer, error::misaligned_pointer}));
+    EXPECT_EQ(recorder.reports().front().address, theirs.begin);
+    EXPECT_EQ(store_.handed_out(), store_.capacity() - 2);
+    EXPECT_TRUE(store_.is_valid());
+    EXPECT_TRUE(other.is_valid());
+}
+
+TEST_F(slab_store_test, touches_the_pages_of_a_slab_when_asked_to)
+{
+    core::slab_store store(core::slab_layout(4096, 16, 0, unbounded), unbounded, true, {"prefault", 4096}, &upstream_);
+    core::slab* const slab = store.grow(1);
+    EXPECT_EQ(slab->owner(), &store) << "the header is written after the pages are touched";
+    EXPECT_TRUE(store.is_valid());
+}
+
+TEST_F(slab_store_test, is_not_valid_when_its_bits_are_damaged)
+{
+    core::slab* const slab = store_.grow(1);
+    (void)store_.take_span();
+    EXPECT_TRUE(store_.is_valid());
+    *slab->word_of(0) ^= 1;
+    EXPECT_FALSE(store_.is_valid());
+    *slab->word_of(0) ^= 1;
+    EXPECT_TRUE(store_.is_valid());
+}
+} // namespace

@@ -1,0 +1,70 @@
+# SPDX-License-Identifier: MIT
+# Every header, in every language level of MEMORY_POOL_TEST_STANDARDS:
+#   headers_alone_<level>    one source a header, which includes it twice and nothing else: it is self-sufficient and guarded
+#   headers_linked_<level>   two sources with all the headers, in opposite orders, in one program: nothing is defined twice
+#   headers_noexcept         as headers_alone, without exceptions and RTTI
+#   headers_c                include/memory_pool/*.h as C
+
+file(GLOB_RECURSE library_headers CONFIGURE_DEPENDS RELATIVE ${PROJECT_SOURCE_DIR}/include
+    ${PROJECT_SOURCE_DIR}/include/*.hpp ${PROJECT_SOURCE_DIR}/include/*.h)
+file(GLOB_RECURSE drop_in_headers CONFIGURE_DEPENDS RELATIVE ${PROJECT_SOURCE_DIR}/drop_in
+    ${PROJECT_SOURCE_DIR}/drop_in/*.hpp ${PROJECT_SOURCE_DIR}/drop_in/*.h)
+set(headers ${library_headers} ${drop_in_headers})
+memory_pool_drop_unbuildable(headers)
+
+set(generated ${CMAKE_CURRENT_BINARY_DIR}/headers)
+
+# memory_pool_including_sources(<variable> <extension> <header>...): a source for each header.
+function(memory_pool_including_sources variable extension)
+    set(sources)
+    foreach(header IN LISTS ARGN)
+        string(MAKE_C_IDENTIFIER ${header} stem)
+        set(source ${generated}/${stem}.${extension})
+        file(CONFIGURE OUTPUT ${source} CONTENT "#include <${header}>\n#include <${header}>\n")
+        list(APPEND sources ${source})
+    endforeach()
+    set(${variable} ${sources} PARENT_SCOPE)
+endfunction()
+
+memory_pool_including_sources(alone cpp ${headers})
+set(c_headers ${library_headers})
+list(FILTER c_headers INCLUDE REGEX "\\.h$")
+memory_pool_including_sources(alone_c c ${c_headers})
+
+# all_headers.hpp serves the snippets of the documentation too.
+list(TRANSFORM headers REPLACE "^(.+)$" "#include <\\1>" OUTPUT_VARIABLE lines)
+list(JOIN lines "\n" text)
+file(CONFIGURE OUTPUT ${generated}/all/all_headers.hpp CONTENT "#pragma once\n${text}\n")
+file(CONFIGURE OUTPUT ${generated}/all/first.cpp CONTENT "#include \"all_headers.hpp\"\nint main() {}\n")
+list(REVERSE lines)
+list(JOIN lines "\n" text)
+file(CONFIGURE OUTPUT ${generated}/all/second.cpp CONTENT "${text}\n")
+
+foreach(level IN LISTS MEMORY_POOL_TEST_STANDARDS)
+    if(NOT cxx_std_${level} IN_LIST CMAKE_CXX_COMPILE_FEATURES)
+        message(STATUS "memory_pool: the compiler does not know C++${level}")
+        continue()
+    endif()
+    set(linked headers_linked_${level})
+    add_executable(${linked} ${generated}/all/first.cpp ${generated}/all/second.cpp)
+    set_target_properties(${linked} PROPERTIES CXX_STANDARD ${level})
+    target_link_libraries(${linked} PRIVATE memory_pool_program memory_pool_warnings)
+    add_test(NAME headers.linked_${level} COMMAND ${linked})
+    add_dependencies(memory_pool_tidy ${linked})
+
+    if(alone)
+        add_library(headers_alone_${level} OBJECT ${alone})
+        set_target_properties(headers_alone_${level} PROPERTIES CXX_STANDARD ${level})
+        target_link_libraries(headers_alone_${level} PRIVATE memory_pool_program memory_pool_warnings)
+    endif()
+endforeach()
+
+if(alone)
+    add_library(headers_noexcept OBJECT ${alone})
+    target_link_libraries(headers_noexcept PRIVATE memory_pool_program memory_pool_warnings)
+    target_compile_options(headers_noexcept PRIVATE -fno-exceptions -fno-rtti)
+endif()
+if(alone_c)
+    add_library(headers_c OBJECT ${alone_c})
+    target_link_libraries(headers_c PRIVATE memory_pool_program memory_pool_warnings)
+endif()

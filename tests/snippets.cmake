@@ -1,0 +1,28 @@
+# SPDX-License-Identifier: MIT
+# The C++ in the documentation compiles, and the complete programs in it run. See tools/extract_snippets.py.
+if(NOT Boost_FOUND)
+    message(STATUS "memory_pool: Boost not found, leaving out the snippets of the documentation")
+    return()
+endif()
+
+file(GLOB documents CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/README.md ${PROJECT_SOURCE_DIR}/docs/*.md)
+set(extractor ${PROJECT_SOURCE_DIR}/tools/extract_snippets.py)
+set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${documents} ${extractor})
+execute_process(
+    COMMAND ${Python3_EXECUTABLE} ${extractor} --output ${CMAKE_CURRENT_BINARY_DIR}/snippets ${documents}
+    OUTPUT_VARIABLE snippets OUTPUT_STRIP_TRAILING_WHITESPACE
+    COMMAND_ERROR_IS_FATAL ANY)
+string(REPLACE "\n" ";" snippets "${snippets}")
+
+# What a reader copies is compiled as a reader would, so without the project's own warnings.
+set(programs ${snippets})
+list(FILTER programs INCLUDE REGEX "/program_[^/]*$")
+memory_pool_add_programs(snippet ${programs})
+
+set(fragments ${snippets})
+list(FILTER fragments INCLUDE REGEX "/fragment_[^/]*$")
+if(fragments)
+    add_library(snippet_fragments OBJECT ${fragments})
+    target_link_libraries(snippet_fragments PRIVATE memory_pool_program)
+    target_precompile_headers(snippet_fragments PRIVATE ${generated}/all/all_headers.hpp)
+endif()

@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: MIT
+// Copyright (c) 2026 The memory_pool authors
+/// \file
+/// An error handler that writes down what it is told, instead of aborting.
+#pragma once
+
+#include <memory_pool/base/errors.hpp>
+
+#include <cstddef>
+#include <string>
+#include <vector>
+
+namespace test
+{
+/// While it lives, errors are recorded. One at a time.
+class error_recorder
+{
+public:
+    struct entry
+    {
+        memory_pool::error kind;
+        const void* address;
+        std::size_t block_size;
+        std::string pool_name;
+        std::string text;
+    };
+
+    error_recorder() : previous_(memory_pool::set_error_handler(&record)) { entries().clear(); }
+    error_recorder(const error_recorder&) = delete;
+    error_recorder& operator=(const error_recorder&) = delete;
+    ~error_recorder() { memory_pool::set_error_handler(previous_); }
+
+    const std::vector<entry>& reports() const { return entries(); }
+
+    /// The kinds of all reports so far, in order.
+    std::vector<memory_pool::error> kinds() const
+    {
+        std::vector<memory_pool::error> kinds;
+        for (const entry& report : entries())
+            kinds.push_back(report.kind);
+        return kinds;
+    }
+
+private:
+    static std::vector<entry>& entries()
+    {
+        static std::vector<entry> all;
+        return all;
+    }
+
+    static void record(const memory_pool::error_report& report)
+    {
+        entries().push_back({report.kind, report.address, report.block_size,
+                             report.pool_name != nullptr ? report.pool_name : "", report.text});
+    }
+
+    memory_pool::error_handler previous_;
+};
+
+using kinds = std::vector<memory_pool::error>;
+} // namespace test

@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: MIT
+// Copyright (c) 2026 The memory_pool authors
+/// \file
+/// Upstream resources that keep account, and that fail on request.
+#pragma once
+
+#include <cstddef>
+#include <limits>
+#include <map>
+#include <memory_resource>
+#include <new>
+#include <utility>
+
+namespace test
+{
+/// Knows every piece it has handed out, and whether each came back as it went.
+class accounting_upstream : public std::pmr::memory_resource
+{
+public:
+    /// Makes the call number `call` from now on, counted from 1, throw std::bad_alloc.
+    void fail_at(std::size_t call) { calls_until_failure_ = call; }
+    void never_fail() { calls_until_failure_ = never; }
+
+    std::size_t live_bytes() const { return live_bytes_; }
+    std::size_t live_pieces() const { return pieces_.size(); }
+    std::size_t calls() const { return calls_; }
+    std::size_t mismatched() const { return mismatched_; }
+
+private:
+    static constexpr std::size_t never = std::numeric_limits<std::size_t>::max();
+    using shape = std::pair<std::size_t, std::size_t>;
+
+    void* do_allocate(std::size_t bytes, std::size_t alignment) override
+    {
+        ++calls_;
+        if (calls_until_failure_ != never && --calls_until_failure_ == 0) {
+            calls_until_failure_ = never;
+            throw std::bad_alloc();
+        }
+        void* const piece = std::pmr::new_delete_resource()->allocate(bytes, alignment);
+        pieces_.emplace(piece, shape(bytes, alignment));
+        live_bytes_ += bytes;
+        return piece;
+    }
+
+    void do_deallocate(void* piece, std::size_t bytes, std::size_t alignment) override
+    {
+        const auto known = pieces_.find(piece);
+        if (known == pieces_.end() || known->second != shape(bytes, alignment)) {
+            ++mismatched_;
+            return;
+        }
+        pieces_.erase(known);
+        live_bytes_ -= bytes;
+        std::pmr::new_delete_resource()->deallocate(piece, bytes, alignment);
+    }
+
+    bool do_is_equal(const memory_resource& other) const noexcept override { return this == &other; }
+
+    std::map<void*, shape> pieces_;
+    std::size_t calls_until_failure_ = never;
+    std::size_t calls_ = 0;
+    std::size_t live_bytes_ = 0;
+    std::size_t mismatched_ = 0;
+};
+} // namespace test

@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: MIT
+// Copyright (c) 2026 The memory_pool authors
+/// \file
+/// What an exception says.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <string>
+
+namespace test
+{
+/// Calls `action`, which must throw an `Exception`.
+/// Returns: what it says.
+template <class Exception, class Action>
+std::string what_of(Action&& action)
+{
+    try {
+        action();
+    } catch (const Exception& exception) {
+        return exception.what();
+    }
+    ADD_FAILURE() << "nothing was thrown";
+    return {};
+}
+
+inline bool contains(const std::string& text, const std::string& part)
+{
+    return text.find(part) != std::string::npos;
+}
+} // namespace test
