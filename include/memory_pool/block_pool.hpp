@@ -232,6 +232,17 @@ public:
         return position.home != nullptr && position.at_start;
     }
 
+    /// Returns: whether `block` is a block of this pool that is in use. Any pointer may be asked after.
+    /// Preconditions: called from a visitor of `for_each`, or the policy checks: elsewhere a block that came back a moment
+    ///   ago still counts as in use.
+    /// Complexity: logarithmic in slabs.
+    /// Thread safety: one thread at a time.
+    bool is_in_use(const void* block) const noexcept
+    {
+        const auto position = store_.find(block);
+        return position.home != nullptr && position.at_start && !position.home->is_free(position.index);
+    }
+
     /// Effects: reports a double free, a foreign or misaligned pointer, or an overflow, if that is what it would be to
     ///   give `block` back now.
     /// Returns: whether there was nothing to report.
@@ -592,7 +603,7 @@ private:
 
     void open_magazine() noexcept
     {
-        if (!Policy::checks && !suspended_)
+        if (!Policy::checks && !suspended_ && incoming_.empty())
             (void)magazine_.open(patience);
     }
 

@@ -12,6 +12,7 @@
 #pragma once
 
 #include <memory_pool/base/arithmetic.hpp>
+#include <memory_pool/base/config.hpp>
 #include <memory_pool/base/policies.hpp>
 #include <memory_pool/base/pool_options.hpp>
 #include <memory_pool/block_pool.hpp>
@@ -110,6 +111,10 @@ public:
     {
         if (object == nullptr)
             return;
+        if constexpr (!std::is_trivially_destructible_v<T>) {
+            if (MEMORY_POOL_UNLIKELY(is_clearing_) && !blocks_.is_in_use(block_of(object)))
+                return; // clear() came by here before
+        }
         if constexpr (Policy::checks) {
             if (!blocks_.verify(block_of(object)))
                 return;
@@ -140,15 +145,19 @@ public:
         blocks_.for_each([&visit](void* block) { visit(*object_in(block)); });
     }
 
-    /// Effects: destroys every object that is alive. Their destructors may destroy others. The memory is kept for later.
+    /// Effects: destroys every object that is alive. Their destructors may destroy others: each is destroyed once, whoever
+    ///   comes first. The memory is kept for later.
     /// Complexity: linear in blocks that were ever in use; in slabs, if destroying a `T` does nothing.
     /// Thread safety: one thread at a time.
     void clear() noexcept
     {
-        if constexpr (std::is_trivially_destructible_v<T>)
+        if constexpr (std::is_trivially_destructible_v<T>) {
             blocks_.clear();
-        else
-            for_each([this](T& object) { destroy(&object); });
+        } else {
+            is_clearing_ = true;
+            blocks_.for_each([this](void* block) { destroy(object_in(block)); });
+            is_clearing_ = false;
+        }
     }
 
     /// Effects: takes memory from upstream until `capacity()` is at least `count`.
@@ -241,5 +250,6 @@ private:
     static void* block_of(T* object) noexcept { return const_cast<void*>(static_cast<const volatile void*>(object)); }
 
     basic_block_pool<Policy> blocks_;
+    bool is_clearing_ = false;
 };
 } // namespace memory_pool

@@ -1,0 +1,437 @@
+// SPDX-License-Identifier: MIT
+// Copyright (c) 2026 The memory_pool authors
+#include <memory_pool/block_pool.hpp>
+
+#include <support/block_pool_conformance.hpp>
+#include <support/error_recorder.hpp>
+#include <support/upstreams.hpp>
+#include <support/what.hpp>
+
+#include <gtest/gtest.h>
+
+#include <csignal>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <set>
+#include <type_traits>
+#include <vector>
+
+namespace mp = memory_pool;
+using mp::error;
+
+namespace test
+{
+using every_policy = testing::Types<mp::basic_block_pool<mp::default_policy>, mp::basic_block_pool<mp::counting_policy>,
+                                    mp::basic_block_pool<mp::checking_policy>>;
+INSTANTIATE_TYPED_TEST_SUITE_P(every_policy, block_pool_conformance, every_policy);
+} // namespace test
+
+namespace
+{
+using counting_pool = mp::basic_block_pool<mp::counting_policy>;
+using checking_pool = mp::basic_block_pool<mp::checking_policy>;
+
+mp::pool_options named(const char* name)
+{
+    mp::pool_options options;
+    options.name = name;
+    return options;
+}
+
+TEST(block_pool, neither_copies_nor_moves)
+{
+    EXPECT_FALSE(std::is_copy_constructible_v<mp::block_pool>);
+    EXPECT_FALSE(std::is_move_constructible_v<mp::block_pool>);
+    EXPECT_FALSE(std::is_copy_assignable_v<mp::block_pool>);
+    EXPECT_FALSE(std::is_move_assignable_v<mp::block_pool>);
+    EXPECT_LE(sizeof(mp::block_pool), sizeof(counting_pool));
+}
+
+TEST(block_pool, hands_out_first_what_came_back_last)
+{
+    mp::block_pool pool(32);
+    void* const a = pool.allocate();
+    void* const b = pool.allocate();
+    pool.deallocate(a);
+    pool.deallocate(b);
+    EXPECT_EQ(pool.allocate(), b);
+    EXPECT_EQ(pool.allocate(), a);
+}
+
+TEST(block_pool, hands_out_fresh_blocks_in_the_order_of_addresses)
+{
+    mp::block_pool pool(32);
+    auto* previous = static_cast<char*>(pool.allocate());
+    for (int i = 0; i != 50; ++i) {
+        auto* const next = static_cast<char*>(pool.allocate());
+        EXPECT_EQ(next, previous + 32);
+        previous = next;
+    }
+}
+
+TEST(block_pool, keeps_its_bookkeeping_below_an_eighth_of_the_blocks)
+{
+    constexpr std::size_t count = 10'000;
+    mp::pool_options options;
+    options.initial_capacity = count;
+    mp::block_pool at_once(32, options);
+    EXPECT_LE((at_once.bytes_reserved() - at_once.capacity() * 32) * 8, at_once.capacity() * 32);
+
+    mp::block_pool grown(32);
+    for (std::size_t i = 0; i != count; ++i)
+        (void)grown.allocate();
+    EXPECT_LE((grown.bytes_reserved() - grown.capacity() * 32) * 8, grown.capacity() * 32);
+}
+
+TEST(block_pool, finds_a_row_through_flushes_gaps_and_pops)
+{
+    // Blocks that come back in order, with interruptions of every length, while others are handed out.
+    mp::block_pool pool(32);
+    for (std::size_t gap = 1; gap < 300; gap += 7) {
+        std::vector<void*> blocks(5000);
+        (void)pool.allocate_bulk(blocks.data(), blocks.size());
+        std::vector<void*> left_out;
+        std::vector<void*> extra;
+        for (std::size_t i = 0; i != blocks.size(); ++i) {
+            if (i % gap == gap - 1) {
+                left_out.push_back(blocks[i]);
+                extra.push_back(pool.allocate());
+            } else {
+                pool.deallocate(blocks[i]);
+            }
+        }
+        ASSERT_TRUE(pool.is_valid()) << gap;
+        ASSERT_EQ(pool.in_use(), left_out.size() + extra.size());
+        const std::set<void*> in_use(left_out.begin(), left_out.end());
+        for (void* const block : extra)
+            ASSERT_EQ(in_use.count(block), 0u) << "handed out twice";
+        pool.deallocate_bulk(left_out.data(), left_out.size());
+        pool.deallocate_bulk(extra.data(), extra.size());
+        ASSERT_EQ(pool.in_use(), 0u);
+    }
+    EXPECT_TRUE(pool.is_valid());
+}
+
+TEST(block_pool, works_without_a_magazine_when_upstream_gives_none)
+{
+    /// Gives slabs, which are aligned, and nothing else.
+    class slabs_only : public std::pmr::memory_resource
+    {
+        void* do_allocate(std::size_t bytes, std::size_t alignment) override
+        {
+            if (bytes >= 2048 && alignment <= alignof(std::max_align_t))
+                throw std::bad_alloc();
+            return std::pmr::new_delete_resource()->allocate(bytes, alignment);
+        }
+        void do_deallocate(void* piece, std::size_t bytes, std::size_t alignment) override
+        {
+            std::pmr::new_delete_resource()->deallocate(piece, bytes, alignment);
+        }
+        bool do_is_equal(const memory_resource& other) const noexcept override { return this == &other; }
+    } upstream;
+    mp::pool_options options;
+    options.initial_capacity = 1000;
+    mp::block_pool pool(32, options, &upstream);
+    std::vector<void*> blocks(1000);
+    for (int round = 0; round != 3; ++round) {
+        (void)pool.allocate_bulk(blocks.data(), blocks.size());
+        EXPECT_EQ(std::set<void*>(blocks.begin(), blocks.end()).size(), blocks.size());
+        pool.deallocate_bulk(blocks.data(), blocks.size());
+        EXPECT_TRUE(pool.is_valid());
+    }
+}
+
+TEST(block_pool, reports_a_double_free_when_the_batch_reaches_the_slabs)
+{
+    mp::block_pool pool(32, named("late"));
+    void* const block = pool.allocate();
+    void* const other = pool.allocate();
+    const test::error_recorder recorder;
+    pool.deallocate(block);
+    pool.deallocate(other);
+    pool.deallocate(block);
+    EXPECT_TRUE(recorder.reports().empty()) << "not yet: the default policy does not look";
+    pool.trim();
+    ASSERT_EQ(recorder.kinds(), test::kinds{error::double_free});
+    EXPECT_EQ(recorder.reports()[0].address, block);
+    EXPECT_EQ(recorder.reports()[0].pool_name, "late");
+}
+
+TEST(counting_policy, counts_exactly)
+{
+    test::accounting_upstream upstream;
+    counting_pool pool(32, test::bounded_to(100), &upstream);
+    std::vector<void*> blocks(100);
+    (void)pool.allocate_bulk(blocks.data(), 60);
+    pool.deallocate_bulk(blocks.data(), 50);
+    (void)pool.allocate_bulk(blocks.data(), 90);
+    EXPECT_EQ(pool.try_allocate(), nullptr);
+    EXPECT_THROW((void)pool.allocate(), mp::pool_exhausted);
+    pool.deallocate(nullptr);
+
+    const mp::pool_statistics statistics = pool.statistics();
+    EXPECT_EQ(statistics.allocations, 150u);
+    EXPECT_EQ(statistics.deallocations, 50u);
+    EXPECT_EQ(statistics.in_use, 100u);
+    EXPECT_EQ(statistics.in_use, pool.in_use());
+    EXPECT_EQ(statistics.peak_in_use, 100u);
+    EXPECT_EQ(statistics.failed, 2u);
+    EXPECT_EQ(statistics.slabs, pool.slab_count());
+    EXPECT_EQ(statistics.bytes_reserved, upstream.live_bytes());
+}
+
+TEST(counting_policy, counts_failures_of_upstream_and_what_release_takes_back)
+{
+    test::accounting_upstream upstream;
+    counting_pool pool(32, {}, &upstream);
+    upstream.fail_at(1);
+    EXPECT_THROW((void)pool.allocate(), std::bad_alloc);
+    upstream.fail_at(1);
+    EXPECT_EQ(pool.try_allocate(), nullptr);
+    EXPECT_EQ(pool.statistics().failed, 2u);
+    for (int i = 0; i != 10; ++i)
+        (void)pool.allocate();
+    pool.clear();
+    EXPECT_EQ(pool.statistics().deallocations, 10u);
+    (void)pool.allocate();
+    pool.release();
+    const mp::pool_statistics statistics = pool.statistics();
+    EXPECT_EQ(statistics.deallocations, 11u);
+    EXPECT_EQ(statistics.in_use, 0u);
+    EXPECT_EQ(statistics.peak_in_use, 10u);
+    EXPECT_EQ(statistics.bytes_reserved, 0u);
+}
+
+/// Each misuse, with an error handler that returns: one report, and the pool is in order.
+class checking_policy_test : public testing::Test
+{
+protected:
+    /// A stray write, which a tool that watches would stop by itself.
+    static void write_to(void* address, std::size_t offset)
+    {
+        char* const target = static_cast<char*>(address) + offset;
+        mp::base::permit_access(target, 1);
+        *target = 'x';
+    }
+
+    void expect_one_report(error kind, const void* address, const char* what)
+    {
+        ASSERT_EQ(recorder_.kinds(), test::kinds{kind});
+        const auto& report = recorder_.reports().front();
+        EXPECT_EQ(report.address, address);
+        EXPECT_EQ(report.block_size, 40u);
+        EXPECT_EQ(report.pool_name, "orders");
+        EXPECT_TRUE(test::contains(report.text, what)) << report.text;
+        EXPECT_TRUE(test::contains(report.text, "block size 40 bytes")) << report.text;
+        EXPECT_TRUE(test::contains(report.text, "pool 'orders'")) << report.text;
+        EXPECT_TRUE(pool_.is_valid());
+    }
+
+    test::error_recorder recorder_; // outlives the pool, which looks for damage when it ends
+    checking_pool pool_{40, named("orders")};
+};
+
+TEST_F(checking_policy_test, is_silent_about_right_use)
+{
+    std::vector<void*> blocks(3000);
+    for (int round = 0; round != 3; ++round) {
+        (void)pool_.allocate_bulk(blocks.data(), blocks.size());
+        for (void* const block : blocks)
+            std::memset(block, round, pool_.block_size());
+        EXPECT_TRUE(pool_.is_valid());
+        pool_.deallocate_bulk(blocks.data(), blocks.size());
+    }
+    pool_.trim();
+    pool_.clear();
+    pool_.release();
+    EXPECT_TRUE(recorder_.reports().empty());
+}
+
+TEST_F(checking_policy_test, reports_a_double_free)
+{
+    void* const block = pool_.allocate();
+    pool_.deallocate(block);
+    pool_.deallocate(block);
+    expect_one_report(error::double_free, block, "double free");
+    EXPECT_EQ(pool_.in_use(), 0u);
+}
+
+TEST_F(checking_policy_test, reports_a_double_free_with_others_in_between)
+{
+    void* const block = pool_.allocate();
+    void* const other = pool_.allocate();
+    pool_.deallocate(block);
+    pool_.deallocate(other);
+    pool_.deallocate(block);
+    expect_one_report(error::double_free, block, "double free");
+}
+
+TEST_F(checking_policy_test, reports_a_block_that_was_never_handed_out)
+{
+    auto* const block = static_cast<char*>(pool_.allocate());
+    constexpr std::size_t stride = 64; // 40, and 16 of canary, rounded up to the alignment
+    pool_.deallocate(block + stride);
+    expect_one_report(error::double_free, block + stride, "double free");
+}
+
+TEST_F(checking_policy_test, reports_a_foreign_pointer)
+{
+    (void)pool_.allocate();
+    int local = 0;
+    pool_.deallocate(&local);
+    expect_one_report(error::foreign_pointer, &local, "foreign pointer");
+}
+
+TEST_F(checking_policy_test, reports_a_block_of_another_pool)
+{
+    checking_pool other(40, named("trades"));
+    void* const block = other.allocate();
+    pool_.deallocate(block);
+    expect_one_report(error::foreign_pointer, block, "foreign pointer");
+    EXPECT_EQ(other.in_use(), 1u);
+}
+
+TEST_F(checking_policy_test, reports_addresses_that_mean_nothing)
+{
+    (void)pool_.allocate();
+    for (const std::uintptr_t address :
+         {std::uintptr_t{1}, std::uintptr_t{8}, ~std::uintptr_t{15}, std::uintptr_t{0x8000} << 48})
+        pool_.deallocate(reinterpret_cast<void*>(address));
+    EXPECT_EQ(recorder_.kinds(), test::kinds(4, error::foreign_pointer));
+    EXPECT_TRUE(pool_.is_valid());
+}
+
+TEST_F(checking_policy_test, reports_a_misaligned_pointer)
+{
+    auto* const block = static_cast<char*>(pool_.allocate());
+    pool_.deallocate(block + 8);
+    expect_one_report(error::misaligned_pointer, block + 8, "misaligned pointer");
+    EXPECT_EQ(pool_.in_use(), 1u);
+}
+
+TEST_F(checking_policy_test, reports_an_overflow_by_one_byte)
+{
+    void* const block = pool_.allocate();
+    write_to(block, 40);
+    EXPECT_FALSE(pool_.is_valid()) << "seen before the block is given back";
+    pool_.deallocate(block);
+    ASSERT_EQ(recorder_.kinds(), test::kinds{error::overflow});
+    EXPECT_EQ(recorder_.reports()[0].address, block);
+    EXPECT_EQ(pool_.in_use(), 1u) << "ignored";
+}
+
+TEST_F(checking_policy_test, reports_a_write_after_free_when_the_block_is_handed_out_again)
+{
+    mp::pool_options options = test::bounded_to(1);
+    options.name = "orders";
+    checking_pool pool(40, options);
+    void* const block = pool.allocate();
+    pool.deallocate(block);
+    write_to(block, 3);
+    EXPECT_FALSE(pool.is_valid());
+    EXPECT_EQ(pool.allocate(), block);
+    expect_one_report(error::write_after_free, block, "write after free");
+}
+
+TEST_F(checking_policy_test, reports_damage_at_the_latest_when_the_pool_ends)
+{
+    void* freed = nullptr;
+    void* overflown = nullptr;
+    {
+        checking_pool pool(40, named("orders"));
+        freed = pool.allocate();
+        overflown = pool.allocate();
+        pool.deallocate(freed);
+        write_to(freed, 39);
+        write_to(overflown, 41);
+    }
+    EXPECT_EQ(recorder_.kinds(), (test::kinds{error::write_after_free, error::overflow}));
+}
+
+TEST_F(checking_policy_test, keeps_a_block_that_came_back_from_being_handed_out_soon)
+{
+    std::vector<void*> blocks(30);
+    (void)pool_.allocate_bulk(blocks.data(), blocks.size());
+    pool_.deallocate(blocks[0]);
+    for (int i = 0; i != 10; ++i)
+        EXPECT_NE(pool_.allocate(), blocks[0]);
+}
+
+/// The same misuses, each in a process of its own, with the default handler.
+class checking_policy_death : public testing::Test
+{
+protected:
+    void SetUp() override { GTEST_FLAG_SET(death_test_style, "threadsafe"); }
+    checking_pool pool_{40, named("orders")};
+};
+
+TEST_F(checking_policy_death, ends_the_program_at_a_double_free)
+{
+    void* const block = pool_.allocate();
+    pool_.deallocate(block);
+    EXPECT_EXIT(pool_.deallocate(block), testing::KilledBySignal(SIGABRT),
+                "double free: address 0x[0-9a-f]+, block size 40 bytes, pool 'orders'\n  remedy: ");
+}
+
+TEST_F(checking_policy_death, ends_the_program_at_a_foreign_pointer)
+{
+    int local = 0;
+    EXPECT_EXIT(pool_.deallocate(&local), testing::KilledBySignal(SIGABRT), "foreign pointer: .*pool 'orders'");
+}
+
+TEST_F(checking_policy_death, ends_the_program_at_a_misaligned_pointer)
+{
+    auto* const block = static_cast<char*>(pool_.allocate());
+    EXPECT_EXIT(pool_.deallocate(block + 1), testing::KilledBySignal(SIGABRT), "misaligned pointer: .*pool 'orders'");
+}
+
+TEST_F(checking_policy_death, ends_the_program_at_an_overflow)
+{
+    const auto overflow = [this] {
+        auto* const block = static_cast<char*>(pool_.allocate());
+        mp::base::permit_access(block, 41);
+        block[40] = 'x';
+        pool_.deallocate(block);
+    };
+    EXPECT_EXIT(overflow(), testing::KilledBySignal(SIGABRT), "overflow: .*pool 'orders'");
+}
+
+TEST_F(checking_policy_death, ends_the_program_at_a_write_after_free)
+{
+    const auto write_after_free = [] {
+        checking_pool pool(40, named("orders"));
+        auto* const block = static_cast<char*>(pool.allocate());
+        pool.deallocate(block);
+        mp::base::permit_access(block, 1);
+        block[0] = 'x';
+        pool.release();
+    };
+    EXPECT_EXIT(write_after_free(), testing::KilledBySignal(SIGABRT), "write after free: .*pool 'orders'");
+}
+
+#if MEMORY_POOL_ASAN
+TEST(address_sanitizer_death, stops_at_a_use_of_a_free_block_in_every_policy)
+{
+    GTEST_FLAG_SET(death_test_style, "threadsafe");
+    const auto use_after_free = [](auto& pool) {
+        auto* const block = static_cast<volatile char*>(pool.allocate());
+        pool.deallocate(const_cast<char*>(block));
+        block[0] = 'x';
+    };
+    const auto overflow = [](auto& pool) {
+        auto* const block = static_cast<volatile char*>(pool.allocate());
+        block[pool.block_size()] = 'x';
+    };
+    mp::block_pool plain(40);
+    counting_pool counting(40);
+    checking_pool checking(40);
+    EXPECT_DEATH(use_after_free(plain), "use-after-poison");
+    EXPECT_DEATH(use_after_free(counting), "use-after-poison");
+    EXPECT_DEATH(use_after_free(checking), "use-after-poison");
+    EXPECT_DEATH(overflow(plain), "use-after-poison");
+    EXPECT_DEATH(overflow(counting), "use-after-poison");
+    EXPECT_DEATH(overflow(checking), "use-after-poison");
+}
+#endif
+} // namespace

@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: MIT
+// Copyright (c) 2026 The memory_pool authors
+/// \file
+/// The pools in a program without exceptions and RTTI: they work, and what would throw ends in the error handler.
+#include <memory_pool/memory_pool.hpp>
+
+#include <contract/check.hpp>
+
+#include <csetjmp>
+#include <cstddef>
+#include <string>
+
+namespace mp = memory_pool;
+
+namespace
+{
+std::jmp_buf way_out;
+mp::error last_error;
+std::string last_text;
+
+void leave(const mp::error_report& report)
+{
+    last_error = report.kind;
+    last_text = report.text;
+    std::longjmp(way_out, 1);
+}
+
+/// Runs what must end in the error handler.
+template <class Action>
+void expect_error(mp::error kind, const char* part, Action&& action)
+{
+    if (setjmp(way_out) == 0) {
+        action();
+        CHECK(!"the error handler was called");
+    }
+    CHECK(last_error == kind);
+    CHECK(last_text.find(part) != std::string::npos);
+}
+} // namespace
+
+int main()
+{
+    mp::set_error_handler(&leave);
+    {
+        mp::block_pool pool(32);
+        void* const block = pool.allocate();
+        pool.deallocate(block);
+        CHECK(pool.try_allocate() == block);
+        pool.for_each([&](void* one) { CHECK(one == block); });
+        CHECK(pool.is_valid());
+    }
+    {
+        mp::object_pool<std::string> strings;
+        std::string* const text = strings.create("a text that is too long to fit into the object itself");
+        CHECK(text->size() == 53);
+        auto owner = strings.make_unique("x");
+        strings.clear();
+        (void)owner.release();
+        CHECK(strings.in_use() == 0);
+    }
+    static mp::pool_options options; // static: longjmp leaves it alone
+    options.max_capacity = 1;
+    options.name = "bounded";
+    static mp::basic_block_pool<mp::counting_policy> bounded(48, options);
+    CHECK(bounded.try_allocate() != nullptr);
+    CHECK(bounded.try_allocate() == nullptr);
+    expect_error(mp::error::exhausted, "'bounded' is exhausted", [] { (void)bounded.allocate(); });
+    expect_error(mp::error::size_overflow, "blocks of 48 bytes", [] { bounded.reserve(static_cast<std::size_t>(-1)); });
+    expect_error(mp::error::invalid_argument, "block_size is 0", [] { mp::block_pool pool(0); });
+    CHECK(bounded.is_valid());
+}

@@ -1,0 +1,364 @@
+// SPDX-License-Identifier: MIT
+// Copyright (c) 2026 The memory_pool authors
+#include <memory_pool/object_pool.hpp>
+
+#include <support/block_pool_conformance.hpp>
+#include <support/error_recorder.hpp>
+#include <support/upstreams.hpp>
+
+#include <gtest/gtest.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <set>
+#include <stdexcept>
+#include <string>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+namespace mp = memory_pool;
+
+namespace
+{
+/// Knows how many of its kind are alive, and throws on request.
+class counted
+{
+public:
+    static inline int alive = 0;
+    static inline int until_throw = -1;
+
+    explicit counted(int value = 0) : value_(value)
+    {
+        if (until_throw == 0)
+            throw std::runtime_error("constructor");
+        if (until_throw > 0)
+            --until_throw;
+        ++alive;
+    }
+    counted(const counted&) = delete;
+    counted& operator=(const counted&) = delete;
+    ~counted() { --alive; }
+
+    int value() const { return value_; }
+
+private:
+    int value_;
+};
+
+struct aggregate
+{
+    int number;
+    std::string text;
+};
+
+struct only_moved
+{
+    explicit only_moved(std::unique_ptr<int> number) : content(std::move(number)) {}
+    std::unique_ptr<int> content;
+};
+
+struct alignas(256) wide
+{
+    char bytes[300];
+};
+
+struct overloaded_address
+{
+    int value = 0;
+    overloaded_address* operator&() { return nullptr; } // must not be used by a pool
+};
+
+/// Destroys its children in the same pool.
+struct tree
+{
+    using pool_type = mp::object_pool<tree>;
+
+    tree(pool_type& home, int depth) : pool(home)
+    {
+        if (depth != 0) {
+            left = pool.create(pool, depth - 1);
+            right = pool.create(pool, depth - 1);
+        }
+        ++alive;
+    }
+    tree(const tree&) = delete;
+    tree& operator=(const tree&) = delete;
+    ~tree()
+    {
+        pool.destroy(left);
+        pool.destroy(right);
+        --alive;
+    }
+
+    static inline int alive = 0;
+    pool_type& pool;
+    tree* left = nullptr;
+    tree* right = nullptr;
+};
+
+template <class Policy>
+class object_pool_test : public testing::Test
+{
+protected:
+    void SetUp() override
+    {
+        counted::alive = 0;
+        counted::until_throw = -1;
+    }
+
+    using pool_type = mp::object_pool<counted, Policy>;
+    test::accounting_upstream upstream_;
+};
+
+using every_policy = testing::Types<mp::default_policy, mp::counting_policy, mp::checking_policy>;
+TYPED_TEST_SUITE(object_pool_test, every_policy);
+
+TYPED_TEST(object_pool_test, constructs_and_destroys)
+{
+    typename TestFixture::pool_type pool({}, &this->upstream_);
+    counted* const a = pool.create(42);
+    EXPECT_EQ(a->value(), 42);
+    EXPECT_EQ(counted::alive, 1);
+    EXPECT_EQ(pool.in_use(), 1u);
+    EXPECT_TRUE(pool.owns(a));
+    pool.destroy(a);
+    EXPECT_EQ(counted::alive, 0);
+    EXPECT_EQ(pool.in_use(), 0u);
+    pool.destroy(nullptr);
+    EXPECT_TRUE(pool.is_valid());
+}
+
+TYPED_TEST(object_pool_test, loses_nothing_when_a_constructor_throws_at_any_time)
+{
+    typename TestFixture::pool_type pool({}, &this->upstream_);
+    std::vector<counted*> objects;
+    for (int i = 0; i != 500; ++i) {
+        counted::until_throw = 0;
+        EXPECT_THROW((void)pool.create(1), std::runtime_error);
+        EXPECT_THROW((void)pool.try_create(1), std::runtime_error);
+        EXPECT_THROW((void)pool.make_unique(1), std::runtime_error);
+        counted::until_throw = -1;
+        objects.push_back(pool.create(i));
+        ASSERT_EQ(pool.in_use(), objects.size());
+    }
+    EXPECT_TRUE(pool.is_valid());
+    for (counted* const object : objects)
+        pool.destroy(object);
+    EXPECT_EQ(counted::alive, 0);
+    EXPECT_TRUE(pool.is_valid());
+}
+
+TYPED_TEST(object_pool_test, destroys_what_is_alive_when_it_ends)
+{
+    {
+        typename TestFixture::pool_type pool({}, &this->upstream_);
+        std::vector<counted*> objects;
+        for (int i = 0; i != 3000; ++i)
+            objects.push_back(pool.create(i));
+        for (std::size_t i = 0; i < objects.size(); i += 3)
+            pool.destroy(objects[i]);
+        EXPECT_EQ(counted::alive, 2000);
+    }
+    EXPECT_EQ(counted::alive, 0);
+    EXPECT_EQ(this->upstream_.live_pieces(), 0u);
+    EXPECT_EQ(this->upstream_.mismatched(), 0u);
+}
+
+TYPED_TEST(object_pool_test, clear_destroys_and_the_pool_works_on)
+{
+    typename TestFixture::pool_type pool({}, &this->upstream_);
+    for (int round = 0; round != 3; ++round) {
+        for (int i = 0; i != 1000; ++i)
+            (void)pool.create(i);
+        pool.clear();
+        EXPECT_EQ(counted::alive, 0);
+        EXPECT_EQ(pool.in_use(), 0u);
+        EXPECT_TRUE(pool.is_valid());
+    }
+    EXPECT_GE(pool.capacity(), 1000u) << "the memory is kept";
+    EXPECT_GT(pool.trim(), 0u);
+    EXPECT_EQ(this->upstream_.live_pieces(), 0u);
+}
+
+TYPED_TEST(object_pool_test, visits_what_is_alive)
+{
+    typename TestFixture::pool_type pool({}, &this->upstream_);
+    std::vector<counted*> objects;
+    for (int i = 0; i != 1000; ++i)
+        objects.push_back(pool.create(i));
+    std::set<int> expected;
+    for (int i = 0; i != 1000; ++i) {
+        if (i % 2 == 0)
+            pool.destroy(objects[static_cast<std::size_t>(i)]);
+        else
+            expected.insert(i);
+    }
+    std::set<int> seen;
+    pool.for_each([&](counted& object) { seen.insert(object.value()); });
+    EXPECT_EQ(seen, expected);
+    pool.for_each([&](counted& object) {
+        if (object.value() % 3 == 0)
+            pool.destroy(&object);
+    });
+    EXPECT_EQ(pool.in_use(), static_cast<std::size_t>(counted::alive));
+    pool.for_each([](counted& object) { EXPECT_NE(object.value() % 3, 0); });
+    EXPECT_TRUE(pool.is_valid());
+}
+
+TYPED_TEST(object_pool_test, unique_pointers_give_back)
+{
+    typename TestFixture::pool_type pool(test::bounded_to(2), &this->upstream_);
+    {
+        auto a = pool.make_unique(1);
+        auto b = std::move(a);
+        EXPECT_EQ(a, nullptr);
+        EXPECT_EQ(b->value(), 1);
+        EXPECT_EQ(pool.in_use(), 1u);
+        typename TestFixture::pool_type::unique_ptr none;
+        EXPECT_EQ(none, nullptr);
+        none = pool.make_unique(2);
+        EXPECT_THROW((void)pool.make_unique(3), mp::pool_exhausted);
+    }
+    EXPECT_EQ(counted::alive, 0);
+    EXPECT_EQ(pool.in_use(), 0u);
+}
+
+TYPED_TEST(object_pool_test, is_bounded_when_asked_to)
+{
+    typename TestFixture::pool_type pool(test::bounded_to(3), &this->upstream_);
+    for (int i = 0; i != 3; ++i)
+        EXPECT_NE(pool.try_create(i), nullptr);
+    EXPECT_EQ(pool.try_create(4), nullptr);
+    EXPECT_THROW((void)pool.create(4), mp::pool_exhausted);
+    EXPECT_EQ(counted::alive, 3);
+    EXPECT_EQ(pool.available(), 0u);
+    EXPECT_EQ(pool.max_capacity(), 3u);
+}
+
+TEST(object_pool, makes_objects_of_any_shape)
+{
+    mp::object_pool<aggregate> aggregates;
+    aggregate* const a = aggregates.create(7, "seven");
+    EXPECT_EQ(a->number, 7);
+    EXPECT_EQ(a->text, "seven");
+    EXPECT_EQ(aggregates.create()->number, 0) << "value-initialized";
+
+    mp::object_pool<only_moved> moved;
+    EXPECT_EQ(*moved.create(std::make_unique<int>(5))->content, 5);
+
+    mp::object_pool<int> integers;
+    EXPECT_EQ(*integers.create(3), 3);
+
+    mp::object_pool<const std::string> constants;
+    const std::string* const text = constants.create("constant");
+    EXPECT_EQ(*text, "constant");
+    constants.destroy(text);
+
+    mp::object_pool<overloaded_address> odd;
+    overloaded_address* const object = odd.create();
+    odd.for_each([](overloaded_address& one) { one.value = 1; });
+    EXPECT_EQ(object->value, 1);
+    odd.clear();
+    EXPECT_EQ(odd.in_use(), 0u);
+}
+
+TEST(object_pool, forwards_references_as_they_are)
+{
+    struct keeps_reference
+    {
+        explicit keeps_reference(int& number) : reference(number) {}
+        int& reference;
+    };
+    int number = 1;
+    mp::object_pool<keeps_reference> pool;
+    pool.create(number)->reference = 2;
+    EXPECT_EQ(number, 2);
+}
+
+TEST(object_pool, aligns_as_the_type_asks_and_more_strictly_on_request)
+{
+    mp::object_pool<wide> pool;
+    for (int i = 0; i != 100; ++i)
+        ASSERT_EQ(reinterpret_cast<std::uintptr_t>(pool.create()) % 256, 0u);
+
+    mp::pool_options options;
+    options.alignment = 64;
+    mp::object_pool<int> apart(options);
+    for (int i = 0; i != 100; ++i)
+        ASSERT_EQ(reinterpret_cast<std::uintptr_t>(apart.create(i)) % 64, 0u);
+
+    struct three_words
+    {
+        void* words[3];
+    };
+    mp::object_pool<three_words> close;
+    const auto* const first = close.create();
+    EXPECT_EQ(close.create(), first + 1) << "24 bytes each, not 32";
+}
+
+TEST(object_pool, clears_objects_whose_destructors_destroy_others)
+{
+    {
+        tree::pool_type pool;
+        (void)pool.create(pool, 10);
+        EXPECT_EQ(tree::alive, 2047);
+        pool.clear();
+        EXPECT_EQ(tree::alive, 0) << "each was destroyed once";
+        EXPECT_EQ(pool.in_use(), 0u);
+        EXPECT_TRUE(pool.is_valid());
+        (void)pool.create(pool, 10);
+    }
+    EXPECT_EQ(tree::alive, 0);
+}
+
+TEST(object_pool, try_create_throws_only_what_the_constructor_does)
+{
+    mp::object_pool<int> pool;
+    mp::object_pool<only_moved> moved;
+    mp::object_pool<counted> counts;
+    EXPECT_TRUE(noexcept(pool.try_create(1)));
+    EXPECT_FALSE(noexcept(counts.try_create(1)));
+}
+
+TEST(object_pool, reports_a_double_destroy_before_the_destructor_runs)
+{
+    counted::alive = 0;
+    mp::pool_options options;
+    options.name = "counted";
+    mp::object_pool<counted, mp::checking_policy> pool(options);
+    counted* const object = pool.create(1);
+    pool.destroy(object);
+    const test::error_recorder recorder;
+    pool.destroy(object);
+    EXPECT_EQ(counted::alive, 0) << "not destroyed twice";
+    ASSERT_EQ(recorder.kinds(), test::kinds{mp::error::double_free});
+    EXPECT_EQ(recorder.reports()[0].address, object);
+    EXPECT_EQ(recorder.reports()[0].pool_name, "counted");
+}
+
+TEST(object_pool, refuses_what_makes_no_sense)
+{
+    mp::pool_options options;
+    for (const std::size_t alignment : {0u, 3u, 12u, 24u, 100u}) {
+        options.alignment = alignment;
+        EXPECT_THROW(mp::object_pool<int> pool(options), std::invalid_argument) << alignment;
+    }
+}
+
+TEST(object_pool, counts_when_its_policy_does)
+{
+    counted::alive = 0;
+    mp::object_pool<counted, mp::counting_policy> pool;
+    counted* const a = pool.create(1);
+    (void)pool.create(2);
+    pool.destroy(a);
+    pool.clear();
+    const mp::pool_statistics statistics = pool.statistics();
+    EXPECT_EQ(statistics.allocations, 2u);
+    EXPECT_EQ(statistics.deallocations, 2u);
+    EXPECT_EQ(statistics.peak_in_use, 2u);
+    EXPECT_EQ(statistics.in_use, 0u);
+}
+} // namespace

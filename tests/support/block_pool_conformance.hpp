@@ -1,0 +1,471 @@
+// SPDX-License-Identifier: MIT
+// Copyright (c) 2026 The memory_pool authors
+/// \file
+/// What every pool of blocks must do, whatever its policy and its threads. Instantiate it for a pool type with
+/// INSTANTIATE_TYPED_TEST_SUITE_P.
+#pragma once
+
+#include <memory_pool/base/errors.hpp>
+#include <memory_pool/base/pool_options.hpp>
+
+#include <support/upstreams.hpp>
+#include <support/what.hpp>
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <limits>
+#include <new>
+#include <random>
+#include <set>
+#include <stdexcept>
+#include <vector>
+
+namespace test
+{
+using memory_pool::pool_options;
+
+inline pool_options bounded_to(std::size_t max_capacity)
+{
+    pool_options options;
+    options.max_capacity = max_capacity;
+    return options;
+}
+
+template <class Pool>
+class block_pool_conformance : public testing::Test
+{
+protected:
+    static std::vector<void*> allocate(Pool& pool, std::size_t count)
+    {
+        std::vector<void*> blocks(count);
+        for (void*& block : blocks)
+            block = pool.allocate();
+        return blocks;
+    }
+
+    static void deallocate(Pool& pool, const std::vector<void*>& blocks)
+    {
+        for (void* const block : blocks)
+            pool.deallocate(block);
+    }
+
+    static bool is_aligned(const void* block, std::size_t alignment)
+    {
+        return reinterpret_cast<std::uintptr_t>(block) % alignment == 0;
+    }
+
+    accounting_upstream upstream_;
+};
+
+TYPED_TEST_SUITE_P(block_pool_conformance);
+
+TYPED_TEST_P(block_pool_conformance, makes_blocks_that_do_not_overlap_and_keep_what_is_written)
+{
+    for (const std::size_t size : {1u, 7u, 8u, 24u, 100u, 1000u, 5000u}) {
+        TypeParam pool(size, {}, &this->upstream_);
+        EXPECT_EQ(pool.block_size(), size);
+        std::vector<void*> blocks = this->allocate(pool, 3000);
+        for (std::size_t i = 0; i != blocks.size(); ++i)
+            std::memset(blocks[i], static_cast<int>(i % 251), size);
+        for (std::size_t i = 0; i != blocks.size(); ++i) {
+            const auto* const bytes = static_cast<const unsigned char*>(blocks[i]);
+            ASSERT_TRUE(std::all_of(bytes, bytes + size, [i](unsigned char byte) { return byte == i % 251; }));
+        }
+        EXPECT_TRUE(pool.is_valid());
+        this->deallocate(pool, blocks);
+        EXPECT_EQ(pool.in_use(), 0u);
+        EXPECT_TRUE(pool.is_valid());
+    }
+}
+
+TYPED_TEST_P(block_pool_conformance, honours_every_alignment)
+{
+    for (std::size_t alignment = 1; alignment <= 65536; alignment *= 2) {
+        pool_options options;
+        options.alignment = alignment;
+        for (const std::size_t size : {std::size_t{1}, std::size_t{40}, alignment, 2 * alignment}) {
+            TypeParam pool(size, options, &this->upstream_);
+            EXPECT_GE(pool.alignment(), alignment);
+            for (void* const block : this->allocate(pool, 70))
+                ASSERT_TRUE(this->is_aligned(block, alignment)) << size << " bytes aligned to " << alignment;
+        }
+    }
+    EXPECT_EQ(this->upstream_.live_bytes(), 0u);
+}
+
+TYPED_TEST_P(block_pool_conformance, serves_blocks_larger_than_any_usual_slab)
+{
+    for (const std::size_t size : {std::size_t{70'000}, std::size_t{1} << 20, std::size_t{5} << 20}) {
+        TypeParam pool(size, {}, &this->upstream_);
+        const std::vector<void*> blocks = this->allocate(pool, 3);
+        for (void* const block : blocks)
+            static_cast<char*>(block)[size - 1] = 'x';
+        this->deallocate(pool, blocks);
+        EXPECT_TRUE(pool.is_valid());
+    }
+    EXPECT_EQ(this->upstream_.live_bytes(), 0u);
+}
+
+TYPED_TEST_P(block_pool_conformance, hands_out_exactly_max_capacity)
+{
+    for (const std::size_t limit : {1u, 2u, 63u, 64u, 65u, 1000u, 5000u}) {
+        TypeParam pool(48, bounded_to(limit), &this->upstream_);
+        EXPECT_TRUE(pool.is_bounded());
+        EXPECT_EQ(pool.max_capacity(), limit);
+        for (int round = 0; round != 3; ++round) {
+            EXPECT_EQ(pool.available(), limit);
+            std::vector<void*> blocks = this->allocate(pool, limit);
+            EXPECT_EQ(pool.available(), 0u);
+            EXPECT_EQ(pool.capacity(), limit);
+            EXPECT_EQ(pool.try_allocate(), nullptr);
+            EXPECT_THROW((void)pool.allocate(), memory_pool::pool_exhausted);
+            EXPECT_EQ(pool.in_use(), limit);
+            std::shuffle(blocks.begin(), blocks.end(), std::mt19937(limit));
+            this->deallocate(pool, blocks);
+            EXPECT_TRUE(pool.is_valid());
+        }
+    }
+}
+
+TYPED_TEST_P(block_pool_conformance, ignores_nullptr)
+{
+    TypeParam pool(32, {}, &this->upstream_);
+    pool.deallocate(nullptr);
+    const std::vector<void*> blocks = this->allocate(pool, 1000);
+    for (void* const block : blocks) { // in order, so that all ways back see one
+        pool.deallocate(nullptr);
+        pool.deallocate(block);
+    }
+    EXPECT_EQ(pool.in_use(), 0u);
+    EXPECT_TRUE(pool.is_valid());
+    void* const nulls[] = {nullptr, nullptr};
+    pool.deallocate_bulk(nulls, 2);
+    EXPECT_NE(pool.allocate(), nullptr);
+    EXPECT_EQ(pool.in_use(), 1u);
+}
+
+TYPED_TEST_P(block_pool_conformance, loses_nothing_in_any_order_of_return)
+{
+    TypeParam pool(32, {}, &this->upstream_);
+    std::mt19937 random(7);
+    for (const std::size_t count : {10u, 500u, 20'000u}) {
+        for (int order = 0; order != 4; ++order) {
+            std::vector<void*> blocks = this->allocate(pool, count);
+            EXPECT_EQ(std::set<void*>(blocks.begin(), blocks.end()).size(), count);
+            if (order == 1)
+                std::reverse(blocks.begin(), blocks.end());
+            if (order == 2)
+                std::shuffle(blocks.begin(), blocks.end(), random);
+            if (order == 3)
+                std::sort(blocks.begin(), blocks.end());
+            this->deallocate(pool, blocks);
+            ASSERT_TRUE(pool.is_valid()) << count << " blocks, order " << order;
+            ASSERT_EQ(pool.in_use(), 0u);
+        }
+    }
+    EXPECT_LT(pool.capacity(), 50'000u) << "what came back is used again";
+}
+
+TYPED_TEST_P(block_pool_conformance, moves_blocks_in_bulk)
+{
+    TypeParam pool(48, bounded_to(100), &this->upstream_);
+    std::vector<void*> blocks(101, nullptr);
+    EXPECT_THROW((void)pool.allocate_bulk(blocks.data(), 101), memory_pool::pool_exhausted);
+    EXPECT_EQ(pool.in_use(), 0u) << "all or nothing";
+    EXPECT_EQ(pool.try_allocate_bulk(blocks.data(), 101), 100u) << "as many as there are";
+    EXPECT_EQ(std::set<void*>(blocks.begin(), blocks.begin() + 100).size(), 100u);
+    pool.deallocate_bulk(blocks.data(), 40);
+    EXPECT_EQ(pool.in_use(), 60u);
+    EXPECT_EQ(pool.allocate_bulk(blocks.data(), 40), 40u);
+    EXPECT_EQ(pool.allocate_bulk(blocks.data(), 0), 0u);
+    pool.deallocate_bulk(blocks.data(), 100);
+    EXPECT_EQ(pool.in_use(), 0u);
+    EXPECT_TRUE(pool.is_valid());
+}
+
+TYPED_TEST_P(block_pool_conformance, reserves_what_is_asked_for)
+{
+    pool_options options;
+    options.initial_capacity = 1000;
+    options.max_capacity = 20'000;
+    TypeParam pool(32, options, &this->upstream_);
+    EXPECT_GE(pool.capacity(), 1000u);
+    pool.reserve(20'000);
+    EXPECT_EQ(pool.capacity(), 20'000u);
+    EXPECT_THROW(pool.reserve(20'001), memory_pool::pool_exhausted);
+    EXPECT_THROW(pool.reserve(std::numeric_limits<std::size_t>::max()), memory_pool::size_overflow);
+    const std::size_t calls = this->upstream_.calls();
+    pool.reserve(5);
+    const std::vector<void*> blocks = this->allocate(pool, 20'000);
+    EXPECT_EQ(this->upstream_.calls(), calls) << "nothing more is asked of upstream";
+    this->deallocate(pool, blocks);
+}
+
+TYPED_TEST_P(block_pool_conformance, trims_all_that_is_free)
+{
+    TypeParam pool(64, {}, &this->upstream_);
+    const std::vector<void*> blocks = this->allocate(pool, 10'000);
+    const std::size_t before = pool.bytes_reserved();
+    EXPECT_EQ(before, this->upstream_.live_bytes());
+    EXPECT_EQ(pool.slab_count() > 1, true);
+    this->deallocate(pool, std::vector<void*>(blocks.begin() + 1, blocks.end()));
+    const std::size_t trimmed = pool.trim();
+    EXPECT_GT(trimmed, before / 2);
+    EXPECT_EQ(pool.bytes_reserved(), before - trimmed);
+    EXPECT_EQ(this->upstream_.live_bytes(), before - trimmed);
+    EXPECT_EQ(pool.in_use(), 1u);
+    EXPECT_EQ(pool.slab_count(), 1u);
+    EXPECT_TRUE(pool.owns(blocks[0]));
+    EXPECT_TRUE(pool.is_valid());
+    pool.deallocate(blocks[0]);
+    pool.trim();
+    EXPECT_EQ(pool.capacity(), 0u);
+    EXPECT_EQ(this->upstream_.live_bytes(), 0u);
+    EXPECT_EQ(pool.trim(), 0u);
+    pool.deallocate(pool.allocate());
+    EXPECT_TRUE(pool.is_valid());
+}
+
+TYPED_TEST_P(block_pool_conformance, releases_and_clears)
+{
+    TypeParam pool(24, {}, &this->upstream_);
+    (void)this->allocate(pool, 5000);
+    const std::size_t capacity = pool.capacity();
+    pool.clear();
+    EXPECT_EQ(pool.in_use(), 0u);
+    EXPECT_EQ(pool.capacity(), capacity) << "the slabs are kept";
+    EXPECT_TRUE(pool.is_valid());
+    const std::vector<void*> again = this->allocate(pool, capacity);
+    EXPECT_EQ(std::set<void*>(again.begin(), again.end()).size(), capacity);
+    pool.release();
+    EXPECT_EQ(pool.in_use(), 0u);
+    EXPECT_EQ(pool.capacity(), 0u);
+    EXPECT_EQ(this->upstream_.live_bytes(), 0u);
+    EXPECT_TRUE(pool.is_valid());
+    (void)this->allocate(pool, 10);
+    EXPECT_EQ(pool.in_use(), 10u);
+}
+
+TYPED_TEST_P(block_pool_conformance, gives_everything_back_when_it_ends)
+{
+    {
+        TypeParam pool(24, {}, &this->upstream_);
+        const std::vector<void*> blocks = this->allocate(pool, 5000);
+        this->deallocate(pool, std::vector<void*>(blocks.begin(), blocks.begin() + 2000));
+        EXPECT_EQ(pool.upstream_resource(), &this->upstream_);
+    }
+    EXPECT_EQ(this->upstream_.live_pieces(), 0u);
+    EXPECT_EQ(this->upstream_.mismatched(), 0u);
+}
+
+TYPED_TEST_P(block_pool_conformance, owns_its_blocks_and_nothing_else)
+{
+    TypeParam pool(40, {}, &this->upstream_);
+    TypeParam other(40, {}, &this->upstream_);
+    const std::vector<void*> blocks = this->allocate(pool, 3000);
+    for (void* const block : blocks)
+        ASSERT_TRUE(pool.owns(block));
+    EXPECT_FALSE(pool.owns(static_cast<char*>(blocks[0]) + 8)) << "inside a block";
+    EXPECT_FALSE(pool.owns(nullptr));
+    EXPECT_FALSE(pool.owns(&pool));
+    EXPECT_FALSE(pool.owns(reinterpret_cast<void*>(std::numeric_limits<std::uintptr_t>::max())));
+    EXPECT_FALSE(pool.owns(other.allocate()));
+    pool.deallocate(blocks[0]);
+    EXPECT_TRUE(pool.owns(blocks[0])) << "free, but its own";
+}
+
+TYPED_TEST_P(block_pool_conformance, visits_every_block_in_use)
+{
+    TypeParam pool(32, {}, &this->upstream_);
+    pool.for_each([](void*) { FAIL() << "nothing is in use"; });
+    std::vector<void*> blocks = this->allocate(pool, 3000);
+    std::shuffle(blocks.begin(), blocks.end(), std::mt19937(3));
+    this->deallocate(pool, std::vector<void*>(blocks.begin() + 1000, blocks.end()));
+    blocks.resize(1000);
+    std::vector<void*> visited;
+    pool.for_each([&](void* block) { visited.push_back(block); });
+    std::sort(blocks.begin(), blocks.end());
+    EXPECT_EQ(visited, blocks);
+    EXPECT_TRUE(pool.is_valid());
+}
+
+TYPED_TEST_P(block_pool_conformance, may_change_while_it_is_visited)
+{
+    TypeParam pool(32, {}, &this->upstream_);
+    const std::vector<void*> blocks = this->allocate(pool, 2000);
+    std::set<void*> given_back;
+    std::size_t visited = 0;
+    pool.for_each([&](void* block) {
+        ++visited;
+        EXPECT_EQ(given_back.count(block), 0u) << "visited though it was given back";
+        pool.deallocate(block);
+        given_back.insert(block);
+        void* const later = blocks[(visited * 7) % blocks.size()];
+        if (given_back.insert(later).second)
+            pool.deallocate(later);
+    });
+    EXPECT_EQ(pool.in_use(), 0u);
+    EXPECT_EQ(given_back.size(), 2000u);
+    EXPECT_TRUE(pool.is_valid());
+
+    (void)this->allocate(pool, 100);
+    std::size_t made = 0;
+    pool.for_each([&](void*) {
+        if (made++ < 5000)
+            (void)pool.allocate(); // grows, while the walk is under way
+    });
+    EXPECT_TRUE(pool.is_valid());
+    EXPECT_GT(pool.in_use(), 100u);
+}
+
+TYPED_TEST_P(block_pool_conformance, survives_a_visitor_that_throws)
+{
+    TypeParam pool(32, {}, &this->upstream_);
+    (void)this->allocate(pool, 100);
+    EXPECT_THROW(pool.for_each([](void*) { throw std::runtime_error("enough"); }), std::runtime_error);
+    EXPECT_EQ(pool.in_use(), 100u);
+    EXPECT_TRUE(pool.is_valid());
+    this->deallocate(pool, this->allocate(pool, 1000));
+    EXPECT_TRUE(pool.is_valid());
+}
+
+TYPED_TEST_P(block_pool_conformance, loses_nothing_when_upstream_fails_at_any_call)
+{
+    for (std::size_t call = 1; call != 40; ++call) {
+        TypeParam pool(32, {}, &this->upstream_);
+        this->upstream_.fail_at(call);
+        std::vector<void*> blocks;
+        bool failed = false;
+        while (blocks.size() != 20'000) {
+            try {
+                blocks.push_back(pool.allocate());
+            } catch (const std::bad_alloc&) {
+                failed = true;
+                ASSERT_TRUE(pool.is_valid());
+                ASSERT_EQ(pool.in_use(), blocks.size());
+                blocks.push_back(pool.allocate()); // the next call works
+            }
+        }
+        this->upstream_.never_fail();
+        EXPECT_EQ(std::set<void*>(blocks.begin(), blocks.end()).size(), blocks.size());
+        EXPECT_EQ(pool.bytes_reserved(), this->upstream_.live_bytes());
+        this->deallocate(pool, blocks);
+        EXPECT_TRUE(pool.is_valid());
+        if (call == 1) {
+            EXPECT_TRUE(failed);
+        }
+    }
+    EXPECT_EQ(this->upstream_.live_pieces(), 0u);
+}
+
+TYPED_TEST_P(block_pool_conformance, reserve_and_trim_lose_nothing_when_upstream_fails_at_any_call)
+{
+    for (std::size_t call = 1; call != 30; ++call) {
+        TypeParam pool(32, {}, &this->upstream_);
+        const std::vector<void*> blocks = this->allocate(pool, 50);
+        this->upstream_.fail_at(call);
+        try {
+            pool.reserve(30'000);
+        } catch (const std::bad_alloc&) {
+            pool.reserve(30'000);
+        }
+        ASSERT_GE(pool.capacity(), 30'000u);
+        ASSERT_TRUE(pool.is_valid());
+        pool.trim();
+        ASSERT_EQ(pool.in_use(), 50u);
+        ASSERT_EQ(pool.bytes_reserved(), this->upstream_.live_bytes());
+        this->deallocate(pool, blocks);
+        ASSERT_TRUE(pool.is_valid());
+        this->upstream_.never_fail();
+    }
+    EXPECT_EQ(this->upstream_.live_pieces(), 0u);
+}
+
+TYPED_TEST_P(block_pool_conformance, tries_without_throwing)
+{
+    TypeParam pool(32, {}, &this->upstream_);
+    static_assert(noexcept(pool.try_allocate()) && noexcept(pool.deallocate(nullptr)) && noexcept(pool.trim()));
+    this->upstream_.fail_at(1);
+    EXPECT_EQ(pool.try_allocate(), nullptr);
+    EXPECT_NE(pool.try_allocate(), nullptr);
+    EXPECT_EQ(pool.in_use(), 1u);
+}
+
+TYPED_TEST_P(block_pool_conformance, refuses_options_that_make_no_sense)
+{
+    const auto text_for = [&](std::size_t block_size, const pool_options& options) {
+        return what_of<std::invalid_argument>([&] { TypeParam pool(block_size, options, &this->upstream_); });
+    };
+    EXPECT_TRUE(contains(text_for(0, {}), "block_size is 0"));
+    for (const std::size_t alignment : {0u, 3u, 24u, 100u}) {
+        pool_options options;
+        options.alignment = alignment;
+        options.name = "orders";
+        const std::string text = text_for(32, options);
+        EXPECT_TRUE(contains(text, "alignment is " + std::to_string(alignment))) << text;
+        EXPECT_TRUE(contains(text, "'orders'")) << text;
+    }
+    EXPECT_TRUE(contains(text_for(32, bounded_to(0)), "max_capacity is 0"));
+    pool_options options = bounded_to(10);
+    options.initial_capacity = 11;
+    EXPECT_TRUE(contains(text_for(32, options), "max_capacity is 10, below initial_capacity, which is 11"));
+    EXPECT_EQ(this->upstream_.calls(), 0u);
+}
+
+TYPED_TEST_P(block_pool_conformance, refuses_sizes_that_do_not_fit)
+{
+    constexpr std::size_t largest = std::numeric_limits<std::size_t>::max();
+    for (const std::size_t size : {largest, largest - 15, largest / 2 + 1, largest / 2})
+        EXPECT_THROW(TypeParam(size, {}, &this->upstream_), memory_pool::size_overflow) << size;
+    pool_options options;
+    options.initial_capacity = largest / 32 + 1;
+    const std::string text = what_of<std::bad_array_new_length>([&] { TypeParam pool(32, options, &this->upstream_); });
+    EXPECT_TRUE(contains(text, std::to_string(options.initial_capacity))) << text;
+    options.initial_capacity = 0;
+    options.alignment = std::size_t{1} << 63;
+    EXPECT_THROW(TypeParam(32, options, &this->upstream_), memory_pool::size_overflow);
+    EXPECT_EQ(this->upstream_.live_pieces(), 0u);
+}
+
+TYPED_TEST_P(block_pool_conformance, takes_nothing_from_upstream_until_it_must)
+{
+    TypeParam pool(32, {}, &this->upstream_);
+    EXPECT_EQ(this->upstream_.calls(), 0u);
+    EXPECT_EQ(pool.capacity(), 0u);
+    EXPECT_EQ(pool.available(), 0u);
+    EXPECT_EQ(pool.slab_count(), 0u);
+    EXPECT_EQ(pool.bytes_reserved(), 0u);
+    EXPECT_FALSE(pool.is_bounded());
+    EXPECT_TRUE(pool.is_valid());
+}
+
+TYPED_TEST_P(block_pool_conformance, is_created_with_the_same_few_calls_upstream_for_any_capacity)
+{
+    std::set<std::size_t> calls;
+    for (const std::size_t capacity : {100u, 10'000u, 1'000'000u}) {
+        const std::size_t before = this->upstream_.calls();
+        pool_options options;
+        options.initial_capacity = capacity;
+        TypeParam pool(32, options, &this->upstream_);
+        EXPECT_GE(pool.capacity(), capacity);
+        calls.insert(this->upstream_.calls() - before);
+    }
+    EXPECT_EQ(calls.size(), 1u);
+}
+
+REGISTER_TYPED_TEST_SUITE_P(block_pool_conformance, makes_blocks_that_do_not_overlap_and_keep_what_is_written,
+                            honours_every_alignment, serves_blocks_larger_than_any_usual_slab,
+                            hands_out_exactly_max_capacity, ignores_nullptr, loses_nothing_in_any_order_of_return,
+                            moves_blocks_in_bulk, reserves_what_is_asked_for, trims_all_that_is_free,
+                            releases_and_clears, gives_everything_back_when_it_ends, owns_its_blocks_and_nothing_else,
+                            visits_every_block_in_use, may_change_while_it_is_visited, survives_a_visitor_that_throws,
+                            loses_nothing_when_upstream_fails_at_any_call,
+                            reserve_and_trim_lose_nothing_when_upstream_fails_at_any_call, tries_without_throwing,
+                            refuses_options_that_make_no_sense, refuses_sizes_that_do_not_fit,
+                            takes_nothing_from_upstream_until_it_must,
+                            is_created_with_the_same_few_calls_upstream_for_any_capacity);
+} // namespace test

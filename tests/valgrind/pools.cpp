@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: MIT
+// Copyright (c) 2026 The memory_pool authors
+/// \file
+/// Run under Valgrind with MEMORY_POOL_VALGRIND=1: right use is silent, each misuse is reported, in every policy.
+/// Usage: pools CASE [POLICY]
+#include <memory_pool/block_pool.hpp>
+
+#include <contract/check.hpp>
+
+#include <cstddef>
+#include <cstring>
+#include <string>
+#include <vector>
+
+namespace mp = memory_pool;
+
+namespace
+{
+template <class Pool>
+void right_use()
+{
+    Pool pool(40);
+    std::vector<void*> blocks(2000);
+    for (int round = 0; round != 3; ++round) {
+        (void)pool.allocate_bulk(blocks.data(), blocks.size());
+        for (void* const block : blocks)
+            std::memset(block, round, pool.block_size());
+        pool.deallocate_bulk(blocks.data(), blocks.size() / 2);
+        pool.for_each([&](void* block) { pool.deallocate(block); });
+        CHECK(pool.is_valid());
+    }
+    pool.trim();
+    (void)pool.allocate();
+    pool.clear();
+    (void)pool.allocate();
+    pool.release();
+    (void)pool.allocate();
+}
+
+template <class Pool>
+void write_after_free()
+{
+    Pool pool(40);
+    auto* const block = static_cast<volatile char*>(pool.allocate());
+    pool.deallocate(const_cast<char*>(block));
+    block[3] = block[0];
+}
+
+template <class Pool>
+void overflow()
+{
+    Pool pool(40);
+    auto* const block = static_cast<volatile char*>(pool.allocate());
+    block[40] = 'x';
+    block[40] = static_cast<char>(0xCA); // as it was, so that the policy that checks has nothing to say
+}
+
+template <class Pool>
+void use_of_undefined_content()
+{
+    Pool pool(40);
+    auto* const block = static_cast<volatile char*>(pool.allocate());
+    if (block[0] == 'x')
+        block[1] = 'y';
+}
+
+template <class Pool>
+int run(const std::string& name)
+{
+    if (name == "right_use")
+        right_use<Pool>();
+    else if (name == "write_after_free")
+        write_after_free<Pool>();
+    else if (name == "overflow")
+        overflow<Pool>();
+    else if (name == "use_of_undefined_content")
+        use_of_undefined_content<Pool>();
+    else
+        return 2;
+    return 0;
+}
+} // namespace
+
+int main(int argc, char** argv)
+{
+    CHECK(argc == 3);
+    mp::set_error_handler([](const mp::error_report&) {}); // Valgrind is the one to complain
+    const std::string policy = argv[2];
+    if (policy == "default")
+        return run<mp::block_pool>(argv[1]);
+    if (policy == "counting")
+        return run<mp::basic_block_pool<mp::counting_policy>>(argv[1]);
+    return run<mp::basic_block_pool<mp::checking_policy>>(argv[1]);
+}
