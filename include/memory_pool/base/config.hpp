@@ -8,9 +8,9 @@
 
 #include <cstddef>
 
-#define MEMORY_POOL_VERSION_MAJOR 0
-#define MEMORY_POOL_VERSION_MINOR 1
-#define MEMORY_POOL_VERSION_PATCH 0
+#define MEMORY_POOL_VERSION_MAJOR 0 ///< Grows when programs must be changed to build; in 0.x, that is MINOR.
+#define MEMORY_POOL_VERSION_MINOR 1 ///< Grows when something is added.
+#define MEMORY_POOL_VERSION_PATCH 0 ///< Grows when something is mended.
 
 // Are exceptions on in this translation unit? Where they are not, what would throw ends in the error handler.
 #if defined(__cpp_exceptions) || defined(__EXCEPTIONS) || defined(_CPPUNWIND)
@@ -31,7 +31,7 @@
 #define MEMORY_POOL_ASAN 0
 #endif
 
-// Defined to 1 by a build that is to run under Valgrind's memcheck (needs Valgrind's own header at compile time).
+/// Defined to 1 by a build that is to run under Valgrind's memcheck (needs Valgrind's own header at compile time).
 #ifndef MEMORY_POOL_VALGRIND
 #define MEMORY_POOL_VALGRIND 0
 #endif

@@ -24,12 +24,12 @@ struct default_policy
 /// Exact statistics: every allocation, deallocation and failure is counted.
 struct counting_policy : default_policy
 {
-    static constexpr bool counts = true;
+    static constexpr bool counts = true; ///< Yes.
 };
 
 /// Statistics, and every misuse reported where it can be seen: see memory_pool::error.
 struct checking_policy : counting_policy
 {
-    static constexpr bool checks = true;
+    static constexpr bool checks = true; ///< Yes.
 };
 } // namespace memory_pool
