@@ -53,14 +53,14 @@ public:
     ///   `upstream` at once.
     /// Preconditions: `upstream` outlives the pool.
     /// Throws: std::invalid_argument if `block_size` or `max_capacity` is 0, `max_capacity` is below `initial_capacity`,
-    ///   or `alignment` is not a power of two; size_overflow if the sizes do not fit; what upstream throws.
-    /// Complexity: O(1), and linear in pages where `options.prefault` asks for it.
+    ///   `alignment` is not a power of two, or `upstream` is nullptr; size_overflow if the sizes do not fit; what upstream throws.
+    /// Complexity: O(1); linear in pages where `options.prefault` asks for it, and in bytes where the policy checks.
     explicit basic_block_pool(std::size_t block_size, const pool_options& options = {},
                               std::pmr::memory_resource* upstream = std::pmr::get_default_resource())
-        : stride_(checked_stride(block_size, options)),
+        : stride_(checked_stride(block_size, options, upstream)),
           store_(
               core::slab_layout(stride_, alignment_of_blocks(options), options.initial_capacity, options.max_capacity),
-              options.max_capacity, options.prefault, {options.name, block_size}, upstream)
+              options.max_capacity, options.prefault, {name_in(options), block_size}, upstream)
     {
         base::pool_made(this);
         if (options.initial_capacity != 0)
@@ -401,25 +401,36 @@ private:
         return std::max(options.alignment, alignof(void*));
     }
 
-    static std::size_t checked_stride(std::size_t block_size, const pool_options& options)
+    static const char* name_in(const pool_options& options) noexcept
     {
+        return options.name != nullptr ? options.name : pool_options{}.name;
+    }
+
+    static std::size_t checked_stride(std::size_t block_size, const pool_options& options,
+                                      const std::pmr::memory_resource* upstream)
+    {
+        const char* const name = name_in(options);
+        if (upstream == nullptr)
+            base::throw_invalid_argument(base::message(
+                "memory_pool: pool '%s': upstream is nullptr; leave it out for std::pmr::get_default_resource()",
+                name));
         if (block_size == 0)
             base::throw_invalid_argument(
-                base::message("memory_pool: pool '%s': block_size is 0; ask for at least 1 byte", options.name));
+                base::message("memory_pool: pool '%s': block_size is 0; ask for at least 1 byte", name));
         if (!base::is_power_of_two(options.alignment))
             base::throw_invalid_argument(base::message(
-                "memory_pool: pool '%s': alignment is %zu, which is not a power of two; use 8, 16, 32, ...",
-                options.name, options.alignment));
+                "memory_pool: pool '%s': alignment is %zu, which is not a power of two; use 8, 16, 32, ...", name,
+                options.alignment));
         if (options.max_capacity == 0)
             base::throw_invalid_argument(
                 base::message("memory_pool: pool '%s': max_capacity is 0; ask for at least 1 block, "
                               "or leave it at pool_options::unbounded",
-                              options.name));
+                              name));
         if (options.max_capacity < options.initial_capacity)
             base::throw_invalid_argument(base::message("memory_pool: pool '%s': max_capacity is %zu, below "
                                                        "initial_capacity, which is %zu; raise one or lower the "
                                                        "other",
-                                                       options.name, options.max_capacity, options.initial_capacity));
+                                                       name, options.max_capacity, options.initial_capacity));
         constexpr std::size_t behind = Policy::checks ? core::block_checks::canary_bytes : 0;
         if (block_size > largest_size || options.alignment > largest_size)
             base::throw_size_overflow(std::max<std::size_t>(options.initial_capacity, 1),

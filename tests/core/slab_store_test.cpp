@@ -208,6 +208,20 @@ TEST_F(slab_store_test, reports_a_block_that_comes_back_twice)
     EXPECT_EQ(store_.handed_out(), store_.capacity() - 2);
 }
 
+TEST_F(slab_store_test, reports_blocks_of_a_row_that_came_back_before)
+{
+    (void)store_.grow(1);
+    const core::block_span span = store_.take_span();
+    void* const block = span.begin + 70 * stride;
+    store_.put(&block, 1);
+    const test::error_recorder recorder;
+    store_.put(span);
+    ASSERT_EQ(recorder.kinds(), test::kinds{error::double_free});
+    EXPECT_EQ(recorder.reports()[0].address, block);
+    EXPECT_EQ(store_.handed_out(), 0u);
+    EXPECT_TRUE(store_.is_valid());
+}
+
 TEST_F(slab_store_test, reports_a_block_that_is_not_its_own)
 {
     (void)store_.grow(1);

@@ -413,7 +413,18 @@ TYPED_TEST_P(block_pool_conformance, refuses_options_that_make_no_sense)
     pool_options options = bounded_to(10);
     options.initial_capacity = 11;
     EXPECT_TRUE(contains(text_for(32, options), "max_capacity is 10, below initial_capacity, which is 11"));
+    EXPECT_THROW(TypeParam(32, {}, nullptr), std::invalid_argument);
     EXPECT_EQ(this->upstream_.calls(), 0u);
+}
+
+TYPED_TEST_P(block_pool_conformance, has_a_name_whatever_it_is_given)
+{
+    pool_options options;
+    EXPECT_STREQ(TypeParam(32, options).name(), "unnamed");
+    options.name = nullptr;
+    EXPECT_STREQ(TypeParam(32, options).name(), "unnamed");
+    options.name = "orders";
+    EXPECT_STREQ(TypeParam(32, options).name(), "orders");
 }
 
 TYPED_TEST_P(block_pool_conformance, refuses_sizes_that_do_not_fit)
@@ -465,7 +476,7 @@ REGISTER_TYPED_TEST_SUITE_P(block_pool_conformance, makes_blocks_that_do_not_ove
                             visits_every_block_in_use, may_change_while_it_is_visited, survives_a_visitor_that_throws,
                             loses_nothing_when_upstream_fails_at_any_call,
                             reserve_and_trim_lose_nothing_when_upstream_fails_at_any_call, tries_without_throwing,
-                            refuses_options_that_make_no_sense, refuses_sizes_that_do_not_fit,
-                            takes_nothing_from_upstream_until_it_must,
+                            refuses_options_that_make_no_sense, has_a_name_whatever_it_is_given,
+                            refuses_sizes_that_do_not_fit, takes_nothing_from_upstream_until_it_must,
                             is_created_with_the_same_few_calls_upstream_for_any_capacity);
 } // namespace test

@@ -69,13 +69,14 @@ public:
         search_from_ = std::min(search_from_, static_cast<std::uint32_t>(word - words()));
     }
 
-    /// Effects: sets the bits of `count` blocks from `first` on.
-    void set_range(std::size_t first, std::size_t count) noexcept
+    /// Effects: calls `visit(word, mask)` for each word that has bits of the `count` blocks from `first` on.
+    template <class Visit>
+    void for_each_word(std::size_t first, std::size_t count, Visit&& visit) noexcept
     {
         while (count != 0) {
             const auto bit = static_cast<unsigned>(first % base::bits_per_word);
             const auto here = static_cast<unsigned>(std::min<std::size_t>(count, base::bits_per_word - bit));
-            set_bits(word_of(first), base::bit_range(bit, here));
+            visit(word_of(first), base::bit_range(bit, here));
             first += here;
             count -= here;
         }

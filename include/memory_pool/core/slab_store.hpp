@@ -170,10 +170,11 @@ public:
         if (span.empty())
             return;
         slab* const home = slab::of(span.begin, layout_);
-        const std::size_t count = span.bytes() / layout_.stride();
-        home->set_range(index_in(*home, span.begin), count);
-        handed_out_ -= count;
-        list(home);
+        const std::size_t first = layout_.index(static_cast<std::size_t>(span.begin - home->first_block()));
+        std::size_t accepted = span.bytes() / layout_.stride();
+        home->for_each_word(first, accepted,
+                            [&](std::uint64_t* word, std::uint64_t mask) { accepted -= put_bits(home, word, mask); });
+        handed_out_ -= accepted;
     }
 
     /// Returns: the slab that has a block starting at `address`, and the block's index there.
@@ -272,11 +273,6 @@ public:
     }
 
 private:
-    std::size_t index_in(const slab& home, const void* block) const noexcept
-    {
-        return layout_.index(static_cast<std::size_t>(static_cast<const char*>(block) - home.first_block()));
-    }
-
     /// Returns: how many of the blocks were here already.
     std::size_t put_bits(slab* home, std::uint64_t* word, std::uint64_t mask) noexcept
     {
