@@ -99,7 +99,7 @@ private:
     template <class... Arguments>
     T* make(Arguments&&... arguments)
     {
-        if (available_capacity() == 0)
+        if (!pool_ || pool_->available() == 0)
             throw_out_of_range();
         return pool_->create(std::forward<Arguments>(arguments)...);
     }

@@ -113,7 +113,7 @@ protected:
 };
 
 using every_policy = testing::Types<mp::default_policy, mp::counting_policy, mp::checking_policy>;
-TYPED_TEST_SUITE(object_pool_test, every_policy);
+TYPED_TEST_SUITE(object_pool_test, every_policy, );
 
 TYPED_TEST(object_pool_test, constructs_and_destroys)
 {

@@ -516,13 +516,12 @@ private:
 
     void grow(std::size_t wanted)
     {
-        [[maybe_unused]] core::slab* const added = store_.grow(wanted);
-        if constexpr (Policy::checks) {
-            for (std::size_t i = 0; i != added->block_count(); ++i)
-                checks().mark_free(added->block(i, stride_));
-        } else {
-            fit_magazine();
-        }
+        store_.grow(wanted, [this]([[maybe_unused]] const core::slab& added) {
+            if constexpr (Policy::checks)
+                for (std::size_t i = 0; i != added.block_count(); ++i)
+                    checks().mark_free(added.block(i, stride_));
+        });
+        fit_magazine();
     }
 
     // The way back.

@@ -4,6 +4,8 @@
 
 #include <gtest/gtest.h>
 
+#include <cstddef>
+
 namespace core = memory_pool::core;
 
 namespace
@@ -24,7 +26,7 @@ TEST(block_span, gives_its_blocks_in_order)
     char memory[24];
     core::block_span span{memory, memory + 24};
     EXPECT_EQ(span.bytes(), 24u);
-    for (int i = 0; i != 3; ++i) {
+    for (std::size_t i = 0; i != 3; ++i) {
         void* block = nullptr;
         ASSERT_TRUE(span.pop_front(block, 8));
         EXPECT_EQ(block, memory + i * 8);

@@ -44,6 +44,14 @@ protected:
         }
     }
 
+    /// The last block in memory that is handed out.
+    void* take_last()
+    {
+        void* last = nullptr;
+        store_.for_each_handed_out([&](void* block) { last = block; });
+        return last;
+    }
+
     test::accounting_upstream upstream_;
     const core::slab_layout layout_{stride, 16, 0, unbounded};
     core::slab_store store_{layout_, unbounded, false, {"test", stride}, &upstream_};
@@ -60,22 +68,26 @@ TEST_F(slab_store_test, has_nothing_at_first)
     EXPECT_TRUE(store_.is_valid());
 }
 
-TEST_F(slab_store_test, doubles_until_a_slab_has_its_usual_size)
+TEST_F(slab_store_test, doubles_until_a_piece_has_its_usual_size)
 {
-    std::vector<std::size_t> sizes;
-    for (int i = 0; i != 9; ++i)
-        sizes.push_back(store_.grow(1)->block_count());
-    EXPECT_LE(sizes.front() * stride, core::slab_layout::first_slab_bytes);
-    for (std::size_t i = 1; i != sizes.size(); ++i)
-        EXPECT_GE(sizes[i], sizes[i - 1]);
-    EXPECT_EQ(sizes.back(), layout_.max_blocks());
+    std::vector<std::size_t> pieces; // in blocks
+    for (int i = 0; i != 12; ++i) {
+        const std::size_t before = store_.capacity();
+        store_.grow(1);
+        pieces.push_back(store_.capacity() - before);
+        EXPECT_EQ(upstream_.live_bytes(), store_.bytes_reserved());
+    }
+    EXPECT_LE(pieces.front() * stride, core::slab_layout::first_slab_bytes);
+    for (std::size_t i = 1; i != pieces.size(); ++i)
+        EXPECT_GE(pieces[i], pieces[i - 1]);
+    EXPECT_EQ(pieces.back(), 16 * layout_.max_blocks()) << "sixteen slabs side by side";
     EXPECT_TRUE(store_.is_valid());
 }
 
 TEST_F(slab_store_test, hands_out_every_block_once_and_takes_all_back_in_any_order)
 {
-    for (int i = 0; i != 6; ++i)
-        (void)store_.grow(1);
+    for (int i = 0; i != 12; ++i)
+        store_.grow(1);
     std::vector<void*> blocks = take_all(store_);
     EXPECT_EQ(blocks.size(), store_.capacity());
     EXPECT_EQ(std::set<void*>(blocks.begin(), blocks.end()).size(), blocks.size());
@@ -90,7 +102,7 @@ TEST_F(slab_store_test, hands_out_every_block_once_and_takes_all_back_in_any_ord
 
 TEST_F(slab_store_test, takes_back_a_row)
 {
-    (void)store_.grow(1);
+    store_.grow(1);
     const core::block_span span = store_.take_span();
     store_.put(core::block_span{span.begin + 3 * stride, span.end});
     EXPECT_EQ(store_.handed_out(), 3u);
@@ -102,7 +114,7 @@ TEST_F(slab_store_test, takes_back_a_row)
 
 TEST_F(slab_store_test, finds_blocks_and_nothing_else)
 {
-    (void)store_.grow(1);
+    store_.grow(1);
     const core::block_span span = store_.take_span();
     EXPECT_EQ(store_.find(span.begin + 5 * stride).index, 5u);
     EXPECT_TRUE(store_.find(span.begin + 5 * stride).at_start);
@@ -116,7 +128,7 @@ TEST_F(slab_store_test, finds_blocks_and_nothing_else)
 TEST_F(slab_store_test, visits_what_is_handed_out)
 {
     for (int i = 0; i != 3; ++i)
-        (void)store_.grow(1);
+        store_.grow(1);
     std::vector<void*> blocks = take_all(store_);
     std::shuffle(blocks.begin(), blocks.end(), std::mt19937(2));
     store_.put(blocks.data(), blocks.size() / 2);
@@ -129,10 +141,23 @@ TEST_F(slab_store_test, visits_what_is_handed_out)
     EXPECT_EQ(free + visited.size(), store_.capacity());
 }
 
-TEST_F(slab_store_test, trims_slabs_that_are_wholly_free_and_no_others)
+TEST_F(slab_store_test, finds_every_block_of_a_piece_of_many_slabs)
+{
+    while (store_.slab_count() < 50)
+        store_.grow(1);
+    for (void* const block : take_all(store_)) {
+        const auto position = store_.find(block);
+        ASSERT_NE(position.home, nullptr);
+        ASSERT_EQ(position.home->block(position.index, stride), block);
+    }
+    const char* const last_slab = reinterpret_cast<const char*>(core::slab::of(take_last(), layout_));
+    EXPECT_EQ(store_.find(last_slab + 8).home, nullptr) << "the header of a slab inside a piece";
+}
+
+TEST_F(slab_store_test, trims_pieces_that_are_wholly_free_and_no_others)
 {
     for (int i = 0; i != 5; ++i)
-        (void)store_.grow(1);
+        store_.grow(1);
     std::vector<void*> blocks = take_all(store_);
     void* const kept = blocks[blocks.size() / 2];
     for (void* block : blocks)
@@ -146,13 +171,13 @@ TEST_F(slab_store_test, trims_slabs_that_are_wholly_free_and_no_others)
     store_.trim();
     EXPECT_EQ(upstream_.live_bytes(), 0u);
     EXPECT_EQ(store_.bytes_reserved(), 0u);
-    (void)store_.grow(1);
+    store_.grow(1);
     EXPECT_TRUE(store_.is_valid()) << "works on";
 }
 
 TEST_F(slab_store_test, reset_keeps_the_slabs)
 {
-    (void)store_.grow(1);
+    store_.grow(1);
     const std::size_t capacity = store_.capacity();
     (void)take_all(store_);
     store_.reset();
@@ -166,7 +191,7 @@ TEST_F(slab_store_test, never_exceeds_its_limit)
     const core::slab_layout layout(stride, 16, 0, 100);
     core::slab_store bounded(layout, 100, false, {"bounded", stride}, &upstream_);
     while (bounded.may_grow())
-        (void)bounded.grow(1);
+        bounded.grow(1);
     EXPECT_EQ(bounded.capacity(), 100u);
     EXPECT_EQ(take_all(bounded).size(), 100u);
 }
@@ -178,7 +203,7 @@ TEST_F(slab_store_test, is_unchanged_when_upstream_fails_at_any_call)
         const std::size_t bytes = upstream_.live_bytes();
         upstream_.fail_at(call);
         try {
-            (void)store_.grow(1);
+            store_.grow(1);
             break;
         } catch (const std::bad_alloc&) {
             EXPECT_EQ(store_.capacity(), capacity);
@@ -193,7 +218,7 @@ TEST_F(slab_store_test, is_unchanged_when_upstream_fails_at_any_call)
 
 TEST_F(slab_store_test, reports_a_block_that_comes_back_twice)
 {
-    (void)store_.grow(1);
+    store_.grow(1);
     const core::block_span span = store_.take_span();
     void* const block = span.begin + 2 * stride;
     void* const other = span.begin + 3 * stride;
@@ -210,7 +235,7 @@ TEST_F(slab_store_test, reports_a_block_that_comes_back_twice)
 
 TEST_F(slab_store_test, reports_blocks_of_a_row_that_came_back_before)
 {
-    (void)store_.grow(1);
+    store_.grow(1);
     const core::block_span span = store_.take_span();
     void* const block = span.begin + 70 * stride;
     store_.put(&block, 1);
@@ -224,9 +249,9 @@ TEST_F(slab_store_test, reports_blocks_of_a_row_that_came_back_before)
 
 TEST_F(slab_store_test, reports_a_block_that_is_not_its_own)
 {
-    (void)store_.grow(1);
+    store_.grow(1);
     core::slab_store other(layout_, unbounded, false, {"other", stride}, &upstream_);
-    (void)other.grow(1);
+    other.grow(1);
     const core::block_span theirs = other.take_span();
     const core::block_span ours = store_.take_span();
     const test::error_recorder recorder;
@@ -242,14 +267,14 @@ TEST_F(slab_store_test, reports_a_block_that_is_not_its_own)
 TEST_F(slab_store_test, touches_the_pages_of_a_slab_when_asked_to)
 {
     core::slab_store store(core::slab_layout(4096, 16, 0, unbounded), unbounded, true, {"prefault", 4096}, &upstream_);
-    core::slab* const slab = store.grow(1);
-    EXPECT_EQ(slab->owner(), &store) << "the header is written after the pages are touched";
-    EXPECT_TRUE(store.is_valid());
+    store.grow(1);
+    EXPECT_TRUE(store.is_valid()) << "the headers are written after the pages are touched";
 }
 
 TEST_F(slab_store_test, is_not_valid_when_its_bits_are_damaged)
 {
-    core::slab* const slab = store_.grow(1);
+    core::slab* slab = nullptr;
+    store_.grow(1, [&](core::slab& added) { slab = &added; });
     (void)store_.take_span();
     EXPECT_TRUE(store_.is_valid());
     *slab->word_of(0) ^= 1;

@@ -170,11 +170,8 @@ private:
 
     void reserve(std::size_t count)
     {
-        try {
-            pool_.reserve(count);
-            expect(pool_.capacity() >= count, "reserved too little");
-        } catch (const std::bad_alloc&) {
-        }
+        const bool reserved = memory_pool::base::succeeds([&] { pool_.reserve(count); });
+        expect(!reserved || pool_.capacity() >= count, "reserved too little");
     }
 
     void forget(std::size_t how)

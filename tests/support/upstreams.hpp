@@ -33,8 +33,10 @@ private:
     void* do_allocate(std::size_t bytes, std::size_t alignment) override
     {
         ++calls_;
-        if (calls_until_failure_ != never && --calls_until_failure_ == 0) {
-            calls_until_failure_ = never;
+        if (calls_until_failure_ != never)
+            --calls_until_failure_;
+        if (calls_until_failure_ == 0) {
+            never_fail();
             throw std::bad_alloc();
         }
         void* const piece = std::pmr::new_delete_resource()->allocate(bytes, alignment);

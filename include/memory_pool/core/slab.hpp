@@ -33,9 +33,11 @@ namespace memory_pool::core
 class alignas(slab_header_bytes) slab
 {
 public:
-    slab(const void* owner, const slab_layout& layout, std::size_t block_count) noexcept
+    /// `slabs_in_piece` is 0 for all but the first slab of a piece of upstream memory.
+    slab(const void* owner, const slab_layout& layout, std::size_t block_count, std::size_t slabs_in_piece = 1) noexcept
         : owner_(owner), first_block_(reinterpret_cast<char*>(this) + layout.first_block(block_count)),
-          block_count_(static_cast<std::uint32_t>(block_count))
+          block_count_(static_cast<std::uint32_t>(block_count)),
+          slabs_in_piece_(static_cast<std::uint32_t>(slabs_in_piece))
     {
     }
 
@@ -50,6 +52,7 @@ public:
     char* first_block() const noexcept { return first_block_; }
     std::size_t block_count() const noexcept { return block_count_; }
     std::size_t carved() const noexcept { return carved_; }
+    std::size_t slabs_in_piece() const noexcept { return slabs_in_piece_; }
     bool has_uncarved() const noexcept { return carved_ != block_count_; }
 
     char* block(std::size_t index, std::size_t stride) const noexcept { return first_block_ + index * stride; }
@@ -242,6 +245,7 @@ private:
     std::uint32_t carved_ = 0;
     std::uint32_t search_from_ = 0; ///< No word before this one has a bit set.
     std::uint32_t rotor_ = 0;       ///< Where take_one_late goes on.
+    std::uint32_t slabs_in_piece_;
 };
 
 static_assert(sizeof(slab) == slab_header_bytes, "slab_layout counts on it");

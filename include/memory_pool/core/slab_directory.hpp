@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
 /// \file
-/// The slabs of one pool in the order of their addresses, so that any pointer can be asked after safely.
+/// The pieces of upstream memory of one pool, each by its first slab, in the order of their addresses, so that any pointer
+/// can be asked after safely.
 ///
 ///     +--------+--------+--------+-- ... --+--------+
-///     | slab 0 | slab 1 | slab 2 |         |  room  |     slab 0 < slab 1 < slab 2 < ...
+///     | slab a | slab b | slab c |         |  room  |     a < b < c < ...
 ///     +--------+--------+--------+-- ... --+--------+
 ///
 /// Thread safety: none; whoever owns the directory sees to it.
@@ -20,7 +21,7 @@
 
 namespace memory_pool::core
 {
-/// A sorted array of slabs.
+/// A sorted array of slabs, the first of each piece.
 class slab_directory
 {
 public:
@@ -74,7 +75,7 @@ public:
         return behind == begin() ? nullptr : behind[-1];
     }
 
-    /// Returns: the first slab that begins behind `address`, or nullptr. Serves to walk over the slabs while some come.
+    /// Returns: the first slab that begins behind `address`, or nullptr. Serves to walk over them while some come.
     /// Complexity: logarithmic in slabs.
     slab* first_behind(const void* address) const noexcept
     {
@@ -84,7 +85,7 @@ public:
 
     bool is_sorted() const noexcept { return std::is_sorted(begin(), end(), std::less<>()); }
 
-    /// Effects: gives the array back upstream. The slabs themselves are the caller's.
+    /// Effects: gives the array back upstream. The pieces themselves are the caller's.
     void clear() noexcept
     {
         if (slabs_ != nullptr)

@@ -33,12 +33,16 @@ inline constexpr std::size_t slab_header_bytes = 64;
 class slab_layout
 {
 public:
-    /// A slab grows to this many bytes, unless the blocks are large or the pool was asked for more at once. Small enough
-    /// that an almost empty pool keeps little and that glibc's malloc does not map each slab by itself.
+    /// A slab grows to this many bytes, unless the blocks are large or the pool was asked for more at once.
     static constexpr std::size_t usual_slab_bytes = std::size_t{64} * 1024;
 
     /// The first slab of a pool that grows is about this large.
     static constexpr std::size_t first_slab_bytes = std::size_t{4} * 1024;
+
+    /// A pool that has grown to this many bytes takes as many at once from upstream, as several slabs side by side. (For
+    /// each piece of memory that is aligned to 64 KiB, glibc's malloc leaves a gap of that size and touches two pages of
+    /// it: with pieces of 64 KiB, an eighth more memory.)
+    static constexpr std::size_t usual_piece_bytes = std::size_t{1024} * 1024;
 
     /// A slab holds at least this many blocks, while that takes no more than `large_slab_bytes`.
     static constexpr std::size_t blocks_in_a_slab = 32;

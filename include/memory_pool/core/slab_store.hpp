@@ -4,8 +4,8 @@
 /// All slabs of one pool: takes them from upstream, takes free blocks out of them and puts them back, and gives slabs
 /// that are wholly free back upstream.
 ///
-///     directory:  slab A < slab B < slab C < slab D        every slab, by address
-///     list:       slab C <-> slab A                        those that may have free blocks
+///     pieces:  [ A ] < [ B | C | D | E ] < [ F | G ]       what upstream gave at once; by address, in the directory
+///     list:    G <-> C <-> A                               slabs that may have free blocks
 ///
 ///     capacity = blocks of all slabs = handed_out + set bits + blocks never used
 ///
@@ -65,30 +65,38 @@ public:
     /// Returns: blocks taken out and not put back.
     std::size_t handed_out() const noexcept { return handed_out_; }
 
-    std::size_t slab_count() const noexcept { return directory_.size(); }
-    std::size_t bytes_reserved() const noexcept { return slab_bytes_ + directory_.bytes_reserved(); }
+    std::size_t slab_count() const noexcept { return slab_count_; }
+    std::size_t bytes_reserved() const noexcept { return piece_bytes_ + directory_.bytes_reserved(); }
 
-    /// Effects: adds a slab: as large as all so far together, within bounds, and for at least `wanted` blocks if a slab
-    ///   and the limit allow it.
-    /// Returns: it.
+    /// Effects: adds a piece of upstream memory: as large as all so far together, within bounds, and for `wanted` blocks
+    ///   if the bounds allow it. Calls `prepare(slab&)` for each slab in it.
     /// Preconditions: may_grow().
     /// Throws: what upstream throws; nothing is changed then.
-    slab* grow(std::size_t wanted)
+    template <class Prepare>
+    void grow(std::size_t wanted, Prepare&& prepare)
     {
-        std::size_t blocks = std::max({wanted, capacity_, layout_.blocks_within(slab_layout::first_slab_bytes)});
-        blocks = std::max(std::size_t{1}, std::min({blocks, layout_.max_blocks(), limit_ - capacity_}));
+        const piece_shape shape = next_piece(wanted);
         directory_.make_room();
-        const std::size_t bytes = layout_.slab_bytes(blocks);
-        void* const memory = upstream_->allocate(bytes, layout_.slab_alignment());
+        void* const memory = upstream_->allocate(bytes_of(shape), layout_.slab_alignment());
         if (prefault_)
-            os::touch_pages(memory, bytes);
-        auto* const added = ::new (memory) slab(this, layout_, blocks);
-        base::forbid_access(added->first_block(), blocks * layout_.stride());
-        directory_.insert(added);
-        list(added);
-        capacity_ += blocks;
-        slab_bytes_ += bytes;
-        return added;
+            os::touch_pages(memory, bytes_of(shape));
+        for (std::size_t i = shape.slabs; i-- != 0;) { // backwards, so that the first comes first in the list
+            void* const place = static_cast<char*>(memory) + i * layout_.slab_alignment();
+            auto* const added = ::new (place) slab(this, layout_, shape.blocks_each, i == 0 ? shape.slabs : 0);
+            base::forbid_access(added->first_block(), shape.blocks_each * layout_.stride());
+            list(added);
+            prepare(*added);
+        }
+        directory_.insert(static_cast<slab*>(memory));
+        slab_count_ += shape.slabs;
+        capacity_ += shape.slabs * shape.blocks_each;
+        piece_bytes_ += bytes_of(shape);
+    }
+
+    /// Effects: as the other one.
+    void grow(std::size_t wanted)
+    {
+        grow(wanted, [](slab&) {});
     }
 
     /// Effects: takes a row of free blocks out of the first slab that has any, if they stand in a row there.
@@ -187,8 +195,15 @@ public:
     };
     block_position find(const void* address) const noexcept
     {
-        slab* const home = directory_.last_at_or_before(address);
-        if (home == nullptr || std::less<>()(address, static_cast<const void*>(home->first_block())))
+        slab* const piece = directory_.last_at_or_before(address);
+        if (piece == nullptr)
+            return {nullptr, 0, false};
+        const auto in_piece =
+            static_cast<std::size_t>(static_cast<const char*>(address) - reinterpret_cast<char*>(piece));
+        if (in_piece / layout_.slab_alignment() >= piece->slabs_in_piece())
+            return {nullptr, 0, false};
+        slab* const home = slab::of(address, layout_);
+        if (address < home->first_block())
             return {nullptr, 0, false};
         const auto offset = static_cast<std::size_t>(static_cast<const char*>(address) - home->first_block());
         const std::size_t index = offset / layout_.stride();
@@ -203,27 +218,31 @@ public:
     template <class Visit>
     void for_each_handed_out(Visit&& visit) const
     {
-        for (const slab* home = directory_.first_behind(nullptr); home != nullptr; home = directory_.first_behind(home))
-            for (std::size_t i = home->next_in_use(0); i != home->carved(); i = home->next_in_use(i + 1))
-                visit(home->block(i, layout_.stride()));
+        for (const slab* piece = directory_.first_behind(nullptr); piece != nullptr;
+             piece = directory_.first_behind(piece))
+            for_each_slab_in(piece, [&](const slab* home) {
+                for (std::size_t i = home->next_in_use(0); i != home->carved(); i = home->next_in_use(i + 1))
+                    visit(home->block(i, layout_.stride()));
+            });
     }
 
     /// Effects: calls `visit(block)` for each block whose bit says it is free.
     template <class Visit>
     void for_each_free(Visit&& visit) const
     {
-        for (const slab* const home : directory_)
+        for_each_slab([&](const slab* home) {
             for (std::size_t i = 0; i != home->block_count(); ++i)
                 if (home->is_free(i))
                     visit(home->block(i, layout_.stride()));
+        });
     }
 
-    /// Effects: gives every slab that is wholly free back upstream.
+    /// Effects: gives every piece whose slabs are wholly free back upstream.
     /// Complexity: linear in slabs and bits.
     void trim() noexcept
     {
-        directory_.remove_if([](const slab* candidate) { return candidate->is_wholly_free(); },
-                             [this](slab* empty) { give_back(empty); });
+        directory_.remove_if([this](const slab* piece) { return is_wholly_free(piece); },
+                             [this](slab* piece) { give_back(piece); });
         if (directory_.size() == 0)
             directory_.clear();
     }
@@ -232,11 +251,11 @@ public:
     /// Complexity: linear in slabs.
     void reset() noexcept
     {
-        for (slab* const home : directory_) {
+        for_each_slab([this](slab* home) {
             base::forbid_access(home->first_block(), home->block_count() * layout_.stride());
             home->reset();
             list(home);
-        }
+        });
         handed_out_ = 0;
     }
 
@@ -244,7 +263,7 @@ public:
     /// Complexity: linear in slabs.
     void release() noexcept
     {
-        directory_.remove_if([](const slab*) { return true; }, [this](slab* any) { give_back(any); });
+        directory_.remove_if([](const slab*) { return true; }, [this](slab* piece) { give_back(piece); });
         directory_.clear();
         handed_out_ = 0;
     }
@@ -253,26 +272,74 @@ public:
     /// Complexity: linear in blocks.
     bool is_valid() const noexcept
     {
+        std::size_t slabs = 0;
         std::size_t blocks = 0;
         std::size_t free = 0;
-        std::size_t bytes = 0;
         std::size_t listed = 0;
-        for (const slab* const home : directory_) {
+        bool slabs_are_valid = true;
+        for_each_slab([&](const slab* home) {
             const std::size_t free_here = home->count_set_bits() + home->block_count() - home->carved();
-            if (home->owner() != this || home->carved() > home->block_count() || !home->is_consistent())
-                return false;
-            if (free_here != 0 && !home->listed)
-                return false;
+            slabs_are_valid = slabs_are_valid && home->owner() == this && home->carved() <= home->block_count() &&
+                              home->is_consistent() && (free_here == 0 || home->listed);
+            ++slabs;
             blocks += home->block_count();
             free += free_here;
-            bytes += layout_.slab_bytes(home->block_count());
             listed += home->listed ? 1 : 0;
-        }
-        return directory_.is_sorted() && list_has(listed) && blocks == capacity_ && bytes == slab_bytes_ &&
-               free + handed_out_ == capacity_ && capacity_ <= limit_;
+        });
+        std::size_t bytes = 0;
+        for (const slab* const piece : directory_)
+            bytes += bytes_of(shape_of(piece));
+        return slabs_are_valid && directory_.is_sorted() && list_has(listed) && slabs == slab_count_ &&
+               blocks == capacity_ && bytes == piece_bytes_ && free + handed_out_ == capacity_ && capacity_ <= limit_;
     }
 
 private:
+    /// Slabs side by side, with as many blocks each.
+    struct piece_shape
+    {
+        std::size_t slabs;
+        std::size_t blocks_each;
+    };
+
+    static piece_shape shape_of(const slab* piece) noexcept { return {piece->slabs_in_piece(), piece->block_count()}; }
+
+    std::size_t bytes_of(const piece_shape& shape) const noexcept
+    {
+        return (shape.slabs - 1) * layout_.slab_alignment() + layout_.slab_bytes(shape.blocks_each);
+    }
+
+    piece_shape next_piece(std::size_t wanted) const noexcept
+    {
+        const std::size_t largest = layout_.max_blocks();
+        std::size_t blocks = std::max({wanted, capacity_, layout_.blocks_within(slab_layout::first_slab_bytes)});
+        blocks = std::max(std::size_t{1}, std::min(blocks, limit_ - capacity_));
+        const std::size_t most_slabs =
+            std::max(std::size_t{1}, slab_layout::usual_piece_bytes / layout_.slab_alignment());
+        return {std::max(std::size_t{1}, std::min(blocks / largest, most_slabs)), std::min(blocks, largest)};
+    }
+
+    template <class Visit>
+    void for_each_slab_in(const slab* piece, Visit&& visit) const
+    {
+        auto* const first = reinterpret_cast<char*>(const_cast<slab*>(piece));
+        for (std::size_t i = 0, count = piece->slabs_in_piece(); i != count; ++i)
+            visit(reinterpret_cast<slab*>(first + i * layout_.slab_alignment()));
+    }
+
+    template <class Visit>
+    void for_each_slab(Visit&& visit) const
+    {
+        for (const slab* const piece : directory_)
+            for_each_slab_in(piece, visit);
+    }
+
+    bool is_wholly_free(const slab* piece) const noexcept
+    {
+        bool free = true;
+        for_each_slab_in(piece, [&free](const slab* home) { free = free && home->is_wholly_free(); });
+        return free;
+    }
+
     /// Returns: how many of the blocks were here already.
     std::size_t put_bits(slab* home, std::uint64_t* word, std::uint64_t mask) noexcept
     {
@@ -305,15 +372,17 @@ private:
         return count;
     }
 
-    void give_back(slab* unwanted) noexcept
+    void give_back(slab* piece) noexcept
     {
-        unlist(unwanted);
-        const std::size_t blocks = unwanted->block_count();
-        const std::size_t bytes = layout_.slab_bytes(blocks);
-        base::permit_access(unwanted->first_block(), blocks * layout_.stride());
-        capacity_ -= blocks;
-        slab_bytes_ -= bytes;
-        upstream_->deallocate(unwanted, bytes, layout_.slab_alignment());
+        const piece_shape shape = shape_of(piece);
+        for_each_slab_in(piece, [this](slab* home) {
+            unlist(home);
+            base::permit_access(home->first_block(), home->block_count() * layout_.stride());
+        });
+        slab_count_ -= shape.slabs;
+        capacity_ -= shape.slabs * shape.blocks_each;
+        piece_bytes_ -= bytes_of(shape);
+        upstream_->deallocate(piece, bytes_of(shape), layout_.slab_alignment());
     }
 
     void list(slab* added) noexcept
@@ -357,8 +426,9 @@ private:
     slab_directory directory_;
     std::pmr::memory_resource* upstream_;
     slab* first_listed_ = nullptr;
+    std::size_t slab_count_ = 0;
     std::size_t capacity_ = 0;
     std::size_t handed_out_ = 0;
-    std::size_t slab_bytes_ = 0;
+    std::size_t piece_bytes_ = 0;
 };
 } // namespace memory_pool::core

@@ -1,0 +1,221 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""The tour shows every side and job and finds that they agree, on any text; and says in one line what it cannot do.
+
+    tour_test.py TOUR
+"""
+
+import os
+import re
+import subprocess
+import sys
+import tempfile
+import unittest
+from pathlib import Path
+
+TOUR = ""
+JOBS = ["word index", "parse tree", "replay"]
+SIDES = ["new/delete", "object_pool", "block_pool"]
+AGREEMENT = "All sides agree"
+TEXT = "int sum(const int (&values)[4]) { return values[0] + values[1]; } // ((: unbalanced ]\n" * 200
+
+
+def run(*arguments):
+    return subprocess.run([TOUR, *map(os.fspath, arguments)], capture_output=True, timeout=100, check=False)
+
+
+def rows(output: bytes):
+    """The rows of the table, as {(job, side): [time, speed, peak memory, malloc calls, wasted]}."""
+    found, job = {}, None
+    for line in output.decode("ascii").splitlines():
+        match = re.match(rf"({'|'.join(JOBS)}|) +({'|'.join(SIDES)}|faulty) +(\S+ ms.*)$", line)
+        if match:
+            job = match[1] or job
+            found[job, match[2]] = re.split(r" {3,}", match[3])
+    return found
+
+
+class Tour(unittest.TestCase):
+    def setUp(self):
+        directory = tempfile.TemporaryDirectory()
+        self.addCleanup(directory.cleanup)
+        self.folder = Path(directory.name, "text")
+        self.folder.mkdir()
+
+    def write(self, name, content):
+        path = self.folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(content if isinstance(content, bytes) else content.encode())
+        return path
+
+    def assert_works(self, path, rounds="1"):
+        result = run("--rounds", rounds, path)
+        self.assertEqual((result.returncode, result.stderr), (0, b""), result.stdout)
+        self.assertIn(AGREEMENT, result.stdout.decode("ascii"))
+        self.assertEqual(set(rows(result.stdout)), {(job, side) for job in JOBS for side in SIDES})
+        return result.stdout
+
+    def assert_refuses(self, *arguments, because):
+        result = run(*arguments)
+        self.assertEqual((result.returncode, result.stdout), (2, b""), result.stderr)
+        self.assertRegex(result.stderr.decode("ascii"), rf"\Atour: [^\n]*{because}[^\n]*\n\Z")
+
+    # What it does.
+
+    def test_folder(self):
+        self.write("a.txt", TEXT)
+        self.write("b/c.txt", TEXT)
+        (self.folder / "loop").symlink_to(self.folder, target_is_directory=True)
+        (self.folder / "dangling").symlink_to("nowhere")
+        os.mkfifo(self.folder / "fifo")
+        output = self.assert_works(self.folder, rounds="2")
+        self.assertRegex(output, rb"in 2 files")
+
+    def test_table_is_filled_and_plausible(self):
+        found = rows(self.assert_works(self.write("a.txt", TEXT * 20)))
+        for (job, side), (time, speed, memory, calls, wasted) in found.items():
+            with self.subTest(job=job, side=side):
+                self.assertRegex(time, r"^\d+\.\d+ ms$")
+                self.assertRegex(speed, r"^1\.00x$" if side == "new/delete" else r"^\d+\.\d\dx$")
+                self.assertRegex(memory, r"^\d+\.\d [KM]iB$")
+                self.assertRegex(calls, r"^([\d,]+|n/a)$")
+                self.assertRegex(wasted, r"^(\d+\.\d [KM]iB|n/a)$")
+
+    def test_pools_call_malloc_less(self):
+        found = rows(self.assert_works(self.write("a.txt", TEXT * 20)))
+        calls = {key: row[3] for key, row in found.items()}
+        if "n/a" in calls.values():
+            self.skipTest("not counted in this build")
+        number = {key: int(text.replace(",", "")) for key, text in calls.items()}
+        for job in JOBS:
+            for side in SIDES[1:]:
+                self.assertLess(number[job, side] * 10, number[job, "new/delete"], (job, side))
+
+    def test_order_does_not_depend_on_creation(self):
+        for name in ("c", "a", "b"):
+            self.write(f"first/{name}", TEXT + name)
+        for name in ("b", "c", "a"):
+            self.write(f"second/{name}", TEXT + name)
+        counts = [re.search(rb"on the ([\d,]+) nodes", self.assert_works(self.folder / half))[1]
+                  for half in ("first", "second")]
+        self.assertEqual(counts[0], counts[1])
+
+    def test_odd_texts(self):
+        texts = {
+            "every byte": bytes(range(256)) * 400,
+            "zeros": bytes(100_000),
+            "one word": b"\xff" * 100_000,
+            "one byte": b"x",
+            "one sign": b";",
+            "one bracket": b"]",
+            "only spaces": b" \n\t" * 1000,
+            "deeply nested": b"(" * 300_000,
+            "all closing": b"])}" * 100_000,
+            "interleaved": b"([{)]}" * 50_000,
+            "forgotten": b"{((((((([[[[[ }" * 20_000,
+            "no newline at the end": b"word (word",
+        }
+        for name, content in texts.items():
+            with self.subTest(name):
+                self.assert_works(self.write(name, content))
+
+    def test_folder_with_something_unreadable(self):
+        self.write("a.txt", TEXT)
+        self.write("b.txt", TEXT).chmod(0)
+        if os.access(self.folder / "b.txt", os.R_OK):
+            self.skipTest("this user may read everything")
+        self.assertIn(b"could not be read: 1", self.assert_works(self.folder))
+
+    def test_nothing_on_stderr_but_on_a_terminal(self):
+        path = self.write("a.txt", TEXT)
+        try:
+            controller, terminal = os.openpty()
+        except OSError:
+            self.skipTest("no terminals here")
+        process = subprocess.run([TOUR, "--rounds", "1", path], stdout=subprocess.PIPE, stderr=terminal, timeout=100,
+                                 check=False)
+        os.close(terminal)
+        shown = os.read(controller, 1 << 16)
+        os.close(controller)
+        self.assertEqual(process.returncode, 0)
+        self.assertIn(b"replay with block_pool", shown)
+        self.assertTrue(shown.endswith(b" \r"), shown)
+
+    def test_differing_results_are_a_failure(self):
+        result = run("--rounds", "1", "--faulty", self.write("a.txt", TEXT))
+        self.assertEqual(result.returncode, 1, result.stdout)
+        self.assertRegex(result.stderr.decode(), r"\Atour: RESULTS DIFFER: word index[^\n]*faulty[^\n]*\n\Z")
+        self.assertNotIn(AGREEMENT.encode(), result.stdout)
+
+    def test_output_that_cannot_be_written_is_a_failure(self):
+        if not os.path.exists("/dev/full"):
+            self.skipTest("no /dev/full")
+        path = self.write("a.txt", TEXT)
+        with open("/dev/full", "wb") as full:
+            result = subprocess.run([TOUR, "--rounds", "1", path], stdout=full, stderr=subprocess.PIPE, timeout=100,
+                                    check=False)
+        self.assertEqual(result.returncode, 1)
+        self.assertRegex(result.stderr.decode(), r"\Atour: cannot write[^\n]*\n\Z")
+
+    def test_help(self):
+        result = run("--help")
+        self.assertEqual((result.returncode, result.stderr), (0, b""))
+        self.assertTrue(result.stdout.startswith(b"usage: tour"))
+
+    # What it refuses.
+
+    def test_missing_path(self):
+        self.assert_refuses(self.folder / "nowhere", because="nowhere': No such file")
+
+    def test_empty_name(self):
+        self.assert_refuses("", because="''")
+
+    def test_name_with_odd_characters(self):
+        self.assert_refuses(self.folder / "a\nb\x1b\u00e9", because=r"a\?b\?\?\?': No such file")
+
+    def test_long_name(self):
+        self.assert_refuses("x" * 5000, because="name too long")
+
+    def test_empty_file(self):
+        self.assert_refuses(self.write("empty", b""), because="is empty")
+
+    def test_empty_folder(self):
+        self.assert_refuses(self.folder, because="holds no file")
+
+    def test_folder_of_empty_files(self):
+        self.write("a", b"")
+        self.write("b/c", b"")
+        self.assert_refuses(self.folder, because="holds no file")
+
+    def test_neither_file_nor_folder(self):
+        self.assert_refuses("/dev/null", because="neither a file nor a folder")
+
+    def test_unreadable_file(self):
+        path = self.write("secret", TEXT)
+        path.chmod(0)
+        if os.access(path, os.R_OK):
+            self.skipTest("this user may read everything")
+        self.assert_refuses(path, because="Permission denied")
+
+    def test_unreadable_folder(self):
+        self.write("secret/file", TEXT)
+        folder = self.folder / "secret"
+        folder.chmod(0)
+        self.addCleanup(folder.chmod, 0o700)
+        if os.access(folder, os.R_OK):
+            self.skipTest("this user may read everything")
+        self.assert_refuses(folder, because="Permission denied")
+
+    def test_wrong_arguments(self):
+        path = self.write("a.txt", TEXT)
+        self.assert_refuses("--nonsense", because="unknown option --nonsense")
+        self.assert_refuses("--nonsense\n", path, because=r"unknown option --nonsense\?")
+        self.assert_refuses(path, path, because="too many arguments")
+        self.assert_refuses("--rounds", because="--rounds takes")
+        for rounds in ("0", "-1", "x", "", "1000", "99999999999999999999"):
+            self.assert_refuses("--rounds", rounds, path, because="--rounds takes")
+
+
+if __name__ == "__main__":
+    TOUR = os.path.abspath(sys.argv.pop(1))
+    unittest.main()
