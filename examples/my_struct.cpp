@@ -26,7 +26,8 @@ int main()
     // Second way: hand over what the block is to hold.
     sample* second = pool.new_block_pt(sample{2, 21.0});
 
-    std::printf("sensor %d says %.1f, sensor %d says %.1f\n", first->sensor, first->value, second->sensor, second->value);
+    std::printf("sensor %d says %.1f, sensor %d says %.1f\n", first->sensor, first->value, second->sensor,
+                second->value);
     std::printf("room for %d of %d more\n", static_cast<int>(pool.available_capacity()), static_cast<int>(pool.size()));
 
     pool.delete_block_pt(first); // sets `first` to nullptr

@@ -1,0 +1,453 @@
+// SPDX-License-Identifier: MIT
+// Copyright (c) 2026 The memory_pool authors
+/// \file
+/// The tour: does the same work on real text with new and delete and with each pool of the library, checks that the
+/// results are the same, and shows what each took.
+///
+///     tour [--rounds N] [PATH]
+///
+/// The folder tour/ holds its parts. The one to read is tour/sides.hpp: there the pools are used. The work is in
+/// tour/jobs.hpp; the rest measures and prints.
+#include "tour/heap.hpp"
+#include "tour/jobs.hpp"
+#include "tour/process.hpp"
+#include "tour/report.hpp"
+#include "tour/sides.hpp"
+#include "tour/text.hpp"
+
+#include <algorithm>
+#include <array>
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <cstdio>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace tour
+{
+namespace
+{
+constexpr std::string_view usage = "usage: tour [--rounds N] [PATH]";
+
+/// Bounds the memory that the tour takes: new and delete need about ten times as much for the largest structure.
+constexpr std::size_t largest_text = std::size_t{32} * 1024 * 1024;
+
+/// What a job was seen to do and to take, in one process.
+struct measurement
+{
+    std::uint64_t nanoseconds = 0;
+    std::uint64_t checksum = 0;
+    node_tally at_peak; ///< Once everything is built.
+    node_tally at_end;  ///< Once everything is torn down.
+    std::uint64_t peak_memory = 0;
+    std::uint64_t heap_calls = 0;
+};
+
+// --- measuring, in the child
+
+class stopwatch
+{
+public:
+    void start() { started_ = clock::now(); }
+    void stop() { total_ += clock::now() - started_; }
+    std::uint64_t nanoseconds() const
+    {
+        return static_cast<std::uint64_t>(std::chrono::duration_cast<std::chrono::nanoseconds>(total_).count());
+    }
+
+private:
+    using clock = std::chrono::steady_clock;
+    clock::time_point started_;
+    clock::duration total_{};
+};
+
+/// Brings the text into this process, so that it is not the job that waits for it and is charged for it.
+void touch(std::string_view text)
+{
+    std::uint64_t sum = 0;
+    for (const char byte : text)
+        sum += static_cast<unsigned char>(byte);
+    [[maybe_unused]] const volatile std::uint64_t kept = sum;
+}
+
+/// The time is that of building, reading and tearing down, with all that a pool does to begin and to end.
+template <class Job>
+measurement measure(std::string_view text)
+{
+    touch(text);
+    measurement result;
+    const std::uint64_t memory_before = peak_memory();
+    const std::uint64_t calls_before = heap_calls();
+
+    stopwatch time;
+    time.start();
+    std::optional<Job> job(std::in_place, text);
+    job->build();
+    result.checksum = job->read();
+    time.stop();
+
+    result.at_peak = job->tally();
+
+    time.start();
+    job->tear_down();
+    time.stop();
+
+    result.at_end = job->tally();
+
+    time.start();
+    job.reset();
+    time.stop();
+
+    result.nanoseconds = time.nanoseconds();
+    result.heap_calls = heap_calls() - calls_before;
+    result.peak_memory = peak_memory() - memory_before;
+    return result;
+}
+
+/// What every job does beside its nodes, so that its time can be told from that of the nodes.
+measurement measure_text_alone(std::string_view text)
+{
+    touch(text);
+    measurement result;
+    stopwatch time;
+    time.start();
+    lexer tokens(text);
+    for (token found = tokens.next(); found.kind != token_kind::space; found = tokens.next())
+        if (found.kind == token_kind::word)
+            result.checksum += hash_of(text.substr(found.offset, found.length));
+    time.stop();
+    result.nanoseconds = time.nanoseconds();
+    return result;
+}
+
+// --- the tables: what is done, and by whom
+
+using measuring = measurement (*)(std::string_view);
+
+constexpr std::size_t job_count = 3;
+
+struct job
+{
+    const char* name;
+    const char* explanation;
+};
+
+constexpr std::array<job, job_count> jobs{{
+    {"word index", "each word in a hash table, and from it a chain of the places where it stands"},
+    {"parse tree", "each word, sign and bracket as a node, below the bracket that it stands in"},
+    {"replay", "each word creates a record, or destroys the one that it finds in its slot"},
+}};
+
+struct side
+{
+    const char* name;
+    const char* explanation;
+    std::array<measuring, job_count> measure; ///< In the order of `jobs`.
+};
+
+template <template <class> class Nodes>
+constexpr side make_side(const char* name, const char* explanation)
+{
+    return {name, explanation, {measure<word_index<Nodes>>, measure<parse_tree<Nodes>>, measure<replay<Nodes>>}};
+}
+
+/// The first is what the others are compared to.
+constexpr std::array sides{
+    make_side<new_delete_nodes>("new/delete", "each node from the heap"),
+    make_side<object_pool_nodes>("object_pool", "each node from a pool for objects of its type"),
+    make_side<block_pool_nodes>("block_pool", "each node in a block from a pool of raw blocks of its size"),
+};
+
+constexpr side faulty_side = make_side<faulty_nodes>("faulty", "each node from the heap, and some of them wrong");
+
+// --- the command line
+
+struct options
+{
+    std::size_t rounds = 5;
+    std::optional<std::string> path;
+    bool wants_help = false;
+    bool wants_faulty_side = false;
+    std::string problem; ///< What is wrong with the command line.
+};
+
+std::optional<std::size_t> as_rounds(std::string_view text)
+{
+    constexpr std::size_t most_digits = 3;
+    const bool are_digits = std::all_of(text.begin(), text.end(), [](char c) { return c >= '0' && c <= '9'; });
+    if (text.empty() || text.size() > most_digits || !are_digits)
+        return std::nullopt;
+    std::size_t rounds = 0;
+    for (const char digit : text)
+        rounds = rounds * 10 + static_cast<std::size_t>(digit - '0');
+    return rounds != 0 ? std::optional(rounds) : std::nullopt;
+}
+
+void take_rounds(options& parsed, std::string_view text)
+{
+    if (const std::optional<std::size_t> rounds = as_rounds(text))
+        parsed.rounds = *rounds;
+    else
+        parsed.problem = "--rounds takes a number from 1 to 999";
+}
+
+void take_path(options& parsed, std::string_view path)
+{
+    if (parsed.path)
+        parsed.problem = "too many arguments";
+    parsed.path = path;
+}
+
+options parse(const std::vector<std::string_view>& arguments)
+{
+    options parsed;
+    bool options_have_ended = false;
+    for (std::size_t i = 0; i != arguments.size() && parsed.problem.empty(); ++i) {
+        const std::string_view argument = arguments[i];
+        if (options_have_ended || argument.substr(0, 1) != "-")
+            take_path(parsed, argument);
+        else if (argument == "--")
+            options_have_ended = true;
+        else if (argument == "--help" || argument == "-h")
+            parsed.wants_help = true;
+        else if (argument == "--faulty")
+            parsed.wants_faulty_side = true;
+        else if (argument == "--rounds")
+            take_rounds(parsed, i + 1 != arguments.size() ? arguments[++i] : "");
+        else
+            parsed.problem = "unknown option " + printable(argument);
+    }
+    return parsed;
+}
+
+void print_help()
+{
+    std::printf(
+        "%s\n\n"
+        "Does the same work on real text with new and delete and with each pool of memory_pool, checks that the\n"
+        "results are the same, and prints what each took.\n\n"
+        "  PATH        a file or a folder to take the text from; without it the compiler's own C++ headers\n"
+        "  --rounds N  measure N times and print the fastest (5)\n"
+        "  --faulty    add a side that makes mistakes, to see that they are found\n"
+        "  --help      this text\n\n"
+        "Exits with 0; with 1 if results differ or something fails; with 2 if there is no text to work on.\n",
+        std::string(usage).c_str());
+}
+
+// --- the tour itself
+
+enum exit_code : int
+{
+    success = 0,
+    failure = 1,
+    wrong_usage = 2
+};
+
+int fail(exit_code code, const std::string& problem)
+{
+    (void)std::fflush(stdout);
+    std::fprintf(stderr, "tour: %s\n", problem.c_str());
+    return code;
+}
+
+/// All that was measured.
+struct measurements
+{
+    std::vector<std::vector<std::vector<measurement>>> sides; ///< By job, then by side, then by round.
+    std::vector<measurement> text_alone;                      ///< By round.
+};
+
+/// Effects: measures in a process of its own, and adds the result to `rounds`.
+/// Returns: what went wrong, in words; empty if nothing did.
+std::string add_measurement(measuring measure, std::string_view text, std::vector<measurement>& rounds)
+{
+    std::string problem;
+    if (const auto result = in_child([&] { return measure(text); }, problem))
+        rounds.push_back(*result);
+    return problem;
+}
+
+/// Effects: measures every job with every side once, the sides from the last to the first if `backwards`.
+/// Returns: what went wrong, in words; empty if nothing did.
+std::string measure_round(const std::vector<side>& measured, bool backwards, std::string_view text, progress& shown,
+                          measurements& results)
+{
+    for (std::size_t job = 0; job != jobs.size(); ++job) {
+        for (std::size_t turn = 0; turn != measured.size(); ++turn) {
+            const std::size_t side = backwards ? measured.size() - 1 - turn : turn;
+            std::string step = jobs[job].name;
+            step.append(" with ").append(measured[side].name);
+            shown.begin_step(step);
+            const std::string problem = add_measurement(measured[side].measure[job], text, results.sides[job][side]);
+            if (!problem.empty())
+                return step.append(": ").append(problem);
+        }
+    }
+    return add_measurement(measure_text_alone, text, results.text_alone);
+}
+
+/// Effects: measures everything `rounds` times. Every other round goes backwards, so that no side always has the machine
+///   in the state in which the same other one leaves it.
+/// Returns: what went wrong, in words; empty if nothing did.
+std::string measure_all(const std::vector<side>& measured, std::size_t rounds, std::string_view text,
+                        measurements& results)
+{
+    results.sides.assign(jobs.size(), std::vector<std::vector<measurement>>(measured.size()));
+    progress shown(rounds * jobs.size() * measured.size());
+    std::string problem;
+    for (std::size_t round = 0; round != rounds && problem.empty(); ++round)
+        problem = measure_round(measured, round % 2 != 0, text, shown, results);
+    return problem;
+}
+
+/// Returns: whether `a` and `b` are from the same work, done to its end.
+bool agree(const measurement& a, const measurement& b)
+{
+    return a.checksum == b.checksum && a.at_peak.created == b.at_peak.created &&
+           a.at_peak.destroyed == b.at_peak.destroyed && a.at_peak.bytes_asked == b.at_peak.bytes_asked &&
+           a.at_end.created == b.at_end.created && a.at_end.destroyed == a.at_end.created &&
+           b.at_end.destroyed == b.at_end.created;
+}
+
+/// Returns: what differs, in words; empty if nothing does.
+std::string difference(const std::vector<side>& measured, const measurements& results)
+{
+    for (std::size_t job = 0; job != jobs.size(); ++job)
+        for (std::size_t side = 0; side != measured.size(); ++side)
+            for (const measurement& result : results.sides[job][side])
+                if (!agree(result, results.sides[job].front().front()))
+                    return std::string(jobs[job].name).append(": not the same with ").append(measured[side].name);
+    return {};
+}
+
+/// Returns: the fastest of `rounds`, with the largest peak of memory of any of them. All else is the same in each.
+measurement summary(const std::vector<measurement>& rounds)
+{
+    const auto is_faster = [](const measurement& a, const measurement& b) { return a.nanoseconds < b.nanoseconds; };
+    measurement result = *std::min_element(rounds.begin(), rounds.end(), is_faster);
+    for (const measurement& round : rounds)
+        result.peak_memory = std::max(result.peak_memory, round.peak_memory);
+    return result;
+}
+
+void print_text(const options& chosen, const reading& read)
+{
+    std::printf("memory_pool tour: the same work with new and delete, and with each pool\n\n");
+    std::printf("Text: %s in %s files from %s\n", in_bytes(read.bytes).c_str(), in_thousands(read.files).c_str(),
+                chosen.path ? printable(*chosen.path).c_str()
+                            : "the compiler's C++ headers (name another file or folder to read that)");
+    if (read.is_cut)
+        std::printf("      There is more, but %s are enough for a tour.\n", in_bytes(largest_text).c_str());
+    if (read.skipped != 0)
+        std::printf("      Files or folders that could not be read: %s\n", in_thousands(read.skipped).c_str());
+}
+
+void print_plan(const std::vector<side>& measured, std::size_t rounds)
+{
+    std::printf(
+        "\nJobs: each builds a structure of nodes from the text, reads it, and tears it down, node by node.\n\n");
+    for (const job& described : jobs)
+        std::printf("  %-12s  %s\n", described.name, described.explanation);
+    std::printf("\nSides: who makes the nodes.\n\n");
+    for (const side& described : measured)
+        std::printf("  %-12s  %s\n", described.name, described.explanation);
+    std::printf("\nEvery job and side has a process of its own, %s; the fastest time counts.\n\n",
+                rounds == 1 ? "once" : (in_thousands(rounds) + " times").c_str());
+    (void)std::fflush(stdout);
+}
+
+std::string wasted(const node_tally& tally)
+{
+    if (!tally.bytes_held)
+        return "n/a";
+    return in_bytes(*tally.bytes_held - std::min(*tally.bytes_held, tally.bytes_asked));
+}
+
+void print_table(const std::vector<side>& measured, const measurements& results)
+{
+    table shown({"job", "side", "time", "speed", "peak memory", "malloc calls", "wasted"});
+    for (std::size_t job = 0; job != jobs.size(); ++job) {
+        shown.add_gap();
+        const measurement reference = summary(results.sides[job].front());
+        for (std::size_t side = 0; side != measured.size(); ++side) {
+            const measurement result = summary(results.sides[job][side]);
+            shown.add({side == 0 ? jobs[job].name : "", measured[side].name, in_milliseconds(result.nanoseconds),
+                       in_times(reference.nanoseconds, result.nanoseconds), in_bytes(result.peak_memory),
+                       heap_counts_calls ? in_thousands(result.heap_calls) : "n/a", wasted(result.at_peak)});
+        }
+    }
+    shown.print();
+}
+
+void print_conclusion(const measurements& results)
+{
+    std::uint64_t nodes = 0;
+    for (const auto& job : results.sides)
+        nodes += job.front().front().at_end.created;
+    std::printf(
+        "\n"
+        "time          to build, read and tear down; to cut the text into words and to hash them, as all sides do,\n"
+        "              takes %s of it\n"
+        "speed         new/delete is 1: 2.00x does the job in half the time\n"
+        "peak memory   that the process took for the job, at most\n"
+        "malloc calls  that new and delete, or the pools, made for the job\n"
+        "wasted        bytes that were held for the nodes once all was built, beyond what the nodes asked for\n"
+        "\n"
+        "All sides agree on the %s nodes that were made, and on every result.\n"
+        "Where to go next: README.md has the first program to write, docs/ says how the pools work.\n",
+        in_milliseconds(summary(results.text_alone).nanoseconds).c_str(), in_thousands(nodes).c_str());
+}
+
+int run(const options& chosen)
+{
+    const shared_memory memory(largest_text);
+    if (memory.data() == nullptr)
+        return fail(failure, "no memory for the text: " + system_error());
+
+    // A child reads, so that the heap of this process, with which all the others begin, stays as it is.
+    std::string problem;
+    const auto read =
+        in_child([&] { return chosen.path ? read_path(*chosen.path, memory) : read_folders(header_folders(), memory); },
+                 problem);
+    if (!read)
+        return fail(failure, "reading the text: " + problem);
+    if (read->bytes == 0)
+        return fail(wrong_usage, (chosen.path ? '\'' + printable(*chosen.path) + "': " : "") + read->problem.data());
+
+    std::vector<side> measured(sides.begin(), sides.end());
+    if (chosen.wants_faulty_side)
+        measured.push_back(faulty_side);
+    print_text(chosen, *read);
+    print_plan(measured, chosen.rounds);
+
+    measurements results;
+    const std::string_view text(memory.data(), static_cast<std::size_t>(read->bytes));
+    problem = measure_all(measured, chosen.rounds, text, results);
+    if (!problem.empty())
+        return fail(failure, problem);
+    print_table(measured, results);
+    const std::string differing = difference(measured, results);
+    if (!differing.empty())
+        return fail(failure, "RESULTS DIFFER: " + differing);
+    print_conclusion(results);
+    return success;
+}
+} // namespace
+} // namespace tour
+
+int main(int argument_count, char** arguments)
+{
+    const tour::options chosen = tour::parse({arguments + 1, arguments + argument_count});
+    if (!chosen.problem.empty())
+        return tour::fail(tour::wrong_usage, chosen.problem + "; " + std::string(tour::usage));
+    if (chosen.wants_help)
+        tour::print_help();
+    const int code = chosen.wants_help ? tour::success : tour::run(chosen);
+    if (std::fflush(stdout) != 0 || std::ferror(stdout) != 0)
+        return tour::fail(tour::failure, "cannot write the results: " + tour::system_error());
+    return code;
+}

@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: MIT
+// Copyright (c) 2026 The memory_pool authors
+#include "heap.hpp"
+
+#include <cstdio>
+#include <cstdlib>
+#include <new>
+
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#define TOUR_HAS_SANITIZER 1
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer) || __has_feature(memory_sanitizer)
+#define TOUR_HAS_SANITIZER 1
+#endif
+#endif
+#ifndef TOUR_HAS_SANITIZER
+#define TOUR_HAS_SANITIZER 0
+#endif
+
+#if defined(__GLIBC__) && !TOUR_HAS_SANITIZER
+#include <malloc.h>
+#endif
+
+namespace tour
+{
+#if defined(__GLIBC__) && !TOUR_HAS_SANITIZER
+const bool heap_knows_block_sizes = true;
+
+std::size_t heap_bytes_of(const void* address) noexcept
+{
+    // glibc keeps the size of a block in the word in front of it.
+    return ::malloc_usable_size(const_cast<void*>(address)) + sizeof(std::size_t);
+}
+#else
+const bool heap_knows_block_sizes = false;
+
+std::size_t heap_bytes_of(const void*) noexcept
+{
+    return 0;
+}
+#endif
+
+namespace
+{
+std::uint64_t calls = 0; // The tour has one thread.
+}
+
+std::uint64_t heap_calls() noexcept
+{
+    return calls;
+}
+
+const bool heap_counts_calls = !TOUR_HAS_SANITIZER;
+} // namespace tour
+
+#if !TOUR_HAS_SANITIZER
+
+namespace
+{
+/// The tour takes little memory, and is built without exceptions too, so running out of it is the end.
+[[noreturn]] void end_out_of_memory() noexcept
+{
+    std::fputs("tour: out of memory\n", stderr);
+    std::abort();
+}
+
+void* counted(void* block) noexcept
+{
+    ++tour::calls;
+    if (block == nullptr)
+        end_out_of_memory();
+    return block;
+}
+} // namespace
+
+// The other forms (arrays, nothrow) are made of these by the standard library.
+
+void* operator new(std::size_t size)
+{
+    return counted(std::malloc(size != 0 ? size : 1));
+}
+
+void* operator new(std::size_t size, std::align_val_t alignment)
+{
+    const auto step = static_cast<std::size_t>(alignment);
+    const std::size_t wanted = size != 0 ? size : 1;
+    return counted(std::aligned_alloc(step, (wanted + step - 1) & ~(step - 1)));
+}
+
+void operator delete(void* block) noexcept
+{
+    std::free(block);
+}
+
+void operator delete(void* block, std::size_t) noexcept
+{
+    std::free(block);
+}
+
+void operator delete(void* block, std::align_val_t) noexcept
+{
+    std::free(block);
+}
+
+void operator delete(void* block, std::size_t, std::align_val_t) noexcept
+{
+    std::free(block);
+}
+
+#endif

@@ -1,0 +1,421 @@
+// SPDX-License-Identifier: MIT
+// Copyright (c) 2026 The memory_pool authors
+/// \file
+/// The three jobs of the tour. Each is a class template over a side (see sides.hpp) with these functions, in the order in
+/// which they are called:
+///
+///     build()      makes the structure from the text, a node at a time
+///     read()       visits every node, and returns a checksum that depends on each and on how they hang together
+///     tally()      tells what the nodes take
+///     tear_down()  destroys the structure, a node at a time
+#pragma once
+
+#include "lexer.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <optional>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace tour
+{
+/// What the nodes of a job amount to.
+struct node_tally
+{
+    std::uint64_t created = 0;
+    std::uint64_t destroyed = 0;
+    std::uint64_t bytes_asked = 0;                ///< The sizes of the nodes that are there.
+    std::optional<std::uint64_t> bytes_held = 0U; ///< What their side holds for them, if it is known.
+};
+
+/// Returns: `a` and `b` together.
+inline node_tally operator+(const node_tally& a, const node_tally& b) noexcept
+{
+    node_tally sum{a.created + b.created, a.destroyed + b.destroyed, a.bytes_asked + b.bytes_asked, std::nullopt};
+    if (a.bytes_held && b.bytes_held)
+        sum.bytes_held = *a.bytes_held + *b.bytes_held;
+    return sum;
+}
+
+/// The nodes of one type in a job: passes everything on to a side, and counts.
+template <class T, template <class> class Nodes>
+class node_maker
+{
+public:
+    template <class... Arguments>
+    T* create(Arguments&&... arguments)
+    {
+        ++created_;
+        return nodes_.create(std::forward<Arguments>(arguments)...);
+    }
+
+    void destroy(T* node) noexcept
+    {
+        ++destroyed_;
+        nodes_.destroy(node);
+    }
+
+    /// `for_each(visit)` calls visit(T&) for every node.
+    template <class ForEach>
+    node_tally tally(ForEach&& for_each) const
+    {
+        return {created_, destroyed_, (created_ - destroyed_) * sizeof(T), nodes_.bytes_held(for_each)};
+    }
+
+private:
+    Nodes<T> nodes_;
+    std::uint64_t created_ = 0;
+    std::uint64_t destroyed_ = 0;
+};
+
+/// A hash table of words; from each word hangs a chain of the positions where it stands in the text.
+template <template <class> class Nodes>
+class word_index
+{
+public:
+    explicit word_index(std::string_view text) : text_(text), buckets_(bucket_count(text)) {}
+
+    void build()
+    {
+        lexer tokens(text_);
+        for (token found = tokens.next_word(); found.kind == token_kind::word; found = tokens.next_word())
+            add(found);
+    }
+
+    std::uint64_t read() const
+    {
+        std::uint64_t sum = 0;
+        for_each_word([&sum](const word& entry) {
+            sum = mixed(sum, entry.hash);
+            for (const position* place = entry.newest; place != nullptr; place = place->older)
+                sum = mixed(sum, place->offset);
+        });
+        return sum;
+    }
+
+    node_tally tally() const
+    {
+        return words_.tally([this](auto&& visit) { this->for_each_word(visit); }) +
+               positions_.tally([this](auto&& visit) { this->for_each_position(visit); });
+    }
+
+    void tear_down()
+    {
+        for (word*& bucket : buckets_) {
+            while (bucket != nullptr) {
+                word* const doomed = bucket;
+                bucket = doomed->next;
+                tear_down_positions(*doomed);
+                words_.destroy(doomed);
+            }
+        }
+    }
+
+private:
+    struct position
+    {
+        position* older; ///< Where the word stood before this, or nullptr.
+        text_offset offset;
+    };
+
+    struct word
+    {
+        word* next;
+        position* newest;
+        std::uint64_t hash;
+        text_offset offset;
+        text_offset length;
+    };
+
+    /// A power of two that gives short chains for most texts: few words are new.
+    static std::size_t bucket_count(std::string_view text) noexcept
+    {
+        constexpr std::size_t bytes_per_bucket = 128;
+        std::size_t count = 16;
+        while (count < text.size() / bytes_per_bucket)
+            count *= 2;
+        return count;
+    }
+
+    void add(const token& found)
+    {
+        word& entry = entry_of(found);
+        entry.newest = positions_.create(entry.newest, found.offset);
+    }
+
+    word& entry_of(const token& found)
+    {
+        const std::string_view letters = text_.substr(found.offset, found.length);
+        const std::uint64_t hash = hash_of(letters);
+        word*& bucket = buckets_[hash % buckets_.size()];
+        for (word* entry = bucket; entry != nullptr; entry = entry->next)
+            if (entry->hash == hash && text_.substr(entry->offset, entry->length) == letters)
+                return *entry;
+        bucket = words_.create(bucket, nullptr, hash, found.offset, found.length);
+        return *bucket;
+    }
+
+    template <class Visit>
+    void for_each_word(Visit&& visit) const
+    {
+        for (const word* bucket : buckets_)
+            for (const word* entry = bucket; entry != nullptr; entry = entry->next)
+                visit(*entry);
+    }
+
+    template <class Visit>
+    void for_each_position(Visit&& visit) const
+    {
+        for_each_word([&visit](const word& entry) {
+            for (const position* place = entry.newest; place != nullptr; place = place->older)
+                visit(*place);
+        });
+    }
+
+    void tear_down_positions(word& entry)
+    {
+        while (entry.newest != nullptr)
+            positions_.destroy(std::exchange(entry.newest, entry.newest->older));
+    }
+
+    std::string_view text_;
+    std::vector<word*> buckets_;
+    node_maker<word, Nodes> words_;
+    node_maker<position, Nodes> positions_;
+};
+
+/// A tree with a node for each token, in which what stands in brackets hangs below them. Closing brackets make no node,
+/// unless nothing is open that they could close.
+template <template <class> class Nodes>
+class parse_tree
+{
+public:
+    explicit parse_tree(std::string_view text) : text_(text) {}
+
+    void build()
+    {
+        open(token{token_kind::opening, 0, static_cast<text_offset>(text_.size())});
+        lexer tokens(text_);
+        for (token found = tokens.next(); found.kind != token_kind::space; found = tokens.next()) {
+            if (found.kind == token_kind::opening)
+                open_bracket(found);
+            else if (found.kind == token_kind::closing && is_open(found))
+                close_bracket(found);
+            else
+                (void)append(found);
+        }
+    }
+
+    std::uint64_t read() const
+    {
+        std::uint64_t sum = 0;
+        for_each_node([&sum](const node& visited) {
+            sum = mixed(sum, (std::uint64_t{visited.offset} << 32) + visited.length);
+            if (visited.parent != nullptr)
+                sum = mixed(sum, visited.parent->offset);
+        });
+        return sum;
+    }
+
+    node_tally tally() const
+    {
+        return nodes_.tally([this](auto&& visit) { this->for_each_node(visit); });
+    }
+
+    void tear_down()
+    {
+        // Children first; not by recursion, since a text may nest as deep as it is long.
+        node* doomed = first_leaf(std::exchange(root_, nullptr));
+        while (doomed != nullptr) {
+            node* const next = doomed->next != nullptr ? first_leaf(doomed->next) : doomed->parent;
+            nodes_.destroy(doomed);
+            doomed = next;
+        }
+    }
+
+private:
+    struct node
+    {
+        node* parent;
+        node* first_child;
+        node* next;
+        text_offset offset;
+        text_offset length;
+    };
+
+    /// Returns: a new last node in the bracket that is open.
+    node* append(const token& found)
+    {
+        node* const added = nodes_.create(open_, nullptr, nullptr, found.offset, found.length);
+        if (last_ != nullptr)
+            last_->next = added;
+        else if (open_ != nullptr)
+            open_->first_child = added;
+        last_ = added;
+        return added;
+    }
+
+    void open(const token& found)
+    {
+        open_ = append(found);
+        last_ = nullptr;
+        if (root_ == nullptr)
+            root_ = open_;
+    }
+
+    void close()
+    {
+        last_ = open_;
+        open_ = open_->parent;
+    }
+
+    void open_bracket(const token& found)
+    {
+        ++open_count(found.offset);
+        open(found);
+    }
+
+    bool is_open(const token& closing) { return open_count(closing.offset) != 0; }
+
+    /// Closes the brackets inside as well, which somebody forgot. The root stays open, even if a faulty side has spoilt
+    /// what tells which bracket is which.
+    void close_bracket(const token& closing)
+    {
+        std::size_t& wanted = open_count(closing.offset);
+        const std::size_t before = wanted;
+        while (wanted == before && open_ != root_) {
+            --open_count(open_->offset);
+            open_->length = closing.offset + closing.length - open_->offset;
+            close();
+        }
+    }
+
+    /// Returns: how many brackets are open of the kind that the one at `offset` opens or closes.
+    std::size_t& open_count(text_offset offset)
+    {
+        const char bracket = text_[offset];
+        if (bracket == '(' || bracket == ')')
+            return open_counts_[0];
+        return open_counts_[bracket == '[' || bracket == ']' ? 1 : 2];
+    }
+
+    static node* first_leaf(node* start) noexcept
+    {
+        while (start != nullptr && start->first_child != nullptr)
+            start = start->first_child;
+        return start;
+    }
+
+    static const node* next_in_text(const node* current) noexcept
+    {
+        if (current->first_child != nullptr)
+            return current->first_child;
+        while (current != nullptr && current->next == nullptr)
+            current = current->parent;
+        return current != nullptr ? current->next : nullptr;
+    }
+
+    template <class Visit>
+    void for_each_node(Visit&& visit) const
+    {
+        for (const node* current = root_; current != nullptr; current = next_in_text(current))
+            visit(*current);
+    }
+
+    std::string_view text_;
+    node* root_ = nullptr; ///< Stands for the whole text.
+    node* open_ = nullptr; ///< The innermost bracket that is open.
+    node* last_ = nullptr; ///< Its last child, if it has one.
+    std::array<std::size_t, 3> open_counts_{};
+    node_maker<node, Nodes> nodes_;
+};
+
+/// A table of slots. Each word of the text goes to the slot that its hash names, and creates a record there, or destroys
+/// the one that is there: records come and go in an order that nobody has arranged.
+template <template <class> class Nodes>
+class replay
+{
+public:
+    explicit replay(std::string_view text) : text_(text), slots_(slot_count) {}
+
+    void build()
+    {
+        lexer tokens(text_);
+        for (token found = tokens.next_word(); found.kind == token_kind::word; found = tokens.next_word())
+            create_or_destroy(found);
+    }
+
+    std::uint64_t read()
+    {
+        for_each_record([this](const record& visited) { take_into_account(visited); });
+        return sum_;
+    }
+
+    node_tally tally() const
+    {
+        return records_.tally([this](auto&& visit) { this->for_each_record(visit); });
+    }
+
+    void tear_down()
+    {
+        for (record*& slot : slots_)
+            if (slot != nullptr)
+                records_.destroy(std::exchange(slot, nullptr));
+    }
+
+private:
+    static constexpr std::size_t slot_count = std::size_t{1} << 17;
+
+    struct record
+    {
+        std::uint64_t hash;
+        text_offset offset;
+        text_offset length;
+        std::array<char, 32> beginning;
+    };
+
+    void create_or_destroy(const token& found)
+    {
+        const std::string_view letters = text_.substr(found.offset, found.length);
+        const std::uint64_t hash = hash_of(letters);
+        record*& slot = slots_[hash % slot_count];
+        if (slot == nullptr) {
+            slot = records_.create(hash, found.offset, found.length, beginning_of(letters));
+        } else {
+            take_into_account(*slot);
+            records_.destroy(std::exchange(slot, nullptr));
+        }
+    }
+
+    static std::array<char, 32> beginning_of(std::string_view letters) noexcept
+    {
+        std::array<char, 32> beginning{};
+        letters.copy(beginning.data(), beginning.size());
+        return beginning;
+    }
+
+    void take_into_account(const record& visited) noexcept
+    {
+        sum_ = mixed(sum_, visited.hash + visited.offset);
+        sum_ = mixed(sum_, visited.length + static_cast<std::uint64_t>(visited.beginning.front()));
+    }
+
+    template <class Visit>
+    void for_each_record(Visit&& visit) const
+    {
+        for (const record* slot : slots_)
+            if (slot != nullptr)
+                visit(*slot);
+    }
+
+    std::string_view text_;
+    std::vector<record*> slots_;
+    std::uint64_t sum_ = 0;
+    node_maker<record, Nodes> records_;
+};
+} // namespace tour

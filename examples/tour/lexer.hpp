@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: MIT
+// Copyright (c) 2026 The memory_pool authors
+/// \file
+/// Cuts any bytes into words, brackets and signs. Knows of no language, so that it works for each. Compiled once, not
+/// inline, so that all sides run the very same code here and differ in their nodes only.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+
+namespace tour
+{
+/// Where something stands in the text. 32 bits suffice for the text that the tour reads, and keep nodes small.
+using text_offset = std::uint32_t;
+
+/// The kinds of tokens, and of the bytes that they begin with.
+enum class token_kind : unsigned char
+{
+    space,   ///< Bytes between tokens; also the end of the text.
+    word,    ///< Letters, digits, underscores, and all bytes beyond ASCII, so that words in UTF-8 stay whole.
+    opening, ///< One of ( [ {
+    closing, ///< One of ) ] }
+    sign     ///< A run of any other bytes.
+};
+
+/// A piece of the text.
+struct token
+{
+    token_kind kind = token_kind::space;
+    text_offset offset = 0;
+    text_offset length = 0;
+};
+
+/// Returns: a number that depends on `sum`, on `value`, and on the order in which values come.
+constexpr std::uint64_t mixed(std::uint64_t sum, std::uint64_t value) noexcept
+{
+    const std::uint64_t product = (sum ^ value) * 0x9E3779B97F4A7C15U;
+    return product ^ (product >> 32);
+}
+
+/// Returns: a hash of `word` (FNV-1a, stirred so that all its bits can be used).
+std::uint64_t hash_of(std::string_view word) noexcept;
+
+/// Reads tokens from a text, first to last.
+class lexer
+{
+public:
+    explicit lexer(std::string_view text) noexcept : text_(text) {}
+
+    /// Returns: the next token; at the end one whose kind is `space`.
+    token next() noexcept;
+
+    /// Returns: the next token that is a word; at the end one whose kind is `space`.
+    token next_word() noexcept;
+
+private:
+    void skip(token_kind kind) noexcept;
+
+    std::string_view text_;
+    std::size_t position_ = 0;
+};
+} // namespace tour

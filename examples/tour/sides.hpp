@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: MIT
+// Copyright (c) 2026 The memory_pool authors
+/// \file
+/// The sides that the tour compares: each is a way to make and unmake nodes of one type. To add one, write a class
+/// template like those below, and its line in the table in tour.cpp. A side has three functions:
+///
+///     create(arguments...)  ->  a new node T{arguments...}
+///     destroy(node)         ->  the node is gone
+///     bytes_held(for_each)  ->  bytes that all nodes of this side take at the moment, with the allocator's overhead.
+///                               `for_each(visit)` calls visit(T&) for every node, for those that cannot tell otherwise
+#pragma once
+
+#include <memory_pool/block_pool.hpp>
+#include <memory_pool/object_pool.hpp>
+
+#include "heap.hpp"
+
+#include <cstddef>
+#include <new>
+#include <optional>
+#include <utility>
+
+namespace tour
+{
+/// What every C++ program has: the side that the others are compared to.
+template <class T>
+class new_delete_nodes
+{
+public:
+    template <class... Arguments>
+    T* create(Arguments&&... arguments)
+    {
+        return new T{std::forward<Arguments>(arguments)...};
+    }
+
+    void destroy(T* node) noexcept { delete node; }
+
+    template <class ForEach>
+    std::optional<std::size_t> bytes_held(ForEach&& for_each) const
+    {
+        if (!heap_knows_block_sizes)
+            return std::nullopt;
+        std::size_t bytes = 0;
+        for_each([&bytes](const T& node) { bytes += heap_bytes_of(&node); });
+        return bytes;
+    }
+};
+
+/// The library's pool for objects of one type.
+template <class T>
+class object_pool_nodes
+{
+public:
+    template <class... Arguments>
+    T* create(Arguments&&... arguments)
+    {
+        return pool_.create(std::forward<Arguments>(arguments)...);
+    }
+
+    void destroy(T* node) noexcept { pool_.destroy(node); }
+
+    template <class ForEach>
+    std::optional<std::size_t> bytes_held(ForEach&&) const
+    {
+        return pool_.bytes_reserved();
+    }
+
+private:
+    memory_pool::object_pool<T> pool_;
+};
+
+/// The library's pool of raw blocks: here the objects in them are the user's own business.
+template <class T>
+class block_pool_nodes
+{
+public:
+    template <class... Arguments>
+    T* create(Arguments&&... arguments)
+    {
+        return ::new (pool_.allocate()) T{std::forward<Arguments>(arguments)...};
+    }
+
+    void destroy(T* node) noexcept
+    {
+        node->~T();
+        pool_.deallocate(node);
+    }
+
+    template <class ForEach>
+    std::optional<std::size_t> bytes_held(ForEach&&) const
+    {
+        return pool_.bytes_reserved();
+    }
+
+private:
+    /// A block is aligned for any type unless it is told that it need not be; nodes would grow by that.
+    static memory_pool::pool_options aligned_for_type() noexcept
+    {
+        memory_pool::pool_options options;
+        options.alignment = alignof(T);
+        return options;
+    }
+
+    memory_pool::block_pool pool_{sizeof(T), aligned_for_type()};
+};
+
+/// Spoils a node now and then, to show that the tour notices: see --faulty.
+template <class T>
+class faulty_nodes : public new_delete_nodes<T>
+{
+public:
+    template <class... Arguments>
+    T* create(Arguments&&... arguments)
+    {
+        T* const node = new_delete_nodes<T>::create(std::forward<Arguments>(arguments)...);
+        if (++created_ % 10 == 0 && node->offset != 0)
+            --node->offset;
+        return node;
+    }
+
+private:
+    std::size_t created_ = 0;
+};
+} // namespace tour
