@@ -10,11 +10,11 @@
 ///                        push        append         (full or empty)
 ///
 /// A block that comes back goes on top of the magazine, an array of pointers, and is the next to be handed out, while it
-/// is still in the processor's cache. Blocks that come back in the order of their addresses, as when everything is
-/// freed in the order it was made, are seen after one row (`magazine::row_length`) and only move the end of a span from
-/// then on. What overflows returns to the slabs in batches; there a block is one bit.
+/// is still in the processor's cache. Blocks that come back in the order of their addresses, up or down, as when all are
+/// freed in the order they were made or the reverse, are noticed after a while, and only move the end of a row from then
+/// on. What overflows returns to the slabs in batches; there a block is one bit.
 ///
-///     capacity = in_use + in the magazine + in the two spans + free in the slabs
+///     capacity = in_use + in the magazine + in the outgoing span + in the incoming row + free in the slabs
 ///
 /// Thread safety: none of its own: one thread at a time may use a pool. concurrent_block_pool is for sharing.
 #pragma once
@@ -26,6 +26,7 @@
 #include <memory_pool/base/policies.hpp>
 #include <memory_pool/base/pool_options.hpp>
 #include <memory_pool/core/block_checks.hpp>
+#include <memory_pool/core/block_row.hpp>
 #include <memory_pool/core/block_span.hpp>
 #include <memory_pool/core/magazine.hpp>
 #include <memory_pool/core/slab_layout.hpp>
@@ -290,7 +291,7 @@ public:
     /// Complexity: O(1).
     std::size_t in_use() const noexcept
     {
-        return store_.handed_out() - magazine_.size() - (outgoing_.bytes() + incoming_.bytes()) / stride_;
+        return store_.handed_out() - magazine_.size() - (outgoing_.bytes() + incoming_.span().bytes()) / stride_;
     }
 
     /// Returns: how many more blocks can be had: from a bounded pool until it is exhausted, from any other one without
@@ -349,7 +350,7 @@ private:
     /// Above this a magazine would push other things out of the first-level cache.
     static constexpr std::size_t largest_magazine = 4096;
 
-    /// Empties the magazine and the spans into the slabs and keeps them empty, so that during its life the bits in the
+    /// Empties the magazine, span and row into the slabs and keeps them empty, so that during its life the bits in the
     /// slabs say exactly which blocks are in use. May be nested.
     class cache_suspension
     {
@@ -446,7 +447,7 @@ private:
         return false;
     }
 
-    /// Whether free blocks may lie in the magazine and the spans; else each goes to and from its slab by itself.
+    /// Whether free blocks may lie in the magazine, span and row; else each goes to and from its slab by itself.
     bool is_caching() const noexcept { return magazine_.room() != 0 && !suspended_; }
 
     // The way out.
@@ -502,7 +503,7 @@ private:
         if (!is_caching())
             return store_.take_one_late();
         if (!incoming_.empty()) {
-            outgoing_ = std::exchange(incoming_, {});
+            outgoing_ = std::exchange(incoming_, {}).span();
         } else {
             outgoing_ = store_.take_span();
             if (outgoing_.empty())
@@ -516,12 +517,17 @@ private:
 
     void grow(std::size_t wanted)
     {
-        store_.grow(wanted, [this]([[maybe_unused]] const core::slab& added) {
-            if constexpr (Policy::checks)
-                for (std::size_t i = 0; i != added.block_count(); ++i)
-                    checks().mark_free(added.block(i, stride_));
-        });
+        if constexpr (Policy::checks)
+            store_.grow(wanted, [this](const core::slab& added) { mark_all_free(added); });
+        else
+            store_.grow(wanted);
         fit_magazine();
+    }
+
+    void mark_all_free(const core::slab& added) noexcept
+    {
+        for (std::size_t i = 0; i != added.block_count(); ++i)
+            checks().mark_free(added.block(i, stride_));
     }
 
     // The way back.
@@ -533,7 +539,7 @@ private:
         if (incoming_.is_next(block)) {
             if (block == nullptr)
                 return;
-            incoming_.end += stride_;
+            incoming_.extend();
         } else if (MEMORY_POOL_UNLIKELY(!magazine_.push(block))) {
             return take_back_slowly(block);
         }
@@ -557,23 +563,23 @@ private:
         }
         if (!incoming_.empty())
             end_row();
-        else if (magazine_.ends_in_row(stride_))
-            begin_row();
+        else if (const std::ptrdiff_t step = magazine_.step_of_row(stride_); step != 0)
+            begin_row(step);
         else
             make_room_in_magazine();
         take_back(block);
     }
 
-    void begin_row() noexcept
+    void begin_row(std::ptrdiff_t step) noexcept
     {
-        incoming_ = magazine_.take_row(stride_);
+        incoming_ = magazine_.take_row(step);
         magazine_.close();
     }
 
     /// Lets a few blocks into the magazine, to see whether they begin the next row.
     void end_row() noexcept
     {
-        store_.put(std::exchange(incoming_, {}));
+        store_.put(std::exchange(incoming_, {}).span());
         if (!magazine_.open(core::magazine::row_length))
             make_room_in_magazine();
     }
@@ -594,7 +600,7 @@ private:
         store_.put(magazine_.blocks(), magazine_.size());
         magazine_.clear();
         store_.put(std::exchange(outgoing_, {}));
-        store_.put(std::exchange(incoming_, {}));
+        store_.put(std::exchange(incoming_, {}).span());
     }
 
     void forget_blocks() noexcept
@@ -650,7 +656,7 @@ private:
     void for_each_cached(Visit&& visit) const
     {
         std::for_each(magazine_.blocks(), magazine_.blocks() + magazine_.size(), visit);
-        for (const core::block_span& span : {outgoing_, incoming_})
+        for (const core::block_span& span : {outgoing_, incoming_.span()})
             for (char* block = span.begin; block != span.end; block += stride_)
                 visit(block);
     }
@@ -708,7 +714,7 @@ private:
 
     core::magazine magazine_;
     core::block_span outgoing_; ///< Handed out next, when the magazine is empty.
-    core::block_span incoming_; ///< Grows while blocks come back in the order of their addresses.
+    core::block_row incoming_;  ///< Grows while blocks come back in the order of their addresses.
     std::size_t stride_;        ///< Bytes from one block to the next.
     bool suspended_ = false;    ///< See cache_suspension.
     core::slab_store store_;

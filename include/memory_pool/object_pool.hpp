@@ -77,7 +77,11 @@ public:
     object_pool& operator=(const object_pool&) = delete;
 
     /// Effects: destroys the objects that are alive and gives everything back upstream.
-    ~object_pool() { clear(); }
+    ~object_pool()
+    {
+        if (in_use() != 0)
+            clear();
+    }
 
     /// Effects: makes a `T` from `arguments`, as `T(arguments...)`, or `T{arguments...}` for an aggregate.
     /// Returns: the object.

@@ -90,30 +90,50 @@ TEST_F(magazine_test, sees_a_row_and_takes_it_out)
     magazine_.open(100);
     ASSERT_TRUE(magazine_.push(block(500)));
     push_ascending(7, row);
-    ASSERT_TRUE(magazine_.ends_in_row(stride));
-    const core::block_span taken = magazine_.take_row(stride);
-    EXPECT_EQ(taken.begin, block(7));
-    EXPECT_EQ(taken.end, block(7 + row));
+    ASSERT_EQ(magazine_.step_of_row(stride), static_cast<std::ptrdiff_t>(stride));
+    const core::block_row taken = magazine_.take_row(stride);
+    EXPECT_EQ(taken.span().begin, block(7));
+    EXPECT_EQ(taken.span().end, block(7 + row));
+    EXPECT_TRUE(taken.is_next(block(7 + row)));
     EXPECT_EQ(magazine_.size(), 1u);
     EXPECT_EQ(magazine_.blocks()[0], block(500));
 }
 
-TEST_F(magazine_test, sees_no_row_where_one_block_is_missing_or_the_order_is_reversed)
+TEST_F(magazine_test, sees_a_descending_row)
+{
+    magazine_.adopt(array_.data(), array_.size());
+    magazine_.open(100);
+    for (std::size_t i = row; i-- != 0;)
+        ASSERT_TRUE(magazine_.push(block(10 + i)));
+    const std::ptrdiff_t step = magazine_.step_of_row(stride);
+    ASSERT_EQ(step, -static_cast<std::ptrdiff_t>(stride));
+    const core::block_row taken = magazine_.take_row(step);
+    EXPECT_EQ(taken.span().begin, block(10));
+    EXPECT_EQ(taken.span().end, block(10 + row));
+    EXPECT_TRUE(taken.is_next(block(9)));
+    EXPECT_TRUE(magazine_.empty());
+}
+
+TEST_F(magazine_test, sees_no_row_where_one_block_is_missing)
 {
     magazine_.adopt(array_.data(), array_.size());
     magazine_.open(100);
     push_ascending(0, row - 1);
-    EXPECT_FALSE(magazine_.ends_in_row(stride)) << "too few";
+    EXPECT_EQ(magazine_.step_of_row(stride), 0) << "too few";
     ASSERT_TRUE(magazine_.push(block(row)));
-    EXPECT_FALSE(magazine_.ends_in_row(stride)) << "a gap";
+    EXPECT_EQ(magazine_.step_of_row(stride), 0) << "a gap at the end";
     magazine_.clear();
     ASSERT_TRUE(magazine_.push(block(row)));
     push_ascending(1, row - 1);
-    EXPECT_FALSE(magazine_.ends_in_row(stride)) << "the first is elsewhere";
+    EXPECT_EQ(magazine_.step_of_row(stride), 0) << "the first is elsewhere";
     magazine_.clear();
-    for (std::size_t i = row; i-- != 0;)
-        ASSERT_TRUE(magazine_.push(block(i)));
-    EXPECT_FALSE(magazine_.ends_in_row(stride)) << "descending";
+    push_ascending(0, row / 2);
+    push_ascending(row, row / 2);
+    EXPECT_EQ(magazine_.step_of_row(stride), 0) << "a gap in the middle";
+    magazine_.clear();
+    for (std::size_t i = 0; i != row; ++i)
+        ASSERT_TRUE(magazine_.push(block(2 * i)));
+    EXPECT_EQ(magazine_.step_of_row(stride), 0) << "every other block";
 }
 
 TEST_F(magazine_test, forgets_the_oldest_and_keeps_the_order_of_the_rest)

@@ -44,6 +44,7 @@
 #define MEMORY_POOL_SLOW_PATH __attribute__((noinline, cold))
 #define MEMORY_POOL_NOINLINE __attribute__((noinline))
 #define MEMORY_POOL_PRINTF_LIKE(text, values) __attribute__((format(printf, text, values)))
+#define MEMORY_POOL_PREFETCH_FOR_WRITE(address) __builtin_prefetch(address, 1)
 #else
 #define MEMORY_POOL_GNU_BUILTINS 0
 #define MEMORY_POOL_LIKELY(condition) (condition)
@@ -52,6 +53,7 @@
 #define MEMORY_POOL_SLOW_PATH
 #define MEMORY_POOL_NOINLINE
 #define MEMORY_POOL_PRINTF_LIKE(text, values)
+#define MEMORY_POOL_PREFETCH_FOR_WRITE(address) static_cast<void>(address)
 #endif
 
 /// Everything a user of the library names.

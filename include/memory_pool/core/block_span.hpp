@@ -12,8 +12,7 @@
 ///
 ///     blocks = (end - begin) / stride
 ///
-/// Taking from the front or adding at the end is one store. That is a third fewer than a magazine needs, and it reads
-/// nothing but the span itself.
+/// Taking one is one store, and reads nothing but the span itself.
 ///
 /// Thread safety: a value.
 #pragma once
@@ -24,7 +23,7 @@
 
 namespace memory_pool::core
 {
-/// A row of free blocks. Default-made it is empty and nowhere: no block can be added.
+/// Free blocks side by side.
 struct block_span
 {
     char* begin = nullptr;
@@ -42,11 +41,13 @@ struct block_span
         if (MEMORY_POOL_UNLIKELY(first == end))
             return false;
         begin = first + stride;
+        MEMORY_POOL_PREFETCH_FOR_WRITE(first + prefetch_distance);
         block = first;
         return true;
     }
 
-    /// Returns: whether `block` is where one could be added.
-    bool is_next(const void* block) const noexcept { return block == end; }
+private:
+    /// Blocks of a span have not been touched lately. Four lines ahead, a block is in the cache when it is handed out.
+    static constexpr std::ptrdiff_t prefetch_distance = 4 * cache_line_size;
 };
 } // namespace memory_pool::core

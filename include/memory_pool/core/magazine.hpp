@@ -17,16 +17,17 @@
 /// name and the idea of a layer of them.)
 ///
 /// `limit` is where a push calls for attention. It is raised in steps, so that the owner can look now and then whether
-/// blocks come back side by side, and take such a row out as a span: see ends_in_row.
+/// blocks come back side by side, and take such a row out: see step_of_row.
 ///
 /// Thread safety: none. One thread owns a magazine.
 #pragma once
 
 #include <memory_pool/base/config.hpp>
-#include <memory_pool/core/block_span.hpp>
+#include <memory_pool/core/block_row.hpp>
 
 #include <algorithm>
 #include <cstddef>
+#include <cstdint>
 #include <cstring>
 
 namespace memory_pool::core
@@ -89,26 +90,33 @@ public:
     /// Effects: refuses pushes, whatever is popped meanwhile, until `open`.
     void close() noexcept { limit_ = nullptr; }
 
-    /// Returns: whether the last `row_length` pointers are to blocks side by side, in ascending order.
-    bool ends_in_row(std::size_t stride) const noexcept
+    /// Returns: how far it is from each of the last `row_length` blocks to the next, if that is `stride` or `-stride` for
+    ///   all of them; else 0.
+    std::ptrdiff_t step_of_row(std::size_t stride) const noexcept
     {
         if (size() < row_length)
-            return false;
-        const auto* expected = static_cast<const char*>(top_[-1]);
-        for (void* const* slot = top_ - 1; slot != top_ - row_length; --slot, expected -= stride)
-            if (*slot != expected)
-                return false;
-        return top_[-static_cast<std::ptrdiff_t>(row_length)] == expected;
+            return 0;
+        // As integers, which may wrap: the blocks need not be of one slab.
+        const auto address = [this](std::size_t age) {
+            return reinterpret_cast<std::uintptr_t>(top_[-static_cast<std::ptrdiff_t>(age)]);
+        };
+        const std::uintptr_t step = address(1) - address(2);
+        if (step != stride && step != 0 - stride)
+            return 0;
+        for (std::size_t age = 2; age != row_length; ++age)
+            if (address(age) - address(age + 1) != step)
+                return 0;
+        return static_cast<std::ptrdiff_t>(step);
     }
 
     /// Effects: takes the last `row_length` pointers out.
-    /// Returns: the blocks they point to, as a span.
-    /// Preconditions: ends_in_row(stride).
-    block_span take_row(std::size_t stride) noexcept
+    /// Returns: the blocks they point to, as a row.
+    /// Preconditions: `step` is what step_of_row has returned, and not 0.
+    block_row take_row(std::ptrdiff_t step) noexcept
     {
         auto* const last = static_cast<char*>(top_[-1]);
         top_ -= row_length;
-        return {static_cast<char*>(*top_), last + stride};
+        return {static_cast<char*>(*top_), last + step, step};
     }
 
     /// Effects: takes the `count` oldest pointers out, which `blocks()` still showed.

@@ -72,6 +72,12 @@ public:
         search_from_ = std::min(search_from_, static_cast<std::uint32_t>(word - words()));
     }
 
+    /// Effects: lets searches begin no later than at block `index`.
+    void search_from(std::size_t index) noexcept
+    {
+        search_from_ = std::min(search_from_, static_cast<std::uint32_t>(index / base::bits_per_word));
+    }
+
     /// Effects: calls `visit(word, mask)` for each word that has bits of the `count` blocks from `first` on.
     template <class Visit>
     void for_each_word(std::size_t first, std::size_t count, Visit&& visit) noexcept

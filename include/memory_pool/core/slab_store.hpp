@@ -138,38 +138,13 @@ public:
     }
 
     /// Effects: puts `count` blocks back. One that is not a block of this store, or is here already, is reported and
-    ///   skipped: this costs a compare for a block, so it is done in every policy.
-    /// Complexity: linear in `count`; blocks that share a word of bits are put back with one write.
+    ///   skipped: this costs two compares for a block, so it is done in every policy.
+    /// Complexity: linear in `count`.
     void put(void* const* blocks, std::size_t count) noexcept
     {
-        slab* home = nullptr;
-        std::uint64_t* word = nullptr;
-        std::uint64_t gathered = 0;
-        std::size_t accepted = 0;
-        for (void* const* block = blocks; block != blocks + count; ++block) {
-            slab* const its_slab = slab::of(*block, layout_);
-            const auto offset = static_cast<std::size_t>(static_cast<char*>(*block) - its_slab->first_block());
-            const std::size_t index = layout_.index(offset);
-            std::uint64_t* const its_word = its_slab->word_of(index);
-            if (its_word != word) {
-                if (home != nullptr)
-                    accepted -= put_bits(home, word, gathered);
-                const bool is_ours = its_slab->owner() == this && index < its_slab->carved();
-                home = is_ours ? its_slab : nullptr;
-                word = is_ours ? its_word : nullptr;
-                gathered = 0;
-            }
-            const std::uint64_t bit = std::uint64_t{1} << (index % base::bits_per_word);
-            if (MEMORY_POOL_UNLIKELY(home == nullptr || index * layout_.stride() != offset || (gathered & bit) != 0)) {
-                report_bad_put(*block, home, offset, index);
-                continue;
-            }
-            gathered |= bit;
-            ++accepted;
-        }
-        if (home != nullptr)
-            accepted -= put_bits(home, word, gathered);
-        handed_out_ -= accepted;
+        void* const* const end = blocks + count;
+        while (blocks != end)
+            blocks = put_into(slab::of(*blocks, layout_), blocks, end);
     }
 
     /// Effects: puts the blocks of a row back.
@@ -340,6 +315,40 @@ private:
         return free;
     }
 
+    /// Puts the blocks from `block` on back into `home`, up to the first that lies elsewhere.
+    /// Returns: where that one is, or `end`.
+    void* const* put_into(slab* home, void* const* block, void* const* end) noexcept
+    {
+        char* const first_block = home->first_block();
+        std::uint64_t* const words = home->word_of(0);
+        const std::size_t carved = home->owner() == this ? home->carved() : 0;
+        std::size_t lowest = carved;
+        std::size_t accepted = 0;
+        for (; block != end && slab::of(*block, layout_) == home; ++block) {
+            const auto offset = static_cast<std::size_t>(static_cast<char*>(*block) - first_block);
+            const std::size_t index = layout_.index(offset);
+            const std::uint64_t bit = std::uint64_t{1} << (index % base::bits_per_word);
+            if (MEMORY_POOL_UNLIKELY(index >= carved || index * layout_.stride() != offset)) {
+                report_misuse(index >= carved ? error::foreign_pointer : error::misaligned_pointer, *block);
+                continue;
+            }
+            std::uint64_t& word = words[index / base::bits_per_word];
+            if (MEMORY_POOL_UNLIKELY((word & bit) != 0)) {
+                report_misuse(error::double_free, *block);
+                continue;
+            }
+            word |= bit;
+            lowest = std::min(lowest, index);
+            ++accepted;
+        }
+        if (accepted != 0) {
+            home->search_from(lowest);
+            list(home);
+            handed_out_ -= accepted;
+        }
+        return block;
+    }
+
     /// Returns: how many of the blocks were here already.
     std::size_t put_bits(slab* home, std::uint64_t* word, std::uint64_t mask) noexcept
     {
@@ -351,12 +360,8 @@ private:
         return here_already;
     }
 
-    MEMORY_POOL_SLOW_PATH void report_bad_put(const void* block, const slab* home, std::size_t offset,
-                                              std::size_t index) const noexcept
+    void report_misuse(error kind, const void* block) const noexcept
     {
-        const error kind = home == nullptr                      ? error::foreign_pointer
-                           : index * layout_.stride() != offset ? error::misaligned_pointer
-                                                                : error::double_free;
         base::report_misuse(kind, block, identity_.block_size, identity_.name);
     }
 
@@ -367,8 +372,7 @@ private:
         const std::size_t first = static_cast<std::size_t>(word - home->word_of(0)) * base::bits_per_word;
         std::size_t count = 0;
         for (; twice != 0; twice &= twice - 1, ++count)
-            base::report_misuse(error::double_free, home->block(first + base::lowest_bit(twice), layout_.stride()),
-                                identity_.block_size, identity_.name);
+            report_misuse(error::double_free, home->block(first + base::lowest_bit(twice), layout_.stride()));
         return count;
     }
 

@@ -1,0 +1,189 @@
+// SPDX-License-Identifier: MIT
+// Copyright (c) 2026 The memory_pool authors
+/// \file
+/// Raw blocks of 32 bytes: block_pool against new/delete and the pools of other libraries.
+///
+///     pair           one block out, and back
+///     bulk           10,000 blocks out, then all back in the order they came
+///     bulk_reverse   ... back in reverse
+///     bulk_random    ... back in an order that is random, but the same every time and for every side
+///     churn          100 blocks out, then all back in the order they came
+///
+/// A row is called <shape>/<side>/<blocks>. `per_block` is the time for a block to go out and come back.
+#include <memory_pool/block_pool.hpp>
+
+#include "competitors.hpp"
+#include "context.hpp"
+
+#include <benchmark/benchmark.h>
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <numeric>
+#include <random>
+#include <string>
+#include <vector>
+
+namespace
+{
+constexpr std::size_t block_size = 32;
+
+/// What is written to a block: its number, all over it.
+std::array<std::uint64_t, block_size / sizeof(std::uint64_t)> content(std::size_t number)
+{
+    std::array<std::uint64_t, block_size / sizeof(std::uint64_t)> words{};
+    words.fill(number);
+    return words;
+}
+
+/// Returns: whether `count` blocks that are out at the same time keep what is written to them, so are distinct and whole.
+template <class Side>
+bool holds_data(Side& side, std::size_t count)
+{
+    std::vector<void*> blocks(count);
+    for (void*& block : blocks)
+        block = side.allocate();
+    for (std::size_t i = 0; i != count; ++i)
+        std::memcpy(blocks[i], content(i).data(), block_size);
+    bool holds = true;
+    for (std::size_t i = 0; i != count; ++i)
+        holds = holds && std::memcmp(blocks[i], content(i).data(), block_size) == 0;
+    for (void* block : blocks)
+        side.deallocate(block);
+    return holds;
+}
+
+/// Every row ends with this: a wrong result is a failure, not a figure.
+template <class Side>
+void finish(benchmark::State& state, Side& side, std::size_t blocks)
+{
+    state.counters["per_block"] = benchmark::Counter(
+        static_cast<double>(blocks), benchmark::Counter::kIsIterationInvariantRate | benchmark::Counter::kInvert);
+    if (!holds_data(side, std::max<std::size_t>(blocks, 64)))
+        state.SkipWithError("blocks overlap, or lose what is written to them");
+}
+
+template <class Side>
+void pair(benchmark::State& state)
+{
+    Side side(1);
+    for (auto _ : state) {
+        void* block = side.allocate();
+        // The pointer is seen, as a constant: the compiler may keep it in a register, as it may in a program.
+        benchmark::DoNotOptimize(static_cast<void* const&>(block));
+        side.deallocate(block);
+    }
+    finish(state, side, 1);
+}
+
+struct same_order
+{
+    explicit same_order(std::size_t) {}
+
+    template <class Side>
+    void give_back(Side& side, const std::vector<void*>& blocks) const
+    {
+        for (void* block : blocks)
+            side.deallocate(block);
+    }
+};
+
+struct reverse_order
+{
+    explicit reverse_order(std::size_t) {}
+
+    template <class Side>
+    void give_back(Side& side, const std::vector<void*>& blocks) const
+    {
+        for (auto block = blocks.rbegin(); block != blocks.rend(); ++block)
+            side.deallocate(*block);
+    }
+};
+
+class random_order
+{
+public:
+    explicit random_order(std::size_t count) : order_(count)
+    {
+        std::iota(order_.begin(), order_.end(), 0U);
+        // The same order for every side and in every run is the point.
+        std::shuffle(order_.begin(), order_.end(), std::mt19937(2026));
+    }
+
+    template <class Side>
+    void give_back(Side& side, const std::vector<void*>& blocks) const
+    {
+        for (const std::uint32_t position : order_)
+            side.deallocate(blocks[position]);
+    }
+
+private:
+    std::vector<std::uint32_t> order_;
+};
+
+template <class Side, class Order>
+void many(benchmark::State& state)
+{
+    const auto count = static_cast<std::size_t>(state.range(0));
+    const Order order(count);
+    std::vector<void*> blocks(count);
+    Side side(count);
+    for (auto _ : state) {
+        benchmark::DoNotOptimize(blocks.data());
+        for (void*& block : blocks)
+            block = side.allocate();
+        benchmark::ClobberMemory();
+        order.give_back(side, blocks);
+        benchmark::ClobberMemory();
+    }
+    finish(state, side, count);
+}
+
+constexpr int in_bulk = 10000;
+constexpr int in_churn = 100;
+
+benchmark::internal::Benchmark* add(const char* shape, const char* side, void (*run)(benchmark::State&))
+{
+    return benchmark::RegisterBenchmark((std::string(shape) + '/' + side).c_str(), run);
+}
+
+template <class Side>
+void add_all_but_bulk(const char* side)
+{
+    add("pair", side, pair<Side>);
+    add("bulk_reverse", side, many<Side, reverse_order>)->Arg(in_bulk);
+    add("churn", side, many<Side, same_order>)->Arg(in_churn);
+}
+
+template <class Side>
+void add_all(const char* side)
+{
+    add_all_but_bulk<Side>(side);
+    add("bulk", side, many<Side, same_order>)->Arg(in_bulk);
+    add("bulk_random", side, many<Side, random_order>)->Arg(in_bulk);
+}
+
+bool add_rows()
+{
+    add_all<competitors::new_delete<block_size>>("new_delete");
+    add_all<competitors::block_pool<block_size>>("block_pool");
+    add_all<competitors::pmr_unsynchronized_pool<block_size>>("pmr_unsynchronized_pool");
+#if defined(MEMORY_POOL_BENCHMARK_BOOST)
+    add_all<competitors::boost_pool<block_size>>("boost_pool");
+    // Giving back is linear in free blocks here, except in reverse: a tenth of a second for all 10,000. Twice will do.
+    using linear = competitors::boost_object_pool<block_size>;
+    add_all_but_bulk<linear>("boost_object_pool");
+    add("bulk", "boost_object_pool", many<linear, same_order>)->Arg(in_bulk)->Iterations(2);
+    add("bulk_random", "boost_object_pool", many<linear, random_order>)->Arg(in_bulk)->Iterations(2);
+#endif
+#if defined(MEMORY_POOL_BENCHMARK_FOONATHAN)
+    add_all<competitors::foonathan_memory_pool<block_size>>("foonathan_memory_pool");
+#endif
+    return context::add();
+}
+
+[[maybe_unused]] const bool rows_added = add_rows();
+} // namespace

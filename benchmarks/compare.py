@@ -1,0 +1,181 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+# Copyright (c) 2026 The memory_pool authors
+"""Runs the benchmark programs and shows each shape as ratios between the sides.
+
+    compare.py [--build DIRECTORY] [--repetitions N] [--min-time SECONDS] [--filter REGEX] [--json FILE] [--check]
+
+All rows of a program are repeated in an order that is random anew each time, so that what else the machine does hits
+every side alike. Shown are medians over the repetitions, and the least in brackets. Rows are named <shape>/<side>/<n>.
+"""
+import argparse
+import collections
+import json
+import os
+import platform
+import re
+import statistics
+import subprocess
+import sys
+
+# What --check asks for. The least ratio against new/delete:
+LEAST_RATIOS = {("pair", "block_pool"): 13.3, ("bulk", "block_pool"): 9.0, ("churn", "block_pool"): 9.2}
+# The most nanoseconds for a block, at any n:
+MOST_NANOSECONDS = {(shape, "object_pool"): 2.0 for shape in ("sequential_allocation", "sequential_deallocation")}
+# Does not depend on n: the time for the largest n is at most so many times that for the smallest.
+CONSTANT = {("creation", "object_pool"): 4.0}
+# Ahead of every side that is not our own, in every row with ...
+OURS = ("block_pool", "object_pool", "drop_in")
+AHEAD = {"block_pool_benchmark": "block_pool", "object_pool_benchmark": "object_pool"}
+
+FIRST_SIDES = ("new_delete",) + OURS
+PROGRAMS = tuple(AHEAD)
+
+
+def parse_arguments():
+    root = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--build", default=os.path.join(root, "build", "release", "benchmarks"),
+                        help="where the programs are (default: those of the preset `release`)")
+    parser.add_argument("--repetitions", type=int, default=9)
+    parser.add_argument("--min-time", type=float, default=0.02, help="seconds for a repetition of a row")
+    parser.add_argument("--filter", default=".", help="rows to run, as a regular expression")
+    parser.add_argument("--json", metavar="FILE", help="write what the programs reported there")
+    parser.add_argument("--check", action="store_true", help="fail if a goal is missed")
+    return parser.parse_args()
+
+
+def run(program, arguments):
+    command = [os.path.join(arguments.build, program), "--benchmark_format=json",
+               "--benchmark_enable_random_interleaving=true", f"--benchmark_repetitions={arguments.repetitions}",
+               f"--benchmark_min_time={arguments.min_time}", f"--benchmark_filter={arguments.filter}"]
+    result = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, check=False)
+    if not result.stdout.strip() and "match any benchmarks" in result.stderr + result.stdout:
+        return None
+    if result.returncode != 0:
+        sys.exit(f"compare.py: {program} failed:\n{result.stderr}")
+    try:
+        return json.loads(result.stdout)
+    except json.JSONDecodeError:
+        return None  # No row of this program matches the filter.
+
+
+Row = collections.namedtuple("Row", "median least")
+
+
+def rows_of(report):
+    """Returns {(shape, n): {side: Row}}, in nanoseconds per block."""
+    samples = collections.defaultdict(lambda: collections.defaultdict(list))
+    for sample in report["benchmarks"]:
+        if sample.get("error_occurred"):
+            sys.exit(f"compare.py: {sample['name']}: {sample['error_message']}")
+        if sample["run_type"] == "iteration":
+            shape, side, *rest = sample["run_name"].split("/")
+            n = int(rest[0]) if rest and rest[0].isdigit() else 1
+            samples[shape, n][side].append(sample["per_block"] * 1e9)
+    return {key: {side: Row(statistics.median(times), min(times)) for side, times in sides.items()}
+            for key, sides in samples.items()}
+
+
+def number(value):
+    return f"{value:.2f}" if value < 100 else f"{value:.0f}"
+
+
+def against(reference, row):
+    return "" if reference is None else number(reference.median / row.median)
+
+
+def rank(side):
+    return (FIRST_SIDES.index(side) if side in FIRST_SIDES else len(FIRST_SIDES), side)
+
+
+def print_table(rows, ours):
+    widths = (34, 24, 20, 14, 14)
+    titles = ("shape/n", "side", "ns a block [least]", "x new/delete", f"x {ours}")
+    print("".join(title.ljust(width) for title, width in zip(titles, widths)).rstrip())
+    for (shape, n), sides in sorted(rows.items(), key=lambda item: (shape_order(rows, item[0][0]), item[0][1])):
+        for side in sorted(sides, key=rank):
+            row = sides[side]
+            cells = (f"{shape}/{n}", side, f"{number(row.median)} [{number(row.least)}]",
+                     against(sides.get("new_delete"), row), against(sides.get(ours), row))
+            print("".join(cell.ljust(width) for cell, width in zip(cells, widths)).rstrip())
+
+
+def shape_order(rows, shape):
+    return list(dict.fromkeys(key[0] for key in rows)).index(shape)
+
+
+def missed_goals(rows, ours):
+    for (shape, n), sides in sorted(rows.items()):
+        for side, row in sides.items():
+            least = LEAST_RATIOS.get((shape, side))
+            if least is not None and "new_delete" in sides and sides["new_delete"].median < least * row.median:
+                yield (f"{shape}/{n}: {side} is {number(sides['new_delete'].median / row.median)} times as fast as "
+                       f"new/delete, not {least}")
+            most = MOST_NANOSECONDS.get((shape, side))
+            if most is not None and row.median > most:
+                yield f"{shape}/{n}: {side} takes {number(row.median)} ns a block, not {most}"
+            if ours in sides and side not in OURS and row.median < sides[ours].median:
+                yield (f"{shape}/{n}: {ours} takes {number(sides[ours].median)} ns a block, "
+                       f"{side} {number(row.median)}")
+    for (shape, side), most in CONSTANT.items():
+        times = [sides[side].median for (s, _), sides in sorted(rows.items()) if s == shape and side in sides]
+        if times and times[-1] > most * times[0]:
+            yield f"{shape}: {side} takes {number(times[0])} ns for the smallest n, {number(times[-1])} for the largest"
+
+
+def first_line_of(path, pattern):
+    try:
+        with open(path, encoding="utf-8") as lines:
+            for line in lines:
+                match = re.match(pattern, line)
+                if match:
+                    return match.group(1).strip()
+    except OSError:
+        pass
+    return None
+
+
+def print_machine(context):
+    model = first_line_of("/proc/cpuinfo", r"model name\s*:(.*)") or platform.processor() or "unknown"
+    governor = first_line_of("/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor", "(.*)") or "none"
+    print(f"machine    {model}, {os.cpu_count()} cores, governor {governor}")
+    print(f"system     {platform.system()} {platform.release()}, {platform.machine()}")
+    caches = ", ".join(f"L{c['level']} {c['type']} {c['size'] // 1024} KiB" for c in context.get("caches", []))
+    print(f"caches     {caches}")
+    known = ("compiler", "optimised", "memory_pool", "glibc", "boost", "foonathan_memory")
+    print("built with " + ", ".join(f"{key} {context[key]}" for key in known if key in context))
+    print(f"load       {', '.join(f'{load:.2f}' for load in os.getloadavg())} before the run")
+    print()
+
+
+def main():
+    arguments = parse_arguments()
+    reports = {}
+    missed = []
+    for program in PROGRAMS:
+        if not os.access(os.path.join(arguments.build, program), os.X_OK):
+            sys.exit(f"compare.py: {program} is not in {arguments.build}; build the target `benchmarks` first, or say "
+                     "--build DIRECTORY")
+    for program, ours in AHEAD.items():
+        report = run(program, arguments)
+        if report is None:
+            continue
+        if not reports:
+            print_machine(report["context"])
+        reports[program] = report
+        rows = rows_of(report)
+        print_table(rows, ours)
+        print(flush=True)
+        missed += missed_goals(rows, ours)
+    if not reports:
+        sys.exit(f"compare.py: no row matches {arguments.filter}")
+    if arguments.json:
+        with open(arguments.json, "w", encoding="utf-8") as out:
+            json.dump(reports, out, indent=1)
+    print(f"{len(missed)} goals missed" + "".join(f"\n  {goal}" for goal in missed))
+    return 1 if arguments.check and missed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

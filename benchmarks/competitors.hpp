@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: MIT
+// Copyright (c) 2026 The memory_pool authors
+/// \file
+/// The pools that are measured against each other, behind one face: raw blocks of `Size` bytes.
+///
+///     side(capacity)      a pool with room for `capacity` blocks, as far as its interface lets one ask for that
+///     allocate()          -> a block
+///     deallocate(block)   <- a block
+///
+/// Whether Boost and foonathan/memory are there is found out when the build is configured. The size is a template
+/// argument, so that each side may make of it what its own users could.
+#pragma once
+
+#include <memory_pool/block_pool.hpp>
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <memory_resource>
+#include <new>
+
+#if defined(MEMORY_POOL_BENCHMARK_BOOST)
+#include <boost/pool/object_pool.hpp>
+#include <boost/pool/pool.hpp>
+#endif
+#if defined(MEMORY_POOL_BENCHMARK_FOONATHAN)
+#include <foonathan/memory/memory_pool.hpp>
+#endif
+
+namespace competitors
+{
+/// What malloc is behind `new`; with glibc, unless a program is linked with another one.
+template <std::size_t Size>
+class new_delete
+{
+public:
+    explicit new_delete(std::size_t) {}
+    void* allocate() { return ::operator new(Size); }
+    void deallocate(void* block) { ::operator delete(block, Size); }
+};
+
+template <class Policy, std::size_t Size>
+class basic_block_pool
+{
+public:
+    explicit basic_block_pool(std::size_t capacity) : pool_(Size, options(capacity)) {}
+    void* allocate() { return pool_.allocate(); }
+    void deallocate(void* block) { pool_.deallocate(block); }
+
+private:
+    static memory_pool::pool_options options(std::size_t capacity)
+    {
+        memory_pool::pool_options options;
+        options.initial_capacity = capacity;
+        return options;
+    }
+
+    memory_pool::basic_block_pool<Policy> pool_;
+};
+
+template <std::size_t Size>
+using block_pool = basic_block_pool<memory_pool::default_policy, Size>;
+
+template <std::size_t Size>
+using counting_block_pool = basic_block_pool<memory_pool::counting_policy, Size>;
+
+template <std::size_t Size>
+class pmr_unsynchronized_pool
+{
+public:
+    explicit pmr_unsynchronized_pool(std::size_t capacity) : pool_(std::pmr::pool_options{capacity, Size}) {}
+    void* allocate() { return pool_.allocate(Size); }
+    void deallocate(void* block) { pool_.deallocate(block, Size); }
+
+private:
+    std::pmr::unsynchronized_pool_resource pool_;
+};
+
+#if defined(MEMORY_POOL_BENCHMARK_BOOST)
+template <std::size_t Size>
+class boost_pool
+{
+public:
+    explicit boost_pool(std::size_t capacity) : pool_(Size, capacity) {}
+    void* allocate() { return pool_.malloc(); }
+    void deallocate(void* block) { pool_.free(block); }
+
+private:
+    boost::pool<> pool_;
+};
+
+/// Keeps its free list in the order of addresses: giving back walks along it, which is linear in free blocks.
+template <std::size_t Size>
+class boost_object_pool
+{
+public:
+    explicit boost_object_pool(std::size_t capacity) : pool_(capacity) {}
+    void* allocate() { return pool_.malloc(); }
+    void deallocate(void* block) { pool_.free(static_cast<storage*>(block)); }
+
+private:
+    struct storage
+    {
+        alignas(std::max_align_t) std::array<unsigned char, Size> bytes;
+    };
+
+    boost::object_pool<storage> pool_;
+};
+#endif
+
+#if defined(MEMORY_POOL_BENCHMARK_FOONATHAN)
+template <std::size_t Size>
+class foonathan_memory_pool
+{
+    using pool = foonathan::memory::memory_pool<>;
+
+public:
+    explicit foonathan_memory_pool(std::size_t capacity) : pool_(Size, pool::min_block_size(Size, capacity)) {}
+    void* allocate() { return pool_.allocate_node(); }
+    void deallocate(void* block) { pool_.deallocate_node(block); }
+
+private:
+    pool pool_;
+};
+#endif
+} // namespace competitors

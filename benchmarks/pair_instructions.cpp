@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: MIT
+// Copyright (c) 2026 The memory_pool authors
+/// \file
+/// Pairs of one block out and back, as many as asked for: instructions.py counts what they execute.
+///
+///     pair_instructions                  lists the sides
+///     pair_instructions SIDE PAIRS       does so many pairs
+#include <memory_pool/block_pool.hpp>
+#include <memory_pool/object_pool.hpp>
+
+#include "competitors.hpp"
+
+#include <benchmark/benchmark.h>
+
+#include <array>
+#include <cstddef>
+#include <cstdio>
+#include <cstdlib>
+#include <string_view>
+
+namespace
+{
+constexpr std::size_t block_size = 32;
+
+template <class Blocks>
+void pairs(unsigned long count)
+{
+    Blocks blocks(1);
+    for (unsigned long i = 0; i != count; ++i) {
+        void* block = blocks.allocate();
+        benchmark::DoNotOptimize(static_cast<void* const&>(block));
+        blocks.deallocate(block);
+    }
+}
+
+/// What the loop itself takes; instructions.py subtracts it.
+class nothing
+{
+public:
+    explicit nothing(std::size_t) {}
+    void* allocate() { return this; }
+    void deallocate(void*) {}
+};
+
+/// Objects whose constructor and destructor do nothing, so that only the pool counts.
+class objects
+{
+public:
+    explicit objects(std::size_t) {}
+    void* allocate() { return pool_.create(); }
+    void deallocate(void* object) { pool_.destroy(static_cast<record*>(object)); }
+
+private:
+    struct record
+    {
+        record() noexcept {} // NOLINT(modernize-use-equals-default): {} would write zeros.
+        std::array<unsigned char, block_size> bytes;
+    };
+
+    memory_pool::object_pool<record> pool_;
+};
+
+struct side
+{
+    const char* name;
+    void (*run)(unsigned long);
+};
+
+constexpr side sides[] = {
+    {"loop", pairs<nothing>},
+    {"new_delete", pairs<competitors::new_delete<block_size>>},
+    {"block_pool", pairs<competitors::block_pool<block_size>>},
+    {"counting_policy", pairs<competitors::counting_block_pool<block_size>>},
+    {"object_pool", pairs<objects>},
+#if defined(MEMORY_POOL_BENCHMARK_BOOST)
+    {"boost_pool", pairs<competitors::boost_pool<block_size>>},
+    {"boost_object_pool", pairs<competitors::boost_object_pool<block_size>>},
+#endif
+#if defined(MEMORY_POOL_BENCHMARK_FOONATHAN)
+    {"foonathan_memory_pool", pairs<competitors::foonathan_memory_pool<block_size>>},
+#endif
+    {"pmr_unsynchronized_pool", pairs<competitors::pmr_unsynchronized_pool<block_size>>},
+};
+} // namespace
+
+int main(int argc, char** argv)
+{
+    if (argc != 3) {
+        for (const side& each : sides)
+            std::puts(each.name);
+        return 0;
+    }
+    for (const side& each : sides) {
+        if (std::string_view(each.name) == argv[1]) {
+            each.run(std::strtoul(argv[2], nullptr, 10));
+            return 0;
+        }
+    }
+    std::fprintf(stderr, "pair_instructions: no such side: %s\n", argv[1]);
+    return 2;
+}
