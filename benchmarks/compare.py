@@ -6,7 +6,9 @@
     compare.py [--build DIRECTORY] [--repetitions N] [--min-time SECONDS] [--filter REGEX] [--json FILE] [--check]
 
 All rows of a program are repeated in an order that is random anew each time, so that what else the machine does hits
-every side alike. Shown are medians over the repetitions, and the least in brackets. Rows are named <shape>/<side>/<n>.
+every side alike. Compared is the least of the repetitions: others on the machine can only add time, and where a core is
+shared with them, they add much more to code that keeps all of it busy than to code that waits. The medians stand in
+brackets. Rows are named <shape>/<side>/<n>.
 """
 import argparse
 import collections
@@ -82,7 +84,7 @@ def number(value):
 
 
 def against(reference, row):
-    return "" if reference is None else number(reference.median / row.median)
+    return "" if reference is None else number(reference.least / row.least)
 
 
 def rank(side):
@@ -91,12 +93,12 @@ def rank(side):
 
 def print_table(rows, ours):
     widths = (34, 24, 20, 14, 14)
-    titles = ("shape/n", "side", "ns a block [least]", "x new/delete", f"x {ours}")
+    titles = ("shape/n", "side", "ns a block [median]", "x new/delete", f"x {ours}")
     print("".join(title.ljust(width) for title, width in zip(titles, widths)).rstrip())
     for (shape, n), sides in sorted(rows.items(), key=lambda item: (shape_order(rows, item[0][0]), item[0][1])):
         for side in sorted(sides, key=rank):
             row = sides[side]
-            cells = (f"{shape}/{n}", side, f"{number(row.median)} [{number(row.least)}]",
+            cells = (f"{shape}/{n}", side, f"{number(row.least)} [{number(row.median)}]",
                      against(sides.get("new_delete"), row), against(sides.get(ours), row))
             print("".join(cell.ljust(width) for cell, width in zip(cells, widths)).rstrip())
 
@@ -109,17 +111,17 @@ def missed_goals(rows, ours):
     for (shape, n), sides in sorted(rows.items()):
         for side, row in sides.items():
             least = LEAST_RATIOS.get((shape, side))
-            if least is not None and "new_delete" in sides and sides["new_delete"].median < least * row.median:
-                yield (f"{shape}/{n}: {side} is {number(sides['new_delete'].median / row.median)} times as fast as "
+            if least is not None and "new_delete" in sides and sides["new_delete"].least < least * row.least:
+                yield (f"{shape}/{n}: {side} is {number(sides['new_delete'].least / row.least)} times as fast as "
                        f"new/delete, not {least}")
             most = MOST_NANOSECONDS.get((shape, side))
-            if most is not None and row.median > most:
-                yield f"{shape}/{n}: {side} takes {number(row.median)} ns a block, not {most}"
-            if ours in sides and side not in OURS and row.median < sides[ours].median:
-                yield (f"{shape}/{n}: {ours} takes {number(sides[ours].median)} ns a block, "
-                       f"{side} {number(row.median)}")
+            if most is not None and row.least > most:
+                yield f"{shape}/{n}: {side} takes {number(row.least)} ns a block, not {most}"
+            if ours in sides and side not in OURS and row.least < sides[ours].least:
+                yield (f"{shape}/{n}: {ours} takes {number(sides[ours].least)} ns a block, "
+                       f"{side} {number(row.least)}")
     for (shape, side), most in CONSTANT.items():
-        times = [sides[side].median for (s, _), sides in sorted(rows.items()) if s == shape and side in sides]
+        times = [sides[side].least for (s, _), sides in sorted(rows.items()) if s == shape and side in sides]
         if times and times[-1] > most * times[0]:
             yield f"{shape}: {side} takes {number(times[0])} ns for the smallest n, {number(times[-1])} for the largest"
 

@@ -41,13 +41,16 @@ struct block_span
         if (MEMORY_POOL_UNLIKELY(first == end))
             return false;
         begin = first + stride;
-        MEMORY_POOL_PREFETCH_FOR_WRITE(first + prefetch_distance);
+        if (stride >= cache_line_size)
+            MEMORY_POOL_PREFETCH_FOR_WRITE(first + prefetch_distance);
         block = first;
         return true;
     }
 
 private:
-    /// Blocks of a span have not been touched lately. Four lines ahead, a block is in the cache when it is handed out.
+    /// Blocks of a span have not been touched lately. Four lines ahead, a block is in the cache when it is handed out, which
+    /// saves a third of the time of making 64-byte objects. (Smaller blocks share lines, and each would ask again: that
+    /// paid in loops that write to the blocks at once, and cost 5 % in those that do not.)
     static constexpr std::ptrdiff_t prefetch_distance = 4 * cache_line_size;
 };
 } // namespace memory_pool::core
