@@ -39,8 +39,8 @@ def parse_arguments():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--build", default=os.path.join(root, "build", "release", "benchmarks"),
                         help="where the programs are (default: those of the preset `release`)")
-    parser.add_argument("--repetitions", type=int, default=9)
-    parser.add_argument("--min-time", type=float, default=0.02, help="seconds for a repetition of a row")
+    parser.add_argument("--repetitions", type=int, default=5)
+    parser.add_argument("--min-time", type=float, default=0.005, help="seconds for a repetition of a row")
     parser.add_argument("--filter", default=".", help="rows to run, as a regular expression")
     parser.add_argument("--json", metavar="FILE", help="write what the programs reported there")
     parser.add_argument("--check", action="store_true", help="fail if a goal is missed")
@@ -51,6 +51,7 @@ def run(program, arguments):
     command = [os.path.join(arguments.build, program), "--benchmark_format=json",
                "--benchmark_enable_random_interleaving=true", f"--benchmark_repetitions={arguments.repetitions}",
                f"--benchmark_min_time={arguments.min_time}", f"--benchmark_filter={arguments.filter}"]
+    print(f"running {program}, which may take some minutes ...", file=sys.stderr, flush=True)
     result = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, check=False)
     if not result.stdout.strip() and "match any benchmarks" in result.stderr + result.stdout:
         return None

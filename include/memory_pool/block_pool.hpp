@@ -344,8 +344,8 @@ private:
     /// Pushes onto the magazine after which to look for a row. Once one was found, every `row_length` are looked at.
     static constexpr std::size_t patience = 128;
 
-    /// Up to this many pointers (2 KiB) the magazine has room for every block.
-    static constexpr std::size_t smallest_magazine = 256;
+    /// Up to this many blocks (4 KiB of pointers) the magazine has room for all.
+    static constexpr std::size_t smallest_magazine = 512;
 
     /// Above this a magazine would push other things out of the first-level cache.
     static constexpr std::size_t largest_magazine = 4096;
