@@ -5,7 +5,7 @@
 /// Usage: pools CASE [POLICY]
 #include <memory_pool/block_pool.hpp>
 
-#include <contract/check.hpp>
+#include <support/check.hpp>
 
 #include <cstddef>
 #include <cstring>
