@@ -53,16 +53,17 @@ public:
 
     /// Effects: clears the pool and makes room for `num_blocks` objects.
     /// Throws: std::bad_alloc if that is more than `g_MaxNumberOfObjectsInPool`, or than there is memory for.
-    /// Complexity: O(1).
+    /// Complexity: O(1), and that of `clear`.
     void allocate(const SizeT& num_blocks = g_MaxNumberOfObjectsInPool)
     {
-        if (num_blocks > g_MaxNumberOfObjectsInPool)
+        const SizeT count = num_blocks; // which may be in an object of this pool
+        if (count > g_MaxNumberOfObjectsInPool)
             base::throw_exhausted("MemoryPool", g_MaxNumberOfObjectsInPool, sizeof(T));
         clear();
-        if (num_blocks == 0)
+        if (count == 0)
             return;
         pool_options options;
-        options.initial_capacity = options.max_capacity = static_cast<std::size_t>(num_blocks);
+        options.initial_capacity = options.max_capacity = static_cast<std::size_t>(count);
         options.name = "MemoryPool";
         pool_.emplace(options);
     }
@@ -85,8 +86,9 @@ public:
     /// Complexity: O(1).
     void delete_block_pt(T*& obj_pt) noexcept
     {
+        T* const object = std::exchange(obj_pt, nullptr);
         if (pool_)
-            pool_->destroy(std::exchange(obj_pt, nullptr));
+            pool_->destroy(object);
     }
 
     /// Returns: the most objects that can be alive at one time.

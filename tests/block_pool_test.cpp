@@ -9,6 +9,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <csignal>
 #include <cstddef>
 #include <cstdint>
@@ -156,6 +157,111 @@ TEST(block_pool, reports_a_double_free_when_the_batch_reaches_the_slabs)
     ASSERT_EQ(recorder.kinds(), test::kinds{error::double_free});
     EXPECT_EQ(recorder.reports()[0].address, block);
     EXPECT_EQ(recorder.reports()[0].pool_name, "late");
+}
+
+TEST(block_pool, reports_a_row_of_blocks_of_another_pool)
+{
+    counting_pool pool(64, named("ours"));
+    counting_pool other(64, named("theirs"));
+    (void)pool.allocate();
+    std::vector<void*> blocks(400);
+    (void)other.allocate_bulk(blocks.data(), blocks.size());
+    const test::error_recorder recorder;
+    pool.deallocate_bulk(blocks.data(), blocks.size());
+    pool.trim();
+    EXPECT_EQ(recorder.kinds(), test::kinds(400, error::foreign_pointer));
+    EXPECT_EQ(pool.in_use(), 1u);
+    EXPECT_EQ(pool.statistics().deallocations, 0u) << "what was refused does not count";
+    EXPECT_TRUE(pool.is_valid());
+    EXPECT_TRUE(other.is_valid());
+}
+
+TEST(block_pool, reports_a_row_of_misaligned_pointers)
+{
+    mp::block_pool pool(64, named("ours"));
+    std::vector<void*> blocks(400);
+    (void)pool.allocate_bulk(blocks.data(), blocks.size());
+    const test::error_recorder recorder;
+    for (void* const block : blocks)
+        pool.deallocate(static_cast<char*>(block) + 8);
+    pool.trim();
+    EXPECT_FALSE(recorder.reports().empty());
+    EXPECT_EQ(pool.in_use(), 400u);
+    EXPECT_TRUE(pool.is_valid());
+}
+
+#if !MEMORY_POOL_ASAN // which stops at the first of these by itself
+TEST(block_pool, reports_a_row_that_runs_past_the_blocks_of_its_slab)
+{
+    for (const bool upwards : {true, false}) {
+        mp::pool_options options = named("ours");
+        options.initial_capacity = 400;
+        options.max_capacity = 400;
+        counting_pool pool(64, options);
+        std::vector<void*> blocks(400);
+        (void)pool.allocate_bulk(blocks.data(), blocks.size());
+        std::sort(blocks.begin(), blocks.end());
+        if (!upwards)
+            std::reverse(blocks.begin(), blocks.end());
+        const test::error_recorder recorder;
+        pool.deallocate_bulk(blocks.data(), blocks.size());
+        for (std::ptrdiff_t past = 1; past != 20; ++past) {
+            void* const stray = static_cast<char*>(blocks.back()) + (upwards ? past : -past) * 64;
+            pool.deallocate(stray);
+        }
+        pool.trim();
+        EXPECT_EQ(recorder.kinds(), test::kinds(19, error::foreign_pointer));
+        EXPECT_EQ(pool.in_use(), 0u);
+        EXPECT_EQ(pool.statistics().deallocations, 400u);
+        EXPECT_TRUE(pool.is_valid());
+    }
+}
+
+#endif
+
+TEST(block_pool, leaves_nothing_behind_when_its_constructor_throws)
+{
+    for (std::size_t call = 1; call != 12; ++call) {
+        test::accounting_upstream upstream;
+        upstream.fail_at(call);
+        mp::pool_options options;
+        options.initial_capacity = 4; // blocks so large that each takes a piece of its own
+        try {
+            const mp::block_pool pool(std::size_t{40} << 20, options, &upstream);
+        } catch (const std::bad_alloc&) {
+            EXPECT_EQ(upstream.live_pieces(), 0u) << call;
+        }
+        EXPECT_EQ(upstream.live_pieces(), 0u);
+    }
+}
+
+TEST(block_pool, trim_never_takes_more_from_upstream)
+{
+    test::accounting_upstream upstream;
+    upstream.fail_at(3); // the directory and a slab come; the magazine does not
+    mp::block_pool pool(64, {}, &upstream);
+    void* const block = pool.allocate();
+    const std::size_t before = pool.bytes_reserved();
+    EXPECT_EQ(pool.trim(), 0u);
+    EXPECT_EQ(pool.bytes_reserved(), before);
+    pool.deallocate(block);
+}
+
+TEST(counting_policy, is_right_again_once_a_misuse_was_found_out)
+{
+    counting_pool pool(64);
+    void* const block = pool.allocate();
+    const test::error_recorder recorder;
+    for (int i = 0; i != 4; ++i)
+        pool.deallocate(block);
+    pool.trim();
+    EXPECT_EQ(recorder.kinds(), test::kinds(3, error::double_free));
+    (void)pool.allocate();
+    const mp::pool_statistics statistics = pool.statistics();
+    EXPECT_EQ(statistics.in_use, 1u);
+    EXPECT_EQ(statistics.peak_in_use, 1u);
+    EXPECT_EQ(statistics.deallocations, 1u);
+    EXPECT_TRUE(pool.is_valid());
 }
 
 TEST(counting_policy, counts_exactly)

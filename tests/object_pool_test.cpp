@@ -313,6 +313,51 @@ TEST(object_pool, clears_objects_whose_destructors_destroy_others)
     EXPECT_EQ(tree::alive, 0);
 }
 
+/// Makes another one when it is destroyed, twice; and asks for all to be destroyed.
+struct reborn
+{
+    using pool_type = mp::object_pool<reborn>;
+    reborn(pool_type& home, int left) : pool(home), lives(left) { ++alive; }
+    reborn(const reborn&) = delete;
+    reborn& operator=(const reborn&) = delete;
+    ~reborn()
+    {
+        --alive;
+        pool.clear();
+        if (lives != 0)
+            (void)pool.create(pool, lives - 1);
+    }
+
+    static inline int alive = 0;
+    pool_type& pool;
+    int lives;
+};
+
+TEST(object_pool, clears_objects_whose_destructors_make_others)
+{
+    reborn::pool_type pool;
+    for (int i = 0; i != 100; ++i)
+        (void)pool.create(pool, 2);
+    pool.clear();
+    EXPECT_EQ(reborn::alive, 0);
+    EXPECT_EQ(pool.in_use(), 0u);
+    EXPECT_TRUE(pool.is_valid());
+}
+
+TEST(object_pool, tries_whatever_it_can_create)
+{
+    struct from_int
+    {
+        explicit from_int(int number) : value(number) {}
+        int value;
+    };
+    mp::object_pool<from_int> pool;
+    const short number = 3;
+    EXPECT_EQ(pool.try_create(number)->value, 3);
+    mp::object_pool<std::vector<int>> vectors;
+    EXPECT_EQ(vectors.try_create(std::size_t{5}, 7)->size(), 5u) << "parentheses, not braces";
+}
+
 TEST(object_pool, try_create_throws_only_what_the_constructor_does)
 {
     mp::object_pool<int> pool;

@@ -58,12 +58,9 @@ public:
     /// Complexity: O(1); linear in pages where `options.prefault` asks for it, and in bytes where the policy checks.
     explicit basic_block_pool(std::size_t block_size, const pool_options& options = {},
                               std::pmr::memory_resource* upstream = std::pmr::get_default_resource())
-        : stride_(checked_stride(block_size, options, upstream)),
-          store_(
-              core::slab_layout(stride_, alignment_of_blocks(options), options.initial_capacity, options.max_capacity),
-              options.max_capacity, options.prefault, {name_in(options), block_size}, upstream)
+        : basic_block_pool(empty_pool{}, block_size, options, upstream)
     {
-        base::pool_made(this);
+        // The pool is whole by now: should this throw, the destructor gives back what was got.
         if (options.initial_capacity != 0)
             reserve(options.initial_capacity);
     }
@@ -80,7 +77,7 @@ public:
 
     /// Effects: hands out a block.
     /// Returns: it: `block_size()` bytes, aligned as asked for, with undefined content.
-    /// Throws: pool_exhausted if the pool is bounded and at its limit; what upstream throws. Nothing is changed then.
+    /// Throws: pool_exhausted if the pool is bounded and at its limit; what upstream throws. No block is handed out then.
     /// Complexity: O(1), and now and then a batch from the slabs or a call upstream.
     /// Thread safety: one thread at a time.
     [[nodiscard]] MEMORY_POOL_ALWAYS_INLINE void* allocate()
@@ -185,7 +182,7 @@ public:
         {
             const cache_suspension suspended(*this);
             store_.trim();
-            fit_magazine();
+            shrink_magazine();
         }
         return before - bytes_reserved();
     }
@@ -198,7 +195,7 @@ public:
     {
         forget_blocks();
         store_.release();
-        fit_magazine();
+        shrink_magazine();
     }
 
     /// Effects: takes every block back and keeps the slabs for later.
@@ -327,15 +324,33 @@ public:
     {
         if (!store_.is_valid() || in_use() > capacity() || !cached_blocks_are_handed_out_once())
             return false;
+        if constexpr (Policy::counts) {
+            if (this->read().in_use != in_use())
+                return false;
+        }
         if constexpr (Policy::checks)
             return !any_block_is_damaged();
         return true;
     }
 
 private:
+    struct empty_pool
+    {
+    };
+
+    basic_block_pool(empty_pool, std::size_t block_size, const pool_options& options,
+                     std::pmr::memory_resource* upstream)
+        : stride_(checked_stride(block_size, options, upstream)),
+          store_(
+              core::slab_layout(stride_, alignment_of_blocks(options), options.initial_capacity, options.max_capacity),
+              options.max_capacity, options.prefault, {name_in(options), block_size}, upstream)
+    {
+        base::pool_made(this);
+    }
+
     static constexpr std::size_t largest_size = std::numeric_limits<std::ptrdiff_t>::max() / 4;
 
-    /// A magazine takes at most this part of the bytes in the slabs, so that bookkeeping stays below an eighth of them.
+    /// A large magazine takes at most this part of the bytes in the slabs, so that all bookkeeping stays below an eighth.
     static constexpr std::size_t slab_bytes_per_magazine_byte = 10;
 
     /// Blocks to take out of the slabs at once, where they do not stand in a row.
@@ -503,7 +518,7 @@ private:
         if (!is_caching())
             return store_.take_one_late();
         if (!incoming_.empty()) {
-            outgoing_ = std::exchange(incoming_, {}).span();
+            outgoing_ = take_row_out();
         } else {
             outgoing_ = store_.take_span();
             if (outgoing_.empty())
@@ -521,7 +536,7 @@ private:
             store_.grow(wanted, [this](const core::slab& added) { mark_all_free(added); });
         else
             store_.grow(wanted);
-        fit_magazine();
+        grow_magazine();
     }
 
     void mark_all_free(const core::slab& added) noexcept
@@ -558,28 +573,40 @@ private:
             return;
         if (!is_caching()) {
             given_back(block);
-            store_.put(&block, 1);
+            put(&block, 1);
             return;
         }
         if (!incoming_.empty())
             end_row();
-        else if (const std::ptrdiff_t step = magazine_.step_of_row(stride_); step != 0)
-            begin_row(step);
-        else
+        else if (!begin_row())
             make_room_in_magazine();
         take_back(block);
     }
 
-    void begin_row(std::ptrdiff_t step) noexcept
+    /// Returns: whether the magazine ended in a row of this pool's blocks, which it is rid of then.
+    bool begin_row() noexcept
     {
+        const std::ptrdiff_t step = magazine_.step_of_row(stride_);
+        if (step == 0 || !store_.owns(magazine_.row(step)))
+            return false;
         incoming_ = magazine_.take_row(step);
         magazine_.close();
+        return true;
+    }
+
+    /// Returns: the blocks of the incoming row, which is over.
+    core::block_span take_row_out() noexcept
+    {
+        const core::block_row row = std::exchange(incoming_, {});
+        const core::block_span span = store_.clip(row);
+        this->uncount_deallocations((row.span().bytes() - span.bytes()) / stride_);
+        return span;
     }
 
     /// Lets a few blocks into the magazine, to see whether they begin the next row.
     void end_row() noexcept
     {
-        store_.put(std::exchange(incoming_, {}).span());
+        put(take_row_out());
         if (!magazine_.open(core::magazine::row_length))
             make_room_in_magazine();
     }
@@ -589,7 +616,7 @@ private:
         if (magazine_.open(patience))
             return;
         const std::size_t oldest = base::divide_round_up(magazine_.size(), 2);
-        store_.put(magazine_.blocks(), oldest);
+        put(magazine_.blocks(), oldest);
         magazine_.forget_oldest(oldest);
         (void)magazine_.open(patience);
     }
@@ -597,11 +624,18 @@ private:
     /// Empties the caches into the slabs.
     void flush() noexcept
     {
-        store_.put(magazine_.blocks(), magazine_.size());
+        put(magazine_.blocks(), magazine_.size());
         magazine_.clear();
-        store_.put(std::exchange(outgoing_, {}));
-        store_.put(std::exchange(incoming_, {}).span());
+        put(std::exchange(outgoing_, {}));
+        put(take_row_out());
     }
+
+    /// Puts blocks back into their slabs. Those that the store refuses do not count as given back.
+    void put(void* const* blocks, std::size_t count) noexcept
+    {
+        this->uncount_deallocations(store_.put(blocks, count));
+    }
+    void put(const core::block_span& span) noexcept { this->uncount_deallocations(store_.put(span)); }
 
     void forget_blocks() noexcept
     {
@@ -623,17 +657,27 @@ private:
             (void)magazine_.open(patience);
     }
 
-    /// Makes the magazine's array as large as suits the slabs, if upstream lets it.
-    void fit_magazine() noexcept
+    /// How large the magazine's array should be for the slabs there are, in pointers.
+    std::size_t suitable_room() const noexcept
     {
-        if constexpr (!Policy::checks) {
-            const std::size_t affordable = store_.capacity() * stride_ / (slab_bytes_per_magazine_byte * sizeof(void*));
-            const std::size_t wanted =
-                std::min({std::max(affordable, smallest_magazine), store_.capacity(), largest_magazine});
-            const std::size_t room = magazine_.room();
-            if (wanted > room + room / 2 || 2 * wanted < room)
-                (void)base::succeeds([&] { move_magazine(wanted); });
-        }
+        if (Policy::checks)
+            return 0;
+        const std::size_t affordable = store_.capacity() * stride_ / (slab_bytes_per_magazine_byte * sizeof(void*));
+        return std::min({std::max(affordable, smallest_magazine), store_.capacity(), largest_magazine});
+    }
+
+    /// If upstream does not let it, the pool does with less.
+    void grow_magazine() noexcept
+    {
+        const std::size_t room = magazine_.room();
+        if (suitable_room() > room + room / 2)
+            (void)base::succeeds([this] { move_magazine(suitable_room()); });
+    }
+
+    void shrink_magazine() noexcept
+    {
+        if (2 * suitable_room() < magazine_.room())
+            (void)base::succeeds([this] { move_magazine(suitable_room()); });
     }
 
     void move_magazine(std::size_t room)

@@ -100,7 +100,7 @@ public:
     /// Complexity: as `create`.
     /// Thread safety: one thread at a time.
     template <class... Arguments>
-    [[nodiscard]] T* try_create(Arguments&&... arguments) noexcept(is_nothrow_makeable<Arguments...>)
+    [[nodiscard]] T* try_create(Arguments&&... arguments) noexcept(is_nothrow_makeable<Arguments...>())
     {
         void* const block = blocks_.try_allocate();
         return block != nullptr ? construct(block, std::forward<Arguments>(arguments)...) : nullptr;
@@ -149,8 +149,8 @@ public:
         blocks_.for_each([&visit](void* block) { visit(*object_in(block)); });
     }
 
-    /// Effects: destroys every object that is alive. Their destructors may destroy others: each is destroyed once, whoever
-    ///   comes first. The memory is kept for later.
+    /// Effects: destroys every object that is alive. Their destructors may destroy others, and each is destroyed once,
+    ///   whoever comes first; and make new ones, which are destroyed too. The memory is kept for later.
     /// Complexity: linear in blocks that were ever in use; in slabs, if destroying a `T` does nothing.
     /// Thread safety: one thread at a time.
     void clear() noexcept
@@ -158,8 +158,14 @@ public:
         if constexpr (std::is_trivially_destructible_v<T>) {
             blocks_.clear();
         } else {
-            is_clearing_ = true;
-            blocks_.for_each([this](void* block) { destroy(object_in(block)); });
+            if (std::exchange(is_clearing_, true))
+                return; // called by a destructor: it is under way
+            std::size_t alive = in_use();
+            std::size_t before = alive + 1;
+            for (; alive != 0 && alive < before; alive = in_use()) { // until none is left, or none can be destroyed
+                before = alive;
+                blocks_.for_each([this](void* block) { destroy(object_in(block)); });
+            }
             is_clearing_ = false;
         }
     }
@@ -216,9 +222,13 @@ public:
 
 private:
     template <class... Arguments>
-    static constexpr bool is_nothrow_makeable =
-        std::is_constructible_v<T, Arguments...> ? std::is_nothrow_constructible_v<T, Arguments...>
-                                                 : noexcept(T{std::declval<Arguments>()...});
+    static constexpr bool is_nothrow_makeable() noexcept
+    {
+        if constexpr (std::is_constructible_v<T, Arguments...>)
+            return std::is_nothrow_constructible_v<T, Arguments...>;
+        else
+            return noexcept(T{std::declval<Arguments>()...});
+    }
 
     /// Gives the block back if the constructor throws.
     struct construction_guard

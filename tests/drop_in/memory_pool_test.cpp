@@ -106,6 +106,14 @@ TEST(MemoryPool, can_be_cleared_and_allocated_again)
     EXPECT_EQ(pool.size(), 0u);
 }
 
+TEST(MemoryPool, may_be_told_its_size_by_one_of_its_objects)
+{
+    MemoryPool<std::uint64_t> pool(1);
+    const std::uint64_t* const size = pool.new_block_pt(7);
+    pool.allocate(*size);
+    EXPECT_EQ(pool.size(), 7u);
+}
+
 TEST(MemoryPool, ignores_a_pointer_that_was_deleted_already)
 {
     MemoryPool<int> pool(2);

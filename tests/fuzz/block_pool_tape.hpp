@@ -148,7 +148,7 @@ private:
     {
         const std::size_t before = pool_.bytes_reserved();
         const std::size_t trimmed = pool_.trim();
-        expect(before - trimmed == pool_.bytes_reserved(), "trim miscounted");
+        expect(trimmed <= before && before - trimmed == pool_.bytes_reserved(), "trim miscounted");
     }
 
     void visit(std::size_t every)

@@ -152,8 +152,8 @@ class pool_exhausted : public std::bad_alloc
 public:
     /// Effects: keeps a text that names the pool, its limit in blocks, and the size of a block in bytes.
     pool_exhausted(const char* pool_name, std::size_t max_capacity, std::size_t block_size) noexcept
-        : text_("memory_pool: pool '%s' is exhausted: all %zu blocks of %zu bytes that max_capacity allows are in use",
-                pool_name, max_capacity, block_size)
+        : text_("memory_pool: pool '%s' is exhausted: max_capacity allows %zu blocks of %zu bytes", pool_name,
+                max_capacity, block_size)
     {
     }
 

@@ -109,14 +109,22 @@ public:
         return static_cast<std::ptrdiff_t>(step);
     }
 
+    /// Returns: the blocks that the last `row_length` pointers point to, as a row.
+    /// Preconditions: `step` is what step_of_row has returned, and not 0.
+    block_row row(std::ptrdiff_t step) const noexcept
+    {
+        void* const first = *(top_ - row_length);
+        return {static_cast<char*>(first), static_cast<char*>(top_[-1]) + step, step};
+    }
+
     /// Effects: takes the last `row_length` pointers out.
     /// Returns: the blocks they point to, as a row.
-    /// Preconditions: `step` is what step_of_row has returned, and not 0.
+    /// Preconditions: as `row`.
     block_row take_row(std::ptrdiff_t step) noexcept
     {
-        auto* const last = static_cast<char*>(top_[-1]);
+        const block_row taken = row(step);
         top_ -= row_length;
-        return {static_cast<char*>(*top_), last + step, step};
+        return taken;
     }
 
     /// Effects: takes the `count` oldest pointers out, which `blocks()` still showed.

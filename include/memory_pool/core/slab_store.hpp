@@ -17,6 +17,7 @@
 
 #include <memory_pool/base/errors.hpp>
 #include <memory_pool/base/poisoning.hpp>
+#include <memory_pool/core/block_row.hpp>
 #include <memory_pool/core/slab.hpp>
 #include <memory_pool/core/slab_directory.hpp>
 #include <memory_pool/core/slab_layout.hpp>
@@ -71,7 +72,7 @@ public:
     /// Effects: adds a piece of upstream memory: as large as all so far together, within bounds, and for `wanted` blocks
     ///   if the bounds allow it. Calls `prepare(slab&)` for each slab in it.
     /// Preconditions: may_grow().
-    /// Throws: what upstream throws; nothing is changed then.
+    /// Throws: what upstream throws; no slab is added then.
     template <class Prepare>
     void grow(std::size_t wanted, Prepare&& prepare)
     {
@@ -139,25 +140,58 @@ public:
 
     /// Effects: puts `count` blocks back. One that is not a block of this store, or is here already, is reported and
     ///   skipped: this costs two compares for a block, so it is done in every policy.
+    /// Returns: how many were skipped.
     /// Complexity: linear in `count`.
-    void put(void* const* blocks, std::size_t count) noexcept
+    std::size_t put(void* const* blocks, std::size_t count) noexcept
     {
+        const std::size_t before = handed_out_;
         void* const* const end = blocks + count;
         while (blocks != end)
             blocks = put_into(slab::of(*blocks, layout_), blocks, end);
+        return count - (before - handed_out_);
     }
 
-    /// Effects: puts the blocks of a row back.
-    void put(const block_span& span) noexcept
+    /// Effects: puts the blocks of a span back. Those that are here already are reported and skipped.
+    /// Returns: how many were skipped.
+    /// Preconditions: the span was taken from this store, or is the part of a row that `clip` has left.
+    std::size_t put(const block_span& span) noexcept
     {
         if (span.empty())
-            return;
+            return 0;
         slab* const home = slab::of(span.begin, layout_);
         const std::size_t first = layout_.index(static_cast<std::size_t>(span.begin - home->first_block()));
-        std::size_t accepted = span.bytes() / layout_.stride();
-        home->for_each_word(first, accepted,
-                            [&](std::uint64_t* word, std::uint64_t mask) { accepted -= put_bits(home, word, mask); });
-        handed_out_ -= accepted;
+        const std::size_t count = span.bytes() / layout_.stride();
+        std::size_t skipped = 0;
+        home->for_each_word(first, count,
+                            [&](std::uint64_t* word, std::uint64_t mask) { skipped += put_bits(home, word, mask); });
+        handed_out_ -= count - skipped;
+        return skipped;
+    }
+
+    /// Returns: whether the blocks of `row` are this store's, all in one slab.
+    bool owns(const block_row& row) const noexcept
+    {
+        const slab* const home = slab::of(row.first, layout_);
+        return home->owner() == this && is_carved_block(*home, row.first) &&
+               is_carved_block(*home, row.next - row.step);
+    }
+
+    /// Returns: the part of `row` that is blocks of this store. The rest, which has run past the ends of the slab, is
+    ///   reported.
+    /// Preconditions: the row is empty, or this store owned it when it began.
+    block_span clip(const block_row& row) const noexcept
+    {
+        if (row.empty())
+            return {};
+        const slab* const home = slab::of(row.first, layout_);
+        char* const first = home->first_block();
+        char* const end = home->block(home->carved(), layout_.stride());
+        const block_span span = row.span();
+        for (char* block = span.begin; block < first; block += layout_.stride())
+            report_misuse(error::foreign_pointer, block);
+        for (char* block = std::max(end, span.begin); block < span.end; block += layout_.stride())
+            report_misuse(error::foreign_pointer, block);
+        return {std::max(first, span.begin), std::min(end, span.end)};
     }
 
     /// Returns: the slab that has a block starting at `address`, and the block's index there.
@@ -313,6 +347,13 @@ private:
         bool free = true;
         for_each_slab_in(piece, [&free](const slab* home) { free = free && home->is_wholly_free(); });
         return free;
+    }
+
+    bool is_carved_block(const slab& home, const char* block) const noexcept
+    {
+        const auto offset = static_cast<std::size_t>(block - home.first_block());
+        const std::size_t index = layout_.index(offset);
+        return index < home.carved() && index * layout_.stride() == offset;
     }
 
     /// Puts the blocks from `block` on back into `home`, up to the first that lies elsewhere.

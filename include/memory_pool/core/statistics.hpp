@@ -36,6 +36,7 @@ public:
     void count_allocation() noexcept {}
     void count_deallocation() noexcept {}
     void count_deallocations(std::size_t) noexcept {}
+    void uncount_deallocations(std::size_t) noexcept {}
     void count_failure() noexcept {}
 };
 
@@ -54,6 +55,9 @@ public:
     void count_deallocations(std::size_t blocks) noexcept { deallocations_ += blocks; }
     void count_failure() noexcept { ++failed_; }
 
+    /// Effects: takes back the count of blocks that turned out not to be the pool's to take back.
+    void uncount_deallocations(std::size_t blocks) noexcept { deallocations_ -= blocks; }
+
     pool_statistics read() const noexcept
     {
         pool_statistics statistics;
@@ -66,7 +70,11 @@ public:
     }
 
 private:
-    std::size_t in_use() const noexcept { return static_cast<std::size_t>(allocations_ - deallocations_); }
+    /// Not below 0, even while a misuse has been counted that has not been found out yet.
+    std::size_t in_use() const noexcept
+    {
+        return allocations_ < deallocations_ ? 0 : static_cast<std::size_t>(allocations_ - deallocations_);
+    }
 
     std::uint64_t allocations_ = 0;
     std::uint64_t deallocations_ = 0;
