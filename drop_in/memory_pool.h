@@ -66,11 +66,16 @@ public:
         options.initial_capacity = options.max_capacity = static_cast<std::size_t>(count);
         options.name = "MemoryPool";
         pool_.emplace(options);
+        size_ = count;
     }
 
     /// Effects: destroys the objects that are alive and gives the memory back.
     /// Complexity: linear in objects.
-    void clear() noexcept { pool_.reset(); }
+    void clear() noexcept
+    {
+        pool_.reset();
+        size_ = 0;
+    }
 
     /// Returns: a new object, made by its default constructor.
     /// Throws: std::out_of_range if `size()` objects are alive; what the constructor throws.
@@ -92,7 +97,7 @@ public:
     }
 
     /// Returns: the most objects that can be alive at one time.
-    SizeT size() const noexcept { return pool_ ? pool_->max_capacity() : 0; }
+    SizeT size() const noexcept { return size_; }
 
     /// Returns: how many more objects can be made.
     SizeT available_capacity() const noexcept { return pool_ ? pool_->available() : 0; }
@@ -115,6 +120,7 @@ private:
 #endif
     }
 
-    std::optional<object_pool<T, Policy>> pool_;
+    std::optional<object_pool<T, Policy>> pool_; // none while there is room for no object
+    SizeT size_ = 0;
 };
 } // namespace memory_pool

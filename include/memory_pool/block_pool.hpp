@@ -660,8 +660,6 @@ private:
     /// How large the magazine's array should be for the slabs there are, in pointers.
     std::size_t suitable_room() const noexcept
     {
-        if (Policy::checks)
-            return 0;
         const std::size_t affordable = store_.capacity() * stride_ / (slab_bytes_per_magazine_byte * sizeof(void*));
         return std::min({std::max(affordable, smallest_magazine), store_.capacity(), largest_magazine});
     }
@@ -669,15 +667,19 @@ private:
     /// If upstream does not let it, the pool does with less.
     void grow_magazine() noexcept
     {
-        const std::size_t room = magazine_.room();
-        if (suitable_room() > room + room / 2)
-            (void)base::succeeds([this] { move_magazine(suitable_room()); });
+        if constexpr (!Policy::checks) {
+            const std::size_t room = magazine_.room();
+            if (suitable_room() > room + room / 2)
+                (void)base::succeeds([this] { move_magazine(suitable_room()); });
+        }
     }
 
     void shrink_magazine() noexcept
     {
-        if (2 * suitable_room() < magazine_.room())
-            (void)base::succeeds([this] { move_magazine(suitable_room()); });
+        if constexpr (!Policy::checks) {
+            if (2 * suitable_room() < magazine_.room())
+                (void)base::succeeds([this] { move_magazine(suitable_room()); });
+        }
     }
 
     void move_magazine(std::size_t room)

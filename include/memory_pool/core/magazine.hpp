@@ -149,8 +149,7 @@ public:
     void adopt(void** array, std::size_t room) noexcept
     {
         const std::size_t kept = size();
-        if (kept != 0)
-            std::memcpy(array, bottom_, kept * sizeof(void*));
+        std::copy(bottom_, top_, array);
         bottom_ = array;
         top_ = array + kept;
         end_ = array + room;
