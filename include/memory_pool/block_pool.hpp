@@ -16,7 +16,7 @@
 ///
 ///     capacity = in_use + in the magazine + in the outgoing span + in the incoming row + free in the slabs
 ///
-/// Thread safety: none of its own: one thread at a time may use a pool. concurrent_block_pool is for sharing.
+/// Thread safety: none of its own: one thread at a time may use a pool.
 #pragma once
 
 #include <memory_pool/base/arithmetic.hpp>
@@ -348,7 +348,10 @@ private:
         base::pool_made(this);
     }
 
-    static constexpr std::size_t largest_size = std::numeric_limits<std::ptrdiff_t>::max() / 4;
+    /// No more than this many bytes are even asked for: a quarter of the addresses, or the half of 2^48 that a 64-bit
+    /// processor commonly leaves to a program.
+    static constexpr std::size_t largest_size =
+        std::numeric_limits<std::ptrdiff_t>::max() / (sizeof(std::size_t) > 4 ? std::size_t{1} << 16 : 4);
 
     /// A large magazine takes at most this part of the bytes in the slabs, so that all bookkeeping stays below an eighth.
     static constexpr std::size_t slab_bytes_per_magazine_byte = 10;

@@ -8,7 +8,7 @@
 ///
 ///     objects alive = blocks in use (outside of create and destroy)
 ///
-/// Thread safety: none of its own: one thread at a time may use a pool. concurrent_object_pool is for sharing.
+/// Thread safety: none of its own: one thread at a time may use a pool.
 #pragma once
 
 #include <memory_pool/base/arithmetic.hpp>

@@ -436,6 +436,8 @@ TYPED_TEST_P(block_pool_conformance, refuses_sizes_that_do_not_fit)
     options.initial_capacity = largest / 32 + 1;
     const std::string text = what_of<std::bad_array_new_length>([&] { TypeParam pool(32, options, &this->upstream_); });
     EXPECT_TRUE(contains(text, std::to_string(options.initial_capacity))) << text;
+    options.initial_capacity = std::size_t{1} << 50; // fits into a number, but not into a program
+    EXPECT_THROW(TypeParam(32, options, &this->upstream_), memory_pool::size_overflow);
     options.initial_capacity = 0;
     options.alignment = std::size_t{1} << 63;
     EXPECT_THROW(TypeParam(32, options, &this->upstream_), memory_pool::size_overflow);

@@ -65,7 +65,7 @@ struct error_report
     const char* text;       ///< The two lines that were printed.
 };
 
-/// Called after an error was printed. If it returns, the pool ignores the operation that was wrong and stays intact;
+/// Called after the error was printed on stderr. If it returns, the pool ignores the operation that was wrong and stays intact;
 /// where exceptions are off and a result is due, the program aborts.
 using error_handler = void (*)(const error_report&);
 
@@ -146,7 +146,7 @@ MEMORY_POOL_SLOW_PATH inline void report_misuse(error kind, const void* address,
 }
 } // namespace base
 
-/// Thrown by a bounded pool that has handed out `max_capacity` blocks.
+/// Thrown by a bounded pool that would need more than `max_capacity` blocks.
 class pool_exhausted : public std::bad_alloc
 {
 public:
