@@ -133,6 +133,29 @@ private:
     Blocks blocks_;
 };
 
+/// No pool at all: the objects side by side in one piece of memory, in the order they are made. What this takes is the
+/// construction and the memory itself; no pool can be expected to take less.
+class bare_array
+{
+public:
+    explicit bare_array(std::size_t capacity) : objects_(capacity) {}
+    particle* make()
+    {
+        if (next_ == objects_.size())
+            next_ = 0;
+        return ::new (&objects_[next_++]) particle;
+    }
+    void destroy(particle* object) { object->~particle(); }
+
+private:
+    struct storage
+    {
+        alignas(particle) std::array<unsigned char, sizeof(particle)> bytes;
+    };
+    std::vector<storage> objects_;
+    std::size_t next_ = 0;
+};
+
 using block_pool = in_blocks_of<competitors::block_pool<sizeof(particle)>>;
 
 /// Several pools of one side, and the objects made in them.
@@ -376,6 +399,7 @@ void add_all(const char* side)
 
 bool add_rows()
 {
+    add("sequential_allocation", "bare_array", allocation<bare_array, &pools<bare_array>::drain_in_order>);
     add_object_shapes<new_delete>("new_delete"); // It has no pool to make or destroy.
     add_all<object_pool>("object_pool");
     add_all<drop_in>("drop_in");

@@ -114,15 +114,16 @@ TEST(block_pool, finds_a_row_through_flushes_gaps_and_pops)
     EXPECT_TRUE(pool.is_valid());
 }
 
-TEST(block_pool, works_without_a_magazine_when_upstream_gives_none)
+TEST(block_pool, works_with_the_magazine_it_has_when_upstream_gives_no_larger_one)
 {
-    /// Gives slabs, which are aligned, and nothing else.
+    /// Gives slabs, of which all but the first are aligned, and nothing else.
     class slabs_only : public std::pmr::memory_resource
     {
         void* do_allocate(std::size_t bytes, std::size_t alignment) override
         {
-            if (bytes >= 2048 && alignment <= alignof(std::max_align_t))
+            if (gave_first_ && alignment <= alignof(std::max_align_t))
                 throw std::bad_alloc();
+            gave_first_ = true;
             return std::pmr::new_delete_resource()->allocate(bytes, alignment);
         }
         void do_deallocate(void* piece, std::size_t bytes, std::size_t alignment) override
@@ -130,10 +131,10 @@ TEST(block_pool, works_without_a_magazine_when_upstream_gives_none)
             std::pmr::new_delete_resource()->deallocate(piece, bytes, alignment);
         }
         bool do_is_equal(const memory_resource& other) const noexcept override { return this == &other; }
+
+        bool gave_first_ = false;
     } upstream;
-    mp::pool_options options;
-    options.initial_capacity = 1000;
-    mp::block_pool pool(32, options, &upstream);
+    mp::block_pool pool(32, {}, &upstream);
     std::vector<void*> blocks(1000);
     for (int round = 0; round != 3; ++round) {
         (void)pool.allocate_bulk(blocks.data(), blocks.size());
@@ -238,13 +239,65 @@ TEST(block_pool, leaves_nothing_behind_when_its_constructor_throws)
 TEST(block_pool, trim_never_takes_more_from_upstream)
 {
     test::accounting_upstream upstream;
-    upstream.fail_at(3); // the directory and a slab come; the magazine does not
-    mp::block_pool pool(64, {}, &upstream);
+    mp::pool_options options;
+    options.initial_capacity = 512;
+    mp::block_pool pool(64, options, &upstream);
     void* const block = pool.allocate();
+    upstream.fail_at(2); // a slab comes; a larger magazine does not
+    pool.reserve(4000);
+    upstream.never_fail();
     const std::size_t before = pool.bytes_reserved();
+    pool.trim();
+    EXPECT_EQ(upstream.live_bytes(), pool.bytes_reserved());
+    EXPECT_LT(pool.bytes_reserved(), before);
     EXPECT_EQ(pool.trim(), 0u);
-    EXPECT_EQ(pool.bytes_reserved(), before);
     pool.deallocate(block);
+}
+
+TEST(block_pool, trims_its_first_piece_when_only_others_are_in_use)
+{
+    test::accounting_upstream upstream;
+    mp::pool_options options;
+    options.initial_capacity = 6000; // The magazine is as large as it gets, and stays when the pool grows.
+    mp::block_pool pool(64, options, &upstream);
+    std::vector<void*> first(pool.capacity());
+    pool.allocate_bulk(first.data(), first.size());
+    void* const kept = pool.allocate(); // from the next piece
+    pool.deallocate_bulk(first.data(), first.size());
+
+    upstream.fail_at(1); // The magazine finds no other place, so the first piece has to stay.
+    pool.trim();
+    EXPECT_GT(pool.capacity(), 6000u);
+    upstream.never_fail();
+    EXPECT_GT(pool.trim(), 0u);
+    EXPECT_LT(pool.capacity(), 6000u);
+    EXPECT_EQ(upstream.live_bytes(), pool.bytes_reserved());
+    EXPECT_TRUE(pool.is_valid());
+
+    pool.allocate_bulk(first.data(), first.size());
+    pool.deallocate_bulk(first.data(), first.size());
+    EXPECT_TRUE(pool.is_valid());
+    pool.deallocate(kept);
+    EXPECT_GT(pool.trim(), 0u);
+    EXPECT_EQ(upstream.live_pieces(), 0u);
+    pool.deallocate(pool.allocate());
+    EXPECT_TRUE(pool.is_valid());
+}
+
+TEST(block_pool, is_one_request_upstream_until_it_grows)
+{
+    test::accounting_upstream upstream;
+    mp::pool_options options;
+    options.initial_capacity = 1000;
+    mp::block_pool pool(64, options, &upstream);
+    std::vector<void*> blocks(1000);
+    pool.allocate_bulk(blocks.data(), blocks.size());
+    pool.deallocate_bulk(blocks.data(), blocks.size());
+    EXPECT_EQ(upstream.calls(), 1u);
+    pool.release();
+    EXPECT_EQ(upstream.live_pieces(), 0u);
+    pool.deallocate(pool.allocate());
+    EXPECT_TRUE(pool.is_valid());
 }
 
 TEST(counting_policy, is_right_again_once_a_misuse_was_found_out)

@@ -181,7 +181,7 @@ public:
         const std::size_t before = bytes_reserved();
         {
             const cache_suspension suspended(*this);
-            store_.trim();
+            store_.trim([this](std::size_t capacity_left) { return leave_first_piece(capacity_left); });
             shrink_magazine();
         }
         return before - bytes_reserved();
@@ -194,8 +194,8 @@ public:
     void release() noexcept
     {
         forget_blocks();
+        drop_magazine();
         store_.release();
-        shrink_magazine();
     }
 
     /// Effects: takes every block back and keeps the slabs for later.
@@ -301,7 +301,7 @@ public:
 
     /// Returns: bytes taken from upstream and not given back, bookkeeping included.
     /// Complexity: O(1).
-    std::size_t bytes_reserved() const noexcept { return store_.bytes_reserved() + magazine_.room() * sizeof(void*); }
+    std::size_t bytes_reserved() const noexcept { return store_.bytes_reserved() + own_array_bytes(); }
 
     /// Returns: what the pool has done so far, exactly.
     /// Preconditions: `Policy::counts`.
@@ -341,9 +341,8 @@ private:
     basic_block_pool(empty_pool, std::size_t block_size, const pool_options& options,
                      std::pmr::memory_resource* upstream)
         : stride_(checked_stride(block_size, options, upstream)),
-          store_(
-              core::slab_layout(stride_, alignment_of_blocks(options), options.initial_capacity, options.max_capacity),
-              options.max_capacity, options.prefault, {name_in(options), block_size}, upstream)
+          store_(core::slab_layout(stride_, alignment_of_blocks(options), options.max_capacity), options.max_capacity,
+                 options.prefault, !Policy::checks, {name_in(options), block_size}, upstream)
     {
         base::pool_made(this);
     }
@@ -353,20 +352,11 @@ private:
     static constexpr std::size_t largest_size =
         std::numeric_limits<std::ptrdiff_t>::max() / (sizeof(std::size_t) > 4 ? std::size_t{1} << 16 : 4);
 
-    /// A large magazine takes at most this part of the bytes in the slabs, so that all bookkeeping stays below an eighth.
-    static constexpr std::size_t slab_bytes_per_magazine_byte = 10;
-
     /// Blocks to take out of the slabs at once, where they do not stand in a row.
     static constexpr std::size_t batch = 64;
 
     /// Pushes onto the magazine after which to look for a row. Once one was found, every `row_length` are looked at.
     static constexpr std::size_t patience = 128;
-
-    /// Up to this many blocks (4 KiB of pointers) the magazine has room for all.
-    static constexpr std::size_t smallest_magazine = 512;
-
-    /// Above this a magazine would push other things out of the first-level cache.
-    static constexpr std::size_t largest_magazine = 4096;
 
     /// Empties the magazine, span and row into the slabs and keeps them empty, so that during its life the bits in the
     /// slabs say exactly which blocks are in use. May be nested.
@@ -661,10 +651,12 @@ private:
     }
 
     /// How large the magazine's array should be for the slabs there are, in pointers.
-    std::size_t suitable_room() const noexcept
+    std::size_t suitable_room() const noexcept { return core::magazine::suitable_room(store_.capacity(), stride_); }
+
+    /// The bytes of the magazine's array, if it is not the one behind the first slab.
+    std::size_t own_array_bytes() const noexcept
     {
-        const std::size_t affordable = store_.capacity() * stride_ / (slab_bytes_per_magazine_byte * sizeof(void*));
-        return std::min({std::max(affordable, smallest_magazine), store_.capacity(), largest_magazine});
+        return magazine_.array() == store_.room_for_magazine().array ? 0 : magazine_.room() * sizeof(void*);
     }
 
     /// If upstream does not let it, the pool does with less.
@@ -685,18 +677,45 @@ private:
         }
     }
 
+    /// Moves it into the array behind the first slab, if that is large enough.
     void move_magazine(std::size_t room)
     {
-        if (room < magazine_.size())
-            return;
+        const auto [array, size] = store_.room_for_magazine();
+        if (room > size)
+            move_magazine_to(new_array(room), room);
+        else if (magazine_.array() != array)
+            move_magazine_to(array, size);
+    }
+
+    void** new_array(std::size_t room)
+    {
+        return static_cast<void**>(upstream_resource()->allocate(room * sizeof(void*)));
+    }
+
+    void move_magazine_to(void** array, std::size_t room) noexcept
+    {
         void** const old = magazine_.array();
-        const std::size_t old_bytes = magazine_.room() * sizeof(void*);
-        void** const array =
-            room == 0 ? nullptr : static_cast<void**>(upstream_resource()->allocate(room * sizeof(void*)));
+        const std::size_t old_bytes = own_array_bytes();
         magazine_.adopt(array, room);
         open_magazine();
-        if (old != nullptr)
+        if (old_bytes != 0)
             upstream_resource()->deallocate(old, old_bytes);
+    }
+
+    void drop_magazine() noexcept { move_magazine_to(nullptr, 0); }
+
+    /// Moves the magazine, which is empty, out of the first piece, when `capacity_left` blocks remain without it.
+    /// Returns: whether it is out.
+    bool leave_first_piece(std::size_t capacity_left) noexcept
+    {
+        if (own_array_bytes() != 0 || magazine_.room() == 0)
+            return true;
+        const std::size_t room = core::magazine::suitable_room(capacity_left, stride_);
+        if (room == 0)
+            drop_magazine();
+        else
+            return base::succeeds([&] { move_magazine_to(new_array(room), room); });
+        return true;
     }
 
     // Proof.

@@ -53,8 +53,8 @@ protected:
     }
 
     test::accounting_upstream upstream_;
-    const core::slab_layout layout_{stride, 16, 0, unbounded};
-    core::slab_store store_{layout_, unbounded, false, {"test", stride}, &upstream_};
+    const core::slab_layout layout_{stride, 16, unbounded};
+    core::slab_store store_{layout_, unbounded, false, false, {"test", stride}, &upstream_};
 };
 
 TEST_F(slab_store_test, has_nothing_at_first)
@@ -66,6 +66,58 @@ TEST_F(slab_store_test, has_nothing_at_first)
     EXPECT_EQ(store_.take_one_late(), nullptr);
     EXPECT_EQ(upstream_.calls(), 0u);
     EXPECT_TRUE(store_.is_valid());
+}
+
+TEST_F(slab_store_test, asks_upstream_once_for_a_store_of_any_size_and_its_magazine)
+{
+    for (const std::size_t blocks : {std::size_t{1}, std::size_t{100}, std::size_t{1'000'000}}) {
+        core::slab_store store(layout_, unbounded, false, true, {"test", stride}, &upstream_);
+        EXPECT_EQ(store.room_for_magazine().array, nullptr);
+        const std::size_t calls = upstream_.calls();
+        store.grow(blocks);
+        EXPECT_EQ(upstream_.calls(), calls + 1);
+        EXPECT_GE(store.capacity(), blocks);
+        EXPECT_EQ(store.slab_count(), 1u);
+        EXPECT_EQ(upstream_.live_bytes(), store.bytes_reserved());
+
+        const auto room = store.room_for_magazine();
+        EXPECT_EQ(room.size, core::magazine::suitable_room(store.capacity(), stride));
+        std::fill(room.array, room.array + room.size, nullptr);
+        const std::vector<void*> taken = take_all(store);
+        EXPECT_EQ(taken.size(), store.capacity());
+        EXPECT_LE(static_cast<void*>(static_cast<char*>(*std::max_element(taken.begin(), taken.end())) + stride),
+                  static_cast<void*>(room.array));
+        EXPECT_EQ(store.find(room.array).home, nullptr);
+        EXPECT_EQ(store.put(taken.data(), taken.size()), 0u);
+        EXPECT_TRUE(store.is_valid());
+    }
+    EXPECT_EQ(upstream_.live_bytes(), 0u);
+}
+
+TEST_F(slab_store_test, keeps_the_first_piece_until_its_magazine_is_elsewhere)
+{
+    core::slab_store store(layout_, unbounded, false, true, {"test", stride}, &upstream_);
+    store.grow(10);
+    const std::size_t first = store.capacity();
+    store.grow(1);
+    std::vector<std::size_t> asked;
+    const auto answer = [&asked](bool vacated) {
+        return [&asked, vacated](std::size_t left) {
+            asked.push_back(left);
+            return vacated;
+        };
+    };
+    store.trim(answer(false));
+    EXPECT_EQ(store.capacity(), first);
+    EXPECT_NE(store.room_for_magazine().array, nullptr);
+    store.trim(answer(true));
+    EXPECT_EQ(store.capacity(), 0u);
+    EXPECT_EQ(store.room_for_magazine().array, nullptr);
+    EXPECT_EQ(asked, (std::vector<std::size_t>{0, 0}));
+    EXPECT_EQ(upstream_.live_bytes(), 0u);
+    store.grow(1);
+    EXPECT_NE(store.room_for_magazine().array, nullptr) << "the next piece is the first again";
+    EXPECT_TRUE(store.is_valid());
 }
 
 TEST_F(slab_store_test, doubles_until_a_piece_has_its_usual_size)
@@ -188,8 +240,8 @@ TEST_F(slab_store_test, reset_keeps_the_slabs)
 
 TEST_F(slab_store_test, never_exceeds_its_limit)
 {
-    const core::slab_layout layout(stride, 16, 0, 100);
-    core::slab_store bounded(layout, 100, false, {"bounded", stride}, &upstream_);
+    const core::slab_layout layout(stride, 16, 100);
+    core::slab_store bounded(layout, 100, false, false, {"bounded", stride}, &upstream_);
     while (bounded.may_grow())
         bounded.grow(1);
     EXPECT_EQ(bounded.capacity(), 100u);
@@ -250,7 +302,7 @@ TEST_F(slab_store_test, reports_blocks_of_a_row_that_came_back_before)
 TEST_F(slab_store_test, reports_a_block_that_is_not_its_own)
 {
     store_.grow(1);
-    core::slab_store other(layout_, unbounded, false, {"other", stride}, &upstream_);
+    core::slab_store other(layout_, unbounded, false, false, {"other", stride}, &upstream_);
     other.grow(1);
     const core::block_span theirs = other.take_span();
     const core::block_span ours = store_.take_span();
@@ -266,7 +318,8 @@ TEST_F(slab_store_test, reports_a_block_that_is_not_its_own)
 
 TEST_F(slab_store_test, touches_the_pages_of_a_slab_when_asked_to)
 {
-    core::slab_store store(core::slab_layout(4096, 16, 0, unbounded), unbounded, true, {"prefault", 4096}, &upstream_);
+    core::slab_store store(core::slab_layout(4096, 16, unbounded), unbounded, true, false, {"prefault", 4096},
+                           &upstream_);
     store.grow(1);
     EXPECT_TRUE(store.is_valid()) << "the headers are written after the pages are touched";
 }

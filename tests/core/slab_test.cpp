@@ -37,7 +37,7 @@ protected:
 
     static std::size_t count(const core::block_span& span) { return span.bytes() / stride; }
 
-    const core::slab_layout layout_{stride, 16, 0, core::slab_layout::largest_slab_bytes};
+    const core::slab_layout layout_{stride, 16, core::slab_layout::large_slab_bytes};
     void* memory_ = nullptr;
     std::size_t bytes_ = 0;
 };

@@ -40,7 +40,12 @@ constexpr std::size_t divide_round_up(std::size_t whole, std::size_t part) noexc
 constexpr std::size_t saturating_multiply(std::size_t a, std::size_t b) noexcept
 {
     constexpr std::size_t largest = std::numeric_limits<std::size_t>::max();
+#if MEMORY_POOL_GNU_BUILTINS
+    std::size_t product = 0;
+    return __builtin_mul_overflow(a, b, &product) ? largest : product;
+#else
     return b != 0 && a > largest / b ? largest : a * b;
+#endif
 }
 
 /// Returns: `a + b`, or the largest std::size_t if that does not fit.
@@ -53,10 +58,10 @@ constexpr std::size_t saturating_add(std::size_t a, std::size_t b) noexcept
 /// Returns: the smallest power of two that is not less than `value`, or 0 if there is none.
 constexpr std::size_t power_of_two_at_least(std::size_t value) noexcept
 {
-    std::size_t power = 1;
-    while (power < value && power != 0)
-        power <<= 1;
-    return power;
+    std::size_t below = value - (value != 0 ? 1 : 0);
+    for (std::size_t distance = 1; distance < std::numeric_limits<std::size_t>::digits; distance *= 2)
+        below |= below >> distance;
+    return below + 1;
 }
 
 /// Returns: the position of the lowest set bit, counted from 0.

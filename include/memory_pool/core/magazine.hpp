@@ -39,6 +39,13 @@ public:
     /// How many blocks side by side make a row.
     static constexpr std::size_t row_length = 32;
 
+    /// Returns: for how many pointers a magazine should have room in front of `capacity` blocks, `stride` bytes apart.
+    static std::size_t suitable_room(std::size_t capacity, std::size_t stride) noexcept
+    {
+        const std::size_t affordable = capacity * stride / (slab_bytes_per_magazine_byte * sizeof(void*));
+        return std::min({std::max(affordable, small_enough_for_all), capacity, largest_room});
+    }
+
     /// Effects: makes a magazine without an array: closed for good, until `adopt`.
     magazine() noexcept = default;
     magazine(const magazine&) = delete;
@@ -143,13 +150,14 @@ public:
         top_ = bottom_ + fetch(bottom_, room());
     }
 
-    /// Effects: moves into the `room` slots at `array`; the old array is the caller's again.
+    /// Effects: moves into the `room` slots at `array`, none if that is nullptr; the old array is the caller's again.
     /// Preconditions: `room` is at least `size()`.
     /// Postcondition: the magazine is closed.
     void adopt(void** array, std::size_t room) noexcept
     {
         const std::size_t kept = size();
-        std::copy(bottom_, top_, array);
+        if (array != nullptr)
+            std::copy(bottom_, top_, array);
         bottom_ = array;
         top_ = array + kept;
         end_ = array + room;
@@ -160,6 +168,15 @@ public:
     void clear() noexcept { top_ = bottom_; }
 
 private:
+    /// A large magazine takes at most this part of the bytes in the slabs, so that all bookkeeping stays below an eighth.
+    static constexpr std::size_t slab_bytes_per_magazine_byte = 10;
+
+    /// Up to this many blocks (4 KiB of pointers) the magazine has room for all.
+    static constexpr std::size_t small_enough_for_all = 512;
+
+    /// Above this a magazine would push other things out of the first-level cache.
+    static constexpr std::size_t largest_room = 4096;
+
     void** top_ = nullptr;
     void** bottom_ = nullptr;
     void** limit_ = nullptr;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
 /// \file
-/// A slab: the header at the start of a naturally aligned piece of upstream memory that is cut into blocks of one size.
+/// A slab: the header at the start of a stretch of upstream memory that is cut into blocks of one size.
 ///
 ///     +--------+------------------+---------+---------+-- ... --+---------+---------+-- ... --+
 ///     | header | 1 0 1 1 ... 0    | block 0 | block 1 |         | block c | never used yet    |
@@ -30,7 +30,7 @@
 namespace memory_pool::core
 {
 /// The header of a slab. The words with the bits follow it.
-class alignas(slab_header_bytes) slab
+class slab
 {
 public:
     /// `slabs_in_piece` is 0 for all but the first slab of a piece of upstream memory.
@@ -42,7 +42,7 @@ public:
     }
 
     /// Returns: the slab that a block lies in.
-    /// Preconditions: it is a block of a slab made with `layout`.
+    /// Preconditions: it is a block of a slab made with `layout`, and not of the first slab of a pool.
     static slab* of(const void* block, const slab_layout& layout) noexcept
     {
         return reinterpret_cast<slab*>(reinterpret_cast<std::uintptr_t>(block) & ~(layout.slab_alignment() - 1));

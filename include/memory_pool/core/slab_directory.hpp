@@ -14,6 +14,7 @@
 #include <memory_pool/core/slab.hpp>
 
 #include <algorithm>
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -26,12 +27,15 @@ class slab_directory
 {
 public:
     explicit slab_directory(std::pmr::memory_resource* upstream) noexcept : upstream_(upstream) {}
-    slab_directory(const slab_directory&) = delete;
+    slab_directory(const slab_directory&) = delete; // Nor to be moved: slabs_ may point into it.
     slab_directory& operator=(const slab_directory&) = delete;
     ~slab_directory() { clear(); }
 
     std::size_t size() const noexcept { return size_; }
-    std::size_t bytes_reserved() const noexcept { return room_ * sizeof(slab*); }
+
+    /// Returns: bytes taken from upstream: none for the first few slabs.
+    std::size_t bytes_reserved() const noexcept { return slabs_ == few_.data() ? 0 : room_ * sizeof(slab*); }
+
     slab* const* begin() const noexcept { return slabs_; }
     slab* const* end() const noexcept { return slabs_ + size_; }
 
@@ -40,7 +44,7 @@ public:
     void make_room()
     {
         if (size_ == room_)
-            move_to(std::max(first_room, 2 * room_));
+            move_to(2 * room_);
     }
 
     /// Effects: adds `added`.
@@ -88,16 +92,14 @@ public:
     /// Effects: gives the array back upstream. The pieces themselves are the caller's.
     void clear() noexcept
     {
-        if (slabs_ != nullptr)
+        if (slabs_ != few_.data())
             upstream_->deallocate(slabs_, bytes_reserved(), alignof(slab*));
-        slabs_ = nullptr;
+        slabs_ = few_.data();
         size_ = 0;
-        room_ = 0;
+        room_ = few_.size();
     }
 
 private:
-    static constexpr std::size_t first_room = 8;
-
     void move_to(std::size_t room)
     {
         auto** const larger = static_cast<slab**>(upstream_->allocate(room * sizeof(slab*), alignof(slab*)));
@@ -109,9 +111,10 @@ private:
         room_ = room;
     }
 
-    slab** slabs_ = nullptr;
+    std::array<slab*, 4> few_; ///< Where the array is at first, so that a small pool does without one from upstream.
+    slab** slabs_ = few_.data();
     std::size_t size_ = 0;
-    std::size_t room_ = 0;
+    std::size_t room_ = few_.size();
     std::pmr::memory_resource* upstream_;
 };
 } // namespace memory_pool::core

@@ -15,6 +15,9 @@
 ///
 /// so that the slab of a block is found by masking the block's address.
 ///
+/// The first slab of a pool is an exception: the pool remembers where it is, so it may begin anywhere and be as large as the
+/// pool is made. A pool that is told its size is therefore one plain request upstream.
+///
 /// Thread safety: a value.
 #pragma once
 
@@ -48,23 +51,21 @@ public:
     static constexpr std::size_t blocks_in_a_slab = 32;
     static constexpr std::size_t large_slab_bytes = std::size_t{2} * 1024 * 1024;
 
-    /// However much is asked for at once, it comes in slabs of at most this size, unless a single block is larger.
-    static constexpr std::size_t largest_slab_bytes = std::size_t{64} * 1024 * 1024;
+    /// No slab is larger than this, unless it has a single block: offsets in a slab are numbers of 32 bits.
+    static constexpr std::size_t largest_slab_bytes = std::size_t{0xFFFF'0000};
 
-    /// Effects: cuts slabs for blocks that are `stride` bytes apart and aligned to `alignment`, such that `expected`
-    ///   blocks fit into one slab if that is not too large, and no slab is made for more than `limit` blocks.
-    /// Preconditions: `alignment` is a power of two, `stride` a multiple of it and of 8, at most PTRDIFF_MAX / 4;
-    ///   `expected` is at most `limit`, which is not 0.
-    slab_layout(std::size_t stride, std::size_t alignment, std::size_t expected, std::size_t limit) noexcept
-        : stride_(stride), alignment_(alignment)
+    /// Effects: cuts slabs for blocks that are `stride` bytes apart and aligned to `alignment`, such that no slab is made for
+    ///   more than `limit` blocks.
+    /// Preconditions: `alignment` is a power of two, `stride` a multiple of it and of 8, at most PTRDIFF_MAX / 4; `limit` is
+    ///   not 0.
+    slab_layout(std::size_t stride, std::size_t alignment, std::size_t limit) noexcept
+        : stride_(stride), alignment_(alignment), limit_(limit)
     {
         std::size_t bytes = std::max(usual_slab_bytes, bytes_for(1));
         bytes = std::max(bytes, std::min(large_slab_bytes, bytes_for(blocks_in_a_slab)));
-        bytes = std::max(bytes, std::min(largest_slab_bytes, bytes_for(expected)));
         bytes = std::min(bytes, bytes_for(limit));
         slab_alignment_ = base::power_of_two_at_least(bytes);
-        max_blocks_ = slab_alignment_ > largest_slab_bytes ? 1 : std::min(blocks_within(slab_alignment_), limit);
-        if (max_blocks_ > 1)
+        if (bytes_for(2) <= largest_slab_bytes)
             reciprocal_ = static_cast<std::uint32_t>(((std::uint64_t{1} << 32) + stride - 1) / stride);
     }
 
@@ -78,7 +79,19 @@ public:
     std::size_t slab_alignment() const noexcept { return slab_alignment_; }
 
     /// Returns: the most blocks that a slab can have.
-    std::size_t max_blocks() const noexcept { return max_blocks_; }
+    std::size_t max_blocks() const noexcept { return most_within(std::min(slab_alignment_, largest_slab_bytes)); }
+
+    /// Returns: the alignment of the first slab of a pool, in bytes. For common blocks it is what malloc gives anyway.
+    std::size_t first_slab_alignment() const noexcept { return std::max(alignment_, alignof(std::max_align_t)); }
+
+    /// Returns: whether the first slab of a pool can have `blocks` blocks. Cheaper than max_first_blocks.
+    bool fits_first_slab(std::size_t blocks) const noexcept
+    {
+        return blocks == 1 || (blocks <= limit_ && bytes_for(blocks) <= largest_slab_bytes);
+    }
+
+    /// Returns: the most blocks that the first slab of a pool can have.
+    std::size_t max_first_blocks() const noexcept { return most_within(largest_slab_bytes); }
 
     /// Returns: bytes from the start of a slab of `blocks` blocks to the first of them.
     std::size_t first_block(std::size_t blocks) const noexcept
@@ -96,6 +109,7 @@ public:
         if (bytes < slab_bytes(1))
             return 0;
         std::size_t blocks = (bytes - slab_header_bytes) / stride_;
+        blocks -= blocks / (stride_ * 8 + 1); // what their bits take
         while (slab_bytes(blocks) > bytes)
             blocks -= base::divide_round_up(slab_bytes(blocks) - bytes, stride_);
         return blocks;
@@ -113,6 +127,12 @@ public:
     }
 
 private:
+    /// The most blocks in a slab of at most `bytes` bytes, or of a single block.
+    std::size_t most_within(std::size_t bytes) const noexcept
+    {
+        return std::max(std::size_t{1}, std::min(blocks_within(bytes), limit_));
+    }
+
     /// `slab_bytes`, but as large as can be if that does not fit.
     std::size_t bytes_for(std::size_t blocks) const noexcept
     {
@@ -124,8 +144,8 @@ private:
 
     std::size_t stride_;
     std::size_t alignment_;
+    std::size_t limit_;
     std::size_t slab_alignment_ = 0;
-    std::size_t max_blocks_ = 0;
     std::uint32_t reciprocal_ = 0; ///< 0 where a slab has one block: every index is 0 then.
 };
 } // namespace memory_pool::core

@@ -4,8 +4,11 @@
 /// All slabs of one pool: takes them from upstream, takes free blocks out of them and puts them back, and gives slabs
 /// that are wholly free back upstream.
 ///
-///     pieces:  [ A ] < [ B | C | D | E ] < [ F | G ]       what upstream gave at once; by address, in the directory
+///     pieces:  [ A + ] < [ B | C | D | E ] < [ F | G ]     what upstream gave at once; by address, in the directory
 ///     list:    G <-> C <-> A                               slabs that may have free blocks
+///
+/// The first piece (A above) is a single slab at no special address, and has room behind it (+) for the array of a magazine,
+/// so that a pool that does not grow is one request upstream.
 ///
 ///     capacity = blocks of all slabs = handed_out + set bits + blocks never used
 ///
@@ -18,6 +21,7 @@
 #include <memory_pool/base/errors.hpp>
 #include <memory_pool/base/poisoning.hpp>
 #include <memory_pool/core/block_row.hpp>
+#include <memory_pool/core/magazine.hpp>
 #include <memory_pool/core/slab.hpp>
 #include <memory_pool/core/slab_directory.hpp>
 #include <memory_pool/core/slab_layout.hpp>
@@ -44,10 +48,10 @@ class slab_store
 {
 public:
     /// Effects: makes a store without slabs, which will hold up to `limit` blocks.
-    slab_store(const slab_layout& layout, std::size_t limit, bool prefault, const pool_identity& identity,
-               std::pmr::memory_resource* upstream) noexcept
-        : layout_(layout), limit_(limit), prefault_(prefault), identity_(identity), directory_(upstream),
-          upstream_(upstream)
+    slab_store(const slab_layout& layout, std::size_t limit, bool prefault, bool has_room_for_magazine,
+               const pool_identity& identity, std::pmr::memory_resource* upstream) noexcept
+        : layout_(layout), limit_(limit), prefault_(prefault), has_room_for_magazine_(has_room_for_magazine),
+          identity_(identity), directory_(upstream), upstream_(upstream)
     {
     }
 
@@ -69,6 +73,22 @@ public:
     std::size_t slab_count() const noexcept { return slab_count_; }
     std::size_t bytes_reserved() const noexcept { return piece_bytes_ + directory_.bytes_reserved(); }
 
+    /// Where the array of a magazine can be, without a request of its own. Gone when the first piece goes upstream.
+    struct magazine_room
+    {
+        void** array; ///< nullptr: there is none.
+        std::size_t size;
+    };
+
+    /// Returns: the room behind the first slab.
+    magazine_room room_for_magazine() const noexcept
+    {
+        if (first_ == nullptr || !has_room_for_magazine_)
+            return {nullptr, 0};
+        char* const behind = reinterpret_cast<char*>(first_) + layout_.slab_bytes(first_->block_count());
+        return {reinterpret_cast<void**>(behind), pointers_behind(first_->block_count())};
+    }
+
     /// Effects: adds a piece of upstream memory: as large as all so far together, within bounds, and for `wanted` blocks
     ///   if the bounds allow it. Calls `prepare(slab&)` for each slab in it.
     /// Preconditions: may_grow().
@@ -78,9 +98,9 @@ public:
     {
         const piece_shape shape = next_piece(wanted);
         directory_.make_room();
-        void* const memory = upstream_->allocate(bytes_of(shape), layout_.slab_alignment());
+        void* const memory = upstream_->allocate(shape.bytes, shape.alignment);
         if (prefault_)
-            os::touch_pages(memory, bytes_of(shape));
+            os::touch_pages(memory, shape.bytes);
         for (std::size_t i = shape.slabs; i-- != 0;) { // backwards, so that the first comes first in the list
             void* const place = static_cast<char*>(memory) + i * layout_.slab_alignment();
             auto* const added = ::new (place) slab(this, layout_, shape.blocks_each, i == 0 ? shape.slabs : 0);
@@ -88,10 +108,15 @@ public:
             list(added);
             prepare(*added);
         }
-        directory_.insert(static_cast<slab*>(memory));
+        auto* const piece = static_cast<slab*>(memory);
+        directory_.insert(piece);
+        if (first_ == nullptr) {
+            first_ = piece;
+            first_bytes_ = shape.bytes;
+        }
         slab_count_ += shape.slabs;
         capacity_ += shape.slabs * shape.blocks_each;
-        piece_bytes_ += bytes_of(shape);
+        piece_bytes_ += shape.bytes;
     }
 
     /// Effects: as the other one.
@@ -147,7 +172,7 @@ public:
         const std::size_t before = handed_out_;
         void* const* const end = blocks + count;
         while (blocks != end)
-            blocks = put_into(slab::of(*blocks, layout_), blocks, end);
+            blocks = put_into(slab_of(*blocks), blocks, end);
         return count - (before - handed_out_);
     }
 
@@ -158,7 +183,7 @@ public:
     {
         if (span.empty())
             return 0;
-        slab* const home = slab::of(span.begin, layout_);
+        slab* const home = slab_of(span.begin);
         const std::size_t first = layout_.index(static_cast<std::size_t>(span.begin - home->first_block()));
         const std::size_t count = span.bytes() / layout_.stride();
         std::size_t skipped = 0;
@@ -171,7 +196,7 @@ public:
     /// Returns: whether the blocks of `row` are this store's, all in one slab.
     bool owns(const block_row& row) const noexcept
     {
-        const slab* const home = slab::of(row.first, layout_);
+        const slab* const home = slab_of(row.first);
         return home->owner() == this && is_carved_block(*home, row.first) &&
                is_carved_block(*home, row.next - row.step);
     }
@@ -183,7 +208,7 @@ public:
     {
         if (row.empty())
             return {};
-        const slab* const home = slab::of(row.first, layout_);
+        const slab* const home = slab_of(row.first);
         char* const first = home->first_block();
         char* const end = home->block(home->carved(), layout_.stride());
         const block_span span = row.span();
@@ -209,9 +234,9 @@ public:
             return {nullptr, 0, false};
         const auto in_piece =
             static_cast<std::size_t>(static_cast<const char*>(address) - reinterpret_cast<char*>(piece));
-        if (in_piece / layout_.slab_alignment() >= piece->slabs_in_piece())
+        if (in_piece >= shape_of(piece).bytes)
             return {nullptr, 0, false};
-        slab* const home = slab::of(address, layout_);
+        slab* const home = slab_of(address);
         if (address < home->first_block())
             return {nullptr, 0, false};
         const auto offset = static_cast<std::size_t>(static_cast<const char*>(address) - home->first_block());
@@ -246,14 +271,24 @@ public:
         });
     }
 
-    /// Effects: gives every piece whose slabs are wholly free back upstream.
+    /// Effects: gives every piece whose slabs are wholly free back upstream. Before it does so with the first one, it calls
+    ///   `vacate(capacity_left)`, which says whether nothing needs the room for the magazine any more.
     /// Complexity: linear in slabs and bits.
-    void trim() noexcept
+    template <class Vacate>
+    void trim(Vacate&& vacate) noexcept
     {
-        directory_.remove_if([this](const slab* piece) { return is_wholly_free(piece); },
-                             [this](slab* piece) { give_back(piece); });
+        const auto dispose = [this](slab* piece) { give_back(piece); };
+        directory_.remove_if([this](const slab* piece) { return piece != first_ && is_wholly_free(piece); }, dispose);
+        if (first_ != nullptr && is_wholly_free(first_) && vacate(capacity_ - first_->block_count()))
+            directory_.remove_if([this](const slab* piece) { return piece == first_; }, dispose);
         if (directory_.size() == 0)
             directory_.clear();
+    }
+
+    /// Effects: as the other one, if there is no magazine.
+    void trim() noexcept
+    {
+        trim([](std::size_t) { return true; });
     }
 
     /// Effects: takes every block back. The slabs stay.
@@ -297,7 +332,7 @@ public:
         });
         std::size_t bytes = 0;
         for (const slab* const piece : directory_)
-            bytes += bytes_of(shape_of(piece));
+            bytes += shape_of(piece).bytes;
         return slabs_are_valid && directory_.is_sorted() && list_has(listed) && slabs == slab_count_ &&
                blocks == capacity_ && bytes == piece_bytes_ && free + handed_out_ == capacity_ && capacity_ <= limit_;
     }
@@ -308,23 +343,55 @@ private:
     {
         std::size_t slabs;
         std::size_t blocks_each;
+        std::size_t bytes;
+        std::size_t alignment;
     };
 
-    static piece_shape shape_of(const slab* piece) noexcept { return {piece->slabs_in_piece(), piece->block_count()}; }
-
-    std::size_t bytes_of(const piece_shape& shape) const noexcept
+    piece_shape shape_of_first(std::size_t blocks) const noexcept
     {
-        return (shape.slabs - 1) * layout_.slab_alignment() + layout_.slab_bytes(shape.blocks_each);
+        return {1, blocks, layout_.slab_bytes(blocks) + pointers_behind(blocks) * sizeof(void*),
+                layout_.first_slab_alignment()};
+    }
+
+    piece_shape shape_of_other(std::size_t slabs, std::size_t blocks_each) const noexcept
+    {
+        return {slabs, blocks_each, (slabs - 1) * layout_.slab_alignment() + layout_.slab_bytes(blocks_each),
+                layout_.slab_alignment()};
+    }
+
+    piece_shape shape_of(const slab* piece) const noexcept
+    {
+        return piece == first_ ? shape_of_first(piece->block_count())
+                               : shape_of_other(piece->slabs_in_piece(), piece->block_count());
     }
 
     piece_shape next_piece(std::size_t wanted) const noexcept
     {
+        std::size_t blocks = std::max({wanted, capacity_, std::size_t{1}});
+        if (blocks < slab_layout::first_slab_bytes / layout_.stride())
+            blocks = std::max(blocks, layout_.blocks_within(slab_layout::first_slab_bytes));
+        blocks = std::min(blocks, limit_ - capacity_);
+        if (first_ == nullptr)
+            return shape_of_first(layout_.fits_first_slab(blocks) ? blocks : layout_.max_first_blocks());
         const std::size_t largest = layout_.max_blocks();
-        std::size_t blocks = std::max({wanted, capacity_, layout_.blocks_within(slab_layout::first_slab_bytes)});
-        blocks = std::max(std::size_t{1}, std::min(blocks, limit_ - capacity_));
         const std::size_t most_slabs =
             std::max(std::size_t{1}, slab_layout::usual_piece_bytes / layout_.slab_alignment());
-        return {std::max(std::size_t{1}, std::min(blocks / largest, most_slabs)), std::min(blocks, largest)};
+        return shape_of_other(std::max(std::size_t{1}, std::min(blocks / largest, most_slabs)),
+                              std::min(blocks, largest));
+    }
+
+    /// The room for a magazine behind a first slab of `blocks` blocks, in pointers.
+    std::size_t pointers_behind(std::size_t blocks) const noexcept
+    {
+        return has_room_for_magazine_ ? magazine::suitable_room(blocks, layout_.stride()) : 0;
+    }
+
+    /// The slab that `block` lies in, if it is a block of this store.
+    slab* slab_of(const void* block) const noexcept
+    {
+        const std::uintptr_t in_first =
+            reinterpret_cast<std::uintptr_t>(block) - reinterpret_cast<std::uintptr_t>(first_);
+        return in_first < first_bytes_ ? first_ : slab::of(block, layout_);
     }
 
     template <class Visit>
@@ -365,7 +432,7 @@ private:
         const std::size_t carved = home->owner() == this ? home->carved() : 0;
         std::size_t lowest = carved;
         std::size_t accepted = 0;
-        for (; block != end && slab::of(*block, layout_) == home; ++block) {
+        for (; block != end && slab_of(*block) == home; ++block) {
             const auto offset = static_cast<std::size_t>(static_cast<char*>(*block) - first_block);
             const std::size_t index = layout_.index(offset);
             const std::uint64_t bit = std::uint64_t{1} << (index % base::bits_per_word);
@@ -426,8 +493,12 @@ private:
         });
         slab_count_ -= shape.slabs;
         capacity_ -= shape.slabs * shape.blocks_each;
-        piece_bytes_ -= bytes_of(shape);
-        upstream_->deallocate(piece, bytes_of(shape), layout_.slab_alignment());
+        piece_bytes_ -= shape.bytes;
+        if (piece == first_) {
+            first_ = nullptr;
+            first_bytes_ = 0;
+        }
+        upstream_->deallocate(piece, shape.bytes, shape.alignment);
     }
 
     void list(slab* added) noexcept
@@ -467,9 +538,12 @@ private:
     slab_layout layout_;
     std::size_t limit_;
     bool prefault_;
+    bool has_room_for_magazine_;
     pool_identity identity_;
     slab_directory directory_;
     std::pmr::memory_resource* upstream_;
+    slab* first_ = nullptr;       ///< The first piece.
+    std::size_t first_bytes_ = 0; ///< 0 if there is none.
     slab* first_listed_ = nullptr;
     std::size_t slab_count_ = 0;
     std::size_t capacity_ = 0;
