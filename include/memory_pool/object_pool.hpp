@@ -111,7 +111,7 @@ public:
     ///   could run, and ignores the call.
     /// Complexity: O(1), and the destructor.
     /// Thread safety: one thread at a time.
-    void destroy(T* object) noexcept
+    MEMORY_POOL_ALWAYS_INLINE void destroy(T* object) noexcept
     {
         if (object == nullptr)
             return;
