@@ -22,13 +22,16 @@
 #include <memory_pool/base/arithmetic.hpp>
 #include <memory_pool/base/config.hpp>
 #include <memory_pool/base/errors.hpp>
+#include <memory_pool/base/failure_guard.hpp>
 #include <memory_pool/base/poisoning.hpp>
 #include <memory_pool/base/policies.hpp>
 #include <memory_pool/base/pool_options.hpp>
 #include <memory_pool/core/block_checks.hpp>
 #include <memory_pool/core/block_row.hpp>
 #include <memory_pool/core/block_span.hpp>
+#include <memory_pool/core/bulk_operations.hpp>
 #include <memory_pool/core/magazine.hpp>
+#include <memory_pool/core/pool_arguments.hpp>
 #include <memory_pool/core/slab_layout.hpp>
 #include <memory_pool/core/slab_store.hpp>
 #include <memory_pool/core/statistics.hpp>
@@ -44,7 +47,8 @@ namespace memory_pool
 {
 /// A pool of blocks of one size. See `block_pool` for the plain one, and base/policies.hpp for `Policy`.
 template <class Policy = default_policy>
-class basic_block_pool : private core::allocation_counters<Policy::counts>
+class basic_block_pool : private core::allocation_counters<Policy::counts>,
+                         public core::bulk_operations<basic_block_pool<Policy>>
 {
 public:
     /// The variant that this pool is.
@@ -113,48 +117,9 @@ public:
         if constexpr (Policy::checks) {
             if (block == nullptr || !verify(block))
                 return;
-            checks().mark_free(block);
+            store_.checks().mark_free(block);
         }
         take_back(block);
-    }
-
-    /// Effects: hands out `count` blocks and writes their addresses from `blocks` on.
-    /// Returns: `count`.
-    /// Throws: as `allocate`. No block is handed out then.
-    /// Complexity: linear in `count`.
-    /// Thread safety: one thread at a time.
-    std::size_t allocate_bulk(void** blocks, std::size_t count)
-    {
-        bulk_guard guard{*this, blocks, 0};
-        while (guard.count != count) {
-            blocks[guard.count] = allocate();
-            ++guard.count;
-        }
-        guard.count = 0;
-        return count;
-    }
-
-    /// Effects: hands out up to `count` blocks, as many as are to be had, and writes their addresses from `blocks` on.
-    /// Returns: how many.
-    /// Complexity: linear in `count`.
-    /// Thread safety: one thread at a time.
-    std::size_t try_allocate_bulk(void** blocks, std::size_t count) noexcept
-    {
-        for (std::size_t i = 0; i != count; ++i) {
-            blocks[i] = try_allocate();
-            if (blocks[i] == nullptr)
-                return i;
-        }
-        return count;
-    }
-
-    /// Effects: takes `count` blocks back, as `deallocate` does.
-    /// Complexity: linear in `count`.
-    /// Thread safety: one thread at a time.
-    void deallocate_bulk(void* const* blocks, std::size_t count) noexcept
-    {
-        for (std::size_t i = 0; i != count; ++i)
-            deallocate(blocks[i]);
     }
 
     /// Effects: takes slabs from upstream until `capacity()` is at least `count`.
@@ -164,10 +129,7 @@ public:
     /// Thread safety: one thread at a time.
     void reserve(std::size_t count)
     {
-        if (base::saturating_multiply(count, stride_) > largest_size)
-            base::throw_size_overflow(count, stride_);
-        if (count > max_capacity())
-            base::throw_exhausted(name(), max_capacity(), block_size());
+        core::check_reservation(count, stride_, max_capacity(), store_.identity());
         while (capacity() < count)
             grow(count - capacity());
     }
@@ -206,7 +168,7 @@ public:
         forget_blocks();
         store_.reset();
         if constexpr (Policy::checks)
-            store_.for_each_free([this](void* block) { checks().mark_free(block); });
+            store_.for_each_free([this](void* block) { store_.checks().mark_free(block); });
     }
 
     /// Effects: calls `visit(void*)` for each block in use, in the order of addresses. `visit` may hand blocks back and
@@ -224,22 +186,14 @@ public:
     /// Returns: whether a block of this pool, in use or not, starts at `address`. Any pointer may be asked after.
     /// Complexity: logarithmic in slabs.
     /// Thread safety: one thread at a time.
-    bool owns(const void* address) const noexcept
-    {
-        const auto position = store_.find(address);
-        return position.home != nullptr && position.at_start;
-    }
+    bool owns(const void* address) const noexcept { return store_.has_block_at(address); }
 
     /// Returns: whether `block` is a block of this pool that is in use. Any pointer may be asked after.
     /// Preconditions: called from a visitor of `for_each`, or the policy checks: elsewhere a block that came back a moment
     ///   ago still counts as in use.
     /// Complexity: logarithmic in slabs.
     /// Thread safety: one thread at a time.
-    bool is_in_use(const void* block) const noexcept
-    {
-        const auto position = store_.find(block);
-        return position.home != nullptr && position.at_start && !position.home->is_free(position.index);
-    }
+    bool is_in_use(const void* block) const noexcept { return store_.has_handed_out(block); }
 
     /// Effects: reports a double free, a foreign or misaligned pointer, or an overflow, if that is what it would be to
     ///   give `block` back now.
@@ -250,16 +204,7 @@ public:
     bool verify(const void* block) const noexcept
     {
         static_assert(Policy::checks, "only a pool whose policy checks can verify: use memory_pool::checking_policy");
-        const auto position = store_.find(block);
-        if (position.home == nullptr)
-            return reported(error::foreign_pointer, block);
-        if (!position.at_start)
-            return reported(error::misaligned_pointer, block);
-        if (position.home->is_free(position.index))
-            return reported(error::double_free, block);
-        if (!checks().canary_is_intact(block))
-            return reported(error::overflow, block);
-        return true;
+        return store_.verify(block);
     }
 
     /// Returns: the bytes of a block, as asked for.
@@ -329,7 +274,7 @@ public:
                 return false;
         }
         if constexpr (Policy::checks)
-            return !any_block_is_damaged();
+            return !store_.has_damage();
         return true;
     }
 
@@ -340,17 +285,15 @@ private:
 
     basic_block_pool(empty_pool, std::size_t block_size, const pool_options& options,
                      std::pmr::memory_resource* upstream)
-        : stride_(checked_stride(block_size, options, upstream)),
-          store_(core::slab_layout(stride_, alignment_of_blocks(options), options.max_capacity), options.max_capacity,
-                 options.prefault, !Policy::checks, {name_in(options), block_size}, upstream)
+        : stride_(core::checked_stride(block_size, canary_bytes, options, upstream)),
+          store_(core::slab_layout(stride_, core::alignment_of_blocks(options), options.max_capacity),
+                 options.max_capacity, {options.prefault, !Policy::checks, Policy::checks},
+                 {core::name_in(options), block_size}, upstream)
     {
         base::pool_made(this);
     }
 
-    /// No more than this many bytes are even asked for: a quarter of the addresses, or the half of 2^48 that a 64-bit
-    /// processor commonly leaves to a program.
-    static constexpr std::size_t largest_size =
-        std::numeric_limits<std::ptrdiff_t>::max() / (sizeof(std::size_t) > 4 ? std::size_t{1} << 16 : 4);
+    static constexpr std::size_t canary_bytes = Policy::checks ? core::block_checks::canary_bytes : 0;
 
     /// Blocks to take out of the slabs at once, where they do not stand in a row.
     static constexpr std::size_t batch = 64;
@@ -384,77 +327,6 @@ private:
         bool outermost_;
     };
 
-    /// Gives back what was handed out so far, if the rest cannot be had.
-    struct bulk_guard
-    {
-        basic_block_pool& pool;
-        void** blocks;
-        std::size_t count;
-        ~bulk_guard() { pool.deallocate_bulk(blocks, count); }
-    };
-
-    /// Counts a failure, unless it is told that there was none.
-    struct failure_guard
-    {
-        basic_block_pool& pool;
-        bool failed = true;
-        ~failure_guard()
-        {
-            if (failed)
-                pool.count_failure();
-        }
-    };
-
-    static std::size_t alignment_of_blocks(const pool_options& options) noexcept
-    {
-        return std::max(options.alignment, alignof(void*));
-    }
-
-    static const char* name_in(const pool_options& options) noexcept
-    {
-        return options.name != nullptr ? options.name : pool_options{}.name;
-    }
-
-    static std::size_t checked_stride(std::size_t block_size, const pool_options& options,
-                                      const std::pmr::memory_resource* upstream)
-    {
-        const char* const name = name_in(options);
-        if (upstream == nullptr)
-            base::throw_invalid_argument(base::message(
-                "memory_pool: pool '%s': upstream is nullptr; leave it out for std::pmr::get_default_resource()",
-                name));
-        if (block_size == 0)
-            base::throw_invalid_argument(
-                base::message("memory_pool: pool '%s': block_size is 0; ask for at least 1 byte", name));
-        if (!base::is_power_of_two(options.alignment))
-            base::throw_invalid_argument(base::message(
-                "memory_pool: pool '%s': alignment is %zu, which is not a power of two; use 8, 16, 32, ...", name,
-                options.alignment));
-        if (options.max_capacity == 0)
-            base::throw_invalid_argument(
-                base::message("memory_pool: pool '%s': max_capacity is 0; ask for at least 1 block, "
-                              "or leave it at pool_options::unbounded",
-                              name));
-        if (options.max_capacity < options.initial_capacity)
-            base::throw_invalid_argument(base::message("memory_pool: pool '%s': max_capacity is %zu, below "
-                                                       "initial_capacity, which is %zu; raise one or lower the "
-                                                       "other",
-                                                       name, options.max_capacity, options.initial_capacity));
-        constexpr std::size_t behind = Policy::checks ? core::block_checks::canary_bytes : 0;
-        if (block_size > largest_size || options.alignment > largest_size)
-            base::throw_size_overflow(std::max<std::size_t>(options.initial_capacity, 1),
-                                      std::max(block_size, options.alignment));
-        return base::round_up(block_size + behind, alignment_of_blocks(options));
-    }
-
-    core::block_checks checks() const noexcept { return {block_size(), stride_}; }
-
-    bool reported(error kind, const void* block) const noexcept
-    {
-        base::report_misuse(kind, block, block_size(), name());
-        return false;
-    }
-
     /// Whether free blocks may lie in the magazine, span and row; else each goes to and from its slab by itself.
     bool is_caching() const noexcept { return magazine_.room() != 0 && !suspended_; }
 
@@ -468,9 +340,9 @@ private:
     MEMORY_POOL_ALWAYS_INLINE void* handed_out(void* block) noexcept
     {
         if constexpr (Policy::checks) {
-            if (!checks().is_untouched(block))
-                reported(error::write_after_free, block);
-            checks().mark_in_use(block);
+            if (!store_.checks().is_untouched(block))
+                base::report_misuse(error::write_after_free, block, block_size(), name());
+            store_.checks().mark_in_use(block);
         }
         this->count_allocation();
         base::block_handed_out(this, block, block_size());
@@ -479,7 +351,7 @@ private:
 
     MEMORY_POOL_NOINLINE void* take_uncached()
     {
-        failure_guard guard{*this};
+        base::failure_guard guard([this] { this->count_failure(); });
         void* block = take_from_store();
         while (block == nullptr) {
             if (!store_.may_grow())
@@ -487,7 +359,7 @@ private:
             grow(1);
             block = take_from_store();
         }
-        guard.failed = false;
+        guard.succeeded();
         return block;
     }
 
@@ -525,17 +397,8 @@ private:
 
     void grow(std::size_t wanted)
     {
-        if constexpr (Policy::checks)
-            store_.grow(wanted, [this](const core::slab& added) { mark_all_free(added); });
-        else
-            store_.grow(wanted);
+        store_.grow(wanted);
         grow_magazine();
-    }
-
-    void mark_all_free(const core::slab& added) noexcept
-    {
-        for (std::size_t i = 0; i != added.block_count(); ++i)
-            checks().mark_free(added.block(i, stride_));
     }
 
     // The way back.
@@ -633,7 +496,7 @@ private:
     void forget_blocks() noexcept
     {
         if constexpr (Policy::checks)
-            report_damage();
+            store_.report_damage();
         this->count_deallocations(in_use());
         magazine_.clear();
         outgoing_ = {};
@@ -753,31 +616,6 @@ private:
             }
         });
         return valid;
-    }
-
-    bool any_block_is_damaged() const noexcept
-    {
-        bool damaged = false;
-        for_each_damaged([&damaged](error, void*) { damaged = true; });
-        return damaged;
-    }
-
-    void report_damage() const noexcept
-    {
-        for_each_damaged([this](error kind, void* block) { reported(kind, block); });
-    }
-
-    template <class Visit>
-    void for_each_damaged(Visit&& visit) const
-    {
-        store_.for_each_free([&](void* block) {
-            if (!checks().is_untouched(block))
-                visit(error::write_after_free, block);
-        });
-        store_.for_each_handed_out([&](void* block) {
-            if (!checks().canary_is_intact(block))
-                visit(error::overflow, block);
-        });
     }
 
     core::magazine magazine_;

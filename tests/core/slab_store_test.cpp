@@ -54,7 +54,7 @@ protected:
 
     test::accounting_upstream upstream_;
     const core::slab_layout layout_{stride, 16, unbounded};
-    core::slab_store store_{layout_, unbounded, false, false, {"test", stride}, &upstream_};
+    core::slab_store store_{layout_, unbounded, {false, false, false}, {"test", stride}, &upstream_};
 };
 
 TEST_F(slab_store_test, has_nothing_at_first)
@@ -71,7 +71,7 @@ TEST_F(slab_store_test, has_nothing_at_first)
 TEST_F(slab_store_test, asks_upstream_once_for_a_store_of_any_size_and_its_magazine)
 {
     for (const std::size_t blocks : {std::size_t{1}, std::size_t{100}, std::size_t{1'000'000}}) {
-        core::slab_store store(layout_, unbounded, false, true, {"test", stride}, &upstream_);
+        core::slab_store store(layout_, unbounded, {false, true, false}, {"test", stride}, &upstream_);
         EXPECT_EQ(store.room_for_magazine().array, nullptr);
         const std::size_t calls = upstream_.calls();
         store.grow(blocks);
@@ -96,7 +96,7 @@ TEST_F(slab_store_test, asks_upstream_once_for_a_store_of_any_size_and_its_magaz
 
 TEST_F(slab_store_test, keeps_the_first_piece_until_its_magazine_is_elsewhere)
 {
-    core::slab_store store(layout_, unbounded, false, true, {"test", stride}, &upstream_);
+    core::slab_store store(layout_, unbounded, {false, true, false}, {"test", stride}, &upstream_);
     store.grow(10);
     const std::size_t first = store.capacity();
     store.grow(1);
@@ -241,7 +241,7 @@ TEST_F(slab_store_test, reset_keeps_the_slabs)
 TEST_F(slab_store_test, never_exceeds_its_limit)
 {
     const core::slab_layout layout(stride, 16, 100);
-    core::slab_store bounded(layout, 100, false, false, {"bounded", stride}, &upstream_);
+    core::slab_store bounded(layout, 100, {false, false, false}, {"bounded", stride}, &upstream_);
     while (bounded.may_grow())
         bounded.grow(1);
     EXPECT_EQ(bounded.capacity(), 100u);
@@ -302,7 +302,7 @@ TEST_F(slab_store_test, reports_blocks_of_a_row_that_came_back_before)
 TEST_F(slab_store_test, reports_a_block_that_is_not_its_own)
 {
     store_.grow(1);
-    core::slab_store other(layout_, unbounded, false, false, {"other", stride}, &upstream_);
+    core::slab_store other(layout_, unbounded, {false, false, false}, {"other", stride}, &upstream_);
     other.grow(1);
     const core::block_span theirs = other.take_span();
     const core::block_span ours = store_.take_span();
@@ -316,9 +316,34 @@ TEST_F(slab_store_test, reports_a_block_that_is_not_its_own)
     EXPECT_TRUE(other.is_valid());
 }
 
+TEST_F(slab_store_test, finds_the_next_block_that_is_handed_out_from_any_address)
+{
+    while (store_.slab_count() < 30)
+        store_.grow(1);
+    std::vector<void*> blocks = take_all(store_);
+    std::sort(blocks.begin(), blocks.end());
+    std::vector<void*> kept;
+    for (std::size_t i = 0; i != blocks.size(); ++i) {
+        if (i % 97 == 5)
+            kept.push_back(blocks[i]);
+        else
+            EXPECT_EQ(store_.put(&blocks[i], 1), 0u);
+    }
+    std::vector<void*> found;
+    for (void* block = store_.next_handed_out(nullptr); block != nullptr; block = store_.next_handed_out(block))
+        found.push_back(block);
+    EXPECT_EQ(found, kept);
+    EXPECT_EQ(store_.next_handed_out(static_cast<char*>(kept[0]) - 1), kept[0]);
+    EXPECT_EQ(store_.next_handed_out(static_cast<char*>(kept[0]) + 1), kept[1]);
+    for (void* const block : kept)
+        EXPECT_EQ(store_.put(&block, 1), 0u);
+    store_.trim();
+    EXPECT_EQ(store_.next_handed_out(kept[0]), nullptr) << "its slab is gone";
+}
+
 TEST_F(slab_store_test, touches_the_pages_of_a_slab_when_asked_to)
 {
-    core::slab_store store(core::slab_layout(4096, 16, unbounded), unbounded, true, false, {"prefault", 4096},
+    core::slab_store store(core::slab_layout(4096, 16, unbounded), unbounded, {true, false, false}, {"prefault", 4096},
                            &upstream_);
     store.grow(1);
     EXPECT_TRUE(store.is_valid()) << "the headers are written after the pages are touched";
@@ -326,9 +351,8 @@ TEST_F(slab_store_test, touches_the_pages_of_a_slab_when_asked_to)
 
 TEST_F(slab_store_test, is_not_valid_when_its_bits_are_damaged)
 {
-    core::slab* slab = nullptr;
-    store_.grow(1, [&](core::slab& added) { slab = &added; });
-    (void)store_.take_span();
+    store_.grow(1);
+    core::slab* const slab = store_.find(store_.take_span().begin).home;
     EXPECT_TRUE(store_.is_valid());
     *slab->word_of(0) ^= 1;
     EXPECT_FALSE(store_.is_valid());

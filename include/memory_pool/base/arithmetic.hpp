@@ -78,6 +78,20 @@ inline unsigned lowest_bit(std::uint64_t word) noexcept
 #endif
 }
 
+/// Returns: the position of the highest set bit, counted from 0.
+/// Preconditions: `word` is not 0.
+inline unsigned highest_bit(std::uint64_t word) noexcept
+{
+#if MEMORY_POOL_GNU_BUILTINS
+    return bits_per_word - 1 - static_cast<unsigned>(__builtin_clzll(word));
+#else
+    unsigned position = 0;
+    while ((word >>= 1) != 0)
+        ++position;
+    return position;
+#endif
+}
+
 /// Returns: how many bits of `word` are set.
 inline unsigned count_bits(std::uint64_t word) noexcept
 {

@@ -56,6 +56,11 @@
 #define MEMORY_POOL_PREFETCH_FOR_WRITE(address) static_cast<void>(address)
 #endif
 
+/// Where a thread could be held up at a bad moment. Tests define it to hold it up there.
+#ifndef MEMORY_POOL_DELAY_POINT
+#define MEMORY_POOL_DELAY_POINT() static_cast<void>(0)
+#endif
+
 /// Everything a user of the library names.
 namespace memory_pool
 {

@@ -20,6 +20,7 @@
 
 #include <memory_pool/base/errors.hpp>
 #include <memory_pool/base/poisoning.hpp>
+#include <memory_pool/core/block_checks.hpp>
 #include <memory_pool/core/block_row.hpp>
 #include <memory_pool/core/magazine.hpp>
 #include <memory_pool/core/slab.hpp>
@@ -43,15 +44,24 @@ struct pool_identity
     std::size_t block_size;
 };
 
+/// How a store treats the memory it gets.
+struct slab_store_options
+{
+    bool prefault;              ///< Touch every page at once.
+    bool has_room_for_magazine; ///< Have room for the array of a magazine behind the first slab.
+    bool
+        fills_free_blocks; ///< Write the bytes of block_checks to blocks never used. What comes back is up to the pool.
+};
+
 /// The slabs of one pool.
 class slab_store
 {
 public:
     /// Effects: makes a store without slabs, which will hold up to `limit` blocks.
-    slab_store(const slab_layout& layout, std::size_t limit, bool prefault, bool has_room_for_magazine,
+    slab_store(const slab_layout& layout, std::size_t limit, const slab_store_options& options,
                const pool_identity& identity, std::pmr::memory_resource* upstream) noexcept
-        : layout_(layout), limit_(limit), prefault_(prefault), has_room_for_magazine_(has_room_for_magazine),
-          identity_(identity), directory_(upstream), upstream_(upstream)
+        : layout_(layout), limit_(limit), options_(options), identity_(identity), directory_(upstream),
+          upstream_(upstream)
     {
     }
 
@@ -83,30 +93,31 @@ public:
     /// Returns: the room behind the first slab.
     magazine_room room_for_magazine() const noexcept
     {
-        if (first_ == nullptr || !has_room_for_magazine_)
+        if (first_ == nullptr || !options_.has_room_for_magazine)
             return {nullptr, 0};
         char* const behind = reinterpret_cast<char*>(first_) + layout_.slab_bytes(first_->block_count());
         return {reinterpret_cast<void**>(behind), pointers_behind(first_->block_count())};
     }
 
     /// Effects: adds a piece of upstream memory: as large as all so far together, within bounds, and for `wanted` blocks
-    ///   if the bounds allow it. Calls `prepare(slab&)` for each slab in it.
+    ///   if the bounds allow it.
     /// Preconditions: may_grow().
     /// Throws: what upstream throws; no slab is added then.
-    template <class Prepare>
-    void grow(std::size_t wanted, Prepare&& prepare)
+    void grow(std::size_t wanted)
     {
         const piece_shape shape = next_piece(wanted);
         directory_.make_room();
         void* const memory = upstream_->allocate(shape.bytes, shape.alignment);
-        if (prefault_)
+        if (options_.prefault)
             os::touch_pages(memory, shape.bytes);
         for (std::size_t i = shape.slabs; i-- != 0;) { // backwards, so that the first comes first in the list
             void* const place = static_cast<char*>(memory) + i * layout_.slab_alignment();
             auto* const added = ::new (place) slab(this, layout_, shape.blocks_each, i == 0 ? shape.slabs : 0);
             base::forbid_access(added->first_block(), shape.blocks_each * layout_.stride());
             list(added);
-            prepare(*added);
+            if (options_.fills_free_blocks)
+                for (std::size_t block = 0; block != shape.blocks_each; ++block)
+                    checks().mark_free(added->block(block, layout_.stride()));
         }
         auto* const piece = static_cast<slab*>(memory);
         directory_.insert(piece);
@@ -117,12 +128,6 @@ public:
         slab_count_ += shape.slabs;
         capacity_ += shape.slabs * shape.blocks_each;
         piece_bytes_ += shape.bytes;
-    }
-
-    /// Effects: as the other one.
-    void grow(std::size_t wanted)
-    {
-        grow(wanted, [](slab&) {});
     }
 
     /// Effects: takes a row of free blocks out of the first slab that has any, if they stand in a row there.
@@ -246,6 +251,77 @@ public:
         return {home, index, offset % layout_.stride() == 0};
     }
 
+    /// Returns: whether a block starts at `address`.
+    /// Complexity: as `find`.
+    bool has_block_at(const void* address) const noexcept
+    {
+        const block_position position = find(address);
+        return position.home != nullptr && position.at_start;
+    }
+
+    /// Returns: whether a block starts at `address` that is handed out.
+    /// Complexity: as `find`.
+    bool has_handed_out(const void* address) const noexcept
+    {
+        const block_position position = find(address);
+        return position.home != nullptr && position.at_start && !position.home->is_free(position.index);
+    }
+
+    /// Effects: reports what is wrong with giving `block` back, if it would be wrong.
+    /// Returns: whether there was nothing to report.
+    /// Preconditions: the bits say exactly what is in use, and whoever uses the store fills blocks as block_checks asks.
+    /// Complexity: as `find`.
+    bool verify(const void* block) const noexcept
+    {
+        const block_position position = find(block);
+        const auto found = [this, block](error kind) {
+            report_misuse(kind, block);
+            return false;
+        };
+        if (position.home == nullptr)
+            return found(error::foreign_pointer);
+        if (!position.at_start)
+            return found(error::misaligned_pointer);
+        if (position.home->is_free(position.index))
+            return found(error::double_free);
+        if (!checks().canary_is_intact(block))
+            return found(error::overflow);
+        return true;
+    }
+
+    /// Effects: calls `visit(kind, block)` for each free block that was written to, and each in use that has overflowed.
+    /// Preconditions: as `verify`.
+    /// Complexity: linear in bytes.
+    template <class Visit>
+    void for_each_damaged(Visit&& visit) const
+    {
+        for_each_free([&](void* block) {
+            if (!checks().is_untouched(block))
+                visit(error::write_after_free, block);
+        });
+        for_each_handed_out([&](void* block) {
+            if (!checks().canary_is_intact(block))
+                visit(error::overflow, block);
+        });
+    }
+
+    /// Effects: reports each of those.
+    void report_damage() const
+    {
+        for_each_damaged([this](error kind, const void* block) { report_misuse(kind, block); });
+    }
+
+    /// Returns: whether there are any.
+    bool has_damage() const
+    {
+        bool damaged = false;
+        for_each_damaged([&damaged](error, const void*) { damaged = true; });
+        return damaged;
+    }
+
+    /// Returns: what the bytes in and behind blocks are to be.
+    block_checks checks() const noexcept { return {identity_.block_size, layout_.stride()}; }
+
     /// Effects: calls `visit(block)` for each block that is handed out. `visit` may put blocks back, take some, and make
     ///   the store grow; it may not give slabs back upstream.
     /// Complexity: linear in blocks ever used.
@@ -258,6 +334,25 @@ public:
                 for (std::size_t i = home->next_in_use(0); i != home->carved(); i = home->next_in_use(i + 1))
                     visit(home->block(i, layout_.stride()));
             });
+    }
+
+    /// Returns: the handed out block with the lowest address above `after`, or nullptr.
+    /// Complexity: logarithmic in pieces, and linear in the bits of blocks between.
+    void* next_handed_out(const void* after) const noexcept
+    {
+        const slab* piece = directory_.last_at_or_before(after);
+        if (piece == nullptr)
+            piece = directory_.first_behind(after);
+        for (; piece != nullptr; piece = directory_.first_behind(piece)) {
+            void* found = nullptr;
+            for_each_slab_in(piece, [&](const slab* home) {
+                if (found == nullptr)
+                    found = next_handed_out_of(*home, after);
+            });
+            if (found != nullptr)
+                return found;
+        }
+        return nullptr;
     }
 
     /// Effects: calls `visit(block)` for each block whose bit says it is free.
@@ -383,7 +478,7 @@ private:
     /// The room for a magazine behind a first slab of `blocks` blocks, in pointers.
     std::size_t pointers_behind(std::size_t blocks) const noexcept
     {
-        return has_room_for_magazine_ ? magazine::suitable_room(blocks, layout_.stride()) : 0;
+        return options_.has_room_for_magazine ? magazine::suitable_room(blocks, layout_.stride()) : 0;
     }
 
     /// The slab that `block` lies in, if it is a block of this store.
@@ -414,6 +509,16 @@ private:
         bool free = true;
         for_each_slab_in(piece, [&free](const slab* home) { free = free && home->is_wholly_free(); });
         return free;
+    }
+
+    void* next_handed_out_of(const slab& home, const void* after) const noexcept
+    {
+        std::size_t index = 0;
+        if (!std::less<const void*>()(after, home.first_block()))
+            index =
+                static_cast<std::size_t>(static_cast<const char*>(after) - home.first_block()) / layout_.stride() + 1;
+        index = home.next_in_use(std::min(index, home.carved()));
+        return index != home.carved() ? home.block(index, layout_.stride()) : nullptr;
     }
 
     bool is_carved_block(const slab& home, const char* block) const noexcept
@@ -537,8 +642,7 @@ private:
 
     slab_layout layout_;
     std::size_t limit_;
-    bool prefault_;
-    bool has_room_for_magazine_;
+    slab_store_options options_;
     pool_identity identity_;
     slab_directory directory_;
     std::pmr::memory_resource* upstream_;

@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: MIT
+// Copyright (c) 2026 The memory_pool authors
+/// \file
+/// Something to do on every way out of a scope but the one that succeeds.
+///
+/// Thread safety: a local variable.
+#pragma once
+
+#include <utility>
+
+namespace memory_pool::base
+{
+/// Calls `Action` when it ends, unless `succeeded` was called before.
+template <class Action>
+class failure_guard
+{
+public:
+    explicit failure_guard(Action action) noexcept : action_(std::move(action)) {}
+    failure_guard(const failure_guard&) = delete;
+    failure_guard& operator=(const failure_guard&) = delete;
+    ~failure_guard()
+    {
+        if (!has_succeeded_)
+            action_();
+    }
+
+    void succeeded() noexcept { has_succeeded_ = true; }
+
+private:
+    Action action_;
+    bool has_succeeded_ = false;
+};
+} // namespace memory_pool::base

@@ -1,0 +1,419 @@
+// SPDX-License-Identifier: MIT
+// Copyright (c) 2026 The memory_pool authors
+/// \file
+/// Raw blocks of one size for many threads: handed out and taken back in about a nanosecond, by any of them.
+///
+///                    pop                    whole magazines                  blocks
+///     allocate    <-------  this thread's  <---------------> depot          <-------> slabs <--- upstream
+///     deallocate  ------->    magazines        without a lock                with one
+///                    push
+///
+/// A thread takes and gives blocks in its own magazine, and exchanges whole magazines with the others through a depot. A block
+/// may be given back by any thread. Before a bounded pool says that it is exhausted, it takes the blocks out of the magazines
+/// of all threads. core/shared_store.hpp says how.
+///
+///     capacity = in_use + in the magazines of all threads + in the depot + free in the slabs
+///
+/// Thread safety: any thread, but for `release`, `clear` and the destructor, which need the pool for themselves.
+#pragma once
+
+#include <memory_pool/base/config.hpp>
+#include <memory_pool/base/errors.hpp>
+#include <memory_pool/base/failure_guard.hpp>
+#include <memory_pool/base/poisoning.hpp>
+#include <memory_pool/base/policies.hpp>
+#include <memory_pool/base/pool_options.hpp>
+#include <memory_pool/core/block_checks.hpp>
+#include <memory_pool/core/bulk_operations.hpp>
+#include <memory_pool/core/pool_arguments.hpp>
+#include <memory_pool/core/shared_store.hpp>
+#include <memory_pool/core/slab_layout.hpp>
+#include <memory_pool/core/slab_store.hpp>
+#include <memory_pool/core/statistics.hpp>
+
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <condition_variable>
+#include <cstddef>
+#include <memory_resource>
+#include <mutex>
+
+namespace memory_pool
+{
+/// A pool of blocks of one size that threads share. See `concurrent_block_pool` for the plain one, and base/policies.hpp for
+/// `Policy`.
+template <class Policy = default_policy>
+class basic_concurrent_block_pool : public core::bulk_operations<basic_concurrent_block_pool<Policy>>
+{
+public:
+    /// The variant that this pool is.
+    using policy = Policy;
+
+    /// Effects: makes a pool of blocks of `block_size` bytes each, and takes `options.initial_capacity` of them from
+    ///   `upstream` at once.
+    /// Preconditions: `upstream` outlives the pool. The pool calls it with a lock held, so it is never called by two threads at
+    ///   the same time on behalf of one pool.
+    /// Throws: as basic_block_pool.
+    /// Complexity: O(1); linear in pages where `options.prefault` asks for it, and in bytes where the policy checks.
+    explicit basic_concurrent_block_pool(std::size_t block_size, const pool_options& options = {},
+                                         std::pmr::memory_resource* upstream = std::pmr::get_default_resource())
+        : basic_concurrent_block_pool(empty_pool{}, block_size, options, upstream)
+    {
+        // The pool is whole by now: should this throw, the destructor gives back what was got.
+        if (options.initial_capacity != 0)
+            reserve(options.initial_capacity);
+    }
+
+    basic_concurrent_block_pool(const basic_concurrent_block_pool&) = delete;
+    basic_concurrent_block_pool& operator=(const basic_concurrent_block_pool&) = delete;
+
+    /// Effects: gives everything back upstream. Blocks still in use are gone.
+    /// Thread safety: no other thread may use the pool any more. Threads that have used it may end before, at the same time,
+    ///   or later.
+    ~basic_concurrent_block_pool()
+    {
+        if constexpr (Policy::checks)
+            store_.with_slabs([](const core::slab_store& slabs) { slabs.report_damage(); });
+        base::pool_gone(this);
+    }
+
+    /// Effects: hands out a block.
+    /// Returns: it: `block_size()` bytes, aligned as asked for, with undefined content.
+    /// Throws: pool_exhausted if the pool is bounded and `max_capacity()` blocks are in use; what upstream throws. No block is
+    ///   handed out then.
+    /// Complexity: O(1), and now and then an exchange of magazines, a batch from the slabs, or a call upstream; linear in
+    ///   threads before it throws.
+    /// Thread safety: any thread.
+    [[nodiscard]] MEMORY_POOL_ALWAYS_INLINE void* allocate()
+    {
+        void* block = nullptr;
+        if (MEMORY_POOL_UNLIKELY(!store_.take_cached(block)))
+            block = take_uncached();
+        return handed_out(block);
+    }
+
+    /// Effects: hands out a block, if there is one to be had.
+    /// Returns: it, as from `allocate`; or nullptr if the pool is at its limit, or upstream fails.
+    /// Complexity: as `allocate`.
+    /// Thread safety: any thread.
+    [[nodiscard]] MEMORY_POOL_ALWAYS_INLINE void* try_allocate() noexcept
+    {
+        void* block = nullptr;
+        if (MEMORY_POOL_UNLIKELY(!store_.take_cached(block))) {
+            block = try_take_uncached();
+            if (block == nullptr)
+                return nullptr;
+        }
+        return handed_out(block);
+    }
+
+    /// Effects: hands out a block, as soon as there is one to be had. Threads that wait get theirs in the order they came, and
+    ///   before any that does not wait.
+    /// Returns: it, as from `allocate`.
+    /// Complexity: as `allocate`, and the wait. Costs nothing elsewhere while nobody waits.
+    /// Thread safety: any thread. If a thread is cancelled while it waits, nothing is lost.
+    [[nodiscard]] void* allocate_wait()
+    {
+        return handed_out(store_.take_waiting([](std::condition_variable& ready, std::unique_lock<std::mutex>& lock) {
+            ready.wait(lock);
+            return true;
+        }));
+    }
+
+    /// Effects: as `allocate_wait`, but gives up at `deadline`.
+    /// Returns: the block, or nullptr.
+    /// Complexity: as `allocate_wait`.
+    /// Thread safety: any thread.
+    template <class Clock, class Duration>
+    [[nodiscard]] void* try_allocate_until(const std::chrono::time_point<Clock, Duration>& deadline)
+    {
+        void* const block =
+            store_.take_waiting([&](std::condition_variable& ready, std::unique_lock<std::mutex>& lock) {
+                return ready.wait_until(lock, deadline) == std::cv_status::no_timeout;
+            });
+        if (block != nullptr)
+            return handed_out(block);
+        count_failure();
+        return nullptr;
+    }
+
+    /// Effects: as `allocate_wait`, but gives up after `patience`.
+    /// Returns: the block, or nullptr.
+    /// Complexity: as `allocate_wait`.
+    /// Thread safety: any thread.
+    template <class Rep, class Period>
+    [[nodiscard]] void* try_allocate_for(const std::chrono::duration<Rep, Period>& patience)
+    {
+        using clock = std::chrono::steady_clock;
+        const auto now = clock::now();
+        // Patience without end would overflow; who has it for a century waits long enough.
+        const auto longest = std::chrono::duration_cast<clock::duration>(std::chrono::hours(24 * 365 * 100));
+        const bool is_long = patience > std::chrono::hours(24 * 365 * 100);
+        return try_allocate_until(now + (is_long ? longest : std::chrono::duration_cast<clock::duration>(patience)));
+    }
+
+    /// Effects: takes a block back, or gives it to the thread that has waited longest. nullptr is ignored.
+    /// Preconditions: `block` is from this pool and in use. A policy that checks reports it if not, and ignores the
+    ///   call; any other one reports what it sees when a batch of blocks goes back to the slabs.
+    /// Complexity: O(1), and now and then an exchange of magazines.
+    /// Thread safety: any thread, also one that has not handed it out.
+    MEMORY_POOL_ALWAYS_INLINE void deallocate(void* block) noexcept
+    {
+        if (MEMORY_POOL_UNLIKELY(block == nullptr))
+            return;
+        if constexpr (Policy::checks) {
+            if (!verify(block))
+                return;
+            checks().mark_free(block);
+        }
+        if constexpr (Policy::counts) {
+            live_.fetch_sub(1, std::memory_order_relaxed);
+            store_.count_deallocation();
+        }
+        base::block_given_back(this, block, block_size());
+        if (MEMORY_POOL_UNLIKELY(!store_.put_cached(block)))
+            put_uncached(block);
+    }
+
+    /// Effects: takes slabs from upstream until `capacity()` is at least `count`.
+    /// Throws: as basic_block_pool::reserve.
+    /// Complexity: linear in slabs added, and in pages with `pool_options::prefault`.
+    /// Thread safety: any thread.
+    void reserve(std::size_t count)
+    {
+        core::check_reservation(count, store_.layout().stride(), max_capacity(), store_.identity());
+        store_.reserve(count);
+    }
+
+    /// Effects: gives every slab that is wholly free back upstream, wherever its blocks are: also in the magazines of other
+    ///   threads.
+    /// Returns: how many bytes went back.
+    /// Complexity: linear in threads, slabs and free blocks.
+    /// Thread safety: any thread.
+    std::size_t trim() noexcept { return store_.trim(); }
+
+    /// Effects: takes every block back and gives every slab back upstream. Whatever was in the blocks is gone; the pool
+    ///   works on.
+    /// Complexity: linear in threads, slabs and free blocks.
+    /// Thread safety: no other thread may use the pool at the same time.
+    void release() noexcept { forget_blocks(false); }
+
+    /// Effects: takes every block back and keeps the slabs for later.
+    /// Complexity: as `release`.
+    /// Thread safety: no other thread may use the pool at the same time.
+    void clear() noexcept { forget_blocks(true); }
+
+    /// Effects: calls `visit(void*)` for each block in use, in the order of addresses. `visit` may hand blocks back and
+    ///   ask for more (those may or may not be visited).
+    /// Throws: what `visit` throws.
+    /// Complexity: linear in blocks that were ever in use. Costs nothing elsewhere.
+    /// Thread safety: any thread, but a block that another thread gives back meanwhile may be visited after that.
+    template <class Visit>
+    void for_each(Visit&& visit)
+    {
+        store_.for_each_in_use([&visit](void* block) { visit(block); });
+    }
+
+    /// Returns: whether a block of this pool, in use or not, starts at `address`. Any pointer may be asked after.
+    /// Complexity: logarithmic in slabs.
+    /// Thread safety: any thread.
+    bool owns(const void* address) const noexcept
+    {
+        return store_.with_slabs([address](const core::slab_store& slabs) { return slabs.has_block_at(address); });
+    }
+
+    /// Returns: whether `block` is a block of this pool that is in use. Any pointer may be asked after.
+    /// Preconditions: called from a visitor of `for_each`, or the policy checks: elsewhere a block that came back a moment
+    ///   ago still counts as in use.
+    /// Complexity: logarithmic in slabs.
+    /// Thread safety: any thread.
+    bool is_in_use(const void* block) const noexcept
+    {
+        return store_.with_slabs([block](const core::slab_store& slabs) { return slabs.has_handed_out(block); });
+    }
+
+    /// Effects: reports a double free, a foreign or misaligned pointer, or an overflow, if that is what it would be to
+    ///   give `block` back now.
+    /// Returns: whether there was nothing to report.
+    /// Preconditions: `Policy::checks`.
+    /// Complexity: logarithmic in slabs.
+    /// Thread safety: any thread.
+    bool verify(const void* block) const noexcept
+    {
+        static_assert(Policy::checks, "only a pool whose policy checks can verify: use memory_pool::checking_policy");
+        return store_.with_slabs([block](const core::slab_store& slabs) { return slabs.verify(block); });
+    }
+
+    /// Returns: the bytes of a block, as asked for.
+    std::size_t block_size() const noexcept { return store_.identity().block_size; }
+
+    /// Returns: the alignment of every block, in bytes.
+    std::size_t alignment() const noexcept { return alignment_; }
+
+    /// Returns: how the pool calls itself in reports.
+    const char* name() const noexcept { return store_.identity().name; }
+
+    /// Returns: where the pool takes its memory from.
+    std::pmr::memory_resource* upstream_resource() const noexcept { return store_.upstream(); }
+
+    /// Returns: blocks in all slabs, in use or not.
+    /// Complexity: O(1).
+    std::size_t capacity() const noexcept { return store_.capacity(); }
+
+    /// Returns: the most blocks that can be in use at one time, `pool_options::unbounded` if there is no limit.
+    std::size_t max_capacity() const noexcept { return store_.limit(); }
+
+    /// Returns: whether there is a limit.
+    bool is_bounded() const noexcept { return max_capacity() != pool_options::unbounded; }
+
+    /// Returns: blocks in use; if other threads are at work in the pool, about as many.
+    /// Complexity: linear in threads.
+    std::size_t in_use() const noexcept { return store_.in_use(); }
+
+    /// Returns: how many more blocks can be had: from a bounded pool until it is exhausted, from any other one without
+    ///   going upstream; if other threads are at work in the pool, about as many.
+    /// Complexity: linear in threads.
+    std::size_t available() const noexcept { return store_.available(); }
+
+    /// Returns: slabs held.
+    std::size_t slab_count() const noexcept { return store_.slab_count(); }
+
+    /// Returns: bytes taken from upstream and not given back, bookkeeping included.
+    /// Complexity: O(1).
+    std::size_t bytes_reserved() const noexcept { return store_.bytes_reserved(); }
+
+    /// Returns: how many threads wait for a block.
+    /// Complexity: linear in them.
+    std::size_t waiting() const noexcept { return store_.waiting(); }
+
+    /// Returns: what all threads have done with the pool so far, exactly. (The peak is that of one count that all threads keep
+    ///   together: what counting costs.)
+    /// Preconditions: `Policy::counts`.
+    /// Complexity: linear in threads.
+    /// Thread safety: any thread; exact if no other thread is at work in the pool.
+    pool_statistics statistics() const noexcept
+    {
+        static_assert(Policy::counts, "this pool does not count: use memory_pool::counting_policy");
+        const core::shared_counts counts = store_.counts();
+        pool_statistics statistics;
+        statistics.allocations = counts.allocations;
+        statistics.deallocations = counts.deallocations;
+        statistics.failed = counts.failed;
+        statistics.in_use = in_use();
+        statistics.peak_in_use = peak_.load(std::memory_order_relaxed);
+        statistics.slabs = slab_count();
+        statistics.bytes_reserved = bytes_reserved();
+        return statistics;
+    }
+
+    /// Returns: whether the pool is in order: every free block is in one place, none is in two, and all counts agree.
+    ///   With a policy that checks, also whether no block was written to while free, or past its end. For tests.
+    /// Complexity: linear in blocks.
+    /// Thread safety: no other thread may use the pool at the same time.
+    bool is_valid() noexcept
+    {
+        if (!store_.is_valid())
+            return false;
+        if constexpr (Policy::counts) {
+            const core::shared_counts counts = store_.counts();
+            if (counts.allocations - counts.deallocations != in_use())
+                return false;
+        }
+        if constexpr (Policy::checks)
+            return store_.with_slabs([](const core::slab_store& slabs) { return !slabs.has_damage(); });
+        return true;
+    }
+
+private:
+    struct empty_pool
+    {
+    };
+
+    static constexpr std::size_t canary_bytes = Policy::checks ? core::block_checks::canary_bytes : 0;
+
+    basic_concurrent_block_pool(empty_pool, std::size_t block_size, const pool_options& options,
+                                std::pmr::memory_resource* upstream)
+        : alignment_(core::alignment_of_blocks(options)),
+          store_(layout_for(core::checked_stride(block_size, canary_bytes, options, upstream), options),
+                 options.max_capacity, {options.prefault, false, Policy::checks}, {core::name_in(options), block_size},
+                 upstream)
+    {
+        base::pool_made(this);
+    }
+
+    /// The first block of a slab starts a line of the cache: see core::shared_store.
+    static core::slab_layout layout_for(std::size_t stride, const pool_options& options) noexcept
+    {
+        return {stride, std::max(core::alignment_of_blocks(options), cache_line_size), options.max_capacity};
+    }
+
+    core::block_checks checks() const noexcept { return store_.checks(); }
+
+    MEMORY_POOL_ALWAYS_INLINE void* handed_out(void* block) noexcept
+    {
+        if constexpr (Policy::checks) {
+            if (!checks().is_untouched(block))
+                base::report_misuse(error::write_after_free, block, block_size(), name());
+            checks().mark_in_use(block);
+        }
+        if constexpr (Policy::counts)
+            count_allocation();
+        base::block_handed_out(this, block, block_size());
+        return block;
+    }
+
+    MEMORY_POOL_NOINLINE void* take_uncached()
+    {
+        base::failure_guard guard([this] { count_failure(); });
+        void* const block = store_.take();
+        if (block == nullptr)
+            base::throw_exhausted(name(), max_capacity(), block_size());
+        guard.succeeded();
+        return block;
+    }
+
+    MEMORY_POOL_NOINLINE void* try_take_uncached() noexcept
+    {
+        void* block = nullptr;
+        if (!base::succeeds([&] { block = store_.take(); }) || block == nullptr)
+            count_failure();
+        return block;
+    }
+
+    MEMORY_POOL_NOINLINE void put_uncached(void* block) noexcept { store_.put(block); }
+
+    void forget_blocks(bool keeps_slabs) noexcept
+    {
+        store_.forget_blocks(keeps_slabs);
+        live_.store(0, std::memory_order_relaxed);
+        base::pool_gone(this);
+        base::pool_made(this);
+    }
+
+    // What counting costs: one count that all threads keep together, for the peak.
+
+    void count_allocation() noexcept
+    {
+        store_.count_allocation();
+        const std::size_t live = live_.fetch_add(1, std::memory_order_relaxed) + 1;
+        std::size_t peak = peak_.load(std::memory_order_relaxed);
+        while (live > peak && !peak_.compare_exchange_weak(peak, live, std::memory_order_relaxed))
+            continue;
+    }
+
+    void count_failure() noexcept
+    {
+        if constexpr (Policy::counts)
+            store_.count_failure();
+    }
+
+    std::size_t alignment_;
+    core::shared_store store_;
+    std::atomic<std::size_t> live_{0}; ///< Blocks in use, kept only where the policy counts.
+    std::atomic<std::size_t> peak_{0};
+};
+
+/// Raw blocks of one size, for many threads.
+using concurrent_block_pool = basic_concurrent_block_pool<default_policy>;
+} // namespace memory_pool

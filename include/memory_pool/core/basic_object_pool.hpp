@@ -1,0 +1,268 @@
+// SPDX-License-Identifier: MIT
+// Copyright (c) 2026 The memory_pool authors
+/// \file
+/// Objects of one type, made and destroyed in the blocks of a pool. The faces are object_pool.hpp, for one thread, and
+/// concurrent_object_pool.hpp, for several.
+///
+///     create(arguments...)  ->  block from the pool  ->  T constructed in it  ->  T*
+///     destroy(T*)           ->  T destroyed          ->  block back to the pool
+///
+///     objects alive = blocks in use (outside of create and destroy)
+///
+/// Thread safety: that of the blocks. Each object is its user's.
+#pragma once
+
+#include <memory_pool/base/arithmetic.hpp>
+#include <memory_pool/base/config.hpp>
+#include <memory_pool/base/pool_options.hpp>
+#include <memory_pool/core/statistics.hpp>
+
+#include <algorithm>
+#include <cstddef>
+#include <memory>
+#include <memory_resource>
+#include <new>
+#include <type_traits>
+#include <utility>
+
+namespace memory_pool
+{
+/// A pool of objects of type `T`, over `Blocks`: a basic_block_pool or a basic_concurrent_block_pool.
+template <class T, class Blocks>
+class basic_object_pool
+{
+    static_assert(std::is_object_v<T> && !std::is_array_v<T>,
+                  "a pool is for objects of one type; pool an array in a struct");
+    static_assert(std::is_nothrow_destructible_v<T>, "destroying a pooled object must not throw");
+
+public:
+    /// What the pool holds.
+    using value_type = T;
+    /// The variant that this pool is.
+    using policy = typename Blocks::policy;
+
+    /// Destroys an object of a pool: the deleter of `unique_ptr`.
+    class deleter
+    {
+    public:
+        /// Effects: makes a deleter for no pool, which only nullptr may be used with.
+        deleter() noexcept = default;
+
+        /// Effects: makes a deleter for the objects of `pool`.
+        explicit deleter(basic_object_pool& pool) noexcept : pool_(&pool) {}
+
+        /// Effects: destroys `object` and gives its block back.
+        /// Preconditions: it is alive, from the pool, and the pool lives.
+        void operator()(T* object) const noexcept { pool_->destroy(object); }
+
+    private:
+        basic_object_pool* pool_ = nullptr;
+    };
+
+    /// A std::unique_ptr that gives its object back to the pool.
+    using unique_ptr = std::unique_ptr<T, deleter>;
+
+    /// Effects: makes a pool, and takes room for `options.initial_capacity` objects from `upstream` at once.
+    /// Preconditions: `upstream` outlives the pool.
+    /// Throws: as `Blocks`.
+    /// Complexity: as `Blocks`.
+    explicit basic_object_pool(const pool_options& options = {},
+                               std::pmr::memory_resource* upstream = std::pmr::get_default_resource())
+        : blocks_(sizeof(T), with_alignment_of_type(options), upstream)
+    {
+    }
+
+    basic_object_pool(const basic_object_pool&) = delete;
+    basic_object_pool& operator=(const basic_object_pool&) = delete;
+
+    /// Effects: destroys the objects that are alive and gives everything back upstream.
+    ~basic_object_pool()
+    {
+        if (in_use() != 0)
+            clear();
+    }
+
+    /// Effects: makes a `T` from `arguments`, as `T(arguments...)`, or `T{arguments...}` for an aggregate.
+    /// Returns: the object.
+    /// Throws: as `Blocks::allocate`, and what the constructor throws. The block is back in the pool then.
+    /// Complexity: as `Blocks::allocate`, and the constructor.
+    /// Thread safety: that of the blocks.
+    template <class... Arguments>
+    [[nodiscard]] T* create(Arguments&&... arguments)
+    {
+        return construct(blocks_.allocate(), std::forward<Arguments>(arguments)...);
+    }
+
+    /// Effects: makes a `T` as `create` does, if there is a block to be had.
+    /// Returns: the object; or nullptr if the pool is at its limit, or upstream fails.
+    /// Throws: what the constructor throws. The block is back in the pool then.
+    /// Complexity: as `create`.
+    /// Thread safety: that of the blocks.
+    template <class... Arguments>
+    [[nodiscard]] T* try_create(Arguments&&... arguments) noexcept(is_nothrow_makeable<Arguments...>())
+    {
+        void* const block = blocks_.try_allocate();
+        return block != nullptr ? construct(block, std::forward<Arguments>(arguments)...) : nullptr;
+    }
+
+    /// Effects: destroys `object` and takes its block back. nullptr is ignored.
+    /// Preconditions: `object` is alive and from this pool. A policy that checks reports it if not, before the destructor
+    ///   could run, and ignores the call.
+    /// Complexity: O(1), and the destructor.
+    /// Thread safety: that of the blocks.
+    MEMORY_POOL_ALWAYS_INLINE void destroy(T* object) noexcept
+    {
+        if (object == nullptr)
+            return;
+        if constexpr (!std::is_trivially_destructible_v<T>) {
+            if (MEMORY_POOL_UNLIKELY(is_clearing_) && !blocks_.is_in_use(block_of(object)))
+                return; // clear() came by here before
+        }
+        if constexpr (policy::checks) {
+            if (!blocks_.verify(block_of(object)))
+                return;
+        }
+        object->~T();
+        blocks_.deallocate(block_of(object));
+    }
+
+    /// Effects: makes a `T` as `create` does.
+    /// Returns: its owner, which must not outlive the pool.
+    /// Throws: as `create`.
+    /// Complexity: as `create`.
+    /// Thread safety: that of the blocks.
+    template <class... Arguments>
+    [[nodiscard]] unique_ptr make_unique(Arguments&&... arguments)
+    {
+        return unique_ptr(create(std::forward<Arguments>(arguments)...), deleter(*this));
+    }
+
+    /// Effects: calls `visit(T&)` for each object that is alive, in the order of addresses. `visit` may destroy objects
+    ///   and create some (which may or may not be visited), but not call `trim` or `clear`.
+    /// Throws: what `visit` throws.
+    /// Complexity: linear in blocks that were ever in use. Costs nothing elsewhere.
+    /// Thread safety: that of the blocks.
+    template <class Visit>
+    void for_each(Visit&& visit)
+    {
+        blocks_.for_each([&visit](void* block) { visit(*object_in(block)); });
+    }
+
+    /// Effects: destroys every object that is alive. Their destructors may destroy others, and each is destroyed once,
+    ///   whoever comes first; and make new ones, which are destroyed too. The memory is kept for later.
+    /// Complexity: linear in blocks that were ever in use; in slabs, if destroying a `T` does nothing.
+    /// Thread safety: that of the blocks.
+    void clear() noexcept
+    {
+        if constexpr (std::is_trivially_destructible_v<T>) {
+            blocks_.clear();
+        } else {
+            if (std::exchange(is_clearing_, true))
+                return; // called by a destructor: it is under way
+            std::size_t alive = in_use();
+            std::size_t before = alive + 1;
+            for (; alive != 0 && alive < before; alive = in_use()) { // until none is left, or none can be destroyed
+                before = alive;
+                blocks_.for_each([this](void* block) { destroy(object_in(block)); });
+            }
+            is_clearing_ = false;
+        }
+    }
+
+    /// Effects: takes memory from upstream until `capacity()` is at least `count`.
+    /// Throws: as `Blocks::reserve`.
+    /// Complexity: as `Blocks::reserve`.
+    /// Thread safety: that of the blocks.
+    void reserve(std::size_t count) { blocks_.reserve(count); }
+
+    /// Effects: gives memory in which no object is alive back upstream.
+    /// Returns: how many bytes went back.
+    /// Complexity: as `Blocks::trim`.
+    /// Thread safety: that of the blocks.
+    std::size_t trim() noexcept { return blocks_.trim(); }
+
+    /// Returns: whether a block of this pool starts at `object`. Any pointer may be asked after.
+    /// Complexity: logarithmic in slabs.
+    bool owns(const T* object) const noexcept { return blocks_.owns(object); }
+
+    /// Returns: objects that there is room for, alive or not.
+    std::size_t capacity() const noexcept { return blocks_.capacity(); }
+
+    /// Returns: the most objects that can be alive at one time, `pool_options::unbounded` if there is no limit.
+    std::size_t max_capacity() const noexcept { return blocks_.max_capacity(); }
+
+    /// Returns: whether there is a limit.
+    bool is_bounded() const noexcept { return blocks_.is_bounded(); }
+
+    /// Returns: objects alive.
+    /// Complexity: O(1).
+    std::size_t in_use() const noexcept { return blocks_.in_use(); }
+
+    /// Returns: as `Blocks::available`.
+    /// Complexity: O(1).
+    std::size_t available() const noexcept { return blocks_.available(); }
+
+    /// Returns: bytes taken from upstream and not given back, bookkeeping included.
+    std::size_t bytes_reserved() const noexcept { return blocks_.bytes_reserved(); }
+
+    /// Returns: how the pool calls itself in reports.
+    const char* name() const noexcept { return blocks_.name(); }
+
+    /// Returns: where the pool takes its memory from.
+    std::pmr::memory_resource* upstream_resource() const noexcept { return blocks_.upstream_resource(); }
+
+    /// Returns: what the pool has done so far, exactly.
+    /// Preconditions: `policy::counts`.
+    pool_statistics statistics() const noexcept { return blocks_.statistics(); }
+
+    /// Returns: whether the pool is in order, as `Blocks::is_valid`. For tests.
+    /// Complexity: linear in blocks.
+    bool is_valid() const noexcept { return blocks_.is_valid(); }
+
+private:
+    template <class... Arguments>
+    static constexpr bool is_nothrow_makeable() noexcept
+    {
+        if constexpr (std::is_constructible_v<T, Arguments...>)
+            return std::is_nothrow_constructible_v<T, Arguments...>;
+        else
+            return noexcept(T{std::declval<Arguments>()...});
+    }
+
+    /// Gives the block back if the constructor throws.
+    struct construction_guard
+    {
+        Blocks& blocks;
+        void* block;
+        ~construction_guard() { blocks.deallocate(block); }
+    };
+
+    static pool_options with_alignment_of_type(pool_options options) noexcept
+    {
+        const bool is_stricter = options.alignment > std::max(alignof(T), alignof(std::max_align_t));
+        if (base::is_power_of_two(options.alignment) && !is_stricter)
+            options.alignment = alignof(T);
+        return options;
+    }
+
+    template <class... Arguments>
+    T* construct(void* block, Arguments&&... arguments)
+    {
+        construction_guard guard{blocks_, block};
+        T* object = nullptr;
+        if constexpr (std::is_constructible_v<T, Arguments...>)
+            object = ::new (block) T(std::forward<Arguments>(arguments)...);
+        else
+            object = ::new (block) T{std::forward<Arguments>(arguments)...};
+        guard.block = nullptr;
+        return object;
+    }
+
+    static T* object_in(void* block) noexcept { return std::launder(static_cast<T*>(block)); }
+
+    static void* block_of(T* object) noexcept { return const_cast<void*>(static_cast<const volatile void*>(object)); }
+
+    Blocks blocks_;
+    bool is_clearing_ = false;
+};
+} // namespace memory_pool

@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: MIT
+// Copyright (c) 2026 The memory_pool authors
+/// \file
+/// Many blocks at once, for every pool that can hand out one.
+///
+/// Thread safety: that of the pool.
+#pragma once
+
+#include <cstddef>
+
+namespace memory_pool::core
+{
+/// The bulk forms of `Pool`, which derives from this.
+template <class Pool>
+class bulk_operations
+{
+public:
+    /// Effects: hands out `count` blocks and writes their addresses from `blocks` on.
+    /// Returns: `count`.
+    /// Throws: as `allocate`. No block is handed out then.
+    /// Complexity: linear in `count`.
+    /// Thread safety: as `allocate`.
+    std::size_t allocate_bulk(void** blocks, std::size_t count)
+    {
+        bulk_guard guard{pool(), blocks, 0};
+        while (guard.count != count) {
+            blocks[guard.count] = pool().allocate();
+            ++guard.count;
+        }
+        guard.count = 0;
+        return count;
+    }
+
+    /// Effects: hands out up to `count` blocks, as many as are to be had, and writes their addresses from `blocks` on.
+    /// Returns: how many.
+    /// Complexity: linear in `count`.
+    /// Thread safety: as `allocate`.
+    std::size_t try_allocate_bulk(void** blocks, std::size_t count) noexcept
+    {
+        for (std::size_t i = 0; i != count; ++i) {
+            blocks[i] = pool().try_allocate();
+            if (blocks[i] == nullptr)
+                return i;
+        }
+        return count;
+    }
+
+    /// Effects: takes `count` blocks back, as `deallocate` does.
+    /// Complexity: linear in `count`.
+    /// Thread safety: as `allocate`.
+    void deallocate_bulk(void* const* blocks, std::size_t count) noexcept
+    {
+        for (std::size_t i = 0; i != count; ++i)
+            pool().deallocate(blocks[i]);
+    }
+
+protected:
+    bulk_operations() = default;
+    ~bulk_operations() = default;
+
+private:
+    /// Gives back what was handed out so far, if the rest cannot be had.
+    struct bulk_guard
+    {
+        Pool& pool;
+        void** blocks;
+        std::size_t count;
+        ~bulk_guard() { pool.deallocate_bulk(blocks, count); }
+    };
+
+    Pool& pool() noexcept { return static_cast<Pool&>(*this); }
+};
+} // namespace memory_pool::core

@@ -1,0 +1,184 @@
+// SPDX-License-Identifier: MIT
+// Copyright (c) 2026 The memory_pool authors
+/// \file
+/// Where the threads that use a pool exchange magazines: whole ones, full against empty, without a lock.
+///
+///     full:   [||||||||] -> [||||||||] -> [||||||||]
+///     empty:  [        ] -> [        ]                then those never used yet:  [        ] [        ] ...
+///
+///     magazines made = full + empty + never used + those that threads have
+///
+/// The arrays of the magazines come in groups, each twice as large as the one before, and stay until the depot ends, so that
+/// a thread may look at one that another has just taken. (Bonwick and Adams, "Magazines and Vmem", 2001, has the depot, with
+/// a lock; here it is two lock-free stacks.)
+///
+/// Thread safety: any thread may push and pop. `provide` and `release` are for one thread at a time.
+#pragma once
+
+#include <memory_pool/base/arithmetic.hpp>
+#include <memory_pool/base/config.hpp>
+#include <memory_pool/core/tagged_stack.hpp>
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <memory_resource>
+#include <new>
+
+namespace memory_pool::core
+{
+/// The head of an array of pointers, which follow it.
+struct alignas(alignof(void*)) depot_magazine : stack_node
+{
+    explicit depot_magazine(std::uint32_t its_number) noexcept : number(its_number) {}
+
+    const std::uint32_t number;
+
+    void** slots() noexcept { return reinterpret_cast<void**>(this + 1); }
+};
+
+/// Full and empty magazines.
+class depot
+{
+public:
+    /// Effects: makes a depot without magazines, for some that have room for `room` pointers each.
+    depot(std::size_t room, std::pmr::memory_resource* upstream) noexcept : room_(room), upstream_(upstream) {}
+    depot(const depot&) = delete;
+    depot& operator=(const depot&) = delete;
+    ~depot() { release(); }
+
+    /// Returns: for how many pointers a magazine has room.
+    std::size_t room() const noexcept { return room_; }
+
+    /// Returns: how many magazines are full; a moment ago, if other threads are at work.
+    std::size_t full_count() const noexcept { return full_count_.load(std::memory_order_relaxed); }
+
+    std::size_t bytes_reserved() const noexcept { return bytes_reserved_; }
+
+    /// Effects: sees to it that at least `count` magazines were made in all.
+    /// Throws: what upstream throws; what there is can be used then.
+    void provide(std::size_t count)
+    {
+        count = std::min<std::size_t>(count, most_magazines);
+        for (std::uint32_t made = made_.load(std::memory_order_relaxed); made < count;
+             made = made_.load(std::memory_order_relaxed))
+            add_group(made);
+    }
+
+    /// Returns: a full magazine, or nullptr.
+    depot_magazine* pop_full() noexcept
+    {
+        depot_magazine* const popped = pop(full_);
+        if (popped != nullptr)
+            full_count_.fetch_sub(1, std::memory_order_relaxed);
+        return popped;
+    }
+
+    void push_full(depot_magazine* pushed) noexcept
+    {
+        full_count_.fetch_add(1, std::memory_order_relaxed);
+        push(full_, pushed);
+    }
+
+    /// Returns: an empty magazine, or nullptr.
+    depot_magazine* pop_empty() noexcept
+    {
+        depot_magazine* const popped = pop(empty_);
+        return popped != nullptr ? popped : take_unused();
+    }
+
+    void push_empty(depot_magazine* pushed) noexcept { push(empty_, pushed); }
+
+    /// Effects: gives all magazines back upstream.
+    /// Preconditions: no thread has one, or will ask for one.
+    void release() noexcept
+    {
+        for (unsigned group = 0; group != groups_.size(); ++group)
+            if (std::byte* const memory = groups_[group].exchange(nullptr, std::memory_order_relaxed))
+                upstream_->deallocate(memory, group_bytes(group), alignof(depot_magazine));
+        bytes_reserved_ = 0;
+    }
+
+private:
+    static constexpr std::uint32_t first_group = 4; ///< Magazines in it. Each further group has twice as many.
+    static constexpr unsigned most_groups = 24;
+    static constexpr std::uint32_t most_magazines = first_group * ((std::uint32_t{1} << most_groups) - 1);
+    static_assert(most_magazines <= tagged_stack<>::most_nodes);
+
+    /// A magazine's group, and its place there.
+    struct position
+    {
+        unsigned group;
+        std::uint32_t place;
+    };
+
+    static position position_of(std::uint32_t number) noexcept
+    {
+        const std::uint32_t groups_before = number / first_group + 1;
+        const unsigned group = base::highest_bit(groups_before);
+        return {group, number - first_group * ((std::uint32_t{1} << group) - 1)};
+    }
+
+    std::size_t magazine_bytes() const noexcept { return sizeof(depot_magazine) + room_ * sizeof(void*); }
+    std::size_t group_bytes(unsigned group) const noexcept
+    {
+        return (std::size_t{first_group} << group) * magazine_bytes();
+    }
+
+    void* memory_of(std::uint32_t number) const noexcept
+    {
+        const position at = position_of(number);
+        // Whoever has a number got it from somebody who saw the group being added.
+        return groups_[at.group].load(std::memory_order_acquire) + at.place * magazine_bytes();
+    }
+
+    depot_magazine& magazine_at(std::uint32_t number) const noexcept
+    {
+        return *std::launder(static_cast<depot_magazine*>(memory_of(number)));
+    }
+
+    void add_group(std::uint32_t made)
+    {
+        const unsigned group = position_of(made).group;
+        void* const memory = upstream_->allocate(group_bytes(group), alignof(depot_magazine));
+        groups_[group].store(static_cast<std::byte*>(memory), std::memory_order_release);
+        bytes_reserved_ += group_bytes(group);
+        made_.store(made + (first_group << group), std::memory_order_release);
+    }
+
+    depot_magazine* take_unused() noexcept
+    {
+        std::uint32_t number = used_.load(std::memory_order_relaxed);
+        do {
+            if (number >= made_.load(std::memory_order_acquire))
+                return nullptr;
+        } while (!used_.compare_exchange_weak(number, number + 1, std::memory_order_relaxed));
+        return ::new (memory_of(number)) depot_magazine(number);
+    }
+
+    depot_magazine* pop(tagged_stack<>& stack) noexcept
+    {
+        std::uint32_t number = 0;
+        const bool popped = stack.pop(number, [this](std::uint32_t at) -> stack_node& { return magazine_at(at); });
+        return popped ? &magazine_at(number) : nullptr;
+    }
+
+    void push(tagged_stack<>& stack, depot_magazine* pushed) noexcept
+    {
+        stack.push(pushed->number, [pushed](std::uint32_t) -> stack_node& { return *pushed; });
+    }
+
+    // Each stack on a line of its own: threads that give do not disturb those that take.
+    alignas(cache_line_size) tagged_stack<> full_;
+    std::atomic<std::size_t> full_count_{0};
+    alignas(cache_line_size) tagged_stack<> empty_;
+    std::atomic<std::uint32_t> used_{0}; ///< Magazines below this number were taken at least once.
+    alignas(cache_line_size) std::atomic<std::uint32_t> made_{0};
+    std::array<std::atomic<std::byte*>, most_groups> groups_{};
+    std::size_t bytes_reserved_ = 0;
+    const std::size_t room_;
+    std::pmr::memory_resource* const upstream_;
+};
+} // namespace memory_pool::core

@@ -1,0 +1,851 @@
+// SPDX-License-Identifier: MIT
+// Copyright (c) 2026 The memory_pool authors
+/// \file
+/// The blocks of one pool that threads share: a cache for each thread, a depot where they exchange magazines, the slabs
+/// behind a lock, and a queue of those who wait for a block.
+///
+///     thread:  slot -> loaded, previous  <--- whole magazines, no lock --->  depot
+///                           ^                                                  |
+///                           |   blocks never used, or given back one by one    |  trim, exhaustion, for_each
+///                           +------------------- slabs, with the lock <--------+
+///
+///     handed out by the slabs = in use + in the caches + in the depot + in the spare span
+///
+/// "No lock on any path but growth": as long as the depot has what a thread needs, it takes none. To take blocks out of the
+/// slabs for the first time is growth.
+///
+/// Whoever needs all blocks there are closes every cache first (see core/thread_cache.hpp). From then on, until a thread opens
+/// its cache again with the lock, each block moves with the lock held. That is how a bounded pool hands out all it has,
+/// trimming sees what is free, a fork finds everything in order, and one who gives a block back notices that somebody waits:
+/// while anybody does, no cache is opened. When nobody does, it costs nothing.
+///
+/// Thread safety: any thread, but for what says otherwise.
+#pragma once
+
+#include <memory_pool/base/config.hpp>
+#include <memory_pool/base/errors.hpp>
+#include <memory_pool/base/pool_options.hpp>
+#include <memory_pool/core/block_span.hpp>
+#include <memory_pool/core/depot.hpp>
+#include <memory_pool/core/slab_store.hpp>
+#include <memory_pool/core/thread_cache.hpp>
+#include <memory_pool/core/thread_registry.hpp>
+#include <memory_pool/os/process_barrier.hpp>
+
+#include <algorithm>
+#include <atomic>
+#include <condition_variable>
+#include <cstddef>
+#include <cstdint>
+#include <memory_resource>
+#include <mutex>
+#include <new>
+#include <utility>
+
+namespace memory_pool::core
+{
+/// What the threads have counted together.
+struct shared_counts
+{
+    std::uint64_t allocations;
+    std::uint64_t deallocations;
+    std::uint64_t failed;
+};
+
+/// Blocks for many threads.
+class shared_store final : private thread_cached
+{
+public:
+    /// Effects: makes a store without slabs. If free blocks are filled, to find misuse, every block goes through the lock.
+    shared_store(const slab_layout& layout, std::size_t limit, const slab_store_options& options,
+                 const pool_identity& identity, std::pmr::memory_resource* upstream)
+        : slabs_(layout, limit, options, identity, upstream), may_cache_(!options.fills_free_blocks),
+          has_barrier_(os::has_process_barrier()), depot_(magazine_room(layout.stride(), limit), upstream),
+          number_(thread_registry::get().enter(*this)), slot_offset_(offset_of_slot())
+    {
+    }
+
+    shared_store(const shared_store&) = delete;
+    shared_store& operator=(const shared_store&) = delete;
+
+    /// Preconditions: no thread uses the pool any more. Threads that have used it may end at the same time.
+    ~shared_store()
+    {
+        thread_registry::get().leave(*this, number_, first_cache_,
+                                     [](const thread_cache* cache) { return cache->next_in_pool; });
+        while (first_cache_ != nullptr)
+            free_cache(std::exchange(first_cache_, first_cache_->next_in_pool));
+    }
+
+    // One block.
+
+    /// Effects: takes a block out of this thread's cache, into `block`.
+    /// Returns: whether there was one at hand.
+    MEMORY_POOL_ALWAYS_INLINE bool take_cached(void*& block) noexcept { return slot().pop(block); }
+
+    /// Effects: puts a block into this thread's cache.
+    /// Returns: whether there was room at hand.
+    MEMORY_POOL_ALWAYS_INLINE bool put_cached(void* block) noexcept { return slot().push(block); }
+
+    /// Effects: takes a block from wherever there is one: also from the caches of other threads, and from upstream.
+    /// Returns: it, or nullptr if all blocks that the limit allows are in use.
+    /// Throws: what upstream throws, if there is no free block anywhere.
+    void* take()
+    {
+        thread_cache* const cache = cache_of_this_thread();
+        if (cache != nullptr)
+            if (void* const block = take_with_depot(*cache))
+                return block;
+        const std::lock_guard lock(mutex_);
+        return take_locked(cache);
+    }
+
+    /// Effects: puts a block back, or gives it to who has waited longest.
+    void put(void* block) noexcept
+    {
+        thread_cache* const cache = cache_of_this_thread();
+        if (cache != nullptr && put_with_depot(*cache, block))
+            return;
+        const std::lock_guard lock(mutex_);
+        put_locked(cache, block);
+    }
+
+    /// Effects: takes a block as `take` does. If there is none, waits until one is put back: those who wait are served in the
+    ///   order they came. `wait(condition_variable, lock)` waits for a while and returns whether to go on waiting.
+    /// Returns: the block, or nullptr if `wait` gave up.
+    template <class Wait>
+    void* take_waiting(Wait&& wait)
+    {
+        if (void* block = nullptr; take_cached(block))
+            return block;
+        thread_cache* const cache = cache_of_this_thread();
+        if (cache != nullptr)
+            if (void* const block = take_with_depot(*cache))
+                return block;
+        std::unique_lock lock(mutex_);
+        void* block = nullptr;
+        // If upstream fails, a block may still come back.
+        if (base::succeeds([&] { block = take_locked(cache); }) && block != nullptr)
+            return block;
+        queue_entry entry(*this);
+        while (entry.block == nullptr && wait(entry.ready, lock))
+            continue;
+        return std::exchange(entry.block, nullptr);
+    }
+
+    // All blocks.
+
+    /// Effects: takes slabs from upstream until the capacity is at least `count`.
+    /// Throws: what upstream throws.
+    void reserve(std::size_t count)
+    {
+        const std::lock_guard lock(mutex_);
+        while (slabs_.capacity() < count)
+            grow(count - slabs_.capacity());
+    }
+
+    /// Effects: gives every piece in which no block is in use back upstream.
+    /// Returns: how many bytes that was.
+    std::size_t trim() noexcept
+    {
+        const std::lock_guard lock(mutex_);
+        gather();
+        const std::size_t before = bytes_reserved_locked();
+        slabs_.trim();
+        return before - bytes_reserved_locked();
+    }
+
+    /// Effects: takes every block back; and unless `keeps_slabs`, gives all slabs back upstream.
+    /// Preconditions: no other thread uses the pool.
+    void forget_blocks(bool keeps_slabs) noexcept
+    {
+        const std::lock_guard lock(mutex_);
+        gather();
+        if (!may_cache_)
+            slabs_.report_damage();
+        without_cache_.deallocations.fetch_add(slabs_.handed_out(), std::memory_order_relaxed);
+        if (!keeps_slabs)
+            return slabs_.release();
+        slabs_.reset();
+        if (!may_cache_)
+            slabs_.for_each_free([this](void* block) { checks().mark_free(block); });
+    }
+
+    /// Effects: calls `visit(block)` for each block in use, in the order of addresses. Meanwhile every block moves through the
+    ///   slabs; nothing is locked while `visit` runs.
+    template <class Visit>
+    void for_each_in_use(Visit&& visit)
+    {
+        const suspension suspended(*this);
+        const void* visited = nullptr;
+        while (void* const block = next_in_use(visited)) {
+            visit(block);
+            visited = block;
+        }
+    }
+
+    /// Effects: calls `look(const slab_store&)` with the lock held. Unless suspended by for_each_in_use, blocks in the caches
+    ///   count as handed out there.
+    template <class Look>
+    auto with_slabs(Look&& look) const
+    {
+        const std::lock_guard lock(mutex_);
+        return look(slabs_);
+    }
+
+    /// Effects: calls `look(const slab_store&)` with the lock held and every free block in the slabs.
+    template <class Look>
+    auto with_all_in_slabs(Look&& look)
+    {
+        const std::lock_guard lock(mutex_);
+        gather();
+        return look(slabs_);
+    }
+
+    // Figures. Exact if no other thread is at work in the pool.
+
+    const pool_identity& identity() const noexcept { return slabs_.identity(); }
+    const slab_layout& layout() const noexcept { return slabs_.layout(); }
+    std::pmr::memory_resource* upstream() const noexcept { return slabs_.upstream(); }
+    block_checks checks() const noexcept { return slabs_.checks(); }
+    std::size_t limit() const noexcept { return slabs_.limit(); }
+
+    std::size_t capacity() const noexcept
+    {
+        const std::lock_guard lock(mutex_);
+        return slabs_.capacity();
+    }
+
+    std::size_t slab_count() const noexcept
+    {
+        const std::lock_guard lock(mutex_);
+        return slabs_.slab_count();
+    }
+
+    std::size_t bytes_reserved() const noexcept
+    {
+        const std::lock_guard lock(mutex_);
+        return bytes_reserved_locked();
+    }
+
+    std::size_t in_use() const noexcept
+    {
+        const std::lock_guard lock(mutex_);
+        return in_use_locked();
+    }
+
+    std::size_t available() const noexcept
+    {
+        const std::lock_guard lock(mutex_);
+        return (limit() != unbounded ? limit() : slabs_.capacity()) - in_use_locked();
+    }
+
+    /// Returns: for how many threads there are caches.
+    std::size_t cache_count() const noexcept
+    {
+        const std::lock_guard lock(mutex_);
+        return caches_in_use_;
+    }
+
+    /// Returns: how many threads wait for a block.
+    std::size_t waiting() const noexcept
+    {
+        const std::lock_guard lock(mutex_);
+        std::size_t count = 0;
+        for (const queue_entry* entry = queue_first_; entry != nullptr; entry = entry->next)
+            ++count;
+        return count;
+    }
+
+    // Counting, by a policy that does.
+
+    void count_allocation() noexcept { count(&thread_cache::allocations); }
+    void count_deallocation() noexcept { count(&thread_cache::deallocations); }
+    void count_failure() noexcept { count(&thread_cache::failed); }
+
+    shared_counts counts() const noexcept
+    {
+        const std::lock_guard lock(mutex_);
+        shared_counts sum{};
+        add_counts(without_cache_, sum);
+        for (const thread_cache* cache = first_cache_; cache != nullptr; cache = cache->next_in_pool)
+            add_counts(*cache, sum);
+        sum.deallocations -= refused_;
+        return sum;
+    }
+
+    /// Returns: whether all that is said above holds.
+    /// Complexity: linear in blocks.
+    bool is_valid() noexcept
+    {
+        const std::lock_guard lock(mutex_);
+        gather();
+        return slabs_.is_valid() && depot_.full_count() == 0 && in_use_locked() == slabs_.handed_out();
+    }
+
+private:
+    static constexpr std::size_t unbounded = pool_options::unbounded;
+
+    /// One who waits. Lives on the stack of the thread that does.
+    struct queue_entry
+    {
+        /// Preconditions: the lock is held, here and when it ends.
+        explicit queue_entry(shared_store& its_store) noexcept : store(its_store) { store.enqueue(*this); }
+        queue_entry(const queue_entry&) = delete;
+        queue_entry& operator=(const queue_entry&) = delete;
+        ~queue_entry()
+        {
+            store.dequeue(*this);
+            if (block != nullptr) // It came, and then the thread was cancelled, or the clock threw.
+                store.put_locked(nullptr, block);
+        }
+
+        shared_store& store;
+        void* block = nullptr;
+        std::condition_variable ready;
+        queue_entry* next = nullptr;
+    };
+
+    /// Keeps the caches closed.
+    class suspension
+    {
+    public:
+        explicit suspension(shared_store& store) noexcept : store_(store)
+        {
+            const std::lock_guard lock(store_.mutex_);
+            ++store_.suspensions_;
+            store_.gather();
+        }
+        suspension(const suspension&) = delete;
+        suspension& operator=(const suspension&) = delete;
+        ~suspension()
+        {
+            const std::lock_guard lock(store_.mutex_);
+            --store_.suspensions_;
+        }
+
+    private:
+        shared_store& store_;
+    };
+
+    /// A magazine holds so many bytes of blocks ...
+    static constexpr std::size_t bytes_in_a_magazine = std::size_t{32} * 1024;
+    /// ... but no fewer blocks than this, and no more than that.
+    static constexpr std::size_t smallest_magazine = 4;
+    static constexpr std::size_t largest_magazine = 128;
+
+    /// Blocks that share a line of the cache are always in one magazine when they are handed out first, so that two threads
+    /// do not write to one line unless they pass blocks on.
+    static std::size_t magazine_room(std::size_t stride, std::size_t limit) noexcept
+    {
+        std::size_t room = std::clamp(bytes_in_a_magazine / stride, smallest_magazine, largest_magazine);
+        room = std::min(room, std::max(smallest_magazine, limit / 16));
+        return stride % cache_line_size == 0 ? room : base::round_up(room, 8);
+    }
+
+    /// Of the slot that allocate and deallocate look at first. Where that cannot be used, it is the one that is always closed.
+    std::size_t offset_of_slot() const noexcept
+    {
+        const bool has_slot = may_cache_ && has_barrier_ && number_ < slots_in_a_page;
+        return sizeof(cache_slot) * (has_slot ? number_ : thread_table::closed_slot);
+    }
+
+    MEMORY_POOL_ALWAYS_INLINE cache_slot& slot() const noexcept
+    {
+        return *reinterpret_cast<cache_slot*>(reinterpret_cast<char*>(this_thread_table.slots) + slot_offset_);
+    }
+
+    // Caches.
+
+    /// Returns: nullptr if there can be none: the pool does not cache, the thread is ending, or upstream gives no memory.
+    thread_cache* cache_of_this_thread() noexcept
+    {
+        if (!may_cache_)
+            return nullptr;
+        cache_slot* const slot = thread_registry::slot_of_this_thread(number_, has_barrier_);
+        if (slot == nullptr)
+            return nullptr;
+        return slot->cache != nullptr ? slot->cache : attach(*slot);
+    }
+
+    MEMORY_POOL_SLOW_PATH thread_cache* attach(cache_slot& slot) noexcept
+    {
+        if (this_thread_table.has_ended)
+            return nullptr;
+        thread_cache* cache = nullptr;
+        {
+            const std::lock_guard lock(mutex_);
+            if (!base::succeeds([&] { cache = &unused_cache(); }))
+                return nullptr;
+            cache->slot = &slot;
+            cache->pool = this;
+            cache->thread = &this_thread_table;
+            slot.cache = cache;
+            ++caches_in_use_;
+            (void)open(*cache);
+        }
+        thread_registry::get().attach(*cache);
+        return cache;
+    }
+
+    /// Returns: a cache that no thread has, with two empty magazines.
+    thread_cache& unused_cache()
+    {
+        provide_magazines(caches_in_use_ + 1);
+        thread_cache* cache = first_cache_;
+        while (cache != nullptr && cache->thread != nullptr)
+            cache = cache->next_in_pool;
+        if (cache == nullptr) {
+            void* const memory = upstream()->allocate(sizeof(thread_cache), alignof(thread_cache));
+            cache = ::new (memory) thread_cache;
+            cache->next_in_pool = std::exchange(first_cache_, cache);
+            ++caches_made_;
+        }
+        for (auto* const magazine : {&cache->loaded, &cache->previous}) {
+            if (magazine->load(std::memory_order_relaxed) == nullptr)
+                magazine->store(depot_.pop_empty(), std::memory_order_relaxed);
+            if (magazine->load(std::memory_order_relaxed) == nullptr)
+                throw_no_magazine();
+        }
+        return *cache;
+    }
+
+    [[noreturn]] static void throw_no_magazine()
+    {
+#if MEMORY_POOL_EXCEPTIONS
+        throw std::bad_alloc();
+#else
+        std::abort(); // cannot be: provide_magazines has ended in the error handler before
+#endif
+    }
+
+    void free_cache(thread_cache* cache) noexcept
+    {
+        cache->~thread_cache();
+        upstream()->deallocate(cache, sizeof(thread_cache), alignof(thread_cache));
+    }
+
+    /// As many magazines as it takes for all blocks to be in full ones, two for each cache, and one for each that is just
+    /// exchanging: so one who gives blocks back always finds an empty one.
+    void provide_magazines(std::size_t caches) { depot_.provide(slabs_.capacity() / depot_.room() + 1 + 3 * caches); }
+
+    static void** slots_of(const std::atomic<depot_magazine*>& magazine) noexcept
+    {
+        return magazine.load(std::memory_order_relaxed)->slots();
+    }
+
+    static depot_magazine* magazine_in(const std::atomic<depot_magazine*>& place) noexcept
+    {
+        return place.load(std::memory_order_relaxed);
+    }
+
+    /// Makes `incoming` the loaded magazine, and the loaded one the previous.
+    static void load(thread_cache& cache, depot_magazine* incoming, bool loaded_is_full) noexcept
+    {
+        cache.previous.store(magazine_in(cache.loaded), std::memory_order_relaxed);
+        cache.previous_is_full.store(loaded_is_full, std::memory_order_relaxed);
+        cache.loaded.store(incoming, std::memory_order_relaxed);
+    }
+
+    /// Pops, after an exchange of magazines if need be.
+    /// Returns: nullptr if there is no full one, or the cache is closed.
+    void* take_with_depot(thread_cache& cache) noexcept
+    {
+        cache_slot& slot = *cache.slot;
+        void** top = slot.begin_slowly();
+        void* block = nullptr;
+        if (slot.is_open()) {
+            if (top == slots_of(cache.loaded) && load_full(cache)) {
+                top = slots_of(cache.loaded) + depot_.room();
+                slot.reload(slots_of(cache.loaded), depot_.room());
+            }
+            if (top != slots_of(cache.loaded))
+                block = *--top;
+        }
+        slot.end(top);
+        return block;
+    }
+
+    bool load_full(thread_cache& cache) noexcept
+    {
+        depot_magazine* full = magazine_in(cache.previous);
+        if (!cache.previous_is_full.load(std::memory_order_relaxed)) {
+            depot_magazine* const empty = full;
+            full = depot_.pop_full();
+            if (full == nullptr)
+                return false;
+            depot_.push_empty(empty);
+        }
+        load(cache, full, false);
+        return true;
+    }
+
+    /// Pushes, after an exchange of magazines if need be.
+    /// Returns: whether it did; not if the cache is closed, or there is no empty magazine.
+    bool put_with_depot(thread_cache& cache, void* block) noexcept
+    {
+        cache_slot& slot = *cache.slot;
+        void** top = slot.begin_slowly();
+        bool pushed = false;
+        if (slot.is_open()) {
+            if (top == slots_of(cache.loaded) + depot_.room() && load_empty(cache)) {
+                top = slots_of(cache.loaded);
+                slot.reload(top, depot_.room());
+            }
+            if (top != slots_of(cache.loaded) + depot_.room()) {
+                *top++ = block;
+                pushed = true;
+            }
+        }
+        slot.end(top);
+        return pushed;
+    }
+
+    bool load_empty(thread_cache& cache) noexcept
+    {
+        depot_magazine* empty = magazine_in(cache.previous);
+        if (cache.previous_is_full.load(std::memory_order_relaxed)) {
+            depot_magazine* const full = empty;
+            empty = depot_.pop_empty();
+            if (empty == nullptr)
+                return false;
+            depot_.push_full(full);
+        }
+        load(cache, empty, true);
+        return true;
+    }
+
+    // With the lock held.
+
+    /// Opens the cache of the calling thread, if it is closed and may be opened.
+    /// Returns: whether it is open.
+    bool open(thread_cache& cache) noexcept
+    {
+        if (cache.slot->is_open())
+            return true;
+        if (suspensions_ != 0 || queue_first_ != nullptr)
+            return false;
+        cache.slot->open(slots_of(cache.loaded), depot_.room());
+        return true;
+    }
+
+    void* take_locked(thread_cache* cache)
+    {
+        if (void* const block = take_free(cache))
+            return block;
+        while (slabs_.may_grow() && base::succeeds([this] { grow(1); }))
+            if (void* const block = take_free(cache))
+                return block;
+        close_caches();
+        if (void* const block = take_free(cache))
+            return block;
+        while (slabs_.may_grow()) {
+            grow(1); // This time with what upstream throws.
+            if (void* const block = take_free(cache))
+                return block;
+        }
+        return nullptr;
+    }
+
+    /// Takes a block from the depot or the slabs; and some more into the cache, if it may be open.
+    void* take_free(thread_cache* cache) noexcept
+    {
+        if (queue_first_ != nullptr)
+            return nullptr; // What is free is theirs.
+        if (cache == nullptr || suspensions_ != 0)
+            return take_one();
+        void** const slots = slots_of(cache->loaded);
+        void** top = slots;
+        void* block = nullptr;
+        if (cache->slot->is_open()) {
+            if (void* const popped = take_with_depot(*cache))
+                return popped;
+            top = cache->slot->begin_slowly(); // empty
+            top += fill(slots);
+            if (top != slots)
+                block = *--top;
+            cache->slot->end(top);
+            return block;
+        }
+        top += fill(slots);
+        if (top == slots)
+            return nullptr;
+        block = *--top;
+        cache->slot->open(slots, depot_.room());
+        cache->slot->top.store(top, std::memory_order_release);
+        return block;
+    }
+
+    /// Takes a block for one who has no cache.
+    void* take_one() noexcept
+    {
+        if (!may_cache_ || suspensions_ != 0)
+            return slabs_.take_one_late();
+        void* block = nullptr;
+        if (refill_spare())
+            (void)spare_.pop_front(block, layout().stride());
+        else if (slabs_.take(&block, 1) == 0 && empty_one_of_depot())
+            return take_one();
+        return block;
+    }
+
+    /// Writes as many blocks as seems fair to `slots`.
+    /// Returns: how many.
+    std::size_t fill(void** slots) noexcept
+    {
+        const std::size_t wanted = share();
+        std::size_t taken = 0;
+        if (refill_spare()) {
+            const std::size_t stride = layout().stride();
+            taken = std::min(wanted, spare_.bytes() / stride);
+            for (std::size_t i = taken; i != 0; --i) // so that the lowest is on top
+                (void)spare_.pop_front(slots[i - 1], stride);
+        } else {
+            taken = slabs_.take(slots, wanted);
+        }
+        return taken;
+    }
+
+    /// How many blocks one thread may take at once: a magazine full, but when a bounded pool runs out, no more than half of what
+    /// would be this thread's share.
+    std::size_t share() const noexcept
+    {
+        if (slabs_.may_grow())
+            return depot_.room();
+        const std::size_t free = slabs_.capacity() - slabs_.handed_out() + spare_.bytes() / layout().stride();
+        return std::clamp(free / (2 * std::max<std::size_t>(caches_in_use_, 1)), std::size_t{1}, depot_.room());
+    }
+
+    /// Returns: whether there are blocks in the spare span.
+    bool refill_spare() noexcept
+    {
+        if (spare_.empty())
+            spare_ = slabs_.take_span();
+        return !spare_.empty();
+    }
+
+    void put_locked(thread_cache* cache, void* block) noexcept
+    {
+        if (queue_first_ != nullptr)
+            return serve(block);
+        if (cache != nullptr && open(*cache)) {
+            if (put_with_depot(*cache, block))
+                return;
+            spill(*cache);
+            if (put_with_depot(*cache, block))
+                return;
+        }
+        put_into_slabs(&block, 1);
+    }
+
+    /// Empties the loaded magazine of an open cache of this thread into the slabs.
+    void spill(thread_cache& cache) noexcept
+    {
+        void** const top = cache.slot->begin_slowly();
+        void** const bottom = slots_of(cache.loaded);
+        put_into_slabs(bottom, static_cast<std::size_t>(top - bottom));
+        cache.slot->end(bottom);
+    }
+
+    void put_into_slabs(void* const* blocks, std::size_t count) noexcept { refused_ += slabs_.put(blocks, count); }
+
+    void grow(std::size_t wanted)
+    {
+        slabs_.grow(wanted);
+        // Without them, blocks that come back go to the slabs.
+        (void)base::succeeds([this] { provide_magazines(caches_in_use_); });
+        serve_queue();
+    }
+
+    /// Closes every cache and puts what is in them into the slabs.
+    void close_caches() noexcept
+    {
+        thread_cache* closed[64];
+        thread_cache* cache = first_cache_;
+        while (cache != nullptr) {
+            std::size_t count = 0;
+            for (; cache != nullptr && count != 64; cache = cache->next_in_pool) {
+                if (cache->thread == nullptr || !cache->slot->is_open())
+                    continue;
+                cache->slot->close();
+                closed[count++] = cache;
+            }
+            if (count != 0 && has_barrier_)
+                os::process_barrier();
+            for (std::size_t i = 0; i != count; ++i)
+                empty(*closed[i], closed[i]->slot->wait_for_top());
+        }
+        // What was on its way from one cache to another is in the depot by now.
+        while (empty_one_of_depot())
+            continue;
+    }
+
+    /// Puts what is in a closed cache into the slabs.
+    void empty(thread_cache& cache, void** top) noexcept
+    {
+        void** const bottom = slots_of(cache.loaded);
+        put_into_slabs(bottom, static_cast<std::size_t>(top - bottom));
+        if (cache.previous_is_full.exchange(false, std::memory_order_relaxed))
+            put_into_slabs(slots_of(cache.previous), depot_.room());
+    }
+
+    bool empty_one_of_depot() noexcept
+    {
+        depot_magazine* const full = depot_.pop_full();
+        if (full == nullptr)
+            return false;
+        put_into_slabs(full->slots(), depot_.room());
+        depot_.push_empty(full);
+        return true;
+    }
+
+    /// Brings every free block into the slabs.
+    void gather() noexcept
+    {
+        close_caches();
+        refused_ += slabs_.put(std::exchange(spare_, {}));
+    }
+
+    std::size_t bytes_reserved_locked() const noexcept
+    {
+        return slabs_.bytes_reserved() + depot_.bytes_reserved() + caches_made_ * sizeof(thread_cache);
+    }
+
+    std::size_t in_use_locked() const noexcept
+    {
+        std::size_t free = spare_.bytes() / layout().stride() + depot_.full_count() * depot_.room();
+        for (const thread_cache* cache = first_cache_; cache != nullptr; cache = cache->next_in_pool)
+            if (cache->thread != nullptr && cache->slot->is_open())
+                free += blocks_in(*cache);
+        return slabs_.handed_out() - std::min(free, slabs_.handed_out());
+    }
+
+    std::size_t blocks_in(const thread_cache& cache) const noexcept
+    {
+        const std::uintptr_t top = reinterpret_cast<std::uintptr_t>(cache.slot->wait_for_top());
+        const std::uintptr_t bottom = reinterpret_cast<std::uintptr_t>(slots_of(cache.loaded));
+        // If the owner exchanges magazines right now, these two need not belong together.
+        const std::size_t loaded = std::min((top - bottom) / sizeof(void*), depot_.room());
+        return loaded + (cache.previous_is_full.load(std::memory_order_relaxed) ? depot_.room() : 0);
+    }
+
+    void* next_in_use(const void* after) const noexcept
+    {
+        const std::lock_guard lock(mutex_);
+        return slabs_.next_handed_out(after);
+    }
+
+    // Those who wait.
+
+    void enqueue(queue_entry& entry) noexcept
+    {
+        (queue_last_ != nullptr ? queue_last_->next : queue_first_) = &entry;
+        queue_last_ = &entry;
+    }
+
+    /// Takes an entry out, wherever it is, if it is there at all.
+    void dequeue(queue_entry& entry) noexcept
+    {
+        queue_entry* previous = nullptr;
+        queue_entry* found = queue_first_;
+        for (; found != nullptr && found != &entry; found = found->next)
+            previous = found;
+        if (found == nullptr)
+            return;
+        (previous != nullptr ? previous->next : queue_first_) = entry.next;
+        if (queue_last_ == &entry)
+            queue_last_ = previous;
+    }
+
+    /// Gives a block to who has waited longest.
+    void serve(void* block) noexcept
+    {
+        queue_entry& entry = *queue_first_;
+        dequeue(entry);
+        entry.block = block;
+        entry.ready.notify_one(); // with the lock held: after it, the entry may be gone
+    }
+
+    void serve_queue() noexcept
+    {
+        while (queue_first_ != nullptr) {
+            void* const block = take_one();
+            if (block == nullptr)
+                return;
+            serve(block);
+        }
+    }
+
+    // Counting.
+
+    void count(std::atomic<std::uint64_t> thread_cache::* counter) noexcept
+    {
+        cache_slot* const slot = thread_registry::slot_of_this_thread(number_, has_barrier_);
+        if (slot != nullptr && slot->cache != nullptr)
+            add_as_owner(slot->cache->*counter);
+        else
+            (without_cache_.*counter).fetch_add(1, std::memory_order_relaxed);
+    }
+
+    static void add_counts(const thread_cache& cache, shared_counts& sum) noexcept
+    {
+        sum.allocations += cache.allocations.load(std::memory_order_relaxed);
+        sum.deallocations += cache.deallocations.load(std::memory_order_relaxed);
+        sum.failed += cache.failed.load(std::memory_order_relaxed);
+    }
+
+    // What the registry calls.
+
+    void detach(thread_cache& cache) noexcept override
+    {
+        const std::lock_guard lock(mutex_);
+        cache_slot& slot = *cache.slot;
+        if (slot.is_open())
+            empty(cache, slot.wait_for_top());
+        slot.reset();
+        abandon(cache);
+    }
+
+    /// Makes a cache ready for another thread. It keeps its magazines and its counts.
+    void abandon(thread_cache& cache) noexcept
+    {
+        cache.slot = nullptr;
+        cache.thread = nullptr;
+        --caches_in_use_;
+    }
+
+    bool try_lock_for_fork() noexcept override { return mutex_.try_lock(); }
+    void unlock_after_fork() noexcept override { mutex_.unlock(); }
+    void quiesce() noexcept override { gather(); }
+
+    void forget_other_threads(const thread_table& mine) noexcept override
+    {
+        for (thread_cache* cache = first_cache_; cache != nullptr; cache = cache->next_in_pool) {
+            if (cache->thread != nullptr && cache->thread != &mine) {
+                cache->is_in_thread = false;
+                abandon(*cache);
+            }
+        }
+        queue_first_ = nullptr;
+        queue_last_ = nullptr;
+    }
+
+    mutable std::mutex mutex_;
+    slab_store slabs_;
+    const bool may_cache_;
+    const bool has_barrier_;
+    depot depot_;
+    block_span spare_; ///< Blocks out of the slabs, to be handed out next.
+    thread_cache* first_cache_ = nullptr;
+    std::size_t caches_made_ = 0;
+    std::size_t caches_in_use_ = 0;
+    std::size_t suspensions_ = 0;
+    queue_entry* queue_first_ = nullptr;
+    queue_entry* queue_last_ = nullptr;
+    std::size_t refused_ = 0;    ///< Blocks that were counted as given back, but were not this pool's, or twice.
+    thread_cache without_cache_; ///< Only its counters are used: for threads that have no cache.
+    // Last, as from here on a fork comes by.
+    const std::size_t number_;      ///< In the registry.
+    const std::size_t slot_offset_; ///< Of the slot in a thread's table, in bytes.
+};
+} // namespace memory_pool::core

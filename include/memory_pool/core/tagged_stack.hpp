@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: MIT
+// Copyright (c) 2026 The memory_pool authors
+/// \file
+/// A stack of numbered nodes that any thread pushes to and pops from without a lock.
+///
+///     head: | tag, 38 bits | number + 1, 26 bits |  -->  node  -->  node  -->  0
+///
+///     The tag grows by one with each change of the head.
+///
+/// A thread that pops reads the head, then the number behind it, then exchanges the head if it has not changed. If the node
+/// was popped and pushed again meanwhile, the same number is back, with another behind it (the ABA problem). The tag tells the
+/// two apart. It comes around after 2^38 changes: at one in 10 ns, a thread would have to sleep for 45 minutes between its load
+/// and its exchange, and wake at the right one of 10^11 moments.
+/// (Treiber, "Systems Programming: Coping with Parallelism", 1986; the tag is from the IBM System/370 manual.)
+///
+/// Nodes must stay readable as long as the stack is in use, whoever has them.
+///
+/// Thread safety: any thread.
+#pragma once
+
+#include <memory_pool/base/config.hpp>
+
+#include <atomic>
+#include <cstdint>
+
+namespace memory_pool::core
+{
+/// What a node of a tagged_stack has to have.
+struct stack_node
+{
+    std::atomic<std::uint32_t> below{
+        0}; ///< Number of the next one + 1, or 0. May be read while somebody else has the node.
+};
+
+/// What is written before a push is seen after the pop.
+struct publishing_orders
+{
+    static constexpr std::memory_order push = std::memory_order_release;
+    static constexpr std::memory_order pop = std::memory_order_acquire;
+};
+
+/// A lock-free stack. `Orders` is there for the test that shows that weaker ones would not do.
+template <class Orders = publishing_orders>
+class tagged_stack
+{
+public:
+    /// Numbers are below this.
+    static constexpr std::uint32_t most_nodes = (std::uint32_t{1} << 26) - 1;
+
+    /// Effects: puts the node `number` on top. `node_at(number)` is a stack_node&.
+    /// Complexity: O(1), and again for each change by another thread meanwhile.
+    template <class NodeAt>
+    void push(std::uint32_t number, NodeAt&& node_at) noexcept
+    {
+        stack_node& node = node_at(number);
+        std::uint64_t head = head_.load(std::memory_order_relaxed);
+        do {
+            node.below.store(link_in(head), std::memory_order_relaxed);
+            MEMORY_POOL_DELAY_POINT();
+        } while (!head_.compare_exchange_weak(head, with_next_tag(head, number + 1), Orders::push,
+                                              std::memory_order_relaxed));
+    }
+
+    /// Effects: takes the node on top out, into `number`.
+    /// Returns: whether there was one.
+    /// Complexity: as push.
+    template <class NodeAt>
+    bool pop(std::uint32_t& number, NodeAt&& node_at) noexcept
+    {
+        std::uint64_t head = head_.load(Orders::pop);
+        while (link_in(head) != 0) {
+            const std::uint32_t below = node_at(link_in(head) - 1).below.load(std::memory_order_relaxed);
+            MEMORY_POOL_DELAY_POINT();
+            if (head_.compare_exchange_weak(head, with_next_tag(head, below), Orders::pop, Orders::pop)) {
+                number = link_in(head) - 1;
+                return true;
+            }
+        }
+        return false;
+    }
+
+private:
+    static constexpr unsigned link_bits = 26;
+    static constexpr std::uint64_t link_mask = (std::uint64_t{1} << link_bits) - 1;
+
+    static std::uint32_t link_in(std::uint64_t head) noexcept { return static_cast<std::uint32_t>(head & link_mask); }
+
+    static std::uint64_t with_next_tag(std::uint64_t head, std::uint32_t link) noexcept
+    {
+        return ((head | link_mask) + 1) | link;
+    }
+
+    std::atomic<std::uint64_t> head_{0};
+};
+} // namespace memory_pool::core

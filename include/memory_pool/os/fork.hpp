@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: MIT
+// Copyright (c) 2026 The memory_pool authors
+/// \file
+/// What is to be done around fork(), where there is one.
+///
+/// Thread safety: any thread.
+#pragma once
+
+#if !defined(_WIN32)
+#include <pthread.h>
+#endif
+
+namespace memory_pool::os
+{
+/// Effects: has `prepare` called before each fork, `in_parent` and `in_child` after it, in the thread that forks.
+/// Returns: whether there was memory for that.
+inline bool at_fork(void (*prepare)(), void (*in_parent)(), void (*in_child)()) noexcept
+{
+#if defined(_WIN32)
+    static_cast<void>(prepare), static_cast<void>(in_parent), static_cast<void>(in_child);
+    return true; // There is no fork.
+#else
+    return ::pthread_atfork(prepare, in_parent, in_child) == 0;
+#endif
+}
+} // namespace memory_pool::os

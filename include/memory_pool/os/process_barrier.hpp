@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: MIT
+// Copyright (c) 2026 The memory_pool authors
+/// \file
+/// A memory barrier for all threads of the process at once, issued by one of them.
+///
+///     thread A, often:   store x; compiler barrier; load y           no instruction for the barrier
+///     thread B, rarely:  store y; process_barrier(); load x          a system call
+///
+///     A sees B's store of y, or B sees A's store of x.
+///
+/// So one side of a handshake costs nothing, and the other, which is rare, pays for both. (Linux: membarrier(2) with
+/// MEMBARRIER_CMD_PRIVATE_EXPEDITED, since 4.14; Windows: FlushProcessWriteBuffers.)
+///
+/// Thread safety: any thread.
+#pragma once
+
+#include <memory_pool/base/config.hpp>
+
+#include <atomic>
+
+#if defined(__linux__)
+#include <cerrno>
+#include <sys/syscall.h>
+#include <unistd.h>
+#elif defined(_WIN32)
+extern "C" __declspec(dllimport) void __stdcall FlushProcessWriteBuffers(void);
+#endif
+
+namespace memory_pool::os
+{
+namespace detail
+{
+/// For tests: whether to act as on a system that has no such barrier.
+inline std::atomic<bool> process_barrier_is_hidden{false};
+
+#if defined(__linux__) && defined(SYS_membarrier)
+enum class membarrier_command : int
+{
+    private_expedited = 1 << 3,
+    register_private_expedited = 1 << 4
+};
+
+inline bool membarrier(membarrier_command command) noexcept
+{
+    const int error_before = errno;
+    const bool succeeded = ::syscall(SYS_membarrier, static_cast<int>(command), 0, 0) == 0;
+    errno = error_before;
+    return succeeded;
+}
+#endif
+
+inline bool register_process_barrier() noexcept
+{
+#if defined(__linux__) && defined(SYS_membarrier)
+    return membarrier(membarrier_command::register_private_expedited);
+#elif defined(_WIN32)
+    return true;
+#else
+    return false;
+#endif
+}
+} // namespace detail
+
+/// Returns: whether `process_barrier` may be called. Where not, both sides of a handshake must be sequentially consistent.
+/// Complexity: a system call, the first time.
+inline bool has_process_barrier() noexcept
+{
+    static const bool is_registered = detail::register_process_barrier();
+    return is_registered && !detail::process_barrier_is_hidden.load(std::memory_order_relaxed);
+}
+
+/// Effects: as if every running thread of the process had executed a full memory barrier between two of its instructions.
+/// Preconditions: has_process_barrier().
+/// Complexity: a system call that interrupts the other processors: microseconds.
+inline void process_barrier() noexcept
+{
+#if defined(__linux__) && defined(SYS_membarrier)
+    if (!detail::membarrier(detail::membarrier_command::private_expedited)) {
+        // Registered again: a process that was forked may have to.
+        (void)detail::register_process_barrier();
+        (void)detail::membarrier(detail::membarrier_command::private_expedited);
+    }
+#elif defined(_WIN32)
+    FlushProcessWriteBuffers();
+#endif
+}
+} // namespace memory_pool::os
