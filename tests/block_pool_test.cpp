@@ -284,6 +284,20 @@ TEST(block_pool, trims_its_first_piece_when_only_others_are_in_use)
     EXPECT_TRUE(pool.is_valid());
 }
 
+TEST(block_pool, keeps_nothing_when_it_is_trimmed_or_released_while_all_is_free)
+{
+    test::accounting_upstream upstream;
+    mp::block_pool pool(64, {}, &upstream);
+    std::vector<void*> blocks(10'000);
+    pool.allocate_bulk(blocks.data(), blocks.size());
+    pool.deallocate_bulk(blocks.data(), blocks.size());
+    pool.trim();
+    EXPECT_EQ(upstream.live_bytes(), 0u);
+    (void)pool.allocate_bulk(blocks.data(), blocks.size());
+    pool.release();
+    EXPECT_EQ(upstream.live_bytes(), 0u);
+}
+
 TEST(block_pool, is_one_request_upstream_until_it_grows)
 {
     test::accounting_upstream upstream;

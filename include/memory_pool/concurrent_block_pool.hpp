@@ -311,7 +311,7 @@ public:
     ///   With a policy that checks, also whether no block was written to while free, or past its end. For tests.
     /// Complexity: linear in blocks.
     /// Thread safety: no other thread may use the pool at the same time.
-    bool is_valid() noexcept
+    bool is_valid() const noexcept
     {
         if (!store_.is_valid())
             return false;
@@ -409,7 +409,7 @@ private:
     }
 
     std::size_t alignment_;
-    core::shared_store store_;
+    mutable core::shared_store store_; ///< To look at all blocks, is_valid brings them to one place.
     std::atomic<std::size_t> live_{0}; ///< Blocks in use, kept only where the policy counts.
     std::atomic<std::size_t> peak_{0};
 };

@@ -77,4 +77,11 @@ TEST(bit_range, sets_just_the_bits_asked_for)
     EXPECT_EQ(base::bit_range(63, 1), std::uint64_t{1} << 63);
     EXPECT_EQ(base::bit_range(4, 3), 0x70u);
 }
+TEST(arithmetic, finds_the_highest_bit)
+{
+    for (unsigned bit = 0; bit != 64; ++bit) {
+        EXPECT_EQ(base::highest_bit(std::uint64_t{1} << bit), bit);
+        EXPECT_EQ(base::highest_bit((std::uint64_t{1} << bit) | 1), bit);
+    }
+}
 } // namespace

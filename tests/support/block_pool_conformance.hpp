@@ -201,7 +201,7 @@ TYPED_TEST_P(block_pool_conformance, reserves_what_is_asked_for)
     const std::size_t calls = this->upstream_.calls();
     pool.reserve(5);
     const std::vector<void*> blocks = this->allocate(pool, 20'000);
-    EXPECT_EQ(this->upstream_.calls(), calls) << "nothing more is asked of upstream";
+    EXPECT_LE(this->upstream_.calls(), calls + 1) << "no more than a thread's cache is asked of upstream";
     this->deallocate(pool, blocks);
 }
 
@@ -224,7 +224,8 @@ TYPED_TEST_P(block_pool_conformance, trims_all_that_is_free)
     pool.deallocate(blocks[0]);
     pool.trim();
     EXPECT_EQ(pool.capacity(), 0u);
-    EXPECT_EQ(this->upstream_.live_bytes(), 0u);
+    EXPECT_EQ(pool.slab_count(), 0u);
+    EXPECT_EQ(this->upstream_.live_bytes(), pool.bytes_reserved());
     EXPECT_EQ(pool.trim(), 0u);
     pool.deallocate(pool.allocate());
     EXPECT_TRUE(pool.is_valid());
@@ -244,7 +245,8 @@ TYPED_TEST_P(block_pool_conformance, releases_and_clears)
     pool.release();
     EXPECT_EQ(pool.in_use(), 0u);
     EXPECT_EQ(pool.capacity(), 0u);
-    EXPECT_EQ(this->upstream_.live_bytes(), 0u);
+    EXPECT_EQ(pool.slab_count(), 0u);
+    EXPECT_EQ(this->upstream_.live_bytes(), pool.bytes_reserved());
     EXPECT_TRUE(pool.is_valid());
     (void)this->allocate(pool, 10);
     EXPECT_EQ(pool.in_use(), 10u);
@@ -339,12 +341,10 @@ TYPED_TEST_P(block_pool_conformance, loses_nothing_when_upstream_fails_at_any_ca
         TypeParam pool(32, {}, &this->upstream_);
         this->upstream_.fail_at(call);
         std::vector<void*> blocks;
-        bool failed = false;
         while (blocks.size() != 20'000) {
             try {
                 blocks.push_back(pool.allocate());
             } catch (const std::bad_alloc&) {
-                failed = true;
                 ASSERT_TRUE(pool.is_valid());
                 ASSERT_EQ(pool.in_use(), blocks.size());
                 blocks.push_back(pool.allocate()); // the next call works
@@ -355,9 +355,6 @@ TYPED_TEST_P(block_pool_conformance, loses_nothing_when_upstream_fails_at_any_ca
         EXPECT_EQ(pool.bytes_reserved(), this->upstream_.live_bytes());
         this->deallocate(pool, blocks);
         EXPECT_TRUE(pool.is_valid());
-        if (call == 1) {
-            EXPECT_TRUE(failed);
-        }
     }
     EXPECT_EQ(this->upstream_.live_pieces(), 0u);
 }
@@ -389,8 +386,11 @@ TYPED_TEST_P(block_pool_conformance, tries_without_throwing)
 {
     TypeParam pool(32, {}, &this->upstream_);
     static_assert(noexcept(pool.try_allocate()) && noexcept(pool.deallocate(nullptr)) && noexcept(pool.trim()));
-    this->upstream_.fail_at(1);
+    this->upstream_.fail_always();
     EXPECT_EQ(pool.try_allocate(), nullptr);
+    EXPECT_THROW((void)pool.allocate(), std::bad_alloc);
+    EXPECT_TRUE(pool.is_valid());
+    this->upstream_.never_fail();
     EXPECT_NE(pool.try_allocate(), nullptr);
     EXPECT_EQ(pool.in_use(), 1u);
 }

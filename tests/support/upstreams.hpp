@@ -19,7 +19,13 @@ class accounting_upstream : public std::pmr::memory_resource
 public:
     /// Makes the call number `call` from now on, counted from 1, throw std::bad_alloc.
     void fail_at(std::size_t call) { calls_until_failure_ = call; }
-    void never_fail() { calls_until_failure_ = never; }
+    /// Makes every call throw std::bad_alloc.
+    void fail_always() { fails_always_ = true; }
+    void never_fail()
+    {
+        calls_until_failure_ = never;
+        fails_always_ = false;
+    }
 
     std::size_t live_bytes() const { return live_bytes_; }
     std::size_t live_pieces() const { return pieces_.size(); }
@@ -35,6 +41,8 @@ private:
         ++calls_;
         if (calls_until_failure_ != never)
             --calls_until_failure_;
+        if (fails_always_)
+            throw std::bad_alloc();
         if (calls_until_failure_ == 0) {
             never_fail();
             throw std::bad_alloc();
@@ -61,6 +69,7 @@ private:
 
     std::map<void*, shape> pieces_;
     std::size_t calls_until_failure_ = never;
+    bool fails_always_ = false;
     std::size_t calls_ = 0;
     std::size_t live_bytes_ = 0;
     std::size_t mismatched_ = 0;

@@ -8,7 +8,8 @@
 ///
 ///     magazines made = full + empty + never used + those that threads have
 ///
-/// The arrays of the magazines come in groups, each twice as large as the one before, and stay until the depot ends, so that
+/// The arrays of the magazines come in groups: the first is as large as it is asked for, each further one twice as large as the
+/// one before. They stay until the depot ends, so that
 /// a thread may look at one that another has just taken. (Bonwick and Adams, "Magazines and Vmem", 2001, has the depot, with
 /// a lock; here it is two lock-free stacks.)
 ///
@@ -62,6 +63,8 @@ public:
     void provide(std::size_t count)
     {
         count = std::min<std::size_t>(count, most_magazines);
+        if (made_.load(std::memory_order_relaxed) == 0)
+            first_group_ = static_cast<std::uint32_t>(std::max<std::size_t>(count, smallest_group));
         for (std::uint32_t made = made_.load(std::memory_order_relaxed); made < count;
              made = made_.load(std::memory_order_relaxed))
             add_group(made);
@@ -102,9 +105,9 @@ public:
     }
 
 private:
-    static constexpr std::uint32_t first_group = 4; ///< Magazines in it. Each further group has twice as many.
+    static constexpr std::uint32_t smallest_group = 4;
     static constexpr unsigned most_groups = 24;
-    static constexpr std::uint32_t most_magazines = first_group * ((std::uint32_t{1} << most_groups) - 1);
+    static constexpr std::uint32_t most_magazines = smallest_group * ((std::uint32_t{1} << most_groups) - 1);
     static_assert(most_magazines <= tagged_stack<>::most_nodes);
 
     /// A magazine's group, and its place there.
@@ -114,17 +117,17 @@ private:
         std::uint32_t place;
     };
 
-    static position position_of(std::uint32_t number) noexcept
+    position position_of(std::uint32_t number) const noexcept
     {
-        const std::uint32_t groups_before = number / first_group + 1;
+        const std::uint32_t groups_before = number / first_group_ + 1;
         const unsigned group = base::highest_bit(groups_before);
-        return {group, number - first_group * ((std::uint32_t{1} << group) - 1)};
+        return {group, number - first_group_ * ((std::uint32_t{1} << group) - 1)};
     }
 
     std::size_t magazine_bytes() const noexcept { return sizeof(depot_magazine) + room_ * sizeof(void*); }
     std::size_t group_bytes(unsigned group) const noexcept
     {
-        return (std::size_t{first_group} << group) * magazine_bytes();
+        return (std::size_t{first_group_} << group) * magazine_bytes();
     }
 
     void* memory_of(std::uint32_t number) const noexcept
@@ -145,7 +148,8 @@ private:
         void* const memory = upstream_->allocate(group_bytes(group), alignof(depot_magazine));
         groups_[group].store(static_cast<std::byte*>(memory), std::memory_order_release);
         bytes_reserved_ += group_bytes(group);
-        made_.store(made + (first_group << group), std::memory_order_release);
+        const std::uint32_t added = std::min(first_group_ << group, most_magazines - made);
+        made_.store(made + added, std::memory_order_release);
     }
 
     depot_magazine* take_unused() noexcept
@@ -176,6 +180,7 @@ private:
     alignas(cache_line_size) tagged_stack<> empty_;
     std::atomic<std::uint32_t> used_{0}; ///< Magazines below this number were taken at least once.
     alignas(cache_line_size) std::atomic<std::uint32_t> made_{0};
+    std::uint32_t first_group_ = 0; ///< Magazines in the first group. Does not change once there is one.
     std::array<std::atomic<std::byte*>, most_groups> groups_{};
     std::size_t bytes_reserved_ = 0;
     const std::size_t room_;

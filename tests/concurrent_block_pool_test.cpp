@@ -1,0 +1,678 @@
+// SPDX-License-Identifier: MIT
+// Copyright (c) 2026 The memory_pool authors
+#include <memory_pool/concurrent_block_pool.hpp>
+
+#include <support/block_pool_conformance.hpp>
+#include <support/error_recorder.hpp>
+#include <support/threads.hpp>
+#include <support/upstreams.hpp>
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <set>
+#include <thread>
+#include <type_traits>
+#include <vector>
+
+#if defined(__unix__)
+#include <pthread.h>
+#include <sys/wait.h>
+#include <unistd.h>
+#endif
+
+namespace mp = memory_pool;
+using mp::error;
+using namespace std::chrono_literals;
+using test::in_a_thread;
+using test::in_threads;
+
+namespace test
+{
+using every_shared_policy = testing::Types<mp::basic_concurrent_block_pool<mp::default_policy>,
+                                           mp::basic_concurrent_block_pool<mp::counting_policy>,
+                                           mp::basic_concurrent_block_pool<mp::checking_policy>>;
+INSTANTIATE_TYPED_TEST_SUITE_P(every_shared_policy, block_pool_conformance, every_shared_policy, );
+} // namespace test
+
+namespace
+{
+using pool_that_counts = mp::basic_concurrent_block_pool<mp::counting_policy>;
+using pool_that_checks = mp::basic_concurrent_block_pool<mp::checking_policy>;
+
+mp::pool_options bounded_to(std::size_t blocks)
+{
+    mp::pool_options options;
+    options.max_capacity = blocks;
+    return options;
+}
+
+/// A block in use holds the number of whoever has it, all over. Says whether it still does.
+class marked_block
+{
+public:
+    static constexpr std::size_t size = 64;
+
+    marked_block(void* block, std::uint64_t owner) : words_(static_cast<std::uint64_t*>(block)), owner_(owner)
+    {
+        std::fill(words_, words_ + size / sizeof(std::uint64_t), owner_);
+    }
+
+    bool is_intact() const
+    {
+        return std::all_of(words_, words_ + size / sizeof(std::uint64_t),
+                           [this](std::uint64_t word) { return word == owner_; });
+    }
+
+    void* block() const { return words_; }
+
+private:
+    std::uint64_t* words_;
+    std::uint64_t owner_;
+};
+
+/// Everything that must be the same whichever way the pool does its handshakes.
+class concurrent_block_pool_test : public testing::TestWithParam<bool>
+{
+protected:
+    void SetUp() override { mp::os::detail::process_barrier_is_hidden = GetParam(); }
+    void TearDown() override { mp::os::detail::process_barrier_is_hidden = false; }
+
+    test::accounting_upstream upstream_;
+};
+
+INSTANTIATE_TEST_SUITE_P(with_and_without_a_process_barrier, concurrent_block_pool_test, testing::Bool(),
+                         [](const auto& parameter) { return parameter.param ? "without" : "with"; });
+
+TEST_P(concurrent_block_pool_test, gives_each_block_to_one_thread_at_a_time)
+{
+    mp::concurrent_block_pool pool(marked_block::size, {}, &upstream_);
+    std::atomic<std::size_t> damaged{0};
+    in_threads(4, [&](std::size_t thread) {
+        std::vector<marked_block> mine;
+        for (std::uint64_t i = 0; i != 20'000; ++i) {
+            mine.emplace_back(pool.allocate(), thread << 32 | i);
+            if (i % 3 == 0 || mine.size() > 500) {
+                std::swap(mine[(i * 7) % mine.size()], mine.back());
+                damaged += mine.back().is_intact() ? 0 : 1;
+                pool.deallocate(mine.back().block());
+                mine.pop_back();
+            }
+        }
+        for (const marked_block& block : mine) {
+            damaged += block.is_intact() ? 0 : 1;
+            pool.deallocate(block.block());
+        }
+    });
+    EXPECT_EQ(damaged, 0u);
+    EXPECT_EQ(pool.in_use(), 0u);
+    EXPECT_TRUE(pool.is_valid());
+}
+
+TEST_P(concurrent_block_pool_test, hands_out_exactly_max_capacity_whatever_threads_hold)
+{
+    for (const std::size_t limit : {1u, 3u, 100u, 1000u}) {
+        mp::concurrent_block_pool pool(32, bounded_to(limit), &upstream_);
+        for (int round = 0; round != 5; ++round) {
+            std::vector<std::vector<void*>> taken(8);
+            in_threads(taken.size(), [&](std::size_t thread) {
+                while (void* const block = pool.try_allocate())
+                    taken[thread].push_back(block);
+            });
+            std::set<void*> all;
+            std::size_t count = 0;
+            for (const std::vector<void*>& some : taken) {
+                count += some.size();
+                all.insert(some.begin(), some.end());
+            }
+            EXPECT_EQ(count, limit);
+            EXPECT_EQ(all.size(), limit);
+            EXPECT_EQ(pool.in_use(), limit);
+            EXPECT_EQ(pool.try_allocate(), nullptr);
+            EXPECT_THROW((void)pool.allocate(), mp::pool_exhausted);
+            in_threads(taken.size(), [&](std::size_t thread) {
+                for (void* const block : taken[(thread + 1) % taken.size()])
+                    pool.deallocate(block);
+            });
+            EXPECT_EQ(pool.available(), limit);
+            EXPECT_TRUE(pool.is_valid());
+        }
+    }
+}
+
+TEST_P(concurrent_block_pool_test, takes_the_last_blocks_out_of_a_thread_that_does_nothing)
+{
+    mp::concurrent_block_pool pool(32, bounded_to(200), &upstream_);
+    std::atomic<bool> holds{false};
+    std::atomic<bool> is_over{false};
+    std::thread idle([&] {
+        std::vector<void*> blocks(200);
+        pool.allocate_bulk(blocks.data(), blocks.size());
+        pool.deallocate_bulk(blocks.data(), blocks.size());
+        holds = true;
+        while (!is_over)
+            std::this_thread::yield();
+        pool.deallocate(pool.try_allocate()); // finds its cache empty, and lives with it
+    });
+    while (!holds)
+        std::this_thread::yield();
+    std::vector<void*> blocks(200);
+    EXPECT_EQ(pool.allocate_bulk(blocks.data(), blocks.size()), 200u);
+    EXPECT_EQ(std::set<void*>(blocks.begin(), blocks.end()).size(), 200u);
+    is_over = true;
+    idle.join();
+    pool.deallocate_bulk(blocks.data(), blocks.size());
+    EXPECT_EQ(pool.in_use(), 0u);
+    EXPECT_TRUE(pool.is_valid());
+}
+
+TEST_P(concurrent_block_pool_test, keeps_two_threads_working_while_a_third_runs_it_dry)
+{
+    constexpr std::size_t limit = 64;
+    mp::concurrent_block_pool pool(marked_block::size, bounded_to(limit), &upstream_);
+    std::atomic<std::size_t> damaged{0};
+    in_threads(3, [&](std::size_t thread) {
+        std::vector<marked_block> mine;
+        for (std::uint64_t i = 0; i != 3'000; ++i) {
+            while (mine.size() < (thread == 0 ? limit : 5))
+                if (void* const block = pool.try_allocate())
+                    mine.emplace_back(block, thread << 32 | i);
+                else
+                    break;
+            for (const marked_block& block : mine) {
+                damaged += block.is_intact() ? 0 : 1;
+                pool.deallocate(block.block());
+            }
+            mine.clear();
+        }
+    });
+    EXPECT_EQ(damaged, 0u);
+    EXPECT_EQ(pool.available(), limit);
+    EXPECT_TRUE(pool.is_valid());
+}
+
+TEST_P(concurrent_block_pool_test, trims_what_lies_in_the_caches_of_other_threads)
+{
+    mp::concurrent_block_pool pool(64, {}, &upstream_);
+    std::atomic<int> ready{0};
+    std::atomic<bool> is_over{false};
+    std::vector<std::thread> threads;
+    for (int i = 0; i != 3; ++i)
+        threads.emplace_back([&] {
+            std::vector<void*> blocks(1000);
+            pool.allocate_bulk(blocks.data(), blocks.size());
+            pool.deallocate_bulk(blocks.data(), blocks.size());
+            ++ready;
+            while (!is_over)
+                std::this_thread::yield();
+            pool.deallocate(pool.allocate());
+        });
+    while (ready != 3)
+        std::this_thread::yield();
+    EXPECT_GT(pool.capacity(), 0u);
+    EXPECT_GT(pool.trim(), 3'000u * 64 / 2);
+    EXPECT_EQ(pool.capacity(), 0u);
+    EXPECT_EQ(upstream_.live_bytes(), pool.bytes_reserved());
+    is_over = true;
+    for (std::thread& thread : threads)
+        thread.join();
+    EXPECT_EQ(pool.in_use(), 0u);
+    EXPECT_TRUE(pool.is_valid());
+}
+
+TEST_P(concurrent_block_pool_test, may_be_trimmed_at_any_time)
+{
+    mp::concurrent_block_pool pool(marked_block::size, {}, &upstream_);
+    std::atomic<std::size_t> damaged{0};
+    std::atomic<int> working{3};
+    in_threads(4, [&](std::size_t thread) {
+        if (thread == 3) {
+            while (working != 0)
+                pool.trim();
+            return;
+        }
+        for (std::uint64_t i = 0; i != 200; ++i) {
+            std::vector<marked_block> mine;
+            for (std::uint64_t j = 0; j != 300; ++j)
+                mine.emplace_back(pool.allocate(), thread << 32 | i << 16 | j);
+            for (const marked_block& block : mine) {
+                damaged += block.is_intact() ? 0 : 1;
+                pool.deallocate(block.block());
+            }
+        }
+        --working;
+    });
+    EXPECT_EQ(damaged, 0u);
+    EXPECT_EQ(pool.in_use(), 0u);
+    EXPECT_TRUE(pool.is_valid());
+    pool.trim();
+    EXPECT_EQ(pool.capacity(), 0u);
+}
+
+TEST_P(concurrent_block_pool_test, lets_one_thread_use_any_number_of_pools_in_turn)
+{
+    std::vector<std::unique_ptr<mp::concurrent_block_pool>> pools;
+    for (int i = 0; i != 200; ++i) // more than have a slot in thread-local storage itself
+        pools.push_back(std::make_unique<mp::concurrent_block_pool>(32, bounded_to(64), &upstream_));
+    const auto use_all = [&] {
+        for (int round = 0; round != 20; ++round) {
+            std::vector<void*> blocks;
+            for (const auto& pool : pools)
+                blocks.push_back(pool->allocate());
+            for (std::size_t i = 0; i != pools.size(); ++i)
+                pools[i]->deallocate(blocks[i]);
+        }
+    };
+    use_all();
+    in_a_thread(use_all);
+    for (const auto& pool : pools) {
+        EXPECT_EQ(pool->available(), 64u);
+        std::vector<void*> blocks(64);
+        EXPECT_EQ(pool->allocate_bulk(blocks.data(), 64), 64u) << "all there is";
+    }
+    pools.erase(pools.begin(), pools.begin() + 100);
+    for (int i = 0; i != 100; ++i) // whose numbers are used again
+        pools.push_back(std::make_unique<mp::concurrent_block_pool>(48, bounded_to(10), &upstream_));
+    for (std::size_t i = 100; i != 200; ++i) {
+        void* const block = pools[i]->allocate();
+        EXPECT_TRUE(pools[i]->owns(block));
+        pools[i]->deallocate(block);
+        EXPECT_TRUE(pools[i]->is_valid());
+    }
+    pools.clear();
+    EXPECT_EQ(upstream_.live_pieces(), 0u);
+}
+
+TEST_P(concurrent_block_pool_test, works_when_there_are_more_pools_than_numbers)
+{
+    std::vector<std::unique_ptr<mp::concurrent_block_pool>> pools;
+    for (std::size_t i = 0; i != mp::core::most_numbered_pools + 3; ++i)
+        pools.push_back(std::make_unique<mp::concurrent_block_pool>(32, bounded_to(2)));
+    for (const std::size_t i : {std::size_t{0}, pools.size() - 1}) {
+        void* const a = pools[i]->allocate();
+        void* const b = pools[i]->allocate();
+        EXPECT_EQ(pools[i]->try_allocate(), nullptr);
+        pools[i]->deallocate(a);
+        pools[i]->deallocate(b);
+        EXPECT_EQ(pools[i]->in_use(), 0u);
+        EXPECT_TRUE(pools[i]->is_valid());
+    }
+}
+
+TEST_P(concurrent_block_pool_test, loses_nothing_when_a_thread_ends)
+{
+    mp::concurrent_block_pool pool(32, bounded_to(100), &upstream_);
+    void* passed_on = nullptr;
+    for (int i = 0; i != 500; ++i)
+        in_a_thread([&] {
+            void* const block = pool.allocate();
+            pool.deallocate(passed_on);
+            passed_on = block;
+        });
+    EXPECT_EQ(pool.in_use(), 1u);
+    pool.deallocate(passed_on);
+    EXPECT_EQ(pool.available(), 100u);
+    EXPECT_TRUE(pool.is_valid());
+}
+
+TEST_P(concurrent_block_pool_test, lets_threads_and_pools_end_in_any_order)
+{
+    for (int round = 0; round != 30; ++round) {
+        std::optional<mp::concurrent_block_pool> pool(std::in_place, 32, mp::pool_options{}, &upstream_);
+        std::atomic<int> used{0};
+        std::atomic<bool> may_end{false};
+        std::vector<std::thread> threads;
+        for (int i = 0; i != 4; ++i)
+            threads.emplace_back([&] {
+                pool->deallocate(pool->allocate());
+                ++used;
+                while (!may_end)
+                    std::this_thread::yield();
+            });
+        while (used != 4)
+            std::this_thread::yield();
+        if (round % 3 == 0) {
+            pool.reset(); // before the threads, with their caches loaded
+            may_end = true;
+        } else {
+            may_end = true; // at the same time as the threads
+            pool.reset();
+        }
+        for (std::thread& thread : threads)
+            thread.join();
+        EXPECT_EQ(upstream_.live_pieces(), 0u);
+    }
+}
+
+TEST_P(concurrent_block_pool_test, serves_a_thread_that_is_ending)
+{
+    static mp::concurrent_block_pool* pool = nullptr;
+    struct late_user
+    {
+        void* block = nullptr;
+        ~late_user()
+        {
+            pool->deallocate(block);
+            void* const another = pool->allocate();
+            pool->deallocate(another);
+            pool->deallocate(pool->try_allocate_for(1ms));
+        }
+    };
+    mp::concurrent_block_pool mine(32, bounded_to(50), &upstream_);
+    pool = &mine;
+    for (int i = 0; i != 50; ++i)
+        in_a_thread([] {
+            thread_local late_user before; // ends after what the pool has for this thread, as it was there first
+            before.block = pool->allocate();
+            thread_local late_user after;
+            after.block = pool->allocate();
+        });
+    EXPECT_EQ(pool->available(), 50u);
+    EXPECT_TRUE(pool->is_valid());
+}
+
+TEST_P(concurrent_block_pool_test, gives_threads_blocks_of_their_own_lines)
+{
+    mp::concurrent_block_pool pool(8, {}, &upstream_);
+    std::mutex mutex;
+    std::vector<std::set<std::uintptr_t>> lines(4);
+    in_threads(4, [&](std::size_t thread) {
+        for (int i = 0; i != 1000; ++i)
+            lines[thread].insert(reinterpret_cast<std::uintptr_t>(pool.allocate()) / mp::cache_line_size);
+    });
+    for (std::size_t a = 0; a != lines.size(); ++a)
+        for (std::size_t b = 0; b != a; ++b)
+            for (const std::uintptr_t line : lines[a])
+                ASSERT_EQ(lines[b].count(line), 0u) << "two threads write to one line";
+}
+
+TEST_P(concurrent_block_pool_test, waits_for_a_block_and_gives_up_in_time)
+{
+    mp::concurrent_block_pool pool(32, bounded_to(2), &upstream_);
+    void* const a = pool.allocate();
+    void* const b = pool.allocate_wait();
+    const auto start = std::chrono::steady_clock::now();
+    EXPECT_EQ(pool.try_allocate_for(20ms), nullptr);
+    EXPECT_GE(std::chrono::steady_clock::now() - start, 20ms);
+    EXPECT_EQ(pool.try_allocate_until(std::chrono::system_clock::now() - 1s), nullptr);
+    EXPECT_EQ(pool.try_allocate_for(-1s), nullptr);
+    EXPECT_EQ(pool.waiting(), 0u) << "those who gave up left nothing behind";
+
+    void* got = nullptr;
+    std::thread waiter([&] { got = pool.try_allocate_for(std::chrono::hours::max()); });
+    while (pool.waiting() != 1)
+        std::this_thread::yield();
+    pool.deallocate(a);
+    waiter.join();
+    EXPECT_EQ(got, a);
+    pool.deallocate(got);
+    pool.deallocate(b);
+    EXPECT_EQ(pool.available(), 2u);
+    EXPECT_TRUE(pool.is_valid());
+}
+
+TEST_P(concurrent_block_pool_test, serves_those_who_wait_in_the_order_they_came)
+{
+    mp::concurrent_block_pool pool(32, bounded_to(8), &upstream_);
+    std::vector<void*> blocks(8);
+    pool.allocate_bulk(blocks.data(), blocks.size());
+    std::vector<void*> got(8);
+    std::vector<std::thread> threads;
+    for (std::size_t i = 0; i != 8; ++i) {
+        threads.emplace_back([&, i] { got[i] = pool.allocate_wait(); });
+        while (pool.waiting() != i + 1)
+            std::this_thread::yield();
+    }
+    for (void* const block : blocks) {
+        pool.deallocate(block);
+        EXPECT_EQ(pool.try_allocate(), nullptr) << "nobody passes those who wait";
+    }
+    for (std::thread& thread : threads)
+        thread.join();
+    EXPECT_EQ(got, blocks);
+    pool.deallocate_bulk(got.data(), got.size());
+    EXPECT_TRUE(pool.is_valid());
+}
+
+TEST_P(concurrent_block_pool_test, loses_no_wake_up)
+{
+    mp::concurrent_block_pool pool(32, bounded_to(3), &upstream_);
+    std::atomic<std::size_t> served{0};
+    in_threads(8, [&](std::size_t thread) {
+        for (int i = 0; i != 300; ++i) {
+            void* const block =
+                (thread + static_cast<std::size_t>(i)) % 4 == 0 ? pool.try_allocate_for(50us) : pool.allocate_wait();
+            if (block == nullptr)
+                continue;
+            ++served;
+            if (i % 16 == 0)
+                std::this_thread::yield();
+            pool.deallocate(block);
+        }
+    });
+    EXPECT_GE(served, 8u * 300 * 3 / 4);
+    EXPECT_EQ(pool.waiting(), 0u);
+    EXPECT_EQ(pool.available(), 3u);
+    EXPECT_TRUE(pool.is_valid());
+}
+
+TEST_P(concurrent_block_pool_test, lets_those_who_wait_for_upstream_have_what_grows)
+{
+    mp::concurrent_block_pool pool(32, {}, &upstream_);
+    void* const first = pool.allocate();
+    std::vector<void*> rest;
+    upstream_.fail_always();
+    while (void* const block = pool.try_allocate())
+        rest.push_back(block);
+    void* got = nullptr;
+    std::thread waiter([&] { got = pool.allocate_wait(); });
+    while (pool.waiting() != 1)
+        std::this_thread::yield();
+    EXPECT_EQ(pool.try_allocate(), nullptr);
+    // Whoever comes next makes the pool grow, and has to let the first in the queue go first.
+    upstream_.never_fail();
+    void* const mine = pool.allocate();
+    waiter.join();
+    EXPECT_NE(got, nullptr);
+    EXPECT_NE(mine, nullptr);
+    EXPECT_NE(got, mine);
+    pool.deallocate(first);
+    pool.deallocate(mine);
+    pool.deallocate(got);
+    pool.deallocate_bulk(rest.data(), rest.size());
+    EXPECT_EQ(pool.in_use(), 0u);
+    EXPECT_TRUE(pool.is_valid());
+}
+
+TEST_P(concurrent_block_pool_test, visits_what_is_in_use_while_other_threads_work)
+{
+    mp::concurrent_block_pool pool(32, {}, &upstream_);
+    std::vector<void*> kept(500);
+    pool.allocate_bulk(kept.data(), kept.size());
+    std::atomic<bool> is_over{false};
+    std::thread other([&] {
+        while (!is_over)
+            pool.deallocate(pool.allocate());
+    });
+    for (int round = 0; round != 20; ++round) {
+        std::set<void*> visited;
+        pool.for_each([&](void* block) { EXPECT_TRUE(visited.insert(block).second); });
+        for (void* const block : kept)
+            ASSERT_EQ(visited.count(block), 1u);
+    }
+    is_over = true;
+    other.join();
+    pool.deallocate_bulk(kept.data(), kept.size());
+    EXPECT_EQ(pool.in_use(), 0u);
+    EXPECT_TRUE(pool.is_valid());
+}
+
+TEST_P(concurrent_block_pool_test, works_without_caches_when_upstream_has_no_memory_for_them)
+{
+    mp::pool_options options;
+    options.initial_capacity = 300;
+    mp::concurrent_block_pool pool(32, options, &upstream_);
+    upstream_.fail_always();
+    in_threads(3, [&](std::size_t) {
+        std::vector<void*> blocks(100);
+        for (int round = 0; round != 10; ++round) {
+            for (void*& block : blocks)
+                block = pool.allocate();
+            pool.deallocate_bulk(blocks.data(), blocks.size());
+        }
+    });
+    EXPECT_EQ(pool.in_use(), 0u);
+    EXPECT_TRUE(pool.is_valid());
+    upstream_.never_fail();
+    pool.deallocate(pool.allocate());
+    EXPECT_TRUE(pool.is_valid());
+}
+
+#if defined(__unix__)
+TEST_P(concurrent_block_pool_test, lets_a_thread_be_cancelled_while_it_waits)
+{
+    static mp::concurrent_block_pool* pool = nullptr;
+    mp::concurrent_block_pool mine(32, bounded_to(1), &upstream_);
+    pool = &mine;
+    void* const block = pool->allocate();
+    pthread_t thread{};
+    ASSERT_EQ(pthread_create(
+                  &thread, nullptr,
+                  [](void*) -> void* {
+                      pool->deallocate(pool->allocate_wait());
+                      return nullptr;
+                  },
+                  nullptr),
+              0);
+    while (pool->waiting() != 1)
+        std::this_thread::yield();
+    pthread_cancel(thread);
+    pthread_join(thread, nullptr);
+    EXPECT_EQ(pool->waiting(), 0u);
+    pool->deallocate(block);
+    EXPECT_EQ(pool->available(), 1u);
+    EXPECT_TRUE(pool->is_valid());
+}
+#endif
+
+TEST(counting_shared_policy, counts_exactly_what_all_threads_do)
+{
+    pool_that_counts pool(32, bounded_to(1000));
+    in_threads(4, [&](std::size_t) {
+        std::array<void*, 200> blocks{};
+        for (int round = 0; round != 50; ++round) {
+            pool.allocate_bulk(blocks.data(), blocks.size());
+            pool.deallocate_bulk(blocks.data(), blocks.size());
+        }
+    });
+    std::vector<void*> all(1000);
+    pool.allocate_bulk(all.data(), all.size());
+    EXPECT_EQ(pool.try_allocate(), nullptr);
+    EXPECT_THROW((void)pool.allocate(), mp::pool_exhausted);
+    EXPECT_EQ(pool.try_allocate_for(1us), nullptr);
+    mp::pool_statistics statistics = pool.statistics();
+    EXPECT_EQ(statistics.allocations, 4u * 50 * 200 + 1000);
+    EXPECT_EQ(statistics.deallocations, 4u * 50 * 200);
+    EXPECT_EQ(statistics.failed, 3u);
+    EXPECT_EQ(statistics.in_use, 1000u);
+    EXPECT_EQ(statistics.peak_in_use, 1000u);
+    EXPECT_EQ(statistics.bytes_reserved, pool.bytes_reserved());
+    pool.clear();
+    statistics = pool.statistics();
+    EXPECT_EQ(statistics.deallocations, statistics.allocations);
+    EXPECT_EQ(statistics.in_use, 0u);
+    EXPECT_TRUE(pool.is_valid());
+}
+
+TEST(checking_shared_policy, reports_misuse_from_any_thread)
+{
+    test::error_recorder recorder;
+    pool_that_checks pool(24);
+    void* const block = pool.allocate();
+    in_a_thread([&] { pool.deallocate(block); });
+    in_a_thread([&] { pool.deallocate(block); });
+    pool.deallocate(&pool);
+    char* const other = static_cast<char*>(pool.allocate());
+    pool.deallocate(other + 8);
+    mp::base::permit_access(other + 24, 1);
+    const char kept = other[24];
+    other[24] = 'x';
+    in_a_thread([&] { pool.deallocate(other); });
+    other[24] = kept;
+    pool.deallocate(other);
+    EXPECT_EQ(pool.in_use(), 0u);
+    EXPECT_TRUE(pool.is_valid());
+    EXPECT_EQ(recorder.kinds(),
+              (test::kinds{error::double_free, error::foreign_pointer, error::misaligned_pointer, error::overflow}));
+}
+
+#if defined(__unix__) && !defined(__SANITIZE_THREAD__)
+#define MEMORY_POOL_TEST_FORK 1
+#if defined(__has_feature)
+#if __has_feature(thread_sanitizer)
+#undef MEMORY_POOL_TEST_FORK
+#endif
+#endif
+#endif
+
+#if defined(MEMORY_POOL_TEST_FORK)
+TEST_P(concurrent_block_pool_test, can_be_used_in_the_child_of_a_program_with_threads)
+{
+    mp::concurrent_block_pool bounded(32, bounded_to(300), &upstream_);
+    mp::concurrent_block_pool growing(48);
+    std::atomic<bool> is_over{false};
+    std::vector<std::thread> threads;
+    void* const mine = bounded.allocate();
+    for (int i = 0; i != 3; ++i)
+        threads.emplace_back([&] {
+            std::array<void*, 50> blocks{};
+            while (!is_over) {
+                for (mp::concurrent_block_pool* const pool : {&bounded, &growing}) {
+                    for (void*& block : blocks)
+                        block = pool->try_allocate();
+                    for (void* const block : blocks)
+                        pool->deallocate(block);
+                }
+            }
+        });
+    for (int round = 0; round != 20; ++round) {
+        const pid_t child = fork();
+        ASSERT_GE(child, 0);
+        if (child == 0) {
+            // The other threads are gone with what they had in their hands; all else must be there.
+            const std::size_t lost = bounded.in_use() - 1;
+            std::size_t taken = 0;
+            while (bounded.try_allocate() != nullptr)
+                ++taken;
+            bool works = lost <= 150 && taken == 300 - 1 - lost;
+            bounded.deallocate(mine);
+            works = works && bounded.try_allocate() == mine && bounded.is_valid();
+            for (int i = 0; i != 1000; ++i)
+                growing.deallocate(growing.allocate());
+            in_a_thread([&] { growing.deallocate(growing.allocate()); });
+            growing.trim();
+            works = works && growing.is_valid();
+            _exit(works ? 0 : 1);
+        }
+        int status = 0;
+        ASSERT_EQ(waitpid(child, &status, 0), child);
+        EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0) << "status " << status;
+    }
+    is_over = true;
+    for (std::thread& thread : threads)
+        thread.join();
+    bounded.deallocate(mine);
+    EXPECT_EQ(bounded.available(), 300u);
+    EXPECT_TRUE(bounded.is_valid());
+    EXPECT_TRUE(growing.is_valid());
+}
+#endif
+} // namespace

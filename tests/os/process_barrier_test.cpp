@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: MIT
+// Copyright (c) 2026 The memory_pool authors
+#include <memory_pool/os/process_barrier.hpp>
+
+#include <support/threads.hpp>
+
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <cerrno>
+#include <cstddef>
+
+namespace os = memory_pool::os;
+
+namespace
+{
+TEST(process_barrier, is_there_on_linux)
+{
+#if defined(__linux__)
+    EXPECT_TRUE(os::has_process_barrier());
+#endif
+}
+
+TEST(process_barrier, can_be_hidden_from_tests)
+{
+    os::detail::process_barrier_is_hidden = true;
+    EXPECT_FALSE(os::has_process_barrier());
+    os::detail::process_barrier_is_hidden = false;
+}
+
+TEST(process_barrier, leaves_errno_alone)
+{
+    errno = 42;
+    if (os::has_process_barrier())
+        os::process_barrier();
+    EXPECT_EQ(errno, 42);
+}
+
+TEST(process_barrier, orders_a_store_and_a_load_of_another_thread_that_has_no_barrier)
+{
+    if (!os::has_process_barrier())
+        GTEST_SKIP() << "this system has none";
+    // Without it, a few of so many rounds end with both threads having seen nothing: a processor may load before its store is
+    // seen by others.
+    constexpr int rounds = 2'000;
+    alignas(64) std::atomic<int> mine{0};
+    alignas(64) std::atomic<int> theirs{0};
+    alignas(64) std::atomic<int> round_of_owner{0};
+    alignas(64) std::atomic<int> round_of_other{0};
+    int seen_by_owner = 0;
+    int missed_by_both = 0;
+    test::in_threads(2, [&](std::size_t thread) {
+        for (int round = 1; round <= rounds; ++round) {
+            if (thread == 0) {
+                mine.store(round, std::memory_order_relaxed);
+                std::atomic_signal_fence(std::memory_order_seq_cst);
+                seen_by_owner = theirs.load(std::memory_order_relaxed);
+                round_of_owner.store(round, std::memory_order_release);
+                while (round_of_other.load(std::memory_order_acquire) != round)
+                    std::this_thread::yield();
+            } else {
+                theirs.store(round, std::memory_order_relaxed);
+                os::process_barrier();
+                const int seen_by_other = mine.load(std::memory_order_relaxed);
+                while (round_of_owner.load(std::memory_order_acquire) != round)
+                    std::this_thread::yield();
+                missed_by_both += seen_by_owner != round && seen_by_other != round ? 1 : 0;
+                round_of_other.store(round, std::memory_order_release);
+            }
+        }
+    });
+    EXPECT_EQ(missed_by_both, 0);
+}
+} // namespace

@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: MIT
+// Copyright (c) 2026 The memory_pool authors
+/// \file
+/// Holds threads up at the points of the library where that could do harm. To be included before anything else, by every
+/// file of a program or by none: the code of the library is another one with it.
+#pragma once
+
+#ifdef MEMORY_POOL_DELAY_POINT
+#error "tests/support/delays.hpp comes before any header of the library"
+#endif
+#define MEMORY_POOL_DELAY_POINT() ::test::pass_delay_point()
+
+#include <chrono>
+#include <cstdint>
+#include <random>
+#include <thread>
+#include <utility>
+
+namespace test
+{
+/// What one thread does at a delay point.
+class delay_hook
+{
+public:
+    delay_hook(const delay_hook&) = delete;
+    delay_hook& operator=(const delay_hook&) = delete;
+    virtual void pass() noexcept = 0;
+
+protected:
+    delay_hook() = default;
+    ~delay_hook() = default;
+};
+
+/// Without a destructor, as threads pass delay points until their very end.
+inline thread_local delay_hook* hook_of_this_thread = nullptr;
+
+inline void pass_delay_point() noexcept
+{
+    // Not set while it runs: what it does itself is not held up.
+    if (delay_hook* const hook = std::exchange(hook_of_this_thread, nullptr)) {
+        hook->pass();
+        hook_of_this_thread = hook;
+    }
+}
+
+/// Has this thread call `hook` at each delay point, as long as it lives.
+class delayed_by
+{
+public:
+    explicit delayed_by(delay_hook& hook) noexcept : before_(std::exchange(hook_of_this_thread, &hook)) {}
+    delayed_by(const delayed_by&) = delete;
+    delayed_by& operator=(const delayed_by&) = delete;
+    ~delayed_by() { hook_of_this_thread = before_; }
+
+private:
+    delay_hook* before_;
+};
+
+/// Nothing, or a yield; now and then a sleep of up to 200 us.
+class random_delays final : public delay_hook
+{
+public:
+    explicit random_delays(std::uint64_t seed) : random_(seed) {}
+
+    void pass() noexcept override
+    {
+        const std::uint64_t drawn = random_();
+        if (drawn % 512 == 0)
+            std::this_thread::sleep_for(std::chrono::microseconds((drawn >> 16) % 200));
+        else if (drawn % 4 == 1)
+            std::this_thread::yield();
+    }
+
+private:
+    std::mt19937_64 random_;
+};
+} // namespace test
