@@ -15,6 +15,8 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <cstdio>
+#include <cstdlib>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -307,11 +309,11 @@ TEST_P(concurrent_block_pool_test, works_when_there_are_more_pools_than_numbers)
     }
 }
 
-TEST_P(concurrent_block_pool_test, loses_nothing_when_a_thread_ends)
+TEST_P(concurrent_block_pool_test, loses_nothing_when_threads_end_ten_thousand_of_them)
 {
     mp::concurrent_block_pool pool(32, bounded_to(100), &upstream_);
     void* passed_on = nullptr;
-    for (int i = 0; i != 500; ++i)
+    for (int i = 0; i != 10'000; ++i)
         in_a_thread([&] {
             void* const block = pool.allocate();
             pool.deallocate(passed_on);
@@ -320,6 +322,71 @@ TEST_P(concurrent_block_pool_test, loses_nothing_when_a_thread_ends)
     EXPECT_EQ(pool.in_use(), 1u);
     pool.deallocate(passed_on);
     EXPECT_EQ(pool.available(), 100u);
+    EXPECT_TRUE(pool.is_valid());
+    EXPECT_LE(upstream_.live_pieces(), 10u) << "what one thread had is for the next";
+}
+
+TEST_P(concurrent_block_pool_test, may_be_used_by_a_new_thread_for_anything_first)
+{
+    mp::concurrent_block_pool pool(32, {}, &upstream_);
+    std::vector<void*> blocks(300);
+    pool.allocate_bulk(blocks.data(), blocks.size());
+    std::size_t next = 0;
+    in_a_thread([&] { pool.deallocate(blocks[next++]); });
+    in_a_thread([&] { pool.deallocate(nullptr); });
+    in_a_thread([&] { pool.trim(); });
+    in_a_thread([&] { EXPECT_TRUE(pool.owns(blocks[200])); });
+    in_a_thread([&] { EXPECT_EQ(pool.in_use(), 299u); });
+    in_a_thread([&] { pool.reserve(2 * pool.capacity()); });
+    in_a_thread([&] { pool.for_each([](void*) {}); });
+    in_a_thread([&] { pool.deallocate(pool.allocate_wait()); });
+    in_a_thread([&] {
+        while (next != blocks.size())
+            pool.deallocate(blocks[next++]);
+    });
+    EXPECT_EQ(pool.in_use(), 0u);
+    EXPECT_TRUE(pool.is_valid());
+}
+
+TEST_P(concurrent_block_pool_test, does_not_grow_when_one_thread_only_gives_back_what_others_take)
+{
+    constexpr std::size_t batch = 500;
+    mp::concurrent_block_pool pool(32, {}, &upstream_);
+    std::vector<void*> handed_over;
+    std::mutex mutex;
+    std::atomic<int> working{4};
+    in_threads(5, [&](std::size_t thread) {
+        if (thread != 4) {
+            for (int i = 0; i != 100; ++i) {
+                std::vector<void*> blocks(batch);
+                pool.allocate_bulk(blocks.data(), blocks.size());
+                while (true) { // a queue with room for one batch of each
+                    const std::lock_guard lock(mutex);
+                    if (handed_over.size() >= 4 * batch)
+                        continue;
+                    handed_over.insert(handed_over.end(), blocks.begin(), blocks.end());
+                    break;
+                }
+            }
+            --working;
+            return;
+        }
+        while (true) {
+            const bool is_over = working == 0;
+            std::vector<void*> mine;
+            {
+                const std::lock_guard lock(mutex);
+                mine.swap(handed_over);
+            }
+            pool.deallocate_bulk(mine.data(), mine.size());
+            if (is_over && mine.empty())
+                return;
+            std::this_thread::yield();
+        }
+    });
+    EXPECT_EQ(pool.in_use(), 0u);
+    // In use at one time: what the queue holds, and a batch in the hands of each thread, that of the last up to 4 more.
+    EXPECT_LE(pool.capacity(), 2 * (4 + 4 + 5 + 4) * batch) << "the last piece may have doubled it";
     EXPECT_TRUE(pool.is_valid());
 }
 
@@ -537,6 +604,33 @@ TEST_P(concurrent_block_pool_test, works_without_caches_when_upstream_has_no_mem
 }
 
 #if defined(__unix__)
+TEST_P(concurrent_block_pool_test, serves_the_destructors_of_thread_specific_data_in_every_round)
+{
+    static mp::concurrent_block_pool* pool = nullptr;
+    static std::array<pthread_key_t, 40> keys;
+    static std::atomic<int> calls{0};
+    mp::concurrent_block_pool mine(32, bounded_to(60), &upstream_);
+    pool = &mine;
+    calls = 0;
+    for (pthread_key_t& key : keys)
+        ASSERT_EQ(pthread_key_create(&key,
+                                     [](void* block) {
+                                         pool->deallocate(block);
+                                         if (++calls <= 100) // set again, so that another round follows
+                                             pthread_setspecific(keys[0], pool->allocate());
+                                     }),
+                  0);
+    in_a_thread([] {
+        for (const pthread_key_t key : keys)
+            pthread_setspecific(key, pool->allocate());
+    });
+    for (const pthread_key_t key : keys)
+        pthread_key_delete(key);
+    EXPECT_GT(calls, 40);
+    EXPECT_LE(pool->in_use(), 1u) << "but what was set in the last round, for which nobody is called";
+    EXPECT_TRUE(pool->is_valid());
+}
+
 TEST_P(concurrent_block_pool_test, lets_a_thread_be_cancelled_while_it_waits)
 {
     static mp::concurrent_block_pool* pool = nullptr;
@@ -562,6 +656,40 @@ TEST_P(concurrent_block_pool_test, lets_a_thread_be_cancelled_while_it_waits)
     EXPECT_TRUE(pool->is_valid());
 }
 #endif
+
+using concurrent_block_pool_death_test = testing::Test;
+
+TEST_F(concurrent_block_pool_death_test, works_until_the_process_is_gone)
+{
+    testing::GTEST_FLAG(death_test_style) = "threadsafe";
+    const auto end_a_busy_process = [] {
+        static mp::concurrent_block_pool destroyed_late(32); // before those who use it at the end
+        static auto& never_destroyed = *new mp::concurrent_block_pool(32);
+        struct user
+        {
+            void* block = destroyed_late.allocate();
+            ~user()
+            {
+                destroyed_late.deallocate(block);
+                destroyed_late.deallocate(destroyed_late.allocate());
+                never_destroyed.deallocate(never_destroyed.allocate());
+                std::fputs(destroyed_late.is_valid() ? "static destructor served" : "broken", stderr);
+            }
+        };
+        static const user static_user;
+        std::atexit([] { destroyed_late.deallocate(destroyed_late.allocate()); });
+        std::atomic<bool> is_at_work{false};
+        std::thread([&] {
+            for (;; is_at_work = true)
+                never_destroyed.deallocate(never_destroyed.allocate());
+        }).detach();
+        while (!is_at_work)
+            std::this_thread::yield();
+        static_cast<void>(static_user);
+        std::exit(0);
+    };
+    EXPECT_EXIT(end_a_busy_process(), testing::ExitedWithCode(0), "static destructor served");
+}
 
 TEST(counting_shared_policy, counts_exactly_what_all_threads_do)
 {

@@ -7,4 +7,6 @@
 #pragma once
 
 #include <memory_pool/block_pool.hpp>
+#include <memory_pool/concurrent_block_pool.hpp>
+#include <memory_pool/concurrent_object_pool.hpp>
 #include <memory_pool/object_pool.hpp>

@@ -59,6 +59,15 @@ int main()
         (void)owner.release();
         CHECK(strings.in_use() == 0);
     }
+    {
+        mp::concurrent_block_pool pool(32);
+        void* const block = pool.allocate();
+        pool.deallocate(block);
+        CHECK(pool.try_allocate() == block);
+        mp::concurrent_object_pool<std::string> strings;
+        CHECK(strings.make_unique("a text that is too long to fit into the object itself")->size() == 53);
+        CHECK(pool.is_valid() && strings.is_valid());
+    }
     static mp::pool_options options; // static: longjmp leaves it alone
     options.max_capacity = 1;
     options.name = "bounded";
@@ -66,6 +75,11 @@ int main()
     CHECK(bounded.try_allocate() != nullptr);
     CHECK(bounded.try_allocate() == nullptr);
     expect_error(mp::error::exhausted, "'bounded' is exhausted", [] { (void)bounded.allocate(); });
+    static mp::concurrent_block_pool shared(48, options);
+    CHECK(shared.try_allocate() != nullptr);
+    CHECK(shared.try_allocate() == nullptr);
+    expect_error(mp::error::exhausted, "'bounded' is exhausted", [] { (void)shared.allocate(); });
+    CHECK(shared.is_valid());
     expect_error(mp::error::size_overflow, "blocks of 48 bytes", [] { bounded.reserve(static_cast<std::size_t>(-1)); });
     expect_error(mp::error::invalid_argument, "block_size is 0", [] { mp::block_pool pool(0); });
     CHECK(bounded.is_valid());
