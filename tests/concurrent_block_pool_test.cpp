@@ -616,7 +616,8 @@ TEST_P(concurrent_block_pool_test, serves_the_destructors_of_thread_specific_dat
         ASSERT_EQ(pthread_key_create(&key,
                                      [](void* block) {
                                          pool->deallocate(block);
-                                         if (++calls <= 100) // set again, so that another round follows
+                                         ++calls; // and set one again, so that another round follows
+                                         if (pthread_getspecific(keys[0]) == nullptr)
                                              pthread_setspecific(keys[0], pool->allocate());
                                      }),
                   0);
@@ -740,6 +741,38 @@ TEST(checking_shared_policy, reports_misuse_from_any_thread)
     EXPECT_TRUE(pool.is_valid());
     EXPECT_EQ(recorder.kinds(),
               (test::kinds{error::double_free, error::foreign_pointer, error::misaligned_pointer, error::overflow}));
+}
+
+pool_that_checks* pool_to_ask = nullptr;
+std::size_t in_use_when_told = 0;
+
+TEST(checking_shared_policy, lets_the_error_handler_use_the_pool)
+{
+    const mp::error_handler before =
+        mp::set_error_handler([](const mp::error_report&) { in_use_when_told = pool_to_ask->in_use(); });
+    pool_that_checks pool(24);
+    pool_to_ask = &pool;
+    void* const block = pool.allocate();
+    void* const other = pool.allocate();
+    pool.deallocate(block);
+    pool.deallocate(block);
+    EXPECT_EQ(in_use_when_told, 1u);
+    pool.deallocate(other);
+    mp::set_error_handler(before);
+}
+
+TEST(concurrent_block_pool, reports_a_double_free_when_the_batch_reaches_the_slabs)
+{
+    const test::error_recorder recorder;
+    mp::basic_concurrent_block_pool<mp::counting_policy> pool(32, bounded_to(40));
+    void* const block = pool.allocate();
+    pool.deallocate(block);
+    pool.deallocate(block);
+    pool.trim();
+    EXPECT_EQ(recorder.kinds(), test::kinds{error::double_free});
+    EXPECT_EQ(pool.in_use(), 0u);
+    EXPECT_EQ(pool.statistics().deallocations, 1u);
+    EXPECT_TRUE(pool.is_valid());
 }
 
 #if defined(__unix__) && !defined(__SANITIZE_THREAD__)

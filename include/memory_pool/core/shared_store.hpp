@@ -27,6 +27,7 @@
 #include <memory_pool/base/pool_options.hpp>
 #include <memory_pool/core/block_span.hpp>
 #include <memory_pool/core/depot.hpp>
+#include <memory_pool/core/misuse_log.hpp>
 #include <memory_pool/core/slab_store.hpp>
 #include <memory_pool/core/thread_cache.hpp>
 #include <memory_pool/core/thread_registry.hpp>
@@ -63,6 +64,7 @@ public:
           has_barrier_(os::has_process_barrier()), depot_(magazine_room(layout.stride(), limit), upstream),
           number_(thread_registry::get().enter(*this)), slot_offset_(offset_of_slot())
     {
+        slabs_.log_misuse_to(misuse_);
     }
 
     shared_store(const shared_store&) = delete;
@@ -96,7 +98,7 @@ public:
         if (cache != nullptr)
             if (void* const block = take_with_depot(*cache))
                 return block;
-        const std::lock_guard lock(mutex_);
+        const locked lock(*this);
         return take_locked(cache);
     }
 
@@ -106,7 +108,7 @@ public:
         thread_cache* const cache = cache_of_this_thread();
         if (cache != nullptr && put_with_depot(*cache, block))
             return;
-        const std::lock_guard lock(mutex_);
+        const locked lock(*this);
         put_locked(cache, block);
     }
 
@@ -122,13 +124,13 @@ public:
         if (cache != nullptr)
             if (void* const block = take_with_depot(*cache))
                 return block;
-        std::unique_lock lock(mutex_);
+        locked lock(*this);
         void* block = nullptr;
         // If upstream fails, a block may still come back.
         if (base::succeeds([&] { block = take_locked(cache); }) && block != nullptr)
             return block;
         queue_entry entry(*this);
-        while (entry.block == nullptr && wait(entry.ready, lock))
+        while (entry.block == nullptr && wait(entry.ready, lock.lock()))
             continue;
         return std::exchange(entry.block, nullptr);
     }
@@ -139,7 +141,7 @@ public:
     /// Throws: what upstream throws.
     void reserve(std::size_t count)
     {
-        const std::lock_guard lock(mutex_);
+        const locked lock(*this);
         while (slabs_.capacity() < count)
             grow(count - slabs_.capacity());
     }
@@ -148,7 +150,7 @@ public:
     /// Returns: how many bytes that was.
     std::size_t trim() noexcept
     {
-        const std::lock_guard lock(mutex_);
+        const locked lock(*this);
         gather();
         const std::size_t before = bytes_reserved_locked();
         slabs_.trim();
@@ -159,7 +161,7 @@ public:
     /// Preconditions: no other thread uses the pool.
     void forget_blocks(bool keeps_slabs) noexcept
     {
-        const std::lock_guard lock(mutex_);
+        const locked lock(*this);
         gather();
         if (!may_cache_)
             slabs_.report_damage();
@@ -189,7 +191,7 @@ public:
     template <class Look>
     auto with_slabs(Look&& look) const
     {
-        const std::lock_guard lock(mutex_);
+        const locked lock(*this);
         return look(slabs_);
     }
 
@@ -197,7 +199,7 @@ public:
     template <class Look>
     auto with_all_in_slabs(Look&& look)
     {
-        const std::lock_guard lock(mutex_);
+        const locked lock(*this);
         gather();
         return look(slabs_);
     }
@@ -212,45 +214,45 @@ public:
 
     std::size_t capacity() const noexcept
     {
-        const std::lock_guard lock(mutex_);
+        const locked lock(*this);
         return slabs_.capacity();
     }
 
     std::size_t slab_count() const noexcept
     {
-        const std::lock_guard lock(mutex_);
+        const locked lock(*this);
         return slabs_.slab_count();
     }
 
     std::size_t bytes_reserved() const noexcept
     {
-        const std::lock_guard lock(mutex_);
+        const locked lock(*this);
         return bytes_reserved_locked();
     }
 
     std::size_t in_use() const noexcept
     {
-        const std::lock_guard lock(mutex_);
+        const locked lock(*this);
         return in_use_locked();
     }
 
     std::size_t available() const noexcept
     {
-        const std::lock_guard lock(mutex_);
+        const locked lock(*this);
         return (limit() != unbounded ? limit() : slabs_.capacity()) - in_use_locked();
     }
 
     /// Returns: for how many threads there are caches.
     std::size_t cache_count() const noexcept
     {
-        const std::lock_guard lock(mutex_);
+        const locked lock(*this);
         return caches_in_use_;
     }
 
     /// Returns: how many threads wait for a block.
     std::size_t waiting() const noexcept
     {
-        const std::lock_guard lock(mutex_);
+        const locked lock(*this);
         std::size_t count = 0;
         for (const queue_entry* entry = queue_first_; entry != nullptr; entry = entry->next)
             ++count;
@@ -265,7 +267,7 @@ public:
 
     shared_counts counts() const noexcept
     {
-        const std::lock_guard lock(mutex_);
+        const locked lock(*this);
         shared_counts sum{};
         add_counts(without_cache_, sum);
         for (const thread_cache* cache = first_cache_; cache != nullptr; cache = cache->next_in_pool)
@@ -278,13 +280,36 @@ public:
     /// Complexity: linear in blocks.
     bool is_valid() noexcept
     {
-        const std::lock_guard lock(mutex_);
+        const locked lock(*this);
         gather();
         return slabs_.is_valid() && depot_.full_count() == 0 && in_use_locked() == slabs_.handed_out();
     }
 
 private:
     static constexpr std::size_t unbounded = pool_options::unbounded;
+
+    /// Holds the lock, and reports what was found meanwhile when it has let it go.
+    class locked
+    {
+    public:
+        explicit locked(const shared_store& store) : store_(store), lock_(store.mutex_) {}
+        locked(const locked&) = delete;
+        locked& operator=(const locked&) = delete;
+        ~locked()
+        {
+            if (MEMORY_POOL_LIKELY(store_.misuse_.empty()))
+                return;
+            const misuse_log found = std::exchange(store_.misuse_, {});
+            lock_.unlock();
+            found.report(store_.identity().block_size, store_.identity().name);
+        }
+
+        std::unique_lock<std::mutex>& lock() noexcept { return lock_; }
+
+    private:
+        const shared_store& store_;
+        std::unique_lock<std::mutex> lock_;
+    };
 
     /// One who waits. Lives on the stack of the thread that does.
     struct queue_entry
@@ -312,7 +337,7 @@ private:
     public:
         explicit suspension(shared_store& store) noexcept : store_(store)
         {
-            const std::lock_guard lock(store_.mutex_);
+            const locked lock(store_);
             ++store_.suspensions_;
             store_.gather();
         }
@@ -320,7 +345,7 @@ private:
         suspension& operator=(const suspension&) = delete;
         ~suspension()
         {
-            const std::lock_guard lock(store_.mutex_);
+            const locked lock(store_);
             --store_.suspensions_;
         }
 
@@ -374,7 +399,7 @@ private:
             return nullptr;
         thread_cache* cache = nullptr;
         {
-            const std::lock_guard lock(mutex_);
+            const locked lock(*this);
             if (!base::succeeds([&] { cache = &unused_cache(); }))
                 return nullptr;
             cache->slot = &slot;
@@ -731,7 +756,7 @@ private:
 
     void* next_in_use(const void* after) const noexcept
     {
-        const std::lock_guard lock(mutex_);
+        const locked lock(*this);
         return slabs_.next_handed_out(after);
     }
 
@@ -798,7 +823,7 @@ private:
 
     void detach(thread_cache& cache) noexcept override
     {
-        const std::lock_guard lock(mutex_);
+        const locked lock(*this);
         cache_slot& slot = *cache.slot;
         if (slot.is_open())
             empty(cache, slot.wait_for_top());
@@ -831,6 +856,7 @@ private:
     }
 
     mutable std::mutex mutex_;
+    mutable misuse_log misuse_;
     slab_store slabs_;
     const bool may_cache_;
     const bool has_barrier_;

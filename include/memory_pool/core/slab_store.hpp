@@ -23,6 +23,7 @@
 #include <memory_pool/core/block_checks.hpp>
 #include <memory_pool/core/block_row.hpp>
 #include <memory_pool/core/magazine.hpp>
+#include <memory_pool/core/misuse_log.hpp>
 #include <memory_pool/core/slab.hpp>
 #include <memory_pool/core/slab_directory.hpp>
 #include <memory_pool/core/slab_layout.hpp>
@@ -76,6 +77,9 @@ public:
     std::size_t capacity() const noexcept { return capacity_; }
     std::size_t limit() const noexcept { return limit_; }
     bool may_grow() const noexcept { return capacity_ < limit_; }
+
+    /// Effects: from now on, has misuse written down there as long as there is room, instead of reported at once.
+    void log_misuse_to(misuse_log& log) noexcept { log_ = &log; }
 
     /// Returns: blocks taken out and not put back.
     std::size_t handed_out() const noexcept { return handed_out_; }
@@ -575,6 +579,8 @@ private:
 
     void report_misuse(error kind, const void* block) const noexcept
     {
+        if (log_ != nullptr && log_->add(kind, block))
+            return;
         base::report_misuse(kind, block, identity_.block_size, identity_.name);
     }
 
@@ -646,6 +652,7 @@ private:
     pool_identity identity_;
     slab_directory directory_;
     std::pmr::memory_resource* upstream_;
+    misuse_log* log_ = nullptr;
     slab* first_ = nullptr;       ///< The first piece.
     std::size_t first_bytes_ = 0; ///< 0 if there is none.
     slab* first_listed_ = nullptr;
