@@ -14,8 +14,12 @@ import unittest
 from pathlib import Path
 
 TOUR = ""
-JOBS = ["word index", "parse tree", "replay"]
-SIDES = ["new/delete", "object_pool", "block_pool"]
+ONE_THREAD_SIDES = ["new/delete", "object_pool", "block_pool"]
+SHARED_SIDES = ["new/delete", "concurrent_object_pool"]
+SIDES_OF = {"word index": ONE_THREAD_SIDES, "parse tree": ONE_THREAD_SIDES, "replay": ONE_THREAD_SIDES,
+            "shared index": SHARED_SIDES}
+JOBS = list(SIDES_OF)
+SIDES = list(dict.fromkeys(ONE_THREAD_SIDES + SHARED_SIDES))
 AGREEMENT = "All sides agree"
 TEXT = "int sum(const int (&values)[4]) { return values[0] + values[1]; } // ((: unbalanced ]\n" * 200
 
@@ -52,7 +56,7 @@ class Tour(unittest.TestCase):
         result = run("--rounds", rounds, path)
         self.assertEqual((result.returncode, result.stderr), (0, b""), result.stdout)
         self.assertIn(AGREEMENT, result.stdout.decode("ascii"))
-        self.assertEqual(set(rows(result.stdout)), {(job, side) for job in JOBS for side in SIDES})
+        self.assertEqual(set(rows(result.stdout)), {(job, side) for job in JOBS for side in SIDES_OF[job]})
         return result.stdout
 
     def assert_refuses(self, *arguments, because):
@@ -81,15 +85,40 @@ class Tour(unittest.TestCase):
                 self.assertRegex(calls, r"^([\d,]+|n/a)$")
                 self.assertRegex(wasted, r"^(\d+\.\d [KM]iB|n/a)$")
 
-    def test_pools_call_malloc_less(self):
-        found = rows(self.assert_works(self.write("a.txt", TEXT * 20)))
-        calls = {key: row[3] for key, row in found.items()}
+    def malloc_calls(self, output):
+        """The malloc calls in the table, as {(job, side): number}."""
+        calls = {key: row[3] for key, row in rows(output).items()}
         if "n/a" in calls.values():
             self.skipTest("not counted in this build")
-        number = {key: int(text.replace(",", "")) for key, text in calls.items()}
-        for job in JOBS:
-            for side in SIDES[1:]:
+        return {key: int(text.replace(",", "")) for key, text in calls.items()}
+
+    def test_pools_call_malloc_less(self):
+        number = self.malloc_calls(self.assert_works(self.write("a.txt", TEXT * 20)))
+        for job, sides in SIDES_OF.items():
+            for side in sides[1:]:
                 self.assertLess(number[job, side] * 10, number[job, "new/delete"], (job, side))
+
+    def test_malloc_calls_of_all_threads_are_counted(self):
+        # Each of 40,000 words stands there once, so several threads make as many nodes as one does. Beside those, there is
+        # what the threads and tables need.
+        text = " ".join(f"word{number}" for number in range(40_000))
+        number = self.malloc_calls(self.assert_works(self.write("a.txt", text)))
+        alone, together = number["word index", "new/delete"], number["shared index", "new/delete"]
+        self.assertGreaterEqual(alone, 80_000)
+        self.assertGreaterEqual(together, 80_000)
+        self.assertLess(together, alone + 500)
+
+    def test_threads_share_the_work(self):
+        output = self.assert_works(self.write("a.txt", TEXT)).decode("ascii")
+        threads = int(re.search(r"Threads for the shared index:\s+(\d+)", output)[1])
+        self.assertEqual(threads, min(max(os.cpu_count(), 2), 16))
+
+    @unittest.skipUnless(hasattr(os, "sched_setaffinity"), "no way to leave processors to others here")
+    def test_threads_on_one_processor(self):
+        usable = os.sched_getaffinity(0)
+        os.sched_setaffinity(0, {min(usable)})
+        self.addCleanup(os.sched_setaffinity, 0, usable)
+        self.assert_works(self.write("a.txt", TEXT * 20), rounds="3")
 
     def test_order_does_not_depend_on_creation(self):
         for name in ("c", "a", "b"):
@@ -114,6 +143,8 @@ class Tour(unittest.TestCase):
             "interleaved": b"([{)]}" * 50_000,
             "forgotten": b"{((((((([[[[[ }" * 20_000,
             "no newline at the end": b"word (word",
+            "words that parts begin in": b"a" * 99 + b" " + b"b" * 99,
+            "one word, and one in the middle": b"long" * 1000 + b" x " + b"long" * 1000,
         }
         for name, content in texts.items():
             with self.subTest(name):
@@ -144,7 +175,8 @@ class Tour(unittest.TestCase):
     def test_differing_results_are_a_failure(self):
         result = run("--rounds", "1", "--faulty", self.write("a.txt", TEXT))
         self.assertEqual(result.returncode, 1, result.stdout)
-        self.assertRegex(result.stderr.decode(), r"\Atour: RESULTS DIFFER: word index[^\n]*faulty[^\n]*\n\Z")
+        differing = "; ".join(f"{job}: not the same with faulty" for job in JOBS)
+        self.assertEqual(result.stderr.decode(), f"tour: RESULTS DIFFER: {differing}\n")
         self.assertNotIn(AGREEMENT.encode(), result.stdout)
 
     def test_output_that_cannot_be_written_is_a_failure(self):

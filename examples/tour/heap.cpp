@@ -2,6 +2,9 @@
 // Copyright (c) 2026 The memory_pool authors
 #include "heap.hpp"
 
+#include <algorithm>
+#include <array>
+#include <atomic>
 #include <cstdio>
 #include <cstdlib>
 #include <new>
@@ -42,12 +45,23 @@ std::size_t heap_bytes_of(const void*) noexcept
 
 namespace
 {
-std::uint64_t calls = 0; // The tour has one thread.
-}
+/// Each thread counts in one of its own, so that counting makes no thread wait for another. Not in memory that ends with the
+/// thread: what it has counted must stay.
+struct alignas(64) call_counter
+{
+    std::atomic<std::uint64_t> calls{0};
+};
+
+constexpr std::size_t counter_count = 256;
+std::array<call_counter, counter_count> counters;
+} // namespace
 
 std::uint64_t heap_calls() noexcept
 {
-    return calls;
+    std::uint64_t sum = 0;
+    for (const call_counter& counter : counters)
+        sum += counter.calls.load(std::memory_order_relaxed);
+    return sum;
 }
 
 const bool heap_counts_calls = !TOUR_HAS_SANITIZER;
@@ -64,9 +78,26 @@ namespace
     std::abort();
 }
 
+std::atomic<std::size_t> counters_taken{0};
+thread_local std::atomic<std::uint64_t>* calls_of_thread = nullptr;
+
+void count_call() noexcept
+{
+    using namespace tour;
+    if (calls_of_thread == nullptr) {
+        const std::size_t taken = counters_taken.fetch_add(1, std::memory_order_relaxed);
+        calls_of_thread = &counters[std::min(taken, counter_count - 1)].calls;
+    }
+    std::atomic<std::uint64_t>& calls = *calls_of_thread;
+    if (&calls == &counters.back().calls)
+        calls.fetch_add(1, std::memory_order_relaxed); // The last one is for all threads that there is no other for.
+    else
+        calls.store(calls.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
+}
+
 void* counted(void* block) noexcept
 {
-    ++tour::calls;
+    count_call();
     if (block == nullptr)
         end_out_of_memory();
     return block;

@@ -13,7 +13,8 @@ namespace tour
 /// Whether `heap_calls` counts. Not in programs built with a sanitizer, which has operators of its own.
 extern const bool heap_counts_calls;
 
-/// Returns: how often new has gone to malloc in this process.
+/// Returns: how often new has gone to malloc in this process, in all its threads, those that have ended included. Exact if no
+/// other thread is at work.
 std::uint64_t heap_calls() noexcept;
 
 /// Whether `heap_bytes_of` can tell: with glibc's malloc only.

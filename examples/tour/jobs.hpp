@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
 /// \file
-/// The three jobs of the tour. Each is a class template over a side (see sides.hpp) with these functions, in the order in
-/// which they are called:
+/// The jobs of the tour that one thread does; shared_index.hpp has the one that several do together. Each is a class template
+/// over a side (see sides.hpp) with these functions, in the order in which they are called:
 ///
 ///     build()      makes the structure from the text, a node at a time
 ///     read()       visits every node, and returns a checksum that depends on each and on how they hang together
@@ -11,6 +11,7 @@
 #pragma once
 
 #include "lexer.hpp"
+#include "word_table.hpp"
 
 #include <algorithm>
 #include <array>
@@ -78,7 +79,7 @@ template <template <class> class Nodes>
 class word_index
 {
 public:
-    explicit word_index(std::string_view text) : text_(text), buckets_(bucket_count(text)) {}
+    explicit word_index(std::string_view text) : text_(text), table_(text) {}
 
     void build()
     {
@@ -87,26 +88,18 @@ public:
             add(found);
     }
 
-    std::uint64_t read() const
-    {
-        std::uint64_t sum = 0;
-        for_each_word([&sum](const word& entry) {
-            sum = mixed(sum, entry.hash);
-            for (const position* place = entry.newest; place != nullptr; place = place->older)
-                sum = mixed(sum, place->offset);
-        });
-        return sum;
-    }
+    std::uint64_t read() const { return table_.checksum(0, table_.size()); }
 
     node_tally tally() const
     {
-        return words_.tally([this](auto&& visit) { this->for_each_word(visit); }) +
-               positions_.tally([this](auto&& visit) { this->for_each_position(visit); });
+        return words_.tally([this](auto&& visit) { table_.for_each_word(visit); }) +
+               positions_.tally([this](auto&& visit) { table_.for_each_position(visit); });
     }
 
     void tear_down()
     {
-        for (word*& bucket : buckets_) {
+        for (std::size_t index = 0; index != table_.size(); ++index) {
+            word*& bucket = table_.bucket(index);
             while (bucket != nullptr) {
                 word* const doomed = bucket;
                 bucket = doomed->next;
@@ -117,12 +110,6 @@ public:
     }
 
 private:
-    struct position
-    {
-        position* older; ///< Where the word stood before this, or nullptr.
-        text_offset offset;
-    };
-
     struct word
     {
         word* next;
@@ -132,49 +119,12 @@ private:
         text_offset length;
     };
 
-    /// A power of two that gives short chains for most texts: few words are new.
-    static std::size_t bucket_count(std::string_view text) noexcept
-    {
-        constexpr std::size_t bytes_per_bucket = 128;
-        std::size_t count = 16;
-        while (count < text.size() / bytes_per_bucket)
-            count *= 2;
-        return count;
-    }
-
     void add(const token& found)
     {
-        word& entry = entry_of(found);
-        entry.newest = positions_.create(entry.newest, found.offset);
-    }
-
-    word& entry_of(const token& found)
-    {
-        const std::string_view letters = text_.substr(found.offset, found.length);
-        const std::uint64_t hash = hash_of(letters);
-        word*& bucket = buckets_[hash % buckets_.size()];
-        for (word* entry = bucket; entry != nullptr; entry = entry->next)
-            if (entry->hash == hash && text_.substr(entry->offset, entry->length) == letters)
-                return *entry;
-        bucket = words_.create(bucket, nullptr, hash, found.offset, found.length);
-        return *bucket;
-    }
-
-    template <class Visit>
-    void for_each_word(Visit&& visit) const
-    {
-        for (const word* bucket : buckets_)
-            for (const word* entry = bucket; entry != nullptr; entry = entry->next)
-                visit(*entry);
-    }
-
-    template <class Visit>
-    void for_each_position(Visit&& visit) const
-    {
-        for_each_word([&visit](const word& entry) {
-            for (const position* place = entry.newest; place != nullptr; place = place->older)
-                visit(*place);
+        word& entry = table_.entry_of(found, [&](word* next, std::uint64_t hash) {
+            return words_.create(next, nullptr, hash, found.offset, found.length);
         });
+        entry.newest = positions_.create(entry.newest, found.offset);
     }
 
     void tear_down_positions(word& entry)
@@ -184,7 +134,7 @@ private:
     }
 
     std::string_view text_;
-    std::vector<word*> buckets_;
+    word_table<word> table_;
     node_maker<word, Nodes> words_;
     node_maker<position, Nodes> positions_;
 };

@@ -82,7 +82,7 @@ progress::progress(std::size_t steps) noexcept : steps_(steps), is_shown_(::isat
 progress::~progress()
 {
     if (is_shown_)
-        std::fprintf(stderr, "\r%60s\r", "");
+        std::fprintf(stderr, "\r%70s\r", "");
 }
 
 void progress::begin_step(std::string_view what)
@@ -93,6 +93,6 @@ void progress::begin_step(std::string_view what)
         return;
     const std::string bar = std::string(filled, '#') + std::string(bar_width - filled, '.');
     const std::string text = '[' + bar + "] " + std::string(what);
-    std::fprintf(stderr, "\r%-60.60s", text.c_str());
+    std::fprintf(stderr, "\r%-70.70s", text.c_str());
 }
 } // namespace tour

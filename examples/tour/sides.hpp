@@ -8,9 +8,12 @@
 ///     destroy(node)         ->  the node is gone
 ///     bytes_held(for_each)  ->  bytes that all nodes of this side take at the moment, with the allocator's overhead.
 ///                               `for_each(visit)` calls visit(T&) for every node, for those that cannot tell otherwise
+///
+/// Threads may share new_delete_nodes, concurrent_object_pool_nodes and faulty_nodes.
 #pragma once
 
 #include <memory_pool/block_pool.hpp>
+#include <memory_pool/concurrent_object_pool.hpp>
 #include <memory_pool/object_pool.hpp>
 
 #include "heap.hpp"
@@ -104,6 +107,29 @@ private:
     memory_pool::block_pool pool_{sizeof(T), aligned_for_type()};
 };
 
+/// The library's pool for objects of one type that threads share: one pool, whoever creates and whoever destroys.
+template <class T>
+class concurrent_object_pool_nodes
+{
+public:
+    template <class... Arguments>
+    T* create(Arguments&&... arguments)
+    {
+        return pool_.create(std::forward<Arguments>(arguments)...);
+    }
+
+    void destroy(T* node) noexcept { pool_.destroy(node); }
+
+    template <class ForEach>
+    std::optional<std::size_t> bytes_held(ForEach&&) const
+    {
+        return pool_.bytes_reserved();
+    }
+
+private:
+    memory_pool::concurrent_object_pool<T> pool_;
+};
+
 /// Spoils a node now and then, to show that the tour notices: see --faulty.
 template <class T>
 class faulty_nodes : public new_delete_nodes<T>
@@ -113,12 +139,9 @@ public:
     T* create(Arguments&&... arguments)
     {
         T* const node = new_delete_nodes<T>::create(std::forward<Arguments>(arguments)...);
-        if (++created_ % 10 == 0 && node->offset != 0)
+        if (node->offset % 10 == 9)
             --node->offset;
         return node;
     }
-
-private:
-    std::size_t created_ = 0;
 };
 } // namespace tour

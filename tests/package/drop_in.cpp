@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+#include "custAlloc/custAlloc.hpp"
 #include "memory_pool.h"
 
 int main()
@@ -8,5 +9,13 @@ int main()
     if (*block != 42 || pool.available_capacity() != 9)
         return 1;
     pool.delete_block_pt(block);
-    return pool.available_capacity() == 10 ? 0 : 1;
+    if (pool.available_capacity() != 10)
+        return 1;
+
+    PoolAllocator shared(sizeof(int), 1);
+    void* const only = shared.allocate_object();
+    if (only == nullptr || shared.allocate_object() != nullptr)
+        return 1;
+    shared.deallocate_object(only);
+    return 0;
 }

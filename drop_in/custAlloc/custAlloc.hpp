@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: MIT
+// Copyright (c) 2026 The memory_pool authors
+/// \file
+/// `PoolAllocator`, the interface of the library poolAllocator, over concurrent_block_pool.
+///
+///     PoolAllocator(s, n) -> [ s bytes | s bytes | ... ]  n blocks, each at a multiple of 64 bytes
+///
+/// What differs from the original: a block that a thread gives back is there for every thread, while that one lives and after
+/// it; any number of pools may be used in turn; nullptr may be given back; sizes that make no sense are refused. Its statistics
+/// have no interface of their own; where they are wanted, take basic_concurrent_block_pool<counting_policy>. Include path:
+/// drop_in/, or the CMake target memory_pool::drop_in.
+///
+/// Thread safety: any thread, but for the destructor, which needs the pool for itself.
+#pragma once
+
+#include <memory_pool/concurrent_block_pool.hpp>
+
+#include <cstddef>
+
+/// A pool of a fixed number of blocks of one size.
+class PoolAllocator
+{
+public:
+    /// Effects: makes a pool of `pool_size` blocks, each for an object of `object_size` bytes, and takes the memory for all of
+    ///   them at once.
+    /// Throws: std::invalid_argument if either is 0; memory_pool::size_overflow, which is a std::bad_alloc, if they are more
+    ///   than a program can address; std::bad_alloc if there is no memory.
+    /// Complexity: O(1).
+    PoolAllocator(std::size_t object_size, std::size_t pool_size) : blocks_(object_size, options_for(pool_size)) {}
+
+    PoolAllocator(const PoolAllocator&) = delete;
+    PoolAllocator& operator=(const PoolAllocator&) = delete;
+
+    /// Effects: gives the memory back. Blocks still in use are gone.
+    /// Thread safety: no other thread may use the pool any more.
+    ~PoolAllocator() = default;
+
+    /// Returns: a block, aligned to 64 bytes, with undefined content; nullptr if all `pool_size` are in use.
+    /// Complexity: O(1); linear in threads before it returns nullptr.
+    /// Thread safety: any thread.
+    [[nodiscard]] void* allocate_object() noexcept { return blocks_.try_allocate(); }
+
+    /// Effects: takes a block back. nullptr is ignored.
+    /// Preconditions: `object` is from this pool and in use.
+    /// Complexity: O(1).
+    /// Thread safety: any thread, also one that has not handed it out.
+    void deallocate_object(void* object) noexcept { blocks_.deallocate(object); }
+
+private:
+    static memory_pool::pool_options options_for(std::size_t pool_size) noexcept
+    {
+        memory_pool::pool_options options;
+        options.initial_capacity = options.max_capacity = pool_size;
+        options.alignment = 64;
+        options.name = "PoolAllocator";
+        return options;
+    }
+
+    memory_pool::concurrent_block_pool blocks_;
+};
