@@ -1,0 +1,521 @@
+// SPDX-License-Identifier: MIT
+// Copyright (c) 2026 The memory_pool authors
+/// \file
+/// Raw blocks of 32 bytes for many threads: concurrent_block_pool against new/delete, and the pools and allocators of
+/// others. In each row all threads share one pool.
+///
+///     pair                each thread takes one block, and gives it back
+///     bulk                ... 10,000 blocks, then gives all back in the order they came
+///     churn               ... 100 blocks, then gives all back in the order they came
+///     producer_consumer   half of the threads take blocks and hand them to the other half, which gives them back: each
+///                         thread to one other, in batches of 256
+///     ring                the threads stand in a ring: each takes batches of 256, and gives back its neighbour's
+///
+/// A row is called <shape>/<side>/<threads>. `per_block` is what the cores spend on a block to go out and come back:
+///
+///     time from when the first thread begins until the last is done * min(threads, cores) / blocks of all threads
+///
+/// So it stays the same from one thread to many as long as threads do not get in each other's way. Where it grows, that
+/// is the price of sharing: twice as much on two cores means that two threads get no more done than one alone. With
+/// more threads than cores they take turns, which does not count against them, but a lock that a stopped thread holds
+/// does.
+///
+/// Thread i stays on core i, counted around, where the system lets one ask for that: left to themselves, two threads
+/// share a core for the first milliseconds. So a block that is handed over changes cores.
+///
+/// A process that never had a second thread takes shortcuts in glibc's malloc, and never again after it had one. So one
+/// is started and has ended before anything is measured, for all sides alike; and every row runs in threads of its own,
+/// also one with a single thread.
+#include <memory_pool/concurrent_block_pool.hpp>
+
+#include "competitors.hpp"
+#include "concurrent_competitors.hpp"
+#include "context.hpp"
+
+#include <benchmark/benchmark.h>
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <exception>
+#include <initializer_list>
+#include <memory>
+#include <mutex>
+#include <new>
+#include <stdexcept>
+#include <string>
+#include <thread>
+#include <tuple>
+#include <vector>
+
+#if defined(__linux__)
+#include <pthread.h>
+#include <sched.h>
+#endif
+
+namespace
+{
+constexpr std::size_t block_size = 32;
+
+/// What is written to a block: its number, all over it.
+std::array<std::uint64_t, block_size / sizeof(std::uint64_t)> content(std::size_t number)
+{
+    std::array<std::uint64_t, block_size / sizeof(std::uint64_t)> words{};
+    words.fill(number);
+    return words;
+}
+
+/// Returns: a block.
+/// Throws: bad_alloc, also where the side itself would say nullptr.
+template <class Side>
+void* take(Side& side)
+{
+    void* const block = side.allocate();
+    if (block == nullptr)
+        throw std::bad_alloc();
+    return block;
+}
+
+/// Returns: the cores that this process may run on, as the system numbers them.
+std::vector<std::size_t> find_cores()
+{
+    std::vector<std::size_t> cores;
+#if defined(__linux__)
+    cpu_set_t allowed;
+    CPU_ZERO(&allowed);
+    if (sched_getaffinity(0, sizeof allowed, &allowed) == 0)
+        for (std::size_t core = 0; core != CPU_SETSIZE; ++core)
+            if (CPU_ISSET(core, &allowed))
+                cores.push_back(core);
+#endif
+    if (cores.empty())
+        cores.resize(std::max(std::thread::hardware_concurrency(), 1U));
+    return cores;
+}
+
+const std::vector<std::size_t>& cores()
+{
+    static const std::vector<std::size_t> cores = find_cores();
+    return cores;
+}
+
+/// Effects: keeps this thread on the core whose turn it is.
+void stay_on_core([[maybe_unused]] std::size_t thread)
+{
+#if defined(__linux__)
+    cpu_set_t own;
+    CPU_ZERO(&own);
+    CPU_SET(cores()[thread % cores().size()], &own);
+    // If that fails, the figures are less steady.
+    (void)pthread_setaffinity_np(pthread_self(), sizeof own, &own);
+#endif
+}
+
+/// The threads of a row.
+class team
+{
+    using clock = std::chrono::steady_clock;
+
+public:
+    explicit team(std::size_t size) : size_(size), begun_(size), done_(size) {}
+
+    std::size_t size() const { return size_; }
+
+    /// Effects: calls `part(number)` in as many threads as the team has, and waits for them. What a part throws is kept
+    ///   for `failure`, and the others give up as soon as they would wait.
+    template <class Part>
+    void run(Part&& part)
+    {
+        std::vector<std::thread> threads;
+        for (std::size_t number = 0; number != size_; ++number)
+            threads.emplace_back([this, &part, number] {
+                try {
+                    stay_on_core(number);
+                    part(number);
+                } catch (const std::exception& error) {
+                    fail(error.what());
+                }
+            });
+        for (std::thread& thread : threads)
+            thread.join();
+    }
+
+    /// Effects: waits until every thread has called this, then takes the time of `work()`.
+    /// Preconditions: called by each part, once in a run.
+    template <class Work>
+    void time(std::size_t number, Work&& work)
+    {
+        const std::size_t all = (arrived_.fetch_add(1) / size_ + 1) * size_;
+        wait_until([this, all] { return arrived_.load() >= all; });
+        begun_[number] = clock::now();
+        benchmark::ClobberMemory();
+        work();
+        benchmark::ClobberMemory();
+        done_[number] = clock::now();
+    }
+
+    /// Effects: lets others run until `condition()`.
+    /// Throws: runtime_error if another thread has failed.
+    template <class Condition>
+    void wait_until(Condition&& condition) const
+    {
+        while (!condition()) {
+            if (has_failed_.load(std::memory_order_relaxed))
+                throw std::runtime_error("another thread failed");
+            std::this_thread::yield();
+        }
+    }
+
+    /// Returns: the seconds from when the first thread began with what was timed until the last was done.
+    double seconds() const
+    {
+        return std::chrono::duration<double>(*std::max_element(done_.begin(), done_.end()) -
+                                             *std::min_element(begun_.begin(), begun_.end()))
+            .count();
+    }
+
+    /// Returns: what went wrong first, or nothing.
+    const std::string& failure() const { return failure_; }
+
+private:
+    void fail(const char* reason)
+    {
+        const std::lock_guard lock(mutex_);
+        if (!has_failed_.exchange(true))
+            failure_ = reason;
+    }
+
+    std::size_t size_;
+    std::vector<clock::time_point> begun_;
+    std::vector<clock::time_point> done_;
+    std::atomic<std::size_t> arrived_{0};
+    std::atomic<bool> has_failed_{false};
+    std::mutex mutex_;
+    std::string failure_;
+};
+
+std::size_t threads_of(const benchmark::State& state)
+{
+    return static_cast<std::size_t>(state.range(0));
+}
+
+/// Throws: runtime_error unless `count` blocks that are out at the same time keep what is written to them, so are
+///   distinct and whole; also from those that other threads have out, which write other numbers.
+template <class Side>
+void check_data(Side& side, std::size_t thread, std::size_t count)
+{
+    std::vector<void*> blocks(count);
+    for (void*& block : blocks)
+        block = take(side);
+    for (std::size_t i = 0; i != count; ++i)
+        std::memcpy(blocks[i], content(thread * count + i).data(), block_size);
+    // By now the others write theirs, if there is a core for them.
+    std::this_thread::yield();
+    bool holds = true;
+    for (std::size_t i = 0; i != count; ++i)
+        holds = holds && std::memcmp(blocks[i], content(thread * count + i).data(), block_size) == 0;
+    for (void* block : blocks)
+        side.deallocate(block);
+    if (!holds)
+        throw std::runtime_error("blocks overlap, or lose what is written to them");
+}
+
+/// Runs a row: in each thread `prepare(number)`, then `work(number)`, which is timed, and in which all threads together
+/// take `blocks` blocks and give them back.
+template <class Prepare, class Work>
+void measure(benchmark::State& state, team& team, double blocks, Prepare&& prepare, Work&& work)
+{
+    // All iterations in one go: nothing is between them but what is measured.
+    while (state.KeepRunningBatch(state.max_iterations)) {
+        team.run([&](std::size_t number) {
+            prepare(number);
+            team.time(number, [&work, number] { work(number); });
+        });
+        state.SetIterationTime(team.seconds());
+    }
+    const std::size_t cores_used = std::min(team.size(), cores().size());
+    state.counters["per_block"] = team.seconds() * static_cast<double>(cores_used) / blocks;
+}
+
+/// Every row ends with this: a wrong result or a failed allocation is a failure, not a figure.
+void finish(benchmark::State& state, const team& team)
+{
+    if (!team.failure().empty())
+        state.SkipWithError(team.failure().c_str());
+}
+
+// Threads that give back what they took.
+
+/// The fewest blocks of a thread that its data is checked with.
+constexpr std::size_t fewest_checked = 64;
+
+/// Runs a row in which each thread does its part by itself, `blocks` blocks in an iteration.
+/// `make_part(side)` returns a pointer to what a thread does: it is called with a number of iterations.
+template <class Side, class MakePart>
+void each_by_itself(benchmark::State& state, std::size_t blocks, MakePart&& make_part)
+{
+    team team(threads_of(state));
+    const std::size_t most = std::max(blocks, fewest_checked);
+    Side side(team.size() * most);
+    std::vector<decltype(make_part(side))> parts;
+    for (std::size_t number = 0; number != team.size(); ++number)
+        parts.push_back(make_part(side));
+
+    const auto iterations = static_cast<std::size_t>(state.max_iterations);
+    const auto all = static_cast<double>(iterations * blocks * team.size());
+    measure(
+        state, team, all, [&](std::size_t number) { (*parts[number])(2); },
+        [&](std::size_t number) { (*parts[number])(iterations); });
+    if (team.failure().empty())
+        team.run([&](std::size_t number) { check_data(side, number, most); });
+    finish(state, team);
+}
+
+template <class Side>
+class one_block
+{
+public:
+    explicit one_block(Side& side) : side_(side) {}
+
+    void operator()(std::size_t iterations)
+    {
+        for (; iterations != 0; --iterations) {
+            void* block = take(side_);
+            // The pointer is seen, as a constant: the compiler may keep it in a register, as it may in a program.
+            benchmark::DoNotOptimize(static_cast<void* const&>(block));
+            side_.deallocate(block);
+        }
+    }
+
+private:
+    Side& side_;
+};
+
+template <class Side>
+class many_blocks
+{
+public:
+    many_blocks(Side& side, std::size_t count)
+        : side_(side), storage_(count + 2 * page), begin_(storage_.data() + next_place()), end_(begin_ + count)
+    {
+    }
+
+    void operator()(std::size_t iterations)
+    {
+        for (; iterations != 0; --iterations) {
+            benchmark::DoNotOptimize(begin_);
+            for (void** block = begin_; block != end_; ++block)
+                *block = take(side_);
+            benchmark::ClobberMemory();
+            for (void** block = begin_; block != end_; ++block)
+                side_.deallocate(*block);
+            benchmark::ClobberMemory();
+        }
+    }
+
+private:
+    static constexpr std::size_t page = 4096 / sizeof(void*);
+    static constexpr std::size_t step = 41; // Pointers. Has no factor in common with a page.
+
+    /// The array begins at another place in its page each time, for the reason given in block_pool_benchmark.cpp.
+    static std::size_t next_place()
+    {
+        static std::size_t placement = 0;
+        return placement++ * step % page;
+    }
+
+    Side& side_;
+    std::vector<void*> storage_;
+    void** begin_;
+    void** end_;
+};
+
+template <class Side>
+void pair(benchmark::State& state)
+{
+    each_by_itself<Side>(state, 1, [](Side& side) { return std::make_unique<one_block<Side>>(side); });
+}
+
+template <class Side, std::size_t Count>
+void many(benchmark::State& state)
+{
+    each_by_itself<Side>(state, Count, [](Side& side) { return std::make_unique<many_blocks<Side>>(side, Count); });
+}
+
+// Threads that give back what others took.
+
+/// Batches of blocks on their way from one thread to one other. A batch is filled and emptied where it lies, so that a
+/// block takes little more than to write its address and to read it.
+class batch_queue
+{
+public:
+    using batch = std::array<void*, 256>;
+    static constexpr std::size_t room = 8;
+    static constexpr std::size_t most_blocks = room * std::tuple_size_v<batch>;
+
+    /// Calls `fill(batch)` as soon as there is room for one.
+    template <class Fill>
+    void put(const team& team, Fill&& fill)
+    {
+        const std::size_t number = put_.load(std::memory_order_relaxed);
+        team.wait_until([this, number] { return number - taken_.load(std::memory_order_acquire) != room; });
+        fill(batches_[number % room]);
+        put_.store(number + 1, std::memory_order_release);
+    }
+
+    /// Calls `empty(batch)` as soon as there is one.
+    template <class Empty>
+    void take(const team& team, Empty&& empty)
+    {
+        const std::size_t number = taken_.load(std::memory_order_relaxed);
+        team.wait_until([this, number] { return put_.load(std::memory_order_acquire) != number; });
+        empty(batches_[number % room]);
+        taken_.store(number + 1, std::memory_order_release);
+    }
+
+private:
+    alignas(64) std::array<batch, room> batches_{};
+    alignas(64) std::atomic<std::size_t> put_{0};
+    alignas(64) std::atomic<std::size_t> taken_{0};
+};
+
+/// A queue and the side that the blocks in it are from: each block has its number written all over it.
+template <class Side>
+class channel
+{
+public:
+    channel(Side& side, const team& team, std::size_t number) : side_(side), team_(team)
+    {
+        sent_ = received_ = number << 48;
+    }
+
+    void send()
+    {
+        queue_.put(team_, [this](batch_queue::batch& batch) {
+            for (void*& block : batch) {
+                block = ::take(side_);
+                std::memcpy(block, content(sent_++).data(), block_size);
+            }
+        });
+    }
+
+    void receive()
+    {
+        queue_.take(team_, [this](const batch_queue::batch& batch) {
+            bool holds = true;
+            for (void* block : batch) {
+                holds = std::memcmp(block, content(received_++).data(), block_size) == 0 && holds;
+                side_.deallocate(block);
+            }
+            if (!holds)
+                throw std::runtime_error("blocks overlap, or lose what is written to them");
+        });
+    }
+
+private:
+    Side& side_;
+    const team& team_;
+    batch_queue queue_;
+    alignas(64) std::size_t sent_;     // The sender's.
+    alignas(64) std::size_t received_; // The receiver's.
+};
+
+/// Runs a row with `count` channels, each of which takes a batch from one thread to another in an iteration.
+/// `part(channels, number)` is what a thread does in an iteration.
+template <class Side, class Part>
+void hand_over(benchmark::State& state, std::size_t count, Part&& part)
+{
+    team team(threads_of(state));
+    Side side(count * batch_queue::most_blocks);
+    std::vector<std::unique_ptr<channel<Side>>> channels;
+    for (std::size_t number = 0; number != count; ++number)
+        channels.push_back(std::make_unique<channel<Side>>(side, team, number));
+
+    const auto iterations = static_cast<std::size_t>(state.max_iterations);
+    const auto times = [&](std::size_t rounds) {
+        return [&, rounds](std::size_t number) {
+            for (std::size_t i = 0; i != rounds; ++i)
+                part(channels, number);
+        };
+    };
+    const auto all = static_cast<double>(iterations * std::tuple_size_v<batch_queue::batch> * count);
+    measure(state, team, all, times(2 * batch_queue::room), times(iterations));
+    finish(state, team);
+}
+
+template <class Side>
+void producer_consumer(benchmark::State& state)
+{
+    hand_over<Side>(state, threads_of(state) / 2, [](auto& channels, std::size_t number) {
+        if (number % 2 == 0)
+            channels[number / 2]->send();
+        else
+            channels[number / 2]->receive();
+    });
+}
+
+template <class Side>
+void ring(benchmark::State& state)
+{
+    // To send before one receives cannot end in all threads waiting, as each has room for a batch before it.
+    hand_over<Side>(state, threads_of(state), [](auto& channels, std::size_t number) {
+        channels[number]->send();
+        channels[(number + 1) % channels.size()]->receive();
+    });
+}
+
+constexpr std::size_t in_bulk = 10000;
+constexpr std::size_t in_churn = 100;
+
+void add(const char* shape, const char* side, void (*run)(benchmark::State&),
+         std::initializer_list<std::int64_t> threads)
+{
+    auto* const rows = benchmark::RegisterBenchmark((std::string(shape) + '/' + side).c_str(), run);
+    for (const std::int64_t count : threads)
+        rows->Arg(count);
+    rows->UseManualTime();
+}
+
+template <class Side>
+void add_all(const char* side)
+{
+    add("pair", side, pair<Side>, {1, 2, 4, 8});
+    add("bulk", side, many<Side, in_bulk>, {1, 2, 4, 8});
+    add("churn", side, many<Side, in_churn>, {1, 2, 4, 8});
+    add("producer_consumer", side, producer_consumer<Side>, {2, 4, 8});
+    add("ring", side, ring<Side>, {4});
+}
+
+bool add_rows()
+{
+    std::thread([] {}).join(); // See the head of this file.
+
+    add_all<competitors::new_delete<block_size>>("new_delete");
+    add_all<competitors::concurrent_block_pool<block_size>>("concurrent_block_pool");
+    add_all<competitors::counting_concurrent_block_pool<block_size>>("counting_concurrent_block_pool");
+    add("pair", "block_pool", pair<competitors::block_pool<block_size>>, {1}); // What being shared costs one thread.
+    add_all<competitors::locked_block_pool<block_size>>("locked_block_pool");
+    add_all<competitors::pmr_synchronized_pool<block_size>>("pmr_synchronized_pool");
+#if defined(MEMORY_POOL_BENCHMARK_BOOST)
+    add_all<competitors::boost_lockfree_stack<block_size>>("boost_lockfree_stack");
+#endif
+#if defined(MEMORY_POOL_BENCHMARK_TBB)
+    add_all<competitors::tbb_scalable_malloc<block_size>>("tbb_scalable_malloc");
+    add_all<competitors::tbb_memory_pool<block_size>>("tbb_memory_pool");
+    benchmark::AddCustomContext("tbb", TBB_VERSION_STRING);
+#endif
+#if defined(MEMORY_POOL_BENCHMARK_MIMALLOC)
+    if (auto* const version = competitors::mimalloc_function<int()>("mi_version")) {
+        add_all<competitors::mimalloc<block_size>>("mimalloc");
+        benchmark::AddCustomContext("mimalloc", std::to_string(version()));
+    }
+#endif
+    return context::add();
+}
+
+[[maybe_unused]] const bool rows_added = add_rows();
+} // namespace
