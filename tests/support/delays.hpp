@@ -65,7 +65,7 @@ public:
     void pass() noexcept override
     {
         const std::uint64_t drawn = random_();
-        if (drawn % 512 == 0)
+        if (drawn % 128 == 0)
             std::this_thread::sleep_for(std::chrono::microseconds((drawn >> 16) % 200));
         else if (drawn % 4 == 1)
             std::this_thread::yield();

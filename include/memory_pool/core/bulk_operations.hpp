@@ -54,11 +54,11 @@ public:
             pool().deallocate(blocks[i]);
     }
 
-protected:
+private:
+    friend Pool; // Nobody else derives from it.
     bulk_operations() = default;
     ~bulk_operations() = default;
 
-private:
     /// Gives back what was handed out so far, if the rest cannot be had.
     struct bulk_guard
     {

@@ -3,10 +3,15 @@
 /// \file
 /// Where the threads that use a pool exchange magazines: whole ones, full against empty, without a lock.
 ///
-///     full:   [||||||||] -> [||||||||] -> [||||||||]
-///     empty:  [        ] -> [        ]                then those never used yet:  [        ] [        ] ...
+///     shard 0    full: [||||||||] -> [||||||||]    empty: [        ]
+///     shard 1    full: [||||||||]                  empty: [        ] -> [        ]
+///     ...                                          then those never used yet:  [        ] [        ] ...
 ///
 ///     magazines made = full + empty + never used + those that threads have
+///
+/// Each thread has a shard that it turns to first, so that it gets back what it gave, which is in the cache of its processor:
+/// with a single shard, two threads that each take and give 10,000 blocks were three times as slow. Only what it does not find
+/// there it takes from the others.
 ///
 /// The arrays of the magazines come in groups: the first is as large as it is asked for, each further one twice as large as the
 /// one before. They stay until the depot ends, so that
@@ -30,14 +35,16 @@
 
 namespace memory_pool::core
 {
-/// The head of an array of pointers, which follow it.
-struct alignas(alignof(void*)) depot_magazine : stack_node
+/// The head of an array of pointers, which follow it. Two magazines share no line of the cache.
+struct alignas(cache_line_size) depot_magazine : stack_node
 {
     explicit depot_magazine(std::uint32_t its_number) noexcept : number(its_number) {}
 
     const std::uint32_t number;
 
-    void** slots() noexcept { return reinterpret_cast<void**>(this + 1); }
+    void** slots() noexcept { return reinterpret_cast<void**>(reinterpret_cast<std::byte*>(this) + head_bytes); }
+
+    static constexpr std::size_t head_bytes = base::round_up(2 * sizeof(std::uint32_t), sizeof(void*));
 };
 
 /// Full and empty magazines.
@@ -53,8 +60,17 @@ public:
     /// Returns: for how many pointers a magazine has room.
     std::size_t room() const noexcept { return room_; }
 
+    /// Threads whose caches have different numbers below this do not disturb each other.
+    static constexpr std::size_t shard_count = 16;
+
     /// Returns: how many magazines are full; a moment ago, if other threads are at work.
-    std::size_t full_count() const noexcept { return full_count_.load(std::memory_order_relaxed); }
+    std::size_t full_count() const noexcept
+    {
+        std::size_t count = 0;
+        for (const shard& each : shards_)
+            count += each.full_count.load(std::memory_order_relaxed);
+        return count;
+    }
 
     std::size_t bytes_reserved() const noexcept { return bytes_reserved_; }
 
@@ -70,29 +86,39 @@ public:
             add_group(made);
     }
 
-    /// Returns: a full magazine, or nullptr.
-    depot_magazine* pop_full() noexcept
+    /// Returns: a full magazine, or nullptr; one of shard `home`, if there is one.
+    depot_magazine* pop_full(std::size_t home) noexcept
     {
-        depot_magazine* const popped = pop(full_);
-        if (popped != nullptr)
-            full_count_.fetch_sub(1, std::memory_order_relaxed);
-        return popped;
+        for (std::size_t i = 0; i != shard_count; ++i) {
+            shard& from = shard_at(home + i);
+            if (depot_magazine* const popped = pop(from.full)) {
+                from.full_count.fetch_sub(1, std::memory_order_relaxed);
+                return popped;
+            }
+        }
+        return nullptr;
     }
 
-    void push_full(depot_magazine* pushed) noexcept
+    void push_full(std::size_t home, depot_magazine* pushed) noexcept
     {
-        full_count_.fetch_add(1, std::memory_order_relaxed);
-        push(full_, pushed);
+        shard_at(home).full_count.fetch_add(1, std::memory_order_relaxed);
+        push(shard_at(home).full, pushed);
     }
 
-    /// Returns: an empty magazine, or nullptr.
-    depot_magazine* pop_empty() noexcept
+    /// Returns: an empty magazine, or nullptr; one of shard `home`, if there is one.
+    depot_magazine* pop_empty(std::size_t home) noexcept
     {
-        depot_magazine* const popped = pop(empty_);
-        return popped != nullptr ? popped : take_unused();
+        if (depot_magazine* const popped = pop(shard_at(home).empty))
+            return popped;
+        if (depot_magazine* const unused = take_unused())
+            return unused;
+        for (std::size_t i = 1; i != shard_count; ++i)
+            if (depot_magazine* const popped = pop(shard_at(home + i).empty))
+                return popped;
+        return nullptr;
     }
 
-    void push_empty(depot_magazine* pushed) noexcept { push(empty_, pushed); }
+    void push_empty(std::size_t home, depot_magazine* pushed) noexcept { push(shard_at(home).empty, pushed); }
 
     /// Effects: gives all magazines back upstream.
     /// Preconditions: no thread has one, or will ask for one.
@@ -105,6 +131,15 @@ public:
     }
 
 private:
+    struct alignas(cache_line_size) shard
+    {
+        tagged_stack<> full;
+        tagged_stack<> empty;
+        std::atomic<std::size_t> full_count{0};
+    };
+
+    shard& shard_at(std::size_t home) noexcept { return shards_[home % shard_count]; }
+
     static constexpr std::uint32_t smallest_group = 4;
     static constexpr unsigned most_groups = 24;
     static constexpr std::uint32_t most_magazines = smallest_group * ((std::uint32_t{1} << most_groups) - 1);
@@ -124,7 +159,11 @@ private:
         return {group, number - first_group_ * ((std::uint32_t{1} << group) - 1)};
     }
 
-    std::size_t magazine_bytes() const noexcept { return sizeof(depot_magazine) + room_ * sizeof(void*); }
+    std::size_t magazine_bytes() const noexcept
+    {
+        return base::round_up(depot_magazine::head_bytes + room_ * sizeof(void*), alignof(depot_magazine));
+    }
+
     std::size_t group_bytes(unsigned group) const noexcept
     {
         return (std::size_t{first_group_} << group) * magazine_bytes();
@@ -174,12 +213,9 @@ private:
         stack.push(pushed->number, [pushed](std::uint32_t) -> stack_node& { return *pushed; });
     }
 
-    // Each stack on a line of its own: threads that give do not disturb those that take.
-    alignas(cache_line_size) tagged_stack<> full_;
-    std::atomic<std::size_t> full_count_{0};
-    alignas(cache_line_size) tagged_stack<> empty_;
-    std::atomic<std::uint32_t> used_{0}; ///< Magazines below this number were taken at least once.
-    alignas(cache_line_size) std::atomic<std::uint32_t> made_{0};
+    std::array<shard, shard_count> shards_;
+    alignas(cache_line_size) std::atomic<std::uint32_t> used_{0}; ///< Magazines below this were taken at least once.
+    std::atomic<std::uint32_t> made_{0};
     std::uint32_t first_group_ = 0; ///< Magazines in the first group. Does not change once there is one.
     std::array<std::atomic<std::byte*>, most_groups> groups_{};
     std::size_t bytes_reserved_ = 0;

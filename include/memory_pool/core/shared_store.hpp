@@ -424,11 +424,11 @@ private:
             void* const memory = upstream()->allocate(sizeof(thread_cache), alignof(thread_cache));
             cache = ::new (memory) thread_cache;
             cache->next_in_pool = std::exchange(first_cache_, cache);
-            ++caches_made_;
+            cache->shard = caches_made_++;
         }
         for (auto* const magazine : {&cache->loaded, &cache->previous}) {
             if (magazine->load(std::memory_order_relaxed) == nullptr)
-                magazine->store(depot_.pop_empty(), std::memory_order_relaxed);
+                magazine->store(depot_.pop_empty(cache->shard), std::memory_order_relaxed);
             if (magazine->load(std::memory_order_relaxed) == nullptr)
                 throw_no_magazine();
         }
@@ -496,10 +496,10 @@ private:
         depot_magazine* full = magazine_in(cache.previous);
         if (!cache.previous_is_full.load(std::memory_order_relaxed)) {
             depot_magazine* const empty = full;
-            full = depot_.pop_full();
+            full = depot_.pop_full(cache.shard);
             if (full == nullptr)
                 return false;
-            depot_.push_empty(empty);
+            depot_.push_empty(cache.shard, empty);
         }
         load(cache, full, false);
         return true;
@@ -531,10 +531,10 @@ private:
         depot_magazine* empty = magazine_in(cache.previous);
         if (cache.previous_is_full.load(std::memory_order_relaxed)) {
             depot_magazine* const full = empty;
-            empty = depot_.pop_empty();
+            empty = depot_.pop_empty(cache.shard);
             if (empty == nullptr)
                 return false;
-            depot_.push_full(full);
+            depot_.push_full(cache.shard, full);
         }
         load(cache, empty, true);
         return true;
@@ -716,11 +716,11 @@ private:
 
     bool empty_one_of_depot() noexcept
     {
-        depot_magazine* const full = depot_.pop_full();
+        depot_magazine* const full = depot_.pop_full(0);
         if (full == nullptr)
             return false;
         put_into_slabs(full->slots(), depot_.room());
-        depot_.push_empty(full);
+        depot_.push_empty(0, full);
         return true;
     }
 

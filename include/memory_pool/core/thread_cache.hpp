@@ -198,6 +198,7 @@ struct alignas(cache_line_size) thread_cache
     cache_slot* slot = nullptr;
     thread_cached* pool = nullptr;
     thread_table* thread = nullptr;
+    std::size_t shard = 0; ///< Of the depot.
 
     // Written by the owner between `begin` and `end`, or by whoever has the pool's lock while the slot is closed.
     std::atomic<depot_magazine*> loaded{nullptr};

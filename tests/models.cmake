@@ -1,0 +1,13 @@
+# SPDX-License-Identifier: MIT
+# Models of what threads do to each other, in every order there is (Debian package: spin).
+find_program(MEMORY_POOL_SPIN spin)
+find_program(MEMORY_POOL_C_COMPILER NAMES gcc cc clang clang-19)
+if(NOT MEMORY_POOL_SPIN OR NOT MEMORY_POOL_C_COMPILER)
+    return()
+endif()
+
+foreach(model IN ITEMS CacheHandshake TaggedStack)
+    add_test(NAME models.${model} COMMAND Python3::Interpreter ${CMAKE_CURRENT_SOURCE_DIR}/models/models_test.py
+        ${MEMORY_POOL_SPIN} ${MEMORY_POOL_C_COMPILER} ${model})
+    set_tests_properties(models.${model} PROPERTIES TIMEOUT 120)
+endforeach()

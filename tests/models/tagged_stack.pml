@@ -1,0 +1,104 @@
+/* SPDX-License-Identifier: MIT
+   Copyright (c) 2026 The memory_pool authors
+
+   The lock-free stack with a tag (core/tagged_stack.hpp), for Spin: two threads pop and push the same three nodes, a few times
+   each. A node that is popped is nobody else's; and in the end each is in one place.
+
+   What can be defined:
+       TAGS            how many tags there are; the program has 2^38. 1 is a stack without a tag, which must give a
+                       counterexample; and so must any number so small that it comes around while a thread is held up.
+       STEPS           how often each thread pops or pushes */
+
+#ifndef TAGS
+#define TAGS 16 /* more than one thread makes changes while the other one is held up */
+#endif
+#ifndef STEPS
+#define STEPS 5
+#endif
+
+#define NODES 3
+#define THREADS 2
+
+/* The head, which changes as a whole: a link is the number of a node + 1, or 0. */
+byte head_link;
+byte head_tag;
+byte below[NODES];
+
+/* For the one who watches. */
+bool held[NODES];
+byte at_work = THREADS;
+
+/* Nodes are pushed by whoever has popped them. */
+proctype thread()
+{
+    byte link, tag, next, mine[NODES], count, steps;
+    do
+    :: steps < STEPS ->
+        steps++;
+        if
+        :: /* pop */
+            atomic { link = head_link; tag = head_tag };
+            do
+            :: link == 0 -> break
+            :: else ->
+                next = below[link - 1];
+                if
+                :: d_step { head_link == link && head_tag == tag -> head_link = next; head_tag = (tag + 1) % TAGS };
+                    d_step {
+                        assert(!held[link - 1]);
+                        held[link - 1] = true;
+                        mine[count] = link - 1;
+                        count++
+                    };
+                    break
+                :: atomic { !(head_link == link && head_tag == tag) -> link = head_link; tag = head_tag }
+                fi
+            od
+        :: count > 0 -> /* push */
+            /* Any of them: not only the last. */
+            if
+            :: count > 1 -> d_step { next = mine[0]; mine[0] = mine[count - 1]; mine[count - 1] = next }
+            :: true
+            fi;
+            atomic { count--; held[mine[count]] = false; link = head_link; tag = head_tag };
+            do
+            :: below[mine[count]] = link;
+                if
+                :: d_step {
+                       head_link == link && head_tag == tag -> head_link = mine[count] + 1; head_tag = (tag + 1) % TAGS
+                   };
+                    break
+                :: atomic { !(head_link == link && head_tag == tag) -> link = head_link; tag = head_tag }
+                fi
+            od;
+            mine[count] = 0
+        fi;
+        atomic { link = 0; tag = 0; next = 0 }
+    :: else -> break
+    od;
+    at_work--
+}
+
+init
+{
+    byte link, seen;
+    atomic {
+        head_link = 1;
+        below[0] = 2;
+        below[1] = 3;
+        run thread();
+        run thread()
+    };
+    at_work == 0;
+    /* Those who still have one keep it; the others are in the stack, once each. */
+    link = head_link;
+    do
+    :: link != 0 ->
+        assert(!held[link - 1]);
+        held[link - 1] = true;
+        seen++;
+        link = below[link - 1]
+    :: else -> break
+    od;
+    assert(held[0] && held[1] && held[2])
+}
