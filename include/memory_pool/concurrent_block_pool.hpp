@@ -36,6 +36,7 @@
 #include <chrono>
 #include <condition_variable>
 #include <cstddef>
+#include <limits>
 #include <memory_resource>
 #include <mutex>
 
@@ -111,6 +112,7 @@ public:
     /// Effects: hands out a block, as soon as there is one to be had. Threads that wait get theirs in the order they came, and
     ///   before any that does not wait.
     /// Returns: it, as from `allocate`.
+    /// Throws: what upstream throws, if no block is in use that could come back.
     /// Complexity: as `allocate`, and the wait. Costs nothing elsewhere while nobody waits.
     /// Thread safety: any thread. If a thread is cancelled while it waits, nothing is lost.
     [[nodiscard]] void* allocate_wait()
@@ -149,8 +151,11 @@ public:
         const auto now = clock::now();
         // Patience without end would overflow; who has it for a century waits long enough.
         const auto longest = std::chrono::duration_cast<clock::duration>(std::chrono::hours(24 * 365 * 100));
-        const bool is_long = patience > std::chrono::hours(24 * 365 * 100);
-        return try_allocate_until(now + (is_long ? longest : std::chrono::duration_cast<clock::duration>(patience)));
+        if (patience > std::chrono::hours(24 * 365 * 100))
+            return try_allocate_until(now + longest);
+        if (patience <= patience.zero())
+            return try_allocate_until(now);
+        return try_allocate_until(now + std::chrono::duration_cast<clock::duration>(patience));
     }
 
     /// Effects: takes a block back, or gives it to the thread that has waited longest. nullptr is ignored.
@@ -163,17 +168,12 @@ public:
         if (MEMORY_POOL_UNLIKELY(block == nullptr))
             return;
         if constexpr (Policy::checks) {
-            if (!verify(block))
-                return;
-            checks().mark_free(block);
+            store_.put_verified(block, [&] { given_back(block); });
+        } else {
+            given_back(block);
+            if (MEMORY_POOL_UNLIKELY(!store_.put_cached(block)))
+                put_uncached(block);
         }
-        if constexpr (Policy::counts) {
-            live_.fetch_sub(1, std::memory_order_relaxed);
-            store_.count_deallocation();
-        }
-        base::block_given_back(this, block, block_size());
-        if (MEMORY_POOL_UNLIKELY(!store_.put_cached(block)))
-            put_uncached(block);
     }
 
     /// Effects: takes slabs from upstream until `capacity()` is at least `count`.
@@ -271,8 +271,8 @@ public:
     /// Complexity: linear in threads.
     std::size_t in_use() const noexcept { return store_.in_use(); }
 
-    /// Returns: how many more blocks can be had: from a bounded pool until it is exhausted, from any other one without
-    ///   going upstream; if other threads are at work in the pool, about as many.
+    /// Returns: how many more blocks can be had: from a bounded pool until it is exhausted; from any other one, how many are
+    ///   free, though it may go upstream before it takes them from the caches of other threads. If other threads are at work in the pool, about as many.
     /// Complexity: linear in threads.
     std::size_t available() const noexcept { return store_.available(); }
 
@@ -391,6 +391,15 @@ private:
         base::pool_made(this);
     }
 
+    MEMORY_POOL_ALWAYS_INLINE void given_back(void* block) noexcept
+    {
+        if constexpr (Policy::counts) {
+            live_.fetch_sub(1, std::memory_order_relaxed);
+            store_.count_deallocation();
+        }
+        base::block_given_back(this, block, block_size());
+    }
+
     // What counting costs: one count that all threads keep together, for the peak.
 
     void count_allocation() noexcept
@@ -398,7 +407,9 @@ private:
         store_.count_allocation();
         const std::size_t live = live_.fetch_add(1, std::memory_order_relaxed) + 1;
         std::size_t peak = peak_.load(std::memory_order_relaxed);
-        while (live > peak && !peak_.compare_exchange_weak(peak, live, std::memory_order_relaxed))
+        // Misuse that was counted, and is not found out yet, may have brought the count below 0.
+        const bool is_count = live <= std::numeric_limits<std::size_t>::max() / 2;
+        while (is_count && live > peak && !peak_.compare_exchange_weak(peak, live, std::memory_order_relaxed))
             continue;
     }
 

@@ -38,7 +38,7 @@ core::thread_cache* no_more(const core::thread_cache*)
 
 void attach(core::thread_cache& cache, recording_pool& pool, std::size_t number)
 {
-    cache.slot = core::thread_registry::slot_of_this_thread(number, true);
+    cache.slot = core::thread_registry::make_slot_of_this_thread(number, true);
     cache.slot->cache = &cache;
     cache.pool = &pool;
     cache.thread = &core::this_thread_table;
@@ -94,16 +94,16 @@ TEST(thread_registry, clears_the_slots_of_all_threads_when_a_pool_ends)
 TEST(thread_registry, has_a_slot_for_every_number)
 {
     std::set<core::cache_slot*> slots;
-    for (std::size_t number = 0; number != core::most_numbered_pools; ++number) {
-        core::cache_slot* const slot = core::thread_registry::slot_of_this_thread(number, true);
+    for (std::size_t number = 0; number != core::most_pools_with_slots; ++number) {
+        core::cache_slot* const slot = core::thread_registry::make_slot_of_this_thread(number, true);
         ASSERT_NE(slot, nullptr);
         EXPECT_FALSE(slot->is_open());
         EXPECT_TRUE(slots.insert(slot).second);
     }
     EXPECT_EQ(slots.count(&core::this_thread_table.slots[core::thread_table::closed_slot]), 0u);
     for (std::size_t number = 0; number != core::slots_in_a_page; ++number)
-        EXPECT_TRUE(slots.insert(core::thread_registry::slot_of_this_thread(number, false)).second)
+        EXPECT_TRUE(slots.insert(core::thread_registry::make_slot_of_this_thread(number, false)).second)
             << "a place outside the table, where that may not be used";
-    EXPECT_EQ(core::thread_registry::slot_of_this_thread(core::most_numbered_pools, true), nullptr);
+    EXPECT_EQ(core::thread_registry::make_slot_of_this_thread(core::most_pools_with_slots, true), nullptr);
 }
 } // namespace

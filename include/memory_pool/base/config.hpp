@@ -56,6 +56,14 @@
 #define MEMORY_POOL_PREFETCH_FOR_WRITE(address) static_cast<void>(address)
 #endif
 
+// Is this code that can only be in an executable, not in a shared library? In an executable, every access to a thread-local
+// variable of this library means the same one.
+#if defined(__ELF__) && (!defined(__PIC__) || defined(__PIE__))
+#define MEMORY_POOL_EXECUTABLE_CODE 1
+#else
+#define MEMORY_POOL_EXECUTABLE_CODE 0
+#endif
+
 /// Where a thread could be held up at a bad moment. Tests define it to hold it up there.
 #ifndef MEMORY_POOL_DELAY_POINT
 #define MEMORY_POOL_DELAY_POINT() static_cast<void>(0)

@@ -144,6 +144,16 @@ MEMORY_POOL_SLOW_PATH inline void report_misuse(error kind, const void* address,
                        address, block_size, pool_name, remedy_for(kind));
     report({kind, address, block_size, pool_name, text.c_str()});
 }
+
+/// Effects: reports that `count` more were found together with others, the last of which was of that kind.
+MEMORY_POOL_SLOW_PATH inline void report_more_misuse(std::size_t count, error kind, std::size_t block_size,
+                                                     const char* pool_name) noexcept
+{
+    const message text("memory_pool: %zu more at the same time, the last a %s: block size %zu bytes, pool '%s'\n"
+                       "  remedy: %s",
+                       count, error_name(kind), block_size, pool_name, remedy_for(kind));
+    report({kind, nullptr, block_size, pool_name, text.c_str()});
+}
 } // namespace base
 
 /// Thrown by a bounded pool that would need more than `max_capacity` blocks.

@@ -141,7 +141,8 @@ public:
     ///   and create some (which may or may not be visited), but not call `trim` or `clear`.
     /// Throws: what `visit` throws.
     /// Complexity: linear in blocks that were ever in use. Costs nothing elsewhere.
-    /// Thread safety: that of the blocks.
+    /// Thread safety: that of the blocks, but while no other thread creates or destroys objects: one that is just being made, or
+    ///   is gone already, would be visited too.
     template <class Visit>
     void for_each(Visit&& visit)
     {

@@ -44,7 +44,7 @@ struct alignas(cache_line_size) depot_magazine : stack_node
 
     void** slots() noexcept { return reinterpret_cast<void**>(reinterpret_cast<std::byte*>(this) + head_bytes); }
 
-    static constexpr std::size_t head_bytes = base::round_up(2 * sizeof(std::uint32_t), sizeof(void*));
+    static constexpr std::size_t head_bytes = base::round_up(3 * sizeof(std::uint32_t), sizeof(void*));
 };
 
 /// Full and empty magazines.
@@ -68,7 +68,7 @@ public:
     {
         std::size_t count = 0;
         for (const shard& each : shards_)
-            count += each.full_count.load(std::memory_order_relaxed);
+            count += each.full.size(node_at{*this});
         return count;
     }
 
@@ -89,53 +89,53 @@ public:
     /// Returns: a full magazine, or nullptr; one of shard `home`, if there is one.
     depot_magazine* pop_full(std::size_t home) noexcept
     {
-        for (std::size_t i = 0; i != shard_count; ++i) {
-            shard& from = shard_at(home + i);
-            if (depot_magazine* const popped = pop(from.full)) {
-                from.full_count.fetch_sub(1, std::memory_order_relaxed);
+        for (std::size_t i = 0; i != shard_count; ++i)
+            if (depot_magazine* const popped = pop(shard_at(home + i).full))
                 return popped;
-            }
-        }
         return nullptr;
     }
 
-    void push_full(std::size_t home, depot_magazine* pushed) noexcept
-    {
-        shard_at(home).full_count.fetch_add(1, std::memory_order_relaxed);
-        push(shard_at(home).full, pushed);
-    }
+    void push_full(std::size_t home, depot_magazine* pushed) noexcept { push(shard_at(home).full, pushed); }
 
     /// Returns: an empty magazine, or nullptr; one of shard `home`, if there is one.
     depot_magazine* pop_empty(std::size_t home) noexcept
     {
-        if (depot_magazine* const popped = pop(shard_at(home).empty))
-            return popped;
-        if (depot_magazine* const unused = take_unused())
-            return unused;
-        for (std::size_t i = 1; i != shard_count; ++i)
+        for (std::size_t i = 0; i != shard_count; ++i)
             if (depot_magazine* const popped = pop(shard_at(home + i).empty))
                 return popped;
-        return nullptr;
+        return take_unused();
     }
 
     void push_empty(std::size_t home, depot_magazine* pushed) noexcept { push(shard_at(home).empty, pushed); }
 
-    /// Effects: gives all magazines back upstream.
-    /// Preconditions: no thread has one, or will ask for one.
+    /// Effects: gives all magazines back upstream. More can be provided after that.
+    /// Preconditions: no thread has one, or asks for one at the same time.
     void release() noexcept
     {
         for (unsigned group = 0; group != groups_.size(); ++group)
             if (std::byte* const memory = groups_[group].exchange(nullptr, std::memory_order_relaxed))
                 upstream_->deallocate(memory, group_bytes(group), alignof(depot_magazine));
+        for (shard& each : shards_) {
+            each.full.clear();
+            each.empty.clear();
+        }
+        used_.store(0, std::memory_order_relaxed);
+        made_.store(0, std::memory_order_relaxed);
         bytes_reserved_ = 0;
     }
 
 private:
+    /// How a stack finds its nodes.
+    struct node_at
+    {
+        const depot& home;
+        stack_node& operator()(std::uint32_t number) const noexcept { return home.magazine_at(number); }
+    };
+
     struct alignas(cache_line_size) shard
     {
         tagged_stack<> full;
         tagged_stack<> empty;
-        std::atomic<std::size_t> full_count{0};
     };
 
     shard& shard_at(std::size_t home) noexcept { return shards_[home % shard_count]; }
@@ -204,14 +204,10 @@ private:
     depot_magazine* pop(tagged_stack<>& stack) noexcept
     {
         std::uint32_t number = 0;
-        const bool popped = stack.pop(number, [this](std::uint32_t at) -> stack_node& { return magazine_at(at); });
-        return popped ? &magazine_at(number) : nullptr;
+        return stack.pop(number, node_at{*this}) ? &magazine_at(number) : nullptr;
     }
 
-    void push(tagged_stack<>& stack, depot_magazine* pushed) noexcept
-    {
-        stack.push(pushed->number, [pushed](std::uint32_t) -> stack_node& { return *pushed; });
-    }
+    void push(tagged_stack<>& stack, depot_magazine* pushed) noexcept { stack.push(pushed->number, node_at{*this}); }
 
     std::array<shard, shard_count> shards_;
     alignas(cache_line_size) std::atomic<std::uint32_t> used_{0}; ///< Magazines below this were taken at least once.

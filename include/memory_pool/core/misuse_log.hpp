@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
 /// \file
-/// Misuse that was found while a lock was held, to be reported when it is not: the error handler may be anything, also one
-/// that asks the pool something, or that does not return.
+/// Misuse that was found while a lock was held, to be reported when it is not: the error handler may be one that asks the pool
+/// something.
 ///
 /// Thread safety: none; whoever has the lock has the log.
 #pragma once
@@ -14,19 +14,18 @@
 
 namespace memory_pool::core
 {
-/// A few findings. That there are more than a few at one time is rare, and those are reported at once.
+/// A few findings, and how many more there were.
 class misuse_log
 {
 public:
     bool empty() const noexcept { return count_ == 0; }
 
-    /// Returns: whether there was room.
-    bool add(error kind, const void* address) noexcept
+    void add(error kind, const void* address) noexcept
     {
-        if (count_ == findings_.size())
-            return false;
-        findings_[count_++] = {kind, address};
-        return true;
+        if (count_ != findings_.size())
+            findings_[count_++] = {kind, address};
+        else
+            ++more_, last_ = kind;
     }
 
     /// Effects: reports all, for a pool of that name with blocks of that size.
@@ -34,6 +33,8 @@ public:
     {
         for (std::size_t i = 0; i != count_; ++i)
             base::report_misuse(findings_[i].kind, findings_[i].address, block_size, pool_name);
+        if (more_ != 0)
+            base::report_more_misuse(more_, last_, block_size, pool_name);
     }
 
 private:
@@ -45,5 +46,7 @@ private:
 
     std::array<finding, 16> findings_;
     std::size_t count_ = 0;
+    std::size_t more_ = 0;
+    error last_ = error::double_free; ///< Of those.
 };
 } // namespace memory_pool::core

@@ -62,7 +62,9 @@ public:
                  const pool_identity& identity, std::pmr::memory_resource* upstream)
         : slabs_(layout, limit, options, identity, upstream), may_cache_(!options.fills_free_blocks),
           has_barrier_(os::has_process_barrier()), depot_(magazine_room(layout.stride(), limit), upstream),
-          number_(thread_registry::get().enter(*this)), slot_offset_(offset_of_slot())
+          registry_(thread_registry::get()), number_(registry_.enter(*this)),
+          offset_in_executable_(offset_of_slot(MEMORY_POOL_EXECUTABLE_CODE != 0)),
+          offset_in_library_(offset_of_slot(true))
     {
         slabs_.log_misuse_to(misuse_);
     }
@@ -73,8 +75,7 @@ public:
     /// Preconditions: no thread uses the pool any more. Threads that have used it may end at the same time.
     ~shared_store()
     {
-        thread_registry::get().leave(*this, number_, first_cache_,
-                                     [](const thread_cache* cache) { return cache->next_in_pool; });
+        registry_.leave(*this, number_, first_cache_, [](const thread_cache* cache) { return cache->next_in_pool; });
         while (first_cache_ != nullptr)
             free_cache(std::exchange(first_cache_, first_cache_->next_in_pool));
     }
@@ -83,11 +84,19 @@ public:
 
     /// Effects: takes a block out of this thread's cache, into `block`.
     /// Returns: whether there was one at hand.
-    MEMORY_POOL_ALWAYS_INLINE bool take_cached(void*& block) noexcept { return slot().pop(block); }
+    MEMORY_POOL_ALWAYS_INLINE bool take_cached(void*& block) noexcept
+    {
+        cache_slot* const mine = slot();
+        return mine != nullptr && mine->pop(block);
+    }
 
     /// Effects: puts a block into this thread's cache.
     /// Returns: whether there was room at hand.
-    MEMORY_POOL_ALWAYS_INLINE bool put_cached(void* block) noexcept { return slot().push(block); }
+    MEMORY_POOL_ALWAYS_INLINE bool put_cached(void* block) noexcept
+    {
+        cache_slot* const mine = slot();
+        return mine != nullptr && mine->push(block);
+    }
 
     /// Effects: takes a block from wherever there is one: also from the caches of other threads, and from upstream.
     /// Returns: it, or nullptr if all blocks that the limit allows are in use.
@@ -112,6 +121,20 @@ public:
         put_locked(cache, block);
     }
 
+    /// Effects: puts a block back as `put` does, if nothing is wrong with that, else reports it. Calls `accepted()` before the
+    ///   block can be somebody else's.
+    /// Preconditions: free blocks are filled.
+    template <class Accepted>
+    void put_verified(void* block, Accepted&& accepted) noexcept
+    {
+        const locked lock(*this);
+        if (!slabs_.verify(block))
+            return;
+        checks().mark_free(block);
+        accepted();
+        put_locked(nullptr, block);
+    }
+
     /// Effects: takes a block as `take` does. If there is none, waits until one is put back: those who wait are served in the
     ///   order they came. `wait(condition_variable, lock)` waits for a while and returns whether to go on waiting.
     /// Returns: the block, or nullptr if `wait` gave up.
@@ -129,7 +152,11 @@ public:
         // If upstream fails, a block may still come back.
         if (base::succeeds([&] { block = take_locked(cache); }) && block != nullptr)
             return block;
+        if (slabs_.handed_out() == 0)
+            return take_locked(cache); // Nobody could give one back: as in `take`.
         queue_entry entry(*this);
+        if (lock.report()) // It may be the reason why there is none.
+            lock.lock().lock();
         while (entry.block == nullptr && wait(entry.ready, lock.lock()))
             continue;
         return std::exchange(entry.block, nullptr);
@@ -166,8 +193,10 @@ public:
         if (!may_cache_)
             slabs_.report_damage();
         without_cache_.deallocations.fetch_add(slabs_.handed_out(), std::memory_order_relaxed);
-        if (!keeps_slabs)
+        if (!keeps_slabs) {
+            release_magazines();
             return slabs_.release();
+        }
         slabs_.reset();
         if (!may_cache_)
             slabs_.for_each_free([this](void* block) { checks().mark_free(block); });
@@ -268,12 +297,7 @@ public:
     shared_counts counts() const noexcept
     {
         const locked lock(*this);
-        shared_counts sum{};
-        add_counts(without_cache_, sum);
-        for (const thread_cache* cache = first_cache_; cache != nullptr; cache = cache->next_in_pool)
-            add_counts(*cache, sum);
-        sum.deallocations -= refused_;
-        return sum;
+        return counts_locked();
     }
 
     /// Returns: whether all that is said above holds.
@@ -292,16 +316,25 @@ private:
     class locked
     {
     public:
-        explicit locked(const shared_store& store) : store_(store), lock_(store.mutex_) {}
+        explicit locked(const shared_store& store) : store_(store), lock_(store.mutex_)
+        {
+            if (MEMORY_POOL_UNLIKELY(store.is_left_out())) // We are in the child of a fork.
+                store.registry_.enter_again(const_cast<shared_store&>(store), store.number_);
+        }
         locked(const locked&) = delete;
         locked& operator=(const locked&) = delete;
-        ~locked()
+        ~locked() { report(); }
+
+        /// Effects: lets the lock go if there is something to report; then it is not held any more.
+        /// Returns: whether it did.
+        bool report()
         {
             if (MEMORY_POOL_LIKELY(store_.misuse_.empty()))
-                return;
+                return false;
             const misuse_log found = std::exchange(store_.misuse_, {});
             lock_.unlock();
             found.report(store_.identity().block_size, store_.identity().name);
+            return true;
         }
 
         std::unique_lock<std::mutex>& lock() noexcept { return lock_; }
@@ -331,14 +364,14 @@ private:
         queue_entry* next = nullptr;
     };
 
-    /// Keeps the caches closed.
+    /// Keeps the caches closed. Lives on the stack of the thread that asked for it.
     class suspension
     {
     public:
-        explicit suspension(shared_store& store) noexcept : store_(store)
+        explicit suspension(shared_store& store) noexcept : thread(&this_thread_table), store_(store)
         {
             const locked lock(store_);
-            ++store_.suspensions_;
+            next = std::exchange(store_.first_suspension_, this);
             store_.gather();
         }
         suspension(const suspension&) = delete;
@@ -346,8 +379,14 @@ private:
         ~suspension()
         {
             const locked lock(store_);
-            --store_.suspensions_;
+            suspension** link = &store_.first_suspension_;
+            while (*link != this)
+                link = &(*link)->next;
+            *link = next;
         }
+
+        const thread_table* const thread;
+        suspension* next = nullptr;
 
     private:
         shared_store& store_;
@@ -357,7 +396,7 @@ private:
     static constexpr std::size_t bytes_in_a_magazine = std::size_t{32} * 1024;
     /// ... but no fewer blocks than this, and no more than that.
     static constexpr std::size_t smallest_magazine = 4;
-    static constexpr std::size_t largest_magazine = 128;
+    static constexpr std::size_t largest_magazine = 256;
 
     /// Blocks that share a line of the cache are always in one magazine when they are handed out first, so that two threads
     /// do not write to one line unless they pass blocks on.
@@ -368,16 +407,28 @@ private:
         return stride % cache_line_size == 0 ? room : base::round_up(room, 8);
     }
 
-    /// Of the slot that allocate and deallocate look at first. Where that cannot be used, it is the one that is always closed.
-    std::size_t offset_of_slot() const noexcept
+    /// Of the slot that allocate and deallocate look at first, in bytes. Where that cannot be used, it is the one that is always
+    /// closed.
+    std::size_t offset_of_slot(bool may_be_used) const noexcept
     {
-        const bool has_slot = may_cache_ && has_barrier_ && number_ < slots_in_a_page;
+        const bool has_slot = may_be_used && may_cache_ && has_barrier_ && number_ < slots_in_a_page;
         return sizeof(cache_slot) * (has_slot ? number_ : thread_table::closed_slot);
     }
 
-    MEMORY_POOL_ALWAYS_INLINE cache_slot& slot() const noexcept
+    /// Returns: the slot of this thread, or nullptr if it is that of another pool.
+    ///
+    /// A shared library may have a registry of its own, with numbers of its own, and a pool may be made in one module and used
+    /// in another. Code that is compiled for shared libraries therefore looks whether the slot is this pool's. Code that is
+    /// compiled for executables does not have to: pools made elsewhere send it to the slot that is always closed.
+    MEMORY_POOL_ALWAYS_INLINE cache_slot* slot() const noexcept
     {
-        return *reinterpret_cast<cache_slot*>(reinterpret_cast<char*>(this_thread_table.slots) + slot_offset_);
+        char* const table = reinterpret_cast<char*>(this_thread_table.slots);
+#if MEMORY_POOL_EXECUTABLE_CODE
+        return reinterpret_cast<cache_slot*>(table + offset_in_executable_);
+#else
+        auto* const slot = reinterpret_cast<cache_slot*>(table + offset_in_library_);
+        return MEMORY_POOL_LIKELY(slot->pool == this) ? slot : nullptr;
+#endif
     }
 
     // Caches.
@@ -385,38 +436,37 @@ private:
     /// Returns: nullptr if there can be none: the pool does not cache, the thread is ending, or upstream gives no memory.
     thread_cache* cache_of_this_thread() noexcept
     {
-        if (!may_cache_)
+        if (!may_cache_ || &registry_ != &thread_registry::get())
             return nullptr;
         cache_slot* const slot = thread_registry::slot_of_this_thread(number_, has_barrier_);
-        if (slot == nullptr)
-            return nullptr;
-        return slot->cache != nullptr ? slot->cache : attach(*slot);
+        return slot != nullptr && slot->cache != nullptr ? slot->cache : attach();
     }
 
-    MEMORY_POOL_SLOW_PATH thread_cache* attach(cache_slot& slot) noexcept
+    MEMORY_POOL_SLOW_PATH thread_cache* attach() noexcept
     {
-        if (this_thread_table.has_ended)
+        cache_slot* const slot = thread_registry::make_slot_of_this_thread(number_, has_barrier_);
+        if (slot == nullptr)
             return nullptr;
         thread_cache* cache = nullptr;
         {
             const locked lock(*this);
             if (!base::succeeds([&] { cache = &unused_cache(); }))
                 return nullptr;
-            cache->slot = &slot;
+            cache->slot = slot;
             cache->pool = this;
             cache->thread = &this_thread_table;
-            slot.cache = cache;
+            slot->cache = cache;
+            slot->pool = this;
             ++caches_in_use_;
             (void)open(*cache);
         }
-        thread_registry::get().attach(*cache);
+        registry_.attach(*cache);
         return cache;
     }
 
     /// Returns: a cache that no thread has, with two empty magazines.
     thread_cache& unused_cache()
     {
-        provide_magazines(caches_in_use_ + 1);
         thread_cache* cache = first_cache_;
         while (cache != nullptr && cache->thread != nullptr)
             cache = cache->next_in_pool;
@@ -426,13 +476,30 @@ private:
             cache->next_in_pool = std::exchange(first_cache_, cache);
             cache->shard = caches_made_++;
         }
-        for (auto* const magazine : {&cache->loaded, &cache->previous}) {
-            if (magazine->load(std::memory_order_relaxed) == nullptr)
-                magazine->store(depot_.pop_empty(cache->shard), std::memory_order_relaxed);
-            if (magazine->load(std::memory_order_relaxed) == nullptr)
-                throw_no_magazine();
-        }
+        provide_magazines();
+        if (!has_magazines(*cache))
+            throw_no_magazine();
         return *cache;
+    }
+
+    /// Returns: whether the cache has its two magazines. Gets them from the depot, if it can.
+    bool has_magazines(thread_cache& cache) noexcept
+    {
+        for (auto* const place : {&cache.loaded, &cache.previous})
+            if (magazine_in(*place) == nullptr)
+                place->store(depot_.pop_empty(cache.shard), std::memory_order_relaxed);
+        return magazine_in(cache.loaded) != nullptr && magazine_in(cache.previous) != nullptr;
+    }
+
+    /// Gives all magazines back upstream.
+    /// Preconditions: every cache is closed, and no other thread uses the pool.
+    void release_magazines() noexcept
+    {
+        for (thread_cache* cache = first_cache_; cache != nullptr; cache = cache->next_in_pool) {
+            cache->loaded.store(nullptr, std::memory_order_relaxed);
+            cache->previous.store(nullptr, std::memory_order_relaxed);
+        }
+        depot_.release();
     }
 
     [[noreturn]] static void throw_no_magazine()
@@ -451,8 +518,9 @@ private:
     }
 
     /// As many magazines as it takes for all blocks to be in full ones, two for each cache, and one for each that is just
-    /// exchanging: so one who gives blocks back always finds an empty one.
-    void provide_magazines(std::size_t caches) { depot_.provide(slabs_.capacity() / depot_.room() + 1 + 3 * caches); }
+    /// exchanging: so one who gives blocks back finds an empty one. (If not, as one may be on its way between two threads, or
+    /// upstream had no memory, blocks go to the slabs.)
+    void provide_magazines() { depot_.provide(slabs_.capacity() / depot_.room() + 1 + 3 * caches_made_); }
 
     static void** slots_of(const std::atomic<depot_magazine*>& magazine) noexcept
     {
@@ -548,8 +616,13 @@ private:
     {
         if (cache.slot->is_open())
             return true;
-        if (suspensions_ != 0 || queue_first_ != nullptr)
+        if (first_suspension_ != nullptr || queue_first_ != nullptr)
             return false;
+        if (magazine_in(cache.loaded) == nullptr) { // since the pool was released
+            (void)base::succeeds([this] { provide_magazines(); });
+            if (!has_magazines(cache))
+                return false;
+        }
         cache.slot->open(slots_of(cache.loaded), depot_.room());
         return true;
     }
@@ -577,34 +650,22 @@ private:
     {
         if (queue_first_ != nullptr)
             return nullptr; // What is free is theirs.
-        if (cache == nullptr || suspensions_ != 0)
+        if (cache == nullptr || !open(*cache))
             return take_one();
-        void** const slots = slots_of(cache->loaded);
-        void** top = slots;
-        void* block = nullptr;
-        if (cache->slot->is_open()) {
-            if (void* const popped = take_with_depot(*cache))
-                return popped;
-            top = cache->slot->begin_slowly(); // empty
-            top += fill(slots);
-            if (top != slots)
-                block = *--top;
-            cache->slot->end(top);
+        if (void* const block = take_with_depot(*cache))
             return block;
-        }
-        top += fill(slots);
-        if (top == slots)
-            return nullptr;
-        block = *--top;
-        cache->slot->open(slots, depot_.room());
-        cache->slot->top.store(top, std::memory_order_release);
+        cache_slot& slot = *cache->slot;
+        void** top = slot.begin_slowly(); // All is empty.
+        top += fill(top);
+        void* const block = top != slots_of(cache->loaded) ? *--top : nullptr;
+        slot.end(top);
         return block;
     }
 
     /// Takes a block for one who has no cache.
     void* take_one() noexcept
     {
-        if (!may_cache_ || suspensions_ != 0)
+        if (!may_cache_ || first_suspension_ != nullptr)
             return slabs_.take_one_late();
         void* block = nullptr;
         if (refill_spare())
@@ -678,7 +739,7 @@ private:
     {
         slabs_.grow(wanted);
         // Without them, blocks that come back go to the slabs.
-        (void)base::succeeds([this] { provide_magazines(caches_in_use_); });
+        (void)base::succeeds([this] { provide_magazines(); });
         serve_queue();
     }
 
@@ -720,7 +781,7 @@ private:
         if (full == nullptr)
             return false;
         put_into_slabs(full->slots(), depot_.room());
-        depot_.push_empty(0, full);
+        depot_.push_empty(full->number, full); // to any shard
         return true;
     }
 
@@ -812,6 +873,16 @@ private:
             (without_cache_.*counter).fetch_add(1, std::memory_order_relaxed);
     }
 
+    shared_counts counts_locked() const noexcept
+    {
+        shared_counts sum{};
+        add_counts(without_cache_, sum);
+        for (const thread_cache* cache = first_cache_; cache != nullptr; cache = cache->next_in_pool)
+            add_counts(*cache, sum);
+        sum.deallocations -= refused_;
+        return sum;
+    }
+
     static void add_counts(const thread_cache& cache, shared_counts& sum) noexcept
     {
         sum.allocations += cache.allocations.load(std::memory_order_relaxed);
@@ -853,6 +924,21 @@ private:
         }
         queue_first_ = nullptr;
         queue_last_ = nullptr;
+        suspension** link = &first_suspension_;
+        while (*link != nullptr)
+            if ((*link)->thread != &mine)
+                *link = (*link)->next;
+            else
+                link = &(*link)->next;
+        forget_what_others_were_counting();
+    }
+
+    /// Another thread may have been between taking or giving a block and counting that.
+    void forget_what_others_were_counting() noexcept
+    {
+        const shared_counts counted = counts_locked();
+        const std::uint64_t in_use = counted.allocations - counted.deallocations;
+        without_cache_.deallocations.fetch_add(in_use - slabs_.handed_out(), std::memory_order_relaxed);
     }
 
     mutable std::mutex mutex_;
@@ -865,13 +951,15 @@ private:
     thread_cache* first_cache_ = nullptr;
     std::size_t caches_made_ = 0;
     std::size_t caches_in_use_ = 0;
-    std::size_t suspensions_ = 0;
+    suspension* first_suspension_ = nullptr;
     queue_entry* queue_first_ = nullptr;
     queue_entry* queue_last_ = nullptr;
     std::size_t refused_ = 0;    ///< Blocks that were counted as given back, but were not this pool's, or twice.
     thread_cache without_cache_; ///< Only its counters are used: for threads that have no cache.
     // Last, as from here on a fork comes by.
-    const std::size_t number_;      ///< In the registry.
-    const std::size_t slot_offset_; ///< Of the slot in a thread's table, in bytes.
+    thread_registry& registry_; ///< That of the module that made the pool.
+    const std::size_t number_;  ///< In the registry.
+    const std::size_t offset_in_executable_;
+    const std::size_t offset_in_library_;
 };
 } // namespace memory_pool::core

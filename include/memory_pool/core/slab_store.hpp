@@ -78,7 +78,7 @@ public:
     std::size_t limit() const noexcept { return limit_; }
     bool may_grow() const noexcept { return capacity_ < limit_; }
 
-    /// Effects: from now on, has misuse written down there as long as there is room, instead of reported at once.
+    /// Effects: from now on, has misuse written down there instead of reported at once.
     void log_misuse_to(misuse_log& log) noexcept { log_ = &log; }
 
     /// Returns: blocks taken out and not put back.
@@ -128,6 +128,11 @@ public:
         if (first_ == nullptr) {
             first_ = piece;
             first_bytes_ = shape.bytes;
+        }
+        if (piece != first_) {
+            const auto begin = reinterpret_cast<std::uintptr_t>(piece);
+            lowest_ = highest_ == 0 ? begin : std::min(lowest_, begin);
+            highest_ = std::max(highest_, begin + shape.bytes);
         }
         slab_count_ += shape.slabs;
         capacity_ += shape.slabs * shape.blocks_each;
@@ -206,7 +211,7 @@ public:
     bool owns(const block_row& row) const noexcept
     {
         const slab* const home = slab_of(row.first);
-        return home->owner() == this && is_carved_block(*home, row.first) &&
+        return home != nullptr && home->owner() == this && is_carved_block(*home, row.first) &&
                is_carved_block(*home, row.next - row.step);
     }
 
@@ -382,6 +387,7 @@ public:
             directory_.remove_if([this](const slab* piece) { return piece == first_; }, dispose);
         if (directory_.size() == 0)
             directory_.clear();
+        note_range();
     }
 
     /// Effects: as the other one, if there is no magazine.
@@ -408,6 +414,7 @@ public:
     {
         directory_.remove_if([](const slab*) { return true; }, [this](slab* piece) { give_back(piece); });
         directory_.clear();
+        note_range();
         handed_out_ = 0;
     }
 
@@ -466,7 +473,8 @@ private:
 
     piece_shape next_piece(std::size_t wanted) const noexcept
     {
-        std::size_t blocks = std::max({wanted, capacity_, std::size_t{1}});
+        const std::size_t usual = slab_layout::usual_piece_bytes / layout_.stride();
+        std::size_t blocks = std::max({wanted, std::min(capacity_, usual), std::size_t{1}});
         if (blocks < slab_layout::first_slab_bytes / layout_.stride())
             blocks = std::max(blocks, layout_.blocks_within(slab_layout::first_slab_bytes));
         blocks = std::min(blocks, limit_ - capacity_);
@@ -490,7 +498,30 @@ private:
     {
         const std::uintptr_t in_first =
             reinterpret_cast<std::uintptr_t>(block) - reinterpret_cast<std::uintptr_t>(first_);
-        return in_first < first_bytes_ ? first_ : slab::of(block, layout_);
+        if (in_first < first_bytes_)
+            return first_;
+        return may_be_in_other(block) ? slab::of(block, layout_) : nullptr;
+    }
+
+    /// Whether `block` lies between the first and the last byte of all pieces but the first. Only there may its address be
+    /// masked: what is elsewhere is not this store's, and what would be read there, anything.
+    bool may_be_in_other(const void* block) const noexcept
+    {
+        return reinterpret_cast<std::uintptr_t>(block) - lowest_ < highest_ - lowest_;
+    }
+
+    /// Computes the range of all pieces but the first.
+    void note_range() noexcept
+    {
+        lowest_ = 0;
+        highest_ = 0;
+        for (const slab* const piece : directory_) {
+            if (piece == first_)
+                continue;
+            const auto begin = reinterpret_cast<std::uintptr_t>(piece);
+            lowest_ = highest_ == 0 ? begin : lowest_;
+            highest_ = begin + shape_of(piece).bytes;
+        }
     }
 
     template <class Visit>
@@ -536,6 +567,10 @@ private:
     /// Returns: where that one is, or `end`.
     void* const* put_into(slab* home, void* const* block, void* const* end) noexcept
     {
+        if (home == nullptr) {
+            report_misuse(error::foreign_pointer, *block);
+            return block + 1;
+        }
         char* const first_block = home->first_block();
         std::uint64_t* const words = home->word_of(0);
         const std::size_t carved = home->owner() == this ? home->carved() : 0;
@@ -579,8 +614,8 @@ private:
 
     void report_misuse(error kind, const void* block) const noexcept
     {
-        if (log_ != nullptr && log_->add(kind, block))
-            return;
+        if (log_ != nullptr)
+            return log_->add(kind, block);
         base::report_misuse(kind, block, identity_.block_size, identity_.name);
     }
 
@@ -655,6 +690,8 @@ private:
     misuse_log* log_ = nullptr;
     slab* first_ = nullptr;       ///< The first piece.
     std::size_t first_bytes_ = 0; ///< 0 if there is none.
+    std::uintptr_t lowest_ = 0;   ///< Where the other pieces begin ...
+    std::uintptr_t highest_ = 0;  ///< ... and end; 0 if there are none.
     slab* first_listed_ = nullptr;
     std::size_t slab_count_ = 0;
     std::size_t capacity_ = 0;

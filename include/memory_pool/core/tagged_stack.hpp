@@ -21,6 +21,7 @@
 #include <memory_pool/base/config.hpp>
 
 #include <atomic>
+#include <cstddef>
 #include <cstdint>
 
 namespace memory_pool::core
@@ -28,8 +29,9 @@ namespace memory_pool::core
 /// What a node of a tagged_stack has to have.
 struct stack_node
 {
-    std::atomic<std::uint32_t> below{
-        0}; ///< Number of the next one + 1, or 0. May be read while somebody else has the node.
+    // Both may be read while somebody else has the node already.
+    std::atomic<std::uint32_t> below{0}; ///< Number of the next one + 1, or 0.
+    std::atomic<std::uint32_t> depth{0}; ///< Nodes from here down, this one included.
 };
 
 /// What is written before a push is seen after the pop.
@@ -53,12 +55,20 @@ public:
     void push(std::uint32_t number, NodeAt&& node_at) noexcept
     {
         stack_node& node = node_at(number);
-        std::uint64_t head = head_.load(std::memory_order_relaxed);
+        std::uint64_t head = head_.load(Orders::pop); // as the node on top is looked at
         do {
             node.below.store(link_in(head), std::memory_order_relaxed);
+            node.depth.store(depth_below(head, node_at) + 1, std::memory_order_relaxed);
             MEMORY_POOL_DELAY_POINT();
-        } while (!head_.compare_exchange_weak(head, with_next_tag(head, number + 1), Orders::push,
-                                              std::memory_order_relaxed));
+        } while (!head_.compare_exchange_weak(head, with_next_tag(head, number + 1), Orders::push, Orders::pop));
+    }
+
+    /// Returns: how many nodes there are; a moment ago, if other threads are at work.
+    /// Complexity: O(1).
+    template <class NodeAt>
+    std::size_t size(NodeAt&& node_at) const noexcept
+    {
+        return depth_below(head_.load(Orders::pop), node_at);
     }
 
     /// Effects: takes the node on top out, into `number`.
@@ -79,11 +89,24 @@ public:
         return false;
     }
 
+    /// Effects: forgets all nodes.
+    /// Preconditions: no other thread uses the stack.
+    void clear() noexcept
+    {
+        head_.store(with_next_tag(head_.load(std::memory_order_relaxed), 0), std::memory_order_relaxed);
+    }
+
 private:
     static constexpr unsigned link_bits = 26;
     static constexpr std::uint64_t link_mask = (std::uint64_t{1} << link_bits) - 1;
 
     static std::uint32_t link_in(std::uint64_t head) noexcept { return static_cast<std::uint32_t>(head & link_mask); }
+
+    template <class NodeAt>
+    static std::uint32_t depth_below(std::uint64_t head, NodeAt& node_at) noexcept
+    {
+        return link_in(head) == 0 ? 0 : node_at(link_in(head) - 1).depth.load(std::memory_order_relaxed);
+    }
 
     static std::uint64_t with_next_tag(std::uint64_t head, std::uint32_t link) noexcept
     {

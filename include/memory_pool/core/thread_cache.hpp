@@ -42,13 +42,14 @@ struct cache_slot
     std::atomic<void**> floor{nullptr};   ///< Tops above it have a block below them.
     std::atomic<void**> ceiling{nullptr}; ///< Tops below it have room.
     thread_cache* cache = nullptr;
+    const void* pool = nullptr; ///< Whose slot it is.
 
     /// Effects: takes a block out, if the slot is open and has one.
     /// Thread safety: its owner only.
     MEMORY_POOL_ALWAYS_INLINE bool pop(void*& block) noexcept
     {
         void** const out = begin();
-        if (MEMORY_POOL_UNLIKELY(!is_above(out, floor.load(std::memory_order_acquire)))) {
+        if (MEMORY_POOL_UNLIKELY(!is_above(out, floor.load(std::memory_order_relaxed)))) {
             end(out);
             return false;
         }
@@ -62,7 +63,7 @@ struct cache_slot
     MEMORY_POOL_ALWAYS_INLINE bool push(void* block) noexcept
     {
         void** const out = begin();
-        if (MEMORY_POOL_UNLIKELY(!is_above(ceiling.load(std::memory_order_acquire), out))) {
+        if (MEMORY_POOL_UNLIKELY(!is_above(ceiling.load(std::memory_order_relaxed), out))) {
             end(out);
             return false;
         }
@@ -70,6 +71,8 @@ struct cache_slot
         end(out + 1);
         return true;
     }
+
+    // The bounds need no order with what is in the array: only the owner opens a slot.
 
     /// Effects: takes top out. Nobody else touches the cache until `end`, unless the slot is closed.
     /// Thread safety: its owner only. What is read next needs the barrier of the other side to be in order.
@@ -125,7 +128,7 @@ struct cache_slot
     /// Thread safety: any thread; one at a time.
     void close() noexcept
     {
-        floor.store(closed_floor(), std::memory_order_seq_cst);
+        floor.store(closed_floor(), std::memory_order_relaxed);
         ceiling.store(nullptr, std::memory_order_seq_cst);
     }
 
@@ -147,6 +150,7 @@ struct cache_slot
         floor.store(nullptr, std::memory_order_relaxed);
         ceiling.store(nullptr, std::memory_order_relaxed);
         cache = nullptr;
+        pool = nullptr;
     }
 
 private:
@@ -173,6 +177,9 @@ public:
     virtual void quiesce() noexcept = 0;
     virtual void forget_other_threads(const thread_table& mine) noexcept = 0;
 
+    /// Returns: whether it has to enter the registry again.
+    bool is_left_out() const noexcept { return is_left_out_; }
+
 protected:
     thread_cached() = default;
     thread_cached(const thread_cached&) = delete;
@@ -181,9 +188,9 @@ protected:
 
 private:
     friend class thread_registry;
-    thread_cached* next_ = nullptr;
-    thread_cached* previous_ = nullptr;
-    std::size_t detaching_ = 0; ///< Threads that end and are about to call `detach`.
+    const thread_table* maker_ = nullptr; ///< The thread that made it; nullptr: not known.
+    std::size_t detaching_ = 0;           ///< Threads that end and are about to call `detach`.
+    bool is_left_out_ = false;            ///< By a fork: see thread_registry.
 };
 
 /// Adds to a counter that only its owner writes to, and others read.

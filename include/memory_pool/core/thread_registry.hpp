@@ -11,7 +11,11 @@
 ///
 /// So a thread finds its cache of a pool by adding a number to the address of its table. The first 64 pools that live at one
 /// time have their slots in thread-local storage itself, the others (up to 4,096) in pages that a thread gets when it needs them,
-/// where access is a little slower.
+/// where access is a little slower. Pools beyond those have no caches, and beyond 16,384, a fork does not know of them.
+///
+/// The registry finds pools by a table of its own, not through pools: after a fork, those on the stacks of threads that are not
+/// there in the child are gone without having said so. Which those are cannot be known, so in the child every pool that another
+/// thread has made is left out of the table until it is used there.
 ///
 /// Locks: the registry's is the innermost. Whoever has it asks for no other one, except by trying (before a fork).
 ///
@@ -26,6 +30,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <cstdlib>
 #include <mutex>
 #include <new>
 #include <thread>
@@ -33,7 +38,8 @@
 namespace memory_pool::core
 {
 inline constexpr std::size_t slots_in_a_page = 64;
-inline constexpr std::size_t most_numbered_pools = slots_in_a_page * 64;
+inline constexpr std::size_t most_pools_with_slots = slots_in_a_page * 64;
+inline constexpr std::size_t most_pools = std::size_t{16} * 1024;
 
 /// The caches of one thread. Zeroed to begin with, and without a destructor, so that the compiler puts no guard before each
 /// access, and that it works until the very end of the thread.
@@ -43,7 +49,7 @@ struct thread_table
     static constexpr std::size_t closed_slot = slots_in_a_page;
 
     cache_slot slots[slots_in_a_page + 1];
-    cache_slot* pages[most_numbered_pools / slots_in_a_page]; ///< The first is for pools that may not use `slots`.
+    cache_slot* pages[most_pools_with_slots / slots_in_a_page]; ///< The first is for pools that may not use `slots`.
     thread_cache* first_cache;
     bool has_ended; ///< No cache is made any more.
 };
@@ -67,22 +73,29 @@ public:
     thread_registry& operator=(const thread_registry&) = delete;
 
     /// Effects: takes a pool into the registry.
-    /// Returns: its number, which no other pool has until it leaves; or most_numbered_pools, if there is none left.
+    /// Returns: its number, which no other pool has until it leaves; or most_pools, if there is none left.
     std::size_t enter(thread_cached& pool) noexcept
     {
         const std::lock_guard lock(mutex_);
-        pool.next_ = first_pool_;
-        if (first_pool_ != nullptr)
-            first_pool_->previous_ = &pool;
-        first_pool_ = &pool;
         for (std::size_t i = 0; i != numbers_.size(); ++i) {
             if (numbers_[i] == ~std::uint64_t{0})
                 continue;
             const unsigned bit = base::lowest_bit(~numbers_[i]);
+            const std::size_t number = i * base::bits_per_word + bit;
             numbers_[i] |= std::uint64_t{1} << bit;
-            return i * base::bits_per_word + bit;
+            pools_[number] = &pool;
+            pool.maker_ = &this_thread_table;
+            return number;
         }
-        return most_numbered_pools;
+        return most_pools;
+    }
+
+    /// Effects: takes a pool in that a fork has left out.
+    void enter_again(thread_cached& pool, std::size_t number) noexcept
+    {
+        const std::lock_guard lock(mutex_);
+        pools_[number] = &pool;
+        pool.is_left_out_ = false;
     }
 
     /// Effects: takes a pool out, waits for threads that are detaching from it, and unlinks the caches of the list that begins
@@ -102,33 +115,49 @@ public:
                 cache->slot->reset();
             }
         }
-        if (number != most_numbered_pools)
-            numbers_[number / base::bits_per_word] &= ~(std::uint64_t{1} << (number % base::bits_per_word));
-        (pool.previous_ != nullptr ? pool.previous_->next_ : first_pool_) = pool.next_;
-        if (pool.next_ != nullptr)
-            pool.next_->previous_ = pool.previous_;
+        if (number == most_pools)
+            return;
+        numbers_[number / base::bits_per_word] &= ~(std::uint64_t{1} << (number % base::bits_per_word));
+        pools_[number] = nullptr;
     }
 
-    /// Returns: the slot of this thread for the pool of that number; or nullptr, if the thread has ended, there is no
-    ///   memory for the page, or the pool has no number.
+    /// Returns: the slot of this thread for the pool of that number; or nullptr, if it is in a page that the thread does not
+    ///   have, or the pool has none.
     static cache_slot* slot_of_this_thread(std::size_t number, bool may_be_in_table) noexcept
     {
         thread_table& table = this_thread_table;
         if (number < slots_in_a_page && may_be_in_table)
             return &table.slots[number];
-        if (number >= most_numbered_pools)
+        if (number >= most_pools_with_slots)
             return nullptr;
-        cache_slot*& page = table.pages[number / slots_in_a_page];
-        if (page == nullptr && !table.has_ended)
-            page = new (std::nothrow) cache_slot[slots_in_a_page];
+        cache_slot* const page = table.pages[number / slots_in_a_page];
         return page == nullptr ? nullptr : &page[number % slots_in_a_page];
+    }
+
+    /// Effects: sees to it that this thread has the slot for the pool of that number.
+    /// Returns: the slot; or nullptr, if the thread has ended, there is no memory for the page, or the pool has no slot.
+    static cache_slot* make_slot_of_this_thread(std::size_t number, bool may_be_in_table) noexcept
+    {
+        thread_table& table = this_thread_table;
+        if (table.has_ended || number >= most_pools_with_slots)
+            return nullptr;
+        thread_local const thread_end end_of_this_thread;
+        static_cast<void>(&end_of_this_thread); // is what makes it exist
+        if (cache_slot* const slot = slot_of_this_thread(number, may_be_in_table))
+            return slot;
+        // Not from `new`, which may be such a pool.
+        void* const page = std::calloc(slots_in_a_page, sizeof(cache_slot));
+        if (page == nullptr)
+            return nullptr;
+        for (std::size_t i = 0; i != slots_in_a_page; ++i)
+            ::new (static_cast<cache_slot*>(page) + i) cache_slot;
+        table.pages[number / slots_in_a_page] = static_cast<cache_slot*>(page);
+        return slot_of_this_thread(number, may_be_in_table);
     }
 
     /// Effects: has the pool told when this thread ends.
     void attach(thread_cache& cache) noexcept
     {
-        thread_local const thread_end end_of_this_thread;
-        static_cast<void>(&end_of_this_thread); // is what makes it exist
         const std::lock_guard lock(mutex_);
         thread_table& table = this_thread_table;
         cache.previous_in_thread = nullptr;
@@ -182,7 +211,7 @@ private:
         }
         lock.unlock();
         for (cache_slot*& page : table.pages) {
-            delete[] page;
+            std::free(page);
             page = nullptr;
         }
     }
@@ -193,48 +222,78 @@ private:
     {
         while (true) {
             mutex_.lock();
-            thread_cached* const taken = first_not_locked();
-            if (taken == nullptr)
+            const std::size_t locked = lock_pools();
+            if (locked == most_pools)
                 break;
-            unlock_until(taken);
+            unlock_pools(locked);
             mutex_.unlock();
             std::this_thread::yield();
         }
-        for (thread_cached* pool = first_pool_; pool != nullptr; pool = pool->next_)
-            pool->quiesce();
+        for_each_pool(most_pools, [](std::size_t, thread_cached& pool) {
+            pool.quiesce();
+            return true;
+        });
     }
 
     void after_fork() noexcept
     {
-        unlock_until(nullptr);
+        unlock_pools(most_pools);
         mutex_.unlock();
     }
 
     void after_fork_in_child() noexcept
     {
-        for (thread_cached* pool = first_pool_; pool != nullptr; pool = pool->next_) {
-            pool->detaching_ = 0;
-            pool->forget_other_threads(this_thread_table);
+        for_each_pool(most_pools, [this](std::size_t number, thread_cached& pool) {
+            pool.detaching_ = 0;
+            pool.forget_other_threads(this_thread_table);
+            pool.is_left_out_ = pool.maker_ != &this_thread_table;
+            pool.maker_ = pool.is_left_out_ ? nullptr : pool.maker_;
+            pool.unlock_after_fork();
+            if (pool.is_left_out_)
+                pools_[number] = nullptr;
+            return true;
+        });
+        mutex_.unlock();
+    }
+
+    /// Returns: the number of the first pool whose lock is taken, or most_pools.
+    std::size_t lock_pools() noexcept
+    {
+        return for_each_pool(most_pools, [](std::size_t, thread_cached& pool) { return pool.try_lock_for_fork(); });
+    }
+
+    /// Unlocks the pools whose numbers are below `end`.
+    void unlock_pools(std::size_t end) noexcept
+    {
+        for_each_pool(end, [](std::size_t, thread_cached& pool) {
+            pool.unlock_after_fork();
+            return true;
+        });
+    }
+
+    /// Visits the pools whose numbers are below `end`, until `visit` returns false.
+    /// Returns: the number it was called with then, or `end`.
+    template <class Visit>
+    std::size_t for_each_pool(std::size_t end, Visit&& visit) noexcept
+    {
+        for (std::size_t first = 0; first < end; first += base::bits_per_word) {
+            for (std::uint64_t taken = numbers_[first / base::bits_per_word]; taken != 0; taken &= taken - 1) {
+                const std::size_t number = first + base::lowest_bit(taken);
+                if (number >= end)
+                    return end;
+                if (pools_[number] != nullptr && !visit(number, *pools_[number]))
+                    return number;
+            }
         }
-        after_fork();
-    }
-
-    thread_cached* first_not_locked() noexcept
-    {
-        thread_cached* pool = first_pool_;
-        while (pool != nullptr && pool->try_lock_for_fork())
-            pool = pool->next_;
-        return pool;
-    }
-
-    void unlock_until(const thread_cached* end) noexcept
-    {
-        for (thread_cached* pool = first_pool_; pool != end; pool = pool->next_)
-            pool->unlock_after_fork();
+        return end;
     }
 
     std::mutex mutex_;
-    thread_cached* first_pool_ = nullptr;
-    std::array<std::uint64_t, most_numbered_pools / base::bits_per_word> numbers_{};
+    std::array<std::uint64_t, most_pools / base::bits_per_word> numbers_{}; ///< A set bit: taken.
+    std::array<thread_cached*, most_pools> pools_{};                        ///< By number; nullptr: left out.
 };
+
+/// Handlers run before a fork in the reverse order of their registration, and after it in that order. Ours are there from the
+/// start, so that those of a program may use pools.
+inline const bool fork_is_prepared = (static_cast<void>(thread_registry::get()), true);
 } // namespace memory_pool::core

@@ -17,6 +17,8 @@
 #include <memory_pool/base/config.hpp>
 
 #include <atomic>
+#include <cstdio>
+#include <cstdlib>
 
 #if defined(__linux__)
 #include <cerrno>
@@ -77,8 +79,14 @@ inline void process_barrier() noexcept
 #if defined(__linux__) && defined(SYS_membarrier)
     if (!detail::membarrier(detail::membarrier_command::private_expedited)) {
         // Registered again: a process that was forked may have to.
+        // If it is forbidden by now (a filter of system calls that came later), two threads would soon own one block.
         (void)detail::register_process_barrier();
-        (void)detail::membarrier(detail::membarrier_command::private_expedited);
+        if (!detail::membarrier(detail::membarrier_command::private_expedited)) {
+            std::fputs("memory_pool: membarrier() was there when the first pool was made, and fails now\n"
+                       "  remedy: allow it in the filter of system calls, or install the filter before\n",
+                       stderr);
+            std::abort();
+        }
     }
 #elif defined(_WIN32)
     FlushProcessWriteBuffers();
