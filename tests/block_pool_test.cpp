@@ -298,6 +298,40 @@ TEST(block_pool, keeps_nothing_when_it_is_trimmed_or_released_while_all_is_free)
     EXPECT_EQ(upstream.live_bytes(), 0u);
 }
 
+TEST(block_pool, takes_no_more_than_a_usual_piece_when_it_grows_after_a_trim)
+{
+    mp::block_pool pool(64);
+    std::vector<void*> blocks(200'000);
+    pool.allocate_bulk(blocks.data(), blocks.size());
+    std::sort(blocks.begin(), blocks.end());
+    const std::size_t before = pool.capacity();
+    // Each piece in turn is the first again, if the one that was is given back.
+    for (std::size_t i = 0; i != 20'000; ++i)
+        pool.deallocate(blocks[i]);
+    pool.trim();
+    while (pool.available() != 0)
+        (void)pool.allocate();
+    const std::size_t reserved = pool.bytes_reserved();
+    (void)pool.allocate();
+    EXPECT_LE(pool.bytes_reserved() - reserved, 2u << 20);
+    EXPECT_LE(pool.capacity(), before + (2u << 20) / 64);
+}
+
+TEST(block_pool, reports_a_block_of_another_pool_without_reading_near_it)
+{
+    const test::error_recorder recorder;
+    mp::pool_options large;
+    large.initial_capacity = 100'000; // from the system itself, where nothing else may be near
+    mp::block_pool other(32, large);
+    mp::block_pool pool(32);
+    void* const own = pool.allocate();
+    pool.deallocate(other.allocate());
+    pool.trim();
+    EXPECT_EQ(recorder.kinds(), test::kinds{error::foreign_pointer});
+    pool.deallocate(own);
+    EXPECT_TRUE(pool.is_valid());
+}
+
 TEST(block_pool, is_one_request_upstream_until_it_grows)
 {
     test::accounting_upstream upstream;

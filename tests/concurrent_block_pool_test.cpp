@@ -31,6 +31,17 @@
 #include <unistd.h>
 #endif
 
+#if defined(__SANITIZE_THREAD__)
+#define UNDER_THREAD_SANITIZER 1
+#elif defined(__has_feature)
+#if __has_feature(thread_sanitizer)
+#define UNDER_THREAD_SANITIZER 1
+#endif
+#endif
+#ifndef UNDER_THREAD_SANITIZER
+#define UNDER_THREAD_SANITIZER 0
+#endif
+
 namespace mp = memory_pool;
 using mp::error;
 using namespace std::chrono_literals;
@@ -604,6 +615,7 @@ TEST_P(concurrent_block_pool_test, works_without_caches_when_upstream_has_no_mem
 }
 
 #if defined(__unix__)
+#if !UNDER_THREAD_SANITIZER // which is gone itself in the last round
 TEST_P(concurrent_block_pool_test, serves_the_destructors_of_thread_specific_data_in_every_round)
 {
     static mp::concurrent_block_pool* pool = nullptr;
@@ -631,6 +643,8 @@ TEST_P(concurrent_block_pool_test, serves_the_destructors_of_thread_specific_dat
     EXPECT_LE(pool->in_use(), 1u) << "but what was set in the last round, for which nobody is called";
     EXPECT_TRUE(pool->is_valid());
 }
+
+#endif
 
 TEST_P(concurrent_block_pool_test, lets_a_thread_be_cancelled_while_it_waits)
 {
@@ -690,6 +704,103 @@ TEST_F(concurrent_block_pool_death_test, works_until_the_process_is_gone)
         std::exit(0);
     };
     EXPECT_EXIT(end_a_busy_process(), testing::ExitedWithCode(0), "static destructor served");
+}
+
+TEST(concurrent_block_pool, reports_a_block_of_another_pool_without_reading_near_it)
+{
+    const test::error_recorder recorder;
+    mp::pool_options large;
+    large.initial_capacity = 100'000; // from the system itself, where nothing else may be near
+    mp::concurrent_block_pool other(32, large);
+    void* const foreign = other.allocate();
+    mp::concurrent_block_pool pool(32);
+    void* const own = pool.allocate();
+    pool.deallocate(foreign);
+    pool.trim();
+    EXPECT_EQ(recorder.kinds(), test::kinds{error::foreign_pointer});
+    pool.deallocate(own);
+    EXPECT_TRUE(pool.is_valid());
+}
+
+TEST(concurrent_block_pool, reports_many_findings_at_once_with_no_lock_held)
+{
+    static mp::concurrent_block_pool* asked = nullptr;
+    static std::size_t reports = 0;
+    mp::concurrent_block_pool pool(32);
+    asked = &pool;
+    reports = 0;
+    const mp::error_handler before = mp::set_error_handler([](const mp::error_report&) {
+        ++reports;
+        (void)asked->in_use();
+    });
+    std::array<void*, 40> blocks{};
+    pool.allocate_bulk(blocks.data(), blocks.size());
+    pool.deallocate_bulk(blocks.data(), blocks.size());
+    pool.deallocate_bulk(blocks.data(), blocks.size());
+    pool.trim();
+    EXPECT_EQ(reports, 17u) << "sixteen, and one that says how many more";
+    EXPECT_TRUE(pool.is_valid());
+    mp::set_error_handler(before);
+}
+
+TEST(concurrent_block_pool, reports_what_it_finds_before_it_waits)
+{
+    static std::atomic<int> reports{0};
+    reports = 0;
+    const mp::error_handler before = mp::set_error_handler([](const mp::error_report&) { ++reports; });
+    mp::concurrent_block_pool pool(64, bounded_to(1));
+    auto* const block = static_cast<char*>(pool.allocate());
+    pool.deallocate(block + 8);
+    std::thread waiter([&] { pool.deallocate(pool.allocate_wait()); });
+    while (reports == 0)
+        std::this_thread::yield();
+    pool.deallocate(block);
+    waiter.join();
+    EXPECT_EQ(reports, 1);
+    EXPECT_TRUE(pool.is_valid());
+    mp::set_error_handler(before);
+}
+
+TEST(concurrent_block_pool, does_not_wait_when_nothing_is_out_that_could_come_back)
+{
+    test::accounting_upstream upstream;
+    mp::concurrent_block_pool pool(32, {}, &upstream);
+    upstream.fail_always();
+    EXPECT_THROW((void)pool.allocate_wait(), std::bad_alloc);
+    EXPECT_EQ(pool.waiting(), 0u);
+    upstream.never_fail();
+    pool.deallocate(pool.allocate_wait());
+    EXPECT_TRUE(pool.is_valid());
+}
+
+TEST(concurrent_block_pool, gives_everything_but_caches_back_when_it_is_released)
+{
+    test::accounting_upstream upstream;
+    mp::concurrent_block_pool pool(16, {}, &upstream);
+    std::vector<void*> blocks(100'000);
+    for (int round = 0; round != 2; ++round) {
+        pool.allocate_bulk(blocks.data(), blocks.size());
+        pool.deallocate_bulk(blocks.data(), blocks.size());
+        pool.release();
+        EXPECT_LE(upstream.live_bytes(), sizeof(mp::core::thread_cache));
+        EXPECT_EQ(upstream.live_bytes(), pool.bytes_reserved());
+    }
+    EXPECT_TRUE(pool.is_valid());
+}
+
+TEST(counting_shared_policy, is_right_again_once_misuse_was_found_out)
+{
+    const test::error_recorder recorder;
+    pool_that_counts pool(32, bounded_to(40));
+    void* const block = pool.allocate();
+    void* const other = pool.allocate();
+    for (void* const each : {block, block, other, other})
+        pool.deallocate(each);
+    pool.trim();
+    pool.deallocate(pool.allocate());
+    EXPECT_EQ(pool.statistics().peak_in_use, 2u);
+    EXPECT_EQ(pool.statistics().in_use, 0u);
+    EXPECT_TRUE(pool.is_valid());
 }
 
 TEST(counting_shared_policy, counts_exactly_what_all_threads_do)
@@ -775,16 +886,7 @@ TEST(concurrent_block_pool, reports_a_double_free_when_the_batch_reaches_the_sla
     EXPECT_TRUE(pool.is_valid());
 }
 
-#if defined(__unix__) && !defined(__SANITIZE_THREAD__)
-#define MEMORY_POOL_TEST_FORK 1
-#if defined(__has_feature)
-#if __has_feature(thread_sanitizer)
-#undef MEMORY_POOL_TEST_FORK
-#endif
-#endif
-#endif
-
-#if defined(MEMORY_POOL_TEST_FORK)
+#if defined(__unix__) && !UNDER_THREAD_SANITIZER // which does not go on in a child of several threads
 TEST_P(concurrent_block_pool_test, can_be_used_in_the_child_of_a_program_with_threads)
 {
     mp::concurrent_block_pool bounded(32, bounded_to(300), &upstream_);
@@ -834,6 +936,64 @@ TEST_P(concurrent_block_pool_test, can_be_used_in_the_child_of_a_program_with_th
     EXPECT_EQ(bounded.available(), 300u);
     EXPECT_TRUE(bounded.is_valid());
     EXPECT_TRUE(growing.is_valid());
+}
+
+TEST(concurrent_block_pool, lets_a_child_forget_pools_on_the_stacks_of_threads_that_are_not_there)
+{
+    std::atomic<bool> is_made{false};
+    std::atomic<bool> is_over{false};
+    mp::concurrent_block_pool mine(32);
+    void* const block = mine.allocate();
+    std::thread other([&] {
+        mp::concurrent_block_pool on_its_stack(32);
+        on_its_stack.deallocate(on_its_stack.allocate());
+        is_made = true;
+        while (!is_over)
+            std::this_thread::yield();
+    });
+    while (!is_made)
+        std::this_thread::yield();
+    const pid_t child = fork();
+    ASSERT_GE(child, 0);
+    if (child == 0) {
+        bool stack_is_untouched = true;
+        for (int i = 0; i != 4; ++i) // one of them gets the stack of the thread that is gone
+            in_a_thread([&] {
+                std::array<std::uint64_t, 4096> bytes{};
+                mp::concurrent_block_pool next(32);
+                next.deallocate(next.allocate());
+                for (volatile const std::uint64_t& word : bytes)
+                    stack_is_untouched = stack_is_untouched && word == 0;
+            });
+        mine.deallocate(block);
+        const pid_t grandchild = fork();
+        if (grandchild == 0)
+            _exit(mine.is_valid() ? 0 : 1);
+        int status = 0;
+        waitpid(grandchild, &status, 0);
+        _exit(stack_is_untouched && mine.in_use() == 0 && status == 0 ? 0 : 1);
+    }
+    int status = 0;
+    ASSERT_EQ(waitpid(child, &status, 0), child);
+    EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0) << "status " << status;
+    is_over = true;
+    other.join();
+    mine.deallocate(block);
+    EXPECT_TRUE(mine.is_valid());
+}
+
+TEST(concurrent_block_pool, may_be_used_by_what_a_program_does_around_a_fork)
+{
+    static mp::concurrent_block_pool& pool = *new mp::concurrent_block_pool(32);
+    const auto use = [] { pool.deallocate(pool.allocate()); };
+    ASSERT_EQ(pthread_atfork(use, use, use), 0);
+    const pid_t child = fork();
+    ASSERT_GE(child, 0);
+    if (child == 0)
+        _exit(pool.is_valid() ? 0 : 1);
+    int status = 0;
+    ASSERT_EQ(waitpid(child, &status, 0), child);
+    EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0) << "status " << status;
 }
 #endif
 } // namespace

@@ -55,12 +55,14 @@ public:
     void push(std::uint32_t number, NodeAt&& node_at) noexcept
     {
         stack_node& node = node_at(number);
-        std::uint64_t head = head_.load(Orders::pop); // as the node on top is looked at
+        std::uint64_t head = 0;
         do {
+            head = head_.load(Orders::pop); // as the node on top is looked at
             node.below.store(link_in(head), std::memory_order_relaxed);
             node.depth.store(depth_below(head, node_at) + 1, std::memory_order_relaxed);
             MEMORY_POOL_DELAY_POINT();
-        } while (!head_.compare_exchange_weak(head, with_next_tag(head, number + 1), Orders::push, Orders::pop));
+        } while (!head_.compare_exchange_weak(head, with_next_tag(head, number + 1), Orders::push,
+                                              std::memory_order_relaxed));
     }
 
     /// Returns: how many nodes there are; a moment ago, if other threads are at work.
