@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: MIT
+// Copyright (c) 2026 The memory_pool authors
+/// \file
+/// Pools that are made in a program and used in a library that it loads, and the other way around. In both, the first pool has
+/// the same number.
+#include "plugin.hpp"
+
+#include <support/check.hpp>
+
+#include <dlfcn.h>
+
+#include <thread>
+
+namespace
+{
+template <class Function>
+Function* function_of(void* library, const char* name)
+{
+    return reinterpret_cast<Function*>(dlsym(library, name));
+}
+} // namespace
+
+int main(int count, char** arguments)
+{
+    CHECK(count == 2);
+    void* const library = dlopen(arguments[1], RTLD_NOW | RTLD_LOCAL);
+    CHECK(library != nullptr);
+    auto* const make_theirs = function_of<decltype(make_pool)>(library, "make_pool");
+    auto* const destroy_theirs = function_of<decltype(destroy_pool)>(library, "destroy_pool");
+    auto* const use_there = function_of<decltype(use_pool)>(library, "use_pool");
+    CHECK(make_theirs != nullptr && destroy_theirs != nullptr && use_there != nullptr);
+
+    memory_pool::concurrent_block_pool mine(1024);
+    memory_pool::concurrent_block_pool* const theirs = make_theirs(16);
+    for (int round = 0; round != 2; ++round) {
+        CHECK(blocks_are_of(mine));
+        CHECK(use_there(*theirs));
+        CHECK(blocks_are_of(*theirs));
+        CHECK(use_there(mine));
+        std::thread([&] {
+            CHECK(use_there(mine));
+            CHECK(blocks_are_of(*theirs));
+            CHECK(use_there(*theirs));
+            CHECK(blocks_are_of(mine));
+        }).join();
+    }
+    CHECK(mine.in_use() == 0 && theirs->in_use() == 0);
+    CHECK(mine.is_valid() && theirs->is_valid());
+    destroy_theirs(theirs);
+    memory_pool::concurrent_block_pool* const another = make_theirs(16);
+    CHECK(blocks_are_of(*another));
+    delete another;
+}

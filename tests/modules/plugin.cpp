@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: MIT
+// Copyright (c) 2026 The memory_pool authors
+/// \file
+/// A shared library that is loaded by host.cpp at run time. It has a registry of threads and pools of its own.
+#include "plugin.hpp"
+
+memory_pool::concurrent_block_pool* make_pool(std::size_t block_size)
+{
+    return new memory_pool::concurrent_block_pool(block_size);
+}
+
+void destroy_pool(memory_pool::concurrent_block_pool* pool)
+{
+    delete pool;
+}
+
+bool use_pool(memory_pool::concurrent_block_pool& pool)
+{
+    return blocks_are_of(pool);
+}
