@@ -50,6 +50,7 @@ TEST(thread_registry, gives_each_pool_a_number_of_its_own_as_long_as_it_lives)
     core::thread_registry& registry = core::thread_registry::get();
     std::vector<recording_pool> pools(100);
     std::vector<std::size_t> numbers;
+    numbers.reserve(pools.size());
     for (recording_pool& pool : pools)
         numbers.push_back(registry.enter(pool));
     EXPECT_EQ(std::set<std::size_t>(numbers.begin(), numbers.end()).size(), pools.size());

@@ -56,8 +56,8 @@
 #define MEMORY_POOL_PREFETCH_FOR_WRITE(address) static_cast<void>(address)
 #endif
 
-// Is this code that can only be in an executable, not in a shared library? In an executable, every access to a thread-local
-// variable of this library means the same one.
+/// Is this code that can only be in an executable, not in a shared library? In an executable, every access to a thread-local
+/// variable of this library means the same one.
 #if defined(__ELF__) && (!defined(__PIC__) || defined(__PIE__))
 #define MEMORY_POOL_EXECUTABLE_CODE 1
 #else

@@ -195,7 +195,8 @@ public:
         without_cache_.deallocations.fetch_add(slabs_.handed_out(), std::memory_order_relaxed);
         if (!keeps_slabs) {
             release_magazines();
-            return slabs_.release();
+            slabs_.release();
+            return;
         }
         slabs_.reset();
         if (!may_cache_)
@@ -318,7 +319,7 @@ private:
     public:
         explicit locked(const shared_store& store) : store_(store), lock_(store.mutex_)
         {
-            if (MEMORY_POOL_UNLIKELY(store.is_left_out())) // We are in the child of a fork.
+            if (MEMORY_POOL_UNLIKELY(store.registered.is_left_out)) // We are in the child of a fork.
                 store.registry_.enter_again(const_cast<shared_store&>(store), store.number_);
         }
         locked(const locked&) = delete;
@@ -511,7 +512,7 @@ private:
 #endif
     }
 
-    void free_cache(thread_cache* cache) noexcept
+    void free_cache(thread_cache* cache) const noexcept
     {
         cache->~thread_cache();
         upstream()->deallocate(cache, sizeof(thread_cache), alignof(thread_cache));
@@ -712,8 +713,10 @@ private:
 
     void put_locked(thread_cache* cache, void* block) noexcept
     {
-        if (queue_first_ != nullptr)
-            return serve(block);
+        if (queue_first_ != nullptr) {
+            serve(block);
+            return;
+        }
         if (cache != nullptr && open(*cache)) {
             if (put_with_depot(*cache, block))
                 return;
@@ -808,8 +811,8 @@ private:
 
     std::size_t blocks_in(const thread_cache& cache) const noexcept
     {
-        const std::uintptr_t top = reinterpret_cast<std::uintptr_t>(cache.slot->wait_for_top());
-        const std::uintptr_t bottom = reinterpret_cast<std::uintptr_t>(slots_of(cache.loaded));
+        const auto top = reinterpret_cast<std::uintptr_t>(cache.slot->wait_for_top());
+        const auto bottom = reinterpret_cast<std::uintptr_t>(slots_of(cache.loaded));
         // If the owner exchanges magazines right now, these two need not belong together.
         const std::size_t loaded = std::min((top - bottom) / sizeof(void*), depot_.room());
         return loaded + (cache.previous_is_full.load(std::memory_order_relaxed) ? depot_.room() : 0);

@@ -615,8 +615,9 @@ private:
     void report_misuse(error kind, const void* block) const noexcept
     {
         if (log_ != nullptr)
-            return log_->add(kind, block);
-        base::report_misuse(kind, block, identity_.block_size, identity_.name);
+            log_->add(kind, block);
+        else
+            base::report_misuse(kind, block, identity_.block_size, identity_.name);
     }
 
     /// Returns: how many blocks `twice` stands for.

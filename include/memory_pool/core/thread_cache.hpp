@@ -177,20 +177,21 @@ public:
     virtual void quiesce() noexcept = 0;
     virtual void forget_other_threads(const thread_table& mine) noexcept = 0;
 
-    /// Returns: whether it has to enter the registry again.
-    bool is_left_out() const noexcept { return is_left_out_; }
+    /// What the registry keeps about a pool, with its own lock held.
+    struct registration
+    {
+        const thread_table* maker = nullptr; ///< The thread that made it; nullptr: not known.
+        std::size_t detaching = 0;           ///< Threads that end and are about to call `detach`.
+        bool is_left_out = false;            ///< By a fork: it has to enter again. See thread_registry.
+    };
+    registration registered;
+
+    thread_cached(const thread_cached&) = delete;
+    thread_cached& operator=(const thread_cached&) = delete;
 
 protected:
     thread_cached() = default;
-    thread_cached(const thread_cached&) = delete;
-    thread_cached& operator=(const thread_cached&) = delete;
-    virtual ~thread_cached() = default;
-
-private:
-    friend class thread_registry;
-    const thread_table* maker_ = nullptr; ///< The thread that made it; nullptr: not known.
-    std::size_t detaching_ = 0;           ///< Threads that end and are about to call `detach`.
-    bool is_left_out_ = false;            ///< By a fork: see thread_registry.
+    ~thread_cached() = default;
 };
 
 /// Adds to a counter that only its owner writes to, and others read.

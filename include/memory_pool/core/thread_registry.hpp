@@ -84,7 +84,7 @@ public:
             const std::size_t number = i * base::bits_per_word + bit;
             numbers_[i] |= std::uint64_t{1} << bit;
             pools_[number] = &pool;
-            pool.maker_ = &this_thread_table;
+            pool.registered.maker = &this_thread_table;
             return number;
         }
         return most_pools;
@@ -95,7 +95,7 @@ public:
     {
         const std::lock_guard lock(mutex_);
         pools_[number] = &pool;
-        pool.is_left_out_ = false;
+        pool.registered.is_left_out = false;
     }
 
     /// Effects: takes a pool out, waits for threads that are detaching from it, and unlinks the caches of the list that begins
@@ -104,7 +104,7 @@ public:
     void leave(thread_cached& pool, std::size_t number, thread_cache* first, NextInPool&& next) noexcept
     {
         std::unique_lock lock(mutex_);
-        while (pool.detaching_ != 0) {
+        while (pool.registered.detaching != 0) {
             lock.unlock();
             std::this_thread::yield();
             lock.lock();
@@ -203,11 +203,11 @@ private:
         while (thread_cache* const cache = table.first_cache) {
             unlink(*cache);
             thread_cached& pool = *cache->pool;
-            ++pool.detaching_; // It waits for us, should it die now.
+            ++pool.registered.detaching; // It waits for us, should it die now.
             lock.unlock();
             pool.detach(*cache);
             lock.lock();
-            --pool.detaching_;
+            --pool.registered.detaching;
         }
         lock.unlock();
         for (cache_slot*& page : table.pages) {
@@ -244,12 +244,12 @@ private:
     void after_fork_in_child() noexcept
     {
         for_each_pool(most_pools, [this](std::size_t number, thread_cached& pool) {
-            pool.detaching_ = 0;
+            pool.registered.detaching = 0;
             pool.forget_other_threads(this_thread_table);
-            pool.is_left_out_ = pool.maker_ != &this_thread_table;
-            pool.maker_ = pool.is_left_out_ ? nullptr : pool.maker_;
+            pool.registered.is_left_out = pool.registered.maker != &this_thread_table;
+            pool.registered.maker = pool.registered.is_left_out ? nullptr : pool.registered.maker;
             pool.unlock_after_fork();
-            if (pool.is_left_out_)
+            if (pool.registered.is_left_out)
                 pools_[number] = nullptr;
             return true;
         });
