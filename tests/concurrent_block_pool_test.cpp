@@ -646,6 +646,7 @@ TEST_P(concurrent_block_pool_test, serves_the_destructors_of_thread_specific_dat
 
 #endif
 
+#if defined(__GLIBCXX__) // In libc++, waiting is noexcept, so cancellation ends the program there.
 TEST_P(concurrent_block_pool_test, lets_a_thread_be_cancelled_while_it_waits)
 {
     static mp::concurrent_block_pool* pool = nullptr;
@@ -670,6 +671,7 @@ TEST_P(concurrent_block_pool_test, lets_a_thread_be_cancelled_while_it_waits)
     EXPECT_EQ(pool->available(), 1u);
     EXPECT_TRUE(pool->is_valid());
 }
+#endif
 #endif
 
 using concurrent_block_pool_death_test = testing::Test;

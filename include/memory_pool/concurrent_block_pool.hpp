@@ -114,7 +114,8 @@ public:
     /// Returns: it, as from `allocate`.
     /// Throws: what upstream throws, if no block is in use that could come back.
     /// Complexity: as `allocate`, and the wait. Costs nothing elsewhere while nobody waits.
-    /// Thread safety: any thread. If a thread is cancelled while it waits, nothing is lost.
+    /// Thread safety: any thread. If a thread is cancelled while it waits, nothing is lost with libstdc++; with libc++ the
+    ///   program ends, as waiting is noexcept there.
     [[nodiscard]] void* allocate_wait()
     {
         return handed_out(store_.take_waiting([](std::condition_variable& ready, std::unique_lock<std::mutex>& lock) {
