@@ -32,14 +32,6 @@ namespace
 {
 constexpr std::size_t block_size = 32;
 
-/// What is written to a block: its number, all over it.
-std::array<std::uint64_t, block_size / sizeof(std::uint64_t)> content(std::size_t number)
-{
-    std::array<std::uint64_t, block_size / sizeof(std::uint64_t)> words{};
-    words.fill(number);
-    return words;
-}
-
 /// Returns: whether `count` blocks that are out at the same time keep what is written to them, so are distinct and whole.
 template <class Side>
 bool holds_data(Side& side, std::size_t count)
@@ -48,10 +40,10 @@ bool holds_data(Side& side, std::size_t count)
     for (void*& block : blocks)
         block = side.allocate();
     for (std::size_t i = 0; i != count; ++i)
-        std::memcpy(blocks[i], content(i).data(), block_size);
+        std::memcpy(blocks[i], competitors::content<block_size>(i).data(), block_size);
     bool holds = true;
     for (std::size_t i = 0; i != count; ++i)
-        holds = holds && std::memcmp(blocks[i], content(i).data(), block_size) == 0;
+        holds = holds && std::memcmp(blocks[i], competitors::content<block_size>(i).data(), block_size) == 0;
     for (void* block : blocks)
         side.deallocate(block);
     return holds;

@@ -35,10 +35,10 @@ OURS = ("block_pool", "object_pool", "drop_in", "concurrent_block_pool", "counti
 # What a row takes without any pool: shown, but nobody can be ahead of that.
 NO_POOL = ("bare_array",)
 AHEAD = {"block_pool_benchmark": "block_pool", "object_pool_benchmark": "object_pool",
-         "concurrent_pool_benchmark": "concurrent_block_pool"}
+         "concurrent_block_pool_benchmark": "concurrent_block_pool"}
 # How many times --min-time a program gets. The system stops a thread for some milliseconds at a time, and in a
 # repetition that is not much longer, threads may take turns and never meet: then sharing seems to cost nothing.
-LONGER = {"concurrent_pool_benchmark": 4}
+LONGER = {"concurrent_block_pool_benchmark": 4}
 
 FIRST_SIDES = ("new_delete",) + OURS
 PROGRAMS = tuple(AHEAD)

@@ -29,6 +29,15 @@
 
 namespace competitors
 {
+/// Returns: what is written to a block, to see whether it stays there: a number, all over it.
+template <std::size_t Size>
+std::array<std::uint64_t, Size / sizeof(std::uint64_t)> content(std::size_t number)
+{
+    std::array<std::uint64_t, Size / sizeof(std::uint64_t)> words{};
+    words.fill(number);
+    return words;
+}
+
 /// What malloc is behind `new`; with glibc, unless a program is linked with another one.
 template <std::size_t Size>
 class new_delete
@@ -39,11 +48,12 @@ public:
     void deallocate(void* block) { ::operator delete(block, Size); }
 };
 
-template <class Policy, std::size_t Size>
-class basic_block_pool
+/// One of our own.
+template <class Pool, std::size_t Size>
+class library_pool
 {
 public:
-    explicit basic_block_pool(std::size_t capacity) : pool_(Size, options(capacity)) {}
+    explicit library_pool(std::size_t capacity) : pool_(Size, options(capacity)) {}
     void* allocate() { return pool_.allocate(); }
     void deallocate(void* block) { pool_.deallocate(block); }
 
@@ -55,14 +65,14 @@ private:
         return options;
     }
 
-    memory_pool::basic_block_pool<Policy> pool_;
+    Pool pool_;
 };
 
 template <std::size_t Size>
-using block_pool = basic_block_pool<memory_pool::default_policy, Size>;
+using block_pool = library_pool<memory_pool::block_pool, Size>;
 
 template <std::size_t Size>
-using counting_block_pool = basic_block_pool<memory_pool::counting_policy, Size>;
+using counting_block_pool = library_pool<memory_pool::basic_block_pool<memory_pool::counting_policy>, Size>;
 
 template <std::size_t Size>
 class pmr_unsynchronized_pool

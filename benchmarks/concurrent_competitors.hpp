@@ -37,30 +37,12 @@
 
 namespace competitors
 {
-template <class Policy, std::size_t Size>
-class basic_concurrent_block_pool
-{
-public:
-    explicit basic_concurrent_block_pool(std::size_t capacity) : pool_(Size, options(capacity)) {}
-    void* allocate() { return pool_.allocate(); }
-    void deallocate(void* block) { pool_.deallocate(block); }
-
-private:
-    static memory_pool::pool_options options(std::size_t capacity)
-    {
-        memory_pool::pool_options options;
-        options.initial_capacity = capacity;
-        return options;
-    }
-
-    memory_pool::basic_concurrent_block_pool<Policy> pool_;
-};
+template <std::size_t Size>
+using concurrent_block_pool = library_pool<memory_pool::concurrent_block_pool, Size>;
 
 template <std::size_t Size>
-using concurrent_block_pool = basic_concurrent_block_pool<memory_pool::default_policy, Size>;
-
-template <std::size_t Size>
-using counting_concurrent_block_pool = basic_concurrent_block_pool<memory_pool::counting_policy, Size>;
+using counting_concurrent_block_pool =
+    library_pool<memory_pool::basic_concurrent_block_pool<memory_pool::counting_policy>, Size>;
 
 /// What one does with a pool for one thread.
 template <std::size_t Size>

@@ -49,9 +49,9 @@ public:
     }
 };
 
-/// The library's pool for objects of one type.
-template <class T>
-class object_pool_nodes
+/// A pool of the library for objects of one type.
+template <class T, class Pool>
+class pool_nodes
 {
 public:
     template <class... Arguments>
@@ -69,8 +69,15 @@ public:
     }
 
 private:
-    memory_pool::object_pool<T> pool_;
+    Pool pool_;
 };
+
+template <class T>
+using object_pool_nodes = pool_nodes<T, memory_pool::object_pool<T>>;
+
+/// One pool for all threads, whoever creates and whoever destroys.
+template <class T>
+using concurrent_object_pool_nodes = pool_nodes<T, memory_pool::concurrent_object_pool<T>>;
 
 /// The library's pool of raw blocks: here the objects in them are the user's own business.
 template <class T>
@@ -105,29 +112,6 @@ private:
     }
 
     memory_pool::block_pool pool_{sizeof(T), aligned_for_type()};
-};
-
-/// The library's pool for objects of one type that threads share: one pool, whoever creates and whoever destroys.
-template <class T>
-class concurrent_object_pool_nodes
-{
-public:
-    template <class... Arguments>
-    T* create(Arguments&&... arguments)
-    {
-        return pool_.create(std::forward<Arguments>(arguments)...);
-    }
-
-    void destroy(T* node) noexcept { pool_.destroy(node); }
-
-    template <class ForEach>
-    std::optional<std::size_t> bytes_held(ForEach&&) const
-    {
-        return pool_.bytes_reserved();
-    }
-
-private:
-    memory_pool::concurrent_object_pool<T> pool_;
 };
 
 /// Spoils a node now and then, to show that the tour notices: see --faulty.

@@ -296,15 +296,8 @@ public:
     pool_statistics statistics() const noexcept
     {
         static_assert(Policy::counts, "this pool does not count: use memory_pool::counting_policy");
-        const core::shared_counts counts = store_.counts();
-        pool_statistics statistics;
-        statistics.allocations = counts.allocations;
-        statistics.deallocations = counts.deallocations;
-        statistics.failed = counts.failed;
-        statistics.in_use = in_use();
+        pool_statistics statistics = store_.statistics();
         statistics.peak_in_use = peak_.load(std::memory_order_relaxed);
-        statistics.slabs = slab_count();
-        statistics.bytes_reserved = bytes_reserved();
         return statistics;
     }
 
@@ -317,8 +310,8 @@ public:
         if (!store_.is_valid())
             return false;
         if constexpr (Policy::counts) {
-            const core::shared_counts counts = store_.counts();
-            if (counts.allocations - counts.deallocations != in_use())
+            const pool_statistics counted = store_.statistics();
+            if (counted.allocations - counted.deallocations != counted.in_use)
                 return false;
         }
         if constexpr (Policy::checks)

@@ -26,7 +26,7 @@ public:
     bool try_lock_for_fork() noexcept override { return true; }
     void unlock_after_fork() noexcept override {}
     void quiesce() noexcept override {}
-    void forget_other_threads(const core::thread_table&) noexcept override {}
+    void forget_other_threads(const core::thread_table*) noexcept override {}
 
     std::vector<core::thread_cache*> detached;
 };

@@ -18,6 +18,17 @@ Function* function_of(void* library, const char* name)
 {
     return reinterpret_cast<Function*>(dlsym(library, name));
 }
+
+/// Both have the first number there is in their modules.
+void counts_go_to_the_pool_that_is_used(counted_pool& counted, decltype(use_counted_pool)& use_there)
+{
+    CHECK(use_there(counted));
+    CHECK(blocks_are_of(counted));
+    CHECK(use_there(counted));
+    const memory_pool::pool_statistics statistics = counted.statistics();
+    CHECK(statistics.allocations == 3 * blocks_of_a_use && statistics.deallocations == 3 * blocks_of_a_use);
+    CHECK(counted.is_valid());
+}
 } // namespace
 
 int main(int count, char** arguments)
@@ -28,10 +39,16 @@ int main(int count, char** arguments)
     auto* const make_theirs = function_of<decltype(make_pool)>(library, "make_pool");
     auto* const destroy_theirs = function_of<decltype(destroy_pool)>(library, "destroy_pool");
     auto* const use_there = function_of<decltype(use_pool)>(library, "use_pool");
-    CHECK(make_theirs != nullptr && destroy_theirs != nullptr && use_there != nullptr);
+    auto* const use_counted_there = function_of<decltype(use_counted_pool)>(library, "use_counted_pool");
+    CHECK(make_theirs != nullptr && destroy_theirs != nullptr && use_there != nullptr && use_counted_there != nullptr);
 
-    memory_pool::concurrent_block_pool mine(1024);
     memory_pool::concurrent_block_pool* const theirs = make_theirs(16);
+    CHECK(use_there(*theirs));
+    {
+        counted_pool counted(1024);
+        counts_go_to_the_pool_that_is_used(counted, *use_counted_there);
+    }
+    memory_pool::concurrent_block_pool mine(1024);
     for (int round = 0; round != 2; ++round) {
         CHECK(blocks_are_of(mine));
         CHECK(use_there(*theirs));

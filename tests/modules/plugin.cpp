@@ -18,3 +18,8 @@ bool use_pool(memory_pool::concurrent_block_pool& pool)
 {
     return blocks_are_of(pool);
 }
+
+bool use_counted_pool(counted_pool& pool)
+{
+    return blocks_are_of(pool);
+}

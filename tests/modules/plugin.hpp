@@ -9,19 +9,26 @@
 #include <array>
 #include <cstddef>
 
+using counted_pool = memory_pool::basic_concurrent_block_pool<memory_pool::counting_policy>;
+
 extern "C" {
 memory_pool::concurrent_block_pool* make_pool(std::size_t block_size);
 void destroy_pool(memory_pool::concurrent_block_pool* pool);
 bool use_pool(memory_pool::concurrent_block_pool& pool);
+bool use_counted_pool(counted_pool& pool);
 }
+
+inline constexpr int rounds_of_a_use = 10;
+inline constexpr int blocks_of_a_use = rounds_of_a_use * 300;
 
 /// Takes blocks, and gives them back. Compiled into the program and into the library.
 /// Returns: whether they were the pool's own.
-inline bool blocks_are_of(memory_pool::concurrent_block_pool& pool)
+template <class Pool>
+bool blocks_are_of(Pool& pool)
 {
     bool own = true;
     std::array<void*, 300> blocks{};
-    for (int round = 0; round != 10; ++round) {
+    for (int round = 0; round != rounds_of_a_use; ++round) {
         for (void*& block : blocks) {
             block = pool.allocate();
             own = own && pool.owns(block);

@@ -14,6 +14,7 @@
 
 #include <memory_pool/base/arithmetic.hpp>
 #include <memory_pool/base/config.hpp>
+#include <memory_pool/base/failure_guard.hpp>
 #include <memory_pool/base/pool_options.hpp>
 #include <memory_pool/core/statistics.hpp>
 
@@ -196,11 +197,11 @@ public:
     bool is_bounded() const noexcept { return blocks_.is_bounded(); }
 
     /// Returns: objects alive.
-    /// Complexity: O(1).
+    /// Complexity: as `Blocks::in_use`.
     std::size_t in_use() const noexcept { return blocks_.in_use(); }
 
     /// Returns: as `Blocks::available`.
-    /// Complexity: O(1).
+    /// Complexity: as `Blocks::available`.
     std::size_t available() const noexcept { return blocks_.available(); }
 
     /// Returns: bytes taken from upstream and not given back, bookkeeping included.
@@ -230,14 +231,6 @@ private:
             return noexcept(T{std::declval<Arguments>()...});
     }
 
-    /// Gives the block back if the constructor throws.
-    struct construction_guard
-    {
-        Blocks& blocks;
-        void* block;
-        ~construction_guard() { blocks.deallocate(block); }
-    };
-
     static pool_options with_alignment_of_type(pool_options options) noexcept
     {
         const bool is_stricter = options.alignment > std::max(alignof(T), alignof(std::max_align_t));
@@ -249,13 +242,13 @@ private:
     template <class... Arguments>
     T* construct(void* block, Arguments&&... arguments)
     {
-        construction_guard guard{blocks_, block};
+        base::failure_guard guard([this, block] { blocks_.deallocate(block); });
         T* object = nullptr;
         if constexpr (std::is_constructible_v<T, Arguments...>)
             object = ::new (block) T(std::forward<Arguments>(arguments)...);
         else
             object = ::new (block) T{std::forward<Arguments>(arguments)...};
-        guard.block = nullptr;
+        guard.succeeded();
         return object;
     }
 

@@ -6,6 +6,8 @@
 /// Thread safety: that of the pool.
 #pragma once
 
+#include <memory_pool/base/failure_guard.hpp>
+
 #include <cstddef>
 
 namespace memory_pool::core
@@ -22,12 +24,11 @@ public:
     /// Thread safety: as `allocate`.
     std::size_t allocate_bulk(void** blocks, std::size_t count)
     {
-        bulk_guard guard{pool(), blocks, 0};
-        while (guard.count != count) {
-            blocks[guard.count] = pool().allocate();
-            ++guard.count;
-        }
-        guard.count = 0;
+        std::size_t done = 0;
+        base::failure_guard guard([&] { pool().deallocate_bulk(blocks, done); });
+        for (; done != count; ++done)
+            blocks[done] = pool().allocate();
+        guard.succeeded();
         return count;
     }
 
@@ -58,15 +59,6 @@ private:
     friend Pool; // Nobody else derives from it.
     bulk_operations() = default;
     ~bulk_operations() = default;
-
-    /// Gives back what was handed out so far, if the rest cannot be had.
-    struct bulk_guard
-    {
-        Pool& pool;
-        void** blocks;
-        std::size_t count;
-        ~bulk_guard() { pool.deallocate_bulk(blocks, count); }
-    };
 
     Pool& pool() noexcept { return static_cast<Pool&>(*this); }
 };

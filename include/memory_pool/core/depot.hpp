@@ -14,9 +14,8 @@
 /// there it takes from the others.
 ///
 /// The arrays of the magazines come in groups: the first is as large as it is asked for, each further one twice as large as the
-/// one before. They stay until the depot ends, so that
-/// a thread may look at one that another has just taken. (Bonwick and Adams, "Magazines and Vmem", 2001, has the depot, with
-/// a lock; here it is two lock-free stacks.)
+/// one before. They stay until the depot ends or is released, so that a thread may look at one that another has just taken.
+/// (Bonwick and Adams, "Magazines and Vmem", 2001, has the depot, with a lock; here it is two lock-free stacks.)
 ///
 /// Thread safety: any thread may push and pop. `provide` and `release` are for one thread at a time.
 #pragma once

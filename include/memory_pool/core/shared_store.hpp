@@ -29,30 +29,24 @@
 #include <memory_pool/core/depot.hpp>
 #include <memory_pool/core/misuse_log.hpp>
 #include <memory_pool/core/slab_store.hpp>
+#include <memory_pool/core/statistics.hpp>
 #include <memory_pool/core/thread_cache.hpp>
 #include <memory_pool/core/thread_registry.hpp>
+#include <memory_pool/core/wait_queue.hpp>
 #include <memory_pool/os/process_barrier.hpp>
 
 #include <algorithm>
 #include <atomic>
-#include <condition_variable>
 #include <cstddef>
 #include <cstdint>
 #include <memory_resource>
 #include <mutex>
 #include <new>
+#include <thread>
 #include <utility>
 
 namespace memory_pool::core
 {
-/// What the threads have counted together.
-struct shared_counts
-{
-    std::uint64_t allocations;
-    std::uint64_t deallocations;
-    std::uint64_t failed;
-};
-
 /// Blocks for many threads.
 class shared_store final : private thread_cached
 {
@@ -104,9 +98,8 @@ public:
     void* take()
     {
         thread_cache* const cache = cache_of_this_thread();
-        if (cache != nullptr)
-            if (void* const block = take_with_depot(*cache))
-                return block;
+        if (void* const block = take_without_lock(cache))
+            return block;
         const locked lock(*this);
         return take_locked(cache);
     }
@@ -141,12 +134,9 @@ public:
     template <class Wait>
     void* take_waiting(Wait&& wait)
     {
-        if (void* block = nullptr; take_cached(block))
-            return block;
         thread_cache* const cache = cache_of_this_thread();
-        if (cache != nullptr)
-            if (void* const block = take_with_depot(*cache))
-                return block;
+        if (void* const block = take_without_lock(cache))
+            return block;
         locked lock(*this);
         void* block = nullptr;
         // If upstream fails, a block may still come back.
@@ -154,12 +144,12 @@ public:
             return block;
         if (slabs_.handed_out() == 0)
             return take_locked(cache); // Nobody could give one back: as in `take`.
-        queue_entry entry(*this);
+        queued_waiter self(*this);
         if (lock.report()) // It may be the reason why there is none.
             lock.lock().lock();
-        while (entry.block == nullptr && wait(entry.ready, lock.lock()))
+        while (self.block == nullptr && wait(self.ready, lock.lock()))
             continue;
-        return std::exchange(entry.block, nullptr);
+        return std::exchange(self.block, nullptr);
     }
 
     // All blocks.
@@ -225,15 +215,6 @@ public:
         return look(slabs_);
     }
 
-    /// Effects: calls `look(const slab_store&)` with the lock held and every free block in the slabs.
-    template <class Look>
-    auto with_all_in_slabs(Look&& look)
-    {
-        const locked lock(*this);
-        gather();
-        return look(slabs_);
-    }
-
     // Figures. Exact if no other thread is at work in the pool.
 
     const pool_identity& identity() const noexcept { return slabs_.identity(); }
@@ -272,33 +253,24 @@ public:
         return (limit() != unbounded ? limit() : slabs_.capacity()) - in_use_locked();
     }
 
-    /// Returns: for how many threads there are caches.
-    std::size_t cache_count() const noexcept
-    {
-        const locked lock(*this);
-        return caches_in_use_;
-    }
-
     /// Returns: how many threads wait for a block.
     std::size_t waiting() const noexcept
     {
         const locked lock(*this);
-        std::size_t count = 0;
-        for (const queue_entry* entry = queue_first_; entry != nullptr; entry = entry->next)
-            ++count;
-        return count;
+        return queue_.size();
     }
 
     // Counting, by a policy that does.
 
-    void count_allocation() noexcept { count(&thread_cache::allocations); }
-    void count_deallocation() noexcept { count(&thread_cache::deallocations); }
-    void count_failure() noexcept { count(&thread_cache::failed); }
+    void count_allocation() noexcept { count(&thread_counts::allocations); }
+    void count_deallocation() noexcept { count(&thread_counts::deallocations); }
+    void count_failure() noexcept { count(&thread_counts::failed); }
 
-    shared_counts counts() const noexcept
+    /// Returns: what all threads have done. The peak is not among it.
+    pool_statistics statistics() const noexcept
     {
         const locked lock(*this);
-        return counts_locked();
+        return statistics_locked();
     }
 
     /// Returns: whether all that is said above holds.
@@ -345,31 +317,28 @@ private:
         std::unique_lock<std::mutex> lock_;
     };
 
-    /// One who waits. Lives on the stack of the thread that does.
-    struct queue_entry
+    /// One who waits, for as long as it lives.
+    struct queued_waiter : waiter
     {
         /// Preconditions: the lock is held, here and when it ends.
-        explicit queue_entry(shared_store& its_store) noexcept : store(its_store) { store.enqueue(*this); }
-        queue_entry(const queue_entry&) = delete;
-        queue_entry& operator=(const queue_entry&) = delete;
-        ~queue_entry()
+        explicit queued_waiter(shared_store& its_store) noexcept : store(its_store) { store.queue_.enter(*this); }
+        queued_waiter(const queued_waiter&) = delete;
+        queued_waiter& operator=(const queued_waiter&) = delete;
+        ~queued_waiter()
         {
-            store.dequeue(*this);
+            store.queue_.leave(*this);
             if (block != nullptr) // It came, and then the thread was cancelled, or the clock threw.
                 store.put_locked(nullptr, block);
         }
 
         shared_store& store;
-        void* block = nullptr;
-        std::condition_variable ready;
-        queue_entry* next = nullptr;
     };
 
     /// Keeps the caches closed. Lives on the stack of the thread that asked for it.
     class suspension
     {
     public:
-        explicit suspension(shared_store& store) noexcept : thread(&this_thread_table), store_(store)
+        explicit suspension(shared_store& store) noexcept : store_(store)
         {
             const locked lock(store_);
             next = std::exchange(store_.first_suspension_, this);
@@ -386,7 +355,8 @@ private:
             *link = next;
         }
 
-        const thread_table* const thread;
+        /// Not its table: each library that is loaded at run time may have tables of its own.
+        const std::thread::id thread = std::this_thread::get_id();
         suspension* next = nullptr;
 
     private:
@@ -399,8 +369,8 @@ private:
     static constexpr std::size_t smallest_magazine = 4;
     static constexpr std::size_t largest_magazine = 256;
 
-    /// Blocks that share a line of the cache are always in one magazine when they are handed out first, so that two threads
-    /// do not write to one line unless they pass blocks on.
+    /// Blocks that share a line of the cache are in one magazine when they are handed out first, so that two threads do not
+    /// write to one line unless they pass blocks on; or a bounded pool runs out, where a thread gets less than a magazine full.
     static std::size_t magazine_room(std::size_t stride, std::size_t limit) noexcept
     {
         std::size_t room = std::clamp(bytes_in_a_magazine / stride, smallest_magazine, largest_magazine);
@@ -437,14 +407,22 @@ private:
     /// Returns: nullptr if there can be none: the pool does not cache, the thread is ending, or upstream gives no memory.
     thread_cache* cache_of_this_thread() noexcept
     {
-        if (!may_cache_ || &registry_ != &thread_registry::get())
-            return nullptr;
-        cache_slot* const slot = thread_registry::slot_of_this_thread(number_, has_barrier_);
-        return slot != nullptr && slot->cache != nullptr ? slot->cache : attach();
+        thread_cache* const existing = existing_cache_of_this_thread();
+        return existing != nullptr ? existing : attach();
+    }
+
+    /// Returns: nullptr if this thread has none.
+    thread_cache* existing_cache_of_this_thread() const noexcept
+    {
+        const cache_slot* const slot = thread_registry::slot_of_this_thread(number_, has_barrier_);
+        // In a pool that another module made, the number is that module's.
+        return slot != nullptr && slot->pool == this ? slot->cache : nullptr;
     }
 
     MEMORY_POOL_SLOW_PATH thread_cache* attach() noexcept
     {
+        if (!may_cache_ || &registry_ != &thread_registry::get())
+            return nullptr;
         cache_slot* const slot = thread_registry::make_slot_of_this_thread(number_, has_barrier_);
         if (slot == nullptr)
             return nullptr;
@@ -541,6 +519,12 @@ private:
         cache.loaded.store(incoming, std::memory_order_relaxed);
     }
 
+    /// Returns: nullptr if neither the cache, if there is one, nor the depot has a block at hand.
+    void* take_without_lock(thread_cache* cache) noexcept
+    {
+        return cache != nullptr ? take_with_depot(*cache) : nullptr;
+    }
+
     /// Pops, after an exchange of magazines if need be.
     /// Returns: nullptr if there is no full one, or the cache is closed.
     void* take_with_depot(thread_cache& cache) noexcept
@@ -617,7 +601,7 @@ private:
     {
         if (cache.slot->is_open())
             return true;
-        if (first_suspension_ != nullptr || queue_first_ != nullptr)
+        if (first_suspension_ != nullptr || !queue_.empty())
             return false;
         if (magazine_in(cache.loaded) == nullptr) { // since the pool was released
             (void)base::succeeds([this] { provide_magazines(); });
@@ -649,7 +633,7 @@ private:
     /// Takes a block from the depot or the slabs; and some more into the cache, if it may be open.
     void* take_free(thread_cache* cache) noexcept
     {
-        if (queue_first_ != nullptr)
+        if (!queue_.empty())
             return nullptr; // What is free is theirs.
         if (cache == nullptr || !open(*cache))
             return take_one();
@@ -713,8 +697,8 @@ private:
 
     void put_locked(thread_cache* cache, void* block) noexcept
     {
-        if (queue_first_ != nullptr) {
-            serve(block);
+        if (!queue_.empty()) {
+            queue_.serve(block);
             return;
         }
         if (cache != nullptr && open(*cache)) {
@@ -824,73 +808,37 @@ private:
         return slabs_.next_handed_out(after);
     }
 
-    // Those who wait.
-
-    void enqueue(queue_entry& entry) noexcept
-    {
-        (queue_last_ != nullptr ? queue_last_->next : queue_first_) = &entry;
-        queue_last_ = &entry;
-    }
-
-    /// Takes an entry out, wherever it is, if it is there at all.
-    void dequeue(queue_entry& entry) noexcept
-    {
-        queue_entry* previous = nullptr;
-        queue_entry* found = queue_first_;
-        for (; found != nullptr && found != &entry; found = found->next)
-            previous = found;
-        if (found == nullptr)
-            return;
-        (previous != nullptr ? previous->next : queue_first_) = entry.next;
-        if (queue_last_ == &entry)
-            queue_last_ = previous;
-    }
-
-    /// Gives a block to who has waited longest.
-    void serve(void* block) noexcept
-    {
-        queue_entry& entry = *queue_first_;
-        dequeue(entry);
-        entry.block = block;
-        entry.ready.notify_one(); // with the lock held: after it, the entry may be gone
-    }
-
     void serve_queue() noexcept
     {
-        while (queue_first_ != nullptr) {
+        while (!queue_.empty()) {
             void* const block = take_one();
             if (block == nullptr)
                 return;
-            serve(block);
+            queue_.serve(block);
         }
     }
 
     // Counting.
 
-    void count(std::atomic<std::uint64_t> thread_cache::* counter) noexcept
+    void count(std::atomic<std::uint64_t> thread_counts::* counter) noexcept
     {
-        cache_slot* const slot = thread_registry::slot_of_this_thread(number_, has_barrier_);
-        if (slot != nullptr && slot->cache != nullptr)
-            add_as_owner(slot->cache->*counter);
+        if (thread_cache* const cache = existing_cache_of_this_thread())
+            add_as_owner(cache->counts.*counter);
         else
             (without_cache_.*counter).fetch_add(1, std::memory_order_relaxed);
     }
 
-    shared_counts counts_locked() const noexcept
+    pool_statistics statistics_locked() const noexcept
     {
-        shared_counts sum{};
-        add_counts(without_cache_, sum);
+        pool_statistics sum;
+        without_cache_.add_to(sum);
         for (const thread_cache* cache = first_cache_; cache != nullptr; cache = cache->next_in_pool)
-            add_counts(*cache, sum);
+            cache->counts.add_to(sum);
         sum.deallocations -= refused_;
+        sum.in_use = in_use_locked();
+        sum.slabs = slabs_.slab_count();
+        sum.bytes_reserved = bytes_reserved_locked();
         return sum;
-    }
-
-    static void add_counts(const thread_cache& cache, shared_counts& sum) noexcept
-    {
-        sum.allocations += cache.allocations.load(std::memory_order_relaxed);
-        sum.deallocations += cache.deallocations.load(std::memory_order_relaxed);
-        sum.failed += cache.failed.load(std::memory_order_relaxed);
     }
 
     // What the registry calls.
@@ -917,19 +865,18 @@ private:
     void unlock_after_fork() noexcept override { mutex_.unlock(); }
     void quiesce() noexcept override { gather(); }
 
-    void forget_other_threads(const thread_table& mine) noexcept override
+    void forget_other_threads(const thread_table* mine) noexcept override
     {
         for (thread_cache* cache = first_cache_; cache != nullptr; cache = cache->next_in_pool) {
-            if (cache->thread != nullptr && cache->thread != &mine) {
+            if (cache->thread != nullptr && cache->thread != mine) {
                 cache->is_in_thread = false;
                 abandon(*cache);
             }
         }
-        queue_first_ = nullptr;
-        queue_last_ = nullptr;
+        queue_ = {};
         suspension** link = &first_suspension_;
         while (*link != nullptr)
-            if ((*link)->thread != &mine)
+            if ((*link)->thread != std::this_thread::get_id())
                 *link = (*link)->next;
             else
                 link = &(*link)->next;
@@ -939,7 +886,7 @@ private:
     /// Another thread may have been between taking or giving a block and counting that.
     void forget_what_others_were_counting() noexcept
     {
-        const shared_counts counted = counts_locked();
+        const pool_statistics counted = statistics_locked();
         const std::uint64_t in_use = counted.allocations - counted.deallocations;
         without_cache_.deallocations.fetch_add(in_use - slabs_.handed_out(), std::memory_order_relaxed);
     }
@@ -955,10 +902,9 @@ private:
     std::size_t caches_made_ = 0;
     std::size_t caches_in_use_ = 0;
     suspension* first_suspension_ = nullptr;
-    queue_entry* queue_first_ = nullptr;
-    queue_entry* queue_last_ = nullptr;
-    std::size_t refused_ = 0;    ///< Blocks that were counted as given back, but were not this pool's, or twice.
-    thread_cache without_cache_; ///< Only its counters are used: for threads that have no cache.
+    wait_queue queue_;
+    std::size_t refused_ = 0;     ///< Blocks that were counted as given back, but were not this pool's, or twice.
+    thread_counts without_cache_; ///< By threads that have no cache.
     // Last, as from here on a fork comes by.
     thread_registry& registry_; ///< That of the module that made the pool.
     const std::size_t number_;  ///< In the registry.

@@ -56,8 +56,8 @@ public:
 
     /// Effects: cuts slabs for blocks that are `stride` bytes apart and aligned to `alignment`, such that no slab is made for
     ///   more than `limit` blocks.
-    /// Preconditions: `alignment` is a power of two, `stride` a multiple of it and of 8, at most PTRDIFF_MAX / 4; `limit` is
-    ///   not 0.
+    ///   The first block of a slab is aligned to `alignment`, the others too if `stride` is a multiple of it.
+    /// Preconditions: `alignment` is a power of two, `stride` a multiple of 8, at most PTRDIFF_MAX / 4; `limit` is not 0.
     slab_layout(std::size_t stride, std::size_t alignment, std::size_t limit) noexcept
         : stride_(stride), alignment_(alignment), limit_(limit)
     {
@@ -72,7 +72,7 @@ public:
     /// Returns: bytes from the start of one block to the start of the next.
     std::size_t stride() const noexcept { return stride_; }
 
-    /// Returns: the alignment of every block, in bytes.
+    /// Returns: the alignment of the first block of a slab, in bytes.
     std::size_t alignment() const noexcept { return alignment_; }
 
     /// Returns: the alignment of every slab, in bytes.

@@ -24,6 +24,7 @@
 
 #include <memory_pool/base/config.hpp>
 #include <memory_pool/core/depot.hpp>
+#include <memory_pool/core/statistics.hpp>
 
 #include <atomic>
 #include <cstddef>
@@ -171,11 +172,11 @@ public:
     virtual void detach(thread_cache& cache) noexcept = 0;
 
     // Around a fork: a lock that may be tried; to be called with it, close every cache and take back what they hold; and in
-    // the child, forget the threads that are not there.
+    // the child, forget the threads that are not there; all but `mine`, or all if that is nullptr.
     virtual bool try_lock_for_fork() noexcept = 0;
     virtual void unlock_after_fork() noexcept = 0;
     virtual void quiesce() noexcept = 0;
-    virtual void forget_other_threads(const thread_table& mine) noexcept = 0;
+    virtual void forget_other_threads(const thread_table* mine) noexcept = 0;
 
     /// What the registry keeps about a pool, with its own lock held.
     struct registration
@@ -192,6 +193,21 @@ public:
 protected:
     thread_cached() = default;
     ~thread_cached() = default;
+};
+
+/// What a thread has done with a pool.
+struct thread_counts
+{
+    std::atomic<std::uint64_t> allocations{0};
+    std::atomic<std::uint64_t> deallocations{0};
+    std::atomic<std::uint64_t> failed{0};
+
+    void add_to(pool_statistics& sum) const noexcept
+    {
+        sum.allocations += allocations.load(std::memory_order_relaxed);
+        sum.deallocations += deallocations.load(std::memory_order_relaxed);
+        sum.failed += failed.load(std::memory_order_relaxed);
+    }
 };
 
 /// Adds to a counter that only its owner writes to, and others read.
@@ -213,10 +229,7 @@ struct alignas(cache_line_size) thread_cache
     std::atomic<depot_magazine*> previous{nullptr}; ///< Full or empty, nothing between.
     std::atomic<bool> previous_is_full{false};
 
-    // Counted by the owner.
-    std::atomic<std::uint64_t> allocations{0};
-    std::atomic<std::uint64_t> deallocations{0};
-    std::atomic<std::uint64_t> failed{0};
+    thread_counts counts; ///< By the owner.
 
     // Guarded by the pool's lock:
     thread_cache* next_in_pool = nullptr;

@@ -243,17 +243,36 @@ private:
 
     void after_fork_in_child() noexcept
     {
-        for_each_pool(most_pools, [this](std::size_t number, thread_cached& pool) {
+        for_each_pool(most_pools, [](std::size_t, thread_cached& pool) {
             pool.registered.detaching = 0;
-            pool.forget_other_threads(this_thread_table);
             pool.registered.is_left_out = pool.registered.maker != &this_thread_table;
-            pool.registered.maker = pool.registered.is_left_out ? nullptr : pool.registered.maker;
+            return true;
+        });
+        unlink_from_pools_left_out();
+        for_each_pool(most_pools, [this](std::size_t number, thread_cached& pool) {
+            const bool is_left_out = pool.registered.is_left_out;
+            pool.forget_other_threads(is_left_out ? nullptr : &this_thread_table);
             pool.unlock_after_fork();
-            if (pool.registered.is_left_out)
+            if (is_left_out) {
+                pool.registered.maker = nullptr;
                 pools_[number] = nullptr;
+            }
             return true;
         });
         mutex_.unlock();
+    }
+
+    /// They may be gone when this thread ends.
+    static void unlink_from_pools_left_out() noexcept
+    {
+        thread_cache* next = nullptr;
+        for (thread_cache* cache = this_thread_table.first_cache; cache != nullptr; cache = next) {
+            next = cache->next_in_thread;
+            if (!cache->pool->registered.is_left_out)
+                continue;
+            unlink(*cache);
+            cache->slot->reset();
+        }
     }
 
     /// Returns: the number of the first pool whose lock is taken, or most_pools.

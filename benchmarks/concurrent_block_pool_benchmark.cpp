@@ -61,14 +61,6 @@ namespace
 {
 constexpr std::size_t block_size = 32;
 
-/// What is written to a block: its number, all over it.
-std::array<std::uint64_t, block_size / sizeof(std::uint64_t)> content(std::size_t number)
-{
-    std::array<std::uint64_t, block_size / sizeof(std::uint64_t)> words{};
-    words.fill(number);
-    return words;
-}
-
 /// Returns: a block.
 /// Throws: bad_alloc, also where the side itself would say nullptr.
 template <class Side>
@@ -212,12 +204,13 @@ void check_data(Side& side, std::size_t thread, std::size_t count)
     for (void*& block : blocks)
         block = take(side);
     for (std::size_t i = 0; i != count; ++i)
-        std::memcpy(blocks[i], content(thread * count + i).data(), block_size);
+        std::memcpy(blocks[i], competitors::content<block_size>(thread * count + i).data(), block_size);
     // By now the others write theirs, if there is a core for them.
     std::this_thread::yield();
     bool holds = true;
     for (std::size_t i = 0; i != count; ++i)
-        holds = holds && std::memcmp(blocks[i], content(thread * count + i).data(), block_size) == 0;
+        holds = holds &&
+                std::memcmp(blocks[i], competitors::content<block_size>(thread * count + i).data(), block_size) == 0;
     for (void* block : blocks)
         side.deallocate(block);
     if (!holds)
@@ -399,7 +392,7 @@ public:
         queue_.put(team_, [this](batch_queue::batch& batch) {
             for (void*& block : batch) {
                 block = ::take(side_);
-                std::memcpy(block, content(sent_++).data(), block_size);
+                std::memcpy(block, competitors::content<block_size>(sent_++).data(), block_size);
             }
         });
     }
@@ -409,7 +402,8 @@ public:
         queue_.take(team_, [this](const batch_queue::batch& batch) {
             bool holds = true;
             for (void* block : batch) {
-                holds = std::memcmp(block, content(received_++).data(), block_size) == 0 && holds;
+                holds =
+                    std::memcmp(block, competitors::content<block_size>(received_++).data(), block_size) == 0 && holds;
                 side_.deallocate(block);
             }
             if (!holds)
