@@ -989,29 +989,29 @@ TEST(concurrent_block_pool, lets_a_child_forget_pools_on_the_stacks_of_threads_t
 TEST(concurrent_block_pool, may_be_dead_when_a_thread_ends_in_a_child_that_used_a_pool_of_one_that_is_not_there)
 {
     alignas(mp::concurrent_block_pool) std::array<std::byte, sizeof(mp::concurrent_block_pool)> stack{};
-    auto* const theirs = reinterpret_cast<mp::concurrent_block_pool*>(stack.data());
+    auto* const dead = reinterpret_cast<mp::concurrent_block_pool*>(stack.data());
     std::unique_ptr<mp::concurrent_block_pool> alive;
-    in_a_thread([&] {
-        ::new (static_cast<void*>(theirs)) mp::concurrent_block_pool(32);
-        alive = std::make_unique<mp::concurrent_block_pool>(48);
-    });
     int status = 0;
     in_a_thread([&] {
-        for (mp::concurrent_block_pool* const pool : {theirs, alive.get()})
-            pool->deallocate(pool->allocate());
-        const pid_t child = fork();
-        if (child != 0) {
-            waitpid(child, &status, 0);
-            return;
-        }
-        stack.fill(std::byte{0xFF});
-        alive->deallocate(alive->allocate());
-        if (alive->in_use() != 0 || !alive->is_valid())
-            _exit(1);
-        // The end of this thread is the end of the child.
+        ::new (static_cast<void*>(dead)) mp::concurrent_block_pool(32);
+        alive = std::make_unique<mp::concurrent_block_pool>(48);
+        in_a_thread([&] {
+            for (mp::concurrent_block_pool* const pool : {dead, alive.get()})
+                pool->deallocate(pool->allocate());
+            const pid_t child = fork();
+            if (child != 0) {
+                waitpid(child, &status, 0);
+                return;
+            }
+            stack.fill(std::byte{0xFF});
+            alive->deallocate(alive->allocate());
+            if (alive->in_use() != 0 || !alive->is_valid())
+                _exit(1);
+            // The end of this thread is the end of the child.
+        });
+        dead->~basic_concurrent_block_pool();
     });
     EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0) << "status " << status;
-    theirs->~basic_concurrent_block_pool();
 }
 
 TEST(concurrent_block_pool, may_be_used_by_what_a_program_does_around_a_fork)
