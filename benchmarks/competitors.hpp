@@ -8,7 +8,8 @@
 ///     deallocate(block)   <- a block
 ///
 /// Whether Boost and foonathan/memory are there is found out when the build is configured. The size is a template
-/// argument, so that each side may make of it what its own users could.
+/// argument, so that each side may make of it what its own users could. The faces are always inlined: what is measured is
+/// what a program has that calls the pools themselves.
 #pragma once
 
 #include <memory_pool/block_pool.hpp>
@@ -44,8 +45,8 @@ class new_delete
 {
 public:
     explicit new_delete(std::size_t) {}
-    void* allocate() { return ::operator new(Size); }
-    void deallocate(void* block) { ::operator delete(block, Size); }
+    MEMORY_POOL_ALWAYS_INLINE void* allocate() { return ::operator new(Size); }
+    MEMORY_POOL_ALWAYS_INLINE void deallocate(void* block) { ::operator delete(block, Size); }
 };
 
 /// One of our own.
@@ -54,8 +55,8 @@ class library_pool
 {
 public:
     explicit library_pool(std::size_t capacity) : pool_(Size, options(capacity)) {}
-    void* allocate() { return pool_.allocate(); }
-    void deallocate(void* block) { pool_.deallocate(block); }
+    MEMORY_POOL_ALWAYS_INLINE void* allocate() { return pool_.allocate(); }
+    MEMORY_POOL_ALWAYS_INLINE void deallocate(void* block) { pool_.deallocate(block); }
 
 private:
     static memory_pool::pool_options options(std::size_t capacity)
@@ -79,8 +80,8 @@ class pmr_unsynchronized_pool
 {
 public:
     explicit pmr_unsynchronized_pool(std::size_t capacity) : pool_(std::pmr::pool_options{capacity, Size}) {}
-    void* allocate() { return pool_.allocate(Size); }
-    void deallocate(void* block) { pool_.deallocate(block, Size); }
+    MEMORY_POOL_ALWAYS_INLINE void* allocate() { return pool_.allocate(Size); }
+    MEMORY_POOL_ALWAYS_INLINE void deallocate(void* block) { pool_.deallocate(block, Size); }
 
 private:
     std::pmr::unsynchronized_pool_resource pool_;
@@ -92,8 +93,8 @@ class boost_pool
 {
 public:
     explicit boost_pool(std::size_t capacity) : pool_(Size, capacity) {}
-    void* allocate() { return pool_.malloc(); }
-    void deallocate(void* block) { pool_.free(block); }
+    MEMORY_POOL_ALWAYS_INLINE void* allocate() { return pool_.malloc(); }
+    MEMORY_POOL_ALWAYS_INLINE void deallocate(void* block) { pool_.free(block); }
 
 private:
     boost::pool<> pool_;
@@ -105,8 +106,8 @@ class boost_object_pool
 {
 public:
     explicit boost_object_pool(std::size_t capacity) : pool_(capacity) {}
-    void* allocate() { return pool_.malloc(); }
-    void deallocate(void* block) { pool_.free(static_cast<storage*>(block)); }
+    MEMORY_POOL_ALWAYS_INLINE void* allocate() { return pool_.malloc(); }
+    MEMORY_POOL_ALWAYS_INLINE void deallocate(void* block) { pool_.free(static_cast<storage*>(block)); }
 
 private:
     struct storage
@@ -126,8 +127,8 @@ class foonathan_memory_pool
 
 public:
     explicit foonathan_memory_pool(std::size_t capacity) : pool_(Size, pool::min_block_size(Size, capacity)) {}
-    void* allocate() { return pool_.allocate_node(); }
-    void deallocate(void* block) { pool_.deallocate_node(block); }
+    MEMORY_POOL_ALWAYS_INLINE void* allocate() { return pool_.allocate_node(); }
+    MEMORY_POOL_ALWAYS_INLINE void deallocate(void* block) { pool_.deallocate_node(block); }
 
 private:
     pool pool_;

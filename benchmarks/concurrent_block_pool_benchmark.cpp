@@ -64,7 +64,7 @@ constexpr std::size_t block_size = 32;
 /// Returns: a block.
 /// Throws: bad_alloc, also where the side itself would say nullptr.
 template <class Side>
-void* take(Side& side)
+MEMORY_POOL_ALWAYS_INLINE void* take(Side& side)
 {
     void* const block = side.allocate();
     if (block == nullptr)

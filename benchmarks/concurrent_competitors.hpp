@@ -51,13 +51,13 @@ class locked_block_pool
 public:
     explicit locked_block_pool(std::size_t capacity) : pool_(capacity) {}
 
-    void* allocate()
+    MEMORY_POOL_ALWAYS_INLINE void* allocate()
     {
         const std::lock_guard lock(mutex_);
         return pool_.allocate();
     }
 
-    void deallocate(void* block)
+    MEMORY_POOL_ALWAYS_INLINE void deallocate(void* block)
     {
         const std::lock_guard lock(mutex_);
         pool_.deallocate(block);
@@ -73,8 +73,8 @@ class pmr_synchronized_pool
 {
 public:
     explicit pmr_synchronized_pool(std::size_t capacity) : pool_(std::pmr::pool_options{capacity, Size}) {}
-    void* allocate() { return pool_.allocate(Size); }
-    void deallocate(void* block) { pool_.deallocate(block, Size); }
+    MEMORY_POOL_ALWAYS_INLINE void* allocate() { return pool_.allocate(Size); }
+    MEMORY_POOL_ALWAYS_INLINE void deallocate(void* block) { pool_.deallocate(block, Size); }
 
 private:
     std::pmr::synchronized_pool_resource pool_;
@@ -92,13 +92,13 @@ public:
             free_.bounded_push(&blocks_[i]);
     }
 
-    void* allocate()
+    MEMORY_POOL_ALWAYS_INLINE void* allocate()
     {
         void* block = nullptr;
         return free_.pop(block) ? block : nullptr;
     }
 
-    void deallocate(void* block) { free_.bounded_push(block); }
+    MEMORY_POOL_ALWAYS_INLINE void deallocate(void* block) { free_.bounded_push(block); }
 
 private:
     struct storage
@@ -117,8 +117,8 @@ class tbb_scalable_malloc
 {
 public:
     explicit tbb_scalable_malloc(std::size_t) {}
-    void* allocate() { return scalable_malloc(Size); }
-    void deallocate(void* block) { scalable_free(block); }
+    MEMORY_POOL_ALWAYS_INLINE void* allocate() { return scalable_malloc(Size); }
+    MEMORY_POOL_ALWAYS_INLINE void deallocate(void* block) { scalable_free(block); }
 };
 
 template <std::size_t Size>
@@ -126,8 +126,8 @@ class tbb_memory_pool
 {
 public:
     explicit tbb_memory_pool(std::size_t) {}
-    void* allocate() { return pool_.malloc(Size); }
-    void deallocate(void* block) { pool_.free(block); }
+    MEMORY_POOL_ALWAYS_INLINE void* allocate() { return pool_.malloc(Size); }
+    MEMORY_POOL_ALWAYS_INLINE void deallocate(void* block) { pool_.free(block); }
 
 private:
     tbb::memory_pool<std::allocator<char>> pool_;
@@ -151,8 +151,8 @@ class mimalloc
 {
 public:
     explicit mimalloc(std::size_t) {}
-    void* allocate() { return malloc_(Size); }
-    void deallocate(void* block) { free_(block); }
+    MEMORY_POOL_ALWAYS_INLINE void* allocate() { return malloc_(Size); }
+    MEMORY_POOL_ALWAYS_INLINE void deallocate(void* block) { free_(block); }
 
 private:
     void* (*malloc_)(std::size_t) = mimalloc_function<void*(std::size_t)>("mi_malloc");

@@ -40,6 +40,7 @@
 #define MEMORY_POOL_GNU_BUILTINS 1
 #define MEMORY_POOL_LIKELY(condition) __builtin_expect(static_cast<bool>(condition), 1)
 #define MEMORY_POOL_UNLIKELY(condition) __builtin_expect(static_cast<bool>(condition), 0)
+#define MEMORY_POOL_ASSUME(condition) ((condition) ? static_cast<void>(0) : __builtin_unreachable())
 #define MEMORY_POOL_ALWAYS_INLINE inline __attribute__((always_inline))
 #define MEMORY_POOL_SLOW_PATH __attribute__((noinline, cold))
 #define MEMORY_POOL_NOINLINE __attribute__((noinline))
@@ -49,6 +50,7 @@
 #define MEMORY_POOL_GNU_BUILTINS 0
 #define MEMORY_POOL_LIKELY(condition) (condition)
 #define MEMORY_POOL_UNLIKELY(condition) (condition)
+#define MEMORY_POOL_ASSUME(condition) static_cast<void>(0)
 #define MEMORY_POOL_ALWAYS_INLINE inline
 #define MEMORY_POOL_SLOW_PATH
 #define MEMORY_POOL_NOINLINE
