@@ -32,6 +32,8 @@
 #include <memory_pool/core/bulk_operations.hpp>
 #include <memory_pool/core/magazine.hpp>
 #include <memory_pool/core/pool_arguments.hpp>
+#include <memory_pool/core/slab.hpp>
+#include <memory_pool/core/slab_client.hpp>
 #include <memory_pool/core/slab_layout.hpp>
 #include <memory_pool/core/slab_store.hpp>
 #include <memory_pool/core/statistics.hpp>
@@ -62,11 +64,24 @@ public:
     /// Complexity: O(1); linear in pages where `options.prefault` asks for it, and in bytes where the policy checks.
     explicit basic_block_pool(std::size_t block_size, const pool_options& options = {},
                               std::pmr::memory_resource* upstream = std::pmr::get_default_resource())
-        : basic_block_pool(empty_pool{}, block_size, options, upstream)
+        : basic_block_pool(block_size, options, upstream, nullptr)
     {
         // The pool is whole by now: should this throw, the destructor gives back what was got.
         if (options.initial_capacity != 0)
             reserve(options.initial_capacity);
+    }
+
+    /// For pools that are built on this one: as the other, but `client` owns the slabs and is told about them. Takes nothing
+    /// from `upstream` yet.
+    basic_block_pool(std::size_t block_size, const pool_options& options, std::pmr::memory_resource* upstream,
+                     core::slab_client* client)
+        : stride_(core::checked_stride(block_size, canary_bytes, options, upstream)),
+          store_(core::slab_layout(stride_, core::alignment_of_blocks(options), options.max_capacity,
+                                   core::blocks_in_a_step(options), client != nullptr ? core::client_slab_grain : 1),
+                 options.max_capacity, {options.prefault, !Policy::checks, Policy::checks, options.growth_step, client},
+                 {core::name_in(options), block_size}, upstream)
+    {
+        base::pool_made(this);
     }
 
     basic_block_pool(const basic_block_pool&) = delete;
@@ -131,8 +146,11 @@ public:
     void reserve(std::size_t count)
     {
         core::check_reservation(count, stride_, max_capacity(), store_.identity());
+        if (capacity() >= count)
+            return;
         while (capacity() < count)
-            grow(count - capacity());
+            grow([&] { store_.grow(count - capacity()); });
+        store_.note_step();
     }
 
     /// Effects: gives every slab that is wholly free back upstream.
@@ -242,6 +260,9 @@ public:
     /// Complexity: O(1).
     std::size_t available() const noexcept { return (is_bounded() ? max_capacity() : capacity()) - in_use(); }
 
+    /// Returns: how often the pool has taken blocks from upstream since it was made or released: by a step, or for `reserve`.
+    std::size_t enlarge_steps() const noexcept { return store_.steps(); }
+
     /// Returns: slabs held.
     std::size_t slab_count() const noexcept { return store_.slab_count(); }
 
@@ -262,6 +283,33 @@ public:
         return statistics;
     }
 
+    // For pools that are built on this one.
+
+    /// Returns: how its slabs are cut.
+    const core::slab_layout& layout() const noexcept { return store_.layout(); }
+
+    /// Effects: lets go of the blocks: those in use are not taken back any more when they are given back, but the client is
+    ///   told.
+    /// Returns: how many are in use.
+    /// Preconditions: the pool has a client, and no block is asked for any more.
+    /// Complexity: linear in slabs.
+    std::size_t abandon() noexcept
+    {
+        suspended_ = true;
+        is_abandoned_ = true;
+        flush();
+        magazine_.close();
+        return in_use();
+    }
+
+    /// Effects: calls `visit(void*)` for each block that was not in use when the pool was abandoned.
+    /// Preconditions: it was.
+    template <class Visit>
+    void for_each_free(Visit&& visit)
+    {
+        store_.for_each_free(visit);
+    }
+
     /// Returns: whether the pool is in order: every free block is in one place, none is in two, and all counts agree.
     ///   With a policy that checks, also whether no block was written to while free, or past its end. For tests.
     /// Complexity: linear in blocks.
@@ -280,20 +328,6 @@ public:
     }
 
 private:
-    struct empty_pool
-    {
-    };
-
-    basic_block_pool(empty_pool, std::size_t block_size, const pool_options& options,
-                     std::pmr::memory_resource* upstream)
-        : stride_(core::checked_stride(block_size, canary_bytes, options, upstream)),
-          store_(core::slab_layout(stride_, core::alignment_of_blocks(options), options.max_capacity),
-                 options.max_capacity, {options.prefault, !Policy::checks, Policy::checks},
-                 {core::name_in(options), block_size}, upstream)
-    {
-        base::pool_made(this);
-    }
-
     static constexpr std::size_t canary_bytes = Policy::checks ? core::block_checks::canary_bytes : 0;
 
     /// Blocks to take out of the slabs at once, where they do not stand in a row.
@@ -357,7 +391,7 @@ private:
         while (block == nullptr) {
             if (!store_.may_grow())
                 base::throw_exhausted(name(), max_capacity(), block_size());
-            grow(1);
+            grow([this] { store_.enlarge(); });
             block = take_from_store();
         }
         guard.succeeded();
@@ -368,7 +402,7 @@ private:
     {
         void* block = take_from_store();
         while (block == nullptr) {
-            if (!store_.may_grow() || !base::succeeds([this] { grow(1); })) {
+            if (!store_.may_grow() || !base::succeeds([this] { grow([this] { store_.enlarge(); }); })) {
                 this->count_failure();
                 return nullptr;
             }
@@ -396,9 +430,10 @@ private:
         return take_cached(block) ? block : nullptr;
     }
 
-    void grow(std::size_t wanted)
+    template <class Enlarge>
+    void grow(Enlarge&& enlarge)
     {
-        store_.grow(wanted);
+        enlarge();
         grow_magazine();
     }
 
@@ -428,6 +463,10 @@ private:
     {
         if (block == nullptr)
             return;
+        if (is_abandoned_) {
+            store_.client()->survivor_returned(block); // With it, this may be gone.
+            return;
+        }
         if (!is_caching()) {
             given_back(block);
             put(&block, 1);
@@ -624,6 +663,7 @@ private:
     core::block_row incoming_;  ///< Grows while blocks come back in the order of their addresses.
     std::size_t stride_;        ///< Bytes from one block to the next.
     bool suspended_ = false;    ///< See cache_suspension.
+    bool is_abandoned_ = false; ///< See abandon.
     core::slab_store store_;
 };
 

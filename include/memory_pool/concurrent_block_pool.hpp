@@ -59,11 +59,24 @@ public:
     /// Complexity: O(1); linear in pages where `options.prefault` asks for it, and in bytes where the policy checks.
     explicit basic_concurrent_block_pool(std::size_t block_size, const pool_options& options = {},
                                          std::pmr::memory_resource* upstream = std::pmr::get_default_resource())
-        : basic_concurrent_block_pool(empty_pool{}, block_size, options, upstream)
+        : basic_concurrent_block_pool(block_size, options, upstream, nullptr)
     {
         // The pool is whole by now: should this throw, the destructor gives back what was got.
         if (options.initial_capacity != 0)
             reserve(options.initial_capacity);
+    }
+
+    /// For pools that are built on this one: as the other, but `client` owns the slabs and is told about them, with the lock of
+    /// the pool held when they are new. Takes nothing from `upstream` yet.
+    basic_concurrent_block_pool(std::size_t block_size, const pool_options& options,
+                                std::pmr::memory_resource* upstream, core::slab_client* client)
+        : alignment_(core::alignment_of_blocks(options)),
+          store_(layout_for(core::checked_stride(block_size, canary_bytes, options, upstream), options,
+                            client != nullptr ? core::client_slab_grain : 1),
+                 options.max_capacity, {options.prefault, false, Policy::checks, options.growth_step, client},
+                 {core::name_in(options), block_size}, upstream)
+    {
+        base::pool_made(this);
     }
 
     basic_concurrent_block_pool(const basic_concurrent_block_pool&) = delete;
@@ -278,6 +291,12 @@ public:
     /// Complexity: linear in threads.
     std::size_t available() const noexcept { return store_.available(); }
 
+    /// Returns: how often the pool has taken blocks from upstream since it was made or released: by a step, or for `reserve`.
+    std::size_t enlarge_steps() const noexcept
+    {
+        return store_.with_slabs([](const core::slab_store& slabs) { return slabs.steps(); });
+    }
+
     /// Returns: slabs held.
     std::size_t slab_count() const noexcept { return store_.slab_count(); }
 
@@ -302,6 +321,27 @@ public:
         return statistics;
     }
 
+    // For pools that are built on this one.
+
+    /// Returns: how its slabs are cut.
+    const core::slab_layout& layout() const noexcept { return store_.layout(); }
+
+    /// Effects: lets go of the blocks: those in use are not taken back any more when they are given back, but the client is
+    ///   told.
+    /// Returns: how many are in use.
+    /// Preconditions: the pool has a client, and no block is asked for any more.
+    /// Complexity: linear in threads, slabs and free blocks.
+    /// Thread safety: other threads may be giving blocks back.
+    std::size_t abandon() noexcept { return store_.abandon(); }
+
+    /// Effects: calls `visit(void*)` for each block that was not in use when the pool was abandoned.
+    /// Preconditions: it was.
+    template <class Visit>
+    void for_each_free(Visit&& visit)
+    {
+        store_.for_each_free(visit);
+    }
+
     /// Returns: whether the pool is in order: every free block is in one place, none is in two, and all counts agree.
     ///   With a policy that checks, also whether no block was written to while free, or past its end. For tests.
     /// Complexity: linear in blocks.
@@ -321,26 +361,13 @@ public:
     }
 
 private:
-    struct empty_pool
-    {
-    };
-
     static constexpr std::size_t canary_bytes = Policy::checks ? core::block_checks::canary_bytes : 0;
 
-    basic_concurrent_block_pool(empty_pool, std::size_t block_size, const pool_options& options,
-                                std::pmr::memory_resource* upstream)
-        : alignment_(core::alignment_of_blocks(options)),
-          store_(layout_for(core::checked_stride(block_size, canary_bytes, options, upstream), options),
-                 options.max_capacity, {options.prefault, false, Policy::checks}, {core::name_in(options), block_size},
-                 upstream)
-    {
-        base::pool_made(this);
-    }
-
     /// The first block of a slab starts a line of the cache: see core::shared_store.
-    static core::slab_layout layout_for(std::size_t stride, const pool_options& options) noexcept
+    static core::slab_layout layout_for(std::size_t stride, const pool_options& options, std::size_t grain) noexcept
     {
-        return {stride, std::max(core::alignment_of_blocks(options), cache_line_size), options.max_capacity};
+        return {stride, std::max(core::alignment_of_blocks(options), cache_line_size), options.max_capacity,
+                core::blocks_in_a_step(options), grain};
     }
 
     core::block_checks checks() const noexcept { return store_.checks(); }

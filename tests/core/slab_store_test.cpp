@@ -215,12 +215,12 @@ TEST_F(slab_store_test, trims_pieces_that_are_wholly_free_and_no_others)
     for (void* block : blocks)
         if (block != kept)
             store_.put(&block, 1);
-    store_.trim();
+    store_.trim([](std::size_t) { return true; });
     EXPECT_EQ(store_.slab_count(), 1u);
     EXPECT_EQ(upstream_.live_bytes(), store_.bytes_reserved());
     EXPECT_TRUE(store_.is_valid());
     store_.put(&kept, 1);
-    store_.trim();
+    store_.trim([](std::size_t) { return true; });
     EXPECT_EQ(upstream_.live_bytes(), 0u);
     EXPECT_EQ(store_.bytes_reserved(), 0u);
     store_.grow(1);
@@ -337,7 +337,7 @@ TEST_F(slab_store_test, finds_the_next_block_that_is_handed_out_from_any_address
     EXPECT_EQ(store_.next_handed_out(static_cast<char*>(kept[0]) + 1), kept[1]);
     for (void* const block : kept)
         EXPECT_EQ(store_.put(&block, 1), 0u);
-    store_.trim();
+    store_.trim([](std::size_t) { return true; });
     EXPECT_EQ(store_.next_handed_out(kept[0]), nullptr) << "its slab is gone";
 }
 

@@ -34,6 +34,8 @@ enum class error
     misaligned_pointer, ///< A pointer was given back that points into a block, not at its start.
     overflow,           ///< The bytes just behind a block were written to.
     write_after_free,   ///< A block was written to after it was given back.
+    leak,               ///< Objects outlive the pool that they were to return to, and its policy forbids it.
+    hook_failed,        ///< A function that was to reset an object on its way back to the pool threw.
     exhausted,          ///< A bounded pool had no block left. Reported only where exceptions are off.
     size_overflow,      ///< A size did not fit into std::size_t. Reported only where exceptions are off.
     invalid_argument,   ///< An option made no sense. Reported only where exceptions are off.
@@ -48,6 +50,8 @@ constexpr const char* error_name(error kind) noexcept
     case error::misaligned_pointer: return "misaligned pointer";
     case error::overflow: return "overflow";
     case error::write_after_free: return "write after free";
+    case error::leak: return "leak";
+    case error::hook_failed: return "hook failed";
     case error::exhausted: return "exhausted";
     case error::size_overflow: return "size overflow";
     case error::invalid_argument: return "invalid argument";
@@ -114,12 +118,18 @@ private:
     char text_[384];
 };
 
+/// Effects: prints `text` on stderr.
+MEMORY_POOL_SLOW_PATH inline void print(const char* text) noexcept
+{
+    (void)std::fputs(text, stderr);
+    (void)std::fputc('\n', stderr);
+    (void)std::fflush(stderr);
+}
+
 /// Effects: prints `report.text` on stderr and calls the error handler.
 MEMORY_POOL_SLOW_PATH inline void report(const error_report& report) noexcept
 {
-    (void)std::fputs(report.text, stderr);
-    (void)std::fputc('\n', stderr);
-    (void)std::fflush(stderr);
+    print(report.text);
     get_error_handler()(report);
 }
 
@@ -132,6 +142,7 @@ constexpr const char* remedy_for(error kind) noexcept
     case error::misaligned_pointer: return "give back the pointer that the pool handed out, not one into the block";
     case error::overflow: return "find the write past the end of this block; AddressSanitizer stops at it";
     case error::write_after_free: return "find the write through an old pointer; AddressSanitizer stops at it";
+    case error::hook_failed: return "catch in the function what it may throw; the object went back as it is";
     default: return "see the line above";
     }
 }
@@ -143,6 +154,14 @@ MEMORY_POOL_SLOW_PATH inline void report_misuse(error kind, const void* address,
     const message text("memory_pool: %s: address %p, block size %zu bytes, pool '%s'\n  remedy: %s", error_name(kind),
                        address, block_size, pool_name, remedy_for(kind));
     report({kind, address, block_size, pool_name, text.c_str()});
+}
+
+/// Returns: the text about `count` objects that outlive their pool.
+inline message leak_message(std::size_t count, std::size_t block_size, const char* pool_name) noexcept
+{
+    return message("memory_pool: leak: %zu objects of %zu bytes outlive pool '%s'\n"
+                   "  remedy: let go of every pointer before the pool ends, or use a policy that allows it",
+                   count, block_size, pool_name);
 }
 
 /// Effects: reports that `count` more were found together with others, the last of which was of that kind.

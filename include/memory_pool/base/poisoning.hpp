@@ -73,6 +73,15 @@ MEMORY_POOL_ALWAYS_INLINE void block_handed_out([[maybe_unused]] const void* poo
 #endif
 }
 
+/// Effects: what is in the block is what was in it when it was given back.
+MEMORY_POOL_ALWAYS_INLINE void block_content_is_kept([[maybe_unused]] const void* block,
+                                                     [[maybe_unused]] std::size_t bytes) noexcept
+{
+#if MEMORY_POOL_VALGRIND
+    VALGRIND_MAKE_MEM_DEFINED(block, bytes);
+#endif
+}
+
 /// Effects: the block may not be touched any more.
 MEMORY_POOL_ALWAYS_INLINE void block_given_back([[maybe_unused]] const void* pool, [[maybe_unused]] const void* block,
                                                 [[maybe_unused]] std::size_t bytes) noexcept

@@ -9,11 +9,23 @@
 /// | `counting_policy` | yes    | no     | exact statistics                                           |
 /// | `checking_policy` | yes    | yes    | finding misuse: double free, overflow, write after free... |
 ///
+/// Pools of objects that return by themselves look for a third constant, `outliving`; without it, objects may outlive the pool.
+///
 /// They are types, not macros, so that two translation units never disagree about the layout of one pool.
 #pragma once
 
+#include <type_traits>
+
 namespace memory_pool
 {
+/// What it is that objects are still in use when their pool ends, which they return to by themselves.
+enum class outliving
+{
+    allowed,  ///< Right: the memory stays until the last of them is back.
+    reported, ///< A leak, which is reported on stderr, and the memory stays.
+    fatal,    ///< A leak, which is reported to the error handler, which aborts unless it was replaced.
+};
+
 /// No statistics and no checks beyond those that cost nothing on the fast path.
 struct default_policy
 {
@@ -32,4 +44,27 @@ struct checking_policy : counting_policy
 {
     static constexpr bool checks = true; ///< Yes.
 };
+
+/// Reports objects that outlive their pool as leaks.
+template <class Policy = default_policy>
+struct reporting_leaks : Policy
+{
+    static constexpr memory_pool::outliving outliving = memory_pool::outliving::reported; ///< Says so.
+};
+
+/// Has the error handler end a program whose objects outlive their pool.
+template <class Policy = default_policy>
+struct refusing_leaks : Policy
+{
+    static constexpr memory_pool::outliving outliving = memory_pool::outliving::fatal; ///< Says so.
+};
+
+namespace base
+{
+/// What a policy says about `outliving`.
+template <class Policy, class = void>
+inline constexpr outliving outliving_of = outliving::allowed;
+template <class Policy>
+inline constexpr outliving outliving_of<Policy, std::void_t<decltype(Policy::outliving)>> = Policy::outliving;
+} // namespace base
 } // namespace memory_pool

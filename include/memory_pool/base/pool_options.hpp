@@ -21,6 +21,9 @@ struct pool_options
     /// The most blocks that may be in use at one time; at least 1, and at least `initial_capacity`.
     std::size_t max_capacity = unbounded;
 
+    /// Blocks to take from upstream each time the pool grows, within the limit. 0: as many as it has, within reason.
+    std::size_t growth_step = 0;
+
     /// Alignment of every block, in bytes, a power of two. A pool of objects aligns them as their type asks, and takes
     /// this only to align them more strictly than `alignof(std::max_align_t)`.
     std::size_t alignment = alignof(std::max_align_t);

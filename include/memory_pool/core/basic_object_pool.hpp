@@ -12,10 +12,10 @@
 /// Thread safety: that of the blocks. Each object is its user's.
 #pragma once
 
-#include <memory_pool/base/arithmetic.hpp>
 #include <memory_pool/base/config.hpp>
 #include <memory_pool/base/failure_guard.hpp>
 #include <memory_pool/base/pool_options.hpp>
+#include <memory_pool/core/pool_arguments.hpp>
 #include <memory_pool/core/statistics.hpp>
 
 #include <algorithm>
@@ -69,7 +69,7 @@ public:
     /// Complexity: as `Blocks`.
     explicit basic_object_pool(const pool_options& options = {},
                                std::pmr::memory_resource* upstream = std::pmr::get_default_resource())
-        : blocks_(sizeof(T), with_alignment_of_type(options), upstream)
+        : blocks_(sizeof(T), core::with_alignment_of<T>(options), upstream)
     {
     }
 
@@ -229,14 +229,6 @@ private:
             return std::is_nothrow_constructible_v<T, Arguments...>;
         else
             return noexcept(T{std::declval<Arguments>()...});
-    }
-
-    static pool_options with_alignment_of_type(pool_options options) noexcept
-    {
-        const bool is_stricter = options.alignment > std::max(alignof(T), alignof(std::max_align_t));
-        if (base::is_power_of_two(options.alignment) && !is_stricter)
-            options.alignment = alignof(T);
-        return options;
     }
 
     template <class... Arguments>

@@ -29,10 +29,35 @@ inline std::size_t alignment_of_blocks(const pool_options& options) noexcept
     return std::max(options.alignment, alignof(void*));
 }
 
+/// Returns: the most blocks that the pool takes from upstream when it grows.
+inline std::size_t blocks_in_a_step(const pool_options& options) noexcept
+{
+    return options.growth_step != 0 ? options.growth_step : pool_options::unbounded;
+}
+
 /// Returns: what the pool is to be called.
 inline const char* name_in(const pool_options& options) noexcept
 {
     return options.name != nullptr ? options.name : pool_options{}.name;
+}
+
+/// Throws: std::invalid_argument if there is no upstream.
+inline void check_upstream(const std::pmr::memory_resource* upstream, const pool_options& options)
+{
+    if (upstream == nullptr)
+        base::throw_invalid_argument(base::message(
+            "memory_pool: pool '%s': upstream is nullptr; leave it out for std::pmr::get_default_resource()",
+            name_in(options)));
+}
+
+/// Returns: the options for blocks that hold objects of type `T`.
+template <class T>
+pool_options with_alignment_of(pool_options options) noexcept
+{
+    const bool is_stricter = options.alignment > std::max(alignof(T), alignof(std::max_align_t));
+    if (base::is_power_of_two(options.alignment) && !is_stricter)
+        options.alignment = alignof(T);
+    return options;
 }
 
 /// Returns: bytes from one block of `block_size` bytes, with `behind` more that the pool needs there, to the next.
@@ -41,9 +66,7 @@ inline std::size_t checked_stride(std::size_t block_size, std::size_t behind, co
                                   const std::pmr::memory_resource* upstream)
 {
     const char* const name = name_in(options);
-    if (upstream == nullptr)
-        base::throw_invalid_argument(base::message(
-            "memory_pool: pool '%s': upstream is nullptr; leave it out for std::pmr::get_default_resource()", name));
+    check_upstream(upstream, options);
     if (block_size == 0)
         base::throw_invalid_argument(
             base::message("memory_pool: pool '%s': block_size is 0; ask for at least 1 byte", name));

@@ -28,6 +28,7 @@
 #include <memory_pool/core/block_span.hpp>
 #include <memory_pool/core/depot.hpp>
 #include <memory_pool/core/misuse_log.hpp>
+#include <memory_pool/core/slab_client.hpp>
 #include <memory_pool/core/slab_store.hpp>
 #include <memory_pool/core/statistics.hpp>
 #include <memory_pool/core/thread_cache.hpp>
@@ -110,8 +111,14 @@ public:
         thread_cache* const cache = cache_of_this_thread();
         if (cache != nullptr && put_with_depot(*cache, block))
             return;
-        const locked lock(*this);
-        put_locked(cache, block);
+        {
+            const locked lock(*this);
+            if (MEMORY_POOL_LIKELY(!is_abandoned_)) {
+                put_locked(cache, block);
+                return;
+            }
+        }
+        slabs_.client()->survivor_returned(block); // With it, this may be gone.
     }
 
     /// Effects: puts a block back as `put` does, if nothing is wrong with that, else reports it. Calls `accepted()` before the
@@ -120,12 +127,18 @@ public:
     template <class Accepted>
     void put_verified(void* block, Accepted&& accepted) noexcept
     {
-        const locked lock(*this);
-        if (!slabs_.verify(block))
-            return;
-        checks().mark_free(block);
-        accepted();
-        put_locked(nullptr, block);
+        {
+            const locked lock(*this);
+            if (!slabs_.verify(block))
+                return;
+            checks().mark_free(block);
+            accepted();
+            if (!is_abandoned_) {
+                put_locked(nullptr, block);
+                return;
+            }
+        }
+        slabs_.client()->survivor_returned(block); // With it, this may be gone.
     }
 
     /// Effects: takes a block as `take` does. If there is none, waits until one is put back: those who wait are served in the
@@ -159,19 +172,49 @@ public:
     void reserve(std::size_t count)
     {
         const locked lock(*this);
+        if (slabs_.capacity() >= count)
+            return;
         while (slabs_.capacity() < count)
-            grow(count - slabs_.capacity());
+            grow([&] { slabs_.grow(count - slabs_.capacity()); });
+        slabs_.note_step();
     }
 
     /// Effects: gives every piece in which no block is in use back upstream.
     /// Returns: how many bytes that was.
     std::size_t trim() noexcept
     {
+        slab_store::detached_pieces detached;
+        std::size_t bytes = 0;
+        {
+            const locked lock(*this);
+            gather();
+            bytes = bytes_reserved_locked();
+            detached = slabs_.detach_free();
+            bytes -= bytes_reserved_locked();
+        }
+        slabs_.leave(detached); // It may run code of the program, which may use the pool.
+        const locked lock(*this);
+        slabs_.give_back(detached);
+        return bytes;
+    }
+
+    /// Effects: takes no block back any more: the client is told instead.
+    /// Returns: how many blocks are in use.
+    /// Preconditions: there is a client, and nobody asks for blocks any more.
+    std::size_t abandon() noexcept
+    {
         const locked lock(*this);
         gather();
-        const std::size_t before = bytes_reserved_locked();
-        slabs_.trim();
-        return before - bytes_reserved_locked();
+        is_abandoned_ = true; // From here on, no cache is opened.
+        return slabs_.handed_out();
+    }
+
+    /// Effects: calls `visit(block)` for each block that was free when the store was abandoned.
+    /// Preconditions: it was: now nothing moves any more.
+    template <class Visit>
+    void for_each_free(Visit&& visit) const
+    {
+        slabs_.for_each_free(visit);
     }
 
     /// Effects: takes every block back; and unless `keeps_slabs`, gives all slabs back upstream.
@@ -601,7 +644,7 @@ private:
     {
         if (cache.slot->is_open())
             return true;
-        if (first_suspension_ != nullptr || !queue_.empty())
+        if (first_suspension_ != nullptr || !queue_.empty() || is_abandoned_)
             return false;
         if (magazine_in(cache.loaded) == nullptr) { // since the pool was released
             (void)base::succeeds([this] { provide_magazines(); });
@@ -616,14 +659,14 @@ private:
     {
         if (void* const block = take_free(cache))
             return block;
-        while (slabs_.may_grow() && base::succeeds([this] { grow(1); }))
+        while (slabs_.may_grow() && base::succeeds([this] { enlarge(); }))
             if (void* const block = take_free(cache))
                 return block;
         close_caches();
         if (void* const block = take_free(cache))
             return block;
         while (slabs_.may_grow()) {
-            grow(1); // This time with what upstream throws.
+            enlarge(); // This time with what upstream throws.
             if (void* const block = take_free(cache))
                 return block;
         }
@@ -722,9 +765,15 @@ private:
 
     void put_into_slabs(void* const* blocks, std::size_t count) noexcept { refused_ += slabs_.put(blocks, count); }
 
-    void grow(std::size_t wanted)
+    void enlarge()
     {
-        slabs_.grow(wanted);
+        grow([this] { slabs_.enlarge(); });
+    }
+
+    template <class Grow>
+    void grow(Grow&& grow_slabs)
+    {
+        grow_slabs();
         // Without them, blocks that come back go to the slabs.
         (void)base::succeeds([this] { provide_magazines(); });
         serve_queue();
@@ -902,6 +951,7 @@ private:
     std::size_t caches_made_ = 0;
     std::size_t caches_in_use_ = 0;
     suspension* first_suspension_ = nullptr;
+    bool is_abandoned_ = false;
     wait_queue queue_;
     std::size_t refused_ = 0;     ///< Blocks that were counted as given back, but were not this pool's, or twice.
     thread_counts without_cache_; ///< By threads that have no cache.

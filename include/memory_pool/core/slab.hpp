@@ -20,6 +20,7 @@
 
 #include <memory_pool/base/arithmetic.hpp>
 #include <memory_pool/core/block_span.hpp>
+#include <memory_pool/core/slab_client.hpp>
 #include <memory_pool/core/slab_layout.hpp>
 
 #include <algorithm>
@@ -49,6 +50,11 @@ public:
     }
 
     const void* owner() const noexcept { return owner_; }
+
+    /// Returns: the owner.
+    /// Preconditions: it is a client.
+    slab_client& client() const noexcept { return *static_cast<slab_client*>(const_cast<void*>(owner_)); }
+
     char* first_block() const noexcept { return first_block_; }
     std::size_t block_count() const noexcept { return block_count_; }
     std::size_t carved() const noexcept { return carved_; }

@@ -19,12 +19,14 @@
 #pragma once
 
 #include <memory_pool/base/errors.hpp>
+#include <memory_pool/base/failure_guard.hpp>
 #include <memory_pool/base/poisoning.hpp>
 #include <memory_pool/core/block_checks.hpp>
 #include <memory_pool/core/block_row.hpp>
 #include <memory_pool/core/magazine.hpp>
 #include <memory_pool/core/misuse_log.hpp>
 #include <memory_pool/core/slab.hpp>
+#include <memory_pool/core/slab_client.hpp>
 #include <memory_pool/core/slab_directory.hpp>
 #include <memory_pool/core/slab_layout.hpp>
 #include <memory_pool/os/pages.hpp>
@@ -35,6 +37,7 @@
 #include <functional>
 #include <memory_resource>
 #include <new>
+#include <utility>
 
 namespace memory_pool::core
 {
@@ -52,6 +55,8 @@ struct slab_store_options
     bool has_room_for_magazine; ///< Have room for the array of a magazine behind the first slab.
     bool
         fills_free_blocks; ///< Write the bytes of block_checks to blocks never used. What comes back is up to the pool.
+    std::size_t growth_step = 0;   ///< See pool_options.
+    slab_client* client = nullptr; ///< Owns the slabs, if there is one. Then the first one is like the others.
 };
 
 /// The slabs of one pool.
@@ -74,6 +79,8 @@ public:
     const pool_identity& identity() const noexcept { return identity_; }
     std::pmr::memory_resource* upstream() const noexcept { return upstream_; }
 
+    slab_client* client() const noexcept { return options_.client; }
+
     std::size_t capacity() const noexcept { return capacity_; }
     std::size_t limit() const noexcept { return limit_; }
     bool may_grow() const noexcept { return capacity_ < limit_; }
@@ -86,6 +93,16 @@ public:
 
     std::size_t slab_count() const noexcept { return slab_count_; }
     std::size_t bytes_reserved() const noexcept { return piece_bytes_ + directory_.bytes_reserved(); }
+
+    /// Returns: the slab that `block` lies in, if it is a block of this store.
+    slab* slab_of(const void* block) const noexcept
+    {
+        const std::uintptr_t in_first =
+            reinterpret_cast<std::uintptr_t>(block) - reinterpret_cast<std::uintptr_t>(first_);
+        if (in_first < first_bytes_)
+            return first_;
+        return may_be_in_other(block) ? slab::of(block, layout_) : nullptr;
+    }
 
     /// Where the array of a magazine can be, without a request of its own. Gone when the first piece goes upstream.
     struct magazine_room
@@ -111,19 +128,15 @@ public:
     {
         const piece_shape shape = next_piece(wanted);
         directory_.make_room();
-        void* const memory = upstream_->allocate(shape.bytes, shape.alignment);
-        if (options_.prefault)
-            os::touch_pages(memory, shape.bytes);
-        for (std::size_t i = shape.slabs; i-- != 0;) { // backwards, so that the first comes first in the list
-            void* const place = static_cast<char*>(memory) + i * layout_.slab_alignment();
-            auto* const added = ::new (place) slab(this, layout_, shape.blocks_each, i == 0 ? shape.slabs : 0);
-            base::forbid_access(added->first_block(), shape.blocks_each * layout_.stride());
-            list(added);
+        slab* const piece = new_piece(shape);
+        for_each_slab_in(piece, [this](slab* added) {
+            base::forbid_access(added->first_block(), added->block_count() * layout_.stride());
             if (options_.fills_free_blocks)
-                for (std::size_t block = 0; block != shape.blocks_each; ++block)
+                for (std::size_t block = 0; block != added->block_count(); ++block)
                     checks().mark_free(added->block(block, layout_.stride()));
-        }
-        auto* const piece = static_cast<slab*>(memory);
+        });
+        for (std::size_t i = shape.slabs; i-- != 0;) // backwards, so that the first comes first in the list
+            list(slab_in(piece, i));
         directory_.insert(piece);
         if (first_ == nullptr) {
             first_ = piece;
@@ -138,6 +151,25 @@ public:
         capacity_ += shape.slabs * shape.blocks_each;
         piece_bytes_ += shape.bytes;
     }
+
+    /// Effects: grows by one step: the blocks that the options say, or as `grow` likes.
+    /// Preconditions: may_grow().
+    /// Throws: as `grow`, if not even some of them can be had.
+    void enlarge()
+    {
+        const std::size_t end =
+            capacity_ + std::min(std::max<std::size_t>(options_.growth_step, 1), limit_ - capacity_);
+        grow(end - capacity_);
+        while (capacity_ < end && base::succeeds([&] { grow(end - capacity_); }))
+            continue;
+        note_step();
+    }
+
+    /// Returns: how often the store was enlarged since it was made or released, counting what note_step was told.
+    std::size_t steps() const noexcept { return steps_; }
+
+    /// Effects: counts a step that was not taken by `enlarge`.
+    void note_step() noexcept { ++steps_; }
 
     /// Effects: takes a row of free blocks out of the first slab that has any, if they stand in a row there.
     /// Returns: the row. An empty one says that `take` will find free blocks, or that there are none.
@@ -211,7 +243,7 @@ public:
     bool owns(const block_row& row) const noexcept
     {
         const slab* const home = slab_of(row.first);
-        return home != nullptr && home->owner() == this && is_carved_block(*home, row.first) &&
+        return home != nullptr && home->owner() == owner() && is_carved_block(*home, row.first) &&
                is_carved_block(*home, row.next - row.step);
     }
 
@@ -377,23 +409,51 @@ public:
 
     /// Effects: gives every piece whose slabs are wholly free back upstream. Before it does so with the first one, it calls
     ///   `vacate(capacity_left)`, which says whether nothing needs the room for the magazine any more.
+    ///   Before any of them goes, the client is told, with the store in order.
     /// Complexity: linear in slabs and bits.
     template <class Vacate>
     void trim(Vacate&& vacate) noexcept
     {
-        const auto dispose = [this](slab* piece) { give_back(piece); };
-        directory_.remove_if([this](const slab* piece) { return piece != first_ && is_wholly_free(piece); }, dispose);
-        if (first_ != nullptr && is_wholly_free(first_) && vacate(capacity_ - first_->block_count()))
-            directory_.remove_if([this](const slab* piece) { return piece == first_; }, dispose);
-        if (directory_.size() == 0)
-            directory_.clear();
-        note_range();
+        detached_pieces detached = detach_free(vacate);
+        leave(detached);
+        give_back(detached);
     }
 
-    /// Effects: as the other one, if there is no magazine.
-    void trim() noexcept
+    // The same in steps, for who must let go of a lock for the second of them. There is no magazine then.
+
+    /// Pieces that are out of the store, and not yet upstream.
+    class detached_pieces
     {
-        trim([](std::size_t) { return true; });
+        friend slab_store;
+        slab* first = nullptr; ///< Linked by `next`.
+        slab* first_of_store = nullptr;
+    };
+
+    /// Effects: takes every piece out whose slabs are wholly free.
+    detached_pieces detach_free() noexcept
+    {
+        return detach_free([](std::size_t) { return true; });
+    }
+
+    /// Effects: lets the client undo what it made of the blocks.
+    void leave(const detached_pieces& detached) const noexcept
+    {
+        if (options_.client == nullptr)
+            return;
+        for (slab* piece = detached.first; piece != nullptr; piece = piece->next)
+            for_each_slab_in(piece, [this](slab* home) { options_.client->leave(*home, layout_.stride()); });
+    }
+
+    /// Effects: gives the pieces back upstream.
+    void give_back(const detached_pieces& detached) noexcept
+    {
+        for (slab* piece = detached.first; piece != nullptr;) {
+            slab* const next = piece->next;
+            const piece_shape shape =
+                piece == detached.first_of_store ? shape_of_first(piece->block_count()) : shape_of_other(*piece);
+            upstream_->deallocate(piece, shape.bytes, shape.alignment);
+            piece = next;
+        }
     }
 
     /// Effects: takes every block back. The slabs stay.
@@ -408,14 +468,17 @@ public:
         handed_out_ = 0;
     }
 
-    /// Effects: forgets every block and gives every slab back upstream.
+    /// Effects: forgets every block and gives every slab back upstream. The client is not told: it did that itself.
     /// Complexity: linear in slabs.
     void release() noexcept
     {
-        directory_.remove_if([](const slab*) { return true; }, [this](slab* piece) { give_back(piece); });
+        detached_pieces detached;
+        directory_.remove_if([](const slab*) { return true; }, [&](slab* piece) { detach(piece, detached); });
+        give_back(detached);
         directory_.clear();
         note_range();
         handed_out_ = 0;
+        steps_ = 0;
     }
 
     /// Returns: whether all that is said above about the slabs holds.
@@ -429,7 +492,7 @@ public:
         bool slabs_are_valid = true;
         for_each_slab([&](const slab* home) {
             const std::size_t free_here = home->count_set_bits() + home->block_count() - home->carved();
-            slabs_are_valid = slabs_are_valid && home->owner() == this && home->carved() <= home->block_count() &&
+            slabs_are_valid = slabs_are_valid && home->owner() == owner() && home->carved() <= home->block_count() &&
                               home->is_consistent() && (free_here == 0 || home->listed);
             ++slabs;
             blocks += home->block_count();
@@ -456,7 +519,12 @@ private:
     piece_shape shape_of_first(std::size_t blocks) const noexcept
     {
         return {1, blocks, layout_.slab_bytes(blocks) + pointers_behind(blocks) * sizeof(void*),
-                layout_.first_slab_alignment()};
+                options_.client != nullptr ? layout_.slab_alignment() : layout_.first_slab_alignment()};
+    }
+
+    piece_shape shape_of_other(const slab& piece) const noexcept
+    {
+        return shape_of_other(piece.slabs_in_piece(), piece.block_count());
     }
 
     piece_shape shape_of_other(std::size_t slabs, std::size_t blocks_each) const noexcept
@@ -467,19 +535,22 @@ private:
 
     piece_shape shape_of(const slab* piece) const noexcept
     {
-        return piece == first_ ? shape_of_first(piece->block_count())
-                               : shape_of_other(piece->slabs_in_piece(), piece->block_count());
+        return piece == first_ ? shape_of_first(piece->block_count()) : shape_of_other(*piece);
     }
 
     piece_shape next_piece(std::size_t wanted) const noexcept
     {
-        const std::size_t usual = slab_layout::usual_piece_bytes / layout_.stride();
-        std::size_t blocks = std::max({wanted, std::min(capacity_, usual), std::size_t{1}});
-        if (blocks < slab_layout::first_slab_bytes / layout_.stride())
-            blocks = std::max(blocks, layout_.blocks_within(slab_layout::first_slab_bytes));
+        std::size_t blocks = std::max(wanted, std::size_t{1});
+        if (options_.growth_step == 0) {
+            blocks = std::max(blocks, std::min(capacity_, slab_layout::usual_piece_bytes / layout_.stride()));
+            if (blocks < slab_layout::first_slab_bytes / layout_.stride())
+                blocks = std::max(blocks, layout_.blocks_within(slab_layout::first_slab_bytes));
+        }
         blocks = std::min(blocks, limit_ - capacity_);
-        if (first_ == nullptr)
+        if (first_ == nullptr && options_.client == nullptr)
             return shape_of_first(layout_.fits_first_slab(blocks) ? blocks : layout_.max_first_blocks());
+        if (first_ == nullptr)
+            return shape_of_first(std::min(blocks, layout_.max_blocks()));
         const std::size_t largest = layout_.max_blocks();
         const std::size_t most_slabs =
             std::max(std::size_t{1}, slab_layout::usual_piece_bytes / layout_.slab_alignment());
@@ -491,16 +562,6 @@ private:
     std::size_t pointers_behind(std::size_t blocks) const noexcept
     {
         return options_.has_room_for_magazine ? magazine::suitable_room(blocks, layout_.stride()) : 0;
-    }
-
-    /// The slab that `block` lies in, if it is a block of this store.
-    slab* slab_of(const void* block) const noexcept
-    {
-        const std::uintptr_t in_first =
-            reinterpret_cast<std::uintptr_t>(block) - reinterpret_cast<std::uintptr_t>(first_);
-        if (in_first < first_bytes_)
-            return first_;
-        return may_be_in_other(block) ? slab::of(block, layout_) : nullptr;
     }
 
     /// Whether `block` lies between the first and the last byte of all pieces but the first. Only there may its address be
@@ -524,12 +585,50 @@ private:
         }
     }
 
+    /// Whom a slab says that it belongs to.
+    const void* owner() const noexcept
+    {
+        return options_.client != nullptr ? static_cast<const void*>(options_.client) : this;
+    }
+
+    /// Takes a piece from upstream and makes its slabs.
+    slab* new_piece(const piece_shape& shape)
+    {
+        void* const memory = upstream_->allocate(shape.bytes, shape.alignment);
+        if (options_.prefault)
+            os::touch_pages(memory, shape.bytes);
+        auto* const piece = static_cast<slab*>(memory);
+        for (std::size_t i = 0; i != shape.slabs; ++i)
+            ::new (slab_in(piece, i)) slab(owner(), layout_, shape.blocks_each, i == 0 ? shape.slabs : 0);
+        if (options_.client != nullptr)
+            prepare(piece, shape);
+        return piece;
+    }
+
+    void prepare(slab* piece, const piece_shape& shape)
+    {
+        std::size_t done = 0;
+        base::failure_guard guard([&] {
+            while (done-- != 0)
+                options_.client->leave(*slab_in(piece, done), layout_.stride());
+            upstream_->deallocate(piece, shape.bytes, shape.alignment);
+        });
+        for (; done != shape.slabs; ++done)
+            options_.client->prepare(*slab_in(piece, done), layout_.stride());
+        guard.succeeded();
+    }
+
+    slab* slab_in(const slab* piece, std::size_t index) const noexcept
+    {
+        auto* const first = reinterpret_cast<char*>(const_cast<slab*>(piece));
+        return reinterpret_cast<slab*>(first + index * layout_.slab_alignment());
+    }
+
     template <class Visit>
     void for_each_slab_in(const slab* piece, Visit&& visit) const
     {
-        auto* const first = reinterpret_cast<char*>(const_cast<slab*>(piece));
         for (std::size_t i = 0, count = piece->slabs_in_piece(); i != count; ++i)
-            visit(reinterpret_cast<slab*>(first + i * layout_.slab_alignment()));
+            visit(slab_in(piece, i));
     }
 
     template <class Visit>
@@ -573,7 +672,7 @@ private:
         }
         char* const first_block = home->first_block();
         std::uint64_t* const words = home->word_of(0);
-        const std::size_t carved = home->owner() == this ? home->carved() : 0;
+        const std::size_t carved = home->owner() == owner() ? home->carved() : 0;
         std::size_t lowest = carved;
         std::size_t accepted = 0;
         for (; block != end && slab_of(*block) == home; ++block) {
@@ -631,7 +730,21 @@ private:
         return count;
     }
 
-    void give_back(slab* piece) noexcept
+    template <class Vacate>
+    detached_pieces detach_free(Vacate&& vacate) noexcept
+    {
+        detached_pieces detached;
+        const auto dispose = [&](slab* piece) { detach(piece, detached); };
+        directory_.remove_if([this](const slab* piece) { return piece != first_ && is_wholly_free(piece); }, dispose);
+        if (first_ != nullptr && is_wholly_free(first_) && vacate(capacity_ - first_->block_count()))
+            directory_.remove_if([this](const slab* piece) { return piece == first_; }, dispose);
+        if (directory_.size() == 0)
+            directory_.clear();
+        note_range();
+        return detached;
+    }
+
+    void detach(slab* piece, detached_pieces& detached) noexcept
     {
         const piece_shape shape = shape_of(piece);
         for_each_slab_in(piece, [this](slab* home) {
@@ -642,10 +755,11 @@ private:
         capacity_ -= shape.slabs * shape.blocks_each;
         piece_bytes_ -= shape.bytes;
         if (piece == first_) {
+            detached.first_of_store = first_;
             first_ = nullptr;
             first_bytes_ = 0;
         }
-        upstream_->deallocate(piece, shape.bytes, shape.alignment);
+        piece->next = std::exchange(detached.first, piece);
     }
 
     void list(slab* added) noexcept
@@ -698,5 +812,6 @@ private:
     std::size_t capacity_ = 0;
     std::size_t handed_out_ = 0;
     std::size_t piece_bytes_ = 0;
+    std::size_t steps_ = 0;
 };
 } // namespace memory_pool::core

@@ -1,0 +1,170 @@
+// SPDX-License-Identifier: MIT
+// Copyright (c) 2026 The memory_pool authors
+/// \file
+/// Where objects live that return by themselves: blocks, and a life of their own, which ends when both the pool and its last
+/// object are gone.
+///
+///     pool ----owns----> item_store [ blocks ] <----find---- objects in use
+///
+///     abandoned (the pool is gone):    survivors = objects in use     0: the store goes too
+///
+/// While the pool lives, a block that comes back goes to the blocks, and nothing is counted. When the pool lets go of the store,
+/// the objects in use are counted once, and from then on each that returns counts itself off.
+///
+/// Thread safety: that of `Blocks`.
+#pragma once
+
+#include <memory_pool/base/config.hpp>
+#include <memory_pool/base/errors.hpp>
+#include <memory_pool/base/failure_guard.hpp>
+#include <memory_pool/base/poisoning.hpp>
+#include <memory_pool/base/policies.hpp>
+#include <memory_pool/base/pool_options.hpp>
+#include <memory_pool/core/pool_arguments.hpp>
+#include <memory_pool/core/slab.hpp>
+#include <memory_pool/core/slab_client.hpp>
+
+#include <atomic>
+#include <cstddef>
+#include <cstdio>
+#include <limits>
+#include <memory>
+#include <memory_resource>
+#include <new>
+#include <type_traits>
+#include <utility>
+
+namespace memory_pool::core
+{
+/// Effects: constructs a `T` in `block`, as `T(arguments...)`, or `T{arguments...}` for an aggregate.
+template <class T, class... Arguments>
+MEMORY_POOL_ALWAYS_INLINE T* construct_at(void* block, Arguments&&... arguments)
+{
+    if constexpr (std::is_constructible_v<T, Arguments...>)
+        return ::new (block) T(std::forward<Arguments>(arguments)...);
+    else
+        return ::new (block) T{std::forward<Arguments>(arguments)...};
+}
+
+/// The blocks of the objects, and who takes care of them when the pool is gone.
+template <class Blocks>
+class item_store : public slab_client
+{
+public:
+    /// The blocks. With the last one that comes back after the pool is gone, the store goes too.
+    Blocks blocks;
+
+    const pool_options& options() const noexcept { return options_; }
+
+    /// Effects: ends the store as soon as the last object has returned, and says so if the policy does not like that.
+    /// Preconditions: nobody asks it for objects any more.
+    void abandon() noexcept
+    {
+        const std::size_t in_use = blocks.abandon();
+        if (in_use != 0)
+            report_leak(in_use);
+        arrange_end(in_use);
+    }
+
+    /// Effects: the same, but says nothing.
+    void abandon_silently() noexcept { arrange_end(blocks.abandon()); }
+
+    /// Deletes a store that its pool is done with.
+    struct abandoner
+    {
+        void operator()(item_store* store) const noexcept { store->abandon(); }
+    };
+
+protected:
+    item_store(give_back_function function, std::size_t block_size, const pool_options& options,
+               std::pmr::memory_resource* upstream)
+        : slab_client(function), blocks(block_size, options, upstream, this), options_(options)
+    {
+    }
+    ~item_store() = default;
+
+    /// Effects: destroys the store and gives its memory back.
+    virtual void destroy() noexcept = 0;
+
+    template <class Store>
+    static void destroy_as(Store& store) noexcept
+    {
+        std::pmr::memory_resource* const upstream = store.blocks.upstream_resource();
+        store.~Store();
+        upstream->deallocate(&store, sizeof(Store), alignof(Store));
+    }
+
+    /// Whether there are objects in blocks that are not in use.
+    virtual bool keeps_objects() const noexcept { return false; }
+
+    /// Effects: destroys what is kept in `block`.
+    virtual void destroy_kept(void* block) noexcept { static_cast<void>(block); }
+
+private:
+    void prepare(slab&, std::size_t) override {}
+    void leave(slab& leaving, std::size_t stride) noexcept override
+    {
+        if (keeps_objects())
+            for (std::size_t i = leaving.block_count(); i-- != 0;)
+                destroy_kept(leaving.block(i, stride));
+    }
+
+    /// Until this is through, survivors_ is so large that those that return meanwhile cannot bring it to 0.
+    void arrange_end(std::size_t in_use) noexcept
+    {
+        if (keeps_objects())
+            blocks.for_each_free([this](void* block) {
+                base::permit_access(block, blocks.block_size());
+                destroy_kept(block); // which may let go of objects in use
+            });
+        const std::size_t excess = not_counted_yet - in_use;
+        if (survivors_.fetch_sub(excess, std::memory_order_acq_rel) == excess)
+            destroy();
+    }
+
+    void survivor_returned(void* block) noexcept override
+    {
+        if (keeps_objects())
+            destroy_kept(block);
+        if (survivors_.fetch_sub(1, std::memory_order_acq_rel) == 1)
+            destroy();
+    }
+
+    void report_leak(std::size_t count) noexcept
+    {
+        constexpr outliving allowed = base::outliving_of<typename Blocks::policy>;
+        if constexpr (allowed != outliving::allowed) {
+            const base::message text = base::leak_message(count, blocks.block_size(), blocks.name());
+            if constexpr (allowed == outliving::fatal)
+                base::report({error::leak, nullptr, blocks.block_size(), blocks.name(), text.c_str()});
+            else
+                base::print(text.c_str());
+        }
+    }
+
+    static constexpr std::size_t not_counted_yet = std::numeric_limits<std::size_t>::max() / 2;
+
+    pool_options options_;
+    std::atomic<std::size_t> survivors_{not_counted_yet};
+};
+
+/// Owns a store, as long as its pool needs it.
+template <class Store>
+using item_store_owner = std::unique_ptr<Store, typename Store::abandoner>;
+
+/// Effects: makes a store, and takes `options.initial_capacity` objects from `upstream`.
+/// Throws: what is wrong with the options, and what upstream or a constructor throws; nothing is left then.
+template <class Store, class... Arguments>
+item_store_owner<Store> make_item_store(const pool_options& options, std::pmr::memory_resource* upstream,
+                                        Arguments&&... arguments)
+{
+    check_upstream(upstream, options);
+    void* const memory = upstream->allocate(sizeof(Store), alignof(Store));
+    base::failure_guard guard([&] { upstream->deallocate(memory, sizeof(Store), alignof(Store)); });
+    item_store_owner<Store> owner(::new (memory) Store(options, upstream, std::forward<Arguments>(arguments)...));
+    guard.succeeded();
+    if (options.initial_capacity != 0)
+        owner->blocks.reserve(options.initial_capacity);
+    return owner;
+}
+} // namespace memory_pool::core

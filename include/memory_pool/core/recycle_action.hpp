@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: MIT
+// Copyright (c) 2026 The memory_pool authors
+/// \file
+/// What is done to an object that is kept, on its way back to the pool: nothing, its own `destroy()`, or a function.
+///
+/// Thread safety: the function's, if there is one.
+#pragma once
+
+#include <memory_pool/base/config.hpp>
+#include <memory_pool/base/errors.hpp>
+
+#include <functional>
+#include <type_traits>
+#include <utility>
+
+namespace memory_pool
+{
+/// What a pool that keeps its objects does to one that comes back.
+enum class recycle
+{
+    nothing,      ///< Leaves it as it is.
+    call_destroy, ///< Calls its `destroy()`, which lets go of what the object should not keep.
+};
+} // namespace memory_pool
+
+namespace memory_pool::core
+{
+/// Calls `object.destroy()`, or does nothing if there is no such function.
+template <class T, class = void>
+struct destroy_function
+{
+    static constexpr bool exists = false;
+    static void call(T&) {}
+};
+template <class T>
+struct destroy_function<T, std::void_t<decltype(std::declval<T&>().destroy())>>
+{
+    static constexpr bool exists = true;
+    static void call(T& object) { object.destroy(); }
+};
+
+/// One of them.
+template <class T>
+class recycle_action
+{
+public:
+    /// Throws: std::invalid_argument if `T` has no `destroy()` to call.
+    recycle_action(recycle action) : calls_destroy_(action == recycle::call_destroy)
+    {
+        if (calls_destroy_ && !destroy_function<T>::exists)
+            base::throw_invalid_argument(base::message("memory_pool: recycle::call_destroy: the objects have no "
+                                                       "destroy(); add one, or pass a function"));
+    }
+
+    /// Throws: std::invalid_argument if `function` is empty.
+    recycle_action(std::function<void(T&)> function) : function_(std::move(function))
+    {
+        if (!function_)
+            base::throw_invalid_argument(
+                base::message("memory_pool: the function that resets objects is empty; pass recycle::nothing instead"));
+    }
+
+    /// Returns: whether it runs code of the program.
+    bool runs_code() const noexcept { return calls_destroy_ || function_; }
+
+    void operator()(T& object) const
+    {
+        if (calls_destroy_)
+            destroy_function<T>::call(object);
+        else if (function_)
+            function_(object);
+    }
+
+private:
+    bool calls_destroy_ = false;
+    std::function<void(T&)> function_;
+};
+
+/// Effects: calls `action(object)`, and reports what it throws.
+template <class T>
+void reset_object(const recycle_action<T>& action, T& object, const char* pool_name) noexcept
+{
+    if (!base::succeeds([&] { action(object); }))
+        base::report_misuse(error::hook_failed, &object, sizeof(T), pool_name);
+}
+} // namespace memory_pool::core

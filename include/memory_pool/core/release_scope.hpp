@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: MIT
+// Copyright (c) 2026 The memory_pool authors
+/// \file
+/// Objects whose end makes others end: one after the other, not one inside the other, so that a chain of any length needs no
+/// stack.
+///
+///     end(A) { destructor of A releases B: pending = B }   end(B) { releases C: pending = C }   end(C) ...
+///
+/// While an object of a store ends, the other objects of that store that are released in the same thread wait until it has.
+/// Those of other stores end at once; so what is on the stack is bounded by the number of stores.
+///
+/// Thread safety: a local variable.
+#pragma once
+
+#include <memory_pool/base/config.hpp>
+
+namespace memory_pool::core
+{
+class release_scope;
+
+// Without constructor or destructor to run, so that the compiler puts no guard before each access.
+inline thread_local release_scope* innermost_release_scope = nullptr;
+
+/// While one lives, the objects of a store wait for their end.
+class release_scope
+{
+public:
+    /// Effects: begins one for `store`.
+    MEMORY_POOL_ALWAYS_INLINE explicit release_scope(const void* store) noexcept
+        : store_(store), outer_(innermost_release_scope)
+    {
+        innermost_release_scope = this;
+    }
+    release_scope(const release_scope&) = delete;
+    release_scope& operator=(const release_scope&) = delete;
+    MEMORY_POOL_ALWAYS_INLINE ~release_scope() { innermost_release_scope = outer_; }
+
+    /// Returns: that of `store` in this thread, or nullptr.
+    /// Complexity: linear in stores whose objects end in this thread right now.
+    MEMORY_POOL_ALWAYS_INLINE static release_scope* of(const void* store) noexcept
+    {
+        release_scope* scope = innermost_release_scope;
+        while (MEMORY_POOL_UNLIKELY(scope != nullptr) && scope->store_ != store)
+            scope = scope->outer_;
+        return scope;
+    }
+
+    /// The object that waits, and was the last to come. Each keeps the one before it.
+    void* pending = nullptr;
+
+private:
+    const void* store_;
+    release_scope* outer_;
+};
+
+/// Effects: calls `end(object)`, now or, if it is called by `end` for another object of `store`, later; until then, `link(object,
+///   next)` keeps in the object what `linked(object)` gives back.
+template <class Object, class End, class Link, class Linked>
+MEMORY_POOL_ALWAYS_INLINE void end_in_turn(const void* store, Object* object, End&& end, Link&& link, Linked&& linked)
+{
+    if (release_scope* const scope = release_scope::of(store)) {
+        link(object, scope->pending);
+        scope->pending = object;
+        return;
+    }
+    release_scope scope(store);
+    end(object);
+    while (MEMORY_POOL_UNLIKELY(scope.pending != nullptr)) {
+        auto* const next = static_cast<Object*>(scope.pending);
+        scope.pending = linked(next);
+        end(next);
+    }
+}
+} // namespace memory_pool::core

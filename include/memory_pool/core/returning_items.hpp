@@ -1,0 +1,198 @@
+// SPDX-License-Identifier: MIT
+// Copyright (c) 2026 The memory_pool authors
+/// \file
+/// Stores of objects that count their references themselves: one constructs and destroys them at each use, one keeps them.
+///
+///     free -- make: construct -------------> in use -- last reference: destroy --> free          made_items
+///     free, constructed -- allocate -------> in use -- last reference: reset ----> free          kept_items
+///
+/// Thread safety: that of `Blocks`.
+#pragma once
+
+#include <memory_pool/base/config.hpp>
+#include <memory_pool/base/errors.hpp>
+#include <memory_pool/base/failure_guard.hpp>
+#include <memory_pool/base/poisoning.hpp>
+#include <memory_pool/base/pool_options.hpp>
+#include <memory_pool/core/item_store.hpp>
+#include <memory_pool/core/recycle_action.hpp>
+#include <memory_pool/core/release_scope.hpp>
+#include <memory_pool/core/returning_item.hpp>
+#include <memory_pool/core/slab.hpp>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <memory_resource>
+#include <new>
+#include <type_traits>
+#include <utility>
+
+namespace memory_pool::core
+{
+/// What both have in common. `Derived::end(T&)` does what is due when the last reference is gone.
+template <class Derived, class T, class Blocks>
+class returning_items : public item_store<Blocks>
+{
+    static_assert(std::is_nothrow_destructible_v<T>, "destroying a pooled object must not throw");
+    static_assert(sizeof(T) <= std::numeric_limits<std::uint32_t>::max() / 2, "an object of gigabytes is no item");
+
+    using item = std::remove_pointer_t<decltype(item_access::item_of(static_cast<T*>(nullptr)))>;
+
+public:
+    /// Returns: a block.
+    /// Throws: as Blocks.
+    MEMORY_POOL_ALWAYS_INLINE void* take() { return this->blocks.allocate(); }
+
+    /// Returns: a block, or nullptr.
+    void* try_take() noexcept { return this->blocks.try_allocate(); }
+
+protected:
+    returning_items(const pool_options& options, std::pmr::memory_resource* upstream)
+        : item_store<Blocks>(&give_back, sizeof(T), with_alignment_of<T>(options), upstream)
+    {
+    }
+    ~returning_items() = default;
+
+    static item& item_in(T& object) noexcept { return object; }
+
+    static T* object_in(void* block) noexcept { return std::launder(static_cast<T*>(block)); }
+
+    /// A new object is at its place.
+    MEMORY_POOL_ALWAYS_INLINE void settle(T* object) const noexcept
+    {
+        item_access::settle(item_in(*object), this->blocks.layout());
+    }
+
+    static auto& count(T& object) noexcept { return item_access::count(item_in(object)); }
+
+private:
+    static void give_back(slab_client& self, void* counted)
+    {
+        auto& store = static_cast<Derived&>(self);
+        T* const object = static_cast<T*>(static_cast<item*>(counted));
+        if (!store.end_runs_code()) {
+            store.blocks.deallocate(object);
+            return;
+        }
+        end_in_turn(
+            &store, object,
+            [&store](T* ended) {
+                item_access::settle_again(item_in(*ended), store.blocks.layout()); // where a link may be
+                count(*ended).write(reference_zones<std::uint32_t>::idle);
+                store.end(*ended);
+            },
+            [](T* waiting, void* next) { item_access::link(item_in(*waiting), next); },
+            [](T* waiting) { return item_access::linked(item_in(*waiting)); });
+    }
+};
+
+/// Objects that are constructed and destroyed at each use.
+template <class T, class Blocks>
+class made_items final : public returning_items<made_items<T, Blocks>, T, Blocks>
+{
+    using base_type = returning_items<made_items, T, Blocks>;
+    friend base_type;
+
+public:
+    made_items(const pool_options& options, std::pmr::memory_resource* upstream) : base_type(options, upstream) {}
+
+    /// Effects: makes an object with one reference in a block of this store.
+    /// Throws: what the constructor throws; the block is back then.
+    template <class... Arguments>
+    MEMORY_POOL_ALWAYS_INLINE T* make_in(void* block, Arguments&&... arguments)
+    {
+        base::failure_guard guard([this, block] { this->blocks.deallocate(block); });
+        T* const object = construct_at<T>(block, std::forward<Arguments>(arguments)...);
+        guard.succeeded();
+        this->count(*object).begin();
+        this->settle(object);
+        return object;
+    }
+
+private:
+    static constexpr bool end_runs_code() noexcept { return !std::is_trivially_destructible_v<T>; }
+
+    void end(T& object) noexcept
+    {
+        object.~T();
+        this->blocks.deallocate(&object);
+    }
+
+    void destroy() noexcept override { this->destroy_as(*this); }
+};
+
+/// Objects that are constructed once, when the store grows, and used again and again.
+template <class T, class Blocks>
+class kept_items final : public returning_items<kept_items<T, Blocks>, T, Blocks>
+{
+    static_assert(std::is_default_constructible_v<T>,
+                  "objects that are kept are made before anybody asks for one: give "
+                  "them a default constructor, and an init() or a function");
+    static_assert(!Blocks::policy::checks, "checking fills free blocks, but here objects live in them: use an "
+                                           "intrusive_pool to find misuse");
+
+    using base_type = returning_items<kept_items, T, Blocks>;
+    friend base_type;
+
+public:
+    kept_items(const pool_options& options, std::pmr::memory_resource* upstream, recycle_action<T> reset)
+        : base_type(options, upstream), reset_(std::move(reset))
+    {
+    }
+
+    const recycle_action<T>& reset() const noexcept { return reset_; }
+
+    /// Effects: hands out the object in a block of this store, with one reference, after `init(object)`.
+    /// Throws: what `init` throws; the object is back then, as init has left it.
+    template <class Init>
+    MEMORY_POOL_ALWAYS_INLINE T* hand_out(void* block, Init&& init)
+    {
+        base::block_content_is_kept(block, sizeof(T));
+        T* const object = this->object_in(block);
+        this->count(*object).write(1);
+        base::failure_guard guard([this, object] { this->blocks.deallocate(object); });
+        std::forward<Init>(init)(*object);
+        guard.succeeded();
+        return object;
+    }
+
+private:
+    bool end_runs_code() const noexcept { return reset_.runs_code(); }
+
+    void end(T& object) noexcept
+    {
+        reset_object(reset_, object, this->blocks.name());
+        // If the hook has kept a pointer to the object, it is in use again.
+        if (this->count(object).resume() == 0)
+            this->blocks.deallocate(&object);
+    }
+
+    void prepare(slab& added, std::size_t stride) override
+    {
+        std::size_t done = 0;
+        base::failure_guard guard([&] {
+            while (done-- != 0)
+                destroy_kept(added.block(done, stride));
+        });
+        for (; done != added.block_count(); ++done) {
+            T* const object = ::new (static_cast<void*>(added.block(done, stride))) T();
+            this->settle(object);
+        }
+        guard.succeeded();
+    }
+
+    bool keeps_objects() const noexcept override { return true; }
+
+    void destroy_kept(void* block) noexcept override
+    {
+        base::block_content_is_kept(block, sizeof(T));
+        this->object_in(block)->~T();
+    }
+
+    void destroy() noexcept override { this->destroy_as(*this); }
+
+    recycle_action<T> reset_;
+};
+} // namespace memory_pool::core

@@ -1,0 +1,260 @@
+// SPDX-License-Identifier: MIT
+// Copyright (c) 2026 The memory_pool authors
+/// \file
+/// Stores of objects that std::shared_ptr holds. Object and control block lie in one block:
+///
+///     +----------+------+---------------+
+///     | object T | node | control block |     the control block is what the standard library makes of it
+///     +----------+------+---------------+
+///
+///     last shared_ptr gone: object destroyed, or reset        last weak_ptr gone too: block back
+///
+/// How large the standard library's control block is, is found out by having one made, once for each type.
+///
+/// Thread safety: that of `Blocks`.
+#pragma once
+
+#include <memory_pool/base/arithmetic.hpp>
+#include <memory_pool/base/config.hpp>
+#include <memory_pool/base/failure_guard.hpp>
+#include <memory_pool/base/poisoning.hpp>
+#include <memory_pool/base/pool_options.hpp>
+#include <memory_pool/core/item_store.hpp>
+#include <memory_pool/core/recycle_action.hpp>
+#include <memory_pool/core/release_scope.hpp>
+#include <memory_pool/core/slab.hpp>
+
+#include <algorithm>
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <memory_resource>
+#include <new>
+#include <type_traits>
+#include <utility>
+
+namespace memory_pool::core
+{
+/// Between the two.
+struct shared_node
+{
+    // What the block has not to wait for any more.
+    static constexpr std::uintptr_t object_is_gone = 1;
+    static constexpr std::uintptr_t control_is_gone = 2;
+
+    void* store;                       ///< Whose the object is.
+    std::atomic<std::uintptr_t> state; ///< Those; and while the object waits for its end, a link: see release_scope.
+
+    explicit shared_node(void* its_store) noexcept : store(its_store), state(0) {}
+
+    /// Effects: notes that the object, or the control block, is gone.
+    /// Returns: whether the other one was gone before.
+    bool note(std::uintptr_t what) noexcept
+    {
+        const std::uintptr_t other = (object_is_gone | control_is_gone) ^ what;
+        return (state.fetch_or(what, std::memory_order_acq_rel) & other) != 0;
+    }
+
+    void link(void* next) noexcept { state.store(reinterpret_cast<std::uintptr_t>(next), std::memory_order_relaxed); }
+
+    void* linked() const noexcept
+    {
+        const std::uintptr_t bits = state.load(std::memory_order_relaxed);
+        return reinterpret_cast<void*>(bits & ~(object_is_gone | control_is_gone));
+    }
+};
+
+/// Objects that are constructed and destroyed at each use, or, if `Keeps`, constructed once.
+template <class T, class Blocks, bool Keeps>
+class shared_items final : public item_store<Blocks>
+{
+    static_assert(std::is_object_v<T> && !std::is_array_v<T>, "a pool is for objects of one type");
+    static_assert(std::is_nothrow_destructible_v<T>, "destroying a pooled object must not throw");
+    static_assert(!Keeps || std::is_default_constructible_v<T>,
+                  "objects that are kept are made before anybody asks for one: give them a default constructor");
+    static_assert(!Keeps || !Blocks::policy::checks,
+                  "checking fills free blocks, but here objects live in them: use a shared_pool to find misuse");
+
+public:
+    shared_items(const pool_options& options, std::pmr::memory_resource* upstream,
+                 recycle_action<T> reset = recycle_action<T>(recycle::nothing))
+        : item_store<Blocks>(nullptr, block_bytes(), aligned(options), upstream), reset_(std::move(reset))
+    {
+    }
+
+    const recycle_action<T>& reset() const noexcept { return reset_; }
+
+    /// Returns: a pointer to an object made in a block of this store.
+    /// Throws: what the constructor throws; the block is back then.
+    template <class... Arguments>
+    std::shared_ptr<T> make_in(void* block, Arguments&&... arguments)
+    {
+        base::failure_guard guard([this, block] { this->blocks.deallocate(block); });
+        T* const object = construct_at<T>(block, std::forward<Arguments>(arguments)...);
+        guard.succeeded();
+        return share(object);
+    }
+
+    /// Returns: a pointer to the object in a block of this store, after `init(object)`.
+    /// Throws: what `init` throws; the object is back then, as init has left it.
+    template <class Init>
+    std::shared_ptr<T> hand_out(void* block, Init&& init)
+    {
+        base::block_content_is_kept(block, sizeof(T));
+        base::failure_guard guard([this, block] { this->blocks.deallocate(block); });
+        T* const object = object_in(block);
+        std::forward<Init>(init)(*object);
+        guard.succeeded();
+        return share(object);
+    }
+
+private:
+    /// What the control block calls when the last shared_ptr is gone.
+    struct deleter
+    {
+        void operator()(T* object) const noexcept
+        {
+            if (object != nullptr) // There is none when the size is found out.
+                store_of(object).object_released(object);
+        }
+    };
+
+    /// Where the control block lies.
+    template <class U>
+    struct allocator
+    {
+        using value_type = U;
+
+        explicit allocator(void* its_block) noexcept : block(its_block) {}
+        template <class V>
+        allocator(const allocator<V>& other) noexcept : block(other.block)
+        {
+        }
+
+        U* allocate(std::size_t)
+        {
+            static_assert(alignof(U) <= alignof(std::max_align_t));
+            if (block != nullptr)
+                return reinterpret_cast<U*>(static_cast<char*>(block) + control_offset);
+            alignas(U) static std::byte memory[sizeof(U)];
+            control_bytes = sizeof(U);
+            return reinterpret_cast<U*>(memory);
+        }
+
+        void deallocate(U*, std::size_t) noexcept
+        {
+            if (block != nullptr)
+                store_of(block).control_released(block);
+        }
+
+        friend bool operator==(const allocator& a, const allocator& b) noexcept { return a.block == b.block; }
+        friend bool operator!=(const allocator& a, const allocator& b) noexcept { return a.block != b.block; }
+
+        void* block; ///< nullptr: only the size is asked for, and goes to `control_bytes`.
+    };
+
+    static inline std::size_t control_bytes = 0; ///< Written to once.
+
+    static constexpr std::size_t node_offset = base::round_up(sizeof(T), alignof(shared_node));
+    static constexpr std::size_t control_offset =
+        base::round_up(node_offset + sizeof(shared_node), alignof(std::max_align_t));
+
+    static std::size_t block_bytes()
+    {
+        static const std::size_t bytes = [] {
+            (void)std::shared_ptr<T>(static_cast<T*>(nullptr), deleter{}, allocator<T>(nullptr));
+            return control_offset + control_bytes;
+        }();
+        return bytes;
+    }
+
+    static pool_options aligned(pool_options options) noexcept
+    {
+        options.alignment = std::max({options.alignment, alignof(T), alignof(std::max_align_t)});
+        return options;
+    }
+
+    static T* object_in(void* block) noexcept { return std::launder(static_cast<T*>(block)); }
+
+    static shared_node& node_of(void* block) noexcept
+    {
+        return *std::launder(reinterpret_cast<shared_node*>(static_cast<char*>(block) + node_offset));
+    }
+
+    static shared_items& store_of(void* block) noexcept { return *static_cast<shared_items*>(node_of(block).store); }
+
+    std::shared_ptr<T> share(T* object)
+    {
+        ::new (static_cast<void*>(reinterpret_cast<char*>(object) + node_offset)) shared_node(this);
+        return std::shared_ptr<T>(object, deleter{}, allocator<T>(object));
+    }
+
+    bool end_runs_code() const noexcept { return Keeps ? reset_.runs_code() : !std::is_trivially_destructible_v<T>; }
+
+    void object_released(T* object) noexcept
+    {
+        if (!end_runs_code()) {
+            node_of(object).state.store(shared_node::object_is_gone, std::memory_order_relaxed);
+            return;
+        }
+        // Unless it has to wait, its control block is still there when it ends, and goes after it.
+        bool has_waited = false;
+        end_in_turn(
+            this, object,
+            [this, &has_waited](T* ended) {
+                end(ended, has_waited);
+                has_waited = true;
+            },
+            [](T* waiting, void* next) { node_of(waiting).link(next); },
+            [](T* waiting) { return node_of(waiting).linked(); });
+    }
+
+    void end(T* object, bool has_waited) noexcept
+    {
+        if constexpr (Keeps)
+            reset_object(reset_, *object, this->blocks.name());
+        else
+            object->~T();
+        shared_node& node = node_of(object);
+        if (!has_waited)
+            node.state.store(shared_node::object_is_gone, std::memory_order_relaxed);
+        else if (node.note(shared_node::object_is_gone))
+            this->blocks.deallocate(object);
+    }
+
+    void control_released(void* block) noexcept
+    {
+        shared_node& node = node_of(block);
+        if ((node.state.load(std::memory_order_acquire) & shared_node::object_is_gone) != 0 ||
+            node.note(shared_node::control_is_gone))
+            this->blocks.deallocate(block);
+    }
+
+    void prepare(slab& added, std::size_t stride) override
+    {
+        if constexpr (Keeps) {
+            std::size_t done = 0;
+            base::failure_guard guard([&] {
+                while (done-- != 0)
+                    destroy_kept(added.block(done, stride));
+            });
+            for (; done != added.block_count(); ++done)
+                ::new (static_cast<void*>(added.block(done, stride))) T();
+            guard.succeeded();
+        }
+    }
+
+    bool keeps_objects() const noexcept override { return Keeps; }
+
+    void destroy_kept(void* block) noexcept override
+    {
+        base::block_content_is_kept(block, sizeof(T));
+        object_in(block)->~T();
+    }
+
+    void destroy() noexcept override { this->destroy_as(*this); }
+
+    recycle_action<T> reset_;
+};
+} // namespace memory_pool::core

@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: MIT
+// Copyright (c) 2026 The memory_pool authors
+/// \file
+/// What is built on the blocks of a pool, and is to be found from them: a store of items that return by themselves.
+///
+///     item --(masking)--> slab --(owner)--> slab_client --(give_back)--> the pool
+///
+/// Thread safety: as said at each function.
+#pragma once
+
+#include <cstddef>
+
+namespace memory_pool::core
+{
+class slab;
+
+/// The owner of slabs. Without one, a slab belongs to its slab_store.
+class slab_client
+{
+public:
+    /// Takes back what lies at `counted` in one of the blocks. Not virtual: so it is one load less away.
+    using give_back_function = void (*)(slab_client& self, void* counted);
+
+    /// Effects: makes something of the blocks of a new slab.
+    /// Throws: what it will, after it has undone what it did. The slab goes back upstream then.
+    virtual void prepare(slab& added, std::size_t stride) = 0;
+
+    /// Effects: undoes that, for a slab whose blocks are all free.
+    /// Thread safety: no lock is held.
+    virtual void leave(slab& leaving, std::size_t stride) noexcept = 0;
+
+    /// Effects: takes note that `block` came back, after the client has let go of its blocks: see shared_store::abandon.
+    /// Thread safety: any thread. No lock is held.
+    virtual void survivor_returned(void* block) noexcept = 0;
+
+    slab_client(const slab_client&) = delete;
+    slab_client& operator=(const slab_client&) = delete;
+
+    const give_back_function give_back;
+
+protected:
+    explicit slab_client(give_back_function function) noexcept : give_back(function) {}
+    ~slab_client() = default;
+};
+} // namespace memory_pool::core

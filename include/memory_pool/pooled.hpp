@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: MIT
+// Copyright (c) 2026 The memory_pool authors
+/// \file
+/// The base of objects that return to their pool by themselves when the last pointer to them is gone.
+///
+///     struct session : memory_pool::pooled<session> { ... };      8 bytes
+///
+/// It has no virtual function. boost::intrusive_ptr, and any other pointer that calls `intrusive_ptr_add_ref` and
+/// `intrusive_ptr_release`, works with the object itself and with its bases.
+///
+/// Thread safety: with plain_references, one thread at a time may use pointers to one object; with atomic_references, any.
+#pragma once
+
+#include <memory_pool/core/reference_count.hpp>
+#include <memory_pool/core/returning_item.hpp>
+
+#include <cstddef>
+#include <cstdint>
+
+namespace memory_pool
+{
+/// Counts references for one thread.
+struct plain_references
+{
+    using count = core::plain_reference_count<std::uint32_t>; ///< Saturates.
+    static constexpr bool are_shared = false;                 ///< The pool is one for one thread.
+};
+
+/// Counts references for many threads, any of which may drop the last one. The pool is one that threads share.
+struct atomic_references
+{
+    using count = core::atomic_reference_count<std::uint32_t>; ///< Saturates.
+    static constexpr bool are_shared = true;                   ///< The pool is one that threads share.
+};
+
+/// Derive from it: `struct item : pooled<item>`. Copying an object, or assigning to it, copies neither its references nor its
+/// place.
+template <class T, class References = plain_references>
+class pooled : public core::returning_item<typename References::count>
+{
+    using base_type = core::returning_item<typename References::count>;
+
+public:
+    /// How references are counted.
+    using references = References;
+
+    /// Returns: how many references there are; 0 for an object that no pool has made, or that is being made, destroyed or reset.
+    /// Complexity: O(1).
+    /// Thread safety: any thread; with atomic_references, it may have changed since.
+    std::size_t use_count() const noexcept
+    {
+        const std::uint32_t count = core::item_access::count(*this).read();
+        return count < core::reference_zones<std::uint32_t>::idle || count >= core::reference_zones<std::uint32_t>::half
+                   ? count
+                   : 0;
+    }
+
+    /// Effects: adds a reference. With 2^31 of them, the object stays for ever.
+    /// Complexity: O(1).
+    /// Thread safety: that of `References`.
+    friend void intrusive_ptr_add_ref(const pooled* object) noexcept { core::item_access::count(*object).add(); }
+
+    /// Effects: drops a reference. If it was the last, the object returns to its pool; or, if that is called while another
+    ///   object of the pool is destroyed or reset in this thread, as soon as that is done.
+    /// Complexity: O(1), and what ends the object.
+    /// Thread safety: that of `References`.
+    friend void intrusive_ptr_release(const pooled* object) noexcept { core::item_access::release(*object); }
+
+protected:
+    pooled() noexcept = default;
+    pooled(const pooled&) noexcept = default;
+    pooled& operator=(const pooled&) noexcept = default;
+    ~pooled() = default;
+};
+
+/// How the objects of type `T`, which is derived from a `pooled`, count their references.
+template <class T>
+using references_of = typename T::references;
+} // namespace memory_pool
