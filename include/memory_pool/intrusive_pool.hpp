@@ -19,20 +19,16 @@
 #endif
 #endif
 
-#include <memory_pool/base/config.hpp>
 #include <memory_pool/base/policies.hpp>
-#include <memory_pool/base/pool_options.hpp>
 #include <memory_pool/block_pool.hpp>
 #include <memory_pool/concurrent_block_pool.hpp>
-#include <memory_pool/core/item_pool.hpp>
+#include <memory_pool/core/making_pool.hpp>
 #include <memory_pool/core/returning_items.hpp>
 #include <memory_pool/pooled.hpp>
 
 #include <boost/smart_ptr/intrusive_ptr.hpp>
 
-#include <memory_resource>
 #include <type_traits>
-#include <utility>
 
 namespace memory_pool
 {
@@ -41,58 +37,18 @@ template <class T, class Policy>
 using blocks_for_references =
     std::conditional_t<references_of<T>::are_shared, basic_concurrent_block_pool<Policy>, basic_block_pool<Policy>>;
 
-/// A pool of objects of type `T`, which is derived from `pooled`. See base/policies.hpp for `Policy`.
+/// A pool of objects of type `T`, which is derived from `pooled`, held by boost::intrusive_ptr. See base/policies.hpp for
+/// `Policy`, and core/making_pool.hpp for what it can do.
 template <class T, class Policy = default_policy>
-class intrusive_pool : public core::item_pool<core::made_items<T, blocks_for_references<T, Policy>>>
+class intrusive_pool
+    : public core::making_pool<core::made_items<T, blocks_for_references<T, Policy>>, boost::intrusive_ptr<T>>
 {
-    using base_type = core::item_pool<core::made_items<T, blocks_for_references<T, Policy>>>;
+    using base_type = core::making_pool<core::made_items<T, blocks_for_references<T, Policy>>, boost::intrusive_ptr<T>>;
 
 public:
-    /// What the pool holds.
-    using value_type = T;
-    /// What it hands out.
-    using pointer = boost::intrusive_ptr<T>;
+    using base_type::base_type;
+
     /// The variant that this pool is.
     using policy = Policy;
-
-    /// Effects: makes a pool, and takes room for `options.initial_capacity` objects from `upstream` at once.
-    /// Preconditions: `upstream` outlives the pool and its objects.
-    /// Throws: as basic_block_pool.
-    /// Complexity: O(1).
-    explicit intrusive_pool(const pool_options& options = {},
-                            std::pmr::memory_resource* upstream = std::pmr::get_default_resource())
-        : base_type(options, upstream)
-    {
-    }
-
-    /// Effects: lets go of its objects: those in use live on until their last pointer is gone, unless `Policy` says that this is
-    ///   a leak, which is reported.
-    ~intrusive_pool() = default;
-
-    /// Effects: makes a `T` from `arguments`, as `T(arguments...)`, or `T{arguments...}` for an aggregate.
-    /// Returns: a pointer to it, which never is nullptr.
-    /// Throws: pool_exhausted if the pool is bounded and at its limit; what upstream and the constructor throw. Nothing is in use
-    ///   then that was not before.
-    /// Complexity: O(1), and the constructor; now and then a batch from the slabs or a call upstream.
-    /// Thread safety: that of the references.
-    template <class... Arguments>
-    [[nodiscard]] MEMORY_POOL_ALWAYS_INLINE pointer make(Arguments&&... arguments)
-    {
-        auto& store = this->store();
-        return pointer(store.make_in(store.take(), std::forward<Arguments>(arguments)...), false);
-    }
-
-    /// Effects: makes a `T` as `make` does, if there is a block to be had.
-    /// Returns: a pointer to it; or nullptr if the pool is at its limit, or upstream fails.
-    /// Throws: what the constructor throws.
-    /// Complexity: as `make`.
-    /// Thread safety: that of the references.
-    template <class... Arguments>
-    [[nodiscard]] pointer try_make(Arguments&&... arguments)
-    {
-        auto& store = this->store();
-        void* const block = store.try_take();
-        return pointer(block != nullptr ? store.make_in(block, std::forward<Arguments>(arguments)...) : nullptr, false);
-    }
 };
 } // namespace memory_pool

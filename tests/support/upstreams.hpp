@@ -8,12 +8,14 @@
 #include <limits>
 #include <map>
 #include <memory_resource>
+#include <mutex>
 #include <new>
 #include <utility>
 
 namespace test
 {
 /// Knows every piece it has handed out, and whether each came back as it went.
+/// One thread at a time may use it.
 class accounting_upstream : public std::pmr::memory_resource
 {
 public:
@@ -32,10 +34,7 @@ public:
     std::size_t calls() const { return calls_; }
     std::size_t mismatched() const { return mismatched_; }
 
-private:
-    static constexpr std::size_t never = std::numeric_limits<std::size_t>::max();
-    using shape = std::pair<std::size_t, std::size_t>;
-
+protected:
     void* do_allocate(std::size_t bytes, std::size_t alignment) override
     {
         ++calls_;
@@ -65,6 +64,10 @@ private:
         std::pmr::new_delete_resource()->deallocate(piece, bytes, alignment);
     }
 
+private:
+    static constexpr std::size_t never = std::numeric_limits<std::size_t>::max();
+    using shape = std::pair<std::size_t, std::size_t>;
+
     bool do_is_equal(const memory_resource& other) const noexcept override { return this == &other; }
 
     std::map<void*, shape> pieces_;
@@ -73,5 +76,23 @@ private:
     std::size_t calls_ = 0;
     std::size_t live_bytes_ = 0;
     std::size_t mismatched_ = 0;
+};
+
+/// The same for any thread. Asked about while no other thread uses it.
+class shared_accounting_upstream : public accounting_upstream
+{
+    void* do_allocate(std::size_t bytes, std::size_t alignment) override
+    {
+        const std::lock_guard lock(mutex_);
+        return accounting_upstream::do_allocate(bytes, alignment);
+    }
+
+    void do_deallocate(void* piece, std::size_t bytes, std::size_t alignment) override
+    {
+        const std::lock_guard lock(mutex_);
+        accounting_upstream::do_deallocate(piece, bytes, alignment);
+    }
+
+    std::mutex mutex_;
 };
 } // namespace test

@@ -46,6 +46,21 @@ MEMORY_POOL_ALWAYS_INLINE T* construct_at(void* block, Arguments&&... arguments)
         return ::new (block) T{std::forward<Arguments>(arguments)...};
 }
 
+/// Effects: constructs a `T` in each block of `added`, and calls `made(object)` for it.
+/// Throws: what the constructor throws, after it has destroyed those that it made.
+template <class T, class Made>
+void construct_in_all_blocks(slab& added, std::size_t stride, Made&& made)
+{
+    std::size_t done = 0;
+    base::failure_guard guard([&] {
+        while (done-- != 0)
+            std::launder(reinterpret_cast<T*>(added.block(done, stride)))->~T();
+    });
+    for (; done != added.block_count(); ++done)
+        made(::new (static_cast<void*>(added.block(done, stride))) T());
+    guard.succeeded();
+}
+
 /// The blocks of the objects, and who takes care of them when the pool is gone.
 template <class Blocks>
 class item_store : public slab_client
@@ -106,17 +121,20 @@ private:
     {
         if (keeps_objects())
             for (std::size_t i = leaving.block_count(); i-- != 0;)
-                destroy_kept(leaving.block(i, stride));
+                destroy_kept_in(leaving.block(i, stride));
+    }
+
+    void destroy_kept_in(void* block) noexcept
+    {
+        base::permit_access(block, blocks.block_size());
+        destroy_kept(block);
     }
 
     /// Until this is through, survivors_ is so large that those that return meanwhile cannot bring it to 0.
     void arrange_end(std::size_t in_use) noexcept
     {
         if (keeps_objects())
-            blocks.for_each_free([this](void* block) {
-                base::permit_access(block, blocks.block_size());
-                destroy_kept(block); // which may let go of objects in use
-            });
+            blocks.for_each_free([this](void* block) { destroy_kept_in(block); }); // may let go of objects in use
         const std::size_t excess = not_counted_yet - in_use;
         if (survivors_.fetch_sub(excess, std::memory_order_acq_rel) == excess)
             destroy();
@@ -125,7 +143,7 @@ private:
     void survivor_returned(void* block) noexcept override
     {
         if (keeps_objects())
-            destroy_kept(block);
+            destroy_kept_in(block);
         if (survivors_.fetch_sub(1, std::memory_order_acq_rel) == 1)
             destroy();
     }

@@ -40,14 +40,6 @@ class returning_items : public item_store<Blocks>
 
     using item = std::remove_pointer_t<decltype(item_access::item_of(static_cast<T*>(nullptr)))>;
 
-public:
-    /// Returns: a block.
-    /// Throws: as Blocks.
-    MEMORY_POOL_ALWAYS_INLINE void* take() { return this->blocks.allocate(); }
-
-    /// Returns: a block, or nullptr.
-    void* try_take() noexcept { return this->blocks.try_allocate(); }
-
 protected:
     returning_items(const pool_options& options, std::pmr::memory_resource* upstream)
         : item_store<Blocks>(&give_back, sizeof(T), with_alignment_of<T>(options), upstream)
@@ -171,25 +163,12 @@ private:
 
     void prepare(slab& added, std::size_t stride) override
     {
-        std::size_t done = 0;
-        base::failure_guard guard([&] {
-            while (done-- != 0)
-                destroy_kept(added.block(done, stride));
-        });
-        for (; done != added.block_count(); ++done) {
-            T* const object = ::new (static_cast<void*>(added.block(done, stride))) T();
-            this->settle(object);
-        }
-        guard.succeeded();
+        construct_in_all_blocks<T>(added, stride, [this](T* object) { this->settle(object); });
     }
 
     bool keeps_objects() const noexcept override { return true; }
 
-    void destroy_kept(void* block) noexcept override
-    {
-        base::block_content_is_kept(block, sizeof(T));
-        this->object_in(block)->~T();
-    }
+    void destroy_kept(void* block) noexcept override { this->object_in(block)->~T(); }
 
     void destroy() noexcept override { this->destroy_as(*this); }
 

@@ -233,25 +233,13 @@ private:
 
     void prepare(slab& added, std::size_t stride) override
     {
-        if constexpr (Keeps) {
-            std::size_t done = 0;
-            base::failure_guard guard([&] {
-                while (done-- != 0)
-                    destroy_kept(added.block(done, stride));
-            });
-            for (; done != added.block_count(); ++done)
-                ::new (static_cast<void*>(added.block(done, stride))) T();
-            guard.succeeded();
-        }
+        if constexpr (Keeps)
+            construct_in_all_blocks<T>(added, stride, [](T*) {});
     }
 
     bool keeps_objects() const noexcept override { return Keeps; }
 
-    void destroy_kept(void* block) noexcept override
-    {
-        base::block_content_is_kept(block, sizeof(T));
-        object_in(block)->~T();
-    }
+    void destroy_kept(void* block) noexcept override { object_in(block)->~T(); }
 
     void destroy() noexcept override { this->destroy_as(*this); }
 

@@ -1,0 +1,612 @@
+// SPDX-License-Identifier: MIT
+// Copyright (c) 2026 The memory_pool authors
+#include <memory_pool/intrusive_pool.hpp>
+
+#include <support/error_recorder.hpp>
+#include <support/items.hpp>
+#include <support/threads.hpp>
+#include <support/upstreams.hpp>
+#include <support/what.hpp>
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <memory_resource>
+#include <new>
+#include <random>
+#include <stdexcept>
+#include <string>
+#include <thread>
+#include <utility>
+#include <vector>
+
+namespace mp = memory_pool;
+using test::accounting_upstream;
+using test::contains;
+using test::error_recorder;
+using test::in_a_thread;
+using test::in_threads;
+using test::live_count;
+using test::shared_accounting_upstream;
+
+namespace
+{
+using plain_item = test::item<mp::plain_references>;
+using shared_item = test::item<mp::atomic_references>;
+
+mp::pool_options bounded_to(std::size_t count)
+{
+    mp::pool_options options;
+    options.max_capacity = count;
+    return options;
+}
+
+/// The same for one thread and for many.
+template <class Item>
+class intrusive_pool_test : public testing::Test
+{
+protected:
+    using pool_type = mp::intrusive_pool<Item>;
+    using pointer = typename pool_type::pointer;
+
+    ~intrusive_pool_test() override
+    {
+        EXPECT_EQ(live_count::alive, 0);
+        EXPECT_EQ(upstream_.live_bytes(), 0u);
+        EXPECT_EQ(upstream_.mismatched(), 0u);
+    }
+
+    accounting_upstream upstream_;
+};
+
+using items = testing::Types<plain_item, shared_item>;
+TYPED_TEST_SUITE(intrusive_pool_test, items);
+
+TYPED_TEST(intrusive_pool_test, constructs_at_each_use_and_destroys_when_the_last_pointer_goes)
+{
+    typename TestFixture::pool_type pool({}, &this->upstream_);
+    typename TestFixture::pointer first = pool.make(7);
+    EXPECT_EQ(first->value, 7);
+    EXPECT_EQ(first->use_count(), 1u);
+    typename TestFixture::pointer second = first;
+    EXPECT_EQ(first->use_count(), 2u);
+    EXPECT_EQ(pool.in_use(), 1u);
+    first.reset();
+    EXPECT_EQ(live_count::alive, 1);
+    second.reset();
+    EXPECT_EQ(live_count::alive, 0);
+    EXPECT_EQ(pool.in_use(), 0u);
+    EXPECT_TRUE(pool.is_valid());
+}
+
+TYPED_TEST(intrusive_pool_test, hands_the_same_memory_out_again_without_a_call_upstream)
+{
+    typename TestFixture::pool_type pool({}, &this->upstream_);
+    const void* const address = pool.make().get();
+    const std::size_t calls = this->upstream_.calls();
+    for (int i = 0; i != 1000; ++i)
+        EXPECT_EQ(pool.make().get(), address);
+    EXPECT_EQ(this->upstream_.calls(), calls);
+}
+
+TYPED_TEST(intrusive_pool_test, says_nullptr_or_throws_at_its_limit)
+{
+    typename TestFixture::pool_type pool(bounded_to(2), &this->upstream_);
+    EXPECT_TRUE(pool.is_bounded());
+    EXPECT_EQ(pool.available(), 2u);
+    auto a = pool.make();
+    const auto b = pool.make();
+    EXPECT_EQ(pool.available(), 0u);
+    EXPECT_EQ(pool.try_make(), nullptr);
+    EXPECT_THROW((void)pool.make(), mp::pool_exhausted);
+    a.reset();
+    EXPECT_NE(pool.try_make(), nullptr);
+}
+
+TYPED_TEST(intrusive_pool_test, loses_nothing_if_a_constructor_throws)
+{
+    typename TestFixture::pool_type pool(bounded_to(1), &this->upstream_);
+    live_count::until_throw = 0;
+    EXPECT_THROW((void)pool.make(), std::runtime_error);
+    EXPECT_THROW((void)pool.try_make(), std::runtime_error);
+    live_count::until_throw = -1;
+    EXPECT_EQ(pool.in_use(), 0u);
+    EXPECT_NE(pool.make(), nullptr);
+}
+
+TYPED_TEST(intrusive_pool_test, loses_nothing_if_upstream_fails_at_any_call)
+{
+    for (std::size_t k = 1; k != 20; ++k) {
+        accounting_upstream upstream;
+        upstream.fail_at(k);
+        try {
+            typename TestFixture::pool_type pool({}, &upstream);
+            std::vector<typename TestFixture::pointer> all;
+            for (int i = 0; i != 3000; ++i)
+                if (auto made = pool.try_make(i))
+                    all.push_back(std::move(made));
+            EXPECT_EQ(pool.in_use(), all.size());
+            EXPECT_TRUE(pool.is_valid());
+        } catch (const std::bad_alloc&) {
+        }
+        EXPECT_EQ(upstream.live_bytes(), 0u) << k;
+    }
+}
+
+TYPED_TEST(intrusive_pool_test, lets_objects_outlive_it)
+{
+    typename TestFixture::pointer survivor;
+    typename TestFixture::pointer other;
+    {
+        typename TestFixture::pool_type pool({}, &this->upstream_);
+        survivor = pool.make(9);
+        other = pool.make(10);
+        for (int i = 0; i != 1000; ++i)
+            (void)pool.make();
+    }
+    EXPECT_EQ(survivor->value, 9);
+    EXPECT_NE(this->upstream_.live_bytes(), 0u);
+    survivor.reset();
+    EXPECT_EQ(other->value, 10);
+    other.reset();
+    EXPECT_EQ(this->upstream_.live_bytes(), 0u);
+}
+
+TYPED_TEST(intrusive_pool_test, goes_on_after_clear_while_old_objects_live_on)
+{
+    typename TestFixture::pool_type pool(bounded_to(3), &this->upstream_);
+    auto old = pool.make(1);
+    const auto cleared = [&] {
+        pool.clear();
+        EXPECT_EQ(pool.in_use(), 0u);
+        EXPECT_EQ(pool.capacity(), 0u);
+        EXPECT_EQ(pool.available(), 3u);
+    };
+    cleared();
+    std::array<typename TestFixture::pointer, 3> fresh{pool.make(2), pool.make(3), pool.make(4)};
+    EXPECT_EQ(old->value, 1);
+    old.reset();
+    EXPECT_EQ(pool.in_use(), 3u);
+    EXPECT_EQ(pool.try_make(), nullptr);
+    fresh.fill(nullptr);
+    cleared();
+    EXPECT_NE(pool.make(), nullptr);
+}
+
+TYPED_TEST(intrusive_pool_test, changes_nothing_if_clear_finds_no_memory)
+{
+    typename TestFixture::pool_type pool({}, &this->upstream_);
+    const auto object = pool.make(1);
+    this->upstream_.fail_at(1);
+    EXPECT_THROW(pool.clear(), std::bad_alloc);
+    EXPECT_EQ(pool.in_use(), 1u);
+    EXPECT_EQ(object->value, 1);
+}
+
+TYPED_TEST(intrusive_pool_test, gives_memory_back_that_is_not_in_use)
+{
+    typename TestFixture::pool_type pool({}, &this->upstream_);
+    {
+        std::vector<typename TestFixture::pointer> many;
+        for (int i = 0; i != 5000; ++i)
+            many.push_back(pool.make());
+        EXPECT_EQ(pool.trim(), 0u);
+    }
+    EXPECT_GT(pool.trim(), 0u);
+    EXPECT_EQ(pool.capacity(), 0u);
+    EXPECT_NE(pool.make(), nullptr);
+}
+
+TYPED_TEST(intrusive_pool_test, releases_a_chain_of_a_million_objects_without_a_stack_for_it)
+{
+    typename TestFixture::pool_type pool({}, &this->upstream_);
+    typename TestFixture::pointer first;
+    for (int i = 0; i != 1'000'000; ++i) {
+        auto next = pool.make(i);
+        next->next = std::move(first);
+        first = std::move(next);
+    }
+    EXPECT_EQ(pool.in_use(), 1'000'000u);
+    first.reset();
+    EXPECT_EQ(pool.in_use(), 0u);
+    EXPECT_EQ(live_count::alive, 0);
+}
+
+TYPED_TEST(intrusive_pool_test, releases_a_chain_that_outlives_it)
+{
+    typename TestFixture::pointer first;
+    {
+        typename TestFixture::pool_type pool({}, &this->upstream_);
+        for (int i = 0; i != 100'000; ++i) {
+            auto next = pool.make(i);
+            next->next = std::move(first);
+            first = std::move(next);
+        }
+    }
+    first.reset();
+    EXPECT_EQ(this->upstream_.live_bytes(), 0u);
+}
+
+TYPED_TEST(intrusive_pool_test, grows_by_the_step_it_was_given)
+{
+    mp::pool_options options;
+    options.initial_capacity = 4;
+    options.growth_step = 10;
+    options.max_capacity = 30;
+    typename TestFixture::pool_type pool(options, &this->upstream_);
+    EXPECT_EQ(pool.capacity(), 4u);
+    EXPECT_EQ(pool.enlarge_steps(), 1u);
+    std::vector<typename TestFixture::pointer> all;
+    for (int i = 0; i != 5; ++i)
+        all.push_back(pool.make());
+    EXPECT_EQ(pool.capacity(), 14u);
+    EXPECT_EQ(pool.enlarge_steps(), 2u);
+    while (auto next = pool.try_make())
+        all.push_back(std::move(next));
+    EXPECT_EQ(all.size(), 30u);
+    EXPECT_EQ(pool.enlarge_steps(), 4u);
+}
+
+TYPED_TEST(intrusive_pool_test, is_found_again_from_objects_of_any_number)
+{
+    typename TestFixture::pool_type pool({}, &this->upstream_);
+    std::vector<typename TestFixture::pointer> all;
+    for (int i = 0; i != 20'000; ++i)
+        all.push_back(pool.make(i));
+    std::shuffle(all.begin(), all.end(), std::mt19937(5)); // NOLINT: the same order in each run
+    while (!all.empty())
+        all.pop_back();
+    EXPECT_EQ(pool.in_use(), 0u);
+    EXPECT_TRUE(pool.is_valid());
+}
+
+// Objects that are not as simple.
+
+struct shape : mp::pooled<shape>
+{
+    virtual ~shape() = default;
+    virtual int corners() const { return 0; }
+};
+
+struct named
+{
+    virtual ~named() = default;
+    std::string name = "a name that is too long to be kept inside of the string";
+};
+
+struct triangle : named, shape
+{
+    int corners() const override { return 3; }
+    live_count counted;
+};
+
+TEST(intrusive_pool, is_found_from_a_pointer_to_a_base_under_multiple_inheritance)
+{
+    mp::intrusive_pool<triangle> pool;
+    boost::intrusive_ptr<shape> base = pool.make();
+    EXPECT_NE(static_cast<const void*>(base.get()), dynamic_cast<const void*>(base.get()));
+    EXPECT_EQ(base->corners(), 3);
+    base.reset();
+    EXPECT_EQ(pool.in_use(), 0u);
+    EXPECT_EQ(live_count::alive, 0);
+}
+
+/// More than the grain in which slabs are looked for, also before the part that counts.
+struct huge : std::array<char, 200'000>, mp::pooled<huge>
+{
+    std::array<char, 100'000> more{};
+};
+
+struct large : mp::pooled<large>
+{
+    std::array<char, 5000> bytes{};
+};
+
+template <class T>
+class intrusive_pool_of_large : public testing::Test
+{
+};
+using large_items = testing::Types<large, huge>;
+TYPED_TEST_SUITE(intrusive_pool_of_large, large_items);
+
+TYPED_TEST(intrusive_pool_of_large, finds_the_slab_wherever_the_object_lies_in_it)
+{
+    accounting_upstream upstream;
+    {
+        mp::intrusive_pool<TypeParam> pool({}, &upstream);
+        std::vector<boost::intrusive_ptr<TypeParam>> all;
+        for (int i = 0; i != 150; ++i)
+            all.push_back(pool.make());
+        while (all.size() != 1)
+            all.pop_back();
+        EXPECT_EQ(pool.in_use(), 1u);
+        all.clear();
+        EXPECT_EQ(pool.in_use(), 0u);
+        EXPECT_TRUE(pool.is_valid());
+    }
+    EXPECT_EQ(upstream.live_bytes(), 0u);
+}
+
+struct alignas(256) over_aligned : mp::pooled<over_aligned>
+{
+    char byte = 0;
+};
+
+TEST(intrusive_pool, honours_the_alignment_of_its_objects)
+{
+    mp::intrusive_pool<over_aligned> pool;
+    std::vector<boost::intrusive_ptr<over_aligned>> all;
+    for (int i = 0; i != 300; ++i) {
+        all.push_back(pool.make());
+        EXPECT_EQ(reinterpret_cast<std::uintptr_t>(all.back().get()) % 256, 0u);
+    }
+}
+
+struct keeps_itself : mp::pooled<keeps_itself>
+{
+    explicit keeps_itself(std::vector<boost::intrusive_ptr<keeps_itself>>& all) { all.emplace_back(this); }
+    live_count counted;
+};
+
+TEST(intrusive_pool, keeps_references_that_a_constructor_takes_to_its_own_object)
+{
+    mp::intrusive_pool<keeps_itself> pool;
+    std::vector<boost::intrusive_ptr<keeps_itself>> all;
+    pool.make(all).reset();
+    EXPECT_EQ(pool.in_use(), 1u);
+    EXPECT_EQ(all.front()->use_count(), 1u);
+    all.clear();
+    EXPECT_EQ(pool.in_use(), 0u);
+    EXPECT_EQ(live_count::alive, 0);
+}
+
+template <class References>
+struct refers_to_itself_at_its_end : mp::pooled<refers_to_itself_at_its_end<References>, References>
+{
+    live_count counted;
+    ~refers_to_itself_at_its_end()
+    {
+        const boost::intrusive_ptr<refers_to_itself_at_its_end> self(this);
+        const boost::intrusive_ptr<refers_to_itself_at_its_end> again = self;
+    }
+};
+
+TEST(intrusive_pool, destroys_an_object_once_that_refers_to_itself_in_its_destructor)
+{
+    mp::intrusive_pool<refers_to_itself_at_its_end<mp::plain_references>> plain;
+    plain.make().reset();
+    EXPECT_EQ(plain.in_use(), 0u);
+    mp::intrusive_pool<refers_to_itself_at_its_end<mp::atomic_references>> shared;
+    shared.make().reset();
+    EXPECT_EQ(shared.in_use(), 0u);
+    EXPECT_EQ(live_count::alive, 0);
+}
+
+struct owns_siblings : mp::pooled<owns_siblings>
+{
+    live_count counted;
+    std::vector<boost::intrusive_ptr<owns_siblings>> siblings;
+};
+
+TEST(intrusive_pool, lets_objects_release_their_siblings_and_make_new_ones_in_their_destructors)
+{
+    mp::intrusive_pool<owns_siblings> pool;
+    boost::intrusive_ptr<owns_siblings> root = pool.make();
+    for (int i = 0; i != 10; ++i) {
+        root->siblings.push_back(pool.make());
+        for (int k = 0; k != 10; ++k)
+            root->siblings.back()->siblings.push_back(pool.make());
+    }
+    EXPECT_EQ(pool.in_use(), 111u);
+    root.reset();
+    EXPECT_EQ(pool.in_use(), 0u);
+    EXPECT_EQ(live_count::alive, 0);
+}
+
+struct owns_its_pool : mp::pooled<owns_its_pool>
+{
+    live_count counted;
+    std::unique_ptr<mp::intrusive_pool<owns_its_pool>> pool;
+};
+
+TEST(intrusive_pool, may_be_destroyed_by_its_last_object)
+{
+    accounting_upstream upstream;
+    auto pool = std::make_unique<mp::intrusive_pool<owns_its_pool>>(mp::pool_options{}, &upstream);
+    auto object = pool->make();
+    object->pool = std::move(pool);
+    object.reset();
+    EXPECT_EQ(live_count::alive, 0);
+    EXPECT_EQ(upstream.live_bytes(), 0u);
+}
+
+struct point : mp::pooled<point>
+{
+    point(int first, int second) : x(first), y(second) {}
+    int x;
+    int y;
+};
+
+TEST(intrusive_pool, takes_any_constructor_and_any_pointer_with_the_usual_hooks)
+{
+    mp::intrusive_pool<point> pool;
+    const point* const raw = pool.make(3, 4).detach();
+    EXPECT_EQ(raw->x + raw->y, 7);
+    intrusive_ptr_add_ref(raw);
+    intrusive_ptr_release(raw);
+    EXPECT_EQ(pool.in_use(), 1u);
+    intrusive_ptr_release(raw);
+    EXPECT_EQ(pool.in_use(), 0u);
+}
+
+TEST(intrusive_pool, copies_and_assigns_objects_without_their_places)
+{
+    mp::intrusive_pool<point> pool;
+    auto a = pool.make(1, 2);
+    auto b = pool.make(*a);
+    const auto also_a = a;
+    *b = *a;
+    *a = point(5, 6);
+    EXPECT_EQ(a->use_count(), 2u);
+    EXPECT_EQ(b->use_count(), 1u);
+    b.reset();
+    EXPECT_EQ(pool.in_use(), 1u);
+    EXPECT_EQ(also_a->x, 5);
+}
+
+TEST(intrusive_pool, refuses_options_that_make_no_sense)
+{
+    EXPECT_THROW(mp::intrusive_pool<point>(bounded_to(0)), std::invalid_argument);
+    EXPECT_THROW(mp::intrusive_pool<point>({}, nullptr), std::invalid_argument);
+}
+
+// What is a leak is up to the policy.
+
+TEST(intrusive_pool, reports_objects_that_outlive_it_if_its_policy_says_so)
+{
+    boost::intrusive_ptr<point> survivor;
+    testing::internal::CaptureStderr();
+    {
+        mp::pool_options options;
+        options.name = "points";
+        mp::intrusive_pool<point, mp::reporting_leaks<>> pool(options);
+        survivor = pool.make(1, 2);
+    }
+    EXPECT_TRUE(contains(testing::internal::GetCapturedStderr(),
+                         "memory_pool: leak: 1 objects of 16 bytes outlive pool 'points'"));
+    EXPECT_EQ(survivor->x, 1);
+}
+
+TEST(intrusive_pool, asks_the_error_handler_about_leaks_if_its_policy_says_so)
+{
+    const error_recorder errors;
+    boost::intrusive_ptr<point> survivor;
+    {
+        mp::intrusive_pool<point, mp::refusing_leaks<mp::counting_policy>> pool;
+        survivor = pool.make(1, 2);
+        EXPECT_EQ(pool.statistics().in_use, 1u);
+    }
+    EXPECT_EQ(errors.kinds(), std::vector<mp::error>{mp::error::leak});
+    EXPECT_EQ(survivor->y, 2);
+    survivor.reset();
+    const mp::intrusive_pool<point, mp::refusing_leaks<>> without_leaks;
+    EXPECT_EQ(errors.reports().size(), 1u);
+}
+
+#if !MEMORY_POOL_ASAN
+TEST(intrusive_pool, finds_misuse_if_its_policy_checks)
+{
+    const error_recorder errors;
+    {
+        mp::intrusive_pool<point, mp::checking_policy> pool;
+        auto object = pool.make(1, 2);
+        point* const raw = object.get();
+        object.reset();
+        raw->y = 9; // NOLINT: that is the misuse
+    }
+    EXPECT_EQ(errors.kinds(), std::vector<mp::error>{mp::error::write_after_free});
+}
+#endif
+
+// Threads.
+
+TEST(intrusive_pool, lets_any_thread_drop_the_last_reference)
+{
+    mp::intrusive_pool<shared_item> pool;
+    for (int round = 0; round != 300; ++round) {
+        auto object = pool.make(round);
+        std::atomic<int> sum{0};
+        in_threads(3, [&, copy = object](std::size_t) mutable {
+            auto mine = copy;
+            sum += mine->value;
+        });
+        const auto last = std::move(object);
+        EXPECT_EQ(sum, 3 * round);
+    }
+    EXPECT_EQ(pool.in_use(), 0u);
+    EXPECT_EQ(live_count::alive, 0);
+}
+
+TEST(intrusive_pool, survives_that_two_threads_drop_the_last_references_at_once)
+{
+    mp::intrusive_pool<shared_item> pool;
+    for (int round = 0; round != 2000; ++round) {
+        std::array<boost::intrusive_ptr<shared_item>, 2> pointers;
+        pointers[0] = pool.make(round);
+        pointers[1] = pointers[0];
+        in_threads(2, [&](std::size_t i) { pointers.at(i).reset(); });
+        ASSERT_EQ(pool.in_use(), 0u);
+    }
+    EXPECT_EQ(live_count::alive, 0);
+}
+
+TEST(intrusive_pool, passes_objects_between_threads_while_they_are_made_and_released)
+{
+    mp::intrusive_pool<shared_item> pool(bounded_to(500));
+    std::array<std::atomic<shared_item*>, 16> places{};
+    in_threads(4, [&](std::size_t thread) {
+        std::mt19937 random(static_cast<unsigned>(thread)); // NOLINT: the same in each run
+        for (int i = 0; i != 20'000; ++i) {
+            auto mine = pool.make(i);
+            shared_item* const other = places.at(random() % places.size()).exchange(mine.detach());
+            if (other != nullptr) {
+                const boost::intrusive_ptr<shared_item> taken(other, false);
+                ASSERT_GE(taken->value, 0);
+            }
+        }
+    });
+    for (std::atomic<shared_item*>& place : places)
+        boost::intrusive_ptr<shared_item>(place.exchange(nullptr), false).reset();
+    EXPECT_EQ(pool.in_use(), 0u);
+    EXPECT_EQ(live_count::alive, 0);
+    EXPECT_TRUE(pool.is_valid());
+}
+
+TEST(intrusive_pool, may_end_while_other_threads_release_its_objects)
+{
+    for (int round = 0; round != 200; ++round) {
+        accounting_upstream upstream;
+        std::array<std::vector<boost::intrusive_ptr<shared_item>>, 3> parts;
+        auto pool = std::make_unique<mp::intrusive_pool<shared_item>>(mp::pool_options{}, &upstream);
+        for (auto& part : parts)
+            for (int i = 0; i != 50; ++i)
+                part.push_back(pool->make(i));
+        in_threads(parts.size() + 1, [&](std::size_t i) {
+            if (i == parts.size())
+                pool.reset();
+            else
+                parts.at(i).clear();
+        });
+        ASSERT_EQ(live_count::alive, 0);
+        ASSERT_EQ(upstream.live_bytes(), 0u);
+    }
+}
+
+TEST(intrusive_pool, may_be_cleared_while_other_threads_release_its_objects)
+{
+    shared_accounting_upstream upstream;
+    {
+        mp::intrusive_pool<shared_item> pool({}, &upstream);
+        for (int round = 0; round != 200; ++round) {
+            std::array<std::vector<boost::intrusive_ptr<shared_item>>, 3> parts;
+            for (auto& part : parts)
+                for (int i = 0; i != 50; ++i)
+                    part.push_back(pool.make(i));
+            in_threads(parts.size() + 1, [&](std::size_t i) {
+                if (i == parts.size())
+                    pool.clear();
+                else
+                    parts.at(i).clear();
+            });
+            ASSERT_EQ(pool.in_use(), 0u);
+        }
+    }
+    EXPECT_EQ(live_count::alive, 0);
+    EXPECT_EQ(upstream.live_bytes(), 0u);
+}
+} // namespace

@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: MIT
+// Copyright (c) 2026 The memory_pool authors
+#include <memory_pool/pooled.hpp>
+
+#include <support/error_recorder.hpp>
+
+#include <gtest/gtest.h>
+
+#include <cstddef>
+#include <memory>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+namespace mp = memory_pool;
+using test::error_recorder;
+
+namespace
+{
+struct empty : mp::pooled<empty>
+{
+};
+struct shared : mp::pooled<shared, mp::atomic_references>
+{
+};
+struct with_pointer : mp::pooled<with_pointer>
+{
+    void* pointer;
+};
+
+static_assert(sizeof(empty) <= 8 && sizeof(shared) <= 8, "overhead of an object");
+static_assert(sizeof(with_pointer) == 8 + sizeof(void*));
+static_assert(!std::is_polymorphic_v<empty> && !std::is_polymorphic_v<shared>);
+
+struct number : mp::pooled<number>
+{
+    explicit number(int initial) : value(initial) {}
+    int value;
+};
+
+TEST(pooled, is_in_no_pool_by_itself)
+{
+    const number object(3);
+    EXPECT_EQ(object.use_count(), 0u);
+}
+
+TEST(pooled, survives_references_where_no_pool_has_made_it)
+{
+    const number object(3);
+    for (int i = 0; i != 3; ++i) {
+        intrusive_ptr_add_ref(&object);
+        intrusive_ptr_release(&object);
+    }
+    intrusive_ptr_release(&object); // one too many: nothing to give back, and nothing breaks
+    EXPECT_EQ(object.value, 3);
+}
+
+TEST(pooled, may_live_anywhere_and_be_copied_assigned_and_swapped)
+{
+    number a(1);
+    number b(2);
+    const number copy(a);
+    EXPECT_EQ(copy.value, 1);
+    std::swap(a, b);
+    EXPECT_EQ(a.value, 2);
+    EXPECT_EQ(b.value, 1);
+    std::vector<number> many(3, a);
+    many.insert(many.begin(), b);
+    EXPECT_EQ(many.front().value, 1);
+}
+} // namespace

@@ -1,0 +1,374 @@
+// SPDX-License-Identifier: MIT
+// Copyright (c) 2026 The memory_pool authors
+#include <memory_pool/recycling_pool.hpp>
+
+#include <support/error_recorder.hpp>
+#include <support/items.hpp>
+#include <support/threads.hpp>
+#include <support/upstreams.hpp>
+
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <cstddef>
+#include <memory>
+#include <new>
+#include <set>
+#include <stdexcept>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace mp = memory_pool;
+using test::accounting_upstream;
+using test::error_recorder;
+using test::in_threads;
+using test::live_count;
+using test::shared_accounting_upstream;
+
+namespace
+{
+mp::pool_options in_steps_of(std::size_t step, std::size_t limit = mp::pool_options::unbounded)
+{
+    mp::pool_options options;
+    options.growth_step = step;
+    options.max_capacity = limit;
+    return options;
+}
+
+/// The same for one thread and for many.
+template <class References>
+class recycling_pool_test : public testing::Test
+{
+protected:
+    using item = test::item<References>;
+    using pool_type = mp::recycling_pool<item>;
+    using pointer = typename pool_type::pointer;
+
+    ~recycling_pool_test() override
+    {
+        live_count::until_throw = -1;
+        EXPECT_EQ(live_count::alive, 0);
+        EXPECT_EQ(upstream_.live_bytes(), 0u);
+        EXPECT_EQ(upstream_.mismatched(), 0u);
+    }
+
+    accounting_upstream upstream_;
+};
+
+using references = testing::Types<mp::plain_references, mp::atomic_references>;
+TYPED_TEST_SUITE(recycling_pool_test, references);
+
+TYPED_TEST(recycling_pool_test, constructs_its_objects_once_when_it_grows)
+{
+    typename TestFixture::pool_type pool(in_steps_of(5), &this->upstream_);
+    EXPECT_EQ(live_count::alive, 0);
+    for (int i = 0; i != 100; ++i)
+        (void)pool.allocate();
+    EXPECT_EQ(live_count::alive, 5);
+    EXPECT_EQ(pool.capacity(), 5u);
+    EXPECT_EQ(pool.enlarge_steps(), 1u);
+    EXPECT_EQ(pool.in_use(), 0u);
+}
+
+TYPED_TEST(recycling_pool_test, leaves_objects_as_they_are_unless_told_otherwise)
+{
+    typename TestFixture::pool_type pool(in_steps_of(1), &this->upstream_);
+    (void)pool.allocate_through_function([](auto& object) { object.value = 42; });
+    const auto again = pool.allocate();
+    EXPECT_EQ(again->value, 42);
+    EXPECT_EQ(again->destroys, 0);
+}
+
+TYPED_TEST(recycling_pool_test, calls_destroy_on_the_way_back)
+{
+    typename TestFixture::pool_type pool(mp::recycle::call_destroy, in_steps_of(1), &this->upstream_);
+    (void)pool.allocate();
+    (void)pool.allocate();
+    EXPECT_EQ(pool.allocate()->destroys, 2);
+}
+
+TYPED_TEST(recycling_pool_test, calls_a_function_on_the_way_back)
+{
+    int recycled = 0;
+    typename TestFixture::pool_type pool([&](typename TestFixture::item& object) { recycled += object.value; },
+                                         in_steps_of(3), &this->upstream_);
+    pool.allocate_through_init(5).reset();
+    pool.allocate_through_init(6).reset();
+    EXPECT_EQ(recycled, 11);
+}
+
+TYPED_TEST(recycling_pool_test, passes_arguments_to_init)
+{
+    typename TestFixture::pool_type pool({}, &this->upstream_);
+    const auto object = pool.allocate_through_init(8);
+    EXPECT_EQ(object->value, 8);
+    EXPECT_EQ(object->inits, 1);
+    EXPECT_EQ(pool.try_allocate_through_init(9)->value, 9);
+    EXPECT_EQ(pool.try_allocate_through_function([](auto& other) { other.value = 3; })->value, 3);
+}
+
+TYPED_TEST(recycling_pool_test, loses_nothing_if_init_or_the_function_throws)
+{
+    typename TestFixture::pool_type pool(in_steps_of(1, 1), &this->upstream_);
+    EXPECT_THROW((void)pool.allocate_through_init(-1), std::invalid_argument);
+    EXPECT_THROW((void)pool.try_allocate_through_init(-1), std::invalid_argument);
+    EXPECT_THROW((void)pool.allocate_through_function([](auto&) { throw std::runtime_error("function"); }),
+                 std::runtime_error);
+    EXPECT_EQ(pool.in_use(), 0u);
+    EXPECT_NE(pool.allocate(), nullptr);
+}
+
+TYPED_TEST(recycling_pool_test, takes_an_object_back_whose_reset_throws_and_reports_that)
+{
+    const error_recorder errors;
+    typename TestFixture::pool_type pool([](auto&) { throw std::runtime_error("reset"); }, in_steps_of(1, 1),
+                                         &this->upstream_);
+    pool.allocate().reset();
+    EXPECT_EQ(errors.kinds(), std::vector<mp::error>{mp::error::hook_failed});
+    EXPECT_EQ(pool.in_use(), 0u);
+    EXPECT_NE(pool.allocate(), nullptr);
+}
+
+TYPED_TEST(recycling_pool_test, loses_nothing_if_growth_throws_at_any_constructor)
+{
+    for (int k = 0; k != 12; ++k) {
+        typename TestFixture::pool_type pool(in_steps_of(4), &this->upstream_);
+        std::vector<typename TestFixture::pointer> all;
+        live_count::until_throw = k;
+        try {
+            for (int i = 0; i != 12; ++i)
+                all.push_back(pool.allocate());
+        } catch (const std::runtime_error&) {
+            live_count::until_throw = -1;
+        }
+        EXPECT_EQ(pool.in_use(), all.size());
+        EXPECT_TRUE(pool.is_valid());
+        for (int i = 0; i != 12; ++i)
+            all.push_back(pool.allocate());
+        EXPECT_EQ(live_count::alive, static_cast<int>(pool.capacity()));
+    }
+}
+
+TYPED_TEST(recycling_pool_test, says_nullptr_if_growth_throws_and_one_may_ask_without_exceptions)
+{
+    typename TestFixture::pool_type pool(in_steps_of(4), &this->upstream_);
+    live_count::until_throw = 2;
+    EXPECT_EQ(pool.try_allocate(), nullptr);
+    live_count::until_throw = -1;
+    EXPECT_EQ(pool.capacity(), 0u);
+    EXPECT_NE(pool.try_allocate(), nullptr);
+}
+
+TYPED_TEST(recycling_pool_test, loses_nothing_if_upstream_fails_at_any_call)
+{
+    for (std::size_t k = 1; k != 12; ++k) {
+        accounting_upstream upstream;
+        upstream.fail_at(k);
+        try {
+            typename TestFixture::pool_type pool(in_steps_of(200), &upstream);
+            std::vector<typename TestFixture::pointer> all;
+            for (int i = 0; i != 1500; ++i)
+                if (auto object = pool.try_allocate())
+                    all.push_back(std::move(object));
+            EXPECT_EQ(pool.in_use(), all.size());
+            EXPECT_EQ(live_count::alive, static_cast<int>(pool.capacity()));
+        } catch (const std::bad_alloc&) {
+        }
+        EXPECT_EQ(upstream.live_bytes(), 0u) << k;
+        EXPECT_EQ(live_count::alive, 0) << k;
+    }
+}
+
+TYPED_TEST(recycling_pool_test, hands_each_object_out_to_one_at_a_time)
+{
+    typename TestFixture::pool_type pool(in_steps_of(100), &this->upstream_);
+    std::vector<typename TestFixture::pointer> all;
+    std::set<const void*> places;
+    for (int i = 0; i != 5000; ++i) {
+        all.push_back(pool.allocate());
+        EXPECT_TRUE(places.insert(all.back().get()).second);
+    }
+    EXPECT_EQ(pool.enlarge_steps(), 50u);
+    EXPECT_EQ(live_count::alive, 5000);
+}
+
+TYPED_TEST(recycling_pool_test, is_bounded_to_what_it_was_told)
+{
+    typename TestFixture::pool_type pool(in_steps_of(4, 10), &this->upstream_);
+    std::vector<typename TestFixture::pointer> all;
+    while (auto object = pool.try_allocate())
+        all.push_back(std::move(object));
+    EXPECT_EQ(all.size(), 10u);
+    EXPECT_THROW((void)pool.allocate(), mp::pool_exhausted);
+    EXPECT_EQ(pool.available(), 0u);
+    all.pop_back();
+    EXPECT_EQ(pool.available(), 1u);
+    EXPECT_NE(pool.allocate(), nullptr);
+    EXPECT_EQ(live_count::alive, 10);
+}
+
+TYPED_TEST(recycling_pool_test, destroys_objects_whose_memory_it_gives_back)
+{
+    typename TestFixture::pool_type pool({}, &this->upstream_);
+    {
+        std::vector<typename TestFixture::pointer> all;
+        for (int i = 0; i != 3000; ++i)
+            all.push_back(pool.allocate());
+    }
+    EXPECT_EQ(live_count::alive, static_cast<int>(pool.capacity()));
+    const auto one = pool.allocate();
+    EXPECT_GT(pool.trim(), 0u);
+    EXPECT_EQ(live_count::alive, static_cast<int>(pool.capacity()));
+    EXPECT_LT(pool.capacity(), 3000u);
+}
+
+TYPED_TEST(recycling_pool_test, destroys_idle_objects_at_its_end_and_the_others_when_they_return)
+{
+    typename TestFixture::pointer survivor;
+    {
+        typename TestFixture::pool_type pool(mp::recycle::call_destroy, in_steps_of(10), &this->upstream_);
+        survivor = pool.allocate_through_init(4);
+        EXPECT_EQ(live_count::alive, 10);
+    }
+    EXPECT_EQ(live_count::alive, 1);
+    EXPECT_EQ(survivor->value, 4);
+}
+
+TYPED_TEST(recycling_pool_test, works_on_after_clear)
+{
+    typename TestFixture::pool_type pool(mp::recycle::call_destroy, in_steps_of(2, 2), &this->upstream_);
+    const auto old = pool.allocate_through_init(1);
+    pool.clear();
+    EXPECT_EQ(live_count::alive, 1);
+    EXPECT_EQ(pool.enlarge_steps(), 0u);
+    const auto a = pool.allocate();
+    const auto b = pool.allocate();
+    EXPECT_EQ(pool.try_allocate(), nullptr);
+    EXPECT_EQ(old->value, 1);
+    EXPECT_EQ(a->destroys, 0);
+    EXPECT_EQ(live_count::alive, 3);
+}
+
+TYPED_TEST(recycling_pool_test, lets_go_of_what_idle_objects_refer_to_at_its_end)
+{
+    // Objects that are left as they are keep their references to others.
+    typename TestFixture::pool_type pool(in_steps_of(4), &this->upstream_);
+    auto a = pool.allocate();
+    a->next = pool.allocate();
+    a.reset();
+    EXPECT_EQ(pool.in_use(), 1u);
+}
+
+TYPED_TEST(recycling_pool_test, resets_a_chain_of_a_million_objects_without_a_stack_for_it)
+{
+    typename TestFixture::pool_type pool(mp::recycle::call_destroy, {}, &this->upstream_);
+    typename TestFixture::pointer first;
+    for (int i = 0; i != 1'000'000; ++i) {
+        auto next = pool.allocate();
+        next->next = std::move(first);
+        first = std::move(next);
+    }
+    first.reset();
+    EXPECT_EQ(pool.in_use(), 0u);
+}
+
+TYPED_TEST(recycling_pool_test, lets_the_function_use_the_pool)
+{
+    typename TestFixture::pool_type* itself = nullptr;
+    int depth = 0;
+    typename TestFixture::pool_type pool(
+        [&](auto&) {
+            if (depth++ == 0)
+                (void)itself->allocate();
+        },
+        in_steps_of(1), &this->upstream_);
+    itself = &pool;
+    pool.allocate().reset();
+    EXPECT_EQ(depth, 2);
+    EXPECT_EQ(pool.in_use(), 0u);
+    EXPECT_EQ(pool.capacity(), 2u);
+}
+
+TYPED_TEST(recycling_pool_test, keeps_an_object_in_use_that_the_function_holds_on_to)
+{
+    typename TestFixture::pointer held;
+    bool holds = true;
+    typename TestFixture::pool_type pool(
+        [&](auto& object) {
+            if (holds)
+                held = &object;
+        },
+        in_steps_of(1), &this->upstream_);
+    const void* const address = pool.allocate().get();
+    EXPECT_EQ(held.get(), address);
+    EXPECT_EQ(held->use_count(), 1u);
+    EXPECT_EQ(pool.in_use(), 1u);
+    holds = false;
+    held.reset();
+    EXPECT_EQ(pool.in_use(), 0u);
+}
+
+struct without_destroy : mp::pooled<without_destroy>
+{
+};
+
+TEST(recycling_pool, refuses_to_call_a_destroy_that_is_not_there)
+{
+    EXPECT_THROW(mp::recycling_pool<without_destroy>(mp::recycle::call_destroy), std::invalid_argument);
+}
+
+TEST(recycling_pool, counts_if_its_policy_does)
+{
+    mp::recycling_pool<without_destroy, mp::counting_policy> pool;
+    for (int i = 0; i != 10; ++i)
+        (void)pool.allocate();
+    EXPECT_EQ(pool.statistics().allocations, 10u);
+    EXPECT_EQ(pool.statistics().deallocations, 10u);
+    EXPECT_EQ(pool.statistics().peak_in_use, 1u);
+}
+
+using shared_item = test::item<mp::atomic_references>;
+
+TEST(recycling_pool, passes_objects_between_threads)
+{
+    shared_accounting_upstream upstream;
+    {
+        std::atomic<int> resets{0};
+        mp::recycling_pool<shared_item> pool([&](shared_item&) { ++resets; }, in_steps_of(16, 64), &upstream);
+        in_threads(4, [&](std::size_t thread) {
+            for (int i = 0; i != 10'000; ++i) {
+                const auto mine = pool.allocate_through_init(static_cast<int>(thread));
+                const auto copy = mine;
+                ASSERT_EQ(copy->value, static_cast<int>(thread));
+            }
+        });
+        EXPECT_EQ(resets, 40'000);
+        EXPECT_EQ(pool.in_use(), 0u);
+        EXPECT_LE(live_count::alive, 64);
+        EXPECT_GT(pool.trim(), 0u);
+        EXPECT_EQ(live_count::alive, 0);
+    }
+    EXPECT_EQ(upstream.live_bytes(), 0u);
+}
+
+TEST(recycling_pool, may_end_while_other_threads_release_its_objects)
+{
+    for (int round = 0; round != 200; ++round) {
+        shared_accounting_upstream upstream;
+        std::vector<boost::intrusive_ptr<shared_item>> others;
+        auto pool =
+            std::make_unique<mp::recycling_pool<shared_item>>(mp::recycle::call_destroy, in_steps_of(30), &upstream);
+        for (int i = 0; i != 40; ++i)
+            others.push_back(pool->allocate());
+        in_threads(2, [&](std::size_t i) {
+            if (i == 0)
+                pool.reset();
+            else
+                others.clear();
+        });
+        ASSERT_EQ(live_count::alive, 0);
+        ASSERT_EQ(upstream.live_bytes(), 0u);
+    }
+}
+} // namespace

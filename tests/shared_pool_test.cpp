@@ -1,0 +1,373 @@
+// SPDX-License-Identifier: MIT
+// Copyright (c) 2026 The memory_pool authors
+#include <memory_pool/shared_pool.hpp>
+
+#include <support/error_recorder.hpp>
+#include <support/threads.hpp>
+#include <support/upstreams.hpp>
+
+#include <gtest/gtest.h>
+
+#include <array>
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <new>
+#include <stdexcept>
+#include <string>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+namespace mp = memory_pool;
+using test::accounting_upstream;
+using test::error_recorder;
+using test::in_threads;
+using test::shared_accounting_upstream;
+
+namespace
+{
+mp::pool_options bounded_to(std::size_t count)
+{
+    mp::pool_options options;
+    options.max_capacity = count;
+    return options;
+}
+
+/// Knows how many of its kind are alive; refers to others.
+struct node
+{
+    static inline std::atomic<int> alive{0};
+    static inline int until_throw = -1;
+
+    explicit node(int number = 0) : value(number)
+    {
+        if (until_throw >= 0 && until_throw-- == 0)
+            throw std::runtime_error("constructor");
+        ++alive;
+    }
+    node(const node&) = delete;
+    node& operator=(const node&) = delete;
+    ~node() { --alive; }
+    void init(int number)
+    {
+        if (number < 0)
+            throw std::invalid_argument("init");
+        value = number;
+    }
+    void destroy() { next.reset(); }
+
+    int value;
+    std::shared_ptr<node> next;
+};
+
+template <class Pool>
+class shared_pool_test : public testing::Test
+{
+protected:
+    using pool_type = Pool;
+
+    ~shared_pool_test() override
+    {
+        node::until_throw = -1;
+        EXPECT_EQ(node::alive, 0);
+        EXPECT_EQ(upstream_.live_bytes(), 0u);
+        EXPECT_EQ(upstream_.mismatched(), 0u);
+    }
+
+    /// An object from a pool of either kind.
+    static std::shared_ptr<node> take(Pool& pool, int value)
+    {
+        if constexpr (keeps)
+            return pool.allocate_through_init(value);
+        else
+            return pool.make(value);
+    }
+    static std::shared_ptr<node> try_take(Pool& pool)
+    {
+        if constexpr (keeps)
+            return pool.try_allocate();
+        else
+            return pool.try_make();
+    }
+    static std::unique_ptr<Pool> make_pool(const mp::pool_options& options, std::pmr::memory_resource* upstream)
+    {
+        if constexpr (keeps)
+            return std::make_unique<Pool>(mp::recycle::call_destroy, options, upstream);
+        else
+            return std::make_unique<Pool>(options, upstream);
+    }
+
+    static constexpr bool keeps = std::is_same_v<Pool, mp::recycling_shared_pool<node>> ||
+                                  std::is_same_v<Pool, mp::concurrent_recycling_shared_pool<node>>;
+
+    accounting_upstream upstream_;
+};
+
+using pools = testing::Types<mp::shared_pool<node>, mp::concurrent_shared_pool<node>, mp::recycling_shared_pool<node>,
+                             mp::concurrent_recycling_shared_pool<node>>;
+TYPED_TEST_SUITE(shared_pool_test, pools);
+
+TYPED_TEST(shared_pool_test, takes_an_object_back_when_the_last_pointer_goes)
+{
+    const auto pool = this->make_pool({}, &this->upstream_);
+    std::shared_ptr<node> first = this->take(*pool, 3);
+    std::shared_ptr<node> second = first;
+    EXPECT_EQ(second->value, 3);
+    EXPECT_EQ(pool->in_use(), 1u);
+    first.reset();
+    EXPECT_EQ(pool->in_use(), 1u);
+    second.reset();
+    EXPECT_EQ(pool->in_use(), 0u);
+    EXPECT_TRUE(pool->is_valid());
+}
+
+TYPED_TEST(shared_pool_test, keeps_the_block_as_long_as_there_are_weak_pointers)
+{
+    const auto pool = this->make_pool({}, &this->upstream_);
+    std::shared_ptr<node> object = this->take(*pool, 3);
+    std::weak_ptr<node> weak = object;
+    object.reset();
+    EXPECT_TRUE(weak.expired());
+    EXPECT_EQ(pool->in_use(), 1u);
+    weak.reset();
+    EXPECT_EQ(pool->in_use(), 0u);
+}
+
+TYPED_TEST(shared_pool_test, does_not_go_upstream_once_it_is_warm)
+{
+    const auto pool = this->make_pool({}, &this->upstream_);
+    (void)this->take(*pool, 1);
+    const std::size_t calls = this->upstream_.calls();
+    for (int i = 0; i != 1000; ++i)
+        (void)this->take(*pool, i);
+    EXPECT_EQ(this->upstream_.calls(), calls);
+}
+
+TYPED_TEST(shared_pool_test, is_bounded_if_told)
+{
+    const auto pool = this->make_pool(bounded_to(5), &this->upstream_);
+    std::vector<std::shared_ptr<node>> all;
+    while (auto next = this->try_take(*pool))
+        all.push_back(std::move(next));
+    EXPECT_EQ(all.size(), 5u);
+    EXPECT_THROW((void)this->take(*pool, 1), mp::pool_exhausted);
+    all.pop_back();
+    EXPECT_EQ(this->take(*pool, 4)->value, 4);
+}
+
+TYPED_TEST(shared_pool_test, loses_nothing_if_a_constructor_or_init_throws)
+{
+    const auto pool = this->make_pool(bounded_to(1), &this->upstream_);
+    node::until_throw = 0;
+    EXPECT_THROW((void)this->take(*pool, -1), std::exception);
+    node::until_throw = -1;
+    EXPECT_EQ(pool->in_use(), 0u);
+    EXPECT_EQ(this->take(*pool, 1)->value, 1);
+}
+
+TYPED_TEST(shared_pool_test, loses_nothing_if_upstream_fails_at_any_call)
+{
+    for (std::size_t k = 1; k != 12; ++k) {
+        accounting_upstream upstream;
+        upstream.fail_at(k);
+        try {
+            const auto pool = this->make_pool({}, &upstream);
+            std::vector<std::shared_ptr<node>> all;
+            for (int i = 0; i != 2000; ++i)
+                if (auto next = this->try_take(*pool))
+                    all.push_back(std::move(next));
+            EXPECT_EQ(pool->in_use(), all.size());
+        } catch (const std::bad_alloc&) {
+        }
+        EXPECT_EQ(upstream.live_bytes(), 0u) << k;
+    }
+}
+
+TYPED_TEST(shared_pool_test, lets_objects_and_weak_pointers_outlive_it)
+{
+    std::shared_ptr<node> survivor;
+    std::weak_ptr<node> weak;
+    {
+        const auto pool = this->make_pool({}, &this->upstream_);
+        survivor = this->take(*pool, 5);
+        weak = this->take(*pool, 6);
+    }
+    EXPECT_EQ(node::alive, this->keeps ? 2 : 1); // What is kept stays as long as its block.
+    EXPECT_EQ(survivor->value, 5);
+    survivor.reset();
+    EXPECT_NE(this->upstream_.live_bytes(), 0u);
+    weak.reset();
+    EXPECT_EQ(this->upstream_.live_bytes(), 0u);
+}
+
+TYPED_TEST(shared_pool_test, goes_on_after_clear)
+{
+    const auto pool = this->make_pool(bounded_to(1), &this->upstream_);
+    const auto old = this->take(*pool, 1);
+    pool->clear();
+    EXPECT_EQ(pool->in_use(), 0u);
+    EXPECT_EQ(this->take(*pool, 2)->value, 2);
+    EXPECT_EQ(old->value, 1);
+}
+
+TYPED_TEST(shared_pool_test, releases_a_chain_of_a_million_objects_without_a_stack_for_it)
+{
+    const auto pool = this->make_pool({}, &this->upstream_);
+    std::shared_ptr<node> first;
+    for (int i = 0; i != 1'000'000; ++i) {
+        auto next = this->take(*pool, i);
+        next->next = std::move(first);
+        first = std::move(next);
+    }
+    first.reset();
+    EXPECT_EQ(pool->in_use(), 0u);
+    EXPECT_TRUE(pool->is_valid());
+}
+
+TYPED_TEST(shared_pool_test, releases_a_chain_that_weak_pointers_look_at)
+{
+    const auto pool = this->make_pool({}, &this->upstream_);
+    std::vector<std::weak_ptr<node>> watchers;
+    std::shared_ptr<node> first;
+    for (int i = 0; i != 1000; ++i) {
+        auto next = this->take(*pool, i);
+        watchers.push_back(next);
+        next->next = std::move(first);
+        first = std::move(next);
+    }
+    first.reset();
+    EXPECT_EQ(pool->in_use(), 1000u);
+    for (std::weak_ptr<node>& watcher : watchers) {
+        EXPECT_TRUE(watcher.expired());
+        watcher.reset();
+    }
+    EXPECT_EQ(pool->in_use(), 0u);
+}
+
+struct knows_itself : std::enable_shared_from_this<knows_itself>
+{
+    std::array<char, 100> bytes{};
+};
+
+TEST(shared_pool, knows_shared_from_this_casts_and_aliases)
+{
+    mp::shared_pool<knows_itself> pool;
+    auto object = pool.make();
+    EXPECT_EQ(object->shared_from_this(), object);
+    const std::shared_ptr<char> alias(object, object->bytes.data());
+    object.reset();
+    EXPECT_EQ(pool.in_use(), 1u);
+    EXPECT_EQ(*alias, 0);
+}
+
+struct alignas(128) over_aligned
+{
+    char byte = 0;
+};
+
+TEST(shared_pool, honours_the_alignment_of_its_objects)
+{
+    mp::shared_pool<over_aligned> pool;
+    std::vector<std::shared_ptr<over_aligned>> all;
+    for (int i = 0; i != 100; ++i) {
+        all.push_back(pool.make());
+        EXPECT_EQ(reinterpret_cast<std::uintptr_t>(all.back().get()) % 128, 0u);
+    }
+}
+
+TEST(shared_pool, makes_aggregates_and_strings)
+{
+    struct pair
+    {
+        int first;
+        std::string second;
+    };
+    mp::shared_pool<pair> pairs;
+    EXPECT_EQ(pairs.make(1, "two")->second, "two");
+    mp::shared_pool<std::string> strings;
+    EXPECT_EQ(*strings.make(std::size_t{3}, 'x'), "xxx");
+}
+
+TEST(recycling_shared_pool, constructs_its_objects_once)
+{
+    mp::pool_options options;
+    options.growth_step = 3;
+    int resets = 0;
+    mp::recycling_shared_pool<node> pool([&](node&) { ++resets; }, options);
+    for (int i = 0; i != 10; ++i)
+        (void)pool.allocate();
+    EXPECT_EQ(node::alive, 3);
+    EXPECT_EQ(resets, 10);
+    EXPECT_EQ(pool.enlarge_steps(), 1u);
+    EXPECT_EQ(pool.allocate_through_function([](node& object) { object.value = 7; })->value, 7);
+}
+
+TEST(concurrent_shared_pool, lets_threads_pass_objects_and_weak_pointers_on)
+{
+    shared_accounting_upstream upstream;
+    {
+        mp::concurrent_shared_pool<node> pool(bounded_to(200), &upstream);
+        for (int round = 0; round != 50; ++round) {
+            std::vector<std::shared_ptr<node>> objects;
+            std::vector<std::weak_ptr<node>> weak;
+            for (int i = 0; i != 50; ++i) {
+                objects.push_back(pool.make(i));
+                weak.push_back(objects.back());
+            }
+            in_threads(3, [&](std::size_t thread) {
+                if (thread == 0)
+                    objects.clear();
+                else if (thread == 1)
+                    weak.clear();
+                else
+                    for (int i = 0; i != 50; ++i)
+                        ASSERT_EQ(pool.make(i)->value, i);
+            });
+            ASSERT_EQ(pool.in_use(), 0u);
+        }
+    }
+    EXPECT_EQ(node::alive, 0);
+    EXPECT_EQ(upstream.live_bytes(), 0u);
+}
+
+TEST(concurrent_shared_pool, releases_chains_in_several_threads_while_weak_pointers_go)
+{
+    shared_accounting_upstream upstream;
+    {
+        mp::concurrent_shared_pool<node> pool({}, &upstream);
+        for (int round = 0; round != 50; ++round) {
+            std::array<std::shared_ptr<node>, 2> chains;
+            std::vector<std::weak_ptr<node>> weak;
+            for (auto& chain : chains)
+                for (int i = 0; i != 200; ++i) {
+                    auto next = pool.make(i);
+                    weak.push_back(next);
+                    next->next = std::move(chain);
+                    chain = std::move(next);
+                }
+            in_threads(3, [&](std::size_t thread) {
+                if (thread == 2)
+                    weak.clear();
+                else
+                    chains.at(thread).reset();
+            });
+            ASSERT_EQ(pool.in_use(), 0u);
+        }
+    }
+    EXPECT_EQ(upstream.live_bytes(), 0u);
+}
+
+TEST(shared_pool, reports_objects_that_outlive_it_if_its_policy_says_so)
+{
+    const error_recorder errors;
+    std::shared_ptr<int> survivor;
+    {
+        mp::shared_pool<int, mp::refusing_leaks<>> pool;
+        survivor = pool.make(3);
+    }
+    EXPECT_EQ(errors.kinds(), std::vector<mp::error>{mp::error::leak});
+    EXPECT_EQ(*survivor, 3);
+}
+} // namespace
