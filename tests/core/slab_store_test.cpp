@@ -9,6 +9,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <cstdint>
 #include <limits>
 #include <new>
 #include <random>
@@ -357,6 +358,109 @@ TEST_F(slab_store_test, is_not_valid_when_its_bits_are_damaged)
     *slab->word_of(0) ^= 1;
     EXPECT_FALSE(store_.is_valid());
     *slab->word_of(0) ^= 1;
+    EXPECT_TRUE(store_.is_valid());
+}
+
+TEST(slab_store, grows_by_steps_and_counts_them)
+{
+    test::accounting_upstream upstream;
+    core::slab_store store(core::slab_layout(stride, 16, 25, 10), 25, {false, false, false, 10, nullptr},
+                           {"test", stride}, &upstream);
+    store.enlarge();
+    EXPECT_EQ(store.capacity(), 10u);
+    store.enlarge();
+    store.enlarge();
+    EXPECT_EQ(store.capacity(), 25u);
+    EXPECT_FALSE(store.may_grow());
+    EXPECT_EQ(store.steps(), 3u);
+    EXPECT_TRUE(store.is_valid());
+    store.release();
+    EXPECT_EQ(store.steps(), 0u);
+}
+
+TEST(slab_store, keeps_what_it_got_if_the_rest_of_a_step_cannot_be_had)
+{
+    constexpr std::size_t large = 20'000; // more in a step than a piece has
+    test::accounting_upstream upstream;
+    core::slab_store store(core::slab_layout(large, 16, unbounded, 200), unbounded, {false, false, false, 200, nullptr},
+                           {"test", large}, &upstream);
+    store.grow(1);
+    upstream.fail_at(2);
+    store.enlarge();
+    EXPECT_GT(store.capacity(), 1u);
+    EXPECT_LT(store.capacity(), 201u);
+    upstream.fail_at(1);
+    EXPECT_THROW(store.enlarge(), std::bad_alloc);
+    EXPECT_TRUE(store.is_valid());
+}
+
+/// Is told about slabs, and fails on request.
+class recording_client final : public core::slab_client
+{
+public:
+    recording_client() : slab_client(nullptr) {}
+
+    std::size_t prepared = 0;
+    std::size_t left = 0;
+    std::size_t until_failure = unbounded;
+
+private:
+    void prepare(core::slab& added, std::size_t) override
+    {
+        if (until_failure-- == 0)
+            throw std::bad_alloc();
+        prepared += added.block_count();
+    }
+    void leave(core::slab& leaving, std::size_t) noexcept override { left += leaving.block_count(); }
+    void survivor_returned(void*) noexcept override {}
+};
+
+class slab_store_with_client : public testing::Test
+{
+protected:
+    test::accounting_upstream upstream_;
+    recording_client client_;
+    core::slab_store store_{core::slab_layout(stride, 16, unbounded, unbounded, core::client_slab_grain),
+                            unbounded,
+                            {false, false, false, 0, &client_},
+                            {"test", stride},
+                            &upstream_};
+};
+
+TEST_F(slab_store_with_client, tells_it_about_each_slab_that_comes_and_that_trim_gives_back)
+{
+    while (store_.capacity() < 100'000)
+        store_.grow(1);
+    EXPECT_EQ(client_.prepared, store_.capacity());
+    void* const block = store_.take_one_late();
+    EXPECT_EQ(&store_.slab_of(block)->client(), &client_);
+    store_.trim([](std::size_t) { return true; });
+    EXPECT_EQ(client_.prepared - client_.left, store_.capacity());
+    EXPECT_GT(store_.capacity(), 0u); // of the piece with the block
+    EXPECT_TRUE(store_.is_valid());
+}
+
+TEST_F(slab_store_with_client, begins_each_slab_at_a_multiple_of_the_grain)
+{
+    while (store_.capacity() < 100'000)
+        store_.grow(1);
+    while (void* const block = store_.take_one_late())
+        ASSERT_EQ(reinterpret_cast<std::uintptr_t>(store_.slab_of(block)) % core::client_slab_grain, 0u);
+}
+
+TEST_F(slab_store_with_client, gives_a_piece_back_that_it_could_not_prepare)
+{
+    while (store_.capacity() < 50'000)
+        store_.grow(1);
+    const std::size_t before = store_.capacity();
+    const std::size_t bytes = upstream_.live_bytes();
+    const std::size_t prepared = client_.prepared;
+    client_.until_failure = 3; // a piece has several slabs by now
+    EXPECT_THROW(store_.grow(50'000), std::bad_alloc);
+    EXPECT_GT(client_.prepared, prepared);
+    EXPECT_EQ(client_.prepared - client_.left, before);
+    EXPECT_EQ(store_.capacity(), before);
+    EXPECT_EQ(upstream_.live_bytes(), bytes);
     EXPECT_TRUE(store_.is_valid());
 }
 } // namespace
