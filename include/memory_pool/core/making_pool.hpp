@@ -133,6 +133,22 @@ public:
     ///   is a leak, which is reported. All others are destroyed.
     ~keeping_pool() = default;
 
+    /// Effects: from now on, does this to objects that come back, instead of what the pool was made with. Those that were in use
+    ///   at the last `clear` come back to what they were handed out from, as before.
+    /// Preconditions: no object is on its way back, in this thread or another.
+    /// Throws: std::invalid_argument if there is no `destroy()` to call; nothing is changed then.
+    /// Complexity: O(1).
+    /// Thread safety: one thread at a time, and no other may let go of objects.
+    void set_recycle_action(recycle action) { this->store().set_reset(recycle_action<value_type>(action)); }
+
+    /// Effects: as the first, but from now on calls `function(T&)`.
+    /// Throws: std::invalid_argument if `function` is empty; nothing is changed then.
+    template <class Function, class = std::enable_if_t<std::is_invocable_v<Function&, value_type&>>>
+    void set_recycle_action(Function function)
+    {
+        this->store().set_reset(recycle_action<value_type>(std::function<void(value_type&)>(std::move(function))));
+    }
+
     /// Effects: hands out an object, as it came back, or as its constructor made it.
     /// Returns: a pointer to it, which never is nullptr.
     /// Throws: pool_exhausted if the pool is bounded and at its limit; what upstream throws, and the constructors of the objects

@@ -135,6 +135,7 @@ public:
     }
 
     const recycle_action<T>& reset() const noexcept { return reset_; }
+    void set_reset(recycle_action<T> reset) noexcept { reset_ = std::move(reset); }
 
     /// Effects: hands out the object in a block of this store, with one reference, after `init(object)`.
     /// Throws: what `init` throws; the object is back then, as init has left it.

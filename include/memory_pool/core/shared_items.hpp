@@ -84,6 +84,7 @@ public:
     }
 
     const recycle_action<T>& reset() const noexcept { return reset_; }
+    void set_reset(recycle_action<T> reset) noexcept { reset_ = std::move(reset); }
 
     /// Returns: a pointer to an object made in a block of this store.
     /// Throws: what the constructor throws; the block is back then.
