@@ -1,0 +1,297 @@
+// SPDX-License-Identifier: MIT
+// Copyright (c) 2026 The memory_pool authors
+/// \file
+/// What it costs to have objects that end by themselves, in calls of malloc: with std::shared_ptr, with boost::intrusive_ptr, and
+/// with each kind of pool. The program counts the calls itself, says for each step how many it claims, and fails if that is not
+/// what it has counted. `--faulty` calls malloc once more in each step, which shows that it would notice.
+///
+///     new ... -> operator new of tutorial/heap.cpp: calls, bytes -> malloc
+///
+/// Thread safety: one thread.
+#include "tutorial/heap.hpp"
+
+#include <memory_pool/intrusive_pool.hpp>
+#include <memory_pool/recycling_pool.hpp>
+#include <memory_pool/shared_pool.hpp>
+
+#include <boost/smart_ptr/intrusive_ptr.hpp>
+#include <boost/smart_ptr/intrusive_ref_counter.hpp>
+
+#include <array>
+#include <cstddef>
+#include <cstdio>
+#include <cstring>
+#include <memory>
+#include <optional>
+#include <tuple>
+#include <vector>
+
+namespace
+{
+using tutorial::heap_so_far;
+using tutorial::heap_use;
+using tutorial::show;
+
+// ---------------------------------------------------------------------------------------------------------------------
+// What is counted, and told
+
+int steps = 0;
+int broken_claims = 0;
+bool is_faulty = false;
+heap_use at_begin_of_step{};
+
+/// Returns: pieces of memory that the heap has given out and not got back.
+std::size_t pieces_held()
+{
+    const heap_use now = heap_so_far();
+    return now.mallocs - now.frees;
+}
+
+/// Begins a step.
+void step(const char* title, const char* explanation)
+{
+    std::printf("%d. %s\n   %s\n", ++steps, title, explanation);
+    at_begin_of_step = heap_so_far();
+}
+
+/// Ends a step, in which malloc is claimed to have been called at least and at most so often.
+void claim_mallocs(std::size_t least, std::size_t most)
+{
+    if (is_faulty)
+        show(std::make_unique<int>(0).get());
+    const heap_use now = heap_so_far();
+    const std::size_t count = now.mallocs - at_begin_of_step.mallocs;
+    const bool is_true = least <= count && count <= most;
+    std::printf("   mallocs: %zu, claimed: ", count);
+    if (least == most)
+        std::printf("%zu", least);
+    else
+        std::printf("%zu to %zu", least, most);
+    std::printf(", bytes: %zu%s\n", now.bytes - at_begin_of_step.bytes, is_true ? "" : "  WRONG");
+    broken_claims += is_true ? 0 : 1;
+}
+
+void claim_mallocs(std::size_t count)
+{
+    claim_mallocs(count, count);
+}
+
+/// Compares something else that is claimed with what it is.
+void claim(const char* what, std::size_t is, std::size_t claimed)
+{
+    std::printf("   %s: %zu, claimed: %zu%s\n", what, is, claimed, is == claimed ? "" : "  WRONG");
+    broken_claims += is == claimed ? 0 : 1;
+}
+
+// ---------------------------------------------------------------------------------------------------------------------
+// The objects
+
+struct message
+{
+    static inline std::size_t alive = 0;
+
+    message() { ++alive; }
+    message(const message&) = delete;
+    message& operator=(const message&) = delete;
+    ~message() { --alive; }
+
+    std::array<char, 48> text{};
+};
+
+/// Counts its references itself, and is deleted with the last.
+struct counted_message : boost::intrusive_ref_counter<counted_message, boost::thread_unsafe_counter>, message
+{
+};
+
+/// Counts its references itself, and returns to its pool with the last.
+struct pooled_message : memory_pool::pooled<pooled_message>, message
+{
+};
+
+/// Is constructed once, and keeps its buffer when it returns.
+struct reused_message : memory_pool::pooled<reused_message>, message
+{
+    void init(std::size_t size) { buffer.resize(size); }
+    void destroy() { buffer.clear(); }
+
+    std::vector<char> buffer;
+};
+
+constexpr std::size_t many = 100;
+constexpr std::size_t most_for_a_pool = 8; ///< Mallocs.
+
+memory_pool::pool_options room_for(std::size_t count)
+{
+    memory_pool::pool_options options;
+    options.initial_capacity = count;
+    return options;
+}
+
+template <class Pointers>
+void let_go(Pointers& pointers)
+{
+    for (auto& pointer : pointers)
+        pointer.reset();
+}
+
+// ---------------------------------------------------------------------------------------------------------------------
+// The steps
+
+void without_pools()
+{
+    step("std::shared_ptr<message>(new message)", "One for the object, and one for the control block with the counts.");
+    const std::shared_ptr<message> shared(new message); // NOLINT(modernize-make-shared): that is the next step
+    show(shared.get());
+    claim_mallocs(2);
+
+    step("std::make_shared<message>()", "Object and control block share one.");
+    const std::shared_ptr<message> made = std::make_shared<message>();
+    show(made.get());
+    claim_mallocs(1);
+
+    step("boost::intrusive_ptr<message>(new message)", "The count is in the object, so there is nothing beside it.");
+    const boost::intrusive_ptr<counted_message> intrusive(new counted_message);
+    show(intrusive.get());
+    claim_mallocs(1);
+
+    step("a copy of each pointer", "Copies only count.");
+    const auto copies = std::tuple(shared, made, intrusive);
+    show(&copies);
+    claim_mallocs(0);
+}
+
+void with_an_intrusive_pool()
+{
+    step("intrusive_pool<message>, with room for 100", "All the memory at once. No message is constructed yet.");
+    memory_pool::intrusive_pool<pooled_message> pool(room_for(many));
+    claim_mallocs(1, most_for_a_pool);
+    claim("messages alive", message::alive, 0);
+
+    step("100 messages from it", "Each is constructed in memory that is there.");
+    std::array<boost::intrusive_ptr<pooled_message>, many> messages;
+    for (auto& pointer : messages)
+        pointer = pool.make();
+    claim_mallocs(0);
+    claim("messages in use", pool.in_use(), many);
+
+    step("their last pointers go", "Each message is destroyed, and its block returns to the pool.");
+    let_go(messages);
+    claim_mallocs(0);
+    claim("messages alive", message::alive, 0);
+    claim("messages in use", pool.in_use(), 0);
+
+    step("100 more", "The same blocks, new messages.");
+    for (auto& pointer : messages)
+        pointer = pool.make();
+    claim_mallocs(0);
+}
+
+void with_a_recycling_pool()
+{
+    step("recycling_pool<message>, with room for 100",
+         "All the memory at once, and all messages are constructed in it.");
+    memory_pool::recycling_pool<reused_message> pool(memory_pool::recycle::call_destroy, room_for(many));
+    claim_mallocs(1, most_for_a_pool);
+    claim("messages alive", message::alive, many);
+
+    step("100 messages from it", "init() has each of them make a buffer, which it has not had so far.");
+    std::array<boost::intrusive_ptr<reused_message>, many> messages;
+    for (auto& pointer : messages)
+        pointer = pool.allocate_through_init(std::size_t{1000});
+    claim_mallocs(many);
+
+    step("their last pointers go", "destroy() is called, not the destructor. The buffers stay where they are.");
+    let_go(messages);
+    claim_mallocs(0);
+    claim("messages alive", message::alive, many);
+    claim("messages in use", pool.in_use(), 0);
+
+    step("100 more", "The same messages. init() finds their buffers.");
+    for (auto& pointer : messages)
+        pointer = pool.allocate_through_init(std::size_t{1000});
+    claim_mallocs(0);
+}
+
+void with_a_shared_pool()
+{
+    step("shared_pool<message>, with room for 100", "For any class, with room for the control blocks.");
+    memory_pool::shared_pool<message> pool(room_for(many));
+    claim_mallocs(1, most_for_a_pool);
+
+    step("100 std::shared_ptr and std::weak_ptr from it", "Message and control block lie in one block of the pool.");
+    std::array<std::shared_ptr<message>, many> messages;
+    std::array<std::weak_ptr<message>, many> observers;
+    for (std::size_t i = 0; i != many; ++i)
+        observers[i] = messages[i] = pool.make();
+    claim_mallocs(0);
+
+    step("the last std::shared_ptr go", "The messages are destroyed. The weak pointers need the control blocks.");
+    let_go(messages);
+    claim_mallocs(0);
+    claim("messages alive", message::alive, 0);
+    claim("blocks in use", pool.in_use(), many);
+
+    step("the last std::weak_ptr go", "Now the blocks return to the pool.");
+    let_go(observers);
+    claim_mallocs(0);
+    claim("blocks in use", pool.in_use(), 0);
+}
+
+void with_a_limit()
+{
+    memory_pool::pool_options options = room_for(2);
+    options.max_capacity = 2;
+    memory_pool::intrusive_pool<pooled_message> pool(options);
+
+    step("three messages from a pool that is bounded to two", "try_make() gives nullptr; make() would throw.");
+    std::array<boost::intrusive_ptr<pooled_message>, 3> messages;
+    for (auto& pointer : messages)
+        pointer = pool.try_make();
+    claim_mallocs(0);
+    claim("messages in use", pool.in_use(), 2);
+    claim("pointers that are null", messages[2] == nullptr ? 1 : 0, 1);
+
+    step("one returns, and the third is asked for again", "There is room as soon as one is back.");
+    messages[0].reset();
+    messages[2] = pool.try_make();
+    claim_mallocs(0);
+    claim("messages in use", pool.in_use(), 2);
+}
+
+void with_a_message_that_outlives_its_pool()
+{
+    const std::size_t held_before = pieces_held();
+    std::optional<memory_pool::intrusive_pool<pooled_message>> pool;
+    pool.emplace(room_for(many));
+    boost::intrusive_ptr<pooled_message> survivor = pool->make();
+
+    step("a pool ends before one of its messages", "The memory stays for as long as somebody points into it.");
+    pool.reset();
+    survivor->text = {"still here"};
+    claim_mallocs(0);
+    claim("messages alive", message::alive, 1);
+
+    step("the last pointer goes", "With it goes what was left of the pool.");
+    survivor.reset();
+    claim_mallocs(0);
+    claim("pieces of memory held", pieces_held() - held_before, 0);
+}
+} // namespace
+
+int main(int argc, char** argv)
+{
+    is_faulty = argc > 1 && std::strcmp(argv[1], "--faulty") == 0;
+    const std::size_t held_before = pieces_held();
+
+    std::printf("How often is malloc called? A message has %zu bytes.\n\n", sizeof(message));
+    without_pools();
+    with_an_intrusive_pool();
+    with_a_recycling_pool();
+    with_a_shared_pool();
+    with_a_limit();
+    with_a_message_that_outlives_its_pool();
+
+    const std::size_t held = pieces_held() - held_before;
+    std::printf("\nAt the end: pieces of memory held: %zu, claims that were wrong: %d\n", held, broken_claims);
+    return held == 0 && broken_claims == 0 && std::fflush(stdout) == 0 ? 0 : 1;
+}

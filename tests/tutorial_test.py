@@ -1,0 +1,115 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""The tutorial counts what it claims, and it claims what is so: no malloc from a pool that is warm. It notices if not.
+
+    tutorial_test.py TUTORIAL
+"""
+
+import os
+import re
+import subprocess
+import sys
+import unittest
+
+TUTORIAL = ""
+
+# What each step has to say: (a part of its title, the calls of malloc). For making a pool, a few will do.
+MAKING_A_POOL = range(1, 9)
+STEPS = [
+    ("std::shared_ptr<message>(new message)", [2]),
+    ("std::make_shared", [1]),
+    ("boost::intrusive_ptr<message>(new message)", [1]),
+    ("a copy", [0]),
+    ("intrusive_pool<message>", MAKING_A_POOL),
+    ("100 messages from it", [0]),
+    ("last pointers go", [0]),
+    ("100 more", [0]),
+    ("recycling_pool<message>", MAKING_A_POOL),
+    ("100 messages from it", [100]),
+    ("last pointers go", [0]),
+    ("100 more", [0]),
+    ("shared_pool<message>", MAKING_A_POOL),
+    ("100 std::shared_ptr and std::weak_ptr", [0]),
+    ("last std::shared_ptr go", [0]),
+    ("last std::weak_ptr go", [0]),
+    ("bounded to two", [0]),
+    ("one returns", [0]),
+    ("ends before one of its messages", [0]),
+    ("the last pointer goes", [0]),
+]
+
+
+def run(*arguments):
+    return subprocess.run([TUTORIAL, *arguments], capture_output=True, timeout=60, check=False)
+
+
+def steps(output: bytes):
+    """The steps, as [(title, calls of malloc, bytes, what was claimed that the calls are in)]."""
+    found = []
+    for part in re.split(r"^\d+\. ", output.decode("ascii"), flags=re.MULTILINE)[1:]:
+        line = re.search(r"^   mallocs: (\d+), claimed: (\d+)(?: to (\d+))?, bytes: (\d+)(?:  WRONG)?$", part, re.MULTILINE)
+        least, most = int(line[2]), int(line[3] or line[2])
+        found.append((part.splitlines()[0], int(line[1]), int(line[4]), range(least, most + 1)))
+    return found
+
+
+def facts(output: bytes):
+    """What else is said, as [(what, what it is, what it is claimed to be)]."""
+    return re.findall(r"^   (?!mallocs)([a-z ]+): (\d+), claimed: (\d+)", output.decode("ascii"), flags=re.MULTILINE)
+
+
+class Tutorial(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.result = run()
+        cls.steps = steps(cls.result.stdout)
+
+    def test_succeeds(self):
+        self.assertEqual((self.result.returncode, self.result.stderr), (0, b""), self.result.stdout)
+        self.assertNotIn(b"WRONG", self.result.stdout)
+        self.assertRegex(self.result.stdout, rb"pieces of memory held: 0, claims that were wrong: 0\n\Z")
+
+    def test_every_step_calls_malloc_as_often_as_it_should(self):
+        self.assertEqual(len(self.steps), len(STEPS), self.result.stdout)
+        for (title, calls, _, _), (part, right) in zip(self.steps, STEPS):
+            with self.subTest(title):
+                self.assertIn(part, title)
+                self.assertIn(calls, right)
+
+    def test_claims_are_what_is_counted(self):
+        for title, calls, _, claimed in self.steps:
+            with self.subTest(title):
+                self.assertIn(calls, claimed)
+        self.assertGreaterEqual(len(facts(self.result.stdout)), 10)
+        for what, number, claimed in facts(self.result.stdout):
+            self.assertEqual(number, claimed, what)
+
+    def test_bytes_are_plausible(self):
+        size = int(re.search(rb"A message has (\d+) bytes", self.result.stdout)[1])
+        shared, made, intrusive = (self.steps[step][2] for step in range(3))
+        self.assertGreater(shared, size + 8, "the object and its control block")
+        self.assertGreater(made, size + 8, "the same in one")
+        self.assertTrue(size < intrusive <= size + 8, "the object and its count")
+        for title, calls, used, _ in self.steps:
+            self.assertEqual(calls == 0, used == 0, title)
+            if "with room for 100" in title:
+                self.assertGreater(used, 100 * size, title)
+
+    def test_says_the_same_each_time(self):
+        self.assertEqual(run().stdout, self.result.stdout)
+
+    def test_notices_a_malloc_too_many(self):
+        result = run("--faulty")
+        self.assertEqual(result.returncode, 1)
+        wrong = 0
+        for (title, calls, _, claimed), (_, right_calls, _, _) in zip(steps(result.stdout), self.steps):
+            self.assertEqual(calls, right_calls + 1, title)
+            wrong += calls not in claimed
+        self.assertGreaterEqual(wrong, 17)
+        self.assertEqual(result.stdout.count(b"WRONG"), wrong)
+        self.assertRegex(result.stdout, rb"claims that were wrong: %d\n\Z" % wrong)
+
+
+if __name__ == "__main__":
+    TUTORIAL = os.path.abspath(sys.argv.pop(1))
+    unittest.main()
