@@ -3,13 +3,15 @@
 /// \file
 /// `memorypool::boost_intrusive_pool<Item>`, the interface of the library boost-intrusive-pool, over recycling_pool.
 ///
-///     allocate_through_init(...) -> item.init(...) -> boost::intrusive_ptr<Item> -> item.destroy() or function(item) -> pool
+///     allocate_through_init(...)  ->  item.init(...)  ->  boost::intrusive_ptr<Item>
+///     the last pointer goes       ->  nothing, item.destroy(), or function(item)  ->  back to the pool
 ///
 ///     capacity() = unused_count() + inuse_count();   more: enlarge_step at a time, up to max_size
 ///
-/// What differs from the original: a bounded pool works on after `clear`; `is_memory_exhausted` says how it is now; nothing is
-/// lost when a constructor, `init` or the heap throws; items may outlive their pool; an item is larger by 8 bytes and its
-/// virtual destructor; no macro changes that. Include path: drop_in/, or the CMake target memory_pool::drop_in, and Boost.
+/// What differs from the original: a bounded pool works on after `clear`; `is_memory_exhausted` says how it is now;
+/// nothing is lost when a constructor, `init` or the heap throws; items may outlive their pool; an item is larger by 8
+/// bytes and its virtual destructor, and no macro changes that. Include path: drop_in/, or the CMake target
+/// memory_pool::drop_in, and that of Boost.
 ///
 /// Thread safety: none of its own: one thread at a time may use a pool and its items.
 #pragma once
@@ -64,8 +66,8 @@ public:
         init(init_size, enlarge_step, max_size, method, std::move(function));
     }
 
-    /// Effects: begins anew with `init_size` items, which grow by `enlarge_step` up to `max_size`. With a step of 0 they do
-    ///   not. Items of before that are in use live on.
+    /// Effects: begins anew with `init_size` items, and grows by `enlarge_step` of them up to `max_size`, with a step
+    ///   of 0 not at all. Items of before that are in use live on.
     /// Throws: std::invalid_argument if there could never be an item, if `init_size` is above `max_size`, and as
     ///   `set_recycle_method`; what constructors and the heap throw. Nothing is changed then.
     /// Complexity: linear in items.
@@ -125,13 +127,14 @@ public:
                    : pool_->allocate_through_function(std::forward<Function>(function));
     }
 
-    /// Effects: destroys the items that are not in use, and gives up those that are, which live on. The pool grows again when
-    ///   it is asked for items.
+    /// Effects: destroys the items that are not in use, and gives up those that are, which live on. The pool grows
+    ///   again when it is asked for items.
     /// Throws: std::bad_alloc if there is no memory at all; nothing is changed then.
     /// Complexity: linear in items.
     void clear() { pool_->clear(); }
 
-    /// Effects: if the records of the pool do not agree, says so on stderr and to the error handler, which aborts by default.
+    /// Effects: if the records of the pool do not agree, says so on stderr and to the error handler, which aborts by
+    ///   default.
     /// Returns: whether they agree.
     /// Complexity: linear in items.
     bool check() const noexcept

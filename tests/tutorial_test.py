@@ -47,7 +47,8 @@ def steps(output: bytes):
     """The steps, as [(title, calls of malloc, bytes, what was claimed that the calls are in)]."""
     found = []
     for part in re.split(r"^\d+\. ", output.decode("ascii"), flags=re.MULTILINE)[1:]:
-        line = re.search(r"^   mallocs: (\d+), claimed: (\d+)(?: to (\d+))?, bytes: (\d+)(?:  WRONG)?$", part, re.MULTILINE)
+        line = re.search(r"^   mallocs: (\d+), claimed: (\d+)(?: to (\d+))?, bytes: (\d+)(?:  WRONG)?$", part,
+                         flags=re.MULTILINE)
         least, most = int(line[2]), int(line[3] or line[2])
         found.append((part.splitlines()[0], int(line[1]), int(line[4]), range(least, most + 1)))
     return found

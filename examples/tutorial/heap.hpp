@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
 /// \file
-/// Counts what goes to malloc through new, and comes back through delete: heap.cpp replaces those operators of the program.
+/// Counts what goes to malloc through new, and comes back through delete: heap.cpp replaces those operators of the
+/// program.
 ///
 /// Thread safety: one thread.
 #pragma once

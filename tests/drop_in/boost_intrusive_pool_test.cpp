@@ -126,6 +126,8 @@ TEST(boost_intrusive_pool, hands_out_items_that_return_by_themselves)
     {
         const boost::intrusive_ptr<message> item = pool.allocate();
         const boost::intrusive_ptr<message> same = item;
+        same->text = "seen through both";
+        EXPECT_EQ(item->text, "seen through both");
         EXPECT_EQ(pool.capacity(), 4u);
         EXPECT_EQ(pool.unused_count(), 3u);
         EXPECT_EQ(pool.inuse_count(), 1u);
@@ -207,6 +209,22 @@ TEST(boost_intrusive_pool, grows_by_its_step)
         EXPECT_EQ(pool.unused_count(), step - 1);
         EXPECT_TRUE(pool.check());
     }
+}
+
+TEST(boost_intrusive_pool, takes_nothing_from_the_heap_for_items_that_it_has)
+{
+    test::accounting_upstream upstream;
+    std::pmr::memory_resource* const usual = std::pmr::set_default_resource(&upstream);
+    {
+        boost_intrusive_pool<number> pool(100);
+        const std::size_t calls = upstream.calls();
+        for (int round = 0; round != 3; ++round)
+            for (const auto& item : take(pool, 100))
+                EXPECT_NE(item, nullptr);
+        EXPECT_EQ(upstream.calls(), calls);
+    }
+    std::pmr::set_default_resource(usual);
+    EXPECT_EQ(upstream.live_bytes(), 0u);
 }
 
 TEST(boost_intrusive_pool, hands_no_item_out_twice)
@@ -346,6 +364,46 @@ TEST(boost_intrusive_pool, takes_items_back_through_pointers_to_their_bases)
     as_item.reset();
     EXPECT_EQ(pool.unused_count(), 2u);
     EXPECT_EQ(square::destroyed, 2) << "destroy() of the item, not of what the pointer knows";
+}
+
+template <class Item>
+void expect_that_items_return_through_their_base()
+{
+    boost_intrusive_pool<Item> pool(3, 2);
+    {
+        std::vector<boost::intrusive_ptr<boost_intrusive_pool_item>> items;
+        for (int i = 0; i != 20; ++i) {
+            const boost::intrusive_ptr<Item> item = pool.allocate();
+            EXPECT_EQ(reinterpret_cast<std::uintptr_t>(item.get()) % alignof(Item), 0u);
+            items.push_back(item);
+        }
+        EXPECT_EQ(pool.inuse_count(), 20u);
+    }
+    EXPECT_EQ(pool.inuse_count(), 0u);
+    EXPECT_TRUE(pool.check());
+}
+
+TEST(boost_intrusive_pool, takes_items_of_any_size_and_alignment_back)
+{
+    class large : public boost_intrusive_pool_item
+    {
+    public:
+        char bytes[200'000] = {};
+    };
+    class alignas(256) aligned : public boost_intrusive_pool_item
+    {
+    };
+    struct something
+    {
+        virtual ~something() = default;
+        char bytes[70'000] = {};
+    };
+    class with_two_bases : public something, public boost_intrusive_pool_item
+    {
+    };
+    expect_that_items_return_through_their_base<large>();
+    expect_that_items_return_through_their_base<aligned>();
+    expect_that_items_return_through_their_base<with_two_bases>();
 }
 
 TEST(boost_intrusive_pool, destroys_items_when_it_ends)
