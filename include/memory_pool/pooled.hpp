@@ -73,7 +73,14 @@ protected:
     ~pooled() = default;
 };
 
-/// How the objects of type `T`, which is derived from a `pooled`, count their references.
+namespace core
+{
+template <class T, class References>
+References references_in(const pooled<T, References>*);
+} // namespace core
+
+/// How the objects of type `T`, which is derived from a `pooled`, count their references. Whatever else in `T` is called
+/// `references`, it is not asked.
 template <class T>
-using references_of = typename T::references;
+using references_of = decltype(core::references_in(static_cast<const T*>(nullptr)));
 } // namespace memory_pool

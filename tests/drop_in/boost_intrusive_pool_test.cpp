@@ -406,6 +406,20 @@ TEST(boost_intrusive_pool, takes_items_of_any_size_and_alignment_back)
     expect_that_items_return_through_their_base<with_two_bases>();
 }
 
+TEST(boost_intrusive_pool, leaves_the_names_of_members_to_the_item)
+{
+    class page : public boost_intrusive_pool_item
+    {
+    public:
+        std::vector<int> references;
+        int count = 0;
+        int pool = 0;
+        int next = 0;
+    };
+    boost_intrusive_pool<page> pool(1);
+    EXPECT_TRUE(pool.allocate()->references.empty());
+}
+
 TEST(boost_intrusive_pool, destroys_items_when_it_ends)
 {
     square::destroyed = 0;
