@@ -75,6 +75,7 @@ protected:
 
 namespace core
 {
+/// Only its type is asked for: the second argument of the `pooled` that `T` is derived from.
 template <class T, class References>
 References references_in(const pooled<T, References>*);
 } // namespace core

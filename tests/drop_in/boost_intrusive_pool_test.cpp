@@ -125,11 +125,13 @@ TEST(boost_intrusive_pool, hands_out_items_that_return_by_themselves)
     boost_intrusive_pool<message> pool(4);
     {
         const boost::intrusive_ptr<message> item = pool.allocate();
-        const boost::intrusive_ptr<message> same = item;
+        boost::intrusive_ptr<message> same = item;
         same->text = "seen through both";
         EXPECT_EQ(item->text, "seen through both");
         EXPECT_EQ(pool.capacity(), 4u);
         EXPECT_EQ(pool.unused_count(), 3u);
+        EXPECT_EQ(pool.inuse_count(), 1u);
+        same.reset();
         EXPECT_EQ(pool.inuse_count(), 1u);
         const boost::intrusive_ptr<message> other = pool.allocate_through_init();
         EXPECT_EQ(other->text, "nothing");
