@@ -273,6 +273,43 @@ TYPED_TEST(recycling_pool_test, resets_a_chain_of_a_million_objects_without_a_st
     EXPECT_EQ(pool.in_use(), 0u);
 }
 
+TYPED_TEST(recycling_pool_test, ends_a_chain_of_a_million_idle_objects_without_a_stack_for_it)
+{
+    const auto chain_in = [](auto& pool) {
+        typename TestFixture::pointer first;
+        for (int i = 0; i != 1'000'000; ++i) {
+            auto next = pool.allocate();
+            next->next = std::move(first);
+            first = std::move(next);
+        }
+        return first;
+    };
+    {
+        typename TestFixture::pool_type pool({}, &this->upstream_);
+        chain_in(pool).reset(); // Only the first is idle, and keeps the others in use.
+        EXPECT_EQ(pool.in_use(), 999'999u);
+    }
+    EXPECT_EQ(live_count::alive, 0);
+    typename TestFixture::pointer survivor;
+    {
+        typename TestFixture::pool_type pool({}, &this->upstream_);
+        survivor = chain_in(pool);
+    }
+    EXPECT_EQ(live_count::alive, 1'000'000);
+}
+
+TYPED_TEST(recycling_pool_test, may_be_told_later_what_to_do_on_the_way_back)
+{
+    typename TestFixture::pool_type pool(in_steps_of(1), &this->upstream_);
+    (void)pool.allocate();
+    pool.set_recycle_action(mp::recycle::call_destroy);
+    (void)pool.allocate();
+    pool.set_recycle_action([](typename TestFixture::item& object) { object.destroys += 10; });
+    (void)pool.allocate();
+    pool.set_recycle_action(mp::recycle::nothing);
+    EXPECT_EQ(pool.allocate()->destroys, 11);
+}
+
 TYPED_TEST(recycling_pool_test, lets_the_function_use_the_pool)
 {
     typename TestFixture::pool_type* itself = nullptr;

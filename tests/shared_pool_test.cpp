@@ -246,6 +246,25 @@ TYPED_TEST(shared_pool_test, releases_a_chain_that_weak_pointers_look_at)
     EXPECT_EQ(pool->in_use(), 0u);
 }
 
+TYPED_TEST(shared_pool_test, ends_a_chain_of_a_million_objects_that_outlive_it)
+{
+    std::shared_ptr<node> first;
+    {
+        std::unique_ptr<TypeParam> pool;
+        if constexpr (TestFixture::keeps)
+            pool = std::make_unique<TypeParam>(mp::recycle::nothing, mp::pool_options{}, &this->upstream_);
+        else
+            pool = this->make_pool({}, &this->upstream_);
+        for (int i = 0; i != 1'000'000; ++i) {
+            auto next = this->take(*pool, i);
+            next->next = std::move(first);
+            first = std::move(next);
+        }
+    }
+    first.reset();
+    EXPECT_EQ(node::alive, 0);
+}
+
 struct knows_itself : std::enable_shared_from_this<knows_itself>
 {
     std::array<char, 100> bytes{};

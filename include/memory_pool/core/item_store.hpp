@@ -115,6 +115,19 @@ protected:
     /// Effects: destroys what is kept in `block`.
     virtual void destroy_kept(void* block) noexcept { static_cast<void>(block); }
 
+    /// Effects: destroys it and counts it off, as soon as no other one is being destroyed.
+    virtual void end_kept(void* block) noexcept { static_cast<void>(block); }
+
+    /// Effects: counts a survivor off. With the last one, the store is gone.
+    void count_off() noexcept
+    {
+        if (survivors_.fetch_sub(1, std::memory_order_acq_rel) == 1)
+            destroy();
+    }
+
+    /// What a release_scope for `end_kept` is known by: not the store itself, as an object may come there on its way back.
+    const void* scope_of_survivors() const noexcept { return &survivors_; }
+
 private:
     void prepare(slab&, std::size_t) override {}
     void leave(slab& leaving, std::size_t stride) noexcept override
@@ -142,10 +155,12 @@ private:
 
     void survivor_returned(void* block) noexcept override
     {
-        if (keeps_objects())
-            destroy_kept_in(block);
-        if (survivors_.fetch_sub(1, std::memory_order_acq_rel) == 1)
-            destroy();
+        if (!keeps_objects()) {
+            count_off();
+            return;
+        }
+        base::permit_access(block, blocks.block_size());
+        end_kept(block);
     }
 
     void report_leak(std::size_t count) noexcept

@@ -24,6 +24,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <limits>
+#include <memory>
 #include <memory_resource>
 #include <new>
 #include <type_traits>
@@ -59,6 +60,9 @@ protected:
 
     static auto& count(T& object) noexcept { return item_access::count(item_in(object)); }
 
+    static void link(T& waiting, void* next) noexcept { item_access::link(item_in(waiting), next); }
+    static void* linked(T& waiting) noexcept { return item_access::linked(item_in(waiting)); }
+
 private:
     static void give_back(slab_client& self, void* counted)
     {
@@ -75,8 +79,7 @@ private:
                 count(*ended).write(reference_zones<std::uint32_t>::idle);
                 store.end(*ended);
             },
-            [](T* waiting, void* next) { item_access::link(item_in(*waiting), next); },
-            [](T* waiting) { return item_access::linked(item_in(*waiting)); });
+            [](T* waiting, void* next) { link(*waiting, next); }, [](T* waiting) { return linked(*waiting); });
     }
 };
 
@@ -109,7 +112,7 @@ private:
     void end(T& object) noexcept
     {
         object.~T();
-        this->blocks.deallocate(&object);
+        this->blocks.deallocate(std::addressof(object));
     }
 
     void destroy() noexcept override { this->destroy_as(*this); }
@@ -159,7 +162,7 @@ private:
         reset_object(reset_, object, this->blocks.name());
         // If the hook has kept a pointer to the object, it is in use again.
         if (this->count(object).resume() == 0)
-            this->blocks.deallocate(&object);
+            this->blocks.deallocate(std::addressof(object));
     }
 
     void prepare(slab& added, std::size_t stride) override
@@ -169,7 +172,24 @@ private:
 
     bool keeps_objects() const noexcept override { return true; }
 
-    void destroy_kept(void* block) noexcept override { this->object_in(block)->~T(); }
+    void destroy_kept(void* block) noexcept override
+    {
+        T* const object = this->object_in(block);
+        this->count(*object).write(reference_zones<std::uint32_t>::idle);
+        object->~T();
+    }
+
+    void end_kept(void* block) noexcept override
+    {
+        end_in_turn(
+            this->scope_of_survivors(), this->object_in(block),
+            [this](T* ended) {
+                destroy_kept(ended);
+                this->count_off();
+            },
+            [](T* waiting, void* next) { base_type::link(*waiting, next); },
+            [](T* waiting) { return base_type::linked(*waiting); });
+    }
 
     void destroy() noexcept override { this->destroy_as(*this); }
 

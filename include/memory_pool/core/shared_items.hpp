@@ -242,6 +242,18 @@ private:
 
     void destroy_kept(void* block) noexcept override { object_in(block)->~T(); }
 
+    void end_kept(void* block) noexcept override
+    {
+        end_in_turn(
+            this->scope_of_survivors(), object_in(block),
+            [this](T* ended) {
+                destroy_kept(ended);
+                this->count_off();
+            },
+            [](T* waiting, void* next) { node_of(waiting).link(next); },
+            [](T* waiting) { return node_of(waiting).linked(); });
+    }
+
     void destroy() noexcept override { this->destroy_as(*this); }
 
     recycle_action<T> reset_;
