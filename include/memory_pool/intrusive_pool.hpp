@@ -41,9 +41,9 @@ using blocks_for_references =
 /// `Policy`, and core/making_pool.hpp for what it can do.
 template <class T, class Policy = default_policy>
 class intrusive_pool
-    : public core::making_pool<core::made_items<T, blocks_for_references<T, Policy>>, boost::intrusive_ptr<T>>
+    : public making_pool<core::made_items<T, blocks_for_references<T, Policy>>, boost::intrusive_ptr<T>>
 {
-    using base_type = core::making_pool<core::made_items<T, blocks_for_references<T, Policy>>, boost::intrusive_ptr<T>>;
+    using base_type = making_pool<core::made_items<T, blocks_for_references<T, Policy>>, boost::intrusive_ptr<T>>;
 
 public:
     using base_type::base_type;

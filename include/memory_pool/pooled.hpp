@@ -66,7 +66,8 @@ public:
     /// Thread safety: that of `References`.
     friend void intrusive_ptr_release(const pooled* object) noexcept { core::item_access::release(*object); }
 
-protected:
+private:
+    friend T; // Nobody else derives from it.
     pooled() noexcept = default;
     pooled(const pooled&) noexcept = default;
     pooled& operator=(const pooled&) noexcept = default;

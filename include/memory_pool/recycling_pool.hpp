@@ -26,10 +26,9 @@ namespace memory_pool
 /// base/policies.hpp for `Policy`, which may not check, and core/making_pool.hpp for what it can do.
 template <class T, class Policy = default_policy>
 class recycling_pool
-    : public core::keeping_pool<core::kept_items<T, blocks_for_references<T, Policy>>, boost::intrusive_ptr<T>>
+    : public keeping_pool<core::kept_items<T, blocks_for_references<T, Policy>>, boost::intrusive_ptr<T>>
 {
-    using base_type =
-        core::keeping_pool<core::kept_items<T, blocks_for_references<T, Policy>>, boost::intrusive_ptr<T>>;
+    using base_type = keeping_pool<core::kept_items<T, blocks_for_references<T, Policy>>, boost::intrusive_ptr<T>>;
 
 public:
     using base_type::base_type;

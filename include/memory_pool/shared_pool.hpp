@@ -26,9 +26,9 @@ namespace memory_pool
 /// A pool of objects of type `T`, any type, held by std::shared_ptr, over `Blocks`: a basic_block_pool or a
 /// basic_concurrent_block_pool. See core/making_pool.hpp for what it can do. std::enable_shared_from_this works.
 template <class T, class Blocks>
-class basic_shared_pool : public core::making_pool<core::shared_items<T, Blocks, false>, std::shared_ptr<T>>
+class basic_shared_pool : public making_pool<core::shared_items<T, Blocks, false>, std::shared_ptr<T>>
 {
-    using base_type = core::making_pool<core::shared_items<T, Blocks, false>, std::shared_ptr<T>>;
+    using base_type = making_pool<core::shared_items<T, Blocks, false>, std::shared_ptr<T>>;
 
 public:
     using base_type::base_type;
@@ -40,9 +40,9 @@ public:
 /// The same, but objects are constructed once, when the pool grows, and used again and again, as in recycling_pool. An object is
 /// reset when its last shared_ptr goes, and free when its last weak_ptr does.
 template <class T, class Blocks>
-class basic_recycling_shared_pool : public core::keeping_pool<core::shared_items<T, Blocks, true>, std::shared_ptr<T>>
+class basic_recycling_shared_pool : public keeping_pool<core::shared_items<T, Blocks, true>, std::shared_ptr<T>>
 {
-    using base_type = core::keeping_pool<core::shared_items<T, Blocks, true>, std::shared_ptr<T>>;
+    using base_type = keeping_pool<core::shared_items<T, Blocks, true>, std::shared_ptr<T>>;
 
 public:
     using base_type::base_type;

@@ -8,6 +8,7 @@
 
 #include <csetjmp>
 #include <cstddef>
+#include <memory>
 #include <string>
 
 namespace mp = memory_pool;
@@ -67,6 +68,19 @@ int main()
         mp::concurrent_object_pool<std::string> strings;
         CHECK(strings.make_unique("a text that is too long to fit into the object itself")->size() == 53);
         CHECK(pool.is_valid() && strings.is_valid());
+    }
+    {
+        mp::shared_pool<std::string> strings;
+        std::weak_ptr<std::string> weak;
+        {
+            const auto text = strings.make("a text that is too long to fit into the object itself");
+            weak = text;
+            CHECK(text->size() == 53 && strings.in_use() == 1);
+        }
+        CHECK(weak.expired());
+        mp::recycling_shared_pool<std::string> kept([](std::string& text) { text.clear(); });
+        CHECK(kept.allocate_through_function([](std::string& text) { text = "x"; })->size() == 1);
+        CHECK(kept.try_allocate()->empty() && kept.is_valid());
     }
     static mp::pool_options options; // static: longjmp leaves it alone
     options.max_capacity = 1;

@@ -4,11 +4,13 @@
 /// Run under Valgrind with MEMORY_POOL_VALGRIND=1: right use is silent, each misuse is reported, in every policy.
 /// Usage: pools CASE [POLICY]
 #include <memory_pool/block_pool.hpp>
+#include <memory_pool/shared_pool.hpp>
 
 #include <support/check.hpp>
 
 #include <cstddef>
 #include <cstring>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -64,12 +66,33 @@ void use_of_undefined_content()
         block[1] = 'y';
 }
 
+/// What objects keep while they are not in use is as defined as it was.
+void right_use_of_kept_objects()
+{
+    mp::pool_options options;
+    options.growth_step = 10;
+    mp::recycling_shared_pool<std::string> pool(mp::recycle::nothing, options);
+    for (int round = 0; round != 50; ++round) {
+        std::vector<std::shared_ptr<std::string>> strings;
+        for (int i = 0; i != 100; ++i) {
+            strings.push_back(pool.allocate());
+            CHECK(strings.back()->size() == static_cast<std::size_t>(round) * 20);
+            strings.back()->append(20, 'x');
+        }
+    }
+    pool.trim();
+    const auto survivor = pool.allocate();
+    pool.clear();
+    CHECK(survivor->empty());
+}
+
 template <class Pool>
 int run(const std::string& name)
 {
-    if (name == "right_use")
+    if (name == "right_use") {
         right_use<Pool>();
-    else if (name == "write_after_free")
+        right_use_of_kept_objects();
+    } else if (name == "write_after_free")
         write_after_free<Pool>();
     else if (name == "overflow")
         overflow<Pool>();

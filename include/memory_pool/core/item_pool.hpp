@@ -16,7 +16,7 @@
 #include <memory_resource>
 #include <utility>
 
-namespace memory_pool::core
+namespace memory_pool
 {
 /// A pool over a `Store` of items.
 template <class Store>
@@ -80,7 +80,7 @@ public:
     {
         pool_options options = store_->options();
         options.initial_capacity = 0;
-        item_store_owner<Store> fresh = make_like(*store_, options);
+        core::item_store_owner<Store> fresh = make_like(*store_, options);
         store_.swap(fresh);
         fresh.release()->abandon_silently();
     }
@@ -92,7 +92,7 @@ public:
 protected:
     template <class... Arguments>
     explicit item_pool(const pool_options& options, std::pmr::memory_resource* upstream, Arguments&&... arguments)
-        : store_(make_item_store<Store>(options, upstream, std::forward<Arguments>(arguments)...))
+        : store_(core::make_item_store<Store>(options, upstream, std::forward<Arguments>(arguments)...))
     {
     }
     ~item_pool() = default;
@@ -105,16 +105,16 @@ private:
     /// A store may have something that the next one is to have too.
     template <class Like>
     static auto make_like(const Like& store, const pool_options& options)
-        -> decltype(static_cast<void>(store.reset()), item_store_owner<Store>())
+        -> decltype(static_cast<void>(store.reset()), core::item_store_owner<Store>())
     {
-        return make_item_store<Store>(options, store.blocks.upstream_resource(), store.reset());
+        return core::make_item_store<Store>(options, store.blocks.upstream_resource(), store.reset());
     }
     template <class Like, class... None>
-    static item_store_owner<Store> make_like(const Like& store, const pool_options& options, None...)
+    static core::item_store_owner<Store> make_like(const Like& store, const pool_options& options, None...)
     {
-        return make_item_store<Store>(options, store.blocks.upstream_resource());
+        return core::make_item_store<Store>(options, store.blocks.upstream_resource());
     }
 
-    item_store_owner<Store> store_;
+    core::item_store_owner<Store> store_;
 };
-} // namespace memory_pool::core
+} // namespace memory_pool

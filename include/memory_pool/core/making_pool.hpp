@@ -34,6 +34,10 @@ Pointer adopt(Pointer pointer)
     return pointer;
 }
 
+} // namespace memory_pool::core
+
+namespace memory_pool
+{
 /// A pool whose objects are constructed and destroyed at each use, and held by `Pointer`.
 template <class Store, class Pointer>
 class making_pool : public item_pool<Store>
@@ -69,7 +73,7 @@ public:
     [[nodiscard]] MEMORY_POOL_ALWAYS_INLINE Pointer make(Arguments&&... arguments)
     {
         Store& store = this->store();
-        return adopt<Pointer>(store.make_in(store.blocks.allocate(), std::forward<Arguments>(arguments)...));
+        return core::adopt<Pointer>(store.make_in(store.blocks.allocate(), std::forward<Arguments>(arguments)...));
     }
 
     /// Effects: makes an object as `make` does, if there is a block to be had.
@@ -84,7 +88,7 @@ public:
         void* const block = store.blocks.try_allocate();
         if (block == nullptr)
             return nullptr;
-        return adopt<Pointer>(store.make_in(block, std::forward<Arguments>(arguments)...));
+        return core::adopt<Pointer>(store.make_in(block, std::forward<Arguments>(arguments)...));
     }
 };
 
@@ -107,7 +111,7 @@ public:
     /// Complexity: linear in objects constructed.
     explicit keeping_pool(recycle action = recycle::nothing, const pool_options& options = {},
                           std::pmr::memory_resource* upstream = std::pmr::get_default_resource())
-        : item_pool<Store>(options, upstream, recycle_action<value_type>(action))
+        : item_pool<Store>(options, upstream, core::recycle_action<value_type>(action))
     {
     }
 
@@ -125,7 +129,7 @@ public:
     explicit keeping_pool(Function function, const pool_options& options = {},
                           std::pmr::memory_resource* upstream = std::pmr::get_default_resource())
         : item_pool<Store>(options, upstream,
-                           recycle_action<value_type>(std::function<void(value_type&)>(std::move(function))))
+                           core::recycle_action<value_type>(std::function<void(value_type&)>(std::move(function))))
     {
     }
 
@@ -139,14 +143,15 @@ public:
     /// Throws: std::invalid_argument if there is no `destroy()` to call; nothing is changed then.
     /// Complexity: O(1).
     /// Thread safety: one thread at a time, and no other may let go of objects.
-    void set_recycle_action(recycle action) { this->store().set_reset(recycle_action<value_type>(action)); }
+    void set_recycle_action(recycle action) { this->store().set_reset(core::recycle_action<value_type>(action)); }
 
     /// Effects: as the first, but from now on calls `function(T&)`.
     /// Throws: std::invalid_argument if `function` is empty; nothing is changed then.
     template <class Function, class = std::enable_if_t<std::is_invocable_v<Function&, value_type&>>>
     void set_recycle_action(Function function)
     {
-        this->store().set_reset(recycle_action<value_type>(std::function<void(value_type&)>(std::move(function))));
+        this->store().set_reset(
+            core::recycle_action<value_type>(std::function<void(value_type&)>(std::move(function))));
     }
 
     /// Effects: hands out an object, as it came back, or as its constructor made it.
@@ -181,7 +186,7 @@ public:
     [[nodiscard]] MEMORY_POOL_ALWAYS_INLINE Pointer allocate_through_function(Function&& function)
     {
         Store& store = this->store();
-        return adopt<Pointer>(store.hand_out(store.blocks.allocate(), std::forward<Function>(function)));
+        return core::adopt<Pointer>(store.hand_out(store.blocks.allocate(), std::forward<Function>(function)));
     }
 
     /// Effects: as `allocate`, if there is an object to be had.
@@ -217,7 +222,7 @@ public:
         void* const block = store.blocks.try_allocate();
         if (block == nullptr)
             return nullptr;
-        return adopt<Pointer>(store.hand_out(block, std::forward<Function>(function)));
+        return core::adopt<Pointer>(store.hand_out(block, std::forward<Function>(function)));
     }
 };
-} // namespace memory_pool::core
+} // namespace memory_pool

@@ -425,8 +425,8 @@ public:
     class detached_pieces
     {
         friend slab_store;
-        slab* first = nullptr; ///< Linked by `next`.
-        slab* first_of_store = nullptr;
+        slab* first_ = nullptr; ///< Linked by `next`.
+        slab* first_of_store_ = nullptr;
     };
 
     /// Effects: takes every piece out whose slabs are wholly free.
@@ -440,17 +440,17 @@ public:
     {
         if (options_.client == nullptr)
             return;
-        for (slab* piece = detached.first; piece != nullptr; piece = piece->next)
+        for (slab* piece = detached.first_; piece != nullptr; piece = piece->next)
             for_each_slab_in(piece, [this](slab* home) { options_.client->leave(*home, layout_.stride()); });
     }
 
     /// Effects: gives the pieces back upstream.
     void give_back(const detached_pieces& detached) noexcept
     {
-        for (slab* piece = detached.first; piece != nullptr;) {
+        for (slab* piece = detached.first_; piece != nullptr;) {
             slab* const next = piece->next;
             const piece_shape shape =
-                piece == detached.first_of_store ? shape_of_first(piece->block_count()) : shape_of_other(*piece);
+                piece == detached.first_of_store_ ? shape_of_first(piece->block_count()) : shape_of_other(*piece);
             upstream_->deallocate(piece, shape.bytes, shape.alignment);
             piece = next;
         }
@@ -755,11 +755,11 @@ private:
         capacity_ -= shape.slabs * shape.blocks_each;
         piece_bytes_ -= shape.bytes;
         if (piece == first_) {
-            detached.first_of_store = first_;
+            detached.first_of_store_ = first_;
             first_ = nullptr;
             first_bytes_ = 0;
         }
-        piece->next = std::exchange(detached.first, piece);
+        piece->next = std::exchange(detached.first_, piece);
     }
 
     void list(slab* added) noexcept
