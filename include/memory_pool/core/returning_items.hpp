@@ -41,14 +41,13 @@ class returning_items : public item_store<Blocks>
 
     using item = std::remove_pointer_t<decltype(item_access::item_of(static_cast<T*>(nullptr)))>;
 
-private:
-    friend Derived; // Nobody else derives from it.
+protected:
+    // Not private with a friend, as that makes a non-virtual destructor suspect to GCC.
+    // NOLINTNEXTLINE(bugprone-crtp-constructor-accessibility)
     returning_items(const pool_options& options, std::pmr::memory_resource* upstream)
         : item_store<Blocks>(&give_back, sizeof(T), with_alignment_of<T>(options), upstream)
     {
     }
-
-protected:
     ~returning_items() = default;
 
     static item& item_in(T& object) noexcept { return object; }
