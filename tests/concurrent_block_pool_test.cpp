@@ -18,6 +18,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <memory>
+#include <memory_resource>
 #include <mutex>
 #include <optional>
 #include <set>
@@ -1012,6 +1013,101 @@ TEST(concurrent_block_pool, may_be_dead_when_a_thread_ends_in_a_child_that_used_
         dead->~basic_concurrent_block_pool();
     });
     EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0) << "status " << status;
+}
+
+/// Takes a millisecond for each call, in which the pool that calls has its lock.
+class slow_upstream final : public std::pmr::memory_resource
+{
+    void* do_allocate(std::size_t bytes, std::size_t alignment) override
+    {
+        std::this_thread::sleep_for(1ms);
+        return std::pmr::new_delete_resource()->allocate(bytes, alignment);
+    }
+    void do_deallocate(void* piece, std::size_t bytes, std::size_t alignment) override
+    {
+        std::this_thread::sleep_for(1ms);
+        std::pmr::new_delete_resource()->deallocate(piece, bytes, alignment);
+    }
+    bool do_is_equal(const memory_resource& other) const noexcept override { return this == &other; }
+};
+
+/// Serves one pool with the blocks of another: whoever asks has the lock of one, and needs that of the other.
+class upstream_of_blocks final : public std::pmr::memory_resource
+{
+public:
+    static constexpr std::size_t largest = std::size_t{16} * 1024;
+
+    explicit upstream_of_blocks(std::pmr::memory_resource* upstream) : blocks_(largest, aligned(), upstream) {}
+
+private:
+    static mp::pool_options aligned()
+    {
+        mp::pool_options options;
+        options.alignment = largest;
+        return options;
+    }
+    static bool fits(std::size_t bytes, std::size_t alignment) { return bytes <= largest && alignment <= largest; }
+
+    void* do_allocate(std::size_t bytes, std::size_t alignment) override
+    {
+        return fits(bytes, alignment) ? blocks_.allocate()
+                                      : std::pmr::new_delete_resource()->allocate(bytes, alignment);
+    }
+    void do_deallocate(void* piece, std::size_t bytes, std::size_t alignment) override
+    {
+        if (fits(bytes, alignment)) {
+            blocks_.deallocate(piece);
+            blocks_.trim();
+        } else {
+            std::pmr::new_delete_resource()->deallocate(piece, bytes, alignment);
+        }
+    }
+    bool do_is_equal(const memory_resource& other) const noexcept override { return this == &other; }
+
+    mp::concurrent_block_pool blocks_;
+};
+
+TEST(concurrent_block_pool, lets_a_program_fork_whose_pools_are_busy_at_every_moment)
+{
+    slow_upstream slow;
+    upstream_of_blocks nested(&slow);
+    mp::concurrent_block_pool first(64, {}, &slow);
+    mp::concurrent_block_pool second(64, {}, &slow);
+    mp::concurrent_block_pool third(64, {}, &nested);
+    const std::array<mp::concurrent_block_pool*, 3> pools{&first, &second, &third};
+    std::atomic<bool> is_over{false};
+    std::atomic<int> at_work{0};
+    std::vector<std::thread> threads;
+    for (std::size_t i = 0; i != 6; ++i)
+        threads.emplace_back([&, i] {
+            for (mp::concurrent_block_pool* const pool = pools[i % pools.size()]; !is_over; pool->trim()) {
+                pool->deallocate(pool->allocate());
+                ++at_work;
+            }
+        });
+    while (at_work < 20)
+        std::this_thread::yield();
+    for (int round = 0; round != 5; ++round) {
+        const pid_t child = fork();
+        ASSERT_GE(child, 0);
+        if (child == 0) {
+            bool works = true;
+            for (mp::concurrent_block_pool* const pool : pools) {
+                pool->deallocate(pool->allocate());
+                pool->trim();
+                works = works && pool->is_valid();
+            }
+            _exit(works ? 0 : 1);
+        }
+        int status = 0;
+        ASSERT_EQ(waitpid(child, &status, 0), child);
+        EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0) << "status " << status;
+    }
+    is_over = true;
+    for (std::thread& thread : threads)
+        thread.join();
+    for (mp::concurrent_block_pool* const pool : pools)
+        EXPECT_TRUE(pool->is_valid());
 }
 
 TEST(concurrent_block_pool, may_be_used_by_what_a_program_does_around_a_fork)

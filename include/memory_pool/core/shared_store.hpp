@@ -159,7 +159,7 @@ public:
             return take_locked(cache); // Nobody could give one back: as in `take`.
         queued_waiter self(*this);
         if (lock.report()) // It may be the reason why there is none.
-            lock.lock().lock();
+            lock.lock_again();
         while (self.block == nullptr && wait(self.ready, lock.lock()))
             continue;
         return std::exchange(self.block, nullptr);
@@ -332,14 +332,29 @@ private:
     class locked
     {
     public:
-        explicit locked(const shared_store& store) : store_(store), lock_(store.mutex_)
+        explicit locked(const shared_store& store) : store_(store), lock_(store.mutex_, std::defer_lock)
         {
+            lock_again();
             if (MEMORY_POOL_UNLIKELY(store.registered.is_left_out)) // We are in the child of a fork.
                 store.registry_.enter_again(const_cast<shared_store&>(store), store.number_);
         }
         locked(const locked&) = delete;
         locked& operator=(const locked&) = delete;
-        ~locked() { report(); }
+        ~locked()
+        {
+            report();
+            if (lock_.owns_lock())
+                --this_thread_table.locks_held;
+        }
+
+        /// Effects: takes the lock.
+        /// Preconditions: it is not held.
+        void lock_again()
+        {
+            store_.registry_.let_fork_pass();
+            lock_.lock();
+            ++this_thread_table.locks_held;
+        }
 
         /// Effects: lets the lock go if there is something to report; then it is not held any more.
         /// Returns: whether it did.
@@ -349,6 +364,7 @@ private:
                 return false;
             const misuse_log found = std::exchange(store_.misuse_, {});
             lock_.unlock();
+            --this_thread_table.locks_held;
             found.report(store_.identity().block_size, store_.identity().name);
             return true;
         }

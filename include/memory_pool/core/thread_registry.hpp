@@ -17,7 +17,8 @@
 /// there in the child are gone without having said so. Which those are cannot be known, so in the child every pool that another
 /// thread has made is left out of the table until it is used there.
 ///
-/// Locks: the registry's is the innermost. Whoever has it asks for no other one, except by trying (before a fork).
+/// Locks: the registry's is the innermost. Whoever has it asks for no other one, except by trying (before a fork). While a fork
+/// tries, threads that hold no pool's lock stand back, so that each pool's lock is free before long.
 ///
 /// Thread safety: any thread.
 #pragma once
@@ -28,6 +29,8 @@
 #include <memory_pool/os/fork.hpp>
 
 #include <array>
+#include <atomic>
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
@@ -51,7 +54,8 @@ struct thread_table
     cache_slot slots[slots_in_a_page + 1];
     cache_slot* pages[most_pools_with_slots / slots_in_a_page]; ///< The first is for pools that may not use `slots`.
     thread_cache* first_cache;
-    bool has_ended; ///< No cache is made any more.
+    std::size_t locks_held; ///< Of pools.
+    bool has_ended;         ///< No cache is made any more.
 };
 
 // GCC and clang make no call for it, as it has neither constructor nor destructor to run.
@@ -155,6 +159,17 @@ public:
         return slot_of_this_thread(number, may_be_in_table);
     }
 
+    /// Effects: if another thread is about to fork, waits until that has all locks, or for a while. To be called before a pool
+    ///   is locked: there may be no moment at which no pool is busy, unless somebody sees to it.
+    ///
+    /// A thread that holds the lock of a pool asks for that of another to be done with the first, so it does not wait. Nor does
+    /// any other one wait forever: it may have a lock of the program, and a pool's upstream may need that to be done.
+    void let_fork_pass() const noexcept
+    {
+        if (MEMORY_POOL_UNLIKELY(forks_pending_.load(std::memory_order_relaxed) != 0))
+            wait_for_fork();
+    }
+
     /// Effects: has the pool told when this thread ends.
     void attach(thread_cache& cache) noexcept
     {
@@ -195,6 +210,16 @@ private:
         cache.is_in_thread = false;
     }
 
+    MEMORY_POOL_SLOW_PATH void wait_for_fork() const noexcept
+    {
+        if (this_thread_table.locks_held != 0)
+            return;
+        // Neither sleeping nor waiting for a condition would do: those are cancellation points.
+        const auto end = std::chrono::steady_clock::now() + patience_with_fork;
+        while (forks_pending_.load(std::memory_order_relaxed) != 0 && std::chrono::steady_clock::now() < end)
+            std::this_thread::yield();
+    }
+
     void end_thread() noexcept
     {
         thread_table& table = this_thread_table;
@@ -220,6 +245,7 @@ private:
     /// theirs are only tried, and all are let go if one is taken.
     void before_fork() noexcept
     {
+        forks_pending_.fetch_add(1, std::memory_order_relaxed);
         while (true) {
             mutex_.lock();
             const std::size_t locked = lock_pools();
@@ -229,6 +255,7 @@ private:
             mutex_.unlock();
             std::this_thread::yield();
         }
+        forks_pending_.fetch_sub(1, std::memory_order_relaxed);
         for_each_pool(most_pools, [](std::size_t, thread_cached& pool) {
             pool.quiesce();
             return true;
@@ -243,6 +270,7 @@ private:
 
     void after_fork_in_child() noexcept
     {
+        forks_pending_.store(0, std::memory_order_relaxed); // Other threads may have been about to fork, too.
         for_each_pool(most_pools, [](std::size_t, thread_cached& pool) {
             pool.registered.detaching = 0;
             pool.registered.is_left_out = pool.registered.maker != &this_thread_table;
@@ -307,7 +335,10 @@ private:
         return end;
     }
 
+    static constexpr std::chrono::milliseconds patience_with_fork{250};
+
     std::mutex mutex_;
+    std::atomic<std::size_t> forks_pending_{0}; ///< Threads that fork and have not got all locks yet.
     std::array<std::uint64_t, most_pools / base::bits_per_word> numbers_{}; ///< A set bit: taken.
     std::array<thread_cached*, most_pools> pools_{};                        ///< By number; nullptr: left out.
 };
