@@ -806,6 +806,26 @@ TEST(counting_shared_policy, is_right_again_once_misuse_was_found_out)
     EXPECT_TRUE(pool.is_valid());
 }
 
+TEST(counting_shared_policy, knows_the_peak_again_once_misuse_was_found_out)
+{
+    const test::error_recorder recorder;
+    pool_that_counts pool(32, bounded_to(40));
+    void* const block = pool.allocate();
+    void* const other = pool.allocate();
+    pool.deallocate(block);
+    pool.deallocate(block);
+    std::vector<void*> rest(40);
+    EXPECT_EQ(pool.allocate_bulk(rest.data(), 20), 20u);
+    pool.deallocate(other);
+    pool.deallocate(other);
+    pool.deallocate_bulk(rest.data(), 20);
+    pool.trim();
+    EXPECT_EQ(pool.in_use(), 0u);
+    EXPECT_EQ(pool.allocate_bulk(rest.data(), rest.size()), 40u);
+    EXPECT_EQ(pool.statistics().in_use, 40u);
+    EXPECT_EQ(pool.statistics().peak_in_use, 40u);
+}
+
 TEST(counting_shared_policy, counts_exactly_what_all_threads_do)
 {
     pool_that_counts pool(32, bounded_to(1000));
@@ -1015,6 +1035,73 @@ TEST(concurrent_block_pool, may_be_dead_when_a_thread_ends_in_a_child_that_used_
     EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0) << "status " << status;
 }
 
+/// Has the thread that reports a misuse stop there, with no lock held, until the test is over.
+class thread_that_stops_at_a_report
+{
+public:
+    template <class Action>
+    explicit thread_that_stops_at_a_report(Action action) : before_(mp::set_error_handler(&stop))
+    {
+        is_there = false;
+        is_over = false;
+        thread_ = std::thread(std::move(action));
+        while (!is_there)
+            std::this_thread::yield();
+    }
+    thread_that_stops_at_a_report(const thread_that_stops_at_a_report&) = delete;
+    thread_that_stops_at_a_report& operator=(const thread_that_stops_at_a_report&) = delete;
+    ~thread_that_stops_at_a_report()
+    {
+        is_over = true;
+        thread_.join();
+        mp::set_error_handler(before_);
+    }
+
+private:
+    static void stop(const mp::error_report&)
+    {
+        is_there = true;
+        while (!is_over)
+            std::this_thread::yield();
+    }
+
+    static inline std::atomic<bool> is_there{false};
+    static inline std::atomic<bool> is_over{false};
+
+    mp::error_handler before_;
+    std::thread thread_;
+};
+
+/// Forks, and has the child exit with 0 if `works()` says so there.
+template <class Works>
+void expect_in_child(Works&& works)
+{
+    const pid_t child = fork();
+    ASSERT_GE(child, 0);
+    if (child == 0)
+        _exit(works() ? 0 : 1);
+    int status = 0;
+    ASSERT_EQ(waitpid(child, &status, 0), child);
+    EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0) << "status " << status;
+}
+
+TEST(counting_shared_policy, knows_the_peak_in_a_child_forked_while_a_thread_had_a_block_that_it_had_not_counted_yet)
+{
+    pool_that_counts pool(64, bounded_to(4));
+    auto* const mine = static_cast<char*>(pool.allocate());
+    pool.deallocate(mine + 8);
+    const thread_that_stops_at_a_report other([&pool] {
+        while (pool.try_allocate() != nullptr) // What is wrong is found when the caches are emptied.
+            continue;
+    });
+    expect_in_child([&pool] {
+        while (pool.try_allocate() != nullptr)
+            continue;
+        const mp::pool_statistics statistics = pool.statistics();
+        return statistics.in_use == 4 && statistics.peak_in_use == 4 && pool.is_valid();
+    });
+}
+
 /// Takes a millisecond for each call, in which the pool that calls has its lock.
 class slow_upstream final : public std::pmr::memory_resource
 {
@@ -1087,22 +1174,16 @@ TEST(concurrent_block_pool, lets_a_program_fork_whose_pools_are_busy_at_every_mo
         });
     while (at_work < 20)
         std::this_thread::yield();
-    for (int round = 0; round != 5; ++round) {
-        const pid_t child = fork();
-        ASSERT_GE(child, 0);
-        if (child == 0) {
+    for (int round = 0; round != 5; ++round)
+        expect_in_child([&pools] {
             bool works = true;
             for (mp::concurrent_block_pool* const pool : pools) {
                 pool->deallocate(pool->allocate());
                 pool->trim();
                 works = works && pool->is_valid();
             }
-            _exit(works ? 0 : 1);
-        }
-        int status = 0;
-        ASSERT_EQ(waitpid(child, &status, 0), child);
-        EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0) << "status " << status;
-    }
+            return works;
+        });
     is_over = true;
     for (std::thread& thread : threads)
         thread.join();

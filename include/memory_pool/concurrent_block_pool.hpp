@@ -32,11 +32,9 @@
 #include <memory_pool/core/statistics.hpp>
 
 #include <algorithm>
-#include <atomic>
 #include <chrono>
 #include <condition_variable>
 #include <cstddef>
-#include <limits>
 #include <memory_resource>
 #include <mutex>
 
@@ -316,9 +314,7 @@ public:
     pool_statistics statistics() const noexcept
     {
         static_assert(Policy::counts, "this pool does not count: use memory_pool::counting_policy");
-        pool_statistics statistics = store_.statistics();
-        statistics.peak_in_use = peak_.load(std::memory_order_relaxed);
-        return statistics;
+        return store_.statistics();
     }
 
     // For pools that are built on this one.
@@ -380,7 +376,7 @@ private:
             checks().mark_in_use(block);
         }
         if constexpr (Policy::counts)
-            count_allocation();
+            store_.count_allocation();
         base::block_handed_out(this, block, block_size());
         return block;
     }
@@ -408,31 +404,15 @@ private:
     void forget_blocks(bool keeps_slabs) noexcept
     {
         store_.forget_blocks(keeps_slabs);
-        live_.store(0, std::memory_order_relaxed);
         base::pool_gone(this);
         base::pool_made(this);
     }
 
     MEMORY_POOL_ALWAYS_INLINE void given_back(void* block) noexcept
     {
-        if constexpr (Policy::counts) {
-            live_.fetch_sub(1, std::memory_order_relaxed);
+        if constexpr (Policy::counts)
             store_.count_deallocation();
-        }
         base::block_given_back(this, block, block_size());
-    }
-
-    // What counting costs: one count that all threads keep together, for the peak.
-
-    void count_allocation() noexcept
-    {
-        store_.count_allocation();
-        const std::size_t live = live_.fetch_add(1, std::memory_order_relaxed) + 1;
-        std::size_t peak = peak_.load(std::memory_order_relaxed);
-        // Misuse that was counted, and is not found out yet, may have brought the count below 0.
-        const bool is_count = live <= std::numeric_limits<std::size_t>::max() / 2;
-        while (is_count && live > peak && !peak_.compare_exchange_weak(peak, live, std::memory_order_relaxed))
-            continue;
     }
 
     void count_failure() noexcept
@@ -443,8 +423,6 @@ private:
 
     std::size_t alignment_;
     mutable core::shared_store store_; ///< To look at all blocks, is_valid brings them to one place.
-    std::atomic<std::size_t> live_{0}; ///< Blocks in use, kept only where the policy counts.
-    std::atomic<std::size_t> peak_{0};
 };
 
 /// Raw blocks of one size, for many threads.

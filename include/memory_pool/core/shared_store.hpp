@@ -40,6 +40,7 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <memory_resource>
 #include <mutex>
 #include <new>
@@ -226,6 +227,7 @@ public:
         if (!may_cache_)
             slabs_.report_damage();
         without_cache_.deallocations.fetch_add(slabs_.handed_out(), std::memory_order_relaxed);
+        live_.store(0, std::memory_order_relaxed);
         if (!keeps_slabs) {
             release_magazines();
             slabs_.release();
@@ -305,11 +307,21 @@ public:
 
     // Counting, by a policy that does.
 
-    void count_allocation() noexcept { count(&thread_counts::allocations); }
-    void count_deallocation() noexcept { count(&thread_counts::deallocations); }
+    void count_allocation() noexcept
+    {
+        count(&thread_counts::allocations);
+        note_peak(live_.fetch_add(1, std::memory_order_relaxed) + 1);
+    }
+
+    void count_deallocation() noexcept
+    {
+        live_.fetch_sub(1, std::memory_order_relaxed);
+        count(&thread_counts::deallocations);
+    }
+
     void count_failure() noexcept { count(&thread_counts::failed); }
 
-    /// Returns: what all threads have done. The peak is not among it.
+    /// Returns: what all threads have done.
     pool_statistics statistics() const noexcept
     {
         const locked lock(*this);
@@ -779,7 +791,7 @@ private:
         cache.slot->end(bottom);
     }
 
-    void put_into_slabs(void* const* blocks, std::size_t count) noexcept { refused_ += slabs_.put(blocks, count); }
+    void put_into_slabs(void* const* blocks, std::size_t count) noexcept { refuse(slabs_.put(blocks, count)); }
 
     void enlarge()
     {
@@ -841,7 +853,7 @@ private:
     void gather() noexcept
     {
         close_caches();
-        refused_ += slabs_.put(std::exchange(spare_, {}));
+        refuse(slabs_.put(std::exchange(spare_, {})));
     }
 
     std::size_t bytes_reserved_locked() const noexcept
@@ -893,6 +905,24 @@ private:
             (without_cache_.*counter).fetch_add(1, std::memory_order_relaxed);
     }
 
+    void note_peak(std::size_t live) noexcept
+    {
+        std::size_t peak = peak_.load(std::memory_order_relaxed);
+        // Misuse that was counted, and is not found out yet, may have brought the count below 0.
+        const bool is_count = live <= std::numeric_limits<std::size_t>::max() / 2;
+        while (is_count && live > peak && !peak_.compare_exchange_weak(peak, live, std::memory_order_relaxed))
+            continue;
+    }
+
+    /// Takes back the count of blocks that were given back, but turned out to be not this pool's, or here already.
+    void refuse(std::size_t blocks) noexcept
+    {
+        if (MEMORY_POOL_LIKELY(blocks == 0))
+            return;
+        refused_ += blocks;
+        note_peak(live_.fetch_add(blocks, std::memory_order_relaxed) + blocks);
+    }
+
     pool_statistics statistics_locked() const noexcept
     {
         pool_statistics sum;
@@ -901,6 +931,7 @@ private:
             cache->counts.add_to(sum);
         sum.deallocations -= refused_;
         sum.in_use = in_use_locked();
+        sum.peak_in_use = peak_.load(std::memory_order_relaxed);
         sum.slabs = slabs_.slab_count();
         sum.bytes_reserved = bytes_reserved_locked();
         return sum;
@@ -954,6 +985,8 @@ private:
         const pool_statistics counted = statistics_locked();
         const std::uint64_t in_use = counted.allocations - counted.deallocations;
         without_cache_.deallocations.fetch_add(in_use - slabs_.handed_out(), std::memory_order_relaxed);
+        live_.store(slabs_.handed_out(), std::memory_order_relaxed);
+        note_peak(slabs_.handed_out());
     }
 
     mutable std::mutex mutex_;
@@ -969,8 +1002,10 @@ private:
     suspension* first_suspension_ = nullptr;
     bool is_abandoned_ = false;
     wait_queue queue_;
-    std::size_t refused_ = 0;     ///< Blocks that were counted as given back, but were not this pool's, or twice.
-    thread_counts without_cache_; ///< By threads that have no cache.
+    std::size_t refused_ = 0;          ///< Blocks that were counted as given back, but were not this pool's, or twice.
+    thread_counts without_cache_;      ///< By threads that have no cache.
+    std::atomic<std::size_t> live_{0}; ///< What counting costs: one count that all threads keep together, for the peak.
+    std::atomic<std::size_t> peak_{0};
     // Last, as from here on a fork comes by.
     thread_registry& registry_; ///< That of the module that made the pool.
     const std::size_t number_;  ///< In the registry.
