@@ -21,6 +21,7 @@
 #include <memory_resource>
 #include <mutex>
 #include <optional>
+#include <ratio>
 #include <set>
 #include <thread>
 #include <type_traits>
@@ -498,6 +499,45 @@ TEST_P(concurrent_block_pool_test, waits_for_a_block_and_gives_up_in_time)
     EXPECT_TRUE(pool.is_valid());
 }
 
+TEST_P(concurrent_block_pool_test, waits_as_long_as_any_type_can_say)
+{
+    using days = std::chrono::duration<std::int64_t, std::ratio<86'400>>;
+    using years = std::chrono::duration<int, std::ratio<31'556'952>>;
+    using clock = std::chrono::system_clock;
+    mp::concurrent_block_pool pool(32, bounded_to(1), &upstream_);
+    const auto is_served = [&pool](auto&& ask) {
+        void* const block = pool.allocate();
+        void* got = nullptr;
+        std::atomic<bool> has_given_up{false};
+        std::thread waiter([&] {
+            got = ask();
+            has_given_up = true;
+        });
+        while (pool.waiting() != 1 && !has_given_up)
+            std::this_thread::yield();
+        pool.deallocate(block);
+        waiter.join();
+        pool.deallocate(got);
+        return got == block;
+    };
+    EXPECT_TRUE(is_served([&] { return pool.try_allocate_for(days::max()); }));
+    EXPECT_TRUE(is_served([&] { return pool.try_allocate_for(years::max()); }));
+    EXPECT_TRUE(is_served([&] { return pool.try_allocate_for(std::chrono::nanoseconds::max()); }));
+    EXPECT_TRUE(is_served([&] { return pool.try_allocate_for(std::chrono::duration<double>(1e300)); }));
+    EXPECT_TRUE(is_served([&] { return pool.try_allocate_until(clock::time_point::max()); }));
+    EXPECT_TRUE(is_served([&] { return pool.try_allocate_until(std::chrono::steady_clock::time_point::max()); }));
+    EXPECT_TRUE(
+        is_served([&] { return pool.try_allocate_until(std::chrono::time_point<clock, std::chrono::hours>::max()); }));
+    EXPECT_TRUE(is_served([&] { return pool.try_allocate_until(std::chrono::time_point<clock, days>::max()); }));
+
+    void* const block = pool.allocate();
+    EXPECT_EQ(pool.try_allocate_for(days::min()), nullptr);
+    EXPECT_EQ(pool.try_allocate_for(std::chrono::nanoseconds::min()), nullptr);
+    EXPECT_EQ(pool.try_allocate_until(std::chrono::time_point<clock, days>::min()), nullptr);
+    EXPECT_EQ(pool.try_allocate_until(clock::time_point::min()), nullptr);
+    pool.deallocate(block);
+}
+
 TEST_P(concurrent_block_pool_test, serves_those_who_wait_in_the_order_they_came)
 {
     mp::concurrent_block_pool pool(32, bounded_to(8), &upstream_);
@@ -776,6 +816,48 @@ TEST(concurrent_block_pool, does_not_wait_when_nothing_is_out_that_could_come_ba
     EXPECT_TRUE(pool.is_valid());
 }
 
+TEST(counting_shared_policy, counts_a_wait_that_upstream_makes_vain_as_one_failure)
+{
+    test::accounting_upstream upstream;
+    pool_that_counts pool(32, {}, &upstream);
+    upstream.fail_always();
+    EXPECT_EQ(pool.try_allocate_for(1h), nullptr) << "nothing is out that could come back";
+    EXPECT_EQ(pool.statistics().failed, 1u);
+    EXPECT_EQ(pool.try_allocate_until(std::chrono::steady_clock::now() + 1h), nullptr);
+    EXPECT_EQ(pool.statistics().failed, 2u);
+    EXPECT_THROW((void)pool.allocate_wait(), std::bad_alloc);
+    EXPECT_EQ(pool.statistics().failed, 3u);
+    upstream.never_fail();
+    pool.deallocate(pool.try_allocate_for(1h));
+    EXPECT_EQ(pool.statistics().failed, 3u);
+    EXPECT_TRUE(pool.is_valid());
+}
+
+TEST(concurrent_block_pool, reports_a_foreign_pointer_while_a_thread_waits_and_does_not_hand_it_on)
+{
+    const test::error_recorder recorder;
+    pool_that_counts pool(64, bounded_to(1));
+    mp::concurrent_block_pool other(64);
+    auto* const block = static_cast<char*>(pool.allocate());
+    void* const foreign = other.allocate();
+    void* got = nullptr;
+    std::thread waiter([&] { got = pool.allocate_wait(); });
+    while (pool.waiting() != 1)
+        std::this_thread::yield();
+    pool.deallocate(foreign);
+    pool.deallocate(block + 8);
+    EXPECT_EQ(recorder.kinds(), (test::kinds{error::foreign_pointer, error::misaligned_pointer}));
+    EXPECT_EQ(pool.waiting(), 1u);
+    pool.deallocate(block);
+    waiter.join();
+    EXPECT_EQ(got, block);
+    pool.deallocate(got);
+    EXPECT_EQ(pool.statistics().deallocations, 2u);
+    EXPECT_TRUE(pool.is_valid());
+    other.deallocate(foreign);
+    EXPECT_TRUE(other.is_valid());
+}
+
 TEST(concurrent_block_pool, gives_everything_but_caches_back_when_it_is_released)
 {
     test::accounting_upstream upstream;
@@ -880,6 +962,30 @@ TEST(checking_shared_policy, reports_misuse_from_any_thread)
 
 pool_that_checks* pool_to_ask = nullptr;
 std::size_t in_use_when_told = 0;
+
+TEST(checking_shared_policy, hands_blocks_to_threads_that_wait_and_takes_them_back)
+{
+    const test::error_recorder recorder;
+    pool_that_checks pool(24, bounded_to(1));
+    auto* const block = static_cast<unsigned char*>(pool.allocate());
+    std::thread waiter([&] {
+        void* const mine = pool.allocate_wait();
+        pool.deallocate(mine);
+        pool.deallocate(mine);
+    });
+    while (pool.waiting() != 1)
+        std::this_thread::yield();
+    pool.deallocate(block);
+    waiter.join();
+    mp::base::permit_access(block, 1);
+    const unsigned char kept = *block;
+    *block = 0;
+    EXPECT_EQ(pool.try_allocate_for(1h), block);
+    EXPECT_EQ(recorder.kinds(), (test::kinds{error::double_free, error::write_after_free}));
+    *block = kept;
+    pool.deallocate(block);
+    EXPECT_TRUE(pool.is_valid());
+}
 
 TEST(checking_shared_policy, lets_the_error_handler_use_the_pool)
 {
@@ -1099,6 +1205,21 @@ TEST(counting_shared_policy, knows_the_peak_in_a_child_forked_while_a_thread_had
             continue;
         const mp::pool_statistics statistics = pool.statistics();
         return statistics.in_use == 4 && statistics.peak_in_use == 4 && pool.is_valid();
+    });
+}
+
+TEST(checking_shared_policy, finds_nothing_wrong_in_a_child_forked_while_a_thread_was_being_given_a_block)
+{
+    auto pool = std::make_unique<pool_that_checks>(24, bounded_to(1));
+    auto* const block = static_cast<unsigned char*>(pool->allocate());
+    pool->deallocate(block);
+    *block = 0;
+    const thread_that_stops_at_a_report other([&pool] { pool->deallocate(pool->allocate()); });
+    expect_in_child([&pool] {
+        const test::error_recorder recorder;
+        const bool is_valid = pool->is_valid();
+        pool.reset();
+        return is_valid && recorder.kinds().empty();
     });
 }
 

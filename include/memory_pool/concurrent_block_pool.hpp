@@ -124,28 +124,34 @@ public:
     /// Effects: hands out a block, as soon as there is one to be had. Threads that wait get theirs in the order they came, and
     ///   before any that does not wait.
     /// Returns: it, as from `allocate`.
-    /// Throws: what upstream throws, if no block is in use that could come back.
+    /// Throws: what upstream throws, if no block is in use that could come back. That counts as failed.
     /// Complexity: as `allocate`, and the wait. Costs nothing elsewhere while nobody waits.
     /// Thread safety: any thread. If a thread is cancelled while it waits, nothing is lost with libstdc++; with libc++ the
     ///   program ends, as waiting is noexcept there.
     [[nodiscard]] void* allocate_wait()
     {
-        return handed_out(store_.take_waiting([](std::condition_variable& ready, std::unique_lock<std::mutex>& lock) {
-            ready.wait(lock);
-            return true;
-        }));
+        base::failure_guard guard([this] { count_failure(); });
+        void* const block =
+            store_.template take_waiting<true>([](std::condition_variable& ready, std::unique_lock<std::mutex>& lock) {
+                ready.wait(lock);
+                return true;
+            });
+        guard.succeeded();
+        return handed_out(block);
     }
 
-    /// Effects: as `allocate_wait`, but gives up at `deadline`.
-    /// Returns: the block, or nullptr.
+    /// Effects: as `allocate_wait`, but gives up at `deadline`; or after a century, if that is sooner.
+    /// Returns: the block; or nullptr if none came in time, or upstream fails and no block is in use that could come back. That
+    ///   counts as failed.
+    /// Throws: what the clock throws.
     /// Complexity: as `allocate_wait`.
     /// Thread safety: any thread.
     template <class Clock, class Duration>
     [[nodiscard]] void* try_allocate_until(const std::chrono::time_point<Clock, Duration>& deadline)
     {
-        void* const block =
-            store_.take_waiting([&](std::condition_variable& ready, std::unique_lock<std::mutex>& lock) {
-                return ready.wait_until(lock, deadline) == std::cv_status::no_timeout;
+        void* const block = store_.template take_waiting<false>(
+            [&](std::condition_variable& ready, std::unique_lock<std::mutex>& lock) {
+                return waits_until(deadline, ready, lock);
             });
         if (block != nullptr)
             return handed_out(block);
@@ -153,22 +159,19 @@ public:
         return nullptr;
     }
 
-    /// Effects: as `allocate_wait`, but gives up after `patience`.
-    /// Returns: the block, or nullptr.
+    /// Effects: as `allocate_wait`, but gives up after `patience`; or after a century, if that is sooner.
+    /// Returns: as `try_allocate_until`.
     /// Complexity: as `allocate_wait`.
     /// Thread safety: any thread.
     template <class Rep, class Period>
     [[nodiscard]] void* try_allocate_for(const std::chrono::duration<Rep, Period>& patience)
     {
         using clock = std::chrono::steady_clock;
-        const auto now = clock::now();
-        // Patience without end would overflow; who has it for a century waits long enough.
-        const auto longest = std::chrono::duration_cast<clock::duration>(std::chrono::hours(24 * 365 * 100));
-        if (patience > std::chrono::hours(24 * 365 * 100))
-            return try_allocate_until(now + longest);
-        if (patience <= patience.zero())
+        const seconds wanted = patience;
+        const clock::time_point now = clock::now();
+        if (!(wanted > seconds::zero()))
             return try_allocate_until(now);
-        return try_allocate_until(now + std::chrono::duration_cast<clock::duration>(patience));
+        return try_allocate_until(now + std::chrono::ceil<clock::duration>(std::min(wanted, seconds(a_century))));
     }
 
     /// Effects: takes a block back, or gives it to the thread that has waited longest. nullptr is ignored.
@@ -366,15 +369,27 @@ private:
                 core::blocks_in_a_step(options), grain};
     }
 
-    core::block_checks checks() const noexcept { return store_.checks(); }
+    /// What is longer than the type of another duration can hold does not overflow here.
+    using seconds = std::chrono::duration<long double>;
+
+    /// Who waits for so long waits long enough: from now on, this fits into the durations of the system's clocks.
+    static constexpr std::chrono::hours a_century{24 * 365 * 100};
+
+    /// Returns: whether to go on waiting.
+    template <class Clock, class Duration>
+    static bool waits_until(const std::chrono::time_point<Clock, Duration>& deadline, std::condition_variable& ready,
+                            std::unique_lock<std::mutex>& lock)
+    {
+        const seconds left = seconds(deadline.time_since_epoch()) - seconds(Clock::now().time_since_epoch());
+        if (!(left > seconds::zero()))
+            return false;
+        if (left > a_century)
+            return ready.wait_for(lock, a_century) == std::cv_status::no_timeout;
+        return ready.wait_until(lock, deadline) == std::cv_status::no_timeout;
+    }
 
     MEMORY_POOL_ALWAYS_INLINE void* handed_out(void* block) noexcept
     {
-        if constexpr (Policy::checks) {
-            if (!checks().is_untouched(block))
-                base::report_misuse(error::write_after_free, block, block_size(), name());
-            checks().mark_in_use(block);
-        }
         if constexpr (Policy::counts)
             store_.count_allocation();
         base::block_handed_out(this, block, block_size());

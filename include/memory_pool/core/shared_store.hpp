@@ -95,7 +95,8 @@ public:
     }
 
     /// Effects: takes a block from wherever there is one: also from the caches of other threads, and from upstream.
-    /// Returns: it, or nullptr if all blocks that the limit allows are in use.
+    /// Returns: it, or nullptr if all blocks that the limit allows are in use. Where free blocks are filled, it is marked as in
+    ///   use, and reported if it was written to before.
     /// Throws: what upstream throws, if there is no free block anywhere.
     void* take()
     {
@@ -103,7 +104,7 @@ public:
         if (void* const block = take_without_lock(cache))
             return block;
         const locked lock(*this);
-        return take_locked(cache);
+        return marked(take_locked(cache));
     }
 
     /// Effects: puts a block back, or gives it to who has waited longest.
@@ -144,8 +145,9 @@ public:
 
     /// Effects: takes a block as `take` does. If there is none, waits until one is put back: those who wait are served in the
     ///   order they came. `wait(condition_variable, lock)` waits for a while and returns whether to go on waiting.
-    /// Returns: the block, or nullptr if `wait` gave up.
-    template <class Wait>
+    /// Returns: the block, or nullptr if `wait` gave up; or unless `Throws`, if upstream fails and no block is in use.
+    /// Throws: what upstream throws, if no block is in use, and `Throws`; what `wait` throws.
+    template <bool Throws, class Wait>
     void* take_waiting(Wait&& wait)
     {
         thread_cache* const cache = cache_of_this_thread();
@@ -155,9 +157,9 @@ public:
         void* block = nullptr;
         // If upstream fails, a block may still come back.
         if (base::succeeds([&] { block = take_locked(cache); }) && block != nullptr)
-            return block;
-        if (slabs_.handed_out() == 0)
-            return take_locked(cache); // Nobody could give one back: as in `take`.
+            return marked(block);
+        if (slabs_.handed_out() == 0) // Nobody could give one back: as in `take`.
+            return Throws ? marked(take_locked(cache)) : nullptr;
         queued_waiter self(*this);
         if (lock.report()) // It may be the reason why there is none.
             lock.lock_again();
@@ -399,7 +401,7 @@ private:
         {
             store.queue_.leave(*this);
             if (block != nullptr) // It came, and then the thread was cancelled, or the clock threw.
-                store.put_locked(nullptr, block);
+                store.put_unused(block);
         }
 
         shared_store& store;
@@ -766,10 +768,32 @@ private:
         return !spare_.empty();
     }
 
+    /// Where free blocks are filled, makes one that was free one in use. With the lock held, and not later: so a fork finds no
+    /// block that is neither.
+    void* marked(void* block) noexcept
+    {
+        if (MEMORY_POOL_LIKELY(may_cache_) || block == nullptr)
+            return block;
+        if (!checks().is_untouched(block))
+            misuse_.add(error::write_after_free, block);
+        checks().mark_in_use(block);
+        return block;
+    }
+
+    /// Puts a block back that went to one who waited, and is not wanted any more.
+    void put_unused(void* block) noexcept
+    {
+        if (!may_cache_)
+            checks().mark_free(block);
+        put_locked(nullptr, block);
+    }
+
     void put_locked(thread_cache* cache, void* block) noexcept
     {
         if (!queue_.empty()) {
-            queue_.serve(block);
+            // By way of the slabs, where the bits say whether it is one to be handed on: no cache is open.
+            put_into_slabs(&block, 1);
+            serve_queue();
             return;
         }
         if (cache != nullptr && open(*cache)) {
@@ -891,7 +915,7 @@ private:
             void* const block = take_one();
             if (block == nullptr)
                 return;
-            queue_.serve(block);
+            queue_.serve(marked(block));
         }
     }
 
