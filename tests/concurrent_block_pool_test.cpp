@@ -3,6 +3,7 @@
 #include <memory_pool/concurrent_block_pool.hpp>
 
 #include <support/block_pool_conformance.hpp>
+#include <support/child.hpp>
 #include <support/error_recorder.hpp>
 #include <support/threads.hpp>
 #include <support/upstreams.hpp>
@@ -31,17 +32,6 @@
 #include <pthread.h>
 #include <sys/wait.h>
 #include <unistd.h>
-#endif
-
-#if defined(__SANITIZE_THREAD__)
-#define UNDER_THREAD_SANITIZER 1
-#elif defined(__has_feature)
-#if __has_feature(thread_sanitizer)
-#define UNDER_THREAD_SANITIZER 1
-#endif
-#endif
-#ifndef UNDER_THREAD_SANITIZER
-#define UNDER_THREAD_SANITIZER 0
 #endif
 
 namespace mp = memory_pool;
@@ -1016,8 +1006,7 @@ TEST(concurrent_block_pool, reports_a_double_free_when_the_batch_reaches_the_sla
     EXPECT_TRUE(pool.is_valid());
 }
 
-// The thread sanitizer does not go on in the child of several threads; the allocator of the address sanitizer may be locked there.
-#if defined(__unix__) && !UNDER_THREAD_SANITIZER && !MEMORY_POOL_ASAN
+#if TESTS_MAY_FORK
 TEST_P(concurrent_block_pool_test, can_be_used_in_the_child_of_a_program_with_threads)
 {
     mp::concurrent_block_pool bounded(32, bounded_to(300), &upstream_);
@@ -1178,19 +1167,6 @@ private:
     std::thread thread_;
 };
 
-/// Forks, and has the child exit with 0 if `works()` says so there.
-template <class Works>
-void expect_in_child(Works&& works)
-{
-    const pid_t child = fork();
-    ASSERT_GE(child, 0);
-    if (child == 0)
-        _exit(works() ? 0 : 1);
-    int status = 0;
-    ASSERT_EQ(waitpid(child, &status, 0), child);
-    EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0) << "status " << status;
-}
-
 TEST(counting_shared_policy, knows_the_peak_in_a_child_forked_while_a_thread_had_a_block_that_it_had_not_counted_yet)
 {
     pool_that_counts pool(64, bounded_to(4));
@@ -1200,7 +1176,7 @@ TEST(counting_shared_policy, knows_the_peak_in_a_child_forked_while_a_thread_had
         while (pool.try_allocate() != nullptr) // What is wrong is found when the caches are emptied.
             continue;
     });
-    expect_in_child([&pool] {
+    test::expect_in_child([&pool] {
         while (pool.try_allocate() != nullptr)
             continue;
         const mp::pool_statistics statistics = pool.statistics();
@@ -1215,7 +1191,7 @@ TEST(checking_shared_policy, finds_nothing_wrong_in_a_child_forked_while_a_threa
     pool->deallocate(block);
     *block = 0;
     const thread_that_stops_at_a_report other([&pool] { pool->deallocate(pool->allocate()); });
-    expect_in_child([&pool] {
+    test::expect_in_child([&pool] {
         const test::error_recorder recorder;
         const bool is_valid = pool->is_valid();
         pool.reset();
@@ -1296,7 +1272,7 @@ TEST(concurrent_block_pool, lets_a_program_fork_whose_pools_are_busy_at_every_mo
     while (at_work < 20)
         std::this_thread::yield();
     for (int round = 0; round != 5; ++round)
-        expect_in_child([&pools] {
+        test::expect_in_child([&pools] {
             bool works = true;
             for (mp::concurrent_block_pool* const pool : pools) {
                 pool->deallocate(pool->allocate());

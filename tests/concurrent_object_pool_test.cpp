@@ -2,6 +2,7 @@
 // Copyright (c) 2026 The memory_pool authors
 #include <memory_pool/concurrent_object_pool.hpp>
 
+#include <support/child.hpp>
 #include <support/threads.hpp>
 #include <support/upstreams.hpp>
 
@@ -13,6 +14,7 @@
 #include <mutex>
 #include <stdexcept>
 #include <string>
+#include <thread>
 #include <type_traits>
 #include <utility>
 #include <vector>
@@ -134,4 +136,104 @@ TEST(concurrent_object_pool, aligns_objects_as_their_type_asks)
     for (int i = 0; i != 100; ++i)
         EXPECT_EQ(reinterpret_cast<std::uintptr_t>(pool.create()) % 256, 0u);
 }
+
+#if TESTS_MAY_FORK
+/// Its constructor and its destructor stop as soon as they are told to, until the test is over.
+class stopping
+{
+public:
+    enum class at
+    {
+        nothing,
+        construction,
+        destruction,
+    };
+
+    static inline std::atomic<bool> is_there{false};
+    static inline std::atomic<bool> is_over{false};
+    static inline std::atomic<int> destroyed{0};
+
+    explicit stopping(at where = at::nothing) : where_(where)
+    {
+        if (where_ == at::construction)
+            stop();
+    }
+    stopping(const stopping&) = delete;
+    stopping& operator=(const stopping&) = delete;
+    ~stopping()
+    {
+        ++destroyed;
+        if (where_ == at::destruction)
+            stop();
+    }
+
+private:
+    static void stop()
+    {
+        is_there = true;
+        while (!is_over)
+            std::this_thread::yield();
+    }
+
+    at where_;
+};
+
+template <class Policy>
+void forks_while_a_thread_is_at(stopping::at where)
+{
+    using pool_type = mp::concurrent_object_pool<stopping, Policy>;
+    auto pool = std::make_unique<pool_type>();
+    stopping* const mine = pool->create();
+    stopping::is_there = false;
+    stopping::is_over = false;
+    std::thread other([&pool, where] {
+        pool->destroy(pool->create()); // so that the pool knows the thread
+        pool->destroy(pool->create(where));
+    });
+    while (!stopping::is_there)
+        std::this_thread::yield();
+    test::expect_in_child([&pool, mine] {
+        stopping::is_over = true;
+        stopping::destroyed = 0;
+        pool->destroy(mine);
+        bool works = stopping::destroyed == 1 && pool->in_use() == 1;
+        pool->clear();
+        works = works && stopping::destroyed == 1 && pool->in_use() == 0 && pool->is_valid();
+        (void)pool->create();
+        pool->clear();
+        works = works && stopping::destroyed == 2;
+        (void)pool->create();
+        pool.reset();
+        return works && stopping::destroyed == 3;
+    });
+    test::expect_in_child([&pool] {
+        stopping::destroyed = 0;
+        pool.reset();
+        return stopping::destroyed == 0;
+    });
+    stopping::is_over = true;
+    other.join();
+    pool->destroy(mine);
+    EXPECT_EQ(pool->in_use(), 0u);
+}
+
+TEST(concurrent_object_pool, destroys_nothing_in_a_child_that_a_thread_may_have_been_making_or_destroying)
+{
+    for (const stopping::at where : {stopping::at::construction, stopping::at::destruction}) {
+        forks_while_a_thread_is_at<mp::default_policy>(where);
+        forks_while_a_thread_is_at<mp::checking_policy>(where);
+    }
+}
+
+TEST(concurrent_object_pool, destroys_what_is_alive_in_a_child_if_no_other_thread_has_used_it)
+{
+    auto pool = std::make_unique<mp::concurrent_object_pool<stopping>>();
+    (void)pool->create();
+    test::expect_in_child([&pool] {
+        stopping::destroyed = 0;
+        pool.reset();
+        return stopping::destroyed == 1;
+    });
+}
+#endif
 } // namespace

@@ -285,6 +285,9 @@ public:
 
     // For pools that are built on this one.
 
+    /// Returns: false: only pools that threads share lose threads in a fork.
+    static constexpr bool has_lost_threads() noexcept { return false; }
+
     /// Returns: how its slabs are cut.
     const core::slab_layout& layout() const noexcept { return store_.layout(); }
 

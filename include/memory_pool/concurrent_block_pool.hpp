@@ -14,6 +14,11 @@
 ///
 ///     capacity = in_use + in the magazines of all threads + in the depot + free in the slabs
 ///
+/// A process may fork while threads use its pools, but as with malloc, not from a signal handler, nor from what a pool calls
+/// with its lock held (its upstream, and the constructors of objects that are kept): a pool may be in the middle of an operation
+/// then, and the fork would wait for its end forever. In the child, blocks that other threads had in use, or in their hands, stay
+/// in use. The child gives those back that it knows of, or all with `clear` or `release`.
+///
 /// Thread safety: any thread, but for `release`, `clear` and the destructor, which need the pool for themselves.
 #pragma once
 
@@ -224,7 +229,9 @@ public:
     ///   ask for more (those may or may not be visited).
     /// Throws: what `visit` throws.
     /// Complexity: linear in blocks that were ever in use. Costs nothing elsewhere.
-    /// Thread safety: any thread, but a block that another thread gives back meanwhile may be visited after that.
+    /// Thread safety: any thread, but a block that another thread gives back meanwhile may be visited after that. In the child of
+    ///   a fork, blocks that other threads were just taking or giving back in the parent are visited, too; `visit` may not touch
+    ///   what is in them, and AddressSanitizer and Valgrind see to it.
     template <class Visit>
     void for_each(Visit&& visit)
     {
@@ -321,6 +328,10 @@ public:
     }
 
     // For pools that are built on this one.
+
+    /// Returns: whether this is the child of a fork, and other threads have used the pool before: what is in the blocks that they
+    ///   had in their hands may be half made, or half gone. Until `clear` or `release`.
+    bool has_lost_threads() const noexcept { return store_.has_lost_threads(); }
 
     /// Returns: how its slabs are cut.
     const core::slab_layout& layout() const noexcept { return store_.layout(); }

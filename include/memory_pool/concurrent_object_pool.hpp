@@ -8,6 +8,10 @@
 ///
 ///     objects alive = blocks in use (outside of create and destroy)
 ///
+/// There are no calls that wait for room: see concurrent_block_pool. A process may fork as said there. In the child, objects that
+/// were alive are, but the pool does not destroy them by itself: see `clear`. A thread that was just using the pool for the first
+/// time in its life, to destroy an object, is not known yet; other uses are.
+///
 /// Thread safety: any thread, but for `clear` and the destructor, which need the pool for themselves. Each object is its user's.
 #pragma once
 

@@ -15,6 +15,7 @@
 #include <memory_pool/base/config.hpp>
 #include <memory_pool/base/failure_guard.hpp>
 #include <memory_pool/base/pool_options.hpp>
+#include <memory_pool/core/construct.hpp>
 #include <memory_pool/core/pool_arguments.hpp>
 #include <memory_pool/core/statistics.hpp>
 
@@ -76,7 +77,7 @@ public:
     basic_object_pool(const basic_object_pool&) = delete;
     basic_object_pool& operator=(const basic_object_pool&) = delete;
 
-    /// Effects: destroys the objects that are alive and gives everything back upstream.
+    /// Effects: destroys the objects that are alive, as `clear` does, and gives everything back upstream.
     ~basic_object_pool()
     {
         if (in_use() != 0)
@@ -100,7 +101,7 @@ public:
     /// Complexity: as `create`.
     /// Thread safety: that of the blocks.
     template <class... Arguments>
-    [[nodiscard]] T* try_create(Arguments&&... arguments) noexcept(is_nothrow_makeable<Arguments...>())
+    [[nodiscard]] T* try_create(Arguments&&... arguments) noexcept(core::is_nothrow_makeable<T, Arguments...>())
     {
         void* const block = blocks_.try_allocate();
         return block != nullptr ? construct(block, std::forward<Arguments>(arguments)...) : nullptr;
@@ -143,7 +144,7 @@ public:
     /// Throws: what `visit` throws.
     /// Complexity: linear in blocks that were ever in use. Costs nothing elsewhere.
     /// Thread safety: that of the blocks, but while no other thread creates or destroys objects: one that is just being made, or
-    ///   is gone already, would be visited too.
+    ///   is gone already, would be visited too. So it would in the child of a fork, if a thread was at that in the parent.
     template <class Visit>
     void for_each(Visit&& visit)
     {
@@ -152,6 +153,9 @@ public:
 
     /// Effects: destroys every object that is alive. Their destructors may destroy others, and each is destroyed once,
     ///   whoever comes first; and make new ones, which are destroyed too. The memory is kept for later.
+    ///   In the child of a fork, if other threads have used the pool in the parent, it destroys none: any of them may have been
+    ///   half made, or half destroyed, by a thread that is not there. It only takes their blocks back. Objects that are made after
+    ///   that are destroyed again.
     /// Complexity: linear in blocks that were ever in use; in slabs, if destroying a `T` does nothing.
     /// Thread safety: that of the blocks.
     void clear() noexcept
@@ -159,6 +163,11 @@ public:
         if constexpr (std::is_trivially_destructible_v<T>) {
             blocks_.clear();
         } else {
+            if (blocks_.has_lost_threads()) {
+                blocks_.clear();
+                is_clearing_ = false; // One of those threads may have been at it.
+                return;
+            }
             if (std::exchange(is_clearing_, true))
                 return; // called by a destructor: it is under way
             std::size_t alive = in_use();
@@ -223,23 +232,10 @@ public:
 
 private:
     template <class... Arguments>
-    static constexpr bool is_nothrow_makeable() noexcept
-    {
-        if constexpr (std::is_constructible_v<T, Arguments...>)
-            return std::is_nothrow_constructible_v<T, Arguments...>;
-        else
-            return noexcept(T{std::declval<Arguments>()...});
-    }
-
-    template <class... Arguments>
     T* construct(void* block, Arguments&&... arguments)
     {
         base::failure_guard guard([this, block] { blocks_.deallocate(block); });
-        T* object = nullptr;
-        if constexpr (std::is_constructible_v<T, Arguments...>)
-            object = ::new (block) T(std::forward<Arguments>(arguments)...);
-        else
-            object = ::new (block) T{std::forward<Arguments>(arguments)...};
+        T* const object = core::construct_at<T>(block, std::forward<Arguments>(arguments)...);
         guard.succeeded();
         return object;
     }

@@ -14,7 +14,6 @@
 /// Thread safety: that of `Blocks`.
 #pragma once
 
-#include <memory_pool/base/config.hpp>
 #include <memory_pool/base/errors.hpp>
 #include <memory_pool/base/failure_guard.hpp>
 #include <memory_pool/base/poisoning.hpp>
@@ -31,21 +30,10 @@
 #include <memory>
 #include <memory_resource>
 #include <new>
-#include <type_traits>
 #include <utility>
 
 namespace memory_pool::core
 {
-/// Effects: constructs a `T` in `block`, as `T(arguments...)`, or `T{arguments...}` for an aggregate.
-template <class T, class... Arguments>
-MEMORY_POOL_ALWAYS_INLINE T* construct_at(void* block, Arguments&&... arguments)
-{
-    if constexpr (std::is_constructible_v<T, Arguments...>)
-        return ::new (block) T(std::forward<Arguments>(arguments)...);
-    else
-        return ::new (block) T{std::forward<Arguments>(arguments)...};
-}
-
 /// Effects: constructs a `T` in each block of `added`, and calls `made(object)` for it.
 /// Throws: what the constructor throws, after it has destroyed those that it made.
 template <class T, class Made>

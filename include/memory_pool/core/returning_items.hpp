@@ -14,6 +14,7 @@
 #include <memory_pool/base/failure_guard.hpp>
 #include <memory_pool/base/poisoning.hpp>
 #include <memory_pool/base/pool_options.hpp>
+#include <memory_pool/core/construct.hpp>
 #include <memory_pool/core/item_store.hpp>
 #include <memory_pool/core/recycle_action.hpp>
 #include <memory_pool/core/release_scope.hpp>
@@ -101,7 +102,7 @@ public:
     MEMORY_POOL_ALWAYS_INLINE T* make_in(void* block, Arguments&&... arguments)
     {
         base::failure_guard guard([this, block] { this->blocks.deallocate(block); });
-        T* const object = construct_at<T>(block, std::forward<Arguments>(arguments)...);
+        T* const object = core::construct_at<T>(block, std::forward<Arguments>(arguments)...);
         guard.succeeded();
         this->count(*object).begin();
         this->settle(object);

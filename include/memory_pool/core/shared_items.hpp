@@ -19,6 +19,7 @@
 #include <memory_pool/base/failure_guard.hpp>
 #include <memory_pool/base/poisoning.hpp>
 #include <memory_pool/base/pool_options.hpp>
+#include <memory_pool/core/construct.hpp>
 #include <memory_pool/core/item_store.hpp>
 #include <memory_pool/core/recycle_action.hpp>
 #include <memory_pool/core/release_scope.hpp>
@@ -92,7 +93,7 @@ public:
     std::shared_ptr<T> make_in(void* block, Arguments&&... arguments)
     {
         base::failure_guard guard([this, block] { this->blocks.deallocate(block); });
-        T* const object = construct_at<T>(block, std::forward<Arguments>(arguments)...);
+        T* const object = core::construct_at<T>(block, std::forward<Arguments>(arguments)...);
         guard.succeeded();
         return share(object);
     }

@@ -230,6 +230,7 @@ public:
             slabs_.report_damage();
         without_cache_.deallocations.fetch_add(slabs_.handed_out(), std::memory_order_relaxed);
         live_.store(0, std::memory_order_relaxed);
+        has_lost_threads_ = false;
         if (!keeps_slabs) {
             release_magazines();
             slabs_.release();
@@ -260,6 +261,14 @@ public:
     {
         const locked lock(*this);
         return look(slabs_);
+    }
+
+    /// Returns: whether this is the child of a fork, and threads that are not there may have had blocks in their hands. Until the
+    ///   blocks are forgotten.
+    bool has_lost_threads() const noexcept
+    {
+        const locked lock(*this);
+        return has_lost_threads_;
     }
 
     // Figures. Exact if no other thread is at work in the pool.
@@ -388,6 +397,26 @@ private:
     private:
         const shared_store& store_;
         std::unique_lock<std::mutex> lock_;
+    };
+
+    /// Threads that have come by, as far as it takes to know whether there was more than one.
+    class users
+    {
+    public:
+        void add(const thread_table* thread) noexcept
+        {
+            are_several_ = are_several_ || (first_ != nullptr && first_ != thread);
+            first_ = thread;
+        }
+
+        bool may_be_other_than(const thread_table* thread) const noexcept
+        {
+            return are_several_ || (first_ != nullptr && first_ != thread);
+        }
+
+    private:
+        const thread_table* first_ = nullptr;
+        bool are_several_ = false;
     };
 
     /// One who waits, for as long as it lives.
@@ -687,6 +716,8 @@ private:
 
     void* take_locked(thread_cache* cache)
     {
+        if (cache == nullptr)
+            users_without_cache_.add(&this_thread_table);
         if (void* const block = take_free(cache))
             return block;
         while (slabs_.may_grow() && base::succeeds([this] { enlarge(); }))
@@ -790,6 +821,8 @@ private:
 
     void put_locked(thread_cache* cache, void* block) noexcept
     {
+        if (cache == nullptr)
+            users_without_cache_.add(&this_thread_table);
         if (!queue_.empty()) {
             // By way of the slabs, where the bits say whether it is one to be handed on: no cache is open.
             put_into_slabs(&block, 1);
@@ -987,7 +1020,9 @@ private:
 
     void forget_other_threads(const thread_table* mine) noexcept override
     {
+        has_lost_threads_ = has_lost_threads_ || users_without_cache_.may_be_other_than(&this_thread_table);
         for (thread_cache* cache = first_cache_; cache != nullptr; cache = cache->next_in_pool) {
+            has_lost_threads_ = has_lost_threads_ || (cache->thread != nullptr && cache->thread != &this_thread_table);
             if (cache->thread != nullptr && cache->thread != mine) {
                 cache->is_in_thread = false;
                 abandon(*cache);
@@ -1025,6 +1060,8 @@ private:
     std::size_t caches_in_use_ = 0;
     suspension* first_suspension_ = nullptr;
     bool is_abandoned_ = false;
+    users users_without_cache_;
+    bool has_lost_threads_ = false;
     wait_queue queue_;
     std::size_t refused_ = 0;          ///< Blocks that were counted as given back, but were not this pool's, or twice.
     thread_counts without_cache_;      ///< By threads that have no cache.

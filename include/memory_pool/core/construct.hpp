@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: MIT
+// Copyright (c) 2026 The memory_pool authors
+/// \file
+/// How objects are made in the blocks of pools.
+///
+///     T has such a constructor:    T(arguments...)
+///     T is an aggregate:           T{arguments...}
+///     neither:                     T(arguments...), so that the compiler says what is wrong
+///
+/// Braces are for aggregates only: elsewhere they may find a constructor that nobody asked for, the one of an initializer list.
+///
+/// Thread safety: that of the constructor.
+#pragma once
+
+#include <memory_pool/base/config.hpp>
+
+#include <new>
+#include <type_traits>
+#include <utility>
+
+namespace memory_pool::core
+{
+/// Whether it takes braces to make a `T` from such arguments.
+template <class T, class... Arguments>
+inline constexpr bool takes_braces = std::is_aggregate_v<T> && !std::is_constructible_v<T, Arguments...>;
+
+/// Returns: whether `construct_at` does not throw.
+template <class T, class... Arguments>
+constexpr bool is_nothrow_makeable() noexcept
+{
+    if constexpr (takes_braces<T, Arguments...>)
+        return noexcept(T{std::declval<Arguments>()...});
+    else
+        return std::is_nothrow_constructible_v<T, Arguments...>;
+}
+
+/// Effects: constructs a `T` in `block`.
+/// Returns: it.
+/// Throws: what the constructor throws.
+template <class T, class... Arguments>
+MEMORY_POOL_ALWAYS_INLINE T* construct_at(void* block, Arguments&&... arguments)
+{
+    if constexpr (takes_braces<T, Arguments...>)
+        return ::new (block) T{std::forward<Arguments>(arguments)...};
+    else
+        return ::new (block) T(std::forward<Arguments>(arguments)...);
+}
+} // namespace memory_pool::core

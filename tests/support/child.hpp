@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: MIT
+// Copyright (c) 2026 The memory_pool authors
+/// \file
+/// Tests in the child of a fork, where that can be.
+#pragma once
+
+#include <memory_pool/base/config.hpp>
+
+#include <gtest/gtest.h>
+
+#if defined(__unix__)
+#include <sys/wait.h>
+#include <unistd.h>
+#endif
+
+#if defined(__SANITIZE_THREAD__)
+#define UNDER_THREAD_SANITIZER 1
+#elif defined(__has_feature)
+#if __has_feature(thread_sanitizer)
+#define UNDER_THREAD_SANITIZER 1
+#endif
+#endif
+#ifndef UNDER_THREAD_SANITIZER
+#define UNDER_THREAD_SANITIZER 0
+#endif
+
+// The thread sanitizer does not go on in the child of several threads; the allocator of the address sanitizer may be locked there.
+#if defined(__unix__) && !UNDER_THREAD_SANITIZER && !MEMORY_POOL_ASAN
+#define TESTS_MAY_FORK 1
+
+namespace test
+{
+/// Forks, and expects `works()` to say in the child that it does.
+template <class Works>
+void expect_in_child(Works&& works)
+{
+    const pid_t child = fork();
+    ASSERT_GE(child, 0);
+    if (child == 0)
+        _exit(works() ? 0 : 1);
+    int status = 0;
+    ASSERT_EQ(waitpid(child, &status, 0), child);
+    EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0) << "status " << status;
+}
+} // namespace test
+#else
+#define TESTS_MAY_FORK 0
+#endif
