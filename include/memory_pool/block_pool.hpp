@@ -49,9 +49,11 @@ namespace memory_pool
 {
 /// A pool of blocks of one size. See `block_pool` for the plain one, and base/policies.hpp for `Policy`.
 template <class Policy = default_policy>
-class basic_block_pool : private core::allocation_counters<Policy::counts>,
+class basic_block_pool : private core::allocation_counters<base::checked_policy<Policy>::counts>,
                          public core::bulk_operations<basic_block_pool<Policy>>
 {
+    using variant = base::checked_policy<Policy>;
+
 public:
     /// The variant that this pool is.
     using policy = Policy;
@@ -78,7 +80,8 @@ public:
         : stride_(core::checked_stride(block_size, canary_bytes, options, upstream)),
           store_(core::slab_layout(stride_, core::alignment_of_blocks(options), options.max_capacity,
                                    core::blocks_in_a_step(options), client != nullptr ? core::client_slab_grain : 1),
-                 options.max_capacity, {options.prefault, !Policy::checks, Policy::checks, options.growth_step, client},
+                 options.max_capacity,
+                 {options.prefault, !variant::checks, variant::checks, options.growth_step, client},
                  {core::name_in(options), block_size}, upstream)
     {
         base::pool_made(this);
@@ -130,7 +133,7 @@ public:
     /// Thread safety: one thread at a time.
     MEMORY_POOL_ALWAYS_INLINE void deallocate(void* block) noexcept
     {
-        if constexpr (Policy::checks) {
+        if constexpr (variant::checks) {
             if (block == nullptr || !verify(block))
                 return;
             store_.checks().mark_free(block);
@@ -186,7 +189,7 @@ public:
     {
         forget_blocks();
         store_.reset();
-        if constexpr (Policy::checks)
+        if constexpr (variant::checks)
             store_.for_each_free([this](void* block) { store_.checks().mark_free(block); });
     }
 
@@ -222,7 +225,7 @@ public:
     /// Thread safety: one thread at a time.
     bool verify(const void* block) const noexcept
     {
-        static_assert(Policy::checks, "only a pool whose policy checks can verify: use memory_pool::checking_policy");
+        static_assert(variant::checks, "only a pool whose policy checks can verify: use memory_pool::checking_policy");
         return store_.verify(block);
     }
 
@@ -276,7 +279,7 @@ public:
     /// Thread safety: one thread at a time.
     pool_statistics statistics() const noexcept
     {
-        static_assert(Policy::counts, "this pool does not count: use memory_pool::counting_policy");
+        static_assert(variant::counts, "this pool does not count: use memory_pool::counting_policy");
         pool_statistics statistics = this->read();
         statistics.slabs = slab_count();
         statistics.bytes_reserved = bytes_reserved();
@@ -321,17 +324,17 @@ public:
     {
         if (!store_.is_valid() || in_use() > capacity() || !cached_blocks_are_handed_out_once())
             return false;
-        if constexpr (Policy::counts) {
+        if constexpr (variant::counts) {
             if (this->read().in_use != in_use())
                 return false;
         }
-        if constexpr (Policy::checks)
+        if constexpr (variant::checks)
             return !store_.has_damage();
         return true;
     }
 
 private:
-    static constexpr std::size_t canary_bytes = Policy::checks ? core::block_checks::canary_bytes : 0;
+    static constexpr std::size_t canary_bytes = variant::checks ? core::block_checks::canary_bytes : 0;
 
     /// Blocks to take out of the slabs at once, where they do not stand in a row.
     static constexpr std::size_t batch = 64;
@@ -377,7 +380,7 @@ private:
 
     MEMORY_POOL_ALWAYS_INLINE void* handed_out(void* block) noexcept
     {
-        if constexpr (Policy::checks) {
+        if constexpr (variant::checks) {
             if (!store_.checks().is_untouched(block))
                 base::report_misuse(error::write_after_free, block, block_size(), name());
             store_.checks().mark_in_use(block);
@@ -538,7 +541,7 @@ private:
 
     void forget_blocks() noexcept
     {
-        if constexpr (Policy::checks)
+        if constexpr (variant::checks)
             store_.report_damage();
         this->count_deallocations(in_use());
         magazine_.clear();
@@ -552,7 +555,7 @@ private:
 
     void open_magazine() noexcept
     {
-        if (!Policy::checks && !suspended_ && incoming_.empty())
+        if (!variant::checks && !suspended_ && incoming_.empty())
             (void)magazine_.open(patience);
     }
 
@@ -568,7 +571,7 @@ private:
     /// If upstream does not let it, the pool does with less.
     void grow_magazine() noexcept
     {
-        if constexpr (!Policy::checks) {
+        if constexpr (!variant::checks) {
             const std::size_t room = magazine_.room();
             if (suitable_room() > room + room / 2)
                 (void)base::succeeds([this] { move_magazine(suitable_room()); });
@@ -577,7 +580,7 @@ private:
 
     void shrink_magazine() noexcept
     {
-        if constexpr (!Policy::checks) {
+        if constexpr (!variant::checks) {
             if (2 * suitable_room() < magazine_.room())
                 (void)base::succeeds([this] { move_magazine(suitable_room()); });
         }

@@ -50,6 +50,8 @@ namespace memory_pool
 template <class Policy = default_policy>
 class basic_concurrent_block_pool : public core::bulk_operations<basic_concurrent_block_pool<Policy>>
 {
+    using variant = base::checked_policy<Policy>;
+
 public:
     /// The variant that this pool is.
     using policy = Policy;
@@ -76,7 +78,7 @@ public:
         : alignment_(core::alignment_of_blocks(options)),
           store_(layout_for(core::checked_stride(block_size, canary_bytes, options, upstream), options,
                             client != nullptr ? core::client_slab_grain : 1),
-                 options.max_capacity, {options.prefault, false, Policy::checks, options.growth_step, client},
+                 options.max_capacity, {options.prefault, false, variant::checks, options.growth_step, client},
                  {core::name_in(options), block_size}, upstream)
     {
         base::pool_made(this);
@@ -90,7 +92,7 @@ public:
     ///   or later.
     ~basic_concurrent_block_pool()
     {
-        if constexpr (Policy::checks)
+        if constexpr (variant::checks)
             store_.with_slabs([](const core::slab_store& slabs) { slabs.report_damage(); });
         base::pool_gone(this);
     }
@@ -188,7 +190,7 @@ public:
     {
         if (MEMORY_POOL_UNLIKELY(block == nullptr))
             return;
-        if constexpr (Policy::checks) {
+        if constexpr (variant::checks) {
             store_.put_verified(block, [&] { given_back(block); });
         } else {
             given_back(block);
@@ -264,7 +266,7 @@ public:
     /// Thread safety: any thread.
     bool verify(const void* block) const noexcept
     {
-        static_assert(Policy::checks, "only a pool whose policy checks can verify: use memory_pool::checking_policy");
+        static_assert(variant::checks, "only a pool whose policy checks can verify: use memory_pool::checking_policy");
         return store_.with_slabs([block](const core::slab_store& slabs) { return slabs.verify(block); });
     }
 
@@ -323,7 +325,7 @@ public:
     /// Thread safety: any thread; exact if no other thread is at work in the pool.
     pool_statistics statistics() const noexcept
     {
-        static_assert(Policy::counts, "this pool does not count: use memory_pool::counting_policy");
+        static_assert(variant::counts, "this pool does not count: use memory_pool::counting_policy");
         return store_.statistics();
     }
 
@@ -360,18 +362,18 @@ public:
     {
         if (!store_.is_valid())
             return false;
-        if constexpr (Policy::counts) {
+        if constexpr (variant::counts) {
             const pool_statistics counted = store_.statistics();
             if (counted.allocations - counted.deallocations != counted.in_use)
                 return false;
         }
-        if constexpr (Policy::checks)
+        if constexpr (variant::checks)
             return store_.with_slabs([](const core::slab_store& slabs) { return !slabs.has_damage(); });
         return true;
     }
 
 private:
-    static constexpr std::size_t canary_bytes = Policy::checks ? core::block_checks::canary_bytes : 0;
+    static constexpr std::size_t canary_bytes = variant::checks ? core::block_checks::canary_bytes : 0;
 
     /// The first block of a slab starts a line of the cache: see core::shared_store.
     static core::slab_layout layout_for(std::size_t stride, const pool_options& options, std::size_t grain) noexcept
@@ -401,7 +403,7 @@ private:
 
     MEMORY_POOL_ALWAYS_INLINE void* handed_out(void* block) noexcept
     {
-        if constexpr (Policy::counts)
+        if constexpr (variant::counts)
             store_.count_allocation();
         base::block_handed_out(this, block, block_size());
         return block;
@@ -436,14 +438,14 @@ private:
 
     MEMORY_POOL_ALWAYS_INLINE void given_back(void* block) noexcept
     {
-        if constexpr (Policy::counts)
+        if constexpr (variant::counts)
             store_.count_deallocation();
         base::block_given_back(this, block, block_size());
     }
 
     void count_failure() noexcept
     {
-        if constexpr (Policy::counts)
+        if constexpr (variant::counts)
             store_.count_failure();
     }
 

@@ -17,4 +17,29 @@ TEST(policies, build_on_each_other)
     EXPECT_TRUE(mp::checking_policy::counts);
     EXPECT_TRUE(mp::checking_policy::checks);
 }
+
+struct one_that_only_counts
+{
+    static constexpr bool counts = true;
+};
+
+struct one_of_no_known_family final
+{
+    enum : bool
+    {
+        counts = true,
+        checks = false,
+    };
+};
+
+TEST(policies, are_types_with_two_constants)
+{
+    EXPECT_TRUE(mp::base::is_policy<mp::default_policy>);
+    EXPECT_TRUE(mp::base::is_policy<mp::refusing_leaks<>>);
+    EXPECT_TRUE(mp::base::is_policy<one_of_no_known_family>);
+    EXPECT_FALSE(mp::base::is_policy<one_that_only_counts>);
+    EXPECT_FALSE(mp::base::is_policy<int>);
+    EXPECT_TRUE(mp::base::checked_policy<one_of_no_known_family>::counts);
+    EXPECT_FALSE(mp::base::checked_policy<one_of_no_known_family>::checks);
+}
 } // namespace

@@ -61,6 +61,29 @@ struct refusing_leaks : Policy
 
 namespace base
 {
+/// Whether a type has the two constants of a policy.
+template <class Policy, class = void>
+inline constexpr bool is_policy = false;
+template <class Policy>
+inline constexpr bool
+    is_policy<Policy, std::void_t<std::bool_constant<Policy::counts>, std::bool_constant<Policy::checks>>> = true;
+
+/// A policy as pools read it, so that one which is none gives one error, with this text, and not one for each use.
+template <class Policy, bool IsOne = is_policy<Policy>>
+struct checked_policy
+{
+    static_assert(IsOne, "a policy has two constants, counts and checks: derive yours from "
+                         "memory_pool::default_policy, and say what differs");
+    static constexpr bool counts = false;
+    static constexpr bool checks = false;
+};
+template <class Policy>
+struct checked_policy<Policy, true>
+{
+    static constexpr bool counts = Policy::counts;
+    static constexpr bool checks = Policy::checks;
+};
+
 /// What a policy says about `outliving`.
 template <class Policy, class = void>
 inline constexpr outliving outliving_of = outliving::allowed;

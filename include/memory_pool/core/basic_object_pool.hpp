@@ -14,6 +14,7 @@
 
 #include <memory_pool/base/config.hpp>
 #include <memory_pool/base/failure_guard.hpp>
+#include <memory_pool/base/policies.hpp>
 #include <memory_pool/base/pool_options.hpp>
 #include <memory_pool/core/construct.hpp>
 #include <memory_pool/core/pool_arguments.hpp>
@@ -120,7 +121,7 @@ public:
             if (MEMORY_POOL_UNLIKELY(is_clearing_) && !blocks_.is_in_use(block_of(object)))
                 return; // clear() came by here before
         }
-        if constexpr (policy::checks) {
+        if constexpr (base::checked_policy<policy>::checks) {
             if (!blocks_.verify(block_of(object)))
                 return;
         }
