@@ -8,7 +8,7 @@
 /// What differs from the original: a block that a thread gives back is there for every thread, while that one lives and after
 /// it; any number of pools may be used in turn; nullptr may be given back; sizes that make no sense are refused. Its statistics
 /// have no interface of their own; where they are wanted, take basic_concurrent_block_pool<counting_policy>. Include path:
-/// drop_in/, or the CMake target memory_pool::drop_in.
+/// drop_in/ and include/, or the CMake target memory_pool::drop_in.
 ///
 /// Thread safety: any thread, but for the destructor, which needs the pool for itself.
 #pragma once

@@ -184,7 +184,7 @@ public:
     /// Effects: takes a block back, or gives it to the thread that has waited longest. nullptr is ignored.
     /// Preconditions: `block` is from this pool and in use. A policy that checks reports it if not, and ignores the
     ///   call; any other one reports what it sees when a batch of blocks goes back to the slabs.
-    /// Complexity: O(1), and now and then an exchange of magazines.
+    /// Complexity: O(1), and now and then an exchange of magazines. A policy that checks takes the lock of the pool each time.
     /// Thread safety: any thread, also one that has not handed it out.
     MEMORY_POOL_ALWAYS_INLINE void deallocate(void* block) noexcept
     {
@@ -210,7 +210,7 @@ public:
     }
 
     /// Effects: gives every slab that is wholly free back upstream, wherever its blocks are: also in the magazines of other
-    ///   threads.
+    ///   threads. The magazines, which are empty then, stay; only `release` and the destructor give them back.
     /// Returns: how many bytes went back.
     /// Complexity: linear in threads, slabs and free blocks.
     /// Thread safety: any thread.
@@ -282,8 +282,10 @@ public:
     /// Returns: where the pool takes its memory from.
     std::pmr::memory_resource* upstream_resource() const noexcept { return store_.upstream(); }
 
+    // Figures are read with the lock of the pool, so they may have to wait while a thread makes it grow.
+
     /// Returns: blocks in all slabs, in use or not.
-    /// Complexity: O(1).
+    /// Complexity: O(1), and takes the lock of the pool.
     std::size_t capacity() const noexcept { return store_.capacity(); }
 
     /// Returns: the most blocks that can be in use at one time, `pool_options::unbounded` if there is no limit.
@@ -293,25 +295,28 @@ public:
     bool is_bounded() const noexcept { return max_capacity() != pool_options::unbounded; }
 
     /// Returns: blocks in use; if other threads are at work in the pool, about as many.
-    /// Complexity: linear in threads.
+    /// Complexity: linear in threads, and takes the lock of the pool.
     std::size_t in_use() const noexcept { return store_.in_use(); }
 
     /// Returns: how many more blocks can be had: from a bounded pool until it is exhausted; from any other one, how many are
-    ///   free, though it may go upstream before it takes them from the caches of other threads. If other threads are at work in the pool, about as many.
-    /// Complexity: linear in threads.
+    ///   free, though it may go upstream before it takes them from the caches of other threads. If other threads are at work in the
+    ///   pool, about as many.
+    /// Complexity: as `in_use`.
     std::size_t available() const noexcept { return store_.available(); }
 
     /// Returns: how often the pool has taken blocks from upstream since it was made or released: by a step, or for `reserve`.
+    /// Complexity: as `capacity`.
     std::size_t enlarge_steps() const noexcept
     {
         return store_.with_slabs([](const core::slab_store& slabs) { return slabs.steps(); });
     }
 
     /// Returns: slabs held.
+    /// Complexity: as `capacity`.
     std::size_t slab_count() const noexcept { return store_.slab_count(); }
 
     /// Returns: bytes taken from upstream and not given back, bookkeeping included.
-    /// Complexity: O(1).
+    /// Complexity: as `capacity`.
     std::size_t bytes_reserved() const noexcept { return store_.bytes_reserved(); }
 
     /// Returns: how many threads wait for a block.
@@ -319,9 +324,9 @@ public:
     std::size_t waiting() const noexcept { return store_.waiting(); }
 
     /// Returns: what all threads have done with the pool so far, exactly. (The peak is that of one count that all threads keep
-    ///   together: what counting costs.)
+    ///   together: what counting costs.) In the child of a fork, what threads that are not there had in their hands is in use.
     /// Preconditions: `Policy::counts`.
-    /// Complexity: linear in threads.
+    /// Complexity: as `in_use`.
     /// Thread safety: any thread; exact if no other thread is at work in the pool.
     pool_statistics statistics() const noexcept
     {
