@@ -1288,6 +1288,46 @@ TEST(concurrent_block_pool, lets_a_program_fork_whose_pools_are_busy_at_every_mo
         EXPECT_TRUE(pool->is_valid());
 }
 
+/// Has whoever asks wait for another thread of the program, with the lock of the pool.
+class upstream_that_waits final : public std::pmr::memory_resource
+{
+public:
+    std::atomic<bool> is_asked{false};
+    std::atomic<bool> may_go_on{false};
+
+private:
+    void* do_allocate(std::size_t bytes, std::size_t alignment) override
+    {
+        is_asked = true;
+        while (!may_go_on)
+            std::this_thread::yield();
+        return std::pmr::new_delete_resource()->allocate(bytes, alignment);
+    }
+    void do_deallocate(void* piece, std::size_t bytes, std::size_t alignment) override
+    {
+        std::pmr::new_delete_resource()->deallocate(piece, bytes, alignment);
+    }
+    bool do_is_equal(const memory_resource& other) const noexcept override { return this == &other; }
+};
+
+TEST(concurrent_block_pool, lets_a_program_fork_whose_upstream_waits_for_a_thread_that_uses_another_pool)
+{
+    upstream_that_waits upstream;
+    mp::concurrent_block_pool waiting(32, {}, &upstream);
+    mp::concurrent_block_pool needed(32);
+    std::thread other([&] { waiting.deallocate(waiting.allocate()); });
+    while (!upstream.is_asked)
+        std::this_thread::yield();
+    std::thread third([&] {
+        std::this_thread::sleep_for(20ms); // By now, the fork has begun, or there is nothing to see.
+        (void)needed.in_use();
+        upstream.may_go_on = true;
+    });
+    test::expect_in_child([&] { return waiting.is_valid() && needed.is_valid(); });
+    third.join();
+    other.join();
+}
+
 TEST(concurrent_block_pool, may_be_used_by_what_a_program_does_around_a_fork)
 {
     static mp::concurrent_block_pool& pool = *new mp::concurrent_block_pool(32);
