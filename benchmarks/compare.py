@@ -25,17 +25,25 @@ LEAST_RATIOS = {("pair", "block_pool"): 13.3, ("bulk", "block_pool"): 9.0, ("chu
                 ("pair", "concurrent_block_pool"): 8.0, ("bulk", "concurrent_block_pool"): 9.0,
                 ("churn", "concurrent_block_pool"): 10.0}
 # The most times as long as another side takes, in every row with both:
-MOST_RATIOS = {("pair", "concurrent_block_pool", "block_pool"): 1.6}
+MOST_RATIOS = {("pair", "concurrent_block_pool", "block_pool"): 1.6, ("pair", "intrusive_pool", "block_pool"): 2.5,
+               ("pair", "intrusive_pool", "virtual_recycle"): 0.6, ("pair", "recycling_pool", "virtual_recycle"): 0.6,
+               ("shared", "shared_pool", "make_shared"): 0.333}
 # The most nanoseconds for a block, at any n:
-MOST_NANOSECONDS = {(shape, "object_pool"): 2.0 for shape in ("sequential_allocation", "sequential_deallocation")}
+MOST_NANOSECONDS = {("sequential_allocation", "object_pool"): 2.0, ("sequential_deallocation", "object_pool"): 2.0,
+                    ("pair", "atomic_intrusive_pool"): 8.0}
 # Does not depend on n: the time for the largest n is at most so many times that for the smallest.
 CONSTANT = {("creation", "object_pool"): 4.0}
 # Ahead of every side that is not our own, in every row with ...
-OURS = ("block_pool", "object_pool", "drop_in", "concurrent_block_pool", "counting_concurrent_block_pool")
+OURS = ("block_pool", "object_pool", "drop_in", "concurrent_block_pool", "counting_concurrent_block_pool",
+        "intrusive_pool", "atomic_intrusive_pool", "recycling_pool", "shared_pool", "concurrent_shared_pool",
+        "recycling_shared_pool")
 # What a row takes without any pool: shown, but nobody can be ahead of that.
 NO_POOL = ("bare_array",)
 AHEAD = {"block_pool_benchmark": "block_pool", "object_pool_benchmark": "object_pool",
-         "concurrent_block_pool_benchmark": "concurrent_block_pool"}
+         "concurrent_block_pool_benchmark": "concurrent_block_pool", "intrusive_pool_benchmark": "intrusive_pool",
+         "shared_pool_benchmark": "shared_pool"}
+# Not built where there is no Boost, and left out then:
+OPTIONAL = ("intrusive_pool_benchmark",)
 # How many times --min-time a program gets. The system stops a thread for some milliseconds at a time, and in a
 # repetition that is not much longer, threads may take turns and never meet: then sharing seems to cost nothing.
 LONGER = {"concurrent_block_pool_benchmark": 4}
@@ -55,6 +63,10 @@ def parse_arguments():
     parser.add_argument("--json", metavar="FILE", help="write what the programs reported there")
     parser.add_argument("--check", action="store_true", help="fail if a goal is missed")
     return parser.parse_args()
+
+
+def is_built(program, arguments):
+    return os.access(os.path.join(arguments.build, program), os.X_OK)
 
 
 def run(program, arguments):
@@ -180,11 +192,11 @@ def main():
     told = {}
     missed = []
     for program in PROGRAMS:
-        if not os.access(os.path.join(arguments.build, program), os.X_OK):
+        if program not in OPTIONAL and not is_built(program, arguments):
             sys.exit(f"compare.py: {program} is not in {arguments.build}; build the target `benchmarks` first, or say "
                      "--build DIRECTORY")
     for program, ours in AHEAD.items():
-        report = run(program, arguments)
+        report = run(program, arguments) if is_built(program, arguments) else None
         if report is None:
             continue
         if not reports:
