@@ -1,0 +1,344 @@
+// SPDX-License-Identifier: MIT
+// Copyright (c) 2026 The memory_pool authors
+/// \file
+/// Large objects that are made, lightly processed and let go of, with and without a pool, in two patterns:
+///
+///     continuous    all are made and kept, then all are let go of
+///     mixed         all are made; after each, with a probability of 1/2, one of those alive is let go of, chosen at random but
+///                   the same in every run; those that are left, in the end. This is what fragments a heap
+///
+///     returning_patterns                              lists patterns and sides
+///     returning_patterns PATTERN SIDE STEP [ITEMS]    measures one of them, with a pool that grows by STEP objects; 0: as it
+///                                                     likes
+///
+/// Prints `<state> <nanoseconds for an object>` for each round. The states are
+///
+///     first     the first round of the process: all memory comes from the system
+///     new       a later round: the heap may have kept memory, but the pool is new, and grows
+///     whole     the same, with the pool made and destroyed in the time that is measured
+///     reused    a later round with the same pool
+///
+/// A new pool has room for STEP objects. returning_patterns.py runs this, each time in a process of its own: so that no side has
+/// to do with a heap that another one has left.
+#include <memory_pool/intrusive_pool.hpp>
+#include <memory_pool/recycling_pool.hpp>
+
+#include "virtual_recycle.hpp"
+
+#include <boost/smart_ptr/intrusive_ptr.hpp>
+
+#include <array>
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <optional>
+#include <random>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace
+{
+/// An object of some 1 KiB, most of which its processing does not touch.
+class large
+{
+public:
+    void init(std::uint32_t number)
+    {
+        number_ = number;
+        state_ = 0;
+    }
+
+    /// Returns: something that depends on what was written before.
+    std::uint64_t process()
+    {
+        samples_[number_ % samples_.size()] = number_;
+        name_[0] = 'x';
+        state_ += 1;
+        return samples_[number_ % samples_.size()] + state_;
+    }
+
+    /// Returns: whether it is the object that had this number.
+    bool is(std::uint32_t number) const
+    {
+        return number_ == number && samples_[number % samples_.size()] == number && state_ == 1;
+    }
+
+private:
+    std::uint32_t number_ = 0;
+    std::uint32_t state_ = 0;
+    std::array<char, 128> name_{};
+    std::array<char, 384> text_{};
+    std::array<std::uint64_t, 64> samples_{};
+};
+
+/// boost::intrusive_ptr, and new and delete.
+class plain_malloc
+{
+    struct item : large
+    {
+        std::uint32_t references = 0;
+
+        friend void intrusive_ptr_add_ref(item* object) noexcept { ++object->references; }
+        friend void intrusive_ptr_release(item* object) noexcept
+        {
+            if (--object->references == 0)
+                delete object;
+        }
+    };
+
+public:
+    using pointer = boost::intrusive_ptr<item>;
+
+    explicit plain_malloc(std::size_t) {}
+
+    pointer make(std::uint32_t number)
+    {
+        pointer made(new item);
+        made->init(number);
+        return made;
+    }
+};
+
+struct pooled_item : memory_pool::pooled<pooled_item>, large
+{
+};
+
+memory_pool::pool_options growing_by(std::size_t step)
+{
+    memory_pool::pool_options options;
+    options.initial_capacity = step;
+    options.growth_step = step;
+    return options;
+}
+
+class intrusive_pool
+{
+public:
+    using pointer = boost::intrusive_ptr<pooled_item>;
+
+    explicit intrusive_pool(std::size_t step) : pool_(growing_by(step)) {}
+
+    pointer make(std::uint32_t number)
+    {
+        pointer made = pool_.make();
+        made->init(number);
+        return made;
+    }
+
+private:
+    memory_pool::intrusive_pool<pooled_item> pool_;
+};
+
+class recycling_pool
+{
+public:
+    using pointer = boost::intrusive_ptr<pooled_item>;
+
+    explicit recycling_pool(std::size_t step) : pool_(growing_by(step)) {}
+
+    pointer make(std::uint32_t number) { return pool_.allocate_through_init(number); }
+
+private:
+    memory_pool::recycling_pool<pooled_item> pool_;
+};
+
+class virtual_recycle_pool
+{
+    struct item : virtual_recycle::item, large
+    {
+    };
+
+public:
+    using pointer = boost::intrusive_ptr<item>;
+
+    explicit virtual_recycle_pool(std::size_t step) : pool_(step != 0 ? step : 64) {}
+
+    pointer make(std::uint32_t number)
+    {
+        pointer made = pool_.allocate();
+        made->init(number);
+        return made;
+    }
+
+private:
+    virtual_recycle::pool<item> pool_;
+};
+
+/// Which object goes after each step: numbers below those alive, or `nobody`. Made before anything is measured.
+using plan = std::vector<std::uint32_t>;
+constexpr auto nobody = static_cast<std::uint32_t>(-1);
+
+plan continuous(std::uint32_t items)
+{
+    return plan(items, nobody);
+}
+
+plan mixed(std::uint32_t items)
+{
+    std::mt19937 random(2026); // NOLINT(bugprone-random-generator-seed): the same in every run.
+    plan result(items, nobody);
+    std::uint32_t alive = 0;
+    for (std::uint32_t& victim : result) {
+        ++alive;
+        if (random() % 2 == 0)
+            victim = static_cast<std::uint32_t>(random() % alive--);
+    }
+    return result;
+}
+
+/// One side that follows one plan.
+template <class Side>
+class bench
+{
+public:
+    explicit bench(const plan& to_follow) : plan_(&to_follow), alive_(to_follow.size() + 1), numbers_(alive_.size()) {}
+
+    /// Returns: whether objects are distinct and keep what is written to them.
+    bool holds_data(Side& side)
+    {
+        std::size_t count = 0;
+        bool holds = true;
+        for (std::uint32_t number = 0; number != plan_->size(); ++number) {
+            numbers_[count] = number;
+            alive_[count] = side.make(number);
+            alive_[count++]->process();
+            const std::uint32_t victim = (*plan_)[number];
+            if (victim == nobody)
+                continue;
+            holds = holds && alive_[victim]->is(numbers_[victim]);
+            numbers_[victim] = numbers_[--count];
+            alive_[victim] = std::move(alive_[count]);
+        }
+        while (count-- != 0) {
+            holds = holds && alive_[count]->is(numbers_[count]);
+            alive_[count].reset();
+        }
+        return holds;
+    }
+
+    /// Effects: makes all objects, and lets go of them.
+    /// Returns: a sum over what their processing has found.
+    std::uint64_t run(Side& side)
+    {
+        std::uint64_t sum = 0;
+        std::size_t count = 0;
+        for (std::uint32_t number = 0; number != plan_->size(); ++number) {
+            alive_[count] = side.make(number);
+            sum += alive_[count++]->process();
+            const std::uint32_t victim = (*plan_)[number];
+            if (victim != nobody)
+                alive_[victim] = std::move(alive_[--count]);
+        }
+        for (std::size_t i = 0; i != count; ++i)
+            alive_[i].reset();
+        return sum;
+    }
+
+private:
+    const plan* plan_;
+    std::vector<typename Side::pointer> alive_;
+    std::vector<std::uint32_t> numbers_;
+};
+
+class stopwatch
+{
+public:
+    /// Effects: prints how long an object has taken since this was made.
+    void print(const char* state, std::size_t items) const
+    {
+        const std::chrono::duration<double, std::nano> passed = std::chrono::steady_clock::now() - start_;
+        std::printf("%s %.3f\n", state, passed.count() / static_cast<double>(items));
+    }
+
+private:
+    std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
+};
+
+constexpr int rounds = 3;
+
+/// Returns: whether the data was right.
+template <class Side>
+bool measure(const plan& to_follow, std::size_t step)
+{
+    const std::size_t items = to_follow.size();
+    std::uint64_t sum = 0;
+    bench<Side> side_under_test(to_follow);
+    for (int round = 0; round <= rounds; ++round) {
+        Side side(step);
+        const stopwatch watch;
+        sum += side_under_test.run(side);
+        watch.print(round == 0 ? "first" : "new", items);
+    }
+    for (int round = 0; round != rounds; ++round) {
+        const stopwatch watch;
+        std::optional<Side> side(step);
+        sum += side_under_test.run(*side);
+        side.reset();
+        watch.print("whole", items);
+    }
+    Side side(step);
+    for (int round = 0; round <= rounds; ++round) {
+        const stopwatch watch;
+        sum += side_under_test.run(side);
+        if (round != 0)
+            watch.print("reused", items);
+    }
+    // The processing gives the number, and that it is the first.
+    const std::uint64_t once = std::uint64_t{items} * (items - 1) / 2 + items;
+    return sum == once * (3 * rounds + 2) && side_under_test.holds_data(side);
+}
+
+struct pattern
+{
+    const char* name;
+    plan (*make)(std::uint32_t);
+};
+
+struct side
+{
+    const char* name;
+    bool (*measure)(const plan&, std::size_t);
+};
+
+constexpr pattern patterns[] = {{"continuous", continuous}, {"mixed", mixed}};
+constexpr side sides[] = {{"plain_malloc", measure<plain_malloc>},
+                          {"intrusive_pool", measure<intrusive_pool>},
+                          {"recycling_pool", measure<recycling_pool>},
+                          {"virtual_recycle", measure<virtual_recycle_pool>}};
+
+/// Returns: what has this name, or nullptr.
+template <class Named, std::size_t Count>
+const Named* named(const Named (&all)[Count], std::string_view name)
+{
+    for (const Named& each : all)
+        if (name == each.name)
+            return &each;
+    return nullptr;
+}
+} // namespace
+
+int main(int argc, char** argv)
+{
+    if (argc == 1) {
+        for (const pattern& each : patterns)
+            std::printf("pattern %s\n", each.name);
+        for (const side& each : sides)
+            std::printf("side %s\n", each.name);
+        return 0;
+    }
+    const pattern* const chosen = argc > 3 ? named(patterns, argv[1]) : nullptr;
+    const side* const measured = argc > 3 ? named(sides, argv[2]) : nullptr;
+    const auto items = argc > 4 ? static_cast<std::uint32_t>(std::strtoul(argv[4], nullptr, 10)) : 100000;
+    if (chosen == nullptr || measured == nullptr || items == 0) {
+        std::fputs("usage: returning_patterns [PATTERN SIDE STEP [ITEMS]]; without arguments, what there is\n", stderr);
+        return 2;
+    }
+    if (!measured->measure(chosen->make(items), std::strtoul(argv[3], nullptr, 10))) {
+        std::fputs("returning_patterns: objects overlap, or lose what is written to them\n", stderr);
+        return 1;
+    }
+    return 0;
+}
