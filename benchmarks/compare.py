@@ -179,7 +179,7 @@ def print_machine(context):
 def print_versions(context, told):
     """Prints what this program was built with and those before it were not."""
     known = ("compiler", "optimised", "memory_pool", "glibc", "boost", "foonathan_memory", "tbb", "mimalloc")
-    news = {key: context[key] for key in known if context.get(key) != told.get(key)}
+    news = {key: context[key] for key in known if context.get(key, told.get(key)) != told.get(key)}
     if news:
         print("built with " + ", ".join(f"{key} {value}" for key, value in news.items()))
         print()

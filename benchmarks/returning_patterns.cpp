@@ -11,7 +11,7 @@
 ///     returning_patterns PATTERN SIDE STEP [ITEMS]    measures one of them, with a pool that grows by STEP objects; 0: as it
 ///                                                     likes
 ///
-/// Prints `<state> <nanoseconds for an object>` for each round. The states are
+/// Prints `<state> <nanoseconds for an object> <page faults for an object>` for each round. The states are
 ///
 ///     first     the first round of the process: all memory comes from the system
 ///     new       a later round: the heap may have kept memory, but the pool is new, and grows
@@ -26,6 +26,8 @@
 #include "virtual_recycle.hpp"
 
 #include <boost/smart_ptr/intrusive_ptr.hpp>
+
+#include <sys/resource.h>
 
 #include <array>
 #include <chrono>
@@ -243,17 +245,28 @@ private:
     std::vector<std::uint32_t> numbers_;
 };
 
+/// Returns: how often this process has touched a page that the system had yet to back.
+long page_faults()
+{
+    rusage usage{};
+    ::getrusage(RUSAGE_SELF, &usage);
+    return usage.ru_minflt;
+}
+
 class stopwatch
 {
 public:
-    /// Effects: prints how long an object has taken since this was made.
+    /// Effects: prints what an object has taken since this was made.
     void print(const char* state, std::size_t items) const
     {
         const std::chrono::duration<double, std::nano> passed = std::chrono::steady_clock::now() - start_;
-        std::printf("%s %.3f\n", state, passed.count() / static_cast<double>(items));
+        const auto count = static_cast<double>(items);
+        std::printf("%s %.3f %.4f\n", state, passed.count() / count,
+                    static_cast<double>(page_faults() - faults_) / count);
     }
 
 private:
+    long faults_ = page_faults();
     std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
 };
 
