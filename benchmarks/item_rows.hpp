@@ -10,6 +10,8 @@
 /// The faces are always inlined, as in competitors.hpp.
 #pragma once
 
+#include <memory_pool/base/config.hpp>
+
 #include <benchmark/benchmark.h>
 
 #include <array>
@@ -18,6 +20,12 @@
 #include <string>
 #include <utility>
 #include <vector>
+
+#if MEMORY_POOL_GNU_BUILTINS
+#define MEMORY_POOL_BENCHMARK_FLATTEN __attribute__((flatten, noinline))
+#else
+#define MEMORY_POOL_BENCHMARK_FLATTEN
+#endif
 
 namespace item_rows
 {
@@ -29,9 +37,10 @@ struct record
     std::array<std::uint64_t, 3> words; // NOLINT(cppcoreguidelines-pro-type-member-init): see above.
 };
 
-/// Returns: whether `count` objects that are in use at the same time keep what is written to them, twice.
+/// Returns: whether `count` objects that are in use at the same time keep what is written to them, twice. Not inlined, so that
+///   the compiler sees but one place in the loop that is measured where an object is let go of.
 template <class Side>
-bool holds_data(Side& side, std::size_t count)
+MEMORY_POOL_NOINLINE bool holds_data(Side& side, std::size_t count)
 {
     bool holds = true;
     for (std::size_t round = 0; round != 2; ++round) {
@@ -47,16 +56,38 @@ bool holds_data(Side& side, std::size_t count)
     return holds;
 }
 
+/// Effects: has the compiler believe that something is done with `object`. benchmark::DoNotOptimize would have it believe that
+///   all memory may have changed as well, and so keep the pointer that holds the object in memory; which takes longer than the
+///   pool does, and is not what happens in a program.
+MEMORY_POOL_ALWAYS_INLINE void see(const record* object)
+{
+#if MEMORY_POOL_GNU_BUILTINS
+    asm volatile("" : : "r"(object));
+#else
+    benchmark::DoNotOptimize(object);
+#endif
+}
+
+/// Whether the compiler inlines a destructor like that of boost::intrusive_ptr depends on how large the program is. So that all
+/// sides have what a small one gets, everything here is inlined that may be.
+template <class Side>
+MEMORY_POOL_BENCHMARK_FLATTEN void repeat_one(benchmark::State& state, Side& side)
+{
+    for (auto _ : state) {
+        {
+            const auto object = side.make();
+            see(&*object);
+        }
+        benchmark::ClobberMemory();
+    }
+}
+
 /// One object, and back: a wrong result is a failure, not a figure.
 template <class Side>
 void one(benchmark::State& state)
 {
     Side side;
-    for (auto _ : state) {
-        const auto object = side.make();
-        record* const seen = &*object;
-        benchmark::DoNotOptimize(static_cast<record* const&>(seen));
-    }
+    repeat_one(state, side);
     state.counters["per_block"] =
         benchmark::Counter(1, benchmark::Counter::kIsIterationInvariantRate | benchmark::Counter::kInvert);
     if (!holds_data(side, 1000))
