@@ -182,7 +182,7 @@ def write_plots(least, directory):
     from matplotlib import pyplot
     os.makedirs(directory, exist_ok=True)
     for malloc, pattern in groups(least):
-        figure, axes = pyplot.subplots(figsize=(6, 4))
+        figure, axes = pyplot.subplots(figsize=(8, 4))
         for side, colour in COLOURS.items():
             for state, style in (("new", "-"), ("reused", "--")):
                 points = sorted((key[3], sample.nanoseconds) for key, sample in least.items()
@@ -194,7 +194,7 @@ def write_plots(least, directory):
         axes.set(xscale="log", yscale="log", xlabel="objects that the pool grows by", ylabel="ns for an object",
                  title=f"{pattern}, {malloc}")
         axes.grid(alpha=0.3)
-        axes.legend(fontsize="small")
+        axes.legend(fontsize="small", loc="upper left", bbox_to_anchor=(1, 1))
         figure.tight_layout()
         figure.savefig(os.path.join(directory, f"{pattern}_{malloc}.png"), dpi=80)
         pyplot.close(figure)
