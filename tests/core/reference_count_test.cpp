@@ -23,7 +23,7 @@ protected:
 };
 
 using counts = testing::Types<core::plain_reference_count<std::uint8_t>, core::atomic_reference_count<std::uint8_t>>;
-TYPED_TEST_SUITE(reference_count_test, counts);
+TYPED_TEST_SUITE(reference_count_test, counts, );
 
 TYPED_TEST(reference_count_test, has_one_reference_when_it_begins)
 {

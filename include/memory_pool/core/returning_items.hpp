@@ -33,7 +33,7 @@
 
 namespace memory_pool::core
 {
-/// What both have in common. `Derived::end(T&)` does what is due when the last reference is gone.
+/// What both have in common. `Derived::end(T&)` does what is due when the last reference is gone, if `end_runs_code`.
 template <class Derived, class T, class Blocks>
 class returning_items : public item_store<Blocks>
 {
@@ -45,8 +45,8 @@ class returning_items : public item_store<Blocks>
 protected:
     // Not private with a friend, as that makes a non-virtual destructor suspect to GCC.
     // NOLINTNEXTLINE(bugprone-crtp-constructor-accessibility)
-    returning_items(const pool_options& options, std::pmr::memory_resource* upstream)
-        : item_store<Blocks>(&give_back, sizeof(T), with_alignment_of<T>(options), upstream)
+    returning_items(const pool_options& options, std::pmr::memory_resource* upstream, bool end_runs_code)
+        : item_store<Blocks>(way_back(end_runs_code), sizeof(T), with_alignment_of<T>(options), upstream)
     {
     }
     ~returning_items() = default;
@@ -66,15 +66,24 @@ protected:
     static void link(T& waiting, void* next) noexcept { item_access::link(item_in(waiting), next); }
     static void* linked(T& waiting) noexcept { return item_access::linked(item_in(waiting)); }
 
+    /// Chosen once, so that nobody asks each time.
+    static slab_client::give_back_function way_back(bool end_runs_code) noexcept
+    {
+        return end_runs_code ? &end_and_take_back : &take_back;
+    }
+
 private:
-    static void give_back(slab_client& self, void* counted)
+    static T* object_at(void* counted) noexcept { return static_cast<T*>(static_cast<item*>(counted)); }
+
+    static void take_back(slab_client& self, void* counted)
+    {
+        static_cast<Derived&>(self).blocks.deallocate(object_at(counted));
+    }
+
+    static void end_and_take_back(slab_client& self, void* counted)
     {
         auto& store = static_cast<Derived&>(self);
-        T* const object = static_cast<T*>(static_cast<item*>(counted));
-        if (!store.end_runs_code()) {
-            store.blocks.deallocate(object);
-            return;
-        }
+        T* const object = object_at(counted);
         end_in_turn(
             &store, object,
             [&store](T* ended) {
@@ -94,7 +103,10 @@ class made_items final : public returning_items<made_items<T, Blocks>, T, Blocks
     friend base_type;
 
 public:
-    made_items(const pool_options& options, std::pmr::memory_resource* upstream) : base_type(options, upstream) {}
+    made_items(const pool_options& options, std::pmr::memory_resource* upstream)
+        : base_type(options, upstream, !std::is_trivially_destructible_v<T>)
+    {
+    }
 
     /// Effects: makes an object with one reference in a block of this store.
     /// Throws: what the constructor throws; the block is back then.
@@ -110,8 +122,6 @@ public:
     }
 
 private:
-    static constexpr bool end_runs_code() noexcept { return !std::is_trivially_destructible_v<T>; }
-
     void end(T& object) noexcept
     {
         object.~T();
@@ -136,12 +146,16 @@ class kept_items final : public returning_items<kept_items<T, Blocks>, T, Blocks
 
 public:
     kept_items(const pool_options& options, std::pmr::memory_resource* upstream, recycle_action<T> reset)
-        : base_type(options, upstream), reset_(std::move(reset))
+        : base_type(options, upstream, reset.runs_code()), reset_(std::move(reset))
     {
     }
 
     const recycle_action<T>& reset() const noexcept { return reset_; }
-    void set_reset(recycle_action<T> reset) noexcept { reset_ = std::move(reset); }
+    void set_reset(recycle_action<T> reset) noexcept
+    {
+        reset_ = std::move(reset);
+        this->give_back = this->way_back(reset_.runs_code());
+    }
 
     /// Effects: hands out the object in a block of this store, with one reference, after `init(object)`.
     /// Throws: what `init` throws; the object is back then, as init has left it.
@@ -158,8 +172,6 @@ public:
     }
 
 private:
-    bool end_runs_code() const noexcept { return reset_.runs_code(); }
-
     void end(T& object) noexcept
     {
         reset_object(reset_, object, this->blocks.name());

@@ -18,7 +18,6 @@ class slab;
 class slab_client
 {
 public:
-    /// Takes back what lies at `counted` in one of the blocks. Not virtual: so it is one load less away.
     using give_back_function = void (*)(slab_client& self, void* counted);
 
     /// Effects: makes something of the blocks of a new slab.
@@ -36,7 +35,9 @@ public:
     slab_client(const slab_client&) = delete;
     slab_client& operator=(const slab_client&) = delete;
 
-    const give_back_function give_back;
+    /// Takes back what lies at `counted` in one of the blocks. Not virtual: so it is one load less away, and can be chosen once.
+    /// For the client to change.
+    give_back_function give_back;
 
 protected:
     explicit slab_client(give_back_function function) noexcept : give_back(function) {}
