@@ -29,7 +29,6 @@ namespace mp = memory_pool;
 using test::accounting_upstream;
 using test::contains;
 using test::error_recorder;
-using test::in_a_thread;
 using test::in_threads;
 using test::live_count;
 using test::shared_accounting_upstream;
@@ -370,8 +369,9 @@ struct refers_to_itself_at_its_end : mp::pooled<refers_to_itself_at_its_end<Refe
     live_count counted;
     ~refers_to_itself_at_its_end()
     {
-        const boost::intrusive_ptr<refers_to_itself_at_its_end> self(this);
-        const boost::intrusive_ptr<refers_to_itself_at_its_end> again = self;
+        boost::intrusive_ptr<refers_to_itself_at_its_end> self(this);
+        boost::intrusive_ptr<refers_to_itself_at_its_end> again = self;
+        self.swap(again);
     }
 };
 
@@ -448,13 +448,14 @@ TEST(intrusive_pool, copies_and_assigns_objects_without_their_places)
     mp::intrusive_pool<point> pool;
     auto a = pool.make(1, 2);
     auto b = pool.make(*a);
-    const auto also_a = a;
+    auto also_a = a;
     *b = *a;
     *a = point(5, 6);
     EXPECT_EQ(a->use_count(), 2u);
     EXPECT_EQ(b->use_count(), 1u);
     b.reset();
     EXPECT_EQ(pool.in_use(), 1u);
+    also_a.swap(a);
     EXPECT_EQ(also_a->x, 5);
 }
 
@@ -512,6 +513,48 @@ TEST(intrusive_pool, finds_misuse_if_its_policy_checks)
 }
 #endif
 
+TEST(intrusive_pool, lets_objects_outlive_it_with_a_policy_that_checks)
+{
+    const error_recorder errors;
+    boost::intrusive_ptr<point> survivor;
+    {
+        mp::intrusive_pool<point, mp::checking_policy> pool;
+        survivor = pool.make(1, 2);
+    }
+    survivor.reset();
+    boost::intrusive_ptr<shared_item> shared_survivor;
+    {
+        mp::intrusive_pool<shared_item, mp::checking_policy> pool;
+        shared_survivor = pool.make(1);
+    }
+    shared_survivor.reset();
+    EXPECT_TRUE(errors.reports().empty());
+}
+
+struct takes_its_pool_along : mp::pooled<takes_its_pool_along>
+{
+    using pool_type = mp::intrusive_pool<takes_its_pool_along, mp::refusing_leaks<>>;
+    explicit takes_its_pool_along(std::shared_ptr<pool_type> its_pool) : pool(std::move(its_pool)) {}
+    std::shared_ptr<pool_type> pool;
+};
+
+TEST(intrusive_pool, does_not_take_the_object_that_is_ending_for_a_leak)
+{
+    const error_recorder errors;
+    auto pool = std::make_shared<takes_its_pool_along::pool_type>();
+    auto object = pool->make(pool);
+    pool.reset();
+    object.reset();
+    EXPECT_TRUE(errors.reports().empty());
+}
+
+TEST(intrusive_pool, refuses_a_step_that_no_memory_has_room_for)
+{
+    mp::pool_options options;
+    options.growth_step = mp::pool_options::unbounded;
+    EXPECT_THROW(mp::intrusive_pool<point>{options}, mp::size_overflow);
+}
+
 // Threads.
 
 TEST(intrusive_pool, lets_any_thread_drop_the_last_reference)
@@ -520,9 +563,10 @@ TEST(intrusive_pool, lets_any_thread_drop_the_last_reference)
     for (int round = 0; round != 300; ++round) {
         auto object = pool.make(round);
         std::atomic<int> sum{0};
-        in_threads(3, [&, copy = object](std::size_t) mutable {
-            auto mine = copy;
-            sum += mine->value;
+        std::array<boost::intrusive_ptr<shared_item>, 3> copies{object, object, object};
+        in_threads(copies.size(), [&](std::size_t i) {
+            sum += copies.at(i)->value;
+            copies.at(i).reset();
         });
         const auto last = std::move(object);
         EXPECT_EQ(sum, 3 * round);

@@ -2,8 +2,6 @@
 // Copyright (c) 2026 The memory_pool authors
 #include <memory_pool/pooled.hpp>
 
-#include <support/error_recorder.hpp>
-
 #include <gtest/gtest.h>
 
 #include <cstddef>
@@ -13,7 +11,6 @@
 #include <vector>
 
 namespace mp = memory_pool;
-using test::error_recorder;
 
 namespace
 {

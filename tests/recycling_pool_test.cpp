@@ -11,6 +11,7 @@
 
 #include <atomic>
 #include <cstddef>
+#include <functional>
 #include <memory>
 #include <new>
 #include <set>
@@ -351,7 +352,7 @@ struct without_destroy : mp::pooled<without_destroy>
 
 TEST(recycling_pool, refuses_to_call_a_destroy_that_is_not_there)
 {
-    EXPECT_THROW(mp::recycling_pool<without_destroy>(mp::recycle::call_destroy), std::invalid_argument);
+    EXPECT_THROW(mp::recycling_pool<without_destroy> pool{mp::recycle::call_destroy}, std::invalid_argument);
 }
 
 TEST(recycling_pool, counts_if_its_policy_does)
@@ -362,6 +363,64 @@ TEST(recycling_pool, counts_if_its_policy_does)
     EXPECT_EQ(pool.statistics().allocations, 10u);
     EXPECT_EQ(pool.statistics().deallocations, 10u);
     EXPECT_EQ(pool.statistics().peak_in_use, 1u);
+}
+
+TYPED_TEST(recycling_pool_test, keeps_an_object_in_use_that_init_has_kept_before_it_threw)
+{
+    typename TestFixture::pool_type pool({}, &this->upstream_);
+    typename TestFixture::pointer kept;
+    EXPECT_THROW((void)pool.allocate_through_function([&](auto& object) {
+        kept = &object;
+        throw std::runtime_error("function");
+    }),
+                 std::runtime_error);
+    EXPECT_EQ(kept->use_count(), 1u);
+    EXPECT_EQ(pool.in_use(), 1u);
+    EXPECT_NE(pool.allocate(), kept);
+}
+
+struct has_an_idle_friend : mp::pooled<has_an_idle_friend>
+{
+    boost::intrusive_ptr<has_an_idle_friend> other;
+};
+
+TEST(recycling_pool, does_not_take_objects_for_leaks_that_only_idle_ones_hold)
+{
+    const error_recorder errors;
+    {
+        mp::recycling_pool<has_an_idle_friend, mp::refusing_leaks<>> pool;
+        auto object = pool.allocate();
+        object->other = pool.allocate();
+        object.reset();
+        EXPECT_EQ(pool.in_use(), 1u);
+    }
+    EXPECT_TRUE(errors.reports().empty());
+}
+
+template <class References>
+struct acts_at_its_end : mp::pooled<acts_at_its_end<References>, References>
+{
+    static inline std::function<void()> action;
+    ~acts_at_its_end()
+    {
+        if (action)
+            std::exchange(action, nullptr)();
+    }
+};
+
+TYPED_TEST(recycling_pool_test, may_be_cleared_and_grown_by_destructors_that_trim_runs)
+{
+    using object = acts_at_its_end<TypeParam>;
+    mp::recycling_pool<object> pool({}, &this->upstream_);
+    (void)pool.allocate();
+    object::action = [&] { pool.clear(); };
+    EXPECT_GT(pool.trim(), 0u);
+    EXPECT_EQ(pool.capacity(), 0u);
+    (void)pool.allocate();
+    const std::size_t bytes = pool.bytes_reserved();
+    object::action = [&] { pool.reserve(5000); };
+    EXPECT_LT(pool.trim(), bytes);
+    EXPECT_GE(pool.capacity(), 5000u);
 }
 
 using shared_item = test::item<mp::atomic_references>;

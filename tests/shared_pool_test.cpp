@@ -295,6 +295,15 @@ TEST(shared_pool, honours_the_alignment_of_its_objects)
     }
 }
 
+TEST(shared_pool, refuses_an_alignment_that_is_no_power_of_two)
+{
+    for (const std::size_t alignment : {0u, 3u, 12u, 24u}) {
+        mp::pool_options options;
+        options.alignment = alignment;
+        EXPECT_THROW(mp::shared_pool<int>{options}, std::invalid_argument) << alignment;
+    }
+}
+
 TEST(shared_pool, makes_aggregates_and_strings)
 {
     struct pair

@@ -162,13 +162,15 @@ public:
     /// Thread safety: one thread at a time.
     std::size_t trim() noexcept
     {
+        const cache_suspension suspended(*this);
         const std::size_t before = bytes_reserved();
-        {
-            const cache_suspension suspended(*this);
-            store_.trim([this](std::size_t capacity_left) { return leave_first_piece(capacity_left); });
-            shrink_magazine();
-        }
-        return before - bytes_reserved();
+        const core::slab_store::detached_pieces detached =
+            store_.detach_free([this](std::size_t capacity_left) { return leave_first_piece(capacity_left); });
+        shrink_magazine();
+        const std::size_t bytes = before - bytes_reserved();
+        store_.leave(detached); // It may run code of the program, which may use the pool.
+        store_.give_back(detached);
+        return bytes;
     }
 
     /// Effects: takes every block back and gives every slab back upstream. Whatever was in the blocks is gone; the pool
@@ -470,6 +472,9 @@ private:
         if (block == nullptr)
             return;
         if (is_abandoned_) {
+            given_back(block);
+            if constexpr (variant::checks)
+                put(&block, 1);                        // Else it would be taken for one that has overflowed.
             store_.client()->survivor_returned(block); // With it, this may be gone.
             return;
         }
@@ -555,7 +560,7 @@ private:
 
     void open_magazine() noexcept
     {
-        if (!variant::checks && !suspended_ && incoming_.empty())
+        if (!variant::checks && !suspended_ && !is_abandoned_ && incoming_.empty())
             (void)magazine_.open(patience);
     }
 

@@ -33,7 +33,7 @@ struct atomic_references
     static constexpr bool are_shared = true;                   ///< The pool is one that threads share.
 };
 
-/// Derive from it: `struct item : pooled<item>`. Copying an object, or assigning to it, copies neither its references nor its
+/// Derive from it: `struct item : pooled<item>`, and give `item` a constructor if it takes arguments. Copying an object, or assigning to it, copies neither its references nor its
 /// place.
 template <class T, class References = plain_references>
 class pooled : public core::returning_item<typename References::count>

@@ -22,6 +22,7 @@ struct pool_options
     std::size_t max_capacity = unbounded;
 
     /// Blocks to take from upstream each time the pool grows, within the limit. 0: as many as it has, within reason.
+    /// In pools of objects that return by themselves, a step that fills less than 64 KiB leaves the rest of them to malloc.
     std::size_t growth_step = 0;
 
     /// Alignment of every block, in bytes, a power of two. A pool of objects aligns them as their type asks, and takes
@@ -32,7 +33,8 @@ struct pool_options
     /// `initial_capacity` creation, take time in proportion to the bytes.
     bool prefault = false;
 
-    /// How the pool calls itself in reports. Not copied: it must outlive the pool, as a string literal does.
+    /// How the pool calls itself in reports. Not copied: it must outlive the pool and its objects, as a string literal
+    /// does.
     const char* name = "unnamed";
 };
 } // namespace memory_pool

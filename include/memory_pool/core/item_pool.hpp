@@ -69,7 +69,7 @@ public:
     /// Effects: gives memory in which no object is in use back upstream. Objects that are kept there are destroyed before.
     /// Returns: how many bytes went back.
     /// Complexity: linear in slabs, and in objects that are destroyed.
-    std::size_t trim() noexcept { return store_->blocks.trim(); }
+    std::size_t trim() noexcept { return store_->trim(); }
 
     /// Effects: makes the pool as new. Objects that are in use live on, and their memory with them, until their last reference
     ///   is gone; all others are destroyed now, and their memory goes back upstream.
@@ -90,6 +90,7 @@ public:
     bool is_valid() const noexcept { return blocks().is_valid(); }
 
 protected:
+    /// Effects: makes a store with `arguments`.
     template <class... Arguments>
     explicit item_pool(const pool_options& options, std::pmr::memory_resource* upstream, Arguments&&... arguments)
         : store_(core::make_item_store<Store>(options, upstream, std::forward<Arguments>(arguments)...))
@@ -97,6 +98,7 @@ protected:
     }
     ~item_pool() = default;
 
+    /// Returns: where the objects are.
     Store& store() noexcept { return *store_; }
 
 private:

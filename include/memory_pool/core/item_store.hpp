@@ -20,9 +20,11 @@
 #include <memory_pool/base/policies.hpp>
 #include <memory_pool/base/pool_options.hpp>
 #include <memory_pool/core/pool_arguments.hpp>
+#include <memory_pool/core/release_scope.hpp>
 #include <memory_pool/core/slab.hpp>
 #include <memory_pool/core/slab_client.hpp>
 
+#include <algorithm>
 #include <atomic>
 #include <cstddef>
 #include <cstdio>
@@ -59,18 +61,32 @@ public:
 
     const pool_options& options() const noexcept { return options_; }
 
+    /// Effects: gives memory back in which no object is in use.
+    /// Returns: how many bytes that was.
+    std::size_t trim() noexcept
+    {
+        // Destructors that run meanwhile may make the pool let go of the store.
+        survivors_.fetch_add(1, std::memory_order_relaxed);
+        const std::size_t bytes = blocks.trim();
+        count_off();
+        return bytes;
+    }
+
     /// Effects: ends the store as soon as the last object has returned, and says so if the policy does not like that.
     /// Preconditions: nobody asks it for objects any more.
     void abandon() noexcept
     {
-        const std::size_t in_use = blocks.abandon();
-        if (in_use != 0)
-            report_leak(in_use);
-        arrange_end(in_use);
+        const std::size_t in_use = end_idle_objects();
+        const std::size_t returned = not_counted_yet - std::min(not_counted_yet, survivors_.load());
+        const release_scope* const ending = release_scope::of(this); // Those are in use, but nobody holds them.
+        const std::size_t held_by_nobody = returned + (ending != nullptr ? ending->objects : 0);
+        if (in_use > held_by_nobody)
+            report_leak(in_use - held_by_nobody);
+        count_survivors(in_use);
     }
 
     /// Effects: the same, but says nothing.
-    void abandon_silently() noexcept { arrange_end(blocks.abandon()); }
+    void abandon_silently() noexcept { count_survivors(end_idle_objects()); }
 
     /// Deletes a store that its pool is done with.
     struct abandoner
@@ -131,11 +147,18 @@ private:
         destroy_kept(block);
     }
 
-    /// Until this is through, survivors_ is so large that those that return meanwhile cannot bring it to 0.
-    void arrange_end(std::size_t in_use) noexcept
+    /// Returns: how many objects were in use before. What idle ones referred to may have returned meanwhile.
+    std::size_t end_idle_objects() noexcept
     {
+        const std::size_t in_use = blocks.abandon();
         if (keeps_objects())
-            blocks.for_each_free([this](void* block) { destroy_kept_in(block); }); // may let go of objects in use
+            blocks.for_each_free([this](void* block) { destroy_kept_in(block); });
+        return in_use;
+    }
+
+    /// Until this is called, survivors_ is so large that those that return meanwhile cannot bring it to 0.
+    void count_survivors(std::size_t in_use) noexcept
+    {
         const std::size_t excess = not_counted_yet - in_use;
         if (survivors_.fetch_sub(excess, std::memory_order_acq_rel) == excess)
             destroy();

@@ -50,7 +50,7 @@ public:
 
     /// Effects: makes a pool, and takes room for `options.initial_capacity` objects from `upstream` at once.
     /// Preconditions: `upstream` outlives the pool and its objects. Where threads share them, it may be called by any of them;
-    ///   by two at the same time only after `clear`.
+    ///   by two at the same time only when objects outlive the pool, or a `clear`.
     /// Throws: as basic_block_pool.
     /// Complexity: O(1).
     explicit making_pool(const pool_options& options = {},
@@ -93,7 +93,8 @@ public:
 };
 
 /// A pool whose objects are constructed once, when it grows, and used again and again, held by `Pointer`. They have a default
-/// constructor, which must not use the pool.
+/// constructor, which must not use the pool; nor may their destructor, when another constructor has failed. Under
+/// AddressSanitizer, nobody may touch an object that is not in use, also no other object.
 template <class Store, class Pointer>
 class keeping_pool : public item_pool<Store>
 {
@@ -106,7 +107,7 @@ public:
     /// Effects: makes a pool, and constructs `options.initial_capacity` objects in memory from `upstream`. Objects that come back
     ///   are left as they are, or have their `destroy()` called.
     /// Preconditions: `upstream` outlives the pool and its objects. Where threads share them, it may be called by any of them;
-    ///   by two at the same time only after `clear`.
+    ///   by two at the same time only when objects outlive the pool, or a `clear`.
     /// Throws: as basic_block_pool; std::invalid_argument if there is no `destroy()` to call; what constructors throw.
     /// Complexity: linear in objects constructed.
     explicit keeping_pool(recycle action = recycle::nothing, const pool_options& options = {},
@@ -179,7 +180,8 @@ public:
 
     /// Effects: hands out an object after `function(object)`.
     /// Returns: as `allocate`.
-    /// Throws: as `allocate`, and what `function` throws: the object is back in the pool then, as `function` has left it.
+    /// Throws: as `allocate`, and what `function` throws: the object is back in the pool then, as `function` has left it, unless
+    ///   that has kept a pointer to it.
     /// Complexity: as `allocate`, and the function.
     /// Thread safety: that of the pool.
     template <class Function>

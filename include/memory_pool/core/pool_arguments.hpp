@@ -87,6 +87,8 @@ inline std::size_t checked_stride(std::size_t block_size, std::size_t behind, co
     if (block_size > largest_size || options.alignment > largest_size)
         base::throw_size_overflow(std::max<std::size_t>(options.initial_capacity, 1),
                                   std::max(block_size, options.alignment));
+    if (base::saturating_multiply(std::min(options.growth_step, options.max_capacity), block_size) > largest_size)
+        base::throw_size_overflow(options.growth_step, block_size);
     return base::round_up(block_size + behind, alignment_of_blocks(options));
 }
 

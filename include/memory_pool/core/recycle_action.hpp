@@ -10,6 +10,7 @@
 #include <memory_pool/base/errors.hpp>
 
 #include <functional>
+#include <memory>
 #include <type_traits>
 #include <utility>
 
@@ -81,6 +82,6 @@ template <class T>
 void reset_object(const recycle_action<T>& action, T& object, const char* pool_name) noexcept
 {
     if (!base::succeeds([&] { action(object); }))
-        base::report_misuse(error::hook_failed, &object, sizeof(T), pool_name);
+        base::report_misuse(error::hook_failed, std::addressof(object), sizeof(T), pool_name);
 }
 } // namespace memory_pool::core

@@ -124,7 +124,7 @@ public:
     MEMORY_POOL_ALWAYS_INLINE void begin() noexcept
     {
         // Unless it has given a reference to another thread, which goes with adding it, nobody else can count now.
-        if (MEMORY_POOL_LIKELY(read() == zones::idle))
+        if (MEMORY_POOL_LIKELY(value_.load(std::memory_order_acquire) == zones::idle))
             write(1);
         else
             value_.fetch_sub(zones::idle - 1, std::memory_order_acq_rel);

@@ -14,6 +14,8 @@
 
 #include <memory_pool/base/config.hpp>
 
+#include <cstddef>
+
 namespace memory_pool::core
 {
 class release_scope;
@@ -48,6 +50,9 @@ public:
     /// The object that waits, and was the last to come. Each keeps the one before it.
     void* pending = nullptr;
 
+    /// The object that is ending, and those that wait.
+    std::size_t objects = 1;
+
 private:
     const void* store_;
     release_scope* outer_;
@@ -61,6 +66,7 @@ MEMORY_POOL_ALWAYS_INLINE void end_in_turn(const void* store, Object* object, En
     if (release_scope* const scope = release_scope::of(store)) {
         link(object, scope->pending);
         scope->pending = object;
+        ++scope->objects;
         return;
     }
     release_scope scope(store);
@@ -68,6 +74,7 @@ MEMORY_POOL_ALWAYS_INLINE void end_in_turn(const void* store, Object* object, En
     while (MEMORY_POOL_UNLIKELY(scope.pending != nullptr)) {
         auto* const next = static_cast<Object*>(scope.pending);
         scope.pending = linked(next);
+        --scope.objects;
         end(next);
     }
 }

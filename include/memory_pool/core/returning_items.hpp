@@ -165,7 +165,10 @@ public:
         base::block_content_is_kept(block, sizeof(T));
         T* const object = this->object_in(block);
         this->count(*object).write(1);
-        base::failure_guard guard([this, object] { this->blocks.deallocate(object); });
+        base::failure_guard guard([this, object] {
+            if (this->count(*object).drop() == dropped::the_last) // Else init has kept a pointer to it.
+                this->blocks.deallocate(object);
+        });
         std::forward<Init>(init)(*object);
         guard.succeeded();
         return object;

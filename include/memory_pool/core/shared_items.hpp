@@ -66,11 +66,26 @@ struct shared_node
     }
 };
 
+/// Whether a `T` gets a weak_ptr to itself.
+template <class T, class = void>
+struct knows_itself : std::false_type
+{
+};
+template <class T>
+struct knows_itself<T, std::void_t<decltype(std::declval<T&>().weak_from_this())>> : std::true_type
+{
+};
+
 /// Objects that are constructed and destroyed at each use, or, if `Keeps`, constructed once.
 template <class T, class Blocks, bool Keeps>
 class shared_items final : public item_store<Blocks>
 {
-    static_assert(std::is_object_v<T> && !std::is_array_v<T>, "a pool is for objects of one type");
+    static_assert(std::is_object_v<T> && !std::is_array_v<T> && !std::is_const_v<T>,
+                  "a pool is for objects of one type, which may be held by std::shared_ptr<const T>");
+    static_assert(
+        !Keeps || !knows_itself<T>::value,
+        "an object that derives from std::enable_shared_from_this holds a weak_ptr to itself, so it would never "
+        "be free again: use a shared_pool");
     static_assert(std::is_nothrow_destructible_v<T>, "destroying a pooled object must not throw");
     static_assert(!Keeps || std::is_default_constructible_v<T>,
                   "objects that are kept are made before anybody asks for one: give them a default constructor");
@@ -173,7 +188,8 @@ private:
 
     static pool_options aligned(pool_options options) noexcept
     {
-        options.alignment = std::max({options.alignment, alignof(T), alignof(std::max_align_t)});
+        if (base::is_power_of_two(options.alignment)) // else the blocks say so
+            options.alignment = std::max({options.alignment, alignof(T), alignof(std::max_align_t)});
         return options;
     }
 

@@ -139,6 +139,7 @@ public:
                 put_locked(nullptr, block);
                 return;
             }
+            put_into_slabs(&block, 1); // Else it would be taken for one that has overflowed.
         }
         slabs_.client()->survivor_returned(block); // With it, this may be gone.
     }
@@ -531,7 +532,7 @@ private:
         thread_cache* cache = nullptr;
         {
             const locked lock(*this);
-            if (!base::succeeds([&] { cache = &unused_cache(); }))
+            if (is_abandoned_ || !base::succeeds([&] { cache = &unused_cache(); }))
                 return nullptr;
             cache->slot = slot;
             cache->pool = this;

@@ -25,7 +25,7 @@ public:
     virtual void prepare(slab& added, std::size_t stride) = 0;
 
     /// Effects: undoes that, for a slab whose blocks are all free.
-    /// Thread safety: no lock is held.
+    /// Thread safety: no lock is held, but when another slab could not be prepared.
     virtual void leave(slab& leaving, std::size_t stride) noexcept = 0;
 
     /// Effects: takes note that `block` came back, after the client has let go of its blocks: see shared_store::abandon.

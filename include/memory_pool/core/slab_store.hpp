@@ -407,19 +407,7 @@ public:
         });
     }
 
-    /// Effects: gives every piece whose slabs are wholly free back upstream. Before it does so with the first one, it calls
-    ///   `vacate(capacity_left)`, which says whether nothing needs the room for the magazine any more.
-    ///   Before any of them goes, the client is told, with the store in order.
-    /// Complexity: linear in slabs and bits.
-    template <class Vacate>
-    void trim(Vacate&& vacate) noexcept
-    {
-        detached_pieces detached = detach_free(vacate);
-        leave(detached);
-        give_back(detached);
-    }
-
-    // The same in steps, for who must let go of a lock for the second of them. There is no magazine then.
+    // Giving back upstream what is wholly free takes three steps, so that a lock can be let go for the second of them.
 
     /// Pieces that are out of the store, and not yet upstream.
     class detached_pieces
@@ -429,7 +417,24 @@ public:
         slab* first_of_store_ = nullptr;
     };
 
-    /// Effects: takes every piece out whose slabs are wholly free.
+    /// Effects: takes every piece out whose slabs are wholly free. Before it does so with the first one, it calls
+    ///   `vacate(capacity_left)`, which says whether nothing needs the room for the magazine any more.
+    /// Complexity: linear in slabs and bits.
+    template <class Vacate>
+    detached_pieces detach_free(Vacate&& vacate) noexcept
+    {
+        detached_pieces detached;
+        const auto dispose = [&](slab* piece) { detach(piece, detached); };
+        directory_.remove_if([this](const slab* piece) { return piece != first_ && is_wholly_free(piece); }, dispose);
+        if (first_ != nullptr && is_wholly_free(first_) && vacate(capacity_ - first_->block_count()))
+            directory_.remove_if([this](const slab* piece) { return piece == first_; }, dispose);
+        if (directory_.size() == 0)
+            directory_.clear();
+        note_range();
+        return detached;
+    }
+
+    /// Effects: as the other one, if there is no magazine.
     detached_pieces detach_free() noexcept
     {
         return detach_free([](std::size_t) { return true; });
@@ -728,20 +733,6 @@ private:
         for (; twice != 0; twice &= twice - 1, ++count)
             report_misuse(error::double_free, home->block(first + base::lowest_bit(twice), layout_.stride()));
         return count;
-    }
-
-    template <class Vacate>
-    detached_pieces detach_free(Vacate&& vacate) noexcept
-    {
-        detached_pieces detached;
-        const auto dispose = [&](slab* piece) { detach(piece, detached); };
-        directory_.remove_if([this](const slab* piece) { return piece != first_ && is_wholly_free(piece); }, dispose);
-        if (first_ != nullptr && is_wholly_free(first_) && vacate(capacity_ - first_->block_count()))
-            directory_.remove_if([this](const slab* piece) { return piece == first_; }, dispose);
-        if (directory_.size() == 0)
-            directory_.clear();
-        note_range();
-        return detached;
     }
 
     void detach(slab* piece, detached_pieces& detached) noexcept
