@@ -4,7 +4,7 @@
 /// What it costs to have objects that end by themselves, in calls of malloc: with std::shared_ptr, with
 /// boost::intrusive_ptr, and with each kind of pool. The program counts the calls itself, says for each step how many
 /// it claims, and fails if that is not what it has counted. `--faulty` calls malloc once more in each step, which shows
-/// that it would notice.
+/// that it would notice where the number is exact. Built together with tutorial/heap.cpp.
 ///
 ///     new ... -> operator new of tutorial/heap.cpp: calls, bytes -> malloc
 ///

@@ -72,6 +72,19 @@ TYPED_TEST(recycling_pool_test, constructs_its_objects_once_when_it_grows)
     EXPECT_EQ(pool.in_use(), 0u);
 }
 
+TYPED_TEST(recycling_pool_test, constructs_no_more_than_it_was_told_or_has)
+{
+    mp::pool_options options;
+    options.initial_capacity = 3;
+    typename TestFixture::pool_type pool(options, &this->upstream_);
+    EXPECT_EQ(live_count::alive, 3);
+    const auto first = pool.allocate();
+    const auto second = pool.allocate();
+    const auto third = pool.allocate();
+    const auto fourth = pool.allocate();
+    EXPECT_EQ(live_count::alive, 6);
+}
+
 TYPED_TEST(recycling_pool_test, leaves_objects_as_they_are_unless_told_otherwise)
 {
     typename TestFixture::pool_type pool(in_steps_of(1), &this->upstream_);

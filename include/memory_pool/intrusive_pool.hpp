@@ -32,10 +32,30 @@
 
 namespace memory_pool
 {
+namespace core
+{
+template <class T, class Policy>
+struct blocks_for_pooled
+{
+    static_assert(is_pooled<T>, "derive the objects of the pool from memory_pool::pooled: struct item : "
+                                "memory_pool::pooled<item>; publicly, not virtually, and once");
+
+    /// Without such a base, the above is all there is to say.
+    static constexpr bool are_shared()
+    {
+        if constexpr (is_pooled<T>)
+            return references_of<T>::are_shared;
+        else
+            return false;
+    }
+
+    using type = std::conditional_t<are_shared(), basic_concurrent_block_pool<Policy>, basic_block_pool<Policy>>;
+};
+} // namespace core
+
 /// The blocks for objects of type `T`, which says how it counts its references.
 template <class T, class Policy>
-using blocks_for_references =
-    std::conditional_t<references_of<T>::are_shared, basic_concurrent_block_pool<Policy>, basic_block_pool<Policy>>;
+using blocks_for_references = typename core::blocks_for_pooled<T, Policy>::type;
 
 /// A pool of objects of type `T`, which is derived from `pooled`, held by boost::intrusive_ptr. See base/policies.hpp for
 /// `Policy`, and core/making_pool.hpp for what it can do.

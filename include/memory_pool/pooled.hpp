@@ -16,6 +16,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <type_traits>
 
 namespace memory_pool
 {
@@ -33,7 +34,8 @@ struct atomic_references
     static constexpr bool are_shared = true;                   ///< The pool is one that threads share.
 };
 
-/// Derive from it: `struct item : pooled<item>`, and give `item` a constructor if it takes arguments. Copying an object, or assigning to it, copies neither its references nor its
+/// Derive from it, not virtually: `struct item : pooled<item>`, and give `item` a constructor if it takes arguments: braces would
+/// have to begin with the base. The last pointer to an object that no pool has made does nothing. Copying an object, or assigning to it, copies neither its references nor its
 /// place.
 template <class T, class References = plain_references>
 class pooled : public core::returning_item<typename References::count>
@@ -66,11 +68,9 @@ public:
     /// Thread safety: that of `References`.
     friend void intrusive_ptr_release(const pooled* object) noexcept { core::item_access::release(*object); }
 
-private:
-    friend T; // Nobody else derives from it.
-    pooled() noexcept = default;
-    pooled(const pooled&) noexcept = default;
-    pooled& operator=(const pooled&) noexcept = default;
+protected:
+    // Protected, not private with T as a friend: there may be classes between the two.
+    pooled() noexcept = default; // NOLINT(bugprone-crtp-constructor-accessibility)
     ~pooled() = default;
 };
 
@@ -80,6 +80,13 @@ namespace core
 template <class T, class References>
 References references_in(const pooled<T, References>*);
 } // namespace core
+
+/// Whether `T` is derived from a `pooled`, just once and publicly.
+template <class T, class = void>
+inline constexpr bool is_pooled = false;
+template <class T>
+inline constexpr bool is_pooled<T, std::void_t<decltype(core::references_in(static_cast<const T*>(nullptr)))>> =
+    !std::is_const_v<T>;
 
 /// How the objects of type `T`, which is derived from a `pooled`, count their references. Whatever else in `T` is called
 /// `references`, it is not asked.

@@ -38,7 +38,8 @@ public:
 };
 
 /// The same, but objects are constructed once, when the pool grows, and used again and again, as in recycling_pool. An object is
-/// reset when its last shared_ptr goes, and free when its last weak_ptr does.
+/// reset when its last shared_ptr goes, and free when its last weak_ptr does. `T` may not derive from
+/// std::enable_shared_from_this, which is such a weak_ptr.
 template <class T, class Blocks>
 class basic_recycling_shared_pool : public keeping_pool<core::shared_items<T, Blocks, true>, std::shared_ptr<T>>
 {

@@ -405,7 +405,7 @@ TEST(slab_store, keeps_what_it_got_if_the_rest_of_a_step_cannot_be_had)
 class recording_client final : public core::slab_client
 {
 public:
-    recording_client() : slab_client(nullptr) {}
+    explicit recording_client(bool dear = false) : slab_client(nullptr, dear) {}
 
     std::size_t prepared = 0;
     std::size_t left = 0;
@@ -445,6 +445,18 @@ TEST_F(slab_store_with_client, tells_it_about_each_slab_that_comes_and_that_trim
     EXPECT_EQ(client_.prepared - client_.left, store_.capacity());
     EXPECT_GT(store_.capacity(), 0u); // of the piece with the block
     EXPECT_TRUE(store_.is_valid());
+}
+
+TEST(slab_store, takes_no_more_than_asked_for_where_blocks_are_dear)
+{
+    test::accounting_upstream upstream;
+    recording_client client(true);
+    core::slab_store store(core::slab_layout(stride, 16, unbounded, unbounded, core::client_slab_grain), unbounded,
+                           {false, false, false, 0, &client}, {"test", stride}, &upstream);
+    store.grow(3);
+    EXPECT_EQ(client.prepared, 3u);
+    store.enlarge();
+    EXPECT_EQ(client.prepared, 6u);
 }
 
 TEST_F(slab_store_with_client, begins_each_slab_at_a_multiple_of_the_grain)

@@ -72,7 +72,7 @@ public:
     std::size_t trim() noexcept { return store_->trim(); }
 
     /// Effects: makes the pool as new. Objects that are in use live on, and their memory with them, until their last reference
-    ///   is gone; all others are destroyed now, and their memory goes back upstream.
+    ///   is gone, which no policy takes for a leak; all others are destroyed now, and their memory goes back upstream.
     /// Throws: what upstream throws, if it has not a few hundred bytes for a new beginning. Nothing is changed then.
     /// Complexity: linear in slabs, and in objects that are destroyed.
     /// Thread safety: no other thread may ask for objects at the same time; they may let go of some.

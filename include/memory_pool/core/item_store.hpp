@@ -95,9 +95,9 @@ public:
     };
 
 protected:
-    item_store(give_back_function function, std::size_t block_size, const pool_options& options,
+    item_store(give_back_function function, bool keeps_objects, std::size_t block_size, const pool_options& options,
                std::pmr::memory_resource* upstream)
-        : slab_client(function), blocks(block_size, options, upstream, this), options_(options)
+        : slab_client(function, keeps_objects), blocks(block_size, options, upstream, this), options_(options)
     {
     }
     ~item_store() = default;
@@ -114,7 +114,7 @@ protected:
     }
 
     /// Whether there are objects in blocks that are not in use.
-    virtual bool keeps_objects() const noexcept { return false; }
+    bool keeps_objects() const noexcept { return is_dear; }
 
     /// Effects: destroys what is kept in `block`.
     virtual void destroy_kept(void* block) noexcept { static_cast<void>(block); }

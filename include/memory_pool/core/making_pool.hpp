@@ -48,7 +48,8 @@ public:
     /// What it hands out.
     using pointer = Pointer;
 
-    /// Effects: makes a pool, and takes room for `options.initial_capacity` objects from `upstream` at once.
+    /// Effects: makes a pool, and takes room for `options.initial_capacity` objects from `upstream` at once, which is asked for it
+    ///   in slabs aligned to 64 KiB or more.
     /// Preconditions: `upstream` outlives the pool and its objects. Where threads share them, it may be called by any of them;
     ///   by two at the same time only when objects outlive the pool, or a `clear`.
     /// Throws: as basic_block_pool.
@@ -104,8 +105,9 @@ public:
     /// What it hands out.
     using pointer = Pointer;
 
-    /// Effects: makes a pool, and constructs `options.initial_capacity` objects in memory from `upstream`. Objects that come back
-    ///   are left as they are, or have their `destroy()` called.
+    /// Effects: makes a pool, and constructs `options.initial_capacity` objects in memory from `upstream`, which is asked for it
+    ///   in slabs aligned to 64 KiB or more. Objects that come back are left as they are, or have their `destroy()` called.
+    ///   When the pool grows, it constructs `options.growth_step` objects, or if that is 0, as many as it has.
     /// Preconditions: `upstream` outlives the pool and its objects. Where threads share them, it may be called by any of them;
     ///   by two at the same time only when objects outlive the pool, or a `clear`.
     /// Throws: as basic_block_pool; std::invalid_argument if there is no `destroy()` to call; what constructors throw.
@@ -123,8 +125,9 @@ public:
     {
     }
 
-    /// Effects: as the first, but calls `function(T&)` for each object that comes back. It may use the pool; what it throws is
-    ///   reported as error::hook_failed, and the object is back as it is. Where threads share the pool, several may call it.
+    /// Effects: as the first, but calls `function(T&)` for each object that comes back. It may use the pool. What it throws, or
+    ///   `destroy()`, goes to the error handler as error::hook_failed, which aborts unless it was replaced; the object is back,
+    ///   as it is. Where threads share the pool, several may call it.
     /// Throws: as the first; std::invalid_argument if `function` is empty.
     template <class Function, class = std::enable_if_t<std::is_invocable_v<Function&, value_type&>>>
     explicit keeping_pool(Function function, const pool_options& options = {},

@@ -49,8 +49,9 @@ public:
     recycle_action(recycle action) : calls_destroy_(action == recycle::call_destroy)
     {
         if (calls_destroy_ && !destroy_function<T>::exists)
-            base::throw_invalid_argument(base::message("memory_pool: recycle::call_destroy: the objects have no "
-                                                       "destroy(); add one, or pass a function"));
+            base::throw_invalid_argument(
+                base::message("memory_pool: recycle::call_destroy: the objects have no "
+                              "destroy() to call without arguments; add one, or pass a function"));
     }
 
     /// Throws: std::invalid_argument if `function` is empty.

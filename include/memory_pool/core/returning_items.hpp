@@ -45,8 +45,9 @@ class returning_items : public item_store<Blocks>
 protected:
     // Not private with a friend, as that makes a non-virtual destructor suspect to GCC.
     // NOLINTNEXTLINE(bugprone-crtp-constructor-accessibility)
-    returning_items(const pool_options& options, std::pmr::memory_resource* upstream, bool end_runs_code)
-        : item_store<Blocks>(way_back(end_runs_code), sizeof(T), with_alignment_of<T>(options), upstream)
+    returning_items(const pool_options& options, std::pmr::memory_resource* upstream, bool keeps_objects,
+                    bool end_runs_code)
+        : item_store<Blocks>(way_back(end_runs_code), keeps_objects, sizeof(T), with_alignment_of<T>(options), upstream)
     {
     }
     ~returning_items() = default;
@@ -104,7 +105,7 @@ class made_items final : public returning_items<made_items<T, Blocks>, T, Blocks
 
 public:
     made_items(const pool_options& options, std::pmr::memory_resource* upstream)
-        : base_type(options, upstream, !std::is_trivially_destructible_v<T>)
+        : base_type(options, upstream, false, !std::is_trivially_destructible_v<T>)
     {
     }
 
@@ -146,7 +147,7 @@ class kept_items final : public returning_items<kept_items<T, Blocks>, T, Blocks
 
 public:
     kept_items(const pool_options& options, std::pmr::memory_resource* upstream, recycle_action<T> reset)
-        : base_type(options, upstream, reset.runs_code()), reset_(std::move(reset))
+        : base_type(options, upstream, true, reset.runs_code()), reset_(std::move(reset))
     {
     }
 
@@ -187,8 +188,6 @@ private:
     {
         construct_in_all_blocks<T>(added, stride, [this](T* object) { this->settle(object); });
     }
-
-    bool keeps_objects() const noexcept override { return true; }
 
     void destroy_kept(void* block) noexcept override
     {

@@ -95,7 +95,7 @@ class shared_items final : public item_store<Blocks>
 public:
     shared_items(const pool_options& options, std::pmr::memory_resource* upstream,
                  recycle_action<T> reset = recycle_action<T>(recycle::nothing))
-        : item_store<Blocks>(nullptr, block_bytes(), aligned(options), upstream), reset_(std::move(reset))
+        : item_store<Blocks>(nullptr, Keeps, block_bytes(), aligned(options), upstream), reset_(std::move(reset))
     {
     }
 
@@ -254,8 +254,6 @@ private:
         if constexpr (Keeps)
             construct_in_all_blocks<T>(added, stride, [](T*) {});
     }
-
-    bool keeps_objects() const noexcept override { return Keeps; }
 
     void destroy_kept(void* block) noexcept override { object_in(block)->~T(); }
 

@@ -39,8 +39,11 @@ public:
     /// For the client to change.
     give_back_function give_back;
 
+    /// Whether `prepare` is so dear that the store takes no more blocks than are asked for, or as many as it has.
+    const bool is_dear;
+
 protected:
-    explicit slab_client(give_back_function function) noexcept : give_back(function) {}
+    slab_client(give_back_function function, bool dear) noexcept : give_back(function), is_dear(dear) {}
     ~slab_client() = default;
 };
 } // namespace memory_pool::core

@@ -548,7 +548,8 @@ private:
         std::size_t blocks = std::max(wanted, std::size_t{1});
         if (options_.growth_step == 0) {
             blocks = std::max(blocks, std::min(capacity_, slab_layout::usual_piece_bytes / layout_.stride()));
-            if (blocks < slab_layout::first_slab_bytes / layout_.stride())
+            const bool may_round_up = options_.client == nullptr || !options_.client->is_dear;
+            if (may_round_up && blocks < slab_layout::first_slab_bytes / layout_.stride())
                 blocks = std::max(blocks, layout_.blocks_within(slab_layout::first_slab_bytes));
         }
         blocks = std::min(blocks, limit_ - capacity_);
