@@ -33,6 +33,7 @@
 #include <memory_pool/core/statistics.hpp>
 #include <memory_pool/core/thread_cache.hpp>
 #include <memory_pool/core/thread_registry.hpp>
+#include <memory_pool/core/thread_slots.hpp>
 #include <memory_pool/core/wait_queue.hpp>
 #include <memory_pool/os/process_barrier.hpp>
 
@@ -58,9 +59,7 @@ public:
                  const pool_identity& identity, std::pmr::memory_resource* upstream)
         : slabs_(layout, limit, options, identity, upstream), may_cache_(!options.fills_free_blocks),
           has_barrier_(os::has_process_barrier()), depot_(magazine_room(layout.stride(), limit), upstream),
-          registry_(thread_registry::get()), number_(registry_.enter(*this)),
-          offset_in_executable_(offset_of_slot(MEMORY_POOL_EXECUTABLE_CODE != 0)),
-          offset_in_library_(offset_of_slot(true))
+          slots_(*this, may_cache_ && has_barrier_ ? slot_kind::fast : slot_kind::slow)
     {
         slabs_.log_misuse_to(misuse_);
     }
@@ -71,7 +70,7 @@ public:
     /// Preconditions: no thread uses the pool any more. Threads that have used it may end at the same time.
     ~shared_store()
     {
-        registry_.leave(*this, number_, first_cache_, [](const thread_cache* cache) { return cache->next_in_pool; });
+        slots_.leave(first_cache_);
         while (first_cache_ != nullptr)
             free_cache(std::exchange(first_cache_, first_cache_->next_in_pool));
     }
@@ -82,7 +81,7 @@ public:
     /// Returns: whether there was one at hand.
     MEMORY_POOL_ALWAYS_INLINE bool take_cached(void*& block) noexcept
     {
-        cache_slot* const mine = slot();
+        cache_slot* const mine = slots_.slot();
         return mine != nullptr && mine->pop(block);
     }
 
@@ -90,7 +89,7 @@ public:
     /// Returns: whether there was room at hand.
     MEMORY_POOL_ALWAYS_INLINE bool put_cached(void* block) noexcept
     {
-        cache_slot* const mine = slot();
+        cache_slot* const mine = slots_.slot();
         return mine != nullptr && mine->push(block);
     }
 
@@ -356,29 +355,14 @@ private:
     class locked
     {
     public:
-        explicit locked(const shared_store& store) : store_(store), lock_(store.mutex_, std::defer_lock)
-        {
-            lock_again();
-            if (MEMORY_POOL_UNLIKELY(store.registered.is_left_out)) // We are in the child of a fork.
-                store.registry_.enter_again(const_cast<shared_store&>(store), store.number_);
-        }
+        explicit locked(const shared_store& store) : store_(store), lock_(store.mutex_, store.slots_) {}
         locked(const locked&) = delete;
         locked& operator=(const locked&) = delete;
-        ~locked()
-        {
-            report();
-            if (lock_.owns_lock())
-                --this_thread_table.locks_held;
-        }
+        ~locked() { report(); }
 
         /// Effects: takes the lock.
         /// Preconditions: it is not held.
-        void lock_again()
-        {
-            store_.registry_.let_fork_pass();
-            lock_.lock();
-            ++this_thread_table.locks_held;
-        }
+        void lock_again() { lock_.lock_again(); }
 
         /// Effects: lets the lock go if there is something to report; then it is not held any more.
         /// Returns: whether it did.
@@ -388,16 +372,15 @@ private:
                 return false;
             const misuse_log found = std::exchange(store_.misuse_, {});
             lock_.unlock();
-            --this_thread_table.locks_held;
             found.report(store_.identity().block_size, store_.identity().name);
             return true;
         }
 
-        std::unique_lock<std::mutex>& lock() noexcept { return lock_; }
+        std::unique_lock<std::mutex>& lock() noexcept { return lock_.lock(); }
 
     private:
         const shared_store& store_;
-        std::unique_lock<std::mutex> lock_;
+        pool_lock lock_;
     };
 
     /// Threads that have come by, as far as it takes to know whether there was more than one.
@@ -481,52 +464,18 @@ private:
         return stride % cache_line_size == 0 ? room : base::round_up(room, 8);
     }
 
-    /// Of the slot that allocate and deallocate look at first, in bytes. Where that cannot be used, it is the one that is always
-    /// closed.
-    std::size_t offset_of_slot(bool may_be_used) const noexcept
-    {
-        const bool has_slot = may_be_used && may_cache_ && has_barrier_ && number_ < slots_in_a_page;
-        return sizeof(cache_slot) * (has_slot ? number_ : thread_table::closed_slot);
-    }
-
-    /// Returns: the slot of this thread, or nullptr if it is that of another pool.
-    ///
-    /// A shared library may have a registry of its own, with numbers of its own, and a pool may be made in one module and used
-    /// in another. Code that is compiled for shared libraries therefore looks whether the slot is this pool's. Code that is
-    /// compiled for executables does not have to: pools made elsewhere send it to the slot that is always closed.
-    MEMORY_POOL_ALWAYS_INLINE cache_slot* slot() const noexcept
-    {
-        char* const table = reinterpret_cast<char*>(this_thread_table.slots);
-#if MEMORY_POOL_EXECUTABLE_CODE
-        return reinterpret_cast<cache_slot*>(table + offset_in_executable_);
-#else
-        auto* const slot = reinterpret_cast<cache_slot*>(table + offset_in_library_);
-        return MEMORY_POOL_LIKELY(slot->pool == this) ? slot : nullptr;
-#endif
-    }
-
     // Caches.
 
     /// Returns: nullptr if there can be none: the pool does not cache, the thread is ending, or upstream gives no memory.
     thread_cache* cache_of_this_thread() noexcept
     {
-        thread_cache* const existing = existing_cache_of_this_thread();
+        thread_cache* const existing = slots_.existing_cache();
         return existing != nullptr ? existing : attach();
-    }
-
-    /// Returns: nullptr if this thread has none.
-    thread_cache* existing_cache_of_this_thread() const noexcept
-    {
-        const cache_slot* const slot = thread_registry::slot_of_this_thread(number_, has_barrier_);
-        // In a pool that another module made, the number is that module's.
-        return slot != nullptr && slot->pool == this ? slot->cache : nullptr;
     }
 
     MEMORY_POOL_SLOW_PATH thread_cache* attach() noexcept
     {
-        if (!may_cache_ || &registry_ != &thread_registry::get())
-            return nullptr;
-        cache_slot* const slot = thread_registry::make_slot_of_this_thread(number_, has_barrier_);
+        cache_slot* const slot = may_cache_ ? slots_.make_slot() : nullptr;
         if (slot == nullptr)
             return nullptr;
         thread_cache* cache = nullptr;
@@ -534,15 +483,11 @@ private:
             const locked lock(*this);
             if (is_abandoned_ || !base::succeeds([&] { cache = &unused_cache(); }))
                 return nullptr;
-            cache->slot = slot;
-            cache->pool = this;
-            cache->thread = &this_thread_table;
-            slot->cache = cache;
-            slot->pool = this;
+            slots_.fill(*slot, *cache);
             ++caches_in_use_;
             (void)open(*cache);
         }
-        registry_.attach(*cache);
+        slots_.enlist(*cache);
         return cache;
     }
 
@@ -957,7 +902,7 @@ private:
 
     void count(std::atomic<std::uint64_t> thread_counts::* counter) noexcept
     {
-        if (thread_cache* const cache = existing_cache_of_this_thread())
+        if (thread_cache* const cache = slots_.existing_cache())
             add_as_owner(cache->counts.*counter);
         else
             (without_cache_.*counter).fetch_add(1, std::memory_order_relaxed);
@@ -1069,9 +1014,6 @@ private:
     std::atomic<std::size_t> live_{0}; ///< What counting costs: one count that all threads keep together, for the peak.
     std::atomic<std::size_t> peak_{0};
     // Last, as from here on a fork comes by.
-    thread_registry& registry_; ///< That of the module that made the pool.
-    const std::size_t number_;  ///< In the registry.
-    const std::size_t offset_in_executable_;
-    const std::size_t offset_in_library_;
+    thread_slots slots_;
 };
 } // namespace memory_pool::core

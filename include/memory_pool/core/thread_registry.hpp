@@ -77,11 +77,13 @@ public:
     thread_registry& operator=(const thread_registry&) = delete;
 
     /// Effects: takes a pool into the registry.
-    /// Returns: its number, which no other pool has until it leaves; or most_pools, if there is none left.
-    std::size_t enter(thread_cached& pool) noexcept
+    /// Returns: its number, which no other pool has until it leaves; or most_pools, if there is none left. Unless it `needs_slots`,
+    ///   one of those that have none.
+    std::size_t enter(thread_cached& pool, bool needs_slots) noexcept
     {
         const std::lock_guard lock(mutex_);
-        for (std::size_t i = 0; i != numbers_.size(); ++i) {
+        const std::size_t first = needs_slots ? 0 : most_pools_with_slots;
+        for (std::size_t i = first / base::bits_per_word; i != numbers_.size(); ++i) {
             if (numbers_[i] == ~std::uint64_t{0})
                 continue;
             const unsigned bit = base::lowest_bit(~numbers_[i]);
