@@ -7,8 +7,11 @@
 /// Thread safety: see each face.
 #pragma once
 
+#include <memory_pool/allocator.hpp>
+#include <memory_pool/arena_resource.hpp>
 #include <memory_pool/block_pool.hpp>
 #include <memory_pool/concurrent_block_pool.hpp>
 #include <memory_pool/concurrent_object_pool.hpp>
 #include <memory_pool/object_pool.hpp>
+#include <memory_pool/pool_resource.hpp>
 #include <memory_pool/shared_pool.hpp>

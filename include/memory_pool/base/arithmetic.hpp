@@ -66,7 +66,7 @@ constexpr std::size_t power_of_two_at_least(std::size_t value) noexcept
 
 /// Returns: the position of the lowest set bit, counted from 0.
 /// Preconditions: `word` is not 0.
-inline unsigned lowest_bit(std::uint64_t word) noexcept
+constexpr unsigned lowest_bit(std::uint64_t word) noexcept
 {
 #if MEMORY_POOL_GNU_BUILTINS
     return static_cast<unsigned>(__builtin_ctzll(word));
@@ -80,7 +80,7 @@ inline unsigned lowest_bit(std::uint64_t word) noexcept
 
 /// Returns: the position of the highest set bit, counted from 0.
 /// Preconditions: `word` is not 0.
-inline unsigned highest_bit(std::uint64_t word) noexcept
+constexpr unsigned highest_bit(std::uint64_t word) noexcept
 {
 #if MEMORY_POOL_GNU_BUILTINS
     return bits_per_word - 1 - static_cast<unsigned>(__builtin_clzll(word));

@@ -32,6 +32,7 @@ enum class error
     double_free,        ///< A block was given back that is not in use.
     foreign_pointer,    ///< A pointer was given back that no block of this pool contains.
     misaligned_pointer, ///< A pointer was given back that points into a block, not at its start.
+    size_mismatch,      ///< A block was given back to a resource with another size than it was asked for with.
     overflow,           ///< The bytes just behind a block were written to.
     write_after_free,   ///< A block was written to after it was given back.
     leak,               ///< Objects outlive the pool that they were to return to, and its policy forbids it.
@@ -48,6 +49,7 @@ constexpr const char* error_name(error kind) noexcept
     case error::double_free: return "double free";
     case error::foreign_pointer: return "foreign pointer";
     case error::misaligned_pointer: return "misaligned pointer";
+    case error::size_mismatch: return "size mismatch";
     case error::overflow: return "overflow";
     case error::write_after_free: return "write after free";
     case error::leak: return "leak";
@@ -140,6 +142,7 @@ constexpr const char* remedy_for(error kind) noexcept
     case error::double_free: return "give each block back once; set the pointer to nullptr afterwards";
     case error::foreign_pointer: return "give a block back to the pool that handed it out, and to no other";
     case error::misaligned_pointer: return "give back the pointer that the pool handed out, not one into the block";
+    case error::size_mismatch: return "give a block back with the size and alignment that it was asked for with";
     case error::overflow: return "find the write past the end of this block; AddressSanitizer stops at it";
     case error::write_after_free: return "find the write through an old pointer; AddressSanitizer stops at it";
     case error::hook_failed: return "catch in the function what it may throw; the object went back as it is";
@@ -175,10 +178,13 @@ MEMORY_POOL_SLOW_PATH inline void report_more_misuse(std::size_t count, error ki
 }
 } // namespace base
 
-/// Thrown by a bounded pool that would need more than `max_capacity` blocks.
+/// Thrown by a bounded pool that would need more than `max_capacity` blocks, and by whatever else has a limit that would be passed.
 class pool_exhausted : public std::bad_alloc
 {
 public:
+    /// Effects: keeps a text that names what is exhausted, and its limit.
+    explicit pool_exhausted(const base::message& text) noexcept : text_(text) {}
+
     /// Effects: keeps a text that names the pool, its limit in blocks, and the size of a block in bytes.
     pool_exhausted(const char* pool_name, std::size_t max_capacity, std::size_t block_size) noexcept
         : text_("memory_pool: pool '%s' is exhausted: max_capacity allows %zu blocks of %zu bytes", pool_name,
@@ -219,6 +225,11 @@ namespace base
     throw pool_exhausted(pool_name, max_capacity, block_size);
 }
 
+[[noreturn]] MEMORY_POOL_SLOW_PATH inline void throw_exhausted(const char*, const message& text)
+{
+    throw pool_exhausted(text);
+}
+
 [[noreturn]] MEMORY_POOL_SLOW_PATH inline void throw_size_overflow(std::size_t count, std::size_t size)
 {
     throw size_overflow(count, size);
@@ -247,6 +258,12 @@ bool succeeds(Action&& action) noexcept
 {
     const pool_exhausted exhausted(pool_name, max_capacity, block_size);
     report({error::exhausted, nullptr, block_size, pool_name, exhausted.what()});
+    std::abort();
+}
+
+[[noreturn]] MEMORY_POOL_SLOW_PATH inline void throw_exhausted(const char* pool_name, const message& text)
+{
+    report({error::exhausted, nullptr, 0, pool_name, text.c_str()});
     std::abort();
 }
 

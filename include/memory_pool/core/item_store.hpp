@@ -202,7 +202,7 @@ template <class Store, class... Arguments>
 item_store_owner<Store> make_item_store(const pool_options& options, std::pmr::memory_resource* upstream,
                                         Arguments&&... arguments)
 {
-    check_upstream(upstream, options);
+    check_upstream(upstream, name_in(options));
     void* const memory = upstream->allocate(sizeof(Store), alignof(Store));
     base::failure_guard guard([&] { upstream->deallocate(memory, sizeof(Store), alignof(Store)); });
     item_store_owner<Store> owner(::new (memory) Store(options, upstream, std::forward<Arguments>(arguments)...));

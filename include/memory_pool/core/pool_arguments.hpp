@@ -42,12 +42,20 @@ inline const char* name_in(const pool_options& options) noexcept
 }
 
 /// Throws: std::invalid_argument if there is no upstream.
-inline void check_upstream(const std::pmr::memory_resource* upstream, const pool_options& options)
+inline void check_upstream(const std::pmr::memory_resource* upstream, const char* name)
 {
     if (upstream == nullptr)
         base::throw_invalid_argument(base::message(
-            "memory_pool: pool '%s': upstream is nullptr; leave it out for std::pmr::get_default_resource()",
-            name_in(options)));
+            "memory_pool: pool '%s': upstream is nullptr; leave it out for std::pmr::get_default_resource()", name));
+}
+
+/// Throws: std::invalid_argument if `alignment` cannot be one.
+inline void check_alignment(std::size_t alignment, const char* name)
+{
+    if (!base::is_power_of_two(alignment))
+        base::throw_invalid_argument(
+            base::message("memory_pool: pool '%s': alignment is %zu, which is not a power of two; use 8, 16, 32, ...",
+                          name, alignment));
 }
 
 /// Returns: the options for blocks that hold objects of type `T`.
@@ -66,14 +74,11 @@ inline std::size_t checked_stride(std::size_t block_size, std::size_t behind, co
                                   const std::pmr::memory_resource* upstream)
 {
     const char* const name = name_in(options);
-    check_upstream(upstream, options);
+    check_upstream(upstream, name);
     if (block_size == 0)
         base::throw_invalid_argument(
             base::message("memory_pool: pool '%s': block_size is 0; ask for at least 1 byte", name));
-    if (!base::is_power_of_two(options.alignment))
-        base::throw_invalid_argument(
-            base::message("memory_pool: pool '%s': alignment is %zu, which is not a power of two; use 8, 16, 32, ...",
-                          name, options.alignment));
+    check_alignment(options.alignment, name);
     if (options.max_capacity == 0)
         base::throw_invalid_argument(
             base::message("memory_pool: pool '%s': max_capacity is 0; ask for at least 1 block, "

@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: MIT
+// Copyright (c) 2026 The memory_pool authors
+/// \file
+/// What an arena resource can be told when it is made.
+#pragma once
+
+#include <cstddef>
+#include <limits>
+
+namespace memory_pool
+{
+/// The options every arena resource understands. Each has a default that suits most programs.
+struct arena_options
+{
+    /// The value of `max_arenas` that means: as many as upstream gives memory for.
+    static constexpr std::size_t unbounded = std::numeric_limits<std::size_t>::max();
+
+    /// Arenas to take from upstream at once, when the resource is made. 0: none, until the first block is asked for.
+    std::size_t arena_count = 0;
+
+    /// Bytes of an arena, its header of one or two lines of the cache included; at least. It is rounded up to a power of two, as
+    /// that is what lets a block find its arena. Blocks that do not fit into an arena come from upstream one by one.
+    std::size_t arena_size = std::size_t{64} * 1024;
+
+    /// The most arenas there may be; at least 1, and at least `arena_count`. Blocks too large for an arena are not among them.
+    std::size_t max_arenas = unbounded;
+
+    /// Write to every page of an arena when it is taken from upstream, so that no page fault comes later.
+    bool prefault = false;
+
+    /// How the resource calls itself in reports. Not copied: it must outlive the resource, as a string literal does.
+    const char* name = "unnamed";
+};
+} // namespace memory_pool

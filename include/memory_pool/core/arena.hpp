@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: MIT
+// Copyright (c) 2026 The memory_pool authors
+/// \file
+/// Memory that is handed out by moving a cursor, and used again as a whole when all of it is back.
+///
+///     | header | block | block | gap | block |                 never used                 |
+///     ^        ^                             ^                                            ^
+///     |        start                         cursor                                       end
+///     a multiple of the arena's size, which is a power of two
+///
+///     in use = cursor - floor        floor = start + bytes that came back + bytes skipped for alignment
+///
+/// To hand out a block is to move the cursor; to take one back is to move the floor, or, if the block was the last handed out,
+/// the cursor. Neither looks at other blocks. When the two meet, nothing in the arena is in use.
+///
+/// Thread safety: none; whoever owns the arena sees to it.
+#pragma once
+
+#include <memory_pool/base/arithmetic.hpp>
+#include <memory_pool/base/config.hpp>
+
+#include <cstddef>
+#include <cstdint>
+
+namespace memory_pool::core
+{
+/// Blocks in an arena begin at multiples of this many bytes, and take up a multiple of it.
+inline constexpr std::size_t arena_granule = 8;
+
+/// Returns: bytes that a block of `bytes` takes up in an arena. One of 0 bytes takes up some, too, so that it lies in its arena.
+/// Preconditions: the result fits.
+constexpr std::size_t arena_extent(std::size_t bytes) noexcept
+{
+    return base::round_up(bytes != 0 ? bytes : 1, arena_granule);
+}
+
+/// Returns: how many bytes there are from `position` to the next multiple of `alignment`.
+inline std::size_t distance_to_multiple(const std::byte* position, std::size_t alignment) noexcept
+{
+    return (std::uintptr_t{0} - reinterpret_cast<std::uintptr_t>(position)) & (alignment - 1);
+}
+
+/// What the store of an arena keeps in its header. `Arena` is derived from it.
+template <class Arena>
+struct arena_links
+{
+    const void* owner = nullptr;   ///< The resource whose arena it is.
+    Arena* next_free = nullptr;    ///< In the list of free arenas.
+    bool is_free = false;          ///< Is it in that list?
+    Arena* next_piece = nullptr;   ///< Of the first arena in a piece: the first in the next piece.
+    std::size_t piece_arenas = 0;  ///< Of the first arena in a piece: how many the piece has room for,
+    std::size_t carved_arenas = 0; ///< and how many of them have been used, from the first on.
+};
+
+/// An arena for one thread.
+struct alignas(cache_line_size) arena : arena_links<arena>
+{
+    std::byte* cursor = nullptr;
+    std::byte* floor = nullptr;
+
+    std::size_t bytes_in_use() const noexcept { return static_cast<std::size_t>(cursor - floor); }
+
+    /// Effects: makes all from `start` on free.
+    void reset(std::byte* start) noexcept { cursor = floor = start; }
+};
+
+/// Stands for an arena where there is none. It has no room, so nothing is ever written to it.
+inline arena no_arena{};
+} // namespace memory_pool::core

@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: MIT
+// Copyright (c) 2026 The memory_pool authors
+/// \file
+/// What is looked at when blocks come back to arenas, and how it is told.
+///
+///     | block, as asked for | up to a granule | canary: 16 bytes |      with a policy that checks
+///     <--------------------- extent ----------------------------->
+///
+/// Thread safety: none; the resource that owns the arenas sees to it.
+#pragma once
+
+#include <memory_pool/base/errors.hpp>
+#include <memory_pool/core/arena.hpp>
+#include <memory_pool/core/arena_marks.hpp>
+#include <memory_pool/core/arena_store.hpp>
+#include <memory_pool/core/block_checks.hpp>
+
+#include <cstddef>
+#include <optional>
+
+namespace memory_pool::core
+{
+/// Checks the blocks of one store, which was made to be checked.
+template <class Arena>
+class arena_checks
+{
+public:
+    /// What follows each block.
+    static constexpr std::size_t canary_bytes = block_checks::canary_bytes;
+
+    explicit arena_checks(const arena_store<Arena>& store) noexcept : store_(store) {}
+
+    /// Effects: marks a block as in use.
+    /// Returns: what was wrong with its bytes before, if anything.
+    std::optional<error> hand_out(void* block, std::size_t bytes) const noexcept
+    {
+        const block_checks bytes_of_block = checks_for(bytes);
+        const bool is_untouched = bytes_of_block.is_untouched(block);
+        bytes_of_block.mark_in_use(block);
+        marks_at(block).add(block, extent(bytes));
+        return is_untouched ? std::nullopt : std::optional(error::write_after_free);
+    }
+
+    /// Returns: what is wrong with giving that block back, if anything. Any pointer may be asked after.
+    std::optional<error> misuse(void* block, std::size_t bytes) const noexcept
+    {
+        if (!store_.contains(block))
+            return error::foreign_pointer;
+        Arena& its = *store_.arena_of(block);
+        if (static_cast<std::byte*>(block) < store_.start_of(its))
+            return error::foreign_pointer;
+        const arena_marks marks = store_.marks_of(its);
+        if (!marks.is_start(block))
+            return marks.is_inside(block) ? error::misaligned_pointer : error::double_free;
+        if (extent(bytes) > static_cast<std::size_t>(store_.end_of(its) - static_cast<std::byte*>(block)) ||
+            !marks.has_extent(block, extent(bytes)))
+            return error::size_mismatch;
+        return checks_for(bytes).canary_is_intact(block) ? std::nullopt : std::optional(error::overflow);
+    }
+
+    /// Effects: marks a block as not in use.
+    /// Preconditions: misuse(block, bytes) is none, or an overflow.
+    void take_back(void* block, std::size_t bytes) const noexcept
+    {
+        marks_at(block).remove(block, extent(bytes));
+        checks_for(bytes).mark_free(block);
+    }
+
+private:
+    static std::size_t extent(std::size_t bytes) noexcept { return arena_extent(bytes) + canary_bytes; }
+    static block_checks checks_for(std::size_t bytes) noexcept { return {bytes, extent(bytes)}; }
+    arena_marks marks_at(void* block) const noexcept { return store_.marks_of(*store_.arena_of(block)); }
+
+    const arena_store<Arena>& store_;
+};
+} // namespace memory_pool::core

@@ -1,0 +1,160 @@
+// SPDX-License-Identifier: MIT
+// Copyright (c) 2026 The memory_pool authors
+/// \file
+/// A pool for each class of blocks, made when it is first needed, and large blocks beside them.
+///
+///     pools:  [ 8 | 16 | 24 | ... ]      each: nothing, or a pool in memory from upstream
+///                   |
+///                   v
+///                  pool of 16 bytes
+///
+/// The size of a block tells its class, so to take one back is no search.
+///
+/// Thread safety: `find` any thread; else none, whoever owns them sees to it.
+#pragma once
+
+#include <memory_pool/base/config.hpp>
+#include <memory_pool/base/failure_guard.hpp>
+#include <memory_pool/base/pool_options.hpp>
+#include <memory_pool/core/block_classes.hpp>
+#include <memory_pool/core/large_blocks.hpp>
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <cstddef>
+#include <memory_resource>
+#include <new>
+
+namespace memory_pool::core
+{
+/// The pools of one resource, of blocks in `Pool`.
+template <class Pool>
+class class_pools
+{
+public:
+    /// Effects: makes no pool yet. Pools take blocks from `upstream_of_pools`; they themselves lie in memory from `upstream`, and
+    ///   so do large blocks.
+    class_pools(const std::pmr::pool_options& options, std::pmr::memory_resource* upstream,
+                std::pmr::memory_resource* upstream_of_pools) noexcept
+        : options_(actual(options)), upstream_of_pools_(upstream_of_pools), large_(upstream)
+    {
+    }
+
+    class_pools(const class_pools&) = delete;
+    class_pools& operator=(const class_pools&) = delete;
+    ~class_pools() { release(); }
+
+    /// Returns: the pool of that class, or nullptr if there is none yet.
+    MEMORY_POOL_ALWAYS_INLINE Pool* find(std::size_t number) const noexcept
+    {
+        return pools_[number].load(std::memory_order_acquire);
+    }
+
+    /// Effects: makes the pool of that class, unless it is there.
+    /// Throws: what upstream throws.
+    Pool& make(std::size_t number)
+    {
+        if (Pool* const existing = find(number))
+            return *existing;
+        memory_pool::pool_options options;
+        options.alignment = block_class_alignment(number);
+        options.growth_step = growth_step(block_class_size(number));
+        options.name = "of a pool resource";
+        void* const memory = upstream()->allocate(sizeof(Pool), alignof(Pool));
+        base::failure_guard guard([&] { upstream()->deallocate(memory, sizeof(Pool), alignof(Pool)); });
+        auto* const made = ::new (memory) Pool(block_class_size(number), options, upstream_of_pools_);
+        guard.succeeded();
+        pools_[number].store(made, std::memory_order_release);
+        return *made;
+    }
+
+    large_blocks& large() noexcept { return large_; }
+    const large_blocks& large() const noexcept { return large_; }
+    std::pmr::memory_resource* upstream() const noexcept { return large_.upstream(); }
+
+    /// Effects: gives everything back upstream.
+    void release() noexcept
+    {
+        large_.release();
+        for (std::atomic<Pool*>& place : pools_) {
+            if (Pool* const leaving = place.exchange(nullptr, std::memory_order_relaxed)) {
+                leaving->~Pool();
+                upstream()->deallocate(leaving, sizeof(Pool), alignof(Pool));
+            }
+        }
+    }
+
+    /// Effects: calls `visit(Pool&)` for each pool there is.
+    template <class Visit>
+    void for_each(Visit&& visit) const
+    {
+        for (std::size_t number = 0; number != block_class_count; ++number)
+            if (Pool* const pool = find(number))
+                visit(*pool);
+    }
+
+    /// Effects: gives slabs that are wholly free back upstream.
+    /// Returns: how many bytes that was.
+    std::size_t trim() noexcept
+    {
+        std::size_t bytes = 0;
+        for_each([&bytes](Pool& pool) { bytes += pool.trim(); });
+        return bytes;
+    }
+
+    /// Returns: bytes in blocks in use, but for large ones.
+    std::size_t bytes_in_pools() const noexcept
+    {
+        std::size_t sum = 0;
+        for_each([&sum](const Pool& pool) { sum += pool.in_use() * pool.block_size(); });
+        return sum;
+    }
+
+    /// Returns: bytes that the pools take, but for large blocks.
+    std::size_t bytes_for_pools() const noexcept
+    {
+        std::size_t sum = 0;
+        for_each([&sum](const Pool& pool) { sum += pool.bytes_reserved() + sizeof(Pool); });
+        return sum;
+    }
+
+    bool is_valid() const noexcept
+    {
+        bool all_are = true;
+        for_each([&all_are](Pool& pool) { all_are = all_are && pool.is_valid(); });
+        return all_are;
+    }
+
+    /// Returns: the options as they are heeded.
+    const std::pmr::pool_options& options() const noexcept { return options_; }
+
+private:
+    /// What those of the standard library take for blocks, too.
+    static constexpr std::size_t default_largest_block = 4096;
+
+    static std::pmr::pool_options actual(std::pmr::pool_options options) noexcept
+    {
+        const std::size_t largest =
+            options.largest_required_pool_block != 0 ? options.largest_required_pool_block : default_largest_block;
+        options.largest_required_pool_block = block_class_size(block_class_of(std::min(largest, largest_block_class)));
+        return options;
+    }
+
+    /// Returns: how many blocks a pool is to take at once; 0: as many as it sees fit, which is up to a MiB.
+    std::size_t growth_step(std::size_t block_size) const noexcept
+    {
+        constexpr std::size_t most_it_sees_fit = std::size_t{1} << 20;
+        constexpr std::size_t usual_step = std::size_t{64} * 1024;
+        const std::size_t most = options_.max_blocks_per_chunk;
+        if (most == 0 || most >= most_it_sees_fit / block_size)
+            return 0;
+        return std::min(most, std::max<std::size_t>(usual_step / block_size, 1));
+    }
+
+    std::array<std::atomic<Pool*>, block_class_count> pools_{};
+    const std::pmr::pool_options options_;
+    std::pmr::memory_resource* const upstream_of_pools_;
+    large_blocks large_;
+};
+} // namespace memory_pool::core

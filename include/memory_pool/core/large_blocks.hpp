@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: MIT
+// Copyright (c) 2026 The memory_pool authors
+/// \file
+/// Blocks that are too large for what a resource manages itself: each is a request upstream.
+///
+///     | block                         | node |      node: where it begins, its size, and the blocks before and after
+///
+/// The node lies behind the block, where its size says, so that the block is aligned as upstream gives it, and taking one back
+/// is no search. It is there so that what was never given back can be, at the end.
+///
+/// Thread safety: none; whoever owns them sees to it.
+#pragma once
+
+#include <memory_pool/base/arithmetic.hpp>
+#include <memory_pool/base/errors.hpp>
+
+#include <algorithm>
+#include <cstddef>
+#include <limits>
+#include <memory_resource>
+#include <new>
+
+namespace memory_pool::core
+{
+/// The large blocks of one resource.
+class large_blocks
+{
+public:
+    explicit large_blocks(std::pmr::memory_resource* upstream) noexcept : upstream_(upstream) {}
+    large_blocks(const large_blocks&) = delete;
+    large_blocks& operator=(const large_blocks&) = delete;
+    ~large_blocks() { release(); }
+
+    /// Effects: takes a block from upstream.
+    /// Throws: size_overflow if that is more than a program can address; what upstream throws.
+    /// Complexity: O(1), and a call upstream.
+    void* allocate(std::size_t bytes, std::size_t alignment)
+    {
+        if (bytes > std::numeric_limits<std::size_t>::max() - alignof(node) - sizeof(node))
+            base::throw_size_overflow(1, bytes);
+        void* const block = upstream_->allocate(bytes_with_node(bytes), alignment_with_node(alignment));
+        node* const added = ::new (place_of_node(block, bytes)) node{block, bytes, alignment, first_, nullptr};
+        if (first_ != nullptr)
+            first_->previous = added;
+        first_ = added;
+        bytes_in_use_ += bytes;
+        bytes_reserved_ += bytes_with_node(bytes);
+        return block;
+    }
+
+    /// Effects: gives a block back upstream.
+    /// Preconditions: it came from `allocate` with these arguments. What does not look so is left alone.
+    /// Returns: whether it did.
+    /// Complexity: O(1), and a call upstream.
+    bool deallocate(void* block, std::size_t bytes, std::size_t alignment) noexcept
+    {
+        const node* const leaving = std::launder(static_cast<node*>(place_of_node(block, bytes)));
+        if (leaving->block != block || leaving->bytes != bytes || leaving->alignment != alignment)
+            return false;
+        (leaving->previous != nullptr ? leaving->previous->next : first_) = leaving->next;
+        if (leaving->next != nullptr)
+            leaving->next->previous = leaving->previous;
+        give_back(*leaving);
+        return true;
+    }
+
+    /// Effects: gives all blocks back upstream.
+    void release() noexcept
+    {
+        while (const node* const leaving = first_) {
+            first_ = leaving->next;
+            give_back(*leaving);
+        }
+    }
+
+    std::pmr::memory_resource* upstream() const noexcept { return upstream_; }
+
+    /// Returns: bytes that were asked for.
+    std::size_t bytes_in_use() const noexcept { return bytes_in_use_; }
+    /// Returns: bytes taken from upstream.
+    std::size_t bytes_reserved() const noexcept { return bytes_reserved_; }
+
+private:
+    struct node
+    {
+        void* block;
+        std::size_t bytes;
+        std::size_t alignment;
+        node* next;
+        node* previous;
+    };
+
+    static void* place_of_node(void* block, std::size_t bytes) noexcept
+    {
+        return static_cast<std::byte*>(block) + base::round_up(bytes, alignof(node));
+    }
+
+    static std::size_t bytes_with_node(std::size_t bytes) noexcept
+    {
+        return base::round_up(bytes, alignof(node)) + sizeof(node);
+    }
+
+    static std::size_t alignment_with_node(std::size_t alignment) noexcept
+    {
+        return std::max(alignment, alignof(node));
+    }
+
+    void give_back(const node& leaving) noexcept
+    {
+        void* const block = leaving.block;
+        const std::size_t bytes = leaving.bytes;
+        const std::size_t alignment = leaving.alignment;
+        bytes_in_use_ -= bytes;
+        bytes_reserved_ -= bytes_with_node(bytes);
+        upstream_->deallocate(block, bytes_with_node(bytes), alignment_with_node(alignment));
+    }
+
+    std::pmr::memory_resource* upstream_;
+    node* first_ = nullptr;
+    std::size_t bytes_in_use_ = 0;
+    std::size_t bytes_reserved_ = 0;
+};
+} // namespace memory_pool::core

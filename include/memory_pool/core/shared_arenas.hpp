@@ -1,0 +1,442 @@
+// SPDX-License-Identifier: MIT
+// Copyright (c) 2026 The memory_pool authors
+/// \file
+/// The arenas of one resource that threads share: each thread fills an arena of its own, and any thread gives back.
+///
+///     thread:  slot -> arena_cache -> current arena      its owner moves the cursor, and the floor, with plain stores
+///     all:     any arena -> balance                      everybody else adds to it what comes back, with one atomic operation
+///     lock:    free arenas, upstream, large blocks       when an arena is full or empty, or a block is large
+///
+///     in use in an arena = cursor - floor + balance
+///
+/// While an arena is a thread's current one, its balance is 0 or below. When the thread leaves it, what is in use there by the
+/// cursor and the floor moves into the balance, in one step; so from then on, whoever brings the balance to 0 was the last,
+/// and knows that the arena is free.
+///
+/// Thread safety: any thread, but for what says otherwise.
+#pragma once
+
+#include <memory_pool/base/arena_options.hpp>
+#include <memory_pool/base/config.hpp>
+#include <memory_pool/base/errors.hpp>
+#include <memory_pool/base/poisoning.hpp>
+#include <memory_pool/core/arena.hpp>
+#include <memory_pool/core/arena_store.hpp>
+#include <memory_pool/core/large_blocks.hpp>
+#include <memory_pool/core/thread_cache.hpp>
+#include <memory_pool/core/thread_slots.hpp>
+
+#include <atomic>
+#include <cstddef>
+#include <memory_resource>
+#include <mutex>
+#include <new>
+#include <utility>
+
+namespace memory_pool::core
+{
+/// An arena that one thread fills, and that many may empty.
+struct alignas(cache_line_size) shared_arena : arena_links<shared_arena>
+{
+    std::atomic<std::byte*> cursor{nullptr}; ///< Written by its owner, read by those who ask for figures.
+    std::atomic<std::byte*> floor{nullptr};  ///< The same.
+    /// On a line of its own: others write to it while the owner is at work.
+    alignas(cache_line_size) std::atomic<std::ptrdiff_t> balance{0};
+
+    std::size_t bytes_in_use() const noexcept
+    {
+        return static_cast<std::size_t>(by_owner() + balance.load(std::memory_order_relaxed));
+    }
+
+    void reset(std::byte* start) noexcept
+    {
+        cursor.store(start, std::memory_order_relaxed);
+        floor.store(start, std::memory_order_relaxed);
+        balance.store(0, std::memory_order_relaxed);
+    }
+
+    /// Returns: bytes handed out, without those that came back through the owner.
+    std::ptrdiff_t by_owner() const noexcept
+    {
+        return cursor.load(std::memory_order_relaxed) - floor.load(std::memory_order_relaxed);
+    }
+
+    /// Effects: notes that `bytes` came back, or, if negative, that so many are in use that the owner knew of alone.
+    /// Returns: whether that makes the arena empty, and the caller the one who has to see to it.
+    bool settle(std::ptrdiff_t bytes) noexcept { return balance.fetch_sub(bytes, std::memory_order_acq_rel) == bytes; }
+};
+
+/// What a thread has of a resource.
+struct arena_cache : thread_cache
+{
+    /// Written by the owner; nullptr: none.
+    std::atomic<shared_arena*> current{nullptr};
+};
+
+/// Arenas for many threads.
+class shared_arenas final : private thread_cached
+{
+public:
+    using store_type = arena_store<shared_arena>;
+
+    shared_arenas(const arena_options& options, bool checks, std::pmr::memory_resource* upstream)
+        : store_(options, checks, upstream), large_(upstream), slots_(*this, slot_kind::fast)
+    {
+    }
+
+    shared_arenas(const shared_arenas&) = delete;
+    shared_arenas& operator=(const shared_arenas&) = delete;
+
+    /// Preconditions: no thread uses the resource any more. Threads that have used it may end at the same time.
+    ~shared_arenas()
+    {
+        slots_.leave(first_cache_);
+        while (first_cache_ != nullptr)
+            free_cache(std::exchange(first_cache_, static_cast<arena_cache*>(first_cache_->next_in_pool)));
+    }
+
+    /// Returns: the arena that this thread fills, or nullptr.
+    MEMORY_POOL_ALWAYS_INLINE shared_arena* current() const noexcept
+    {
+        const cache_slot* const slot = slots_.slot();
+        if (MEMORY_POOL_UNLIKELY(slot == nullptr || slot->cache == nullptr))
+            return current_slowly();
+        return current_of(*slot->cache).load(std::memory_order_relaxed);
+    }
+
+    /// Effects: hands out a block of that extent from the arena that this thread fills.
+    /// Returns: it, or nullptr if there is no such arena, or not enough room.
+    MEMORY_POOL_ALWAYS_INLINE std::byte* bump(std::size_t extent, std::size_t alignment) noexcept
+    {
+        shared_arena* const from = current();
+        return MEMORY_POOL_LIKELY(from != nullptr) ? bump(*from, extent, alignment) : nullptr;
+    }
+
+    /// Effects: does so from an arena that has room, and has this thread fill it from now on, if it can.
+    /// Preconditions: it fits into an arena.
+    /// Throws: as arena_store::take.
+    std::byte* bump_in_next(std::size_t extent, std::size_t alignment)
+    {
+        arena_cache* const cache = cache_of_this_thread();
+        const pool_lock lock(mutex_, slots_);
+        // Threads that have no cache fill an arena together.
+        std::atomic<shared_arena*>& filled = cache != nullptr ? cache->current : common_;
+        shared_arena* const left = filled.load(std::memory_order_relaxed);
+        if (cache == nullptr && left != nullptr)
+            if (std::byte* const block = bump(*left, extent, alignment))
+                return block;
+        if (left != nullptr && left->bytes_in_use() == 0) // All came back through others.
+            leave(filled);
+        shared_arena& next = store_.take(this);
+        leave(filled);
+        filled.store(&next, std::memory_order_relaxed);
+        return bump(next, extent, alignment);
+    }
+
+    /// Effects: takes a block back.
+    /// Preconditions: it is in `its`.
+    MEMORY_POOL_ALWAYS_INLINE void take_back(shared_arena& its, std::byte* block, std::size_t extent) noexcept
+    {
+        if (&its == current())
+            take_back_as_owner(its, block, extent);
+        else if (its.settle(static_cast<std::ptrdiff_t>(extent)))
+            put(its);
+    }
+
+    void* allocate_large(std::size_t bytes, std::size_t alignment)
+    {
+        const pool_lock lock(mutex_, slots_);
+        return large_.allocate(bytes, alignment);
+    }
+
+    bool deallocate_large(void* block, std::size_t bytes, std::size_t alignment) noexcept
+    {
+        const pool_lock lock(mutex_, slots_);
+        return large_.deallocate(block, bytes, alignment);
+    }
+
+    void reserve(std::size_t count)
+    {
+        const pool_lock lock(mutex_, slots_);
+        store_.reserve(count);
+    }
+
+    /// Effects: gives every piece whose arenas are all free back upstream. An arena that this thread fills counts as free if it is
+    ///   empty.
+    std::size_t trim() noexcept
+    {
+        arena_cache* const mine = existing_cache();
+        const pool_lock lock(mutex_, slots_);
+        if (mine != nullptr)
+            leave(mine->current);
+        leave(common_);
+        return store_.trim();
+    }
+
+    /// Effects: takes every block back; and unless `keeps_arenas`, gives everything back upstream.
+    /// Preconditions: no other thread uses the resource.
+    void forget_blocks(bool keeps_arenas) noexcept
+    {
+        const pool_lock lock(mutex_, slots_);
+        common_.store(nullptr, std::memory_order_relaxed);
+        for_each_cache([](arena_cache& cache) { cache.current.store(nullptr, std::memory_order_relaxed); });
+        large_.release();
+        if (keeps_arenas)
+            store_.clear();
+        else
+            store_.release();
+    }
+
+    /// Effects: calls `look(const store_type&)` with the lock held, and returns what it returns.
+    template <class Look>
+    auto with_store(Look&& look) const
+    {
+        const pool_lock lock(mutex_, slots_);
+        return look(store_);
+    }
+
+    /// What of the store never changes.
+    const store_type& store() const noexcept { return store_; }
+
+    std::size_t bytes_in_use() const noexcept
+    {
+        const pool_lock lock(mutex_, slots_);
+        std::size_t sum = large_.bytes_in_use();
+        store_.for_each_arena([&sum](const shared_arena& each) { sum += each.bytes_in_use(); });
+        return sum;
+    }
+
+    std::size_t bytes_reserved() const noexcept
+    {
+        const pool_lock lock(mutex_, slots_);
+        return store_.bytes_reserved() + large_.bytes_reserved() + caches_made_ * sizeof(arena_cache);
+    }
+
+    /// Returns: arenas in which nothing is in use.
+    std::size_t free_arenas() const noexcept
+    {
+        const pool_lock lock(mutex_, slots_);
+        std::size_t count = store_.free_count();
+        for_each_current([&](const shared_arena& filled) { count += filled.bytes_in_use() == 0 ? 1 : 0; });
+        return count;
+    }
+
+    /// Returns: bytes in arenas that are neither in use nor can be handed out next.
+    std::size_t bytes_wasted() const noexcept
+    {
+        const pool_lock lock(mutex_, slots_);
+        std::size_t sum = 0;
+        store_.for_each_arena([&](shared_arena& each) {
+            const std::size_t in_use = each.bytes_in_use();
+            if (in_use != 0)
+                sum += static_cast<std::size_t>(store_.end_of(each) - store_.start_of(each)) - in_use;
+        });
+        for_each_current([&](shared_arena& filled) {
+            if (filled.bytes_in_use() != 0)
+                sum -= static_cast<std::size_t>(store_.end_of(filled) - filled.cursor.load(std::memory_order_relaxed));
+        });
+        return sum;
+    }
+
+    /// Returns: whether all that is said above holds.
+    /// Preconditions: no other thread is at work in the resource.
+    bool is_valid() const noexcept
+    {
+        const pool_lock lock(mutex_, slots_);
+        bool is_valid = store_.is_valid();
+        store_.for_each_arena([&](shared_arena& each) {
+            const std::byte* const cursor = each.cursor.load(std::memory_order_relaxed);
+            const std::byte* const floor = each.floor.load(std::memory_order_relaxed);
+            is_valid = is_valid && store_.start_of(each) <= floor && floor <= cursor && cursor <= store_.end_of(each) &&
+                       each.bytes_in_use() <= store_.largest_extent() && (!each.is_free || each.bytes_in_use() == 0);
+        });
+        for_each_current([&](const shared_arena& filled) {
+            is_valid = is_valid && !filled.is_free && filled.balance.load(std::memory_order_relaxed) <= 0;
+        });
+        return is_valid;
+    }
+
+private:
+    static std::atomic<shared_arena*>& current_of(thread_cache& cache) noexcept
+    {
+        return static_cast<arena_cache&>(cache).current;
+    }
+
+    /// For pools whose slots lie in pages, or that another module made.
+    MEMORY_POOL_SLOW_PATH shared_arena* current_slowly() const noexcept
+    {
+        const arena_cache* const mine = existing_cache();
+        return mine != nullptr ? mine->current.load(std::memory_order_relaxed) : nullptr;
+    }
+
+    arena_cache* existing_cache() const noexcept { return static_cast<arena_cache*>(slots_.existing_cache()); }
+
+    /// Preconditions: no other thread hands out blocks of that arena.
+    MEMORY_POOL_ALWAYS_INLINE std::byte* bump(shared_arena& from, std::size_t extent, std::size_t alignment) noexcept
+    {
+        std::byte* const cursor = from.cursor.load(std::memory_order_relaxed);
+        // Cursors are multiples of the granule.
+        const std::size_t skipped = alignment > arena_granule ? distance_to_multiple(cursor, alignment) : 0;
+        if (MEMORY_POOL_UNLIKELY(skipped + extent > static_cast<std::size_t>(store_.end_of(from) - cursor)))
+            return nullptr;
+        if (alignment > arena_granule && skipped != 0)
+            from.floor.store(from.floor.load(std::memory_order_relaxed) + skipped, std::memory_order_relaxed);
+        from.cursor.store(cursor + skipped + extent, std::memory_order_relaxed);
+        return cursor + skipped;
+    }
+
+    MEMORY_POOL_ALWAYS_INLINE void take_back_as_owner(shared_arena& its, std::byte* block, std::size_t extent) noexcept
+    {
+        std::byte* cursor = its.cursor.load(std::memory_order_relaxed);
+        std::byte* floor = its.floor.load(std::memory_order_relaxed);
+        if (block + extent == cursor)
+            its.cursor.store(cursor = block, std::memory_order_relaxed);
+        else
+            its.floor.store(floor += extent, std::memory_order_relaxed);
+        // If some came back through others, that will be seen when the arena is left.
+        if (cursor == floor)
+            restart(its);
+    }
+
+    /// Has the owner begin at the start again.
+    /// Preconditions: by cursor and floor, nothing is in use. Then nothing came back through others either.
+    MEMORY_POOL_ALWAYS_INLINE void restart(shared_arena& its) noexcept
+    {
+        std::byte* const start = store_.start_of(its);
+        its.cursor.store(start, std::memory_order_relaxed);
+        its.floor.store(start, std::memory_order_relaxed);
+    }
+
+    MEMORY_POOL_NOINLINE void put(shared_arena& empty) noexcept
+    {
+        const pool_lock lock(mutex_, slots_);
+        store_.put(empty);
+    }
+
+    // With the lock held.
+
+    /// Ends the time in which one thread fills an arena, if there is one: what is in use there moves into the balance.
+    void leave(std::atomic<shared_arena*>& filled) noexcept
+    {
+        shared_arena* const left = filled.exchange(nullptr, std::memory_order_relaxed);
+        if (left == nullptr)
+            return;
+        const std::ptrdiff_t in_use = left->by_owner();
+        left->floor.store(left->cursor.load(std::memory_order_relaxed), std::memory_order_relaxed);
+        if (left->settle(-in_use))
+            store_.put(*left);
+    }
+
+    template <class Visit>
+    void for_each_cache(Visit&& visit) const
+    {
+        for (arena_cache* cache = first_cache_; cache != nullptr;
+             cache = static_cast<arena_cache*>(cache->next_in_pool))
+            visit(*cache);
+    }
+
+    /// Visits the arenas that are being filled.
+    template <class Visit>
+    void for_each_current(Visit&& visit) const
+    {
+        if (shared_arena* const filled = common_.load(std::memory_order_relaxed))
+            visit(*filled);
+        for_each_cache([&](const arena_cache& cache) {
+            if (shared_arena* const filled = cache.current.load(std::memory_order_relaxed))
+                visit(*filled);
+        });
+    }
+
+    // Caches.
+
+    /// Returns: nullptr if there can be none.
+    arena_cache* cache_of_this_thread() noexcept
+    {
+        arena_cache* const existing = existing_cache();
+        return existing != nullptr ? existing : attach();
+    }
+
+    MEMORY_POOL_SLOW_PATH arena_cache* attach() noexcept
+    {
+        cache_slot* const slot = slots_.make_slot();
+        if (slot == nullptr)
+            return nullptr;
+        arena_cache* cache = nullptr;
+        {
+            const pool_lock lock(mutex_, slots_);
+            if (!base::succeeds([&] { cache = &unused_cache(); }))
+                return nullptr;
+            slots_.fill(*slot, *cache);
+        }
+        slots_.enlist(*cache);
+        return cache;
+    }
+
+    /// Returns: a cache that no thread has.
+    arena_cache& unused_cache()
+    {
+        arena_cache* cache = first_cache_;
+        while (cache != nullptr && cache->thread != nullptr)
+            cache = static_cast<arena_cache*>(cache->next_in_pool);
+        if (cache == nullptr) {
+            cache = ::new (store_.upstream()->allocate(sizeof(arena_cache), alignof(arena_cache))) arena_cache;
+            cache->next_in_pool = std::exchange(first_cache_, cache);
+            ++caches_made_;
+        }
+        return *cache;
+    }
+
+    void free_cache(arena_cache* cache) const noexcept
+    {
+        cache->~arena_cache();
+        store_.upstream()->deallocate(cache, sizeof(arena_cache), alignof(arena_cache));
+    }
+
+    // What the registry calls.
+
+    void detach(thread_cache& cache) noexcept override
+    {
+        const pool_lock lock(mutex_, slots_);
+        leave(static_cast<arena_cache&>(cache).current);
+        cache.slot->reset();
+        cache.slot = nullptr;
+        cache.thread = nullptr;
+    }
+
+    bool try_lock_for_fork() noexcept override { return mutex_.try_lock(); }
+    void unlock_after_fork() noexcept override { mutex_.unlock(); }
+    void quiesce() noexcept override {}
+
+    void forget_other_threads(const thread_table* mine) noexcept override
+    {
+        for_each_cache([&](arena_cache& cache) {
+            if (cache.thread == nullptr || cache.thread == mine)
+                return;
+            cache.is_in_thread = false;
+            leave(cache.current);
+            cache.slot = nullptr;
+            cache.thread = nullptr;
+        });
+        free_what_others_were_about_to();
+    }
+
+    /// A thread may have emptied an arena, and not have come to give it back.
+    void free_what_others_were_about_to() noexcept
+    {
+        store_.for_each_arena([this](shared_arena& each) {
+            bool is_lost = !each.is_free && each.bytes_in_use() == 0;
+            for_each_current([&](const shared_arena& filled) { is_lost = is_lost && &filled != &each; });
+            if (is_lost)
+                store_.put(each);
+        });
+    }
+
+    mutable std::mutex mutex_;
+    store_type store_;
+    large_blocks large_;
+    arena_cache* first_cache_ = nullptr;
+    std::size_t caches_made_ = 0;
+    std::atomic<shared_arena*> common_{nullptr}; ///< Filled by threads that have no cache, with the lock held.
+    thread_slots slots_;                         // Last, as from here on a fork comes by.
+};
+} // namespace memory_pool::core
