@@ -14,6 +14,8 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <functional>
+#include <random>
 #include <set>
 #include <type_traits>
 #include <vector>
@@ -83,6 +85,29 @@ TEST(block_pool, keeps_its_bookkeeping_below_an_eighth_of_the_blocks)
     for (std::size_t i = 0; i != count; ++i)
         (void)grown.allocate();
     EXPECT_LE((grown.bytes_reserved() - grown.capacity() * 32) * 8, grown.capacity() * 32);
+}
+
+TEST(block_pool, hands_out_in_the_order_of_addresses_what_its_magazine_is_too_small_for)
+{
+    const auto ascents = [](std::size_t magazine_size) {
+        mp::pool_options options;
+        options.magazine_size = magazine_size;
+        mp::block_pool pool(40, options);
+        std::vector<void*> blocks(2000);
+        pool.allocate_bulk(blocks.data(), blocks.size());
+        std::shuffle(blocks.begin(), blocks.end(), std::mt19937(7)); // NOLINT: the same order in each run
+        pool.deallocate_bulk(blocks.data(), blocks.size());
+        pool.allocate_bulk(blocks.data(), blocks.size());
+        std::ptrdiff_t count = 0;
+        for (std::size_t i = 1; i != blocks.size(); ++i)
+            count += std::less<>()(blocks[i - 1], blocks[i]) ? 1 : 0;
+        pool.deallocate_bulk(blocks.data(), blocks.size());
+        EXPECT_TRUE(pool.is_valid());
+        return count;
+    };
+    EXPECT_GT(ascents(16), 1900);
+    EXPECT_GT(ascents(1), 1900) << "as 16";
+    EXPECT_LT(ascents(0), 1600);
 }
 
 TEST(block_pool, finds_a_row_through_flushes_gaps_and_pops)

@@ -78,11 +78,12 @@ public:
     basic_block_pool(std::size_t block_size, const pool_options& options, std::pmr::memory_resource* upstream,
                      core::slab_client* client)
         : stride_(core::checked_stride(block_size, canary_bytes, options, upstream)),
-          store_(core::slab_layout(stride_, core::alignment_of_blocks(options), options.max_capacity,
-                                   core::blocks_in_a_step(options), client != nullptr ? core::client_slab_grain : 1),
-                 options.max_capacity,
-                 {options.prefault, !variant::checks, variant::checks, options.growth_step, client},
-                 {core::name_in(options), block_size}, upstream)
+          store_(
+              core::slab_layout(stride_, core::alignment_of_blocks(options), options.max_capacity,
+                                core::blocks_in_a_step(options), client != nullptr ? core::client_slab_grain : 1),
+              options.max_capacity,
+              {options.prefault, !variant::checks, variant::checks, options.growth_step, client, options.magazine_size},
+              {core::name_in(options), block_size}, upstream)
     {
         base::pool_made(this);
     }
@@ -565,7 +566,7 @@ private:
     }
 
     /// How large the magazine's array should be for the slabs there are, in pointers.
-    std::size_t suitable_room() const noexcept { return core::magazine::suitable_room(store_.capacity(), stride_); }
+    std::size_t suitable_room() const noexcept { return store_.suitable_magazine_room(store_.capacity()); }
 
     /// The bytes of the magazine's array, if it is not the one behind the first slab.
     std::size_t own_array_bytes() const noexcept
@@ -624,7 +625,7 @@ private:
     {
         if (own_array_bytes() != 0 || magazine_.room() == 0)
             return true;
-        const std::size_t room = core::magazine::suitable_room(capacity_left, stride_);
+        const std::size_t room = store_.suitable_magazine_room(capacity_left);
         if (room == 0)
             drop_magazine();
         else

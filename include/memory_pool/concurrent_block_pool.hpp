@@ -78,7 +78,8 @@ public:
         : alignment_(core::alignment_of_blocks(options)),
           store_(layout_for(core::checked_stride(block_size, canary_bytes, options, upstream), options,
                             client != nullptr ? core::client_slab_grain : 1),
-                 options.max_capacity, {options.prefault, false, variant::checks, options.growth_step, client},
+                 options.max_capacity,
+                 {options.prefault, false, variant::checks, options.growth_step, client, options.magazine_size},
                  {core::name_in(options), block_size}, upstream)
     {
         base::pool_made(this);

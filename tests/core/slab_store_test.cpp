@@ -89,7 +89,7 @@ TEST_F(slab_store_test, asks_upstream_once_for_a_store_of_any_size_and_its_magaz
         EXPECT_EQ(upstream_.live_bytes(), store.bytes_reserved());
 
         const auto room = store.room_for_magazine();
-        EXPECT_EQ(room.size, core::magazine::suitable_room(store.capacity(), stride));
+        EXPECT_EQ(room.size, core::magazine::suitable_room(store.capacity(), stride, 0));
         std::fill(room.array, room.array + room.size, nullptr);
         const std::vector<void*> taken = take_all(store);
         EXPECT_EQ(taken.size(), store.capacity());

@@ -25,6 +25,11 @@ struct pool_options
     /// In pools of objects that return by themselves, a step that fills less than 64 KiB leaves the rest of them to malloc.
     std::size_t growth_step = 0;
 
+    /// The most free blocks that a thread keeps at hand in the order they came back, the last first. Those beyond go out again in the
+    /// order of their addresses, which suits data that is walked through. 0: as many as is fastest for blocks that are handed
+    /// out and given back, up to 4,096. Below 16, 16 are kept.
+    std::size_t magazine_size = 0;
+
     /// Alignment of every block, in bytes, a power of two. A pool of objects aligns them as their type asks, and takes
     /// this only to align them more strictly than `alignof(std::max_align_t)`.
     std::size_t alignment = alignof(std::max_align_t);

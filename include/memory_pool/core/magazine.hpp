@@ -39,11 +39,13 @@ public:
     /// How many blocks side by side make a row.
     static constexpr std::size_t row_length = 32;
 
-    /// Returns: for how many pointers a magazine should have room in front of `capacity` blocks, `stride` bytes apart.
-    static std::size_t suitable_room(std::size_t capacity, std::size_t stride) noexcept
+    /// Returns: for how many pointers a magazine should have room in front of `capacity` blocks, `stride` bytes apart; not more
+    ///   than `most`, if that is not 0.
+    static std::size_t suitable_room(std::size_t capacity, std::size_t stride, std::size_t most) noexcept
     {
         const std::size_t affordable = capacity * stride / (slab_bytes_per_magazine_byte * sizeof(void*));
-        return std::min({std::max(affordable, small_enough_for_all), capacity, largest_room});
+        return std::min({std::max(affordable, small_enough_for_all), capacity,
+                         most != 0 ? std::max(most, smallest_room) : largest_room});
     }
 
     /// Effects: makes a magazine without an array: closed for good, until `adopt`.
@@ -173,6 +175,9 @@ private:
 
     /// Up to this many blocks (4 KiB of pointers) the magazine has room for all.
     static constexpr std::size_t small_enough_for_all = 512;
+
+    /// Below this, batches would be too small to be worth while.
+    static constexpr std::size_t smallest_room = 16;
 
     /// Above this a magazine would push other things out of the first-level cache.
     static constexpr std::size_t largest_room = 4096;

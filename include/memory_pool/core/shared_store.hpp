@@ -58,7 +58,8 @@ public:
     shared_store(const slab_layout& layout, std::size_t limit, const slab_store_options& options,
                  const pool_identity& identity, std::pmr::memory_resource* upstream)
         : slabs_(layout, limit, options, identity, upstream), may_cache_(!options.fills_free_blocks),
-          has_barrier_(os::has_process_barrier()), depot_(magazine_room(layout.stride(), limit), upstream),
+          has_barrier_(os::has_process_barrier()),
+          depot_(magazine_room(layout.stride(), limit, options.magazine_size), upstream),
           slots_(*this, may_cache_ && has_barrier_ ? slot_kind::fast : slot_kind::slow)
     {
         slabs_.log_misuse_to(misuse_);
@@ -457,10 +458,12 @@ private:
 
     /// Blocks that share a line of the cache are in one magazine when they are handed out first, so that two threads do not
     /// write to one line unless they pass blocks on; or a bounded pool runs out, where a thread gets less than a magazine full.
-    static std::size_t magazine_room(std::size_t stride, std::size_t limit) noexcept
+    static std::size_t magazine_room(std::size_t stride, std::size_t limit, std::size_t most) noexcept
     {
         std::size_t room = std::clamp(bytes_in_a_magazine / stride, smallest_magazine, largest_magazine);
         room = std::min(room, std::max(smallest_magazine, limit / 16));
+        if (most != 0)
+            room = std::min(room, std::max(smallest_magazine, most / 2)); // A thread has two.
         return stride % cache_line_size == 0 ? room : base::round_up(room, 8);
     }
 

@@ -57,6 +57,7 @@ struct slab_store_options
         fills_free_blocks; ///< Write the bytes of block_checks to blocks never used. What comes back is up to the pool.
     std::size_t growth_step = 0;   ///< See pool_options.
     slab_client* client = nullptr; ///< Owns the slabs, if there is one. Then the first one is like the others.
+    std::size_t magazine_size = 0; ///< See pool_options.
 };
 
 /// The slabs of one pool.
@@ -110,6 +111,12 @@ public:
         void** array; ///< nullptr: there is none.
         std::size_t size;
     };
+
+    /// Returns: for how many pointers a magazine should have room in front of `capacity` blocks.
+    std::size_t suitable_magazine_room(std::size_t capacity) const noexcept
+    {
+        return magazine::suitable_room(capacity, layout_.stride(), options_.magazine_size);
+    }
 
     /// Returns: the room behind the first slab.
     magazine_room room_for_magazine() const noexcept
@@ -567,7 +574,7 @@ private:
     /// The room for a magazine behind a first slab of `blocks` blocks, in pointers.
     std::size_t pointers_behind(std::size_t blocks) const noexcept
     {
-        return options_.has_room_for_magazine ? magazine::suitable_room(blocks, layout_.stride()) : 0;
+        return options_.has_room_for_magazine ? suitable_magazine_room(blocks) : 0;
     }
 
     /// Whether `block` lies between the first and the last byte of all pieces but the first. Only there may its address be

@@ -79,7 +79,7 @@ public:
     /// Effects: takes a pool into the registry.
     /// Returns: its number, which no other pool has until it leaves; or most_pools, if there is none left. Unless it `needs_slots`,
     ///   one of those that have none.
-    std::size_t enter(thread_cached& pool, bool needs_slots) noexcept
+    std::size_t enter(thread_cached& pool, bool needs_slots = true) noexcept
     {
         const std::lock_guard lock(mutex_);
         const std::size_t first = needs_slots ? 0 : most_pools_with_slots;
