@@ -10,6 +10,7 @@
 #include <memory_pool/allocator.hpp>
 #include <memory_pool/arena_resource.hpp>
 #include <memory_pool/block_pool.hpp>
+#include <memory_pool/block_resource.hpp>
 #include <memory_pool/concurrent_block_pool.hpp>
 #include <memory_pool/concurrent_object_pool.hpp>
 #include <memory_pool/object_pool.hpp>

@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: MIT
+// Copyright (c) 2026 The memory_pool authors
+/// \file
+/// A pool of blocks as std::pmr sees it, for containers whose nodes all have one size.
+///
+///     std::pmr::list<T> -> block_resource --- fits into a block ---> pool
+///                                         --- does not ------------> upstream
+///
+/// Whether a request fits is told by its size and alignment alone, so each block finds its way back.
+///
+/// Thread safety: that of the pool and of upstream.
+#pragma once
+
+#include <memory_pool/base/config.hpp>
+#include <memory_pool/core/pool_arguments.hpp>
+
+#include <cstddef>
+#include <memory_resource>
+
+namespace memory_pool
+{
+/// A view of a `Pool` (a block_pool or a concurrent_block_pool, of any policy) as a memory resource.
+template <class Pool>
+class block_resource final : public std::pmr::memory_resource
+{
+public:
+    /// Effects: makes a view of `pool`; what does not fit into a block comes from the pool's upstream.
+    /// Preconditions: the pool outlives the view.
+    explicit block_resource(Pool& pool) noexcept : pool_(pool), upstream_(pool.upstream_resource()) {}
+
+    /// Effects: makes a view of `pool`; what does not fit into a block comes from `upstream`. (With
+    ///   std::pmr::null_memory_resource(), it is refused.)
+    /// Preconditions: both outlive the view.
+    /// Throws: std::invalid_argument if `upstream` is nullptr.
+    block_resource(Pool& pool, std::pmr::memory_resource* upstream) : pool_(pool), upstream_(upstream)
+    {
+        core::check_upstream(upstream, pool.name());
+    }
+
+    block_resource(const block_resource&) = delete;
+    block_resource& operator=(const block_resource&) = delete;
+
+    /// Effects: gives nothing back: the blocks are the pool's.
+    ~block_resource() override = default;
+
+    /// Effects: hands out a block of the pool, or asks upstream. Through the concrete type this is no virtual call.
+    /// Returns: it: at least `bytes` bytes, aligned to `alignment`.
+    /// Throws: pool_exhausted if the pool is at its limit; what upstream throws.
+    /// Complexity: that of the pool, or of upstream.
+    [[nodiscard]] MEMORY_POOL_ALWAYS_INLINE void* allocate(std::size_t bytes,
+                                                           std::size_t alignment = alignof(std::max_align_t))
+    {
+        return MEMORY_POOL_LIKELY(fits(bytes, alignment)) ? pool_.allocate() : upstream_->allocate(bytes, alignment);
+    }
+
+    /// Effects: gives a block back to where it came from. nullptr is ignored.
+    /// Preconditions: `block` was asked for with these `bytes` and this `alignment`.
+    /// Complexity: that of the pool, or of upstream.
+    MEMORY_POOL_ALWAYS_INLINE void deallocate(void* block, std::size_t bytes,
+                                              std::size_t alignment = alignof(std::max_align_t))
+    {
+        if (MEMORY_POOL_LIKELY(fits(bytes, alignment)))
+            pool_.deallocate(block);
+        else if (block != nullptr)
+            upstream_->deallocate(block, bytes, alignment);
+    }
+
+    /// Returns: the pool.
+    Pool& pool() const noexcept { return pool_; }
+
+    /// Returns: where comes from what does not fit into a block.
+    std::pmr::memory_resource* upstream_resource() const noexcept { return upstream_; }
+
+private:
+    bool fits(std::size_t bytes, std::size_t alignment) const noexcept
+    {
+        return bytes <= pool_.block_size() && alignment <= pool_.alignment();
+    }
+
+    void* do_allocate(std::size_t bytes, std::size_t alignment) override { return allocate(bytes, alignment); }
+    void do_deallocate(void* block, std::size_t bytes, std::size_t alignment) override
+    {
+        deallocate(block, bytes, alignment);
+    }
+    bool do_is_equal(const std::pmr::memory_resource& other) const noexcept override { return this == &other; }
+
+    Pool& pool_;
+    std::pmr::memory_resource* const upstream_;
+};
+} // namespace memory_pool

@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: MIT
+// Copyright (c) 2026 The memory_pool authors
+#include <memory_pool/block_resource.hpp>
+
+#include <memory_pool/allocator.hpp>
+#include <memory_pool/base/errors.hpp>
+#include <memory_pool/base/policies.hpp>
+#include <memory_pool/block_pool.hpp>
+#include <memory_pool/concurrent_block_pool.hpp>
+#include <support/upstreams.hpp>
+#include <support/what.hpp>
+
+#include <gtest/gtest.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <list>
+#include <memory_resource>
+#include <new>
+#include <stdexcept>
+#include <string>
+
+namespace mp = memory_pool;
+
+namespace
+{
+template <class Pool>
+struct block_resource_of : testing::Test
+{
+    test::shared_accounting_upstream upstream;
+    Pool pool{40, {}, &upstream};
+    mp::block_resource<Pool> blocks{pool};
+};
+
+using pools = testing::Types<mp::block_pool, mp::basic_block_pool<mp::checking_policy>, mp::concurrent_block_pool,
+                             mp::basic_concurrent_block_pool<mp::counting_policy>>;
+TYPED_TEST_SUITE(block_resource_of, pools, );
+
+TYPED_TEST(block_resource_of, hands_out_blocks_of_the_pool_for_whatever_fits)
+{
+    std::pmr::memory_resource& resource = this->blocks;
+    void* const exact = resource.allocate(40, 8);
+    void* const none = resource.allocate(0, 1);
+    EXPECT_NE(none, nullptr);
+    EXPECT_TRUE(this->pool.owns(exact));
+    EXPECT_TRUE(this->pool.owns(none));
+    EXPECT_EQ(this->pool.in_use(), 2U);
+    resource.deallocate(exact, 40, 8);
+    resource.deallocate(none, 0, 1);
+    EXPECT_EQ(this->pool.in_use(), 0U);
+}
+
+TYPED_TEST(block_resource_of, asks_upstream_for_what_is_too_large_or_aligned_too_strictly)
+{
+    const std::size_t before = this->upstream.live_bytes();
+    void* const large = this->blocks.allocate(41, 8);
+    void* const aligned = this->blocks.allocate(8, 64);
+    EXPECT_EQ(this->upstream.live_bytes(), before + 41 + 8);
+    EXPECT_EQ(reinterpret_cast<std::uintptr_t>(aligned) % 64, 0U);
+    EXPECT_EQ(this->pool.in_use(), 0U);
+    this->blocks.deallocate(large, 41, 8);
+    this->blocks.deallocate(aligned, 8, 64);
+    this->blocks.deallocate(nullptr, 41, 8);
+    this->blocks.deallocate(nullptr, 8, 8);
+    EXPECT_EQ(this->upstream.live_bytes(), before);
+    EXPECT_EQ(this->upstream.mismatched(), 0U);
+}
+
+TYPED_TEST(block_resource_of, carries_a_list)
+{
+    {
+        std::pmr::list<std::uint64_t> numbers(&this->blocks);
+        for (std::uint64_t i = 0; i != 1000; ++i)
+            numbers.push_back(i);
+        EXPECT_EQ(this->pool.in_use(), 1000U);
+        std::uint64_t expected = 0;
+        for (const std::uint64_t number : numbers)
+            EXPECT_EQ(number, expected++);
+    }
+    EXPECT_EQ(this->pool.in_use(), 0U);
+    using allocator = mp::resource_allocator<std::uint64_t, mp::block_resource<TypeParam>>;
+    std::list<std::uint64_t, allocator> direct{allocator(this->blocks)};
+    direct.assign(100, 7);
+    EXPECT_EQ(this->pool.in_use(), 100U);
+}
+
+TEST(block_resource, refuses_what_does_not_fit_if_it_is_told_to)
+{
+    mp::pool_options options;
+    options.max_capacity = 1;
+    mp::block_pool pool(16, options);
+    mp::block_resource strict(pool, std::pmr::null_memory_resource());
+    EXPECT_THROW((void)strict.allocate(17), std::bad_alloc);
+    void* const only = strict.allocate(16);
+    EXPECT_THROW((void)strict.allocate(16), mp::pool_exhausted);
+    strict.deallocate(only, 16);
+    EXPECT_EQ(&strict.pool(), &pool);
+    EXPECT_EQ(strict.upstream_resource(), std::pmr::null_memory_resource());
+}
+
+TEST(block_resource, needs_an_upstream)
+{
+    mp::block_pool pool(16);
+    const std::string text =
+        test::what_of<std::invalid_argument>([&] { const mp::block_resource none(pool, nullptr); });
+    EXPECT_TRUE(test::contains(text, "upstream is nullptr")) << text;
+}
+
+TEST(block_resource, is_equal_to_itself_only)
+{
+    mp::block_pool pool(16);
+    const mp::block_resource one(pool);
+    const mp::block_resource other(pool);
+    EXPECT_TRUE(one.is_equal(one));
+    EXPECT_FALSE(one.is_equal(other));
+}
+} // namespace
