@@ -1,0 +1,252 @@
+// SPDX-License-Identifier: MIT
+// Copyright (c) 2026 The memory_pool authors
+// block_ring [SECONDS [SEED]]: eight threads in a ring, each of which hands blocks of random sizes to the next, for ten minutes
+// or as told. Each byte in a block follows from a number that travels beside it, and whoever gives the block back checks it
+// first. Each thread sends mostly blocks of one size, and takes more of those than it gives back; so the pools have to carry
+// blocks all the time from where they are left to where they are wanted.
+#include <memory_pool/base/pool_options.hpp>
+#include <memory_pool/concurrent_block_pool.hpp>
+#include "support/check.hpp"
+#include "support/threads.hpp"
+#include "support/upstreams.hpp"
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <memory>
+#include <optional>
+#include <random>
+#include <thread>
+
+namespace mp = memory_pool;
+
+namespace
+{
+using test_clock = std::chrono::steady_clock;
+
+constexpr std::size_t thread_count = 8;
+constexpr std::array<std::size_t, 6> block_sizes{16, 24, 64, 200, 1024, 8192};
+
+/// A block on its way.
+struct parcel
+{
+    std::byte* block = nullptr;
+    std::size_t size_class = 0;
+    std::size_t bytes = 0; ///< As many as were asked for; no more than a block of the class has.
+    std::uint64_t seed = 0;
+};
+
+/// Calls `visit(place, wanted, bytes)` for each piece of what belongs into a parcel.
+template <class Visit>
+void for_each_piece(const parcel& it, Visit&& visit)
+{
+    std::uint64_t word = it.seed;
+    for (std::size_t offset = 0; offset < it.bytes; offset += sizeof word) {
+        word = word * 6364136223846793005U + 1442695040888963407U; // Knuth's, of MMIX
+        visit(it.block + offset, &word, std::min(sizeof word, it.bytes - offset));
+    }
+}
+
+void fill(const parcel& filled)
+{
+    for_each_piece(filled,
+                   [](std::byte* place, const void* wanted, std::size_t bytes) { std::memcpy(place, wanted, bytes); });
+}
+
+bool is_intact(const parcel& checked)
+{
+    bool is_equal = true;
+    for_each_piece(checked, [&is_equal](const std::byte* place, const void* wanted, std::size_t bytes) {
+        is_equal = is_equal && std::memcmp(place, wanted, bytes) == 0;
+    });
+    return is_equal;
+}
+
+/// The way from one thread to the next, first in, first out. It puts in order what these two do with one block, and nothing
+/// else: what others did with the block before, the pool has to put in order.
+class belt
+{
+public:
+    bool try_put(const parcel& sent) noexcept
+    {
+        const std::size_t end = end_.load(std::memory_order_relaxed);
+        if (end - begin_.load(std::memory_order_acquire) == parcels_.size())
+            return false;
+        parcels_[end % parcels_.size()] = sent;
+        end_.store(end + 1, std::memory_order_release);
+        return true;
+    }
+
+    bool try_take(parcel& received) noexcept
+    {
+        const std::size_t begin = begin_.load(std::memory_order_relaxed);
+        if (begin == end_.load(std::memory_order_acquire))
+            return false;
+        received = parcels_[begin % parcels_.size()];
+        begin_.store(begin + 1, std::memory_order_release);
+        return true;
+    }
+
+private:
+    std::array<parcel, 1024> parcels_{};
+    alignas(mp::cache_line_size) std::atomic<std::size_t> begin_{0};
+    alignas(mp::cache_line_size) std::atomic<std::size_t> end_{0};
+};
+
+/// A pool for each size, and the belts between the threads.
+class ring
+{
+public:
+    explicit ring(std::uint64_t seed) : seed_(seed)
+    {
+        std::mt19937_64 random(seed);
+        for (std::size_t i = 0; i != block_sizes.size(); ++i)
+            pools_[i].emplace(block_sizes[i], random_options(random), &upstreams_[i]);
+    }
+
+    void turn(test_clock::time_point end)
+    {
+        test::in_threads(thread_count, [this, end](std::size_t me) { work(me, end); });
+    }
+
+    std::uint64_t parcels() const { return parcels_; }
+    std::uint64_t refusals() const { return refusals_; }
+    std::uint64_t faults() const { return faults_; }
+
+    /// Returns: whether every block came back, and everything goes back upstream.
+    bool settles()
+    {
+        bool is_settled = true;
+        for (std::size_t i = 0; i != pools_.size(); ++i) {
+            mp::concurrent_block_pool& pool = *pools_[i];
+            is_settled = is_settled && pool.in_use() == 0 && pool.is_valid();
+            (void)pool.trim();
+            is_settled = is_settled && pool.capacity() == 0;
+            pools_[i].reset();
+            is_settled = is_settled && upstreams_[i].live_pieces() == 0 && upstreams_[i].mismatched() == 0;
+        }
+        return is_settled;
+    }
+
+private:
+    /// Every third pool is so small that it runs out, and takes what it finds in the caches of all threads.
+    static mp::pool_options random_options(std::mt19937_64& random)
+    {
+        mp::pool_options options;
+        if (random() % 3 == 0)
+            options.max_capacity = 50 + random() % 1000;
+        return options;
+    }
+
+    /// Bursts of sending and receiving take turns, so that whole magazines are filled and emptied. Nobody insists on sending,
+    /// as the belt may be full all around.
+    void work(std::size_t me, test_clock::time_point end)
+    {
+        std::mt19937_64 random(seed_ + me + 1);
+        belt& to_next = belts_[me];
+        belt& to_me = belts_[(me + thread_count - 1) % thread_count];
+        std::uint64_t sent = 0;
+        while (test_clock::now() < end) {
+            for (std::uint64_t left = random() % 500; left != 0 && send(to_next, me, random); --left)
+                ++sent;
+            for (std::uint64_t left = random() % 500; left != 0 && receive(to_me); --left)
+                continue;
+            std::this_thread::yield();
+        }
+        parcels_ += sent;
+        // The one before me may still be sending, but not after all have come here.
+        ++at_the_end_;
+        while (at_the_end_ != thread_count)
+            std::this_thread::yield();
+        while (receive(to_me))
+            continue;
+    }
+
+    bool send(belt& to_next, std::size_t me, std::mt19937_64& random)
+    {
+        parcel sent;
+        sent.size_class = (random() % 4 == 0 ? random() : me) % block_sizes.size();
+        sent.bytes = 1 + random() % block_sizes[sent.size_class];
+        sent.seed = random();
+        sent.block = static_cast<std::byte*>(pools_[sent.size_class]->try_allocate());
+        if (sent.block == nullptr) {
+            ++refusals_;
+            return false;
+        }
+        fill(sent);
+        if (to_next.try_put(sent))
+            return true;
+        give_back(sent);
+        return false;
+    }
+
+    bool receive(belt& to_me)
+    {
+        parcel received;
+        if (!to_me.try_take(received))
+            return false;
+        give_back(received);
+        return true;
+    }
+
+    void give_back(const parcel& received)
+    {
+        if (!is_intact(received))
+            ++faults_;
+        pools_[received.size_class]->deallocate(received.block);
+    }
+
+    const std::uint64_t seed_;
+    std::array<test::accounting_upstream, block_sizes.size()> upstreams_; ///< No locks: a pool calls with one held.
+    std::array<std::optional<mp::concurrent_block_pool>, block_sizes.size()> pools_;
+    std::array<belt, thread_count> belts_;
+    std::atomic<std::size_t> at_the_end_{0};
+    std::atomic<std::uint64_t> parcels_{0};
+    std::atomic<std::uint64_t> refusals_{0};
+    std::atomic<std::uint64_t> faults_{0};
+};
+
+/// The check sees what it has to see: a change of any byte, and of none behind them.
+bool sees_damage()
+{
+    std::array<std::byte, 30> block{};
+    const parcel sample{block.data(), 0, 29, 1};
+    fill(sample);
+    std::size_t seen = 0;
+    for (std::byte& byte : block) {
+        byte ^= std::byte{1};
+        seen += is_intact(sample) ? 0U : 1U;
+        byte ^= std::byte{1};
+    }
+    return seen == sample.bytes && is_intact(sample);
+}
+} // namespace
+
+int main(int argc, char** argv)
+{
+    const double seconds = argc > 1 ? std::strtod(argv[1], nullptr) : 600;
+    const std::uint64_t seed = argc > 2 ? std::strtoull(argv[2], nullptr, 10) : std::random_device()();
+    const auto end =
+        test_clock::now() + std::chrono::duration_cast<test_clock::duration>(std::chrono::duration<double>(seconds));
+    std::printf("%g s, seed %llu\n", seconds, static_cast<unsigned long long>(seed));
+    CHECK(sees_damage());
+    for (std::uint64_t round = 0; test_clock::now() < end; ++round) {
+        const auto its_ring = std::make_unique<ring>(seed + round);
+        its_ring->turn(std::min(end, test_clock::now() + std::chrono::seconds(5)));
+        const bool is_settled = its_ring->settles();
+        std::printf(
+            "round %llu, seed %llu: %llu parcels, %llu refused, %llu damaged\n", static_cast<unsigned long long>(round),
+            static_cast<unsigned long long>(seed + round), static_cast<unsigned long long>(its_ring->parcels()),
+            static_cast<unsigned long long>(its_ring->refusals()), static_cast<unsigned long long>(its_ring->faults()));
+        std::fflush(stdout);
+        CHECK(its_ring->faults() == 0);
+        CHECK(is_settled);
+    }
+    std::puts("all parcels arrived as they were sent");
+}
