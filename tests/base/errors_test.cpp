@@ -32,6 +32,20 @@ TEST(size_overflow, is_a_bad_array_new_length_that_names_both_factors)
     EXPECT_TRUE(contains(text, "123456 blocks of 789 bytes")) << text;
 }
 
+TEST(limit_exceeded, is_a_bad_alloc_that_names_the_resource_and_the_numbers)
+{
+    static_assert(std::is_base_of_v<std::bad_alloc, mp::limit_exceeded>);
+    const std::string text = mp::limit_exceeded("cache", 1000, 900, 101).what();
+    EXPECT_TRUE(contains(text, "'cache'")) << text;
+    EXPECT_TRUE(contains(text, "101 bytes more than the 900 in use are above its limit of 1000 bytes")) << text;
+}
+
+TEST(out_of_memory, is_a_bad_alloc_that_says_who_had_none)
+{
+    static_assert(std::is_base_of_v<std::bad_alloc, mp::out_of_memory>);
+    EXPECT_STREQ(mp::out_of_memory(mp::base::message("none for %s", "me")).what(), "none for me");
+}
+
 TEST(message, cuts_off_what_does_not_fit)
 {
     const std::string long_name(10'000, 'x');
@@ -44,6 +58,9 @@ TEST(throwing, throws_what_it_says)
 {
     EXPECT_THROW(mp::base::throw_exhausted("p", 1, 1), mp::pool_exhausted);
     EXPECT_THROW(mp::base::throw_size_overflow(1, 1), mp::size_overflow);
+    EXPECT_THROW(mp::base::throw_limit_exceeded("p", 1, 1, 1), mp::limit_exceeded);
+    EXPECT_EQ(test::what_of<mp::out_of_memory>([] { mp::base::throw_out_of_memory(mp::base::message("%d", 42)); }),
+              "42");
     EXPECT_EQ(
         test::what_of<std::invalid_argument>([] { mp::base::throw_invalid_argument(mp::base::message("%d", 42)); }),
         "42");
@@ -97,7 +114,7 @@ TEST(error_name, tells_all_errors_apart)
     using mp::error;
     const error all[] = {error::double_free,   error::foreign_pointer,  error::misaligned_pointer,
                          error::overflow,      error::write_after_free, error::exhausted,
-                         error::size_overflow, error::invalid_argument};
+                         error::size_overflow, error::out_of_memory,    error::invalid_argument};
     for (const error one : all) {
         EXPECT_STRNE(mp::error_name(one), "unknown error");
         for (const error other : all)

@@ -3,7 +3,8 @@
 /// \file
 /// The two ways in which a pool says that something is wrong.
 ///
-/// - What a program can meet and handle is thrown: `pool_exhausted`, `size_overflow`, `std::invalid_argument`.
+/// - What a program can meet and handle is thrown: `pool_exhausted`, `limit_exceeded`, `size_overflow`,
+///   `out_of_memory`, `std::invalid_argument`.
 /// - What is a fault of the program is reported: two lines on stderr (what, and what to do), then the error handler,
 ///   which aborts unless it was replaced. Where exceptions are off, the first kind goes this way too.
 ///
@@ -37,8 +38,9 @@ enum class error
     write_after_free,   ///< A block was written to after it was given back.
     leak,               ///< Objects outlive the pool that they were to return to, and its policy forbids it.
     hook_failed,        ///< A function that was to reset an object on its way back to the pool threw.
-    exhausted,          ///< A bounded pool had no block left. Reported only where exceptions are off.
+    exhausted,          ///< A bounded pool or resource had nothing left. Reported only where exceptions are off.
     size_overflow,      ///< A size did not fit into std::size_t. Reported only where exceptions are off.
+    out_of_memory,      ///< There was no memory to be had. Reported only where exceptions are off.
     invalid_argument,   ///< An option made no sense. Reported only where exceptions are off.
 };
 
@@ -56,6 +58,7 @@ constexpr const char* error_name(error kind) noexcept
     case error::hook_failed: return "hook failed";
     case error::exhausted: return "exhausted";
     case error::size_overflow: return "size overflow";
+    case error::out_of_memory: return "out of memory";
     case error::invalid_argument: return "invalid argument";
     }
     return "unknown error";
@@ -216,6 +219,38 @@ private:
     base::message text_;
 };
 
+/// Thrown by a resource with a limit in bytes that an allocation would pass.
+class limit_exceeded : public std::bad_alloc
+{
+public:
+    /// Effects: keeps a text that names the resource and all three numbers of bytes.
+    limit_exceeded(const char* resource_name, std::size_t limit, std::size_t bytes_in_use, std::size_t bytes) noexcept
+        : text_("memory_pool: resource '%s': %zu bytes more than the %zu in use are above its limit of %zu bytes",
+                resource_name, bytes, bytes_in_use, limit)
+    {
+    }
+
+    /// Returns: the text. Lives as long as the exception.
+    const char* what() const noexcept override { return text_.c_str(); }
+
+private:
+    base::message text_;
+};
+
+/// Thrown by a resource that has no upstream to ask, or does not ask it, and has no memory to give.
+class out_of_memory : public std::bad_alloc
+{
+public:
+    /// Effects: keeps a text that says who had none.
+    explicit out_of_memory(const base::message& text) noexcept : text_(text) {}
+
+    /// Returns: the text. Lives as long as the exception.
+    const char* what() const noexcept override { return text_.c_str(); }
+
+private:
+    base::message text_;
+};
+
 namespace base
 {
 #if MEMORY_POOL_EXCEPTIONS
@@ -233,6 +268,17 @@ namespace base
 [[noreturn]] MEMORY_POOL_SLOW_PATH inline void throw_size_overflow(std::size_t count, std::size_t size)
 {
     throw size_overflow(count, size);
+}
+
+[[noreturn]] MEMORY_POOL_SLOW_PATH inline void throw_limit_exceeded(const char* resource_name, std::size_t limit,
+                                                                    std::size_t bytes_in_use, std::size_t bytes)
+{
+    throw limit_exceeded(resource_name, limit, bytes_in_use, bytes);
+}
+
+[[noreturn]] MEMORY_POOL_SLOW_PATH inline void throw_out_of_memory(const message& text)
+{
+    throw out_of_memory(text);
 }
 
 [[noreturn]] MEMORY_POOL_SLOW_PATH inline void throw_invalid_argument(const message& text)
@@ -271,6 +317,20 @@ bool succeeds(Action&& action) noexcept
 {
     const size_overflow overflow(count, size);
     report({error::size_overflow, nullptr, size, nullptr, overflow.what()});
+    std::abort();
+}
+
+[[noreturn]] MEMORY_POOL_SLOW_PATH inline void throw_limit_exceeded(const char* resource_name, std::size_t limit,
+                                                                    std::size_t bytes_in_use, std::size_t bytes)
+{
+    const limit_exceeded exceeded(resource_name, limit, bytes_in_use, bytes);
+    report({error::exhausted, nullptr, 0, resource_name, exceeded.what()});
+    std::abort();
+}
+
+[[noreturn]] MEMORY_POOL_SLOW_PATH inline void throw_out_of_memory(const message& text)
+{
+    report({error::out_of_memory, nullptr, 0, nullptr, text.c_str()});
     std::abort();
 }
 
