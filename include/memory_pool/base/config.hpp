@@ -58,6 +58,29 @@
 #define MEMORY_POOL_PREFETCH_FOR_WRITE(address) static_cast<void>(address)
 #endif
 
+/// Can the compiler tell a function, in its default arguments, where it was called from?
+#if defined(__clang__)
+#if __has_builtin(__builtin_FILE) && __has_builtin(__builtin_LINE)
+#define MEMORY_POOL_KNOWS_CALLER 1
+#endif
+#elif defined(__GNUC__)
+#define MEMORY_POOL_KNOWS_CALLER 1
+#elif defined(_MSC_VER)
+#if _MSC_VER >= 1926
+#define MEMORY_POOL_KNOWS_CALLER 1
+#endif
+#endif
+#ifndef MEMORY_POOL_KNOWS_CALLER
+#define MEMORY_POOL_KNOWS_CALLER 0
+#endif
+#if MEMORY_POOL_KNOWS_CALLER
+#define MEMORY_POOL_CALLER_FILE() __builtin_FILE()                        ///< The file of the call.
+#define MEMORY_POOL_CALLER_LINE() static_cast<unsigned>(__builtin_LINE()) ///< The line of the call.
+#else
+#define MEMORY_POOL_CALLER_FILE() "unknown" ///< The file of the call, if it were known.
+#define MEMORY_POOL_CALLER_LINE() 0u        ///< The line of the call, if it were known.
+#endif
+
 /// Is this code that can only be in an executable, not in a shared library? In an executable, every access to a thread-local
 /// variable of this library means the same one.
 #if defined(__ELF__) && (!defined(__PIC__) || defined(__PIE__))
