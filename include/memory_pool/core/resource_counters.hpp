@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: MIT
+// Copyright (c) 2026 The memory_pool authors
+/// \file
+/// Counting what passes through a memory resource.
+///
+///     in_use = allocations - deallocations <= peak_in_use          bytes_in_use <= peak_bytes_in_use
+///
+/// Thread safety: any thread.
+#pragma once
+
+#include <algorithm>
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+
+namespace memory_pool
+{
+/// What has passed through a memory resource since it was made. A piece is what one allocation gives, and its bytes are
+/// those that were asked for.
+struct resource_statistics
+{
+    std::uint64_t allocations = 0;     ///< Pieces handed out.
+    std::uint64_t deallocations = 0;   ///< Pieces given back.
+    std::uint64_t failed = 0;          ///< Times a piece was asked for in vain.
+    std::size_t in_use = 0;            ///< Pieces in use now.
+    std::size_t peak_in_use = 0;       ///< The most pieces that were in use at one time.
+    std::size_t bytes_in_use = 0;      ///< Bytes in use now.
+    std::size_t peak_bytes_in_use = 0; ///< The most bytes that were in use at one time.
+};
+} // namespace memory_pool
+
+namespace memory_pool::core
+{
+/// The counters behind resource_statistics. They order no other memory.
+class resource_counters
+{
+public:
+    void count_allocation(std::size_t bytes) noexcept
+    {
+        allocations_.fetch_add(1, std::memory_order_relaxed);
+        // Released, so that whoever sees the piece sees its allocation counted: see `read`.
+        raise(peak_in_use_, in_use_.fetch_add(1, std::memory_order_release) + 1);
+        raise(peak_bytes_in_use_, bytes_in_use_.fetch_add(bytes, std::memory_order_relaxed) + bytes);
+    }
+
+    void count_deallocation(std::size_t bytes) noexcept
+    {
+        in_use_.fetch_sub(1, std::memory_order_relaxed);
+        bytes_in_use_.fetch_sub(bytes, std::memory_order_relaxed);
+    }
+
+    void count_failure() noexcept { failed_.fetch_add(1, std::memory_order_relaxed); }
+
+    std::size_t bytes_in_use() const noexcept { return bytes_in_use_.load(std::memory_order_relaxed); }
+
+    /// Returns: the figures. While other threads count, each is of a moment of its own; the relations above hold even so.
+    resource_statistics read() const noexcept
+    {
+        resource_statistics statistics;
+        statistics.in_use = in_use_.load(std::memory_order_acquire);
+        statistics.allocations = allocations_.load(std::memory_order_relaxed);
+        statistics.deallocations = statistics.allocations - statistics.in_use;
+        statistics.failed = failed_.load(std::memory_order_relaxed);
+        statistics.bytes_in_use = bytes_in_use();
+        statistics.peak_in_use = std::max(peak_in_use_.load(std::memory_order_relaxed), statistics.in_use);
+        statistics.peak_bytes_in_use =
+            std::max(peak_bytes_in_use_.load(std::memory_order_relaxed), statistics.bytes_in_use);
+        return statistics;
+    }
+
+private:
+    static void raise(std::atomic<std::size_t>& peak, std::size_t value) noexcept
+    {
+        std::size_t highest = peak.load(std::memory_order_relaxed);
+        while (highest < value && !peak.compare_exchange_weak(highest, value, std::memory_order_relaxed)) {
+        }
+    }
+
+    std::atomic<std::uint64_t> allocations_{0};
+    std::atomic<std::uint64_t> failed_{0};
+    std::atomic<std::size_t> in_use_{0};
+    std::atomic<std::size_t> peak_in_use_{0};
+    std::atomic<std::size_t> bytes_in_use_{0};
+    std::atomic<std::size_t> peak_bytes_in_use_{0};
+};
+} // namespace memory_pool::core

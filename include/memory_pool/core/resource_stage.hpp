@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: MIT
+// Copyright (c) 2026 The memory_pool authors
+/// \file
+/// What all stages have in common: memory resources that do one thing to the calls that pass through them.
+///
+///     container  ->  stage  ->  stage  ->  upstream
+///
+///     What upstream sees is what the stage was asked for: the same bytes, the same alignment, the same address.
+///
+/// Thread safety: that of the stage.
+#pragma once
+
+#include <memory_pool/base/errors.hpp>
+
+#include <cstddef>
+#include <memory_resource>
+
+namespace memory_pool::core
+{
+/// A stage that passes everything on. It keeps nothing, so it has nothing to give back when it ends.
+class resource_stage : public std::pmr::memory_resource
+{
+public:
+    resource_stage(const resource_stage&) = delete;
+    resource_stage& operator=(const resource_stage&) = delete;
+
+    /// Returns: where the memory comes from.
+    std::pmr::memory_resource* upstream_resource() const noexcept { return upstream_; }
+
+protected:
+    /// Throws: std::invalid_argument if there is no upstream.
+    explicit resource_stage(std::pmr::memory_resource* upstream) : upstream_(upstream)
+    {
+        if (upstream == nullptr)
+            base::throw_invalid_argument(
+                base::message("memory_pool: the upstream of a memory resource is nullptr; leave "
+                              "it out for std::pmr::get_default_resource()"));
+    }
+
+    void* do_allocate(std::size_t bytes, std::size_t alignment) override
+    {
+        return upstream_->allocate(bytes, alignment);
+    }
+
+    void do_deallocate(void* piece, std::size_t bytes, std::size_t alignment) override
+    {
+        upstream_->deallocate(piece, bytes, alignment);
+    }
+
+    /// Two stages are never equal, whatever is behind them: what one has counted, the other must not give back.
+    bool do_is_equal(const std::pmr::memory_resource& other) const noexcept override { return this == &other; }
+
+private:
+    std::pmr::memory_resource* const upstream_;
+};
+} // namespace memory_pool::core

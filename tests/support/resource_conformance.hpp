@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: MIT
+// Copyright (c) 2026 The memory_pool authors
+/// \file
+/// What every stage in front of a memory resource must do, and every chain of stages. Instantiate it for types that are made
+/// from an upstream, and have a function `resource()`, with INSTANTIATE_TYPED_TEST_SUITE_P.
+#pragma once
+
+#include <support/upstreams.hpp>
+
+#include <gtest/gtest.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <functional>
+#include <limits>
+#include <list>
+#include <map>
+#include <memory_resource>
+#include <new>
+#include <string>
+#include <vector>
+
+namespace test
+{
+inline bool is_aligned(const void* piece, std::size_t alignment)
+{
+    return reinterpret_cast<std::uintptr_t>(piece) % alignment == 0;
+}
+
+/// Tells when memory comes back to it.
+class watching_upstream : public accounting_upstream
+{
+public:
+    std::function<void()> when_given_back;
+
+protected:
+    void do_deallocate(void* piece, std::size_t bytes, std::size_t alignment) override
+    {
+        when_given_back();
+        accounting_upstream::do_deallocate(piece, bytes, alignment);
+    }
+};
+
+/// Builds a map of texts and vectors in `resource`, checks it, and tears it down. Throws what the resource throws.
+inline void use_containers(std::pmr::memory_resource* resource)
+{
+    std::pmr::map<int, std::pmr::string> texts(resource);
+    std::pmr::list<std::pmr::vector<int>> rows(resource);
+    for (int i = 0; i != 30; ++i) {
+        texts.emplace(i, std::string(40 + static_cast<std::size_t>(i), 'x'));
+        rows.emplace_back(static_cast<std::size_t>(i), i);
+        if (i % 3 == 2)
+            texts.erase(i - 1);
+    }
+    EXPECT_EQ(texts.size(), 20u);
+    EXPECT_EQ(texts.at(29).size(), 69u);
+    EXPECT_EQ(rows.back().back(), 29);
+}
+
+template <class Stages>
+class resource_conformance : public testing::Test
+{
+protected:
+    /// Nothing is held of upstream, and everything came back as it went.
+    void expect_nothing_lost() const
+    {
+        EXPECT_EQ(upstream_.live_pieces(), 0u);
+        EXPECT_EQ(upstream_.live_bytes(), 0u);
+        EXPECT_EQ(upstream_.mismatched(), 0u);
+    }
+
+    accounting_upstream upstream_;
+    Stages stages_{&upstream_};
+    std::pmr::memory_resource& resource_ = stages_.resource();
+};
+
+TYPED_TEST_SUITE_P(resource_conformance);
+
+TYPED_TEST_P(resource_conformance, passes_sizes_and_alignments_on)
+{
+    for (std::size_t alignment = 1; alignment <= 65536; alignment *= 2) {
+        for (const std::size_t bytes : {std::size_t{0}, std::size_t{1}, std::size_t{100}, 3 * alignment}) {
+            void* const piece = this->resource_.allocate(bytes, alignment);
+            ASSERT_NE(piece, nullptr);
+            ASSERT_TRUE(is_aligned(piece, alignment)) << bytes << " bytes aligned to " << alignment;
+            EXPECT_EQ(this->upstream_.live_bytes(), bytes);
+            EXPECT_EQ(this->upstream_.live_pieces(), 1u);
+            std::memset(piece, 0xAB, bytes);
+            this->resource_.deallocate(piece, bytes, alignment);
+        }
+    }
+    this->expect_nothing_lost();
+}
+
+TYPED_TEST_P(resource_conformance, serves_containers)
+{
+    for (int round = 0; round != 3; ++round)
+        use_containers(&this->resource_);
+    this->expect_nothing_lost();
+    EXPECT_GT(this->upstream_.calls(), 300u);
+}
+
+TYPED_TEST_P(resource_conformance, loses_nothing_when_upstream_fails_at_any_call)
+{
+    use_containers(&this->resource_);
+    const std::size_t calls = this->upstream_.calls();
+    for (std::size_t call = 1; call <= calls; ++call) {
+        this->upstream_.fail_at(call);
+        EXPECT_THROW(use_containers(&this->resource_), std::bad_alloc);
+        ASSERT_EQ(this->upstream_.live_pieces(), 0u) << "call " << call;
+    }
+    use_containers(&this->resource_);
+    this->expect_nothing_lost();
+}
+
+TYPED_TEST_P(resource_conformance, refuses_what_no_memory_can_hold)
+{
+    this->upstream_.fail_always(); // as malloc would, though the sanitizers stop at such a size
+    EXPECT_THROW((void)this->resource_.allocate(std::numeric_limits<std::ptrdiff_t>::max()), std::bad_alloc);
+    this->upstream_.never_fail();
+    use_containers(&this->resource_);
+    this->expect_nothing_lost();
+}
+
+TYPED_TEST_P(resource_conformance, is_equal_to_itself_only)
+{
+    TypeParam other(&this->upstream_);
+    EXPECT_TRUE(this->resource_.is_equal(this->resource_));
+    EXPECT_FALSE(this->resource_.is_equal(other.resource()));
+    EXPECT_FALSE(other.resource().is_equal(this->resource_));
+    EXPECT_FALSE(this->resource_.is_equal(this->upstream_));
+}
+
+REGISTER_TYPED_TEST_SUITE_P(resource_conformance, passes_sizes_and_alignments_on, serves_containers,
+                            loses_nothing_when_upstream_fails_at_any_call, refuses_what_no_memory_can_hold,
+                            is_equal_to_itself_only);
+} // namespace test
