@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: MIT
+// Copyright (c) 2026 The memory_pool authors
+/// \file
+/// A memory resource with a budget in bytes.
+///
+///     0 -------- bytes_in_use -------- soft_limit ------------ limit
+///                                       on_soft_limit is called  | limit_exceeded is thrown
+///
+///     bytes taken from upstream and not given back <= bytes_in_use <= limit, at any moment
+///
+/// Thread safety: any thread, if upstream is for any thread; otherwise one thread at a time.
+#pragma once
+
+#include <memory_pool/base/errors.hpp>
+#include <memory_pool/base/failure_guard.hpp>
+#include <memory_pool/core/resource_stage.hpp>
+
+#include <atomic>
+#include <cstddef>
+#include <functional>
+#include <limits>
+#include <memory_resource>
+#include <utility>
+
+namespace memory_pool
+{
+class limit_resource;
+
+/// What a limit_resource can be told when it is made.
+struct limit_options
+{
+    /// The value that means: no limit.
+    static constexpr std::size_t unbounded = std::numeric_limits<std::size_t>::max();
+
+    /// The most bytes that may be in use at one time, counted as they are asked for.
+    std::size_t limit = unbounded;
+
+    /// `on_soft_limit` is called when more bytes than these are in use; at most `limit`, or `unbounded`.
+    std::size_t soft_limit = unbounded;
+
+    /// Called each time `soft_limit` is crossed upwards, once, in the thread that crosses it, when its bytes have been counted
+    /// and before upstream is asked for them. It may give memory back through the resource, and allocate (which crosses the
+    /// limit again only after enough was given back). If it throws, the allocation fails with that, and is not counted.
+    std::function<void(limit_resource&)> on_soft_limit;
+
+    /// How the resource calls itself when its limit is reached. Not copied: it must outlive the resource.
+    const char* name = "unnamed";
+};
+
+/// Hands out no more bytes than its limit.
+class limit_resource : public core::resource_stage
+{
+public:
+    /// Effects: makes a resource that lets `limit` bytes be in use at one time.
+    /// Preconditions: `upstream` outlives the resource.
+    /// Throws: std::invalid_argument if `upstream` is nullptr.
+    explicit limit_resource(std::size_t limit, std::pmr::memory_resource* upstream = std::pmr::get_default_resource())
+        : limit_resource(with_limit(limit), upstream)
+    {
+    }
+
+    /// Effects: makes a resource as the options say.
+    /// Preconditions: `upstream` outlives the resource.
+    /// Throws: std::invalid_argument if `upstream` is nullptr, or `soft_limit` is above `limit` and not `unbounded`.
+    explicit limit_resource(limit_options options,
+                            std::pmr::memory_resource* upstream = std::pmr::get_default_resource())
+        : resource_stage(upstream), options_(std::move(options))
+    {
+        if (options_.name == nullptr)
+            options_.name = limit_options{}.name;
+        if (options_.soft_limit > options_.limit && options_.soft_limit != limit_options::unbounded)
+            base::throw_invalid_argument(
+                base::message("memory_pool: resource '%s': soft_limit is %zu, above limit, which "
+                              "is %zu; it would never be reached",
+                              options_.name, options_.soft_limit, options_.limit));
+    }
+
+    /// Returns: the most bytes that can be in use at one time.
+    std::size_t limit() const noexcept { return options_.limit; }
+
+    /// Returns: above how many bytes in use `on_soft_limit` is called.
+    std::size_t soft_limit() const noexcept { return options_.soft_limit; }
+
+    /// Returns: bytes in use, with those that are being asked for or given back at the moment.
+    /// Complexity: O(1).
+    /// Thread safety: any thread.
+    std::size_t bytes_in_use() const noexcept { return bytes_in_use_.load(std::memory_order_relaxed); }
+
+protected:
+    /// Throws: limit_exceeded if that would be more bytes than the limit; what `on_soft_limit` and upstream throw. Nothing
+    ///   has changed then.
+    void* do_allocate(std::size_t bytes, std::size_t alignment) override
+    {
+        const std::size_t before = count(bytes);
+        base::failure_guard failure([&]() noexcept { uncount(bytes); });
+        if (before <= options_.soft_limit && before + bytes > options_.soft_limit && options_.on_soft_limit)
+            options_.on_soft_limit(*this);
+        void* const piece = resource_stage::do_allocate(bytes, alignment);
+        failure.succeeded();
+        return piece;
+    }
+
+    /// Effects: gives the piece back upstream, and then counts its bytes as free, so that upstream never has more outstanding
+    ///   than is counted.
+    void do_deallocate(void* piece, std::size_t bytes, std::size_t alignment) override
+    {
+        resource_stage::do_deallocate(piece, bytes, alignment);
+        uncount(bytes);
+    }
+
+private:
+    static limit_options with_limit(std::size_t limit)
+    {
+        limit_options options;
+        options.limit = limit;
+        return options;
+    }
+
+    /// Returns: bytes in use before.
+    std::size_t count(std::size_t bytes)
+    {
+        std::size_t before = bytes_in_use();
+        do {
+            if (bytes > options_.limit - before)
+                base::throw_limit_exceeded(options_.name, options_.limit, before, bytes);
+        } while (!bytes_in_use_.compare_exchange_weak(before, before + bytes, std::memory_order_relaxed));
+        return before;
+    }
+
+    void uncount(std::size_t bytes) noexcept { bytes_in_use_.fetch_sub(bytes, std::memory_order_relaxed); }
+
+    limit_options options_;
+    std::atomic<std::size_t> bytes_in_use_{0};
+};
+} // namespace memory_pool

@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: MIT
+// Copyright (c) 2026 The memory_pool authors
+/// \file
+/// A lock around any memory resource.
+///
+///     thread  ->  lock  ->  upstream, one call at a time
+///
+/// Thread safety: any thread.
+#pragma once
+
+#include <memory_pool/core/resource_stage.hpp>
+
+#include <cstddef>
+#include <memory_resource>
+#include <mutex>
+
+namespace memory_pool
+{
+/// Makes a resource that is for one thread at a time one for any thread, as long as all use it through this one. Upstream must
+/// not come back to it. As with any std::mutex, a child that is forked while another thread is in a call finds it locked.
+class synchronized_resource : public core::resource_stage
+{
+public:
+    /// Effects: makes a resource that lets one call at a time through to `upstream`.
+    /// Preconditions: `upstream` outlives the resource.
+    /// Throws: std::invalid_argument if `upstream` is nullptr.
+    explicit synchronized_resource(std::pmr::memory_resource* upstream = std::pmr::get_default_resource())
+        : resource_stage(upstream)
+    {
+    }
+
+private:
+    void* do_allocate(std::size_t bytes, std::size_t alignment) override
+    {
+        const std::lock_guard lock(mutex_);
+        return resource_stage::do_allocate(bytes, alignment);
+    }
+
+    void do_deallocate(void* piece, std::size_t bytes, std::size_t alignment) override
+    {
+        const std::lock_guard lock(mutex_);
+        resource_stage::do_deallocate(piece, bytes, alignment);
+    }
+
+    std::mutex mutex_;
+};
+} // namespace memory_pool

@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: MIT
+// Copyright (c) 2026 The memory_pool authors
+/// \file
+/// A memory resource that counts what passes through it, as a whole and by the line that asked.
+///
+///     std::pmr::vector v(&tracked)        ------------------------> [ counts all ] -> upstream
+///     std::pmr::vector w(tracked.at())    -> [ counts this line ] -----^
+///
+///     in_use = allocations - deallocations          bytes_in_use >= the sum of bytes_in_use of all sites
+///
+/// Thread safety: any thread, if upstream is for any thread; otherwise one thread at a time.
+#pragma once
+
+#include <memory_pool/base/call_site.hpp>
+#include <memory_pool/core/counting_stage.hpp>
+#include <memory_pool/core/resource_counters.hpp>
+
+#include <cstddef>
+#include <cstdio>
+#include <map>
+#include <memory_resource>
+#include <mutex>
+#include <utility>
+
+namespace memory_pool
+{
+/// Counts what passes through. See core/counting_stage.hpp for `statistics()` and `bytes_in_use()`.
+///
+/// An allocation costs three atomic additions more than upstream takes, and a deallocation two; twice that through a site.
+class tracking_resource : public core::counting_stage
+{
+public:
+    /// Effects: makes a resource through which nothing has passed yet.
+    /// Preconditions: `upstream` outlives the resource.
+    /// Throws: std::invalid_argument if `upstream` is nullptr.
+    explicit tracking_resource(std::pmr::memory_resource* upstream = std::pmr::get_default_resource())
+        : counting_stage(upstream)
+    {
+    }
+
+    /// Effects: makes a view of this resource for `site`, if there is none yet. What passes through the view is counted for
+    ///   the site, and here. Views are kept in memory of the global operator new, which is not counted, and not asked of
+    ///   upstream.
+    /// Returns: the view, the same one for the same site each time. It lives as long as the resource.
+    ///   Views are equal neither to each other nor to the resource: memory goes back the way it came, so that each site has
+    ///   its own again. A container that is moved into one of another site copies.
+    /// Throws: std::bad_alloc if there is no memory for a view.
+    /// Complexity: logarithmic in sites.
+    /// Thread safety: any thread.
+    [[nodiscard]] std::pmr::memory_resource* at(const call_site& site = call_site::here())
+    {
+        const std::lock_guard lock(mutex_);
+        return &sites_.try_emplace(site, this).first->second;
+    }
+
+    /// Effects: calls `visit(const call_site&, const resource_statistics&)` for each site, in the order of files and lines.
+    ///   `visit` may use the resource; a site that it adds may or may not be visited.
+    /// Throws: what `visit` throws.
+    /// Complexity: O(n log n) for n sites.
+    /// Thread safety: any thread.
+    template <class Visit>
+    void for_each_site(Visit&& visit) const
+    {
+        for (const auto* entry = first_site(); entry != nullptr; entry = site_after(*entry))
+            visit(entry->first, entry->second.statistics());
+    }
+
+    /// Effects: prints a line on the whole, and one on each site.
+    /// Complexity: as `for_each_site`.
+    /// Thread safety: any thread.
+    void print(std::FILE* file = stderr) const
+    {
+        print_line(file, "memory_pool: tracked", statistics());
+        for_each_site([file](const call_site& site, const resource_statistics& statistics) {
+            print_line(file, base::message("  %s:%u", site.file, site.line).c_str(), statistics);
+        });
+    }
+
+private:
+    using site_map = std::map<call_site, core::counting_stage>;
+
+    static void print_line(std::FILE* file, const char* subject, const resource_statistics& statistics)
+    {
+        (void)std::fprintf(file,
+                           "%s: %zu bytes in use (peak %zu), pieces %zu (peak %zu), allocations %llu, failed %llu\n",
+                           subject, statistics.bytes_in_use, statistics.peak_bytes_in_use, statistics.in_use,
+                           statistics.peak_in_use, static_cast<unsigned long long>(statistics.allocations),
+                           static_cast<unsigned long long>(statistics.failed));
+    }
+
+    // A walk takes the lock for each step, not for the visit. Entries stay where they are until the resource ends.
+    const site_map::value_type* first_site() const
+    {
+        const std::lock_guard lock(mutex_);
+        return entry_at(sites_.begin());
+    }
+
+    const site_map::value_type* site_after(const site_map::value_type& entry) const
+    {
+        const std::lock_guard lock(mutex_);
+        return entry_at(sites_.upper_bound(entry.first));
+    }
+
+    const site_map::value_type* entry_at(site_map::const_iterator position) const
+    {
+        return position != sites_.end() ? &*position : nullptr;
+    }
+
+    mutable std::mutex mutex_; ///< Of the map, not of what is in it.
+    site_map sites_;
+};
+} // namespace memory_pool

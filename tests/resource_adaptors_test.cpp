@@ -1,0 +1,152 @@
+// SPDX-License-Identifier: MIT
+// Copyright (c) 2026 The memory_pool authors
+/// \file
+/// Each stage, and any two of them, one before the other, keep the rules of a memory resource.
+#include <memory_pool/resource_adaptors.hpp>
+
+#include <support/resource_conformance.hpp>
+#include <support/threads.hpp>
+#include <support/upstreams.hpp>
+#include <support/what.hpp>
+
+#include <gtest/gtest.h>
+
+#include <cstddef>
+#include <memory_resource>
+#include <stdexcept>
+
+namespace mp = memory_pool;
+
+namespace test
+{
+// Each stage as the conformance suite wants it.
+struct tracking
+{
+    explicit tracking(std::pmr::memory_resource* upstream) : stage(upstream) {}
+    std::pmr::memory_resource& resource() { return stage; }
+    mp::tracking_resource stage;
+};
+
+struct tracking_of_a_site
+{
+    explicit tracking_of_a_site(std::pmr::memory_resource* upstream) : stage(upstream) {}
+    std::pmr::memory_resource& resource() { return *stage.at(); }
+    mp::tracking_resource stage;
+};
+
+struct limiting
+{
+    explicit limiting(std::pmr::memory_resource* upstream) : stage(std::size_t{1} << 20, upstream) {}
+    std::pmr::memory_resource& resource() { return stage; }
+    mp::limit_resource stage;
+};
+
+struct failing
+{
+    explicit failing(std::pmr::memory_resource* upstream) : stage(mp::failure_chance{}, upstream) {}
+    std::pmr::memory_resource& resource() { return stage; }
+    mp::failing_resource stage;
+};
+
+struct synchronizing
+{
+    explicit synchronizing(std::pmr::memory_resource* upstream) : stage(upstream) {}
+    std::pmr::memory_resource& resource() { return stage; }
+    mp::synchronized_resource stage;
+};
+
+/// `Front` before `Back`.
+template <class Front, class Back>
+struct chain
+{
+    explicit chain(std::pmr::memory_resource* upstream) : back(upstream), front(&back.resource()) {}
+    std::pmr::memory_resource& resource() { return front.resource(); }
+    Back back;
+    Front front;
+};
+
+using every_stage = testing::Types<tracking, tracking_of_a_site, limiting, failing, synchronizing>;
+INSTANTIATE_TYPED_TEST_SUITE_P(every_stage, resource_conformance, every_stage, );
+
+using every_pair = testing::Types<
+    chain<tracking, tracking>, chain<tracking, limiting>, chain<tracking, failing>, chain<tracking, synchronizing>,
+    chain<tracking, tracking_of_a_site>, chain<limiting, tracking>, chain<limiting, limiting>, chain<limiting, failing>,
+    chain<limiting, synchronizing>, chain<limiting, tracking_of_a_site>, chain<failing, tracking>,
+    chain<failing, limiting>, chain<failing, failing>, chain<failing, synchronizing>,
+    chain<failing, tracking_of_a_site>, chain<synchronizing, tracking>, chain<synchronizing, limiting>,
+    chain<synchronizing, failing>, chain<synchronizing, synchronizing>, chain<synchronizing, tracking_of_a_site>,
+    chain<tracking_of_a_site, tracking>, chain<tracking_of_a_site, limiting>, chain<tracking_of_a_site, failing>,
+    chain<tracking_of_a_site, synchronizing>, chain<tracking_of_a_site, tracking_of_a_site>>;
+INSTANTIATE_TYPED_TEST_SUITE_P(every_pair, resource_conformance, every_pair, );
+} // namespace test
+
+namespace
+{
+TEST(resource_adaptors, take_the_default_resource_unless_told_otherwise)
+{
+    test::accounting_upstream upstream;
+    std::pmr::memory_resource* const before = std::pmr::set_default_resource(&upstream);
+    const mp::tracking_resource tracked;
+    const mp::limit_resource limited(100);
+    const mp::failing_resource failing(1);
+    const mp::synchronized_resource synchronized;
+    std::pmr::set_default_resource(before);
+    EXPECT_EQ(tracked.upstream_resource(), &upstream);
+    EXPECT_EQ(limited.upstream_resource(), &upstream);
+    EXPECT_EQ(failing.upstream_resource(), &upstream);
+    EXPECT_EQ(synchronized.upstream_resource(), &upstream);
+}
+
+TEST(resource_adaptors, want_an_upstream)
+{
+    EXPECT_TRUE(test::contains(
+        test::what_of<std::invalid_argument>([] { const mp::tracking_resource tracked(nullptr); }), "nullptr"));
+    EXPECT_THROW(const mp::limit_resource limited(100, nullptr), std::invalid_argument);
+    EXPECT_THROW(const mp::failing_resource failing(1, nullptr), std::invalid_argument);
+    EXPECT_THROW(const mp::synchronized_resource synchronized(nullptr), std::invalid_argument);
+}
+
+TEST(resource_adaptors, count_the_same_on_both_sides_of_a_stage_that_fails)
+{
+    test::accounting_upstream upstream;
+    mp::tracking_resource behind(&upstream);
+    mp::failing_resource failing(mp::failure_chance{0.1, 42}, &behind);
+    mp::tracking_resource before(&failing);
+    for (int round = 0; round != 50; ++round) {
+        try {
+            test::use_containers(&before);
+        } catch (const std::bad_alloc&) {
+            EXPECT_EQ(before.bytes_in_use(), 0u);
+        }
+    }
+    EXPECT_EQ(before.statistics().allocations, behind.statistics().allocations);
+    EXPECT_EQ(before.statistics().failed, failing.failures());
+    EXPECT_GT(failing.failures(), 30u) << "a round has more than a hundred allocations";
+    EXPECT_EQ(behind.statistics().failed, 0u);
+    EXPECT_EQ(upstream.live_pieces(), 0u);
+}
+
+TEST(resource_adaptors, work_together_in_several_threads)
+{
+    test::accounting_upstream upstream; // for one thread at a time
+    mp::synchronized_resource synchronized(&upstream);
+    mp::failing_resource failing(mp::failure_chance{0.001, 7}, &synchronized);
+    mp::limit_resource limited(10'000'000, &failing);
+    mp::tracking_resource tracked(&limited);
+    test::in_threads(4, [&](std::size_t) {
+        for (int round = 0; round != 20; ++round) {
+            try {
+                test::use_containers(tracked.at());
+            } catch (const std::bad_alloc&) {
+                continue;
+            }
+        }
+    });
+    EXPECT_EQ(tracked.bytes_in_use(), 0u);
+    EXPECT_EQ(limited.bytes_in_use(), 0u);
+    EXPECT_EQ(tracked.statistics().failed, failing.failures());
+    EXPECT_EQ(tracked.statistics().allocations + failing.failures(), failing.calls());
+    EXPECT_EQ(upstream.live_pieces(), 0u);
+    EXPECT_EQ(upstream.mismatched(), 0u);
+}
+} // namespace

@@ -1,0 +1,232 @@
+// SPDX-License-Identifier: MIT
+// Copyright (c) 2026 The memory_pool authors
+#include <memory_pool/tracking_resource.hpp>
+
+#include <support/resource_conformance.hpp>
+#include <support/threads.hpp>
+#include <support/upstreams.hpp>
+#include <support/what.hpp>
+
+#include <gtest/gtest.h>
+
+#include <array>
+#include <cstddef>
+#include <cstdio>
+#include <list>
+#include <memory_resource>
+#include <new>
+#include <stdexcept>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace mp = memory_pool;
+using mp::call_site;
+using mp::resource_statistics;
+using test::contains;
+
+namespace
+{
+/// The figures of `site`, all 0 if there is no such site.
+resource_statistics statistics_of(const mp::tracking_resource& tracked, const call_site& site)
+{
+    resource_statistics found;
+    tracked.for_each_site([&](const call_site& one, const resource_statistics& statistics) {
+        if (one == site)
+            found = statistics;
+    });
+    return found;
+}
+
+std::vector<call_site> sites_of(const mp::tracking_resource& tracked)
+{
+    std::vector<call_site> sites;
+    tracked.for_each_site([&](const call_site& site, const resource_statistics&) { sites.push_back(site); });
+    return sites;
+}
+
+TEST(tracking_resource, counts_what_passes_through)
+{
+    test::accounting_upstream upstream;
+    mp::tracking_resource tracked(&upstream);
+    {
+        std::pmr::vector<char> first(1000, 'x', &tracked);
+        const std::pmr::vector<char> second(234, 'x', &tracked);
+        EXPECT_EQ(tracked.bytes_in_use(), 1234u);
+        first.clear();
+        first.shrink_to_fit();
+        EXPECT_EQ(tracked.bytes_in_use(), 234u);
+        EXPECT_EQ(tracked.statistics().in_use, 1u);
+    }
+    const resource_statistics statistics = tracked.statistics();
+    EXPECT_EQ(statistics.allocations, 2u);
+    EXPECT_EQ(statistics.deallocations, 2u);
+    EXPECT_EQ(statistics.failed, 0u);
+    EXPECT_EQ(statistics.in_use, 0u);
+    EXPECT_EQ(statistics.peak_in_use, 2u);
+    EXPECT_EQ(statistics.bytes_in_use, 0u);
+    EXPECT_EQ(statistics.peak_bytes_in_use, 1234u);
+}
+
+TEST(tracking_resource, agrees_with_upstream_when_any_call_fails)
+{
+    for (std::size_t call = 1; call != 40; ++call) {
+        test::accounting_upstream upstream;
+        mp::tracking_resource tracked(&upstream);
+        upstream.fail_at(call);
+        EXPECT_THROW(test::use_containers(tracked.at()), std::bad_alloc);
+        const resource_statistics statistics = tracked.statistics();
+        EXPECT_EQ(statistics.failed, 1u);
+        EXPECT_EQ(statistics.allocations, call - 1);
+        EXPECT_EQ(statistics.deallocations, call - 1);
+        EXPECT_EQ(statistics.bytes_in_use, upstream.live_bytes());
+    }
+}
+
+TEST(tracking_resource, counts_for_the_line_that_asks)
+{
+    test::accounting_upstream upstream;
+    mp::tracking_resource tracked(&upstream);
+    const std::pmr::vector<int> whole(10, &tracked);
+    const std::pmr::vector<char> first(100, 'x', tracked.at());
+    const call_site line_of_first{__FILE__, __LINE__ - 1};
+    std::pmr::vector<char> second(20, 'x', tracked.at());
+    const call_site line_of_second{__FILE__, __LINE__ - 1};
+    second.clear();
+    second.shrink_to_fit();
+
+    EXPECT_EQ(statistics_of(tracked, line_of_first).bytes_in_use, 100u);
+    EXPECT_EQ(statistics_of(tracked, line_of_first).in_use, 1u);
+    EXPECT_EQ(statistics_of(tracked, line_of_second).bytes_in_use, 0u);
+    EXPECT_EQ(statistics_of(tracked, line_of_second).peak_bytes_in_use, 20u);
+    EXPECT_EQ(statistics_of(tracked, line_of_second).deallocations, 1u);
+    EXPECT_EQ(tracked.bytes_in_use(), 100 + 10 * sizeof(int));
+    EXPECT_EQ(tracked.statistics().allocations, 3u) << "a piece of a site counts once in the whole";
+    EXPECT_EQ(upstream.live_bytes(), tracked.bytes_in_use()) << "the sites themselves take nothing from upstream";
+}
+
+TEST(tracking_resource, counts_what_fails_for_the_line_as_well)
+{
+    test::accounting_upstream upstream;
+    mp::tracking_resource tracked(&upstream);
+    const call_site site{"reader", 1};
+    upstream.fail_always();
+    EXPECT_THROW((void)tracked.at(site)->allocate(8), std::bad_alloc);
+    EXPECT_EQ(statistics_of(tracked, site).failed, 1u);
+    EXPECT_EQ(statistics_of(tracked, site).allocations, 0u);
+    EXPECT_EQ(tracked.statistics().failed, 1u);
+}
+
+TEST(tracking_resource, has_one_view_for_each_line)
+{
+    mp::tracking_resource tracked;
+    std::array<std::pmr::memory_resource*, 3> of_one_line{};
+    for (std::pmr::memory_resource*& view : of_one_line)
+        view = tracked.at();
+    std::pmr::memory_resource* const of_another = tracked.at();
+    EXPECT_EQ(of_one_line[0], of_one_line[1]);
+    EXPECT_EQ(of_one_line[0], of_one_line[2]);
+    EXPECT_NE(of_one_line[0], of_another);
+    EXPECT_EQ(sites_of(tracked).size(), 2u);
+    const std::string text = "table";
+    EXPECT_EQ(tracked.at({"table", 1}), tracked.at({text.c_str(), 1}));
+}
+
+TEST(tracking_resource, keeps_the_memory_of_lines_apart)
+{
+    mp::tracking_resource tracked;
+    mp::tracking_resource other;
+    const call_site a{"a", 1};
+    const call_site b{"b", 1};
+    EXPECT_TRUE(tracked.at(a)->is_equal(*tracked.at(a)));
+    EXPECT_FALSE(tracked.at(a)->is_equal(*tracked.at(b)));
+    EXPECT_FALSE(tracked.at(a)->is_equal(tracked));
+    EXPECT_FALSE(tracked.is_equal(*tracked.at(a)));
+    EXPECT_FALSE(tracked.at(a)->is_equal(*other.at(a)));
+
+    std::pmr::vector<std::pmr::string> from(5, "a text that is too long to fit into the object itself", tracked.at(a));
+    std::pmr::vector<std::pmr::string> to(tracked.at(b));
+    to = std::move(from); // copies, as the two are not equal
+    from.clear();         // NOLINT(bugprone-use-after-move): it is assigned to
+    from.shrink_to_fit();
+    EXPECT_EQ(to.at(4).size(), 53u);
+    EXPECT_EQ(statistics_of(tracked, a).bytes_in_use, 0u);
+    EXPECT_EQ(statistics_of(tracked, b).bytes_in_use, tracked.bytes_in_use());
+}
+
+TEST(tracking_resource, lists_its_sites_in_the_order_of_files_and_lines)
+{
+    mp::tracking_resource tracked;
+    for (const call_site& site : {call_site{"b", 2}, call_site{"a", 10}, call_site{"b", 1}, call_site{"a", 9}})
+        (void)tracked.at(site);
+    const std::vector<call_site> expected{{"a", 9}, {"a", 10}, {"b", 1}, {"b", 2}};
+    EXPECT_EQ(sites_of(tracked), expected);
+}
+
+TEST(tracking_resource, may_be_used_by_a_visitor)
+{
+    mp::tracking_resource tracked;
+    (void)tracked.at({"a", 1});
+    std::size_t visited = 0;
+    tracked.for_each_site([&](const call_site& site, const resource_statistics&) {
+        ++visited;
+        const std::pmr::vector<int> numbers(10, tracked.at({"added", 1}));
+        EXPECT_STREQ(visited == 1 ? "a" : "added", site.file);
+        EXPECT_EQ(tracked.bytes_in_use(), 10 * sizeof(int));
+    });
+    EXPECT_GE(visited, 1u);
+    EXPECT_EQ(sites_of(tracked).size(), 2u);
+    EXPECT_THROW(
+        tracked.for_each_site([](const call_site&, const resource_statistics&) { throw std::runtime_error("enough"); }),
+        std::runtime_error);
+    (void)tracked.at({"b", 1}); // No lock was left behind.
+}
+
+TEST(tracking_resource, prints_a_line_on_each_site)
+{
+    mp::tracking_resource tracked;
+    const std::pmr::vector<char> kept(300, 'x', tracked.at({"reader.cpp", 17}));
+    const std::pmr::list<char> others({'a', 'b'}, tracked.at({"writer.cpp", 4}));
+    std::FILE* const file = std::tmpfile();
+    ASSERT_NE(file, nullptr);
+    tracked.print(file);
+    ASSERT_EQ(std::fseek(file, 0, SEEK_SET), 0);
+    std::array<char, 4096> text{};
+    (void)std::fread(text.data(), 1, text.size() - 1, file);
+    (void)std::fclose(file);
+    const std::string printed = text.data();
+    EXPECT_EQ(printed.find("memory_pool: tracked: "), 0u) << printed;
+    EXPECT_TRUE(contains(printed, "pieces 3 (peak 3), allocations 3, failed 0\n")) << printed;
+    EXPECT_TRUE(
+        contains(printed, "  reader.cpp:17: 300 bytes in use (peak 300), pieces 1 (peak 1), allocations 1, failed 0\n"))
+        << printed;
+    EXPECT_TRUE(contains(printed, "  writer.cpp:4: ")) << printed;
+    EXPECT_TRUE(contains(printed, "pieces 2 (peak 2), allocations 2, failed 0\n")) << printed;
+}
+
+TEST(tracking_resource, counts_exactly_in_several_threads)
+{
+    test::shared_accounting_upstream upstream;
+    mp::tracking_resource tracked(&upstream);
+    constexpr std::size_t threads = 4;
+    test::in_threads(threads, [&](std::size_t thread) {
+        for (int round = 0; round != 10; ++round) {
+            test::use_containers(tracked.at({"shared", 1}));
+            test::use_containers(tracked.at({"own", static_cast<unsigned>(thread)}));
+            tracked.for_each_site([](const call_site&, const resource_statistics& statistics) {
+                EXPECT_LE(statistics.in_use, statistics.peak_in_use);
+            });
+        }
+    });
+    const resource_statistics whole = tracked.statistics();
+    EXPECT_EQ(whole.allocations, upstream.calls());
+    EXPECT_EQ(whole.deallocations, upstream.calls());
+    EXPECT_EQ(whole.bytes_in_use, 0u);
+    EXPECT_EQ(sites_of(tracked).size(), threads + 1);
+    std::size_t of_sites = 0;
+    tracked.for_each_site(
+        [&](const call_site&, const resource_statistics& statistics) { of_sites += statistics.allocations; });
+    EXPECT_EQ(of_sites, whole.allocations);
+    EXPECT_EQ(upstream.mismatched(), 0u);
+}
+} // namespace
