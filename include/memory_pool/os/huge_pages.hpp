@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: MIT
+// Copyright (c) 2026 The memory_pool authors
+/// \file
+/// What is asked of the operating system about huge pages: how large they are, and where they are in use.
+///
+/// (Linux: /sys, /proc/meminfo and /proc/self/smaps; Windows: GetLargePageMinimum; elsewhere there are none.)
+///
+/// Thread safety: any thread.
+#pragma once
+
+#include <memory_pool/base/config.hpp>
+
+#include <cstddef>
+#include <cstdint>
+
+#if defined(__linux__)
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#elif defined(_WIN32)
+#include <type_traits>
+// As windows.h has it, which would define thousands of macros.
+extern "C" __declspec(dllimport) std::conditional_t<sizeof(void*) == 8, unsigned long long,
+                                                    unsigned long> __stdcall GetLargePageMinimum();
+#endif
+
+namespace memory_pool::os
+{
+namespace detail
+{
+#if defined(__linux__)
+/// The lines of a file of the system, one after the other.
+class line_reader
+{
+public:
+    explicit line_reader(const char* name) noexcept : file_(std::fopen(name, "re")) {}
+    line_reader(const line_reader&) = delete;
+    line_reader& operator=(const line_reader&) = delete;
+    ~line_reader()
+    {
+        if (file_ != nullptr)
+            (void)std::fclose(file_);
+    }
+
+    bool is_open() const noexcept { return file_ != nullptr; }
+
+    /// Effects: reads a line; what is longer than any that matters is cut off.
+    /// Returns: whether there was one.
+    bool next() noexcept
+    {
+        if (file_ == nullptr || std::fgets(line_, sizeof line_, file_) == nullptr)
+            return false;
+        if (std::strchr(line_, '\n') == nullptr)
+            skip_rest();
+        return true;
+    }
+
+    const char* line() const noexcept { return line_; }
+
+    /// Returns: whether the line begins with `label`; if so, `number` is the one that follows.
+    bool number_after(const char* label, std::size_t& number) const noexcept
+    {
+        const std::size_t length = std::strlen(label);
+        if (std::strncmp(line_, label, length) != 0)
+            return false;
+        number = static_cast<std::size_t>(std::strtoull(line_ + length, nullptr, 10));
+        return true;
+    }
+
+private:
+    void skip_rest() noexcept
+    {
+        for (int c = std::fgetc(file_); c != '\n' && c != EOF;)
+            c = std::fgetc(file_);
+    }
+
+    std::FILE* file_;
+    char line_[256];
+};
+
+inline std::size_t find_huge_page_size() noexcept
+{
+    std::size_t bytes = 0;
+    line_reader transparent("/sys/kernel/mm/transparent_hugepage/hpage_pmd_size");
+    if (transparent.next() && transparent.number_after("", bytes))
+        return bytes;
+    for (line_reader memory("/proc/meminfo"); memory.next();) {
+        if (memory.number_after("Hugepagesize:", bytes))
+            return bytes * 1024;
+    }
+    return 0;
+}
+#elif defined(_WIN32)
+inline std::size_t find_huge_page_size() noexcept
+{
+    return static_cast<std::size_t>(::GetLargePageMinimum());
+}
+#else
+inline std::size_t find_huge_page_size() noexcept
+{
+    return 0;
+}
+#endif
+} // namespace detail
+
+/// Returns: the size of a huge page in bytes, a power of two; 0 if the system has none.
+/// Complexity: reads a file, the first time.
+inline std::size_t huge_page_size() noexcept
+{
+    static const std::size_t size = detail::find_huge_page_size();
+    return size;
+}
+
+/// Effects: calls `visit(begin, end, huge_bytes)` for each stretch of addresses in use by the process that the system tells
+///   apart: `huge_bytes` of it are in huge pages that were put there without being asked for by kind (transparent ones).
+///   Neighbours of the same kind are one stretch, whoever mapped them.
+/// Returns: whether the system says so.
+/// Complexity: linear in stretches, and for the system in pages.
+template <class Visit>
+bool for_each_stretch([[maybe_unused]] Visit&& visit)
+{
+#if defined(__linux__)
+    detail::line_reader smaps("/proc/self/smaps");
+    unsigned long long begin = 0;
+    unsigned long long end = 0;
+    std::size_t kibibytes = 0;
+    while (smaps.next()) {
+        // Each stretch is a line with its addresses, and then one for each figure about it.
+        char* behind = nullptr;
+        const unsigned long long first = std::strtoull(smaps.line(), &behind, 16);
+        if (behind != smaps.line() && *behind == '-') {
+            begin = first;
+            end = std::strtoull(behind + 1, nullptr, 16);
+        } else if (smaps.number_after("AnonHugePages:", kibibytes)) {
+            visit(static_cast<std::uintptr_t>(begin), static_cast<std::uintptr_t>(end), kibibytes * 1024);
+        }
+    }
+    return smaps.is_open();
+#else
+    return false;
+#endif
+}
+} // namespace memory_pool::os

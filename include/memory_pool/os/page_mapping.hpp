@@ -1,0 +1,208 @@
+// SPDX-License-Identifier: MIT
+// Copyright (c) 2026 The memory_pool authors
+/// \file
+/// Whole pages from the operating system, and back.
+///
+///     reserved                         memory, aligned
+///     | cut off, if that can be done   | the pages that were asked for   | cut off, if that can be done |
+///     <---------------------------------- reserved_bytes -------------------------------------------->
+///
+/// (POSIX: mmap; Linux: madvise as well, and huge pages; Windows: VirtualAlloc.) Nothing is allocated but what is asked for.
+///
+/// Thread safety: any thread, each with pages of its own.
+#pragma once
+
+#include <memory_pool/base/arithmetic.hpp>
+#include <memory_pool/os/huge_pages.hpp>
+#include <memory_pool/os/pages.hpp>
+
+#include <algorithm>
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+
+#if defined(_WIN32)
+#include <type_traits>
+// As windows.h has them, which would define thousands of macros.
+extern "C" {
+__declspec(dllimport) void* __stdcall VirtualAlloc(
+    void*, std::conditional_t<sizeof(void*) == 8, unsigned long long, unsigned long>, unsigned long, unsigned long);
+__declspec(dllimport) int __stdcall VirtualFree(
+    void*, std::conditional_t<sizeof(void*) == 8, unsigned long long, unsigned long>, unsigned long);
+}
+#else
+#include <cerrno>
+#include <sys/mman.h>
+#endif
+
+namespace memory_pool::os
+{
+/// Which pages are asked for.
+enum class page_kind
+{
+    normal, ///< Of page_size(). The system may put huge ones in their place.
+    huge,   ///< Of huge_page_size(), from those that were set aside for whoever asks for them.
+};
+
+/// Pages that the system gave.
+struct page_mapping
+{
+    void* memory = nullptr;         ///< Where the pages begin that were asked for; nullptr: there are none.
+    std::size_t bytes = 0;          ///< Of these pages.
+    void* reserved = nullptr;       ///< Where that begins which was mapped for them.
+    std::size_t reserved_bytes = 0; ///< Of that.
+    page_kind kind = page_kind::normal;
+};
+
+namespace detail
+{
+/// The calls of the system that may fail. They return nullptr or false then.
+struct page_calls
+{
+    void* (*map)(std::size_t bytes, page_kind kind) noexcept;
+    bool (*unmap)(void* memory, std::size_t bytes) noexcept;
+    bool (*populate)(void* memory, std::size_t bytes) noexcept;
+};
+
+#if defined(_WIN32)
+/// What one call has mapped, one call must unmap.
+inline constexpr bool mappings_can_be_cut = false;
+
+inline void* map(std::size_t bytes, page_kind kind) noexcept
+{
+    constexpr unsigned long reserve_and_commit = 0x3000;
+    constexpr unsigned long large_pages = 0x2000'0000;
+    constexpr unsigned long read_and_write = 0x04;
+    return ::VirtualAlloc(nullptr, bytes, reserve_and_commit | (kind == page_kind::huge ? large_pages : 0),
+                          read_and_write);
+}
+
+inline bool unmap(void* memory, std::size_t) noexcept
+{
+    constexpr unsigned long release = 0x8000;
+    return ::VirtualFree(memory, 0, release) != 0;
+}
+#else
+inline constexpr bool mappings_can_be_cut = true;
+
+inline void* map(std::size_t bytes, page_kind kind) noexcept
+{
+    int flags = MAP_PRIVATE | MAP_ANONYMOUS;
+    if (kind == page_kind::huge) {
+#if defined(__linux__) && defined(MAP_HUGETLB)
+        constexpr unsigned position_of_size = 26; // MAP_HUGE_SHIFT, which not every libc defines
+        flags |= MAP_HUGETLB | static_cast<int>(base::highest_bit(huge_page_size()) << position_of_size);
+#else
+        return nullptr;
+#endif
+    }
+    void* const memory = ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, flags, -1, 0);
+    return memory != MAP_FAILED ? memory : nullptr;
+}
+
+inline bool unmap(void* memory, std::size_t bytes) noexcept
+{
+    if (::munmap(memory, bytes) == 0)
+        return true;
+    // Pages that are taken out of the middle make two mappings of one, and a process may have only so many. The addresses
+    // stay in use, then, but what is behind them need not.
+    (void)::madvise(memory, bytes, MADV_DONTNEED);
+    return false;
+}
+#endif
+
+inline bool populate(void* memory, std::size_t bytes) noexcept
+{
+#if defined(__linux__)
+    constexpr int populate_for_writing = 23; // MADV_POPULATE_WRITE, which older headers do not define
+    if (::madvise(memory, bytes, populate_for_writing) == 0)
+        return true;
+    // To touch the pages would end the process. With any other error, the system does not know this call, or forbids it.
+    if (errno == ENOMEM || errno == EFAULT)
+        return false;
+#endif
+    touch_pages(memory, bytes);
+    return true;
+}
+
+inline constexpr page_calls calls_of_the_system{&map, &unmap, &populate};
+
+/// For tests: the calls to make.
+inline std::atomic<const page_calls*> current_page_calls{&calls_of_the_system};
+
+inline const page_calls& calls() noexcept
+{
+    return *current_page_calls.load(std::memory_order_acquire);
+}
+
+/// Effects: gives back what lies before and behind the pages that were asked for, as far as the system takes it.
+inline void cut(page_mapping& mapping) noexcept
+{
+    if (!mappings_can_be_cut)
+        return;
+    const auto before =
+        static_cast<std::size_t>(static_cast<std::byte*>(mapping.memory) - static_cast<std::byte*>(mapping.reserved));
+    if (before != 0 && calls().unmap(mapping.reserved, before)) {
+        mapping.reserved = mapping.memory;
+        mapping.reserved_bytes -= before;
+    }
+    std::byte* const end = static_cast<std::byte*>(mapping.memory) + mapping.bytes;
+    const auto behind =
+        static_cast<std::size_t>(static_cast<std::byte*>(mapping.reserved) + mapping.reserved_bytes - end);
+    if (behind != 0 && calls().unmap(end, behind))
+        mapping.reserved_bytes -= behind;
+}
+} // namespace detail
+
+/// Effects: asks the system for as many pages of that kind as `bytes` need, at least one. They are filled with zeros, and
+///   count against memory when they are first written to.
+/// Returns: the pages, the first at a multiple of `alignment`; `memory` is nullptr if the system has none to give.
+/// Preconditions: `alignment` is a power of two.
+/// Complexity: a system call; two more if `alignment` is more than a page.
+inline page_mapping map_pages(std::size_t bytes, std::size_t alignment, page_kind kind) noexcept
+{
+    constexpr std::size_t most = static_cast<std::size_t>(std::numeric_limits<std::ptrdiff_t>::max());
+    const std::size_t page = kind == page_kind::huge ? huge_page_size() : page_size();
+    if (page == 0 || base::saturating_add(bytes, page) > most)
+        return {};
+    const std::size_t wanted = base::round_up(std::max<std::size_t>(bytes, 1), page);
+    const std::size_t spare = alignment > page ? alignment - page : 0;
+    if (base::saturating_add(wanted, spare) > most)
+        return {};
+    void* const reserved = detail::calls().map(wanted + spare, kind);
+    if (reserved == nullptr)
+        return {};
+    const std::size_t misalignment = reinterpret_cast<std::uintptr_t>(reserved) & (alignment - 1);
+    const std::size_t before = misalignment == 0 ? 0 : alignment - misalignment;
+    page_mapping mapping{static_cast<std::byte*>(reserved) + before, wanted, reserved, wanted + spare, kind};
+    detail::cut(mapping);
+    return mapping;
+}
+
+/// Effects: gives all that was mapped for these pages back to the system.
+/// Returns: whether the system took it. If not (on Linux, where a process has as many mappings as it may), it can be tried
+///   again later; the memory behind the addresses is given back even so, as far as that can be done.
+/// Complexity: a system call, and for the system linear in pages.
+inline bool unmap_pages(const page_mapping& mapping) noexcept
+{
+    return detail::calls().unmap(mapping.reserved, mapping.reserved_bytes);
+}
+
+/// Effects: has the system back all pages with memory now.
+/// Returns: whether there was memory for them. Not every system tells: where it does not, it may end the process instead.
+/// Complexity: linear in pages.
+inline bool populate_pages(const page_mapping& mapping) noexcept
+{
+    return detail::calls().populate(mapping.memory, mapping.bytes);
+}
+
+/// Effects: advises the system to back the pages with huge ones, if it has some.
+/// Complexity: a system call.
+inline void advise_huge_pages([[maybe_unused]] const page_mapping& mapping) noexcept
+{
+#if defined(__linux__) && defined(MADV_HUGEPAGE)
+    (void)::madvise(mapping.memory, mapping.bytes, MADV_HUGEPAGE);
+#endif
+}
+} // namespace memory_pool::os

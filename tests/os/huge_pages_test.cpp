@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: MIT
+// Copyright (c) 2026 The memory_pool authors
+#include <memory_pool/os/huge_pages.hpp>
+
+#include <memory_pool/base/arithmetic.hpp>
+#include <memory_pool/os/pages.hpp>
+
+#include <gtest/gtest.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <cstdio>
+#include <fstream>
+#include <string>
+#include <vector>
+
+namespace os = memory_pool::os;
+namespace base = memory_pool::base;
+
+namespace
+{
+TEST(huge_page_size, is_0_or_a_power_of_two_above_a_page)
+{
+    const std::size_t size = os::huge_page_size();
+    EXPECT_TRUE(size == 0 || (base::is_power_of_two(size) && size > os::page_size())) << size;
+}
+
+#if defined(__linux__)
+TEST(huge_page_size, is_known_on_linux)
+{
+#if defined(__x86_64__)
+    EXPECT_EQ(os::huge_page_size(), std::size_t{2} << 20);
+#endif
+}
+
+TEST(for_each_stretch, tells_where_the_process_has_memory)
+{
+    const int on_the_stack = 0;
+    const std::vector<char> on_the_heap(100);
+    static int in_data = 0;
+    const void* const known[] = {&on_the_stack, on_the_heap.data(), &in_data};
+    std::size_t found = 0;
+    std::uintptr_t last_end = 0;
+    std::size_t out_of_order = 0;
+    const bool is_told = os::for_each_stretch([&](std::uintptr_t begin, std::uintptr_t end, std::size_t huge_bytes) {
+        out_of_order += begin < last_end || end <= begin || huge_bytes > end - begin;
+        last_end = end;
+        for (const void* const address : known) {
+            const auto place = reinterpret_cast<std::uintptr_t>(address);
+            found += begin <= place && place < end;
+        }
+    });
+    EXPECT_TRUE(is_told);
+    EXPECT_EQ(found, 3u);
+    EXPECT_EQ(out_of_order, 0u);
+}
+
+TEST(line_reader, reads_numbers_behind_labels)
+{
+    os::detail::line_reader lines("/proc/self/status");
+    ASSERT_TRUE(lines.is_open());
+    std::size_t kibibytes = 0;
+    std::size_t found = 0;
+    while (lines.next())
+        found += lines.number_after("VmRSS:", kibibytes);
+    EXPECT_EQ(found, 1u);
+    EXPECT_GT(kibibytes, 100u);
+}
+
+TEST(line_reader, does_not_take_the_rest_of_a_long_line_for_another)
+{
+    const std::string name = testing::TempDir() + "memory_pool_long_line.txt";
+    std::ofstream(name) << std::string(1000, 'x') << "number: 1\nnumber: 2\n" << std::string(300, 'y');
+    os::detail::line_reader lines(name.c_str());
+    std::size_t number = 0;
+    std::size_t count = 0;
+    for (; lines.next(); ++count)
+        (void)lines.number_after("number:", number);
+    EXPECT_EQ(count, 3u);
+    EXPECT_EQ(number, 2u);
+    (void)std::remove(name.c_str());
+}
+
+TEST(line_reader, has_no_lines_of_a_file_that_is_not_there)
+{
+    os::detail::line_reader lines("/no/such/file");
+    EXPECT_FALSE(lines.is_open());
+    EXPECT_FALSE(lines.next());
+}
+#endif
+} // namespace
