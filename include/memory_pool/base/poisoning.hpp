@@ -16,6 +16,7 @@
 
 #if MEMORY_POOL_ASAN
 #include <sanitizer/asan_interface.h>
+#include <sanitizer/lsan_interface.h>
 #endif
 #if MEMORY_POOL_VALGRIND
 #include <valgrind/memcheck.h>
@@ -42,6 +43,24 @@ inline void permit_access([[maybe_unused]] const void* memory, [[maybe_unused]] 
 #endif
 #if MEMORY_POOL_VALGRIND
     (void)VALGRIND_MAKE_MEM_DEFINED(memory, bytes);
+#endif
+}
+
+/// Effects: pointers that stand in the `bytes` at `memory` count when it is looked for leaks: what they point to is none.
+///   LeakSanitizer looks into what malloc gave by itself, but not into pages of the system.
+inline void search_for_pointers([[maybe_unused]] const void* memory, [[maybe_unused]] std::size_t bytes) noexcept
+{
+#if MEMORY_POOL_ASAN
+    __lsan_register_root_region(memory, bytes);
+#endif
+}
+
+/// Effects: ends what `search_for_pointers` began with the same arguments.
+inline void stop_searching_for_pointers([[maybe_unused]] const void* memory,
+                                        [[maybe_unused]] std::size_t bytes) noexcept
+{
+#if MEMORY_POOL_ASAN
+    __lsan_unregister_root_region(memory, bytes);
 #endif
 }
 

@@ -1,0 +1,240 @@
+// SPDX-License-Identifier: MIT
+// Copyright (c) 2026 The memory_pool authors
+/// \file
+/// Whole pages, straight from the operating system and straight back: an upstream for pools and arenas.
+///
+///     allocate(5000)  ->  | page | page |        deallocate  ->  unmapped
+///                         5000 bytes, and the rest of the second page
+///
+///     bytes_in_use = the sum of what the system mapped for all pieces >= bytes_in_huge_pages
+///
+/// Which pages a piece has is written down in memory of the global operator new. So a pointer that is not from here is noticed,
+/// and the destructor gives back what is left.
+///
+/// Thread safety: any thread.
+#pragma once
+
+#include <memory_pool/base/errors.hpp>
+#include <memory_pool/base/poisoning.hpp>
+#include <memory_pool/os/huge_pages.hpp>
+#include <memory_pool/os/page_mapping.hpp>
+#include <memory_pool/os/pages.hpp>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory_resource>
+#include <mutex>
+#include <utility>
+
+namespace memory_pool
+{
+/// What a page_resource does about huge pages. They take less time to find in memory, and cost it in larger steps.
+enum class huge_page_use
+{
+    as_the_system_does, ///< Nothing.
+    transparent,        ///< Aligns pieces that are large enough for one, and advises the system to use them there.
+    /// Asks for pages that were set aside, in whole ones even for a small piece. If the system has not enough of them: as
+    /// `transparent`.
+    reserved,
+};
+
+/// What a page_resource can be told when it is made.
+struct page_options
+{
+    /// What to do about huge pages. Ask `bytes_in_huge_pages` for what came of it.
+    huge_page_use huge_pages = huge_page_use::as_the_system_does;
+
+    /// Have the system back every page with memory at once, so that no page fault comes later. If it has no memory left, the
+    /// allocation fails; on systems other than Linux from 5.14, it may end the process.
+    bool prefault = false;
+
+    /// How the resource calls itself in reports. Not copied: it must outlive the resource.
+    const char* name = "unnamed";
+};
+
+/// Hands out whole pages of the operating system.
+class page_resource : public std::pmr::memory_resource
+{
+public:
+    /// Effects: makes a resource that has no pages yet.
+    explicit page_resource(const page_options& options = {}) : options_(options)
+    {
+        if (options_.name == nullptr)
+            options_.name = page_options{}.name;
+    }
+
+    page_resource(const page_resource&) = delete;
+    page_resource& operator=(const page_resource&) = delete;
+
+    /// Effects: gives all pages back to the system. Pieces still in use are gone.
+    ~page_resource() override
+    {
+        while (!pieces_.empty())
+            give_back(forget(pieces_.begin()->first));
+        retry_what_the_system_refused();
+    }
+
+    /// Returns: bytes that the system has mapped for the pieces in use: whole pages, all of them.
+    /// Complexity: O(1).
+    /// Thread safety: any thread.
+    std::size_t bytes_in_use() const
+    {
+        const std::lock_guard lock(mutex_);
+        return bytes_in_use_;
+    }
+
+    /// Returns: how many of these bytes are in huge pages now, as far as the system tells: those of pieces for which it gave
+    ///   pages that were set aside, and those where it has put transparent ones by now, which it does when they are first
+    ///   written to, if it does. Never too many: where the system counts pages of others along with these, all that can be of
+    ///   others is taken off.
+    /// Complexity: linear in all mappings of the process, and in pieces for each that has huge pages: it reads a file of the
+    ///   system.
+    /// Thread safety: any thread; others that use the resource wait meanwhile.
+    std::size_t bytes_in_huge_pages() const
+    {
+        const std::lock_guard lock(mutex_);
+        std::size_t bytes = 0;
+        for (const auto& [memory, mapping] : pieces_)
+            bytes += mapping.kind == os::page_kind::huge ? mapping.bytes : 0;
+        os::for_each_stretch([&](std::uintptr_t begin, std::uintptr_t end, std::size_t huge_bytes) {
+            if (huge_bytes == 0)
+                return;
+            const std::size_t of_others = (end - begin) - normal_bytes_within(begin, end);
+            bytes += huge_bytes > of_others ? huge_bytes - of_others : 0;
+        });
+        return bytes;
+    }
+
+protected:
+    /// Throws: out_of_memory if the system does not give the pages; std::bad_alloc if there is no memory to write them down.
+    ///   Everything is as before then.
+    void* do_allocate(std::size_t bytes, std::size_t alignment) override
+    {
+        void* piece = nullptr;
+        if (options_.huge_pages == huge_page_use::reserved)
+            piece = try_allocate(bytes, alignment, os::page_kind::huge);
+        if (piece == nullptr)
+            piece = try_allocate(bytes, alignment, os::page_kind::normal);
+        if (piece == nullptr)
+            base::throw_out_of_memory(
+                base::message("memory_pool: resource '%s': the system gives no pages for %zu bytes aligned to %zu",
+                              options_.name, bytes, alignment));
+        return piece;
+    }
+
+    /// A piece that is not from here is reported as a foreign pointer, and ignored.
+    void do_deallocate(void* piece, std::size_t bytes, std::size_t) override
+    {
+        piece_map::node_type record = forget(piece);
+        if (record.empty()) {
+            base::report_misuse(error::foreign_pointer, piece, bytes, options_.name);
+            return;
+        }
+        give_back(std::move(record));
+        retry_what_the_system_refused();
+    }
+
+    /// Returns: whether `other` is this one. Each has its own pieces.
+    bool do_is_equal(const std::pmr::memory_resource& other) const noexcept override { return this == &other; }
+
+private:
+    using piece_map = std::map<void*, os::page_mapping, std::less<>>;
+
+    /// Returns: an entry of the map that is in no map yet.
+    static piece_map::node_type make_record()
+    {
+        piece_map map;
+        return map.extract(map.try_emplace(nullptr).first);
+    }
+
+    /// Returns: the piece, or nullptr if the system does not give that kind of pages.
+    void* try_allocate(std::size_t bytes, std::size_t alignment, os::page_kind kind)
+    {
+        piece_map::node_type record = make_record(); // First, so that nothing fails once there are pages.
+        os::page_mapping& mapping = record.mapped();
+        mapping = os::map_pages(bytes, alignment_for(bytes, alignment, kind), kind);
+        record.key() = mapping.memory;
+        if (mapping.memory == nullptr)
+            return nullptr;
+        if (uses_transparent_pages(bytes, kind))
+            os::advise_huge_pages(mapping);
+        if (options_.prefault && !os::populate_pages(mapping)) {
+            give_back(std::move(record));
+            return nullptr;
+        }
+        base::search_for_pointers(mapping.memory, mapping.bytes);
+        return remember(std::move(record));
+    }
+
+    bool uses_transparent_pages(std::size_t bytes, os::page_kind kind) const noexcept
+    {
+        return kind == os::page_kind::normal && options_.huge_pages != huge_page_use::as_the_system_does &&
+               os::huge_page_size() != 0 && bytes >= os::huge_page_size();
+    }
+
+    std::size_t alignment_for(std::size_t bytes, std::size_t alignment, os::page_kind kind) const noexcept
+    {
+        return uses_transparent_pages(bytes, kind) ? std::max(alignment, os::huge_page_size()) : alignment;
+    }
+
+    void* remember(piece_map::node_type record) noexcept
+    {
+        const std::lock_guard lock(mutex_);
+        bytes_in_use_ += record.mapped().reserved_bytes;
+        return pieces_.insert(std::move(record)).position->first;
+    }
+
+    /// Returns: the entry of the piece, which is no longer in the map when the pages go back: another thread may be given them at
+    ///   once. Empty, if there is no such piece.
+    piece_map::node_type forget(void* piece) noexcept
+    {
+        const std::lock_guard lock(mutex_);
+        piece_map::node_type record = pieces_.extract(piece);
+        if (!record.empty()) {
+            const os::page_mapping& mapping = record.mapped();
+            bytes_in_use_ -= mapping.reserved_bytes;
+            base::stop_searching_for_pointers(mapping.memory, mapping.bytes);
+            base::permit_access(mapping.memory, mapping.bytes); // Whoever is given these addresses next may use them.
+        }
+        return record;
+    }
+
+    /// Effects: gives pages back, or writes down that the system did not take them.
+    void give_back(piece_map::node_type record) noexcept
+    {
+        if (os::unmap_pages(record.mapped()))
+            return;
+        const std::lock_guard lock(mutex_);
+        refused_.insert(std::move(record));
+    }
+
+    void retry_what_the_system_refused() noexcept
+    {
+        const std::lock_guard lock(mutex_);
+        while (!refused_.empty() && os::unmap_pages(refused_.begin()->second))
+            refused_.erase(refused_.begin());
+    }
+
+    /// Returns: how many bytes from `begin` to `end` are of pieces in pages of the normal kind.
+    std::size_t normal_bytes_within(std::uintptr_t begin, std::uintptr_t end) const noexcept
+    {
+        std::size_t bytes = 0;
+        for (const auto& [memory, mapping] : pieces_) {
+            const std::uintptr_t first = std::max(begin, reinterpret_cast<std::uintptr_t>(mapping.memory));
+            const std::uintptr_t last = std::min(end, reinterpret_cast<std::uintptr_t>(mapping.memory) + mapping.bytes);
+            if (mapping.kind == os::page_kind::normal && first < last)
+                bytes += last - first;
+        }
+        return bytes;
+    }
+
+    page_options options_;
+    mutable std::mutex mutex_; ///< Of all that follows.
+    piece_map pieces_;         ///< In use.
+    piece_map refused_;        ///< Not in use, but the system has not taken them back.
+    std::size_t bytes_in_use_ = 0;
+};
+} // namespace memory_pool

@@ -1,0 +1,419 @@
+// SPDX-License-Identifier: MIT
+// Copyright (c) 2026 The memory_pool authors
+#include <memory_pool/page_resource.hpp>
+
+#include <memory_pool/block_pool.hpp>
+#include <memory_pool/resource_adaptors.hpp>
+
+#include <support/child.hpp>
+#include <support/error_recorder.hpp>
+#include <support/page_calls.hpp>
+#include <support/resource_conformance.hpp>
+#include <support/threads.hpp>
+#include <support/what.hpp>
+
+#include <gtest/gtest.h>
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <fstream>
+#include <limits>
+#include <memory>
+#include <memory_resource>
+#include <new>
+#include <string>
+#include <vector>
+
+#if defined(__unix__)
+#include <sys/resource.h>
+#endif
+#if MEMORY_POOL_ASAN
+#include <sanitizer/lsan_interface.h>
+#endif
+
+namespace mp = memory_pool;
+namespace os = memory_pool::os;
+using mp::huge_page_use;
+
+namespace
+{
+const std::size_t page = os::page_size();
+
+mp::page_options options_for(huge_page_use huge_pages, bool prefault = false)
+{
+    mp::page_options options;
+    options.huge_pages = huge_pages;
+    options.prefault = prefault;
+    options.name = "buffers";
+    return options;
+}
+
+constexpr huge_page_use every_use[] = {huge_page_use::as_the_system_does, huge_page_use::transparent,
+                                       huge_page_use::reserved};
+
+TEST(page_resource, hands_out_whole_pages_and_gives_them_back)
+{
+    test::page_calls calls;
+    mp::page_resource pages;
+    for (const std::size_t bytes : {std::size_t{0}, std::size_t{1}, page, page + 1, 1000 * page}) {
+        void* const piece = pages.allocate(bytes);
+        ASSERT_NE(piece, nullptr);
+        EXPECT_GE(pages.bytes_in_use(), bytes);
+        EXPECT_EQ(pages.bytes_in_use() % page, 0u);
+        EXPECT_EQ(pages.bytes_in_use(), calls->mapped);
+        std::memset(piece, 0xAB, bytes);
+        pages.deallocate(piece, bytes);
+        EXPECT_EQ(pages.bytes_in_use(), 0u);
+        EXPECT_EQ(calls->mapped, 0u);
+    }
+}
+
+TEST(page_resource, honours_every_alignment_whatever_the_pages)
+{
+    for (const huge_page_use use : every_use) {
+        test::page_calls calls;
+        mp::page_resource pages(options_for(use));
+        for (std::size_t alignment = 1; alignment <= std::size_t{1} << 30; alignment *= 2) {
+            void* const piece = pages.allocate(5000, alignment);
+            ASSERT_TRUE(test::is_aligned(piece, alignment)) << alignment;
+            std::memset(piece, 0xAB, 5000);
+            pages.deallocate(piece, 5000, alignment);
+            ASSERT_EQ(calls->mapped, 0u);
+        }
+    }
+}
+
+TEST(page_resource, serves_containers_and_pools)
+{
+    for (const huge_page_use use : every_use) {
+        test::page_calls calls;
+        {
+            mp::page_resource pages(options_for(use));
+            test::use_containers(&pages);
+            EXPECT_EQ(pages.bytes_in_use(), 0u);
+            std::pmr::vector<int> numbers(1'000'000, 7, &pages);
+            EXPECT_EQ(numbers.back(), 7);
+            mp::block_pool pool(48, {}, &pages);
+            std::vector<void*> blocks(50'000);
+            for (void*& block : blocks)
+                block = pool.allocate();
+            EXPECT_EQ(pages.bytes_in_use(), calls->mapped);
+            for (void* const block : blocks)
+                pool.deallocate(block);
+            EXPECT_TRUE(pool.is_valid());
+        }
+        EXPECT_EQ(calls->mapped, 0u);
+    }
+}
+
+TEST(page_resource, gives_back_what_is_left_when_it_ends)
+{
+    test::page_calls calls;
+    {
+        mp::page_resource pages;
+        (void)pages.allocate(10'000);
+        (void)pages.allocate(10'000, 16 * page);
+    }
+    EXPECT_EQ(calls->mapped, 0u);
+}
+
+TEST(page_resource, is_equal_to_itself_only)
+{
+    const mp::page_resource pages;
+    const mp::page_resource others;
+    EXPECT_TRUE(pages.is_equal(pages));
+    EXPECT_FALSE(pages.is_equal(others));
+}
+
+TEST(page_resource, says_what_the_system_did_not_give)
+{
+    test::page_calls calls;
+    mp::page_resource pages(options_for(huge_page_use::as_the_system_does));
+    calls->refused_call = 1;
+    const std::string text = test::what_of<mp::out_of_memory>([&] { (void)pages.allocate(12345, 64); });
+    EXPECT_EQ(text, "memory_pool: resource 'buffers': the system gives no pages for 12345 bytes aligned to 64");
+    EXPECT_EQ(pages.bytes_in_use(), 0u);
+}
+
+TEST(page_resource, refuses_what_no_memory_can_hold)
+{
+    mp::page_resource pages;
+    const volatile std::size_t most =
+        std::numeric_limits<std::size_t>::max(); // volatile: no warning that it is too much
+    for (const std::size_t bytes : {most + 0, most - page, most / 2 + 1, most / 2})
+        EXPECT_THROW((void)pages.allocate(bytes), mp::out_of_memory);
+    EXPECT_THROW((void)pages.allocate(1, most / 2 + 1), mp::out_of_memory);
+    EXPECT_EQ(pages.bytes_in_use(), 0u);
+}
+
+TEST(page_resource, loses_nothing_when_the_system_refuses_any_call)
+{
+    for (const huge_page_use use : every_use) {
+        for (const bool prefault : {false, true}) {
+            std::size_t call = 0;
+            bool was_refused = true;
+            while (was_refused) {
+                test::page_calls calls;
+                calls->refused_call = ++call;
+                mp::page_resource pages(options_for(use, prefault));
+                for (const std::size_t alignment : {page, 64 * page}) {
+                    try {
+                        void* const piece = pages.allocate(5 * page, alignment);
+                        std::memset(piece, 0xAB, 5 * page);
+                        ASSERT_EQ(pages.bytes_in_use(), calls->mapped);
+                        pages.deallocate(piece, 5 * page, alignment);
+                    } catch (const std::bad_alloc&) {
+                        ASSERT_GE(calls->calls, call) << "nothing was refused";
+                    }
+                    ASSERT_EQ(pages.bytes_in_use(), 0u);
+                }
+                was_refused = calls->calls >= call;
+                calls->refused_call = 0;
+                pages.deallocate(pages.allocate(1), 1); // has the system asked again to take what it did not
+                ASSERT_EQ(calls->mapped, 0u) << "call " << call;
+            }
+            EXPECT_GT(call, 4u);
+        }
+    }
+}
+
+TEST(page_resource, tries_again_what_the_system_did_not_take_back)
+{
+    test::page_calls calls;
+    {
+        mp::page_resource pages;
+        void* const first = pages.allocate(page);
+        void* const second = pages.allocate(page);
+        calls->refuses_unmap = true;
+        pages.deallocate(first, page);
+        pages.deallocate(second, page);
+        EXPECT_EQ(pages.bytes_in_use(), 0u);
+        EXPECT_EQ(calls->mapped, 2 * page);
+        calls->refuses_unmap = false;
+        pages.deallocate(pages.allocate(page), page);
+        EXPECT_EQ(calls->mapped, 0u);
+
+        calls->refuses_unmap = true;
+        pages.deallocate(pages.allocate(page), page);
+        calls->refuses_unmap = false;
+        EXPECT_EQ(calls->mapped, page);
+    }
+    EXPECT_EQ(calls->mapped, 0u) << "the destructor tries, too";
+}
+
+TEST(page_resource, reports_a_piece_that_is_not_its_own)
+{
+    const test::error_recorder errors;
+    mp::page_resource pages(options_for(huge_page_use::as_the_system_does));
+    mp::page_resource others;
+    void* const piece = others.allocate(page);
+    pages.deallocate(piece, page);
+    ASSERT_EQ(errors.kinds(), test::kinds{mp::error::foreign_pointer});
+    EXPECT_EQ(errors.reports()[0].address, piece);
+    EXPECT_EQ(errors.reports()[0].pool_name, "buffers");
+    std::memset(piece, 0xAB, page); // It is still there.
+    others.deallocate(piece, page);
+    others.deallocate(piece, page);
+    EXPECT_EQ(errors.kinds().size(), 2u) << "given back twice";
+}
+
+TEST(page_resource, has_the_pages_backed_at_once)
+{
+    for (const huge_page_use use : every_use) {
+        test::page_calls calls;
+        mp::page_resource pages(options_for(use, true));
+        void* const piece = pages.allocate(100 * page);
+        EXPECT_EQ(calls->populated, pages.bytes_in_use());
+        pages.deallocate(piece, 100 * page);
+        calls->refuses_populate = true;
+        EXPECT_THROW((void)pages.allocate(100 * page), std::bad_alloc);
+        EXPECT_EQ(calls->mapped, 0u);
+    }
+}
+
+TEST(page_resource, takes_normal_pages_where_none_are_reserved)
+{
+    test::page_calls calls;
+    mp::page_resource pages(options_for(huge_page_use::reserved));
+    calls->refused_call = 1;
+    void* const piece = pages.allocate(5000);
+    if (os::huge_page_size() != 0) {
+        EXPECT_EQ(calls->maps_of_huge_pages, 1u) << "they were asked for";
+    }
+    EXPECT_EQ(pages.bytes_in_use(), (5000 + page - 1) / page * page);
+    EXPECT_EQ(pages.bytes_in_huge_pages(), 0u);
+    pages.deallocate(piece, 5000);
+}
+
+TEST(page_resource, takes_whole_huge_pages_where_some_are_reserved)
+{
+    const std::size_t huge = os::huge_page_size();
+    if (huge == 0)
+        GTEST_SKIP() << "this system has none";
+    test::page_calls calls;
+    calls->has_reserved_pages = true;
+    {
+        mp::page_resource pages(options_for(huge_page_use::reserved));
+        void* const small = pages.allocate(1);
+        EXPECT_EQ(pages.bytes_in_use(), huge);
+        (void)pages.allocate(huge + 1);
+        EXPECT_EQ(pages.bytes_in_use(), 3 * huge);
+        EXPECT_EQ(pages.bytes_in_huge_pages(), 3 * huge);
+        EXPECT_EQ(calls->mapped, 3 * huge);
+        pages.deallocate(small, 1);
+        EXPECT_EQ(pages.bytes_in_huge_pages(), 2 * huge);
+    }
+    EXPECT_EQ(calls->mapped, 0u);
+}
+
+#if defined(__linux__)
+/// How many bytes of the process are in transparent huge pages, as the system sums it up.
+std::size_t all_transparent_huge_bytes()
+{
+    std::ifstream rollup("/proc/self/smaps_rollup");
+    std::string word;
+    while (rollup >> word) {
+        std::size_t kibibytes = 0;
+        if (word == "AnonHugePages:" && rollup >> kibibytes)
+            return kibibytes * 1024;
+    }
+    return 0;
+}
+
+TEST(page_resource, tells_what_is_in_transparent_huge_pages)
+{
+    const std::size_t huge = os::huge_page_size();
+    if (huge == 0)
+        GTEST_SKIP() << "this system has none";
+    const std::size_t before = all_transparent_huge_bytes();
+    mp::page_resource pages(options_for(huge_page_use::transparent));
+    void* const piece = pages.allocate(4 * huge);
+    EXPECT_TRUE(test::is_aligned(piece, huge));
+    EXPECT_EQ(pages.bytes_in_huge_pages(), 0u) << "nothing was written to yet";
+    std::memset(piece, 0xAB, 4 * huge);
+    EXPECT_EQ(pages.bytes_in_huge_pages(), all_transparent_huge_bytes() - before);
+    EXPECT_LE(pages.bytes_in_huge_pages(), pages.bytes_in_use());
+    pages.deallocate(piece, 4 * huge);
+    EXPECT_EQ(pages.bytes_in_huge_pages(), 0u);
+}
+
+TEST(page_resource, counts_no_huge_page_of_another)
+{
+    const std::size_t huge = os::huge_page_size();
+    if (huge == 0)
+        GTEST_SKIP() << "this system has none";
+    // Both are advised, so that the system may take them for one mapping.
+    mp::page_resource pages(options_for(huge_page_use::transparent, true));
+    mp::page_resource others(options_for(huge_page_use::transparent, true));
+    const std::size_t before = all_transparent_huge_bytes();
+    for (int i = 0; i != 3; ++i) {
+        (void)pages.allocate(huge);
+        (void)others.allocate(2 * huge);
+    }
+    EXPECT_LE(pages.bytes_in_huge_pages(), 3 * huge);
+    EXPECT_LE(pages.bytes_in_huge_pages() + others.bytes_in_huge_pages(), all_transparent_huge_bytes() - before);
+}
+#endif
+
+TEST(page_resource, is_for_any_thread)
+{
+    mp::page_resource pages;
+    test::in_threads(4, [&](std::size_t thread) {
+        for (std::size_t i = 0; i != 200; ++i) {
+            const std::size_t bytes = (i % 5 + 1) * page;
+            auto* const piece = static_cast<unsigned char*>(pages.allocate(bytes, i % 3 == 0 ? 16 * page : 8));
+            piece[0] = piece[bytes - 1] = static_cast<unsigned char>(thread);
+            ASSERT_GE(pages.bytes_in_use(), bytes);
+            ASSERT_EQ(piece[0], thread);
+            ASSERT_EQ(piece[bytes - 1], thread);
+            pages.deallocate(piece, bytes);
+        }
+    });
+    EXPECT_EQ(pages.bytes_in_use(), 0u);
+}
+
+TEST(page_resource, stands_behind_the_other_stages)
+{
+    mp::page_resource pages;
+    mp::limit_resource limited(std::size_t{1} << 20, &pages);
+    mp::tracking_resource tracked(&limited);
+    std::pmr::unsynchronized_pool_resource pools(&tracked);
+    test::use_containers(&pools);
+    EXPECT_GT(tracked.bytes_in_use(), 0u);
+    EXPECT_GE(pages.bytes_in_use(), tracked.bytes_in_use());
+    EXPECT_THROW((void)pools.allocate(std::size_t{2} << 20), mp::limit_exceeded);
+    pools.release();
+    EXPECT_EQ(pages.bytes_in_use(), 0u);
+}
+
+#if TESTS_MAY_FORK
+TEST(page_resource, goes_on_after_the_addresses_of_a_process_were_used_up)
+{
+    test::expect_in_child([] {
+        rlimit limit{std::size_t{1} << 30, std::size_t{1} << 30};
+        if (setrlimit(RLIMIT_AS, &limit) != 0)
+            return false;
+        mp::page_resource pages;
+        std::vector<void*> pieces;
+        pieces.reserve(100);
+        constexpr std::size_t bytes = std::size_t{32} << 20;
+        try {
+            while (pieces.size() != 100)
+                pieces.push_back(pages.allocate(bytes));
+            return false;
+        } catch (const std::bad_alloc&) {
+            if (pieces.size() < 10 || pages.bytes_in_use() != pieces.size() * bytes)
+                return false;
+        }
+        const std::size_t count = pieces.size();
+        for (void*& piece : pieces) {
+            pages.deallocate(piece, bytes);
+            piece = pages.allocate(bytes); // There is room for exactly one again.
+        }
+        for (void* const piece : pieces)
+            pages.deallocate(piece, bytes);
+        return pages.bytes_in_use() == 0 && pieces.size() == count;
+    });
+}
+
+TEST(page_resource, loses_nothing_when_a_process_has_as_many_mappings_as_it_may)
+{
+    std::ifstream file("/proc/sys/vm/max_map_count");
+    std::size_t most = 0;
+    if (!(file >> most) || most > 100'000)
+        GTEST_SKIP() << "it may have too many for a short test";
+    test::expect_in_child([most] {
+        mp::page_resource pages;
+        // One large mapping, of which every other page goes back: each makes one mapping more.
+        std::vector<void*> pieces;
+        pieces.reserve(3 * most);
+        for (std::size_t i = 0; i != 3 * most; ++i)
+            pieces.push_back(pages.allocate(1));
+        for (std::size_t i = 0; i < pieces.size(); i += 2)
+            pages.deallocate(pieces[i], 1);
+        const bool are_counted = pages.bytes_in_use() == pieces.size() / 2 * page;
+        for (std::size_t i = 1; i < pieces.size(); i += 2)
+            pages.deallocate(pieces[i], 1);
+        std::size_t stretches = 0;
+        os::for_each_stretch([&](std::uintptr_t, std::uintptr_t, std::size_t) { ++stretches; });
+        return are_counted && pages.bytes_in_use() == 0 && stretches < 1000;
+    });
+}
+#endif
+
+#if MEMORY_POOL_ASAN
+TEST(page_resource, is_searched_for_pointers_when_leaks_are_looked_for)
+{
+    mp::page_resource pages;
+    auto* const owner = static_cast<std::array<std::unique_ptr<int>, 4>*>(pages.allocate(page));
+    ::new (static_cast<void*>(owner)) std::array<std::unique_ptr<int>, 4>;
+    for (std::unique_ptr<int>& one : *owner)
+        one = std::make_unique<int>(7);
+    EXPECT_EQ(__lsan_do_recoverable_leak_check(), 0);
+    owner->~array();
+    pages.deallocate(owner, page);
+}
+#endif
+} // namespace
