@@ -5,44 +5,18 @@
 #include <memory_pool/memory_pool.hpp>
 
 #include <support/check.hpp>
+#include <support/expect_error.hpp>
 
-#include <csetjmp>
 #include <cstddef>
 #include <memory>
 #include <string>
 
 namespace mp = memory_pool;
-
-namespace
-{
-std::jmp_buf way_out;
-mp::error last_error;
-std::string last_text;
-
-void leave(const mp::error_report& report)
-{
-    last_error = report.kind;
-    last_text = report.text;
-    std::longjmp(way_out, 1);
-}
-
-/// Runs what must end in the error handler.
-template <class Action>
-void expect_error(mp::error kind, const char* part, Action&& action)
-{
-    if (setjmp(way_out) == 0) {
-        action();
-        constexpr bool the_error_handler_was_called = false;
-        CHECK(the_error_handler_was_called);
-    }
-    CHECK(last_error == kind);
-    CHECK(last_text.find(part) != std::string::npos);
-}
-} // namespace
+using test::expect_error;
 
 int main()
 {
-    mp::set_error_handler(&leave);
+    mp::set_error_handler(&test::leave);
     {
         mp::block_pool pool(32);
         void* const block = pool.allocate();
