@@ -14,5 +14,7 @@
 #include <memory_pool/concurrent_block_pool.hpp>
 #include <memory_pool/concurrent_object_pool.hpp>
 #include <memory_pool/object_pool.hpp>
+#include <memory_pool/page_resource.hpp>
 #include <memory_pool/pool_resource.hpp>
+#include <memory_pool/resource_adaptors.hpp>
 #include <memory_pool/shared_pool.hpp>
