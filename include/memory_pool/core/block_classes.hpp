@@ -5,24 +5,26 @@
 ///
 ///     8 16 24 32 40 48 56 64 | 80 96 112 128 | 160 192 224 256 | 320 ... | ... 1 MiB
 ///
-/// Up to 64 bytes a step of 8, and from there on four sizes to each power of two: rounding up wastes a fifth at most.
-///
 /// Thread safety: pure functions.
 #pragma once
 
 #include <memory_pool/base/arithmetic.hpp>
 #include <memory_pool/base/config.hpp>
+#include <memory_pool/core/size_classes.hpp>
 
 #include <algorithm>
 #include <cstddef>
 
 namespace memory_pool::core
 {
-/// The sizes up to here are in steps of `block_class_step`.
-inline constexpr std::size_t finest_block_class = 64;
-inline constexpr std::size_t block_class_step = 8;
+/// Up to 64 bytes in steps of 8, from there on four to each power of two: rounding up wastes a fifth at most.
+using block_sizes = size_classes<8, 64, 4, std::size_t{1} << 20>;
+static_assert(block_sizes::are_sound(), "each class must be where its size says");
+
 /// No class is larger than this many bytes.
-inline constexpr std::size_t largest_block_class = std::size_t{1} << 20;
+inline constexpr std::size_t largest_block_class = block_sizes::largest;
+/// How many classes there are.
+inline constexpr std::size_t block_class_count = block_sizes::count;
 /// Blocks of a class that is a power of two are aligned to their size, up to this.
 inline constexpr std::size_t largest_class_alignment = 4096;
 
@@ -30,26 +32,13 @@ inline constexpr std::size_t largest_class_alignment = 4096;
 /// Preconditions: `bytes` is not above largest_block_class.
 constexpr std::size_t block_class_of(std::size_t bytes) noexcept
 {
-    if (bytes <= finest_block_class)
-        return (bytes - (bytes != 0 ? 1 : 0)) / block_class_step;
-    const unsigned exponent = base::highest_bit(bytes - 1);
-    const unsigned first_exponent = base::highest_bit(finest_block_class);
-    const std::size_t quarter = (bytes - 1) >> (exponent - 2); // 4, 5, 6 or 7
-    return finest_block_class / block_class_step + 4 * (exponent - first_exponent) + quarter - 4;
+    return block_sizes::of(bytes);
 }
-
-/// How many classes there are.
-inline constexpr std::size_t block_class_count = block_class_of(largest_block_class) + 1;
 
 /// Returns: bytes in a block of that class.
 constexpr std::size_t block_class_size(std::size_t number) noexcept
 {
-    constexpr std::size_t fine_classes = finest_block_class / block_class_step;
-    if (number < fine_classes)
-        return (number + 1) * block_class_step;
-    const std::size_t doublings = (number - fine_classes) / 4;
-    const std::size_t quarters = (number - fine_classes) % 4 + 5;
-    return (finest_block_class << doublings) / 4 * quarters;
+    return block_sizes::size(number);
 }
 
 /// Returns: how blocks of that class are aligned, in bytes.
@@ -64,7 +53,7 @@ constexpr std::size_t block_class_alignment(std::size_t number) noexcept
 ///   has such blocks.
 constexpr std::size_t bytes_in_class(std::size_t bytes, std::size_t alignment) noexcept
 {
-    if (MEMORY_POOL_LIKELY(alignment <= block_class_step) || bytes > largest_block_class)
+    if (MEMORY_POOL_LIKELY(alignment <= block_sizes::step) || bytes > largest_block_class)
         return bytes;
     if (alignment <= alignof(std::max_align_t))
         return base::round_up(std::max<std::size_t>(bytes, 1), alignment);
@@ -73,21 +62,19 @@ constexpr std::size_t bytes_in_class(std::size_t bytes, std::size_t alignment) n
     return base::power_of_two_at_least(std::max(bytes, alignment));
 }
 
-/// Returns: whether each class is where its size says, and aligned as its size promises.
-constexpr bool block_classes_are_sound() noexcept
+/// Returns: whether each class is aligned as bytes_in_class relies on.
+constexpr bool block_alignments_are_sound() noexcept
 {
     for (std::size_t number = 0; number != block_class_count; ++number) {
         const std::size_t size = block_class_size(number);
-        if (block_class_of(size) != number || size % block_class_alignment(number) != 0)
-            return false;
-        if (number != 0 && block_class_of(block_class_size(number - 1) + 1) != number)
+        if (size % block_class_alignment(number) != 0)
             return false;
         if (size % alignof(std::max_align_t) == 0 && block_class_alignment(number) < alignof(std::max_align_t))
             return false;
-        if (size > finest_block_class && size % alignof(std::max_align_t) != 0)
+        if (size > block_sizes::finest && size % alignof(std::max_align_t) != 0)
             return false;
     }
-    return block_class_size(block_class_count - 1) == largest_block_class;
+    return true;
 }
-static_assert(block_classes_are_sound(), "the classes of blocks must have no gaps, and be as aligned as they say");
+static_assert(block_alignments_are_sound(), "the blocks of a class must be as aligned as their size promises");
 } // namespace memory_pool::core
