@@ -1,0 +1,148 @@
+// SPDX-License-Identifier: MIT
+// Copyright (c) 2026 The memory_pool authors
+/// \file
+/// Addresses without memory, and memory for some of them.
+///
+///     | committed: may be used | purged: reads as zeros | reserved: no access               |
+///     <----------------------------- reserve_addresses ------------------------------------>
+///
+/// (POSIX: mmap, mprotect, madvise; Windows: VirtualAlloc.)
+///
+/// Thread safety: any thread, each with addresses of its own.
+#pragma once
+
+#include <memory_pool/base/config.hpp>
+
+#include <atomic>
+#include <cstddef>
+
+#if defined(_WIN32)
+#include <type_traits>
+// As windows.h has them, which would define thousands of macros.
+extern "C" {
+__declspec(dllimport) void* __stdcall VirtualAlloc(
+    void*, std::conditional_t<sizeof(void*) == 8, unsigned long long, unsigned long>, unsigned long, unsigned long);
+__declspec(dllimport) int __stdcall VirtualFree(
+    void*, std::conditional_t<sizeof(void*) == 8, unsigned long long, unsigned long>, unsigned long);
+}
+#else
+#include <sys/mman.h>
+#endif
+
+namespace memory_pool::os
+{
+namespace detail
+{
+/// The calls of the system that may fail. They return nullptr or false then.
+struct address_calls
+{
+    void* (*reserve)(std::size_t bytes) noexcept;
+    bool (*commit)(void* memory, std::size_t bytes) noexcept;
+    bool (*purge)(void* memory, std::size_t bytes) noexcept;
+    bool (*release)(void* memory, std::size_t bytes) noexcept;
+};
+
+#if defined(_WIN32)
+inline void* reserve(std::size_t bytes) noexcept
+{
+    constexpr unsigned long reserve_only = 0x2000;
+    constexpr unsigned long no_access = 0x01;
+    return ::VirtualAlloc(nullptr, bytes, reserve_only, no_access);
+}
+
+inline bool commit(void* memory, std::size_t bytes) noexcept
+{
+    constexpr unsigned long commit_only = 0x1000;
+    constexpr unsigned long read_and_write = 0x04;
+    return ::VirtualAlloc(memory, bytes, commit_only, read_and_write) != nullptr;
+}
+
+inline bool purge(void* memory, std::size_t bytes) noexcept
+{
+    constexpr unsigned long decommit = 0x4000;
+    return ::VirtualFree(memory, bytes, decommit) != 0 && commit(memory, bytes);
+}
+
+inline bool release(void* memory, std::size_t) noexcept
+{
+    constexpr unsigned long release_all = 0x8000;
+    return ::VirtualFree(memory, 0, release_all) != 0;
+}
+#else
+inline void* reserve(std::size_t bytes) noexcept
+{
+#if defined(MAP_NORESERVE)
+    constexpr int flags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE;
+#else
+    constexpr int flags = MAP_PRIVATE | MAP_ANONYMOUS;
+#endif
+    void* const memory = ::mmap(nullptr, bytes, PROT_NONE, flags, -1, 0);
+    return memory != MAP_FAILED ? memory : nullptr;
+}
+
+inline bool commit(void* memory, std::size_t bytes) noexcept
+{
+    return ::mprotect(memory, bytes, PROT_READ | PROT_WRITE) == 0;
+}
+
+inline bool purge(void* memory, std::size_t bytes) noexcept
+{
+#if defined(__linux__)
+    return ::madvise(memory, bytes, MADV_DONTNEED) == 0;
+#else
+    // Elsewhere, that advice need not lose what is there; new pages in place of the old do.
+    return ::mmap(memory, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0) == memory;
+#endif
+}
+
+inline bool release(void* memory, std::size_t bytes) noexcept
+{
+    return ::munmap(memory, bytes) == 0;
+}
+#endif
+
+inline constexpr address_calls address_calls_of_the_system{&reserve, &commit, &purge, &release};
+
+/// For tests: the calls to make.
+inline std::atomic<const address_calls*> current_address_calls{&address_calls_of_the_system};
+
+inline const address_calls& calls_for_addresses() noexcept
+{
+    return *current_address_calls.load(std::memory_order_acquire);
+}
+} // namespace detail
+
+// All addresses and sizes are multiples of page_size().
+
+/// Effects: takes addresses that nothing else will get. They cost no memory, and must not be touched.
+/// Returns: the first, a multiple of the page size; nullptr if the system has not so many in a row, or a limit is in the way.
+/// Complexity: a system call.
+inline void* reserve_addresses(std::size_t bytes) noexcept
+{
+    return detail::calls_for_addresses().reserve(bytes);
+}
+
+/// Effects: makes reserved addresses usable: zeros are there. The system gives memory when a page is first written to.
+/// Returns: whether the system allows it; if not, nothing has changed.
+/// Complexity: a system call.
+inline bool commit_memory(void* memory, std::size_t bytes) noexcept
+{
+    return detail::calls_for_addresses().commit(memory, bytes);
+}
+
+/// Effects: gives the memory behind committed addresses back to the system. They stay usable: zeros are there.
+/// Returns: whether it did; if not, everything is as it was.
+/// Complexity: a system call, and for the system linear in pages.
+inline bool purge_memory(void* memory, std::size_t bytes) noexcept
+{
+    return detail::calls_for_addresses().purge(memory, bytes);
+}
+
+/// Effects: gives addresses back, and the memory behind them. (Windows: all that one call has reserved.)
+/// Returns: whether the system took them.
+/// Complexity: a system call, and for the system linear in pages.
+inline bool release_addresses(void* memory, std::size_t bytes) noexcept
+{
+    return detail::calls_for_addresses().release(memory, bytes);
+}
+} // namespace memory_pool::os

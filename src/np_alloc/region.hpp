@@ -1,0 +1,144 @@
+// SPDX-License-Identifier: MIT
+// Copyright (c) 2026 The memory_pool authors
+/// \file
+/// The addresses that everything comes from, reserved once, and the tables that say what lies where.
+///
+///     slices:   | 64 KiB | 64 KiB | 64 KiB | ... committed ... | ... reserved only ...                 |
+///     owners:   |   w    |   w    |   w    |                     a word a slice: read by every free
+///     records:  | record | record | record |                     what the slice is: for slow paths
+///
+///     slice of p = (p - base) / 64 KiB
+///
+/// The tables lie in ranges of their own, so that what is written past a block does not reach them, and are found by
+/// arithmetic alone. As much of them is committed as there are committed slices.
+///
+/// Thread safety: `commit` one thread at a time; what is committed, any thread.
+#pragma once
+
+#include <memory_pool/base/arithmetic.hpp>
+#include <memory_pool/os/address_space.hpp>
+#include <memory_pool/os/pages.hpp>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+
+namespace memory_pool::np
+{
+inline constexpr unsigned slice_bits = 16;
+inline constexpr std::size_t slice_bytes = std::size_t{1} << slice_bits;
+
+/// Reserved addresses in slices, with an `Owner` and a `Record` for each, which may begin as zeros.
+template <class Owner, class Record>
+class region
+{
+public:
+    /// Zeroed, it has no slices: so it can be there before anything has run.
+    constexpr region() noexcept = default;
+    region(const region&) = delete;
+    region& operator=(const region&) = delete;
+    ~region() = default;
+
+    /// Effects: reserves addresses for up to `most_bytes`; if the system has not so many, or a limit is in the way, for a
+    ///   quarter of that, and so on.
+    /// Returns: whether there are at least 16 MiB.
+    bool reserve(std::size_t most_bytes) noexcept
+    {
+        constexpr std::size_t least_bytes = std::size_t{16} << 20;
+        for (std::size_t bytes = most_bytes; bytes >= least_bytes; bytes /= 4)
+            if (reserve_exactly(bytes / slice_bytes))
+                return true;
+        return false;
+    }
+
+    /// Effects: gives all addresses back.
+    void release() noexcept
+    {
+        if (slices_ == 0)
+            return;
+        (void)os::release_addresses(reserved_, (slices_ + 1) * slice_bytes);
+        (void)os::release_addresses(owners_, table_bytes(sizeof(Owner), slices_));
+        (void)os::release_addresses(records_, table_bytes(sizeof(Record), slices_));
+        reserved_ = base_ = nullptr;
+        slices_ = committed_ = 0;
+    }
+
+    /// Effects: makes the first `count` slices usable, and some more, so that it is not asked often.
+    /// Returns: whether they are. If not, nothing is lost.
+    bool commit(std::size_t count) noexcept
+    {
+        if (count <= committed_)
+            return true;
+        if (count > slices_)
+            return false;
+        constexpr std::size_t least_step = (std::size_t{4} << 20) / slice_bytes;
+        const std::size_t generous =
+            std::min(std::max(count, committed_ + std::max(committed_ / 8, least_step)), slices_);
+        return commit_exactly(generous) || commit_exactly(count);
+    }
+
+    std::byte* base() const noexcept { return base_; }
+    /// Returns: slices that have addresses.
+    std::size_t slices() const noexcept { return slices_; }
+    /// Returns: slices that may be used.
+    std::size_t committed() const noexcept { return committed_; }
+
+    std::byte* address(std::size_t slice) const noexcept { return base_ + slice * slice_bytes; }
+
+    /// Returns: the slice that `address` lies in; too large a number if it is outside of the region.
+    std::size_t slice_of(const void* address) const noexcept
+    {
+        return (reinterpret_cast<std::uintptr_t>(address) - reinterpret_cast<std::uintptr_t>(base_)) >> slice_bits;
+    }
+
+    Owner& owner(std::size_t slice) const noexcept { return owners_[slice]; }
+    Record& record(std::size_t slice) const noexcept { return records_[slice]; }
+
+private:
+    static std::size_t table_bytes(std::size_t entry_bytes, std::size_t slices) noexcept
+    {
+        return base::round_up(entry_bytes * slices, os::page_size());
+    }
+
+    bool reserve_exactly(std::size_t slices) noexcept
+    {
+        // One more, so that there are as many from a multiple of a slice on.
+        const std::size_t bytes = (slices + 1) * slice_bytes;
+        void* const memory = os::reserve_addresses(bytes);
+        if (memory == nullptr)
+            return false;
+        void* const owners = os::reserve_addresses(table_bytes(sizeof(Owner), slices));
+        void* const records = owners != nullptr ? os::reserve_addresses(table_bytes(sizeof(Record), slices)) : nullptr;
+        if (records == nullptr) {
+            if (owners != nullptr)
+                (void)os::release_addresses(owners, table_bytes(sizeof(Owner), slices));
+            (void)os::release_addresses(memory, bytes);
+            return false;
+        }
+        reserved_ = memory;
+        base_ = reinterpret_cast<std::byte*>(base::round_up(reinterpret_cast<std::uintptr_t>(memory), slice_bytes));
+        owners_ = static_cast<Owner*>(owners);
+        records_ = static_cast<Record*>(records);
+        slices_ = slices;
+        return true;
+    }
+
+    /// What is committed twice is no harm: tables end within pages.
+    bool commit_exactly(std::size_t count) noexcept
+    {
+        if (!os::commit_memory(owners_, table_bytes(sizeof(Owner), count)) ||
+            !os::commit_memory(records_, table_bytes(sizeof(Record), count)) ||
+            !os::commit_memory(address(committed_), (count - committed_) * slice_bytes))
+            return false;
+        committed_ = count;
+        return true;
+    }
+
+    std::byte* base_ = nullptr;
+    Owner* owners_ = nullptr;
+    Record* records_ = nullptr;
+    std::size_t slices_ = 0;
+    std::size_t committed_ = 0;
+    void* reserved_ = nullptr;
+};
+} // namespace memory_pool::np

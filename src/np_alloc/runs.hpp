@@ -1,0 +1,374 @@
+// SPDX-License-Identifier: MIT
+// Copyright (c) 2026 The memory_pool authors
+/// \file
+/// Runs: slices side by side, handed out as a whole, merged with their neighbours when they come back, and purged after a while.
+///
+///     | in use | free, dirty     | in use | free, clean | in use |      never used       |
+///     0                                                            used                   region's end
+///
+///     free runs by length:  1: run <-> run    2: run    3:    ...    48-63: run   64-79: ...
+///     dirty ones by age:    oldest <-> ... <-> youngest
+///
+/// No two free runs lie side by side. The first and the last slice of a run say how long it is, so a neighbour is found in one
+/// step. A dirty run has memory of the system; when it is old enough, that is given back, and the run is clean: it reads as
+/// zeros.
+///
+/// Thread safety: none; whoever owns the runs has a lock.
+#pragma once
+
+#include <memory_pool/base/arithmetic.hpp>
+#include <memory_pool/os/address_space.hpp>
+
+#include "region.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+
+namespace memory_pool::np
+{
+/// What a slice is. Zero: never used.
+enum class slice_state : std::uint8_t
+{
+    untouched, ///< Beyond all runs.
+    in_use,    ///< The first or last of a run that was handed out.
+    free,      ///< The first or last of a run that was not.
+};
+
+/// The number of a slice, or none.
+using slice_number = std::uint32_t;
+inline constexpr slice_number no_slice = std::numeric_limits<slice_number>::max();
+
+/// What the runs keep in the record of a slice.
+struct run_links
+{
+    slice_state state;
+    bool is_dirty;          ///< Of a free run: may the system have memory behind it?
+    std::uint32_t length;   ///< Of a run, in its first and its last slice.
+    slice_number next;      ///< In the list of free runs of about that length.
+    slice_number previous;  ///< The same.
+    slice_number older;     ///< In the list of dirty runs.
+    slice_number younger;   ///< The same.
+    std::uint64_t freed_at; ///< When it became free, in the caller's clock.
+};
+
+/// A run that was handed out.
+struct run
+{
+    slice_number first = no_slice;
+    std::uint32_t length = 0;
+    bool is_zeroed = false; ///< All bytes are 0.
+};
+
+/// All runs of one region, whose records derive from run_links.
+template <class Region>
+class runs
+{
+public:
+    constexpr explicit runs(Region& region) noexcept : region_(region)
+    {
+        for (slice_number& first : bins_)
+            first = no_slice;
+    }
+    runs(const runs&) = delete;
+    runs& operator=(const runs&) = delete;
+    ~runs() = default;
+
+    /// Effects: hands out `length` slices, the first of them at a multiple of `alignment` slices from address 0.
+    /// Returns: them; `first` is no_slice if the region has no such run, or the system gives no memory.
+    /// Preconditions: `length` is not 0; `alignment` is a power of two.
+    /// Complexity: O(1), but for the longest list of free runs that may be long enough; a system call now and then.
+    run take(std::uint32_t length, std::uint32_t alignment = 1) noexcept
+    {
+        const std::uint32_t spare = alignment - 1;
+        if (length > region_.slices() || spare > region_.slices() - length)
+            return {};
+        const slice_number found = find(length + spare);
+        const run whole = found != no_slice ? take_free(found) : take_untouched(length + spare);
+        return whole.first != no_slice ? cut_out(whole, length, alignment) : run{};
+    }
+
+    /// Effects: takes a run back. It is dirty.
+    void put(slice_number first, std::uint32_t length, std::uint64_t now) noexcept
+    {
+        in_use_ -= length;
+        add_free(first, length, true, now);
+    }
+
+    /// Effects: makes a run in use longer, by slices that follow it, if those are free.
+    /// Returns: whether they were.
+    bool extend(slice_number first, std::uint32_t length, std::uint32_t new_length) noexcept
+    {
+        const std::size_t next = std::size_t{first} + length;
+        const std::uint32_t more = new_length - length;
+        if (next < used_ && record(next).state == slice_state::free && record(next).length >= more) {
+            const run whole = take_free(static_cast<slice_number>(next));
+            give_back_rest(whole, more);
+        } else if (next != used_ || !use_untouched(more)) {
+            return false;
+        }
+        mark(first, new_length, slice_state::in_use);
+        return true;
+    }
+
+    /// Effects: makes a run in use shorter.
+    void shorten(slice_number first, std::uint32_t length, std::uint32_t new_length, std::uint64_t now) noexcept
+    {
+        mark(first, new_length, slice_state::in_use);
+        put(first + new_length, length - new_length, now);
+    }
+
+    /// Effects: gives the memory of the oldest dirty run back to the system, if it became free at `before` or earlier.
+    /// Returns: how many bytes that was; 0 if there is none, or the system does not take it.
+    std::size_t purge_oldest(std::uint64_t before) noexcept
+    {
+        const slice_number first = oldest_;
+        if (first == no_slice || record(first).freed_at > before)
+            return 0;
+        const std::uint32_t length = record(first).length;
+        leave_dirty(first);
+        if (!os::purge_memory(region_.address(first), length * slice_bytes)) {
+            enter_dirty(first); // as the youngest: it is tried again when the others were
+            return 0;
+        }
+        record(first).is_dirty = false;
+        return length * slice_bytes;
+    }
+
+    /// Returns: slices in runs that were handed out.
+    std::size_t in_use() const noexcept { return in_use_; }
+    /// Returns: slices in free runs that may have memory.
+    std::size_t dirty() const noexcept { return dirty_; }
+    /// Returns: slices that were ever used.
+    std::size_t used() const noexcept { return used_; }
+
+    /// Returns: whether all that is said above holds.
+    /// Complexity: linear in runs.
+    bool is_valid() const noexcept
+    {
+        std::size_t in_use = 0;
+        std::size_t dirty = 0;
+        std::size_t free_runs = 0;
+        bool was_free = false;
+        for (std::size_t slice = 0; slice < used_;) {
+            const run_links& first = record(slice);
+            if (first.length == 0 || slice + first.length > used_)
+                return false;
+            const run_links& last = record(slice + first.length - 1);
+            const bool is_free = first.state == slice_state::free;
+            if (last.length != first.length || last.state != first.state || first.state == slice_state::untouched ||
+                (is_free && was_free))
+                return false;
+            in_use += is_free ? 0 : first.length;
+            dirty += is_free && first.is_dirty ? first.length : 0;
+            free_runs += is_free ? 1 : 0;
+            was_free = is_free;
+            slice += first.length;
+        }
+        return in_use == in_use_ && dirty == dirty_ && free_runs == listed();
+    }
+
+private:
+    // Lists of free runs: one for each length up to here, then so many to each doubling.
+    static constexpr std::uint32_t exact_lengths = 32;
+    static constexpr unsigned to_each_doubling = 4;
+    static constexpr std::size_t bin_count = exact_lengths + to_each_doubling * (32 - 5);
+
+    run_links& record(std::size_t slice) const noexcept { return region_.record(slice); }
+
+    /// Returns: the list that a run of that length is in.
+    static constexpr std::size_t bin_of(std::uint32_t length) noexcept
+    {
+        if (length <= exact_lengths)
+            return length - 1;
+        const unsigned exponent = base::highest_bit(length);
+        const unsigned part = (length >> (exponent - 2)) & 3;
+        return exact_lengths + to_each_doubling * (exponent - 5) + part;
+    }
+
+    /// Returns: a free run that is at least that long, or no_slice.
+    slice_number find(std::uint32_t length) const noexcept
+    {
+        const std::size_t own = bin_of(length);
+        // In its own list, not all need be long enough; in those behind, all are.
+        for (slice_number each = bins_[own]; each != no_slice; each = record(each).next)
+            if (record(each).length >= length)
+                return each;
+        const std::size_t next = filled_bin_from(own + 1);
+        return next != bin_count ? bins_[next] : no_slice;
+    }
+
+    std::size_t filled_bin_from(std::size_t bin) const noexcept
+    {
+        for (std::size_t word = bin / base::bits_per_word; word != filled_.size(); ++word) {
+            const std::size_t first = word * base::bits_per_word;
+            const std::uint64_t above = bin > first ? ~std::uint64_t{0} << (bin - first) : ~std::uint64_t{0};
+            if ((filled_[word] & above) != 0)
+                return first + base::lowest_bit(filled_[word] & above);
+        }
+        return bin_count;
+    }
+
+    /// Takes a free run out of the lists, as one in use.
+    run take_free(slice_number first) noexcept
+    {
+        const bool is_dirty = record(first).is_dirty;
+        const std::uint32_t length = record(first).length;
+        unlist(first);
+        mark(first, length, slice_state::in_use);
+        in_use_ += length;
+        return {first, length, !is_dirty};
+    }
+
+    /// Makes a run of slices that were never used, and of the free one before them, if there is one.
+    run take_untouched(std::uint32_t length) noexcept
+    {
+        run whole{static_cast<slice_number>(used_), 0, true};
+        if (used_ != 0 && record(used_ - 1).state == slice_state::free) {
+            const std::uint32_t before = record(used_ - 1).length; // It is too short, or it would have been found.
+            if (!region_.commit(used_ + length - before))
+                return {};
+            whole = take_free(static_cast<slice_number>(used_ - before));
+        }
+        if (!use_untouched(length - whole.length))
+            return {};
+        whole.length = length;
+        mark(whole.first, length, slice_state::in_use);
+        return whole;
+    }
+
+    bool use_untouched(std::uint32_t length) noexcept
+    {
+        if (length > region_.slices() - used_ || !region_.commit(used_ + length))
+            return false;
+        used_ += length;
+        in_use_ += length;
+        return true;
+    }
+
+    /// Gives back what of `whole` is not needed.
+    run cut_out(run whole, std::uint32_t length, std::uint32_t alignment) noexcept
+    {
+        const std::uintptr_t address = reinterpret_cast<std::uintptr_t>(region_.address(whole.first)) >> slice_bits;
+        const auto before = static_cast<std::uint32_t>((std::uintptr_t{0} - address) & (alignment - 1));
+        if (before != 0) {
+            mark(whole.first + before, whole.length - before, slice_state::in_use);
+            give_back(whole.first, before, !whole.is_zeroed);
+            whole.first += before;
+            whole.length -= before;
+        }
+        give_back_rest(whole, length);
+        return {whole.first, length, whole.is_zeroed};
+    }
+
+    void give_back_rest(const run& whole, std::uint32_t length) noexcept
+    {
+        mark(whole.first, length, slice_state::in_use); // first, or the rest would merge with what was there once
+        if (length != whole.length)
+            give_back(whole.first + length, whole.length - length, !whole.is_zeroed);
+    }
+
+    /// As `put`, for slices that were only taken to be cut.
+    void give_back(slice_number first, std::uint32_t length, bool is_dirty) noexcept
+    {
+        in_use_ -= length;
+        add_free(first, length, is_dirty, latest_);
+    }
+
+    /// Makes a run free, together with its neighbours if those are.
+    void add_free(slice_number first, std::uint32_t length, bool is_dirty, std::uint64_t now) noexcept
+    {
+        latest_ = std::max(latest_, now);
+        const std::size_t end = std::size_t{first} + length;
+        if (end < used_ && record(end).state == slice_state::free) {
+            const auto next = static_cast<slice_number>(end);
+            is_dirty = is_dirty || record(next).is_dirty;
+            length += record(next).length;
+            unlist(next);
+        }
+        if (first != 0 && record(first - 1).state == slice_state::free) {
+            const std::uint32_t before = record(first - 1).length;
+            first -= before;
+            is_dirty = is_dirty || record(first).is_dirty;
+            length += before;
+            unlist(first);
+        }
+        mark(first, length, slice_state::free);
+        list(first, is_dirty);
+    }
+
+    void mark(std::size_t first, std::uint32_t length, slice_state state) noexcept
+    {
+        record(first).state = record(first + length - 1).state = state;
+        record(first).length = record(first + length - 1).length = length;
+    }
+
+    // Lists.
+
+    void list(slice_number first, bool is_dirty) noexcept
+    {
+        const std::size_t bin = bin_of(record(first).length);
+        record(first).previous = no_slice;
+        record(first).next = bins_[bin];
+        if (bins_[bin] != no_slice)
+            record(bins_[bin]).previous = first;
+        bins_[bin] = first;
+        filled_[bin / base::bits_per_word] |= std::uint64_t{1} << (bin % base::bits_per_word);
+        record(first).is_dirty = is_dirty;
+        record(first).freed_at = latest_;
+        if (is_dirty)
+            enter_dirty(first);
+    }
+
+    void unlist(slice_number first) noexcept
+    {
+        const run_links& leaving = record(first);
+        const std::size_t bin = bin_of(leaving.length);
+        (leaving.previous != no_slice ? record(leaving.previous).next : bins_[bin]) = leaving.next;
+        if (leaving.next != no_slice)
+            record(leaving.next).previous = leaving.previous;
+        if (bins_[bin] == no_slice)
+            filled_[bin / base::bits_per_word] &= ~(std::uint64_t{1} << (bin % base::bits_per_word));
+        if (leaving.is_dirty)
+            leave_dirty(first);
+    }
+
+    void enter_dirty(slice_number first) noexcept
+    {
+        record(first).younger = no_slice;
+        record(first).older = youngest_;
+        (youngest_ != no_slice ? record(youngest_).younger : oldest_) = first;
+        youngest_ = first;
+        dirty_ += record(first).length;
+    }
+
+    void leave_dirty(slice_number first) noexcept
+    {
+        const run_links& leaving = record(first);
+        (leaving.older != no_slice ? record(leaving.older).younger : oldest_) = leaving.younger;
+        (leaving.younger != no_slice ? record(leaving.younger).older : youngest_) = leaving.older;
+        dirty_ -= leaving.length;
+    }
+
+    std::size_t listed() const noexcept
+    {
+        std::size_t count = 0;
+        for (const slice_number first : bins_)
+            for (slice_number each = first; each != no_slice; each = record(each).next)
+                ++count;
+        return count;
+    }
+
+    Region& region_;
+    std::array<slice_number, bin_count> bins_{};
+    std::array<std::uint64_t, (bin_count + base::bits_per_word - 1) / base::bits_per_word> filled_{};
+    slice_number oldest_ = no_slice;
+    slice_number youngest_ = no_slice;
+    std::size_t used_ = 0;
+    std::size_t in_use_ = 0;
+    std::size_t dirty_ = 0;
+    std::uint64_t latest_ = 0; ///< The last time that was told.
+};
+} // namespace memory_pool::np

@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: MIT
+// Copyright (c) 2026 The memory_pool authors
+#include <np_alloc/region.hpp>
+
+#include <support/address_calls.hpp>
+
+#include <gtest/gtest.h>
+
+#include <cstddef>
+#include <cstdint>
+
+namespace np = memory_pool::np;
+
+namespace
+{
+constexpr std::size_t mib = std::size_t{1} << 20;
+
+struct record
+{
+    std::uint64_t words[8];
+};
+
+struct region : testing::Test
+{
+    np::region<std::uintptr_t, record> all;
+
+    ~region() override { all.release(); }
+};
+
+TEST_F(region, has_nothing_before_it_is_reserved)
+{
+    EXPECT_EQ(all.slices(), 0U);
+    EXPECT_FALSE(all.commit(1));
+    int anything = 0;
+    EXPECT_GT(all.slice_of(&anything), 0U);
+}
+
+TEST_F(region, begins_at_a_multiple_of_a_slice)
+{
+    ASSERT_TRUE(all.reserve(64 * mib));
+    EXPECT_EQ(all.slices(), 64 * mib / np::slice_bytes);
+    EXPECT_EQ(reinterpret_cast<std::uintptr_t>(all.base()) % np::slice_bytes, 0U);
+    EXPECT_EQ(all.slice_of(all.base()), 0U);
+    EXPECT_EQ(all.slice_of(all.base() + np::slice_bytes - 1), 0U);
+    EXPECT_EQ(all.slice_of(all.address(5)), 5U);
+    EXPECT_GE(all.slice_of(all.base() - 1), all.slices());
+    EXPECT_GE(all.slice_of(nullptr), all.slices());
+}
+
+TEST_F(region, can_be_used_as_far_as_it_is_committed_tables_included)
+{
+    ASSERT_TRUE(all.reserve(64 * mib));
+    for (std::size_t count : {1U, 3U, 100U, 1024U}) {
+        ASSERT_TRUE(all.commit(count));
+        ASSERT_GE(all.committed(), count);
+        for (std::size_t slice = 0; slice != all.committed(); ++slice) {
+            *all.address(slice) = std::byte{1};
+            *(all.address(slice + 1) - 1) = std::byte{1};
+            all.owner(slice) = slice;
+            all.record(slice).words[7] = slice;
+        }
+    }
+    for (std::size_t slice = 0; slice != all.slices(); ++slice)
+        ASSERT_EQ(all.owner(slice), slice);
+    EXPECT_FALSE(all.commit(all.slices() + 1));
+}
+
+TEST_F(region, makes_do_with_less_when_the_system_has_not_so_many_addresses)
+{
+    const std::size_t more_than_there_are = std::size_t{1} << 56;
+    ASSERT_TRUE(all.reserve(more_than_there_are));
+    EXPECT_LT(all.slices() * np::slice_bytes, more_than_there_are);
+    EXPECT_GE(all.slices() * np::slice_bytes, mib << 10);
+}
+
+TEST_F(region, reserves_nothing_when_one_of_its_parts_is_refused)
+{
+    const test::address_calls calls;
+    for (std::size_t call = 1; call <= 3; ++call) {
+        test::address_calls::refuse_reserving_from(call);
+        EXPECT_FALSE(all.reserve(64 * mib)) << call;
+        EXPECT_EQ(all.slices(), 0U);
+    }
+    test::address_calls::never_fail();
+    EXPECT_TRUE(all.reserve(64 * mib));
+}
+
+TEST_F(region, stays_as_it_is_when_memory_is_refused_and_has_it_later)
+{
+    ASSERT_TRUE(all.reserve(64 * mib));
+    ASSERT_TRUE(all.commit(1));
+    const std::size_t before = all.committed();
+    for (std::size_t call = 1; call <= 3; ++call) {
+        const test::address_calls calls;
+        test::address_calls::refuse_committing_from(call);
+        EXPECT_FALSE(all.commit(before + 1));
+        EXPECT_EQ(all.committed(), before);
+    }
+    EXPECT_TRUE(all.commit(before + 1));
+    *all.address(before) = std::byte{1};
+}
+} // namespace

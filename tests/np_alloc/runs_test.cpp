@@ -1,0 +1,271 @@
+// SPDX-License-Identifier: MIT
+// Copyright (c) 2026 The memory_pool authors
+#include <np_alloc/runs.hpp>
+
+#include <support/address_calls.hpp>
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <iterator>
+#include <map>
+#include <random>
+#include <vector>
+
+namespace np = memory_pool::np;
+
+namespace
+{
+constexpr std::size_t region_bytes = std::size_t{64} << 20;
+constexpr std::uint32_t region_slices = region_bytes / np::slice_bytes;
+
+/// Runs in a region of 1,024 slices.
+struct runs : testing::Test
+{
+    using region_type = np::region<std::uintptr_t, np::run_links>;
+    region_type region;
+    np::runs<region_type> all{region};
+
+    runs() { EXPECT_TRUE(region.reserve(region_bytes)); }
+    ~runs() override
+    {
+        EXPECT_TRUE(all.is_valid());
+        region.release();
+    }
+
+    std::byte* memory(const np::run& of) const { return region.address(of.first); }
+    bool is_zero(const np::run& of) const
+    {
+        return std::all_of(memory(of), memory(of) + of.length * np::slice_bytes,
+                           [](std::byte each) { return each == std::byte{0}; });
+    }
+};
+
+TEST_F(runs, come_from_the_region_one_after_the_other_and_are_zeroed)
+{
+    const np::run a = all.take(1);
+    const np::run b = all.take(3);
+    EXPECT_EQ(a.first, 0U);
+    EXPECT_EQ(b.first, 1U);
+    EXPECT_EQ(b.length, 3U);
+    EXPECT_TRUE(a.is_zeroed);
+    EXPECT_TRUE(is_zero(a));
+    EXPECT_TRUE(is_zero(b));
+    EXPECT_EQ(all.in_use(), 4U);
+}
+
+TEST_F(runs, are_handed_out_again_when_they_came_back)
+{
+    const np::run a = all.take(2);
+    (void)all.take(1);
+    all.put(a.first, a.length, 0);
+    const np::run again = all.take(2);
+    EXPECT_EQ(again.first, a.first);
+    EXPECT_FALSE(again.is_zeroed);
+}
+
+TEST_F(runs, merge_with_free_neighbours_on_both_sides)
+{
+    std::vector<np::run> five;
+    for (int i = 0; i != 5; ++i)
+        five.push_back(all.take(2));
+    all.put(five[1].first, 2, 0);
+    all.put(five[3].first, 2, 0);
+    EXPECT_TRUE(all.is_valid());
+    all.put(five[2].first, 2, 0);
+    EXPECT_TRUE(all.is_valid());
+    EXPECT_EQ(all.take(6).first, five[1].first);
+}
+
+TEST_F(runs, use_what_is_free_before_what_was_never_used)
+{
+    const np::run a = all.take(10);
+    all.put(a.first, a.length, 0);
+    EXPECT_EQ(all.take(12).first, a.first);
+    EXPECT_EQ(all.used(), 12U);
+}
+
+TEST_F(runs, are_aligned_as_asked_for)
+{
+    (void)all.take(1);
+    for (std::uint32_t alignment = 1; alignment <= 256; alignment *= 2) {
+        const np::run aligned = all.take(3, alignment);
+        ASSERT_NE(aligned.first, np::no_slice);
+        EXPECT_EQ(aligned.length, 3U);
+        EXPECT_EQ(reinterpret_cast<std::uintptr_t>(memory(aligned)) % (alignment * np::slice_bytes), 0U);
+        EXPECT_TRUE(all.is_valid());
+    }
+}
+
+TEST_F(runs, are_refused_when_the_region_is_full_and_to_be_had_again_later)
+{
+    EXPECT_EQ(all.take(region_slices + 1).first, np::no_slice);
+    const np::run whole = all.take(region_slices);
+    ASSERT_EQ(whole.first, 0U);
+    EXPECT_EQ(all.take(1).first, np::no_slice);
+    all.put(whole.first, whole.length, 0);
+    EXPECT_EQ(all.take(region_slices).first, 0U);
+}
+
+TEST_F(runs, grow_in_place_into_what_follows_if_that_is_free)
+{
+    const np::run a = all.take(2);
+    const np::run b = all.take(4);
+    const np::run c = all.take(1);
+    EXPECT_FALSE(all.extend(a.first, 2, 3));
+    all.put(b.first, b.length, 0);
+    EXPECT_TRUE(all.extend(a.first, 2, 5));
+    EXPECT_TRUE(all.is_valid());
+    EXPECT_FALSE(all.extend(a.first, 5, 7)) << "one slice is left there";
+    EXPECT_TRUE(all.extend(c.first, 1, 9)) << "behind it nothing was ever used";
+    EXPECT_EQ(all.in_use(), 14U);
+}
+
+TEST_F(runs, shrink_in_place)
+{
+    const np::run a = all.take(8);
+    all.shorten(a.first, 8, 3, 0);
+    EXPECT_EQ(all.in_use(), 3U);
+    EXPECT_EQ(all.take(5).first, 3U);
+}
+
+TEST_F(runs, lose_their_memory_when_they_are_old_enough_and_read_as_zeros_then)
+{
+    const np::run a = all.take(2);
+    const np::run b = all.take(2);
+    (void)all.take(1);
+    std::memset(memory(a), 1, 4 * np::slice_bytes);
+    all.put(a.first, 2, 100);
+    EXPECT_EQ(all.purge_oldest(99), 0U);
+    EXPECT_EQ(all.dirty(), 2U);
+    EXPECT_EQ(all.purge_oldest(100), 2 * np::slice_bytes);
+    EXPECT_EQ(all.dirty(), 0U);
+    const np::run again = all.take(2);
+    EXPECT_EQ(again.first, a.first);
+    EXPECT_TRUE(again.is_zeroed);
+    EXPECT_TRUE(is_zero(again));
+    EXPECT_FALSE(is_zero(b));
+}
+
+TEST_F(runs, are_dirty_if_one_of_those_that_were_merged_was)
+{
+    const np::run a = all.take(2);
+    const np::run b = all.take(2);
+    (void)all.take(1);
+    all.put(a.first, 2, 0);
+    (void)all.purge_oldest(0);
+    memory(b)[0] = std::byte{1};
+    all.put(b.first, 2, 0);
+    EXPECT_EQ(all.dirty(), 4U);
+    EXPECT_FALSE(all.take(4).is_zeroed);
+}
+
+TEST_F(runs, stay_dirty_when_the_system_does_not_take_their_memory)
+{
+    const np::run a = all.take(2);
+    memory(a)[0] = std::byte{1};
+    all.put(a.first, 2, 0);
+    {
+        const test::address_calls calls;
+        test::address_calls::refuse_purging();
+        EXPECT_EQ(all.purge_oldest(0), 0U);
+    }
+    EXPECT_EQ(all.dirty(), 2U);
+    EXPECT_EQ(all.purge_oldest(0), 2 * np::slice_bytes);
+}
+
+TEST_F(runs, are_refused_while_the_system_gives_no_memory_and_nothing_is_lost)
+{
+    const np::run a = all.take(1);
+    {
+        const test::address_calls calls;
+        for (int k = 1; k <= 6; ++k) {
+            test::address_calls::refuse_committing_from(1);
+            EXPECT_EQ(all.take(500).first, np::no_slice);
+            EXPECT_TRUE(all.is_valid());
+        }
+    }
+    EXPECT_EQ(all.in_use(), 1U);
+    EXPECT_EQ(all.take(500).first, a.first + 1);
+}
+
+/// What a run should be: where, and how long.
+using model = std::map<np::slice_number, std::uint32_t>;
+
+bool overlaps(const model& taken, const np::run& fresh)
+{
+    const auto after = taken.upper_bound(fresh.first);
+    if (after != taken.end() && after->first < fresh.first + fresh.length)
+        return true;
+    return after != taken.begin() && std::prev(after)->first + std::prev(after)->second > fresh.first;
+}
+
+TEST_F(runs, agree_with_a_model_through_random_operations)
+{
+    std::mt19937 random(11); // NOLINT: the same in each run
+    model taken;
+    std::uint64_t now = 0;
+    for (int step = 0; step != 20'000; ++step) {
+        ++now;
+        const auto pick = [&] {
+            return std::next(taken.begin(), static_cast<std::ptrdiff_t>(random() % taken.size()));
+        };
+        switch (taken.empty() ? 0 : random() % 8) {
+        case 0:
+        case 1:
+        case 2: {
+            const auto length = static_cast<std::uint32_t>(1 + random() % (random() % 4 == 0 ? 100 : 8));
+            const np::run fresh = all.take(length, std::uint32_t{1} << (random() % 6));
+            if (fresh.first == np::no_slice)
+                break;
+            ASSERT_EQ(fresh.length, length);
+            ASSERT_FALSE(overlaps(taken, fresh));
+            if (fresh.is_zeroed) {
+                ASSERT_EQ(memory(fresh)[0], std::byte{0});
+            }
+            memory(fresh)[0] = std::byte{1};
+            taken.emplace(fresh.first, length);
+            break;
+        }
+        case 3: {
+            const auto grown = pick();
+            const auto length = static_cast<std::uint32_t>(grown->second + 1 + random() % 4);
+            if (all.extend(grown->first, grown->second, length)) {
+                const auto after = std::next(grown);
+                ASSERT_TRUE(after == taken.end() || after->first >= grown->first + length);
+                grown->second = length;
+            }
+            break;
+        }
+        case 4: {
+            const auto shrunk = pick();
+            if (shrunk->second > 1) {
+                all.shorten(shrunk->first, shrunk->second, shrunk->second / 2, now);
+                shrunk->second /= 2;
+            }
+            break;
+        }
+        case 5: (void)all.purge_oldest(now - std::min<std::uint64_t>(now, random() % 50)); break;
+        default: {
+            const auto leaving = pick();
+            all.put(leaving->first, leaving->second, now);
+            taken.erase(leaving);
+        }
+        }
+        std::size_t slices = 0;
+        for (const auto& [first, length] : taken)
+            slices += length;
+        ASSERT_EQ(all.in_use(), slices);
+        if (step % 16 == 0) {
+            ASSERT_TRUE(all.is_valid());
+        }
+    }
+    for (const auto& [first, length] : taken)
+        all.put(first, length, now);
+    EXPECT_EQ(all.in_use(), 0U);
+    EXPECT_EQ(all.take(static_cast<std::uint32_t>(all.used())).first, 0U) << "all of it is one run again";
+}
+} // namespace

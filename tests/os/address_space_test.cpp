@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: MIT
+// Copyright (c) 2026 The memory_pool authors
+#include <memory_pool/os/address_space.hpp>
+
+#include <memory_pool/os/pages.hpp>
+
+#include <gtest/gtest.h>
+
+#include <cstddef>
+#include <limits>
+
+namespace os = memory_pool::os;
+
+namespace
+{
+struct address_space : testing::Test
+{
+    const std::size_t page = os::page_size();
+    const std::size_t bytes = 64 * page;
+    std::byte* const memory = static_cast<std::byte*>(os::reserve_addresses(bytes));
+
+    ~address_space() override { EXPECT_TRUE(os::release_addresses(memory, bytes)); }
+};
+
+TEST_F(address_space, is_usable_and_zero_where_it_is_committed)
+{
+    ASSERT_NE(memory, nullptr);
+    ASSERT_TRUE(os::commit_memory(memory + page, 2 * page));
+    for (std::size_t i = 0; i != 2 * page; ++i)
+        ASSERT_EQ(memory[page + i], std::byte{0});
+    memory[page] = memory[3 * page - 1] = std::byte{7};
+}
+
+TEST_F(address_space, reads_as_zeros_when_it_was_purged)
+{
+    ASSERT_TRUE(os::commit_memory(memory, 3 * page));
+    for (std::size_t i = 0; i != 3; ++i)
+        memory[i * page] = std::byte{7};
+    ASSERT_TRUE(os::purge_memory(memory + page, page));
+    EXPECT_EQ(memory[0], std::byte{7});
+    EXPECT_EQ(memory[page], std::byte{0});
+    EXPECT_EQ(memory[2 * page], std::byte{7});
+    memory[page] = std::byte{8};
+}
+
+TEST_F(address_space, keeps_its_content_when_it_is_committed_again)
+{
+    ASSERT_TRUE(os::commit_memory(memory, page));
+    memory[0] = std::byte{7};
+    ASSERT_TRUE(os::commit_memory(memory, 2 * page));
+    EXPECT_EQ(memory[0], std::byte{7});
+}
+
+TEST(address_space_limits, are_told_by_nullptr)
+{
+    EXPECT_EQ(os::reserve_addresses(std::numeric_limits<std::size_t>::max() / 2 & ~(os::page_size() - 1)), nullptr);
+}
+} // namespace
