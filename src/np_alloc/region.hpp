@@ -20,6 +20,7 @@
 #include <memory_pool/os/pages.hpp>
 
 #include <algorithm>
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 
@@ -60,20 +61,21 @@ public:
         (void)os::release_addresses(owners_, table_bytes(sizeof(Owner), slices_));
         (void)os::release_addresses(records_, table_bytes(sizeof(Record), slices_));
         reserved_ = base_ = nullptr;
-        slices_ = committed_ = 0;
+        slices_ = 0;
+        committed_.store(0, std::memory_order_relaxed);
     }
 
     /// Effects: makes the first `count` slices usable, and some more, so that it is not asked often.
     /// Returns: whether they are. If not, nothing is lost.
     bool commit(std::size_t count) noexcept
     {
-        if (count <= committed_)
+        if (count <= committed())
             return true;
         if (count > slices_)
             return false;
         constexpr std::size_t least_step = (std::size_t{4} << 20) / slice_bytes;
         const std::size_t generous =
-            std::min(std::max(count, committed_ + std::max(committed_ / 8, least_step)), slices_);
+            std::min(std::max(count, committed() + std::max(committed() / 8, least_step)), slices_);
         return commit_exactly(generous) || commit_exactly(count);
     }
 
@@ -81,7 +83,7 @@ public:
     /// Returns: slices that have addresses.
     std::size_t slices() const noexcept { return slices_; }
     /// Returns: slices that may be used.
-    std::size_t committed() const noexcept { return committed_; }
+    std::size_t committed() const noexcept { return committed_.load(std::memory_order_relaxed); }
 
     std::byte* address(std::size_t slice) const noexcept { return base_ + slice * slice_bytes; }
 
@@ -128,9 +130,9 @@ private:
     {
         if (!os::commit_memory(owners_, table_bytes(sizeof(Owner), count)) ||
             !os::commit_memory(records_, table_bytes(sizeof(Record), count)) ||
-            !os::commit_memory(address(committed_), (count - committed_) * slice_bytes))
+            !os::commit_memory(address(committed()), (count - committed()) * slice_bytes))
             return false;
-        committed_ = count;
+        committed_.store(count, std::memory_order_relaxed);
         return true;
     }
 
@@ -138,7 +140,7 @@ private:
     Owner* owners_ = nullptr;
     Record* records_ = nullptr;
     std::size_t slices_ = 0;
-    std::size_t committed_ = 0;
+    std::atomic<std::size_t> committed_{0}; ///< Whoever has a pointer into a slice has been told.
     void* reserved_ = nullptr;
 };
 } // namespace memory_pool::np

@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: MIT
+// Copyright (c) 2026 The memory_pool authors
+/// \file
+/// A clock that is cheap to read, for deciding what is old.
+///
+/// (Linux: CLOCK_MONOTONIC_COARSE, a few nanoseconds; elsewhere the steady clock of the standard library.)
+///
+/// Thread safety: any thread.
+#pragma once
+
+#include <cstdint>
+
+#if defined(__linux__)
+#include <time.h>
+#else
+#include <chrono>
+#endif
+
+namespace memory_pool::os
+{
+/// Returns: milliseconds since some moment before the program began; never less than a call before has returned. May be some
+///   milliseconds behind.
+inline std::uint64_t coarse_milliseconds() noexcept
+{
+#if defined(__linux__)
+    ::timespec now{};
+    (void)::clock_gettime(CLOCK_MONOTONIC_COARSE, &now);
+    return static_cast<std::uint64_t>(now.tv_sec) * 1000 + static_cast<std::uint64_t>(now.tv_nsec) / 1'000'000;
+#else
+    const auto since = std::chrono::steady_clock::now().time_since_epoch();
+    return static_cast<std::uint64_t>(std::chrono::duration_cast<std::chrono::milliseconds>(since).count());
+#endif
+}
+} // namespace memory_pool::os

@@ -1,0 +1,227 @@
+// SPDX-License-Identifier: MIT
+// Copyright (c) 2026 The memory_pool authors
+#include <np_alloc/heap.hpp>
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <iterator>
+#include <memory>
+#include <random>
+#include <set>
+#include <thread>
+#include <vector>
+
+namespace np = memory_pool::np;
+
+namespace
+{
+struct heap : testing::Test
+{
+    np::backend backend;
+    np::heap mine{backend};
+    np::heap other{backend};
+
+    heap() { EXPECT_TRUE(backend.start(std::size_t{1} << 30)); }
+    ~heap() override { backend.stop(); }
+
+    std::vector<void*> take(np::heap& from, std::size_t size_class, std::uint32_t count)
+    {
+        std::vector<void*> blocks(count);
+        std::uint32_t taken = 0;
+        while (taken != count)
+            taken += from.take(size_class, blocks.data() + taken, std::min<std::uint32_t>(count - taken, 32));
+        return blocks;
+    }
+
+    std::size_t slabs(const np::heap& of)
+    {
+        std::size_t count = 0;
+        of.for_each_slab([&count](const np::slice_record&) { ++count; });
+        return count;
+    }
+
+    std::size_t away(const np::heap& from)
+    {
+        std::size_t count = 0;
+        from.for_each_slab([&count](const np::slice_record& slab) { count += slab.carved - slab.free_count; });
+        return count;
+    }
+
+    std::size_t slices_in_use()
+    {
+        return backend.with_runs([](const auto& runs) { return runs.is_valid() ? runs.in_use() : 0; });
+    }
+};
+
+TEST_F(heap, hands_out_blocks_of_every_class_that_do_not_overlap)
+{
+    for (std::size_t size_class = 0; size_class != np::class_count; ++size_class) {
+        const std::size_t size = np::sizes::size(size_class);
+        const std::vector<void*> blocks = take(mine, size_class, np::slab_capacity(size_class) + 3);
+        std::set<std::uintptr_t> starts;
+        for (void* block : blocks) {
+            std::memset(block, 0xAB, size);
+            starts.insert(reinterpret_cast<std::uintptr_t>(block));
+        }
+        ASSERT_EQ(starts.size(), blocks.size());
+        for (auto each = std::next(starts.begin()); each != starts.end(); ++each)
+            ASSERT_GE(*each - *std::prev(each), size);
+        for (void* block : blocks)
+            mine.put(block);
+    }
+    EXPECT_EQ(away(mine), 0U);
+}
+
+TEST_F(heap, aligns_blocks_to_every_power_of_two_that_their_size_is_a_multiple_of)
+{
+    for (std::size_t size_class = 0; size_class != np::class_count; ++size_class) {
+        const std::size_t size = np::sizes::size(size_class);
+        for (void* block : take(mine, size_class, 10))
+            ASSERT_EQ(reinterpret_cast<std::uintptr_t>(block) % (size & (~size + 1)), 0U) << size;
+    }
+}
+
+TEST_F(heap, writes_the_lowest_of_fresh_blocks_last_as_that_goes_out_first)
+{
+    const std::vector<void*> blocks = take(mine, 0, 8);
+    EXPECT_TRUE(std::is_sorted(blocks.rbegin(), blocks.rend()));
+}
+
+TEST_F(heap, keeps_one_empty_slab_of_a_class_and_gives_the_others_back)
+{
+    const std::vector<void*> blocks = take(mine, 63, 3 * np::slab_capacity(63));
+    EXPECT_EQ(slabs(mine), 3U);
+    for (void* block : blocks)
+        mine.put(block);
+    EXPECT_EQ(slabs(mine), 1U);
+    EXPECT_EQ(slices_in_use(), 1U);
+    mine.give_back_empty_slabs();
+    EXPECT_EQ(slabs(mine), 0U);
+    EXPECT_EQ(slices_in_use(), 0U);
+}
+
+TEST_F(heap, is_the_owner_of_its_slabs_by_their_words)
+{
+    const std::size_t size_class = np::sizes::of(5000);
+    void* const block = take(mine, size_class, 1)[0];
+    const std::size_t first = backend.memory().slice_of(block);
+    for (std::size_t slice = first; slice != first + np::slab_slices(size_class); ++slice)
+        EXPECT_EQ(backend.memory().owner(slice).load(), mine.word() | size_class);
+    mine.put(block);
+    mine.give_back_empty_slabs();
+    EXPECT_EQ(backend.memory().owner(first).load(), np::nobody);
+}
+
+TEST_F(heap, takes_in_what_another_has_kept_for_it_when_that_is_posted)
+{
+    const std::vector<void*> blocks = take(mine, 3, 10);
+    for (void* block : blocks)
+        other.keep_for(mine, block);
+    std::size_t kept = 0;
+    other.for_each_kept([&](const void*) { ++kept; });
+    EXPECT_EQ(kept, 10U);
+    mine.take_in();
+    EXPECT_EQ(away(mine), 10U) << "not posted yet";
+    other.post_all();
+    mine.take_in();
+    EXPECT_EQ(away(mine), 0U);
+    other.for_each_kept([&](const void*) { ADD_FAILURE(); });
+}
+
+TEST_F(heap, takes_in_batches_of_every_length)
+{
+    for (std::uint32_t length = 1; length <= 200; length += length < 5 ? 1 : 13) {
+        const std::vector<void*> blocks = take(mine, 0, length);
+        for (void* block : blocks)
+            other.keep_for(mine, block);
+        other.post_all();
+        mine.take_in();
+        ASSERT_EQ(away(mine), 0U) << length;
+        const std::vector<void*> again = take(mine, 0, length);
+        EXPECT_EQ(std::set<void*>(again.begin(), again.end()).size(), length);
+        for (void* block : again)
+            mine.put(block);
+    }
+}
+
+TEST_F(heap, posts_what_it_keeps_when_another_slab_needs_the_place)
+{
+    const std::uint32_t many = 100 * np::slab_capacity(63);
+    std::vector<void*> blocks = take(mine, 63, many);
+    std::shuffle(blocks.begin(), blocks.end(), std::mt19937(5)); // NOLINT: the same in each run
+    for (void* block : blocks)
+        other.keep_for(mine, block);
+    std::size_t kept = 0;
+    other.for_each_kept([&](const void*) { ++kept; });
+    EXPECT_LE(kept, 16U * 64);
+    other.post_all();
+    mine.take_in();
+    EXPECT_EQ(away(mine), 0U);
+    EXPECT_EQ(slabs(mine), 1U);
+}
+
+TEST_F(heap, has_no_block_to_give_when_the_region_is_used_up_and_has_later)
+{
+    const auto all = static_cast<std::uint32_t>(backend.memory().slices());
+    const np::run rest = backend.take_large(std::size_t{all} * np::slice_bytes, 1);
+    ASSERT_NE(rest.first, np::no_slice);
+    void* block = nullptr;
+    EXPECT_EQ(mine.take(0, &block, 1), 0U);
+    backend.give_large(rest.first);
+    EXPECT_EQ(mine.take(0, &block, 1), 1U);
+}
+
+TEST_F(heap, loses_nothing_when_many_threads_free_into_it)
+{
+    constexpr std::size_t threads = 4;
+    constexpr int rounds = 300;
+    constexpr std::uint32_t blocks_each = 50;
+    std::array<std::atomic<std::vector<void*>*>, threads> hand_over{};
+    std::vector<std::thread> freeing;
+    freeing.reserve(threads);
+    for (std::size_t thread = 0; thread != threads; ++thread) {
+        freeing.emplace_back([&, thread] {
+            const auto own = std::make_unique<np::heap>(backend);
+            for (int round = 0; round != rounds; ++round) {
+                std::vector<void*>* blocks = nullptr;
+                while ((blocks = hand_over[thread].exchange(nullptr)) == nullptr)
+                    std::this_thread::yield();
+                for (void* block : *blocks) {
+                    std::uint64_t marked = 0;
+                    std::memcpy(&marked, block, sizeof marked);
+                    EXPECT_EQ(marked, reinterpret_cast<std::uintptr_t>(block));
+                    own->keep_for(mine, block);
+                }
+                delete blocks; // NOLINT: it was handed over
+            }
+            own->post_all();
+        });
+    }
+    std::mt19937 random(3); // NOLINT: the same in each run
+    for (std::size_t i = 0; i != threads * rounds; ++i) {
+        auto blocks = std::make_unique<std::vector<void*>>(take(mine, random() % 5, blocks_each));
+        for (void* block : *blocks) {
+            const auto mark = reinterpret_cast<std::uintptr_t>(block);
+            std::memcpy(block, &mark, sizeof mark);
+        }
+        std::vector<void*>* none = nullptr;
+        while (!hand_over[i % threads].compare_exchange_weak(none, blocks.get())) {
+            none = nullptr;
+            std::this_thread::yield();
+        }
+        (void)blocks.release();
+    }
+    for (std::thread& each : freeing)
+        each.join();
+    mine.take_in();
+    EXPECT_EQ(away(mine), 0U);
+    mine.give_back_empty_slabs();
+    EXPECT_EQ(slices_in_use(), 0U);
+}
+} // namespace
