@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: MIT
+// Copyright (c) 2026 The memory_pool authors
+#include <memory_pool/os/clock.hpp>
+
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <cstdint>
+#include <thread>
+
+namespace os = memory_pool::os;
+
+namespace
+{
+TEST(coarse_milliseconds, go_on_and_never_back)
+{
+    const std::uint64_t before = os::coarse_milliseconds();
+    std::uint64_t last = before;
+    // Sleeping takes at least so long, whatever else the machine does; the clock may be some milliseconds behind.
+    std::this_thread::sleep_for(std::chrono::milliseconds(40));
+    for (int i = 0; i != 1000; ++i) {
+        const std::uint64_t now = os::coarse_milliseconds();
+        ASSERT_GE(now, last);
+        last = now;
+    }
+    EXPECT_GE(last, before + 20);
+}
+} // namespace

@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: MIT
+// Copyright (c) 2026 The memory_pool authors
+#include <memory_pool/os/thread_end.hpp>
+
+#include <gtest/gtest.h>
+
+#include <thread>
+
+namespace os = memory_pool::os;
+
+namespace
+{
+TEST(thread_end, calls_the_function_once_in_each_thread_that_has_asked)
+{
+    static os::thread_end end;
+    ASSERT_TRUE(end.start([](void* value) { ++*static_cast<int*>(value); }));
+    int calls = 0;
+    int other_calls = 0;
+    std::thread([&] {
+        EXPECT_TRUE(end.ask(&calls));
+        EXPECT_TRUE(end.ask(&calls));
+        EXPECT_EQ(calls, 0);
+    }).join();
+    EXPECT_EQ(calls, 1);
+    std::thread([] {}).join();
+    std::thread([&] { EXPECT_TRUE(end.ask(&other_calls)); }).join();
+    EXPECT_EQ(calls, 1);
+    EXPECT_EQ(other_calls, 1);
+}
+
+TEST(thread_end, refuses_before_it_was_started)
+{
+    os::thread_end end;
+    int value = 0;
+    EXPECT_FALSE(end.ask(&value));
+}
+} // namespace
