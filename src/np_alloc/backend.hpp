@@ -5,6 +5,7 @@
 ///
 ///     owner word of a slice:   | address of a heap, a multiple of 128 | class |      a slab of that heap
 ///                              |                  0                   |  127  |      first of a large block
+///                              |                  0                   |  126  |      one of its others
 ///                              |                  0                   |   0   |      neither
 ///
 /// Thread safety: any thread.
@@ -30,8 +31,9 @@ namespace memory_pool::np
 using owner_word = std::uintptr_t;
 inline constexpr owner_word class_bits = 127;
 inline constexpr owner_word large_block = 127;
+inline constexpr owner_word inside_large_block = 126;
 inline constexpr owner_word nobody = 0;
-static_assert(class_count < large_block, "a class and the mark of large blocks must be told apart");
+static_assert(class_count <= inside_large_block, "a class and the mark of large blocks must be told apart");
 
 /// Memory in runs, for the heaps of one process.
 class backend
@@ -74,10 +76,9 @@ public:
         first.capacity = slab_capacity(size_class);
         first.size_class = static_cast<std::uint8_t>(size_class);
         first.is_listed = false;
-        for (slice_number slice = taken.first; slice != taken.first + slices; ++slice) {
+        for (slice_number slice = taken.first; slice != taken.first + slices; ++slice)
             region_.record(slice).slab = taken.first;
-            region_.owner(slice).store(heap | size_class, std::memory_order_relaxed);
-        }
+        set_owner(taken.first, slices, heap | size_class);
         return taken.first;
     }
 
@@ -86,8 +87,7 @@ public:
     void give_slab(slice_number first) noexcept
     {
         const std::uint32_t slices = slab_slices(region_.record(first).size_class);
-        for (slice_number slice = first; slice != first + slices; ++slice)
-            region_.owner(slice).store(nobody, std::memory_order_relaxed);
+        set_owner(first, slices, nobody);
         give(first, slices);
     }
 
@@ -96,15 +96,18 @@ public:
     run take_large(std::size_t bytes, std::size_t alignment) noexcept
     {
         const run taken = take_bytes(bytes, alignment);
-        if (taken.first != no_slice)
-            region_.owner(taken.first).store(large_block, std::memory_order_relaxed);
+        if (taken.first != no_slice) {
+            set_owner(taken.first, 1, large_block);
+            set_owner(taken.first + 1, taken.length - 1, inside_large_block);
+        }
         return taken;
     }
 
     void give_large(slice_number first) noexcept
     {
-        region_.owner(first).store(nobody, std::memory_order_relaxed);
-        give(first, region_.record(first).length);
+        const std::uint32_t length = region_.record(first).length;
+        set_owner(first, length, nobody);
+        give(first, length);
     }
 
     /// Returns: whether a large block has room for `bytes` now, where it is. It is made longer or shorter, if that helps.
@@ -115,8 +118,13 @@ public:
         if (slices == 0 || slices == length)
             return slices != 0;
         const std::lock_guard lock(mutex_);
-        if (slices > length)
-            return runs_.extend(first, length, slices);
+        if (slices > length) {
+            if (!runs_.extend(first, length, slices))
+                return false;
+            set_owner(first + length, slices - length, inside_large_block);
+            return true;
+        }
+        set_owner(first + slices, length - slices, nobody);
         runs_.shorten(first, length, slices, os::coarse_milliseconds());
         return true;
     }
@@ -163,6 +171,12 @@ public:
     }
 
 private:
+    void set_owner(slice_number first, std::uint32_t count, owner_word word) noexcept
+    {
+        for (slice_number slice = first; slice != first + count; ++slice)
+            region_.owner(slice).store(word, std::memory_order_relaxed);
+    }
+
     run take(std::uint32_t slices, std::uint32_t alignment) noexcept
     {
         const std::lock_guard lock(mutex_);

@@ -60,15 +60,16 @@ public:
     front& operator=(const front&) = delete;
     ~front() = default;
 
-    /// Effects: takes a block of that class.
-    /// Returns: nullptr if there is none at hand.
-    MEMORY_POOL_ALWAYS_INLINE void* pop(std::size_t size_class) noexcept
+    /// Effects: takes a block of that class, into `block`.
+    /// Returns: whether there is one at hand.
+    MEMORY_POOL_ALWAYS_INLINE bool pop(std::size_t size_class, void*& block) noexcept
     {
         void** const top = tops_[size_class];
         if (MEMORY_POOL_UNLIKELY((reinterpret_cast<std::uintptr_t>(top) & (magazine_bytes_of(size_class) - 1)) == 0))
-            return nullptr;
+            return false;
+        block = top[-1];
         tops_[size_class] = top - 1;
-        return top[-1];
+        return true;
     }
 
     /// Effects: puts a block of that class at hand.
@@ -112,14 +113,25 @@ public:
     /// Effects: puts the older half of the blocks of that class back into the heap.
     void flush_half(std::size_t size_class) noexcept { flush(size_class, held(size_class) / 2); }
 
-    /// Effects: puts all blocks back into the heap, posts what is of others, and has no heap any more.
+    /// Effects: tidies up, and has no heap any more.
+    /// Preconditions: has_heap().
     void leave() noexcept
+    {
+        tidy();
+        heap_ = no_heap;
+        tops_ = {};
+    }
+
+    /// Effects: puts all blocks back into the heap, posts what is of others, takes in what others have posted, and gives back slabs
+    ///   that are empty then.
+    /// Preconditions: has_heap().
+    void tidy() noexcept
     {
         for (std::size_t size_class = 0; size_class != class_count; ++size_class)
             flush(size_class, held(size_class));
         memory().slabs.post_all();
-        heap_ = no_heap;
-        tops_ = {};
+        memory().slabs.take_in();
+        memory().slabs.give_back_empty_slabs();
     }
 
     /// Returns: how many blocks of that class are at hand.

@@ -30,8 +30,8 @@ struct front : testing::Test
 
     void* take(std::size_t size_class)
     {
-        void* const block = mine.pop(size_class);
-        return block != nullptr ? block : mine.refill(size_class);
+        void* block = nullptr;
+        return mine.pop(size_class, block) ? block : mine.refill(size_class);
     }
 
     void give(void* block)
@@ -54,8 +54,9 @@ struct front : testing::Test
 TEST_F(front, has_nothing_at_hand_and_knows_no_block_before_it_has_a_heap)
 {
     EXPECT_FALSE(mine.has_heap());
+    void* block = nullptr;
     for (std::size_t size_class = 0; size_class != np::class_count; ++size_class)
-        EXPECT_EQ(mine.pop(size_class), nullptr);
+        EXPECT_FALSE(mine.pop(size_class, block));
     EXPECT_GE(mine.class_in(np::nobody), np::class_count);
     EXPECT_GE(mine.class_in(np::large_block), np::class_count);
     EXPECT_GE(mine.class_in(memory->slabs.word() | 3), np::class_count);

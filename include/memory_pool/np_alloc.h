@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: MIT
+ * Copyright (c) 2026 The memory_pool authors
+ */
+/** \file
+ * Blocks of any size, for any thread: the C interface of np_alloc. Link with the CMake target memory_pool::np_alloc.
+ *
+ *     np_alloc  ->  | this thread's magazines | -> | its slabs | -> | runs of 64 KiB slices of one region |
+ *     np_free   ->  | this thread's magazines, or, if another thread has allocated it, that one's inbox  |
+ *
+ * What malloc and its relatives promise, these do; errors are told as they tell them. A block may be freed by any thread, also
+ * when the one that has allocated it has ended.
+ *
+ * Thread safety: any thread.
+ */
+#ifndef MEMORY_POOL_NP_ALLOC_H
+#define MEMORY_POOL_NP_ALLOC_H
+
+#include <stddef.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/** Returns: a block of at least `bytes`, aligned to 16; also for 0 bytes it is none that is in use. NULL, and errno is ENOMEM, if
+ *    there is no memory.
+ *  Complexity: O(1), and now and then a batch of blocks, or a system call. */
+void* np_alloc(size_t bytes);
+
+/** Effects: takes a block back. NULL is ignored; errno stays as it is.
+ *  Preconditions: `block` is from this library and in use. A pointer that is not from it, or not the start of a large block, is
+ *    reported, and the call ignored if the error handler returns.
+ *  Complexity: O(1), and now and then a batch of blocks. */
+void np_free(void* block);
+
+/** Returns: as np_alloc(count * size), filled with zeros; NULL, and errno is ENOMEM, if that is more than a program can address. */
+void* np_calloc(size_t count, size_t size);
+
+/** Effects: makes a block larger or smaller, in place if it can.
+ *  Returns: the block, which holds what it held, as far as it has room; NULL, and errno is ENOMEM, if there is no memory: then the
+ *    old block is as it was. For NULL, as np_alloc. */
+void* np_realloc(void* block, size_t bytes);
+
+/** Returns: as np_realloc(block, count * size); NULL, and errno is ENOMEM, if that is more than a program can address. */
+void* np_reallocarray(void* block, size_t count, size_t size);
+
+/** Returns: a block aligned to `alignment`; NULL, and errno is EINVAL, if that is not a power of two; else as np_alloc. */
+void* np_aligned_alloc(size_t alignment, size_t bytes);
+
+/** Effects: writes such a block to `*block`.
+ *  Returns: 0; EINVAL if `alignment` is not a power of two, or not a multiple of sizeof(void*); ENOMEM if there is no memory.
+ *    `*block` is as it was then. */
+int np_posix_memalign(void** block, size_t alignment, size_t bytes);
+
+/** Returns: how many bytes of `block` may be used, at least as many as were asked for; 0 for NULL. */
+size_t np_usable_size(const void* block);
+
+/** Returns: how many bytes np_alloc(bytes) would give. */
+size_t np_good_size(size_t bytes);
+
+/** Effects: as np_free. `bytes` is what the block was asked for with. */
+void np_free_sized(void* block, size_t bytes);
+
+/** Effects: as np_free. `alignment` and `bytes` are what the block was asked for with. */
+void np_free_aligned_sized(void* block, size_t alignment, size_t bytes);
+
+/** Returns: whether `address` lies in memory that this library has handed out. Any pointer may be asked after. */
+int np_owns(const void* address);
+
+/** Effects: gives memory that is free back to the system: of this thread, of those that have ended, and of none.
+ *  Returns: how many bytes that was.
+ *  Complexity: linear in slabs. */
+size_t np_trim(void);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,374 @@
+// SPDX-License-Identifier: MIT
+// Copyright (c) 2026 The memory_pool authors
+#include <memory_pool/np_alloc.h>
+
+#include <memory_pool/base/errors.hpp>
+#include <support/error_recorder.hpp>
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <cerrno>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <iterator>
+#include <limits>
+#include <map>
+#include <random>
+#include <thread>
+#include <utility>
+#include <vector>
+
+namespace
+{
+constexpr std::size_t largest = std::numeric_limits<std::size_t>::max();
+
+bool is_aligned(const void* block, std::size_t alignment)
+{
+    return reinterpret_cast<std::uintptr_t>(block) % alignment == 0;
+}
+
+/// Sizes around every boundary up to 4 MiB.
+std::vector<std::size_t> interesting_sizes()
+{
+    std::vector<std::size_t> sizes;
+    for (std::size_t bytes = 0; bytes <= 2100; ++bytes)
+        sizes.push_back(bytes);
+    for (std::size_t power = 4096; power <= std::size_t{4} << 20; power *= 2)
+        for (std::size_t offset : {power / 8, power / 2, std::size_t{0}})
+            for (std::size_t delta : {std::size_t{0}, std::size_t{1}, std::size_t{2}})
+                sizes.push_back(power + offset + delta - 1);
+    return sizes;
+}
+
+TEST(np_alloc, gives_blocks_of_every_size_that_are_aligned_and_do_not_overlap)
+{
+    std::map<std::uintptr_t, std::size_t> blocks;
+    for (std::size_t bytes : interesting_sizes()) {
+        auto* const block = static_cast<unsigned char*>(np_alloc(bytes));
+        ASSERT_NE(block, nullptr) << bytes;
+        ASSERT_TRUE(is_aligned(block, 16));
+        const std::size_t usable = np_usable_size(block);
+        ASSERT_GE(usable, bytes);
+        ASSERT_EQ(usable, np_good_size(bytes));
+        ASSERT_TRUE(np_owns(block));
+        std::memset(block, 0x5A, usable);
+        blocks.emplace(reinterpret_cast<std::uintptr_t>(block), usable);
+    }
+    for (auto each = std::next(blocks.begin()); each != blocks.end(); ++each)
+        ASSERT_GE(each->first, std::prev(each)->first + std::prev(each)->second);
+    for (const auto& [address, usable] : blocks)
+        np_free(reinterpret_cast<void*>(address));
+}
+
+TEST(np_alloc, gives_two_blocks_for_two_requests_of_0_bytes)
+{
+    void* const a = np_alloc(0);
+    void* const b = np_alloc(0);
+    EXPECT_NE(a, nullptr);
+    EXPECT_NE(a, b);
+    np_free(a);
+    np_free(b);
+    np_free(nullptr);
+}
+
+TEST(np_alloc, says_ENOMEM_for_what_no_machine_has)
+{
+    for (std::size_t bytes : {largest, largest - 1, largest / 2 + 1, largest / 2, std::size_t{1} << 50}) {
+        errno = 0;
+        EXPECT_EQ(np_alloc(bytes), nullptr) << bytes;
+        EXPECT_EQ(errno, ENOMEM);
+        errno = 0;
+        EXPECT_EQ(np_calloc(1, bytes), nullptr) << bytes;
+        EXPECT_EQ(errno, ENOMEM);
+        EXPECT_EQ(np_aligned_alloc(64, bytes), nullptr) << bytes;
+        EXPECT_EQ(np_realloc(nullptr, bytes), nullptr) << bytes;
+    }
+}
+
+TEST(np_alloc, does_not_take_a_product_that_overflows_for_a_small_number)
+{
+    const std::size_t half = largest / 2;
+    for (const auto& [count, size] : {std::pair{half, std::size_t{4}}, std::pair{std::size_t{4}, half},
+                                      std::pair{half + 2, std::size_t{2}}, std::pair{largest, largest}}) {
+        errno = 0;
+        EXPECT_EQ(np_calloc(count, size), nullptr);
+        EXPECT_EQ(errno, ENOMEM);
+        EXPECT_EQ(np_reallocarray(nullptr, count, size), nullptr);
+    }
+}
+
+TEST(np_alloc, leaves_errno_alone_when_it_frees)
+{
+    void* const small = np_alloc(10);
+    void* const large = np_alloc(1 << 20);
+    errno = 77;
+    np_free(small);
+    np_free(large);
+    np_free(nullptr);
+    EXPECT_EQ(errno, 77);
+}
+
+TEST(np_calloc, gives_zeros_also_in_memory_that_was_used_before)
+{
+    for (std::size_t bytes : interesting_sizes()) {
+        void* const dirty = np_alloc(bytes);
+        std::memset(dirty, 0xFF, np_usable_size(dirty));
+        np_free(dirty);
+        auto* const block = static_cast<unsigned char*>(np_calloc(1, bytes));
+        ASSERT_NE(block, nullptr);
+        ASSERT_TRUE(std::all_of(block, block + bytes, [](unsigned char each) { return each == 0; })) << bytes;
+        np_free(block);
+    }
+}
+
+TEST(np_aligned_alloc, aligns_to_every_power_of_two)
+{
+    for (std::size_t alignment = 1; alignment <= std::size_t{16} << 20; alignment *= 2) {
+        for (std::size_t bytes : {std::size_t{0}, std::size_t{1}, alignment - 1, alignment, alignment + 1,
+                                  3 * alignment, std::size_t{1000}, std::size_t{40'000}}) {
+            void* const block = np_aligned_alloc(alignment, bytes);
+            ASSERT_NE(block, nullptr) << alignment << ' ' << bytes;
+            ASSERT_TRUE(is_aligned(block, alignment)) << alignment << ' ' << bytes;
+            ASSERT_GE(np_usable_size(block), bytes);
+            std::memset(block, 1, bytes);
+            np_free_aligned_sized(block, alignment, bytes);
+        }
+    }
+}
+
+TEST(np_aligned_alloc, refuses_alignments_that_are_none)
+{
+    for (std::size_t alignment : {std::size_t{0}, std::size_t{3}, std::size_t{24}, largest}) {
+        errno = 0;
+        EXPECT_EQ(np_aligned_alloc(alignment, 8), nullptr);
+        EXPECT_EQ(errno, EINVAL);
+    }
+    EXPECT_EQ(np_aligned_alloc(largest / 2 + 1, 8), nullptr);
+}
+
+TEST(np_posix_memalign, tells_what_is_wrong_by_its_result_alone)
+{
+    int anything = 0;
+    void* block = &anything;
+    errno = 77;
+    EXPECT_EQ(np_posix_memalign(&block, 0, 8), EINVAL);
+    EXPECT_EQ(np_posix_memalign(&block, 4, 8), EINVAL);
+    EXPECT_EQ(np_posix_memalign(&block, 24, 8), EINVAL);
+    EXPECT_EQ(np_posix_memalign(&block, 64, largest), ENOMEM);
+    EXPECT_EQ(block, &anything);
+    EXPECT_EQ(errno, 77);
+    EXPECT_EQ(np_posix_memalign(&block, 256, 100), 0);
+    EXPECT_TRUE(is_aligned(block, 256));
+    np_free(block);
+}
+
+TEST(np_realloc, keeps_what_the_block_held_whatever_its_size_becomes)
+{
+    std::mt19937 random(9); // NOLINT: the same in each run
+    const std::vector<std::size_t> sizes = interesting_sizes();
+    std::size_t bytes = 1;
+    auto* block = static_cast<unsigned char*>(np_alloc(bytes));
+    block[0] = 0;
+    for (int step = 0; step != 300; ++step) {
+        const std::size_t wanted = std::max<std::size_t>(sizes[random() % sizes.size()], 1);
+        block = static_cast<unsigned char*>(np_realloc(block, wanted));
+        ASSERT_NE(block, nullptr);
+        ASSERT_GE(np_usable_size(block), wanted);
+        for (std::size_t i = 0; i < std::min(bytes, wanted); i += 97)
+            ASSERT_EQ(block[i], static_cast<unsigned char>(i % 251)) << bytes << " to " << wanted;
+        bytes = wanted;
+        for (std::size_t i = 0; i != bytes; ++i)
+            block[i] = static_cast<unsigned char>(i % 251);
+    }
+    np_free_sized(block, bytes);
+}
+
+TEST(np_realloc, stays_where_it_is_when_there_is_room_behind)
+{
+    void* const block = np_alloc(200'000);
+    EXPECT_EQ(np_realloc(block, 100'000), block);
+    EXPECT_EQ(np_realloc(block, 190'000), block);
+    void* const small = np_alloc(100);
+    EXPECT_EQ(np_realloc(small, 112), small);
+    EXPECT_EQ(np_realloc(small, 60), small);
+    np_free(block);
+    np_free(small);
+}
+
+TEST(np_realloc, leaves_the_block_as_it_is_when_there_is_no_memory)
+{
+    auto* const block = static_cast<unsigned char*>(np_alloc(100'000));
+    block[99'999] = 7;
+    errno = 0;
+    EXPECT_EQ(np_realloc(block, largest / 2), nullptr);
+    EXPECT_EQ(errno, ENOMEM);
+    EXPECT_EQ(block[99'999], 7);
+    np_free(block);
+}
+
+TEST(np_usable_size, is_0_for_nullptr)
+{
+    EXPECT_EQ(np_usable_size(nullptr), 0U);
+}
+
+TEST(np_owns, knows_what_is_its_and_what_is_not)
+{
+    int local = 0;
+    auto* const large = static_cast<std::byte*>(np_alloc(300'000));
+    EXPECT_TRUE(np_owns(large));
+    EXPECT_TRUE(np_owns(large + 200'000));
+    EXPECT_FALSE(np_owns(&local));
+    EXPECT_FALSE(np_owns(nullptr));
+    EXPECT_FALSE(np_owns(reinterpret_cast<void*>(largest - 15)));
+    np_free(large);
+    EXPECT_FALSE(np_owns(large + 200'000));
+}
+
+TEST(np_trim, gives_back_what_is_free_and_says_how_much)
+{
+    std::vector<void*> blocks(200);
+    for (void*& block : blocks) {
+        block = np_alloc(100'000);
+        std::memset(block, 1, 100'000);
+    }
+    for (void* block : blocks)
+        np_free(block);
+    EXPECT_GE(np_trim(), 20'000'000U);
+    EXPECT_EQ(np_trim(), 0U);
+}
+
+TEST(np_free, reports_and_ignores_what_is_no_block)
+{
+    using memory_pool::error;
+    int local = 0;
+    auto* const large = static_cast<std::byte*>(np_alloc(300'000));
+    auto* const small = static_cast<std::byte*>(np_alloc(64));
+    const test::error_recorder recorder;
+    np_free(&local);
+    np_free(reinterpret_cast<void*>(std::uintptr_t{1}));
+    np_free(reinterpret_cast<void*>(largest - 15));
+    EXPECT_EQ(np_realloc(&local, 10), nullptr);
+    EXPECT_EQ(np_usable_size(&local), 0U);
+    EXPECT_EQ(recorder.kinds(), test::kinds(5, error::foreign_pointer));
+    np_free(small + 1);
+    np_free(small + 8);
+    np_free(large + 16);
+    np_free(large + 65536);
+    EXPECT_EQ(recorder.reports().size(), 9U);
+    EXPECT_EQ(recorder.kinds().back(), error::misaligned_pointer);
+    np_free(large);
+    np_free(small);
+    EXPECT_EQ(recorder.reports().size(), 9U);
+}
+
+TEST(np_alloc_threads, may_free_what_others_have_allocated_also_when_those_have_ended)
+{
+    std::vector<unsigned char*> blocks;
+    for (int round = 0; round != 20; ++round) {
+        std::thread([&] {
+            for (std::size_t bytes = 1; bytes < 3000; bytes += 7) {
+                blocks.push_back(static_cast<unsigned char*>(np_alloc(bytes)));
+                blocks.back()[0] = static_cast<unsigned char>(bytes);
+            }
+        }).join();
+        std::thread([&] {
+            std::size_t bytes = 1;
+            for (unsigned char* block : blocks) {
+                EXPECT_EQ(block[0], static_cast<unsigned char>(bytes));
+                bytes += 7;
+                np_free(block);
+            }
+            blocks.clear();
+        }).join();
+    }
+}
+
+/// Blocks with marks, which threads hand on to each other.
+class exchange
+{
+public:
+    void* swap(std::size_t place, void* block) { return places_[place % places_.size()].exchange(block); }
+
+private:
+    std::array<std::atomic<void*>, 512> places_{};
+};
+
+void mark(void* block, std::size_t bytes)
+{
+    const std::array<std::uint64_t, 2> words{bytes, reinterpret_cast<std::uintptr_t>(block) ^ bytes};
+    std::memcpy(block, words.data(), sizeof words);
+}
+
+bool is_marked(const void* block)
+{
+    std::array<std::uint64_t, 2> words{};
+    std::memcpy(words.data(), block, sizeof words);
+    return words[1] == (reinterpret_cast<std::uintptr_t>(block) ^ words[0]) && np_usable_size(block) >= words[0];
+}
+
+TEST(np_alloc_threads, never_get_a_block_that_another_has)
+{
+    exchange all;
+    std::atomic<std::size_t> faults{0};
+    std::vector<std::thread> places;
+    for (unsigned place = 0; place != 4; ++place) {
+        places.emplace_back([&, place] {
+            for (unsigned life = 0; life != 8; ++life) {
+                std::thread([&, seed = place * 100 + life] {
+                    std::mt19937 random(seed);
+                    for (int step = 0; step != 4000; ++step) {
+                        const std::size_t bytes = 16 + random() % (random() % 50 == 0 ? 200'000 : 2000);
+                        void* const block = np_alloc(bytes);
+                        mark(block, bytes);
+                        if (void* const old = all.swap(random(), block)) {
+                            faults += is_marked(old) ? 0 : 1;
+                            np_free(old);
+                        }
+                    }
+                }).join();
+            }
+        });
+    }
+    for (std::thread& each : places)
+        each.join();
+    for (std::size_t place = 0; place != 512; ++place) {
+        if (void* const rest = all.swap(place, nullptr)) {
+            faults += is_marked(rest) ? 0 : 1;
+            np_free(rest);
+        }
+    }
+    EXPECT_EQ(faults.load(), 0U);
+}
+
+/// Uses np_alloc when its thread has ended already, as far as np_alloc knows, if the order of destruction is so.
+struct late_user
+{
+    late_user() noexcept : block(np_alloc(100)) {}
+    late_user(const late_user&) = delete;
+    late_user& operator=(const late_user&) = delete;
+    ~late_user()
+    {
+        np_free(block);
+        void* const small = np_alloc(50);
+        void* const large = np_alloc(100'000);
+        std::memset(small, 1, 50);
+        std::memset(large, 1, 100'000);
+        np_free(small);
+        np_free(large);
+    }
+    void* block;
+};
+
+TEST(np_alloc_threads, may_allocate_and_free_in_destructors_at_their_end)
+{
+    for (int i = 0; i != 50; ++i)
+        std::thread([] {
+            static thread_local const late_user user;
+            EXPECT_NE(user.block, nullptr);
+        }).join();
+}
+} // namespace
