@@ -20,8 +20,7 @@
 /// more threads than cores they take turns, which does not count against them, but a lock that a stopped thread holds
 /// does.
 ///
-/// Thread i stays on core i, counted around, where the system lets one ask for that: left to themselves, two threads
-/// share a core for the first milliseconds. So a block that is handed over changes cores.
+/// Thread i stays on core i, counted around (see thread_team.hpp), so a block that is handed over changes cores.
 ///
 /// A process that never had a second thread takes shortcuts in glibc's malloc, and never again after it had one. So one
 /// is started and has ended before anything is measured, for all sides alike; and every row runs in threads of its own,
@@ -31,20 +30,18 @@
 #include "competitors.hpp"
 #include "concurrent_competitors.hpp"
 #include "context.hpp"
+#include "thread_team.hpp"
 
 #include <benchmark/benchmark.h>
 
 #include <algorithm>
 #include <array>
 #include <atomic>
-#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
-#include <exception>
 #include <initializer_list>
 #include <memory>
-#include <mutex>
 #include <new>
 #include <stdexcept>
 #include <string>
@@ -52,13 +49,13 @@
 #include <tuple>
 #include <vector>
 
-#if defined(__linux__)
-#include <pthread.h>
-#include <sched.h>
-#endif
-
 namespace
 {
+using together::finish;
+using together::measure;
+using together::team;
+using together::threads_of;
+
 constexpr std::size_t block_size = 32;
 
 /// Returns: a block.
@@ -70,129 +67,6 @@ MEMORY_POOL_ALWAYS_INLINE void* take(Side& side)
     if (block == nullptr)
         throw std::bad_alloc();
     return block;
-}
-
-/// Returns: the cores that this process may run on, as the system numbers them.
-std::vector<std::size_t> find_cores()
-{
-    std::vector<std::size_t> cores;
-#if defined(__linux__)
-    cpu_set_t allowed;
-    CPU_ZERO(&allowed);
-    if (sched_getaffinity(0, sizeof allowed, &allowed) == 0)
-        for (std::size_t core = 0; core != CPU_SETSIZE; ++core)
-            if (CPU_ISSET(core, &allowed))
-                cores.push_back(core);
-#endif
-    if (cores.empty())
-        cores.resize(std::max(std::thread::hardware_concurrency(), 1U));
-    return cores;
-}
-
-const std::vector<std::size_t>& cores()
-{
-    static const std::vector<std::size_t> cores = find_cores();
-    return cores;
-}
-
-/// Effects: keeps this thread on the core whose turn it is.
-void stay_on_core([[maybe_unused]] std::size_t thread)
-{
-#if defined(__linux__)
-    cpu_set_t own;
-    CPU_ZERO(&own);
-    CPU_SET(cores()[thread % cores().size()], &own);
-    // If that fails, the figures are less steady.
-    (void)pthread_setaffinity_np(pthread_self(), sizeof own, &own);
-#endif
-}
-
-/// The threads of a row.
-class team
-{
-    using clock = std::chrono::steady_clock;
-
-public:
-    explicit team(std::size_t size) : size_(size), begun_(size), done_(size) {}
-
-    std::size_t size() const { return size_; }
-
-    /// Effects: calls `part(number)` in as many threads as the team has, and waits for them. What a part throws is kept
-    ///   for `failure`, and the others give up as soon as they would wait.
-    template <class Part>
-    void run(Part&& part)
-    {
-        std::vector<std::thread> threads;
-        for (std::size_t number = 0; number != size_; ++number)
-            threads.emplace_back([this, &part, number] {
-                try {
-                    stay_on_core(number);
-                    part(number);
-                } catch (const std::exception& error) {
-                    fail(error.what());
-                }
-            });
-        for (std::thread& thread : threads)
-            thread.join();
-    }
-
-    /// Effects: waits until every thread has called this, then takes the time of `work()`.
-    /// Preconditions: called by each part, once in a run.
-    template <class Work>
-    void time(std::size_t number, Work&& work)
-    {
-        const std::size_t all = (arrived_.fetch_add(1) / size_ + 1) * size_;
-        wait_until([this, all] { return arrived_.load() >= all; });
-        begun_[number] = clock::now();
-        benchmark::ClobberMemory();
-        work();
-        benchmark::ClobberMemory();
-        done_[number] = clock::now();
-    }
-
-    /// Effects: lets others run until `condition()`.
-    /// Throws: runtime_error if another thread has failed.
-    template <class Condition>
-    void wait_until(Condition&& condition) const
-    {
-        while (!condition()) {
-            if (has_failed_.load(std::memory_order_relaxed))
-                throw std::runtime_error("another thread failed");
-            std::this_thread::yield();
-        }
-    }
-
-    /// Returns: the seconds from when the first thread began with what was timed until the last was done.
-    double seconds() const
-    {
-        return std::chrono::duration<double>(*std::max_element(done_.begin(), done_.end()) -
-                                             *std::min_element(begun_.begin(), begun_.end()))
-            .count();
-    }
-
-    /// Returns: what went wrong first, or nothing.
-    const std::string& failure() const { return failure_; }
-
-private:
-    void fail(const char* reason)
-    {
-        const std::lock_guard lock(mutex_);
-        if (!has_failed_.exchange(true))
-            failure_ = reason;
-    }
-
-    std::size_t size_;
-    std::vector<clock::time_point> begun_;
-    std::vector<clock::time_point> done_;
-    std::atomic<std::size_t> arrived_{0};
-    std::atomic<bool> has_failed_{false};
-    std::mutex mutex_;
-    std::string failure_;
-};
-
-std::size_t threads_of(const benchmark::State& state)
-{
-    return static_cast<std::size_t>(state.range(0));
 }
 
 /// Throws: runtime_error unless `count` blocks that are out at the same time keep what is written to them, so are
@@ -217,30 +91,6 @@ void check_data(Side& side, std::size_t thread, std::size_t count)
         throw std::runtime_error("blocks overlap, or lose what is written to them");
 }
 
-/// Runs a row: in each thread `prepare(number)`, then `work(number)`, which is timed, and in which all threads together
-/// take `blocks` blocks and give them back.
-template <class Prepare, class Work>
-void measure(benchmark::State& state, team& team, double blocks, Prepare&& prepare, Work&& work)
-{
-    // All iterations in one go: nothing is between them but what is measured.
-    while (state.KeepRunningBatch(state.max_iterations)) {
-        team.run([&](std::size_t number) {
-            prepare(number);
-            team.time(number, [&work, number] { work(number); });
-        });
-        state.SetIterationTime(team.seconds());
-    }
-    const std::size_t cores_used = std::min(team.size(), cores().size());
-    state.counters["per_block"] = team.seconds() * static_cast<double>(cores_used) / blocks;
-}
-
-/// Every row ends with this: a wrong result or a failed allocation is a failure, not a figure.
-void finish(benchmark::State& state, const team& team)
-{
-    if (!team.failure().empty())
-        state.SkipWithError(team.failure().c_str());
-}
-
 // Threads that give back what they took.
 
 /// The fewest blocks of a thread that its data is checked with.
@@ -261,8 +111,9 @@ void each_by_itself(benchmark::State& state, std::size_t blocks, MakePart&& make
     const auto iterations = static_cast<std::size_t>(state.max_iterations);
     const auto all = static_cast<double>(iterations * blocks * team.size());
     measure(
-        state, team, all, [&](std::size_t number) { (*parts[number])(2); },
+        state, team, [&](std::size_t number) { (*parts[number])(2); },
         [&](std::size_t number) { (*parts[number])(iterations); });
+    state.counters["per_block"] = team.core_seconds() / all;
     if (team.failure().empty())
         team.run([&](std::size_t number) { check_data(side, number, most); });
     finish(state, team);
@@ -438,7 +289,8 @@ void hand_over(benchmark::State& state, std::size_t count, Part&& part)
         };
     };
     const auto all = static_cast<double>(iterations * std::tuple_size_v<batch_queue::batch> * count);
-    measure(state, team, all, times(2 * batch_queue::room), times(iterations));
+    measure(state, team, times(2 * batch_queue::room), times(iterations));
+    state.counters["per_block"] = team.core_seconds() / all;
     finish(state, team);
 }
 

@@ -1,0 +1,204 @@
+// SPDX-License-Identifier: MIT
+// Copyright (c) 2026 The memory_pool authors
+/// \file
+/// Threads that do something at the same time, and what that takes: for the rows that measure what threads share.
+///
+/// What the cores spend on the work can be told in two ways:
+///
+///     core_seconds        from when the first thread begins until the last is done * min(threads, cores): waiting counts
+///     processor_seconds   what the threads have had of the processor: waiting asleep does not count, nor do other programs
+///
+/// Thread i stays on core i, counted around, where the system lets one ask for that: left to themselves, two threads
+/// share a core for the first milliseconds.
+#pragma once
+
+#include <benchmark/benchmark.h>
+
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <cstddef>
+#include <exception>
+#include <mutex>
+#include <numeric>
+#include <stdexcept>
+#include <string>
+#include <thread>
+#include <vector>
+
+#if defined(__linux__)
+#include <ctime>
+#include <pthread.h>
+#include <sched.h>
+#endif
+
+namespace together
+{
+/// Returns: the cores that this process may run on, as the system numbers them.
+inline std::vector<std::size_t> find_cores()
+{
+    std::vector<std::size_t> cores;
+#if defined(__linux__)
+    cpu_set_t allowed;
+    CPU_ZERO(&allowed);
+    if (sched_getaffinity(0, sizeof allowed, &allowed) == 0)
+        for (std::size_t core = 0; core != CPU_SETSIZE; ++core)
+            if (CPU_ISSET(core, &allowed))
+                cores.push_back(core);
+#endif
+    if (cores.empty())
+        cores.resize(std::max(std::thread::hardware_concurrency(), 1U));
+    return cores;
+}
+
+inline const std::vector<std::size_t>& cores()
+{
+    static const std::vector<std::size_t> cores = find_cores();
+    return cores;
+}
+
+/// Effects: keeps this thread on the core whose turn it is.
+inline void stay_on_core([[maybe_unused]] std::size_t thread)
+{
+#if defined(__linux__)
+    cpu_set_t own;
+    CPU_ZERO(&own);
+    CPU_SET(cores()[thread % cores().size()], &own);
+    // If that fails, the figures are less steady.
+    (void)pthread_setaffinity_np(pthread_self(), sizeof own, &own);
+#endif
+}
+
+/// Returns: the time that this thread has had of the processor, or all that has passed where the system does not tell.
+inline double processor_seconds_of_thread()
+{
+#if defined(__linux__)
+    std::timespec time{};
+    (void)clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
+    return static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_nsec) * 1e-9;
+#else
+    return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
+#endif
+}
+
+/// The threads of a row.
+class team
+{
+    using clock = std::chrono::steady_clock;
+
+public:
+    explicit team(std::size_t size) : size_(size), begun_(size), done_(size), processor_seconds_(size) {}
+
+    std::size_t size() const { return size_; }
+
+    /// Effects: calls `part(number)` in as many threads as the team has, and waits for them. What a part throws is kept
+    ///   for `failure`, and the others give up as soon as they would wait.
+    template <class Part>
+    void run(Part&& part)
+    {
+        std::vector<std::thread> threads;
+        for (std::size_t number = 0; number != size_; ++number)
+            threads.emplace_back([this, &part, number] {
+                try {
+                    stay_on_core(number);
+                    part(number);
+                } catch (const std::exception& error) {
+                    fail(error.what());
+                }
+            });
+        for (std::thread& thread : threads)
+            thread.join();
+    }
+
+    /// Effects: waits until every thread has called this, then takes the time of `work()`.
+    /// Preconditions: called by each part, once in a run.
+    template <class Work>
+    void time(std::size_t number, Work&& work)
+    {
+        const std::size_t all = (arrived_.fetch_add(1) / size_ + 1) * size_;
+        wait_until([this, all] { return arrived_.load() >= all; });
+        const double processor_seconds = processor_seconds_of_thread();
+        begun_[number] = clock::now();
+        benchmark::ClobberMemory();
+        work();
+        benchmark::ClobberMemory();
+        done_[number] = clock::now();
+        processor_seconds_[number] = processor_seconds_of_thread() - processor_seconds;
+    }
+
+    /// Effects: lets others run until `condition()`.
+    /// Throws: runtime_error if another thread has failed.
+    template <class Condition>
+    void wait_until(Condition&& condition) const
+    {
+        while (!condition()) {
+            if (has_failed_.load(std::memory_order_relaxed))
+                throw std::runtime_error("another thread failed");
+            std::this_thread::yield();
+        }
+    }
+
+    /// Returns: the seconds from when the first thread began with what was timed until the last was done.
+    double seconds() const
+    {
+        return std::chrono::duration<double>(*std::max_element(done_.begin(), done_.end()) -
+                                             *std::min_element(begun_.begin(), begun_.end()))
+            .count();
+    }
+
+    /// Returns: what the cores spend in that time, if they do nothing else.
+    double core_seconds() const { return seconds() * static_cast<double>(std::min(size_, cores().size())); }
+
+    /// Returns: the seconds of the processor that all threads had for what was timed.
+    double processor_seconds() const
+    {
+        return std::accumulate(processor_seconds_.begin(), processor_seconds_.end(), 0.0);
+    }
+
+    /// Returns: what went wrong first, or nothing.
+    const std::string& failure() const { return failure_; }
+
+private:
+    void fail(const char* reason)
+    {
+        const std::lock_guard lock(mutex_);
+        if (!has_failed_.exchange(true))
+            failure_ = reason;
+    }
+
+    std::size_t size_;
+    std::vector<clock::time_point> begun_;
+    std::vector<clock::time_point> done_;
+    std::vector<double> processor_seconds_; ///< By thread.
+    std::atomic<std::size_t> arrived_{0};
+    std::atomic<bool> has_failed_{false};
+    std::mutex mutex_;
+    std::string failure_;
+};
+
+inline std::size_t threads_of(const benchmark::State& state)
+{
+    return static_cast<std::size_t>(state.range(0));
+}
+
+/// Runs a row: in each thread `prepare(number)`, then `work(number)`, which is timed.
+template <class Prepare, class Work>
+void measure(benchmark::State& state, team& team, Prepare&& prepare, Work&& work)
+{
+    // All iterations in one go: nothing is between them but what is measured.
+    while (state.KeepRunningBatch(state.max_iterations)) {
+        team.run([&](std::size_t number) {
+            prepare(number);
+            team.time(number, [&work, number] { work(number); });
+        });
+        state.SetIterationTime(team.seconds());
+    }
+}
+
+/// Every row ends with this: a wrong result or a failed allocation is a failure, not a figure.
+inline void finish(benchmark::State& state, const team& team)
+{
+    if (!team.failure().empty())
+        state.SkipWithError(team.failure().c_str());
+}
+} // namespace together
