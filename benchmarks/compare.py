@@ -8,7 +8,7 @@
 All rows of a program are repeated in an order that is random anew each time, so that what else the machine does hits
 every side alike. Compared is the least of the repetitions: others on the machine can only add time, and where a core is
 shared with them, they add much more to code that keeps all of it busy than to code that waits. The medians stand in
-brackets. Rows are named <shape>/<side>/<n>, where n is a number of blocks, or of threads.
+brackets. Rows are named <shape>/<side>/<n>, where n is a number of blocks, of threads, or of arenas.
 """
 import argparse
 import collections
@@ -27,21 +27,34 @@ LEAST_RATIOS = {("pair", "block_pool"): 13.3, ("bulk", "block_pool"): 9.0, ("chu
 # The most times as long as another side takes, in every row with both:
 MOST_RATIOS = {("pair", "concurrent_block_pool", "block_pool"): 1.6, ("pair", "intrusive_pool", "block_pool"): 2.5,
                ("pair", "intrusive_pool", "virtual_recycle"): 0.6, ("pair", "recycling_pool", "virtual_recycle"): 0.6,
-               ("shared", "shared_pool", "make_shared"): 0.333}
+               ("shared", "shared_pool", "make_shared"): 0.333,
+               ("map_rounds", "unsynchronized_arena_resource", "pmr_unsynchronized_pool"): 0.7,
+               ("map_rounds", "unsynchronized_arena_resource", "sorted_vector_arena"): 0.75,
+               ("hinted_map_rounds", "unsynchronized_arena_resource", "pmr_unsynchronized_pool"): 0.7,
+               ("hinted_map_rounds", "unsynchronized_arena_resource", "sorted_vector_arena"): 0.75,
+               ("map_rounds_reserved", "unsynchronized_arena_resource", "sorted_vector_arena"): 0.75,
+               ("allocator_list", "resource_allocator", "polymorphic_allocator"): 0.77,
+               ("allocator_map", "resource_allocator", "polymorphic_allocator"): 0.77}
+for job in ("list", "map", "unordered_map", "strings"):
+    MOST_RATIOS[job, "unsynchronized_pool_resource", "pmr_unsynchronized_pool"] = 0.5
+    MOST_RATIOS[job + "_in_threads", "synchronized_pool_resource", "pmr_synchronized_pool"] = 0.5
 # The most nanoseconds for a block, at any n:
 MOST_NANOSECONDS = {("sequential_allocation", "object_pool"): 2.0, ("sequential_deallocation", "object_pool"): 2.0,
                     ("pair", "atomic_intrusive_pool"): 8.0}
 # Does not depend on n: the time for the largest n is at most so many times that for the smallest.
-CONSTANT = {("creation", "object_pool"): 4.0}
+CONSTANT = {("creation", "object_pool"): 4.0, ("deallocate_arenas", "unsynchronized_arena_resource"): 1.5}
 # Ahead of every side that is not our own, in every row with ...
 OURS = ("block_pool", "object_pool", "drop_in", "concurrent_block_pool", "counting_concurrent_block_pool",
         "intrusive_pool", "atomic_intrusive_pool", "recycling_pool", "shared_pool", "concurrent_shared_pool",
-        "recycling_shared_pool")
+        "recycling_shared_pool", "unsynchronized_arena_resource", "unsynchronized_pool_resource",
+        "synchronized_pool_resource", "resource_allocator", "polymorphic_allocator")
 # What a row takes without any pool: shown, but nobody can be ahead of that.
 NO_POOL = ("bare_array",)
 AHEAD = {"block_pool_benchmark": "block_pool", "object_pool_benchmark": "object_pool",
          "concurrent_block_pool_benchmark": "concurrent_block_pool", "intrusive_pool_benchmark": "intrusive_pool",
-         "shared_pool_benchmark": "shared_pool"}
+         "shared_pool_benchmark": "shared_pool", "arena_resource_benchmark": "unsynchronized_arena_resource",
+         "pool_resource_benchmark": "unsynchronized_pool_resource",
+         "synchronized_pool_resource_benchmark": "synchronized_pool_resource"}
 # Not built where there is no Boost, and left out then:
 OPTIONAL = ("intrusive_pool_benchmark",)
 # How many times --min-time a program gets. The system stops a thread for some milliseconds at a time, and in a

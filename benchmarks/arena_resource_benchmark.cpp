@@ -1,0 +1,327 @@
+// SPDX-License-Identifier: MIT
+// Copyright (c) 2026 The memory_pool authors
+/// \file
+/// Reusable arenas for std::pmr: unsynchronized_arena_resource against the resources of the standard library, and against arenas
+/// that look for the arena of a block.
+///
+///     map_rounds            100,000 insertions into a std::pmr::map, which is then cleared, and that ten times; with a
+///                           resource that is new, over new and delete
+///     hinted_map_rounds     the same, where the map is told that each key belongs behind the last
+///     map_rounds_reserved   map_rounds over a buffer that has been there before, and arenas taken from it beforehand
+///     deallocate_arenas     blocks of ten arenas go back, in an order that is random, but the same for every side; beside
+///                           them, other arenas are held: only the way from a block to its arena can depend on how many
+///
+/// A row is called <shape>/<side>/<n>, where n is the number of insertions, or of arenas. `per_block` is the time for an insertion
+/// and its removal; in deallocate_arenas, for a block to go back.
+///
+/// Every map calls its resource through a pointer to std::pmr::memory_resource, of which the compiler knows nothing else.
+#include <memory_pool/unsynchronized_arena_resource.hpp>
+
+#include "context.hpp"
+#include "sorted_vector_arena.hpp"
+
+#include <benchmark/benchmark.h>
+
+#include <algorithm>
+#include <array>
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <map>
+#include <memory_resource>
+#include <random>
+#include <string>
+#include <vector>
+
+namespace
+{
+// The sides: each has a `resource` over `upstream`, for which room for `arena_count` arenas is taken from there at once, as far as
+// its interface lets one ask for that.
+
+struct arenas
+{
+    arenas(std::size_t arena_count, std::size_t arena_size, std::pmr::memory_resource* upstream)
+        : resource(options(arena_count, arena_size), upstream)
+    {
+    }
+
+    static memory_pool::arena_options options(std::size_t arena_count, std::size_t arena_size)
+    {
+        memory_pool::arena_options options;
+        options.arena_count = arena_count;
+        options.arena_size = arena_size;
+        return options;
+    }
+
+    memory_pool::unsynchronized_arena_resource resource;
+};
+
+struct sorted_vector_arenas
+{
+    sorted_vector_arenas(std::size_t arena_count, std::size_t arena_size, std::pmr::memory_resource* upstream)
+        : resource(arena_count, arena_size, upstream)
+    {
+    }
+
+    competitors::sorted_vector_arena resource;
+};
+
+struct new_delete
+{
+    new_delete(std::size_t, std::size_t, std::pmr::memory_resource*) {}
+
+    std::pmr::memory_resource& resource = *std::pmr::new_delete_resource();
+};
+
+struct pmr_unsynchronized_pool
+{
+    pmr_unsynchronized_pool(std::size_t, std::size_t, std::pmr::memory_resource* upstream) : resource(upstream) {}
+
+    std::pmr::unsynchronized_pool_resource resource;
+};
+
+constexpr int rounds = 10;
+
+/// Uses nothing again, so it needs the room of all rounds.
+struct pmr_monotonic_buffer
+{
+    pmr_monotonic_buffer(std::size_t arena_count, std::size_t arena_size, std::pmr::memory_resource* upstream)
+        : resource(std::max(rounds * arena_count * arena_size, smallest), upstream)
+    {
+    }
+
+    static constexpr std::size_t smallest = 1024;
+    std::pmr::monotonic_buffer_resource resource;
+};
+
+// Maps, filled and cleared.
+
+constexpr std::size_t usual_arena_size = std::size_t{64} * 1024;
+constexpr int insertions = 100'000;
+/// Room for that many nodes of a map, with a fifth to spare.
+constexpr std::size_t arenas_for_map = std::size_t{insertions} * 48 / usual_arena_size;
+
+using int_map = std::pmr::map<int, int>;
+
+/// The map looks for the place of the new key, which takes most of the time.
+void insert(int_map& map, int key)
+{
+    map.emplace(key, key);
+}
+
+/// The map is told where the new key belongs, so that more of the time is that of the resource.
+void insert_last(int_map& map, int key)
+{
+    map.emplace_hint(map.end(), key, key);
+}
+
+template <auto insert_key>
+void fill(int_map& map)
+{
+    for (int key = 0; key != insertions; ++key)
+        insert_key(map, key);
+}
+
+/// Returns: whether the map holds what `fill` has put into it.
+bool is_filled(const int_map& map)
+{
+    int expected = 0;
+    for (const auto& [key, value] : map) {
+        if (key != expected || value != expected)
+            return false;
+        ++expected;
+    }
+    return expected == insertions;
+}
+
+/// Effects: fills and clears a map ten times.
+/// Returns: whether it had as many elements as it should each time.
+template <auto insert_key, class Side>
+bool run_rounds(Side&& side)
+{
+    std::pmr::memory_resource* resource = &side.resource;
+    benchmark::DoNotOptimize(resource);
+    int_map map(resource);
+    bool is_right = true;
+    for (int round = 0; round != rounds; ++round) {
+        fill<insert_key>(map);
+        is_right = is_right && map.size() == std::size_t{insertions};
+        map.clear();
+    }
+    return is_right;
+}
+
+template <class Side>
+bool keeps_elements(Side&& side)
+{
+    int_map map(&side.resource);
+    fill<insert>(map);
+    return is_filled(map);
+}
+
+/// Every row ends with this: a wrong result is a failure, not a figure.
+void finish(benchmark::State& state, std::size_t blocks, bool is_right)
+{
+    state.counters["per_block"] = benchmark::Counter(
+        static_cast<double>(blocks), benchmark::Counter::kIsIterationInvariantRate | benchmark::Counter::kInvert);
+    if (!is_right)
+        state.SkipWithError("wrong results");
+}
+
+template <class Side, auto insert_key>
+void map_rounds(benchmark::State& state)
+{
+    bool is_right = true;
+    for (auto _ : state)
+        is_right = run_rounds<insert_key>(Side(0, usual_arena_size, std::pmr::new_delete_resource())) && is_right;
+    finish(state, std::size_t{rounds} * insertions,
+           is_right && keeps_elements(Side(0, usual_arena_size, std::pmr::new_delete_resource())));
+}
+
+/// Memory that all rows share, touched when it is made.
+std::vector<std::byte>& buffer()
+{
+    // What one that is never used again takes in all rounds; and as much as a round takes, for beginnings that are aligned.
+    static std::vector<std::byte> bytes((rounds + 1) * arenas_for_map * usual_arena_size);
+    return bytes;
+}
+
+template <class Side>
+void map_rounds_reserved(benchmark::State& state)
+{
+    bool is_right = true;
+    const auto with_side = [](auto&& use) {
+        std::pmr::monotonic_buffer_resource reserved(buffer().data(), buffer().size(),
+                                                     std::pmr::null_memory_resource());
+        return use(Side(arenas_for_map, usual_arena_size, &reserved));
+    };
+    for (auto _ : state)
+        is_right = with_side([](Side&& side) { return run_rounds<insert>(side); }) && is_right;
+    finish(state, std::size_t{rounds} * insertions,
+           is_right && with_side([](Side&& side) { return keeps_elements(side); }));
+}
+
+// From a block to its arena.
+
+constexpr std::size_t small_arena_size = 1024;
+constexpr std::size_t block_size = 64;
+constexpr std::size_t blocks_in_arena = small_arena_size / block_size - 1;
+constexpr std::size_t arenas_in_use = 10;
+
+/// Many arenas, all full, ten of which are emptied and filled again.
+template <class Side>
+class full_arenas
+{
+public:
+    explicit full_arenas(std::size_t count)
+        : side_(count, small_arena_size, std::pmr::new_delete_resource()), count_(count)
+    {
+        std::vector<std::size_t> chosen(count);
+        for (std::size_t i = 0; i != count; ++i)
+            chosen[i] = i;
+        std::shuffle(chosen.begin(), chosen.end(), random_);
+        chosen.resize(arenas_in_use);
+        for (std::size_t i = 0; i != count; ++i) {
+            const bool is_chosen = std::find(chosen.begin(), chosen.end(), i) != chosen.end();
+            for (std::size_t block = 0; block != blocks_in_arena; ++block)
+                (is_chosen ? blocks_ : others_).push_back(side_.resource.allocate(block_size, block_alignment));
+        }
+        std::shuffle(blocks_.begin(), blocks_.end(), random_);
+    }
+
+    full_arenas(const full_arenas&) = delete;
+    full_arenas& operator=(const full_arenas&) = delete;
+
+    ~full_arenas()
+    {
+        give_back(others_);
+        give_back(blocks_);
+    }
+
+    /// Effects: gives the blocks of the ten arenas back.
+    void empty() { give_back(blocks_); }
+
+    /// Effects: takes as many blocks again, which fills the same ten arenas.
+    void fill()
+    {
+        for (void*& block : blocks_)
+            block = side_.resource.allocate(block_size, block_alignment);
+        std::shuffle(blocks_.begin(), blocks_.end(), random_);
+    }
+
+    std::size_t block_count() const { return blocks_.size(); }
+
+    /// Returns: whether there are as many arenas as there should be, and blocks keep what is written to them.
+    bool is_right() const
+    {
+        for (std::size_t i = 0; i != blocks_.size(); ++i)
+            std::memcpy(blocks_[i], &i, sizeof(i));
+        for (std::size_t i = 0; i != blocks_.size(); ++i)
+            if (std::memcmp(blocks_[i], &i, sizeof(i)) != 0)
+                return false;
+        return side_.resource.arena_count() == count_;
+    }
+
+private:
+    static constexpr std::size_t block_alignment = 8;
+
+    void give_back(const std::vector<void*>& blocks)
+    {
+        std::pmr::memory_resource* const resource = &side_.resource;
+        for (void* const block : blocks)
+            resource->deallocate(block, block_size, block_alignment);
+    }
+
+    Side side_;
+    std::size_t count_;
+    std::mt19937 random_{2026}; // The same order for every side and in every run is the point.
+    std::vector<void*> blocks_;
+    std::vector<void*> others_;
+};
+
+template <class Side>
+void deallocate_arenas(benchmark::State& state)
+{
+    using clock = std::chrono::steady_clock;
+    full_arenas<Side> arenas(static_cast<std::size_t>(state.range(0)));
+    for (auto _ : state) {
+        const clock::time_point begin = clock::now();
+        arenas.empty();
+        state.SetIterationTime(std::chrono::duration<double>(clock::now() - begin).count());
+        arenas.fill();
+    }
+    finish(state, arenas.block_count(), arenas.is_right());
+}
+
+template <class Side>
+void add_maps(const std::string& side)
+{
+    benchmark::RegisterBenchmark(("map_rounds/" + side).c_str(), map_rounds<Side, insert>)->Arg(insertions);
+    benchmark::RegisterBenchmark(("hinted_map_rounds/" + side).c_str(), map_rounds<Side, insert_last>)->Arg(insertions);
+    benchmark::RegisterBenchmark(("map_rounds_reserved/" + side).c_str(), map_rounds_reserved<Side>)->Arg(insertions);
+}
+
+template <class Side>
+void add_deallocation(const std::string& side)
+{
+    for (const std::int64_t arenas : {10, 1'000, 100'000})
+        benchmark::RegisterBenchmark(("deallocate_arenas/" + side).c_str(), deallocate_arenas<Side>)
+            ->Arg(arenas)
+            ->UseManualTime();
+}
+
+bool add_rows()
+{
+    add_maps<new_delete>("new_delete");
+    add_maps<arenas>("unsynchronized_arena_resource");
+    add_maps<sorted_vector_arenas>("sorted_vector_arena");
+    add_maps<pmr_unsynchronized_pool>("pmr_unsynchronized_pool");
+    add_maps<pmr_monotonic_buffer>("pmr_monotonic_buffer");
+    add_deallocation<arenas>("unsynchronized_arena_resource");
+    add_deallocation<sorted_vector_arenas>("sorted_vector_arena");
+    return context::add();
+}
+
+[[maybe_unused]] const bool rows_added = add_rows();
+} // namespace

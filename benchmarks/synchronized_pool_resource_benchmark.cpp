@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: MIT
+// Copyright (c) 2026 The memory_pool authors
+/// \file
+/// Containers in several threads over one synchronized_pool_resource, over one of the class of the same name in std::pmr, and over
+/// new and delete. Each thread has a container of its own.
+///
+///     list_in_threads, map_in_threads, unordered_map_in_threads, strings_in_threads   the jobs in container_jobs.hpp, in each
+///
+/// A row is called <shape>/<side>/<threads>. `per_block` is the time of the processor for an element to be made and destroyed, so
+/// a thread that sleeps until it gets a lock costs nothing: see thread_team.hpp. The resource is there before the first container, and has all the memory it needs.
+///
+/// A process that never had a second thread takes shortcuts in glibc's malloc, so one is started and has ended before anything is
+/// measured.
+#include <memory_pool/synchronized_pool_resource.hpp>
+
+#include "container_jobs.hpp"
+#include "context.hpp"
+#include "thread_team.hpp"
+
+#include <benchmark/benchmark.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <memory_resource>
+#include <stdexcept>
+#include <string>
+#include <thread>
+
+namespace
+{
+/// Every result is looked at: a wrong one is a failure, not a figure.
+template <class Job>
+void measure_over(benchmark::State& state, std::pmr::memory_resource* resource)
+{
+    const std::uint64_t expected = Job{}(std::pmr::polymorphic_allocator<std::byte>(std::pmr::new_delete_resource()));
+    const auto do_job = [resource, expected] {
+        if (Job{}(std::pmr::polymorphic_allocator<std::byte>(resource)) != expected)
+            throw std::runtime_error("wrong results");
+    };
+    together::team team(together::threads_of(state));
+    const auto iterations = static_cast<std::size_t>(state.max_iterations);
+    together::measure(
+        state, team, [&](std::size_t) { do_job(); },
+        [&](std::size_t) {
+            for (std::size_t i = 0; i != iterations; ++i)
+                do_job();
+        });
+    state.counters["per_block"] =
+        team.processor_seconds() / static_cast<double>(iterations * jobs::operations * team.size());
+    together::finish(state, team);
+}
+
+template <class Job, class Resource>
+void polymorphic(benchmark::State& state)
+{
+    Resource resource(std::pmr::new_delete_resource());
+    measure_over<Job>(state, &resource);
+}
+
+template <class Job>
+void new_delete(benchmark::State& state)
+{
+    measure_over<Job>(state, std::pmr::new_delete_resource());
+}
+
+void add(const std::string& shape, const std::string& side, void (*run)(benchmark::State&))
+{
+    benchmark::RegisterBenchmark((shape + '/' + side).c_str(), run)->Arg(2)->Arg(4)->UseManualTime();
+}
+
+template <class Job>
+void add_job(const std::string& shape)
+{
+    add(shape, "new_delete", new_delete<Job>);
+    add(shape, "synchronized_pool_resource", polymorphic<Job, memory_pool::synchronized_pool_resource>);
+    add(shape, "pmr_synchronized_pool", polymorphic<Job, std::pmr::synchronized_pool_resource>);
+}
+
+bool add_rows()
+{
+    std::thread([] {}).join(); // See the head of this file.
+
+    add_job<jobs::list>("list_in_threads");
+    add_job<jobs::map>("map_in_threads");
+    add_job<jobs::unordered_map>("unordered_map_in_threads");
+    add_job<jobs::strings>("strings_in_threads");
+    return context::add();
+}
+
+[[maybe_unused]] const bool rows_added = add_rows();
+} // namespace
