@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: MIT
+#include "ArenaMR/ArenaMR.hpp"
 #include "custAlloc/custAlloc.hpp"
 #include "memory_pool.h"
+
+#include <memory_resource>
+#include <vector>
 
 int main()
 {
@@ -17,5 +21,8 @@ int main()
     if (only == nullptr || shared.allocate_object() != nullptr)
         return 1;
     shared.deallocate_object(only);
-    return 0;
+
+    arena_mr::UnsynchronizedArenaMR arenas(10, 10'000);
+    const std::pmr::vector<int> numbers(100, 1, &arenas);
+    return arenas.NumOfArenas() == 10 && arenas.UsedMemory() == 100 * sizeof(int) ? 0 : 1;
 }
