@@ -6,10 +6,13 @@
 ///
 ///     tour [--rounds N] [PATH]
 ///
-/// The folder tour/ holds its parts. The one to read is tour/sides.hpp: there the pools are used. The work is in
-/// tour/jobs.hpp, and in tour/shared_index.hpp what several threads do together; the rest measures and prints.
+/// The folder tour/ holds its parts. The ones to read are tour/sides.hpp and tour/pmr_sides.hpp: there the pools and resources are
+/// used. The work is in tour/jobs.hpp, in tour/shared_index.hpp what several threads do together, and in tour/chapters.hpp what
+/// is done with containers of the standard library; the rest measures and prints.
+#include "tour/chapters.hpp"
 #include "tour/heap.hpp"
 #include "tour/jobs.hpp"
+#include "tour/pmr_sides.hpp"
 #include "tour/process.hpp"
 #include "tour/report.hpp"
 #include "tour/shared_index.hpp"
@@ -130,7 +133,7 @@ measurement measure_text_alone(std::string_view text)
 
 using measuring = measurement (*)(std::string_view);
 
-constexpr std::size_t job_count = 4;
+constexpr std::size_t job_count = 5;
 
 struct job
 {
@@ -144,6 +147,7 @@ constexpr std::array<job, job_count> jobs{{
     {"parse tree", "each word, sign and bracket as a node, below the bracket that it stands in", 1},
     {"replay", "each word creates a record, or destroys the one that it finds in its slot", 2},
     {"shared index", "the word index once more, built, read and torn down by several threads together", 0},
+    {"chapters", "for every 16 KiB of the text, a word index of std::pmr containers, gone before the next", 4},
 }};
 
 struct side
@@ -157,35 +161,48 @@ struct side
 template <template <class> class Nodes>
 constexpr side one_thread_side(const char* name, const char* explanation)
 {
-    return {
-        name, explanation, {measure<word_index<Nodes>>, measure<parse_tree<Nodes>>, measure<replay<Nodes>>, nullptr}};
+    return {name,
+            explanation,
+            {measure<word_index<Nodes>>, measure<parse_tree<Nodes>>, measure<replay<Nodes>>, nullptr, nullptr}};
 }
 
 /// A side that is there for threads to share its nodes.
 template <template <class> class Nodes>
 constexpr side shared_side(const char* name, const char* explanation)
 {
-    return {name, explanation, {nullptr, nullptr, nullptr, measure<shared_index<Nodes>>}};
+    return {name, explanation, {nullptr, nullptr, nullptr, measure<shared_index<Nodes>>, nullptr}};
+}
+
+/// A side that has memory for containers.
+template <class Memory>
+constexpr side container_side(const char* name, const char* explanation)
+{
+    return {name, explanation, {nullptr, nullptr, nullptr, nullptr, measure<chapters<Memory>>}};
 }
 
 /// A side that does every job.
-template <template <class> class Nodes>
+template <template <class> class Nodes, class Memory>
 constexpr side all_round_side(const char* name, const char* explanation)
 {
-    side made = one_thread_side<Nodes>(name, explanation);
-    made.measure.back() = measure<shared_index<Nodes>>;
-    return made;
+    return {name,
+            explanation,
+            {measure<word_index<Nodes>>, measure<parse_tree<Nodes>>, measure<replay<Nodes>>,
+             measure<shared_index<Nodes>>, measure<chapters<Memory>>}};
 }
 
 /// The first does every job, and is what the others are compared to.
 constexpr std::array sides{
-    all_round_side<new_delete_nodes>("new/delete", "each node from the heap"),
+    all_round_side<new_delete_nodes, heap_memory>("new/delete", "each node, or block of a container, from the heap"),
     one_thread_side<object_pool_nodes>("object_pool", "each node from a pool for objects of its type"),
     one_thread_side<block_pool_nodes>("block_pool", "each node in a block from a pool of raw blocks of its size"),
     shared_side<concurrent_object_pool_nodes>("concurrent_object_pool", "the same as object_pool, for many threads"),
+    container_side<std_pool_memory>("std::pmr pool", "containers over the pools by size of the standard library"),
+    container_side<pool_memory>("pool_resource", "the same containers over unsynchronized_pool_resource"),
+    container_side<arena_memory>("arena_resource", "the same over unsynchronized_arena_resource"),
 };
 
-constexpr side faulty_side = all_round_side<faulty_nodes>("faulty", "each node from the heap, and some of them wrong");
+constexpr side faulty_side =
+    all_round_side<faulty_nodes, faulty_memory>("faulty", "each node from the heap, and some of them wrong");
 
 // --- the command line
 
@@ -403,7 +420,7 @@ void print_plan(const std::vector<side>& measured, std::size_t rounds)
         "\nJobs: each builds a structure of nodes from the text, reads it, and tears it down, node by node.\n\n");
     for (const job& described : jobs)
         std::printf("  %-22s  %s\n", described.name, described.explanation);
-    std::printf("\nSides: who makes the nodes.\n\n");
+    std::printf("\nSides: who makes the nodes, or gives the containers their memory.\n\n");
     for (const side& described : measured)
         std::printf("  %-22s  %s\n", described.name, described.explanation);
     std::printf(
@@ -452,7 +469,7 @@ void print_conclusion(const measurements& results)
         "malloc calls  that new and delete, or the pools, made for the job\n"
         "wasted        bytes that were held for the nodes once all was built, beyond what the nodes asked for\n"
         "\n"
-        "All sides agree on the %s nodes that were made, and on every result; and so do one thread and several.\n"
+        "All sides agree on the %s nodes and blocks they made, and on every result; and so do one thread and several.\n"
         "Where to go next: README.md has the first program to write, docs/ says how the pools work.\n",
         in_milliseconds(summary(results.text_alone).nanoseconds).c_str(), in_thousands(nodes).c_str());
 }
