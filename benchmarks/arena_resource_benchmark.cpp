@@ -97,7 +97,8 @@ struct pmr_monotonic_buffer
 
 // Maps, filled and cleared.
 
-constexpr std::size_t usual_arena_size = std::size_t{64} * 1024;
+/// What the page of a known arena library uses in its examples; see competitors::sorted_vector_arena.
+constexpr std::size_t usual_arena_size = 10'000;
 constexpr int insertions = 100'000;
 /// Room for that many nodes of a map, with a fifth to spare.
 constexpr std::size_t arenas_for_map = std::size_t{insertions} * 48 / usual_arena_size;
