@@ -5,6 +5,7 @@
 ///
 ///     list            1,000 elements; then, 10,000 times, the first goes and a new last comes
 ///     map             the same with keys in order, as in a list of what is due when: the smallest goes, a new largest comes
+///     filled_map      1,000 keys in order, each told to belong behind the last, and all of them go; that eleven times
 ///     random_map      1,000 keys; then, 10,000 times, one of them at random is looked for and goes, and a new largest comes
 ///     unordered_map   the same as random_map
 ///     strings         1,000 strings of 16 to 2,000 characters, most of them short; then, 10,000 times, one of them at random
@@ -105,6 +106,22 @@ struct map
         std::uint64_t sum = due.size();
         for (const auto& [key, value] : due)
             sum = (sum * 31 + static_cast<std::uint64_t>(key)) * 31 + static_cast<std::uint64_t>(value);
+        return sum;
+    }
+};
+
+struct filled_map
+{
+    template <class Allocator>
+    std::uint64_t operator()(const Allocator& allocator) const
+    {
+        std::map<int, int, std::less<>, allocator_for<Allocator, std::pair<const int, int>>> filled(allocator);
+        std::uint64_t sum = 0;
+        for (int next = 0; next != int{operations}; filled.clear()) {
+            for (std::size_t i = 0; i != elements; ++i, ++next)
+                filled.emplace_hint(filled.end(), next, next);
+            sum = sum * 31 + filled.size() + static_cast<std::uint64_t>(filled.rbegin()->second);
+        }
         return sum;
     }
 };

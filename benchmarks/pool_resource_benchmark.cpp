@@ -4,8 +4,8 @@
 /// Containers over unsynchronized_pool_resource, over the class of the same name in std::pmr, and over new and delete.
 ///
 ///     list, map, random_map, unordered_map, strings   the jobs in container_jobs.hpp
-///     allocator_list, allocator_map                   the same over one resource, with an allocator that knows its type, and
-///                                                     with std::pmr::polymorphic_allocator
+///     allocator_list, allocator_map                   list and filled_map over one resource, with an allocator that knows its
+///                                                     type, and with std::pmr::polymorphic_allocator
 ///
 /// A row is called <shape>/<side>. `per_block` is the time for an element to be made and destroyed. The resource is there before
 /// the first container, and has all the memory it needs.
@@ -99,7 +99,7 @@ bool add_rows()
     add_job<jobs::unordered_map>("unordered_map");
     add_job<jobs::strings>("strings");
     add_allocators<jobs::list>("allocator_list");
-    add_allocators<jobs::map>("allocator_map");
+    add_allocators<jobs::filled_map>("allocator_map");
     return context::add();
 }
 
