@@ -8,7 +8,7 @@
 #include <support/child.hpp>
 #include <support/error_recorder.hpp>
 #include <support/page_calls.hpp>
-#include <support/resource_conformance.hpp>
+#include <support/stage_conformance.hpp>
 #include <support/threads.hpp>
 #include <support/what.hpp>
 

@@ -4,7 +4,7 @@
 /// Each stage, and any two of them, one before the other, keep the rules of a memory resource.
 #include <memory_pool/resource_adaptors.hpp>
 
-#include <support/resource_conformance.hpp>
+#include <support/stage_conformance.hpp>
 #include <support/threads.hpp>
 #include <support/upstreams.hpp>
 #include <support/what.hpp>
@@ -66,7 +66,7 @@ struct chain
 };
 
 using every_stage = testing::Types<tracking, tracking_of_a_site, limiting, failing, synchronizing>;
-INSTANTIATE_TYPED_TEST_SUITE_P(every_stage, resource_conformance, every_stage, );
+INSTANTIATE_TYPED_TEST_SUITE_P(every_stage, stage_conformance, every_stage, );
 
 using every_pair = testing::Types<
     chain<tracking, tracking>, chain<tracking, limiting>, chain<tracking, failing>, chain<tracking, synchronizing>,
@@ -77,7 +77,7 @@ using every_pair = testing::Types<
     chain<synchronizing, failing>, chain<synchronizing, synchronizing>, chain<synchronizing, tracking_of_a_site>,
     chain<tracking_of_a_site, tracking>, chain<tracking_of_a_site, limiting>, chain<tracking_of_a_site, failing>,
     chain<tracking_of_a_site, synchronizing>, chain<tracking_of_a_site, tracking_of_a_site>>;
-INSTANTIATE_TYPED_TEST_SUITE_P(every_pair, resource_conformance, every_pair, );
+INSTANTIATE_TYPED_TEST_SUITE_P(every_pair, stage_conformance, every_pair, );
 } // namespace test
 
 namespace

@@ -2,7 +2,7 @@
 // Copyright (c) 2026 The memory_pool authors
 #include <memory_pool/core/counting_stage.hpp>
 
-#include <support/resource_conformance.hpp>
+#include <support/stage_conformance.hpp>
 #include <support/upstreams.hpp>
 
 #include <gtest/gtest.h>

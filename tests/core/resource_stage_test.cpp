@@ -2,7 +2,7 @@
 // Copyright (c) 2026 The memory_pool authors
 #include <memory_pool/core/resource_stage.hpp>
 
-#include <support/resource_conformance.hpp>
+#include <support/stage_conformance.hpp>
 
 #include <memory_resource>
 #include <type_traits>
@@ -25,5 +25,5 @@ struct passing
 static_assert(!std::is_copy_constructible_v<passing::stage_type>, "what it has handed out, a copy would not know");
 
 using a_stage_that_does_nothing = testing::Types<passing>;
-INSTANTIATE_TYPED_TEST_SUITE_P(a_stage_that_does_nothing, resource_conformance, a_stage_that_does_nothing, );
+INSTANTIATE_TYPED_TEST_SUITE_P(a_stage_that_does_nothing, stage_conformance, a_stage_that_does_nothing, );
 } // namespace test
