@@ -219,6 +219,10 @@ private:
 
     MEMORY_POOL_SLOW_PATH void deallocate_large(void* block, std::size_t bytes, std::size_t alignment) noexcept
     {
+        if constexpr (variant::checks)
+            if (const auto misuse = arenas_.with_checks(
+                    [&](const checks_type& checks) { return checks.misuse_of_large(block, bytes, alignment); }))
+                return report(*misuse, block, bytes);
         if (!arenas_.deallocate_large(block, bytes, alignment))
             report(error::foreign_pointer, block, bytes);
     }
@@ -234,15 +238,14 @@ private:
     MEMORY_POOL_NOINLINE void note_handed_out(void* block, std::size_t bytes)
     {
         if (const auto misuse =
-                arenas_.with_store([&](const auto& store) { return checks_type(store).hand_out(block, bytes); }))
+                arenas_.with_checks([&](const checks_type& checks) { return checks.hand_out(block, bytes); }))
             report(*misuse, block, bytes);
     }
 
     /// Returns: whether nothing was wrong with that.
     MEMORY_POOL_NOINLINE bool take_back_checked(void* block, std::size_t bytes) noexcept
     {
-        const std::optional<error> misuse = arenas_.with_store([&](const auto& store) {
-            const checks_type checks(store);
+        const std::optional<error> misuse = arenas_.with_checks([&](const checks_type& checks) {
             const std::optional<error> found = checks.misuse(block, bytes);
             if (!found)
                 checks.take_back(block, bytes);

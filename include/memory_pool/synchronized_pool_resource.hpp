@@ -100,7 +100,7 @@ public:
             return deallocate_large(block, bytes, alignment);
         pool_type* const pool = pools_.find(core::block_class_of(needed));
         if (MEMORY_POOL_UNLIKELY(pool == nullptr))
-            return report_foreign(block, bytes);
+            return core::report_misuse_in_pools(error::foreign_pointer, block, bytes);
         pool->deallocate(block);
     }
 
@@ -167,8 +167,14 @@ private:
 
     MEMORY_POOL_SLOW_PATH void deallocate_large(void* block, std::size_t bytes, std::size_t alignment) noexcept
     {
-        if (block != nullptr && !give_back_large(block, bytes, alignment))
-            report_foreign(block, bytes);
+        if (block == nullptr)
+            return;
+        if constexpr (Policy::checks)
+            if (const auto misuse =
+                    with_large([&](const auto& large) { return large.misuse(block, bytes, alignment); }))
+                return core::report_misuse_in_pools(*misuse, block, bytes);
+        if (!give_back_large(block, bytes, alignment))
+            core::report_misuse_in_pools(error::foreign_pointer, block, bytes);
     }
 
     pool_type& make(std::size_t number)
@@ -184,16 +190,10 @@ private:
     }
 
     template <class Look>
-    std::size_t with_large(Look&& look) const noexcept
+    auto with_large(Look&& look) const noexcept
     {
         const core::pool_lock held = upstream_.lock();
         return look(pools_.large());
-    }
-
-    MEMORY_POOL_SLOW_PATH static void report_foreign(const void* block, std::size_t bytes) noexcept
-    {
-        if (block != nullptr)
-            base::report_misuse(error::foreign_pointer, block, bytes, "of a pool resource");
     }
 
     core::locked_upstream upstream_;

@@ -322,6 +322,9 @@ private:
 
     MEMORY_POOL_SLOW_PATH void deallocate_large(void* block, std::size_t bytes, std::size_t alignment) noexcept
     {
+        if constexpr (variant::checks)
+            if (const auto misuse = checks().misuse_of_large(block, bytes, alignment))
+                return report(*misuse, block, bytes);
         if (!large_.deallocate(block, bytes, alignment))
             report(error::foreign_pointer, block, bytes);
     }
@@ -337,7 +340,7 @@ private:
         end_of_current_ = nullptr;
     }
 
-    core::arena_checks<core::arena> checks() const noexcept { return core::arena_checks<core::arena>(store_); }
+    core::arena_checks<core::arena> checks() const noexcept { return {store_, large_}; }
 
     core::arena* current_ = &core::no_arena; ///< The one that blocks are handed out of.
     std::byte* end_of_current_ = nullptr;

@@ -95,7 +95,7 @@ public:
             return deallocate_large(block, bytes, alignment);
         pool_type* const pool = pools_.find(core::block_class_of(needed));
         if (MEMORY_POOL_UNLIKELY(pool == nullptr))
-            return report_foreign(block, bytes);
+            return core::report_misuse_in_pools(error::foreign_pointer, block, bytes);
         pool->deallocate(block);
     }
 
@@ -150,14 +150,13 @@ private:
 
     MEMORY_POOL_SLOW_PATH void deallocate_large(void* block, std::size_t bytes, std::size_t alignment) noexcept
     {
-        if (block != nullptr && !pools_.large().deallocate(block, bytes, alignment))
-            report_foreign(block, bytes);
-    }
-
-    MEMORY_POOL_SLOW_PATH static void report_foreign(const void* block, std::size_t bytes) noexcept
-    {
-        if (block != nullptr)
-            base::report_misuse(error::foreign_pointer, block, bytes, "of a pool resource");
+        if (block == nullptr)
+            return;
+        if constexpr (Policy::checks)
+            if (const auto misuse = pools_.large().misuse(block, bytes, alignment))
+                return core::report_misuse_in_pools(*misuse, block, bytes);
+        if (!pools_.large().deallocate(block, bytes, alignment))
+            core::report_misuse_in_pools(error::foreign_pointer, block, bytes);
     }
 
     core::class_pools<pool_type> pools_;

@@ -14,13 +14,14 @@
 #include <memory_pool/core/arena_marks.hpp>
 #include <memory_pool/core/arena_store.hpp>
 #include <memory_pool/core/block_checks.hpp>
+#include <memory_pool/core/large_blocks.hpp>
 
 #include <cstddef>
 #include <optional>
 
 namespace memory_pool::core
 {
-/// Checks the blocks of one store, which was made to be checked.
+/// Checks the blocks of one resource: those of its store, which was made to be checked, and large ones.
 template <class Arena>
 class arena_checks
 {
@@ -28,7 +29,7 @@ public:
     /// What follows each block.
     static constexpr std::size_t canary_bytes = block_checks::canary_bytes;
 
-    explicit arena_checks(const arena_store<Arena>& store) noexcept : store_(store) {}
+    arena_checks(const arena_store<Arena>& store, const large_blocks& large) noexcept : store_(store), large_(large) {}
 
     /// Effects: marks a block as in use.
     /// Returns: what was wrong with its bytes before, if anything.
@@ -45,17 +46,24 @@ public:
     std::optional<error> misuse(void* block, std::size_t bytes) const noexcept
     {
         if (!store_.contains(block))
-            return error::foreign_pointer;
+            return large_.has(block) ? error::size_mismatch : error::foreign_pointer;
+        if (const auto misuse = misuse_of_place(block))
+            return misuse;
         Arena& its = *store_.arena_of(block);
-        if (static_cast<std::byte*>(block) < store_.start_of(its))
-            return error::foreign_pointer;
-        const arena_marks marks = store_.marks_of(its);
-        if (!marks.is_start(block))
-            return marks.is_inside(block) ? error::misaligned_pointer : error::double_free;
         if (extent(bytes) > static_cast<std::size_t>(store_.end_of(its) - static_cast<std::byte*>(block)) ||
-            !marks.has_extent(block, extent(bytes)))
+            !store_.marks_of(its).has_extent(block, extent(bytes)))
             return error::size_mismatch;
         return checks_for(bytes).canary_is_intact(block) ? std::nullopt : std::optional(error::overflow);
+    }
+
+    /// Returns: what is wrong with giving that block back with a size or alignment that no arena has room for, if anything. Any
+    ///   pointer may be asked after.
+    std::optional<error> misuse_of_large(void* block, std::size_t bytes, std::size_t alignment) const noexcept
+    {
+        if (!store_.contains(block))
+            return large_.misuse(block, bytes, alignment);
+        const auto misuse = misuse_of_place(block);
+        return misuse ? misuse : error::size_mismatch;
     }
 
     /// Effects: marks a block as not in use.
@@ -71,6 +79,18 @@ private:
     static block_checks checks_for(std::size_t bytes) noexcept { return {bytes, extent(bytes)}; }
     arena_marks marks_at(void* block) const noexcept { return store_.marks_of(*store_.arena_of(block)); }
 
+    /// Returns: what is wrong with that address in an arena, if no block in use begins there.
+    std::optional<error> misuse_of_place(void* address) const noexcept
+    {
+        if (static_cast<std::byte*>(address) < store_.start_of(*store_.arena_of(address)))
+            return error::foreign_pointer;
+        const arena_marks marks = marks_at(address);
+        if (marks.is_start(address))
+            return std::nullopt;
+        return marks.is_inside(address) ? error::misaligned_pointer : error::double_free;
+    }
+
     const arena_store<Arena>& store_;
+    const large_blocks& large_;
 };
 } // namespace memory_pool::core

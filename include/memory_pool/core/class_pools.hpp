@@ -14,6 +14,7 @@
 #pragma once
 
 #include <memory_pool/base/config.hpp>
+#include <memory_pool/base/errors.hpp>
 #include <memory_pool/base/failure_guard.hpp>
 #include <memory_pool/base/pool_options.hpp>
 #include <memory_pool/core/block_classes.hpp>
@@ -28,6 +29,16 @@
 
 namespace memory_pool::core
 {
+/// How such pools call themselves in reports.
+inline constexpr const char* name_of_class_pools = "of a pool resource";
+
+/// Effects: reports a misuse of a block that no pool has, unless it is nullptr.
+MEMORY_POOL_SLOW_PATH inline void report_misuse_in_pools(error kind, const void* block, std::size_t bytes) noexcept
+{
+    if (block != nullptr)
+        base::report_misuse(kind, block, bytes, name_of_class_pools);
+}
+
 /// The pools of one resource, of blocks in `Pool`.
 template <class Pool>
 class class_pools
@@ -61,7 +72,7 @@ public:
         options.alignment = block_class_alignment(number);
         options.growth_step = growth_step(block_class_size(number));
         options.magazine_size = magazine_size;
-        options.name = "of a pool resource";
+        options.name = name_of_class_pools;
         void* const memory = upstream()->allocate(sizeof(Pool), alignof(Pool));
         base::failure_guard guard([&] { upstream()->deallocate(memory, sizeof(Pool), alignof(Pool)); });
         auto* const made = ::new (memory) Pool(block_class_size(number), options, upstream_of_pools_);

@@ -13,12 +13,13 @@
 
 #include <memory_pool/base/arithmetic.hpp>
 #include <memory_pool/base/errors.hpp>
+#include <memory_pool/core/pool_arguments.hpp>
 
 #include <algorithm>
 #include <cstddef>
-#include <limits>
 #include <memory_resource>
 #include <new>
+#include <optional>
 
 namespace memory_pool::core
 {
@@ -36,8 +37,8 @@ public:
     /// Complexity: O(1), and a call upstream.
     void* allocate(std::size_t bytes, std::size_t alignment)
     {
-        if (bytes > std::numeric_limits<std::size_t>::max() - alignof(node) - sizeof(node))
-            base::throw_size_overflow(1, bytes);
+        if (bytes > largest_size || alignment > largest_size)
+            base::throw_size_overflow(1, std::max(bytes, alignment));
         void* const block = upstream_->allocate(bytes_with_node(bytes), alignment_with_node(alignment));
         node* const added = ::new (place_of_node(block, bytes)) node{block, bytes, alignment, first_, nullptr};
         if (first_ != nullptr)
@@ -73,6 +74,20 @@ public:
         }
     }
 
+    /// Returns: whether such a block begins at `address`. Any pointer may be asked after.
+    /// Complexity: linear in blocks.
+    bool has(const void* address) const noexcept { return find(address) != nullptr; }
+
+    /// Returns: what is wrong with giving that block back, if anything. Any pointer may be asked after.
+    /// Complexity: linear in blocks.
+    std::optional<error> misuse(const void* block, std::size_t bytes, std::size_t alignment) const noexcept
+    {
+        const node* const its = find(block);
+        if (its == nullptr)
+            return error::foreign_pointer;
+        return its->bytes == bytes && its->alignment == alignment ? std::nullopt : std::optional(error::size_mismatch);
+    }
+
     std::pmr::memory_resource* upstream() const noexcept { return upstream_; }
 
     /// Returns: bytes that were asked for.
@@ -89,6 +104,14 @@ private:
         node* next;
         node* previous;
     };
+
+    const node* find(const void* block) const noexcept
+    {
+        const node* each = first_;
+        while (each != nullptr && each->block != block)
+            each = each->next;
+        return each;
+    }
 
     static void* place_of_node(void* block, std::size_t bytes) noexcept
     {

@@ -21,6 +21,7 @@
 #include <memory_pool/base/errors.hpp>
 #include <memory_pool/base/poisoning.hpp>
 #include <memory_pool/core/arena.hpp>
+#include <memory_pool/core/arena_checks.hpp>
 #include <memory_pool/core/arena_store.hpp>
 #include <memory_pool/core/large_blocks.hpp>
 #include <memory_pool/core/thread_cache.hpp>
@@ -149,6 +150,8 @@ public:
         return large_.allocate(bytes, alignment);
     }
 
+    /// Effects: takes a large block back.
+    /// Returns: whether it was one.
     bool deallocate_large(void* block, std::size_t bytes, std::size_t alignment) noexcept
     {
         const pool_lock lock(mutex_, slots_);
@@ -193,6 +196,14 @@ public:
     {
         const pool_lock lock(mutex_, slots_);
         return look(store_);
+    }
+
+    /// Effects: calls `look(const arena_checks<shared_arena>&)` with the lock held, and returns what it returns.
+    template <class Look>
+    auto with_checks(Look&& look) const
+    {
+        const pool_lock lock(mutex_, slots_);
+        return look(arena_checks<shared_arena>(store_, large_));
     }
 
     /// What of the store never changes.

@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: MIT
+// Copyright (c) 2026 The memory_pool authors
+/// \file
+/// Blocks of a resource that are filled to the last byte, so that it shows if two overlap or anybody else writes to one.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <vector>
+
+namespace test
+{
+/// A block of a resource, and what it was asked for with.
+struct filled_block
+{
+    unsigned char* address;
+    std::size_t bytes;
+    std::size_t alignment;
+
+    bool is_aligned() const { return reinterpret_cast<std::uintptr_t>(address) % alignment == 0; }
+    bool is_intact() const
+    {
+        return std::all_of(address, address + bytes, [value = filling()](unsigned char byte) { return byte == value; });
+    }
+    void fill() const { std::memset(address, filling(), bytes); }
+
+private:
+    /// Differs between blocks that begin a granule apart.
+    unsigned char filling() const
+    {
+        return static_cast<unsigned char>((reinterpret_cast<std::uintptr_t>(address) / 8 * 37 + bytes) & 0xFF);
+    }
+};
+
+/// Effects: asks for a block, and fills it.
+template <class Resource>
+filled_block allocate_filled(Resource& resource, std::size_t bytes, std::size_t alignment = alignof(std::max_align_t))
+{
+    const filled_block block{static_cast<unsigned char*>(resource.allocate(bytes, alignment)), bytes, alignment};
+    block.fill();
+    return block;
+}
+
+/// Effects: gives a block back.
+/// Returns: whether it was as it was filled.
+template <class Resource>
+bool give_back(Resource& resource, const filled_block& block)
+{
+    const bool is_intact = block.is_intact();
+    resource.deallocate(block.address, block.bytes, block.alignment);
+    return is_intact;
+}
+
+/// Effects: gives blocks back.
+/// Returns: whether all were as they were filled.
+template <class Resource>
+bool give_back_all(Resource& resource, const std::vector<filled_block>& blocks)
+{
+    bool all_are = true;
+    for (const filled_block& block : blocks)
+        all_are = give_back(resource, block) && all_are;
+    return all_are;
+}
+} // namespace test

@@ -1,0 +1,270 @@
+// SPDX-License-Identifier: MIT
+// Copyright (c) 2026 The memory_pool authors
+/// \file
+/// What every pool resource must do beyond what resource_conformance.hpp says, in one thread. Instantiate it for a resource type
+/// with INSTANTIATE_TYPED_TEST_SUITE_P.
+#pragma once
+
+#include <memory_pool/base/errors.hpp>
+#include <memory_pool/base/poisoning.hpp>
+#include <memory_pool/unsynchronized_arena_resource.hpp>
+
+#include <support/error_recorder.hpp>
+#include <support/filled_blocks.hpp>
+#include <support/upstreams.hpp>
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstddef>
+#include <memory_resource>
+#include <random>
+#include <vector>
+
+namespace test
+{
+inline std::pmr::pool_options with_blocks_up_to(std::size_t largest)
+{
+    std::pmr::pool_options options;
+    options.largest_required_pool_block = largest;
+    return options;
+}
+
+template <class Resource>
+class pool_resource_conformance : public testing::Test
+{
+protected:
+    /// Whether blocks of that size come one by one from upstream.
+    bool passes_upstream(Resource& resource, std::size_t bytes)
+    {
+        give_back(resource, allocate_filled(resource, bytes)); // Makes the pool, if there is to be one.
+        const std::size_t calls = upstream_.calls();
+        give_back(resource, allocate_filled(resource, bytes));
+        return upstream_.calls() != calls;
+    }
+
+    accounting_upstream upstream_;
+};
+
+TYPED_TEST_SUITE_P(pool_resource_conformance);
+
+TYPED_TEST_P(pool_resource_conformance, takes_nothing_from_upstream_until_a_block_is_asked_for)
+{
+    const TypeParam resource(&this->upstream_);
+    EXPECT_EQ(this->upstream_.calls(), 0u);
+    EXPECT_EQ(resource.bytes_reserved(), 0u);
+}
+
+TYPED_TEST_P(pool_resource_conformance, has_pools_up_to_the_block_that_the_options_name)
+{
+    struct example
+    {
+        std::size_t asked;
+        std::size_t heeded;
+    };
+    for (const auto& [asked, heeded] :
+         {example{0, 4096}, example{1, 8}, example{8, 8}, example{65, 80}, example{5000, 5120},
+          example{1u << 20, 1u << 20}, example{1u << 30, 1u << 20}}) {
+        TypeParam resource(with_blocks_up_to(asked), &this->upstream_);
+        EXPECT_EQ(resource.options().largest_required_pool_block, heeded);
+        give_back(resource, allocate_filled(resource, heeded, 8));
+        const std::size_t calls = this->upstream_.calls();
+        give_back(resource, allocate_filled(resource, heeded, 8));
+        EXPECT_EQ(this->upstream_.calls(), calls);
+        EXPECT_TRUE(this->passes_upstream(resource, heeded + 1));
+    }
+}
+
+TYPED_TEST_P(pool_resource_conformance, takes_no_more_blocks_at_once_than_the_options_allow)
+{
+    std::pmr::pool_options options;
+    options.max_blocks_per_chunk = 10;
+    TypeParam resource(options, &this->upstream_);
+    std::size_t reserved = 0;
+    for (int i = 0; i != 1000; ++i) {
+        (void)resource.allocate(1024);
+        const std::size_t grown = this->upstream_.live_bytes() - reserved;
+        EXPECT_TRUE(i == 0 || grown <= 64u * 1024) << grown;
+        reserved = this->upstream_.live_bytes();
+    }
+    EXPECT_TRUE(resource.is_valid());
+}
+
+TYPED_TEST_P(pool_resource_conformance, counts_blocks_as_large_as_their_pools_make_them)
+{
+    TypeParam resource(&this->upstream_);
+    std::size_t expected = 0;
+    struct example
+    {
+        std::size_t bytes;
+        std::size_t alignment;
+        std::size_t in_use;
+    };
+    for (const example& each : {example{1, 1, 8}, example{8, 8, 8}, example{9, 8, 16}, example{50, 8, 56},
+                                example{50, 16, 64}, example{65, 1, 80}, example{300, 16, 320}, example{1, 64, 64},
+                                example{100, 64, 128}, example{4096, 4096, 4096}, example{5000, 8, 5000}}) {
+        (void)resource.allocate(each.bytes, each.alignment);
+        expected += each.in_use;
+        EXPECT_EQ(resource.bytes_in_use(), expected) << each.bytes << " aligned to " << each.alignment;
+    }
+}
+
+TYPED_TEST_P(pool_resource_conformance, uses_a_block_again_while_others_of_its_age_are_in_use)
+{
+    TypeParam resource(&this->upstream_);
+    std::vector<filled_block> blocks;
+    for (int i = 0; i != 5000; ++i)
+        blocks.push_back(allocate_filled(resource, 48));
+    const std::size_t reserved = this->upstream_.live_bytes();
+    for (int round = 0; round != 5; ++round) {
+        for (std::size_t i = 0; i < blocks.size(); i += 2)
+            EXPECT_TRUE(give_back(resource, blocks[i]));
+        for (std::size_t i = 0; i < blocks.size(); i += 2)
+            blocks[i] = allocate_filled(resource, 48);
+    }
+    EXPECT_LE(this->upstream_.live_bytes(), reserved + reserved / 4);
+    EXPECT_TRUE(give_back_all(resource, blocks));
+}
+
+TYPED_TEST_P(pool_resource_conformance, can_take_its_memory_from_arenas)
+{
+    memory_pool::basic_unsynchronized_arena_resource<typename TypeParam::policy> arenas(&this->upstream_);
+    {
+        TypeParam resource(&arenas);
+        std::vector<filled_block> blocks;
+        for (std::size_t i = 0; i != 3000; ++i)
+            blocks.push_back(allocate_filled(resource, i % 700));
+        std::shuffle(blocks.begin(), blocks.end(), std::mt19937(1));
+        EXPECT_TRUE(give_back_all(resource, blocks));
+        resource.trim();
+        EXPECT_TRUE(resource.is_valid() && arenas.is_valid());
+    }
+    EXPECT_EQ(arenas.bytes_in_use(), 0u);
+}
+
+REGISTER_TYPED_TEST_SUITE_P(pool_resource_conformance, takes_nothing_from_upstream_until_a_block_is_asked_for,
+                            has_pools_up_to_the_block_that_the_options_name,
+                            takes_no_more_blocks_at_once_than_the_options_allow,
+                            counts_blocks_as_large_as_their_pools_make_them,
+                            uses_a_block_again_while_others_of_its_age_are_in_use, can_take_its_memory_from_arenas);
+
+// Misuse, with a policy that checks.
+
+template <class Resource>
+class checking_pool_resource_conformance : public testing::Test
+{
+protected:
+    /// Expects that exactly this has been reported, of this block, and that the resource is in order and works.
+    void expect_report(memory_pool::error kind, const void* address)
+    {
+        ASSERT_EQ(recorder_.kinds(), kinds{kind});
+        EXPECT_EQ(recorder_.reports()[0].address, address);
+        EXPECT_EQ(recorder_.reports()[0].pool_name, "of a pool resource");
+        EXPECT_TRUE(pools_.is_valid());
+        EXPECT_TRUE(give_back(pools_, allocate_filled(pools_, 40)));
+        EXPECT_EQ(recorder_.kinds().size(), 1u);
+    }
+
+    error_recorder recorder_;
+    Resource pools_;
+    filled_block block_ = allocate_filled(pools_, 100);
+};
+
+TYPED_TEST_SUITE_P(checking_pool_resource_conformance);
+
+TYPED_TEST_P(checking_pool_resource_conformance, reports_a_double_free)
+{
+    EXPECT_TRUE(give_back(this->pools_, this->block_));
+    this->pools_.deallocate(this->block_.address, 100);
+    this->expect_report(memory_pool::error::double_free, this->block_.address);
+}
+
+TYPED_TEST_P(checking_pool_resource_conformance, reports_a_pointer_that_no_pool_has)
+{
+    int local = 0;
+    this->pools_.deallocate(&local, 100); // There is a pool of that size,
+    this->expect_report(memory_pool::error::foreign_pointer, &local);
+}
+
+TYPED_TEST_P(checking_pool_resource_conformance, reports_a_block_that_comes_back_with_a_size_that_has_no_pool_yet)
+{
+    this->pools_.deallocate(this->block_.address, 300);
+    this->expect_report(memory_pool::error::foreign_pointer, this->block_.address);
+    EXPECT_TRUE(give_back(this->pools_, this->block_));
+}
+
+TYPED_TEST_P(checking_pool_resource_conformance, reports_a_block_that_comes_back_to_the_pool_of_another_size)
+{
+    const filled_block other = allocate_filled(this->pools_, 300);
+    this->pools_.deallocate(this->block_.address, 300);
+    this->expect_report(memory_pool::error::foreign_pointer, this->block_.address);
+    EXPECT_TRUE(give_back(this->pools_, this->block_) && give_back(this->pools_, other));
+}
+
+TYPED_TEST_P(checking_pool_resource_conformance, reports_a_block_that_comes_back_as_a_large_one)
+{
+    this->pools_.deallocate(this->block_.address, 100'000);
+    this->expect_report(memory_pool::error::foreign_pointer, this->block_.address);
+    EXPECT_TRUE(give_back(this->pools_, this->block_));
+}
+
+TYPED_TEST_P(checking_pool_resource_conformance, reports_a_large_block_that_comes_back_with_another_size)
+{
+    const filled_block large = allocate_filled(this->pools_, 100'000);
+    this->pools_.deallocate(large.address, 300'000);
+    this->expect_report(memory_pool::error::size_mismatch, large.address);
+    EXPECT_TRUE(give_back(this->pools_, large));
+}
+
+TYPED_TEST_P(checking_pool_resource_conformance, reports_a_large_block_that_comes_back_twice)
+{
+    const filled_block large = allocate_filled(this->pools_, 100'000);
+    EXPECT_TRUE(give_back(this->pools_, large));
+    this->pools_.deallocate(large.address, 100'000);
+    this->expect_report(memory_pool::error::foreign_pointer, large.address);
+}
+
+TYPED_TEST_P(checking_pool_resource_conformance, reports_a_pointer_into_a_block)
+{
+    this->pools_.deallocate(this->block_.address + 8, 100);
+    this->expect_report(memory_pool::error::misaligned_pointer, this->block_.address + 8);
+    EXPECT_TRUE(give_back(this->pools_, this->block_));
+}
+
+TYPED_TEST_P(checking_pool_resource_conformance, reports_a_write_behind_the_room_of_a_block)
+{
+    unsigned char* const behind = this->block_.address + 112; // The pool makes blocks of 112 bytes.
+    memory_pool::base::permit_access(behind, 1);
+    *behind = 'x';
+    this->pools_.deallocate(this->block_.address, 100);
+    ASSERT_EQ(this->recorder_.kinds(), kinds{memory_pool::error::overflow});
+    EXPECT_EQ(this->recorder_.reports()[0].address, this->block_.address);
+}
+
+TYPED_TEST_P(checking_pool_resource_conformance, ends_the_program_with_a_text_unless_there_is_another_handler)
+{
+    GTEST_FLAG_SET(death_test_style, "threadsafe");
+    const auto misuse = [](auto&& how) {
+        memory_pool::set_error_handler(nullptr);
+        TypeParam pools;
+        how(pools, pools.allocate(100));
+    };
+    EXPECT_DEATH(misuse([](auto& pools, void* block) {
+                     pools.deallocate(block, 100);
+                     pools.deallocate(block, 100);
+                 }),
+                 "double free: address 0x[0-9a-f]+, block size 112 bytes, pool 'of a pool resource'\n  remedy: ");
+    EXPECT_DEATH(misuse([](auto& pools, void* block) { pools.deallocate(block, 100'000); }),
+                 "foreign pointer: .*, block size 100000 bytes, pool 'of a pool resource'");
+}
+
+REGISTER_TYPED_TEST_SUITE_P(checking_pool_resource_conformance, reports_a_double_free,
+                            reports_a_pointer_that_no_pool_has,
+                            reports_a_block_that_comes_back_with_a_size_that_has_no_pool_yet,
+                            reports_a_block_that_comes_back_to_the_pool_of_another_size,
+                            reports_a_block_that_comes_back_as_a_large_one,
+                            reports_a_large_block_that_comes_back_with_another_size,
+                            reports_a_large_block_that_comes_back_twice, reports_a_pointer_into_a_block,
+                            reports_a_write_behind_the_room_of_a_block,
+                            ends_the_program_with_a_text_unless_there_is_another_handler);
+} // namespace test

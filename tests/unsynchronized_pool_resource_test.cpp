@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: MIT
+// Copyright (c) 2026 The memory_pool authors
+#include <memory_pool/unsynchronized_pool_resource.hpp>
+
+#include <support/pool_resource_conformance.hpp>
+#include <support/resource_conformance.hpp>
+
+#include <gtest/gtest.h>
+
+namespace mp = memory_pool;
+
+namespace test
+{
+using plain_pools = mp::basic_unsynchronized_pool_resource<mp::default_policy>;
+using checking_pools = mp::basic_unsynchronized_pool_resource<mp::checking_policy>;
+using unsynchronized_pools = testing::Types<plain_pools, checking_pools>;
+INSTANTIATE_TYPED_TEST_SUITE_P(unsynchronized_pools, resource_conformance, unsynchronized_pools, );
+INSTANTIATE_TYPED_TEST_SUITE_P(unsynchronized_pools, pool_resource_conformance, unsynchronized_pools, );
+INSTANTIATE_TYPED_TEST_SUITE_P(unsynchronized_pools, checking_pool_resource_conformance,
+                               testing::Types<checking_pools>, );
+} // namespace test
+
+namespace
+{
+TEST(unsynchronized_pool_resource, hands_out_first_what_came_back_last)
+{
+    mp::unsynchronized_pool_resource pools;
+    void* const block = pools.allocate(50);
+    pools.deallocate(block, 50);
+    EXPECT_EQ(pools.allocate(56), block) << "another size of the same class";
+}
+} // namespace
