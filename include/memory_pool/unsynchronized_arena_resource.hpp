@@ -298,7 +298,8 @@ private:
     MEMORY_POOL_ALWAYS_INLINE void take_back(core::arena& its, std::byte* block, std::size_t bytes) noexcept
     {
         const std::size_t size = extent(bytes);
-        if (block + size == its.cursor)
+        const bool is_last = block + size == its.cursor;
+        if (is_last)
             its.cursor = block;
         else
             its.floor += size;
@@ -308,16 +309,20 @@ private:
         if (MEMORY_POOL_LIKELY(its.floor == its.cursor && &its == current_))
             its.reset(store_.start_of(its));
         else
-            became_empty(its, block, bytes);
+            became_empty(its, is_last, block, bytes);
     }
 
-    MEMORY_POOL_NOINLINE void became_empty(core::arena& its, std::byte* block, std::size_t bytes) noexcept
+    MEMORY_POOL_NOINLINE void became_empty(core::arena& its, bool was_last, const void* block,
+                                           std::size_t bytes) noexcept
     {
-        if (MEMORY_POOL_UNLIKELY(its.floor != its.cursor)) { // More came back than was handed out.
+        if (MEMORY_POOL_LIKELY(its.floor == its.cursor))
+            return store_.put(its);
+        // More came back than was handed out: the arena is to be as it was before.
+        if (was_last)
+            its.cursor += extent(bytes);
+        else
             its.floor -= extent(bytes);
-            return report(error::double_free, block, bytes);
-        }
-        store_.put(its);
+        report(error::double_free, block, bytes);
     }
 
     MEMORY_POOL_SLOW_PATH void deallocate_large(void* block, std::size_t bytes, std::size_t alignment) noexcept
