@@ -134,7 +134,8 @@ public:
     void release() noexcept { forget_blocks(false); }
 
     /// Effects: takes arenas from upstream until `arena_count()` is at least `count`.
-    /// Throws: pool_exhausted if `count` is above `max_arenas()`; what upstream throws.
+    /// Throws: pool_exhausted if `count` is above `max_arenas()`; size_overflow if so many arenas do not fit into memory; what
+    ///   upstream throws, after which the arenas that were got are kept.
     /// Thread safety: any thread.
     void reserve(std::size_t count) { arenas_.reserve(count); }
 

@@ -145,7 +145,8 @@ public:
     }
 
     /// Effects: takes arenas from upstream until `arena_count()` is at least `count`.
-    /// Throws: pool_exhausted if `count` is above `max_arenas()`; what upstream throws.
+    /// Throws: pool_exhausted if `count` is above `max_arenas()`; size_overflow if so many arenas do not fit into memory; what
+    ///   upstream throws, after which the arenas that were got are kept.
     void reserve(std::size_t count) { store_.reserve(count); }
 
     /// Returns: whether a block of this resource could begin at `address`: it lies in an arena. Any pointer may be asked after.

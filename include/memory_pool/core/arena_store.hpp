@@ -102,9 +102,11 @@ public:
     }
 
     /// Effects: takes arenas from upstream until there are at least `count`.
-    /// Throws: as `take`.
+    /// Throws: size_overflow if so many do not fit into memory; else as `take`.
     void reserve(std::size_t count)
     {
+        if (base::saturating_multiply(count, arena_size_) > largest_size)
+            base::throw_size_overflow(count, arena_size_);
         if (count > max_arenas_)
             throw_exhausted();
         while (arena_count_ < count)
