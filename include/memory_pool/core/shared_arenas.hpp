@@ -228,7 +228,7 @@ public:
     {
         const pool_lock lock(mutex_, slots_);
         std::size_t count = store_.free_count();
-        for_each_current([&](const shared_arena& filled) { count += filled.bytes_in_use() == 0 ? 1 : 0; });
+        for_each_current([&](const shared_arena& filled) { count += std::size_t{filled.bytes_in_use() == 0}; });
         return count;
     }
 
@@ -290,9 +290,10 @@ private:
         const std::size_t skipped = alignment > arena_granule ? distance_to_multiple(cursor, alignment) : 0;
         if (MEMORY_POOL_UNLIKELY(skipped + extent > static_cast<std::size_t>(store_.end_of(from) - cursor)))
             return nullptr;
+        // The cursor first: whoever looks on, as the child of a fork may, must never see a floor above the cursor.
+        from.cursor.store(cursor + skipped + extent, std::memory_order_relaxed);
         if (alignment > arena_granule && skipped != 0)
             from.floor.store(from.floor.load(std::memory_order_relaxed) + skipped, std::memory_order_relaxed);
-        from.cursor.store(cursor + skipped + extent, std::memory_order_relaxed);
         return cursor + skipped;
     }
 
@@ -314,8 +315,8 @@ private:
     MEMORY_POOL_ALWAYS_INLINE void restart(shared_arena& its) noexcept
     {
         std::byte* const start = store_.start_of(its);
+        its.floor.store(start, std::memory_order_relaxed); // First: see bump.
         its.cursor.store(start, std::memory_order_relaxed);
-        its.floor.store(start, std::memory_order_relaxed);
     }
 
     MEMORY_POOL_NOINLINE void put(shared_arena& empty) noexcept

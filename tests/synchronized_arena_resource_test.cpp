@@ -1,0 +1,173 @@
+// SPDX-License-Identifier: MIT
+// Copyright (c) 2026 The memory_pool authors
+#include <memory_pool/synchronized_arena_resource.hpp>
+
+#include <support/arena_resource_conformance.hpp>
+#include <support/child.hpp>
+#include <support/error_recorder.hpp>
+#include <support/resource_conformance.hpp>
+#include <support/shared_resource_conformance.hpp>
+#include <support/threads.hpp>
+
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <cstddef>
+#include <thread>
+#include <vector>
+
+namespace mp = memory_pool;
+
+namespace test
+{
+using plain_arenas = mp::basic_synchronized_arena_resource<mp::default_policy>;
+using checking_arenas = mp::basic_synchronized_arena_resource<mp::checking_policy>;
+using synchronized_arenas = testing::Types<plain_arenas, checking_arenas>;
+INSTANTIATE_TYPED_TEST_SUITE_P(synchronized_arenas, resource_conformance, synchronized_arenas, );
+INSTANTIATE_TYPED_TEST_SUITE_P(synchronized_arenas, arena_resource_conformance, synchronized_arenas, );
+INSTANTIATE_TYPED_TEST_SUITE_P(synchronized_arenas, shared_resource_conformance, synchronized_arenas, );
+#if TESTS_MAY_FORK
+INSTANTIATE_TYPED_TEST_SUITE_P(synchronized_arenas, forked_resource_conformance, synchronized_arenas, );
+#endif
+INSTANTIATE_TYPED_TEST_SUITE_P(synchronized_arenas, checking_arena_conformance, testing::Types<checking_arenas>, );
+} // namespace test
+
+namespace
+{
+using mp::error;
+using test::allocate_filled;
+using test::filled_block;
+using test::in_a_thread;
+using test::in_threads;
+
+mp::arena_options bounded_to(std::size_t max_arenas)
+{
+    mp::arena_options options = test::with_arenas_of(1024);
+    options.max_arenas = max_arenas;
+    return options;
+}
+
+TEST(synchronized_arena_resource, has_each_thread_fill_an_arena_of_its_own)
+{
+    mp::synchronized_arena_resource arenas(test::with_arenas_of(1024));
+    const filled_block mine = allocate_filled(arenas, 48);
+    in_a_thread([&] {
+        const filled_block theirs = allocate_filled(arenas, 48);
+        EXPECT_EQ(arenas.arena_count(), 2u);
+        EXPECT_EQ(arenas.free_arenas(), 0u);
+        EXPECT_TRUE(give_back(arenas, theirs));
+        EXPECT_EQ(arenas.free_arenas(), 1u);
+    });
+    EXPECT_EQ(arenas.allocate(48), mine.address + 48) << "as if the other had not been there";
+}
+
+TEST(synchronized_arena_resource, uses_again_the_arena_of_a_thread_that_has_ended)
+{
+    mp::synchronized_arena_resource arenas(bounded_to(2));
+    void* in_its_arena = nullptr;
+    in_a_thread([&] { in_its_arena = arenas.allocate(40); });
+    EXPECT_EQ(arenas.free_arenas(), 0u);
+    EXPECT_EQ(arenas.bytes_wasted(), arenas.largest_block() - 40);
+    arenas.deallocate(in_its_arena, 40);
+    EXPECT_EQ(arenas.free_arenas(), 1u);
+    EXPECT_EQ(arenas.allocate(40), in_its_arena);
+}
+
+TEST(synchronized_arena_resource, uses_an_arena_again_that_others_have_emptied_while_its_thread_filled_it)
+{
+    mp::synchronized_arena_resource arenas(bounded_to(1));
+    const std::size_t half = arenas.largest_block() / 2;
+    for (int round = 0; round != 10; ++round) {
+        void* const first = arenas.allocate(half, 8);
+        void* const second = arenas.allocate(half, 8);
+        EXPECT_THROW((void)arenas.allocate(8), mp::pool_exhausted);
+        in_a_thread([&] { arenas.deallocate(first, half, 8); });
+        EXPECT_EQ(arenas.bytes_in_use(), half);
+        EXPECT_EQ(arenas.bytes_wasted(), half);
+        in_a_thread([&] { arenas.deallocate(second, half, 8); });
+        EXPECT_EQ(arenas.free_arenas(), 1u);
+        EXPECT_TRUE(arenas.is_valid());
+    }
+}
+
+TEST(synchronized_arena_resource, frees_an_arena_that_its_thread_has_left_when_the_last_block_is_back)
+{
+    mp::synchronized_arena_resource arenas(bounded_to(2));
+    const std::size_t whole = arenas.largest_block();
+    void* const left = arenas.allocate(whole);
+    void* const filled = arenas.allocate(whole);
+    EXPECT_THROW((void)arenas.allocate(whole), mp::pool_exhausted);
+    in_a_thread([&] { arenas.deallocate(left, whole); });
+    EXPECT_EQ(arenas.allocate(whole), left);
+    arenas.deallocate(filled, whole); // It has left that one now, so it is as any other thread.
+    EXPECT_EQ(arenas.free_arenas(), 1u);
+}
+
+TEST(synchronized_arena_resource, has_exactly_max_arenas_for_eight_threads)
+{
+    constexpr std::size_t limit = 20;
+    mp::synchronized_arena_resource arenas(bounded_to(limit));
+    for (int round = 0; round != 20; ++round) {
+        std::atomic<std::size_t> count{0};
+        std::vector<std::vector<filled_block>> blocks(8);
+        in_threads(8, [&](std::size_t thread) {
+            try {
+                while (true) {
+                    blocks[thread].push_back(allocate_filled(arenas, arenas.largest_block()));
+                    ++count;
+                }
+            } catch (const mp::pool_exhausted&) {
+                EXPECT_LE(arenas.arena_count(), limit);
+            }
+        });
+        EXPECT_EQ(count, limit);
+        EXPECT_EQ(arenas.arena_count(), limit);
+        in_threads(8, [&](std::size_t thread) { EXPECT_TRUE(give_back_all(arenas, blocks[(thread + 3) % 8])); });
+        EXPECT_EQ(arenas.free_arenas(), limit);
+        EXPECT_TRUE(arenas.is_valid());
+    }
+}
+
+TEST(synchronized_arena_resource, can_be_used_by_threads_for_which_there_is_no_cache)
+{
+    test::accounting_upstream upstream;
+    mp::arena_options options = bounded_to(2);
+    options.arena_count = 2;
+    mp::synchronized_arena_resource arenas(options, &upstream);
+    upstream.fail_always();
+    const filled_block mine = allocate_filled(arenas, 48);
+    in_a_thread([&] {
+        const filled_block theirs = allocate_filled(arenas, 48);
+        EXPECT_EQ(theirs.address, mine.address + 48) << "they fill one arena together";
+        EXPECT_TRUE(give_back(arenas, mine));
+        EXPECT_TRUE(give_back(arenas, theirs));
+    });
+    EXPECT_EQ(arenas.bytes_in_use(), 0u);
+    EXPECT_EQ(arenas.free_arenas(), 2u);
+    EXPECT_TRUE(arenas.is_valid());
+    upstream.never_fail();
+    (void)arenas.allocate(40);
+    in_a_thread([&] { EXPECT_THROW((void)arenas.allocate(arenas.largest_block()), mp::pool_exhausted); });
+    (void)arenas.trim();
+    EXPECT_TRUE(arenas.is_valid());
+}
+
+TEST(checking_synchronized_arena_resource, reports_one_of_two_that_give_the_same_block_back)
+{
+    mp::basic_synchronized_arena_resource<mp::checking_policy> arenas;
+    for (int round = 0; round != 50; ++round) {
+        static std::atomic<int> reports;
+        reports = 0;
+        const mp::error_handler before = mp::set_error_handler([](const mp::error_report& report) {
+            EXPECT_EQ(report.kind, error::double_free);
+            ++reports;
+        });
+        void* const block = arenas.allocate(40);
+        in_threads(2, [&](std::size_t) { arenas.deallocate(block, 40); });
+        mp::set_error_handler(before);
+        EXPECT_EQ(reports, 1);
+        EXPECT_EQ(arenas.bytes_in_use(), 0u);
+        EXPECT_TRUE(arenas.is_valid());
+    }
+}
+} // namespace
