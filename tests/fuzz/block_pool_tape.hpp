@@ -7,12 +7,11 @@
 
 #include <memory_pool/block_pool.hpp>
 
+#include <fuzz/tape.hpp>
 #include <support/upstreams.hpp>
 
 #include <cstddef>
 #include <cstdint>
-#include <cstdio>
-#include <cstdlib>
 #include <cstring>
 #include <new>
 #include <set>
@@ -22,21 +21,6 @@
 
 namespace fuzz
 {
-/// What a tape says, byte by byte. At its end it says 0.
-class tape
-{
-public:
-    tape(const std::uint8_t* bytes, std::size_t size) : next_(bytes), end_(bytes + size) {}
-
-    bool at_end() const { return next_ == end_; }
-    std::size_t byte() { return at_end() ? 0 : *next_++; }
-    std::size_t number() { return byte() << 8 | byte(); }
-
-private:
-    const std::uint8_t* next_;
-    const std::uint8_t* end_;
-};
-
 template <class Pool>
 class block_pool_player
 {
@@ -51,7 +35,7 @@ public:
                 player.step();
         }
         if (upstream.live_pieces() != 0 || upstream.mismatched() != 0)
-            fail({}, "the pool kept something from upstream");
+            disagree({}, "the pool kept something from upstream");
     }
 
 private:
@@ -200,15 +184,7 @@ private:
     void expect(bool condition, const char* otherwise)
     {
         if (!condition)
-            fail(log_, otherwise);
-    }
-
-    [[noreturn]] static void fail(const std::vector<std::string>& log, const char* what)
-    {
-        for (const std::string& operation : log)
-            std::fprintf(stderr, "%s\n", operation.c_str());
-        std::fprintf(stderr, "pool and model disagree: %s\n", what);
-        std::abort();
+            disagree(log_, otherwise);
     }
 
     tape& tape_;

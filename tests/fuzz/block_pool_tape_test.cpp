@@ -6,7 +6,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <random>
 #include <vector>
 
 namespace
@@ -16,11 +15,7 @@ TEST(block_pool_tape, agrees_with_the_model_on_random_tapes)
     // A tape that fails is found again by its seed, which the log of the failing run shows.
     for (std::uint32_t seed = 0; seed != 50; ++seed) {
         SCOPED_TRACE(seed);
-        std::mt19937 random(seed);
-        std::vector<std::uint8_t> tape(100 + random() % 300);
-        for (std::uint8_t& byte : tape)
-            byte = static_cast<std::uint8_t>(random());
-        tape[0] = static_cast<std::uint8_t>(seed);
+        const std::vector<std::uint8_t> tape = fuzz::random_tape(seed);
         fuzz::play_block_pool(tape.data(), tape.size());
     }
 }

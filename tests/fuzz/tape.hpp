@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: MIT
+// Copyright (c) 2026 The memory_pool authors
+/// \file
+/// A tape of bytes that says what to do with a pool or a resource, for those that play it beside a simple model. Any tape is valid.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <random>
+#include <string>
+#include <vector>
+
+namespace fuzz
+{
+/// What a tape says, byte by byte. At its end it says 0.
+class tape
+{
+public:
+    tape(const std::uint8_t* bytes, std::size_t size) : next_(bytes), end_(bytes + size) {}
+
+    bool at_end() const { return next_ == end_; }
+    std::size_t byte() { return at_end() ? 0 : *next_++; }
+    std::size_t number() { return byte() << 8 | byte(); }
+
+private:
+    const std::uint8_t* next_;
+    const std::uint8_t* end_;
+};
+
+/// Prints what was done, and ends the program.
+[[noreturn]] inline void disagree(const std::vector<std::string>& log, const char* what)
+{
+    for (const std::string& operation : log)
+        std::fprintf(stderr, "%s\n", operation.c_str());
+    std::fprintf(stderr, "it and its model disagree: %s\n", what);
+    std::abort();
+}
+
+/// Returns: the tape of that number; it begins with the number.
+inline std::vector<std::uint8_t> random_tape(std::uint32_t seed)
+{
+    std::mt19937 random(seed);
+    std::vector<std::uint8_t> tape(100 + random() % 300);
+    for (std::uint8_t& byte : tape)
+        byte = static_cast<std::uint8_t>(random());
+    tape[0] = static_cast<std::uint8_t>(seed);
+    return tape;
+}
+} // namespace fuzz
