@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-# The pools under Valgrind: right use is silent, each misuse is reported, in every policy.
+# The pools and the resources under Valgrind: right use is silent, each misuse is reported, in every policy.
 find_program(MEMORY_POOL_VALGRIND_PROGRAM valgrind)
 find_path(MEMORY_POOL_VALGRIND_INCLUDE valgrind/memcheck.h)
 if(NOT MEMORY_POOL_VALGRIND_PROGRAM OR NOT MEMORY_POOL_VALGRIND_INCLUDE OR CMAKE_CROSSCOMPILING
@@ -15,13 +15,15 @@ set(valgrind ${MEMORY_POOL_VALGRIND_PROGRAM} --quiet --error-exitcode=99)
 
 foreach(policy IN ITEMS default counting checking)
     add_test(NAME valgrind.right_use.${policy}
-        COMMAND ${valgrind} --leak-check=full $<TARGET_FILE:valgrind_pools> right_use ${policy})
+        COMMAND ${valgrind} --leak-check=full $<TARGET_FILE:valgrind_pools> pools right_use ${policy})
     foreach(case IN ITEMS "write_after_free|Invalid write of size 1" "overflow|Invalid write of size 1"
                           "use_of_undefined_content|depends on uninitialised value")
         string(REGEX MATCH "^[^|]+" name ${case})
         string(REGEX REPLACE "^[^|]+\\|" "" complaint ${case})
-        add_test(NAME valgrind.${name}.${policy}
-            COMMAND ${valgrind} $<TARGET_FILE:valgrind_pools> ${name} ${policy})
-        set_tests_properties(valgrind.${name}.${policy} PROPERTIES PASS_REGULAR_EXPRESSION ${complaint})
+        foreach(kind IN ITEMS pools arenas shared_arenas)
+            add_test(NAME valgrind.${kind}.${name}.${policy}
+                COMMAND ${valgrind} $<TARGET_FILE:valgrind_pools> ${kind} ${name} ${policy})
+            set_tests_properties(valgrind.${kind}.${name}.${policy} PROPERTIES PASS_REGULAR_EXPRESSION ${complaint})
+        endforeach()
     endforeach()
 endforeach()

@@ -29,6 +29,28 @@ void counts_go_to_the_pool_that_is_used(counted_pool& counted, decltype(use_coun
     CHECK(statistics.allocations == 3 * blocks_of_a_use && statistics.deallocations == 3 * blocks_of_a_use);
     CHECK(counted.is_valid());
 }
+
+/// Arenas of either module, used by both, in two threads.
+void arenas_cross_the_border(void* library)
+{
+    auto* const make_theirs = function_of<decltype(make_arenas)>(library, "make_arenas");
+    auto* const destroy_theirs = function_of<decltype(destroy_arenas)>(library, "destroy_arenas");
+    auto* const use_there = function_of<decltype(use_arenas)>(library, "use_arenas");
+    CHECK(make_theirs != nullptr && destroy_theirs != nullptr && use_there != nullptr);
+    memory_pool::synchronized_arena_resource mine;
+    memory_pool::synchronized_arena_resource* const theirs = make_theirs();
+    const auto use_all = [&] {
+        for (memory_pool::synchronized_arena_resource* const arenas : {&mine, theirs}) {
+            CHECK(blocks_are_of_arenas(*arenas));
+            CHECK(use_there(*arenas));
+            CHECK(blocks_are_of_arenas(*arenas));
+        }
+    };
+    use_all();
+    std::thread(use_all).join();
+    CHECK(mine.is_valid() && theirs->is_valid());
+    destroy_theirs(theirs);
+}
 } // namespace
 
 int main(int count, char** arguments)
@@ -67,4 +89,5 @@ int main(int count, char** arguments)
     memory_pool::concurrent_block_pool* const another = make_theirs(16);
     CHECK(blocks_are_of(*another));
     delete another;
+    arenas_cross_the_border(library);
 }

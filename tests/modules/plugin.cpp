@@ -23,3 +23,18 @@ bool use_counted_pool(counted_pool& pool)
 {
     return blocks_are_of(pool);
 }
+
+memory_pool::synchronized_arena_resource* make_arenas()
+{
+    return new memory_pool::synchronized_arena_resource;
+}
+
+void destroy_arenas(memory_pool::synchronized_arena_resource* arenas)
+{
+    delete arenas;
+}
+
+bool use_arenas(memory_pool::synchronized_arena_resource& arenas)
+{
+    return blocks_are_of_arenas(arenas);
+}

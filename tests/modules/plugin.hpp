@@ -5,6 +5,7 @@
 #pragma once
 
 #include <memory_pool/concurrent_block_pool.hpp>
+#include <memory_pool/synchronized_arena_resource.hpp>
 
 #include <array>
 #include <cstddef>
@@ -16,6 +17,9 @@ memory_pool::concurrent_block_pool* make_pool(std::size_t block_size);
 void destroy_pool(memory_pool::concurrent_block_pool* pool);
 bool use_pool(memory_pool::concurrent_block_pool& pool);
 bool use_counted_pool(counted_pool& pool);
+memory_pool::synchronized_arena_resource* make_arenas();
+void destroy_arenas(memory_pool::synchronized_arena_resource* arenas);
+bool use_arenas(memory_pool::synchronized_arena_resource& arenas);
 }
 
 inline constexpr int rounds_of_a_use = 10;
@@ -37,4 +41,20 @@ bool blocks_are_of(Pool& pool)
             pool.deallocate(block);
     }
     return own;
+}
+
+/// The same for arenas.
+inline bool blocks_are_of_arenas(memory_pool::synchronized_arena_resource& arenas)
+{
+    bool own = true;
+    std::array<void*, 300> blocks{};
+    for (int round = 0; round != rounds_of_a_use; ++round) {
+        for (void*& block : blocks) {
+            block = arenas.allocate(1000);
+            own = own && arenas.owns(block);
+        }
+        for (void* const block : blocks)
+            arenas.deallocate(block, 1000);
+    }
+    return own && arenas.bytes_in_use() == 0;
 }

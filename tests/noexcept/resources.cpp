@@ -1,14 +1,16 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
 /// \file
-/// The memory resources in a program without exceptions and RTTI: they work, and what would throw ends in the error handler.
-#include <memory_pool/page_resource.hpp>
-#include <memory_pool/resource_adaptors.hpp>
+/// The resources for std::pmr in a program without exceptions and RTTI: they work, and what would throw ends in the error handler.
+#include <memory_pool/allocator.hpp>
+#include <memory_pool/arena_resource.hpp>
+#include <memory_pool/pool_resource.hpp>
 
 #include <support/check.hpp>
 #include <support/expect_error.hpp>
 
 #include <cstddef>
+#include <limits>
 #include <memory_resource>
 #include <string>
 #include <vector>
@@ -16,36 +18,71 @@
 namespace mp = memory_pool;
 using test::expect_error;
 
+namespace
+{
+template <class Resource>
+void works()
+{
+    Resource resource;
+    {
+        std::pmr::vector<std::pmr::string> lines(&resource);
+        std::vector<int, mp::resource_allocator<int, Resource>> numbers(resource);
+        for (std::size_t i = 0; i != 200; ++i) {
+            lines.emplace_back(i, 'x');
+            numbers.push_back(static_cast<int>(i));
+        }
+        CHECK(lines[150].size() == 150 && numbers[150] == 150);
+        resource.deallocate(resource.allocate(100'000), 100'000);
+        CHECK(resource.bytes_in_use() > 0 && resource.is_valid());
+    }
+    CHECK(resource.bytes_in_use() == 0);
+    resource.trim();
+    (void)resource.allocate(40);
+    resource.release();
+    CHECK(resource.bytes_in_use() == 0 && resource.is_valid());
+}
+
+/// volatile: the compiler may not know.
+const volatile std::size_t most = std::numeric_limits<std::size_t>::max();
+
+/// Is asked for more than there can be, and works on.
+template <class Resource>
+void refuses_too_much()
+{
+    static Resource resource; // static: longjmp leaves it alone
+    expect_error(mp::error::size_overflow, "more than a program can address", [] { (void)resource.allocate(most); });
+    resource.deallocate(resource.allocate(40), 40);
+    CHECK(resource.is_valid());
+}
+} // namespace
+
 int main()
 {
     mp::set_error_handler(&test::leave);
-    {
-        mp::page_resource pages;
-        mp::synchronized_resource synchronized(&pages);
-        mp::limit_resource limited(100'000, &synchronized);
-        mp::failing_resource failing(mp::failure_chance{}, &limited);
-        mp::tracking_resource tracked(&failing);
-        std::pmr::vector<std::pmr::string> texts(tracked.at());
-        for (int i = 0; i != 100; ++i)
-            texts.emplace_back("a text that is too long to fit into the object itself");
-        CHECK(tracked.bytes_in_use() == limited.bytes_in_use() && tracked.bytes_in_use() > 5'000);
-        CHECK(pages.bytes_in_use() > tracked.bytes_in_use());
-        std::size_t bytes_of_site = 0;
-        tracked.for_each_site(
-            [&](const mp::call_site&, const mp::resource_statistics& site) { bytes_of_site += site.bytes_in_use; });
-        CHECK(bytes_of_site == tracked.bytes_in_use());
-    }
-    // static: longjmp leaves them alone
-    static mp::limit_resource limited(100);
-    expect_error(mp::error::exhausted, "101 bytes more than the 0 in use are above its limit of 100 bytes",
-                 [] { (void)limited.allocate(101); });
-    CHECK(limited.bytes_in_use() == 0);
-    static mp::failing_resource failing(2);
-    failing.deallocate(failing.allocate(8), 8);
-    expect_error(mp::error::out_of_memory, "allocation 2, of 8 bytes", [] { (void)failing.allocate(8); });
-    static mp::page_resource pages;
-    expect_error(mp::error::out_of_memory, "the system gives no pages",
-                 [] { (void)pages.allocate(static_cast<std::size_t>(-1) / 2); });
-    CHECK(pages.bytes_in_use() == 0);
-    expect_error(mp::error::invalid_argument, "nullptr", [] { mp::tracking_resource nowhere(nullptr); });
+    works<mp::unsynchronized_arena_resource>();
+    works<mp::synchronized_arena_resource>();
+    works<mp::unsynchronized_pool_resource>();
+    works<mp::synchronized_pool_resource>();
+    works<mp::basic_unsynchronized_arena_resource<mp::checking_policy>>();
+    works<mp::basic_synchronized_arena_resource<mp::checking_policy>>();
+    refuses_too_much<mp::unsynchronized_arena_resource>();
+    refuses_too_much<mp::unsynchronized_pool_resource>();
+
+    static mp::arena_options options;
+    options.max_arenas = 1;
+    options.name = "frames";
+    static mp::unsynchronized_arena_resource bounded(options);
+    void* const all = bounded.allocate(bounded.largest_block());
+    expect_error(mp::error::exhausted, "'frames' are exhausted: max_arenas allows 1",
+                 [] { (void)bounded.allocate(8); });
+    bounded.deallocate(all, bounded.largest_block());
+    CHECK(bounded.free_arenas() == 1 && bounded.is_valid());
+    options.arena_size = 0;
+    expect_error(mp::error::invalid_argument, "arena_size is 0",
+                 [] { mp::unsynchronized_arena_resource arenas(options); });
+    expect_error(mp::error::invalid_argument, "upstream is nullptr",
+                 [] { mp::unsynchronized_pool_resource pools(static_cast<std::pmr::memory_resource*>(nullptr)); });
+    static mp::unsynchronized_arena_resource others;
+    static void* const theirs = others.allocate(8);
+    expect_error(mp::error::foreign_pointer, "pool 'frames'", [] { bounded.deallocate(theirs, 8); });
 }

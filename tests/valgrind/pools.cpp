@@ -2,8 +2,10 @@
 // Copyright (c) 2026 The memory_pool authors
 /// \file
 /// Run under Valgrind with MEMORY_POOL_VALGRIND=1: right use is silent, each misuse is reported, in every policy.
-/// Usage: pools CASE [POLICY]
+/// Usage: pools KIND CASE POLICY
+#include <memory_pool/arena_resource.hpp>
 #include <memory_pool/block_pool.hpp>
+#include <memory_pool/pool_resource.hpp>
 #include <memory_pool/shared_pool.hpp>
 
 #include <support/check.hpp>
@@ -86,13 +88,58 @@ void right_use_of_kept_objects()
     CHECK(survivor->empty());
 }
 
-template <class Pool>
-int run(const std::string& name)
+/// A resource for std::pmr as a pool of blocks of one size.
+template <class Resource>
+class pool_over
 {
-    if (name == "right_use") {
-        right_use<Pool>();
-        right_use_of_kept_objects();
-    } else if (name == "write_after_free")
+public:
+    explicit pool_over(std::size_t block_size) : block_size_(block_size) {}
+
+    void* allocate() { return resource_.allocate(block_size_, 8); }
+    void deallocate(void* block) { resource_.deallocate(block, block_size_, 8); }
+
+private:
+    std::size_t block_size_;
+    Resource resource_;
+};
+
+template <class Resource>
+void right_use_of_a_resource()
+{
+    Resource resource;
+    for (int round = 0; round != 3; ++round) {
+        std::vector<void*> blocks;
+        for (std::size_t i = 0; i != 500; ++i) {
+            blocks.push_back(resource.allocate(i * 200 % 70'000, std::size_t{1} << i % 8));
+            std::memset(blocks.back(), round, i * 200 % 70'000);
+        }
+        for (std::size_t i = 0; i != 500; ++i)
+            resource.deallocate(blocks[i], i * 200 % 70'000, std::size_t{1} << i % 8);
+        CHECK(resource.bytes_in_use() == 0 && resource.is_valid());
+        resource.trim();
+        (void)resource.allocate(100);
+        resource.release();
+    }
+    (void)resource.allocate(100);
+}
+
+template <class Policy>
+void right_use_of_resources()
+{
+    right_use_of_a_resource<mp::basic_unsynchronized_arena_resource<Policy>>();
+    right_use_of_a_resource<mp::basic_synchronized_arena_resource<Policy>>();
+    right_use_of_a_resource<mp::basic_unsynchronized_pool_resource<Policy>>();
+    right_use_of_a_resource<mp::basic_synchronized_pool_resource<Policy>>();
+    mp::basic_unsynchronized_arena_resource<Policy> arenas;
+    (void)arenas.allocate(100);
+    arenas.clear();
+    std::memset(arenas.allocate(100), 1, 100);
+}
+
+template <class Pool>
+int misuse(const std::string& name)
+{
+    if (name == "write_after_free")
         write_after_free<Pool>();
     else if (name == "overflow")
         overflow<Pool>();
@@ -102,16 +149,32 @@ int run(const std::string& name)
         return 2;
     return 0;
 }
+
+template <class Policy>
+int run(const std::string& kind, const std::string& name)
+{
+    if (name == "right_use") {
+        right_use<mp::basic_block_pool<Policy>>();
+        right_use_of_kept_objects();
+        right_use_of_resources<Policy>();
+        return 0;
+    }
+    if (kind == "arenas")
+        return misuse<pool_over<mp::basic_unsynchronized_arena_resource<Policy>>>(name);
+    if (kind == "shared_arenas")
+        return misuse<pool_over<mp::basic_synchronized_arena_resource<Policy>>>(name);
+    return misuse<mp::basic_block_pool<Policy>>(name);
+}
 } // namespace
 
 int main(int argc, char** argv)
 {
-    CHECK(argc == 3);
+    CHECK(argc == 4);
     mp::set_error_handler([](const mp::error_report&) {}); // Valgrind is the one to complain
-    const std::string policy = argv[2];
+    const std::string policy = argv[3];
     if (policy == "default")
-        return run<mp::block_pool>(argv[1]);
+        return run<mp::default_policy>(argv[1], argv[2]);
     if (policy == "counting")
-        return run<mp::basic_block_pool<mp::counting_policy>>(argv[1]);
-    return run<mp::basic_block_pool<mp::checking_policy>>(argv[1]);
+        return run<mp::counting_policy>(argv[1], argv[2]);
+    return run<mp::checking_policy>(argv[1], argv[2]);
 }
