@@ -6,22 +6,13 @@
 
 #include <memory_pool/base/config.hpp>
 
+#include <support/sanitizers.hpp>
+
 #include <gtest/gtest.h>
 
 #if defined(__unix__)
 #include <sys/wait.h>
 #include <unistd.h>
-#endif
-
-#if defined(__SANITIZE_THREAD__)
-#define UNDER_THREAD_SANITIZER 1
-#elif defined(__has_feature)
-#if __has_feature(thread_sanitizer)
-#define UNDER_THREAD_SANITIZER 1
-#endif
-#endif
-#ifndef UNDER_THREAD_SANITIZER
-#define UNDER_THREAD_SANITIZER 0
 #endif
 
 // The thread sanitizer does not go on in the child of several threads; the allocator of the address sanitizer may be locked there.

@@ -5,11 +5,10 @@
 /// resource type with INSTANTIATE_TYPED_TEST_SUITE_P.
 #pragma once
 
-#include <memory_pool/base/config.hpp>
 #include <memory_pool/base/errors.hpp>
 
-#include <support/child.hpp>
 #include <support/filled_blocks.hpp>
+#include <support/sanitizers.hpp>
 #include <support/upstreams.hpp>
 #include <support/what.hpp>
 
@@ -109,6 +108,7 @@ TYPED_TEST_P(resource_conformance, makes_blocks_of_every_size_that_do_not_overla
     TypeParam resource(&this->upstream_);
     for (int round = 0; round != 3; ++round) {
         std::vector<filled_block> blocks;
+        blocks.reserve(sizes.size());
         for (const std::size_t bytes : sizes)
             blocks.push_back(allocate_filled(resource, bytes));
         EXPECT_TRUE(std::all_of(blocks.begin(), blocks.end(), [](const auto& block) { return block.is_aligned(); }));
@@ -354,7 +354,7 @@ TYPED_TEST_P(resource_conformance, serves_containers_that_then_hold_what_those_o
 
 TYPED_TEST_P(resource_conformance, uses_again_what_came_back_however_often)
 {
-    constexpr bool is_fast = !MEMORY_POOL_ASAN && !UNDER_THREAD_SANITIZER && !TypeParam::policy::checks;
+    constexpr bool is_fast = !under_a_sanitizer && !TypeParam::policy::checks;
     constexpr std::size_t rounds = is_fast ? 1'000'000 : 30'000;
     TypeParam resource(&this->upstream_);
     std::vector<filled_block> blocks;

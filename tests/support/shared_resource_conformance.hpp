@@ -5,10 +5,9 @@
 /// with INSTANTIATE_TYPED_TEST_SUITE_P.
 #pragma once
 
-#include <memory_pool/base/config.hpp>
-
 #include <support/child.hpp>
 #include <support/filled_blocks.hpp>
+#include <support/sanitizers.hpp>
 #include <support/threads.hpp>
 #include <support/upstreams.hpp>
 
@@ -60,7 +59,7 @@ class shared_resource_conformance : public testing::Test
 {
 protected:
     static constexpr std::size_t thread_count = 4;
-    static constexpr bool is_slow = MEMORY_POOL_ASAN || UNDER_THREAD_SANITIZER || Resource::policy::checks;
+    static constexpr bool is_slow = under_a_sanitizer || Resource::policy::checks;
 
     /// Sizes and alignments of all kinds, seldom a large one.
     static filled_block allocate_any(Resource& resource, std::mt19937& random)

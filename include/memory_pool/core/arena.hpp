@@ -42,7 +42,7 @@ inline std::size_t distance_to_multiple(const std::byte* position, std::size_t a
 
 /// What the store of an arena keeps in its header. `Arena` is derived from it.
 template <class Arena>
-struct arena_links
+struct arena_links // NOLINT(bugprone-crtp-constructor-accessibility): an aggregate, which nobody else derives from
 {
     const void* owner = nullptr;   ///< The resource whose arena it is.
     Arena* next_free = nullptr;    ///< In the list of free arenas.
