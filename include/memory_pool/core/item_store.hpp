@@ -14,6 +14,7 @@
 /// Thread safety: that of `Blocks`.
 #pragma once
 
+#include <memory_pool/base/config.hpp>
 #include <memory_pool/base/errors.hpp>
 #include <memory_pool/base/failure_guard.hpp>
 #include <memory_pool/base/poisoning.hpp>
@@ -27,7 +28,6 @@
 #include <algorithm>
 #include <atomic>
 #include <cstddef>
-#include <cstdio>
 #include <limits>
 #include <memory>
 #include <memory_resource>
@@ -51,8 +51,10 @@ void construct_in_all_blocks(slab& added, std::size_t stride, Made&& made)
     guard.succeeded();
 }
 
-/// The blocks of the objects, and who takes care of them when the pool is gone.
-template <class Blocks>
+/// The blocks of the objects, and who takes care of them when the pool is gone. `Derived` says with `keeps_objects` whether there
+/// are objects in blocks that are not in use; `link(block, next)` keeps `next` in the object there while it waits for its end, and
+/// `linked(block)` returns it; `destroy_kept(block)` destroys an object that was kept.
+template <class Derived, class Blocks>
 class item_store : public slab_client
 {
 public:
@@ -95,48 +97,40 @@ public:
     };
 
 protected:
-    item_store(give_back_function function, bool keeps_objects, std::size_t block_size, const pool_options& options,
+    // Not private with a friend, as that makes a non-virtual destructor suspect to GCC.
+    // NOLINTNEXTLINE(bugprone-crtp-constructor-accessibility)
+    item_store(give_back_function function, std::size_t block_size, const pool_options& options,
                std::pmr::memory_resource* upstream)
-        : slab_client(function, keeps_objects), blocks(block_size, options, upstream, this), options_(options)
+        : slab_client(function, Derived::keeps_objects), blocks(block_size, options, upstream, this), options_(options)
     {
     }
     ~item_store() = default;
 
-    /// Effects: destroys the store and gives its memory back.
-    virtual void destroy() noexcept = 0;
-
-    template <class Store>
-    static void destroy_as(Store& store) noexcept
+    /// Effects: calls `end(object)`, now or, while another object of the same `scope` ends in this thread, when its turn comes.
+    template <class Object, class End>
+    MEMORY_POOL_ALWAYS_INLINE static void in_turn(const void* scope, Object* object, End&& end)
     {
-        std::pmr::memory_resource* const upstream = store.blocks.upstream_resource();
-        store.~Store();
-        upstream->deallocate(&store, sizeof(Store), alignof(Store));
+        end_in_turn(
+            scope, object, std::forward<End>(end), [](Object* waiting, void* next) { Derived::link(waiting, next); },
+            [](Object* waiting) { return Derived::linked(waiting); });
     }
-
-    /// Whether there are objects in blocks that are not in use.
-    bool keeps_objects() const noexcept { return is_dear; }
-
-    /// Effects: destroys what is kept in `block`.
-    virtual void destroy_kept(void* block) noexcept { static_cast<void>(block); }
-
-    /// Effects: destroys it and counts it off, as soon as no other one is being destroyed.
-    virtual void end_kept(void* block) noexcept { static_cast<void>(block); }
-
-    /// Effects: counts a survivor off. With the last one, the store is gone.
-    void count_off() noexcept
-    {
-        if (survivors_.fetch_sub(1, std::memory_order_acq_rel) == 1)
-            destroy();
-    }
-
-    /// What a release_scope for `end_kept` is known by: not the store itself, as an object may come there on its way back.
-    const void* scope_of_survivors() const noexcept { return &survivors_; }
 
 private:
+    Derived& derived() noexcept { return static_cast<Derived&>(*this); }
+
+    /// Effects: destroys the store and gives its memory back.
+    void destroy() noexcept
+    {
+        std::pmr::memory_resource* const upstream = blocks.upstream_resource();
+        Derived& store = derived();
+        store.~Derived();
+        upstream->deallocate(&store, sizeof(Derived), alignof(Derived));
+    }
+
     void prepare(slab&, std::size_t) override {}
     void leave(slab& leaving, std::size_t stride) noexcept override
     {
-        if (keeps_objects())
+        if constexpr (Derived::keeps_objects)
             for (std::size_t i = leaving.block_count(); i-- != 0;)
                 destroy_kept_in(leaving.block(i, stride));
     }
@@ -144,14 +138,14 @@ private:
     void destroy_kept_in(void* block) noexcept
     {
         base::permit_access(block, blocks.block_size());
-        destroy_kept(block);
+        derived().destroy_kept(block);
     }
 
     /// Returns: how many objects were in use before. What idle ones referred to may have returned meanwhile.
     std::size_t end_idle_objects() noexcept
     {
         const std::size_t in_use = blocks.abandon();
-        if (keeps_objects())
+        if constexpr (Derived::keeps_objects)
             blocks.for_each_free([this](void* block) { destroy_kept_in(block); });
         return in_use;
     }
@@ -166,12 +160,23 @@ private:
 
     void survivor_returned(void* block) noexcept override
     {
-        if (!keeps_objects()) {
+        if constexpr (!Derived::keeps_objects) {
             count_off();
-            return;
+        } else {
+            base::permit_access(block, blocks.block_size());
+            // A scope of its own, not that of the store: an object may come here on its way back, which is in that one.
+            in_turn(&survivors_, block, [this](void* ended) {
+                derived().destroy_kept(ended);
+                count_off();
+            });
         }
-        base::permit_access(block, blocks.block_size());
-        end_kept(block);
+    }
+
+    /// Effects: counts a survivor off. With the last one, the store is gone.
+    void count_off() noexcept
+    {
+        if (survivors_.fetch_sub(1, std::memory_order_acq_rel) == 1)
+            destroy();
     }
 
     void report_leak(std::size_t count) noexcept

@@ -10,18 +10,17 @@
 #pragma once
 
 #include <memory_pool/base/config.hpp>
-#include <memory_pool/base/errors.hpp>
 #include <memory_pool/base/failure_guard.hpp>
 #include <memory_pool/base/poisoning.hpp>
 #include <memory_pool/base/pool_options.hpp>
 #include <memory_pool/core/construct.hpp>
 #include <memory_pool/core/item_store.hpp>
+#include <memory_pool/core/pool_arguments.hpp>
 #include <memory_pool/core/recycle_action.hpp>
-#include <memory_pool/core/release_scope.hpp>
+#include <memory_pool/core/reference_count.hpp>
 #include <memory_pool/core/returning_item.hpp>
 #include <memory_pool/core/slab.hpp>
 
-#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <limits>
@@ -35,7 +34,7 @@ namespace memory_pool::core
 {
 /// What both have in common. `Derived::end(T&)` does what is due when the last reference is gone, if `end_runs_code`.
 template <class Derived, class T, class Blocks>
-class returning_items : public item_store<Blocks>
+class returning_items : public item_store<Derived, Blocks>
 {
     static_assert(std::is_nothrow_destructible_v<T>, "destroying a pooled object must not throw");
     static_assert(sizeof(T) <= std::numeric_limits<std::uint32_t>::max() / 2, "an object of gigabytes is no item");
@@ -45,9 +44,8 @@ class returning_items : public item_store<Blocks>
 protected:
     // Not private with a friend, as that makes a non-virtual destructor suspect to GCC.
     // NOLINTNEXTLINE(bugprone-crtp-constructor-accessibility)
-    returning_items(const pool_options& options, std::pmr::memory_resource* upstream, bool keeps_objects,
-                    bool end_runs_code)
-        : item_store<Blocks>(way_back(end_runs_code), keeps_objects, sizeof(T), with_alignment_of<T>(options), upstream)
+    returning_items(const pool_options& options, std::pmr::memory_resource* upstream, bool end_runs_code)
+        : item_store<Derived, Blocks>(way_back(end_runs_code), sizeof(T), with_alignment_of<T>(options), upstream)
     {
     }
     ~returning_items() = default;
@@ -64,8 +62,8 @@ protected:
 
     static auto& count(T& object) noexcept { return item_access::count(item_in(object)); }
 
-    static void link(T& waiting, void* next) noexcept { item_access::link(item_in(waiting), next); }
-    static void* linked(T& waiting) noexcept { return item_access::linked(item_in(waiting)); }
+    static void link(void* block, void* next) noexcept { item_access::link(item_in(*object_in(block)), next); }
+    static void* linked(void* block) noexcept { return item_access::linked(item_in(*object_in(block))); }
 
     /// Chosen once, so that nobody asks each time.
     static slab_client::give_back_function way_back(bool end_runs_code) noexcept
@@ -84,15 +82,11 @@ private:
     static void end_and_take_back(slab_client& self, void* counted)
     {
         auto& store = static_cast<Derived&>(self);
-        T* const object = object_at(counted);
-        end_in_turn(
-            &store, object,
-            [&store](T* ended) {
-                item_access::settle_again(item_in(*ended), store.blocks.layout()); // where a link may be
-                count(*ended).write(reference_zones<std::uint32_t>::idle);
-                store.end(*ended);
-            },
-            [](T* waiting, void* next) { link(*waiting, next); }, [](T* waiting) { return linked(*waiting); });
+        store.in_turn(&store, object_at(counted), [&store](T* ended) {
+            item_access::settle_again(item_in(*ended), store.blocks.layout()); // where a link may be
+            count(*ended).write(reference_zones<std::uint32_t>::idle);
+            store.end(*ended);
+        });
     }
 };
 
@@ -102,10 +96,13 @@ class made_items final : public returning_items<made_items<T, Blocks>, T, Blocks
 {
     using base_type = returning_items<made_items, T, Blocks>;
     friend base_type;
+    friend item_store<made_items, Blocks>;
 
 public:
+    static constexpr bool keeps_objects = false;
+
     made_items(const pool_options& options, std::pmr::memory_resource* upstream)
-        : base_type(options, upstream, false, !std::is_trivially_destructible_v<T>)
+        : base_type(options, upstream, !std::is_trivially_destructible_v<T>)
     {
     }
 
@@ -128,8 +125,6 @@ private:
         object.~T();
         this->blocks.deallocate(std::addressof(object));
     }
-
-    void destroy() noexcept override { this->destroy_as(*this); }
 };
 
 /// Objects that are constructed once, when the store grows, and used again and again.
@@ -144,10 +139,13 @@ class kept_items final : public returning_items<kept_items<T, Blocks>, T, Blocks
 
     using base_type = returning_items<kept_items, T, Blocks>;
     friend base_type;
+    friend item_store<kept_items, Blocks>;
 
 public:
+    static constexpr bool keeps_objects = true;
+
     kept_items(const pool_options& options, std::pmr::memory_resource* upstream, recycle_action<T> reset)
-        : base_type(options, upstream, true, reset.runs_code()), reset_(std::move(reset))
+        : base_type(options, upstream, reset.runs_code()), reset_(std::move(reset))
     {
     }
 
@@ -189,26 +187,12 @@ private:
         construct_in_all_blocks<T>(added, stride, [this](T* object) { this->settle(object); });
     }
 
-    void destroy_kept(void* block) noexcept override
+    void destroy_kept(void* block) noexcept
     {
         T* const object = this->object_in(block);
         this->count(*object).write(reference_zones<std::uint32_t>::idle);
         object->~T();
     }
-
-    void end_kept(void* block) noexcept override
-    {
-        end_in_turn(
-            this->scope_of_survivors(), this->object_in(block),
-            [this](T* ended) {
-                destroy_kept(ended);
-                this->count_off();
-            },
-            [](T* waiting, void* next) { base_type::link(*waiting, next); },
-            [](T* waiting) { return base_type::linked(*waiting); });
-    }
-
-    void destroy() noexcept override { this->destroy_as(*this); }
 
     recycle_action<T> reset_;
 };

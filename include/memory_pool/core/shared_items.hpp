@@ -15,14 +15,12 @@
 #pragma once
 
 #include <memory_pool/base/arithmetic.hpp>
-#include <memory_pool/base/config.hpp>
 #include <memory_pool/base/failure_guard.hpp>
 #include <memory_pool/base/poisoning.hpp>
 #include <memory_pool/base/pool_options.hpp>
 #include <memory_pool/core/construct.hpp>
 #include <memory_pool/core/item_store.hpp>
 #include <memory_pool/core/recycle_action.hpp>
-#include <memory_pool/core/release_scope.hpp>
 #include <memory_pool/core/slab.hpp>
 
 #include <algorithm>
@@ -78,7 +76,7 @@ struct knows_itself<T, std::void_t<decltype(std::declval<T&>().weak_from_this())
 
 /// Objects that are constructed and destroyed at each use, or, if `Keeps`, constructed once.
 template <class T, class Blocks, bool Keeps>
-class shared_items final : public item_store<Blocks>
+class shared_items final : public item_store<shared_items<T, Blocks, Keeps>, Blocks>
 {
     static_assert(std::is_object_v<T> && !std::is_array_v<T> && !std::is_const_v<T>,
                   "a pool is for objects of one type, which may be held by std::shared_ptr<const T>");
@@ -92,10 +90,15 @@ class shared_items final : public item_store<Blocks>
     static_assert(!Keeps || !Blocks::policy::checks,
                   "checking fills free blocks, but here objects live in them: use a shared_pool to find misuse");
 
+    using base_type = item_store<shared_items, Blocks>;
+    friend base_type;
+
 public:
+    static constexpr bool keeps_objects = Keeps;
+
     shared_items(const pool_options& options, std::pmr::memory_resource* upstream,
                  recycle_action<T> reset = recycle_action<T>(recycle::nothing))
-        : item_store<Blocks>(nullptr, Keeps, block_bytes(), aligned(options), upstream), reset_(std::move(reset))
+        : base_type(nullptr, block_bytes(), aligned(options), upstream), reset_(std::move(reset))
     {
     }
 
@@ -200,6 +203,9 @@ private:
         return *std::launder(reinterpret_cast<shared_node*>(static_cast<char*>(block) + node_offset));
     }
 
+    static void link(void* block, void* next) noexcept { node_of(block).link(next); }
+    static void* linked(void* block) noexcept { return node_of(block).linked(); }
+
     static shared_items& store_of(void* block) noexcept { return *static_cast<shared_items*>(node_of(block).store); }
 
     std::shared_ptr<T> share(T* object)
@@ -218,14 +224,10 @@ private:
         }
         // Unless it has to wait, its control block is still there when it ends, and goes after it.
         bool has_waited = false;
-        end_in_turn(
-            this, object,
-            [this, &has_waited](T* ended) {
-                end(ended, has_waited);
-                has_waited = true;
-            },
-            [](T* waiting, void* next) { node_of(waiting).link(next); },
-            [](T* waiting) { return node_of(waiting).linked(); });
+        this->in_turn(this, object, [this, &has_waited](T* ended) {
+            end(ended, has_waited);
+            has_waited = true;
+        });
     }
 
     void end(T* object, bool has_waited) noexcept
@@ -255,21 +257,7 @@ private:
             construct_in_all_blocks<T>(added, stride, [](T*) {});
     }
 
-    void destroy_kept(void* block) noexcept override { object_in(block)->~T(); }
-
-    void end_kept(void* block) noexcept override
-    {
-        end_in_turn(
-            this->scope_of_survivors(), object_in(block),
-            [this](T* ended) {
-                destroy_kept(ended);
-                this->count_off();
-            },
-            [](T* waiting, void* next) { node_of(waiting).link(next); },
-            [](T* waiting) { return node_of(waiting).linked(); });
-    }
-
-    void destroy() noexcept override { this->destroy_as(*this); }
+    void destroy_kept(void* block) noexcept { object_in(block)->~T(); }
 
     recycle_action<T> reset_;
 };
