@@ -5,6 +5,7 @@
 #include <support/block_pool_conformance.hpp>
 #include <support/child.hpp>
 #include <support/error_recorder.hpp>
+#include <support/options.hpp>
 #include <support/threads.hpp>
 #include <support/upstreams.hpp>
 
@@ -37,6 +38,7 @@
 namespace mp = memory_pool;
 using mp::error;
 using namespace std::chrono_literals;
+using test::bounded_to;
 using test::in_a_thread;
 using test::in_threads;
 
@@ -52,13 +54,6 @@ namespace
 {
 using pool_that_counts = mp::basic_concurrent_block_pool<mp::counting_policy>;
 using pool_that_checks = mp::basic_concurrent_block_pool<mp::checking_policy>;
-
-mp::pool_options bounded_to(std::size_t blocks)
-{
-    mp::pool_options options;
-    options.max_capacity = blocks;
-    return options;
-}
 
 /// A block in use holds the number of whoever has it, all over. Says whether it still does.
 class marked_block

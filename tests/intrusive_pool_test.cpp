@@ -4,6 +4,7 @@
 
 #include <support/error_recorder.hpp>
 #include <support/items.hpp>
+#include <support/options.hpp>
 #include <support/threads.hpp>
 #include <support/upstreams.hpp>
 #include <support/what.hpp>
@@ -27,8 +28,10 @@
 
 namespace mp = memory_pool;
 using test::accounting_upstream;
+using test::bounded_to;
 using test::contains;
 using test::error_recorder;
+using test::in_steps_of;
 using test::in_threads;
 using test::live_count;
 using test::shared_accounting_upstream;
@@ -37,13 +40,6 @@ namespace
 {
 using plain_item = test::item<mp::plain_references>;
 using shared_item = test::item<mp::atomic_references>;
-
-mp::pool_options bounded_to(std::size_t count)
-{
-    mp::pool_options options;
-    options.max_capacity = count;
-    return options;
-}
 
 /// The same for one thread and for many.
 template <class Item>
@@ -232,10 +228,8 @@ TYPED_TEST(intrusive_pool_test, releases_a_chain_that_outlives_it)
 
 TYPED_TEST(intrusive_pool_test, grows_by_the_step_it_was_given)
 {
-    mp::pool_options options;
+    mp::pool_options options = in_steps_of(10, 30);
     options.initial_capacity = 4;
-    options.growth_step = 10;
-    options.max_capacity = 30;
     typename TestFixture::pool_type pool(options, &this->upstream_);
     EXPECT_EQ(pool.capacity(), 4u);
     EXPECT_EQ(pool.enlarge_steps(), 1u);
@@ -550,9 +544,7 @@ TEST(intrusive_pool, does_not_take_the_object_that_is_ending_for_a_leak)
 
 TEST(intrusive_pool, refuses_a_step_that_no_memory_has_room_for)
 {
-    mp::pool_options options;
-    options.growth_step = mp::pool_options::unbounded;
-    EXPECT_THROW(mp::intrusive_pool<point>{options}, mp::size_overflow);
+    EXPECT_THROW(mp::intrusive_pool<point>{in_steps_of(mp::pool_options::unbounded)}, mp::size_overflow);
 }
 
 // Threads.

@@ -4,6 +4,7 @@
 
 #include <support/block_pool_conformance.hpp>
 #include <support/error_recorder.hpp>
+#include <support/options.hpp>
 #include <support/upstreams.hpp>
 
 #include <gtest/gtest.h>

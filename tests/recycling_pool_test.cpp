@@ -4,6 +4,7 @@
 
 #include <support/error_recorder.hpp>
 #include <support/items.hpp>
+#include <support/options.hpp>
 #include <support/threads.hpp>
 #include <support/upstreams.hpp>
 
@@ -23,20 +24,13 @@
 namespace mp = memory_pool;
 using test::accounting_upstream;
 using test::error_recorder;
+using test::in_steps_of;
 using test::in_threads;
 using test::live_count;
 using test::shared_accounting_upstream;
 
 namespace
 {
-mp::pool_options in_steps_of(std::size_t step, std::size_t limit = mp::pool_options::unbounded)
-{
-    mp::pool_options options;
-    options.growth_step = step;
-    options.max_capacity = limit;
-    return options;
-}
-
 /// The same for one thread and for many.
 template <class References>
 class recycling_pool_test : public testing::Test

@@ -3,6 +3,7 @@
 #include <memory_pool/shared_pool.hpp>
 
 #include <support/error_recorder.hpp>
+#include <support/options.hpp>
 #include <support/threads.hpp>
 #include <support/upstreams.hpp>
 
@@ -22,19 +23,13 @@
 
 namespace mp = memory_pool;
 using test::accounting_upstream;
+using test::bounded_to;
 using test::error_recorder;
 using test::in_threads;
 using test::shared_accounting_upstream;
 
 namespace
 {
-mp::pool_options bounded_to(std::size_t count)
-{
-    mp::pool_options options;
-    options.max_capacity = count;
-    return options;
-}
-
 /// Knows how many of its kind are alive; refers to others.
 struct node
 {
@@ -319,10 +314,8 @@ TEST(shared_pool, makes_aggregates_and_strings)
 
 TEST(recycling_shared_pool, constructs_its_objects_once)
 {
-    mp::pool_options options;
-    options.growth_step = 3;
     int resets = 0;
-    mp::recycling_shared_pool<node> pool([&](node&) { ++resets; }, options);
+    mp::recycling_shared_pool<node> pool([&](node&) { ++resets; }, test::in_steps_of(3));
     for (int i = 0; i != 10; ++i)
         (void)pool.allocate();
     EXPECT_EQ(node::alive, 3);

@@ -8,6 +8,7 @@
 #include <memory_pool/base/errors.hpp>
 #include <memory_pool/base/pool_options.hpp>
 
+#include <support/options.hpp>
 #include <support/upstreams.hpp>
 #include <support/what.hpp>
 
@@ -27,13 +28,6 @@
 namespace test
 {
 using memory_pool::pool_options;
-
-inline pool_options bounded_to(std::size_t max_capacity)
-{
-    pool_options options;
-    options.max_capacity = max_capacity;
-    return options;
-}
 
 template <class Pool>
 class block_pool_conformance : public testing::Test
