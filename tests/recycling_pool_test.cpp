@@ -386,34 +386,86 @@ TYPED_TEST(recycling_pool_test, keeps_an_object_in_use_that_init_has_kept_before
     EXPECT_NE(pool.allocate(), kept);
 }
 
-struct has_an_idle_friend : mp::pooled<has_an_idle_friend>
-{
-    boost::intrusive_ptr<has_an_idle_friend> other;
-};
-
-TEST(recycling_pool, does_not_take_objects_for_leaks_that_only_idle_ones_hold)
-{
-    const error_recorder errors;
-    {
-        mp::recycling_pool<has_an_idle_friend, mp::refusing_leaks<>> pool;
-        auto object = pool.allocate();
-        object->other = pool.allocate();
-        object.reset();
-        EXPECT_EQ(pool.in_use(), 1u);
-    }
-    EXPECT_TRUE(errors.reports().empty());
-}
-
+/// May refer to another of its kind, and do something when it is destroyed.
 template <class References>
 struct acts_at_its_end : mp::pooled<acts_at_its_end<References>, References>
 {
-    static inline std::function<void()> action;
+    static inline std::function<void()> action; ///< For the first that is destroyed.
     ~acts_at_its_end()
     {
         if (action)
             std::exchange(action, nullptr)();
     }
+
+    boost::intrusive_ptr<acts_at_its_end> other;
 };
+
+template <class References>
+class recycling_pool_that_refuses_leaks : public testing::Test
+{
+protected:
+    using object = acts_at_its_end<References>;
+    using pool_type = mp::recycling_pool<object, mp::refusing_leaks<>>;
+
+    ~recycling_pool_that_refuses_leaks() override { EXPECT_EQ(upstream_.live_bytes(), 0u); }
+
+    /// Two slabs of two objects each.
+    void use_four_objects()
+    {
+        for (int i = 0; i != 4; ++i)
+            objects_.push_back(pool_->allocate());
+    }
+
+    /// Effects: lets go of all objects, and has the pool end in the first destructor that its own trim runs.
+    void end_while_it_trims()
+    {
+        objects_.clear();
+        object::action = [this] { pool_.reset(); };
+        EXPECT_GT(pool_->trim(), 0u);
+        EXPECT_EQ(pool_, nullptr);
+    }
+
+    const error_recorder errors_;
+    shared_accounting_upstream upstream_;
+    std::unique_ptr<pool_type> pool_ = std::make_unique<pool_type>(in_steps_of(2), &upstream_);
+    std::vector<boost::intrusive_ptr<object>> objects_;
+};
+TYPED_TEST_SUITE(recycling_pool_that_refuses_leaks, references, );
+
+TYPED_TEST(recycling_pool_that_refuses_leaks, does_not_take_objects_for_leaks_that_only_idle_ones_hold)
+{
+    this->use_four_objects();
+    this->objects_[0]->other = this->objects_[1];
+    this->objects_.clear();
+    EXPECT_EQ(this->pool_->in_use(), 1u);
+    this->pool_.reset();
+    EXPECT_TRUE(this->errors_.reports().empty());
+}
+
+TYPED_TEST(recycling_pool_that_refuses_leaks, may_end_in_a_destructor_that_trim_runs_while_a_neighbour_holds_an_object)
+{
+    this->use_four_objects();
+    this->objects_[1]->other = this->objects_[0];
+    this->end_while_it_trims();
+    EXPECT_TRUE(this->errors_.reports().empty());
+}
+
+TYPED_TEST(recycling_pool_that_refuses_leaks,
+           may_end_in_a_destructor_that_trim_runs_before_that_of_one_who_holds_an_object)
+{
+    this->use_four_objects();
+    this->objects_[2]->other = this->objects_[0];
+    this->end_while_it_trims();
+    EXPECT_TRUE(this->errors_.reports().empty());
+}
+
+TYPED_TEST(recycling_pool_that_refuses_leaks, reports_them_if_it_ends_in_a_destructor_that_trim_runs)
+{
+    this->use_four_objects();
+    const boost::intrusive_ptr<acts_at_its_end<TypeParam>> leaked = this->objects_[0];
+    this->end_while_it_trims();
+    EXPECT_EQ(this->errors_.kinds(), std::vector<mp::error>{mp::error::leak});
+}
 
 TYPED_TEST(recycling_pool_test, may_be_cleared_and_grown_by_destructors_that_trim_runs)
 {
@@ -428,6 +480,23 @@ TYPED_TEST(recycling_pool_test, may_be_cleared_and_grown_by_destructors_that_tri
     object::action = [&] { pool.reserve(5000); };
     EXPECT_LT(pool.trim(), bytes);
     EXPECT_GE(pool.capacity(), 5000u);
+}
+
+TYPED_TEST(recycling_pool_test, may_be_trimmed_and_cleared_by_destructors_that_trim_runs)
+{
+    using object = acts_at_its_end<TypeParam>;
+    mp::recycling_pool<object> pool(in_steps_of(1), &this->upstream_);
+    (void)pool.allocate();
+    object::action = [&] {
+        const auto in_use = pool.allocate();
+        (void)pool.allocate();
+        object::action = [&] { pool.clear(); };
+        EXPECT_GT(pool.trim(), 0u);
+        EXPECT_EQ(pool.capacity(), 0u);
+        EXPECT_GT(this->upstream_.live_bytes(), pool.bytes_reserved()) << "that one is in use";
+    };
+    EXPECT_GT(pool.trim(), 0u);
+    EXPECT_EQ(this->upstream_.live_bytes(), pool.bytes_reserved());
 }
 
 using shared_item = test::item<mp::atomic_references>;

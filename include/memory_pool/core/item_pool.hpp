@@ -66,7 +66,8 @@ public:
     /// Complexity: linear in slabs added, and in objects that are constructed.
     void reserve(std::size_t count) { store_->blocks.reserve(count); }
 
-    /// Effects: gives memory in which no object is in use back upstream. Objects that are kept there are destroyed before.
+    /// Effects: gives memory in which no object is in use back upstream. Objects that are kept there are destroyed before. Their
+    ///   destructors may clear or end the pool: objects that this destroys are destroyed when the memory is back.
     /// Returns: how many bytes went back.
     /// Complexity: linear in slabs, and in objects that are destroyed.
     std::size_t trim() noexcept { return store_->trim(); }

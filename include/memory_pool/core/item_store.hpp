@@ -25,7 +25,6 @@
 #include <memory_pool/core/slab.hpp>
 #include <memory_pool/core/slab_client.hpp>
 
-#include <algorithm>
 #include <atomic>
 #include <cstddef>
 #include <limits>
@@ -63,32 +62,29 @@ public:
 
     const pool_options& options() const noexcept { return options_; }
 
-    /// Effects: gives memory back in which no object is in use.
+    /// Effects: gives memory back in which no object is in use. If a destructor that runs meanwhile makes the pool let go of the
+    ///   store, that is done in the end: then all objects are destroyed that were to be, and what they held is no leak.
     /// Returns: how many bytes that was.
     std::size_t trim() noexcept
     {
-        // Destructors that run meanwhile may make the pool let go of the store.
-        survivors_.fetch_add(1, std::memory_order_relaxed);
-        const std::size_t bytes = blocks.trim();
-        count_off();
+        if (is_trimming()) // We are in such a destructor.
+            return blocks.trim();
+        std::size_t bytes = 0;
+        {
+            const release_scope trimming(scope_of_trim());
+            bytes = blocks.trim();
+        }
+        if (abandon_after_trim_ != nullptr)
+            (this->*abandon_after_trim_)(); // With it, this may be gone.
         return bytes;
     }
 
     /// Effects: ends the store as soon as the last object has returned, and says so if the policy does not like that.
     /// Preconditions: nobody asks it for objects any more.
-    void abandon() noexcept
-    {
-        const std::size_t in_use = end_idle_objects();
-        const std::size_t returned = not_counted_yet - std::min(not_counted_yet, survivors_.load());
-        const release_scope* const ending = release_scope::of(this); // Those are in use, but nobody holds them.
-        const std::size_t held_by_nobody = returned + (ending != nullptr ? ending->objects : 0);
-        if (in_use > held_by_nobody)
-            report_leak(in_use - held_by_nobody);
-        count_survivors(in_use);
-    }
+    void abandon() noexcept { after_trim(&item_store::report_leaks_and_abandon); }
 
     /// Effects: the same, but says nothing.
-    void abandon_silently() noexcept { count_survivors(end_idle_objects()); }
+    void abandon_silently() noexcept { after_trim(&item_store::abandon_now); }
 
     /// Deletes a store that its pool is done with.
     struct abandoner
@@ -116,6 +112,8 @@ protected:
     }
 
 private:
+    using way_to_abandon = void (item_store::*)() noexcept;
+
     Derived& derived() noexcept { return static_cast<Derived&>(*this); }
 
     /// Effects: destroys the store and gives its memory back.
@@ -140,6 +138,32 @@ private:
         base::permit_access(block, blocks.block_size());
         derived().destroy_kept(block);
     }
+
+    /// What a release_scope is known by while this thread trims.
+    const void* scope_of_trim() const noexcept { return &options_; }
+
+    bool is_trimming() const noexcept { return release_scope::of(scope_of_trim()) != nullptr; }
+
+    void after_trim(way_to_abandon way) noexcept
+    {
+        if (is_trimming())
+            abandon_after_trim_ = way;
+        else
+            (this->*way)();
+    }
+
+    void report_leaks_and_abandon() noexcept
+    {
+        const std::size_t in_use = end_idle_objects();
+        const std::size_t returned = not_counted_yet - survivors_.load();
+        const release_scope* const ending = release_scope::of(this); // Those are in use, but nobody holds them.
+        const std::size_t held_by_nobody = returned + (ending != nullptr ? ending->objects : 0);
+        if (in_use > held_by_nobody)
+            report_leak(in_use - held_by_nobody);
+        count_survivors(in_use);
+    }
+
+    void abandon_now() noexcept { count_survivors(end_idle_objects()); }
 
     /// Returns: how many objects were in use before. What idle ones referred to may have returned meanwhile.
     std::size_t end_idle_objects() noexcept
@@ -195,6 +219,7 @@ private:
 
     pool_options options_;
     std::atomic<std::size_t> survivors_{not_counted_yet};
+    way_to_abandon abandon_after_trim_ = nullptr;
 };
 
 /// Owns a store, as long as its pool needs it.
