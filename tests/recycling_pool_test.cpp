@@ -2,6 +2,7 @@
 // Copyright (c) 2026 The memory_pool authors
 #include <memory_pool/recycling_pool.hpp>
 
+#include <support/child.hpp>
 #include <support/error_recorder.hpp>
 #include <support/items.hpp>
 #include <support/options.hpp>
@@ -18,6 +19,7 @@
 #include <set>
 #include <stdexcept>
 #include <string>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -543,4 +545,45 @@ TEST(recycling_pool, may_end_while_other_threads_release_its_objects)
         ASSERT_EQ(upstream.live_bytes(), 0u);
     }
 }
+
+#if TESTS_MAY_FORK
+/// Waits in its destructor, if it is told to.
+struct lingering : mp::pooled<lingering, mp::atomic_references>
+{
+    static inline std::atomic<bool> is_ending{false};
+    static inline std::atomic<bool> may_end{false};
+
+    ~lingering()
+    {
+        is_ending = true;
+        while (!may_end)
+            std::this_thread::yield();
+    }
+};
+
+TEST(recycling_pool, gives_memory_back_in_a_child_that_another_thread_was_about_to_give_back)
+{
+    shared_accounting_upstream upstream;
+    auto pool = std::make_unique<mp::recycling_pool<lingering>>(in_steps_of(2), &upstream);
+    std::vector<boost::intrusive_ptr<lingering>> objects;
+    for (int i = 0; i != 6; ++i)
+        objects.push_back(pool->allocate());
+    objects.resize(1);
+    std::thread trimmer([&] { EXPECT_GT(pool->trim(), 0u); });
+    while (!lingering::is_ending)
+        std::this_thread::yield();
+    const auto works_in_child = [&](bool trims) {
+        lingering::may_end = true;
+        bool works = pool->is_valid() && pool->bytes_reserved() == upstream.live_bytes();
+        works = works && (!trims || (pool->trim() > 0 && pool->bytes_reserved() == upstream.live_bytes()));
+        objects.clear();
+        pool.reset();
+        return works && upstream.live_bytes() == 0 && upstream.mismatched() == 0;
+    };
+    test::expect_in_child([&] { return works_in_child(false); });
+    test::expect_in_child([&] { return works_in_child(true); });
+    lingering::may_end = true;
+    trimmer.join();
+}
+#endif
 } // namespace

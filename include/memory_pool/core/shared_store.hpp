@@ -187,18 +187,25 @@ public:
     /// Returns: how many bytes that was.
     std::size_t trim() noexcept
     {
-        slab_store::detached_pieces detached;
+        trimming mine;
         std::size_t bytes = 0;
         {
             const locked lock(*this);
             gather();
             bytes = bytes_reserved_locked();
-            detached = slabs_.detach_free();
+            slabs_.give_back_inherited();
+            mine.detached = slabs_.detach_free();
             bytes -= bytes_reserved_locked();
+            if (slabs_.client() == nullptr) {
+                slabs_.give_back(mine.detached);
+                return bytes;
+            }
+            trimmings_.enter(mine);
         }
-        slabs_.leave(detached); // It may run code of the program, which may use the pool.
+        slabs_.leave(mine.detached); // It may run code of the program, which may use the pool.
         const locked lock(*this);
-        slabs_.give_back(detached);
+        trimmings_.leave(mine);
+        slabs_.give_back(mine.detached);
         return bytes;
     }
 
@@ -421,14 +428,58 @@ private:
         shared_store& store;
     };
 
-    /// Keeps the caches closed. Lives on the stack of the thread that asked for it.
-    class suspension
+    /// Something under way that the store has to know of. Lives on the stack of the thread that does it.
+    struct under_way
+    {
+        /// Not its table: each library that is loaded at run time may have tables of its own.
+        const std::thread::id thread = std::this_thread::get_id();
+        under_way* next = nullptr;
+    };
+
+    /// All that is under way of one kind.
+    template <class T>
+    class all_under_way
+    {
+    public:
+        bool empty() const noexcept { return first_ == nullptr; }
+
+        void enter(T& begun) noexcept { begun.next = std::exchange(first_, &begun); }
+
+        void leave(const T& ended) noexcept
+        {
+            under_way** link = &first_;
+            while (*link != &ended)
+                link = &(*link)->next;
+            *link = ended.next;
+        }
+
+        /// Effects: takes those of other threads out, and calls `lost(one)` for each.
+        template <class Lost>
+        void forget_other_threads(Lost&& lost) noexcept
+        {
+            under_way** link = &first_;
+            while (under_way* const one = *link) {
+                if (one->thread == std::this_thread::get_id()) {
+                    link = &one->next;
+                    continue;
+                }
+                *link = one->next;
+                lost(static_cast<T&>(*one));
+            }
+        }
+
+    private:
+        under_way* first_ = nullptr;
+    };
+
+    /// Keeps the caches closed.
+    class suspension : public under_way
     {
     public:
         explicit suspension(shared_store& store) noexcept : store_(store)
         {
             const locked lock(store_);
-            next = std::exchange(store_.first_suspension_, this);
+            store_.suspensions_.enter(*this);
             store_.gather();
         }
         suspension(const suspension&) = delete;
@@ -436,18 +487,17 @@ private:
         ~suspension()
         {
             const locked lock(store_);
-            suspension** link = &store_.first_suspension_;
-            while (*link != this)
-                link = &(*link)->next;
-            *link = next;
+            store_.suspensions_.leave(*this);
         }
-
-        /// Not its table: each library that is loaded at run time may have tables of its own.
-        const std::thread::id thread = std::this_thread::get_id();
-        suspension* next = nullptr;
 
     private:
         shared_store& store_;
+    };
+
+    /// Has pieces that are about to go upstream.
+    struct trimming : under_way
+    {
+        slab_store::detached_pieces detached;
     };
 
     /// A magazine holds so many bytes of blocks ...
@@ -652,7 +702,7 @@ private:
     {
         if (cache.slot->is_open())
             return true;
-        if (first_suspension_ != nullptr || !queue_.empty() || is_abandoned_)
+        if (!suspensions_.empty() || !queue_.empty() || is_abandoned_)
             return false;
         if (magazine_in(cache.loaded) == nullptr) { // since the pool was released
             (void)base::succeeds([this] { provide_magazines(); });
@@ -703,7 +753,7 @@ private:
     /// Takes a block for one who has no cache.
     void* take_one() noexcept
     {
-        if (!may_cache_ || first_suspension_ != nullptr)
+        if (!may_cache_ || !suspensions_.empty())
             return slabs_.take_one_late();
         void* block = nullptr;
         if (refill_spare())
@@ -978,12 +1028,8 @@ private:
             }
         }
         queue_ = {};
-        suspension** link = &first_suspension_;
-        while (*link != nullptr)
-            if ((*link)->thread != std::this_thread::get_id())
-                *link = (*link)->next;
-            else
-                link = &(*link)->next;
+        suspensions_.forget_other_threads([](const suspension&) {});
+        trimmings_.forget_other_threads([this](const trimming& lost) { slabs_.inherit(lost.detached); });
         forget_what_others_were_counting();
     }
 
@@ -1007,7 +1053,8 @@ private:
     thread_cache* first_cache_ = nullptr;
     std::size_t caches_made_ = 0;
     std::size_t caches_in_use_ = 0;
-    suspension* first_suspension_ = nullptr;
+    all_under_way<suspension> suspensions_;
+    all_under_way<trimming> trimmings_;
     bool is_abandoned_ = false;
     users users_without_cache_;
     bool has_lost_threads_ = false;

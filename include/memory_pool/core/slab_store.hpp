@@ -93,7 +93,10 @@ public:
     std::size_t handed_out() const noexcept { return handed_out_; }
 
     std::size_t slab_count() const noexcept { return slab_count_; }
-    std::size_t bytes_reserved() const noexcept { return piece_bytes_ + directory_.bytes_reserved(); }
+    std::size_t bytes_reserved() const noexcept
+    {
+        return piece_bytes_ + inherited_bytes_ + directory_.bytes_reserved();
+    }
 
     /// Returns: the slab that `block` lies in, if it is a block of this store.
     slab* slab_of(const void* block) const noexcept
@@ -468,6 +471,25 @@ public:
         }
     }
 
+    /// Effects: takes pieces over from one who will not give them back any more.
+    /// Preconditions: there is a client: then the first piece has the shape of the others.
+    void inherit(const detached_pieces& detached) noexcept
+    {
+        for (slab* piece = detached.first_; piece != nullptr;) {
+            slab* const next = piece->next;
+            inherited_bytes_ += shape_of_other(*piece).bytes;
+            piece->next = std::exchange(inherited_.first_, piece);
+            piece = next;
+        }
+    }
+
+    /// Effects: gives those back upstream. The client is not told: how far it was with them, nobody knows.
+    void give_back_inherited() noexcept
+    {
+        give_back(std::exchange(inherited_, {}));
+        inherited_bytes_ = 0;
+    }
+
     /// Effects: takes every block back. The slabs stay.
     /// Complexity: linear in slabs.
     void reset() noexcept
@@ -487,6 +509,7 @@ public:
         detached_pieces detached;
         directory_.remove_if([](const slab*) { return true; }, [&](slab* piece) { detach(piece, detached); });
         give_back(detached);
+        give_back_inherited();
         directory_.clear();
         note_range();
         handed_out_ = 0;
@@ -811,6 +834,8 @@ private:
     std::size_t capacity_ = 0;
     std::size_t handed_out_ = 0;
     std::size_t piece_bytes_ = 0;
+    detached_pieces inherited_;
+    std::size_t inherited_bytes_ = 0;
     std::size_t steps_ = 0;
 };
 } // namespace memory_pool::core
