@@ -459,6 +459,22 @@ TEST(slab_store, takes_no_more_than_asked_for_where_blocks_are_dear)
     EXPECT_EQ(client.prepared, 6u);
 }
 
+TEST_F(slab_store_with_client, takes_megabytes_at_once_if_told_to)
+{
+    store_.grow(1);
+    const std::size_t pieces = upstream_.live_pieces();
+    const std::size_t bytes = upstream_.live_bytes();
+    store_.grow(1'000'000);
+    EXPECT_EQ(upstream_.live_pieces(), pieces + 1);
+    EXPECT_GT(upstream_.live_bytes() - bytes, core::slab_layout::largest_piece_bytes * 9 / 10);
+    EXPECT_LE(upstream_.live_bytes() - bytes, core::slab_layout::largest_piece_bytes);
+    store_.grow(1);
+    EXPECT_LE(upstream_.live_bytes() - bytes,
+              core::slab_layout::largest_piece_bytes + core::slab_layout::usual_piece_bytes)
+        << "what comes by itself comes in smaller pieces";
+    EXPECT_TRUE(store_.is_valid());
+}
+
 TEST_F(slab_store_with_client, begins_each_slab_at_a_multiple_of_the_grain)
 {
     while (store_.capacity() < 100'000)

@@ -51,6 +51,10 @@ public:
     /// it: with pieces of 64 KiB, an eighth more memory.)
     static constexpr std::size_t usual_piece_bytes = std::size_t{1024} * 1024;
 
+    /// What a pool is told to take at once comes in pieces of at most this many bytes: enough for an upstream that has huge pages to
+    /// use them, and less than jemalloc gives back to the system at once (8 MiB), so that the next pool finds it.
+    static constexpr std::size_t largest_piece_bytes = std::size_t{4} * 1024 * 1024;
+
     /// A slab holds at least this many blocks, while that takes no more than `large_slab_bytes`.
     static constexpr std::size_t blocks_in_a_slab = 32;
     static constexpr std::size_t large_slab_bytes = std::size_t{2} * 1024 * 1024;

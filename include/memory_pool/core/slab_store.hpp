@@ -589,7 +589,7 @@ private:
             return shape_of_first(std::min(blocks, layout_.max_blocks()));
         const std::size_t largest = layout_.max_blocks();
         const std::size_t most_slabs =
-            std::max(std::size_t{1}, slab_layout::usual_piece_bytes / layout_.slab_alignment());
+            std::max(std::size_t{1}, slab_layout::largest_piece_bytes / layout_.slab_alignment());
         return shape_of_other(std::max(std::size_t{1}, std::min(blocks / largest, most_slabs)),
                               std::min(blocks, largest));
     }
