@@ -81,6 +81,22 @@ TYPED_TEST(recycling_pool_test, constructs_no_more_than_it_was_told_or_has)
     EXPECT_EQ(live_count::alive, 6);
 }
 
+TYPED_TEST(recycling_pool_test, takes_memory_for_many_small_steps_at_once)
+{
+    typename TestFixture::pool_type pool(in_steps_of(1), &this->upstream_);
+    std::vector<typename TestFixture::pointer> all;
+    for (int i = 0; i != 1000; ++i) {
+        all.push_back(pool.allocate_through_init(i));
+        ASSERT_EQ(live_count::alive, i + 1);
+    }
+    EXPECT_EQ(pool.enlarge_steps(), 1000u);
+    EXPECT_LT(this->upstream_.calls(), 30u);
+    EXPECT_EQ(pool.bytes_reserved(), this->upstream_.live_bytes());
+    for (int i = 0; i != 1000; ++i)
+        ASSERT_EQ(all[static_cast<std::size_t>(i)]->value, i);
+    EXPECT_TRUE(pool.is_valid());
+}
+
 TYPED_TEST(recycling_pool_test, leaves_objects_as_they_are_unless_told_otherwise)
 {
     typename TestFixture::pool_type pool(in_steps_of(1), &this->upstream_);

@@ -412,11 +412,11 @@ public:
     std::size_t until_failure = unbounded;
 
 private:
-    void prepare(core::slab& added, std::size_t) override
+    void prepare(core::slab&, std::size_t first, std::size_t end, std::size_t) override
     {
         if (until_failure-- == 0)
             throw std::bad_alloc();
-        prepared += added.block_count();
+        prepared += end - first;
     }
     void leave(core::slab& leaving, std::size_t) noexcept override { left += leaving.block_count(); }
     void survivor_returned(void*) noexcept override {}
@@ -425,13 +425,16 @@ private:
 class slab_store_with_client : public testing::Test
 {
 protected:
+    explicit slab_store_with_client(std::size_t growth_step = 0, std::size_t limit = unbounded)
+        : store_(
+              core::slab_layout(stride, 16, limit, growth_step != 0 ? growth_step : unbounded, core::client_slab_grain),
+              limit, {false, false, false, growth_step, &client_}, {"test", stride}, &upstream_)
+    {
+    }
+
     test::accounting_upstream upstream_;
     recording_client client_;
-    core::slab_store store_{core::slab_layout(stride, 16, unbounded, unbounded, core::client_slab_grain),
-                            unbounded,
-                            {false, false, false, 0, &client_},
-                            {"test", stride},
-                            &upstream_};
+    core::slab_store store_;
 };
 
 TEST_F(slab_store_with_client, tells_it_about_each_slab_that_comes_and_that_trim_gives_back)
@@ -473,6 +476,73 @@ TEST_F(slab_store_with_client, takes_megabytes_at_once_if_told_to)
               core::slab_layout::largest_piece_bytes + core::slab_layout::usual_piece_bytes)
         << "what comes by itself comes in smaller pieces";
     EXPECT_TRUE(store_.is_valid());
+}
+
+class slab_store_in_small_steps : public slab_store_with_client
+{
+protected:
+    slab_store_in_small_steps() : slab_store_with_client(3, 200) {}
+};
+
+TEST_F(slab_store_in_small_steps, takes_room_for_later_steps_along)
+{
+    while (store_.may_grow()) {
+        const std::size_t before = store_.capacity();
+        store_.enlarge();
+        EXPECT_EQ(store_.capacity(), std::min<std::size_t>(before + 3, 200));
+        EXPECT_EQ(client_.prepared, store_.capacity());
+        ASSERT_TRUE(store_.is_valid());
+    }
+    EXPECT_LE(upstream_.calls(), 10u);
+    EXPECT_LE(store_.slab_count(), 8u) << "of 3, 3, 6, 12, 24, 48, 96 and 8 blocks";
+    std::set<void*> blocks;
+    while (void* const block = store_.take_one_late())
+        blocks.insert(block);
+    EXPECT_EQ(blocks.size(), 200u);
+}
+
+TEST_F(slab_store_in_small_steps, hands_blocks_out_that_were_added_to_a_slab_in_use)
+{
+    for (int step = 0; step != 20; ++step) {
+        store_.enlarge();
+        for (int i = 0; i != 3; ++i) {
+            void* const block = store_.take_one_late();
+            ASSERT_NE(block, nullptr);
+            ASSERT_TRUE(store_.has_handed_out(block));
+        }
+        ASSERT_EQ(store_.take_one_late(), nullptr);
+        ASSERT_TRUE(store_.is_valid());
+    }
+}
+
+TEST_F(slab_store_in_small_steps, adds_nothing_if_new_blocks_of_a_slab_cannot_be_prepared)
+{
+    store_.grow(6);
+    store_.enlarge(); // in a slab with room for 6
+    client_.until_failure = 0;
+    const std::size_t slabs = store_.slab_count();
+    EXPECT_THROW(store_.enlarge(), std::bad_alloc);
+    EXPECT_EQ(store_.capacity(), 9u);
+    EXPECT_TRUE(store_.is_valid());
+    client_.until_failure = unbounded;
+    store_.enlarge();
+    EXPECT_EQ(store_.capacity(), 12u);
+    EXPECT_EQ(store_.slab_count(), slabs);
+    EXPECT_TRUE(store_.is_valid());
+}
+
+TEST_F(slab_store_in_small_steps, gives_a_slab_with_room_left_back_and_goes_on)
+{
+    store_.grow(6);
+    store_.enlarge();
+    trim(store_);
+    EXPECT_EQ(store_.capacity(), 0u);
+    EXPECT_EQ(client_.left, 9u);
+    store_.enlarge();
+    EXPECT_EQ(store_.capacity(), 3u);
+    EXPECT_TRUE(store_.is_valid());
+    store_.release();
+    EXPECT_EQ(upstream_.live_bytes(), 0u);
 }
 
 TEST_F(slab_store_with_client, begins_each_slab_at_a_multiple_of_the_grain)

@@ -21,8 +21,8 @@ struct pool_options
     /// The most blocks that may be in use at one time; at least 1, and at least `initial_capacity`.
     std::size_t max_capacity = unbounded;
 
-    /// Blocks to take from upstream each time the pool grows, within the limit. 0: as many as it has, within reason.
-    /// In pools of objects that return by themselves, a step that fills less than 64 KiB leaves the rest of them to malloc.
+    /// Blocks by which the pool grows, within the limit. 0: by as many as it has, within reason. Pools of objects that return by
+    /// themselves may take memory for several steps from upstream at once, up to 64 KiB.
     std::size_t growth_step = 0;
 
     /// The most free blocks that a thread keeps at hand in the order they came back, the last first. Those beyond go out again in the

@@ -35,18 +35,18 @@
 
 namespace memory_pool::core
 {
-/// Effects: constructs a `T` in each block of `added`, and calls `made(object)` for it.
+/// Effects: constructs a `T` in each block of `home` from number `first` up to `end`, and calls `made(object)` for it.
 /// Throws: what the constructor throws, after it has destroyed those that it made.
 template <class T, class Made>
-void construct_in_all_blocks(slab& added, std::size_t stride, Made&& made)
+void construct_in_blocks(slab& home, std::size_t first, std::size_t end, std::size_t stride, Made&& made)
 {
-    std::size_t done = 0;
+    std::size_t next = first;
     base::failure_guard guard([&] {
-        while (done-- != 0)
-            std::launder(reinterpret_cast<T*>(added.block(done, stride)))->~T();
+        while (next-- != first)
+            std::launder(reinterpret_cast<T*>(home.block(next, stride)))->~T();
     });
-    for (; done != added.block_count(); ++done)
-        made(::new (static_cast<void*>(added.block(done, stride))) T());
+    for (; next != end; ++next)
+        made(::new (static_cast<void*>(home.block(next, stride))) T());
     guard.succeeded();
 }
 
@@ -125,7 +125,7 @@ private:
         upstream->deallocate(&store, sizeof(Derived), alignof(Derived));
     }
 
-    void prepare(slab&, std::size_t) override {}
+    void prepare(slab&, std::size_t, std::size_t, std::size_t) override {}
     void leave(slab& leaving, std::size_t stride) noexcept override
     {
         if constexpr (Derived::keeps_objects)

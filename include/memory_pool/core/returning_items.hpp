@@ -182,9 +182,9 @@ private:
             this->blocks.deallocate(std::addressof(object));
     }
 
-    void prepare(slab& added, std::size_t stride) override
+    void prepare(slab& home, std::size_t first, std::size_t end, std::size_t stride) override
     {
-        construct_in_all_blocks<T>(added, stride, [this](T* object) { this->settle(object); });
+        construct_in_blocks<T>(home, first, end, stride, [this](T* object) { this->settle(object); });
     }
 
     void destroy_kept(void* block) noexcept

@@ -251,10 +251,10 @@ private:
             this->blocks.deallocate(block);
     }
 
-    void prepare(slab& added, std::size_t stride) override
+    void prepare(slab& home, std::size_t first, std::size_t end, std::size_t stride) override
     {
         if constexpr (Keeps)
-            construct_in_all_blocks<T>(added, stride, [](T*) {});
+            construct_in_blocks<T>(home, first, end, stride, [](T*) {});
     }
 
     void destroy_kept(void* block) noexcept { object_in(block)->~T(); }

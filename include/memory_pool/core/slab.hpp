@@ -36,9 +36,16 @@ class slab
 public:
     /// `slabs_in_piece` is 0 for all but the first slab of a piece of upstream memory.
     slab(const void* owner, const slab_layout& layout, std::size_t block_count, std::size_t slabs_in_piece = 1) noexcept
-        : owner_(owner), first_block_(reinterpret_cast<char*>(this) + layout.first_block(block_count)),
+        : slab(owner, layout, block_count, slabs_in_piece, block_count)
+    {
+    }
+
+    /// One that has `block_count` blocks, and memory for `room`.
+    slab(const void* owner, const slab_layout& layout, std::size_t block_count, std::size_t slabs_in_piece,
+         std::size_t room) noexcept
+        : owner_(owner), first_block_(reinterpret_cast<char*>(this) + layout.first_block(room)),
           block_count_(static_cast<std::uint32_t>(block_count)),
-          slabs_in_piece_(static_cast<std::uint32_t>(slabs_in_piece))
+          slabs_in_piece_(static_cast<std::uint32_t>(slabs_in_piece)), room_(static_cast<std::uint32_t>(room))
     {
     }
 
@@ -57,6 +64,7 @@ public:
 
     char* first_block() const noexcept { return first_block_; }
     std::size_t block_count() const noexcept { return block_count_; }
+    std::size_t room() const noexcept { return room_; }
     std::size_t carved() const noexcept { return carved_; }
     std::size_t slabs_in_piece() const noexcept { return slabs_in_piece_; }
     bool has_uncarved() const noexcept { return carved_ != block_count_; }
@@ -188,6 +196,10 @@ public:
         return rest == 0 || (end_of_words()[-1] >> rest) == 0;
     }
 
+    /// Effects: adds `count` blocks behind the others.
+    /// Preconditions: there is room.
+    void extend(std::size_t count) noexcept { block_count_ += static_cast<std::uint32_t>(count); }
+
     /// Effects: forgets every block: all are free, none was ever used.
     void reset() noexcept
     {
@@ -258,6 +270,7 @@ private:
     std::uint32_t search_from_ = 0; ///< No word before this one has a bit set.
     std::uint32_t rotor_ = 0;       ///< Where take_one_late goes on.
     std::uint32_t slabs_in_piece_;
+    std::uint32_t room_; ///< block_count_ <= room_
 };
 
 static_assert(sizeof(slab) == slab_header_bytes, "slab_layout counts on it");

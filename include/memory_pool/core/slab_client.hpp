@@ -20,9 +20,9 @@ class slab_client
 public:
     using give_back_function = void (*)(slab_client& self, void* counted);
 
-    /// Effects: makes something of the blocks of a new slab.
-    /// Throws: what it will, after it has undone what it did. The slab goes back upstream then.
-    virtual void prepare(slab& added, std::size_t stride) = 0;
+    /// Effects: makes something of new blocks of a slab: those from number `first` up to `end`.
+    /// Throws: what it will, after it has undone what it did. There will be no such blocks then.
+    virtual void prepare(slab& home, std::size_t first, std::size_t end, std::size_t stride) = 0;
 
     /// Effects: undoes that, for a slab whose blocks are all free.
     /// Thread safety: no lock is held, but when another slab could not be prepared.

@@ -130,36 +130,19 @@ public:
         return {reinterpret_cast<void**>(behind), pointers_behind(first_->block_count())};
     }
 
-    /// Effects: adds a piece of upstream memory: as large as all so far together, within bounds, and for `wanted` blocks
-    ///   if the bounds allow it.
+    /// Effects: adds some blocks: where a slab has room for more, or else in a piece of upstream memory, as large as all so far
+    ///   together, within bounds, and for `wanted` blocks if the bounds allow it.
     /// Preconditions: may_grow().
-    /// Throws: what upstream throws; no slab is added then.
+    /// Throws: what upstream throws; nothing is added then.
     void grow(std::size_t wanted)
     {
-        const piece_shape shape = next_piece(wanted);
-        directory_.make_room();
-        slab* const piece = new_piece(shape);
-        for_each_slab_in(piece, [this](slab* added) {
-            base::forbid_access(added->first_block(), added->block_count() * layout_.stride());
-            if (options_.fills_free_blocks)
-                for (std::size_t block = 0; block != added->block_count(); ++block)
-                    checks().mark_free(added->block(block, layout_.stride()));
-        });
-        for (std::size_t i = shape.slabs; i-- != 0;) // backwards, so that the first comes first in the list
-            list(slab_in(piece, i));
-        directory_.insert(piece);
-        if (first_ == nullptr) {
-            first_ = piece;
-            first_bytes_ = shape.bytes;
+        if (extensible_ != nullptr) {
+            extend(*extensible_, std::min(wanted, extensible_->room() - extensible_->block_count()));
+            return;
         }
-        if (piece != first_) {
-            const auto begin = reinterpret_cast<std::uintptr_t>(piece);
-            lowest_ = highest_ == 0 ? begin : std::min(lowest_, begin);
-            highest_ = std::max(highest_, begin + shape.bytes);
-        }
-        slab_count_ += shape.slabs;
-        capacity_ += shape.slabs * shape.blocks_each;
-        piece_bytes_ += shape.bytes;
+        const std::size_t blocks = blocks_to_add(wanted);
+        const piece_shape shape = shape_for(blocks);
+        add_piece(shape, std::min(blocks, shape.room_each));
     }
 
     /// Effects: grows by one step: the blocks that the options say, or as `grow` likes.
@@ -465,7 +448,7 @@ public:
         for (slab* piece = detached.first_; piece != nullptr;) {
             slab* const next = piece->next;
             const piece_shape shape =
-                piece == detached.first_of_store_ ? shape_of_first(piece->block_count()) : shape_of_other(*piece);
+                piece == detached.first_of_store_ ? shape_of_first(piece->room()) : shape_of_other(*piece);
             upstream_->deallocate(piece, shape.bytes, shape.alignment);
             piece = next;
         }
@@ -542,38 +525,38 @@ public:
     }
 
 private:
-    /// Slabs side by side, with as many blocks each.
+    /// Slabs side by side, each with as many blocks and as much room.
     struct piece_shape
     {
         std::size_t slabs;
-        std::size_t blocks_each;
+        std::size_t room_each;
         std::size_t bytes;
         std::size_t alignment;
     };
 
-    piece_shape shape_of_first(std::size_t blocks) const noexcept
+    piece_shape shape_of_first(std::size_t room) const noexcept
     {
-        return {1, blocks, layout_.slab_bytes(blocks) + pointers_behind(blocks) * sizeof(void*),
+        return {1, room, layout_.slab_bytes(room) + pointers_behind(room) * sizeof(void*),
                 options_.client != nullptr ? layout_.slab_alignment() : layout_.first_slab_alignment()};
     }
 
     piece_shape shape_of_other(const slab& piece) const noexcept
     {
-        return shape_of_other(piece.slabs_in_piece(), piece.block_count());
+        return shape_of_other(piece.slabs_in_piece(), piece.room());
     }
 
-    piece_shape shape_of_other(std::size_t slabs, std::size_t blocks_each) const noexcept
+    piece_shape shape_of_other(std::size_t slabs, std::size_t room_each) const noexcept
     {
-        return {slabs, blocks_each, (slabs - 1) * layout_.slab_alignment() + layout_.slab_bytes(blocks_each),
+        return {slabs, room_each, (slabs - 1) * layout_.slab_alignment() + layout_.slab_bytes(room_each),
                 layout_.slab_alignment()};
     }
 
     piece_shape shape_of(const slab* piece) const noexcept
     {
-        return piece == first_ ? shape_of_first(piece->block_count()) : shape_of_other(*piece);
+        return piece == first_ ? shape_of_first(piece->room()) : shape_of_other(*piece);
     }
 
-    piece_shape next_piece(std::size_t wanted) const noexcept
+    std::size_t blocks_to_add(std::size_t wanted) const noexcept
     {
         std::size_t blocks = std::max(wanted, std::size_t{1});
         if (options_.growth_step == 0) {
@@ -582,16 +565,78 @@ private:
             if (may_round_up && blocks < slab_layout::first_slab_bytes / layout_.stride())
                 blocks = std::max(blocks, layout_.blocks_within(slab_layout::first_slab_bytes));
         }
-        blocks = std::min(blocks, limit_ - capacity_);
+        return std::min(blocks, limit_ - capacity_);
+    }
+
+    /// The shape of a piece for `blocks` blocks, or as many of them as it can have.
+    piece_shape shape_for(std::size_t blocks) const noexcept
+    {
         if (first_ == nullptr && options_.client == nullptr)
             return shape_of_first(layout_.fits_first_slab(blocks) ? blocks : layout_.max_first_blocks());
-        if (first_ == nullptr)
-            return shape_of_first(std::min(blocks, layout_.max_blocks()));
         const std::size_t largest = layout_.max_blocks();
+        const std::size_t room = std::min(std::max(blocks, room_for_steps()), largest);
+        if (first_ == nullptr)
+            return shape_of_first(room);
         const std::size_t most_slabs =
             std::max(std::size_t{1}, slab_layout::largest_piece_bytes / layout_.slab_alignment());
-        return shape_of_other(std::max(std::size_t{1}, std::min(blocks / largest, most_slabs)),
-                              std::min(blocks, largest));
+        return shape_of_other(std::max(std::size_t{1}, std::min(blocks / largest, most_slabs)), room);
+    }
+
+    /// The slabs of a client begin at multiples of the grain. Where a step is smaller than that, the next ones are to fit in, as
+    /// many blocks as there are so far; else each step would leave most of a grain to upstream.
+    std::size_t room_for_steps() const noexcept
+    {
+        const bool grows_in_steps = options_.client != nullptr && options_.growth_step != 0;
+        return grows_in_steps ? std::min(capacity_, limit_ - capacity_) : 0;
+    }
+
+    void add_piece(const piece_shape& shape, std::size_t blocks_each)
+    {
+        directory_.make_room();
+        slab* const piece = new_piece(shape, blocks_each);
+        for (std::size_t i = shape.slabs; i-- != 0;) // backwards, so that the first comes first in the list
+            offer(*slab_in(piece, i), 0);
+        directory_.insert(piece);
+        if (first_ == nullptr) {
+            first_ = piece;
+            first_bytes_ = shape.bytes;
+        }
+        if (piece != first_) {
+            const auto begin = reinterpret_cast<std::uintptr_t>(piece);
+            lowest_ = highest_ == 0 ? begin : std::min(lowest_, begin);
+            highest_ = std::max(highest_, begin + shape.bytes);
+        }
+        if (blocks_each != shape.room_each)
+            extensible_ = piece;
+        slab_count_ += shape.slabs;
+        capacity_ += shape.slabs * blocks_each;
+        piece_bytes_ += shape.bytes;
+    }
+
+    /// Adds blocks where there is room for them.
+    void extend(slab& home, std::size_t count)
+    {
+        const std::size_t first = home.block_count();
+        char* const begin = home.block(first, layout_.stride());
+        base::permit_access(begin, count * layout_.stride());
+        base::failure_guard guard([&] { base::forbid_access(begin, count * layout_.stride()); });
+        options_.client->prepare(home, first, first + count, layout_.stride());
+        guard.succeeded();
+        home.extend(count);
+        offer(home, first);
+        capacity_ += count;
+        if (home.block_count() == home.room())
+            extensible_ = nullptr;
+    }
+
+    /// Has blocks that are new taken from now on: those of `home` from number `first` on.
+    void offer(slab& home, std::size_t first) noexcept
+    {
+        base::forbid_access(home.block(first, layout_.stride()), (home.room() - first) * layout_.stride());
+        if (options_.fills_free_blocks)
+            for (std::size_t i = first; i != home.block_count(); ++i)
+                checks().mark_free(home.block(i, layout_.stride()));
+        list(&home);
     }
 
     /// The room for a magazine behind a first slab of `blocks` blocks, in pointers.
@@ -628,14 +673,14 @@ private:
     }
 
     /// Takes a piece from upstream and makes its slabs.
-    slab* new_piece(const piece_shape& shape)
+    slab* new_piece(const piece_shape& shape, std::size_t blocks_each)
     {
         void* const memory = upstream_->allocate(shape.bytes, shape.alignment);
         if (options_.prefault)
             os::touch_pages(memory, shape.bytes);
         auto* const piece = static_cast<slab*>(memory);
         for (std::size_t i = 0; i != shape.slabs; ++i)
-            ::new (slab_in(piece, i)) slab(owner(), layout_, shape.blocks_each, i == 0 ? shape.slabs : 0);
+            ::new (slab_in(piece, i)) slab(owner(), layout_, blocks_each, i == 0 ? shape.slabs : 0, shape.room_each);
         if (options_.client != nullptr)
             prepare(piece, shape);
         return piece;
@@ -649,8 +694,10 @@ private:
                 options_.client->leave(*slab_in(piece, done), layout_.stride());
             upstream_->deallocate(piece, shape.bytes, shape.alignment);
         });
-        for (; done != shape.slabs; ++done)
-            options_.client->prepare(*slab_in(piece, done), layout_.stride());
+        for (; done != shape.slabs; ++done) {
+            slab* const home = slab_in(piece, done);
+            options_.client->prepare(*home, 0, home->block_count(), layout_.stride());
+        }
         guard.succeeded();
     }
 
@@ -771,11 +818,13 @@ private:
         const piece_shape shape = shape_of(piece);
         for_each_slab_in(piece, [this](slab* home) {
             unlist(home);
-            base::permit_access(home->first_block(), home->block_count() * layout_.stride());
+            base::permit_access(home->first_block(), home->room() * layout_.stride());
         });
         slab_count_ -= shape.slabs;
-        capacity_ -= shape.slabs * shape.blocks_each;
+        capacity_ -= shape.slabs * piece->block_count();
         piece_bytes_ -= shape.bytes;
+        if (piece == extensible_)
+            extensible_ = nullptr;
         if (piece == first_) {
             detached.first_of_store_ = first_;
             first_ = nullptr;
@@ -829,6 +878,7 @@ private:
     std::size_t first_bytes_ = 0; ///< 0 if there is none.
     std::uintptr_t lowest_ = 0;   ///< Where the other pieces begin ...
     std::uintptr_t highest_ = 0;  ///< ... and end; 0 if there are none.
+    slab* extensible_ = nullptr;  ///< The slab that has room for more blocks, if there is one.
     slab* first_listed_ = nullptr;
     std::size_t slab_count_ = 0;
     std::size_t capacity_ = 0;
