@@ -35,9 +35,12 @@
 #include <cstdio>
 #include <cstdlib>
 #include <ctime>
+#include <memory>
+#include <new>
 #include <optional>
 #include <random>
 #include <string_view>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -103,6 +106,55 @@ public:
         made->init(number);
         return made;
     }
+};
+
+/// No pool: objects side by side in pieces of 1 MiB, constructed when they are first used, and a stack of those that are free. That
+/// is what the memory and the constructors take by themselves.
+class bare_array
+{
+    struct item : large
+    {
+    };
+    static_assert(std::is_trivially_destructible_v<item>);
+
+    struct put_back
+    {
+        bare_array* home;
+        void operator()(item* object) const { home->free_.push_back(object); }
+    };
+
+public:
+    using pointer = std::unique_ptr<item, put_back>;
+
+    explicit bare_array(std::size_t) {}
+
+    pointer make(std::uint32_t number)
+    {
+        pointer made(take(), put_back{this});
+        made->init(number);
+        return made;
+    }
+
+private:
+    static constexpr std::size_t items_in_a_piece = std::size_t{1024} * 1024 / sizeof(item);
+
+    item* take()
+    {
+        if (!free_.empty()) {
+            item* const last = free_.back();
+            free_.pop_back();
+            return last;
+        }
+        if (used_in_piece_ == items_in_a_piece) {
+            pieces_.push_back(std::unique_ptr<std::byte[]>(new std::byte[items_in_a_piece * sizeof(item)]));
+            used_in_piece_ = 0;
+        }
+        return ::new (static_cast<void*>(&pieces_.back()[sizeof(item) * used_in_piece_++])) item;
+    }
+
+    std::vector<std::unique_ptr<std::byte[]>> pieces_;
+    std::vector<item*> free_;
+    std::size_t used_in_piece_ = items_in_a_piece;
 };
 
 struct pooled_item : memory_pool::pooled<pooled_item>, large
@@ -321,6 +373,7 @@ struct side
 
 constexpr pattern patterns[] = {{"continuous", continuous}, {"mixed", mixed}};
 constexpr side sides[] = {{"plain_malloc", measure<plain_malloc>},
+                          {"bare_array", measure<bare_array>},
                           {"intrusive_pool", measure<intrusive_pool>},
                           {"recycling_pool", measure<recycling_pool>},
                           {"virtual_recycle", measure<virtual_recycle_pool>}};

@@ -27,8 +27,9 @@ STATES = ("first", "new", "whole", "reused")
 STEPS = (0, 1, 10, 50, 100, 500, 1000, 5000, 10000)
 # A step of one object takes microseconds for each with some mallocs, and says nothing more the tenth time.
 SLOW_STEPS, SLOW_REPETITIONS = 10, 2
-PLAIN, OLD, POOL = "plain_malloc", "virtual_recycle", "recycling_pool"
-COLOURS = {PLAIN: "black", "intrusive_pool": "tab:blue", POOL: "tab:green", OLD: "tab:orange"}
+PLAIN, BARE, OLD, POOL = "plain_malloc", "bare_array", "virtual_recycle", "recycling_pool"
+WITHOUT_STEPS = (PLAIN, BARE)
+COLOURS = {PLAIN: "black", BARE: "grey", "intrusive_pool": "tab:blue", POOL: "tab:green", OLD: "tab:orange"}
 
 # What --check asks for: how many per cent the pool takes less than plain malloc, at its best step.
 LEAST_SAVED = {("continuous", "glibc"): 44, ("continuous", "jemalloc"): 76, ("continuous", "tcmalloc"): 67,
@@ -96,7 +97,7 @@ def measure(arguments, mallocs):
     for repetition in range(arguments.repetitions):
         print(f"repetition {repetition + 1} of {arguments.repetitions} ...", file=sys.stderr, flush=True)
         jobs = [(malloc, pattern, side, step) for malloc in mallocs for pattern in patterns for side in sides
-                for step in (steps if side != PLAIN else [0])
+                for step in ([0] if side in WITHOUT_STEPS else steps)
                 if not 0 < step <= SLOW_STEPS or repetition < SLOW_REPETITIONS]
         random.shuffle(jobs)
         for malloc, pattern, side, step in jobs:
@@ -187,9 +188,10 @@ def write_plots(least, directory):
             for state, style in (("new", "-"), ("reused", "--")):
                 points = sorted((key[3], sample.nanoseconds) for key, sample in least.items()
                                 if key[:3] == (malloc, pattern, side) and key[4] == state and key[3] != 0)
-                if side == PLAIN and state == "new":
-                    axes.axhline(least[malloc, pattern, PLAIN, 0, state].nanoseconds, color=colour, label=side)
-                elif side != PLAIN:
+                if side in WITHOUT_STEPS and (side, state) != (PLAIN, "reused"):
+                    axes.axhline(least[malloc, pattern, side, 0, state].nanoseconds, linestyle=style, color=colour,
+                                 label=side if side == PLAIN else f"{side}, {state}")
+                elif side not in WITHOUT_STEPS:
                     axes.plot(*zip(*points), style, marker=".", color=colour, label=f"{side}, {state}")
         axes.set(xscale="log", yscale="log", xlabel="objects that the pool grows by", ylabel="ns for an object",
                  title=f"{pattern}, {malloc}")
