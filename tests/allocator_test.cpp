@@ -161,8 +161,7 @@ TEST(resource_allocator, stays_when_a_container_is_assigned_to)
     to = from;
     EXPECT_EQ(to, from);
     EXPECT_EQ(to.get_allocator().resource(), &other);
-    const vector copy(from);
-    EXPECT_EQ(copy.get_allocator().resource(), &one);
+    EXPECT_EQ(vector(from).get_allocator().resource(), &one) << "a copy is not assigned to";
 }
 
 TEST(resource_allocator, is_swapped_with_the_container)

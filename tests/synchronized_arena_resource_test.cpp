@@ -152,6 +152,40 @@ TEST(synchronized_arena_resource, can_be_used_by_threads_for_which_there_is_no_c
     EXPECT_TRUE(arenas.is_valid());
 }
 
+#if TESTS_MAY_FORK
+TEST(synchronized_arena_resource, loses_no_arena_in_a_child_whose_parent_has_threads_about_to_free_one)
+{
+    mp::synchronized_arena_resource arenas(test::with_arenas_of(1024));
+    const std::size_t whole = arenas.largest_block();
+    std::atomic<bool> is_over{false};
+    std::atomic<int> at_work{0};
+    std::vector<std::thread> threads;
+    threads.reserve(4);
+    for (int i = 0; i != 4; ++i)
+        threads.emplace_back([&] {
+            void* previous = arenas.allocate(whole);
+            for (++at_work; !is_over;) {
+                void* const next = arenas.allocate(whole);
+                arenas.deallocate(previous, whole); // The last in an arena that this thread has left.
+                previous = next;
+            }
+            arenas.deallocate(previous, whole);
+        });
+    while (at_work != 4)
+        std::this_thread::yield();
+    for (int round = 0; round != 30; ++round)
+        test::expect_in_child([&] {
+            // What the threads had in their hands stays in use; no arena is neither in use nor free.
+            const std::size_t arenas_in_use = arenas.arena_count() - arenas.free_arenas();
+            return arenas.is_valid() && arenas.bytes_in_use() == arenas_in_use * whole;
+        });
+    is_over = true;
+    for (std::thread& thread : threads)
+        thread.join();
+    EXPECT_EQ(arenas.free_arenas(), arenas.arena_count());
+}
+#endif
+
 TEST(checking_synchronized_arena_resource, reports_one_of_two_that_give_the_same_block_back)
 {
     mp::basic_synchronized_arena_resource<mp::checking_policy> arenas;
