@@ -128,8 +128,8 @@ TEST(pool_lock, counts_how_many_this_thread_holds)
     cached other(slot_kind::none);
     const std::size_t before = core::this_thread_table.locks_held;
     {
-        core::pool_lock of_one = one.lock();
         const core::pool_lock of_other = other.lock();
+        core::pool_lock of_one = one.lock(); // The inner one, as it is taken twice.
         EXPECT_EQ(core::this_thread_table.locks_held, before + 2);
         EXPECT_FALSE(one.try_lock_for_fork());
         of_one.unlock();
