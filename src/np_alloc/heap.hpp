@@ -128,6 +128,12 @@ public:
         }
     }
 
+    /// Effects: drops what others have posted.
+    ///
+    /// In the child of a fork, what another thread was just posting may be there in part: the address of a batch, and not what it
+    /// wrote into the blocks. A fork copies the pages one after the other, while other threads go on.
+    void forget_posted() noexcept { inbox_.store(0, std::memory_order_relaxed); }
+
     // All of it.
 
     /// Effects: gives every slab of which nothing is away back, also the last of its class.

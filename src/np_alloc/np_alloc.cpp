@@ -216,6 +216,11 @@ process& process::current() noexcept
 {
     return the_process;
 }
+
+heap* process::heap_of_this_thread() noexcept
+{
+    return this_thread.at_hand.has_heap() ? &this_thread.at_hand.memory().slabs : nullptr;
+}
 } // namespace memory_pool::np
 
 namespace np = memory_pool::np;

@@ -11,12 +11,17 @@
 /// A thread may free, and even allocate, when it has ended already: in destructors of thread-local objects that run after ours.
 /// Such a call goes to a heap that all those threads share, with a lock.
 ///
+/// Around a fork, the thread that forks has all locks, so runs and lists are in order in the child. The heaps of threads that are
+/// not there are not: those may have been at work in them. They stay as they are, and are not adopted; their blocks may be used
+/// and freed, but what is free there is lost to the child. Nor is anything taken in that was posted while the fork went on.
+///
 /// Locks, in the order in which they are taken: heaps, late, backend.
 ///
 /// Thread safety: any thread.
 #pragma once
 
 #include <memory_pool/base/config.hpp>
+#include <memory_pool/os/fork.hpp>
 #include <memory_pool/os/thread_end.hpp>
 
 #include "backend.hpp"
@@ -54,7 +59,7 @@ public:
     /// Returns: whether it has one now; not if it has ended, or there is no memory.
     bool attach(thread_state& thread) noexcept
     {
-        if (thread.has_ended)
+        if (thread.has_ended || !start())
             return false;
         heap_memory* const memory = parked_or_new();
         if (memory == nullptr)
@@ -98,14 +103,11 @@ public:
     std::size_t trim() noexcept
     {
         {
-            const std::lock_guard lock(mutex_);
-            for (heap_memory* each = parked_; each != nullptr; each = next_parked(*each))
-                tidy(each->slabs);
-        }
-        {
-            const std::lock_guard lock(late_mutex_);
-            if (late_ != nullptr)
-                tidy(late_->slabs);
+            const std::scoped_lock locks(mutex_, late_mutex_);
+            for_each_idle_heap([](heap& idle) {
+                idle.take_in();
+                idle.give_back_empty_slabs();
+            });
         }
         return backend_.trim();
     }
@@ -118,8 +120,20 @@ public:
     {
         if (MEMORY_POOL_LIKELY(is_started_.load(std::memory_order_acquire)))
             return true;
-        const std::lock_guard lock(mutex_);
-        return start_locked();
+        {
+            const std::lock_guard lock(mutex_);
+            if (is_started_.load(std::memory_order_relaxed))
+                return true;
+            if (!backend_.start(most_bytes))
+                return false;
+            // Without it, the heaps of threads that end are not adopted.
+            (void)thread_end_.start([](void* thread) { current().detach(*static_cast<thread_state*>(thread)); });
+            is_started_.store(true, std::memory_order_release);
+        }
+        // Not with the lock: it may allocate.
+        (void)os::at_fork([] { current().before_fork(); }, [] { current().after_fork(); },
+                          [] { current().after_fork_in_child(); });
+        return true;
     }
 
     /// Effects: calls `visit(const heap&)` for each heap, also for those of other threads.
@@ -139,29 +153,9 @@ private:
     static heap_memory* next_parked(const heap_memory& each) noexcept { return of(each.slabs.next_parked); }
     static heap_memory* next_of_all(const heap_memory& each) noexcept { return of(each.slabs.next_heap); }
 
-    static void tidy(heap& idle) noexcept
-    {
-        idle.take_in();
-        idle.give_back_empty_slabs();
-    }
-
-    bool start_locked() noexcept
-    {
-        if (is_started_.load(std::memory_order_relaxed))
-            return true;
-        if (!backend_.start(most_bytes))
-            return false;
-        // Without it, the heaps of threads that end are not adopted.
-        (void)thread_end_.start([](void* thread) { current().detach(*static_cast<thread_state*>(thread)); });
-        is_started_.store(true, std::memory_order_release);
-        return true;
-    }
-
     heap_memory* parked_or_new() noexcept
     {
         const std::lock_guard lock(mutex_);
-        if (!start_locked())
-            return nullptr;
         if (heap_memory* const adopted = parked_) {
             parked_ = next_parked(*adopted);
             return adopted;
@@ -173,6 +167,47 @@ private:
         }
         return made;
     }
+
+    // Around a fork.
+
+    void before_fork() noexcept
+    {
+        mutex_.lock();
+        late_mutex_.lock();
+        // What is in order now need not be given up in the child.
+        for_each_idle_heap([](heap& idle) { idle.take_in(); });
+        if (heap* const mine = heap_of_this_thread())
+            mine->take_in();
+        backend_.lock();
+    }
+
+    void after_fork() noexcept
+    {
+        backend_.unlock();
+        late_mutex_.unlock();
+        mutex_.unlock();
+    }
+
+    void after_fork_in_child() noexcept
+    {
+        for_each_idle_heap([](heap& idle) { idle.forget_posted(); });
+        if (heap* const mine = heap_of_this_thread())
+            mine->forget_posted();
+        after_fork();
+    }
+
+    /// Visits those that no thread has, with both locks held.
+    template <class Visit>
+    void for_each_idle_heap(Visit&& visit) noexcept
+    {
+        for (heap_memory* each = parked_; each != nullptr; each = next_parked(*each))
+            visit(each->slabs);
+        if (late_ != nullptr)
+            visit(late_->slabs);
+    }
+
+    /// Returns: nullptr if it has none.
+    static heap* heap_of_this_thread() noexcept;
 
     heap_memory* new_heap() noexcept
     {
