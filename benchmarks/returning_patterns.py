@@ -16,13 +16,12 @@ import collections
 import csv
 import os
 import random
-import re
 import subprocess
 import sys
 
-# Each malloc, and the library to load before the program.
-MALLOCS = {"glibc": None, "jemalloc": "libjemalloc.so.2", "tcmalloc": "libtcmalloc_minimal.so.4"}
-PACKAGES = {"jemalloc": "libjemalloc2", "tcmalloc": "libtcmalloc-minimal4"}
+import mallocs
+
+MALLOCS = ("glibc", "jemalloc", "tcmalloc")
 STATES = ("first", "new", "whole", "reused")
 STEPS = (0, 1, 10, 50, 100, 500, 1000, 5000, 10000)
 # A step of one object takes microseconds for each with some mallocs, and says nothing more the tenth time.
@@ -56,25 +55,6 @@ def parse_arguments():
     return parser.parse_args()
 
 
-def installed_mallocs(names):
-    """Returns {name: path to load, or None}."""
-    known = {}
-    for name in names:
-        if name not in MALLOCS:
-            sys.exit(f"returning_patterns.py: no such malloc: {name} (there are {', '.join(MALLOCS)})")
-        library = MALLOCS[name]
-        # ldconfig is where those who are not root do not look.
-        path = os.environ.get("PATH", "") + os.pathsep + "/usr/sbin" + os.pathsep + "/sbin"
-        listed = "" if library is None else subprocess.run(
-            ["ldconfig", "-p"], env={**os.environ, "PATH": path}, stdout=subprocess.PIPE, text=True, check=True).stdout
-        found = library and re.search(rf"^\s*{re.escape(library)} .*=> (\S+)$", listed, re.MULTILINE)
-        if library is None or found:
-            known[name] = found.group(1) if found else None
-        else:
-            print(f"{name} is left out: there is no {library} (Debian package: {PACKAGES[name]})", file=sys.stderr)
-    return known
-
-
 def run(program, library, arguments):
     environment = dict(os.environ)
     environment.pop("LD_PRELOAD", None)
@@ -87,7 +67,7 @@ def run(program, library, arguments):
     return [line.split() for line in result.stdout.splitlines()]
 
 
-def measure(arguments, mallocs):
+def measure(arguments, libraries):
     """Returns {(malloc, pattern, side, step, state): Sample}, the least of each."""
     listed = run(arguments.program, None, [])
     patterns = [name for kind, name in listed if kind == "pattern"]
@@ -96,18 +76,18 @@ def measure(arguments, mallocs):
     least = {}
     for repetition in range(arguments.repetitions):
         print(f"repetition {repetition + 1} of {arguments.repetitions} ...", file=sys.stderr, flush=True)
-        jobs = [(malloc, pattern, side, step) for malloc in mallocs for pattern in patterns for side in sides
+        jobs = [(malloc, pattern, side, step) for malloc in libraries for pattern in patterns for side in sides
                 for step in ([0] if side in WITHOUT_STEPS else steps)
                 if not 0 < step <= SLOW_STEPS or repetition < SLOW_REPETITIONS]
         random.shuffle(jobs)
         for malloc, pattern, side, step in jobs:
-            for state, nanoseconds, faults in run(arguments.program, mallocs[malloc],
+            for state, nanoseconds, faults in run(arguments.program, libraries[malloc],
                                                   [pattern, side, step, arguments.items]):
                 key = malloc, pattern, side, step, state
                 sample = Sample(float(nanoseconds), float(faults))
                 least[key] = min(sample, least.get(key, sample))
     # Plain malloc has no pool that could be new or be reused.
-    for malloc in mallocs:
+    for malloc in libraries:
         for pattern in patterns:
             later = min(least[malloc, pattern, PLAIN, 0, state] for state in STATES[1:])
             for state in STATES[1:]:
@@ -127,7 +107,7 @@ def ordered(least, position):
 def groups(least):
     """Returns (malloc, pattern) pairs, in the order of MALLOCS."""
     pairs = {key[:2] for key in least}
-    return sorted(pairs, key=lambda pair: (list(MALLOCS).index(pair[0]), pair[1]))
+    return sorted(pairs, key=lambda pair: (MALLOCS.index(pair[0]), pair[1]))
 
 
 def print_tables(least):
@@ -213,7 +193,7 @@ def main():
         except ImportError:
             sys.exit(f"returning_patterns.py: {sys.executable} has no matplotlib, which --plots needs (Debian package: "
                      "python3-matplotlib)")
-    least = measure(arguments, installed_mallocs(arguments.mallocs.split(",")))
+    least = measure(arguments, mallocs.installed(arguments.mallocs.split(","), MALLOCS))
     print_tables(least)
     missed = list(missed_goals(least))
     if arguments.csv:
