@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: MIT
+// Copyright (c) 2026 The memory_pool authors
+// A program that runs for long: it fills its memory with blocks of one range of sizes, gives back most of them, and goes on with
+// another range. The figures that it prints are kilobytes: the most that it had in use and the most that the system had to give
+// it, then, in the end, when most of it is given back, the same two.
+#include "workload.hpp"
+
+#include <algorithm>
+#include <cstddef>
+#include <cstring>
+#include <fstream>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace
+{
+/// Returns: what the system says under this name about the memory of the process, in kilobytes.
+std::size_t kilobytes(const std::string& name)
+{
+    std::ifstream status("/proc/self/status");
+    for (std::string line; std::getline(status, line);)
+        if (line.compare(0, name.size(), name) == 0)
+            return std::stoul(line.substr(name.size() + 1));
+    workload::fail("the system does not say how much memory the process has");
+}
+
+/// Blocks, and how many bytes they have together.
+class heap
+{
+public:
+    heap(const workload::marks& marks, workload::tally& done) : marks_(&marks), done_(&done) {}
+
+    std::size_t bytes() const noexcept { return bytes_; }
+
+    void fill(std::size_t bytes, std::size_t least, std::size_t most, workload::random& random)
+    {
+        while (bytes_ < bytes) {
+            blocks_.push_back(marks_->allocate(random.size_between(least, most), random()));
+            bytes_ += blocks_.back().bytes;
+        }
+    }
+
+    /// Effects: gives back blocks chosen at random, until so many bytes are left.
+    void reduce(std::size_t bytes, workload::random& random)
+    {
+        while (bytes_ > bytes && !blocks_.empty()) {
+            std::swap(blocks_[random.below(blocks_.size())], blocks_.back());
+            marks_->free(blocks_.back());
+            done_->count(blocks_.back());
+            bytes_ -= blocks_.back().bytes;
+            blocks_.pop_back();
+        }
+    }
+
+private:
+    const workload::marks* marks_;
+    workload::tally* done_;
+    std::vector<workload::block> blocks_;
+    std::size_t bytes_ = 0;
+};
+} // namespace
+
+int main(int argc, char** argv)
+{
+    workload::arguments arguments(argc, argv, "fragmentation: memory filled with other sizes again and again.");
+    const std::size_t rounds = arguments.number("rounds", 2, "through all ranges of sizes");
+    const std::size_t full = arguments.number("full", 65536, "kilobytes in use when the memory is filled") * 1024;
+    const std::size_t percent = arguments.number("left", 10, "per cent of it that are left when most is given back");
+    const std::size_t seed = arguments.number("seed", 1, "of the random numbers");
+    const workload::marks marks(arguments, 256);
+    arguments.end();
+
+    constexpr std::pair<std::size_t, std::size_t> ranges[] = {
+        {16, 64}, {64, 512}, {512, 4096}, {4096, 32768}, {16, 32768}};
+    workload::random random(seed);
+    workload::tally done;
+    heap blocks(marks, done);
+    std::size_t most_in_use = 0;
+    for (std::size_t round = 0; round != rounds; ++round) {
+        for (const auto& [least, most] : ranges) {
+            blocks.fill(full, least, most, random);
+            most_in_use = std::max(most_in_use, blocks.bytes());
+            blocks.reduce(full / 100 * percent, random);
+        }
+    }
+    const std::size_t taken_at_end = kilobytes("VmRSS");
+    const std::string figures =
+        "most_in_use=" + std::to_string(most_in_use / 1024) + " most_taken=" + std::to_string(kilobytes("VmHWM")) +
+        " in_use_at_end=" + std::to_string(blocks.bytes() / 1024) + " taken_at_end=" + std::to_string(taken_at_end);
+    blocks.reduce(0, random);
+    done.print("fragmentation", figures);
+}

@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: MIT
+// Copyright (c) 2026 The memory_pool authors
+// Blocks of one size: one out and back, then ten, a hundred and a thousand at a time.
+#include "workload.hpp"
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+namespace
+{
+/// Effects: allocates and frees `pairs` blocks, as many at a time as `held` has room for.
+void run(std::vector<workload::block>& held, std::size_t pairs, std::size_t bytes, const workload::marks& marks,
+         workload::tally& done)
+{
+    for (std::size_t left = pairs / held.size(); left != 0; --left) {
+        for (workload::block& each : held)
+            each = marks.allocate(bytes, reinterpret_cast<std::uintptr_t>(&each) ^ left);
+        for (const workload::block& each : held) {
+            marks.free(each);
+            done.count(left);
+        }
+    }
+}
+} // namespace
+
+int main(int argc, char** argv)
+{
+    workload::arguments arguments(argc, argv, "pairs: blocks of one size out and back, by one, ten, 100 and 1000.");
+    const std::size_t threads = arguments.number("threads", 1, "at once");
+    const std::size_t pairs = arguments.number("pairs", 10000000, "of each kind, in each thread");
+    const std::size_t bytes = arguments.number("bytes", 64, "of a block");
+    const workload::marks marks(arguments, 4096);
+    arguments.end();
+    const workload::tally done =
+        workload::in_threads(threads, 0, [&](std::size_t, workload::random&, workload::tally& its_own) {
+            for (std::size_t batch = 1; batch <= 1000; batch *= 10) {
+                std::vector<workload::block> held(batch);
+                run(held, pairs, bytes, marks, its_own);
+            }
+        });
+    done.print("pairs");
+}

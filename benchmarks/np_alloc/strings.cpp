@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: MIT
+// Copyright (c) 2026 The memory_pool authors
+// Lines of text are put together from words, kept for a while, and taken apart into words again.
+#include "workload.hpp"
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace
+{
+/// A word that follows from its number: of 1 to 40 letters, most of them short, and some too long to be kept in a string itself.
+std::string word(std::uint64_t number)
+{
+    workload::random random(number);
+    std::string text(random.size_between(1, 40), ' ');
+    for (char& letter : text)
+        letter = static_cast<char>('a' + random.below(26));
+    return text;
+}
+
+/// A line, and the number of the first of its words.
+struct line
+{
+    std::string text;
+    std::uint64_t first = 0;
+};
+
+line read_line(std::uint64_t first, std::size_t words)
+{
+    line read{{}, first};
+    for (std::size_t i = 0; i != words; ++i) {
+        read.text += word(first + i);
+        read.text += ' ';
+    }
+    return read;
+}
+
+std::vector<std::string> split(const std::string& text)
+{
+    std::vector<std::string> words;
+    for (std::size_t begin = 0; begin != text.size();) {
+        const std::size_t end = text.find(' ', begin);
+        words.push_back(text.substr(begin, end - begin));
+        begin = end + 1;
+    }
+    return words;
+}
+
+void check(const line& kept, workload::tally& done)
+{
+    std::uint64_t number = kept.first;
+    for (const std::string& each : split(kept.text)) {
+        if (each != word(number))
+            workload::fail("a word is not what was written");
+        done.count(number++ ^ each.size());
+    }
+}
+} // namespace
+
+int main(int argc, char** argv)
+{
+    workload::arguments arguments(argc, argv, "strings: lines are put together from words and taken apart again.");
+    const std::size_t threads = arguments.number("threads", 1, "at once");
+    const std::size_t lines = arguments.number("lines", 200000, "that each thread reads");
+    const std::size_t live = arguments.number("live", 2000, "lines that a thread keeps");
+    const std::size_t most = arguments.number("most", 40, "words of a line");
+    const std::size_t seed = arguments.number("seed", 1, "of the random numbers");
+    arguments.end();
+
+    const workload::tally done =
+        workload::in_threads(threads, seed, [&](std::size_t, workload::random& random, workload::tally& its_own) {
+            std::vector<line> kept(live);
+            for (std::size_t left = lines; left != 0; --left) {
+                line& chosen = kept[random.below(live)];
+                check(chosen, its_own);
+                chosen = read_line(random(), random.between(1, most));
+            }
+            for (const line& each : kept)
+                check(each, its_own);
+        });
+    done.print("strings");
+}

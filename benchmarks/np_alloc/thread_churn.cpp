@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: MIT
+// Copyright (c) 2026 The memory_pool authors
+// Many threads that live for a moment: each allocates some blocks, gives back most of them, and leaves the rest to the next.
+#include "workload.hpp"
+
+#include <cstddef>
+#include <vector>
+
+int main(int argc, char** argv)
+{
+    workload::arguments arguments(argc, argv, "thread_churn: threads that live for a moment.");
+    const std::size_t lines = arguments.number("threads", 4, "at once");
+    const std::size_t lives = arguments.number("lives", 4000, "threads, one after the other, in each place");
+    const std::size_t blocks = arguments.number("blocks", 200, "that each thread allocates");
+    const std::size_t left_over = arguments.number("left", 20, "of them that it leaves to the next");
+    const std::size_t least = arguments.number("least", 16, "bytes of a block");
+    const std::size_t most = arguments.number("most", 4096, "bytes of a block");
+    const std::size_t seed = arguments.number("seed", 1, "of the random numbers");
+    const workload::marks marks(arguments, 256);
+    arguments.end();
+
+    const workload::tally done =
+        workload::in_threads(lines, seed, [&](std::size_t, workload::random& random, workload::tally& its_own) {
+            std::vector<workload::block> alive;
+            const auto reduce_to = [&](std::size_t count) {
+                for (; alive.size() > count; alive.pop_back()) {
+                    marks.free(alive.back());
+                    its_own.count(alive.back());
+                }
+            };
+            for (std::size_t life = lives; life != 0; --life)
+                test::in_a_thread([&] {
+                    reduce_to(0);
+                    for (std::size_t count = blocks; count != 0; --count)
+                        alive.push_back(marks.allocate(random.size_between(least, most), random()));
+                    reduce_to(left_over);
+                });
+            reduce_to(0);
+        });
+    done.print("thread_churn");
+}

@@ -1,0 +1,238 @@
+// SPDX-License-Identifier: MIT
+// Copyright (c) 2026 The memory_pool authors
+/// \file
+/// What the workloads of the race have in common. A workload is a program that uses nothing but the process's own malloc, and
+/// its kin. It takes arguments as `name=value`, marks each block that it gets, checks the marks before it gives the block
+/// back, and prints one line:
+///
+///     <workload> operations=<blocks given back> sum=<a number that follows from the arguments> | <name>=<figure> ...
+///
+/// What stands before the bar is the same under every malloc. A workload that finds anything but what it wrote says so, and
+/// exits with 1; one that does not understand its arguments, with 2.
+#pragma once
+
+#include "support/threads.hpp"
+
+#include <algorithm>
+#include <charconv>
+#include <cstddef>
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace workload
+{
+/// Effects: ends the process at once, whatever other threads do.
+[[noreturn]] inline void leave(int status)
+{
+    std::fflush(stdout);
+    std::_Exit(status);
+}
+
+/// Effects: says what was found to be wrong, and ends the process.
+[[noreturn]] inline void fail(const char* what)
+{
+    std::fprintf(stderr, "%s\n", what);
+    leave(1);
+}
+
+/// The command line. A workload asks for each of its arguments by name, and calls `end` when it has asked for all. They are
+/// numbers, and none is 0.
+class arguments
+{
+public:
+    arguments(int count, char** values, const char* purpose) : given_(values + 1, values + count), help_(purpose)
+    {
+        help_ += "\nArguments, with what they are if they are not given:\n";
+    }
+
+    /// Returns: the value of the argument, or `otherwise` if it was not given.
+    std::size_t number(std::string_view name, std::size_t otherwise, std::string_view meaning)
+    {
+        help_.append("  ").append(name).append("=").append(std::to_string(otherwise)).append("  ");
+        help_.append(meaning).append("\n");
+        std::size_t value = otherwise;
+        const auto is_named = [name](std::string_view argument) {
+            return argument.size() > name.size() && argument.substr(0, name.size()) == name &&
+                   argument[name.size()] == '=';
+        };
+        const auto found = std::find_if(given_.begin(), given_.end(), is_named);
+        if (found != given_.end()) {
+            const char* const end = found->data() + found->size();
+            const auto result = std::from_chars(found->data() + name.size() + 1, end, value);
+            if (result.ec == std::errc() && result.ptr == end && value != 0)
+                given_.erase(found);
+        }
+        return value;
+    }
+
+    /// Effects: ends the process if an argument is left that nobody asked for, or that is not a number it may be.
+    void end() const
+    {
+        if (given_.empty())
+            return;
+        const bool is_help = given_.front() == "--help";
+        if (!is_help)
+            std::fprintf(stderr, "not understood: %s\n", std::string(given_.front()).c_str());
+        std::fputs(help_.c_str(), is_help ? stdout : stderr);
+        leave(is_help ? 0 : 2);
+    }
+
+private:
+    std::vector<std::string_view> given_;
+    std::string help_;
+};
+
+/// Random numbers (splitmix64), the same on every system, and so fast that they are not what is measured.
+class random
+{
+public:
+    explicit random(std::uint64_t seed) noexcept : state_(seed) {}
+
+    std::uint64_t operator()() noexcept
+    {
+        std::uint64_t mixed = state_ += 0x9E37'79B9'7F4A'7C15U;
+        mixed = (mixed ^ (mixed >> 30U)) * 0xBF58'476D'1CE4'E5B9U;
+        mixed = (mixed ^ (mixed >> 27U)) * 0x94D0'49BB'1331'11EBU;
+        return mixed ^ (mixed >> 31U);
+    }
+
+    /// Preconditions: `end` is neither 0 nor above 2^32.
+    std::size_t below(std::size_t end) noexcept { return (operator()() >> 32U) * end >> 32U; }
+
+    std::size_t between(std::size_t least, std::size_t most) noexcept { return least + below(most - least + 1); }
+
+    /// Returns: a size with each power of two as likely as any other: small ones often, large ones now and then.
+    /// Preconditions: 0 < least <= most.
+    std::size_t size_between(std::size_t least, std::size_t most) noexcept
+    {
+        std::size_t doublings = 0;
+        while (least << (doublings + 1) <= most)
+            ++doublings;
+        const std::size_t floor = least << below(doublings + 1);
+        return between(floor, std::min(2 * floor - 1, most));
+    }
+
+private:
+    std::uint64_t state_;
+};
+
+/// What was asked for, and what is written there.
+struct block
+{
+    std::byte* memory = nullptr;
+    std::size_t bytes = 0;
+    std::uint64_t mark = 0;
+};
+
+/// Returns: the same address, of which the compiler no longer knows where it is from: so it cannot leave out the allocation.
+inline std::byte* hide(void* address)
+{
+    void* volatile hidden = address;
+    return static_cast<std::byte*>(hidden);
+}
+
+/// Writes and checks the marks: one byte in each `stride`, and the last.
+class marks
+{
+public:
+    explicit marks(arguments& given, std::size_t stride)
+        : stride_(given.number("stride", stride, "bytes from one mark in a block to the next"))
+    {
+    }
+
+    void write(const block& to) const noexcept
+    {
+        for (std::size_t place = 0; place < to.bytes; place += stride_)
+            to.memory[place] = wanted(to, place);
+        to.memory[to.bytes - 1] = wanted(to, to.bytes - 1);
+    }
+
+    void check(const block& marked) const
+    {
+        bool is_intact = marked.memory[marked.bytes - 1] == wanted(marked, marked.bytes - 1);
+        for (std::size_t place = 0; place < marked.bytes; place += stride_)
+            is_intact = is_intact && marked.memory[place] == wanted(marked, place);
+        if (!is_intact)
+            fail("a block does not hold what was written to it");
+    }
+
+    /// Returns: a new block, of malloc, with its marks.
+    block allocate(std::size_t bytes, std::uint64_t mark) const { return adopt(std::malloc(bytes), bytes, mark); }
+
+    /// Returns: the memory as a block, with its marks.
+    block adopt(void* memory, std::size_t bytes, std::uint64_t mark) const
+    {
+        if (memory == nullptr)
+            fail("there is no memory");
+        const block adopted{hide(memory), bytes, mark};
+        write(adopted);
+        return adopted;
+    }
+
+    /// Effects: checks the block and gives it back.
+    void free(const block& ended) const
+    {
+        check(ended);
+        std::free(ended.memory);
+    }
+
+private:
+    static std::byte wanted(const block& of, std::size_t place) noexcept
+    {
+        return static_cast<std::byte>((of.mark * 0xD1B5'4A32'D192'ED03U + place * 0x9E37'79B9'7F4A'7C15U) >> 56U);
+    }
+
+    std::size_t stride_;
+};
+
+/// What a thread has done.
+struct tally
+{
+    std::uint64_t operations = 0;
+    std::uint64_t sum = 0;
+
+    void count(std::uint64_t value) noexcept
+    {
+        ++operations;
+        sum += value;
+    }
+
+    void count(const block& ended) noexcept { count(ended.mark ^ ended.bytes); }
+
+    tally& operator+=(const tally& other) noexcept
+    {
+        operations += other.operations;
+        sum += other.sum;
+        return *this;
+    }
+
+    /// Effects: prints the line of the workload. `figures` are `name=value`, in kilobytes or whatever the name says.
+    void print(const char* workload, const std::string& figures = {}) const
+    {
+        std::printf("%s operations=%llu sum=%016llx |%s%s\n", workload, static_cast<unsigned long long>(operations),
+                    static_cast<unsigned long long>(sum), figures.empty() ? "" : " ", figures.c_str());
+    }
+};
+
+/// Runs `action(thread, random, tally)` in `threads` threads, each with random numbers of its own.
+/// Returns: what they have done together.
+template <class Action>
+tally in_threads(std::size_t threads, std::uint64_t seed, Action&& action)
+{
+    std::vector<tally> tallies(threads);
+    test::in_threads(threads, [&](std::size_t thread) {
+        random numbers(seed + thread);
+        tally done; // Not in the vector, where threads would share lines of the cache.
+        action(thread, numbers, done);
+        tallies[thread] = done;
+    });
+    tally all;
+    for (const tally& done : tallies)
+        all += done;
+    return all;
+}
+} // namespace workload
