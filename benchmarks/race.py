@@ -1,0 +1,375 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+# Copyright (c) 2026 The memory_pool authors
+"""Races mallocs: runs programs under each of them, and shows times and peak memory as ratios to the best.
+
+    race.py [--filter REGEX] [--rounds N] [--mallocs NAME,NAME...] [--add NAME=LIBRARY]... [--json FILE]
+    race.py [...] [--checked REGEX] -- COMMAND [ARGUMENT...]
+
+The rows are the workloads in benchmarks/np_alloc, or the one command. Each malloc is a library that is loaded before the
+program, or none, for glibc. For each row, all mallocs take turns, in an order that is rotated by one in each round. Before
+that is a trial, which is not measured: in it, the dynamic linker has to say that malloc, in every process of the command, is
+that of the library. A malloc whose library is not there is left out; one that is not used by the program, with which the
+command fails, or with which its output is not what it is under the others, is shown as `failed`, and never as a time.
+
+Shown are medians over the rounds, divided by the least median of the row; in brackets the same for the least of the rounds.
+Where other programs run on the machine, time of the processor says more than time by the clock. `peak memory` is the most of
+the machine's memory that the process, or any one of its children, had at a time. Figures that a workload tells about itself
+follow as they are.
+"""
+import argparse
+import collections
+import glob
+import json
+import math
+import os
+import re
+import shlex
+import signal
+import statistics
+import subprocess
+import sys
+import tempfile
+
+import mallocs
+
+# What a workload prints before the bar follows from its arguments: see np_alloc/workload.hpp.
+CHECKED_OF_WORKLOADS = r"^[^|\n]*"
+# Many threads with some blocks each, or one with many.
+MANY, ONE = "threads=50 live=2000", "threads=1 live=10000"
+RANDOM, SMALL, BIG = "least=100 most=8100", "least=50 most=300", "least=5000 most=7500"
+ROWS = {
+    "table_random_50": f"table {MANY} {RANDOM} blocks=10000",
+    "table_random_1": f"table {ONE} {RANDOM} blocks=1000000",
+    "table_small_50": f"table {MANY} {SMALL} blocks=100000",
+    "table_small_1": f"table {ONE} {SMALL} blocks=8000000",
+    "table_big_50": f"table {MANY} {BIG} blocks=10000",
+    "table_big_1": f"table {ONE} {BIG} blocks=300000",
+    "pairs": "pairs",
+    "random_sizes_1": "random_sizes",
+    "random_sizes_2": "random_sizes threads=2 steps=1500000",
+    "server": "server",
+    "producer_consumer": "producer_consumer",
+    "ring": "ring",
+    "big_buffers": "big_buffers",
+    "growing_vectors": "growing_vectors",
+    "strings": "strings",
+    "tree": "tree",
+    "aligned": "aligned",
+    "calloc": "calloc",
+    "thread_churn": "thread_churn",
+    "fragmentation": "fragmentation",
+}
+
+Run = collections.namedtuple("Run", "seconds processor kilobytes output")
+# What is shown of a run: its title, and the unit of the best of a row, by which the figure is divided.
+Metric = collections.namedtuple("Metric", "field title unit divisor")
+METRICS = (Metric("seconds", "time by the clock", "s", 1), Metric("processor", "time of the processor", "s", 1),
+           Metric("kilobytes", "peak memory", "MiB", 1024))
+
+
+class Failure(Exception):
+    """Why a malloc has no place in a row."""
+
+
+class Entry:
+    """A malloc in a row: its runs, or why it failed."""
+
+    def __init__(self):
+        self.runs = []
+        self.failure = None
+
+    def samples(self, metric):
+        return [getattr(run, metric.field) for run in self.runs]
+
+
+def parse_arguments(words):
+    root = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--build", default=os.path.join(root, "build", "release", "benchmarks", "np_alloc"),
+                        help="where the programs are (default: those of the preset `release`)")
+    parser.add_argument("--filter", default=".", help="rows to run, as a regular expression")
+    parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--mallocs", default=",".join(mallocs.LIBRARIES), help="default: %(default)s")
+    parser.add_argument("--add", action="append", default=[], metavar="NAME=LIBRARY",
+                        help="a malloc that is not installed, by the path of a library")
+    parser.add_argument("--timeout", type=float, default=300, help="seconds after which a run has failed")
+    parser.add_argument("--checked", default=r"(?s).*", metavar="REGEX",
+                        help="what of the command's output must be the same each time (default: everything); ^ and $ are "
+                        "the ends of a line")
+    parser.add_argument("--json", metavar="FILE", help="write all samples there")
+    separator = words.index("--") if "--" in words else len(words)
+    arguments = parser.parse_args(words[:separator])
+    arguments.command = words[separator + 1:]
+    return arguments
+
+
+def entrants(arguments):
+    """Returns {name: library, or None for that of the system}."""
+    found = mallocs.installed(name for name in arguments.mallocs.split(",") if name)
+    for added in arguments.add:
+        name, is_one, path = added.partition("=")
+        if not is_one or not os.path.isfile(path):
+            sys.exit(f"race.py: --add {added}: there is no library {path or name}")
+        found[name] = os.path.abspath(path)
+    if not found:
+        sys.exit("race.py: there is no malloc to run")
+    return found
+
+
+def commands(arguments):
+    """Returns {row: (command, what of its output is checked)}."""
+    if arguments.command:
+        return {os.path.basename(arguments.command[0]): (arguments.command, arguments.checked)}
+    chosen = {}
+    for row, line in ROWS.items():
+        if re.search(arguments.filter, row):
+            program, *rest = line.split()
+            chosen[row] = ([os.path.join(arguments.build, program), *rest], CHECKED_OF_WORKLOADS)
+    if not chosen:
+        sys.exit(f"race.py: no row matches {arguments.filter}")
+    return chosen
+
+
+def finish(process, timeout):
+    """Waits for a process that leads a session of its own, and returns its output."""
+    try:
+        output, errors = process.communicate(timeout=timeout)
+    except subprocess.TimeoutExpired:
+        raise Failure(f"it took more than {timeout:g} s") from None
+    finally:  # also when the race is broken off
+        if process.poll() is None:
+            os.killpg(process.pid, signal.SIGKILL)
+            process.wait()
+    return output.decode(errors="replace"), errors.decode(errors="replace")
+
+
+def start(command, environment):
+    try:
+        return subprocess.Popen(command, env=environment, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                                stderr=subprocess.PIPE, start_new_session=True)
+    except OSError as error:
+        raise Failure(f"it does not start: {error}") from None
+
+
+def require_success(status, errors):
+    """Takes the exit status as subprocess has it: a signal is negative."""
+    if status != 0:
+        how = f"it ended with signal {-status}" if status < 0 else f"it ended with status {status}"
+        last = errors.strip().splitlines()[-1:]
+        raise Failure(": ".join([how, *last]))
+
+
+def mallocs_in_use(files):
+    """Reads what the dynamic linker has written, a file for each process, and returns where it found malloc."""
+    found = set()
+    for name in files:
+        with open(name, encoding="utf-8", errors="replace") as lines:
+            for line in lines:
+                binding = re.search(r"binding file \S+ \[\d+\] to (\S+) \[\d+\]: normal symbol `malloc'", line)
+                if binding:
+                    found.add(os.path.realpath(binding.group(1)))
+    return found
+
+
+def require_malloc(library, in_use):
+    if not in_use:
+        raise Failure("it cannot be told which malloc the program uses: is it linked statically?")
+    for path in sorted(in_use):
+        is_right = path == os.path.realpath(library) if library else re.match(r"libc[.-]", os.path.basename(path))
+        if not is_right:
+            raise Failure(f"not loaded: the malloc in use is that of {path}")
+
+
+def try_out(command, library, timeout):
+    """Runs the command without measuring it, to see that it uses the malloc, and returns its output."""
+    with tempfile.TemporaryDirectory(prefix="race-") as scratch:
+        bindings = os.path.join(scratch, "bindings")
+        environment = dict(os.environ, LD_DEBUG="bindings", LD_BIND_NOW="1", LD_DEBUG_OUTPUT=bindings)
+        environment.pop("LD_PRELOAD", None)
+        if library:
+            environment["LD_PRELOAD"] = library
+        process = start(command, environment)
+        output, errors = finish(process, timeout)
+        require_success(process.returncode, errors)
+        require_malloc(library, mallocs_in_use(glob.glob(glob.escape(bindings) + ".*")))
+    return output
+
+
+def measure(command, library, arguments):
+    with tempfile.TemporaryDirectory(prefix="race-") as scratch:
+        report = os.path.join(scratch, "report")
+        process = start([os.path.join(arguments.build, "measure"), report, library or "", *command], None)
+        output, errors = finish(process, arguments.timeout)
+        require_success(process.returncode, errors)
+        with open(report, encoding="utf-8") as line:
+            status, seconds, processor, kilobytes = line.read().split()
+    status = int(status)
+    require_success(-os.WTERMSIG(status) if os.WIFSIGNALED(status) else os.WEXITSTATUS(status), errors)
+    return Run(float(seconds), float(processor), int(kilobytes), output)
+
+
+def checked_part(checked, output):
+    """Returns what must be the same in each run."""
+    matches = list(re.finditer(checked, output, re.MULTILINE))
+    if not matches:
+        raise Failure(f"nothing in its output is what is to be checked: {output.strip()[:200]}")
+    return [match.group(0) for match in matches if match.group(0)]
+
+
+def run_row(command, checked, libraries, arguments):
+    """Returns {malloc: Entry}."""
+    entries = {name: Entry() for name in libraries}
+    expected = None
+
+    def attempt(name, action):
+        """Returns what the action returns, whose output must be that of the first that ran; notes a failure."""
+        nonlocal expected
+        try:
+            result, output = action()
+            part = checked_part(checked, output)
+            if expected is None:
+                expected = name, part
+            elif part != expected[1]:
+                raise Failure(f"its output is not that of {expected[0]}: {output.strip()[:200]}")
+            return result
+        except Failure as failure:
+            entries[name].failure = str(failure)
+            return None
+
+    def trial(name):
+        return None, try_out(command, libraries[name], arguments.timeout)
+
+    def measurement(name):
+        run = measure(command, libraries[name], arguments)
+        return run, run.output
+
+    names = list(libraries)
+    for name in names:
+        attempt(name, lambda: trial(name))
+    for turn in range(arguments.rounds):
+        first = turn % len(names)
+        for name in names[first:] + names[:first]:
+            if entries[name].failure is None:
+                entries[name].runs.append(attempt(name, lambda: measurement(name)))
+    return entries
+
+
+def ratios(entries, metric):
+    """Returns {malloc: (median, least)}, divided by the best of the row, for those that did not fail, and the best median."""
+    samples = {name: entry.samples(metric) for name, entry in entries.items() if entry.failure is None}
+    if not samples:
+        return {}, None
+    medians = {name: statistics.median(its_own) for name, its_own in samples.items()}
+    least = {name: min(its_own) for name, its_own in samples.items()}
+    # What takes no time at all is as good as the best.
+    best_median, best_least = (max(min(values.values()), 1e-6) for values in (medians, least))
+    return {name: (medians[name] / best_median, least[name] / best_least) for name in samples}, best_median
+
+
+def geometric_mean(values):
+    return math.exp(statistics.fmean(math.log(max(value, 1e-6)) for value in values))
+
+
+def cell(ratio):
+    return "failed" if ratio is None else f"{ratio[0]:.2f} [{ratio[1]:.2f}]"
+
+
+def mean_cell(its_ratios, rows):
+    """The geometric mean of a column; if it has failed rows, with how many it is of."""
+    finished = [ratio for ratio in its_ratios if ratio is not None]
+    if not finished:
+        return "failed"
+    text = cell([geometric_mean(column) for column in zip(*finished)])
+    return text if len(finished) == rows else f"{text} {len(finished)}/{rows}"
+
+
+def print_line(cells):
+    print((cells[0].ljust(20) + cells[1].rjust(12) + "".join(text.rjust(20) for text in cells[2:])).rstrip())
+
+
+def print_metric(results, names, metric):
+    print_line([metric.title, "best", *names])
+    columns = {name: [] for name in names}
+    for row, entries in results.items():
+        its_ratios, best = ratios(entries, metric)
+        for name in names:
+            columns[name].append(its_ratios.get(name))
+        print_line([row, "" if best is None else f"{best / metric.divisor:.3g} {metric.unit}",
+                    *(cell(its_ratios.get(name)) for name in names)])
+    if len(results) > 1:
+        print_line(["geometric mean", "", *(mean_cell(columns[name], len(results)) for name in names)])
+    print()
+
+
+def figures_of(output):
+    """Returns {name: value} of what a workload prints behind the bar."""
+    _, _, told = output.partition("|")
+    return {name: float(value) for name, value in re.findall(r"(\w+)=([\d.]+)", told)}
+
+
+def print_figures(results, names):
+    for row, entries in results.items():
+        told = {name: [figures_of(run.output) for run in entry.runs] for name, entry in entries.items()
+                if entry.failure is None}
+        figures = list(dict.fromkeys(figure for runs in told.values() for each in runs for figure in each))
+        if not figures:
+            continue
+        print_line([f"told by {row}", "", *names])
+        for figure in figures:
+            medians = {name: statistics.median(each[figure] for each in runs) for name, runs in told.items()}
+            print_line([f"  {figure}", "", *(f"{medians[name]:.0f}" if name in medians else "failed" for name in names)])
+        print()
+
+
+def failures_of(results):
+    return [f"{row}, {name}: {entry.failure}" for row, entries in results.items() for name, entry in entries.items()
+            if entry.failure is not None]
+
+
+def samples_of(entry):
+    if entry.failure is not None:
+        return {}
+    return {metric.field: entry.samples(metric) for metric in METRICS}
+
+
+def write_json(results, libraries, arguments, path):
+    rows = {}
+    for row, entries in results.items():
+        rows[row] = {name: {"failure": entry.failure, **samples_of(entry)} for name, entry in entries.items()}
+    with open(path, "w", encoding="utf-8") as out:
+        json.dump({"libraries": libraries, "rounds": arguments.rounds, "rows": rows}, out, indent=1)
+
+
+def load():
+    return ", ".join(f"{average:.2f}" for average in os.getloadavg())
+
+
+def main():
+    arguments = parse_arguments(sys.argv[1:])
+    if arguments.rounds < 1:
+        sys.exit("race.py: it takes a round at least")
+    if not os.access(os.path.join(arguments.build, "measure"), os.X_OK):
+        sys.exit(f"race.py: the programs are not in {arguments.build}; build the target `race` first, or say "
+                 "--build DIRECTORY")
+    libraries = entrants(arguments)
+    before = load()
+    results = {}
+    for row, (command, checked) in commands(arguments).items():
+        print(f"{row}: {shlex.join(command)}", file=sys.stderr, flush=True)
+        results[row] = run_row(command, checked, libraries, arguments)
+    for name, library in libraries.items():
+        print(f"{name.ljust(12)}{library or 'the malloc of the system'}")
+    print(f"{'load'.ljust(12)}{before} before; {load()} after, on {os.cpu_count()} cores\n")
+    for metric in METRICS:
+        print_metric(results, list(libraries), metric)
+    print_figures(results, list(libraries))
+    if arguments.json:
+        write_json(results, libraries, arguments, arguments.json)
+    failures = failures_of(results)
+    print(f"{len(failures)} failed" + "".join(f"\n  {failure}" for failure in failures))
+    return 1 if failures else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

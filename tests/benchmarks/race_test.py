@@ -1,0 +1,202 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+# Copyright (c) 2026 The memory_pool authors
+"""The race shows what commands took, tells which malloc was in use, and shows no time of a command that failed.
+
+    race_test.py DIRECTORY LIBRARY [--sanitized]
+
+DIRECTORY has `measure`; LIBRARY is faulty_malloc, which is sound when it is not told to be faulty. The commands are scripts of
+the shell that behave in another way under that library.
+"""
+import contextlib
+import io
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import unittest
+from pathlib import Path
+from unittest import mock
+
+BENCHMARKS = Path(__file__).resolve().parents[2] / "benchmarks"
+sys.path.insert(0, str(BENCHMARKS))
+import race  # pylint: disable=wrong-import-position
+
+
+def under_the_library(then: str, otherwise: str = "echo done"):
+    """A command that does one thing under the library, and another elsewhere."""
+    return ["sh", "-c", f'case "$LD_PRELOAD" in *faulty*) {then};; *) {otherwise};; esac']
+
+
+class Race(unittest.TestCase):
+    def setUp(self):
+        directory = tempfile.TemporaryDirectory()
+        self.addCleanup(directory.cleanup)
+        self.directory = Path(directory.name)
+
+    def race(self, *arguments, library=None):
+        """Runs the race of glibc and one other. Returns the process, and for each malloc what it had to say of it."""
+        told = self.directory / "race.json"
+        result = subprocess.run(
+            [sys.executable, BENCHMARKS / "race.py", "--build", PROGRAMS, "--mallocs", "glibc", "--rounds", "2", "--json", told,
+             "--add", f"other={library or LIBRARY}", *arguments], capture_output=True, text=True, check=False, timeout=100)
+        rows = json.loads(told.read_text(encoding="utf-8"))["rows"] if told.exists() else {}
+        return result, next(iter(rows.values()), {})
+
+    def assert_failed(self, raced, words):
+        """The other has failed, for a reason with these words; it has no figures; and glibc has."""
+        result, row = raced
+        self.assertEqual(result.returncode, 1, result.stdout + result.stderr)
+        self.assertIn(words, row["other"]["failure"])
+        self.assertEqual(list(row["other"]), ["failure"])
+        self.assertIn(f"other: {row['other']['failure']}", result.stdout)
+        self.assertEqual(result.stdout.count("            failed\n"), 3)
+        self.assertIsNone(row["glibc"]["failure"])
+        self.assertEqual(len(row["glibc"]["seconds"]), 2)
+
+    def test_each_malloc_has_its_samples(self):
+        result, row = self.race("--", "sh", "-c", "echo done")
+        self.assertEqual(result.returncode, 0, result.stdout + result.stderr)
+        for name in ("glibc", "other"):
+            self.assertIsNone(row[name]["failure"])
+            for field in ("seconds", "processor", "kilobytes"):
+                self.assertEqual(len(row[name][field]), 2)
+        self.assertIn("0 failed", result.stdout)
+
+    def test_a_slow_command_takes_longer(self):
+        _, row = self.race("--", *under_the_library("sleep 0.1; echo done"))
+        self.assertGreaterEqual(min(row["other"]["seconds"]), 0.1)
+        self.assertLess(max(row["other"]["processor"]), min(row["other"]["seconds"]))
+
+    def test_memory_is_that_of_the_command_and_not_of_the_race(self):
+        eight_mebibytes = "head -c 8388608 /dev/zero | tail -c 8388608 >/dev/null; echo done"
+        _, row = self.race("--", *under_the_library("echo done", eight_mebibytes))
+        self.assertGreater(min(row["glibc"]["kilobytes"]), 8192)
+        self.assertLess(max(row["other"]["kilobytes"]), 8192)
+
+    def test_a_command_that_fails(self):
+        self.assert_failed(self.race("--", *under_the_library("echo broken >&2; exit 3")), "status 3: broken")
+
+    def test_a_command_that_is_killed(self):
+        self.assert_failed(self.race("--", *under_the_library("kill -SEGV $$")), "signal 11")
+
+    def test_a_command_that_fails_later_than_at_first(self):
+        marker = self.directory / "marker"
+        late = f"if [ -e {marker} ]; then exit 4; fi; touch {marker}; echo done"
+        self.assert_failed(self.race("--", *under_the_library(late)), "status 4")
+
+    def test_a_command_that_takes_too_long(self):
+        self.assert_failed(self.race("--timeout", "2", "--", *under_the_library("sleep 60")), "more than 2 s")
+
+    def test_another_output(self):
+        self.assert_failed(self.race("--", *under_the_library("echo gone")), "its output is not that of glibc: gone")
+
+    def test_another_output_where_it_is_not_checked(self):
+        result, row = self.race("--checked", "^sum=.*", "--", *under_the_library("echo 5 s; echo sum=1", "echo 3 s; echo sum=1"))
+        self.assertEqual(result.returncode, 0, result.stdout + result.stderr)
+        self.assertIsNone(row["other"]["failure"])
+
+    def test_another_output_where_it_is_checked(self):
+        command = under_the_library("echo 5 s; echo sum=1", "echo 5 s; echo sum=2")
+        self.assert_failed(self.race("--checked", "^sum=.*", "--", *command), "its output is not that of glibc")
+
+    def test_an_output_without_what_is_checked(self):
+        command = under_the_library("echo 5 s", "echo sum=1")
+        self.assert_failed(self.race("--checked", "^sum=.*", "--", *command), "nothing in its output is what is to be checked")
+
+    def test_an_output_of_which_nothing_is_checked(self):
+        result, _ = self.race("--checked", "", "--", *under_the_library("echo 5 s", "echo 10 s"))
+        self.assertEqual(result.returncode, 0, result.stdout + result.stderr)
+
+    def test_a_library_that_is_none(self):
+        library = self.directory / "empty.so"
+        library.touch()
+        self.assert_failed(self.race("--", "true", library=library), "not loaded: the malloc in use is that of /")
+
+    def test_a_library_without_malloc(self):
+        libraries = subprocess.run(["ldd", sys.executable], stdout=subprocess.PIPE, text=True, check=True).stdout
+        library = next(line.split()[2] for line in libraries.splitlines() if "libm.so" in line)
+        self.assert_failed(self.race("--", "true", library=library), "not loaded")
+
+    def test_a_command_that_undoes_the_loading(self):
+        command = under_the_library("unset LD_PRELOAD; cat /dev/null; echo done")
+        self.assert_failed(self.race("--", *command), "not loaded")
+
+    def test_a_library_that_is_not_there(self):
+        result, _ = self.race("--", "true", library=self.directory / "none.so")
+        self.assertEqual(result.returncode, 1)
+        self.assertIn("there is no library", result.stderr)
+
+    def test_a_command_that_is_not_there(self):
+        result, row = self.race("--", str(self.directory / "none"))
+        self.assertEqual(result.returncode, 1)
+        self.assertIn("it does not start", row["glibc"]["failure"])
+        self.assertIn("2 failed", result.stdout)
+
+    def test_a_malloc_that_nobody_knows(self):
+        result, _ = self.race("--mallocs", "glibc,fastest", "--", "true")
+        self.assertEqual(result.returncode, 1)
+        self.assertIn("no such malloc: fastest", result.stderr)
+
+    def test_a_malloc_that_is_not_installed(self):
+        with mock.patch.dict(race.mallocs.LIBRARIES, absent="libabsent_malloc.so.1"), \
+                mock.patch.dict(race.mallocs.PACKAGES, absent="libabsent1"), \
+                contextlib.redirect_stderr(io.StringIO()) as said:
+            self.assertEqual(race.mallocs.installed(["glibc", "absent"], ["glibc", "absent"]), {"glibc": None})
+        self.assertIn("absent is left out: there is no libabsent_malloc.so.1 (Debian package: libabsent1)", said.getvalue())
+
+    def test_a_row_that_nobody_knows(self):
+        result, _ = self.race("--filter", "nothing_like_it")
+        self.assertEqual(result.returncode, 1)
+        self.assertIn("no row matches", result.stderr)
+
+    def test_a_workload_and_a_malloc_that_is_wrong(self):
+        if SANITIZED:
+            self.skipTest("a sanitizer has a malloc of its own")
+        os.environ["FAULTY_MALLOC"] = "1"
+        self.addCleanup(os.environ.pop, "FAULTY_MALLOC")
+        command = [os.path.join(PROGRAMS, "table"), "blocks=500", "live=50"]
+        self.assert_failed(self.race("--", *command), "status 1: a block does not hold what was written to it")
+
+
+class Figures(unittest.TestCase):
+    """What is shown of given samples."""
+
+    @staticmethod
+    def entry(*seconds, failure=None):
+        made = race.Entry()
+        made.runs = [race.Run(value, value, 1024, "x | in_use=7 taken=9.5") for value in seconds]
+        made.failure = failure
+        return made
+
+    def test_ratios_are_to_the_best_of_the_row(self):
+        entries = {"a": self.entry(2, 8, 4), "b": self.entry(2, 1, 16), "c": self.entry(1, failure="it ended")}
+        its_ratios, best = race.ratios(entries, race.METRICS[0])
+        self.assertEqual(best, 2)
+        self.assertEqual(its_ratios, {"a": (2, 2), "b": (1, 1)})
+
+    def test_a_row_in_which_all_failed_has_no_best(self):
+        self.assertEqual(race.ratios({"a": self.entry(failure="it ended")}, race.METRICS[0]), ({}, None))
+
+    def test_means_are_geometric_and_say_what_they_leave_out(self):
+        self.assertEqual(race.mean_cell([(1, 1), (4, 16)], 2), "2.00 [4.00]")
+        self.assertEqual(race.mean_cell([(1, 1), None, (4, 16)], 3), "2.00 [4.00] 2/3")
+        self.assertEqual(race.mean_cell([None], 1), "failed")
+
+    def test_figures_stand_behind_the_bar(self):
+        self.assertEqual(race.figures_of("x operations=3 | in_use=7 taken=9.5\n"), {"in_use": 7, "taken": 9.5})
+        self.assertEqual(race.figures_of("x operations=3\n"), {})
+
+    def test_each_row_is_a_workload(self):
+        for line in race.ROWS.values():
+            self.assertTrue((BENCHMARKS / "np_alloc" / f"{line.split()[0]}.cpp").exists(), line)
+
+    def test_each_workload_has_a_row(self):
+        programs = {path.stem for path in (BENCHMARKS / "np_alloc").glob("*.cpp")} - {"measure"}
+        self.assertEqual({line.split()[0] for line in race.ROWS.values()}, programs)
+
+
+if __name__ == "__main__":
+    PROGRAMS, LIBRARY, SANITIZED = sys.argv[1], sys.argv[2], "--sanitized" in sys.argv[3:]
+    unittest.main(argv=sys.argv[:1])
