@@ -108,7 +108,8 @@ protected:
 private:
     static failure_chance checked(const failure_chance& chance)
     {
-        if (!(chance.probability >= 0 && chance.probability <= 1)) // Not a number is neither.
+        const bool is_one = chance.probability >= 0 && chance.probability <= 1; // Not a number is neither.
+        if (!is_one)
             base::throw_invalid_argument(base::message(
                 "memory_pool: failing_resource: the probability %f is not between 0 and 1", chance.probability));
         return chance;

@@ -104,15 +104,19 @@ public:
     {
         if (MEMORY_POOL_UNLIKELY(block == nullptr))
             return;
-        if (MEMORY_POOL_UNLIKELY(bytes > largest_block_ || alignment > cache_line_size) && !fits(bytes, alignment))
-            return deallocate_large(block, bytes, alignment);
+        if (MEMORY_POOL_UNLIKELY(bytes > largest_block_ || alignment > cache_line_size) && !fits(bytes, alignment)) {
+            deallocate_large(block, bytes, alignment);
+            return;
+        }
         if constexpr (variant::checks) {
             if (!take_back_checked(block, bytes))
                 return;
         }
         core::shared_arena& its = *arenas_.store().arena_of(block);
-        if (MEMORY_POOL_UNLIKELY(its.owner != &arenas_))
-            return report(error::foreign_pointer, block, bytes);
+        if (MEMORY_POOL_UNLIKELY(its.owner != &arenas_)) {
+            report(error::foreign_pointer, block, bytes);
+            return;
+        }
         base::block_given_back(this, block, bytes);
         arenas_.take_back(its, static_cast<std::byte*>(block), extent(bytes));
     }
@@ -222,8 +226,10 @@ private:
     {
         if constexpr (variant::checks)
             if (const auto misuse = arenas_.with_checks(
-                    [&](const checks_type& checks) { return checks.misuse_of_large(block, bytes, alignment); }))
-                return report(*misuse, block, bytes);
+                    [&](const checks_type& checks) { return checks.misuse_of_large(block, bytes, alignment); })) {
+                report(*misuse, block, bytes);
+                return;
+            }
         if (!arenas_.deallocate_large(block, bytes, alignment))
             report(error::foreign_pointer, block, bytes);
     }

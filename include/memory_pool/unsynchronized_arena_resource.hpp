@@ -102,8 +102,10 @@ public:
     {
         if (MEMORY_POOL_UNLIKELY(block == nullptr))
             return;
-        if (MEMORY_POOL_UNLIKELY(bytes > largest_block_ || alignment > cache_line_size) && !fits(bytes, alignment))
-            return deallocate_large(block, bytes, alignment);
+        if (MEMORY_POOL_UNLIKELY(bytes > largest_block_ || alignment > cache_line_size) && !fits(bytes, alignment)) {
+            deallocate_large(block, bytes, alignment);
+            return;
+        }
         if constexpr (variant::checks)
             deallocate_checked(block, bytes);
         else
@@ -283,15 +285,19 @@ private:
     MEMORY_POOL_ALWAYS_INLINE void deallocate_in_arena(void* block, std::size_t bytes) noexcept
     {
         core::arena& its = *store_.arena_of(block);
-        if (MEMORY_POOL_UNLIKELY(its.owner != this))
-            return report(error::foreign_pointer, block, bytes);
+        if (MEMORY_POOL_UNLIKELY(its.owner != this)) {
+            report(error::foreign_pointer, block, bytes);
+            return;
+        }
         take_back(its, static_cast<std::byte*>(block), bytes);
     }
 
     MEMORY_POOL_NOINLINE void deallocate_checked(void* block, std::size_t bytes) noexcept
     {
-        if (const auto misuse = checks().misuse(block, bytes))
-            return report(*misuse, block, bytes);
+        if (const auto misuse = checks().misuse(block, bytes)) {
+            report(*misuse, block, bytes);
+            return;
+        }
         checks().take_back(block, bytes);
         take_back(*store_.arena_of(block), static_cast<std::byte*>(block), bytes);
     }
@@ -316,8 +322,10 @@ private:
     MEMORY_POOL_NOINLINE void became_empty(core::arena& its, bool was_last, const void* block,
                                            std::size_t bytes) noexcept
     {
-        if (MEMORY_POOL_LIKELY(its.floor == its.cursor))
-            return store_.put(its);
+        if (MEMORY_POOL_LIKELY(its.floor == its.cursor)) {
+            store_.put(its);
+            return;
+        }
         // More came back than was handed out: the arena is to be as it was before.
         if (was_last)
             its.cursor += extent(bytes);
@@ -329,8 +337,10 @@ private:
     MEMORY_POOL_SLOW_PATH void deallocate_large(void* block, std::size_t bytes, std::size_t alignment) noexcept
     {
         if constexpr (variant::checks)
-            if (const auto misuse = checks().misuse_of_large(block, bytes, alignment))
-                return report(*misuse, block, bytes);
+            if (const auto misuse = checks().misuse_of_large(block, bytes, alignment)) {
+                report(*misuse, block, bytes);
+                return;
+            }
         if (!large_.deallocate(block, bytes, alignment))
             report(error::foreign_pointer, block, bytes);
     }

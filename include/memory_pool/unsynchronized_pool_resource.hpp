@@ -91,12 +91,15 @@ public:
                                               std::size_t alignment = alignof(std::max_align_t)) noexcept
     {
         const std::size_t needed = core::bytes_in_class(bytes, alignment);
-        if (MEMORY_POOL_UNLIKELY(needed > largest_block_))
-            return deallocate_large(block, bytes, alignment);
+        if (MEMORY_POOL_UNLIKELY(needed > largest_block_)) {
+            deallocate_large(block, bytes, alignment);
+            return;
+        }
         pool_type* const pool = pools_.find(core::block_class_of(needed));
-        if (MEMORY_POOL_UNLIKELY(pool == nullptr))
-            return core::report_misuse_in_pools(error::foreign_pointer, block, bytes);
-        pool->deallocate(block);
+        if (MEMORY_POOL_LIKELY(pool != nullptr))
+            pool->deallocate(block);
+        else
+            core::report_misuse_in_pools(error::foreign_pointer, block, bytes);
     }
 
     /// Effects: gives every slab that is wholly free back upstream.

@@ -46,9 +46,7 @@ MEMORY_POOL_NOINLINE void* allocate_slowly(std::size_t size_class) noexcept
 {
     front& at_hand = this_thread.at_hand;
     void* block = nullptr;
-    if (at_hand.has_heap())
-        block = at_hand.refill(size_class);
-    else if (the_process.attach(this_thread))
+    if (at_hand.has_heap() || the_process.attach(this_thread))
         block = at_hand.refill(size_class);
     else
         block = the_process.take_late(size_class);
@@ -154,8 +152,10 @@ MEMORY_POOL_ALWAYS_INLINE void free_block(void* block) noexcept
 {
     front& at_hand = this_thread.at_hand;
     const owner_word size_class = at_hand.class_in(owner_of(block));
-    if (MEMORY_POOL_UNLIKELY(size_class >= class_count || is_misaligned(block)))
-        return free_slowly(block);
+    if (MEMORY_POOL_UNLIKELY(size_class >= class_count || is_misaligned(block))) {
+        free_slowly(block);
+        return;
+    }
     if (MEMORY_POOL_UNLIKELY(!at_hand.push(size_class, block)))
         flush(size_class);
 }

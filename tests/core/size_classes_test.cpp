@@ -15,7 +15,7 @@ struct size_classes : testing::Test
 {
 };
 
-using kinds = testing::Types<core::size_classes<8, 64, 4, 1 << 20>, core::size_classes<16, 1024, 8, 32 * 1024>,
+using kinds = testing::Types<core::size_classes<8, 64, 4, 1'048'576>, core::size_classes<16, 1024, 8, 32'768>,
                              core::size_classes<16, 64, 1, 64>>;
 TYPED_TEST_SUITE(size_classes, kinds, );
 
@@ -42,8 +42,8 @@ TYPED_TEST(size_classes, begin_with_the_step_and_end_with_the_largest)
 
 TEST(size_classes_of_eight, have_even_steps_and_then_eight_to_each_doubling)
 {
-    using classes = core::size_classes<16, 1024, 8, 32 * 1024>;
-    EXPECT_EQ(classes::count, 64U + 5 * 8);
+    using classes = core::size_classes<16, 1024, 8, 32'768>;
+    EXPECT_EQ(classes::count, 104U);
     EXPECT_EQ(classes::size(63), 1024U);
     EXPECT_EQ(classes::size(64), 1024U + 128);
     EXPECT_EQ(classes::size(71), 2048U);

@@ -205,17 +205,17 @@ TEST_F(heap, loses_nothing_when_many_threads_free_into_it)
     }
     std::mt19937 random(3); // NOLINT: the same in each run
     for (std::size_t i = 0; i != threads * rounds; ++i) {
-        auto blocks = std::make_unique<std::vector<void*>>(take(mine, random() % 5, blocks_each));
+        auto* const blocks =
+            std::make_unique<std::vector<void*>>(take(mine, random() % 5, blocks_each)).release(); // handed over below
         for (void* block : *blocks) {
             const auto mark = reinterpret_cast<std::uintptr_t>(block);
             std::memcpy(block, &mark, sizeof mark);
         }
         std::vector<void*>* none = nullptr;
-        while (!hand_over[i % threads].compare_exchange_weak(none, blocks.get())) {
+        while (!hand_over[i % threads].compare_exchange_weak(none, blocks)) {
             none = nullptr;
             std::this_thread::yield();
         }
-        (void)blocks.release();
     }
     for (std::thread& each : freeing)
         each.join();

@@ -41,7 +41,13 @@ private:
     static inline std::size_t committing_left = unlimited;
     static inline std::size_t purging_left = unlimited;
 
-    static bool passes(std::size_t& left) noexcept { return left != 0 && left-- != 0; }
+    static bool passes(std::size_t& left) noexcept
+    {
+        if (left == 0)
+            return false;
+        --left;
+        return true;
+    }
 
     static inline const memory_pool::os::detail::address_calls calls{
         [](std::size_t bytes) noexcept {

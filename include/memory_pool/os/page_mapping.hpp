@@ -162,7 +162,7 @@ inline void cut(page_mapping& mapping) noexcept
 /// Complexity: a system call; two more if `alignment` is more than a page.
 inline page_mapping map_pages(std::size_t bytes, std::size_t alignment, page_kind kind) noexcept
 {
-    constexpr std::size_t most = static_cast<std::size_t>(std::numeric_limits<std::ptrdiff_t>::max());
+    constexpr auto most = static_cast<std::size_t>(std::numeric_limits<std::ptrdiff_t>::max());
     const std::size_t page = kind == page_kind::huge ? huge_page_size() : page_size();
     if (page == 0 || base::saturating_add(bytes, page) > most)
         return {};

@@ -44,7 +44,7 @@ public:
 
     /// Effects: has the function called with `value`, which is not nullptr, when this thread ends.
     /// Returns: whether it will be.
-    bool ask(void* value) noexcept
+    bool ask(void* value) const noexcept
     {
 #if defined(_WIN32)
         return is_started_ && ::FlsSetValue(key_, value) != 0;
