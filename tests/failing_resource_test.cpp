@@ -70,6 +70,13 @@ TEST_F(failing_resource_test, fails_at_no_call_if_that_is_0)
     EXPECT_EQ(failing.calls(), upstream_.calls());
 }
 
+TEST_F(failing_resource_test, does_not_take_a_probability_for_the_number_of_a_call)
+{
+    static_assert(!std::is_constructible_v<mp::failing_resource, double>);
+    static_assert(!std::is_constructible_v<mp::failing_resource, float, std::pmr::memory_resource*>);
+    static_assert(std::is_constructible_v<mp::failing_resource, int>);
+}
+
 TEST_F(failing_resource_test, says_that_it_was_told_to)
 {
     static_assert(std::is_base_of_v<std::bad_alloc, mp::out_of_memory>);

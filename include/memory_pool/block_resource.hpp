@@ -25,7 +25,8 @@ class block_resource final : public std::pmr::memory_resource
 {
 public:
     /// Effects: makes a view of `pool`; what does not fit into a block comes from the pool's upstream.
-    /// Preconditions: the pool outlives the view.
+    /// Preconditions: the pool outlives the view. If threads share the pool, its upstream is one that several may call at the same
+    ///   time, as the view does not take the pool's lock; or see the other constructor.
     explicit block_resource(Pool& pool) noexcept : pool_(pool), upstream_(pool.upstream_resource()) {}
 
     /// Effects: makes a view of `pool`; what does not fit into a block comes from `upstream`. (With

@@ -18,6 +18,7 @@
 #include <cstdint>
 #include <memory_resource>
 #include <mutex>
+#include <type_traits>
 
 namespace memory_pool
 {
@@ -44,7 +45,11 @@ public:
     {
     }
 
-    /// Effects: makes a resource whose allocations fail by chance.
+    /// A probability is no number of a call: see the constructor below.
+    template <class Number, std::enable_if_t<std::is_floating_point_v<Number>, bool> = true>
+    explicit failing_resource(Number, std::pmr::memory_resource* = nullptr) = delete;
+
+    /// Effects: makes a resource whose allocations fail by chance: `failing_resource(failure_chance{0.01, seed})`.
     /// Preconditions: `upstream` outlives the resource.
     /// Throws: std::invalid_argument if `upstream` is nullptr, or the probability is not between 0 and 1.
     explicit failing_resource(const failure_chance& chance,

@@ -41,6 +41,7 @@ struct limit_options
     /// Called each time `soft_limit` is crossed upwards, once, in the thread that crosses it, when its bytes have been counted
     /// and before upstream is asked for them. It may give memory back through the resource, and allocate (which crosses the
     /// limit again only after enough was given back). If it throws, the allocation fails with that, and is not counted.
+    /// A resource in front of this one may be in the middle of a call, with its lock held: leave that one alone.
     std::function<void(limit_resource&)> on_soft_limit;
 
     /// How the resource calls itself when its limit is reached. Not copied: it must outlive the resource.
@@ -104,6 +105,8 @@ protected:
     ///   than is counted.
     void do_deallocate(void* piece, std::size_t bytes, std::size_t alignment) override
     {
+        if (piece == nullptr)
+            return;
         resource_stage::do_deallocate(piece, bytes, alignment);
         uncount(bytes);
     }

@@ -128,6 +128,8 @@ protected:
     /// A piece that is not from here is reported as a foreign pointer, and ignored.
     void do_deallocate(void* piece, std::size_t bytes, std::size_t) override
     {
+        if (piece == nullptr)
+            return;
         piece_map::node_type record = forget(piece);
         if (record.empty()) {
             base::report_misuse(error::foreign_pointer, piece, bytes, options_.name);

@@ -77,7 +77,7 @@ public:
     /// Returns: it: `bytes` bytes, aligned to `alignment`. Also for 0 bytes it is not nullptr.
     /// Preconditions: `alignment` is a power of two.
     /// Throws: pool_exhausted if there may be no more arenas, and this thread's is too full; size_overflow if `bytes` is more than
-    ///   a program can address; what upstream throws. Nothing has changed then.
+    ///   a program can address; what upstream throws. No block is handed out then.
     /// Complexity: O(1), and now and then a lock and a call upstream.
     /// Thread safety: any thread.
     [[nodiscard]] MEMORY_POOL_ALWAYS_INLINE void* allocate(std::size_t bytes,
@@ -118,7 +118,8 @@ public:
             return;
         }
         base::block_given_back(this, block, bytes);
-        arenas_.take_back(its, static_cast<std::byte*>(block), extent(bytes));
+        if (MEMORY_POOL_UNLIKELY(!arenas_.take_back(its, static_cast<std::byte*>(block), extent(bytes))))
+            report(error::double_free, block, bytes);
     }
 
     /// Effects: gives every piece of memory whose arenas are all free back upstream. Arenas that other threads fill stay.

@@ -73,7 +73,7 @@ public:
     /// Effects: hands out a block. Through the concrete type this is no virtual call; see resource_allocator.
     /// Returns: it: `bytes` bytes, aligned to `alignment`. Also for 0 bytes it is not nullptr.
     /// Preconditions: `alignment` is a power of two.
-    /// Throws: size_overflow if `bytes` is more than a program can address; what upstream throws. Nothing has changed then.
+    /// Throws: size_overflow if `bytes` is more than a program can address; what upstream throws. No block is handed out then.
     /// Complexity: O(1), and now and then an exchange of magazines, or a lock and a call upstream.
     /// Thread safety: any thread.
     [[nodiscard]] MEMORY_POOL_ALWAYS_INLINE void* allocate(std::size_t bytes,
@@ -164,6 +164,7 @@ private:
     MEMORY_POOL_SLOW_PATH void* allocate_large(std::size_t bytes, std::size_t alignment)
     {
         core::check_alignment(alignment, "resource");
+        core::large_blocks::check_size(bytes, alignment);
         const core::pool_lock held = upstream_.lock();
         return pools_.large().allocate(bytes, alignment);
     }

@@ -70,7 +70,7 @@ public:
     /// Effects: hands out a block. Through the concrete type this is no virtual call; see resource_allocator.
     /// Returns: it: `bytes` bytes, aligned to `alignment`. Also for 0 bytes it is not nullptr.
     /// Preconditions: `alignment` is a power of two.
-    /// Throws: size_overflow if `bytes` is more than a program can address; what upstream throws. Nothing has changed then.
+    /// Throws: size_overflow if `bytes` is more than a program can address; what upstream throws. No block is handed out then.
     /// Complexity: O(1), and now and then a call upstream.
     [[nodiscard]] MEMORY_POOL_ALWAYS_INLINE void* allocate(std::size_t bytes,
                                                            std::size_t alignment = alignof(std::max_align_t))

@@ -2,6 +2,8 @@
 // Copyright (c) 2026 The memory_pool authors
 #include <memory_pool/core/large_blocks.hpp>
 
+#include <memory_pool/base/poisoning.hpp>
+
 #include <support/upstreams.hpp>
 
 #include <gtest/gtest.h>
@@ -69,6 +71,15 @@ TEST_F(large_blocks_test, know_what_would_be_wrong_about_any_pointer)
     EXPECT_EQ(blocks_.misuse(this, 1000, 16), mp::error::foreign_pointer);
     EXPECT_TRUE(blocks_.deallocate(block, 1000, 16));
     EXPECT_EQ(blocks_.misuse(block, 1000, 16), mp::error::foreign_pointer);
+}
+
+TEST_F(large_blocks_test, know_when_the_byte_behind_one_was_written_to)
+{
+    auto* const block = static_cast<char*>(blocks_.allocate(1000, 16));
+    mp::base::permit_access(block + 1000, 1); // or the address sanitizer would stop at the write
+    block[1000] = 1;
+    EXPECT_EQ(blocks_.misuse(block, 1000, 16), mp::error::overflow);
+    EXPECT_TRUE(blocks_.deallocate(block, 1000, 16)) << "its node is further away";
 }
 
 TEST_F(large_blocks_test, are_not_even_asked_for_if_no_program_can_address_them)

@@ -105,12 +105,28 @@ public:
     /// Throws: size_overflow if so many do not fit into memory; else as `take`.
     void reserve(std::size_t count)
     {
+        check_count(count);
+        while (arena_count_ < count)
+            grow(std::min(count - arena_count_, arenas_in_largest_piece()));
+    }
+
+    /// Throws: as `reserve`, before it asks upstream. Depends on what never changes only.
+    void check_count(std::size_t count) const
+    {
         if (base::saturating_multiply(count, arena_size_) > largest_size)
             base::throw_size_overflow(count, arena_size_);
         if (count > max_arenas_)
             throw_exhausted();
-        while (arena_count_ < count)
-            grow(std::min(count - arena_count_, arenas_in_largest_piece()));
+    }
+
+    bool has_free() const noexcept { return first_free_ != nullptr || carving_ != nullptr; }
+    bool may_take() const noexcept { return has_free() || arena_count_ < max_arenas_; }
+
+    [[noreturn]] void throw_exhausted() const
+    {
+        base::throw_exhausted(
+            name_, base::message("memory_pool: arenas '%s' are exhausted: max_arenas allows %zu of %zu bytes", name_,
+                                 max_arenas_, arena_size_));
     }
 
     /// Effects: gives every piece whose arenas are all free back upstream.
@@ -247,13 +263,6 @@ private:
         if (arenas > 1 && base::succeeds([&] { add_piece(arenas); }))
             return;
         add_piece(1); // Upstream may have that much.
-    }
-
-    [[noreturn]] void throw_exhausted() const
-    {
-        base::throw_exhausted(
-            name_, base::message("memory_pool: arenas '%s' are exhausted: max_arenas allows %zu of %zu bytes", name_,
-                                 max_arenas_, arena_size_));
     }
 
     void add_piece(std::size_t arenas)

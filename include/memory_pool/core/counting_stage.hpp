@@ -44,6 +44,8 @@ protected:
 
     void do_deallocate(void* piece, std::size_t bytes, std::size_t alignment) override
     {
+        if (piece == nullptr)
+            return;
         // Before upstream has it: from then on, another thread may be handed the same bytes, which are not there twice.
         counters_.count_deallocation(bytes);
         resource_stage::do_deallocate(piece, bytes, alignment);

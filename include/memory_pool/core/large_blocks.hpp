@@ -3,7 +3,7 @@
 /// \file
 /// Blocks that are too large for what a resource manages itself: each is a request upstream.
 ///
-///     | block                         | node |      node: where it begins, its size, and the blocks before and after
+///     | block                         | canary | node |      node: where it begins, its size, and the blocks before and after
 ///
 /// The node lies behind the block, where its size says, so that the block is aligned as upstream gives it, and taking one back
 /// is no search. It is there so that what was never given back can be, at the end.
@@ -13,6 +13,8 @@
 
 #include <memory_pool/base/arithmetic.hpp>
 #include <memory_pool/base/errors.hpp>
+#include <memory_pool/base/poisoning.hpp>
+#include <memory_pool/core/block_checks.hpp>
 #include <memory_pool/core/pool_arguments.hpp>
 
 #include <algorithm>
@@ -32,15 +34,22 @@ public:
     large_blocks& operator=(const large_blocks&) = delete;
     ~large_blocks() { release(); }
 
+    /// Throws: size_overflow if that is more than a program can address.
+    static void check_size(std::size_t bytes, std::size_t alignment)
+    {
+        if (bytes > largest_size || alignment > largest_size)
+            base::throw_size_overflow(1, std::max(bytes, alignment));
+    }
+
     /// Effects: takes a block from upstream.
     /// Throws: size_overflow if that is more than a program can address; what upstream throws.
     /// Complexity: O(1), and a call upstream.
     void* allocate(std::size_t bytes, std::size_t alignment)
     {
-        if (bytes > largest_size || alignment > largest_size)
-            base::throw_size_overflow(1, std::max(bytes, alignment));
+        check_size(bytes, alignment);
         void* const block = upstream_->allocate(bytes_with_node(bytes), alignment_with_node(alignment));
         node* const added = ::new (place_of_node(block, bytes)) node{block, bytes, alignment, first_, nullptr};
+        canary_behind(bytes).mark_in_use(block);
         if (first_ != nullptr)
             first_->previous = added;
         first_ = added;
@@ -85,7 +94,9 @@ public:
         const node* const its = find(block);
         if (its == nullptr)
             return error::foreign_pointer;
-        return its->bytes == bytes && its->alignment == alignment ? std::nullopt : std::optional(error::size_mismatch);
+        if (its->bytes != bytes || its->alignment != alignment)
+            return error::size_mismatch;
+        return canary_behind(bytes).canary_is_intact(block) ? std::nullopt : std::optional(error::overflow);
     }
 
     std::pmr::memory_resource* upstream() const noexcept { return upstream_; }
@@ -113,15 +124,19 @@ private:
         return each;
     }
 
-    static void* place_of_node(void* block, std::size_t bytes) noexcept
+    static std::size_t offset_of_node(std::size_t bytes) noexcept
     {
-        return static_cast<std::byte*>(block) + base::round_up(bytes, alignof(node));
+        return base::round_up(bytes + block_checks::canary_bytes, alignof(node));
     }
 
-    static std::size_t bytes_with_node(std::size_t bytes) noexcept
+    static void* place_of_node(void* block, std::size_t bytes) noexcept
     {
-        return base::round_up(bytes, alignof(node)) + sizeof(node);
+        return static_cast<std::byte*>(block) + offset_of_node(bytes);
     }
+
+    static std::size_t bytes_with_node(std::size_t bytes) noexcept { return offset_of_node(bytes) + sizeof(node); }
+
+    static block_checks canary_behind(std::size_t bytes) noexcept { return {bytes, offset_of_node(bytes)}; }
 
     static std::size_t alignment_with_node(std::size_t alignment) noexcept
     {
@@ -135,6 +150,7 @@ private:
         const std::size_t alignment = leaving.alignment;
         bytes_in_use_ -= bytes;
         bytes_reserved_ -= bytes_with_node(bytes);
+        base::permit_access(block, bytes_with_node(bytes));
         upstream_->deallocate(block, bytes_with_node(bytes), alignment_with_node(alignment));
     }
 

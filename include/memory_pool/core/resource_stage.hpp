@@ -44,7 +44,8 @@ protected:
 
     void do_deallocate(void* piece, std::size_t bytes, std::size_t alignment) override
     {
-        upstream_->deallocate(piece, bytes, alignment);
+        if (piece != nullptr) // Not every upstream is as patient.
+            upstream_->deallocate(piece, bytes, alignment);
     }
 
     /// Two stages are never equal, whatever is behind them: what one has counted, the other must not give back.

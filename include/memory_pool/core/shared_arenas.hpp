@@ -27,6 +27,7 @@
 #include <memory_pool/core/thread_cache.hpp>
 #include <memory_pool/core/thread_slots.hpp>
 
+#include <algorithm>
 #include <atomic>
 #include <cstddef>
 #include <memory_resource>
@@ -92,8 +93,7 @@ public:
     ~shared_arenas()
     {
         slots_.leave(first_cache_);
-        while (first_cache_ != nullptr)
-            free_cache(std::exchange(first_cache_, static_cast<arena_cache*>(first_cache_->next_in_pool)));
+        free_caches();
     }
 
     /// Returns: the arena that this thread fills, or nullptr.
@@ -119,15 +119,19 @@ public:
     std::byte* bump_in_next(std::size_t extent, std::size_t alignment)
     {
         arena_cache* const cache = cache_of_this_thread();
-        const pool_lock lock(mutex_, slots_);
+        pool_lock lock(mutex_, slots_);
         // Threads that have no cache fill an arena together.
         std::atomic<shared_arena*>& filled = cache != nullptr ? cache->current : common_;
-        shared_arena* const left = filled.load(std::memory_order_relaxed);
-        if (cache == nullptr && left != nullptr)
+        leave_if_empty(filled);                                                // All came back through others.
+        if (shared_arena* const left = filled.load(std::memory_order_relaxed)) // Common, or of a thread that has ended.
             if (std::byte* const block = bump(*left, extent, alignment))
                 return block;
-        if (left != nullptr && left->bytes_in_use() == 0) // All came back through others.
-            leave(filled);
+        if (!store_.has_free())
+            leave_what_nobody_fills();
+        if (!store_.may_take()) {
+            lock.unlock();
+            store_.throw_exhausted();
+        }
         shared_arena& next = store_.take(this);
         leave(filled);
         filled.store(&next, std::memory_order_relaxed);
@@ -135,17 +139,20 @@ public:
     }
 
     /// Effects: takes a block back.
+    /// Returns: whether it did; not if this thread's arena would have got back more than was handed out there.
     /// Preconditions: it is in `its`.
-    MEMORY_POOL_ALWAYS_INLINE void take_back(shared_arena& its, std::byte* block, std::size_t extent) noexcept
+    MEMORY_POOL_ALWAYS_INLINE bool take_back(shared_arena& its, std::byte* block, std::size_t extent) noexcept
     {
         if (&its == current())
-            take_back_as_owner(its, block, extent);
-        else if (its.settle(static_cast<std::ptrdiff_t>(extent)))
+            return take_back_as_owner(its, block, extent);
+        if (its.settle(static_cast<std::ptrdiff_t>(extent)))
             put(its);
+        return true;
     }
 
     void* allocate_large(std::size_t bytes, std::size_t alignment)
     {
+        large_blocks::check_size(bytes, alignment);
         const pool_lock lock(mutex_, slots_);
         return large_.allocate(bytes, alignment);
     }
@@ -160,6 +167,7 @@ public:
 
     void reserve(std::size_t count)
     {
+        store_.check_count(count);
         const pool_lock lock(mutex_, slots_);
         store_.reserve(count);
     }
@@ -171,8 +179,8 @@ public:
         arena_cache* const mine = existing_cache();
         const pool_lock lock(mutex_, slots_);
         if (mine != nullptr)
-            leave(mine->current);
-        leave(common_);
+            leave_if_empty(mine->current);
+        leave_what_nobody_fills();
         return store_.trim();
     }
 
@@ -180,14 +188,18 @@ public:
     /// Preconditions: no other thread uses the resource.
     void forget_blocks(bool keeps_arenas) noexcept
     {
+        if (!keeps_arenas)
+            slots_.take_from_threads(first_cache_);
         const pool_lock lock(mutex_, slots_);
         common_.store(nullptr, std::memory_order_relaxed);
         for_each_cache([](arena_cache& cache) { cache.current.store(nullptr, std::memory_order_relaxed); });
         large_.release();
-        if (keeps_arenas)
+        if (keeps_arenas) {
             store_.clear();
-        else
+        } else {
             store_.release();
+            free_caches();
+        }
     }
 
     /// Effects: calls `look(const store_type&)` with the lock held, and returns what it returns.
@@ -243,8 +255,10 @@ public:
                 sum += static_cast<std::size_t>(store_.end_of(each) - store_.start_of(each)) - in_use;
         });
         for_each_current([&](shared_arena& filled) {
+            const auto rest =
+                static_cast<std::size_t>(store_.end_of(filled) - filled.cursor.load(std::memory_order_relaxed));
             if (filled.bytes_in_use() != 0)
-                sum -= static_cast<std::size_t>(store_.end_of(filled) - filled.cursor.load(std::memory_order_relaxed));
+                sum -= std::min(sum, rest); // Its owner may be at work meanwhile.
         });
         return sum;
     }
@@ -297,17 +311,25 @@ private:
         return cursor + skipped;
     }
 
-    MEMORY_POOL_ALWAYS_INLINE void take_back_as_owner(shared_arena& its, std::byte* block, std::size_t extent) noexcept
+    MEMORY_POOL_ALWAYS_INLINE bool take_back_as_owner(shared_arena& its, std::byte* block, std::size_t extent) noexcept
     {
         std::byte* cursor = its.cursor.load(std::memory_order_relaxed);
         std::byte* floor = its.floor.load(std::memory_order_relaxed);
-        if (block + extent == cursor)
-            its.cursor.store(cursor = block, std::memory_order_relaxed);
-        else
-            its.floor.store(floor += extent, std::memory_order_relaxed);
+        if (block + extent == cursor) {
+            cursor = block;
+            if (MEMORY_POOL_UNLIKELY(floor > cursor))
+                return false;
+            its.cursor.store(cursor, std::memory_order_relaxed);
+        } else {
+            floor += extent;
+            if (MEMORY_POOL_UNLIKELY(floor > cursor))
+                return false;
+            its.floor.store(floor, std::memory_order_relaxed);
+        }
         // If some came back through others, that will be seen when the arena is left.
         if (cursor == floor)
             restart(its);
+        return true;
     }
 
     /// Has the owner begin at the start again.
@@ -326,6 +348,23 @@ private:
     }
 
     // With the lock held.
+
+    void leave_if_empty(std::atomic<shared_arena*>& filled) noexcept
+    {
+        const shared_arena* const its = filled.load(std::memory_order_relaxed);
+        if (its != nullptr && its->bytes_in_use() == 0)
+            leave(filled);
+    }
+
+    /// Leaves empty arenas that no thread with a cache fills.
+    void leave_what_nobody_fills() noexcept
+    {
+        leave_if_empty(common_);
+        for_each_cache([this](arena_cache& cache) {
+            if (cache.thread == nullptr)
+                leave_if_empty(cache.current);
+        });
+    }
 
     /// Ends the time in which one thread fills an arena, if there is one: what is in use there moves into the balance.
     void leave(std::atomic<shared_arena*>& filled) noexcept
@@ -398,10 +437,15 @@ private:
         return *cache;
     }
 
-    void free_cache(arena_cache* cache) const noexcept
+    /// Preconditions: no thread has one.
+    void free_caches() noexcept
     {
-        cache->~arena_cache();
-        store_.upstream()->deallocate(cache, sizeof(arena_cache), alignof(arena_cache));
+        while (arena_cache* const leaving = first_cache_) {
+            first_cache_ = static_cast<arena_cache*>(leaving->next_in_pool);
+            leaving->~arena_cache();
+            store_.upstream()->deallocate(leaving, sizeof(arena_cache), alignof(arena_cache));
+        }
+        caches_made_ = 0;
     }
 
     // What the registry calls.
@@ -409,7 +453,8 @@ private:
     void detach(thread_cache& cache) noexcept override
     {
         const pool_lock lock(mutex_, slots_);
-        leave(static_cast<arena_cache&>(cache).current);
+        leave_if_empty(
+            static_cast<arena_cache&>(cache).current); // Else the next thread that has the cache fills it on.
         cache.slot->reset();
         cache.slot = nullptr;
         cache.thread = nullptr;

@@ -110,21 +110,20 @@ public:
     void leave(thread_cached& pool, std::size_t number, thread_cache* first, NextInPool&& next) noexcept
     {
         std::unique_lock lock(mutex_);
-        while (pool.registered.detaching != 0) {
-            lock.unlock();
-            std::this_thread::yield();
-            lock.lock();
-        }
-        for (thread_cache* cache = first; cache != nullptr; cache = next(cache)) {
-            if (cache->is_in_thread) {
-                unlink(*cache);
-                cache->slot->reset();
-            }
-        }
+        take_from_threads(lock, pool, first, next);
         if (number == most_pools)
             return;
         numbers_[number / base::bits_per_word] &= ~(std::uint64_t{1} << (number % base::bits_per_word));
         pools_[number] = nullptr;
+    }
+
+    /// Effects: waits for threads that are detaching from the pool, and unlinks the caches of the list that begins with `first` from
+    ///   their threads.
+    template <class NextInPool>
+    void take_from_threads(thread_cached& pool, thread_cache* first, NextInPool&& next) noexcept
+    {
+        std::unique_lock lock(mutex_);
+        take_from_threads(lock, pool, first, next);
     }
 
     /// Returns: the slot of this thread for the pool of that number; or nullptr, if it is in a page that the thread does not
@@ -200,6 +199,23 @@ private:
         (void)os::at_fork([] { get().before_fork(); }, [] { get().after_fork(); }, [] { get().after_fork_in_child(); });
     }
     ~thread_registry() = default;
+
+    template <class NextInPool>
+    static void take_from_threads(std::unique_lock<std::mutex>& lock, const thread_cached& pool, thread_cache* first,
+                                  NextInPool&& next) noexcept
+    {
+        while (pool.registered.detaching != 0) {
+            lock.unlock();
+            std::this_thread::yield();
+            lock.lock();
+        }
+        for (thread_cache* cache = first; cache != nullptr; cache = next(cache)) {
+            if (cache->is_in_thread) {
+                unlink(*cache);
+                cache->slot->reset();
+            }
+        }
+    }
 
     /// Preconditions: the lock is held.
     static void unlink(thread_cache& cache) noexcept

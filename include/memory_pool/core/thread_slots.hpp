@@ -100,6 +100,14 @@ public:
             registry_.enter_again(pool_, number_);
     }
 
+    /// Effects: takes the caches of the pool out of their threads.
+    /// Preconditions: no thread uses the pool meanwhile. Threads that have used it may end at the same time. The pool's lock is not
+    ///   held.
+    void take_from_threads(thread_cache* first_cache) noexcept
+    {
+        registry_.take_from_threads(pool_, first_cache, [](const thread_cache* cache) { return cache->next_in_pool; });
+    }
+
     /// Effects: takes the pool out of the registry, and its caches out of their threads.
     /// Preconditions: no thread uses the pool any more. Threads that have used it may end at the same time.
     void leave(thread_cache* first_cache) noexcept
