@@ -123,16 +123,6 @@ TYPED_TEST_P(stage_conformance, refuses_what_no_memory_can_hold)
     this->expect_nothing_lost();
 }
 
-TYPED_TEST_P(stage_conformance, ignores_nullptr)
-{
-    void* const kept = this->resource_.allocate(100);
-    void* volatile nothing = nullptr; // The compiler may not know: the standard library does not allow it.
-    this->resource_.deallocate(nothing, 100);
-    this->resource_.deallocate(nothing, 1'000'000, 64);
-    this->resource_.deallocate(kept, 100);
-    this->expect_nothing_lost();
-}
-
 TYPED_TEST_P(stage_conformance, is_equal_to_itself_only)
 {
     TypeParam other(&this->upstream_);
@@ -142,7 +132,7 @@ TYPED_TEST_P(stage_conformance, is_equal_to_itself_only)
     EXPECT_FALSE(this->resource_.is_equal(this->upstream_));
 }
 
-REGISTER_TYPED_TEST_SUITE_P(stage_conformance, ignores_nullptr, passes_sizes_and_alignments_on, serves_containers,
+REGISTER_TYPED_TEST_SUITE_P(stage_conformance, passes_sizes_and_alignments_on, serves_containers,
                             loses_nothing_when_upstream_fails_at_any_call, refuses_what_no_memory_can_hold,
                             is_equal_to_itself_only);
 } // namespace test
