@@ -32,6 +32,9 @@ backend& memory() noexcept
     return the_process.memory();
 }
 
+/// The one thing that runs when the library is loaded.
+[[maybe_unused]] const bool fork_is_prepared = process::prepare_for_fork();
+
 constexpr std::size_t alignment_of_all = 16;
 
 void* out_of_memory() noexcept

@@ -120,20 +120,24 @@ public:
     {
         if (MEMORY_POOL_LIKELY(is_started_.load(std::memory_order_acquire)))
             return true;
-        {
-            const std::lock_guard lock(mutex_);
-            if (is_started_.load(std::memory_order_relaxed))
-                return true;
-            if (!backend_.start(most_bytes))
-                return false;
-            // Without it, the heaps of threads that end are not adopted.
-            (void)thread_end_.start([](void* thread) { current().detach(*static_cast<thread_state*>(thread)); });
-            is_started_.store(true, std::memory_order_release);
-        }
-        // Not with the lock: it may allocate.
-        (void)os::at_fork([] { current().before_fork(); }, [] { current().after_fork(); },
-                          [] { current().after_fork_in_child(); });
+        const std::lock_guard lock(mutex_);
+        if (is_started_.load(std::memory_order_relaxed))
+            return true;
+        if (!backend_.start(most_bytes))
+            return false;
+        // Without it, the heaps of threads that end are not adopted.
+        (void)thread_end_.start([](void* thread) { current().detach(*static_cast<thread_state*>(thread)); });
+        is_started_.store(true, std::memory_order_release);
         return true;
+    }
+
+    /// Effects: has the locks taken around each fork. To be called when the library is loaded: later, another thread could fork
+    ///   while this one has a lock already.
+    /// Returns: whether there was memory for that.
+    static bool prepare_for_fork() noexcept
+    {
+        return os::at_fork([] { current().before_fork(); }, [] { current().after_fork(); },
+                           [] { current().after_fork_in_child(); });
     }
 
     /// Effects: calls `visit(const heap&)` for each heap, also for those of other threads.
