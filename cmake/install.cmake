@@ -8,7 +8,8 @@ set(pkgconfig_dir ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
 
 install(DIRECTORY ${PROJECT_SOURCE_DIR}/include/memory_pool
     DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}
-    FILES_MATCHING PATTERN "*.hpp" PATTERN "*.h")
+    FILES_MATCHING PATTERN "*.hpp" PATTERN "*.h"
+    PATTERN np_alloc.h EXCLUDE) # Its library is not whole yet, and not installed.
 install(DIRECTORY ${PROJECT_SOURCE_DIR}/drop_in/
     DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/memory_pool_drop_in
     FILES_MATCHING PATTERN "*.hpp" PATTERN "*.h")

@@ -166,9 +166,7 @@ public:
         }
     }
 
-    heap* next_heap = nullptr;   ///< In the list of all heaps, guarded by its lock.
-    heap* next_parked = nullptr; ///< In the list of those without a thread, guarded by the same.
-    bool is_parked = false;
+    heap* next_parked = nullptr; ///< In the list of those without a thread, guarded by its lock.
 
 private:
     static constexpr unsigned count_shift = 48;

@@ -3,7 +3,7 @@
 /// \file
 /// All heaps of a process: how a thread gets one when it first needs it, and where it goes when the thread ends.
 ///
-///     heaps:    A (thread 1)    B (thread 2)    C (parked)    late (for threads that have ended)
+///     heaps:    A (thread 1)    B (thread 2)    C -> D (parked)    late (for threads that have ended)
 ///
 /// A heap is never destroyed. When its thread ends, it is parked whole, with the blocks that are still in use; the next thread
 /// that begins adopts it. Until then, others post to it as before.
@@ -15,7 +15,7 @@
 /// not there are not: those may have been at work in them. They stay as they are, and are not adopted; their blocks may be used
 /// and freed, but what is free there is lost to the child. Nor is anything taken in that was posted while the fork went on.
 ///
-/// Locks, in the order in which they are taken: heaps, late, backend.
+/// Locks, in the order in which they are taken: that of parked heaps, that of the late one, the backend's.
 ///
 /// Thread safety: any thread.
 #pragma once
@@ -140,22 +140,11 @@ public:
                            [] { current().after_fork_in_child(); });
     }
 
-    /// Effects: calls `visit(const heap&)` for each heap, also for those of other threads.
-    /// Preconditions: no other thread is at work.
-    template <class Visit>
-    void for_each_heap(Visit&& visit) noexcept
-    {
-        const std::lock_guard lock(mutex_);
-        for (const heap_memory* each = first_; each != nullptr; each = next_of_all(*each))
-            visit(each->slabs);
-    }
-
 private:
     static constexpr std::size_t most_bytes = std::size_t{1} << 40;
 
     static heap_memory* of(heap* slabs) noexcept { return reinterpret_cast<heap_memory*>(slabs); }
     static heap_memory* next_parked(const heap_memory& each) noexcept { return of(each.slabs.next_parked); }
-    static heap_memory* next_of_all(const heap_memory& each) noexcept { return of(each.slabs.next_heap); }
 
     heap_memory* parked_or_new() noexcept
     {
@@ -164,12 +153,7 @@ private:
             parked_ = next_parked(*adopted);
             return adopted;
         }
-        heap_memory* const made = new_heap();
-        if (made != nullptr) {
-            made->slabs.next_heap = first_ != nullptr ? &first_->slabs : nullptr;
-            first_ = made;
-        }
-        return made;
+        return new_heap();
     }
 
     // Around a fork.
@@ -230,7 +214,6 @@ private:
     std::mutex mutex_;
     std::mutex late_mutex_;
     std::atomic<bool> is_started_{false};
-    heap_memory* first_ = nullptr;
     heap_memory* parked_ = nullptr;
     heap_memory* late_ = nullptr;
     backend backend_;
