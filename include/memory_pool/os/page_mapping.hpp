@@ -23,14 +23,7 @@
 #include <limits>
 
 #if defined(_WIN32)
-#include <type_traits>
-// As windows.h has them, which would define thousands of macros.
-extern "C" {
-__declspec(dllimport) void* __stdcall VirtualAlloc(
-    void*, std::conditional_t<sizeof(void*) == 8, unsigned long long, unsigned long>, unsigned long, unsigned long);
-__declspec(dllimport) int __stdcall VirtualFree(
-    void*, std::conditional_t<sizeof(void*) == 8, unsigned long long, unsigned long>, unsigned long);
-}
+#include <memory_pool/os/windows_memory.hpp>
 #else
 #include <cerrno>
 #include <sys/mman.h>

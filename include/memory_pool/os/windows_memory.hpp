@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: MIT
+// Copyright (c) 2026 The memory_pool authors
+/// \file
+/// The calls of Windows for memory, declared as windows.h has them, which would define thousands of macros. Empty elsewhere.
+///
+/// Thread safety: any thread.
+#pragma once
+
+#if defined(_WIN32)
+#include <type_traits>
+
+extern "C" {
+__declspec(dllimport) void* __stdcall VirtualAlloc(
+    void*, std::conditional_t<sizeof(void*) == 8, unsigned long long, unsigned long>, unsigned long, unsigned long);
+__declspec(dllimport) int __stdcall VirtualFree(
+    void*, std::conditional_t<sizeof(void*) == 8, unsigned long long, unsigned long>, unsigned long);
+}
+#endif
