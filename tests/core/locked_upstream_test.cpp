@@ -30,7 +30,7 @@ TEST(locked_upstream, asks_for_one_thread_at_a_time)
     EXPECT_EQ(upstream.calls(), 2000u);
     EXPECT_EQ(upstream.live_pieces(), 0u);
     EXPECT_EQ(upstream.mismatched(), 0u);
-    EXPECT_EQ(locked.upstream(), &upstream);
+    EXPECT_EQ(locked.for_pools(), &locked);
 }
 
 TEST(locked_upstream, waits_for_whoever_has_the_lock)

@@ -81,6 +81,9 @@ public:
         return *made;
     }
 
+    /// Returns: the largest block that comes from a pool, in bytes.
+    std::size_t largest_block() const noexcept { return options_.largest_required_pool_block; }
+
     large_blocks& large() noexcept { return large_; }
     const large_blocks& large() const noexcept { return large_; }
     std::pmr::memory_resource* upstream() const noexcept { return large_.upstream(); }

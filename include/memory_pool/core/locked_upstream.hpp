@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
 /// \file
-/// An upstream that several pools of one resource share: they ask one at a time, and a fork waits until none does.
+/// An upstream that the pools of one resource share among threads: they ask one at a time, and a fork waits until none does.
 ///
 ///     pool A --+
 ///              +--> lock --> upstream
@@ -35,8 +35,8 @@ public:
     /// Returns: the lock, for whatever else must not happen at the same time.
     pool_lock lock() const { return {mutex_, slots_}; }
 
-    /// Returns: the resource without the lock.
-    std::pmr::memory_resource* upstream() const noexcept { return upstream_; }
+    /// Returns: what pools take their memory from.
+    std::pmr::memory_resource* for_pools() noexcept { return this; }
 
 private:
     void* do_allocate(std::size_t bytes, std::size_t alignment) override

@@ -79,6 +79,7 @@ struct arena_cache : thread_cache
 class shared_arenas final : private thread_cached
 {
 public:
+    using arena_type = shared_arena;
     using store_type = arena_store<shared_arena>;
 
     shared_arenas(const arena_options& options, bool checks, std::pmr::memory_resource* upstream)

@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: MIT
+// Copyright (c) 2026 The memory_pool authors
+/// \file
+/// An upstream that the pools of one resource share in one thread: locked_upstream.hpp without the lock.
+///
+/// Thread safety: that of upstream.
+#pragma once
+
+#include <memory_resource>
+
+namespace memory_pool::core
+{
+/// A resource, and no lock around it.
+class plain_upstream
+{
+public:
+    /// Stands for the lock that there is none of.
+    struct no_lock
+    {
+        no_lock() noexcept {} // NOLINT(modernize-use-equals-default): or an object of it would be an unused variable
+    };
+
+    explicit plain_upstream(std::pmr::memory_resource* upstream) noexcept : upstream_(upstream) {}
+
+    no_lock lock() const noexcept { return {}; }
+
+    /// Returns: what pools take their memory from.
+    std::pmr::memory_resource* for_pools() noexcept { return upstream_; }
+
+private:
+    std::pmr::memory_resource* upstream_;
+};
+} // namespace memory_pool::core
