@@ -33,6 +33,13 @@ inline constexpr owner_word class_bits = 127;
 inline constexpr owner_word large_block = 127;
 inline constexpr owner_word inside_large_block = 126;
 inline constexpr owner_word nobody = 0;
+
+/// Returns: whether a slice with that word is of a slab.
+constexpr bool is_of_slab(owner_word word) noexcept
+{
+    return word > class_bits;
+}
+
 static_assert(class_count <= inside_large_block, "a class and the mark of large blocks must be told apart");
 
 /// Memory in runs, for the heaps of one process.
@@ -69,13 +76,7 @@ public:
         const run taken = take(slices, 1);
         if (taken.first == no_slice)
             return no_slice;
-        slice_record& first = region_.record(taken.first);
-        first.free = nullptr;
-        first.begin = region_.address(taken.first);
-        first.free_count = first.carved = 0;
-        first.capacity = slab_capacity(size_class);
-        first.size_class = static_cast<std::uint8_t>(size_class);
-        first.is_listed = false;
+        region_.record(taken.first).start(taken.first, region_.address(taken.first), size_class);
         for (slice_number slice = taken.first; slice != taken.first + slices; ++slice)
             region_.record(slice).slab = taken.first;
         set_owner(taken.first, slices, heap | size_class);
@@ -97,6 +98,7 @@ public:
     {
         const run taken = take_bytes(bytes, alignment);
         if (taken.first != no_slice) {
+            region_.record(taken.first).home = nullptr;
             set_owner(taken.first, 1, large_block);
             set_owner(taken.first + 1, taken.length - 1, inside_large_block);
         }

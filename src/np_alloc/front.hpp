@@ -5,16 +5,20 @@
 ///
 ///     front, in thread-local storage:   heap | top of class 0 | top of class 1 | ...
 ///                                                   |
-///     magazine of class 0:        | block | block | empty | ... |      ends at a multiple of 1,024
+///     magazine of class 0:   | not used | nullptr | block | block | empty |     ends at a multiple of 1,024
+///                                                 ^ bottom
 ///
-///     empty: the low bits of top, as many as the array has, are zero      full: the low 10 bits are, after a push
+///     empty: the word below top is nullptr        full: only if the low 10 bits of top are 0, after a push
+///
+/// A magazine begins small, and has its bottom further down each time it was empty or full. So a thread that needs a few blocks
+/// holds on to a few.
 ///
 /// To free a block, one load tells both whether it is this thread's and its class: the owner word of its slice, with this thread's
 /// heap taken out of it bit by bit, is the class, or else far too large for one. A pointer from elsewhere, a misaligned one and
 /// nullptr fail one comparison before that.
 ///
-/// A thread that has no heap yet has tops of nullptr, which are empty, and a heap that is nobody's; so there is no question
-/// whether it has one.
+/// A thread that has no heap yet has tops that are all empty, and a heap that is nobody's; so there is no question whether it has
+/// one.
 ///
 /// Thread safety: each thread has a front of its own.
 #pragma once
@@ -25,29 +29,100 @@
 #include "heap.hpp"
 #include "sizes.hpp"
 
+#include <algorithm>
 #include <array>
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <utility>
 
 namespace memory_pool::np
 {
+class front;
+
 /// The heap of a thread that has none: no owner word has this address.
 inline constexpr owner_word no_heap = class_bits + 1;
 
-/// A heap and the arrays of its magazines, in one run.
-struct heap_memory
+/// A heap and its magazines, in one run.
+class heap_memory
 {
-    explicit heap_memory(backend& from) noexcept : slabs(from) {}
+public:
+    /// Effects: makes magazines that are empty. If its memory is zeroed, that of magazines is not touched.
+    heap_memory(backend& from, bool is_zeroed) noexcept : slabs(from)
+    {
+        for (std::size_t size_class = 0; size_class != class_count; ++size_class) {
+            set_room(size_class, least_room(size_class));
+            tops[size_class] = bottom(size_class);
+            if (!is_zeroed)
+                bottom(size_class)[-1] = nullptr;
+        }
+    }
+    heap_memory(const heap_memory&) = delete;
+    heap_memory& operator=(const heap_memory&) = delete;
+    ~heap_memory() = default;
+
+    /// Returns: blocks that the magazine of a class has room for now.
+    std::uint32_t room(std::size_t size_class) const noexcept { return rooms_[size_class]; }
+
+    /// Returns: where the magazine of a class ends when it is full.
+    void** end(std::size_t size_class) noexcept
+    {
+        return reinterpret_cast<void**>(arrays_ + facts[size_class].magazine_end);
+    }
+
+    /// Returns: where the magazine of a class begins.
+    void** bottom(std::size_t size_class) noexcept { return end(size_class) - room(size_class); }
+
+    /// Effects: makes the magazine of a class larger, if it may be. What is in it stays at the bottom.
+    /// Returns: whether it is larger now.
+    bool grow(std::size_t size_class, std::size_t held) noexcept
+    {
+        const std::uint32_t larger = std::min(2 * room(size_class), most_room(size_class));
+        const std::size_t bytes = std::size_t{larger - room(size_class)} * facts[size_class].block_bytes;
+        if (bytes == 0 || bytes > bytes_left_)
+            return false;
+        bytes_left_ -= bytes;
+        void** const blocks = bottom(size_class);
+        set_room(size_class, larger);
+        std::memmove(bottom(size_class), blocks, held * sizeof(void*));
+        bottom(size_class)[-1] = nullptr;
+        return true;
+    }
+
+    /// Returns: blocks in the magazine of a class.
+    /// Preconditions: no thread is at work in the heap.
+    std::size_t held(std::size_t size_class) noexcept;
+
+    /// Returns: blocks that were in the magazine of a class when it was last empty or full, or nearly so.
+    /// Thread safety: any thread.
+    std::uint32_t held_lately(std::size_t size_class) const noexcept
+    {
+        return held_lately_[size_class].load(std::memory_order_relaxed);
+    }
+
+    void set_held_lately(std::size_t size_class, std::size_t held) noexcept
+    {
+        held_lately_[size_class].store(static_cast<std::uint16_t>(held), std::memory_order_relaxed);
+    }
 
     heap slabs;
-    alignas(magazine_bytes) std::byte magazines[class_count * magazine_bytes];
+    std::array<void**, class_count> tops; ///< While no thread has it. (The word below each bottom is nullptr.)
+    front* used_by = nullptr;             ///< While one has.
+    heap_memory* next = nullptr;          ///< In the list of all.
+    heap_memory* next_parked = nullptr;   ///< In that of those without a thread.
 
-    /// Returns: where the array of a class begins.
-    void** bottom(std::size_t size_class) noexcept
+private:
+    void set_room(std::size_t size_class, std::uint32_t room) noexcept
     {
-        return reinterpret_cast<void**>(magazines + (size_class + 1) * magazine_bytes - magazine_bytes_of(size_class));
+        rooms_[size_class] = static_cast<std::uint16_t>(room);
     }
+
+    /// By so much may magazines become larger, all together.
+    std::size_t bytes_left_ = most_bytes_at_hand;
+    std::array<std::uint16_t, class_count> rooms_;
+    std::array<std::atomic<std::uint16_t>, class_count> held_lately_{};
+    alignas(magazine_step) std::byte arrays_[all_magazines_bytes];
 };
 static_assert(alignof(heap_memory) <= slice_bytes, "it lies at the beginning of a slice");
 
@@ -55,7 +130,7 @@ static_assert(alignof(heap_memory) <= slice_bytes, "it lies at the beginning of 
 class front
 {
 public:
-    constexpr front() noexcept = default;
+    constexpr front() noexcept : front(std::make_index_sequence<class_count>()) {}
     front(const front&) = delete;
     front& operator=(const front&) = delete;
     ~front() = default;
@@ -65,21 +140,21 @@ public:
     MEMORY_POOL_ALWAYS_INLINE bool pop(std::size_t size_class, void*& block) noexcept
     {
         void** const top = tops_[size_class];
-        if (MEMORY_POOL_UNLIKELY((reinterpret_cast<std::uintptr_t>(top) & (magazine_bytes_of(size_class) - 1)) == 0))
-            return false;
         block = top[-1];
+        if (MEMORY_POOL_UNLIKELY(block == nullptr))
+            return false;
         tops_[size_class] = top - 1;
         return true;
     }
 
     /// Effects: puts a block of that class at hand.
-    /// Returns: whether there is room for another.
+    /// Returns: whether there is room for another for certain. If not, make_room has to be called.
     MEMORY_POOL_ALWAYS_INLINE bool push(std::size_t size_class, void* block) noexcept
     {
         void** const top = tops_[size_class];
         *top = block;
         tops_[size_class] = top + 1;
-        return MEMORY_POOL_LIKELY((reinterpret_cast<std::uintptr_t>(top + 1) & (magazine_bytes - 1)) != 0);
+        return MEMORY_POOL_LIKELY((reinterpret_cast<std::uintptr_t>(top + 1) & (magazine_step - 1)) != 0);
     }
 
     /// Returns: the class of a block whose slice has that word, if it is of this thread's heap; else something larger.
@@ -89,12 +164,24 @@ public:
 
     heap_memory& memory() const noexcept { return *reinterpret_cast<heap_memory*>(heap_); }
 
-    /// Effects: has the thread use that heap, whose magazines are empty.
+    /// Effects: has the thread use that heap, and what is in its magazines.
     void use(heap_memory& memory) noexcept
     {
         heap_ = memory.slabs.word();
         for (std::size_t size_class = 0; size_class != class_count; ++size_class)
-            tops_[size_class] = memory.bottom(size_class);
+            tops_[size_class] = memory.tops[size_class];
+    }
+
+    /// Effects: posts what is kept for others, and leaves the heap as it is, with its magazines.
+    /// Preconditions: has_heap().
+    void leave() noexcept
+    {
+        memory().slabs.post_all();
+        for (std::size_t size_class = 0; size_class != class_count; ++size_class) {
+            memory().tops[size_class] = tops_[size_class];
+            tops_[size_class] = none_at_hand();
+        }
+        heap_ = no_heap;
     }
 
     /// Effects: brings blocks of that class from the heap, and takes one of them.
@@ -102,24 +189,33 @@ public:
     /// Preconditions: has_heap(), and none is at hand.
     void* refill(std::size_t size_class) noexcept
     {
-        void** const bottom = memory().bottom(size_class);
-        const std::uint32_t count = memory().slabs.take(size_class, bottom, refill_count(size_class));
-        if (count == 0)
+        heap_memory& from = memory();
+        from.slabs.take_in();
+        (void)from.grow(size_class, 0);
+        void** const bottom = from.bottom(size_class);
+        const std::uint32_t count = from.slabs.take(size_class, bottom, (from.room(size_class) + 1) / 2);
+        if (count == 0) {
+            tops_[size_class] = bottom;
             return nullptr;
+        }
+        void* const block = bottom[count - 1];
         tops_[size_class] = bottom + count - 1;
-        return bottom[count - 1];
+        from.set_held_lately(size_class, count - 1);
+        return block;
     }
 
-    /// Effects: puts the older half of the blocks of that class back into the heap.
-    void flush_half(std::size_t size_class) noexcept { flush(size_class, held(size_class) / 2); }
-
-    /// Effects: tidies up, and has no heap any more.
-    /// Preconditions: has_heap().
-    void leave() noexcept
+    /// Effects: if a magazine is full, makes it larger, or puts the older half of it back into the heap.
+    void make_room(std::size_t size_class) noexcept
     {
-        tidy();
-        heap_ = no_heap;
-        tops_ = {};
+        if (top(size_class) != memory().end(size_class))
+            return;
+        const std::size_t all = held(size_class);
+        if (!memory().grow(size_class, all)) {
+            flush(size_class, (all + 1) / 2);
+            return;
+        }
+        tops_[size_class] = memory().bottom(size_class) + all;
+        memory().set_held_lately(size_class, all);
     }
 
     /// Effects: puts all blocks back into the heap, posts what is of others, takes in what others have posted, and gives back slabs
@@ -135,23 +231,44 @@ public:
     }
 
     /// Returns: how many blocks of that class are at hand.
+    /// Preconditions: has_heap().
     std::size_t held(std::size_t size_class) const noexcept
     {
-        return has_heap() ? static_cast<std::size_t>(tops_[size_class] - memory().bottom(size_class)) : 0;
+        return static_cast<std::size_t>(top(size_class) - memory().bottom(size_class));
     }
 
+    /// Returns: the end of a magazine.
+    void** top(std::size_t size_class) const noexcept { return tops_[size_class]; }
+
 private:
+    /// What a thread without a heap has at hand of each class.
+    static constexpr void* nothing[1] = {nullptr};
+    static constexpr void** none_at_hand() noexcept { return const_cast<void**>(nothing + 1); }
+
+    template <std::size_t... Classes>
+    constexpr explicit front(std::index_sequence<Classes...>) noexcept
+        : tops_{{(static_cast<void>(Classes), none_at_hand())...}}
+    {
+    }
+
+    /// Puts the oldest blocks back into the heap.
     void flush(std::size_t size_class, std::size_t count) noexcept
     {
         void** const bottom = memory().bottom(size_class);
         const std::size_t left = held(size_class) - count;
-        for (std::size_t i = 0; i != count; ++i)
-            memory().slabs.put(bottom[i]);
+        memory().slabs.put(size_class, bottom, count);
         std::memmove(bottom, bottom + count, left * sizeof(void*));
         tops_[size_class] = bottom + left;
+        memory().set_held_lately(size_class, left);
     }
 
     owner_word heap_ = no_heap;
-    std::array<void**, class_count> tops_{};
+    std::array<void**, class_count> tops_;
 };
+
+inline std::size_t heap_memory::held(std::size_t size_class) noexcept
+{
+    void** const top = used_by != nullptr ? used_by->top(size_class) : tops[size_class];
+    return static_cast<std::size_t>(top - bottom(size_class));
+}
 } // namespace memory_pool::np

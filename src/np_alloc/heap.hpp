@@ -3,21 +3,22 @@
 /// \file
 /// A heap: the slabs of one thread, and what other threads free of them.
 ///
-///     slabs:   class 0: slab <-> slab     class 1: slab     ...         those that have blocks
-///     outbox:  [ blocks of a slab of another heap ] x 16                freed here, not posted yet
-///     inbox:   batch -> batch -> batch                                  freed elsewhere, posted by one operation each
+///     slabs:    class 0: slab <-> slab     class 1: slab     ...       those that have free blocks
+///     outbox:   [ letter to another heap ] x 16                        freed here, not posted yet
+///     inbox:    letter -> letter -> letter                             freed elsewhere, posted by one operation each
 ///
-///     carved in its slabs = free there + in its magazines + in use + in outboxes of other heaps + in its inbox
+///     letter:   | next letter | how many | block | block | ...         the addresses of blocks
 ///
-/// A batch is a chain of blocks of one slab. Its first block has room for a second word, which leads to the next batch and says
-/// how many blocks there are; its second block's second word leads to the last. So posting is one compare-and-exchange, and
-/// taking a batch in touches two blocks of it, however long it is. Whoever empties an inbox takes all of it, so a batch never
-/// comes back while somebody looks at it (no ABA).
+/// A letter is itself a block: of this heap, or, if there is no memory for that, the one that it brings. So the blocks that travel
+/// are not touched, whose memory is in the cache of the processor that had them; 62 of them cost one compare-and-exchange, and
+/// those who read the letter get eight addresses with each line of it. Whoever empties an inbox takes all letters, so none comes
+/// back while somebody looks at it (no ABA). A letter that was read is sent back to the heap it is from, as one without blocks.
 ///
-/// Thread safety: `post` any thread; the rest its owner, or whoever has the heap to itself.
+/// Thread safety: `post` any thread; figures any thread; the rest its owner, or whoever has the heap to itself.
 #pragma once
 
 #include <memory_pool/base/config.hpp>
+#include <memory_pool/base/errors.hpp>
 
 #include "backend.hpp"
 #include "sizes.hpp"
@@ -27,7 +28,7 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
-#include <cstring>
+#include <new>
 
 namespace memory_pool::np
 {
@@ -35,7 +36,7 @@ namespace memory_pool::np
 class alignas(class_bits + 1) heap
 {
 public:
-    explicit heap(backend& from) noexcept : backend_(from)
+    constexpr explicit heap(backend& from, bool has_lock = false) noexcept : backend_(from), has_lock_(has_lock)
     {
         for (slice_number& first : with_blocks_)
             first = no_slice;
@@ -46,13 +47,15 @@ public:
 
     owner_word word() const noexcept { return reinterpret_cast<owner_word>(this); }
 
+    /// Returns: whether it is no thread's, but of all that take its lock: a shared_heap.
+    bool has_lock() const noexcept { return has_lock_; }
+
     // Blocks of its own.
 
     /// Effects: takes up to `count` blocks out of its slabs, and makes a new one if those have none.
     /// Returns: how many; 0 if there is no memory.
     std::uint32_t take(std::size_t size_class, void** blocks, std::uint32_t count) noexcept
     {
-        take_in();
         if (with_blocks_[size_class] == no_slice && !add_slab(size_class))
             return 0;
         std::uint32_t taken = 0;
@@ -62,32 +65,55 @@ public:
             if (!slab.has_blocks())
                 unlist(slab);
         }
+        add(away_[size_class], taken);
         return taken;
     }
 
-    /// Effects: puts a block back into its slab.
-    void put(void* block) noexcept
+    /// Effects: puts blocks of one class back into their slabs, and keeps those for others that are of other heaps; reports those
+    ///   that were not away.
+    void put(std::size_t size_class, void* const* blocks, std::size_t count) noexcept
     {
-        slice_record& slab = slab_of(block);
-        slab.put(block);
-        came_back(slab);
+        std::uint32_t done = 0;
+        const auto put_each = [&, all = memory().look()](auto find_slab) {
+            for (void* const* each = blocks; each != blocks + count; ++each) {
+                const std::size_t slice = all.slice_of(*each);
+                const owner_word owner = all.owner(slice).load(std::memory_order_relaxed);
+                if (MEMORY_POOL_LIKELY(owner == (word() | size_class)))
+                    done += put_one(find_slab(all, slice), size_class, *each);
+                else
+                    keep_for(owner, *each);
+            }
+        };
+        if (facts[size_class].slices == 1)
+            put_each([](const auto& all, std::size_t slice) -> slice_record& { return all.record(slice); });
+        else
+            put_each(
+                [](const auto& all, std::size_t slice) -> slice_record& { return all.record(all.record(slice).slab); });
+        add(away_[size_class], std::uint32_t{0} - done);
     }
 
     // Blocks of others.
 
-    /// Effects: keeps a block of another heap until there are some of the same slab, or another slab needs the place; then posts
-    ///   them.
-    void keep_for(heap& owner, void* block) noexcept
+    /// Effects: keeps a block of another heap, whose slice has that word, until there is a letter full of them, or another heap
+    ///   needs the place; then posts them.
+    MEMORY_POOL_NOINLINE void keep_for(owner_word owner, void* block) noexcept
     {
-        const slice_number slab = record(memory().slice_of(block)).slab;
-        outgoing& place = outbox_[slab % outbox_.size()];
-        if (place.slab != slab || place.owner != &owner) {
-            post(place);
-            place.slab = slab;
-            place.owner = &owner;
+        if (MEMORY_POOL_UNLIKELY(!is_of_slab(owner))) { // It was one when the block was freed.
+            report(put_back::was_free, owner, block);
+            return;
         }
-        place.blocks.push(block);
-        if (place.blocks.count == largest_batch)
+        heap& to = *reinterpret_cast<heap*>(owner & ~class_bits);
+        outgoing& place = outbox_[place_of(to)];
+        if (place.owner != &to) {
+            post(place);
+            if (!open(place, to)) {
+                add(sent_, to.post_one(owner & class_bits, block));
+                return;
+            }
+        }
+        add(sent_, std::size_t{facts[owner & class_bits].block_bytes});
+        place.to_be->blocks()[place.to_be->count++] = block;
+        if (place.to_be->count == letter_room)
             post(place);
     }
 
@@ -98,41 +124,36 @@ public:
             post(place);
     }
 
-    /// Effects: gives this heap blocks of one of its slabs.
+    /// Effects: gives this heap one of its blocks. As that is not kept, it costs a compare-and-exchange.
+    /// Returns: bytes that are on the way, and that nobody has counted as sent.
     /// Thread safety: any thread.
-    void post(const block_chain& blocks) noexcept
+    std::size_t post_one(std::size_t size_class, void* block) noexcept
     {
-        if (blocks.count > 1)
-            set_second(next_of(blocks.head), reinterpret_cast<std::uintptr_t>(blocks.tail));
-        std::uintptr_t first = inbox_.load(std::memory_order_relaxed);
-        do
-            set_second(blocks.head, first | (std::uintptr_t{blocks.count} << count_shift));
-        while (!inbox_.compare_exchange_weak(first, reinterpret_cast<std::uintptr_t>(blocks.head),
-                                             std::memory_order_release, std::memory_order_relaxed));
+        post(*::new (block) letter);
+        return facts[size_class].block_bytes;
     }
 
     /// Effects: puts what others have posted back into the slabs.
     void take_in() noexcept
     {
-        if (MEMORY_POOL_LIKELY(inbox_.load(std::memory_order_relaxed) == 0))
+        if (MEMORY_POOL_LIKELY(inbox_.load(std::memory_order_relaxed) == nullptr))
             return;
-        for (std::uintptr_t each = inbox_.exchange(0, std::memory_order_acquire); each != 0;) {
-            void* const head = reinterpret_cast<void*>(each);
-            const std::uintptr_t second = second_of(head);
-            const auto count = static_cast<std::uint32_t>(second >> count_shift);
-            void* const tail = count > 1 ? reinterpret_cast<void*>(second_of(next_of(head))) : head;
-            slice_record& slab = slab_of(head);
-            slab.put({head, tail, count});
-            came_back(slab);
-            each = second & address_bits;
+        std::size_t bytes = 0;
+        for (letter* each = inbox_.exchange(nullptr, std::memory_order_acquire); each != nullptr;) {
+            letter* const next = each->next;
+            for (std::uint64_t i = 0; i != each->count; ++i)
+                bytes += take_in(each->blocks()[i]);
+            bytes += take_in_letter(each);
+            each = next;
         }
+        add(received_, bytes);
     }
 
     /// Effects: drops what others have posted.
     ///
-    /// In the child of a fork, what another thread was just posting may be there in part: the address of a batch, and not what it
-    /// wrote into the blocks. A fork copies the pages one after the other, while other threads go on.
-    void forget_posted() noexcept { inbox_.store(0, std::memory_order_relaxed); }
+    /// In the child of a fork, what another thread was just posting may be there in part: the address of a letter, and not what
+    /// stands in it. A fork copies the pages one after the other, while other threads go on.
+    void forget_posted() noexcept { inbox_.store(nullptr, std::memory_order_relaxed); }
 
     // All of it.
 
@@ -147,6 +168,15 @@ public:
         }
     }
 
+    /// Effects: gives all slabs back, whatever is away.
+    void give_back_slabs() noexcept
+    {
+        while (first_slab_ != no_slice)
+            remove_slab(record(first_slab_));
+        for (std::atomic<std::uint32_t>& count : away_)
+            count.store(0, std::memory_order_relaxed);
+    }
+
     /// Effects: calls `visit(const slice_record&)` for each slab.
     template <class Visit>
     void for_each_slab(Visit&& visit) const
@@ -155,56 +185,163 @@ public:
             visit(record(each));
     }
 
-    /// Effects: calls `visit(const void* block)` for each block that it keeps for others.
+    /// Effects: calls `visit(const void* block)` for each block that is on its way: of others, in letters that are not posted,
+    ///   with those letters, and its own, in letters that were not read.
     template <class Visit>
-    void for_each_kept(Visit&& visit) const
+    void for_each_on_its_way(Visit&& visit) const
     {
-        for (const outgoing& place : outbox_) {
-            const void* block = place.blocks.head;
-            for (std::uint32_t i = 0; i != place.blocks.count; ++i, block = next_of(block))
-                visit(block);
-        }
+        for (const outgoing& place : outbox_)
+            if (place.owner != nullptr)
+                visit_letter(*place.to_be, visit);
+        for (const letter* each = inbox_.load(std::memory_order_acquire); each != nullptr; each = each->next)
+            visit_letter(*each, visit);
     }
 
-    heap* next_parked = nullptr; ///< In the list of those without a thread, guarded by its lock.
+    // Figures. They are exact if nobody is at work in the heap.
+
+    /// Returns: blocks of that class that are not in its slabs.
+    std::uint32_t away(std::size_t size_class) const noexcept
+    {
+        return away_[size_class].load(std::memory_order_relaxed);
+    }
+
+    /// Returns: bytes of blocks of others that it has ever kept for them, minus those of its own that it has ever taken in. The
+    ///   sum over all heaps is what is on its way.
+    std::size_t sent_minus_received() const noexcept
+    {
+        return sent_.load(std::memory_order_relaxed) - received_.load(std::memory_order_relaxed);
+    }
 
 private:
-    static constexpr unsigned count_shift = 48;
-    static constexpr std::uintptr_t address_bits = (std::uintptr_t{1} << count_shift) - 1;
-    static constexpr std::uint32_t largest_batch = 64;
+    static constexpr std::size_t letter_bytes = 512;
+    static constexpr std::size_t letter_class = sizes::of(letter_bytes);
+    static constexpr std::uint64_t letter_room = (letter_bytes - sizes::size(0)) / sizeof(void*);
     static constexpr std::size_t outbox_places = 16;
+
+    /// Addresses of blocks on their way stand behind it. Without any, it fits into every block there is.
+    struct letter
+    {
+        letter* next = nullptr;
+        std::uint64_t count = 0;
+
+        void** blocks() noexcept { return reinterpret_cast<void**>(this + 1); }
+        void* const* blocks() const noexcept { return reinterpret_cast<void* const*>(this + 1); }
+    };
+    static_assert(sizeof(letter) <= sizes::size(0), "the smallest block can be a letter");
 
     struct outgoing
     {
-        slice_number slab = no_slice;
         heap* owner = nullptr;
-        block_chain blocks;
+        letter* to_be = nullptr;
     };
 
-    static void* second_word(void* block) noexcept { return static_cast<std::byte*>(block) + sizeof(void*); }
-    static std::uintptr_t second_of(void* block) noexcept
+    /// Adds to a figure that only the owner changes.
+    template <class Number>
+    static void add(std::atomic<Number>& figure, Number more) noexcept
     {
-        std::uintptr_t second = 0;
-        std::memcpy(&second, second_word(block), sizeof second);
-        return second;
-    }
-    static void set_second(void* block, std::uintptr_t second) noexcept
-    {
-        std::memcpy(second_word(block), &second, sizeof second);
+        figure.store(figure.load(std::memory_order_relaxed) + more, std::memory_order_relaxed);
     }
 
     backend::region_type& memory() const noexcept { return backend_.memory(); }
     slice_record& record(std::size_t slice) const noexcept { return memory().record(slice); }
     slice_record& slab_of(const void* block) const noexcept { return record(record(memory().slice_of(block)).slab); }
+    owner_word owner_of(const void* block) const noexcept
+    {
+        return memory().owner(memory().slice_of(block)).load(std::memory_order_relaxed);
+    }
+
+    // Letters.
+
+    static std::size_t place_of(const heap& to) noexcept
+    {
+        return static_cast<std::size_t>((to.word() * 0x9E37'79B9'7F4A'7C15U) >> 60U);
+    }
+    static_assert(outbox_places == 16, "a place has a number of four bits");
+
+    /// Returns: whether there is memory for a letter.
+    bool open(outgoing& place, heap& to) noexcept
+    {
+        void* memory = nullptr;
+        if (take(letter_class, &memory, 1) == 0)
+            return false;
+        add(sent_, letter_bytes);
+        place.owner = &to;
+        place.to_be = ::new (memory) letter;
+        return true;
+    }
 
     static void post(outgoing& place) noexcept
     {
-        if (place.blocks.count != 0)
-            place.owner->post(place.blocks);
-        place.blocks = {};
+        if (place.owner != nullptr)
+            place.owner->post(*place.to_be);
+        place.owner = nullptr;
     }
 
-    /// Sees to a slab that blocks have come back to.
+    void post(letter& sent) noexcept
+    {
+        sent.next = inbox_.load(std::memory_order_relaxed);
+        while (!inbox_.compare_exchange_weak(sent.next, &sent, std::memory_order_release, std::memory_order_relaxed)) {
+        }
+    }
+
+    /// Takes in a block that was in a letter.
+    /// Returns: the bytes of it.
+    MEMORY_POOL_ALWAYS_INLINE std::size_t take_in(void* block) noexcept
+    {
+        const std::size_t slice = memory().slice_of(block);
+        const owner_word owner = memory().owner(slice).load(std::memory_order_relaxed);
+        const std::size_t size_class = owner & class_bits;
+        if (MEMORY_POOL_UNLIKELY((owner & ~class_bits) != word())) { // Its slab was given back: it came twice.
+            keep_for(owner, block);
+            return is_of_slab(owner) ? facts[size_class].block_bytes : 0;
+        }
+        if (put_one(record(record(slice).slab), size_class, block) != 0)
+            add(away_[size_class], ~std::uint32_t{0});
+        return facts[size_class].block_bytes;
+    }
+
+    /// Sends a letter that was read back to the heap that it is from; without another letter, or that would never end.
+    /// Returns: the bytes of it.
+    std::size_t take_in_letter(letter* read) noexcept
+    {
+        const owner_word owner = memory().owner(memory().slice_of(read)).load(std::memory_order_relaxed);
+        if ((owner & ~class_bits) == word() || !is_of_slab(owner))
+            return take_in(read);
+        const std::size_t bytes = reinterpret_cast<heap*>(owner & ~class_bits)->post_one(owner & class_bits, read);
+        add(sent_, bytes);
+        return bytes;
+    }
+
+    template <class Visit>
+    static void visit_letter(const letter& each, Visit& visit)
+    {
+        for (std::uint64_t i = 0; i != each.count; ++i)
+            visit(static_cast<const void*>(each.blocks()[i]));
+        visit(static_cast<const void*>(&each));
+    }
+
+    // Slabs.
+
+    /// Returns: 1, or 0 if the block was not away.
+    MEMORY_POOL_ALWAYS_INLINE std::uint32_t put_one(slice_record& slab, std::size_t size_class, void* block) noexcept
+    {
+        const put_back result = slab.put(facts[size_class], block);
+        if (MEMORY_POOL_UNLIKELY(result != put_back::done)) {
+            report(result, size_class, block);
+            return 0;
+        }
+        if (MEMORY_POOL_UNLIKELY(slab.has_news()))
+            came_back(slab);
+        return 1;
+    }
+
+    MEMORY_POOL_SLOW_PATH static void report(put_back result, std::size_t size_class, const void* block) noexcept
+    {
+        base::report_misuse(result == put_back::was_free ? error::double_free : error::misaligned_pointer, block,
+                            size_class < class_count ? facts[size_class].block_bytes : 0, "np_alloc");
+    }
+
+    /// Sees to a slab that the first block has come back to, or the last.
     void came_back(slice_record& slab) noexcept
     {
         if (!slab.is_listed)
@@ -261,11 +398,17 @@ private:
         slab.is_listed = false;
     }
 
+    /// On a line of their own, as other threads read them.
     backend& backend_;
+    const bool has_lock_;
+
+    alignas(64) slice_number first_slab_ = no_slice;
     std::array<slice_number, class_count> with_blocks_{};
-    slice_number first_slab_ = no_slice;
+    std::array<std::atomic<std::uint32_t>, class_count> away_{};
+    std::atomic<std::size_t> sent_{0};
+    std::atomic<std::size_t> received_{0};
     std::array<outgoing, outbox_places> outbox_{};
     /// On a line of its own: other threads write to it.
-    alignas(64) std::atomic<std::uintptr_t> inbox_{0};
+    alignas(64) std::atomic<letter*> inbox_{nullptr};
 };
 } // namespace memory_pool::np

@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
 /// \file
-/// malloc and its relatives, by their own names, over np_alloc: for a library that is loaded before the C library's.
+/// malloc and its relatives, by their own names: for a library that is loaded before the C library's.
 ///
 /// operator new and delete of the C++ standard library ask malloc and free, so they come here, too.
 ///
 /// Thread safety: any thread.
+#include "engine.hpp"
+
 #include <memory_pool/np_alloc.h>
 
 #include <memory_pool/base/arithmetic.hpp>
@@ -14,6 +16,7 @@
 #include <cerrno>
 #include <cstddef>
 
+namespace np = memory_pool::np;
 namespace base = memory_pool::base;
 namespace os = memory_pool::os;
 
@@ -22,22 +25,22 @@ namespace os = memory_pool::os;
 
 MEMORY_POOL_EXPORTED void* malloc(std::size_t bytes)
 {
-    return np_alloc(bytes);
+    return np::allocate(bytes);
 }
 
 MEMORY_POOL_EXPORTED void free(void* block)
 {
-    np_free(block);
+    np::free_block(block);
 }
 
 MEMORY_POOL_EXPORTED void* calloc(std::size_t count, std::size_t size)
 {
-    return np_calloc(count, size);
+    return np::allocate_zeroed(count, size);
 }
 
 MEMORY_POOL_EXPORTED void* realloc(void* block, std::size_t bytes)
 {
-    return np_realloc(block, bytes);
+    return np::reallocate(block, bytes);
 }
 
 MEMORY_POOL_EXPORTED void* reallocarray(void* block, std::size_t count, std::size_t size)
@@ -78,17 +81,17 @@ MEMORY_POOL_EXPORTED void* pvalloc(std::size_t bytes)
 
 MEMORY_POOL_EXPORTED std::size_t malloc_usable_size(void* block)
 {
-    return np_usable_size(block);
+    return np::usable_size(block);
 }
 
 MEMORY_POOL_EXPORTED int malloc_trim(std::size_t)
 {
-    return np_trim() != 0 ? 1 : 0;
+    return np::trim() != 0 ? 1 : 0;
 }
 
 MEMORY_POOL_EXPORTED void cfree(void* block)
 {
-    np_free(block);
+    np::free_block(block);
 }
 
 MEMORY_POOL_EXPORTED void free_sized(void* block, std::size_t bytes)

@@ -1,41 +1,52 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
+#include "engine.hpp"
+
 #include <memory_pool/np_alloc.h>
 
 #include <memory_pool/base/arithmetic.hpp>
 #include <memory_pool/base/config.hpp>
 #include <memory_pool/base/errors.hpp>
 
-#include "backend.hpp"
-#include "front.hpp"
 #include "heap.hpp"
-#include "process.hpp"
-#include "sizes.hpp"
+#include "shared_heap.hpp"
 
 #include <algorithm>
 #include <cerrno>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
-#include <limits>
 
 namespace memory_pool::np
 {
+process the_process;
+__thread thread_state this_thread;
+
 namespace
 {
-// Constant to begin with, so that nothing has to run before the first block is asked for, and never destroyed.
-process the_process;
-thread_local thread_state this_thread;
+/// The one thing that runs when the library is loaded.
+[[maybe_unused]] const bool fork_is_prepared = process::prepare_for_fork();
+
+/// So many slow calls of a thread go by until it looks after what others have left.
+constexpr std::uint8_t collecting_period = 64;
+
+/// Keeps what the program sees in errno while the system is called.
+class errno_as_it_was
+{
+public:
+    errno_as_it_was() noexcept : value_(errno) {}
+    errno_as_it_was(const errno_as_it_was&) = delete;
+    errno_as_it_was& operator=(const errno_as_it_was&) = delete;
+    ~errno_as_it_was() { errno = value_; }
+
+private:
+    int value_;
+};
 
 backend& memory() noexcept
 {
     return the_process.memory();
 }
-
-/// The one thing that runs when the library is loaded.
-[[maybe_unused]] const bool fork_is_prepared = process::prepare_for_fork();
-
-constexpr std::size_t alignment_of_all = 16;
 
 void* out_of_memory() noexcept
 {
@@ -43,67 +54,35 @@ void* out_of_memory() noexcept
     return nullptr;
 }
 
-// Blocks in slabs.
-
-MEMORY_POOL_NOINLINE void* allocate_slowly(std::size_t size_class) noexcept
+/// Effects: does now and then what no thread does for its own sake.
+void work_for_all() noexcept
 {
-    front& at_hand = this_thread.at_hand;
-    void* block = nullptr;
-    if (at_hand.has_heap() || the_process.attach(this_thread))
-        block = at_hand.refill(size_class);
-    else
-        block = the_process.take_late(size_class);
-    return block != nullptr ? block : out_of_memory();
+    if (++this_thread.slow_calls % collecting_period != 0)
+        return;
+    heap& mine = this_thread.at_hand.memory().slabs;
+    mine.take_in();
+    mine.post_all();
+    the_process.collect();
 }
 
-MEMORY_POOL_ALWAYS_INLINE void* allocate_in_class(std::size_t size_class) noexcept
-{
-    void* block = nullptr;
-    return MEMORY_POOL_LIKELY(this_thread.at_hand.pop(size_class, block)) ? block : allocate_slowly(size_class);
-}
-
-// Large blocks.
-
-MEMORY_POOL_NOINLINE run allocate_large(std::size_t bytes, std::size_t alignment) noexcept
-{
-    return the_process.start() ? memory().take_large(bytes, alignment) : run{};
-}
-
-void* address_of(const run& large) noexcept
-{
-    return large.first != no_slice ? memory().memory().address(large.first) : out_of_memory();
-}
-
-// Any block.
-
-MEMORY_POOL_NOINLINE void* allocate_medium(std::size_t bytes) noexcept
-{
-    if (bytes == 0)
-        return allocate_in_class(0);
-    if (bytes <= largest_in_slab)
-        return allocate_in_class(sizes::of(bytes));
-    return address_of(allocate_large(bytes, 1));
-}
-
-MEMORY_POOL_ALWAYS_INLINE void* allocate(std::size_t bytes) noexcept
-{
-    const std::size_t last = bytes - 1; // 0 bytes: too many
-    if (MEMORY_POOL_UNLIKELY(last >= largest_small))
-        return allocate_medium(bytes);
-    return allocate_in_class(last / sizes::step);
-}
-
-/// Returns: whose the slice of `address` is: nobody if it lies outside of all.
-MEMORY_POOL_ALWAYS_INLINE owner_word owner_of(const void* address) noexcept
-{
-    const backend::region_type& all = memory().memory();
-    const std::size_t slice = all.slice_of(address);
-    return MEMORY_POOL_LIKELY(slice < all.committed()) ? all.owner(slice).load(std::memory_order_relaxed) : nobody;
-}
+// What is known of a block.
 
 bool is_misaligned(const void* block) noexcept
 {
     return reinterpret_cast<std::uintptr_t>(block) % alignment_of_all != 0;
+}
+
+/// Returns: whose the slice of `address` is: nobody if it lies outside of all.
+owner_word owner_of(const void* address) noexcept
+{
+    const backend::region_type& all = memory().memory();
+    const std::size_t slice = all.slice_of(address);
+    return slice < all.committed() ? all.owner(slice).load(std::memory_order_relaxed) : nobody;
+}
+
+slice_number slice_of(const void* block) noexcept
+{
+    return static_cast<slice_number>(memory().memory().slice_of(block));
 }
 
 /// Effects: reports what is wrong with `block`, whose slice has that word, as far as that can be seen.
@@ -121,53 +100,66 @@ bool report_misuse(owner_word owner, const void* block) noexcept
     return true;
 }
 
-/// Effects: frees a block that is not of this thread's heap, or reports that it is none.
-MEMORY_POOL_NOINLINE void free_slowly(void* block) noexcept
-{
-    if (block == nullptr)
-        return;
-    const owner_word owner = owner_of(block);
-    if (report_misuse(owner, block))
-        return;
-    const int error_before = errno;
-    front& at_hand = this_thread.at_hand;
-    if (owner == large_block) {
-        memory().give_large(static_cast<slice_number>(memory().memory().slice_of(block)));
-    } else if (!at_hand.has_heap() && !the_process.attach(this_thread)) {
-        process::put_late(*reinterpret_cast<heap*>(owner & ~class_bits), block);
-    } else if (const owner_word size_class = at_hand.class_in(owner); size_class < class_count) {
-        if (!at_hand.push(size_class, block)) // The heap was adopted a moment ago.
-            at_hand.flush_half(size_class);
-    } else {
-        at_hand.memory().slabs.keep_for(*reinterpret_cast<heap*>(owner & ~class_bits), block);
-    }
-    errno = error_before;
-}
-
-MEMORY_POOL_NOINLINE void flush(std::size_t size_class) noexcept
-{
-    const int error_before = errno;
-    this_thread.at_hand.flush_half(size_class);
-    errno = error_before;
-}
-
-MEMORY_POOL_ALWAYS_INLINE void free_block(void* block) noexcept
-{
-    front& at_hand = this_thread.at_hand;
-    const owner_word size_class = at_hand.class_in(owner_of(block));
-    if (MEMORY_POOL_UNLIKELY(size_class >= class_count || is_misaligned(block))) {
-        free_slowly(block);
-        return;
-    }
-    if (MEMORY_POOL_UNLIKELY(!at_hand.push(size_class, block)))
-        flush(size_class);
-}
-
 std::size_t usable_size(const void* block, owner_word owner) noexcept
 {
     if (owner != large_block)
         return sizes::size(owner & class_bits);
-    return memory().memory().record(memory().memory().slice_of(block)).length * slice_bytes;
+    return memory().memory().record(slice_of(block)).length * slice_bytes;
+}
+
+/// Returns: the shared heap that a block is of, or nullptr if it is of none.
+shared_heap* shared_heap_of(const void* block, owner_word owner) noexcept
+{
+    if (owner == large_block)
+        return memory().memory().record(slice_of(block)).home;
+    return reinterpret_cast<heap*>(owner & ~class_bits)->has_lock() ? &shared_heap::of(owner) : nullptr;
+}
+
+// Large blocks.
+
+/// Returns: a large block, in the shared heap `home` if that is not nullptr; or a run that begins at no_slice.
+run allocate_large(std::size_t bytes, std::size_t alignment, shared_heap* home = nullptr) noexcept
+{
+    if (!the_process.start())
+        return {};
+    const run taken = memory().take_large(bytes, alignment);
+    if (home != nullptr && taken.first != no_slice)
+        home->adopt_large(taken.first);
+    return taken;
+}
+
+void free_large(slice_number first) noexcept
+{
+    if (shared_heap* const home = memory().memory().record(first).home)
+        home->leave_large(first);
+    memory().give_large(first);
+}
+
+/// Effects: frees a block of a slab that is not of this thread's heap.
+///
+/// It stays with this thread, which may need one like it soon. A small one does not: others on its line of the cache are in use by
+/// the thread that it is from.
+void free_of_another(owner_word owner, void* block) noexcept
+{
+    front& at_hand = this_thread.at_hand;
+    const std::size_t size_class = owner & class_bits;
+    if (shared_heap* const home = shared_heap_of(block, owner)) {
+        home->free(size_class, block);
+    } else if (MEMORY_POOL_UNLIKELY(!at_hand.has_heap()) && !the_process.attach(this_thread)) {
+        the_process.put_late(owner, block);
+    } else if (facts[size_class].block_bytes >= cache_line_size || at_hand.class_in(owner) < class_count) {
+        if (!at_hand.push(size_class, block))
+            make_room(size_class);
+    } else {
+        const errno_as_it_was kept;
+        at_hand.memory().slabs.keep_for(owner, block);
+        work_for_all();
+    }
+}
+
+void* address_of(const run& large) noexcept
+{
+    return large.first != no_slice ? memory().memory().address(large.first) : out_of_memory();
 }
 
 /// Returns: the class of blocks that have room for `bytes` and are so aligned; class_count if there is none.
@@ -180,21 +172,100 @@ std::size_t aligned_class(std::size_t bytes, std::size_t alignment) noexcept
     return rounded <= largest_in_slab ? sizes::of(rounded) : class_count;
 }
 
+/// Returns: whether `block` has room for `bytes` now, and not too much.
+bool resize_in_place(void* block, owner_word owner, std::size_t bytes) noexcept
+{
+    const std::size_t usable = usable_size(block, owner);
+    if (owner == large_block && bytes > largest_in_slab)
+        return memory().resize_large(slice_of(block), bytes);
+    return bytes <= usable && bytes >= usable / 2;
+}
+
+/// Returns: a block of `home`.
+void* allocate_in(shared_heap& home, std::size_t bytes) noexcept
+{
+    if (bytes > largest_in_slab)
+        return address_of(allocate_large(bytes, 1, &home));
+    void* const block = home.allocate(sizes::of(bytes));
+    return block != nullptr ? block : out_of_memory();
+}
+} // namespace
+
+process& process::current() noexcept
+{
+    return the_process;
+}
+
+heap_memory* process::heap_of_this_thread() noexcept
+{
+    return this_thread.at_hand.has_heap() ? &this_thread.at_hand.memory() : nullptr;
+}
+
+// The slow ways.
+
+MEMORY_POOL_NOINLINE void* allocate_slowly(std::size_t size_class) noexcept
+{
+    front& at_hand = this_thread.at_hand;
+    void* block = nullptr;
+    if (at_hand.has_heap()) {
+        work_for_all();
+        block = at_hand.refill(size_class);
+    } else if (the_process.attach(this_thread)) {
+        return allocate_in_class(size_class); // There may be some at hand, as heaps are handed on.
+    } else if (the_process.start()) {
+        block = the_process.late().allocate(size_class);
+    }
+    return block != nullptr ? block : out_of_memory();
+}
+
+MEMORY_POOL_NOINLINE void* allocate_more(std::size_t bytes) noexcept
+{
+    return bytes <= largest_in_slab ? allocate_in_class(sizes::of(bytes)) : address_of(allocate_large(bytes, 1));
+}
+
+MEMORY_POOL_NOINLINE void free_slowly(void* block) noexcept
+{
+    if (block == nullptr)
+        return;
+    const owner_word owner = owner_of(block);
+    if (MEMORY_POOL_UNLIKELY(report_misuse(owner, block)))
+        return;
+    if (MEMORY_POOL_UNLIKELY(owner == large_block)) {
+        const errno_as_it_was kept;
+        free_large(slice_of(block));
+    } else {
+        free_of_another(owner, block);
+    }
+}
+
+MEMORY_POOL_NOINLINE void make_room(std::size_t size_class) noexcept
+{
+    const errno_as_it_was kept;
+    this_thread.at_hand.make_room(size_class);
+}
+
+// The rest.
+
+void* allocate_zeroed(std::size_t count, std::size_t size) noexcept
+{
+    const std::size_t bytes = base::saturating_multiply(count, size);
+    if (bytes > largest_in_slab) {
+        const run large = allocate_large(bytes, 1);
+        void* const block = address_of(large);
+        if (block != nullptr && !large.is_zeroed)
+            std::memset(block, 0, bytes);
+        return block;
+    }
+    void* const block = allocate(bytes);
+    return block != nullptr ? std::memset(block, 0, bytes) : nullptr;
+}
+
 void* allocate_aligned(std::size_t alignment, std::size_t bytes) noexcept
 {
     if (alignment <= alignment_of_all)
         return allocate(bytes);
     const std::size_t size_class = aligned_class(bytes, alignment);
     return size_class != class_count ? allocate_in_class(size_class) : address_of(allocate_large(bytes, alignment));
-}
-
-/// Returns: whether `block` has room for `bytes` now, and not too much.
-bool resize_in_place(void* block, owner_word owner, std::size_t bytes) noexcept
-{
-    const std::size_t usable = usable_size(block, owner);
-    if (owner == large_block && bytes > largest_in_slab)
-        return memory().resize_large(static_cast<slice_number>(memory().memory().slice_of(block)), bytes);
-    return bytes <= usable && bytes >= usable / 2;
 }
 
 void* reallocate(void* block, std::size_t bytes) noexcept
@@ -206,23 +277,29 @@ void* reallocate(void* block, std::size_t bytes) noexcept
         return nullptr;
     if (resize_in_place(block, owner, bytes))
         return block;
-    void* const moved = allocate(bytes);
+    shared_heap* const home = shared_heap_of(block, owner);
+    void* const moved = home != nullptr ? allocate_in(*home, bytes) : allocate(bytes);
     if (moved == nullptr)
         return nullptr;
     std::memcpy(moved, block, std::min(bytes, usable_size(block, owner)));
     free_block(block);
     return moved;
 }
-} // namespace
 
-process& process::current() noexcept
+std::size_t usable_size(const void* block) noexcept
 {
-    return the_process;
+    if (block == nullptr)
+        return 0;
+    const owner_word owner = owner_of(block);
+    return report_misuse(owner, block) ? 0 : usable_size(block, owner);
 }
 
-heap* process::heap_of_this_thread() noexcept
+std::size_t trim() noexcept
 {
-    return this_thread.at_hand.has_heap() ? &this_thread.at_hand.memory().slabs : nullptr;
+    front& at_hand = this_thread.at_hand;
+    if (at_hand.has_heap())
+        at_hand.tidy();
+    return the_process.trim();
 }
 } // namespace memory_pool::np
 
@@ -242,16 +319,7 @@ void np_free(void* block)
 
 void* np_calloc(size_t count, size_t size)
 {
-    const std::size_t bytes = base::saturating_multiply(count, size);
-    if (bytes > np::largest_in_slab) {
-        const np::run large = np::allocate_large(bytes, 1);
-        void* const block = np::address_of(large);
-        if (block != nullptr && !large.is_zeroed)
-            std::memset(block, 0, bytes);
-        return block;
-    }
-    void* const block = np::allocate(bytes);
-    return block != nullptr ? std::memset(block, 0, bytes) : nullptr;
+    return np::allocate_zeroed(count, size);
 }
 
 void* np_realloc(void* block, size_t bytes)
@@ -288,10 +356,7 @@ int np_posix_memalign(void** block, size_t alignment, size_t bytes)
 
 size_t np_usable_size(const void* block)
 {
-    if (block == nullptr)
-        return 0;
-    const np::owner_word owner = np::owner_of(block);
-    return np::report_misuse(owner, block) ? 0 : np::usable_size(block, owner);
+    return np::usable_size(block);
 }
 
 size_t np_good_size(size_t bytes)
@@ -318,9 +383,6 @@ int np_owns(const void* address)
 
 size_t np_trim(void)
 {
-    np::front& at_hand = np::this_thread.at_hand;
-    if (at_hand.has_heap())
-        at_hand.tidy();
-    return np::the_process.trim();
+    return np::trim();
 }
 }

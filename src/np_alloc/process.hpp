@@ -3,10 +3,12 @@
 /// \file
 /// All heaps of a process: how a thread gets one when it first needs it, and where it goes when the thread ends.
 ///
-///     heaps:    A (thread 1)    B (thread 2)    C -> D (parked)    late (for threads that have ended)
+///     of threads:   A (thread 1)    B (thread 2)    C -> D (parked)
+///     shared:       the late one (of threads that have ended)    those that the program has made
 ///
-/// A heap is never destroyed. When its thread ends, it is parked whole, with the blocks that are still in use; the next thread
-/// that begins adopts it. Until then, others post to it as before.
+/// The heap of a thread is never destroyed. When its thread ends, it is parked whole, with its magazines and the blocks that are
+/// still in use; the next thread that begins adopts it. Until then, others post to it as before, and now and then one of them
+/// takes in what has come.
 ///
 /// A thread may free, and even allocate, when it has ended already: in destructors of thread-local objects that run after ours.
 /// Such a call goes to a heap that all those threads share, with a lock.
@@ -15,11 +17,12 @@
 /// not there are not: those may have been at work in them. They stay as they are, and are not adopted; their blocks may be used
 /// and freed, but what is free there is lost to the child. Nor is anything taken in that was posted while the fork went on.
 ///
-/// Locks, in the order in which they are taken: that of parked heaps, that of the late one, the backend's.
+/// Locks, in the order in which they are taken: that of the lists, those of shared heaps, the backend's.
 ///
 /// Thread safety: any thread.
 #pragma once
 
+#include <memory_pool/base/arithmetic.hpp>
 #include <memory_pool/base/config.hpp>
 #include <memory_pool/os/fork.hpp>
 #include <memory_pool/os/thread_end.hpp>
@@ -27,20 +30,22 @@
 #include "backend.hpp"
 #include "front.hpp"
 #include "heap.hpp"
+#include "shared_heap.hpp"
 
 #include <atomic>
 #include <cstddef>
+#include <cstdint>
 #include <mutex>
 #include <new>
-#include <utility>
 
 namespace memory_pool::np
 {
-/// What one thread has, zeroed but for the heap that is nobody's.
+/// What one thread has.
 struct thread_state
 {
     front at_hand;
     bool has_ended = false;
+    std::uint8_t slow_calls = 0; ///< Calls that were not done by its front, modulo 256.
 };
 
 /// All heaps.
@@ -55,18 +60,27 @@ public:
     /// Returns: the one there is. It is never destroyed, as threads may end after everything else.
     static process& current() noexcept;
 
+    // Heaps of threads.
+
     /// Effects: gives a thread that has none a heap: a parked one, or a new one.
     /// Returns: whether it has one now; not if it has ended, or there is no memory.
     bool attach(thread_state& thread) noexcept
     {
         if (thread.has_ended || !start())
             return false;
-        heap_memory* const memory = parked_or_new();
-        if (memory == nullptr)
-            return false;
-        thread.at_hand.use(*memory);
+        {
+            const std::lock_guard lock(mutex_);
+            heap_memory* const memory = parked_or_new();
+            if (memory == nullptr)
+                return false;
+            thread.at_hand.use(*memory);
+            memory->used_by = &thread.at_hand;
+        }
         // Last, as this may allocate.
-        (void)thread_end_.ask(&thread);
+        if (!thread_end_.ask(&thread)) {
+            const std::lock_guard lock(mutex_);
+            thread.at_hand.memory().used_by = nullptr; // Nobody would say when it is gone.
+        }
         return true;
     }
 
@@ -77,40 +91,100 @@ public:
         if (!thread.at_hand.has_heap())
             return;
         heap_memory& memory = thread.at_hand.memory();
-        thread.at_hand.leave();
         const std::lock_guard lock(mutex_);
-        park(memory);
+        thread.at_hand.leave();
+        memory.used_by = nullptr;
+        memory.next_parked = parked_;
+        parked_ = &memory;
     }
 
-    /// Effects: takes a block for a thread that has no heap.
-    /// Returns: nullptr if there is no memory.
-    void* take_late(std::size_t size_class) noexcept
+    /// Effects: is to be called now and then, when time is lost anyway: takes in what was posted to one of the parked heaps.
+    void collect() noexcept
     {
-        if (!start())
-            return nullptr;
-        const std::lock_guard lock(late_mutex_);
-        if (late_ == nullptr)
-            late_ = new_heap();
-        void* block = nullptr;
-        return late_ != nullptr && late_->slabs.take(size_class, &block, 1) == 1 ? block : nullptr;
+        const std::unique_lock lock(mutex_, std::try_to_lock);
+        if (!lock.owns_lock() || parked_ == nullptr)
+            return;
+        if (next_to_collect_ == nullptr)
+            next_to_collect_ = parked_;
+        next_to_collect_->slabs.take_in();
+        next_to_collect_->slabs.post_all();
+        next_to_collect_ = next_to_collect_->next_parked;
     }
 
-    /// Effects: gives a block back to the heap it is from, for a thread that has none.
-    static void put_late(heap& owner, void* block) noexcept { owner.post({block, block, 1}); }
+    /// Effects: gives a block back to the heap of a thread that it is from, for a thread that has no heap.
+    void put_late(owner_word owner, void* block) noexcept
+    {
+        heap& to = *reinterpret_cast<heap*>(owner & ~class_bits);
+        (void)sent_late_.fetch_add(to.post_one(owner & class_bits, block), std::memory_order_relaxed);
+    }
 
-    /// Effects: gives all memory back to the system that is free: what parked heaps have, and free runs.
+    // Heaps of all.
+
+    /// Returns: the heap of threads that have ended.
+    shared_heap& late() noexcept { return late_; }
+
+    /// Returns: a new heap, or nullptr if there is no memory.
+    shared_heap* create_heap() noexcept
+    {
+        void* const memory = start() ? late_.allocate(class_of_heaps) : nullptr;
+        if (memory == nullptr)
+            return nullptr;
+        auto* const created = ::new (memory) shared_heap(backend_);
+        const std::lock_guard lock(mutex_);
+        created->next = shared_;
+        if (shared_ != nullptr)
+            shared_->previous = created;
+        shared_ = created;
+        return created;
+    }
+
+    /// Effects: frees a heap and all that is from it.
+    void destroy_heap(shared_heap& ended) noexcept
+    {
+        {
+            const std::lock_guard lock(mutex_);
+            (ended.previous != nullptr ? ended.previous->next : shared_) = ended.next;
+            if (ended.next != nullptr)
+                ended.next->previous = ended.previous;
+        }
+        ended.free_all();
+        ended.~shared_heap();
+        late_.free(class_of_heaps, &ended);
+    }
+
+    // All of them.
+
+    /// Effects: gives all memory back to the system that is free: what heaps without a thread have, and free runs.
     /// Returns: how many bytes that was.
     std::size_t trim() noexcept
     {
         {
-            const std::scoped_lock locks(mutex_, late_mutex_);
-            for_each_idle_heap([](heap& idle) {
-                idle.take_in();
-                idle.give_back_empty_slabs();
-            });
+            const std::lock_guard lock(mutex_);
+            for (heap_memory* each = parked_; each != nullptr; each = each->next_parked) {
+                front visitor;
+                visitor.use(*each);
+                visitor.tidy();
+                visitor.leave();
+            }
+            for_each_shared_heap([](shared_heap& each) { each.tidy(); });
         }
         return backend_.trim();
     }
+
+    /// Effects: calls `visit(heap_memory&)` for each heap that is or was of a thread, and then `visit(shared_heap&)` for the
+    ///   others, while none comes or goes. The heaps of threads may change meanwhile.
+    /// Preconditions: `visit` does not allocate or free.
+    template <class Visit>
+    void for_each_heap(Visit&& visit) noexcept
+    {
+        const std::lock_guard lock(mutex_);
+        for (heap_memory* each = first_; each != nullptr; each = each->next)
+            visit(*each);
+        for_each_shared_heap(visit);
+    }
+
+    /// Returns: bytes of blocks that threads have freed which had no heap any more. See heap::sent_minus_received.
+    std::size_t sent_late() const noexcept { return sent_late_.load(std::memory_order_relaxed); }
 
     backend& memory() noexcept { return backend_; }
 
@@ -142,81 +216,83 @@ public:
 
 private:
     static constexpr std::size_t most_bytes = std::size_t{1} << 40;
-
-    static heap_memory* of(heap* slabs) noexcept { return reinterpret_cast<heap_memory*>(slabs); }
-    static heap_memory* next_parked(const heap_memory& each) noexcept { return of(each.slabs.next_parked); }
+    static constexpr std::size_t class_of_heaps = sizes::of(base::round_up(sizeof(shared_heap), alignof(shared_heap)));
+    static_assert(sizes::size(class_of_heaps) % alignof(shared_heap) == 0, "blocks of that class have its alignment");
 
     heap_memory* parked_or_new() noexcept
     {
-        const std::lock_guard lock(mutex_);
         if (heap_memory* const adopted = parked_) {
-            parked_ = next_parked(*adopted);
+            parked_ = adopted->next_parked;
+            next_to_collect_ = nullptr;
             return adopted;
         }
-        return new_heap();
+        const run taken = backend_.take_bytes(sizeof(heap_memory), alignof(heap_memory));
+        if (taken.first == no_slice)
+            return nullptr;
+        auto* const created = ::new (backend_.memory().address(taken.first)) heap_memory(backend_, taken.is_zeroed);
+        created->next = first_;
+        first_ = created;
+        return created;
+    }
+
+    template <class Visit>
+    void for_each_shared_heap(Visit&& visit) noexcept
+    {
+        visit(late_);
+        for (shared_heap* each = shared_; each != nullptr; each = each->next)
+            visit(*each);
     }
 
     // Around a fork.
 
+    /// Effects: does something to the heaps that nobody else is at work in, while the lock of the lists is held.
+    template <class Action>
+    void for_each_quiet_heap(Action&& action) noexcept
+    {
+        for (heap_memory* each = parked_; each != nullptr; each = each->next_parked)
+            action(each->slabs);
+        if (heap_memory* const mine = heap_of_this_thread())
+            action(mine->slabs);
+    }
+
     void before_fork() noexcept
     {
         mutex_.lock();
-        late_mutex_.lock();
         // What is in order now need not be given up in the child.
-        for_each_idle_heap([](heap& idle) { idle.take_in(); });
-        if (heap* const mine = heap_of_this_thread())
-            mine->take_in();
+        for_each_quiet_heap([](heap& each) { each.take_in(); });
+        for_each_shared_heap([](shared_heap& each) { each.lock(); });
         backend_.lock();
     }
 
     void after_fork() noexcept
     {
         backend_.unlock();
-        late_mutex_.unlock();
+        for_each_shared_heap([](shared_heap& each) { each.unlock(); });
         mutex_.unlock();
     }
 
     void after_fork_in_child() noexcept
     {
-        for_each_idle_heap([](heap& idle) { idle.forget_posted(); });
-        if (heap* const mine = heap_of_this_thread())
-            mine->forget_posted();
+        for_each_quiet_heap([](heap& each) { each.forget_posted(); });
+        heap_memory* const mine = heap_of_this_thread();
+        for (heap_memory* each = first_; each != nullptr; each = each->next)
+            if (each != mine)
+                each->used_by = nullptr;
         after_fork();
     }
 
-    /// Visits those that no thread has, with both locks held.
-    template <class Visit>
-    void for_each_idle_heap(Visit&& visit) noexcept
-    {
-        for (heap_memory* each = parked_; each != nullptr; each = next_parked(*each))
-            visit(each->slabs);
-        if (late_ != nullptr)
-            visit(late_->slabs);
-    }
-
     /// Returns: nullptr if it has none.
-    static heap* heap_of_this_thread() noexcept;
+    static heap_memory* heap_of_this_thread() noexcept;
 
-    heap_memory* new_heap() noexcept
-    {
-        const run taken = backend_.take_bytes(sizeof(heap_memory), alignof(heap_memory));
-        if (taken.first == no_slice)
-            return nullptr;
-        return ::new (backend_.memory().address(taken.first)) heap_memory(backend_);
-    }
-
-    void park(heap_memory& idle) noexcept
-    {
-        idle.slabs.next_parked = parked_ != nullptr ? &parked_->slabs : nullptr;
-        parked_ = &idle;
-    }
-
-    std::mutex mutex_;
-    std::mutex late_mutex_;
+    std::mutex mutex_; ///< Of the lists.
     std::atomic<bool> is_started_{false};
+    heap_memory* first_ = nullptr;
     heap_memory* parked_ = nullptr;
-    heap_memory* late_ = nullptr;
-    backend backend_;
+    heap_memory* next_to_collect_ = nullptr;
+    shared_heap* shared_ = nullptr;
+    std::atomic<std::size_t> sent_late_{0};
     os::thread_end thread_end_;
+    backend backend_;
+    shared_heap late_{backend_};
 };
 } // namespace memory_pool::np

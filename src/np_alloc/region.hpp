@@ -16,6 +16,7 @@
 #pragma once
 
 #include <memory_pool/base/arithmetic.hpp>
+#include <memory_pool/base/config.hpp>
 #include <memory_pool/os/address_space.hpp>
 #include <memory_pool/os/pages.hpp>
 
@@ -62,7 +63,7 @@ public:
         (void)os::release_addresses(records_, table_bytes(sizeof(Record), slices_));
         reserved_ = base_ = nullptr;
         slices_ = 0;
-        committed_.store(0, std::memory_order_relaxed);
+        committed_steps_.store(0, std::memory_order_relaxed);
     }
 
     /// Effects: makes the first `count` slices usable, and some more, so that it is not asked often.
@@ -83,9 +84,30 @@ public:
     /// Returns: slices that have addresses.
     std::size_t slices() const noexcept { return slices_; }
     /// Returns: slices that may be used.
-    std::size_t committed() const noexcept { return committed_.load(std::memory_order_relaxed); }
+    std::size_t committed() const noexcept
+    {
+        return committed_steps_.load(std::memory_order_relaxed) / steps_per_slice;
+    }
 
     std::byte* address(std::size_t slice) const noexcept { return base_ + slice * slice_bytes; }
+
+    /// Returns: how many steps of 16 bytes `address` is from the beginning; more than is_committed() allows if it is outside of the
+    ///   region, or no multiple of 16: the bits of the distance are turned around, so that those come first.
+    MEMORY_POOL_ALWAYS_INLINE std::uintptr_t steps_to(const void* address) const noexcept
+    {
+        constexpr unsigned step_bits = 4;
+        const std::uintptr_t distance =
+            reinterpret_cast<std::uintptr_t>(address) - reinterpret_cast<std::uintptr_t>(base_);
+        return distance >> step_bits | distance << (sizeof distance * 8 - step_bits);
+    }
+
+    /// Returns: whether so many steps from the beginning is a slice that may be used: slice_at(steps).
+    MEMORY_POOL_ALWAYS_INLINE bool is_committed(std::uintptr_t steps) const noexcept
+    {
+        return steps < committed_steps_.load(std::memory_order_relaxed);
+    }
+
+    static constexpr std::size_t slice_at(std::uintptr_t steps) noexcept { return steps / steps_per_slice; }
 
     /// Returns: the slice that `address` lies in; too large a number if it is outside of the region.
     std::size_t slice_of(const void* address) const noexcept
@@ -96,7 +118,28 @@ public:
     Owner& owner(std::size_t slice) const noexcept { return owners_[slice]; }
     Record& record(std::size_t slice) const noexcept { return records_[slice]; }
 
+    /// Where things lie, for loops: a copy of it stays in registers.
+    struct view
+    {
+        std::byte* base;
+        Owner* owners;
+        Record* records;
+
+        std::size_t slice_of(const void* address) const noexcept { return distance(base, address) >> slice_bits; }
+        Owner& owner(std::size_t slice) const noexcept { return owners[slice]; }
+        Record& record(std::size_t slice) const noexcept { return records[slice]; }
+
+        static std::size_t distance(const void* from, const void* to) noexcept
+        {
+            return reinterpret_cast<std::uintptr_t>(to) - reinterpret_cast<std::uintptr_t>(from);
+        }
+    };
+
+    view look() const noexcept { return {base_, owners_, records_}; }
+
 private:
+    static constexpr std::size_t steps_per_slice = slice_bytes / 16;
+
     static std::size_t table_bytes(std::size_t entry_bytes, std::size_t slices) noexcept
     {
         return base::round_up(entry_bytes * slices, os::page_size());
@@ -132,7 +175,7 @@ private:
             !os::commit_memory(records_, table_bytes(sizeof(Record), count)) ||
             !os::commit_memory(address(committed()), (count - committed()) * slice_bytes))
             return false;
-        committed_.store(count, std::memory_order_relaxed);
+        committed_steps_.store(count * steps_per_slice, std::memory_order_relaxed);
         return true;
     }
 
@@ -140,7 +183,7 @@ private:
     Owner* owners_ = nullptr;
     Record* records_ = nullptr;
     std::size_t slices_ = 0;
-    std::atomic<std::size_t> committed_{0}; ///< Whoever has a pointer into a slice has been told.
+    std::atomic<std::size_t> committed_steps_{0}; ///< Whoever has a pointer into a slice has been told.
     void* reserved_ = nullptr;
 };
 } // namespace memory_pool::np

@@ -17,6 +17,7 @@
 #include "region.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cstddef>
 #include <cstdint>
 
@@ -44,28 +45,77 @@ constexpr std::uint32_t slab_capacity(std::size_t number) noexcept
     return static_cast<std::uint32_t>(slab_slices(number) * slice_bytes / sizes::size(number));
 }
 
-/// Bytes in the array of a magazine of the smallest classes. All arrays end at a multiple of it.
-inline constexpr std::size_t magazine_bytes = 1024;
+// Magazines.
 
-/// Returns: bytes in the array of a magazine of that class, a power of two: up to 128 blocks, and about 128 KiB of them.
-constexpr std::size_t magazine_bytes_of(std::size_t number) noexcept
+/// The ends of all arrays of magazines are multiples of it, in bytes.
+inline constexpr std::size_t magazine_step = 1024;
+
+/// All magazines of a thread have room for so many bytes of blocks, beyond what each has in the beginning.
+inline constexpr std::size_t most_bytes_at_hand = std::size_t{1} << 20;
+
+/// Returns: blocks that a magazine of that class has room for at most: about 64 KiB of them, and no more than 1,023.
+constexpr std::uint32_t most_room(std::size_t number) noexcept
 {
-    const std::size_t size = sizes::size(number);
-    if (size <= largest_small)
-        return magazine_bytes;
-    return size <= 4 * std::size_t{1024} ? magazine_bytes / 4 : magazine_bytes / 16;
+    constexpr std::size_t most_bytes = std::size_t{64} * 1024;
+    return static_cast<std::uint32_t>(std::clamp<std::size_t>(most_bytes / sizes::size(number), 4, 1023));
 }
 
-/// Returns: blocks that a magazine of that class has room for.
-constexpr std::uint32_t magazine_room(std::size_t number) noexcept
+/// Returns: blocks that a magazine has room for in the beginning.
+constexpr std::uint32_t least_room(std::size_t number) noexcept
 {
-    return static_cast<std::uint32_t>(magazine_bytes_of(number) / sizeof(void*));
+    return std::min<std::uint32_t>(most_room(number), 8);
 }
 
-/// Returns: blocks that are taken out of the slabs at a time: half a magazine, but no more than 16 KiB of them, if that is one.
-constexpr std::uint32_t refill_count(std::size_t number) noexcept
+/// What follows from a class, at one place.
+struct class_facts
 {
-    const std::size_t affordable = std::max<std::size_t>(std::size_t{16} * 1024 / sizes::size(number), 1);
-    return static_cast<std::uint32_t>(std::min<std::size_t>(affordable, magazine_room(number) / 2));
+    std::uint32_t block_bytes;
+    std::uint32_t capacity; ///< Blocks in a slab.
+    std::uint32_t slices;   ///< The same.
+    std::uint32_t reciprocal;
+    std::uint32_t magazine_end; ///< Bytes in the arrays of magazines of all classes up to this one.
+};
+
+namespace detail
+{
+inline constexpr unsigned reciprocal_shift = 31;
+
+constexpr std::array<class_facts, class_count> all_class_facts() noexcept
+{
+    std::array<class_facts, class_count> all{};
+    std::size_t end = 0;
+    for (std::size_t number = 0; number != class_count; ++number) {
+        const std::size_t steps = sizes::size(number) / sizes::step;
+        end += base::round_up((most_room(number) + 1) * sizeof(void*), magazine_step); // one for the word below
+        all[number] = {static_cast<std::uint32_t>(sizes::size(number)), slab_capacity(number), slab_slices(number),
+                       static_cast<std::uint32_t>(base::divide_round_up(std::uint64_t{1} << reciprocal_shift, steps)),
+                       static_cast<std::uint32_t>(end)};
+    }
+    return all;
 }
+} // namespace detail
+
+inline constexpr std::array<class_facts, class_count> facts = detail::all_class_facts();
+
+/// Bytes in the arrays of all magazines.
+inline constexpr std::size_t all_magazines_bytes = facts[class_count - 1].magazine_end;
+
+/// Where no block begins.
+inline constexpr std::size_t no_block_there = ~std::size_t{0};
+
+/// Returns: the number of the block that begins at `offset` in a slab of a class of which those are facts, or no_block_there.
+///
+/// Multiplying by the reciprocal, which is rounded up, gives the quotient, and behind the point a fraction that is below the
+/// reciprocal only if nothing remains: the error is less than 2^-31 for each step of the offset, of which there are at most 2^15,
+/// and the size has at most 2^11 (Lemire, Kaser and Kurz, Faster remainder by direct computation, 2019).
+constexpr std::size_t block_at(const class_facts& its, std::size_t offset) noexcept
+{
+    const std::uint64_t product = std::uint64_t{offset / sizes::step} * its.reciprocal;
+    const std::size_t place = product >> detail::reciprocal_shift;
+    const std::uint64_t fraction = product & ((std::uint64_t{1} << detail::reciprocal_shift) - 1);
+    return fraction < its.reciprocal && place < its.capacity ? place : no_block_there;
+}
+
+/// Blocks in the largest slab there is, by number.
+inline constexpr std::uint32_t largest_capacity = slab_capacity(0);
 } // namespace memory_pool::np

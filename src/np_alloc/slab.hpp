@@ -3,104 +3,142 @@
 /// \file
 /// A slab: a run that is cut into blocks of one class. What is known of it stands in the record of its first slice.
 ///
-///     | free | in use | in a magazine | free | ...   | never carved |
-///       |                               ^
-///       +------- list of free blocks ---+
+///     | in use | free | in a magazine | free | free | ...
+///         0        1         0           1      1            a bit for each block
 ///
-///     carved = away + in the list          away: in use, in magazines, in outboxes and inboxes
+///     capacity = free + away         away: in use, in magazines, or on its way back from another thread
+///
+/// The bits lie in the record, so nobody looks at a free block: neither is its memory touched, nor is what is written into it by
+/// mistake believed. The lowest free block goes out first, which keeps blocks together, and pages untouched that are not needed.
 ///
 /// Thread safety: none; the heap that owns the slab sees to it.
 #pragma once
 
+#include <memory_pool/base/arithmetic.hpp>
+#include <memory_pool/base/config.hpp>
+
 #include "runs.hpp"
 #include "sizes.hpp"
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
 
 namespace memory_pool::np
 {
-/// The first word of a free block.
-inline void* next_of(const void* block) noexcept
-{
-    void* next = nullptr;
-    std::memcpy(&next, block, sizeof next);
-    return next;
-}
+class shared_heap;
 
-inline void set_next(void* block, void* next) noexcept
+/// What came of a block that was put back.
+enum class put_back
 {
-    std::memcpy(block, &next, sizeof next);
-}
-
-/// Blocks linked through their first words.
-struct block_chain
-{
-    void* head = nullptr;
-    void* tail = nullptr;
-    std::uint32_t count = 0;
-
-    void push(void* block) noexcept
-    {
-        set_next(block, head);
-        if (count++ == 0)
-            tail = block;
-        head = block;
-    }
+    done,
+    was_free, ///< It is no block that is in use.
+    no_block, ///< Its address is not where one begins.
 };
 
-/// The record of a slice: what it is to the runs, and if it is the first of a slab, the slab.
+/// The record of a slice: what it is to the runs, and if it is the first of a slab, the slab; if it is the first of a large block,
+/// its heap.
 struct alignas(64) slice_record : run_links
 {
     slice_number slab; ///< In every slice of a slab: the first one.
 
-    void* free;               ///< The list.
+    std::uint32_t free_count; ///< Blocks that are free.
     std::byte* begin;         ///< Of the blocks.
-    std::uint32_t free_count; ///< Blocks in the list.
-    std::uint32_t carved;     ///< Blocks that were ever taken.
-    std::uint32_t capacity;   ///< Blocks that fit.
-    slice_number next_slab;   ///< In its heap's list of slabs of the class that have blocks.
-    slice_number previous_slab;
-    slice_number next_in_heap; ///< In its heap's list of all slabs.
-    slice_number previous_in_heap;
+    std::uint32_t block_bytes;
+    std::uint32_t capacity; ///< Blocks that fit.
+    std::uint16_t lowest;   ///< No word before this one has a bit.
     std::uint8_t size_class;
-    bool is_listed; ///< In the list of those that have blocks.
+    bool is_listed; ///< In its heap's list of slabs that have free blocks.
 
-    bool has_blocks() const noexcept { return free_count != 0 || carved != capacity; }
-    bool is_empty() const noexcept { return free_count == carved; }
+    slice_number next_slab; ///< In that list.
+    slice_number previous_slab;
+    slice_number next_in_heap; ///< In its heap's list of all slabs, or of large blocks.
+    slice_number previous_in_heap;
 
-    /// Effects: takes up to `count` blocks out; writes them so that the one that is to go out first is the last written.
+    shared_heap* home; ///< Of a large block: the heap that frees it when it ends, or nullptr.
+
+    alignas(64) std::uint64_t free_blocks[largest_capacity / base::bits_per_word];
+
+    bool has_blocks() const noexcept { return free_count != 0; }
+    bool is_empty() const noexcept { return free_count == capacity; }
+
+    /// Effects: makes it a slab whose blocks are all free.
+    void start(slice_number first, std::byte* memory, std::size_t number) noexcept
+    {
+        slab = first;
+        begin = memory;
+        block_bytes = static_cast<std::uint32_t>(sizes::size(number));
+        free_count = capacity = slab_capacity(number);
+        size_class = static_cast<std::uint8_t>(number);
+        is_listed = false;
+        lowest = 0;
+        std::memset(free_blocks, 0xFF, capacity / base::bits_per_word * sizeof free_blocks[0]);
+        if (const std::uint32_t rest = capacity % base::bits_per_word; rest != 0)
+            free_blocks[capacity / base::bits_per_word] = base::bit_range(0, rest);
+    }
+
+    /// Effects: takes up to `count` blocks out; writes them so that the one that is to go out first, the lowest, is the last
+    ///   written.
     /// Returns: how many.
     std::uint32_t take(void** blocks, std::uint32_t count) noexcept
     {
-        const std::uint32_t from_list = std::min(count, free_count);
-        const std::uint32_t fresh = std::min(count - from_list, capacity - carved);
-        void** out = blocks + from_list + fresh;
-        for (std::uint32_t i = 0; i != from_list; ++i) {
-            *--out = free;
-            free = next_of(free);
+        count = std::min(count, free_count);
+        free_count -= count;
+        std::size_t word = lowest;
+        for (void** out = blocks + count; out != blocks; ++word) {
+            std::uint64_t bits = free_blocks[word];
+            std::byte* const first = begin + word * base::bits_per_word * block_bytes;
+            for (; bits != 0 && out != blocks; bits &= bits - 1)
+                *--out = first + std::size_t{base::lowest_bit(bits)} * block_bytes;
+            free_blocks[word] = bits;
+            lowest = static_cast<std::uint16_t>(word);
         }
-        const std::size_t size = sizes::size(size_class);
-        for (std::uint32_t i = 0; i != fresh; ++i)
-            *--out = begin + (carved + i) * size;
-        free_count -= from_list;
-        carved += fresh;
-        return from_list + fresh;
+        return count;
     }
 
-    void put(void* block) noexcept
+    /// Returns: whether its heap has to see to it after a block came back: that was the first, or the last.
+    bool has_news() const noexcept { return !is_listed || is_empty(); }
+
+    /// Effects: puts a block back, if it is one, and away. `its` are facts of the class, which the caller has at hand.
+    MEMORY_POOL_ALWAYS_INLINE put_back put(const class_facts& its, const void* block) noexcept
     {
-        set_next(block, free);
-        free = block;
+        const std::size_t place = block_at(its, static_cast<std::size_t>(static_cast<const std::byte*>(block) - begin));
+        if (MEMORY_POOL_UNLIKELY(place == no_block_there))
+            return put_back::no_block;
+        const std::size_t word = place / base::bits_per_word;
+        const std::uint64_t bit = std::uint64_t{1} << (place % base::bits_per_word);
+        const std::uint64_t bits = free_blocks[word];
+        if (MEMORY_POOL_UNLIKELY((bits & bit) != 0))
+            return put_back::was_free;
+        free_blocks[word] = bits | bit;
         ++free_count;
+        if (word < lowest)
+            lowest = static_cast<std::uint16_t>(word);
+        return put_back::done;
     }
 
-    void put(const block_chain& blocks) noexcept
+    /// Effects: calls `visit(void* block)` for each block that is away.
+    template <class Visit>
+    void for_each_away(Visit&& visit) const
     {
-        set_next(blocks.tail, free);
-        free = blocks.head;
-        free_count += blocks.count;
+        for (std::uint32_t number = 0; number != capacity; ++number)
+            if ((free_blocks[number / base::bits_per_word] >> (number % base::bits_per_word) & 1) == 0)
+                visit(static_cast<void*>(begin + std::size_t{number} * block_bytes));
+    }
+
+    /// Returns: whether the number of free blocks is that of the bits, and none is set that stands for no block.
+    bool is_valid() const noexcept
+    {
+        std::uint32_t count = 0;
+        for (std::size_t word = 0; word * base::bits_per_word < capacity; ++word) {
+            if (word < lowest && free_blocks[word] != 0)
+                return false;
+            count += base::count_bits(free_blocks[word]);
+        }
+        const std::uint32_t rest = capacity % base::bits_per_word;
+        const std::uint64_t beyond = rest != 0 ? ~base::bit_range(0, rest) : 0;
+        return count == free_count && (free_blocks[(capacity - 1) / base::bits_per_word] & beyond) == 0;
     }
 };
 } // namespace memory_pool::np

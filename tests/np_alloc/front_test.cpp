@@ -24,7 +24,7 @@ struct front : testing::Test
     {
         EXPECT_TRUE(backend.start(std::size_t{1} << 30));
         const np::run run = backend.take_bytes(sizeof(np::heap_memory), alignof(np::heap_memory));
-        memory = ::new (backend.memory().address(run.first)) np::heap_memory(backend);
+        memory = ::new (backend.memory().address(run.first)) np::heap_memory(backend, run.is_zeroed);
     }
     ~front() override { backend.stop(); }
 
@@ -40,13 +40,13 @@ struct front : testing::Test
             mine.class_in(backend.memory().owner(backend.memory().slice_of(block)).load());
         ASSERT_LT(size_class, np::class_count);
         if (!mine.push(size_class, block))
-            mine.flush_half(size_class);
+            mine.make_room(size_class);
     }
 
     std::size_t away()
     {
         std::size_t count = 0;
-        memory->slabs.for_each_slab([&](const np::slice_record& slab) { count += slab.carved - slab.free_count; });
+        memory->slabs.for_each_slab([&](const np::slice_record& slab) { count += slab.capacity - slab.free_count; });
         return count;
     }
 };
@@ -86,7 +86,7 @@ TEST_F(front, goes_to_the_slabs_when_it_is_empty_or_full_and_loses_nothing)
 {
     mine.use(*memory);
     for (std::size_t size_class = 0; size_class != np::class_count; ++size_class) {
-        const std::size_t count = 3 * std::size_t{np::magazine_room(size_class)} + 1;
+        const std::size_t count = 3 * std::size_t{np::most_room(size_class)} + 1;
         std::vector<void*> blocks;
         blocks.reserve(count);
         for (std::size_t i = 0; i != count; ++i)
@@ -94,7 +94,7 @@ TEST_F(front, goes_to_the_slabs_when_it_is_empty_or_full_and_loses_nothing)
         ASSERT_EQ(std::set<void*>(blocks.begin(), blocks.end()).size(), count);
         for (void* block : blocks) {
             give(block);
-            ASSERT_LT(mine.held(size_class), np::magazine_room(size_class));
+            ASSERT_LT(mine.held(size_class), np::most_room(size_class));
         }
         std::size_t held = 0;
         for (std::size_t each = 0; each != np::class_count; ++each)
@@ -103,16 +103,74 @@ TEST_F(front, goes_to_the_slabs_when_it_is_empty_or_full_and_loses_nothing)
     }
 }
 
-TEST_F(front, puts_everything_back_when_the_thread_leaves)
+TEST_F(front, holds_few_blocks_for_a_thread_that_needs_few_and_more_for_one_that_needs_more)
+{
+    mine.use(*memory);
+    give(take(0));
+    EXPECT_LE(mine.held(0), np::least_room(0));
+    std::vector<void*> blocks;
+    for (std::uint32_t i = 0; i != 2 * np::most_room(0); ++i)
+        blocks.push_back(take(0)); // NOLINT(performance-inefficient-vector-operation): nobody knows how many
+    EXPECT_EQ(memory->room(0), np::most_room(0));
+    for (void* block : blocks)
+        give(block);
+}
+
+TEST_F(front, has_no_more_at_hand_of_all_classes_together_than_its_share)
+{
+    mine.use(*memory);
+    std::size_t least = 0;
+    std::size_t held = 0;
+    for (std::size_t size_class = 0; size_class != np::class_count; ++size_class) {
+        std::vector<void*> blocks(2 * std::size_t{np::most_room(size_class)});
+        for (void*& block : blocks)
+            block = take(size_class);
+        for (void* block : blocks)
+            give(block);
+        least += np::least_room(size_class) * np::sizes::size(size_class);
+        held += mine.held(size_class) * np::sizes::size(size_class);
+    }
+    EXPECT_LE(held, least + np::most_bytes_at_hand);
+}
+
+TEST_F(front, leaves_what_is_at_hand_to_the_thread_that_has_the_heap_next)
 {
     mine.use(*memory);
     void* const kept = take(0);
-    for (std::size_t size_class = 0; size_class != np::class_count; ++size_class)
-        give(take(size_class));
+    void* const last = take(7);
+    give(last);
+    const std::size_t held = mine.held(7);
     mine.leave();
     EXPECT_FALSE(mine.has_heap());
-    EXPECT_EQ(away(), 1U);
-    memory->slabs.put(kept);
+    void* none = nullptr;
+    EXPECT_FALSE(mine.pop(7, none));
+    np::front next;
+    next.use(*memory);
+    EXPECT_EQ(next.held(7), held);
+    EXPECT_TRUE(next.pop(7, none));
+    EXPECT_EQ(none, last);
+    (void)next.push(7, last);
+    (void)next.push(0, kept);
+    next.tidy();
     EXPECT_EQ(away(), 0U);
+}
+
+TEST_F(front, sends_home_what_another_heap_has_handed_out)
+{
+    mine.use(*memory);
+    np::heap other(backend);
+    std::vector<void*> blocks(3 * std::size_t{np::most_room(20)});
+    for (void*& block : blocks)
+        ASSERT_EQ(other.take(20, &block, 1), 1U);
+    for (void* block : blocks)
+        if (!mine.push(20, block))
+            mine.make_room(20);
+    mine.tidy();
+    other.take_in();
+    EXPECT_EQ(other.away(20), 0U);
+    other.post_all(); // the letters
+    memory->slabs.take_in();
+    EXPECT_EQ(away(), 0U);
+    other.give_back_empty_slabs();
 }
 } // namespace

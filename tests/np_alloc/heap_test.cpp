@@ -2,6 +2,8 @@
 // Copyright (c) 2026 The memory_pool authors
 #include <np_alloc/heap.hpp>
 
+#include <support/error_recorder.hpp>
+
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -17,6 +19,7 @@
 #include <thread>
 #include <vector>
 
+namespace mp = memory_pool;
 namespace np = memory_pool::np;
 
 namespace
@@ -39,6 +42,20 @@ struct heap : testing::Test
         return blocks;
     }
 
+    /// Puts a block back into the heap that it is from, or has `back` keep it for that.
+    void put(np::heap& back, void* block)
+    {
+        const np::owner_word owner = backend.memory().owner(backend.memory().slice_of(block)).load();
+        back.put(owner & np::class_bits, &block, 1);
+    }
+
+    std::size_t on_its_way(const np::heap& from)
+    {
+        std::size_t count = 0;
+        from.for_each_on_its_way([&count](const void*) { ++count; });
+        return count;
+    }
+
     std::size_t slabs(const np::heap& of)
     {
         std::size_t count = 0;
@@ -49,7 +66,7 @@ struct heap : testing::Test
     std::size_t away(const np::heap& from)
     {
         std::size_t count = 0;
-        from.for_each_slab([&count](const np::slice_record& slab) { count += slab.carved - slab.free_count; });
+        from.for_each_slab([&count](const np::slice_record& slab) { count += slab.capacity - slab.free_count; });
         return count;
     }
 
@@ -73,7 +90,7 @@ TEST_F(heap, hands_out_blocks_of_every_class_that_do_not_overlap)
         for (auto each = std::next(starts.begin()); each != starts.end(); ++each)
             ASSERT_GE(*each - *std::prev(each), size);
         for (void* block : blocks)
-            mine.put(block);
+            put(mine, block);
     }
     EXPECT_EQ(away(mine), 0U);
 }
@@ -98,7 +115,7 @@ TEST_F(heap, keeps_one_empty_slab_of_a_class_and_gives_the_others_back)
     const std::vector<void*> blocks = take(mine, 63, 3 * np::slab_capacity(63));
     EXPECT_EQ(slabs(mine), 3U);
     for (void* block : blocks)
-        mine.put(block);
+        put(mine, block);
     EXPECT_EQ(slabs(mine), 1U);
     EXPECT_EQ(slices_in_use(), 1U);
     mine.give_back_empty_slabs();
@@ -113,57 +130,103 @@ TEST_F(heap, is_the_owner_of_its_slabs_by_their_words)
     const std::size_t first = backend.memory().slice_of(block);
     for (std::size_t slice = first; slice != first + np::slab_slices(size_class); ++slice)
         EXPECT_EQ(backend.memory().owner(slice).load(), mine.word() | size_class);
-    mine.put(block);
+    put(mine, block);
     mine.give_back_empty_slabs();
     EXPECT_EQ(backend.memory().owner(first).load(), np::nobody);
 }
 
 TEST_F(heap, takes_in_what_another_has_kept_for_it_when_that_is_posted)
 {
-    const std::vector<void*> blocks = take(mine, 3, 10);
-    for (void* block : blocks)
-        other.keep_for(mine, block);
-    std::size_t kept = 0;
-    other.for_each_kept([&](const void*) { ++kept; });
-    EXPECT_EQ(kept, 10U);
+    for (void* block : take(mine, 3, 10))
+        put(other, block);
+    EXPECT_EQ(on_its_way(other), 11U) << "with the letter";
     mine.take_in();
     EXPECT_EQ(away(mine), 10U) << "not posted yet";
     other.post_all();
+    EXPECT_EQ(on_its_way(other), 0U);
+    EXPECT_EQ(on_its_way(mine), 11U);
     mine.take_in();
     EXPECT_EQ(away(mine), 0U);
-    other.for_each_kept([&](const void*) { ADD_FAILURE(); });
+    other.take_in();
+    EXPECT_EQ(away(other), 0U) << "the letter is back";
+    EXPECT_EQ(mine.sent_minus_received() + other.sent_minus_received(), 0U);
 }
 
-TEST_F(heap, takes_in_batches_of_every_length)
+TEST_F(heap, takes_in_letters_of_every_length)
 {
     for (std::uint32_t length = 1; length <= 200; length += length < 5 ? 1 : 13) {
-        const std::vector<void*> blocks = take(mine, 0, length);
-        for (void* block : blocks)
-            other.keep_for(mine, block);
+        for (void* block : take(mine, 0, length))
+            put(other, block);
         other.post_all();
         mine.take_in();
         ASSERT_EQ(away(mine), 0U) << length;
         const std::vector<void*> again = take(mine, 0, length);
         EXPECT_EQ(std::set<void*>(again.begin(), again.end()).size(), length);
         for (void* block : again)
-            mine.put(block);
+            put(mine, block);
     }
 }
 
-TEST_F(heap, posts_what_it_keeps_when_another_slab_needs_the_place)
+TEST_F(heap, keeps_letters_for_many_others_and_posts_one_when_its_place_is_needed)
 {
-    const std::uint32_t many = 100 * np::slab_capacity(63);
-    std::vector<void*> blocks = take(mine, 63, many);
-    std::shuffle(blocks.begin(), blocks.end(), std::mt19937(5)); // NOLINT: the same in each run
-    for (void* block : blocks)
-        other.keep_for(mine, block);
-    std::size_t kept = 0;
-    other.for_each_kept([&](const void*) { ++kept; });
-    EXPECT_LE(kept, 16U * 64);
+    std::vector<std::unique_ptr<np::heap>> owners;
+    for (std::size_t i = 0; i != 100; ++i) {
+        owners.push_back(std::make_unique<np::heap>(backend)); // NOLINT(performance-inefficient-vector-operation)
+        for (void* block : take(*owners.back(), 63, 5))
+            put(other, block);
+    }
+    EXPECT_LE(on_its_way(other), 16U * (5 + 1));
     other.post_all();
+    for (const std::unique_ptr<np::heap>& each : owners) {
+        each->take_in();
+        EXPECT_EQ(away(*each), 0U);
+    }
+    other.take_in();
+    EXPECT_EQ(away(other), 0U);
+}
+
+TEST_F(heap, sends_a_block_as_its_own_letter_if_there_is_no_memory_for_one)
+{
+    const std::vector<void*> blocks = take(mine, 0, 5);
+    const auto all = static_cast<std::uint32_t>(backend.memory().slices());
+    const auto used = backend.with_runs([](const auto& runs) { return static_cast<std::uint32_t>(runs.used()); });
+    const np::run rest = backend.take_large(std::size_t{all - used} * np::slice_bytes, 1);
+    ASSERT_NE(rest.first, np::no_slice);
+    for (void* block : blocks)
+        put(other, block);
+    EXPECT_EQ(on_its_way(other), 0U);
+    EXPECT_EQ(on_its_way(mine), 5U);
     mine.take_in();
     EXPECT_EQ(away(mine), 0U);
-    EXPECT_EQ(slabs(mine), 1U);
+    EXPECT_EQ(mine.sent_minus_received() + other.sent_minus_received(), 0U);
+    backend.give_large(rest.first);
+}
+
+TEST_F(heap, reports_a_block_that_is_free_already_and_one_that_begins_nowhere)
+{
+    test::error_recorder recorder;
+    const std::vector<void*> blocks = take(mine, 5, 2);
+    put(mine, blocks[0]);
+    put(mine, blocks[0]);
+    put(mine, static_cast<std::byte*>(blocks[1]) + 16);
+    EXPECT_EQ(recorder.kinds(), (test::kinds{mp::error::double_free, mp::error::misaligned_pointer}));
+    EXPECT_EQ(away(mine), 1U);
+    put(mine, blocks[1]);
+    EXPECT_EQ(away(mine), 0U);
+}
+
+TEST_F(heap, reports_a_block_that_two_others_have_sent)
+{
+    test::error_recorder recorder;
+    void* const block = take(mine, 5, 2)[0];
+    np::heap third(backend);
+    put(other, block);
+    put(third, block);
+    other.post_all();
+    third.post_all();
+    mine.take_in();
+    EXPECT_EQ(recorder.kinds(), (test::kinds{mp::error::double_free}));
+    EXPECT_EQ(away(mine), 1U);
 }
 
 TEST_F(heap, has_no_block_to_give_when_the_region_is_used_up_and_has_later)
@@ -183,11 +246,14 @@ TEST_F(heap, loses_nothing_when_many_threads_free_into_it)
     constexpr int rounds = 300;
     constexpr std::uint32_t blocks_each = 50;
     std::array<std::atomic<std::vector<void*>*>, threads> hand_over{};
+    std::array<std::unique_ptr<np::heap>, threads> heaps;
+    for (std::unique_ptr<np::heap>& each : heaps)
+        each = std::make_unique<np::heap>(backend);
     std::vector<std::thread> freeing;
     freeing.reserve(threads);
     for (std::size_t thread = 0; thread != threads; ++thread) {
         freeing.emplace_back([&, thread] {
-            const auto own = std::make_unique<np::heap>(backend);
+            np::heap& own = *heaps[thread];
             for (int round = 0; round != rounds; ++round) {
                 std::vector<void*>* blocks = nullptr;
                 while ((blocks = hand_over[thread].exchange(nullptr)) == nullptr)
@@ -196,11 +262,11 @@ TEST_F(heap, loses_nothing_when_many_threads_free_into_it)
                     std::uint64_t marked = 0;
                     std::memcpy(&marked, block, sizeof marked);
                     EXPECT_EQ(marked, reinterpret_cast<std::uintptr_t>(block));
-                    own->keep_for(mine, block);
+                    put(own, block);
                 }
                 delete blocks; // NOLINT: it was handed over
             }
-            own->post_all();
+            own.post_all();
         });
     }
     std::mt19937 random(3); // NOLINT: the same in each run
@@ -222,6 +288,6 @@ TEST_F(heap, loses_nothing_when_many_threads_free_into_it)
     mine.take_in();
     EXPECT_EQ(away(mine), 0U);
     mine.give_back_empty_slabs();
-    EXPECT_EQ(slices_in_use(), 0U);
+    EXPECT_EQ(slabs(mine), 0U);
 }
 } // namespace

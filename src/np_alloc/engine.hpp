@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: MIT
+// Copyright (c) 2026 The memory_pool authors
+/// \file
+/// What np_alloc and malloc do, by other names: so that each of their functions is this code, and not a call of another.
+///
+///     allocate:   up to 1 KiB   this thread's magazine                            -> allocate_slowly
+///     free:       a block of this thread's slabs   this thread's magazine         -> free_slowly
+///
+/// Errors are told as malloc tells them, by nullptr and errno. What is freed or resized is looked at as far as that costs nothing;
+/// misuse goes to the error handler, and is ignored if that returns.
+///
+/// Thread safety: any thread.
+#pragma once
+
+#include <memory_pool/base/config.hpp>
+
+#include "backend.hpp"
+#include "front.hpp"
+#include "process.hpp"
+#include "sizes.hpp"
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+
+/// Not visible outside of the library, so that it is found without the help of the loader.
+#define MEMORY_POOL_HIDDEN __attribute__((visibility("hidden")))
+
+namespace memory_pool::np
+{
+// Constant to begin with, so that nothing has to run before the first block is asked for, and never destroyed.
+extern MEMORY_POOL_HIDDEN process the_process;
+// Not `thread_local`, whose variables may have to be constructed, and are asked about that each time.
+extern MEMORY_POOL_HIDDEN __thread thread_state this_thread;
+
+inline constexpr std::size_t alignment_of_all = sizes::step;
+
+// The slow ways.
+void* allocate_slowly(std::size_t size_class) noexcept;
+void* allocate_more(std::size_t bytes) noexcept;
+void free_slowly(void* block) noexcept;
+void make_room(std::size_t size_class) noexcept;
+
+// The rest.
+void* allocate_zeroed(std::size_t count, std::size_t size) noexcept;
+void* allocate_aligned(std::size_t alignment, std::size_t bytes) noexcept;
+void* reallocate(void* block, std::size_t bytes) noexcept;
+std::size_t usable_size(const void* block) noexcept;
+std::size_t trim() noexcept;
+
+/// Returns: a block of that class.
+MEMORY_POOL_ALWAYS_INLINE void* allocate_in_class(std::size_t size_class) noexcept
+{
+    void* block = nullptr;
+    return MEMORY_POOL_LIKELY(this_thread.at_hand.pop(size_class, block)) ? block : allocate_slowly(size_class);
+}
+
+/// Returns: a block of that many bytes.
+MEMORY_POOL_ALWAYS_INLINE void* allocate(std::size_t bytes) noexcept
+{
+    const std::size_t last = bytes - 1; // 0 bytes: too many
+    return MEMORY_POOL_LIKELY(last < largest_small) ? allocate_in_class(last / sizes::step) : allocate_more(bytes);
+}
+
+/// Effects: takes a block back.
+MEMORY_POOL_ALWAYS_INLINE void free_block(void* block) noexcept
+{
+    const backend::region_type& all = the_process.memory().memory();
+    const std::uintptr_t steps = all.steps_to(block);
+    if (MEMORY_POOL_UNLIKELY(!all.is_committed(steps))) {
+        free_slowly(block);
+        return;
+    }
+    front& at_hand = this_thread.at_hand;
+    const owner_word size_class = at_hand.class_in(all.owner(all.slice_at(steps)).load(std::memory_order_relaxed));
+    if (MEMORY_POOL_UNLIKELY(size_class >= class_count)) {
+        free_slowly(block);
+        return;
+    }
+    if (MEMORY_POOL_UNLIKELY(!at_hand.push(size_class, block)))
+        make_room(size_class);
+}
+} // namespace memory_pool::np

@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: MIT
+// Copyright (c) 2026 The memory_pool authors
+/// \file
+/// A heap that any thread uses, one at a time: one that a program makes and frees as a whole, and the one of threads that have
+/// ended.
+///
+///     slabs of each class         blocks go back at once: none are kept in letters, which would outlive the heap
+///     large block <-> large block
+///
+/// Thread safety: any thread, if not said otherwise.
+#pragma once
+
+#include "backend.hpp"
+#include "heap.hpp"
+#include "sizes.hpp"
+
+#include <cstddef>
+#include <cstdint>
+#include <mutex>
+
+namespace memory_pool::np
+{
+/// A heap with a lock.
+class shared_heap : private heap
+{
+public:
+    constexpr explicit shared_heap(backend& from) noexcept : heap(from, true), backend_(from) {}
+
+    /// Returns: the heap of blocks whose slices have that word.
+    /// Preconditions: the heap has a lock.
+    static shared_heap& of(owner_word owner) noexcept
+    {
+        return static_cast<shared_heap&>(*reinterpret_cast<heap*>(owner & ~class_bits));
+    }
+
+    using heap::word;
+
+    // Small blocks.
+
+    /// Returns: a block of that class; nullptr if there is no memory.
+    void* allocate(std::size_t size_class) noexcept
+    {
+        const std::lock_guard lock(mutex_);
+        void* block = nullptr;
+        return heap::take(size_class, &block, 1) == 1 ? block : nullptr;
+    }
+
+    /// Effects: takes a block of that class back.
+    void free(std::size_t size_class, void* block) noexcept
+    {
+        const std::lock_guard lock(mutex_);
+        heap::put(size_class, &block, 1);
+    }
+
+    // Large blocks.
+
+    /// Effects: makes a block of this heap what is none yet.
+    void adopt_large(slice_number first) noexcept
+    {
+        const std::lock_guard lock(mutex_);
+        slice_record& added = record(first);
+        added.home = this;
+        added.previous_in_heap = no_slice;
+        added.next_in_heap = first_large_;
+        if (first_large_ != no_slice)
+            record(first_large_).previous_in_heap = first;
+        first_large_ = first;
+    }
+
+    /// Effects: lets go of a block: it is freed by whoever calls this.
+    void leave_large(slice_number first) noexcept
+    {
+        const std::lock_guard lock(mutex_);
+        const slice_record& leaving = record(first);
+        (leaving.previous_in_heap != no_slice ? record(leaving.previous_in_heap).next_in_heap : first_large_) =
+            leaving.next_in_heap;
+        if (leaving.next_in_heap != no_slice)
+            record(leaving.next_in_heap).previous_in_heap = leaving.previous_in_heap;
+    }
+
+    // All of it.
+
+    /// Effects: frees everything.
+    void free_all() noexcept
+    {
+        const std::lock_guard lock(mutex_);
+        heap::give_back_slabs();
+        while (first_large_ != no_slice) {
+            const slice_number each = first_large_;
+            first_large_ = record(each).next_in_heap;
+            backend_.give_large(each);
+        }
+    }
+
+    /// Effects: gives slabs back of which nothing is away.
+    void tidy() noexcept
+    {
+        const std::lock_guard lock(mutex_);
+        heap::give_back_empty_slabs();
+    }
+
+    /// Effects: calls `look(const heap&, slice_number first_large)` with the lock held.
+    template <class Look>
+    void with_blocks(Look&& look) noexcept
+    {
+        const std::lock_guard lock(mutex_);
+        look(static_cast<const heap&>(*this), first_large_);
+    }
+
+    // Around a fork.
+    void lock() noexcept { mutex_.lock(); }
+    void unlock() noexcept { mutex_.unlock(); }
+
+    // In the list of all, guarded by its lock.
+    shared_heap* next = nullptr;
+    shared_heap* previous = nullptr;
+
+private:
+    slice_record& record(slice_number slice) const noexcept { return backend_.memory().record(slice); }
+
+    std::mutex mutex_;
+    backend& backend_;
+    slice_number first_large_ = no_slice;
+};
+} // namespace memory_pool::np
