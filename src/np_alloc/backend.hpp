@@ -8,20 +8,31 @@
 ///                              |                  0                   |  126  |      one of its others
 ///                              |                  0                   |   0   |      neither
 ///
+/// Free runs keep their memory for a while, as it costs a system call and a fault of each page to give it back and get it again.
+/// When there is more free than in use, they keep it for a moment only, as the program may be done with it and never come here
+/// again; unless it turns out that it needs such memory again and again. Whoever comes to the runs gives back what is due, one run
+/// at a time, and without the lock.
+///
+/// When the addresses of the region are used up, blocks are mapped one by one: see direct_blocks.hpp.
+///
 /// Thread safety: any thread.
 #pragma once
 
 #include <memory_pool/base/config.hpp>
+#include <memory_pool/os/address_space.hpp>
 #include <memory_pool/os/clock.hpp>
 
+#include "direct_blocks.hpp"
 #include "region.hpp"
 #include "runs.hpp"
 #include "sizes.hpp"
 #include "slab.hpp"
 
+#include <algorithm>
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <limits>
 #include <mutex>
 
@@ -32,6 +43,7 @@ using owner_word = std::uintptr_t;
 inline constexpr owner_word class_bits = 127;
 inline constexpr owner_word large_block = 127;
 inline constexpr owner_word inside_large_block = 126;
+inline constexpr owner_word direct_block = 125; ///< Stands in no slice: a block outside of the region.
 inline constexpr owner_word nobody = 0;
 
 /// Returns: whether a slice with that word is of a slab.
@@ -40,7 +52,7 @@ constexpr bool is_of_slab(owner_word word) noexcept
     return word > class_bits;
 }
 
-static_assert(class_count <= inside_large_block, "a class and the mark of large blocks must be told apart");
+static_assert(class_count <= direct_block, "a class and the mark of large blocks must be told apart");
 
 /// Memory in runs, for the heaps of one process.
 class backend
@@ -52,9 +64,6 @@ public:
     backend(const backend&) = delete;
     backend& operator=(const backend&) = delete;
     ~backend() = default;
-
-    /// How long a free run keeps its memory, in milliseconds.
-    static constexpr std::uint64_t patience = 1000;
 
     /// Effects: reserves addresses, if that was not done yet.
     /// Returns: whether there are some.
@@ -89,7 +98,7 @@ public:
     {
         const std::uint32_t slices = slab_slices(region_.record(first).size_class);
         set_owner(first, slices, nobody);
-        give(first, slices);
+        give(first, slices, true);
     }
 
     /// Effects: makes a large block.
@@ -105,19 +114,35 @@ public:
         return taken;
     }
 
-    void give_large(slice_number first) noexcept
+    void give_large(slice_number first) noexcept { give_large(first, true); }
+
+    /// Effects: makes a large block of at least `bytes` that holds what the one at `first` held, which is no more. If it has no
+    ///   memory yet, that of the old one moves, if the system can do that: it costs less than to copy, and to get other memory. If
+    ///   it has, it is the other way round.
+    /// Returns: it; `first` is no_slice if there is no memory: then nothing has changed.
+    /// Preconditions: it is not smaller than the old one.
+    run move_large(slice_number first, std::size_t bytes) noexcept
     {
-        const std::uint32_t length = region_.record(first).length;
-        set_owner(first, length, nobody);
-        give(first, length);
+        const std::size_t old_bytes = region_.record(first).length * slice_bytes;
+        const run moved = take_large(bytes, 1);
+        if (moved.first == no_slice)
+            return {};
+        std::byte* const from = region_.address(first);
+        std::byte* const to = region_.address(moved.first);
+        const bool is_moved = moved.is_zeroed && os::move_memory(from, to, old_bytes);
+        if (!is_moved)
+            std::memcpy(to, from, old_bytes);
+        give_large(first, !is_moved);
+        return moved;
     }
 
-    /// Returns: whether a large block has room for `bytes` now, where it is. It is made longer or shorter, if that helps.
+    /// Returns: whether a large block has room for `bytes` now, where it is. It is made longer if need be, and shorter if a quarter
+    ///   of it would not be used.
     bool resize_large(slice_number first, std::size_t bytes) noexcept
     {
         const std::uint32_t slices = slices_for(bytes);
         const std::uint32_t length = region_.record(first).length;
-        if (slices == 0 || slices == length)
+        if (slices == 0 || (slices <= length && slices >= length - length / 4))
             return slices != 0;
         const std::lock_guard lock(mutex_);
         if (slices > length) {
@@ -131,16 +156,50 @@ public:
         return true;
     }
 
+    // Blocks outside of the region.
+
+    /// Returns: a block that is mapped for itself; nullptr if the system has no memory.
+    void* take_direct(std::size_t bytes, std::size_t alignment) noexcept
+    {
+        const std::lock_guard lock(mutex_);
+        void* const block = direct_.take(bytes, alignment);
+        direct_count_.store(direct_.count(), std::memory_order_relaxed);
+        return block;
+    }
+
+    /// Preconditions: there is such a block.
+    void give_direct(const void* block) noexcept
+    {
+        const std::lock_guard lock(mutex_);
+        direct_.give(block);
+        direct_count_.store(direct_.count(), std::memory_order_relaxed);
+    }
+
+    /// Returns: how many bytes such a block has; 0 if it is none.
+    std::size_t direct_bytes(const void* block) noexcept
+    {
+        if (direct_count_.load(std::memory_order_relaxed) == 0)
+            return 0;
+        const std::lock_guard lock(mutex_);
+        return direct_.bytes(block);
+    }
+
     /// Effects: gives the memory of all free runs back to the system.
     /// Returns: how many bytes that was.
     std::size_t trim() noexcept
     {
-        const std::lock_guard lock(mutex_);
         std::size_t bytes = 0;
-        while (const std::size_t purged = runs_.purge_oldest(std::numeric_limits<std::uint64_t>::max()))
+        while (const std::size_t purged = purge_dirty_since(std::numeric_limits<std::uint64_t>::max()))
             bytes += purged;
         return bytes;
     }
+
+    /// Effects: has free runs keep their memory for so many milliseconds from now on; 1,000 in the beginning.
+    void set_patience(std::uint64_t milliseconds) noexcept { patience_.store(milliseconds, std::memory_order_relaxed); }
+    std::uint64_t patience() const noexcept { return patience_.load(std::memory_order_relaxed); }
+
+    /// Returns: bytes that were ever given back to the system.
+    std::size_t purged() const noexcept { return purged_.load(std::memory_order_relaxed); }
 
     region_type& memory() noexcept { return region_; }
 
@@ -173,6 +232,13 @@ public:
     }
 
 private:
+    void give_large(slice_number first, bool is_dirty) noexcept
+    {
+        const std::uint32_t length = region_.record(first).length;
+        set_owner(first, length, nobody);
+        give(first, length, is_dirty);
+    }
+
     void set_owner(slice_number first, std::uint32_t count, owner_word word) noexcept
     {
         for (slice_number slice = first; slice != first + count; ++slice)
@@ -181,29 +247,93 @@ private:
 
     run take(std::uint32_t slices, std::uint32_t alignment) noexcept
     {
-        const std::lock_guard lock(mutex_);
-        purge_something();
-        return runs_.take(slices, alignment);
-    }
-
-    void give(slice_number first, std::uint32_t slices) noexcept
-    {
-        const std::lock_guard lock(mutex_);
-        runs_.put(first, slices, os::coarse_milliseconds());
-        purge_something();
-    }
-
-    /// At most one run at a time, so that nobody waits for long.
-    void purge_something() noexcept
-    {
-        if (runs_.dirty() == 0)
-            return;
         const std::uint64_t now = os::coarse_milliseconds();
-        (void)runs_.purge_oldest(now - std::min(now, patience));
+        run taken;
+        bool is_due = false;
+        {
+            const std::lock_guard lock(mutex_);
+            const std::size_t used_before = runs_.used();
+            taken = runs_.take(slices, alignment);
+            if (taken.is_zeroed && runs_.used() == used_before)
+                regret(taken.length * slice_bytes, now);
+            is_due = runs_.has_dirty_since(before(now, patience()));
+        }
+        if (MEMORY_POOL_UNLIKELY(is_due))
+            (void)purge_dirty_since(before(now, patience()));
+        return taken;
     }
+
+    void give(slice_number first, std::uint32_t slices, bool is_dirty) noexcept
+    {
+        const std::uint64_t now = os::coarse_milliseconds();
+        std::uint64_t since = before(now, patience());
+        bool is_due = false;
+        {
+            const std::lock_guard lock(mutex_);
+            runs_.put(first, slices, is_dirty, now);
+            if (runs_.dirty() > std::max(runs_.in_use(), most_dirty_for_nothing) && now >= not_hasty_until_) {
+                since = std::max(since, before(now, hasty_patience));
+                purged_in_haste_at_ = now;
+            }
+            is_due = runs_.has_dirty_since(since);
+        }
+        if (MEMORY_POOL_UNLIKELY(is_due))
+            (void)purge_dirty_since(since);
+    }
+
+    /// Notes that memory is needed that was given back; whether it was in haste, if that was not long ago.
+    void regret(std::size_t bytes, std::uint64_t now) noexcept
+    {
+        if (now - purged_in_haste_at_ > patience())
+            return;
+        regretted_ += bytes;
+        if (regretted_ < most_regretted)
+            return;
+        regretted_ = 0;
+        not_hasty_until_ = now + 10 * patience();
+    }
+
+    /// Effects: gives the memory of the oldest run back, if a part of it has been free since then.
+    /// Returns: how many bytes that was; 0 if there is none, or the system does not take it.
+    std::size_t purge_dirty_since(std::uint64_t since) noexcept
+    {
+        run oldest;
+        {
+            const std::lock_guard lock(mutex_);
+            oldest = runs_.take_dirty_since(since);
+        }
+        if (oldest.first == no_slice)
+            return 0;
+        const std::size_t bytes = oldest.length * slice_bytes;
+        const bool is_done = os::purge_memory(region_.address(oldest.first), bytes);
+        if (is_done)
+            purged_.fetch_add(bytes, std::memory_order_relaxed);
+        const std::lock_guard lock(mutex_);
+        runs_.put(oldest.first, oldest.length, !is_done, os::coarse_milliseconds());
+        return is_done ? bytes : 0;
+    }
+
+    static constexpr std::uint64_t before(std::uint64_t now, std::uint64_t milliseconds) noexcept
+    {
+        return now - std::min(now, milliseconds);
+    }
+
+    /// Free slices that keep their memory even if fewer are in use.
+    static constexpr std::size_t most_dirty_for_nothing = (std::size_t{4} << 20) / slice_bytes;
+    /// How long the others keep it then, in milliseconds: two ticks of the clock.
+    static constexpr std::uint64_t hasty_patience = 8;
+    /// So many bytes may be needed again soon after until that is no longer done for a while.
+    static constexpr std::size_t most_regretted = std::size_t{4} << 20;
 
     std::mutex mutex_;
     region_type region_;
     runs<region_type> runs_{region_};
+    direct_blocks direct_;
+    std::uint64_t purged_in_haste_at_ = 0;
+    std::uint64_t not_hasty_until_ = 0;
+    std::size_t regretted_ = 0;
+    std::atomic<std::size_t> direct_count_{0};
+    std::atomic<std::uint64_t> patience_{1000};
+    std::atomic<std::size_t> purged_{0};
 };
 } // namespace memory_pool::np

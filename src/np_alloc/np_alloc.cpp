@@ -72,12 +72,14 @@ bool is_misaligned(const void* block) noexcept
     return reinterpret_cast<std::uintptr_t>(block) % alignment_of_all != 0;
 }
 
-/// Returns: whose the slice of `address` is: nobody if it lies outside of all.
+/// Returns: whose the slice of `address` is; direct_block if it is one; nobody if it lies outside of all.
 owner_word owner_of(const void* address) noexcept
 {
     const backend::region_type& all = memory().memory();
     const std::size_t slice = all.slice_of(address);
-    return slice < all.committed() ? all.owner(slice).load(std::memory_order_relaxed) : nobody;
+    if (MEMORY_POOL_LIKELY(slice < all.committed()))
+        return all.owner(slice).load(std::memory_order_relaxed);
+    return memory().direct_bytes(address) != 0 ? direct_block : nobody;
 }
 
 slice_number slice_of(const void* block) noexcept
@@ -102,9 +104,11 @@ bool report_misuse(owner_word owner, const void* block) noexcept
 
 std::size_t usable_size(const void* block, owner_word owner) noexcept
 {
-    if (owner != large_block)
-        return sizes::size(owner & class_bits);
-    return memory().memory().record(slice_of(block)).length * slice_bytes;
+    switch (owner) {
+    case large_block: return memory().memory().record(slice_of(block)).length * slice_bytes;
+    case direct_block: return memory().direct_bytes(block);
+    default: return sizes::size(owner & class_bits);
+    }
 }
 
 /// Returns: the shared heap that a block is of, or nullptr if it is of none.
@@ -112,20 +116,33 @@ shared_heap* shared_heap_of(const void* block, owner_word owner) noexcept
 {
     if (owner == large_block)
         return memory().memory().record(slice_of(block)).home;
+    if (owner == direct_block)
+        return nullptr;
     return reinterpret_cast<heap*>(owner & ~class_bits)->has_lock() ? &shared_heap::of(owner) : nullptr;
 }
 
 // Large blocks.
 
-/// Returns: a large block, in the shared heap `home` if that is not nullptr; or a run that begins at no_slice.
-run allocate_large(std::size_t bytes, std::size_t alignment, shared_heap* home = nullptr) noexcept
+/// What came of a request for a large block.
+struct large_allocation
+{
+    void* block; ///< nullptr, and errno is set, if there is no memory.
+    bool is_zeroed;
+};
+
+/// Returns: a large block, in the shared heap `home` if that is not nullptr.
+large_allocation allocate_large(std::size_t bytes, std::size_t alignment, shared_heap* home = nullptr) noexcept
 {
     if (!the_process.start())
-        return {};
+        return {out_of_memory(), false};
     const run taken = memory().take_large(bytes, alignment);
-    if (home != nullptr && taken.first != no_slice)
-        home->adopt_large(taken.first);
-    return taken;
+    if (taken.first != no_slice) {
+        if (home != nullptr)
+            home->adopt_large(taken.first);
+        return {memory().memory().address(taken.first), taken.is_zeroed};
+    }
+    void* const direct = home == nullptr ? memory().take_direct(bytes, alignment) : nullptr;
+    return {direct != nullptr ? direct : out_of_memory(), true};
 }
 
 void free_large(slice_number first) noexcept
@@ -157,11 +174,6 @@ void free_of_another(owner_word owner, void* block) noexcept
     }
 }
 
-void* address_of(const run& large) noexcept
-{
-    return large.first != no_slice ? memory().memory().address(large.first) : out_of_memory();
-}
-
 /// Returns: the class of blocks that have room for `bytes` and are so aligned; class_count if there is none.
 std::size_t aligned_class(std::size_t bytes, std::size_t alignment) noexcept
 {
@@ -172,8 +184,15 @@ std::size_t aligned_class(std::size_t bytes, std::size_t alignment) noexcept
     return rounded <= largest_in_slab ? sizes::of(rounded) : class_count;
 }
 
+/// Returns: to how much every block of that class is aligned.
+std::size_t alignment_in_class(std::size_t size_class) noexcept
+{
+    const std::size_t size = facts[size_class].block_bytes;
+    return size & (~size + 1);
+}
+
 /// Returns: whether `block` has room for `bytes` now, and not too much.
-bool resize_in_place(void* block, owner_word owner, std::size_t bytes) noexcept
+bool resize_in_place(const void* block, owner_word owner, std::size_t bytes) noexcept
 {
     const std::size_t usable = usable_size(block, owner);
     if (owner == large_block && bytes > largest_in_slab)
@@ -181,11 +200,31 @@ bool resize_in_place(void* block, owner_word owner, std::size_t bytes) noexcept
     return bytes <= usable && bytes >= usable / 2;
 }
 
+/// Returns: how much to ask for when a block has to be moved to become larger: when that happens again and again, it happens
+/// seldom. What is not touched costs addresses alone.
+std::size_t with_room_to_grow(owner_word owner, std::size_t bytes) noexcept
+{
+    return owner == large_block ? base::saturating_add(bytes, bytes / 8) : bytes;
+}
+
+/// Returns: a larger block that holds what `block` held, and whose memory that may be; nullptr if that does not pay, or there is none.
+void* move_to_larger(const void* block, owner_word owner, std::size_t bytes) noexcept
+{
+    constexpr std::size_t least_bytes = std::size_t{1} << 20;
+    if (owner != large_block || usable_size(block, owner) < least_bytes || bytes < usable_size(block, owner))
+        return nullptr;
+    const slice_number first = slice_of(block);
+    if (memory().memory().record(first).home != nullptr)
+        return nullptr;
+    const run moved = memory().move_large(first, with_room_to_grow(owner, bytes));
+    return moved.first != no_slice ? memory().memory().address(moved.first) : nullptr;
+}
+
 /// Returns: a block of `home`.
 void* allocate_in(shared_heap& home, std::size_t bytes) noexcept
 {
     if (bytes > largest_in_slab)
-        return address_of(allocate_large(bytes, 1, &home));
+        return allocate_large(bytes, 1, &home).block;
     void* const block = home.allocate(sizes::of(bytes));
     return block != nullptr ? block : out_of_memory();
 }
@@ -215,12 +254,14 @@ MEMORY_POOL_NOINLINE void* allocate_slowly(std::size_t size_class) noexcept
     } else if (the_process.start()) {
         block = the_process.late().allocate(size_class);
     }
+    if (MEMORY_POOL_UNLIKELY(block == nullptr) && the_process.start())
+        block = memory().take_direct(facts[size_class].block_bytes, alignment_in_class(size_class));
     return block != nullptr ? block : out_of_memory();
 }
 
 MEMORY_POOL_NOINLINE void* allocate_more(std::size_t bytes) noexcept
 {
-    return bytes <= largest_in_slab ? allocate_in_class(sizes::of(bytes)) : address_of(allocate_large(bytes, 1));
+    return bytes <= largest_in_slab ? allocate_in_class(sizes::of(bytes)) : allocate_large(bytes, 1).block;
 }
 
 MEMORY_POOL_NOINLINE void free_slowly(void* block) noexcept
@@ -230,12 +271,15 @@ MEMORY_POOL_NOINLINE void free_slowly(void* block) noexcept
     const owner_word owner = owner_of(block);
     if (MEMORY_POOL_UNLIKELY(report_misuse(owner, block)))
         return;
-    if (MEMORY_POOL_UNLIKELY(owner == large_block)) {
-        const errno_as_it_was kept;
-        free_large(slice_of(block));
-    } else {
+    if (MEMORY_POOL_LIKELY(is_of_slab(owner))) {
         free_of_another(owner, block);
+        return;
     }
+    const errno_as_it_was kept;
+    if (owner == large_block)
+        free_large(slice_of(block));
+    else
+        memory().give_direct(block);
 }
 
 MEMORY_POOL_NOINLINE void make_room(std::size_t size_class) noexcept
@@ -250,11 +294,10 @@ void* allocate_zeroed(std::size_t count, std::size_t size) noexcept
 {
     const std::size_t bytes = base::saturating_multiply(count, size);
     if (bytes > largest_in_slab) {
-        const run large = allocate_large(bytes, 1);
-        void* const block = address_of(large);
-        if (block != nullptr && !large.is_zeroed)
-            std::memset(block, 0, bytes);
-        return block;
+        const large_allocation large = allocate_large(bytes, 1);
+        if (large.block != nullptr && !large.is_zeroed)
+            std::memset(large.block, 0, bytes);
+        return large.block;
     }
     void* const block = allocate(bytes);
     return block != nullptr ? std::memset(block, 0, bytes) : nullptr;
@@ -265,7 +308,7 @@ void* allocate_aligned(std::size_t alignment, std::size_t bytes) noexcept
     if (alignment <= alignment_of_all)
         return allocate(bytes);
     const std::size_t size_class = aligned_class(bytes, alignment);
-    return size_class != class_count ? allocate_in_class(size_class) : address_of(allocate_large(bytes, alignment));
+    return size_class != class_count ? allocate_in_class(size_class) : allocate_large(bytes, alignment).block;
 }
 
 void* reallocate(void* block, std::size_t bytes) noexcept
@@ -277,11 +320,19 @@ void* reallocate(void* block, std::size_t bytes) noexcept
         return nullptr;
     if (resize_in_place(block, owner, bytes))
         return block;
+    if (void* const moved = move_to_larger(block, owner, bytes))
+        return moved;
+    const std::size_t usable = usable_size(block, owner);
     shared_heap* const home = shared_heap_of(block, owner);
-    void* const moved = home != nullptr ? allocate_in(*home, bytes) : allocate(bytes);
+    const auto allocate_like = [home](std::size_t wanted) {
+        return home != nullptr ? allocate_in(*home, wanted) : allocate(wanted);
+    };
+    void* moved = bytes > usable ? allocate_like(with_room_to_grow(owner, bytes)) : nullptr;
+    if (moved == nullptr)
+        moved = allocate_like(bytes);
     if (moved == nullptr)
         return nullptr;
-    std::memcpy(moved, block, std::min(bytes, usable_size(block, owner)));
+    std::memcpy(moved, block, std::min(bytes, usable));
     free_block(block);
     return moved;
 }

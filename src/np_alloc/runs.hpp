@@ -11,13 +11,12 @@
 ///
 /// No two free runs lie side by side. The first and the last slice of a run say how long it is, so a neighbour is found in one
 /// step. A dirty run has memory of the system; when it is old enough, that is given back, and the run is clean: it reads as
-/// zeros.
+/// zeros. Whoever owns the runs does that, as it takes a while.
 ///
 /// Thread safety: none; whoever owns the runs has a lock.
 #pragma once
 
 #include <memory_pool/base/arithmetic.hpp>
-#include <memory_pool/os/address_space.hpp>
 
 #include "region.hpp"
 
@@ -51,7 +50,7 @@ struct run_links
     slice_number previous;  ///< The same.
     slice_number older;     ///< In the list of dirty runs.
     slice_number younger;   ///< The same.
-    std::uint64_t freed_at; ///< When it became free, in the caller's clock.
+    std::uint64_t freed_at; ///< Of a dirty one: when the oldest part of it became free, in the caller's clock.
 };
 
 /// A run that was handed out.
@@ -90,11 +89,11 @@ public:
         return whole.first != no_slice ? cut_out(whole, length, alignment) : run{};
     }
 
-    /// Effects: takes a run back. It is dirty.
-    void put(slice_number first, std::uint32_t length, std::uint64_t now) noexcept
+    /// Effects: takes a run back. `is_dirty` says whether the system may have memory behind it; if not, it reads as zeros.
+    void put(slice_number first, std::uint32_t length, bool is_dirty, std::uint64_t now) noexcept
     {
         in_use_ -= length;
-        add_free(first, length, true, now);
+        add_free(first, length, is_dirty, now);
     }
 
     /// Effects: makes a run in use longer, by slices that follow it, if those are free.
@@ -105,7 +104,7 @@ public:
         const std::uint32_t more = new_length - length;
         if (next < used_ && record(next).state == slice_state::free && record(next).length >= more) {
             const run whole = take_free(static_cast<slice_number>(next));
-            give_back_rest(whole, more);
+            put_rest(whole, more, record(next).freed_at);
         } else if (next != used_ || !use_untouched(more)) {
             return false;
         }
@@ -117,25 +116,18 @@ public:
     void shorten(slice_number first, std::uint32_t length, std::uint32_t new_length, std::uint64_t now) noexcept
     {
         mark(first, new_length, slice_state::in_use);
-        put(first + new_length, length - new_length, now);
+        put(first + new_length, length - new_length, true, now);
     }
 
-    /// Effects: gives the memory of the oldest dirty run back to the system, if it became free at `before` or earlier.
-    /// Returns: how many bytes that was; 0 if there is none, or the system does not take it.
-    std::size_t purge_oldest(std::uint64_t before) noexcept
+    /// Returns: whether a part of the oldest dirty run has been free since `before`, or longer.
+    bool has_dirty_since(std::uint64_t before) const noexcept
     {
-        const slice_number first = oldest_;
-        if (first == no_slice || record(first).freed_at > before)
-            return 0;
-        const std::uint32_t length = record(first).length;
-        leave_dirty(first);
-        if (!os::purge_memory(region_.address(first), length * slice_bytes)) {
-            enter_dirty(first); // as the youngest: it is tried again when the others were
-            return 0;
-        }
-        record(first).is_dirty = false;
-        return length * slice_bytes;
+        return oldest_ != no_slice && record(oldest_).freed_at <= before;
     }
+
+    /// Effects: hands out the oldest dirty run, so that its memory can be given back to the system while nobody waits.
+    /// Returns: it; `first` is no_slice if there is none, or no part of it has been free since `before`.
+    run take_dirty_since(std::uint64_t before) noexcept { return has_dirty_since(before) ? take_free(oldest_) : run{}; }
 
     /// Returns: slices in runs that were handed out.
     std::size_t in_use() const noexcept { return in_use_; }
@@ -248,55 +240,52 @@ private:
         return true;
     }
 
-    /// Gives back what of `whole` is not needed.
+    /// Gives back what of `whole` is not needed, as old as it was.
     run cut_out(run whole, std::uint32_t length, std::uint32_t alignment) noexcept
     {
+        const std::uint64_t freed_at = record(whole.first).freed_at;
         const std::uintptr_t address = reinterpret_cast<std::uintptr_t>(region_.address(whole.first)) >> slice_bits;
         const auto before = static_cast<std::uint32_t>((std::uintptr_t{0} - address) & (alignment - 1));
         if (before != 0) {
             mark(whole.first + before, whole.length - before, slice_state::in_use);
-            give_back(whole.first, before, !whole.is_zeroed);
+            put(whole.first, before, !whole.is_zeroed, freed_at);
             whole.first += before;
             whole.length -= before;
         }
-        give_back_rest(whole, length);
+        put_rest(whole, length, freed_at);
         return {whole.first, length, whole.is_zeroed};
     }
 
-    void give_back_rest(const run& whole, std::uint32_t length) noexcept
+    void put_rest(const run& whole, std::uint32_t length, std::uint64_t freed_at) noexcept
     {
         mark(whole.first, length, slice_state::in_use); // first, or the rest would merge with what was there once
         if (length != whole.length)
-            give_back(whole.first + length, whole.length - length, !whole.is_zeroed);
+            put(whole.first + length, whole.length - length, !whole.is_zeroed, freed_at);
     }
 
-    /// As `put`, for slices that were only taken to be cut.
-    void give_back(slice_number first, std::uint32_t length, bool is_dirty) noexcept
+    /// Makes a run free, together with its neighbours if those are. All of it is as old as the oldest of its parts that is dirty:
+    /// else a run to which something comes now and then would never be old.
+    void add_free(slice_number first, std::uint32_t length, bool is_dirty, std::uint64_t freed_at) noexcept
     {
-        in_use_ -= length;
-        add_free(first, length, is_dirty, latest_);
-    }
-
-    /// Makes a run free, together with its neighbours if those are.
-    void add_free(slice_number first, std::uint32_t length, bool is_dirty, std::uint64_t now) noexcept
-    {
-        latest_ = std::max(latest_, now);
+        const auto join = [&](const run_links& neighbour) {
+            if (neighbour.is_dirty)
+                freed_at = is_dirty ? std::min(freed_at, neighbour.freed_at) : neighbour.freed_at;
+            is_dirty = is_dirty || neighbour.is_dirty;
+            length += neighbour.length;
+        };
         const std::size_t end = std::size_t{first} + length;
         if (end < used_ && record(end).state == slice_state::free) {
             const auto next = static_cast<slice_number>(end);
-            is_dirty = is_dirty || record(next).is_dirty;
-            length += record(next).length;
+            join(record(next));
             unlist(next);
         }
         if (first != 0 && record(first - 1).state == slice_state::free) {
-            const std::uint32_t before = record(first - 1).length;
-            first -= before;
-            is_dirty = is_dirty || record(first).is_dirty;
-            length += before;
+            first -= record(first - 1).length;
+            join(record(first));
             unlist(first);
         }
         mark(first, length, slice_state::free);
-        list(first, is_dirty);
+        list(first, is_dirty, freed_at);
     }
 
     void mark(std::size_t first, std::uint32_t length, slice_state state) noexcept
@@ -307,7 +296,7 @@ private:
 
     // Lists.
 
-    void list(slice_number first, bool is_dirty) noexcept
+    void list(slice_number first, bool is_dirty, std::uint64_t freed_at) noexcept
     {
         const std::size_t bin = bin_of(record(first).length);
         record(first).previous = no_slice;
@@ -317,7 +306,7 @@ private:
         bins_[bin] = first;
         filled_[bin / base::bits_per_word] |= std::uint64_t{1} << (bin % base::bits_per_word);
         record(first).is_dirty = is_dirty;
-        record(first).freed_at = latest_;
+        record(first).freed_at = freed_at;
         if (is_dirty)
             enter_dirty(first);
     }
@@ -335,12 +324,14 @@ private:
             leave_dirty(first);
     }
 
+    /// The list is in order of age but for runs that were joined with others: one of those is at the end that is nearer.
     void enter_dirty(slice_number first) noexcept
     {
-        record(first).younger = no_slice;
-        record(first).older = youngest_;
-        (youngest_ != no_slice ? record(youngest_).younger : oldest_) = first;
-        youngest_ = first;
+        const bool is_oldest = oldest_ == no_slice || record(first).freed_at < record(oldest_).freed_at;
+        record(first).older = is_oldest ? no_slice : youngest_;
+        record(first).younger = is_oldest ? oldest_ : no_slice;
+        (record(first).older != no_slice ? record(record(first).older).younger : oldest_) = first;
+        (record(first).younger != no_slice ? record(record(first).younger).older : youngest_) = first;
         dirty_ += record(first).length;
     }
 
@@ -369,6 +360,5 @@ private:
     std::size_t used_ = 0;
     std::size_t in_use_ = 0;
     std::size_t dirty_ = 0;
-    std::uint64_t latest_ = 0; ///< The last time that was told.
 };
 } // namespace memory_pool::np

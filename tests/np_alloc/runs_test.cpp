@@ -15,6 +15,7 @@
 #include <random>
 #include <vector>
 
+namespace mp = memory_pool;
 namespace np = memory_pool::np;
 
 namespace
@@ -37,6 +38,18 @@ struct runs : testing::Test
     }
 
     std::byte* memory(const np::run& of) const { return region.address(of.first); }
+    /// Gives the memory of the oldest run back, if a part of it has been free since `before`.
+    /// Returns: how many slices that are.
+    std::size_t purge_since(std::uint64_t before)
+    {
+        const np::run oldest = all.take_dirty_since(before);
+        if (oldest.first == np::no_slice)
+            return 0;
+        EXPECT_TRUE(mp::os::purge_memory(memory(oldest), oldest.length * np::slice_bytes));
+        all.put(oldest.first, oldest.length, false, before);
+        return oldest.length;
+    }
+
     bool is_zero(const np::run& of) const
     {
         return std::all_of(memory(of), memory(of) + of.length * np::slice_bytes,
@@ -61,7 +74,7 @@ TEST_F(runs, are_handed_out_again_when_they_came_back)
 {
     const np::run a = all.take(2);
     (void)all.take(1);
-    all.put(a.first, a.length, 0);
+    all.put(a.first, a.length, true, 0);
     const np::run again = all.take(2);
     EXPECT_EQ(again.first, a.first);
     EXPECT_FALSE(again.is_zeroed);
@@ -72,10 +85,10 @@ TEST_F(runs, merge_with_free_neighbours_on_both_sides)
     std::vector<np::run> five;
     for (int i = 0; i != 5; ++i)
         five.push_back(all.take(2));
-    all.put(five[1].first, 2, 0);
-    all.put(five[3].first, 2, 0);
+    all.put(five[1].first, 2, true, 0);
+    all.put(five[3].first, 2, true, 0);
     EXPECT_TRUE(all.is_valid());
-    all.put(five[2].first, 2, 0);
+    all.put(five[2].first, 2, true, 0);
     EXPECT_TRUE(all.is_valid());
     EXPECT_EQ(all.take(6).first, five[1].first);
 }
@@ -83,7 +96,7 @@ TEST_F(runs, merge_with_free_neighbours_on_both_sides)
 TEST_F(runs, use_what_is_free_before_what_was_never_used)
 {
     const np::run a = all.take(10);
-    all.put(a.first, a.length, 0);
+    all.put(a.first, a.length, true, 0);
     EXPECT_EQ(all.take(12).first, a.first);
     EXPECT_EQ(all.used(), 12U);
 }
@@ -106,7 +119,7 @@ TEST_F(runs, are_refused_when_the_region_is_full_and_to_be_had_again_later)
     const np::run whole = all.take(region_slices);
     ASSERT_EQ(whole.first, 0U);
     EXPECT_EQ(all.take(1).first, np::no_slice);
-    all.put(whole.first, whole.length, 0);
+    all.put(whole.first, whole.length, true, 0);
     EXPECT_EQ(all.take(region_slices).first, 0U);
 }
 
@@ -116,7 +129,7 @@ TEST_F(runs, grow_in_place_into_what_follows_if_that_is_free)
     const np::run b = all.take(4);
     const np::run c = all.take(1);
     EXPECT_FALSE(all.extend(a.first, 2, 3));
-    all.put(b.first, b.length, 0);
+    all.put(b.first, b.length, true, 0);
     EXPECT_TRUE(all.extend(a.first, 2, 5));
     EXPECT_TRUE(all.is_valid());
     EXPECT_FALSE(all.extend(a.first, 5, 7)) << "one slice is left there";
@@ -138,10 +151,10 @@ TEST_F(runs, lose_their_memory_when_they_are_old_enough_and_read_as_zeros_then)
     const np::run b = all.take(2);
     (void)all.take(1);
     std::memset(memory(a), 1, 4 * np::slice_bytes);
-    all.put(a.first, 2, 100);
-    EXPECT_EQ(all.purge_oldest(99), 0U);
+    all.put(a.first, 2, true, 100);
+    EXPECT_EQ(purge_since(99), 0U);
     EXPECT_EQ(all.dirty(), 2U);
-    EXPECT_EQ(all.purge_oldest(100), 2 * np::slice_bytes);
+    EXPECT_EQ(purge_since(100), 2U);
     EXPECT_EQ(all.dirty(), 0U);
     const np::run again = all.take(2);
     EXPECT_EQ(again.first, a.first);
@@ -155,26 +168,47 @@ TEST_F(runs, are_dirty_if_one_of_those_that_were_merged_was)
     const np::run a = all.take(2);
     const np::run b = all.take(2);
     (void)all.take(1);
-    all.put(a.first, 2, 0);
-    (void)all.purge_oldest(0);
+    all.put(a.first, 2, true, 0);
+    (void)purge_since(0);
     memory(b)[0] = std::byte{1};
-    all.put(b.first, 2, 0);
+    all.put(b.first, 2, true, 0);
     EXPECT_EQ(all.dirty(), 4U);
     EXPECT_FALSE(all.take(4).is_zeroed);
 }
 
-TEST_F(runs, stay_dirty_when_the_system_does_not_take_their_memory)
+TEST_F(runs, are_as_old_as_the_oldest_part_that_is_dirty)
 {
     const np::run a = all.take(2);
-    memory(a)[0] = std::byte{1};
-    all.put(a.first, 2, 0);
-    {
-        const test::address_calls calls;
-        test::address_calls::refuse_purging();
-        EXPECT_EQ(all.purge_oldest(0), 0U);
+    const np::run b = all.take(2);
+    const np::run c = all.take(2);
+    (void)all.take(1);
+    all.put(a.first, 2, true, 100);
+    all.put(c.first, 2, true, 200);
+    EXPECT_FALSE(all.has_dirty_since(99));
+    all.put(b.first, 2, true, 300);
+    EXPECT_TRUE(all.has_dirty_since(100)) << "joined with a";
+    const np::run part = all.take(1);
+    EXPECT_TRUE(all.has_dirty_since(100)) << "what is left is as old";
+    EXPECT_EQ(purge_since(100), 5U);
+    all.put(part.first, 1, true, 400);
+    EXPECT_FALSE(all.has_dirty_since(399)) << "what is clean has no age";
+}
+
+TEST_F(runs, are_purged_in_order_of_age)
+{
+    std::vector<np::run> three;
+    for (int i = 0; i != 3; ++i) {
+        three.push_back(all.take(1));
+        (void)all.take(1);
     }
-    EXPECT_EQ(all.dirty(), 2U);
-    EXPECT_EQ(all.purge_oldest(0), 2 * np::slice_bytes);
+    all.put(three[1].first, 1, true, 10);
+    all.put(three[2].first, 1, true, 30);
+    all.put(three[0].first, 1, true, 5);
+    EXPECT_EQ(all.take_dirty_since(100).first, three[0].first);
+    EXPECT_EQ(all.take_dirty_since(100).first, three[1].first);
+    EXPECT_EQ(all.take_dirty_since(100).first, three[2].first);
+    EXPECT_EQ(all.take_dirty_since(100).first, np::no_slice);
+    EXPECT_EQ(all.dirty(), 0U);
 }
 
 TEST_F(runs, are_refused_while_the_system_gives_no_memory_and_nothing_is_lost)
@@ -248,10 +282,10 @@ TEST_F(runs, agree_with_a_model_through_random_operations)
             }
             break;
         }
-        case 5: (void)all.purge_oldest(now - std::min<std::uint64_t>(now, random() % 50)); break;
+        case 5: (void)purge_since(now - std::min<std::uint64_t>(now, random() % 50)); break;
         default: {
             const auto leaving = pick();
-            all.put(leaving->first, leaving->second, now);
+            all.put(leaving->first, leaving->second, true, now);
             taken.erase(leaving);
         }
         }
@@ -264,7 +298,7 @@ TEST_F(runs, agree_with_a_model_through_random_operations)
         }
     }
     for (const auto& [first, length] : taken)
-        all.put(first, length, now);
+        all.put(first, length, true, now);
     EXPECT_EQ(all.in_use(), 0U);
     EXPECT_EQ(all.take(static_cast<std::uint32_t>(all.used())).first, 0U) << "all of it is one run again";
 }

@@ -33,6 +33,7 @@ struct address_calls
     bool (*commit)(void* memory, std::size_t bytes) noexcept;
     bool (*purge)(void* memory, std::size_t bytes) noexcept;
     bool (*release)(void* memory, std::size_t bytes) noexcept;
+    bool (*move)(void* from, void* to, std::size_t bytes) noexcept;
 };
 
 #if defined(_WIN32)
@@ -60,6 +61,10 @@ inline bool release(void* memory, std::size_t) noexcept
 {
     constexpr unsigned long release_all = 0x8000;
     return ::VirtualFree(memory, 0, release_all) != 0;
+}
+inline bool move(void*, void*, std::size_t) noexcept
+{
+    return false;
 }
 #else
 inline void* reserve(std::size_t bytes) noexcept
@@ -92,9 +97,22 @@ inline bool release(void* memory, std::size_t bytes) noexcept
 {
     return ::munmap(memory, bytes) == 0;
 }
+
+inline bool move(void* from, void* to, std::size_t bytes) noexcept
+{
+#if defined(__linux__)
+    constexpr int leave_addresses = 4; // MREMAP_DONTUNMAP, since Linux 5.7
+    return ::mremap(from, bytes, bytes, MREMAP_MAYMOVE | MREMAP_FIXED | leave_addresses, to) == to;
+#else
+    static_cast<void>(from);
+    static_cast<void>(to);
+    static_cast<void>(bytes);
+    return false;
+#endif
+}
 #endif
 
-inline constexpr address_calls address_calls_of_the_system{&reserve, &commit, &purge, &release};
+inline constexpr address_calls address_calls_of_the_system{&reserve, &commit, &purge, &release, &move};
 
 /// For tests: the calls to make.
 inline std::atomic<const address_calls*> current_address_calls{&address_calls_of_the_system};
@@ -129,6 +147,15 @@ inline bool commit_memory(void* memory, std::size_t bytes) noexcept
 inline bool purge_memory(void* memory, std::size_t bytes) noexcept
 {
     return detail::calls_for_addresses().purge(memory, bytes);
+}
+
+/// Effects: moves the memory behind committed addresses, with what it holds, to others, without copying it. What was there is
+///   lost, and zeros are where it was.
+/// Returns: whether the system can do that; if not, everything is as it was.
+/// Complexity: a system call, and for the system linear in pages, but far less than copying.
+inline bool move_memory(void* from, void* to, std::size_t bytes) noexcept
+{
+    return detail::calls_for_addresses().move(from, to, bytes);
 }
 
 /// Effects: gives addresses back, and the memory behind them. (Windows: all that one call has reserved.)

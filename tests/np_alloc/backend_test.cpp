@@ -1,0 +1,221 @@
+// SPDX-License-Identifier: MIT
+// Copyright (c) 2026 The memory_pool authors
+#include <np_alloc/backend.hpp>
+
+#include <support/address_calls.hpp>
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <thread>
+#include <vector>
+
+namespace np = memory_pool::np;
+
+namespace
+{
+struct backend : testing::Test
+{
+    np::backend all;
+
+    backend() { EXPECT_TRUE(all.start(std::size_t{256} << 20)); }
+    ~backend() override
+    {
+        EXPECT_TRUE(all.with_runs([](const auto& runs) { return runs.is_valid(); }));
+        all.stop();
+    }
+
+    std::byte* memory(const np::run& of) { return all.memory().address(of.first); }
+    bool is_filled(const np::run& of, std::size_t bytes, unsigned char value)
+    {
+        return std::all_of(memory(of), memory(of) + bytes,
+                           [value](std::byte each) { return each == std::byte{value}; });
+    }
+    np::owner_word owner(std::size_t slice) { return all.memory().owner(slice).load(); }
+    std::size_t dirty()
+    {
+        return all.with_runs([](const auto& runs) { return runs.dirty(); });
+    }
+    std::size_t in_use()
+    {
+        return all.with_runs([](const auto& runs) { return runs.in_use(); });
+    }
+};
+
+constexpr std::size_t MiB = std::size_t{1} << 20;
+
+TEST_F(backend, marks_the_slices_of_large_blocks_and_of_none)
+{
+    const np::run large = all.take_large(3 * np::slice_bytes, 1);
+    EXPECT_EQ(owner(large.first), np::large_block);
+    EXPECT_EQ(owner(large.first + 1), np::inside_large_block);
+    EXPECT_EQ(owner(large.first + 2), np::inside_large_block);
+    all.give_large(large.first);
+    for (std::size_t slice = large.first; slice != large.first + 3; ++slice)
+        EXPECT_EQ(owner(slice), np::nobody);
+    EXPECT_EQ(in_use(), 0U);
+}
+
+TEST_F(backend, keeps_the_memory_of_what_came_back_for_a_while)
+{
+    const np::run large = all.take_large(MiB, 1);
+    all.give_large(large.first);
+    EXPECT_EQ(dirty(), MiB / np::slice_bytes);
+    EXPECT_EQ(all.purged(), 0U);
+}
+
+TEST_F(backend, gives_memory_back_that_has_been_free_for_long_enough)
+{
+    all.set_patience(0);
+    const np::run large = all.take_large(MiB, 1);
+    memory(large)[0] = std::byte{1};
+    all.give_large(large.first);
+    EXPECT_EQ(dirty(), 0U);
+    EXPECT_EQ(all.purged(), MiB);
+    const np::run again = all.take_large(MiB, 1);
+    EXPECT_TRUE(again.is_zeroed);
+    EXPECT_EQ(memory(again)[0], std::byte{0});
+}
+
+TEST_F(backend, keeps_no_more_than_is_in_use_and_a_little_once_a_moment_has_passed)
+{
+    std::vector<np::run> blocks(64);
+    for (np::run& each : blocks)
+        each = all.take_large(MiB, 1);
+    for (const np::run& each : blocks) {
+        all.give_large(each.first);
+        std::this_thread::sleep_for(std::chrono::milliseconds(1)); // The clock has to tick now and then.
+    }
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+    const np::run last = all.take_large(MiB, 1);
+    all.give_large(last.first);
+    EXPECT_LE(dirty() * np::slice_bytes, 4 * MiB);
+}
+
+TEST_F(backend, tries_again_later_when_the_system_takes_no_memory)
+{
+    all.set_patience(0);
+    const np::run large = all.take_large(MiB, 1);
+    {
+        const test::address_calls calls;
+        test::address_calls::refuse_purging();
+        all.give_large(large.first);
+        EXPECT_EQ(all.trim(), 0U);
+    }
+    EXPECT_EQ(dirty(), MiB / np::slice_bytes);
+    EXPECT_EQ(all.trim(), MiB);
+    EXPECT_EQ(dirty(), 0U);
+}
+
+TEST_F(backend, trims_all_that_is_free)
+{
+    const np::run a = all.take_large(MiB, 1);
+    const np::run b = all.take_large(MiB, 1);
+    const np::run c = all.take_large(MiB, 1);
+    all.give_large(a.first);
+    all.give_large(c.first);
+    EXPECT_EQ(all.trim(), 2 * MiB);
+    EXPECT_EQ(all.trim(), 0U);
+    all.give_large(b.first);
+}
+
+TEST_F(backend, makes_large_blocks_longer_in_place_and_shorter_if_that_saves_a_quarter)
+{
+    const np::run large = all.take_large(8 * np::slice_bytes, 1);
+    const auto length = [&] { return all.memory().record(large.first).length; };
+    EXPECT_TRUE(all.resize_large(large.first, 12 * np::slice_bytes));
+    EXPECT_EQ(length(), 12U);
+    EXPECT_EQ(owner(large.first + 11), np::inside_large_block);
+    EXPECT_TRUE(all.resize_large(large.first, 9 * np::slice_bytes));
+    EXPECT_EQ(length(), 12U) << "a quarter may be unused";
+    EXPECT_TRUE(all.resize_large(large.first, 8 * np::slice_bytes));
+    EXPECT_EQ(length(), 8U);
+    EXPECT_EQ(owner(large.first + 8), np::nobody);
+    const np::run next = all.take_large(np::slice_bytes, 1);
+    EXPECT_EQ(next.first, large.first + 8);
+    EXPECT_FALSE(all.resize_large(large.first, 9 * np::slice_bytes)) << "something is in the way";
+    EXPECT_FALSE(all.resize_large(large.first, ~std::size_t{0}));
+}
+
+TEST_F(backend, moves_the_memory_of_a_large_block_to_where_there_is_none_yet)
+{
+    const np::run old = all.take_large(2 * MiB, 1);
+    std::memset(memory(old), 0x5A, 2 * MiB);
+    const np::run moved = all.move_large(old.first, 3 * MiB);
+    ASSERT_NE(moved.first, np::no_slice);
+    EXPECT_TRUE(is_filled(moved, 2 * MiB, 0x5A));
+#if defined(__linux__)
+    const np::run again = all.take_large(2 * MiB, 1);
+    EXPECT_EQ(again.first, old.first);
+    EXPECT_TRUE(again.is_zeroed);
+    EXPECT_TRUE(is_filled(again, 2 * MiB, 0));
+#endif
+}
+
+TEST_F(backend, copies_a_large_block_to_where_there_is_memory)
+{
+    const np::run dirty = all.take_large(3 * MiB, 1);
+    const np::run old = all.take_large(2 * MiB, 1);
+    std::memset(memory(old), 0x5A, 2 * MiB);
+    all.give_large(dirty.first);
+    const test::address_calls calls;
+    test::address_calls::refuse_moving();
+    const np::run moved = all.move_large(old.first, 3 * MiB);
+    EXPECT_EQ(moved.first, dirty.first);
+    EXPECT_TRUE(is_filled(moved, 2 * MiB, 0x5A));
+    EXPECT_EQ(owner(old.first), np::nobody);
+}
+
+TEST_F(backend, copies_a_large_block_if_the_system_cannot_move_it)
+{
+    const np::run old = all.take_large(2 * MiB, 1);
+    std::memset(memory(old), 0x5A, 2 * MiB);
+    const test::address_calls calls;
+    test::address_calls::refuse_moving();
+    EXPECT_TRUE(is_filled(all.move_large(old.first, 3 * MiB), 2 * MiB, 0x5A));
+}
+
+TEST_F(backend, leaves_a_large_block_as_it_is_if_there_is_no_room_for_a_larger_one)
+{
+    const np::run old = all.take_large(2 * MiB, 1);
+    std::memset(memory(old), 0x5A, 2 * MiB);
+    EXPECT_EQ(all.move_large(old.first, 300 * MiB).first, np::no_slice);
+    EXPECT_EQ(in_use(), 2 * MiB / np::slice_bytes);
+    EXPECT_TRUE(is_filled(old, 2 * MiB, 0x5A));
+}
+
+TEST_F(backend, is_not_hasty_any_more_when_memory_is_needed_again_soon)
+{
+    all.set_patience(60000); // so that nothing becomes due in this test
+    const auto use_a_lot_for_a_moment = [this] {
+        std::vector<np::run> blocks(64);
+        for (np::run& each : blocks)
+            each = all.take_large(MiB, 1);
+        std::this_thread::sleep_for(std::chrono::milliseconds(20));
+        for (const np::run& each : blocks)
+            all.give_large(each.first);
+        std::this_thread::sleep_for(std::chrono::milliseconds(20));
+        all.give_large(all.take_large(MiB, 1).first);
+    };
+    use_a_lot_for_a_moment();
+    use_a_lot_for_a_moment();
+    const std::size_t purged = all.purged();
+    EXPECT_NE(purged, 0U);
+    use_a_lot_for_a_moment();
+    EXPECT_EQ(all.purged(), purged);
+}
+
+TEST_F(backend, knows_the_blocks_outside_of_the_region)
+{
+    EXPECT_EQ(all.direct_bytes(&all), 0U);
+    void* const block = all.take_direct(MiB, 1);
+    ASSERT_NE(block, nullptr);
+    EXPECT_EQ(all.direct_bytes(block), MiB);
+    all.give_direct(block);
+    EXPECT_EQ(all.direct_bytes(block), 0U);
+}
+} // namespace
