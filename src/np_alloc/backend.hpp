@@ -9,9 +9,8 @@
 ///                              |                  0                   |   0   |      neither
 ///
 /// Free runs keep their memory for a while, as it costs a system call and a fault of each page to give it back and get it again.
-/// When there is more free than in use, they keep it for a moment only, as the program may be done with it and never come here
-/// again; unless it turns out that it needs such memory again and again. Whoever comes to the runs gives back what is due, one run
-/// at a time, and without the lock.
+/// When most of it is free, that is given back at once, as the program may be done and never come here again; unless it turned
+/// out that it needs such memory again soon. Whoever comes to the runs gives back what is due, without the lock.
 ///
 /// When the addresses of the region are used up, blocks are mapped one by one: see direct_blocks.hpp.
 ///
@@ -267,18 +266,24 @@ private:
     {
         const std::uint64_t now = os::coarse_milliseconds();
         std::uint64_t since = before(now, patience());
-        bool is_due = false;
+        std::size_t due = 0;
         {
             const std::lock_guard lock(mutex_);
             runs_.put(first, slices, is_dirty, now);
-            if (runs_.dirty() > std::max(runs_.in_use(), most_dirty_for_nothing) && now >= not_hasty_until_) {
-                since = std::max(since, before(now, hasty_patience));
-                purged_in_haste_at_ = now;
+            if (MEMORY_POOL_UNLIKELY(is_mostly_free()) && now >= not_hasty_until_) {
+                purged_in_haste_at_ = since = now;
+                due = most_runs_in_haste;
+            } else if (runs_.has_dirty_since(since)) {
+                due = 1;
             }
-            is_due = runs_.has_dirty_since(since);
         }
-        if (MEMORY_POOL_UNLIKELY(is_due))
-            (void)purge_dirty_since(since);
+        while (MEMORY_POOL_UNLIKELY(due != 0) && purge_dirty_since(since) != 0)
+            --due;
+    }
+
+    bool is_mostly_free() const noexcept
+    {
+        return runs_.dirty() > std::max(2 * runs_.in_use(), most_dirty_for_nothing);
     }
 
     /// Notes that memory is needed that was given back; whether it was in haste, if that was not long ago.
@@ -318,10 +323,10 @@ private:
         return now - std::min(now, milliseconds);
     }
 
-    /// Free slices that keep their memory even if fewer are in use.
-    static constexpr std::size_t most_dirty_for_nothing = (std::size_t{4} << 20) / slice_bytes;
-    /// How long the others keep it then, in milliseconds: two ticks of the clock.
-    static constexpr std::uint64_t hasty_patience = 8;
+    /// Free slices that keep their memory even if hardly any others are in use.
+    static constexpr std::size_t most_dirty_for_nothing = (std::size_t{8} << 20) / slice_bytes;
+    /// Free runs that lose it at a time when most are.
+    static constexpr std::size_t most_runs_in_haste = 64;
     /// So many bytes may be needed again soon after until that is no longer done for a while.
     static constexpr std::size_t most_regretted = std::size_t{4} << 20;
 

@@ -346,9 +346,9 @@ private:
     {
         if (!slab.is_listed)
             list(slab);
-        // One that is empty is kept if it is the only one with blocks, so that a program at the edge does not go to and fro.
+        // A small one that is empty is kept if it is the only one with blocks, so that a program at the edge does not go to and fro.
         const bool is_only_one = slab.next_slab == no_slice && slab.previous_slab == no_slice;
-        if (slab.is_empty() && !is_only_one)
+        if (slab.is_empty() && !(is_only_one && facts[slab.size_class].slices == 1))
             remove_slab(slab);
     }
 
