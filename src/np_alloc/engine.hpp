@@ -23,15 +23,13 @@
 #include <cstddef>
 #include <cstdint>
 
-/// Not visible outside of the library, so that it is found without the help of the loader.
-#define MEMORY_POOL_HIDDEN __attribute__((visibility("hidden")))
-
 namespace memory_pool::np
 {
-// Constant to begin with, so that nothing has to run before the first block is asked for, and never destroyed.
-extern MEMORY_POOL_HIDDEN process the_process;
-// Not `thread_local`, whose variables may have to be constructed, and are asked about that each time.
-extern MEMORY_POOL_HIDDEN __thread thread_state this_thread;
+// Constant to begin with, so that nothing has to run before the first block is asked for, and never destroyed; not seen from
+// outside, so that they are found without the help of the loader.
+MEMORY_POOL_HIDDEN extern process the_process;
+// (Of a `thread_local` one, which may have to be constructed, every use would ask whether it was.)
+MEMORY_POOL_HIDDEN extern __thread thread_state this_thread;
 
 inline constexpr std::size_t alignment_of_all = sizes::step;
 

@@ -35,7 +35,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
-#include <utility>
 
 namespace memory_pool::np
 {
@@ -130,7 +129,11 @@ static_assert(alignof(heap_memory) <= slice_bytes, "it lies at the beginning of 
 class front
 {
 public:
-    constexpr front() noexcept : front(std::make_index_sequence<class_count>()) {}
+    constexpr front() noexcept : tops_()
+    {
+        for (void**& top : tops_)
+            top = none_at_hand();
+    }
     front(const front&) = delete;
     front& operator=(const front&) = delete;
     ~front() = default;
@@ -244,12 +247,6 @@ private:
     /// What a thread without a heap has at hand of each class.
     static constexpr void* nothing[1] = {nullptr};
     static constexpr void** none_at_hand() noexcept { return const_cast<void**>(nothing + 1); }
-
-    template <std::size_t... Classes>
-    constexpr explicit front(std::index_sequence<Classes...>) noexcept
-        : tops_{{(static_cast<void>(Classes), none_at_hand())...}}
-    {
-    }
 
     /// Puts the oldest blocks back into the heap.
     void flush(std::size_t size_class, std::size_t count) noexcept

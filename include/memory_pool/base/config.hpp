@@ -46,6 +46,7 @@
 #define MEMORY_POOL_NOINLINE __attribute__((noinline))
 #define MEMORY_POOL_PRINTF_LIKE(text, values) __attribute__((format(printf, text, values)))
 #define MEMORY_POOL_PREFETCH_FOR_WRITE(address) __builtin_prefetch(address, 1)
+#define MEMORY_POOL_HIDDEN __attribute__((visibility("hidden"))) ///< Not seen outside of its library.
 #else
 #define MEMORY_POOL_GNU_BUILTINS 0
 #define MEMORY_POOL_LIKELY(condition) (condition)
@@ -56,6 +57,7 @@
 #define MEMORY_POOL_NOINLINE
 #define MEMORY_POOL_PRINTF_LIKE(text, values)
 #define MEMORY_POOL_PREFETCH_FOR_WRITE(address) static_cast<void>(address)
+#define MEMORY_POOL_HIDDEN
 #endif
 
 /// Can the compiler tell a function, in its default arguments, where it was called from?
