@@ -26,6 +26,10 @@ extern "C" {
  *  Complexity: O(1), and now and then a batch of blocks, or a system call. */
 void* np_alloc(size_t bytes);
 
+/** Returns: as np_alloc. `file` and `line` say which line of the program asks.
+ *  Preconditions: `file` is a text that stays where it is as long as the block is in use, as __FILE__ does. */
+void* np_alloc_at(size_t bytes, const char* file, int line);
+
 /** Effects: takes a block back. NULL is ignored; errno stays as it is.
  *  Preconditions: `block` is from this library and in use. A pointer that is not from it, or not the start of a large block, is
  *    reported, and the call ignored if the error handler returns.

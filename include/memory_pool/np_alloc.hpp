@@ -1,0 +1,195 @@
+// SPDX-License-Identifier: MIT
+// Copyright (c) 2026 The memory_pool authors
+/// \file
+/// Blocks of any size, for any thread: the C++ interface of np_alloc. Link with the CMake target memory_pool::np_alloc.
+///
+///     np_allocator<T> ----+
+///     np_resource() ------+-->  np_allocate  -->  np_alloc, np_aligned_alloc  <-----+
+///                                                            |                      |
+///                                            there is none   v                      |
+///                                     std::bad_alloc  <--  std::new_handler  -------+
+///                                                   none             it may have freed some
+///
+/// What any of them has handed out, np_free and its relatives take back, and so do all the others here.
+///
+/// Thread safety: any thread.
+#pragma once
+
+#include <memory_pool/np_alloc.h>
+
+#include <memory_pool/base/arithmetic.hpp>
+#include <memory_pool/base/config.hpp>
+#include <memory_pool/base/errors.hpp>
+
+#include <cstddef>
+#include <limits>
+#include <memory_resource>
+#include <new>
+#include <type_traits>
+
+/// Returns: as np_alloc(bytes). `file` and `line` say which line of the program asks.
+/// Preconditions: `file` is a text that stays where it is as long as the block is in use, as __FILE__ does.
+/// Complexity: as np_alloc(bytes).
+/// Thread safety: any thread.
+[[nodiscard]] inline void* np_alloc(std::size_t bytes, const char* file, int line) noexcept
+{
+    return np_alloc_at(bytes, file, line);
+}
+
+namespace memory_pool
+{
+/// Every block of np_alloc is aligned to so many bytes, if not to more.
+inline constexpr std::size_t np_alignment = 16;
+
+namespace core
+{
+MEMORY_POOL_ALWAYS_INLINE void* try_np_allocate(std::size_t bytes, std::size_t alignment) noexcept
+{
+    return alignment <= np_alignment ? ::np_alloc(bytes) : ::np_aligned_alloc(alignment, bytes);
+}
+
+/// Effects: has the std::new_handler free some memory and tries again, until there is enough.
+/// Returns: the block; nullptr if no handler is set (any more), or there can be no such block.
+/// Throws: what the handler throws.
+MEMORY_POOL_SLOW_PATH inline void* np_allocate_with_handler(std::size_t bytes, std::size_t alignment)
+{
+    if (alignment > np_alignment && !base::is_power_of_two(alignment))
+        return nullptr;
+    void* block = nullptr;
+    while (block == nullptr) {
+        const std::new_handler free_some = std::get_new_handler();
+        if (free_some == nullptr)
+            return nullptr;
+        free_some();
+        block = try_np_allocate(bytes, alignment);
+    }
+    return block;
+}
+
+/// Returns: as np_allocate.
+/// Preconditions: np_alloc has just had no memory for it.
+MEMORY_POOL_SLOW_PATH inline void* np_allocate_slowly(std::size_t bytes, std::size_t alignment)
+{
+    void* const block = np_allocate_with_handler(bytes, alignment);
+    if (block == nullptr)
+        base::throw_out_of_memory(
+            base::message("memory_pool: np_alloc has no %zu bytes aligned to %zu", bytes, alignment));
+    return block;
+}
+} // namespace core
+
+/// Effects: allocates as `new` does: as long as there is no memory, it calls the std::new_handler and tries again.
+/// Returns: a block of at least `bytes`, with undefined content; also for 0 bytes it is none that is in use.
+/// Preconditions: `alignment` is a power of two.
+/// Throws: out_of_memory, which is a std::bad_alloc, if there is no memory, and no handler; what the handler throws.
+/// Complexity: as np_alloc.
+/// Thread safety: any thread.
+[[nodiscard]] MEMORY_POOL_ALWAYS_INLINE void* np_allocate(std::size_t bytes, std::size_t alignment = np_alignment)
+{
+    void* const block = core::try_np_allocate(bytes, alignment);
+    return MEMORY_POOL_LIKELY(block != nullptr) ? block : core::np_allocate_slowly(bytes, alignment);
+}
+
+/// Effects: takes a block back. nullptr is ignored.
+/// Preconditions: `block` is from np_alloc or a relative of it, asked for with that size and alignment, and in use.
+/// Complexity: as np_free.
+/// Thread safety: any thread, also one that has not asked for the block.
+MEMORY_POOL_ALWAYS_INLINE void np_deallocate(void* block, std::size_t bytes,
+                                             std::size_t alignment = np_alignment) noexcept
+{
+    if (alignment <= np_alignment)
+        ::np_free_sized(block, bytes);
+    else
+        ::np_free_aligned_sized(block, alignment, bytes);
+}
+
+namespace core
+{
+class np_memory_resource final : public std::pmr::memory_resource
+{
+    void* do_allocate(std::size_t bytes, std::size_t alignment) override { return np_allocate(bytes, alignment); }
+
+    void do_deallocate(void* block, std::size_t bytes, std::size_t alignment) override
+    {
+        np_deallocate(block, bytes, alignment);
+    }
+
+    bool do_is_equal(const std::pmr::memory_resource& other) const noexcept override { return this == &other; }
+};
+} // namespace core
+
+/// Returns: np_alloc as a memory resource, always the same one. It allocates as np_allocate does, and is never destroyed.
+/// Complexity: O(1).
+/// Thread safety: any thread, also at the end of the program.
+inline std::pmr::memory_resource* np_resource() noexcept
+{
+    alignas(core::np_memory_resource) static std::byte memory[sizeof(core::np_memory_resource)];
+    static auto* const resource = ::new (memory) core::np_memory_resource;
+    return resource;
+}
+
+/// Allocates objects of type `T` from np_alloc, for containers of the standard library and whatever else takes an allocator.
+///
+/// All of them are equal: what one has allocated, any other may give back, also one for another type.
+template <class T>
+class np_allocator
+{
+public:
+    using value_type = T;                                           ///< What it allocates.
+    using size_type = std::size_t;                                  ///< A number of them.
+    using difference_type = std::ptrdiff_t;                         ///< A distance between two.
+    using is_always_equal = std::true_type;                         ///< There is one np_alloc.
+    using propagate_on_container_copy_assignment = std::false_type; ///< There is nothing to take along.
+    using propagate_on_container_move_assignment = std::true_type;  ///< The same, but the memory moves.
+    using propagate_on_container_swap = std::false_type;            ///< There is nothing to swap.
+
+    /// Effects: none: an allocator has no state.
+    constexpr np_allocator() noexcept = default;
+
+    /// Effects: none.
+    template <class Other>
+    constexpr np_allocator(const np_allocator<Other>&) noexcept
+    {
+    }
+
+    /// Returns: how many objects would fit into memory, if there were nothing else.
+    static constexpr std::size_t max_size() noexcept
+    {
+        return static_cast<std::size_t>(std::numeric_limits<std::ptrdiff_t>::max()) / sizeof(T);
+    }
+
+    /// Returns: room for `count` objects, aligned as they have to be.
+    /// Throws: size_overflow, which is a std::bad_array_new_length, if `count` is above `max_size()`; else as np_allocate.
+    /// Complexity: as np_alloc.
+    /// Thread safety: any thread.
+    [[nodiscard]] MEMORY_POOL_ALWAYS_INLINE T* allocate(std::size_t count)
+    {
+        if (MEMORY_POOL_UNLIKELY(count > max_size()))
+            base::throw_size_overflow(count, sizeof(T));
+        return static_cast<T*>(np_allocate(count * sizeof(T), alignof(T)));
+    }
+
+    /// Effects: gives room for `count` objects back.
+    /// Preconditions: `objects` came from `allocate(count)`.
+    /// Complexity: as np_free.
+    /// Thread safety: any thread.
+    MEMORY_POOL_ALWAYS_INLINE void deallocate(T* objects, std::size_t count) noexcept
+    {
+        np_deallocate(objects, count * sizeof(T), alignof(T));
+    }
+};
+
+/// Returns: true.
+template <class A, class B>
+constexpr bool operator==(const np_allocator<A>&, const np_allocator<B>&) noexcept
+{
+    return true;
+}
+
+/// Returns: false.
+template <class A, class B>
+constexpr bool operator!=(const np_allocator<A>&, const np_allocator<B>&) noexcept
+{
+    return false;
+}
+} // namespace memory_pool
