@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: MIT
 # Every header, in every language level of MEMORY_POOL_TEST_STANDARDS:
 #   headers_alone_<level>    one source a header, which includes it twice and nothing else: it is self-sufficient and guarded
-#   headers_linked_<level>   two sources with all the headers, in opposite orders, in one program: nothing is defined twice
+#   headers_linked_<level>   two sources with all the headers, in opposite orders, in one program: nothing is defined twice, but
+#                            for what must not be inline in np_new_delete.hpp, which is left out
 #   headers_noexcept         as headers_alone, without exceptions and RTTI
 #   headers_c                include/memory_pool/*.h as C
 
@@ -32,6 +33,7 @@ list(FILTER c_headers INCLUDE REGEX "\\.h$")
 memory_pool_including_sources(alone_c c ${c_headers})
 
 # all_headers.hpp serves the snippets of the documentation too.
+list(REMOVE_ITEM headers memory_pool/np_new_delete.hpp)
 list(TRANSFORM headers REPLACE "^(.+)$" "#include <\\1>" OUTPUT_VARIABLE lines)
 list(JOIN lines "\n" text)
 file(CONFIGURE OUTPUT ${generated}/all/all_headers.hpp CONTENT "#pragma once\n${text}\n")

@@ -3,7 +3,7 @@
 /// \file
 /// malloc and its relatives, by their own names: for a library that is loaded before the C library's.
 ///
-/// operator new and delete of the C++ standard library ask malloc and free, so they come here, too.
+/// operator new and delete are in operators.cpp.
 ///
 /// Thread safety: any thread.
 #include "engine.hpp"

@@ -1,7 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
 # Copyright (c) 2026 The memory_pool authors
-"""Programs do the same with libnp_malloc.so in place of the C library's malloc.   preload_test.py LIBRARY SOURCE_DIRECTORY"""
+"""Programs do the same with libnp_malloc.so in place of the C library's malloc.
+
+preload_test.py LIBRARY SOURCE_DIRECTORY OWN_NEW     (the last: a program that replaces operator new itself)
+"""
 import os
 import shutil
 import subprocess
@@ -10,6 +13,7 @@ import unittest
 
 LIBRARY = os.path.abspath(sys.argv[1])
 SOURCE = os.path.abspath(sys.argv[2])
+OWN_NEW = os.path.abspath(sys.argv[3])
 
 
 def run(command, **environment):
@@ -47,6 +51,10 @@ class Preload(unittest.TestCase):
 
     def test_compiler(self):
         self.expect_the_same("g++", "-std=c++17", "-fsyntax-only", "-Iinclude", "examples/my_struct.cpp")
+
+    def test_a_program_with_an_operator_new_of_its_own(self):
+        self.assertEqual(run([OWN_NEW])[0], 0)
+        self.expect_the_same(OWN_NEW)
 
     def test_cmake(self):
         self.expect_the_same("cmake", "-P", "cmake/warnings.cmake")

@@ -1,0 +1,178 @@
+// SPDX-License-Identifier: MIT
+// Copyright (c) 2026 The memory_pool authors
+/// \file
+/// The global operators new and delete over np_alloc, for the whole program that includes this in one of its sources.
+///
+///     new T[n], new (std::nothrow) T, ...  ->  operator new(bytes)      ->  np_allocate
+///     delete[] p, delete of a known size   ->  operator delete(block)   ->  np_free
+///     the same for over-aligned types      ->  those with an alignment  ->  np_allocate, np_free
+///
+/// Include it in exactly one source file, of a program that is linked with memory_pool::np_alloc. The operators are not inline,
+/// as the standard asks, so a second one is an error when the program is linked. As in the standard library, all forms end in
+/// the plain one, or in the plain one with an alignment.
+///
+/// Thread safety: any thread.
+#pragma once
+
+#include <memory_pool/base/config.hpp>
+#include <memory_pool/base/errors.hpp>
+#include <memory_pool/np_alloc.hpp>
+
+#include <cstddef>
+#include <new>
+
+namespace memory_pool::core
+{
+inline constexpr std::size_t alignment_of_new(std::align_val_t alignment) noexcept
+{
+    return static_cast<std::size_t>(alignment);
+}
+
+#if MEMORY_POOL_EXCEPTIONS
+/// Returns: what `allocate()` returns; nullptr if it throws.
+template <class Allocate>
+void* new_without_throwing(Allocate&& allocate, std::size_t, std::size_t = np_alignment) noexcept
+{
+    void* block = nullptr;
+    return base::succeeds([&] { block = allocate(); }) ? block : nullptr;
+}
+#else
+/// Returns: what `allocate()` would, for those arguments; nullptr if that would end the program, which could not throw.
+template <class Allocate>
+void* new_without_throwing(Allocate&&, std::size_t bytes, std::size_t alignment = np_alignment) noexcept
+{
+    void* const block = try_np_allocate(bytes, alignment);
+    return block != nullptr ? block : np_allocate_with_handler(bytes, alignment);
+}
+#endif
+} // namespace memory_pool::core
+
+// NOLINTBEGIN(misc-definitions-in-headers): a replacement of these operators must not be inline.
+
+/// Returns: as memory_pool::np_allocate(bytes).
+/// Throws: as that: std::bad_alloc if there is no memory, and no std::new_handler; what the handler throws.
+void* operator new(std::size_t bytes)
+{
+    return memory_pool::np_allocate(bytes);
+}
+
+/// Returns: as the plain form.
+/// Throws: as that.
+void* operator new[](std::size_t bytes)
+{
+    return ::operator new(bytes);
+}
+
+/// Returns: as the plain form; nullptr where that throws.
+void* operator new(std::size_t bytes, const std::nothrow_t&) noexcept
+{
+    return memory_pool::core::new_without_throwing([bytes] { return ::operator new(bytes); }, bytes);
+}
+
+/// Returns: as the plain form; nullptr where that throws.
+void* operator new[](std::size_t bytes, const std::nothrow_t&) noexcept
+{
+    return memory_pool::core::new_without_throwing([bytes] { return ::operator new[](bytes); }, bytes);
+}
+
+/// Returns: as memory_pool::np_allocate(bytes, alignment).
+/// Throws: as that.
+void* operator new(std::size_t bytes, std::align_val_t alignment)
+{
+    return memory_pool::np_allocate(bytes, memory_pool::core::alignment_of_new(alignment));
+}
+
+/// Returns: as the plain form with an alignment.
+/// Throws: as that.
+void* operator new[](std::size_t bytes, std::align_val_t alignment)
+{
+    return ::operator new(bytes, alignment);
+}
+
+/// Returns: as the plain form with an alignment; nullptr where that throws.
+void* operator new(std::size_t bytes, std::align_val_t alignment, const std::nothrow_t&) noexcept
+{
+    return memory_pool::core::new_without_throwing([=] { return ::operator new(bytes, alignment); }, bytes,
+                                                   memory_pool::core::alignment_of_new(alignment));
+}
+
+/// Returns: as the plain form with an alignment; nullptr where that throws.
+void* operator new[](std::size_t bytes, std::align_val_t alignment, const std::nothrow_t&) noexcept
+{
+    return memory_pool::core::new_without_throwing([=] { return ::operator new[](bytes, alignment); }, bytes,
+                                                   memory_pool::core::alignment_of_new(alignment));
+}
+
+/// Effects: as np_free.
+void operator delete(void* block) noexcept
+{
+    np_free(block);
+}
+
+/// Effects: as the plain form.
+void operator delete[](void* block) noexcept
+{
+    ::operator delete(block);
+}
+
+/// Effects: as the plain form.
+void operator delete(void* block, std::size_t) noexcept
+{
+    ::operator delete(block);
+}
+
+/// Effects: as the plain form.
+void operator delete[](void* block, std::size_t) noexcept
+{
+    ::operator delete[](block);
+}
+
+/// Effects: as the plain form.
+void operator delete(void* block, const std::nothrow_t&) noexcept
+{
+    ::operator delete(block);
+}
+
+/// Effects: as the plain form.
+void operator delete[](void* block, const std::nothrow_t&) noexcept
+{
+    ::operator delete[](block);
+}
+
+/// Effects: as np_free.
+void operator delete(void* block, std::align_val_t) noexcept
+{
+    np_free(block);
+}
+
+/// Effects: as the plain form with an alignment.
+void operator delete[](void* block, std::align_val_t alignment) noexcept
+{
+    ::operator delete(block, alignment);
+}
+
+/// Effects: as the plain form with an alignment.
+void operator delete(void* block, std::size_t, std::align_val_t alignment) noexcept
+{
+    ::operator delete(block, alignment);
+}
+
+/// Effects: as the plain form with an alignment.
+void operator delete[](void* block, std::size_t, std::align_val_t alignment) noexcept
+{
+    ::operator delete[](block, alignment);
+}
+
+/// Effects: as the plain form with an alignment.
+void operator delete(void* block, std::align_val_t alignment, const std::nothrow_t&) noexcept
+{
+    ::operator delete(block, alignment);
+}
+
+/// Effects: as the plain form with an alignment.
+void operator delete[](void* block, std::align_val_t alignment, const std::nothrow_t&) noexcept
+{
+    ::operator delete[](block, alignment);
+}
+
+// NOLINTEND(misc-definitions-in-headers)

@@ -1,0 +1,23 @@
+# SPDX-License-Identifier: MIT
+# libnp_malloc.so: what it exports, that its functions do what those that they take the place of do, and that programs do not
+# notice it.
+set(np_malloc $<TARGET_FILE:memory_pool_np_malloc>)
+
+add_test(NAME np_malloc.symbols
+    COMMAND Python3::Interpreter ${CMAKE_CURRENT_SOURCE_DIR}/np_malloc/symbols_test.py ${np_malloc})
+
+# Calls each function. The tests of operator new are those of the header that replaces it.
+add_executable(np_malloc_calls np_malloc/calls.cpp np_new_delete/operators_test.cpp)
+target_link_libraries(np_malloc_calls PRIVATE
+    memory_pool_program memory_pool_warnings GTest::gtest_main ${CMAKE_DL_LIBS})
+target_include_directories(np_malloc_calls PRIVATE ${CMAKE_CURRENT_SOURCE_DIR})
+target_compile_options(np_malloc_calls PRIVATE -fno-builtin)
+add_test(NAME np_malloc.calls COMMAND np_malloc_calls)
+set_tests_properties(np_malloc.calls PROPERTIES TIMEOUT 120 ENVIRONMENT LD_PRELOAD=${np_malloc})
+
+# Without this project's warnings, one of which is that it leaves out forms of operator delete.
+add_executable(np_malloc_own_new np_malloc/own_new.cpp)
+add_test(NAME np_malloc.preload
+    COMMAND Python3::Interpreter ${CMAKE_CURRENT_SOURCE_DIR}/np_malloc/preload_test.py
+        ${np_malloc} ${PROJECT_SOURCE_DIR} $<TARGET_FILE:np_malloc_own_new>)
+set_tests_properties(np_malloc.preload PROPERTIES TIMEOUT 300)

@@ -1,0 +1,40 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+# Copyright (c) 2026 The memory_pool authors
+"""libnp_malloc.so exports malloc and operator new with all their relatives, and nothing else.   symbols_test.py LIBRARY"""
+import shutil
+import subprocess
+import sys
+import unittest
+
+LIBRARY = sys.argv[1]
+
+MALLOC = """
+malloc calloc realloc reallocarray free free_sized free_aligned_sized cfree memalign posix_memalign aligned_alloc valloc
+pvalloc malloc_usable_size malloc_trim
+""".split()
+
+SIZE, NOTHROW, ALIGN = "unsigned long", "std::nothrow_t const&", "std::align_val_t"
+NEW = [(SIZE,), (SIZE, NOTHROW), (SIZE, ALIGN), (SIZE, ALIGN, NOTHROW)]
+DELETE = [(), (SIZE,), (NOTHROW,), (ALIGN,), (SIZE, ALIGN), (ALIGN, NOTHROW)]
+OPERATORS = [f"operator new{array}({', '.join(form)})" for array in ("", "[]") for form in NEW]
+OPERATORS += [f"operator delete{array}({', '.join(('void*', *form))})" for array in ("", "[]") for form in DELETE]
+
+
+def output_of(*command):
+    return subprocess.run(command, stdout=subprocess.PIPE, check=True).stdout.decode()
+
+
+@unittest.skipUnless(shutil.which("nm") and shutil.which("readelf"), "there are no binutils")
+class Symbols(unittest.TestCase):
+    def test_exports_are_these_and_no_others(self):
+        exported = output_of("nm", "--dynamic", "--defined-only", "--demangle", LIBRARY).splitlines()
+        names = [line.split(maxsplit=2)[2] for line in exported]
+        self.assertEqual(sorted(names), sorted(MALLOC + OPERATORS))
+
+    def test_no_code_is_changed_when_it_is_loaded(self):
+        self.assertNotIn("TEXTREL", output_of("readelf", "--dynamic", "--wide", LIBRARY))
+
+
+if __name__ == "__main__":
+    unittest.main(argv=sys.argv[:1])
