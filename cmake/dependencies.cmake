@@ -12,8 +12,13 @@ if(NOT Boost_FOUND)
     message(STATUS "memory_pool: Boost not found, leaving out ${MEMORY_POOL_BOOST_STEMS}")
 endif()
 
-# Takes out of the named list the files that need Boost, where there is none.
+# Takes out of the named list the files that need Boost, where there is none, and those that need np_alloc, if it is left out:
+# their names, or those of their directories, begin with np_.
 function(memory_pool_drop_unbuildable list)
+    if(NOT TARGET memory_pool_np_alloc)
+        list(FILTER ${list} EXCLUDE REGEX "(^|/)np_[^/]*(/[^/]*)?$")
+        set(${list} "${${list}}" PARENT_SCOPE)
+    endif()
     if(NOT Boost_FOUND)
         list(JOIN MEMORY_POOL_BOOST_STEMS "|" stems)
         list(FILTER ${list} EXCLUDE REGEX "(^|/)(${stems})(_test|_benchmark)?\\.[a-z]+$")

@@ -1,18 +1,30 @@
 # SPDX-License-Identifier: MIT
-# Headers, the CMake package and the pkg-config files. What is installed may be moved as a whole: the package files
+# Headers, the libraries, the CMake package and the pkg-config files. What is installed may be moved as a whole: the package files
 # find the rest relative to themselves.
 include(CMakePackageConfigHelpers)
 
 set(package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/memory_pool)
 set(pkgconfig_dir ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
 
+set(pc_files memory_pool memory_pool_drop_in)
+if(TARGET memory_pool_np_alloc)
+    set(headers_left_out)
+    set(is_for_any_machine)
+    list(APPEND pc_files memory_pool_np_alloc)
+else()
+    set(headers_left_out REGEX "/np_[a-z_]+\\.(h|hpp)$" EXCLUDE)
+    set(is_for_any_machine ARCH_INDEPENDENT)
+endif()
+if(TARGET memory_pool_np_malloc)
+    list(APPEND pc_files memory_pool_np_malloc)
+endif()
+
 install(DIRECTORY ${PROJECT_SOURCE_DIR}/include/memory_pool
     DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}
-    FILES_MATCHING PATTERN "*.hpp" PATTERN "*.h"
-    PATTERN np_alloc.h EXCLUDE) # Its library is not whole yet, and not installed.
+    FILES_MATCHING PATTERN "*.hpp" PATTERN "*.h" ${headers_left_out})
 install(DIRECTORY ${PROJECT_SOURCE_DIR}/drop_in/
     DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/memory_pool_drop_in
-    FILES_MATCHING PATTERN "*.hpp" PATTERN "*.h")
+    FILES_MATCHING PATTERN "*.hpp" PATTERN "*.h" ${headers_left_out})
 install(FILES ${PROJECT_SOURCE_DIR}/LICENSE DESTINATION ${CMAKE_INSTALL_DATADIR}/doc/memory_pool)
 
 install(TARGETS ${MEMORY_POOL_INSTALLED_TARGETS} EXPORT memory_pool_targets)
@@ -35,7 +47,7 @@ endif()
 write_basic_package_version_file(
     ${PROJECT_BINARY_DIR}/memory_pool-config-version.cmake
     COMPATIBILITY ${compatibility}
-    ARCH_INDEPENDENT)
+    ${is_for_any_machine})
 install(FILES
     ${PROJECT_BINARY_DIR}/memory_pool-config.cmake
     ${PROJECT_BINARY_DIR}/memory_pool-config-version.cmake
@@ -53,7 +65,9 @@ else()
 endif()
 set(pc_includedir "\${prefix}")
 cmake_path(APPEND pc_includedir ${CMAKE_INSTALL_INCLUDEDIR})   # an absolute path replaces the prefix
-foreach(name IN ITEMS memory_pool memory_pool_drop_in)
+set(pc_libdir "\${prefix}")
+cmake_path(APPEND pc_libdir ${CMAKE_INSTALL_LIBDIR})
+foreach(name IN LISTS pc_files)
     configure_file(${CMAKE_CURRENT_LIST_DIR}/${name}.pc.in ${PROJECT_BINARY_DIR}/${name}.pc @ONLY)
     install(FILES ${PROJECT_BINARY_DIR}/${name}.pc DESTINATION ${pkgconfig_dir})
 endforeach()

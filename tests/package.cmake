@@ -10,31 +10,61 @@ add_test(NAME package.install
         -P ${CMAKE_CURRENT_SOURCE_DIR}/package/install_and_move.cmake)
 set_tests_properties(package.install PROPERTIES FIXTURES_SETUP memory_pool_package)
 
-# memory_pool_add_consumer(<name> <option>...)
-function(memory_pool_add_consumer name)
+# The same without np_alloc, from a build of its own, which has nothing to compile.
+add_test(NAME package.install_without_np_alloc
+    COMMAND ${CMAKE_COMMAND}
+        -D source=${PROJECT_SOURCE_DIR} -D root=${root}/without -D generator=${CMAKE_GENERATOR}
+        -D compiler=${CMAKE_CXX_COMPILER} -P ${CMAKE_CURRENT_SOURCE_DIR}/package/install_without_np_alloc.cmake)
+set_tests_properties(package.install_without_np_alloc PROPERTIES
+    FIXTURES_REQUIRED memory_pool_package FIXTURES_SETUP memory_pool_package_without_np_alloc)
+
+# memory_pool_add_consumer(<name> <directory> <option>...): the project in that directory
+function(memory_pool_add_consumer name directory)
     add_test(NAME package.${name}
         COMMAND ${CMAKE_CTEST_COMMAND}
-            --build-and-test ${CMAKE_CURRENT_SOURCE_DIR}/package ${root}/${name}
+            --build-and-test ${CMAKE_CURRENT_SOURCE_DIR}/${directory} ${root}/${name}
             --build-generator ${CMAKE_GENERATOR}
             --build-config $<CONFIG>
             --build-options
                 "-DCMAKE_BUILD_TYPE=$<CONFIG>"
+                "-DCMAKE_C_COMPILER=${CMAKE_C_COMPILER}"
+                "-DCMAKE_C_FLAGS=${CMAKE_C_FLAGS}"
                 "-DCMAKE_CXX_COMPILER=${CMAKE_CXX_COMPILER}"
                 "-DCMAKE_CXX_FLAGS=${CMAKE_CXX_FLAGS}"
                 "-DCMAKE_TOOLCHAIN_FILE=${CMAKE_TOOLCHAIN_FILE}"
-                "-DCONSUME=${name}"
+                "-DVERSION_WANTED=${PROJECT_VERSION}"
+                "-DCONTRACT=${CMAKE_CURRENT_SOURCE_DIR}/contract"
                 ${ARGN}
             --test-command ${CMAKE_CTEST_COMMAND} --output-on-failure)
-    set_tests_properties(package.${name} PROPERTIES TIMEOUT 300 FIXTURES_REQUIRED memory_pool_package)
+    set_tests_properties(package.${name} PROPERTIES TIMEOUT 300
+        FIXTURES_REQUIRED "memory_pool_package;memory_pool_package_without_np_alloc")
 endfunction()
 
-memory_pool_add_consumer(find_package
-    "-DCMAKE_PREFIX_PATH=${root}/moved" "-DVERSION_WANTED=${PROJECT_VERSION}")
-memory_pool_add_consumer(add_subdirectory "-DSOURCE=${PROJECT_SOURCE_DIR}")
-memory_pool_add_consumer(fetch_content "-DFETCHCONTENT_SOURCE_DIR_MEMORY_POOL=${PROJECT_SOURCE_DIR}")
+set(with_np_alloc)
+foreach(library IN ITEMS np_alloc np_malloc)
+    if(TARGET memory_pool::${library})
+        list(APPEND with_np_alloc ${library})
+    endif()
+endforeach()
+list(JOIN with_np_alloc "," with_np_alloc)
+set(with_np_alloc "-DNP_LIBRARIES=${with_np_alloc}")
+set(installed "-DCMAKE_PREFIX_PATH=${root}/moved")
+
+memory_pool_add_consumer(find_package package -DCONSUME=find_package ${installed} ${with_np_alloc})
+memory_pool_add_consumer(add_subdirectory package
+    -DCONSUME=add_subdirectory "-DSOURCE=${PROJECT_SOURCE_DIR}" ${with_np_alloc})
+memory_pool_add_consumer(fetch_content package
+    -DCONSUME=fetch_content "-DFETCHCONTENT_SOURCE_DIR_MEMORY_POOL=${PROJECT_SOURCE_DIR}" ${with_np_alloc})
+memory_pool_add_consumer(find_package_without_np_alloc package
+    -DCONSUME=find_package "-DCMAKE_PREFIX_PATH=${root}/without/installed")
 
 find_package(PkgConfig QUIET)
 cmake_path(IS_RELATIVE CMAKE_INSTALL_LIBDIR libdir_is_relative)
 if(PkgConfig_FOUND AND libdir_is_relative)
-    memory_pool_add_consumer(pkg_config "-DPC_DIRECTORY=${root}/moved/${CMAKE_INSTALL_LIBDIR}/pkgconfig")
+    memory_pool_add_consumer(pkg_config package -DCONSUME=pkg_config
+        "-DPC_DIRECTORY=${root}/moved/${CMAKE_INSTALL_LIBDIR}/pkgconfig" ${with_np_alloc})
+endif()
+
+if(TARGET memory_pool::np_alloc)
+    memory_pool_add_consumer(find_package_from_c package/c ${installed})
 endif()
