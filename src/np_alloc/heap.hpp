@@ -73,23 +73,20 @@ public:
     ///   that were not away.
     void put(std::size_t size_class, void* const* blocks, std::size_t count) noexcept
     {
-        std::uint32_t done = 0;
-        const auto put_each = [&, all = memory().look()](auto find_slab) {
-            for (void* const* each = blocks; each != blocks + count; ++each) {
-                const std::size_t slice = all.slice_of(*each);
-                const owner_word owner = all.owner(slice).load(std::memory_order_relaxed);
-                if (MEMORY_POOL_LIKELY(owner == (word() | size_class)))
-                    done += put_one(find_slab(all, slice), size_class, *each);
-                else
-                    keep_for(owner, *each);
+        std::uint32_t taken_back = 0;
+        for (void* const* const end = blocks + count; blocks != end;) {
+            const std::size_t slice = memory().slice_of(*blocks);
+            const owner_word owner = memory().owner(slice).load(std::memory_order_relaxed);
+            if (MEMORY_POOL_UNLIKELY(owner != (word() | size_class))) {
+                keep_for(owner, *blocks++);
+                continue;
             }
-        };
-        if (facts[size_class].slices == 1)
-            put_each([](const auto& all, std::size_t slice) -> slice_record& { return all.record(slice); });
-        else
-            put_each(
-                [](const auto& all, std::size_t slice) -> slice_record& { return all.record(all.record(slice).slab); });
-        add(away_[size_class], std::uint32_t{0} - done);
+            const slice_record::returned result =
+                put_into(record(record(slice).slab), size_class, blocks, static_cast<std::size_t>(end - blocks));
+            blocks += result.seen;
+            taken_back += result.taken_back;
+        }
+        add(away_[size_class], std::uint32_t{0} - taken_back);
     }
 
     // Blocks of others.
@@ -99,7 +96,7 @@ public:
     MEMORY_POOL_NOINLINE void keep_for(owner_word owner, void* block) noexcept
     {
         if (MEMORY_POOL_UNLIKELY(!is_of_slab(owner))) { // It was one when the block was freed.
-            report(put_back::was_free, owner, block);
+            report(error::double_free, owner, block);
             return;
         }
         heap& to = *reinterpret_cast<heap*>(owner & ~class_bits);
@@ -295,8 +292,8 @@ private:
             keep_for(owner, block);
             return is_of_slab(owner) ? facts[size_class].block_bytes : 0;
         }
-        if (put_one(record(record(slice).slab), size_class, block) != 0)
-            add(away_[size_class], ~std::uint32_t{0});
+        const slice_record::returned result = put_into(record(record(slice).slab), size_class, &block, 1);
+        add(away_[size_class], std::uint32_t{0} - result.taken_back);
         return facts[size_class].block_bytes;
     }
 
@@ -322,23 +319,20 @@ private:
 
     // Slabs.
 
-    /// Returns: 1, or 0 if the block was not away.
-    MEMORY_POOL_ALWAYS_INLINE std::uint32_t put_one(slice_record& slab, std::size_t size_class, void* block) noexcept
+    MEMORY_POOL_ALWAYS_INLINE slice_record::returned put_into(slice_record& slab, std::size_t size_class,
+                                                              void* const* blocks, std::size_t count) noexcept
     {
-        const put_back result = slab.put(facts[size_class], block);
-        if (MEMORY_POOL_UNLIKELY(result != put_back::done)) {
-            report(result, size_class, block);
-            return 0;
-        }
-        if (MEMORY_POOL_UNLIKELY(slab.has_news()))
+        const slice_record::returned result =
+            slab.put(facts[size_class], blocks, count,
+                     [size_class](error kind, const void* block) { report(kind, size_class, block); });
+        if (MEMORY_POOL_UNLIKELY(slab.has_news()) && result.taken_back != 0)
             came_back(slab);
-        return 1;
+        return result;
     }
 
-    MEMORY_POOL_SLOW_PATH static void report(put_back result, std::size_t size_class, const void* block) noexcept
+    MEMORY_POOL_SLOW_PATH static void report(error kind, std::size_t size_class, const void* block) noexcept
     {
-        base::report_misuse(result == put_back::was_free ? error::double_free : error::misaligned_pointer, block,
-                            size_class < class_count ? facts[size_class].block_bytes : 0, "np_alloc");
+        base::report_misuse(kind, block, size_class < class_count ? facts[size_class].block_bytes : 0, "np_alloc");
     }
 
     /// Sees to a slab that the first block has come back to, or the last.

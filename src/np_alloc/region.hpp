@@ -118,25 +118,6 @@ public:
     Owner& owner(std::size_t slice) const noexcept { return owners_[slice]; }
     Record& record(std::size_t slice) const noexcept { return records_[slice]; }
 
-    /// Where things lie, for loops: a copy of it stays in registers.
-    struct view
-    {
-        std::byte* base;
-        Owner* owners;
-        Record* records;
-
-        std::size_t slice_of(const void* address) const noexcept { return distance(base, address) >> slice_bits; }
-        Owner& owner(std::size_t slice) const noexcept { return owners[slice]; }
-        Record& record(std::size_t slice) const noexcept { return records[slice]; }
-
-        static std::size_t distance(const void* from, const void* to) noexcept
-        {
-            return reinterpret_cast<std::uintptr_t>(to) - reinterpret_cast<std::uintptr_t>(from);
-        }
-    };
-
-    view look() const noexcept { return {base_, owners_, records_}; }
-
 private:
     static constexpr std::size_t steps_per_slice = slice_bytes / 16;
 

@@ -72,6 +72,7 @@ struct class_facts
     std::uint32_t block_bytes;
     std::uint32_t capacity; ///< Blocks in a slab.
     std::uint32_t slices;   ///< The same.
+    std::uint32_t slab_bytes;
     std::uint32_t reciprocal;
     std::uint32_t magazine_end; ///< Bytes in the arrays of magazines of all classes up to this one.
 };
@@ -87,7 +88,10 @@ constexpr std::array<class_facts, class_count> all_class_facts() noexcept
     for (std::size_t number = 0; number != class_count; ++number) {
         const std::size_t steps = sizes::size(number) / sizes::step;
         end += base::round_up((most_room(number) + 1) * sizeof(void*), magazine_step); // one for the word below
-        all[number] = {static_cast<std::uint32_t>(sizes::size(number)), slab_capacity(number), slab_slices(number),
+        all[number] = {static_cast<std::uint32_t>(sizes::size(number)),
+                       slab_capacity(number),
+                       slab_slices(number),
+                       static_cast<std::uint32_t>(slab_slices(number) * slice_bytes),
                        static_cast<std::uint32_t>(base::divide_round_up(std::uint64_t{1} << reciprocal_shift, steps)),
                        static_cast<std::uint32_t>(end)};
     }

@@ -16,6 +16,7 @@
 
 #include <memory_pool/base/arithmetic.hpp>
 #include <memory_pool/base/config.hpp>
+#include <memory_pool/base/errors.hpp>
 
 #include "runs.hpp"
 #include "sizes.hpp"
@@ -28,14 +29,6 @@
 namespace memory_pool::np
 {
 class shared_heap;
-
-/// What came of a block that was put back.
-enum class put_back
-{
-    done,
-    was_free, ///< It is no block that is in use.
-    no_block, ///< Its address is not where one begins.
-};
 
 /// The record of a slice: what it is to the runs, and if it is the first of a slab, the slab; if it is the first of a large block,
 /// its heap.
@@ -97,25 +90,45 @@ struct alignas(64) slice_record : run_links
         return count;
     }
 
-    /// Returns: whether its heap has to see to it after a block came back: that was the first, or the last.
+    /// Returns: whether its heap has to see to it after blocks came back: those were the first, or the last.
     bool has_news() const noexcept { return !is_listed || is_empty(); }
 
-    /// Effects: puts a block back, if it is one, and away. `its` are facts of the class, which the caller has at hand.
-    MEMORY_POOL_ALWAYS_INLINE put_back put(const class_facts& its, const void* block) noexcept
+    /// What came of blocks that were put back.
+    struct returned
     {
-        const std::size_t place = block_at(its, static_cast<std::size_t>(static_cast<const std::byte*>(block) - begin));
-        if (MEMORY_POOL_UNLIKELY(place == no_block_there))
-            return put_back::no_block;
-        const std::size_t word = place / base::bits_per_word;
-        const std::uint64_t bit = std::uint64_t{1} << (place % base::bits_per_word);
-        const std::uint64_t bits = free_blocks[word];
-        if (MEMORY_POOL_UNLIKELY((bits & bit) != 0))
-            return put_back::was_free;
-        free_blocks[word] = bits | bit;
-        ++free_count;
-        if (word < lowest)
-            lowest = static_cast<std::uint16_t>(word);
-        return put_back::done;
+        std::size_t seen; ///< Blocks of this slab, from the first one on.
+        std::uint32_t taken_back;
+    };
+
+    /// Effects: puts blocks back, up to the first that is of another slab. `its` are facts of the class. `refuse(error, block)` is
+    ///   called for each that is free already, or where none begins.
+    template <class Refuse>
+    MEMORY_POOL_ALWAYS_INLINE returned put(const class_facts& its, void* const* blocks, std::size_t count,
+                                           Refuse&& refuse) noexcept
+    {
+        std::byte* const memory = begin;
+        std::size_t word_from = lowest;
+        std::uint32_t refused = 0;
+        std::size_t seen = 0;
+        for (; seen != count; ++seen) {
+            const auto offset = static_cast<std::size_t>(static_cast<std::byte*>(blocks[seen]) - memory);
+            if (offset >= its.slab_bytes)
+                break;
+            const std::size_t place = block_at(its, offset);
+            const std::size_t word = place / base::bits_per_word;
+            const std::uint64_t bit = std::uint64_t{1} << (place % base::bits_per_word);
+            if (MEMORY_POOL_UNLIKELY(place == no_block_there || (free_blocks[word] & bit) != 0)) {
+                refuse(place == no_block_there ? error::misaligned_pointer : error::double_free, blocks[seen]);
+                ++refused;
+                continue;
+            }
+            free_blocks[word] |= bit;
+            word_from = std::min(word_from, word);
+        }
+        lowest = static_cast<std::uint16_t>(word_from);
+        const std::uint32_t taken_back = static_cast<std::uint32_t>(seen) - refused;
+        free_count += taken_back;
+        return {seen, taken_back};
     }
 
     /// Effects: calls `visit(void* block)` for each block that is away.
