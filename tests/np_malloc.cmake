@@ -6,6 +6,11 @@ set(np_malloc $<TARGET_FILE:memory_pool_np_malloc>)
 add_test(NAME np_malloc.symbols
     COMMAND Python3::Interpreter ${CMAKE_CURRENT_SOURCE_DIR}/np_malloc/symbols_test.py ${np_malloc})
 
+if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_SYSTEM_PROCESSOR STREQUAL "x86_64" AND CMAKE_BUILD_TYPE STREQUAL "Release")
+    add_test(NAME np_malloc.instructions
+        COMMAND Python3::Interpreter ${CMAKE_CURRENT_SOURCE_DIR}/np_malloc/instructions_test.py ${np_malloc})
+endif()
+
 # Calls each function. The tests of operator new are those of the header that replaces it.
 add_executable(np_malloc_calls np_malloc/calls.cpp np_new_delete/operators_test.cpp)
 target_link_libraries(np_malloc_calls PRIVATE

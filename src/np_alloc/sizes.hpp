@@ -60,10 +60,11 @@ constexpr std::uint32_t most_room(std::size_t number) noexcept
     return static_cast<std::uint32_t>(std::clamp<std::size_t>(most_bytes / sizes::size(number), 4, 1023));
 }
 
-/// Returns: blocks that a magazine has room for in the beginning.
+/// Returns: blocks that a magazine has room for in the beginning: about 8 KiB of them, and no more than 8.
 constexpr std::uint32_t least_room(std::size_t number) noexcept
 {
-    return std::min<std::uint32_t>(most_room(number), 8);
+    constexpr std::size_t least_bytes = std::size_t{8} * 1024;
+    return static_cast<std::uint32_t>(std::clamp<std::size_t>(least_bytes / sizes::size(number), 2, 8));
 }
 
 /// What follows from a class, at one place.
