@@ -9,7 +9,7 @@
 ///                              |                  0                   |   0   |      neither
 ///
 /// Free runs keep their memory for a while, as it costs a system call and a fault of each page to give it back and get it again.
-/// When most of it is free, that is given back at once, as the program may be done and never come here again; unless it turned
+/// When most of it is free, they keep it for a moment only, as the program may be done and never come here again; unless it turned
 /// out that it needs such memory again soon. Whoever comes to the runs gives back what is due, without the lock.
 ///
 /// When the addresses of the region are used up, blocks are mapped one by one: see direct_blocks.hpp.
@@ -271,8 +271,9 @@ private:
             const std::lock_guard lock(mutex_);
             runs_.put(first, slices, is_dirty, now);
             if (MEMORY_POOL_UNLIKELY(is_mostly_free()) && now >= not_hasty_until_) {
-                purged_in_haste_at_ = since = now;
-                due = most_runs_in_haste;
+                since = std::max(since, before(now, patience_in_haste));
+                due = runs_.has_dirty_since(since) ? most_runs_in_haste : 0;
+                purged_in_haste_at_ = due != 0 ? now : purged_in_haste_at_;
             } else if (runs_.has_dirty_since(since)) {
                 due = 1;
             }
@@ -325,7 +326,9 @@ private:
 
     /// Free slices that keep their memory even if hardly any others are in use.
     static constexpr std::size_t most_dirty_for_nothing = (std::size_t{8} << 20) / slice_bytes;
-    /// Free runs that lose it at a time when most are.
+    /// How long others keep it then, in milliseconds: two ticks of the clock.
+    static constexpr std::uint64_t patience_in_haste = 8;
+    /// Free runs that lose it at a time then.
     static constexpr std::size_t most_runs_in_haste = 64;
     /// So many bytes may be needed again soon after until that is no longer done for a while.
     static constexpr std::size_t most_regretted = std::size_t{4} << 20;

@@ -7,15 +7,19 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <thread>
 #include <vector>
 
 namespace np = memory_pool::np;
 
 namespace
 {
+constexpr std::size_t MiB = std::size_t{1} << 20;
+
 struct backend : testing::Test
 {
     np::backend all;
@@ -28,6 +32,19 @@ struct backend : testing::Test
     }
 
     std::byte* memory(const np::run& of) { return all.memory().address(of.first); }
+    /// Uses 64 MiB, and frees them, with a pause in between, in which the clock goes on.
+    void use_a_lot(int milliseconds)
+    {
+        std::vector<np::run> blocks(64);
+        for (np::run& each : blocks)
+            each = all.take_large(MiB, 1);
+        for (const np::run& each : blocks)
+            all.give_large(each.first);
+        const np::run one_more = all.take_large(MiB, 1);
+        std::this_thread::sleep_for(std::chrono::milliseconds(milliseconds));
+        all.give_large(one_more.first);
+    }
+
     bool is_filled(const np::run& of, std::size_t bytes, unsigned char value)
     {
         return std::all_of(memory(of), memory(of) + bytes,
@@ -43,8 +60,6 @@ struct backend : testing::Test
         return all.with_runs([](const auto& runs) { return runs.in_use(); });
     }
 };
-
-constexpr std::size_t MiB = std::size_t{1} << 20;
 
 TEST_F(backend, marks_the_slices_of_large_blocks_and_of_none)
 {
@@ -79,16 +94,20 @@ TEST_F(backend, gives_memory_back_that_has_been_free_for_long_enough)
     EXPECT_EQ(memory(again)[0], std::byte{0});
 }
 
-TEST_F(backend, keeps_little_when_most_is_free)
+TEST_F(backend, keeps_little_when_most_is_free_for_more_than_a_moment)
 {
     all.set_patience(60000); // so that nothing becomes due in this test
-    std::vector<np::run> blocks(64);
-    for (np::run& each : blocks)
-        each = all.take_large(MiB, 1);
-    for (const np::run& each : blocks) {
-        all.give_large(each.first);
-        EXPECT_LE(dirty(), std::max(2 * in_use(), 8 * MiB / np::slice_bytes));
-    }
+    use_a_lot(20);
+    EXPECT_LE(dirty(), 8 * MiB / np::slice_bytes);
+}
+
+TEST_F(backend, keeps_what_was_freed_a_moment_ago)
+{
+    all.set_patience(60000);
+    const np::run large = all.take_large(100 * MiB, 1);
+    all.give_large(large.first);
+    EXPECT_EQ(all.purged(), 0U);
+    EXPECT_EQ(all.trim(), 100 * MiB);
 }
 
 TEST_F(backend, tries_again_later_when_the_system_takes_no_memory)
@@ -185,19 +204,12 @@ TEST_F(backend, leaves_a_large_block_as_it_is_if_there_is_no_room_for_a_larger_o
 
 TEST_F(backend, is_not_hasty_any_more_when_memory_is_needed_again_soon)
 {
-    all.set_patience(60000); // so that nothing becomes due in this test
-    const auto use_a_lot = [this] {
-        std::vector<np::run> blocks(64);
-        for (np::run& each : blocks)
-            each = all.take_large(MiB, 1);
-        for (const np::run& each : blocks)
-            all.give_large(each.first);
-    };
-    use_a_lot();
-    use_a_lot();
+    all.set_patience(60000);
+    use_a_lot(20);
+    use_a_lot(20);
     const std::size_t purged = all.purged();
     EXPECT_NE(purged, 0U);
-    use_a_lot();
+    use_a_lot(20);
     EXPECT_EQ(all.purged(), purged);
 }
 
