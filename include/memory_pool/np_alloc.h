@@ -75,6 +75,38 @@ int np_owns(const void* address);
  *  Complexity: linear in slabs. */
 size_t np_trim(void);
 
+/* Heaps that are freed as a whole. A block of one may also be given to every function above that takes a block. */
+
+/** A heap. */
+typedef struct np_heap np_heap;
+
+/** Returns: a new heap; NULL, and errno is ENOMEM, if there is no memory.
+ *  Complexity: O(1). */
+np_heap* np_heap_create(void);
+
+/** Returns: as np_alloc, a block of that heap.
+ *  Complexity: as np_alloc, with a lock of the heap. */
+void* np_heap_alloc(np_heap* heap, size_t bytes);
+
+/** Returns: as np_calloc, a block of that heap. */
+void* np_heap_calloc(np_heap* heap, size_t count, size_t size);
+
+/** Effects: as np_realloc. The block stays in its heap, as it does if np_realloc is called.
+ *  Returns: as np_realloc; for NULL, as np_heap_alloc.
+ *  Preconditions: `block` is of that heap and in use. One that is not of it is reported, and NULL returned if the error handler
+ *    returns. */
+void* np_heap_realloc(np_heap* heap, void* block, size_t bytes);
+
+/** Effects: takes a block back, as np_free does. NULL is ignored.
+ *  Preconditions: `block` is of that heap and in use. One that is not of it is reported, and the call ignored if the error handler
+ *    returns. */
+void np_heap_free(np_heap* heap, void* block);
+
+/** Effects: frees a heap, and every block of it. NULL is ignored.
+ *  Preconditions: no other thread is in a call with this heap or a block of it, or will be.
+ *  Complexity: linear in slabs and large blocks of the heap, whatever the number of blocks. */
+void np_heap_destroy(np_heap* heap);
+
 #ifdef __cplusplus
 }
 #endif

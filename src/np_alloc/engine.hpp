@@ -17,6 +17,7 @@
 #include "backend.hpp"
 #include "front.hpp"
 #include "process.hpp"
+#include "shared_heap.hpp"
 #include "sizes.hpp"
 
 #include <atomic>
@@ -45,6 +46,17 @@ void* allocate_aligned(std::size_t alignment, std::size_t bytes) noexcept;
 void* reallocate(void* block, std::size_t bytes) noexcept;
 std::size_t usable_size(const void* block) noexcept;
 std::size_t trim() noexcept;
+
+// Shared heaps. They are freed from like any other, and `reallocate` leaves a block in its heap.
+
+/// Returns: a block of `home`; nullptr, and errno is set, if there is no memory.
+void* allocate_in(shared_heap& home, std::size_t bytes) noexcept;
+
+/// Returns: the same, filled with zeros.
+void* allocate_zeroed_in(shared_heap& home, std::size_t count, std::size_t size) noexcept;
+
+/// Returns: whether `block` is of that heap. If not, that is reported.
+bool is_block_of(const shared_heap& home, const void* block) noexcept;
 
 /// Returns: a block of that class.
 MEMORY_POOL_ALWAYS_INLINE void* allocate_in_class(std::size_t size_class) noexcept

@@ -29,6 +29,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <new>
+#include <optional>
 
 namespace memory_pool::np
 {
@@ -82,11 +83,31 @@ public:
                 continue;
             }
             const slice_record::returned result =
-                put_into(record(record(slice).slab), size_class, blocks, static_cast<std::size_t>(end - blocks));
+                put_into(record(record(slice).slab), size_class, blocks, static_cast<std::size_t>(end - blocks),
+                         [size_class](error kind, const void* block) { report(kind, size_class, block); });
             blocks += result.seen;
             taken_back += result.taken_back;
         }
         add(away_[size_class], std::uint32_t{0} - taken_back);
+    }
+
+    /// Effects: puts a block that is of this heap, or was when that was looked at, back into its slab, if it is away.
+    /// Returns: what is wrong with it, if something is. It is not reported yet.
+    std::optional<error> put(std::size_t size_class, void* block) noexcept
+    {
+        if (MEMORY_POOL_UNLIKELY(owner_of(block) != (word() | size_class)))
+            return error::double_free; // Its slab was given back since.
+        std::optional<error> wrong;
+        const slice_record::returned result = put_into(slab_of(block), size_class, &block, 1,
+                                                       [&wrong](error kind, const void*) { wrong = kind; });
+        add(away_[size_class], std::uint32_t{0} - result.taken_back);
+        return wrong;
+    }
+
+    /// Effects: reports what is wrong with a block of that class.
+    MEMORY_POOL_SLOW_PATH static void report(error kind, std::size_t size_class, const void* block) noexcept
+    {
+        base::report_misuse(kind, block, size_class < class_count ? facts[size_class].block_bytes : 0, "np_alloc");
     }
 
     // Blocks of others.
@@ -292,8 +313,8 @@ private:
             keep_for(owner, block);
             return is_of_slab(owner) ? facts[size_class].block_bytes : 0;
         }
-        const slice_record::returned result = put_into(record(record(slice).slab), size_class, &block, 1);
-        add(away_[size_class], std::uint32_t{0} - result.taken_back);
+        if (const std::optional<error> wrong = put(size_class, block))
+            report(*wrong, size_class, block);
         return facts[size_class].block_bytes;
     }
 
@@ -319,20 +340,15 @@ private:
 
     // Slabs.
 
+    template <class Refuse>
     MEMORY_POOL_ALWAYS_INLINE slice_record::returned put_into(slice_record& slab, std::size_t size_class,
-                                                              void* const* blocks, std::size_t count) noexcept
+                                                              void* const* blocks, std::size_t count,
+                                                              Refuse&& refuse) noexcept
     {
-        const slice_record::returned result =
-            slab.put(facts[size_class], blocks, count,
-                     [size_class](error kind, const void* block) { report(kind, size_class, block); });
+        const slice_record::returned result = slab.put(facts[size_class], blocks, count, refuse);
         if (MEMORY_POOL_UNLIKELY(slab.has_news()) && result.taken_back != 0)
             came_back(slab);
         return result;
-    }
-
-    MEMORY_POOL_SLOW_PATH static void report(error kind, std::size_t size_class, const void* block) noexcept
-    {
-        base::report_misuse(kind, block, size_class < class_count ? facts[size_class].block_bytes : 0, "np_alloc");
     }
 
     /// Sees to a slab that the first block has come back to, or the last.

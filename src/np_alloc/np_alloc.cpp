@@ -148,8 +148,9 @@ large_allocation allocate_large(std::size_t bytes, std::size_t alignment, shared
 void free_large(slice_number first) noexcept
 {
     if (shared_heap* const home = memory().memory().record(first).home)
-        home->leave_large(first);
-    memory().give_large(first);
+        home->free_large(first);
+    else
+        memory().give_large(first);
 }
 
 /// Effects: frees a block of a slab that is not of this thread's heap.
@@ -161,6 +162,7 @@ void free_of_another(owner_word owner, void* block) noexcept
     front& at_hand = this_thread.at_hand;
     const std::size_t size_class = owner & class_bits;
     if (shared_heap* const home = shared_heap_of(block, owner)) {
+        const errno_as_it_was kept;
         home->free(size_class, block);
     } else if (MEMORY_POOL_UNLIKELY(!at_hand.has_heap()) && !the_process.attach(this_thread)) {
         the_process.put_late(owner, block);
@@ -220,7 +222,16 @@ void* move_to_larger(const void* block, owner_word owner, std::size_t bytes) noe
     return moved.first != no_slice ? memory().memory().address(moved.first) : nullptr;
 }
 
-/// Returns: a block of `home`.
+/// Returns: a large block filled with zeros, in `home` if that is not nullptr; nullptr, and errno is set, if there is no memory.
+void* allocate_large_zeroed(std::size_t bytes, shared_heap* home = nullptr) noexcept
+{
+    const large_allocation large = allocate_large(bytes, 1, home);
+    return large.block != nullptr && !large.is_zeroed ? std::memset(large.block, 0, bytes) : large.block;
+}
+} // namespace
+
+// Shared heaps.
+
 void* allocate_in(shared_heap& home, std::size_t bytes) noexcept
 {
     if (bytes > largest_in_slab)
@@ -228,7 +239,26 @@ void* allocate_in(shared_heap& home, std::size_t bytes) noexcept
     void* const block = home.allocate(sizes::of(bytes));
     return block != nullptr ? block : out_of_memory();
 }
-} // namespace
+
+void* allocate_zeroed_in(shared_heap& home, std::size_t count, std::size_t size) noexcept
+{
+    const std::size_t bytes = base::saturating_multiply(count, size);
+    if (bytes > largest_in_slab)
+        return allocate_large_zeroed(bytes, &home);
+    void* const block = allocate_in(home, bytes);
+    return block != nullptr ? std::memset(block, 0, bytes) : nullptr;
+}
+
+bool is_block_of(const shared_heap& home, const void* block) noexcept
+{
+    const owner_word owner = owner_of(block);
+    if (report_misuse(owner, block))
+        return false;
+    if (shared_heap_of(block, owner) == &home)
+        return true;
+    base::report_misuse(error::foreign_pointer, block, usable_size(block, owner), "np_heap");
+    return false;
+}
 
 process& process::current() noexcept
 {
@@ -293,12 +323,8 @@ MEMORY_POOL_NOINLINE void make_room(std::size_t size_class) noexcept
 void* allocate_zeroed(std::size_t count, std::size_t size) noexcept
 {
     const std::size_t bytes = base::saturating_multiply(count, size);
-    if (bytes > largest_in_slab) {
-        const large_allocation large = allocate_large(bytes, 1);
-        if (large.block != nullptr && !large.is_zeroed)
-            std::memset(large.block, 0, bytes);
-        return large.block;
-    }
+    if (bytes > largest_in_slab)
+        return allocate_large_zeroed(bytes);
     void* const block = allocate(bytes);
     return block != nullptr ? std::memset(block, 0, bytes) : nullptr;
 }

@@ -10,13 +10,15 @@
 /// Thread safety: any thread, if not said otherwise.
 #pragma once
 
+#include <memory_pool/base/config.hpp>
+
 #include "backend.hpp"
 #include "heap.hpp"
-#include "sizes.hpp"
+#include "slab.hpp"
 
 #include <cstddef>
-#include <cstdint>
 #include <mutex>
+#include <optional>
 
 namespace memory_pool::np
 {
@@ -45,11 +47,11 @@ public:
         return heap::take(size_class, &block, 1) == 1 ? block : nullptr;
     }
 
-    /// Effects: takes a block of that class back.
+    /// Effects: takes a block of that class back; reports one that is none, or not in use.
     void free(std::size_t size_class, void* block) noexcept
     {
-        const std::lock_guard lock(mutex_);
-        heap::put(size_class, &block, 1);
+        if (const std::optional<error> wrong = put(size_class, block))
+            heap::report(*wrong, size_class, block); // Without the lock, as an error handler may use the heap.
     }
 
     // Large blocks.
@@ -67,8 +69,8 @@ public:
         first_large_ = first;
     }
 
-    /// Effects: lets go of a block: it is freed by whoever calls this.
-    void leave_large(slice_number first) noexcept
+    /// Effects: frees such a block. The lock is held until it is gone, so a fork finds it here, or free.
+    void free_large(slice_number first) noexcept
     {
         const std::lock_guard lock(mutex_);
         const slice_record& leaving = record(first);
@@ -76,6 +78,7 @@ public:
             leaving.next_in_heap;
         if (leaving.next_in_heap != no_slice)
             record(leaving.next_in_heap).previous_in_heap = leaving.previous_in_heap;
+        backend_.give_large(first);
     }
 
     // All of it.
@@ -116,6 +119,12 @@ public:
     shared_heap* previous = nullptr;
 
 private:
+    std::optional<error> put(std::size_t size_class, void* block) noexcept
+    {
+        const std::lock_guard lock(mutex_);
+        return heap::put(size_class, block);
+    }
+
     slice_record& record(slice_number slice) const noexcept { return backend_.memory().record(slice); }
 
     std::mutex mutex_;

@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: MIT
+// Copyright (c) 2026 The memory_pool authors
+/// \file
+/// Heaps that a program makes: shared heaps under another name.
+///
+/// Thread safety: any thread.
+#include "engine.hpp"
+
+#include <memory_pool/np_alloc.h>
+
+#include "shared_heap.hpp"
+
+#include <cerrno>
+#include <cstddef>
+
+namespace np = memory_pool::np;
+
+namespace
+{
+np::shared_heap& heap_of(np_heap* heap) noexcept
+{
+    return *reinterpret_cast<np::shared_heap*>(heap);
+}
+} // namespace
+
+extern "C" {
+np_heap* np_heap_create(void)
+{
+    np::shared_heap* const created = np::the_process.create_heap();
+    if (created == nullptr)
+        errno = ENOMEM;
+    return reinterpret_cast<np_heap*>(created);
+}
+
+void* np_heap_alloc(np_heap* heap, size_t bytes)
+{
+    return np::allocate_in(heap_of(heap), bytes);
+}
+
+void* np_heap_calloc(np_heap* heap, size_t count, size_t size)
+{
+    return np::allocate_zeroed_in(heap_of(heap), count, size);
+}
+
+void* np_heap_realloc(np_heap* heap, void* block, size_t bytes)
+{
+    if (block == nullptr)
+        return np::allocate_in(heap_of(heap), bytes);
+    return np::is_block_of(heap_of(heap), block) ? np::reallocate(block, bytes) : nullptr;
+}
+
+void np_heap_free(np_heap* heap, void* block)
+{
+    if (block != nullptr && np::is_block_of(heap_of(heap), block))
+        np::free_block(block);
+}
+
+void np_heap_destroy(np_heap* heap)
+{
+    if (heap != nullptr)
+        np::the_process.destroy_heap(heap_of(heap));
+}
+}

@@ -1,0 +1,281 @@
+// SPDX-License-Identifier: MIT
+// Copyright (c) 2026 The memory_pool authors
+#include <memory_pool/np_alloc.h>
+
+#include <memory_pool/base/errors.hpp>
+#include <support/address_calls.hpp>
+#include <support/child.hpp>
+#include <support/error_recorder.hpp>
+#include <support/threads.hpp>
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <cerrno>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <iterator>
+#include <limits>
+#include <map>
+#include <random>
+#include <thread>
+#include <vector>
+
+namespace
+{
+using memory_pool::error;
+
+constexpr std::size_t largest = std::numeric_limits<std::size_t>::max();
+
+/// Small ones, one of each kind of slab, and large ones.
+constexpr std::array<std::size_t, 8> sizes_of_all_kinds{0, 16, 500, 1024, 5000, 30'000, 32'769, 300'000};
+
+struct np_heaps : testing::Test
+{
+    np_heap* heap = np_heap_create();
+
+    np_heaps() { EXPECT_NE(heap, nullptr); }
+    ~np_heaps() override { np_heap_destroy(heap); }
+};
+
+TEST_F(np_heaps, give_blocks_of_every_size_that_are_aligned_and_do_not_overlap)
+{
+    std::map<std::uintptr_t, std::size_t> blocks;
+    for (const std::size_t bytes : sizes_of_all_kinds) {
+        for (int i = 0; i != 100; ++i) {
+            void* const block = np_heap_alloc(heap, bytes);
+            ASSERT_NE(block, nullptr) << bytes;
+            ASSERT_EQ(reinterpret_cast<std::uintptr_t>(block) % 16, 0U);
+            ASSERT_EQ(np_usable_size(block), np_good_size(bytes));
+            std::memset(block, 0x5A, np_usable_size(block));
+            blocks.emplace(reinterpret_cast<std::uintptr_t>(block), np_usable_size(block));
+        }
+    }
+    EXPECT_EQ(blocks.size(), 100 * sizes_of_all_kinds.size());
+    for (auto each = std::next(blocks.begin()); each != blocks.end(); ++each)
+        ASSERT_GE(each->first, std::prev(each)->first + std::prev(each)->second);
+}
+
+TEST_F(np_heaps, free_everything_when_they_are_destroyed)
+{
+    np_heap* const ends = np_heap_create();
+    std::vector<void*> blocks;
+    for (int i = 0; i != 50; ++i)
+        for (const std::size_t bytes : sizes_of_all_kinds)
+            blocks.push_back(np_heap_alloc(ends, bytes)); // NOLINT(performance-inefficient-vector-operation)
+    void* const stays = np_heap_alloc(heap, 500);
+    np_heap_destroy(ends);
+    EXPECT_TRUE(std::none_of(blocks.begin(), blocks.end(), np_owns));
+    EXPECT_TRUE(np_owns(stays));
+}
+
+TEST_F(np_heaps, fill_what_calloc_gives_with_zeros_also_where_other_blocks_were)
+{
+    for (const std::size_t bytes : sizes_of_all_kinds) {
+        void* const dirty = np_heap_alloc(heap, bytes);
+        std::memset(dirty, 0xFF, np_usable_size(dirty));
+        np_heap_free(heap, dirty);
+        auto* const block = static_cast<unsigned char*>(np_heap_calloc(heap, 1, bytes));
+        ASSERT_TRUE(std::all_of(block, block + bytes, [](unsigned char each) { return each == 0; })) << bytes;
+    }
+}
+
+TEST_F(np_heaps, say_ENOMEM_for_what_no_machine_has_and_lose_nothing)
+{
+    auto* const block = static_cast<unsigned char*>(np_heap_alloc(heap, 100));
+    block[99] = 7;
+    errno = 0;
+    EXPECT_EQ(np_heap_alloc(heap, largest), nullptr);
+    EXPECT_EQ(errno, ENOMEM);
+    errno = 0;
+    EXPECT_EQ(np_heap_calloc(heap, largest / 2, 4), nullptr);
+    EXPECT_EQ(errno, ENOMEM);
+    errno = 0;
+    EXPECT_EQ(np_heap_realloc(heap, block, largest / 2), nullptr);
+    EXPECT_EQ(errno, ENOMEM);
+    EXPECT_EQ(block[99], 7);
+}
+
+TEST_F(np_heaps, say_ENOMEM_when_the_system_gives_no_memory_and_go_on_when_it_does)
+{
+    constexpr std::size_t more_than_was_ever_used = std::size_t{1} << 30;
+    const test::address_calls calls;
+    test::address_calls::refuse_committing_from(1);
+    errno = 0;
+    EXPECT_EQ(np_heap_alloc(heap, more_than_was_ever_used), nullptr);
+    EXPECT_EQ(errno, ENOMEM);
+    test::address_calls::never_fail();
+    EXPECT_NE(np_heap_alloc(heap, more_than_was_ever_used), nullptr);
+}
+
+TEST_F(np_heaps, keep_what_a_block_held_whatever_its_size_becomes)
+{
+    std::mt19937 random(5); // NOLINT: the same in each run
+    std::size_t bytes = 1;
+    auto* block = static_cast<unsigned char*>(np_heap_realloc(heap, nullptr, bytes));
+    for (int step = 0; step != 100; ++step) {
+        const std::size_t wanted = sizes_of_all_kinds[random() % sizes_of_all_kinds.size()] + 1;
+        std::memset(block, step, bytes);
+        block = static_cast<unsigned char*>(np_heap_realloc(heap, block, wanted));
+        ASSERT_TRUE(
+            std::all_of(block, block + std::min(bytes, wanted), [=](unsigned char each) { return each == step; }));
+        bytes = wanted;
+    }
+}
+
+TEST_F(np_heaps, let_their_blocks_be_freed_and_resized_by_the_functions_for_all_blocks)
+{
+    np_heap* const ends = np_heap_create();
+    for (const std::size_t bytes : sizes_of_all_kinds)
+        np_free(np_heap_alloc(ends, bytes));
+    void* const grown = np_realloc(np_heap_alloc(ends, 10), 100'000);
+    void* const shrunk = np_realloc(np_heap_alloc(ends, 100'000), 10);
+    EXPECT_TRUE(np_owns(grown));
+    EXPECT_TRUE(np_owns(shrunk));
+    np_heap_destroy(ends);
+    EXPECT_FALSE(np_owns(grown)) << "it has stayed in its heap";
+    EXPECT_FALSE(np_owns(shrunk));
+}
+
+TEST_F(np_heaps, report_and_leave_alone_what_is_not_theirs)
+{
+    np_heap* const other = np_heap_create();
+    int local = 0;
+    const std::array<void*, 5> foreign{np_alloc(100), np_alloc(100'000), np_heap_alloc(other, 100),
+                                       np_heap_alloc(other, 100'000), &local};
+    const test::error_recorder recorder;
+    for (void* block : foreign) {
+        np_heap_free(heap, block);
+        EXPECT_EQ(np_heap_realloc(heap, block, 10), nullptr);
+    }
+    EXPECT_EQ(recorder.kinds(), test::kinds(2 * foreign.size(), error::foreign_pointer));
+    np_free(foreign[0]);
+    np_free(foreign[1]);
+    np_heap_free(other, foreign[2]);
+    np_heap_free(other, foreign[3]);
+    EXPECT_EQ(recorder.reports().size(), 2 * foreign.size()) << "all were still in use";
+    np_heap_destroy(other);
+}
+
+TEST_F(np_heaps, report_what_is_freed_twice_or_not_at_its_beginning)
+{
+    auto* const small = static_cast<std::byte*>(np_heap_alloc(heap, 64));
+    auto* const large = static_cast<std::byte*>(np_heap_alloc(heap, 100'000));
+    const test::error_recorder recorder;
+    np_heap_free(heap, small + 16);
+    np_heap_free(heap, large + 16);
+    np_heap_free(heap, small);
+    np_heap_free(heap, small);
+    np_heap_free(heap, large);
+    np_heap_free(heap, large);
+    EXPECT_EQ(recorder.kinds(), (test::kinds{error::misaligned_pointer, error::misaligned_pointer, error::double_free,
+                                             error::foreign_pointer}));
+}
+
+np_heap* heap_of_handler;
+
+TEST_F(np_heaps, may_be_used_by_an_error_handler_that_is_told_of_them)
+{
+    void* const block = np_heap_alloc(heap, 64);
+    np_heap_free(heap, block);
+    heap_of_handler = heap;
+    const memory_pool::error_handler before = memory_pool::set_error_handler([](const memory_pool::error_report&) {
+        EXPECT_NE(np_heap_alloc(heap_of_handler, 64), nullptr);
+        heap_of_handler = nullptr;
+    });
+    np_heap_free(heap, block);
+    memory_pool::set_error_handler(before);
+    EXPECT_EQ(heap_of_handler, nullptr) << "it was called";
+}
+
+TEST_F(np_heaps, ignore_nullptr)
+{
+    np_heap_free(heap, nullptr);
+    np_heap_destroy(nullptr);
+}
+
+TEST_F(np_heaps, leave_errno_alone_when_they_free)
+{
+    void* const small = np_heap_alloc(heap, 10);
+    void* const large = np_heap_alloc(heap, 100'000);
+    errno = 77;
+    np_heap_free(heap, small);
+    np_heap_free(heap, large);
+    EXPECT_EQ(errno, 77);
+}
+
+TEST_F(np_heaps, are_for_any_thread)
+{
+    std::array<std::atomic<void*>, 64> blocks{};
+    std::atomic<std::size_t> faults{0};
+    test::in_threads(4, [&](std::size_t thread) {
+        std::mt19937 random(static_cast<unsigned>(thread));
+        for (int step = 0; step != 2000; ++step) {
+            const std::size_t bytes = sizeof(std::uintptr_t) + sizes_of_all_kinds[random() % sizes_of_all_kinds.size()];
+            void* block = np_heap_alloc(heap, bytes);
+            if (step % 3 == 0)
+                block = np_heap_realloc(heap, block, bytes * 2);
+            const auto mark = reinterpret_cast<std::uintptr_t>(block);
+            std::memcpy(block, &mark, sizeof mark);
+            if (void* const old = blocks[random() % blocks.size()].exchange(block)) {
+                std::uintptr_t marked = 0;
+                std::memcpy(&marked, old, sizeof marked);
+                faults += marked != reinterpret_cast<std::uintptr_t>(old) ? 1 : 0;
+                step % 2 == 0 ? np_heap_free(heap, old) : np_free(old);
+            }
+        }
+    });
+    EXPECT_EQ(faults.load(), 0U);
+}
+
+TEST_F(np_heaps, may_come_and_go_in_any_thread)
+{
+    std::array<std::atomic<np_heap*>, 8> heaps{};
+    const auto use = [](np_heap* used) {
+        for (const std::size_t bytes : sizes_of_all_kinds)
+            (void)np_heap_alloc(used, bytes);
+    };
+    test::in_threads(4, [&](std::size_t thread) {
+        for (std::size_t step = 0; step != 100; ++step) {
+            np_heap* const made = np_heap_create();
+            use(made);
+            if (np_heap* const taken_over = heaps[(step + thread) % heaps.size()].exchange(made)) {
+                use(taken_over);
+                np_heap_destroy(taken_over);
+            }
+        }
+    });
+    for (std::atomic<np_heap*>& each : heaps)
+        np_heap_destroy(each);
+}
+
+#if TESTS_MAY_FORK
+TEST_F(np_heaps, work_in_the_child_of_a_fork_while_others_were_at_work_in_them)
+{
+    std::atomic<bool> ends{false};
+    std::vector<std::thread> busy;
+    for (unsigned seed = 1; seed != 4; ++seed) {
+        busy.emplace_back([&, seed] {
+            std::mt19937 random(seed);
+            while (!ends)
+                np_heap_free(heap, np_heap_alloc(heap, sizes_of_all_kinds[random() % sizes_of_all_kinds.size()]));
+        });
+    }
+    for (int i = 0; i != 20; ++i)
+        test::expect_in_child([this] {
+            for (const std::size_t bytes : sizes_of_all_kinds)
+                if (np_heap_alloc(heap, bytes) == nullptr)
+                    return false;
+            np_heap_destroy(heap);
+            np_heap_destroy(np_heap_create());
+            return true;
+        });
+    ends = true;
+    for (std::thread& each : busy)
+        each.join();
+}
+#endif
+} // namespace
