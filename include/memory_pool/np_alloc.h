@@ -26,8 +26,10 @@ extern "C" {
  *  Complexity: O(1), and now and then a batch of blocks, or a system call. */
 void* np_alloc(size_t bytes);
 
-/** Returns: as np_alloc. `file` and `line` say which line of the program asks.
- *  Preconditions: `file` is a text that stays where it is as long as the block is in use, as __FILE__ does. */
+/** Returns: as np_alloc. `file` and `line` say which line of the program asks; they are remembered as long as the block is in use,
+ *    whoever resizes it, if there is memory for that. See np_visit_call_sites.
+ *  Preconditions: `file` is a text that stays where it is as long as the block is in use, as __FILE__ does; or NULL.
+ *  Complexity: as np_alloc, with locks. */
 void* np_alloc_at(size_t bytes, const char* file, int line);
 
 /** Effects: takes a block back. NULL is ignored; errno stays as it is.
@@ -74,6 +76,24 @@ int np_owns(const void* address);
  *  Returns: how many bytes that was.
  *  Complexity: linear in slabs. */
 size_t np_trim(void);
+
+/* What is in use. */
+
+/** What is in use of the blocks that one line of a program has asked for with np_alloc_at. */
+typedef struct np_call_site
+{
+    const char* file;
+    int line;
+    size_t blocks;
+    size_t bytes; /**< That were asked for. */
+} np_call_site;
+
+/** Effects: calls `visit(site, argument)` for each line of which blocks are in use, in no order, until it returns 0.
+ *  Returns: 1; 0 if `visit` did.
+ *  Preconditions: `visit` neither calls np_alloc_at, nor frees or resizes what is from it.
+ *  Complexity: quadratic in lines.
+ *  Thread safety: any thread; others wait that come with such a block meanwhile. */
+int np_visit_call_sites(int (*visit)(const np_call_site* site, void* argument), void* argument);
 
 /* Heaps that are freed as a whole. A block of one may also be given to every function above that takes a block. */
 

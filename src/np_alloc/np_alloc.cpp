@@ -344,12 +344,15 @@ void* reallocate(void* block, std::size_t bytes) noexcept
     const owner_word owner = owner_of(block);
     if (report_misuse(owner, block))
         return nullptr;
-    if (resize_in_place(block, owner, bytes))
+    shared_heap* const home = shared_heap_of(block, owner);
+    if (resize_in_place(block, owner, bytes)) {
+        if (home != nullptr)
+            home->moved(block, block, bytes);
         return block;
+    }
     if (void* const moved = move_to_larger(block, owner, bytes))
         return moved;
     const std::size_t usable = usable_size(block, owner);
-    shared_heap* const home = shared_heap_of(block, owner);
     const auto allocate_like = [home](std::size_t wanted) {
         return home != nullptr ? allocate_in(*home, wanted) : allocate(wanted);
     };
@@ -359,6 +362,8 @@ void* reallocate(void* block, std::size_t bytes) noexcept
     if (moved == nullptr)
         return nullptr;
     std::memcpy(moved, block, std::min(bytes, usable));
+    if (home != nullptr)
+        home->moved(block, moved, bytes);
     free_block(block);
     return moved;
 }

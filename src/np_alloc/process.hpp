@@ -4,7 +4,8 @@
 /// All heaps of a process: how a thread gets one when it first needs it, and where it goes when the thread ends.
 ///
 ///     of threads:   A (thread 1)    B (thread 2)    C -> D (parked)
-///     shared:       the late one (of threads that have ended)    those that the program has made
+///     shared:       the late one (of threads that have ended)    the traced one (blocks with call sites)
+///                   those that the program has made
 ///
 /// The heap of a thread is never destroyed. When its thread ends, it is parked whole, with its magazines and the blocks that are
 /// still in use; the next thread that begins adopts it. Until then, others post to it as before, and now and then one of them
@@ -17,7 +18,7 @@
 /// not there are not: those may have been at work in them. They stay as they are, and are not adopted; their blocks may be used
 /// and freed, but what is free there is lost to the child. Nor is anything taken in that was posted while the fork went on.
 ///
-/// Locks, in the order in which they are taken: that of the lists, those of shared heaps, the backend's.
+/// Locks, in the order in which they are taken: that of the lists, those of shared heaps, that of call sites, the backend's.
 ///
 /// Thread safety: any thread.
 #pragma once
@@ -28,6 +29,7 @@
 #include <memory_pool/os/thread_end.hpp>
 
 #include "backend.hpp"
+#include "call_sites.hpp"
 #include "front.hpp"
 #include "heap.hpp"
 #include "shared_heap.hpp"
@@ -122,6 +124,10 @@ public:
 
     /// Returns: the heap of threads that have ended.
     shared_heap& late() noexcept { return late_; }
+
+    /// Returns: the heap of blocks whose call sites are remembered.
+    shared_heap& traced() noexcept { return traced_; }
+    call_sites& sites() noexcept { return sites_; }
 
     /// Returns: a new heap, or nullptr if there is no memory.
     shared_heap* create_heap() noexcept
@@ -239,6 +245,7 @@ private:
     void for_each_shared_heap(Visit&& visit) noexcept
     {
         visit(late_);
+        visit(traced_);
         for (shared_heap* each = shared_; each != nullptr; each = each->next)
             visit(*each);
     }
@@ -261,12 +268,14 @@ private:
         // What is in order now need not be given up in the child.
         for_each_quiet_heap([](heap& each) { each.take_in(); });
         for_each_shared_heap([](shared_heap& each) { each.lock(); });
+        sites_.lock();
         backend_.lock();
     }
 
     void after_fork() noexcept
     {
         backend_.unlock();
+        sites_.unlock();
         for_each_shared_heap([](shared_heap& each) { each.unlock(); });
         mutex_.unlock();
     }
@@ -293,6 +302,8 @@ private:
     std::atomic<std::size_t> sent_late_{0};
     os::thread_end thread_end_;
     backend backend_;
+    call_sites sites_;
     shared_heap late_{backend_};
+    shared_heap traced_{backend_, &sites_};
 };
 } // namespace memory_pool::np

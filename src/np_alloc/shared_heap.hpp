@@ -7,12 +7,15 @@
 ///     slabs of each class         blocks go back at once: none are kept in letters, which would outlive the heap
 ///     large block <-> large block
 ///
+/// One such heap is that of blocks whose call sites are remembered: it forgets them when they come back.
+///
 /// Thread safety: any thread, if not said otherwise.
 #pragma once
 
 #include <memory_pool/base/config.hpp>
 
 #include "backend.hpp"
+#include "call_sites.hpp"
 #include "heap.hpp"
 #include "slab.hpp"
 
@@ -26,7 +29,11 @@ namespace memory_pool::np
 class shared_heap : private heap
 {
 public:
-    constexpr explicit shared_heap(backend& from) noexcept : heap(from, true), backend_(from) {}
+    /// Effects: makes a heap, whose blocks are remembered in `sites`, if that is not nullptr.
+    constexpr explicit shared_heap(backend& from, call_sites* sites = nullptr) noexcept
+        : heap(from, true), backend_(from), sites_(sites)
+    {
+    }
 
     /// Returns: the heap of blocks whose slices have that word.
     /// Preconditions: the heap has a lock.
@@ -50,6 +57,7 @@ public:
     /// Effects: takes a block of that class back; reports one that is none, or not in use.
     void free(std::size_t size_class, void* block) noexcept
     {
+        forget(block);
         if (const std::optional<error> wrong = put(size_class, block))
             heap::report(*wrong, size_class, block); // Without the lock, as an error handler may use the heap.
     }
@@ -72,6 +80,7 @@ public:
     /// Effects: frees such a block. The lock is held until it is gone, so a fork finds it here, or free.
     void free_large(slice_number first) noexcept
     {
+        forget(backend_.memory().address(first));
         const std::lock_guard lock(mutex_);
         const slice_record& leaving = record(first);
         (leaving.previous_in_heap != no_slice ? record(leaving.previous_in_heap).next_in_heap : first_large_) =
@@ -79,6 +88,13 @@ public:
         if (leaving.next_in_heap != no_slice)
             record(leaving.next_in_heap).previous_in_heap = leaving.previous_in_heap;
         backend_.give_large(first);
+    }
+
+    /// Effects: is to be called when a block became another one, or has another size.
+    void moved(const void* from, const void* to, std::size_t bytes) noexcept
+    {
+        if (sites_ != nullptr)
+            sites_->move(from, to, bytes);
     }
 
     // All of it.
@@ -119,6 +135,13 @@ public:
     shared_heap* previous = nullptr;
 
 private:
+    /// Before a block is free, and somebody else may get it.
+    void forget(const void* block) noexcept
+    {
+        if (sites_ != nullptr)
+            sites_->forget(block);
+    }
+
     std::optional<error> put(std::size_t size_class, void* block) noexcept
     {
         const std::lock_guard lock(mutex_);
@@ -129,6 +152,7 @@ private:
 
     std::mutex mutex_;
     backend& backend_;
+    call_sites* const sites_;
     slice_number first_large_ = no_slice;
 };
 } // namespace memory_pool::np

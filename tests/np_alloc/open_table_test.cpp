@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: MIT
+// Copyright (c) 2026 The memory_pool authors
+#include <np_alloc/open_table.hpp>
+
+#include <support/address_calls.hpp>
+
+#include <gtest/gtest.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <random>
+
+namespace np = memory_pool::np;
+
+namespace
+{
+/// Few hashes, the highest of them, so that entries stand behind one another and around the end of the table.
+struct entry
+{
+    std::uint64_t key;
+    int value;
+
+    bool is_there() const { return key != 0; }
+    std::uint64_t hash() const { return ~(key % 5); }
+    bool is(const entry& other) const { return key == other.key; }
+};
+
+struct open_table : testing::Test
+{
+    np::open_table<entry> table;
+
+    ~open_table() override { table.release(); }
+
+    void add(std::uint64_t key, int value)
+    {
+        ASSERT_TRUE(table.has_room());
+        EXPECT_EQ(table.add({key, value}).value, value);
+    }
+};
+
+TEST_F(open_table, has_nothing_and_no_pages_in_the_beginning)
+{
+    EXPECT_EQ(table.count(), 0U);
+    EXPECT_EQ(table.find({1, 0}), nullptr);
+    EXPECT_TRUE(table.is_valid());
+}
+
+TEST_F(open_table, agrees_with_a_map_through_random_operations)
+{
+    std::map<std::uint64_t, int> model;
+    std::mt19937 random(4); // NOLINT: the same in each run
+    for (int step = 0; step != 5000; ++step) {
+        const std::uint64_t key = 1 + random() % 150;
+        entry* const found = table.find({key, 0});
+        ASSERT_EQ(found != nullptr, model.count(key) != 0);
+        if (found == nullptr) {
+            add(key, step);
+            model[key] = step;
+        } else {
+            ASSERT_EQ(found->value, model[key]);
+            table.remove(found);
+            model.erase(key);
+        }
+        ASSERT_EQ(table.count(), model.size());
+        ASSERT_TRUE(table.is_valid());
+    }
+    std::map<std::uint64_t, int> visited;
+    EXPECT_TRUE(table.for_each([&](const entry& each) { return visited.emplace(each.key, each.value).second; }));
+    EXPECT_EQ(visited, model);
+}
+
+TEST_F(open_table, stops_visiting_when_it_is_told_to)
+{
+    add(1, 0);
+    add(2, 0);
+    int visits = 0;
+    EXPECT_FALSE(table.for_each([&](const entry&) { return ++visits, false; }));
+    EXPECT_EQ(visits, 1);
+}
+
+TEST_F(open_table, has_no_room_without_memory_and_keeps_what_it_has)
+{
+    const test::address_calls calls;
+    for (const auto refuse :
+         {test::address_calls::refuse_reserving_from, test::address_calls::refuse_committing_from}) {
+        refuse(1);
+        while (table.has_room())
+            add(table.count() + 1, 0);
+        const std::size_t count = table.count();
+        for (std::uint64_t key = 1; key <= count; ++key)
+            EXPECT_NE(table.find({key, 0}), nullptr);
+        test::address_calls::never_fail();
+        EXPECT_TRUE(table.has_room());
+        add(count + 1, 0);
+        EXPECT_TRUE(table.is_valid());
+    }
+}
+
+TEST_F(open_table, is_found_to_be_damaged_when_an_entry_is_not_where_it_is_looked_for)
+{
+    add(5, 0);
+    add(10, 0);
+    table.find({5, 0})->key = 7;
+    EXPECT_FALSE(table.is_valid());
+}
+} // namespace
