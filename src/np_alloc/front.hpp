@@ -221,16 +221,13 @@ public:
         memory().set_held_lately(size_class, all);
     }
 
-    /// Effects: puts all blocks back into the heap, posts what is of others, takes in what others have posted, and gives back slabs
-    ///   that are empty then.
+    /// Effects: puts all blocks back into the heap, and posts what is of others.
     /// Preconditions: has_heap().
-    void tidy() noexcept
+    void put_all_back() noexcept
     {
         for (std::size_t size_class = 0; size_class != class_count; ++size_class)
             flush(size_class, held(size_class));
         memory().slabs.post_all();
-        memory().slabs.take_in();
-        memory().slabs.give_back_empty_slabs();
     }
 
     /// Returns: how many blocks of that class are at hand.

@@ -378,10 +378,7 @@ std::size_t usable_size(const void* block) noexcept
 
 std::size_t trim() noexcept
 {
-    front& at_hand = this_thread.at_hand;
-    if (at_hand.has_heap())
-        at_hand.tidy();
-    return the_process.trim();
+    return the_process.trim(this_thread);
 }
 } // namespace memory_pool::np
 

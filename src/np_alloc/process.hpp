@@ -160,18 +160,26 @@ public:
 
     // All of them.
 
-    /// Effects: gives all memory back to the system that is free: what heaps without a thread have, and free runs.
+    /// Effects: gives all memory back to the system that is free: what this thread and heaps without a thread have, and free runs.
     /// Returns: how many bytes that was.
-    std::size_t trim() noexcept
+    std::size_t trim(thread_state& mine) noexcept
     {
+        if (mine.at_hand.has_heap())
+            mine.at_hand.put_all_back();
         {
             const std::lock_guard lock(mutex_);
             for (heap_memory* each = parked_; each != nullptr; each = each->next_parked) {
                 front visitor;
                 visitor.use(*each);
-                visitor.tidy();
+                visitor.put_all_back();
                 visitor.leave();
             }
+            // Now all blocks are on their way, and when they have come in, the letters that have brought them.
+            for_each_quiet_heap([](heap& each) { each.take_in(); });
+            for_each_quiet_heap([](heap& each) {
+                each.take_in();
+                each.give_back_empty_slabs();
+            });
             for_each_shared_heap([](shared_heap& each) { each.tidy(); });
         }
         return backend_.trim();

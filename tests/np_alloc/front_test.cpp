@@ -43,6 +43,13 @@ struct front : testing::Test
             mine.make_room(size_class);
     }
 
+    /// Puts everything back where it is from, as far as that has come here.
+    void tidy(np::front& user)
+    {
+        user.put_all_back();
+        memory->slabs.take_in();
+    }
+
     std::size_t away()
     {
         std::size_t count = 0;
@@ -151,7 +158,7 @@ TEST_F(front, leaves_what_is_at_hand_to_the_thread_that_has_the_heap_next)
     EXPECT_EQ(none, last);
     (void)next.push(7, last);
     (void)next.push(0, kept);
-    next.tidy();
+    tidy(next);
     EXPECT_EQ(away(), 0U);
 }
 
@@ -165,7 +172,7 @@ TEST_F(front, sends_home_what_another_heap_has_handed_out)
     for (void* block : blocks)
         if (!mine.push(20, block))
             mine.make_room(20);
-    mine.tidy();
+    tidy(mine);
     other.take_in();
     EXPECT_EQ(other.away(20), 0U);
     other.post_all(); // the letters

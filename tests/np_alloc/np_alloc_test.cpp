@@ -5,6 +5,7 @@
 #include <memory_pool/base/errors.hpp>
 #include <support/child.hpp>
 #include <support/error_recorder.hpp>
+#include <support/threads.hpp>
 
 #include <gtest/gtest.h>
 
@@ -239,6 +240,22 @@ TEST(np_trim, gives_back_what_is_free_and_says_how_much)
     for (void* block : blocks)
         np_free(block);
     EXPECT_GE(np_trim(), 20'000'000U);
+    EXPECT_EQ(np_trim(), 0U);
+}
+
+TEST(np_trim, gives_back_at_once_what_threads_that_have_ended_had_of_each_other)
+{
+    std::array<std::vector<void*>, 4> blocks;
+    test::in_threads(blocks.size(), [&](std::size_t thread) {
+        for (std::size_t bytes = 16; bytes <= 1024; bytes += 16)
+            for (int i = 0; i != 50; ++i)
+                blocks[thread].push_back(np_alloc(bytes));
+    });
+    test::in_threads(blocks.size(), [&](std::size_t thread) {
+        for (std::size_t i = 0; i != blocks[0].size(); ++i)
+            np_free(blocks[(thread + i) % blocks.size()][i]);
+    });
+    (void)np_trim();
     EXPECT_EQ(np_trim(), 0U);
 }
 
