@@ -98,8 +98,8 @@ public:
         if (MEMORY_POOL_UNLIKELY(owner_of(block) != (word() | size_class)))
             return error::double_free; // Its slab was given back since.
         std::optional<error> wrong;
-        const slice_record::returned result = put_into(slab_of(block), size_class, &block, 1,
-                                                       [&wrong](error kind, const void*) { wrong = kind; });
+        const slice_record::returned result =
+            put_into(slab_of(block), size_class, &block, 1, [&wrong](error kind, const void*) { wrong = kind; });
         add(away_[size_class], std::uint32_t{0} - result.taken_back);
         return wrong;
     }
