@@ -95,7 +95,7 @@ private:
 
         bool is_there() const noexcept { return address != 0; }
         bool is(const mapped& other) const noexcept { return address == other.address; }
-        std::size_t hash() const noexcept { return static_cast<std::size_t>(mixed(address)); }
+        std::uint64_t hash() const noexcept { return mixed(address); }
     };
 
     open_table<mapped> blocks_;

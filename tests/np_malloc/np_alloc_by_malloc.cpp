@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: MIT
+// Copyright (c) 2026 The memory_pool authors
+// The interface of np_alloc, with malloc and its relatives behind it: with this, the tests of that are tests of them.
+#include <memory_pool/np_alloc.h>
+
+#include <cstddef>
+#include <cstdlib>
+#include <malloc.h>
+
+extern "C" {
+void* np_alloc(std::size_t bytes)
+{
+    return std::malloc(bytes);
+}
+
+void np_free(void* block)
+{
+    std::free(block);
+}
+
+void* np_calloc(std::size_t count, std::size_t size)
+{
+    return std::calloc(count, size);
+}
+
+void* np_realloc(void* block, std::size_t bytes)
+{
+    return std::realloc(block, bytes);
+}
+
+void* np_reallocarray(void* block, std::size_t count, std::size_t size)
+{
+    return reallocarray(block, count, size);
+}
+
+void* np_aligned_alloc(std::size_t alignment, std::size_t bytes)
+{
+    return std::aligned_alloc(alignment, bytes);
+}
+
+int np_posix_memalign(void** block, std::size_t alignment, std::size_t bytes)
+{
+    return posix_memalign(block, alignment, bytes);
+}
+
+std::size_t np_usable_size(const void* block)
+{
+    return malloc_usable_size(const_cast<void*>(block));
+}
+
+std::size_t np_trim(void)
+{
+    return malloc_trim(0) != 0 ? 1 : 0;
+}
+}
