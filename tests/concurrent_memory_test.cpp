@@ -4,18 +4,14 @@
 // caches may hold, and the piece that it took last.
 #include <memory_pool/concurrent_block_pool.hpp>
 
+#include <support/handed_over.hpp>
 #include <support/threads.hpp>
 #include <support/upstreams.hpp>
 
 #include <gtest/gtest.h>
 
 #include <atomic>
-#include <condition_variable>
 #include <cstddef>
-#include <functional>
-#include <mutex>
-#include <thread>
-#include <utility>
 #include <vector>
 
 namespace mp = memory_pool;
@@ -34,62 +30,6 @@ constexpr std::size_t most_bytes_for(std::size_t blocks_in_use)
     return blocks_in_use * block_size * 3 / 2;
 }
 
-/// Blocks in use, as the program sees it.
-class live_count
-{
-public:
-    void add_one()
-    {
-        const std::size_t now = live_.fetch_add(1) + 1;
-        std::size_t most = most_.load();
-        while (now > most && !most_.compare_exchange_weak(most, now))
-            continue;
-    }
-    void subtract_one() { live_.fetch_sub(1); }
-    std::size_t most() const { return most_; }
-
-private:
-    std::atomic<std::size_t> live_{0};
-    std::atomic<std::size_t> most_{0};
-};
-
-/// Has room for `most_queued` blocks. Whoever takes waits until it is full, or nothing more comes, and takes all.
-class bounded_queue
-{
-public:
-    void put(const std::vector<void*>& blocks)
-    {
-        std::unique_lock lock(mutex_);
-        has_room_.wait(lock, [&] { return blocks_.size() + blocks.size() <= most_queued; });
-        blocks_.insert(blocks_.end(), blocks.begin(), blocks.end());
-        if (blocks_.size() == most_queued)
-            may_be_taken_.notify_one();
-    }
-
-    /// Returns: nothing if it is closed and empty.
-    std::vector<void*> take_all()
-    {
-        std::unique_lock lock(mutex_);
-        may_be_taken_.wait(lock, [&] { return is_closed_ || blocks_.size() == most_queued; });
-        has_room_.notify_all();
-        return std::exchange(blocks_, {});
-    }
-
-    void close()
-    {
-        const std::lock_guard lock(mutex_);
-        is_closed_ = true;
-        may_be_taken_.notify_one();
-    }
-
-private:
-    std::mutex mutex_;
-    std::condition_variable has_room_;
-    std::condition_variable may_be_taken_;
-    std::vector<void*> blocks_;
-    bool is_closed_ = false;
-};
-
 TEST(memory_of_a_shared_pool, is_bounded_by_what_was_in_use_when_sixteen_threads_allocate_and_one_gives_back)
 {
     constexpr std::size_t producers = 16;
@@ -98,14 +38,14 @@ TEST(memory_of_a_shared_pool, is_bounded_by_what_was_in_use_when_sixteen_threads
     static_assert(most_queued % batch == 0, "so that it can be full");
     test::accounting_upstream upstream;
     mp::concurrent_block_pool pool(block_size, {}, &upstream);
-    live_count live;
-    bounded_queue queue;
+    test::live_count live;
+    test::bounded_queue<void*> queue(most_queued);
     std::atomic<std::size_t> working{producers};
     test::in_threads(producers + 1, [&](std::size_t thread) {
         if (thread == producers) {
             for (auto blocks = queue.take_all(); !blocks.empty(); blocks = queue.take_all()) {
                 for (void* const block : blocks) {
-                    live.subtract_one();
+                    live.subtract(1);
                     pool.deallocate(block);
                 }
             }
@@ -115,7 +55,7 @@ TEST(memory_of_a_shared_pool, is_bounded_by_what_was_in_use_when_sixteen_threads
         for (std::size_t i = 0; i != rounds * most_queued / producers / batch; ++i) {
             for (void*& block : blocks) {
                 block = pool.allocate();
-                live.add_one();
+                live.add(1);
             }
             queue.put(blocks);
         }
@@ -128,56 +68,6 @@ TEST(memory_of_a_shared_pool, is_bounded_by_what_was_in_use_when_sixteen_threads
     EXPECT_LE(upstream.live_bytes(), most_bytes_for(live.most()));
     EXPECT_TRUE(pool.is_valid());
 }
-
-/// Work for a thread that lives on when it has done it.
-class lasting_thread
-{
-public:
-    lasting_thread() : thread_([this] { work(); }) {}
-    lasting_thread(const lasting_thread&) = delete;
-    lasting_thread& operator=(const lasting_thread&) = delete;
-    ~lasting_thread()
-    {
-        give({});
-        thread_.join();
-    }
-
-    /// Effects: has the thread do it, and waits until it has.
-    void does(std::function<void()> action)
-    {
-        give(std::move(action));
-        std::unique_lock lock(mutex_);
-        changed_.wait(lock, [this] { return !has_work_; });
-    }
-
-private:
-    void give(std::function<void()> action)
-    {
-        const std::lock_guard lock(mutex_);
-        action_ = std::move(action);
-        has_work_ = true;
-        changed_.notify_all();
-    }
-
-    void work()
-    {
-        std::unique_lock lock(mutex_);
-        while (true) {
-            changed_.wait(lock, [this] { return has_work_; });
-            if (!action_)
-                return;
-            action_();
-            has_work_ = false;
-            changed_.notify_all();
-        }
-    }
-
-    std::mutex mutex_;
-    std::condition_variable changed_;
-    std::function<void()> action_;
-    bool has_work_ = false;
-    std::thread thread_; ///< Last, as it uses the others.
-};
 
 /// One thread that only allocates and one that only gives back, in turns.
 class one_way : public testing::Test
@@ -198,8 +88,8 @@ protected:
     test::accounting_upstream upstream_;
     mp::concurrent_block_pool pool_{block_size, {}, &upstream_};
     std::vector<void*> blocks_ = std::vector<void*>(batch);
-    lasting_thread producer_;
-    lasting_thread consumer_;
+    test::lasting_thread producer_;
+    test::lasting_thread consumer_;
 };
 
 TEST_F(one_way, takes_no_more_from_upstream_however_long_it_goes_on)

@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
 /// \file
-/// Several threads at once, and a gate that lets them start together.
+/// Several threads at once, which start together; and one that is given work now and then.
 #pragma once
 
 #include <atomic>
+#include <condition_variable>
 #include <cstddef>
+#include <functional>
+#include <mutex>
 #include <thread>
 #include <utility>
 #include <vector>
@@ -36,4 +39,54 @@ void in_a_thread(Action&& action)
 {
     std::thread(std::forward<Action>(action)).join();
 }
+
+/// Work for a thread that lives on when it has done it.
+class lasting_thread
+{
+public:
+    lasting_thread() : thread_([this] { work(); }) {}
+    lasting_thread(const lasting_thread&) = delete;
+    lasting_thread& operator=(const lasting_thread&) = delete;
+    ~lasting_thread()
+    {
+        give({});
+        thread_.join();
+    }
+
+    /// Effects: has the thread do it, and waits until it has.
+    void does(std::function<void()> action)
+    {
+        give(std::move(action));
+        std::unique_lock lock(mutex_);
+        changed_.wait(lock, [this] { return !has_work_; });
+    }
+
+private:
+    void give(std::function<void()> action)
+    {
+        const std::lock_guard lock(mutex_);
+        action_ = std::move(action);
+        has_work_ = true;
+        changed_.notify_all();
+    }
+
+    void work()
+    {
+        std::unique_lock lock(mutex_);
+        while (true) {
+            changed_.wait(lock, [this] { return has_work_; });
+            if (!action_)
+                return;
+            action_();
+            has_work_ = false;
+            changed_.notify_all();
+        }
+    }
+
+    std::mutex mutex_;
+    std::condition_variable changed_;
+    std::function<void()> action_;
+    bool has_work_ = false;
+    std::thread thread_; ///< Last, as it uses the others.
+};
 } // namespace test
