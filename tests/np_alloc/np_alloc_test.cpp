@@ -13,6 +13,7 @@
 #include <array>
 #include <atomic>
 #include <cerrno>
+#include <csetjmp>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -281,6 +282,40 @@ TEST(np_free, reports_and_ignores_what_is_no_block)
     np_free(large);
     np_free(small);
     EXPECT_EQ(recorder.reports().size(), 9U);
+}
+
+std::jmp_buf back;
+
+/// Returns: whether `action` came back by a jump of the error handler.
+template <class Action>
+bool jumps_back(Action action)
+{
+    if (setjmp(back) != 0)
+        return true;
+    action();
+    return false;
+}
+
+TEST(np_free, may_be_left_by_a_long_jump_of_the_error_handler)
+{
+    static int local = 0;
+    const memory_pool::error_handler before =
+        memory_pool::set_error_handler([](const memory_pool::error_report&) { std::longjmp(back, 1); });
+    static void* const small = np_alloc(64);
+    static void* const large = np_alloc(300'000);
+    EXPECT_TRUE(jumps_back([] { np_free(&local); }));
+    EXPECT_TRUE(jumps_back([] { np_free(static_cast<std::byte*>(small) + 1); }));
+    EXPECT_TRUE(jumps_back([] { np_free(static_cast<std::byte*>(large) + 16); }));
+    EXPECT_TRUE(jumps_back([] { (void)np_realloc(&local, 10); }));
+    EXPECT_TRUE(jumps_back([] { (void)np_usable_size(&local); }));
+    memory_pool::set_error_handler(before);
+    // Nothing is locked, or half done.
+    std::thread([] {
+        np_free(small);
+        np_free(large);
+        np_free(np_alloc(300'000));
+        (void)np_trim();
+    }).join();
 }
 
 TEST(np_alloc_threads, may_free_what_others_have_allocated_also_when_those_have_ended)

@@ -8,6 +8,10 @@
 #include <malloc.h>
 
 extern "C" {
+// Of C23, which the C library's headers do not declare yet.
+void free_sized(void* block, std::size_t bytes);
+void free_aligned_sized(void* block, std::size_t alignment, std::size_t bytes);
+
 void* np_alloc(std::size_t bytes)
 {
     return std::malloc(bytes);
@@ -46,6 +50,16 @@ int np_posix_memalign(void** block, std::size_t alignment, std::size_t bytes)
 std::size_t np_usable_size(const void* block)
 {
     return malloc_usable_size(const_cast<void*>(block));
+}
+
+void np_free_sized(void* block, std::size_t bytes)
+{
+    free_sized(block, bytes);
+}
+
+void np_free_aligned_sized(void* block, std::size_t alignment, std::size_t bytes)
+{
+    free_aligned_sized(block, alignment, bytes);
 }
 
 std::size_t np_trim(void)

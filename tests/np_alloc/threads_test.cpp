@@ -1,0 +1,480 @@
+// SPDX-License-Identifier: MIT
+// Copyright (c) 2026 The memory_pool authors
+// Threads that begin, end, hand blocks to each other and are cancelled, by the interface alone.
+#include <memory_pool/np_alloc.h>
+
+#include <support/handed_over.hpp>
+#include <support/np_blocks.hpp>
+#include <support/resident_memory.hpp>
+#include <support/sanitizers.hpp>
+#include <support/threads.hpp>
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <iterator>
+#include <random>
+#include <set>
+#include <thread>
+#include <vector>
+
+#if defined(__unix__)
+#include <pthread.h>
+#endif
+
+namespace
+{
+using test::filled_block;
+
+test::np_resource np;
+
+/// A block gets another place now and then. If a tenth of the blocks were lost in each round, or a hundredth where there are
+/// a thousand rounds, there would be more places.
+constexpr double most_spread = 8;
+
+filled_block allocate_any(std::mt19937& random)
+{
+    return test::allocate_filled(np, 1 + random() % (random() % 50 == 0 ? 200'000 : 2000));
+}
+
+/// As many blocks as `each`, of every kind of size.
+std::vector<filled_block> allocate_of_all_kinds(std::size_t each)
+{
+    std::vector<filled_block> blocks;
+    for (std::size_t bytes : test::sizes_of_all_kinds)
+        for (std::size_t i = 0; i != each; ++i)
+            blocks.push_back(test::allocate_filled(np, bytes));
+    return blocks;
+}
+
+/// Every second block, from the first or from the second.
+std::vector<filled_block> every_second(const std::vector<filled_block>& blocks, std::size_t from)
+{
+    std::vector<filled_block> chosen;
+    for (std::size_t i = from; i < blocks.size(); i += 2)
+        chosen.push_back(blocks[i]);
+    return chosen;
+}
+
+// What a thread does first.
+
+/// Does it to blocks of another thread, of every kind, in a thread that has done nothing before.
+template <class Operation>
+void expect_first(Operation&& operation)
+{
+    for (std::size_t bytes : test::sizes_of_all_kinds) {
+        const filled_block theirs = test::allocate_filled(np, bytes);
+        test::in_a_thread([&] { EXPECT_TRUE(operation(theirs)) << bytes; });
+    }
+}
+
+TEST(np_threads, may_begin_with_free)
+{
+    expect_first([](const filled_block& theirs) {
+        np_free(theirs.address);
+        return true;
+    });
+    expect_first([](const filled_block& theirs) {
+        np_free_sized(theirs.address, theirs.bytes);
+        return true;
+    });
+    expect_first([](const filled_block& theirs) { return test::give_back(np, theirs); });
+    test::in_a_thread([] { np_free(nullptr); });
+}
+
+TEST(np_threads, may_begin_with_realloc)
+{
+    for (std::size_t factor : {1U, 2U, 100U}) {
+        expect_first([factor](const filled_block& theirs) {
+            auto* const larger = static_cast<unsigned char*>(np_realloc(theirs.address, theirs.bytes * factor));
+            const bool holds_it =
+                std::all_of(larger, larger + theirs.bytes, [&](unsigned char each) { return each == larger[0]; });
+            np_free(larger);
+            return holds_it;
+        });
+    }
+    expect_first([](const filled_block& theirs) {
+        void* const smaller = np_reallocarray(theirs.address, 1, 1);
+        np_free(smaller);
+        return smaller != nullptr;
+    });
+    test::in_a_thread([] { np_free(np_realloc(nullptr, 100)); });
+}
+
+TEST(np_threads, may_begin_with_calloc)
+{
+    expect_first([](const filled_block& theirs) {
+        auto* const mine = static_cast<unsigned char*>(np_calloc(1, theirs.bytes));
+        const bool is_zero = std::all_of(mine, mine + theirs.bytes, [](unsigned char each) { return each == 0; });
+        np_free(mine);
+        return is_zero && test::give_back(np, theirs);
+    });
+}
+
+TEST(np_threads, may_begin_with_an_aligned_block)
+{
+    for (std::size_t alignment : {16U, 64U, 4096U, 1U << 17}) {
+        expect_first([alignment](const filled_block& theirs) {
+            const filled_block mine = test::allocate_filled(np, theirs.bytes, alignment);
+            const bool is_aligned = mine.is_aligned();
+            return test::give_back(np, mine) && test::give_back(np, theirs) && is_aligned;
+        });
+        expect_first([alignment](const filled_block& theirs) {
+            void* mine = nullptr;
+            const bool is_there = np_posix_memalign(&mine, alignment, theirs.bytes) == 0;
+            np_free(mine);
+            return test::give_back(np, theirs) && is_there;
+        });
+    }
+}
+
+TEST(np_threads, may_begin_with_a_question_or_with_trim)
+{
+    expect_first([](const filled_block& theirs) {
+        return np_usable_size(theirs.address) >= theirs.bytes && test::give_back(np, theirs);
+    });
+    expect_first([](const filled_block& theirs) {
+        (void)np_trim();
+        return test::give_back(np, theirs);
+    });
+}
+
+// How threads end.
+
+TEST(np_threads, lose_nothing_when_they_end_with_blocks_in_every_state)
+{
+    test::footprint used;
+    constexpr int rounds = test::under_a_sanitizer ? 100 : 1000;
+    for (int round = 0; round != rounds; ++round) {
+        const std::vector<filled_block> mine = allocate_of_all_kinds(6);
+        std::vector<filled_block> theirs;
+        {
+            test::lasting_thread other;
+            other.does([&] {
+                theirs = allocate_of_all_kinds(6);
+                EXPECT_TRUE(test::give_back_all(np, allocate_of_all_kinds(2))); // they may stay at hand
+            });
+            // What it does not see any more, and what it has not passed on when it ends.
+            EXPECT_TRUE(test::give_back_all(np, every_second(theirs, 0)));
+            other.does([&] { EXPECT_TRUE(test::give_back_all(np, every_second(mine, 0))); });
+        }
+        EXPECT_TRUE(test::give_back_all(np, every_second(theirs, 1)));
+        EXPECT_TRUE(test::give_back_all(np, every_second(mine, 1)));
+        theirs.insert(theirs.end(), mine.begin(), mine.end());
+        used.add(theirs);
+    }
+    EXPECT_LE(used.spread(), most_spread);
+}
+
+TEST(np_threads, leave_a_block_each_in_a_table_and_take_no_more_memory_than_the_table_has)
+{
+    constexpr std::size_t at_a_time = 4;
+    constexpr std::size_t lives = test::under_a_sanitizer ? 250 : 2500;
+    constexpr std::size_t bytes = 64;
+    std::vector<filled_block> table(at_a_time * lives);
+    const auto run = [&](std::size_t begin, std::size_t end) {
+        for (std::size_t life = begin; life != end; ++life)
+            test::in_threads(at_a_time, [&](std::size_t thread) {
+                EXPECT_TRUE(test::give_back_all(np, allocate_of_all_kinds(1)));
+                table[life * at_a_time + thread] = test::allocate_filled(np, bytes);
+            });
+    };
+    run(0, lives / 10);
+#if TESTS_MAY_ASK_FOR_RESIDENT_MEMORY
+    const std::size_t before = test::resident_bytes();
+    run(lives / 10, lives);
+    EXPECT_LE(test::resident_bytes(), before + (std::size_t{2} << 20));
+#else
+    run(lives / 10, lives);
+#endif
+    test::footprint used;
+    used.add(table);
+    EXPECT_LE(used.pages(), 2 * table.size() * bytes / 4096 + 16 * at_a_time);
+    EXPECT_TRUE(test::give_back_all(np, table));
+}
+
+#if defined(__unix__)
+#if !UNDER_THREAD_SANITIZER // which is gone itself in the last round
+/// More of them than lie in a thread's descriptor: the C library allocates the place for the others when one is first set.
+class many_keys : public testing::Test
+{
+protected:
+    many_keys()
+    {
+        calls_ = 0;
+        for (pthread_key_t& key : keys)
+            EXPECT_EQ(pthread_key_create(&key, &end), 0);
+    }
+    ~many_keys() override
+    {
+        for (const pthread_key_t key : keys)
+            pthread_key_delete(key);
+    }
+
+    static void set(pthread_key_t key) { pthread_setspecific(key, test::allocate_filled(np, 100).address); }
+
+    static inline std::array<pthread_key_t, 40> keys;
+    static inline std::atomic<int> calls_{0};
+
+private:
+    /// Frees its block, uses others of every kind, and has itself called again as often as there are rounds.
+    static void end(void* block)
+    {
+        ++calls_;
+        EXPECT_TRUE(test::give_back(np, {static_cast<unsigned char*>(block), 100, alignof(std::max_align_t)}));
+        EXPECT_TRUE(test::give_back_all(np, allocate_of_all_kinds(2)));
+        if (calls_ < 40 * 3)
+            set(keys.back());
+    }
+};
+
+TEST_F(many_keys, are_served_in_every_round_of_destructors)
+{
+    test::in_a_thread([] { std::for_each(keys.begin(), keys.end(), &many_keys::set); });
+    EXPECT_GE(calls_, 40 + 3 - 1);
+}
+
+TEST_F(many_keys, are_served_in_a_thread_that_begins_with_the_last)
+{
+    test::in_a_thread([] { set(keys.back()); });
+    EXPECT_GE(calls_, 3);
+}
+
+TEST_F(many_keys, leave_nothing_behind_in_threads_that_end)
+{
+    test::footprint used;
+    for (int round = 0; round != 300; ++round) {
+        test::in_a_thread([] { set(keys[35]); });
+        const std::vector<filled_block> blocks = allocate_of_all_kinds(4);
+        used.add(blocks);
+        EXPECT_TRUE(test::give_back_all(np, blocks));
+    }
+    EXPECT_LE(used.spread(), most_spread);
+}
+#endif
+
+#if !MEMORY_POOL_ASAN // which does not see that the stack of a thread that is cancelled is unwound
+/// A thread whose end may be asked for, as std::thread's may not.
+template <class Action>
+class posix_thread
+{
+public:
+    explicit posix_thread(Action action) : action_(action)
+    {
+        EXPECT_EQ(pthread_create(
+                      &thread_, nullptr,
+                      [](void* self) -> void* {
+                          static_cast<posix_thread*>(self)->action_();
+                          return nullptr;
+                      },
+                      this),
+                  0);
+    }
+    posix_thread(const posix_thread&) = delete;
+    posix_thread& operator=(const posix_thread&) = delete;
+    ~posix_thread()
+    {
+        void* result = nullptr;
+        pthread_join(thread_, &result);
+        EXPECT_EQ(result, PTHREAD_CANCELED);
+    }
+
+    void cancel() { pthread_cancel(thread_); }
+
+private:
+    Action action_;
+    pthread_t thread_{};
+};
+
+TEST(np_threads, are_not_cancelled_while_they_allocate_and_free)
+{
+    std::atomic<bool> is_asked{false};
+    std::atomic<bool> has_come_through{false};
+    {
+        posix_thread thread([&] {
+            while (!is_asked)
+                std::this_thread::yield();
+            for (int i = 0; i != 5; ++i)
+                EXPECT_TRUE(test::give_back_all(np, allocate_of_all_kinds(50)));
+            (void)np_trim();
+            has_come_through = true;
+            pthread_testcancel();
+        });
+        thread.cancel();
+        is_asked = true;
+    }
+    EXPECT_TRUE(has_come_through);
+}
+
+TEST(np_threads, lose_nothing_when_they_are_cancelled_in_between)
+{
+    test::footprint used;
+    for (int round = 0; round != 100; ++round) {
+        std::atomic<int> turns{0};
+        posix_thread thread([&] {
+            while (true) {
+                EXPECT_TRUE(test::give_back_all(np, allocate_of_all_kinds(2)));
+                ++turns;
+                pthread_testcancel();
+            }
+        });
+        while (turns <= round % 4)
+            std::this_thread::yield();
+        thread.cancel();
+        const std::vector<filled_block> blocks = allocate_of_all_kinds(4);
+        used.add(blocks);
+        EXPECT_TRUE(test::give_back_all(np, blocks));
+    }
+    EXPECT_LE(used.spread(), most_spread);
+}
+#endif
+#endif
+
+// What threads do to each other.
+
+TEST(np_threads, may_end_while_others_free_their_blocks_and_others_begin)
+{
+    constexpr std::size_t freeing = 7;
+    constexpr int rounds = test::under_a_sanitizer ? 20 : 300;
+    std::array<std::vector<filled_block>, freeing> handed_over;
+    std::atomic<int> round_to_free{0};
+    std::atomic<std::size_t> done{0};
+    std::atomic<std::size_t> faults{0};
+    test::footprint used;
+    test::in_threads(freeing + 1, [&](std::size_t thread) {
+        for (int round = 1; round <= rounds; ++round) {
+            if (thread != freeing) {
+                while (round_to_free != round)
+                    std::this_thread::yield();
+                faults += test::give_back_all(np, handed_over[thread]) ? 0U : 1U;
+                ++done;
+                continue;
+            }
+            test::in_a_thread([&] {
+                for (std::vector<filled_block>& blocks : handed_over)
+                    blocks = allocate_of_all_kinds(8);
+                done = 0;
+                round_to_free = round;
+            });
+            // It has ended, or not quite, and this one takes its place.
+            test::in_a_thread([&] { faults += test::give_back_all(np, allocate_of_all_kinds(8)) ? 0U : 1U; });
+            while (done != freeing)
+                std::this_thread::yield();
+            std::vector<filled_block> all;
+            for (const std::vector<filled_block>& blocks : handed_over)
+                all.insert(all.end(), blocks.begin(), blocks.end());
+            used.add(all);
+        }
+    });
+    EXPECT_EQ(faults, 0U);
+    EXPECT_LE(used.spread(), most_spread);
+}
+
+TEST(np_threads, have_no_cache_line_together_if_they_pass_nothing_on)
+{
+    constexpr std::size_t threads = 4;
+    constexpr std::size_t line = 64;
+    std::array<std::vector<filled_block>, threads> blocks;
+    test::in_threads(threads, [&](std::size_t thread) {
+        std::mt19937 random(static_cast<unsigned>(thread));
+        for (int i = 0; i != 3000; ++i) {
+            blocks[thread].push_back(test::allocate_filled(np, 1 + random() % 100));
+            if (random() % 3 == 0) { // its own, so that it gets it again
+                EXPECT_TRUE(test::give_back(np, blocks[thread].back()));
+                blocks[thread].pop_back();
+            }
+            if (i % 100 == 0)
+                std::this_thread::yield();
+        }
+    });
+    std::array<std::set<std::uintptr_t>, threads> lines;
+    for (std::size_t thread = 0; thread != threads; ++thread)
+        for (const filled_block& each : blocks[thread])
+            for (std::size_t offset = 0; offset < each.bytes + line - 1; offset += line)
+                lines[thread].insert(
+                    (reinterpret_cast<std::uintptr_t>(each.address) + std::min(offset, each.bytes - 1)) / line);
+    for (std::size_t one = 0; one != threads; ++one)
+        for (std::size_t other = 0; other != one; ++other) {
+            std::vector<std::uintptr_t> shared;
+            std::set_intersection(lines[one].begin(), lines[one].end(), lines[other].begin(), lines[other].end(),
+                                  std::back_inserter(shared));
+            EXPECT_EQ(shared.size(), 0U);
+        }
+    for (const std::vector<filled_block>& each : blocks)
+        EXPECT_TRUE(test::give_back_all(np, each));
+}
+
+TEST(np_threads, use_the_same_pages_however_long_one_only_allocates_and_another_only_frees)
+{
+    test::lasting_thread producer;
+    test::lasting_thread consumer;
+    test::footprint used;
+    std::vector<filled_block> blocks;
+    std::mt19937 random(1); // NOLINT: the same in each run
+    constexpr int rounds = test::under_a_sanitizer ? 50 : 200;
+    for (int round = 0; round != rounds; ++round) {
+        producer.does([&] {
+            for (int i = 0; i != 1000; ++i)
+                blocks.push_back(allocate_any(random));
+        });
+        consumer.does([&] { EXPECT_TRUE(test::give_back_all(np, blocks)); });
+        used.add(blocks);
+        blocks.clear();
+    }
+    EXPECT_LE(used.spread(), most_spread);
+}
+
+#if TESTS_MAY_ASK_FOR_RESIDENT_MEMORY
+TEST(np_threads, take_no_more_than_half_more_than_is_in_use_when_sixteen_allocate_and_one_only_frees)
+{
+    constexpr std::size_t producers = 16;
+    constexpr std::size_t batch = 64;
+    constexpr std::size_t most_queued = std::size_t{64} * 1024;
+    constexpr std::size_t rounds = 12;
+    static_assert(most_queued % (producers * batch) == 0, "so that each has a share in it, and it can be full");
+    // Few, as each thread has some memory at hand of each size: it is not that which is looked at here.
+    constexpr std::array<std::size_t, 8> sizes{48, 160, 320, 640, 1000, 1280, 1536, 2000};
+    test::live_count live;
+    test::bounded_queue<filled_block> queue(most_queued);
+    std::atomic<std::size_t> rounds_taken{0};
+    std::atomic<bool> is_intact{true};
+    std::size_t most_resident = 0;
+    const std::size_t before = test::resident_bytes();
+    test::in_threads(producers + 1, [&](std::size_t thread) {
+        std::mt19937 random(static_cast<unsigned>(thread));
+        for (std::size_t round = 0; round != rounds; ++round) {
+            if (thread == producers) {
+                const std::vector<filled_block> blocks = queue.take_all();
+                ++rounds_taken;
+                most_resident = std::max(most_resident, test::resident_bytes());
+                for (const filled_block& each : blocks) {
+                    live.subtract(each.bytes);
+                    is_intact = test::give_back(np, each) && is_intact;
+                }
+                continue;
+            }
+            // Each its share, while what it allocated before is freed. One that had all the others' time would take their memory,
+            // too, and they again another time.
+            while (rounds_taken != round)
+                std::this_thread::yield();
+            for (std::size_t i = 0; i != most_queued / producers / batch; ++i) {
+                std::vector<filled_block> blocks;
+                for (std::size_t k = 0; k != batch; ++k) {
+                    blocks.push_back(test::allocate_filled(np, sizes[random() % sizes.size()]));
+                    live.add(blocks.back().bytes);
+                }
+                queue.put(blocks);
+            }
+        }
+    });
+    EXPECT_TRUE(is_intact);
+    EXPECT_GE(live.most(), most_queued * 800);
+    EXPECT_LE(most_resident - before, live.most() * 3 / 2);
+}
+#endif
+} // namespace

@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: MIT
+// Copyright (c) 2026 The memory_pool authors
+/// \file
+/// How much memory of the machine this process has.
+#pragma once
+
+#include <support/sanitizers.hpp>
+
+#include <array>
+#include <cstddef>
+#include <cstdlib>
+
+#if defined(__linux__)
+#include <fcntl.h>
+#include <unistd.h>
+#endif
+
+// A sanitizer has memory of its own for each byte of the program's, and gives it back when it likes.
+#if defined(__linux__) && !UNDER_THREAD_SANITIZER && !MEMORY_POOL_ASAN
+#define TESTS_MAY_ASK_FOR_RESIDENT_MEMORY 1
+
+namespace test
+{
+/// Returns: bytes of this process that are in memory now.
+inline std::size_t resident_bytes()
+{
+    // "<pages of addresses> <pages in memory> ...", read without a buffer that would have to be allocated.
+    std::array<char, 128> text{};
+    const int file = open("/proc/self/statm", O_RDONLY | O_CLOEXEC);
+    const auto length = file != -1 ? read(file, text.data(), text.size() - 1) : -1;
+    if (file != -1)
+        close(file);
+    char* rest = text.data();
+    if (length <= 0 || std::strtoul(rest, &rest, 10) == 0)
+        return 0;
+    return std::strtoul(rest, nullptr, 10) * static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
+}
+} // namespace test
+#else
+#define TESTS_MAY_ASK_FOR_RESIDENT_MEMORY 0
+#endif
