@@ -14,6 +14,8 @@ endif()
 # What holds for np_alloc by its interface holds for malloc: in this executable, it has the place of the C library's.
 target_sources(unit_np_malloc PRIVATE np_malloc/np_alloc_by_malloc.cpp
     np_alloc/exit_test.cpp
+    np_alloc/fork_test.cpp
+    np_alloc/signals_test.cpp
     np_alloc/sizes_test.cpp
     np_alloc/threads_test.cpp)
 target_link_libraries(unit_np_malloc PRIVATE memory_pool::np_malloc)

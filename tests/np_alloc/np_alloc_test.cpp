@@ -3,7 +3,6 @@
 #include <memory_pool/np_alloc.h>
 
 #include <memory_pool/base/errors.hpp>
-#include <support/child.hpp>
 #include <support/error_recorder.hpp>
 #include <support/threads.hpp>
 
@@ -396,67 +395,6 @@ TEST(np_alloc_threads, never_get_a_block_that_another_has)
     }
     EXPECT_EQ(faults.load(), 0U);
 }
-
-#if TESTS_MAY_FORK
-TEST(np_alloc_fork, leaves_a_child_that_can_allocate_free_and_have_threads_while_others_are_at_work)
-{
-    exchange all;
-    std::atomic<bool> ends{false};
-    std::vector<std::thread> busy;
-    for (unsigned seed = 1; seed != 4; ++seed) {
-        busy.emplace_back([&, seed] {
-            std::mt19937 random(seed);
-            while (!ends) {
-                void* const block = np_alloc(16 + random() % (random() % 20 == 0 ? 200'000 : 2000));
-                mark(block, 16);
-                np_free(all.swap(random(), block));
-            }
-        });
-    }
-    const auto works = [&all] {
-        const auto use = [] {
-            std::vector<void*> blocks;
-            for (std::size_t bytes = 0; bytes < 40'000; bytes += 1 + bytes / 16)
-                for (int i = 0; i != 20; ++i) {
-                    void* const block = np_alloc(bytes);
-                    if (block == nullptr)
-                        return false;
-                    std::memset(block, 1, bytes);
-                    blocks.push_back(block);
-                }
-            std::for_each(blocks.begin(), blocks.end(), np_free);
-            return true;
-        };
-        bool is_right = use();
-        for (std::size_t place = 0; place != 512; ++place) // what threads of the parent have allocated
-            if (void* const theirs = all.swap(place, nullptr))
-                np_free(theirs);
-        std::thread([&] { is_right = use() && is_right; }).join();
-        (void)np_trim();
-        return use() && is_right;
-    };
-    for (int i = 0; i != 30; ++i)
-        test::expect_in_child(works);
-    ends = true;
-    for (std::thread& each : busy)
-        each.join();
-    for (std::size_t place = 0; place != 512; ++place)
-        np_free(all.swap(place, nullptr));
-}
-
-TEST(np_alloc_fork, keeps_what_the_thread_that_forks_has)
-{
-    std::vector<void*> blocks;
-    for (std::size_t bytes = 1; bytes < 100'000; bytes += bytes)
-        blocks.push_back(np_alloc(bytes));
-    const auto free_all = [&blocks] {
-        std::for_each(blocks.begin(), blocks.end(), np_free);
-        return true;
-    };
-    test::expect_in_child(free_all);
-    EXPECT_TRUE(free_all());
-}
-#endif
 
 /// Uses np_alloc when its thread has ended already, as far as np_alloc knows, if the order of destruction is so.
 struct late_user

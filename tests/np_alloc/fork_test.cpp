@@ -1,0 +1,273 @@
+// SPDX-License-Identifier: MIT
+// Copyright (c) 2026 The memory_pool authors
+// Processes that are forked at every bad moment, by the interface alone.
+#include <memory_pool/np_alloc.h>
+
+#include <support/child.hpp>
+#include <support/np_blocks.hpp>
+#include <support/threads.hpp>
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <cstddef>
+#include <cstring>
+#include <new>
+#include <random>
+#include <thread>
+#include <vector>
+
+#if TESTS_MAY_FORK
+#include <pthread.h>
+#include <spawn.h>
+#include <unistd.h>
+
+namespace
+{
+using test::filled_block;
+
+test::np_resource np;
+
+/// Returns: whether blocks of every kind are had, filled and freed as they should be.
+bool use_blocks(int times)
+{
+    bool is_right = true;
+    for (int i = 0; i != times; ++i) {
+        std::array<filled_block, 4 * test::sizes_of_all_kinds.size()> blocks{};
+        std::size_t next = 0;
+        for (filled_block& each : blocks)
+            each = test::allocate_filled(np, test::sizes_of_all_kinds[next++ % test::sizes_of_all_kinds.size()]);
+        for (const filled_block& each : blocks)
+            is_right = test::give_back(np, each) && is_right;
+    }
+    return is_right;
+}
+
+/// The same in a thread, too; and not for longer than some seconds: a child that waits for a lock would wait for ever.
+bool works_in_child()
+{
+    alarm(10);
+    bool is_right = use_blocks(5);
+    std::thread([&] { is_right = use_blocks(5) && is_right; }).join();
+    (void)np_trim();
+    return use_blocks(5) && is_right;
+}
+
+/// Threads that allocate, free each other's blocks, and begin and end, until it is destroyed.
+class busy_threads
+{
+public:
+    explicit busy_threads(unsigned count)
+    {
+        for (unsigned seed = 1; seed <= count; ++seed)
+            threads_.emplace_back([this, seed] { work(seed); });
+    }
+    busy_threads(const busy_threads&) = delete;
+    busy_threads& operator=(const busy_threads&) = delete;
+    ~busy_threads()
+    {
+        ends_ = true;
+        for (std::thread& each : threads_)
+            each.join();
+        EXPECT_TRUE(free_all());
+    }
+
+    /// Effects: frees what the threads have handed over; so may a child in which they are not.
+    /// Returns: whether that was as it was filled.
+    bool free_all()
+    {
+        bool is_right = true;
+        for (std::atomic<filled_block*>& place : places_)
+            is_right = give_back(place.exchange(nullptr)) && is_right;
+        return is_right;
+    }
+
+private:
+    static bool give_back(filled_block* note)
+    {
+        if (note == nullptr)
+            return true;
+        const filled_block block = *note;
+        np_free(note);
+        return test::give_back(np, block);
+    }
+
+    static filled_block* allocate(std::size_t bytes)
+    {
+        const filled_block block = test::allocate_filled(np, bytes);
+        return ::new (np_alloc(sizeof block)) filled_block(block);
+    }
+
+    void work(unsigned seed)
+    {
+        std::mt19937 random(seed);
+        while (!ends_) {
+            const auto hand_over = [&] {
+                const std::size_t bytes = 1 + random() % (random() % 20 == 0 ? 200'000 : 2000);
+                EXPECT_TRUE(give_back(places_[random() % places_.size()].exchange(allocate(bytes))));
+            };
+            for (int i = 0; i != 100; ++i)
+                hand_over();
+            std::thread(hand_over).join();
+        }
+    }
+
+    std::array<std::atomic<filled_block*>, 256> places_{};
+    std::atomic<bool> ends_{false};
+    std::vector<std::thread> threads_; ///< Last, as they use the others.
+};
+
+TEST(np_fork, leaves_a_child_that_can_do_all_that_the_parent_can_while_threads_are_at_work)
+{
+    busy_threads busy(3);
+    for (int i = 0; i != 30; ++i)
+        test::expect_in_child([&] {
+            alarm(10);
+            const bool is_right = works_in_child() && busy.free_all();
+            return works_in_child() && is_right;
+        });
+}
+
+TEST(np_fork, leaves_a_child_that_can_fork)
+{
+    const busy_threads busy(2);
+    for (int i = 0; i != 10; ++i)
+        test::expect_in_child([] {
+            bool is_right = works_in_child();
+            test::expect_in_child([] { return works_in_child(); });
+            is_right = works_in_child() && is_right;
+            return is_right && !testing::Test::HasFailure();
+        });
+}
+
+TEST(np_fork, leaves_a_child_that_can_do_so_while_another_thread_allocates_for_the_first_time)
+{
+    for (int round = 0; round != 100; ++round)
+        test::expect_in_child([round] {
+            std::atomic<bool> is_there{false};
+            std::atomic<bool> is_right{true};
+            std::thread other([&] {
+                is_there = true;
+                is_right = use_blocks(1);
+            });
+            while (!is_there)
+                continue;
+            for (std::atomic<int> moments{0}; moments != round * 10;) // another moment each time
+                ++moments;
+            test::expect_in_child([] { return works_in_child(); });
+            other.join();
+            return is_right && works_in_child() && !testing::Test::HasFailure();
+        });
+}
+
+TEST(np_fork, leaves_parent_and_child_blocks_of_their_own)
+{
+    std::vector<filled_block> blocks;
+    const auto allocate_all = [&] {
+        for (int i = 0; i != 20; ++i)
+            for (std::size_t bytes : test::sizes_of_all_kinds)
+                blocks.push_back(test::allocate_filled(np, bytes));
+    };
+    test::lasting_thread lasting;
+    allocate_all();
+    lasting.does(allocate_all);
+    test::in_a_thread(allocate_all);
+    test::expect_in_child([&] {
+        alarm(10);
+        const bool is_right = test::give_back_all(np, blocks);
+        // What it gets now may be the same addresses, and other contents.
+        std::vector<void*> others;
+        others.reserve(blocks.size());
+        for (const filled_block& each : blocks)
+            others.push_back(std::memset(np_alloc(each.bytes), 1, each.bytes));
+        std::for_each(others.begin(), others.end(), np_free);
+        return works_in_child() && is_right;
+    });
+    const bool is_right = test::give_back_all(np, blocks);
+    EXPECT_TRUE(is_right);
+    blocks.clear();
+    lasting.does([] { EXPECT_TRUE(use_blocks(10)); });
+}
+
+TEST(np_fork, leaves_in_the_child_what_the_thread_that_forks_has_at_hand)
+{
+    for (int i = 0; i != 10; ++i)
+        test::in_a_thread([] {
+            const std::array<filled_block, 3> blocks{test::allocate_filled(np, 100), test::allocate_filled(np, 5000),
+                                                     test::allocate_filled(np, 100'000)};
+            test::expect_in_child([&] {
+                alarm(10);
+                bool is_right = true;
+                for (const filled_block& each : blocks)
+                    is_right = test::give_back(np, each) && is_right;
+                return works_in_child() && is_right;
+            });
+            for (const filled_block& each : blocks)
+                EXPECT_TRUE(test::give_back(np, each));
+        });
+}
+
+// Handlers of others.
+
+std::atomic<bool> handlers_are_active{false};
+std::atomic<int> handler_calls{0};
+
+void allocate_in_handler()
+{
+    if (!handlers_are_active)
+        return;
+    ++handler_calls;
+    EXPECT_TRUE(use_blocks(3));
+}
+
+/// Forks while threads are at work, in a process of its own that does not go on for ever.
+bool forks_with_handlers()
+{
+    alarm(10);
+    const busy_threads busy(2);
+    handlers_are_active = true;
+    for (int i = 0; i != 10; ++i)
+        test::expect_in_child([] { return works_in_child(); });
+    handlers_are_active = false;
+    return handler_calls == 20 && !testing::Test::HasFailure(); // twice each time here, and once in the child
+}
+
+TEST(np_fork, lets_handlers_allocate_that_were_registered_after_its_own)
+{
+    np_free(np_alloc(1));
+    test::expect_in_child([] {
+        return pthread_atfork(&allocate_in_handler, &allocate_in_handler, &allocate_in_handler) == 0 &&
+               forks_with_handlers();
+    });
+}
+
+// Processes that share the memory, until they are another program.
+
+TEST(np_fork, does_not_matter_to_posix_spawn_and_vfork)
+{
+    const busy_threads busy(2);
+    std::array<char, 5> name{"true"};
+    std::array<char*, 2> arguments{name.data(), nullptr};
+    const auto expect_success = [](pid_t child) {
+        int status = 0;
+        ASSERT_EQ(waitpid(child, &status, 0), child);
+        EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0) << "status " << status;
+    };
+    for (int i = 0; i != 20; ++i) {
+        pid_t child = 0;
+        ASSERT_EQ(posix_spawnp(&child, name.data(), nullptr, nullptr, arguments.data(), environ), 0);
+        expect_success(child);
+        child = vfork(); // NOLINT(bugprone-unsafe-functions): that is what this is about
+        if (child == 0) {
+            execvp(name.data(), arguments.data());
+            _exit(1);
+        }
+        ASSERT_GT(child, 0);
+        expect_success(child);
+        EXPECT_TRUE(use_blocks(1));
+    }
+}
+} // namespace
+#endif
