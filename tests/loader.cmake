@@ -1,0 +1,41 @@
+# SPDX-License-Identifier: MIT
+# libnp_malloc.so as the loader sees it.
+#   loader.late_*   it is loaded at run time. Its thread-local storage must lie beside the program's, where the C library keeps
+#                   some room for such libraries: with more of it, it must be loaded; else it may be refused
+#   loader.early*   malloc before main, with and without an auditor
+
+# memory_pool_add_loader_program(<name>): tests/loader/<name>.cpp
+function(memory_pool_add_loader_program name)
+    add_executable(loader_${name} loader/${name}.cpp)
+    target_link_libraries(loader_${name} PRIVATE memory_pool_program memory_pool_warnings ${CMAKE_DL_LIBS})
+    target_include_directories(loader_${name} PRIVATE ${CMAKE_CURRENT_SOURCE_DIR})
+    add_dependencies(memory_pool_tidy_tests loader_${name})
+endfunction()
+
+memory_pool_add_loader_program(late_load)
+add_test(NAME loader.late_load COMMAND loader_late_load $<TARGET_FILE:memory_pool_np_malloc>)
+add_test(NAME loader.late_load_with_room COMMAND loader_late_load $<TARGET_FILE:memory_pool_np_malloc> must)
+set_tests_properties(loader.late_load loader.late_load_with_room PROPERTIES TIMEOUT 60)
+set_tests_properties(loader.late_load_with_room PROPERTIES ENVIRONMENT GLIBC_TUNABLES=glibc.rtld.optional_static_tls=65536)
+
+# Before main.
+add_library(loader_early_library SHARED loader/early_library.cpp)
+add_library(loader_audit MODULE loader/audit.cpp)
+foreach(library early_library audit)
+    target_link_libraries(loader_${library} PRIVATE memory_pool_program memory_pool_warnings)
+    target_compile_options(loader_${library} PRIVATE -fno-builtin) # or pairs of malloc and free might be left out
+    add_dependencies(memory_pool_tidy_tests loader_${library})
+endforeach()
+
+# memory_pool_add_early_test(<test> <program> <what it must say> <environment>...): under libnp_malloc.so.
+function(memory_pool_add_early_test test program says)
+    add_test(NAME loader.${test} COMMAND ${program})
+    set_tests_properties(loader.${test} PROPERTIES TIMEOUT 60 PASS_REGULAR_EXPRESSION "${says}"
+        ENVIRONMENT "LD_PRELOAD=$<TARGET_FILE:memory_pool_np_malloc>;${ARGN}")
+endfunction()
+
+memory_pool_add_loader_program(early)
+target_link_libraries(loader_early PRIVATE loader_early_library)
+target_compile_options(loader_early PRIVATE -fno-builtin)
+memory_pool_add_early_test(early loader_early "all were there")
+memory_pool_add_early_test(early_audited loader_early "audited\nall were there" "LD_AUDIT=$<TARGET_FILE:loader_audit>")
