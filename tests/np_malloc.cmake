@@ -31,7 +31,7 @@ set_tests_properties(np_malloc.calls PROPERTIES TIMEOUT 120 ENVIRONMENT LD_PRELO
 
 # Without this project's warnings, one of which is that it leaves out forms of operator delete.
 add_executable(np_malloc_own_new np_malloc/own_new.cpp)
-add_test(NAME np_malloc.preload
-    COMMAND Python3::Interpreter ${CMAKE_CURRENT_SOURCE_DIR}/np_malloc/preload_test.py
-        ${np_malloc} ${PROJECT_SOURCE_DIR} $<TARGET_FILE:np_malloc_own_new>)
+set(preload_test Python3::Interpreter ${CMAKE_CURRENT_SOURCE_DIR}/np_malloc/preload_test.py
+    ${np_malloc} ${PROJECT_SOURCE_DIR} $<TARGET_FILE:np_malloc_own_new>)
+add_test(NAME np_malloc.preload COMMAND ${preload_test})
 set_tests_properties(np_malloc.preload PROPERTIES TIMEOUT 300)
