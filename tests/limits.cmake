@@ -1,0 +1,18 @@
+# SPDX-License-Identifier: MIT
+# np_alloc, and malloc of libnp_malloc.so, in processes whose memory is limited: see np_alloc/limits.cpp.
+add_executable(limits_np_alloc np_alloc/limits.cpp)
+target_link_libraries(limits_np_alloc PRIVATE memory_pool::np_alloc)
+add_executable(limits_np_malloc np_alloc/limits.cpp np_malloc/np_alloc_by_malloc.cpp)
+target_link_libraries(limits_np_malloc PRIVATE memory_pool::np_malloc)
+foreach(library np_alloc np_malloc)
+    target_link_libraries(limits_${library} PRIVATE memory_pool_program memory_pool_warnings)
+    target_include_directories(limits_${library} PRIVATE ${CMAKE_CURRENT_SOURCE_DIR})
+    add_dependencies(memory_pool_tidy_tests limits_${library})
+    foreach(limit "address_space 64" "address_space 1024" "address_space 8192" "data 64" "locked_memory 64" "locked_memory 8192"
+            locked overcommit)
+        separate_arguments(arguments UNIX_COMMAND "${limit}")
+        string(REPLACE " " "_" name "${limit}")
+        add_test(NAME limits.${library}_${name} COMMAND limits_${library} ${arguments})
+        set_tests_properties(limits.${library}_${name} PROPERTIES TIMEOUT 60 SKIP_RETURN_CODE 77)
+    endforeach()
+endforeach()

@@ -1,0 +1,200 @@
+// SPDX-License-Identifier: MIT
+// Copyright (c) 2026 The memory_pool authors
+// limits address_space MIB | data MIB | locked_memory KIB | locked | overcommit
+//
+// Starts itself anew in a process with that limit, which is there before anything is allocated, and sees that np_alloc serves as
+// much as can be had, says ENOMEM then, and serves it again when it was freed. `locked`: all memory is to stay in memory, from the
+// beginning. `overcommit`: where the system promises no more memory than there is; elsewhere the program exits with 77.
+#include <memory_pool/np_alloc.h>
+
+#include <support/check.hpp>
+#include <support/np_blocks.hpp>
+#include <support/threads.hpp>
+
+#include <array>
+#include <atomic>
+#include <cerrno>
+#include <cstddef>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <fcntl.h>
+#include <linux/capability.h>
+#include <string>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+namespace
+{
+constexpr std::size_t kibibyte = 1024;
+constexpr std::size_t mebibyte = 1024 * kibibyte;
+
+test::np_resource np;
+
+/// Uses blocks of every kind, as many of each as told.
+void use_blocks(std::size_t of_each)
+{
+    for (std::size_t bytes : test::sizes_of_all_kinds) {
+        std::array<test::filled_block, 50> blocks{};
+        CHECK(of_each <= blocks.size());
+        for (std::size_t i = 0; i != of_each; ++i) {
+            void* const block = np_alloc(bytes);
+            CHECK(block != nullptr);
+            blocks[i] = {static_cast<unsigned char*>(block), bytes, 16};
+            blocks[i].fill();
+        }
+        for (std::size_t i = 0; i != of_each; ++i)
+            CHECK(test::give_back(np, blocks[i]));
+    }
+}
+
+/// Effects: takes blocks of so many bytes until there are no more, or enough, looks at that, and frees them.
+/// Returns: how many bytes that was.
+std::size_t take_all(std::size_t bytes, std::size_t enough)
+{
+    void* last = nullptr; // Each begins with the address of the one before: there may be no room for a list of them.
+    std::size_t count = 0;
+    while (count * bytes < enough) {
+        errno = 0;
+        void* const block = np_alloc(bytes);
+        if (block == nullptr) {
+            CHECK(errno == ENOMEM);
+            break;
+        }
+        std::memcpy(block, &last, sizeof last);
+        static_cast<unsigned char*>(block)[bytes - 1] = 7;
+        last = block;
+        ++count;
+    }
+    std::size_t found = 0;
+    while (last != nullptr) {
+        ++found;
+        CHECK(static_cast<unsigned char*>(last)[bytes - 1] == 7);
+        void* before = nullptr;
+        std::memcpy(&before, last, sizeof before);
+        np_free(last);
+        last = before;
+    }
+    CHECK(found == count);
+    return count * bytes;
+}
+
+void is_served(std::size_t limit)
+{
+    use_blocks(10);
+    test::in_a_thread([] { use_blocks(10); });
+    // Others need addresses, too.
+    void* const others = mmap(nullptr, limit / 8, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    CHECK(others != MAP_FAILED);
+    munmap(others, limit / 8);
+    for (std::size_t bytes : {mebibyte, 100 * kibibyte, std::size_t{30'000}}) {
+        const std::size_t taken = take_all(bytes, limit);
+        std::printf("blocks of %zu bytes: %zu KiB of %zu\n", bytes, taken / kibibyte, limit / kibibyte);
+        CHECK(taken >= limit / 8);
+        CHECK(taken < limit);
+        use_blocks(10);
+    }
+    test::in_a_thread([] { use_blocks(10); });
+    CHECK(np_alloc(limit) == nullptr);
+}
+
+/// Where every byte that is reserved counts, there may be room for nothing; but no harm is done.
+void is_served_or_refused()
+{
+    for (std::size_t bytes : test::sizes_of_all_kinds)
+        std::printf("blocks of %zu bytes: %zu\n", bytes, take_all(bytes, 4 * mebibyte) / bytes);
+}
+
+void is_served_as_usual()
+{
+    use_blocks(50);
+    test::in_a_thread([] { use_blocks(50); });
+    CHECK(take_all(mebibyte, 64 * mebibyte) == 64 * mebibyte);
+    (void)np_trim();
+    use_blocks(50);
+}
+
+bool promises_only_what_there_is()
+{
+    char answer = 0;
+    const int file = open("/proc/sys/vm/overcommit_memory", O_RDONLY | O_CLOEXEC);
+    const bool is_read = file != -1 && read(file, &answer, 1) == 1;
+    if (file != -1)
+        close(file);
+    return is_read && answer == '2';
+}
+
+// The process with the limit.
+
+constexpr const char* with_limit = "with-limit";
+
+bool is_with_limit(int count, char** arguments, const char* name)
+{
+    return count >= 3 && std::strcmp(arguments[1], with_limit) == 0 && std::strcmp(arguments[2], name) == 0;
+}
+
+/// Before anything is allocated, as far as a program can.
+void lock_memory(int count, char** arguments, char**)
+{
+    if (!is_with_limit(count, arguments, "locked") && !is_with_limit(count, arguments, "locked_memory"))
+        return;
+    CHECK(mlockall(MCL_FUTURE) == 0 || errno == EPERM);
+}
+
+[[gnu::section(".preinit_array"), gnu::used]] void (*const lock_before_all)(int, char**, char**) = &lock_memory;
+
+void set_limit(__rlimit_resource which, std::size_t bytes)
+{
+    const rlimit limit{bytes, bytes};
+    CHECK(setrlimit(which, &limit) == 0);
+}
+
+/// Effects: has the next program begin with that limit.
+void prepare(const std::string& name, std::size_t number)
+{
+    if (name == "address_space") {
+        set_limit(RLIMIT_AS, number * mebibyte);
+    } else if (name == "data") {
+        set_limit(RLIMIT_DATA, number * mebibyte);
+    } else if (name == "locked_memory") {
+        set_limit(RLIMIT_MEMLOCK, number * kibibyte);
+        (void)prctl(PR_CAPBSET_DROP, CAP_IPC_LOCK, 0, 0, 0); // or the limit does not hold for an administrator
+    }
+}
+
+int run(const std::string& name, std::size_t number)
+{
+    if (name == "address_space" || name == "data")
+        is_served(number * mebibyte);
+    else if (name == "locked_memory")
+        is_served_or_refused();
+    else if (name == "locked" || promises_only_what_there_is())
+        is_served_as_usual();
+    else
+        return 77;
+    std::puts("served");
+    return 0;
+}
+} // namespace
+
+int main(int count, char** arguments)
+{
+    CHECK(count >= 2);
+    const bool has_limit = std::strcmp(arguments[1], with_limit) == 0;
+    const int first = has_limit ? 2 : 1;
+    CHECK(count > first);
+    const std::string name = arguments[first];
+    const std::size_t number = count > first + 1 ? std::strtoull(arguments[first + 1], nullptr, 10) : 0;
+    if (has_limit)
+        return run(name, number);
+    prepare(name, number);
+    std::string inner = with_limit;
+    std::string number_text = std::to_string(number);
+    std::string name_text = name;
+    std::array<char*, 5> inner_arguments{arguments[0], inner.data(), name_text.data(), number_text.data(), nullptr};
+    execv("/proc/self/exe", inner_arguments.data());
+    std::perror("execv");
+    return 1;
+}
