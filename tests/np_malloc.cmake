@@ -15,6 +15,7 @@ endif()
 target_sources(unit_np_malloc PRIVATE np_malloc/np_alloc_by_malloc.cpp
     np_alloc/exit_test.cpp
     np_alloc/fork_test.cpp
+    np_alloc/memory_test.cpp
     np_alloc/signals_test.cpp
     np_alloc/sizes_test.cpp
     np_alloc/threads_test.cpp)

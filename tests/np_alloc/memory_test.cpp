@@ -1,0 +1,308 @@
+// SPDX-License-Identifier: MIT
+// Copyright (c) 2026 The memory_pool authors
+// What memory holds when it is handed out again, moved or given back to the system, by the interface alone.
+#include <memory_pool/np_alloc.h>
+
+#include <support/np_blocks.hpp>
+#include <support/resident_memory.hpp>
+#include <support/sanitizers.hpp>
+#include <support/threads.hpp>
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <random>
+#include <thread>
+#include <vector>
+
+namespace
+{
+constexpr std::size_t kibibyte = 1024;
+constexpr std::size_t mebibyte = 1024 * kibibyte;
+
+bool is_zero(const unsigned char* block, std::size_t bytes)
+{
+    return std::all_of(block, block + bytes, [](unsigned char each) { return each == 0; });
+}
+
+/// Sizes of every kind, up to what has a mapping of its own anywhere.
+std::vector<std::size_t> sizes_to_zero()
+{
+    std::vector<std::size_t> sizes(test::sizes_of_all_kinds.begin(), test::sizes_of_all_kinds.end());
+    sizes.insert(sizes.end(), {mebibyte + 5, test::under_a_sanitizer ? 3 * mebibyte : 40 * mebibyte});
+    return sizes;
+}
+
+/// Several blocks full of what is not zero.
+std::vector<unsigned char*> dirty_blocks(std::size_t bytes)
+{
+    std::vector<unsigned char*> blocks(bytes < mebibyte ? 10 : 2);
+    for (unsigned char*& block : blocks)
+        block = static_cast<unsigned char*>(std::memset(np_alloc(bytes), 0xFF, bytes));
+    return blocks;
+}
+
+void expect_zeros(std::size_t bytes)
+{
+    std::vector<unsigned char*> blocks(bytes < mebibyte ? 10 : 2);
+    for (unsigned char*& block : blocks) {
+        block = static_cast<unsigned char*>(np_calloc(bytes, 1));
+        EXPECT_TRUE(is_zero(block, bytes)) << bytes;
+    }
+    std::for_each(blocks.begin(), blocks.end(), np_free);
+}
+
+TEST(np_memory, is_zero_from_calloc_when_it_was_used_before)
+{
+    for (std::size_t bytes : sizes_to_zero()) {
+        const std::vector<unsigned char*> blocks = dirty_blocks(bytes);
+        std::for_each(blocks.begin(), blocks.end(), np_free);
+        expect_zeros(bytes);
+    }
+}
+
+TEST(np_memory, is_zero_from_calloc_when_it_was_given_back_to_the_system)
+{
+    for (std::size_t bytes : sizes_to_zero()) {
+        const std::vector<unsigned char*> blocks = dirty_blocks(bytes);
+        std::for_each(blocks.begin(), blocks.end(), np_free);
+        (void)np_trim();
+        expect_zeros(bytes);
+        (void)np_trim(); // what is zero again
+        expect_zeros(bytes);
+    }
+}
+
+TEST(np_memory, is_zero_from_calloc_when_others_have_freed_it)
+{
+    for (std::size_t bytes : sizes_to_zero()) {
+        const std::vector<unsigned char*> blocks = dirty_blocks(bytes);
+        test::in_a_thread([&] {
+            std::for_each(blocks.begin(), blocks.end(), np_free);
+            expect_zeros(bytes);
+        });
+        expect_zeros(bytes);
+    }
+}
+
+TEST(np_memory, is_zero_from_calloc_where_blocks_were_that_grew_and_shrank)
+{
+    for (std::size_t bytes : sizes_to_zero()) {
+        for (std::size_t becomes : {2 * bytes, bytes / 3 + 1, bytes + 64 * kibibyte}) {
+            std::vector<unsigned char*> blocks = dirty_blocks(bytes);
+            for (unsigned char*& block : blocks) {
+                block = static_cast<unsigned char*>(np_realloc(block, becomes));
+                std::memset(block, 0xFF, becomes);
+            }
+            // What was cut off, and then the rest.
+            expect_zeros(bytes > becomes ? bytes - becomes : bytes);
+            std::for_each(blocks.begin(), blocks.end(), np_free);
+            expect_zeros(becomes);
+            expect_zeros(bytes);
+        }
+    }
+}
+
+/// A block with a number on each page, and at its end.
+class numbered_block
+{
+public:
+    explicit numbered_block(std::size_t bytes) : bytes_(bytes), begin_(static_cast<unsigned char*>(np_alloc(bytes)))
+    {
+        number();
+    }
+    numbered_block(const numbered_block&) = delete;
+    numbered_block& operator=(const numbered_block&) = delete;
+    ~numbered_block() { np_free(begin_); }
+
+    void resize(std::size_t bytes)
+    {
+        auto* const moved = static_cast<unsigned char*>(np_realloc(begin_, bytes));
+        ASSERT_NE(moved, nullptr) << bytes_ << " to " << bytes;
+        begin_ = moved;
+        ASSERT_EQ(reinterpret_cast<std::uintptr_t>(begin_) % 16, 0U);
+        ASSERT_GE(np_usable_size(begin_), bytes);
+        for (std::size_t offset = 0; offset + sizeof offset <= std::min(bytes, bytes_); offset += step) {
+            std::size_t found = 0;
+            std::memcpy(&found, begin_ + offset, sizeof found);
+            ASSERT_EQ(found, offset) << bytes_ << " to " << bytes;
+        }
+        ASSERT_TRUE(bytes < bytes_ || begin_[bytes_ - 1] == last) << bytes_ << " to " << bytes;
+        bytes_ = bytes;
+        number();
+    }
+
+private:
+    static constexpr std::size_t step = 4096;
+    static constexpr unsigned char last = 77;
+
+    void number()
+    {
+        for (std::size_t offset = 0; offset + sizeof offset <= bytes_; offset += step)
+            std::memcpy(begin_ + offset, &offset, sizeof offset);
+        begin_[bytes_ - 1] = last;
+    }
+
+    std::size_t bytes_;
+    unsigned char* begin_;
+};
+
+constexpr std::size_t largest_to_move = test::under_a_sanitizer ? 32 * mebibyte : 256 * mebibyte;
+
+TEST(np_memory, is_kept_when_a_block_grows_and_shrinks_by_half_and_by_little)
+{
+    numbered_block block(4 * kibibyte);
+    for (std::size_t bytes = 4 * kibibyte; bytes <= largest_to_move; bytes += bytes / 2) {
+        block.resize(bytes);
+        block.resize(bytes + 1);
+        block.resize(bytes - 1);
+        block.resize(bytes + 100);
+        if (HasFatalFailure())
+            return;
+    }
+    for (std::size_t bytes = largest_to_move; bytes >= kibibyte; bytes -= bytes / 3) {
+        block.resize(bytes);
+        block.resize(bytes - 100);
+        if (HasFatalFailure())
+            return;
+    }
+}
+
+TEST(np_memory, is_kept_when_a_block_grows_beside_another_that_grows)
+{
+    numbered_block one(4 * kibibyte);
+    numbered_block other(4 * kibibyte);
+    for (std::size_t bytes = 8 * kibibyte; bytes <= largest_to_move / 4; bytes = bytes * 5 / 4) {
+        one.resize(bytes);
+        other.resize(bytes / 2);
+        if (HasFatalFailure())
+            return;
+    }
+}
+
+TEST(np_memory, is_kept_when_a_block_changes_its_size_in_another_thread_each_time)
+{
+    numbered_block block(100);
+    std::mt19937 random(4); // NOLINT: the same in each run
+    for (int i = 0; i != 50; ++i)
+        test::in_a_thread([&] { block.resize(1 + random() % (i % 3 == 0 ? 2 * mebibyte : 20'000)); });
+}
+
+#if TESTS_MAY_ASK_FOR_RESIDENT_MEMORY
+test::np_resource np;
+
+/// Blocks of all small sizes, so many bytes of them, each of which begins with the address of the one before: a list of them would
+/// be memory, too.
+class many_blocks
+{
+public:
+    explicit many_blocks(std::size_t bytes)
+    {
+        std::mt19937 random(7); // NOLINT: the same in each run
+        for (std::size_t all = 0; all < bytes;) {
+            const std::size_t size = 16 + random() % 1000;
+            void* const block = std::memset(np_alloc(size), 0xFF, size);
+            std::memcpy(block, &last_, sizeof last_);
+            last_ = block;
+            all += size;
+        }
+    }
+    many_blocks(const many_blocks&) = delete;
+    many_blocks& operator=(const many_blocks&) = delete;
+    ~many_blocks()
+    {
+        while (last_ != nullptr) {
+            void* before = nullptr;
+            std::memcpy(&before, last_, sizeof before);
+            np_free(last_);
+            last_ = before;
+        }
+    }
+
+private:
+    void* last_ = nullptr;
+};
+
+/// Returns: what is in memory without what is free.
+std::size_t resident_bytes_in_use()
+{
+    (void)np_trim();
+    return test::resident_bytes();
+}
+
+/// Lets time pass, in which the program does what programs do, until no more than that is in memory; but not for ever.
+/// Returns: how much is then.
+std::size_t wait_for_resident_bytes(std::size_t enough)
+{
+    const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(10);
+    while (test::resident_bytes() > enough && std::chrono::steady_clock::now() < end) {
+        for (std::size_t bytes : test::sizes_of_all_kinds)
+            test::give_back(np, test::allocate_filled(np, bytes));
+        std::this_thread::sleep_for(std::chrono::milliseconds(10));
+    }
+    return test::resident_bytes();
+}
+
+constexpr std::size_t bytes_to_fill = 256 * mebibyte;
+
+TEST(np_memory, goes_back_to_the_system_a_while_after_it_was_freed)
+{
+    for (int round = 0; round != 2; ++round) {
+        const std::size_t before = resident_bytes_in_use();
+        std::size_t most = 0;
+        {
+            const many_blocks all(bytes_to_fill);
+            most = test::resident_bytes() - before;
+        }
+        EXPECT_GE(most, bytes_to_fill);
+        EXPECT_LE(wait_for_resident_bytes(before + most / 20), before + most / 20);
+    }
+    expect_zeros(30'000);
+}
+
+TEST(np_memory, goes_back_to_the_system_a_while_after_the_threads_have_ended_that_used_it)
+{
+    constexpr std::size_t threads = 4;
+    const std::size_t before = resident_bytes_in_use();
+    std::atomic<std::size_t> most{0};
+    test::in_threads(threads, [&](std::size_t) {
+        const many_blocks all(bytes_to_fill / threads);
+        most = std::max(most.load(), test::resident_bytes());
+    });
+    EXPECT_GE(most, before + bytes_to_fill / threads);
+    EXPECT_LE(wait_for_resident_bytes(before + bytes_to_fill / 8), before + bytes_to_fill / 8);
+}
+
+TEST(np_memory, goes_back_to_the_system_at_once_if_that_is_asked_for)
+{
+    const std::size_t before = resident_bytes_in_use();
+    std::size_t most = 0;
+    {
+        const many_blocks all(bytes_to_fill);
+        most = test::resident_bytes() - before;
+    }
+    EXPECT_GT(np_trim(), 0U);
+    EXPECT_LE(test::resident_bytes(), before + most / 20);
+    const many_blocks again(bytes_to_fill / 8);
+}
+
+TEST(np_memory, of_large_blocks_goes_back_to_the_system_a_while_after_they_were_freed)
+{
+    constexpr std::size_t bytes = 8 * mebibyte;
+    const std::size_t before = resident_bytes_in_use();
+    for (int round = 0; round != 2; ++round) {
+        std::vector<void*> blocks(16);
+        for (void*& block : blocks)
+            block = std::memset(np_alloc(bytes), 1, bytes);
+        std::for_each(blocks.begin(), blocks.end(), np_free);
+        const std::size_t some = blocks.size() * bytes / 6;
+        EXPECT_LE(wait_for_resident_bytes(before + some), before + some);
+    }
+}
+#endif
+} // namespace
