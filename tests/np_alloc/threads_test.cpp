@@ -380,8 +380,13 @@ TEST(np_threads, have_no_cache_line_together_if_they_pass_nothing_on)
     constexpr std::size_t threads = 4;
     constexpr std::size_t line = 64;
     std::array<std::vector<filled_block>, threads> blocks;
+    std::atomic<std::size_t> begun{0};
     test::in_threads(threads, [&](std::size_t thread) {
         std::mt19937 random(static_cast<unsigned>(thread));
+        blocks[thread].push_back(test::allocate_filled(np, 1));
+        // Whoever came after another has ended would get what that one had.
+        for (++begun; begun != threads;)
+            std::this_thread::yield();
         for (int i = 0; i != 3000; ++i) {
             blocks[thread].push_back(test::allocate_filled(np, 1 + random() % 100));
             if (random() % 3 == 0) { // its own, so that it gets it again
