@@ -79,6 +79,52 @@ size_t np_trim(void);
 
 /* What is in use. */
 
+/** Where the memory is, of all threads and heaps. Bytes of blocks are those that may be used, as np_usable_size tells them. */
+typedef struct np_statistics
+{
+    size_t bytes_in_use;     /**< Of blocks that are handed out and not given back. */
+    size_t bytes_at_hand;    /**< Of free blocks that threads keep for themselves. */
+    size_t bytes_on_the_way; /**< Of free blocks on their way to the thread that they are from, and what brings them. */
+    size_t
+        bytes_reserved; /**< Taken from the system and not given back, whether they were ever written to or not. What says
+                                     where the blocks are comes on top of it, about 1 %. */
+    size_t peak_bytes_reserved; /**< The most that there ever were at one time. */
+    size_t bytes_dirty;         /**< Of those reserved: free in whole slices; np_trim would give them back. */
+    size_t bytes_purged;        /**< Ever given back to the system. */
+    size_t large_blocks;        /**< Blocks in use that are whole slices. */
+    size_t bytes_large;         /**< In those. */
+    size_t slabs;               /**< Runs of slices that are cut into blocks. */
+    size_t thread_heaps;        /**< As many as there ever were threads at one time. */
+    size_t parked_heaps;        /**< Of those: their thread has ended, and no other has begun since. */
+    size_t heaps;               /**< From np_heap_create, and not destroyed. */
+    size_t misuse_reports;      /**< So far. */
+} np_statistics;
+
+/** Effects: writes the statistics of this moment to `*statistics`.
+ *
+ *  They are exact if no other thread is in a call of this library; whether others are there, and have blocks at hand, does not
+ *  matter. If others are in calls, each figure is one that was right at some moment, and they need not fit together. In the child
+ *  of a fork, free blocks that threads had at hand which are not there count as in use.
+ *  Complexity: linear in heaps, whatever the number of blocks. */
+void np_get_statistics(np_statistics* statistics);
+
+/** How statistics are printed. */
+typedef enum np_format
+{
+    np_format_text, /**< Lines for people: each figure, and a table of the blocks of each size. */
+    np_format_json /**< An object with a number for each member of np_statistics, and an array `classes` of objects with
+                         `block_bytes`, `handed_out` (blocks in use or on their way) and `at_hand` (blocks). */
+} np_format;
+
+/** Effects: gives the statistics of this moment to `write(text, length, argument)`, piece by piece; if `write` is NULL, prints them
+ *    on the standard error. Nothing is allocated for that, and no lock held. A function that writes to a FILE:
+ *
+ *      void to_file(const char* text, size_t length, void* file) { fwrite(text, 1, length, file); }
+ *
+ *  Complexity: as np_get_statistics. */
+void np_print_statistics(np_format format, void (*write)(const char* text, size_t length, void* argument),
+                         void* argument);
+
 /** What is in use of the blocks that one line of a program has asked for with np_alloc_at. */
 typedef struct np_call_site
 {

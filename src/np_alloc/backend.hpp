@@ -53,6 +53,18 @@ constexpr bool is_of_slab(owner_word word) noexcept
 
 static_assert(class_count <= direct_block, "a class and the mark of large blocks must be told apart");
 
+/// What a backend has, in bytes if not said otherwise.
+struct backend_figures
+{
+    std::size_t reserved;      ///< In use, or free and not given back to the system.
+    std::size_t peak_reserved; ///< The most that ever were.
+    std::size_t dirty;         ///< Of those reserved: free.
+    std::size_t purged;        ///< Ever given back to the system, while the addresses stayed.
+    std::size_t slabs;         ///< How many there are.
+    std::size_t large_blocks;  ///< How many there are, with those outside of the region.
+    std::size_t large;         ///< In those.
+};
+
 /// Memory in runs, for the heaps of one process.
 class backend
 {
@@ -88,6 +100,7 @@ public:
         for (slice_number slice = taken.first; slice != taken.first + slices; ++slice)
             region_.record(slice).slab = taken.first;
         set_owner(taken.first, slices, heap | size_class);
+        slabs_.fetch_add(1, std::memory_order_relaxed);
         return taken.first;
     }
 
@@ -97,6 +110,7 @@ public:
     {
         const std::uint32_t slices = slab_slices(region_.record(first).size_class);
         set_owner(first, slices, nobody);
+        slabs_.fetch_sub(1, std::memory_order_relaxed);
         give(first, slices, true);
     }
 
@@ -109,6 +123,7 @@ public:
             region_.record(taken.first).home = nullptr;
             set_owner(taken.first, 1, large_block);
             set_owner(taken.first + 1, taken.length - 1, inside_large_block);
+            count_large(1, taken.length * slice_bytes);
         }
         return taken;
     }
@@ -148,9 +163,12 @@ public:
             if (!runs_.extend(first, length, slices))
                 return false;
             set_owner(first + length, slices - length, inside_large_block);
+            count_large(0, (slices - length) * slice_bytes);
+            note_peak();
             return true;
         }
         set_owner(first + slices, length - slices, nobody);
+        count_large(0, std::size_t{0} - (length - slices) * slice_bytes);
         runs_.shorten(first, length, slices, os::coarse_milliseconds());
         return true;
     }
@@ -163,6 +181,10 @@ public:
         const std::lock_guard lock(mutex_);
         void* const block = direct_.take(bytes, alignment);
         direct_count_.store(direct_.count(), std::memory_order_relaxed);
+        if (block != nullptr) {
+            count_direct(1, direct_.bytes(block));
+            note_peak();
+        }
         return block;
     }
 
@@ -170,6 +192,7 @@ public:
     void give_direct(const void* block) noexcept
     {
         const std::lock_guard lock(mutex_);
+        count_direct(minus_one, std::size_t{0} - direct_.bytes(block));
         direct_.give(block);
         direct_count_.store(direct_.count(), std::memory_order_relaxed);
     }
@@ -199,6 +222,19 @@ public:
 
     /// Returns: bytes that were ever given back to the system.
     std::size_t purged() const noexcept { return purged_.load(std::memory_order_relaxed); }
+
+    /// Complexity: O(1).
+    backend_figures figures() noexcept
+    {
+        const std::lock_guard lock(mutex_);
+        return {reserved(),
+                peak_reserved_,
+                runs_.dirty() * slice_bytes,
+                purged(),
+                slabs_.load(std::memory_order_relaxed),
+                large_blocks_.load(std::memory_order_relaxed),
+                large_bytes_.load(std::memory_order_relaxed)};
+    }
 
     region_type& memory() noexcept { return region_; }
 
@@ -231,10 +267,32 @@ public:
     }
 
 private:
+    static constexpr std::size_t minus_one = ~std::size_t{0};
+
+    // Figures.
+
+    void count_large(std::size_t blocks, std::size_t bytes) noexcept
+    {
+        large_blocks_.fetch_add(blocks, std::memory_order_relaxed);
+        large_bytes_.fetch_add(bytes, std::memory_order_relaxed);
+    }
+
+    void count_direct(std::size_t blocks, std::size_t bytes) noexcept
+    {
+        count_large(blocks, bytes);
+        direct_bytes_ += bytes;
+    }
+
+    std::size_t reserved() const noexcept { return (runs_.in_use() + runs_.dirty()) * slice_bytes + direct_bytes_; }
+    void note_peak() noexcept { peak_reserved_ = std::max(peak_reserved_, reserved()); }
+
+    // Runs.
+
     void give_large(slice_number first, bool is_dirty) noexcept
     {
         const std::uint32_t length = region_.record(first).length;
         set_owner(first, length, nobody);
+        count_large(minus_one, std::size_t{0} - length * slice_bytes);
         give(first, length, is_dirty);
     }
 
@@ -253,6 +311,7 @@ private:
             const std::lock_guard lock(mutex_);
             const std::size_t used_before = runs_.used();
             taken = runs_.take(slices, alignment);
+            note_peak();
             if (taken.is_zeroed && runs_.used() == used_before)
                 regret(taken.length * slice_bytes, now);
             is_due = runs_.has_dirty_since(before(now, patience()));
@@ -340,6 +399,11 @@ private:
     std::uint64_t purged_in_haste_at_ = 0;
     std::uint64_t not_hasty_until_ = 0;
     std::size_t regretted_ = 0;
+    std::size_t peak_reserved_ = 0;
+    std::size_t direct_bytes_ = 0;
+    std::atomic<std::size_t> slabs_{0};
+    std::atomic<std::size_t> large_blocks_{0};
+    std::atomic<std::size_t> large_bytes_{0};
     std::atomic<std::size_t> direct_count_{0};
     std::atomic<std::uint64_t> patience_{1000};
     std::atomic<std::size_t> purged_{0};

@@ -21,6 +21,7 @@
 #include <memory_pool/base/errors.hpp>
 
 #include "backend.hpp"
+#include "misuse.hpp"
 #include "sizes.hpp"
 #include "slab.hpp"
 
@@ -107,7 +108,7 @@ public:
     /// Effects: reports what is wrong with a block of that class.
     MEMORY_POOL_SLOW_PATH static void report(error kind, std::size_t size_class, const void* block) noexcept
     {
-        base::report_misuse(kind, block, size_class < class_count ? facts[size_class].block_bytes : 0, "np_alloc");
+        report_misuse(kind, block, size_class < class_count ? facts[size_class].block_bytes : 0);
     }
 
     // Blocks of others.

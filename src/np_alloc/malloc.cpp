@@ -13,6 +13,7 @@
 #include <memory_pool/base/arithmetic.hpp>
 #include <memory_pool/os/pages.hpp>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstddef>
 
@@ -87,6 +88,39 @@ MEMORY_POOL_EXPORTED std::size_t malloc_usable_size(void* block)
 MEMORY_POOL_EXPORTED int malloc_trim(std::size_t)
 {
     return np::trim() != 0 ? 1 : 0;
+}
+
+/// What glibc calls mallinfo2, as the function.
+struct figures_of_glibc
+{
+    std::size_t arena;    ///< Bytes reserved, but for large blocks.
+    std::size_t ordblks;  ///< Unknown: 0.
+    std::size_t smblks;   ///< Unknown: 0.
+    std::size_t hblks;    ///< Large blocks.
+    std::size_t hblkhd;   ///< Bytes in those.
+    std::size_t usmblks;  ///< The most bytes reserved at one time.
+    std::size_t fsmblks;  ///< Bytes at hand of threads.
+    std::size_t uordblks; ///< Bytes in use, but for large blocks.
+    std::size_t fordblks; ///< The other bytes of `arena`.
+    std::size_t keepcost; ///< Bytes that malloc_trim would give back.
+};
+
+MEMORY_POOL_EXPORTED figures_of_glibc mallinfo2()
+{
+    np_statistics all;
+    np_get_statistics(&all);
+    // While other threads are at work, they need not fit together.
+    const std::size_t in_use = all.bytes_in_use - std::min(all.bytes_in_use, all.bytes_large);
+    figures_of_glibc info{};
+    info.arena = all.bytes_reserved - all.bytes_large;
+    info.hblks = all.large_blocks;
+    info.hblkhd = all.bytes_large;
+    info.usmblks = all.peak_bytes_reserved;
+    info.fsmblks = all.bytes_at_hand;
+    info.uordblks = std::min(in_use, info.arena);
+    info.fordblks = info.arena - info.uordblks;
+    info.keepcost = all.bytes_dirty;
+    return info;
 }
 
 MEMORY_POOL_EXPORTED void cfree(void* block)

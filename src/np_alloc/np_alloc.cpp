@@ -9,6 +9,7 @@
 #include <memory_pool/base/errors.hpp>
 
 #include "heap.hpp"
+#include "misuse.hpp"
 #include "shared_heap.hpp"
 
 #include <algorithm>
@@ -89,14 +90,14 @@ slice_number slice_of(const void* block) noexcept
 
 /// Effects: reports what is wrong with `block`, whose slice has that word, as far as that can be seen.
 /// Returns: whether something is.
-bool report_misuse(owner_word owner, const void* block) noexcept
+bool report_if_wrong(owner_word owner, const void* block) noexcept
 {
     const bool is_inside = owner == inside_large_block ||
                            (owner == large_block && reinterpret_cast<std::uintptr_t>(block) % slice_bytes != 0);
     if (owner == nobody)
-        base::report_misuse(error::foreign_pointer, block, 0, "np_alloc");
+        report_misuse(error::foreign_pointer, block, 0);
     else if (is_inside || is_misaligned(block))
-        base::report_misuse(error::misaligned_pointer, block, 0, "np_alloc");
+        report_misuse(error::misaligned_pointer, block, 0);
     else
         return false;
     return true;
@@ -252,11 +253,11 @@ void* allocate_zeroed_in(shared_heap& home, std::size_t count, std::size_t size)
 bool is_block_of(const shared_heap& home, const void* block) noexcept
 {
     const owner_word owner = owner_of(block);
-    if (report_misuse(owner, block))
+    if (report_if_wrong(owner, block))
         return false;
     if (shared_heap_of(block, owner) == &home)
         return true;
-    base::report_misuse(error::foreign_pointer, block, usable_size(block, owner), "np_heap");
+    report_misuse(error::foreign_pointer, block, usable_size(block, owner), "np_heap");
     return false;
 }
 
@@ -299,7 +300,7 @@ MEMORY_POOL_NOINLINE void free_slowly(void* block) noexcept
     if (block == nullptr)
         return;
     const owner_word owner = owner_of(block);
-    if (MEMORY_POOL_UNLIKELY(report_misuse(owner, block)))
+    if (MEMORY_POOL_UNLIKELY(report_if_wrong(owner, block)))
         return;
     if (MEMORY_POOL_LIKELY(is_of_slab(owner))) {
         free_of_another(owner, block);
@@ -342,7 +343,7 @@ void* reallocate(void* block, std::size_t bytes) noexcept
     if (block == nullptr)
         return allocate(bytes);
     const owner_word owner = owner_of(block);
-    if (report_misuse(owner, block))
+    if (report_if_wrong(owner, block))
         return nullptr;
     shared_heap* const home = shared_heap_of(block, owner);
     if (resize_in_place(block, owner, bytes)) {
@@ -373,7 +374,7 @@ std::size_t usable_size(const void* block) noexcept
     if (block == nullptr)
         return 0;
     const owner_word owner = owner_of(block);
-    return report_misuse(owner, block) ? 0 : usable_size(block, owner);
+    return report_if_wrong(owner, block) ? 0 : usable_size(block, owner);
 }
 
 std::size_t trim() noexcept

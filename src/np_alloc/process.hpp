@@ -5,7 +5,7 @@
 ///
 ///     of threads:   A (thread 1)    B (thread 2)    C -> D (parked)
 ///     shared:       the late one (of threads that have ended)    the traced one (blocks with call sites)
-///                   those that the program has made
+///                   those that the program has made            its own one (where those are)
 ///
 /// The heap of a thread is never destroyed. When its thread ends, it is parked whole, with its magazines and the blocks that are
 /// still in use; the next thread that begins adopts it. Until then, others post to it as before, and now and then one of them
@@ -96,6 +96,7 @@ public:
         const std::lock_guard lock(mutex_);
         thread.at_hand.leave();
         memory.used_by = nullptr;
+        memory.is_parked = true;
         memory.next_parked = parked_;
         parked_ = &memory;
     }
@@ -120,7 +121,7 @@ public:
         (void)sent_late_.fetch_add(to.post_one(owner & class_bits, block), std::memory_order_relaxed);
     }
 
-    // Heaps of all.
+    // Shared heaps.
 
     /// Returns: the heap of threads that have ended.
     shared_heap& late() noexcept { return late_; }
@@ -129,10 +130,13 @@ public:
     shared_heap& traced() noexcept { return traced_; }
     call_sites& sites() noexcept { return sites_; }
 
+    /// Returns: whether the program has made that heap.
+    bool is_made(const shared_heap& heap) const noexcept { return &heap != &late_ && &heap != &traced_; }
+
     /// Returns: a new heap, or nullptr if there is no memory.
     shared_heap* create_heap() noexcept
     {
-        void* const memory = start() ? late_.allocate(class_of_heaps) : nullptr;
+        void* const memory = start() ? own_.allocate(class_of_heaps) : nullptr;
         if (memory == nullptr)
             return nullptr;
         auto* const created = ::new (memory) shared_heap(backend_);
@@ -155,7 +159,7 @@ public:
         }
         ended.free_all();
         ended.~shared_heap();
-        late_.free(class_of_heaps, &ended);
+        own_.free(class_of_heaps, &ended);
     }
 
     // All of them.
@@ -180,13 +184,13 @@ public:
                 each.take_in();
                 each.give_back_empty_slabs();
             });
-            for_each_shared_heap([](shared_heap& each) { each.tidy(); });
+            for_each_shared_heap_and_own([](shared_heap& each) { each.tidy(); });
         }
         return backend_.trim();
     }
 
     /// Effects: calls `visit(heap_memory&)` for each heap that is or was of a thread, and then `visit(shared_heap&)` for the
-    ///   others, while none comes or goes. The heaps of threads may change meanwhile.
+    ///   others that blocks of the program are from, while none comes or goes. What is in them may change meanwhile.
     /// Preconditions: `visit` does not allocate or free.
     template <class Visit>
     void for_each_heap(Visit&& visit) noexcept
@@ -237,6 +241,7 @@ private:
     {
         if (heap_memory* const adopted = parked_) {
             parked_ = adopted->next_parked;
+            adopted->is_parked = false;
             next_to_collect_ = nullptr;
             return adopted;
         }
@@ -249,6 +254,7 @@ private:
         return created;
     }
 
+    /// Effects: calls `visit(shared_heap&)` for those that blocks of the program are from.
     template <class Visit>
     void for_each_shared_heap(Visit&& visit) noexcept
     {
@@ -256,6 +262,13 @@ private:
         visit(traced_);
         for (shared_heap* each = shared_; each != nullptr; each = each->next)
             visit(*each);
+    }
+
+    template <class Visit>
+    void for_each_shared_heap_and_own(Visit&& visit) noexcept
+    {
+        for_each_shared_heap(visit);
+        visit(own_);
     }
 
     // Around a fork.
@@ -275,7 +288,7 @@ private:
         mutex_.lock();
         // What is in order now need not be given up in the child.
         for_each_quiet_heap([](heap& each) { each.take_in(); });
-        for_each_shared_heap([](shared_heap& each) { each.lock(); });
+        for_each_shared_heap_and_own([](shared_heap& each) { each.lock(); });
         sites_.lock();
         backend_.lock();
     }
@@ -284,7 +297,7 @@ private:
     {
         backend_.unlock();
         sites_.unlock();
-        for_each_shared_heap([](shared_heap& each) { each.unlock(); });
+        for_each_shared_heap_and_own([](shared_heap& each) { each.unlock(); });
         mutex_.unlock();
     }
 
@@ -313,5 +326,6 @@ private:
     call_sites sites_;
     shared_heap late_{backend_};
     shared_heap traced_{backend_, &sites_};
+    shared_heap own_{backend_};
 };
 } // namespace memory_pool::np

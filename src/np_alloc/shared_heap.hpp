@@ -42,6 +42,7 @@ public:
         return static_cast<shared_heap&>(*reinterpret_cast<heap*>(owner & ~class_bits));
     }
 
+    using heap::away;
     using heap::word;
 
     // Small blocks.

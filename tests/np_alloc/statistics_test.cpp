@@ -1,0 +1,295 @@
+// SPDX-License-Identifier: MIT
+// Copyright (c) 2026 The memory_pool authors
+#include <memory_pool/np_alloc.h>
+
+#include <support/child.hpp>
+#include <support/error_recorder.hpp>
+#include <support/threads.hpp>
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <cstddef>
+#include <random>
+#include <sstream>
+#include <string>
+#include <thread>
+#include <vector>
+
+namespace
+{
+np_statistics now()
+{
+    np_statistics statistics;
+    np_get_statistics(&statistics);
+    return statistics;
+}
+
+constexpr std::array<std::size_t, 7> sizes_of_all_kinds{1, 48, 500, 5000, 30'000, 100'000, 3'000'000};
+
+std::vector<void*> some_blocks(std::size_t count, std::size_t bytes)
+{
+    std::vector<void*> blocks(count);
+    std::generate(blocks.begin(), blocks.end(), [bytes] { return np_alloc(bytes); });
+    return blocks;
+}
+
+void free_all(const std::vector<void*>& blocks)
+{
+    std::for_each(blocks.begin(), blocks.end(), np_free);
+}
+
+TEST(np_statistics, count_bytes_in_use_to_the_byte_that_may_be_used)
+{
+    for (const std::size_t bytes : sizes_of_all_kinds) {
+        const np_statistics before = now();
+        const std::vector<void*> blocks = some_blocks(20, bytes);
+        EXPECT_EQ(now().bytes_in_use - before.bytes_in_use, 20 * np_good_size(bytes)) << bytes;
+        EXPECT_GE(now().bytes_reserved, now().bytes_in_use);
+        free_all(blocks);
+        EXPECT_EQ(now().bytes_in_use, before.bytes_in_use) << bytes;
+    }
+}
+
+TEST(np_statistics, are_exact_also_while_others_are_idle_and_have_blocks_at_hand)
+{
+    for (const std::size_t bytes : sizes_of_all_kinds) {
+        const np_statistics before = now();
+        test::lasting_thread other;
+        std::vector<void*> kept;
+        other.does([&] { kept = some_blocks(20, bytes); });
+        EXPECT_EQ(now().bytes_in_use - before.bytes_in_use, 20 * np_good_size(bytes)) << bytes;
+        other.does([&] { free_all(kept); });
+        EXPECT_EQ(now().bytes_in_use, before.bytes_in_use) << bytes;
+    }
+}
+
+TEST(np_statistics, do_not_count_blocks_as_in_use_that_are_on_their_way_to_the_thread_they_are_from)
+{
+    const np_statistics before = now();
+    test::lasting_thread owner;
+    test::lasting_thread other;
+    std::vector<void*> blocks;
+    owner.does([&] { blocks = some_blocks(40, 16); });
+    other.does([&] { free_all(blocks); });
+    EXPECT_GE(now().bytes_on_the_way - before.bytes_on_the_way, 40 * 16U);
+    EXPECT_EQ(now().bytes_in_use, before.bytes_in_use);
+}
+
+TEST(np_statistics, count_blocks_at_hand_of_this_thread_of_others_and_of_those_that_have_ended)
+{
+    void* const block = np_alloc(700);
+    const std::size_t at_hand = now().bytes_at_hand;
+    np_free(block);
+    EXPECT_EQ(now().bytes_at_hand, at_hand + np_good_size(700));
+    std::size_t of_all = 0;
+    {
+        test::lasting_thread other;
+        void* of_other = nullptr;
+        other.does([&] { of_other = np_alloc(500); });
+        const std::size_t before = now().bytes_at_hand;
+        other.does([&] { np_free(of_other); });
+        of_all = now().bytes_at_hand;
+        EXPECT_EQ(of_all, before + np_good_size(500));
+    }
+    EXPECT_EQ(now().bytes_at_hand, of_all);
+}
+
+TEST(np_statistics, count_heaps_of_threads_and_those_without_one)
+{
+    np_free(np_alloc(10));
+    const np_statistics before = now();
+    {
+        test::lasting_thread one;
+        one.does([] { np_free(np_alloc(10)); });
+        EXPECT_EQ(now().thread_heaps - now().parked_heaps, before.thread_heaps - before.parked_heaps + 1);
+    }
+    EXPECT_EQ(now().thread_heaps - now().parked_heaps, before.thread_heaps - before.parked_heaps);
+    EXPECT_GE(now().parked_heaps, 1U);
+}
+
+TEST(np_statistics, count_heaps_of_the_program_and_what_is_in_use_there)
+{
+    const np_statistics before = now();
+    np_heap* const heap = np_heap_create();
+    EXPECT_EQ(now().heaps, before.heaps + 1);
+    EXPECT_EQ(now().bytes_in_use, before.bytes_in_use) << "a heap is no block";
+    for (const std::size_t bytes : sizes_of_all_kinds) {
+        const std::size_t in_use = now().bytes_in_use;
+        (void)np_heap_alloc(heap, bytes);
+        EXPECT_EQ(now().bytes_in_use - in_use, np_good_size(bytes)) << bytes;
+    }
+    np_heap_destroy(heap);
+    EXPECT_EQ(now().bytes_in_use, before.bytes_in_use);
+    EXPECT_EQ(now().heaps, before.heaps);
+}
+
+TEST(np_statistics, count_blocks_whose_line_is_known)
+{
+    const np_statistics before = now();
+    void* const block = np_alloc_at(64, "orders.c", 42);
+    EXPECT_EQ(now().bytes_in_use, before.bytes_in_use + 64);
+    np_free(block);
+    EXPECT_EQ(now().bytes_in_use, before.bytes_in_use);
+}
+
+TEST(np_statistics, count_large_blocks_whatever_their_size_becomes)
+{
+    const np_statistics before = now();
+    void* block = np_alloc(100'000);
+    for (const std::size_t bytes : {100'000U, 200'000U, 5'000'000U, 300'000U, 20'000'000U}) {
+        block = np_realloc(block, bytes);
+        EXPECT_EQ(now().large_blocks, before.large_blocks + 1);
+        EXPECT_EQ(now().bytes_large - before.bytes_large, np_usable_size(block)) << bytes;
+        EXPECT_EQ(now().bytes_in_use - before.bytes_in_use, np_usable_size(block)) << bytes;
+    }
+    block = np_realloc(block, 100);
+    EXPECT_EQ(now().large_blocks, before.large_blocks);
+    EXPECT_EQ(now().bytes_large, before.bytes_large);
+    np_free(block);
+}
+
+TEST(np_statistics, tell_what_is_reserved_and_what_went_back_to_the_system)
+{
+    (void)np_trim();
+    const np_statistics before = now();
+    constexpr std::size_t bytes = std::size_t{30} << 20;
+    void* const block = np_alloc(bytes);
+    EXPECT_EQ(now().bytes_reserved, before.bytes_reserved + bytes);
+    EXPECT_GE(now().peak_bytes_reserved, now().bytes_reserved);
+    np_free(block);
+    const std::size_t trimmed = np_trim();
+    EXPECT_EQ(now().bytes_dirty, 0U);
+    EXPECT_EQ(now().bytes_reserved, before.bytes_reserved);
+    EXPECT_GE(now().bytes_purged - before.bytes_purged, bytes);
+    EXPECT_GE(now().bytes_purged - before.bytes_purged, trimmed);
+    EXPECT_GE(now().peak_bytes_reserved, before.bytes_reserved + bytes);
+}
+
+TEST(np_statistics, count_slabs)
+{
+    (void)np_trim();
+    const np_statistics before = now();
+    const std::vector<void*> blocks = some_blocks(1000, 1024);
+    EXPECT_GE(now().slabs - before.slabs, 1000 / 64U);
+    free_all(blocks);
+    (void)np_trim();
+    EXPECT_LE(now().slabs, before.slabs);
+}
+
+TEST(np_statistics, count_reports_of_misuse)
+{
+    const std::size_t before = now().misuse_reports;
+    int local = 0;
+    const test::error_recorder recorder;
+    np_free(&local);
+    EXPECT_EQ(np_usable_size(&local), 0U);
+    EXPECT_EQ(now().misuse_reports, before + 2);
+}
+
+TEST(np_statistics, may_be_asked_for_while_threads_are_at_work_come_and_go)
+{
+    std::atomic<bool> ends{false};
+    std::thread asks([&] {
+        while (!ends) {
+            const np_statistics statistics = now();
+            constexpr std::size_t far_too_much = std::size_t{1} << 40;
+            EXPECT_LT(statistics.bytes_in_use, far_too_much);
+            EXPECT_LT(statistics.bytes_at_hand, far_too_much);
+            EXPECT_LT(statistics.bytes_on_the_way, far_too_much);
+            EXPECT_LT(statistics.bytes_reserved, far_too_much);
+        }
+    });
+    const np_statistics before = now();
+    std::array<std::atomic<void*>, 64> blocks{};
+    for (int life = 0; life != 10; ++life)
+        test::in_threads(3, [&](std::size_t thread) {
+            std::mt19937 random(static_cast<unsigned>(thread));
+            for (int step = 0; step != 1000; ++step)
+                np_free(
+                    blocks[random() % blocks.size()].exchange(np_alloc(random() % (step % 100 == 0 ? 100'000 : 2000))));
+        });
+    ends = true;
+    asks.join();
+    for (std::atomic<void*>& each : blocks)
+        np_free(each);
+    EXPECT_EQ(now().bytes_in_use, before.bytes_in_use);
+}
+
+#if TESTS_MAY_FORK
+TEST(np_statistics, can_be_asked_for_in_the_child_of_a_fork)
+{
+    test::lasting_thread other;
+    void* block = nullptr;
+    other.does([&block] {
+        free_all(some_blocks(6, 500));
+        block = np_alloc(100);
+    });
+    const np_statistics before = now();
+    test::expect_in_child([&] {
+        void* const mine = np_alloc(48);
+        const np_statistics in_child = now();
+        np_free(mine);
+        return in_child.bytes_in_use >= before.bytes_in_use + 48 && in_child.thread_heaps == before.thread_heaps;
+    });
+    np_free(block);
+}
+#endif
+
+std::string printed(np_format format)
+{
+    std::string all;
+    np_print_statistics(
+        format,
+        [](const char* text, std::size_t length, void* to) { static_cast<std::string*>(to)->append(text, length); },
+        &all);
+    return all;
+}
+
+/// Returns: the number behind `name` in what was printed.
+std::size_t number_behind(const std::string& name, const std::string& text)
+{
+    std::istringstream rest(text.substr(text.find(name) + name.size()));
+    std::size_t number = 0;
+    rest >> number;
+    return number;
+}
+
+TEST(np_print_statistics, prints_each_figure_on_a_line)
+{
+    const std::vector<void*> blocks = some_blocks(3, 100'000);
+    const std::string text = printed(np_format_text);
+    EXPECT_EQ(number_behind("\n  bytes in use ", text), now().bytes_in_use);
+    EXPECT_EQ(number_behind("\n  bytes reserved ", text), now().bytes_reserved);
+    EXPECT_EQ(number_behind("\n  large blocks ", text), now().large_blocks);
+    free_all(blocks);
+}
+
+TEST(np_print_statistics, prints_a_row_for_each_size_of_which_there_are_blocks)
+{
+    const std::vector<void*> blocks = some_blocks(300, 832);
+    const std::string text = printed(np_format_text);
+    EXPECT_GE(number_behind("\n         832 ", text), 300U);
+    EXPECT_EQ(text.find("\n           0 "), std::string::npos);
+    free_all(blocks);
+}
+
+TEST(np_print_statistics, prints_the_same_as_json)
+{
+    const std::vector<void*> blocks = some_blocks(300, 832);
+    const std::string text = printed(np_format_json);
+    EXPECT_EQ(number_behind("\"bytes_in_use\":", text), now().bytes_in_use);
+    EXPECT_EQ(number_behind("{\"block_bytes\": 832, \"handed_out\":", text),
+              number_behind("\n         832 ", printed(np_format_text)));
+    free_all(blocks);
+}
+
+TEST(np_print_statistics, goes_to_the_standard_error_if_there_is_no_function)
+{
+    testing::internal::CaptureStderr();
+    np_print_statistics(np_format_text, nullptr, nullptr);
+    EXPECT_EQ(number_behind("\n  bytes in use ", testing::internal::GetCapturedStderr()), now().bytes_in_use);
+}
+} // namespace

@@ -1,0 +1,72 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+# Copyright (c) 2026 The memory_pool authors
+"""What np_alloc prints about itself can be read by others.   statistics_test.py PROGRAM [LIBRARY]
+
+PROGRAM prints the statistics of np_alloc in the format that it is told; LIBRARY, if there is one, takes the place of malloc.
+"""
+import json
+import os
+import subprocess
+import sys
+import unittest
+
+PROGRAM = os.path.abspath(sys.argv[1])
+LIBRARY = os.path.abspath(sys.argv[2]) if len(sys.argv) > 2 else None
+
+
+def output_of(*command, **environment):
+    return subprocess.run(command, env={**os.environ, **environment}, stdout=subprocess.PIPE, timeout=100, check=True).stdout
+
+
+class Statistics(unittest.TestCase):
+    def test_json_has_a_number_for_each_figure_and_an_object_for_each_size(self):
+        statistics = json.loads(output_of(PROGRAM, "json"))
+        classes = statistics.pop("classes")
+        self.assertEqual({type(value) for value in statistics.values()}, {int})
+        self.assertEqual({frozenset(each) for each in classes}, {frozenset({"block_bytes", "handed_out", "at_hand"})})
+        self.assertEqual((statistics["heaps"], statistics["misuse_reports"]), (1, 0))
+        self.assertGreater(statistics["large_blocks"], 0)
+
+    def test_sizes_add_up_to_the_whole(self):
+        statistics = json.loads(output_of(PROGRAM, "json"))
+        handed_out = sum(each["block_bytes"] * each["handed_out"] for each in statistics["classes"])
+        at_hand = sum(each["block_bytes"] * each["at_hand"] for each in statistics["classes"])
+        self.assertEqual(statistics["bytes_in_use"] + statistics["bytes_on_the_way"], handed_out + statistics["bytes_large"])
+        self.assertEqual(statistics["bytes_at_hand"], at_hand)
+        self.assertLessEqual(statistics["bytes_in_use"], statistics["bytes_reserved"])
+
+    def test_text_has_a_line_for_each_figure_and_a_row_for_each_size(self):
+        statistics = json.loads(output_of(PROGRAM, "json"))
+        lines = output_of(PROGRAM, "text").decode().splitlines()
+        self.assertEqual(lines[0], "np_alloc:")
+        figures = [int(line.split()[-1]) for line in lines[1:len(statistics)]]
+        self.assertEqual(len(figures), len(statistics) - 1)
+        sizes = [int(line.split()[0]) for line in lines[len(statistics) + 2:]]
+        self.assertEqual(sizes, [each["block_bytes"] for each in statistics["classes"]])
+
+    @unittest.skipIf(LIBRARY is None, "there is no library to take the place of malloc")
+    def test_mallinfo2_tells_what_malloc_has(self):
+        program = """
+import ctypes
+names = "arena ordblks smblks hblks hblkhd usmblks fsmblks uordblks fordblks keepcost".split()
+class Figures(ctypes.Structure):
+    _fields_ = [(name, ctypes.c_size_t) for name in names]
+libc = ctypes.CDLL(None)
+libc.mallinfo2.restype = Figures
+libc.malloc.restype = ctypes.c_void_p
+before = libc.mallinfo2()
+small = [libc.malloc(5000) for i in range(1000)]
+large = libc.malloc(10000000)
+after = libc.mallinfo2()
+assert after.uordblks - before.uordblks >= 5000000, after.uordblks - before.uordblks
+assert after.hblkhd - before.hblkhd >= 10000000, after.hblkhd
+assert after.hblks > before.hblks
+assert after.arena == after.uordblks + after.fordblks
+assert after.usmblks >= after.arena + after.hblkhd
+"""
+        output_of(sys.executable, "-c", program, LD_PRELOAD=LIBRARY)
+
+
+if __name__ == "__main__":
+    unittest.main(argv=sys.argv[:1])

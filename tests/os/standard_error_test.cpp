@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: MIT
+// Copyright (c) 2026 The memory_pool authors
+#include <memory_pool/os/standard_error.hpp>
+
+#include <gtest/gtest.h>
+
+#include <cerrno>
+#include <string>
+
+#if defined(__unix__)
+#include <unistd.h>
+#endif
+
+namespace os = memory_pool::os;
+
+namespace
+{
+TEST(write_to_standard_error, writes_all_of_it)
+{
+    const std::string text = "a line\n" + std::string(200'000, 'x') + '\0' + "the end";
+    testing::internal::CaptureStderr();
+    os::write_to_standard_error(text.data(), text.size());
+    EXPECT_EQ(testing::internal::GetCapturedStderr(), text);
+}
+
+#if defined(__unix__)
+TEST(write_to_standard_error, gives_up_and_leaves_errno_alone_if_there_is_none)
+{
+    const int kept = dup(2);
+    ASSERT_EQ(close(2), 0);
+    errno = 77;
+    os::write_to_standard_error("nobody reads this", 17);
+    const int error_after = errno;
+    ASSERT_EQ(dup2(kept, 2), 2);
+    (void)close(kept);
+    EXPECT_EQ(error_after, 77);
+}
+#endif
+} // namespace
