@@ -28,6 +28,9 @@ function(memory_pool_including_sources variable extension)
 endfunction()
 
 memory_pool_including_sources(alone cpp ${headers})
+if(CMAKE_CXX_FLAGS MATCHES "-fsanitize")
+    set(alone) # The same compiler sees them without; and as all of them, they are linked here as well.
+endif()
 set(c_headers ${library_headers})
 list(FILTER c_headers INCLUDE REGEX "\\.h$")
 memory_pool_including_sources(alone_c c ${c_headers})
