@@ -7,6 +7,7 @@
 #include <memory_pool/base/pool_options.hpp>
 #include <memory_pool/concurrent_block_pool.hpp>
 #include "support/check.hpp"
+#include "support/parcels.hpp"
 #include "support/threads.hpp"
 #include "support/upstreams.hpp"
 
@@ -18,7 +19,6 @@
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
-#include <cstring>
 #include <memory>
 #include <optional>
 #include <random>
@@ -32,72 +32,6 @@ using test_clock = std::chrono::steady_clock;
 
 constexpr std::size_t thread_count = 8;
 constexpr std::array<std::size_t, 6> block_sizes{16, 24, 64, 200, 1024, 8192};
-
-/// A block on its way.
-struct parcel
-{
-    std::byte* block = nullptr;
-    std::size_t size_class = 0;
-    std::size_t bytes = 0; ///< As many as were asked for; no more than a block of the class has.
-    std::uint64_t seed = 0;
-};
-
-/// Calls `visit(place, wanted, bytes)` for each piece of what belongs into a parcel.
-template <class Visit>
-void for_each_piece(const parcel& it, Visit&& visit)
-{
-    std::uint64_t word = it.seed;
-    for (std::size_t offset = 0; offset < it.bytes; offset += sizeof word) {
-        word = word * 6364136223846793005U + 1442695040888963407U; // Knuth's, of MMIX
-        visit(it.block + offset, &word, std::min(sizeof word, it.bytes - offset));
-    }
-}
-
-void fill(const parcel& filled)
-{
-    for_each_piece(filled,
-                   [](std::byte* place, const void* wanted, std::size_t bytes) { std::memcpy(place, wanted, bytes); });
-}
-
-bool is_intact(const parcel& checked)
-{
-    bool is_equal = true;
-    for_each_piece(checked, [&is_equal](const std::byte* place, const void* wanted, std::size_t bytes) {
-        is_equal = is_equal && std::memcmp(place, wanted, bytes) == 0;
-    });
-    return is_equal;
-}
-
-/// The way from one thread to the next, first in, first out. It puts in order what these two do with one block, and nothing
-/// else: what others did with the block before, the pool has to put in order.
-class belt
-{
-public:
-    bool try_put(const parcel& sent) noexcept
-    {
-        const std::size_t end = end_.load(std::memory_order_relaxed);
-        if (end - begin_.load(std::memory_order_acquire) == parcels_.size())
-            return false;
-        parcels_[end % parcels_.size()] = sent;
-        end_.store(end + 1, std::memory_order_release);
-        return true;
-    }
-
-    bool try_take(parcel& received) noexcept
-    {
-        const std::size_t begin = begin_.load(std::memory_order_relaxed);
-        if (begin == end_.load(std::memory_order_acquire))
-            return false;
-        received = parcels_[begin % parcels_.size()];
-        begin_.store(begin + 1, std::memory_order_release);
-        return true;
-    }
-
-private:
-    std::array<parcel, 1024> parcels_{};
-    alignas(mp::cache_line_size) std::atomic<std::size_t> begin_{0};
-    alignas(mp::cache_line_size) std::atomic<std::size_t> end_{0};
-};
 
 /// A pool for each size, and the belts between the threads.
 class ring
@@ -149,8 +83,8 @@ private:
     void work(std::size_t me, test_clock::time_point end)
     {
         std::mt19937_64 random(seed_ + me + 1);
-        belt& to_next = belts_[me];
-        belt& to_me = belts_[(me + thread_count - 1) % thread_count];
+        test::belt& to_next = belts_[me];
+        test::belt& to_me = belts_[(me + thread_count - 1) % thread_count];
         std::uint64_t sent = 0;
         while (test_clock::now() < end) {
             for (std::uint64_t left = random() % 500; left != 0 && send(to_next, me, random); --left)
@@ -168,9 +102,9 @@ private:
             continue;
     }
 
-    bool send(belt& to_next, std::size_t me, std::mt19937_64& random)
+    bool send(test::belt& to_next, std::size_t me, std::mt19937_64& random)
     {
-        parcel sent;
+        test::parcel sent;
         sent.size_class = (random() % 4 == 0 ? random() : me) % block_sizes.size();
         sent.bytes = 1 + random() % block_sizes[sent.size_class];
         sent.seed = random();
@@ -179,25 +113,25 @@ private:
             ++refusals_;
             return false;
         }
-        fill(sent);
+        test::fill(sent);
         if (to_next.try_put(sent))
             return true;
         give_back(sent);
         return false;
     }
 
-    bool receive(belt& to_me)
+    bool receive(test::belt& to_me)
     {
-        parcel received;
+        test::parcel received;
         if (!to_me.try_take(received))
             return false;
         give_back(received);
         return true;
     }
 
-    void give_back(const parcel& received)
+    void give_back(const test::parcel& received)
     {
-        if (!is_intact(received))
+        if (!test::is_intact(received))
             ++faults_;
         pools_[received.size_class]->deallocate(received.block);
     }
@@ -205,27 +139,12 @@ private:
     const std::uint64_t seed_;
     std::array<test::accounting_upstream, block_sizes.size()> upstreams_; ///< No locks: a pool calls with one held.
     std::array<std::optional<mp::concurrent_block_pool>, block_sizes.size()> pools_;
-    std::array<belt, thread_count> belts_;
+    std::array<test::belt, thread_count> belts_;
     std::atomic<std::size_t> at_the_end_{0};
     std::atomic<std::uint64_t> parcels_{0};
     std::atomic<std::uint64_t> refusals_{0};
     std::atomic<std::uint64_t> faults_{0};
 };
-
-/// The check sees what it has to see: a change of any byte, and of none behind them.
-bool sees_damage()
-{
-    std::array<std::byte, 30> block{};
-    const parcel sample{block.data(), 0, 29, 1};
-    fill(sample);
-    std::size_t seen = 0;
-    for (std::byte& byte : block) {
-        byte ^= std::byte{1};
-        seen += is_intact(sample) ? 0U : 1U;
-        byte ^= std::byte{1};
-    }
-    return seen == sample.bytes && is_intact(sample);
-}
 } // namespace
 
 int main(int argc, char** argv)
@@ -235,7 +154,7 @@ int main(int argc, char** argv)
     const auto end =
         test_clock::now() + std::chrono::duration_cast<test_clock::duration>(std::chrono::duration<double>(seconds));
     std::printf("%g s, seed %llu\n", seconds, static_cast<unsigned long long>(seed));
-    CHECK(sees_damage());
+    CHECK(test::sees_damage());
     for (std::uint64_t round = 0; test_clock::now() < end; ++round) {
         const auto its_ring = std::make_unique<ring>(seed + round);
         its_ring->turn(std::min(end, test_clock::now() + std::chrono::seconds(5)));
