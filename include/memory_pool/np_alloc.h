@@ -128,10 +128,10 @@ void np_print_statistics(np_format format, void (*write)(const char* text, size_
 /** What is in use of the blocks that one line of a program has asked for with np_alloc_at. */
 typedef struct np_call_site
 {
-    const char* file;
-    int line;
-    size_t blocks;
-    size_t bytes; /**< That were asked for. */
+    const char* file; /**< As np_alloc_at was told. */
+    int line;         /**< As np_alloc_at was told. */
+    size_t blocks;    /**< In use. */
+    size_t bytes;     /**< That were asked for. */
 } np_call_site;
 
 /** Effects: calls `visit(site, argument)` for each line of which blocks are in use, in no order, until it returns 0.

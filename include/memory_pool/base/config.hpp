@@ -46,9 +46,8 @@
 #define MEMORY_POOL_NOINLINE __attribute__((noinline))
 #define MEMORY_POOL_PRINTF_LIKE(text, values) __attribute__((format(printf, text, values)))
 #define MEMORY_POOL_PREFETCH_FOR_WRITE(address) __builtin_prefetch(address, 1)
-#define MEMORY_POOL_HIDDEN __attribute__((visibility("hidden"))) ///< Not seen outside of its library.
-#define MEMORY_POOL_MAY_RACE                                                                                           \
-    __attribute__((noinline, no_sanitize("thread"))) ///< A function whose reads are races on purpose.
+#define MEMORY_POOL_HIDDEN __attribute__((visibility("hidden")))              ///< Not seen outside of its library.
+#define MEMORY_POOL_MAY_RACE __attribute__((noinline, no_sanitize("thread"))) ///< A function that races on purpose.
 #else
 #define MEMORY_POOL_GNU_BUILTINS 0
 #define MEMORY_POOL_LIKELY(condition) (condition)
@@ -59,8 +58,8 @@
 #define MEMORY_POOL_NOINLINE
 #define MEMORY_POOL_PRINTF_LIKE(text, values)
 #define MEMORY_POOL_PREFETCH_FOR_WRITE(address) static_cast<void>(address)
-#define MEMORY_POOL_HIDDEN
-#define MEMORY_POOL_MAY_RACE
+#define MEMORY_POOL_HIDDEN   ///< Not seen outside of its library.
+#define MEMORY_POOL_MAY_RACE ///< A function that races on purpose.
 #endif
 
 /// Can the compiler tell a function, in its default arguments, where it was called from?
