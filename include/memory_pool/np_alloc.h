@@ -77,6 +77,9 @@ int np_owns(const void* address);
  *  Complexity: linear in slabs. */
 size_t np_trim(void);
 
+/** A heap: see np_heap_create. */
+typedef struct np_heap np_heap;
+
 /* What is in use. */
 
 /** Where the memory is, of all threads and heaps. Bytes of blocks are those that may be used, as np_usable_size tells them. */
@@ -141,10 +144,22 @@ typedef struct np_call_site
  *  Thread safety: any thread; others wait that come with such a block meanwhile. */
 int np_visit_call_sites(int (*visit)(const np_call_site* site, void* argument), void* argument);
 
-/* Heaps that are freed as a whole. A block of one may also be given to every function above that takes a block. */
+/** Effects: calls `visit(block, bytes, argument)` for each block in use of that heap, or, if it is NULL, of all heaps and threads,
+ *    in no order, until it returns 0. `bytes` is what np_usable_size tells.
+ *  Returns: 1; 0 if `visit` did, or, for all heaps, if there is no memory to find out what is in use: then errno is ENOMEM.
+ *  Preconditions: no other thread is in a call of this library; `visit` calls nothing of it but functions that only tell something.
+ *  Complexity: linear in what was ever in use. */
+int np_visit_heap(np_heap* heap, int (*visit)(void* block, size_t bytes, void* argument), void* argument);
 
-/** A heap. */
-typedef struct np_heap np_heap;
+/** Effects: proves that everything is in order: each slab, run, list and count, each block that threads keep for themselves or send
+ *    to each other, and that nothing is lost. If something is not, prints the first of it on the standard error. A program that
+ *    writes where it should not can call this to find out when.
+ *  Returns: 1 if everything is in order, else 0.
+ *  Preconditions: no other thread is in a call of this library.
+ *  Complexity: linear in what was ever in use. */
+int np_verify(void);
+
+/* Heaps that are freed as a whole. A block of one may also be given to every function above that takes a block. */
 
 /** Returns: a new heap; NULL, and errno is ENOMEM, if there is no memory.
  *  Complexity: O(1). */

@@ -238,6 +238,30 @@ public:
 
     region_type& memory() noexcept { return region_; }
 
+    /// Effects: calls `visit(slice_number first, const slice_record&)` for each run, in use or free, until that returns false.
+    /// Returns: whether it never did.
+    /// Preconditions: the runs are valid, and stay as they are.
+    template <class Visit>
+    bool for_each_run(Visit&& visit)
+    {
+        const std::size_t used = with_runs([](const auto& all) { return all.used(); });
+        for (std::size_t first = 0; first != used; first += region_.record(first).length)
+            if (!visit(static_cast<slice_number>(first), static_cast<const slice_record&>(region_.record(first))))
+                return false;
+        return true;
+    }
+
+    /// Effects: calls `visit(void* block, std::size_t bytes)` for each block outside of the region, until that returns false.
+    /// Returns: whether it never did.
+    /// Preconditions: none comes or goes.
+    template <class Visit>
+    bool for_each_direct(Visit&& visit)
+    {
+        bool goes_on = true;
+        direct_.for_each([&](void* block, std::size_t bytes) { goes_on = goes_on && visit(block, bytes); });
+        return goes_on;
+    }
+
     /// Effects: calls `look(const runs&)` with the lock held, and returns what that returns.
     template <class Look>
     auto with_runs(Look&& look) noexcept

@@ -107,6 +107,17 @@ public:
         });
     }
 
+    /// Effects: calls `visit(const void* block)` for each block that is known, until that returns false.
+    /// Returns: whether it never did.
+    /// Preconditions: `visit` does not come here.
+    template <class Visit>
+    bool for_each_block(Visit&& visit) noexcept
+    {
+        const std::lock_guard lock(mutex_);
+        return blocks_.for_each(
+            [&](const block_entry& each) { return visit(reinterpret_cast<const void*>(each.address)); });
+    }
+
     /// Returns: whether the figures of the lines are those of their blocks.
     bool is_valid() noexcept
     {

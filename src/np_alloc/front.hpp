@@ -99,6 +99,10 @@ public:
     /// Thread safety: any thread.
     std::size_t held(std::size_t size_class) noexcept;
 
+    /// Returns: the end of a magazine, as it was at some moment, if a thread is at work in the heap; nullptr if nobody knows.
+    /// Preconditions, thread safety: as `held`.
+    void** top(std::size_t size_class) const noexcept;
+
     heap slabs;
     std::array<void**, class_count> tops; ///< While it is parked. (The word below each bottom is nullptr.)
     bool is_parked = false;
@@ -260,13 +264,20 @@ private:
     std::array<void**, class_count> tops_;
 };
 
+inline void** heap_memory::top(std::size_t size_class) const noexcept
+{
+    if (used_by != nullptr)
+        return used_by->top_from_outside(size_class);
+    return is_parked ? tops[size_class] : nullptr;
+}
+
 inline std::size_t heap_memory::held(std::size_t size_class) noexcept
 {
-    if (used_by == nullptr && !is_parked)
+    void** const end = top(size_class);
+    if (end == nullptr)
         return 0;
-    void** const top = used_by != nullptr ? used_by->top_from_outside(size_class) : tops[size_class];
-    // While a magazine becomes larger, its top and its room do not fit together.
-    const std::ptrdiff_t held = top - bottom(size_class);
+    // While a magazine becomes larger, its end and its room do not fit together.
+    const std::ptrdiff_t held = end - bottom(size_class);
     return static_cast<std::size_t>(std::clamp<std::ptrdiff_t>(held, 0, room(size_class)));
 }
 } // namespace memory_pool::np

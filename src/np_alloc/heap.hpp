@@ -21,10 +21,12 @@
 #include <memory_pool/base/errors.hpp>
 
 #include "backend.hpp"
+#include "fault.hpp"
 #include "misuse.hpp"
 #include "sizes.hpp"
 #include "slab.hpp"
 
+#include <algorithm>
 #include <array>
 #include <atomic>
 #include <cstddef>
@@ -205,15 +207,54 @@ public:
     }
 
     /// Effects: calls `visit(const void* block)` for each block that is on its way: of others, in letters that are not posted,
-    ///   with those letters, and its own, in letters that were not read.
+    ///   with those letters, and its own, in letters that were not read; until that returns false. A letter comes before it is read.
+    /// Returns: whether it never did.
     template <class Visit>
-    void for_each_on_its_way(Visit&& visit) const
+    bool for_each_on_its_way(Visit&& visit) const
     {
         for (const outgoing& place : outbox_)
-            if (place.owner != nullptr)
-                visit_letter(*place.to_be, visit);
+            if (place.owner != nullptr && !visit_letter(*place.to_be, visit))
+                return false;
         for (const letter* each = inbox_.load(std::memory_order_acquire); each != nullptr; each = each->next)
-            visit_letter(*each, visit);
+            if (!visit_letter(*each, visit))
+                return false;
+        return true;
+    }
+
+    /// Returns: what is wrong with its slabs, the lists of them, and the number of blocks that are away.
+    /// Preconditions: nobody is at work in it.
+    /// Complexity: linear in bits of slabs.
+    fault find_fault() const noexcept
+    {
+        std::array<std::uint32_t, class_count> away{};
+        std::array<std::uint32_t, class_count> with_blocks{};
+        slice_number previous = no_slice;
+        for (slice_number each = first_slab_; each != no_slice; each = record(each).next_in_heap) {
+            if (const fault found = find_fault(each))
+                return found;
+            const slice_record& slab = record(each);
+            if (slab.previous_in_heap != previous)
+                return {"the list of slabs of a heap is torn at a slab", slab.begin};
+            previous = each;
+            away[slab.size_class] += slab.capacity - slab.free_count;
+            with_blocks[slab.size_class] += slab.is_listed ? 1 : 0;
+        }
+        for (std::size_t number = 0; number != class_count; ++number) {
+            if (away[number] != this->away(number))
+                return {"a heap has counted other blocks as away than are", this};
+            if (const fault found = find_fault_in_list(number, with_blocks[number]))
+                return found;
+        }
+        return {};
+    }
+
+    /// Returns: how many slabs it has.
+    /// Complexity: linear in slabs.
+    std::size_t slabs() const noexcept
+    {
+        std::size_t count = 0;
+        for_each_slab([&count](const slice_record&) { ++count; });
+        return count;
     }
 
     // Figures. They are exact if nobody is at work in the heap.
@@ -331,12 +372,17 @@ private:
         return bytes;
     }
 
+    /// Whoever is called looks at the letter first. As it lies in memory that a program may write to by mistake, no more is read of
+    /// it than a letter has.
     template <class Visit>
-    static void visit_letter(const letter& each, Visit& visit)
+    static bool visit_letter(const letter& each, Visit& visit)
     {
-        for (std::uint64_t i = 0; i != each.count; ++i)
-            visit(static_cast<const void*>(each.blocks()[i]));
-        visit(static_cast<const void*>(&each));
+        if (!visit(static_cast<const void*>(&each)))
+            return false;
+        for (std::uint64_t i = 0; i != std::min(each.count, letter_room); ++i)
+            if (!visit(static_cast<const void*>(each.blocks()[i])))
+                return false;
+        return true;
     }
 
     // Slabs.
@@ -407,6 +453,46 @@ private:
         if (slab.next_slab != no_slice)
             record(slab.next_slab).previous_slab = slab.previous_slab;
         slab.is_listed = false;
+    }
+
+    // Proof.
+
+    /// Returns: what is wrong with what should be one of its slabs.
+    fault find_fault(slice_number first) const noexcept
+    {
+        if (first >= memory().committed())
+            return {"the list of slabs of a heap leads out of memory", this};
+        const slice_record& slab = record(first);
+        const owner_word owner = memory().owner(first).load(std::memory_order_relaxed);
+        const std::size_t size_class = owner & class_bits;
+        if ((owner & ~class_bits) != word() || size_class >= class_count)
+            return {"the list of slabs of a heap leads to a slab that is not its own", memory().address(first)};
+        if (!slab.is_slab_of(first, memory().address(first), size_class))
+            return {"the record of a slab says what is not so", memory().address(first)};
+        for (slice_number slice = first; slice != first + slab_slices(size_class); ++slice)
+            if (memory().owner(slice).load(std::memory_order_relaxed) != owner || record(slice).slab != first)
+                return {"a slice is not marked as one of its slab", memory().address(slice)};
+        if (!slab.is_valid())
+            return {"a slab has other free blocks than it has counted", slab.begin};
+        if (slab.is_listed != slab.has_blocks())
+            return {"a slab with free blocks is not listed, or one without is", slab.begin};
+        return {};
+    }
+
+    /// Returns: what is wrong with the list of slabs of that class that have free blocks, of which there are `count`.
+    fault find_fault_in_list(std::size_t size_class, std::uint32_t count) const noexcept
+    {
+        slice_number previous = no_slice;
+        for (slice_number each = with_blocks_[size_class]; each != no_slice; each = record(each).next_slab) {
+            if (const fault found = find_fault(each))
+                return found;
+            const slice_record& slab = record(each);
+            if (slab.size_class != size_class || !slab.is_listed || slab.previous_slab != previous)
+                return {"the list of slabs with free blocks is torn at a slab", slab.begin};
+            previous = each;
+            --count;
+        }
+        return count == 0 ? fault{} : fault{"a slab with free blocks is missing in the list of those", this};
     }
 
     /// On a line of their own, as other threads read them.

@@ -130,6 +130,12 @@ public:
     shared_heap& traced() noexcept { return traced_; }
     call_sites& sites() noexcept { return sites_; }
 
+    /// Returns: the heap of what the program does not know of.
+    shared_heap& own() noexcept { return own_; }
+
+    /// Returns: whether this is the child of a fork: then what was on its way may have been lost.
+    bool is_forked() const noexcept { return is_forked_; }
+
     /// Returns: whether the program has made that heap.
     bool is_made(const shared_heap& heap) const noexcept { return &heap != &late_ && &heap != &traced_; }
 
@@ -303,6 +309,7 @@ private:
 
     void after_fork_in_child() noexcept
     {
+        is_forked_ = true;
         for_each_quiet_heap([](heap& each) { each.forget_posted(); });
         heap_memory* const mine = heap_of_this_thread();
         for (heap_memory* each = first_; each != nullptr; each = each->next)
@@ -316,6 +323,7 @@ private:
 
     std::mutex mutex_; ///< Of the lists.
     std::atomic<bool> is_started_{false};
+    bool is_forked_ = false;
     heap_memory* first_ = nullptr;
     heap_memory* parked_ = nullptr;
     heap_memory* next_to_collect_ = nullptr;

@@ -43,6 +43,7 @@ public:
     }
 
     using heap::away;
+    using heap::slabs;
     using heap::word;
 
     // Small blocks.
@@ -125,6 +126,31 @@ public:
     {
         const std::lock_guard lock(mutex_);
         look(static_cast<const heap&>(*this), first_large_);
+    }
+
+    /// Returns: what is wrong with its slabs, and its list of large blocks.
+    /// Preconditions: nobody is at work in it.
+    fault find_fault() const noexcept
+    {
+        const backend::region_type& all = backend_.memory();
+        slice_number before = no_slice;
+        for (slice_number each = first_large_; each != no_slice; each = record(each).next_in_heap) {
+            if (each >= all.committed() || all.owner(each).load(std::memory_order_relaxed) != large_block ||
+                record(each).home != this || record(each).previous_in_heap != before)
+                return {"the list of large blocks of a heap is torn at a block", all.address(each)};
+            before = each;
+        }
+        return heap::find_fault();
+    }
+
+    /// Returns: how many large blocks it has.
+    /// Complexity: linear in those.
+    std::size_t large_blocks() const noexcept
+    {
+        std::size_t count = 0;
+        for (slice_number each = first_large_; each != no_slice; each = record(each).next_in_heap)
+            ++count;
+        return count;
     }
 
     // Around a fork.

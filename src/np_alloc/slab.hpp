@@ -131,16 +131,32 @@ struct alignas(64) slice_record : run_links
         return {seen, taken_back};
     }
 
-    /// Effects: calls `visit(void* block)` for each block that is away.
+    /// Returns: whether the block of that number is not free.
+    bool is_away(std::size_t number) const noexcept
+    {
+        return (free_blocks[number / base::bits_per_word] >> (number % base::bits_per_word) & 1) == 0;
+    }
+
+    /// Effects: calls `visit(void* block, std::uint32_t number)` for each block that is away, until that returns false.
+    /// Returns: whether it never did.
     template <class Visit>
-    void for_each_away(Visit&& visit) const
+    bool for_each_away(Visit&& visit) const
     {
         for (std::uint32_t number = 0; number != capacity; ++number)
-            if ((free_blocks[number / base::bits_per_word] >> (number % base::bits_per_word) & 1) == 0)
-                visit(static_cast<void*>(begin + std::size_t{number} * block_bytes));
+            if (is_away(number) && !visit(static_cast<void*>(begin + std::size_t{number} * block_bytes), number))
+                return false;
+        return true;
+    }
+
+    /// Returns: whether what is said of a slab of that class there is said here.
+    bool is_slab_of(slice_number first, const std::byte* memory, std::size_t number) const noexcept
+    {
+        return slab == first && begin == memory && size_class == number && block_bytes == sizes::size(number) &&
+               capacity == slab_capacity(number);
     }
 
     /// Returns: whether the number of free blocks is that of the bits, and none is set that stands for no block.
+    /// Preconditions: it is a slab of its class.
     bool is_valid() const noexcept
     {
         std::uint32_t count = 0;

@@ -1,0 +1,266 @@
+// SPDX-License-Identifier: MIT
+// Copyright (c) 2026 The memory_pool authors
+/// \file
+/// Walks over all that is there, while nobody is in a call: to visit the blocks in use, and to prove that nothing is wrong.
+///
+///     every slice that was ever used:  of a slab  |  of a large block  |  of the heap of a thread  |  free
+///     every slab:                      capacity = free + in use + at hand + on the way
+///
+/// Thread safety: none.
+#include "engine.hpp"
+
+#include <memory_pool/np_alloc.h>
+
+#include <memory_pool/base/errors.hpp>
+
+#include "fault.hpp"
+#include "kept_blocks.hpp"
+#include "shared_heap.hpp"
+#include "sizes.hpp"
+#include "slab.hpp"
+
+#include <cerrno>
+#include <cstddef>
+
+namespace memory_pool::np
+{
+namespace
+{
+owner_word owner_of(const backend::region_type& memory, std::size_t slice) noexcept
+{
+    return memory.owner(slice).load(std::memory_order_relaxed);
+}
+
+/// Calls a function for each block in use, of one heap or of all.
+class visitor
+{
+public:
+    using function = int (*)(void* block, std::size_t bytes, void* argument);
+
+    visitor(process& all, function told, void* argument) noexcept : all_(all), told_(told), argument_(argument) {}
+
+    /// Returns: whether all were visited.
+    bool visit(const shared_heap& heap)
+    {
+        return for_each_block(
+            [&heap](const slice_record& record, owner_word owner) {
+                return owner == large_block ? record.home == &heap : (owner & ~class_bits) == heap.word();
+            },
+            [](slice_number, std::size_t) { return false; });
+    }
+
+    bool visit_all()
+    {
+        kept_blocks kept(all_);
+        if (kept.find_all())
+            return errno = ENOMEM, false;
+        return for_each_block(
+                   [this](const slice_record&, owner_word owner) { return (owner & ~class_bits) != all_.own().word(); },
+                   [&kept](slice_number slab, std::size_t number) { return kept.has(slab, number); }) &&
+               all_.memory().for_each_direct([this](void* block, std::size_t bytes) { return tell(block, bytes); });
+    }
+
+private:
+    template <class IsWanted, class IsKept>
+    bool for_each_block(IsWanted&& is_wanted, IsKept&& is_kept)
+    {
+        return all_.memory().for_each_run([&](slice_number first, const slice_record& record) {
+            const backend::region_type& memory = all_.memory().memory();
+            const owner_word owner = owner_of(memory, first);
+            if (owner == nobody || !is_wanted(record, owner))
+                return true;
+            if (owner == large_block)
+                return tell(memory.address(first), record.length * slice_bytes);
+            return record.for_each_away([&](void* block, std::uint32_t number) {
+                return is_kept(first, number) || tell(block, record.block_bytes);
+            });
+        });
+    }
+
+    bool tell(void* block, std::size_t bytes) const { return told_(block, bytes, argument_) != 0; }
+
+    process& all_;
+    function told_;
+    void* argument_;
+};
+
+/// Finds what is wrong.
+class inspector
+{
+public:
+    explicit inspector(process& all) noexcept : all_(all), memory_(all.memory().memory()), kept_(all) {}
+
+    fault find_fault() noexcept
+    {
+        if (!all_.memory().with_runs([](const auto& runs) { return runs.is_valid(); }))
+            return {"the runs, or the lists of free ones, are damaged", memory_.base()};
+        for (const auto find : {&inspector::in_heaps, &inspector::in_runs, &inspector::in_counts,
+                                &inspector::in_kept_blocks, &inspector::in_call_sites})
+            if (const fault found = (this->*find)())
+                return found;
+        return {};
+    }
+
+private:
+    /// The lists of each heap; and how many slabs and blocks there are in all of them.
+    fault in_heaps() noexcept
+    {
+        fault found = in_heap(all_.own());
+        all_.for_each_heap([this, &found](auto& heap) {
+            if (!found)
+                found = in_heap(heap);
+        });
+        return found;
+    }
+
+    fault in_heap(heap_memory& heap) noexcept
+    {
+        ++thread_heaps_;
+        bytes_on_the_way_ += heap.slabs.sent_minus_received();
+        if (heap.top(0) == nullptr) { // Whoever had it is not in this process, and may have been at work in it.
+            all_heaps_are_known_ = false;
+            return {};
+        }
+        const fault found = heap.slabs.find_fault();
+        listed_slabs_ += found ? 0 : heap.slabs.slabs();
+        return found;
+    }
+
+    fault in_heap(shared_heap& heap) noexcept
+    {
+        const fault found = heap.find_fault();
+        listed_slabs_ += found ? 0 : heap.slabs();
+        listed_large_blocks_ += found ? 0 : heap.large_blocks();
+        return found;
+    }
+
+    /// What each slice is, as its owner word says.
+    fault in_runs() noexcept
+    {
+        fault found;
+        (void)all_.memory().for_each_run([this, &found](slice_number first, const slice_record& record) {
+            found = in_run(first, record);
+            return !found;
+        });
+        return found;
+    }
+
+    fault in_run(slice_number first, const slice_record& record) noexcept
+    {
+        const owner_word owner = owner_of(memory_, first);
+        owner_word of_others = owner;
+        if (is_of_slab(owner) && record.state == slice_state::in_use) {
+            ++slabs_;
+            if (record.slab != first || record.length != slab_slices(owner & class_bits))
+                return {"a run is marked as a slab, and is none", memory_.address(first)};
+        } else if (owner == large_block && record.state == slice_state::in_use) {
+            of_others = inside_large_block;
+            ++large_blocks_;
+            large_blocks_of_heaps_ += record.home != nullptr ? 1 : 0;
+            large_bytes_ += record.length * slice_bytes;
+        } else if (owner != nobody) {
+            return {"a run has a mark that it cannot have", memory_.address(first)};
+        } else if (record.state == slice_state::in_use) {
+            slices_of_heaps_ += record.length;
+        }
+        for (slice_number slice = first + 1; slice != first + record.length; ++slice)
+            if (owner_of(memory_, slice) != of_others)
+                return {"a slice is marked otherwise than its run", memory_.address(slice)};
+        return {};
+    }
+
+    /// Whether what was found is all there is.
+    fault in_counts() noexcept
+    {
+        (void)all_.memory().for_each_direct([this](void*, std::size_t bytes) {
+            ++large_blocks_;
+            return large_bytes_ += bytes, true;
+        });
+        const backend_figures counted = all_.memory().figures();
+        if (counted.slabs != slabs_ || counted.large_blocks != large_blocks_ || counted.large != large_bytes_)
+            return {"other slabs or large blocks are there than were counted", memory_.base()};
+        if (slices_of_heaps_ != thread_heaps_ * backend::slices_for(sizeof(heap_memory)))
+            return {"a run is in use and belongs to nobody", memory_.base()};
+        if (all_heaps_are_known_ && listed_slabs_ != slabs_)
+            return {"a slab is in no list of its heap", memory_.base()};
+        if (listed_large_blocks_ != large_blocks_of_heaps_)
+            return {"a large block is in no list of its heap", memory_.base()};
+        return {};
+    }
+
+    fault in_kept_blocks() noexcept
+    {
+        if (const fault found = kept_.find_all())
+            return found;
+        if (!all_.is_forked() && kept_.bytes_on_the_way() != bytes_on_the_way_ + all_.sent_late())
+            return {"other blocks are on their way than were sent and not received", memory_.base()};
+        return {};
+    }
+
+    fault in_call_sites() noexcept
+    {
+        if (!all_.sites().is_valid())
+            return {"the table of call sites is damaged", &all_.sites()};
+        fault found;
+        (void)all_.sites().for_each_block([this, &found](const void* block) {
+            if (!is_traced(block))
+                found = {"the call site of a block is known that is not in use", block};
+            return !found;
+        });
+        return found;
+    }
+
+    bool is_traced(const void* block) const noexcept
+    {
+        const std::size_t slice = memory_.slice_of(block);
+        if (slice >= memory_.committed())
+            return false;
+        const owner_word owner = owner_of(memory_, slice);
+        if (owner == large_block)
+            return memory_.address(slice) == block && memory_.record(slice).home == &all_.traced();
+        if ((owner & ~class_bits) != all_.traced().word())
+            return false;
+        const slice_record& slab = memory_.record(memory_.record(slice).slab);
+        const std::size_t number = block_at(
+            facts[owner & class_bits], static_cast<std::size_t>(static_cast<const std::byte*>(block) - slab.begin));
+        return number != no_block_there && slab.is_away(number);
+    }
+
+    process& all_;
+    const backend::region_type& memory_;
+    kept_blocks kept_;
+    std::size_t thread_heaps_ = 0;
+    std::size_t slices_of_heaps_ = 0;
+    std::size_t slabs_ = 0;
+    std::size_t listed_slabs_ = 0;
+    std::size_t large_blocks_ = 0;
+    std::size_t large_blocks_of_heaps_ = 0;
+    std::size_t listed_large_blocks_ = 0;
+    std::size_t large_bytes_ = 0;
+    std::size_t bytes_on_the_way_ = 0; ///< As they were counted.
+    bool all_heaps_are_known_ = true;
+};
+} // namespace
+} // namespace memory_pool::np
+
+namespace np = memory_pool::np;
+namespace base = memory_pool::base;
+
+extern "C" {
+int np_visit_heap(np_heap* heap, int (*visit)(void* block, size_t bytes, void* argument), void* argument)
+{
+    np::visitor visitor(np::the_process, visit, argument);
+    const bool all_were =
+        heap != nullptr ? visitor.visit(*reinterpret_cast<np::shared_heap*>(heap)) : visitor.visit_all();
+    return all_were ? 1 : 0;
+}
+
+int np_verify(void)
+{
+    const np::fault found = np::inspector(np::the_process).find_fault();
+    if (!found)
+        return 1;
+    base::print(base::message("np_alloc: np_verify: %s: address %p", found.what, found.where).c_str());
+    return 0;
+}
+}

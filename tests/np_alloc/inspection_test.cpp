@@ -1,0 +1,460 @@
+// SPDX-License-Identifier: MIT
+// Copyright (c) 2026 The memory_pool authors
+#include <memory_pool/np_alloc.h>
+#include <np_alloc/engine.hpp>
+
+#include <support/address_calls.hpp>
+#include <support/child.hpp>
+#include <support/error_recorder.hpp>
+#include <support/threads.hpp>
+
+#include <gtest/gtest.h>
+
+#include <array>
+#include <atomic>
+#include <cerrno>
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <random>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace np = memory_pool::np;
+
+namespace
+{
+constexpr std::array<std::size_t, 7> sizes_of_all_kinds{0, 16, 500, 5000, 30'000, 100'000, 3'000'000};
+
+using blocks = std::map<void*, std::size_t>; // and bytes
+
+/// What is in use of one heap, or of all.
+blocks visited(np_heap* heap)
+{
+    blocks all;
+    EXPECT_EQ(np_visit_heap(
+                  heap,
+                  [](void* block, std::size_t bytes, void* argument) {
+                      return static_cast<blocks*>(argument)->try_emplace(block, bytes).second ? 1 : 0;
+                  },
+                  &all),
+              1)
+        << "no block comes twice";
+    return all;
+}
+
+/// What is in use that was not in use before.
+blocks without(blocks all, const blocks& before)
+{
+    for (const auto& each : before)
+        EXPECT_EQ(all.erase(each.first), 1U) << "it was not freed";
+    return all;
+}
+
+/// Blocks of all kinds, some of which were given back again.
+template <class Allocate, class Free>
+blocks some_blocks(Allocate&& allocate, Free&& free)
+{
+    blocks kept;
+    for (const std::size_t bytes : sizes_of_all_kinds) {
+        for (int i = 0; i != 100; ++i) {
+            void* const block = allocate(bytes);
+            kept.emplace(block, np_usable_size(block));
+        }
+        int i = 0;
+        for (auto each = kept.begin(); each != kept.end(); ++i) {
+            if (i % 3 == 0) {
+                free(each->first);
+                each = kept.erase(each);
+            } else {
+                ++each;
+            }
+        }
+    }
+    return kept;
+}
+
+void free_all(const blocks& all)
+{
+    for (const auto& each : all)
+        np_free(each.first);
+}
+
+TEST(np_visit_heap, calls_for_each_block_in_use_of_a_heap)
+{
+    np_heap* const heap = np_heap_create();
+    EXPECT_EQ(visited(heap), blocks{});
+    const blocks kept = some_blocks([heap](std::size_t bytes) { return np_heap_alloc(heap, bytes); }, np_free);
+    EXPECT_EQ(visited(heap), kept);
+    np_heap_destroy(heap);
+}
+
+TEST(np_visit_heap, calls_for_each_block_in_use_of_all_heaps_and_threads)
+{
+    const blocks before = visited(nullptr);
+    np_heap* const heap = np_heap_create();
+    blocks kept = some_blocks(np_alloc, np_free);
+    kept.merge(some_blocks([heap](std::size_t bytes) { return np_heap_alloc(heap, bytes); }, np_free));
+    kept.merge(some_blocks([](std::size_t bytes) { return np_alloc_at(bytes, "a.c", 1); }, np_free));
+    test::lasting_thread idle;
+    idle.does([&kept] { kept.merge(some_blocks(np_alloc, np_free)); });
+    test::in_a_thread([&kept] { kept.merge(some_blocks(np_alloc, np_free)); });
+    EXPECT_EQ(without(visited(nullptr), before), kept);
+    free_all(kept);
+    np_heap_destroy(heap);
+    EXPECT_EQ(visited(nullptr), before);
+}
+
+TEST(np_visit_heap, does_not_call_for_blocks_that_are_on_their_way)
+{
+    const blocks before = visited(nullptr);
+    test::lasting_thread owner;
+    test::lasting_thread other;
+    blocks all;
+    owner.does([&all] {
+        for (int i = 0; i != 200; ++i)
+            all.emplace(np_alloc(16), 16U);
+    });
+    EXPECT_EQ(without(visited(nullptr), before), all);
+    other.does([&all] { free_all(all); });
+    EXPECT_EQ(visited(nullptr), before);
+}
+
+TEST(np_visit_heap, stops_when_it_is_told_to)
+{
+    np_heap* const heap = np_heap_create();
+    (void)np_heap_alloc(heap, 10);
+    (void)np_heap_alloc(heap, 100'000);
+    for (np_heap* const where : {heap, static_cast<np_heap*>(nullptr)}) {
+        int visits = 0;
+        const auto count_one = [](void*, std::size_t, void* count) { return ++*static_cast<int*>(count), 0; };
+        EXPECT_EQ(np_visit_heap(where, count_one, &visits), 0);
+        EXPECT_EQ(visits, 1);
+    }
+    np_heap_destroy(heap);
+}
+
+TEST(np_visit_heap, says_when_there_is_no_memory_to_find_out)
+{
+    void* const block = np_alloc(10);
+    const test::address_calls calls;
+    test::address_calls::refuse_reserving_from(1);
+    const auto fail = [](void*, std::size_t, void*) {
+        ADD_FAILURE() << "nothing is visited";
+        return 1;
+    };
+    errno = 0;
+    EXPECT_EQ(np_visit_heap(nullptr, fail, nullptr), 0);
+    EXPECT_EQ(errno, ENOMEM);
+    np_free(block);
+}
+
+TEST(np_verify, finds_nothing_wrong_before_anything_was_done_and_after_everything)
+{
+    EXPECT_EQ(np_verify(), 1);
+    test::lasting_thread idle;
+    blocks all = some_blocks(np_alloc, np_free);
+    np_heap* const heap = np_heap_create();
+    (void)some_blocks([heap](std::size_t bytes) { return np_heap_alloc(heap, bytes); }, np_free);
+    all.merge(some_blocks([](std::size_t bytes) { return np_alloc_at(bytes, "a.c", 1); }, np_free));
+    EXPECT_EQ(np_verify(), 1);
+    idle.does([&all] { free_all(std::exchange(all, some_blocks(np_alloc, np_free))); });
+    EXPECT_EQ(np_verify(), 1);
+    test::in_a_thread([&all] { free_all(all); });
+    EXPECT_EQ(np_verify(), 1);
+    np_heap_destroy(heap);
+    (void)np_trim();
+    EXPECT_EQ(np_verify(), 1);
+}
+
+TEST(np_verify, finds_nothing_wrong_after_threads_have_worked_on_each_others_blocks)
+{
+    std::array<std::atomic<void*>, 256> shared{};
+    for (int life = 0; life != 5; ++life) {
+        test::in_threads(4, [&](std::size_t thread) {
+            std::mt19937 random(static_cast<unsigned>(thread + 1));
+            for (int step = 0; step != 2000; ++step) {
+                void* const block = np_alloc(random() % (random() % 50 == 0 ? 200'000 : 2000));
+                np_free(np_realloc(shared[random() % shared.size()].exchange(block), 1 + random() % 3000));
+            }
+        });
+        ASSERT_EQ(np_verify(), 1);
+    }
+    for (std::atomic<void*>& each : shared)
+        np_free(each);
+    EXPECT_EQ(np_verify(), 1);
+}
+
+#if TESTS_MAY_FORK
+TEST(np_verify, can_be_called_in_the_child_of_a_fork)
+{
+    test::lasting_thread idle;
+    blocks kept;
+    idle.does([&kept] { kept = some_blocks(np_alloc, np_free); });
+    test::expect_in_child([&kept] {
+        free_all(kept);
+        free_all(some_blocks(np_alloc, np_free));
+        return np_verify() == 1;
+    });
+    free_all(kept);
+}
+#endif
+
+/// Each test damages something, and sees that it is found, and not any more when it is mended.
+struct np_verify_finds : testing::Test
+{
+    np::process& all = np::the_process;
+    const np::backend::region_type& memory = all.memory().memory();
+    static constexpr std::size_t bytes = 96;
+    static constexpr std::size_t size_class = np::sizes::of(bytes);
+    np_heap* const heap = np_heap_create();
+    void* const block = np_alloc(bytes);
+    void* const of_heap = np_heap_alloc(heap, bytes);
+    void* const large = np_alloc(200'000);
+    void* const large_of_heap = np_heap_alloc(heap, 200'000);
+
+    np_verify_finds() { EXPECT_EQ(np_verify(), 1); }
+    ~np_verify_finds() override
+    {
+        EXPECT_EQ(np_verify(), 1) << "it was mended";
+        np_free(block);
+        np_free(large);
+        np_heap_destroy(heap);
+    }
+
+    np::slice_record& slice_of(const void* address) { return memory.record(memory.slice_of(address)); }
+    np::slice_record& slab_of(const void* of) { return memory.record(slice_of(of).slab); }
+    np::slice_record& slab()
+    {
+        return slab_of(of_heap);
+    } // It is the only one of its heap, and nearly all of it is free.
+    np::heap& heap_of(const void* of)
+    {
+        return *reinterpret_cast<np::heap*>(memory.owner(memory.slice_of(of)) & ~np::class_bits);
+    }
+    np::heap_memory& mine() { return np::this_thread.at_hand.memory(); }
+
+    /// A block at hand of this thread.
+    void* kept()
+    {
+        np_free(np_alloc(bytes));
+        return mine().top(size_class)[-1];
+    }
+
+    void expect_fault(const std::string& text)
+    {
+        testing::internal::CaptureStderr();
+        EXPECT_EQ(np_verify(), 0);
+        const std::string printed = testing::internal::GetCapturedStderr();
+        EXPECT_NE(printed.find("np_alloc: np_verify: " + text), std::string::npos) << printed;
+    }
+
+    /// Has `value` be something else for a moment.
+    template <class Value>
+    void expect_fault_with(Value& value, Value damaged, const std::string& text)
+    {
+        const Value before = std::exchange(value, damaged);
+        expect_fault(text);
+        value = before;
+    }
+
+    void expect_fault_with_owner(const void* address, np::owner_word damaged, const std::string& text)
+    {
+        std::atomic<np::owner_word>& owner = memory.owner(memory.slice_of(address));
+        const np::owner_word before = owner.exchange(damaged);
+        expect_fault(text);
+        owner = before;
+    }
+};
+
+TEST_F(np_verify_finds, runs_that_do_not_fit)
+{
+    expect_fault_with(slice_of(large).length, slice_of(large).length + 1, "the runs");
+    expect_fault_with(slice_of(large).state, np::slice_state::free, "the runs");
+}
+
+TEST_F(np_verify_finds, a_slab_that_has_counted_other_free_blocks)
+{
+    expect_fault_with(slab().free_count, slab().free_count + 1, "a slab has other free blocks");
+    expect_fault_with(slab().free_blocks[0], slab().free_blocks[0] ^ 1, "a slab has other free blocks");
+    expect_fault_with(slab().lowest, std::uint16_t{9}, "a slab has other free blocks");
+}
+
+TEST_F(np_verify_finds, a_block_that_is_free_and_was_not_counted_as_back)
+{
+    const np::slice_record before = slab();
+    ASSERT_EQ(slab().put(np::facts[size_class], of_heap), np::put_back::done);
+    expect_fault("a heap has counted other blocks as away");
+    slab() = before;
+}
+
+TEST_F(np_verify_finds, a_record_that_says_what_is_not_so)
+{
+    expect_fault_with(slab().capacity, slab().capacity - 1, "the record of a slab");
+    expect_fault_with(slab().block_bytes, std::uint32_t{16}, "the record of a slab");
+    expect_fault_with(slab().begin, slab().begin + 16, "the record of a slab");
+}
+
+TEST_F(np_verify_finds, lists_of_slabs_that_are_torn)
+{
+    expect_fault_with(slab().previous_in_heap, np::slice_number{12345}, "the list of slabs of a heap is torn");
+    expect_fault_with(slab().next_in_heap, np::slice_number{0xFFFF'FFF0}, "the list of slabs of a heap leads out");
+    expect_fault_with(slab().next_in_heap, slab().slab, "the list of slabs of a heap is torn");
+    expect_fault_with(slab().next_in_heap, static_cast<np::slice_number>(memory.slice_of(large)),
+                      "the list of slabs of a heap leads to a slab that is not its own");
+    expect_fault_with(slab().is_listed, !slab().is_listed, "a slab with free blocks is not listed");
+    expect_fault_with(slab_of(of_heap).previous_slab, np::slice_number{12345},
+                      "the list of slabs with free blocks is torn");
+    expect_fault_with(slab_of(of_heap).next_slab, slab().slab, "the list of slabs");
+}
+
+TEST_F(np_verify_finds, a_slab_that_is_in_no_list_of_its_heap)
+{
+    void* const another = np_heap_alloc(heap, 1000);
+    expect_fault_with(slab_of(another).next_in_heap, np::no_slice, "a heap has counted other blocks as away");
+}
+
+TEST_F(np_verify_finds, marks_of_slices_that_do_not_fit)
+{
+    expect_fault_with_owner(block, np::nobody, "the list of slabs of a heap leads to a slab that is not its own");
+    expect_fault_with_owner(large, np::nobody, "a slice is marked otherwise than its run");
+    expect_fault_with_owner(large, np::inside_large_block, "a run has a mark that it cannot have");
+    expect_fault_with_owner(static_cast<std::byte*>(large) + np::slice_bytes, np::nobody,
+                            "a slice is marked otherwise than its run");
+    expect_fault_with_owner(large_of_heap, np::nobody, "the list of large blocks of a heap is torn");
+}
+
+TEST_F(np_verify_finds, large_blocks_that_are_in_no_list_or_in_the_wrong_one)
+{
+    auto* const owner = reinterpret_cast<np::shared_heap*>(heap);
+    expect_fault_with(slice_of(large).home, owner, "a large block is in no list of its heap");
+    expect_fault_with(slice_of(large_of_heap).home, static_cast<np::shared_heap*>(nullptr),
+                      "the list of large blocks of a heap is torn");
+    expect_fault_with(slice_of(large_of_heap).previous_in_heap, np::slice_number{5},
+                      "the list of large blocks of a heap is torn");
+}
+
+TEST_F(np_verify_finds, a_large_block_that_has_no_marks)
+{
+    const std::size_t first = memory.slice_of(large);
+    const auto mark = [&](np::owner_word of_first, np::owner_word of_others) {
+        for (std::size_t slice = first; slice != first + slice_of(large).length; ++slice)
+            memory.owner(slice) = slice == first ? of_first : of_others;
+    };
+    mark(np::nobody, np::nobody);
+    expect_fault("other slabs or large blocks are there than were counted");
+    mark(np::large_block, np::inside_large_block);
+}
+
+TEST_F(np_verify_finds, the_heap_of_a_thread_that_is_in_no_list)
+{
+    test::lasting_thread other;
+    other.does([] { np_free(np_alloc(10)); });
+    np::heap_memory* first = nullptr;
+    struct
+    {
+        np::heap_memory*& first;
+        void operator()(np::heap_memory& each) const { first = first != nullptr ? first : &each; }
+        void operator()(np::shared_heap&) const {}
+    } const remember_first{first};
+    all.for_each_heap(remember_first);
+    expect_fault_with(first->next, static_cast<np::heap_memory*>(nullptr), "a run is in use and belongs to nobody");
+}
+
+TEST_F(np_verify_finds, a_block_that_is_at_hand_twice)
+{
+    void* const twice = kept();
+    np::front& at_hand = np::this_thread.at_hand;
+    (void)at_hand.push(size_class, twice);
+    expect_fault("a block is kept twice");
+    ASSERT_EQ(np_alloc(bytes), twice);
+}
+
+TEST_F(np_verify_finds, a_block_that_is_at_hand_and_free_in_its_slab)
+{
+    void* const twice = kept(); // Of whatever heap: large ones of others are kept, too.
+    np::heap& slabs = heap_of(twice);
+    ASSERT_EQ(slabs.put(size_class, static_cast<const void*>(twice)), np::put_back::done);
+    expect_fault("a block that is kept is free in its slab, too");
+    std::vector<void*> taken;
+    do
+        taken.push_back(nullptr);
+    while (slabs.take(size_class, &taken.back(), 1) == 1 && taken.back() != twice);
+    taken.pop_back();
+    slabs.put(size_class, taken.data(), taken.size());
+}
+
+TEST_F(np_verify_finds, what_is_at_hand_and_no_block)
+{
+    np::front& at_hand = np::this_thread.at_hand;
+    int local = 0;
+    const std::array<std::pair<void*, const char*>, 3> cases{{
+        {&local, "a block that is kept is of no slab"},
+        {large, "a block that is kept is of no slab"},
+        {static_cast<std::byte*>(block) + 16, "a block that is kept does not begin where one does"},
+    }};
+    for (const auto& [address, text] : cases) {
+        (void)at_hand.push(size_class, address);
+        expect_fault(text);
+        ASSERT_EQ(np_alloc(bytes), address);
+    }
+    (void)at_hand.push(size_class + 1, block);
+    expect_fault("a block is in the magazine of another size");
+    ASSERT_EQ(np_alloc(bytes + 16), block);
+}
+
+TEST_F(np_verify_finds, a_magazine_whose_border_was_written_to)
+{
+    void** const bottom = mine().bottom(size_class);
+    expect_fault_with(bottom[-1], block, "a magazine is not where it was made");
+}
+
+TEST_F(np_verify_finds, a_block_that_is_on_its_way_twice)
+{
+    test::lasting_thread other;
+    void* small = nullptr;
+    other.does([&small] { small = np_alloc(16); });
+    np_free(small);
+    np::heap& slabs = mine().slabs;
+    slabs.keep_for(memory.owner(memory.slice_of(small)), small);
+    expect_fault("a block is kept twice");
+    slabs.post_all();
+    test::error_recorder recorder;
+    other.does([] {
+        np::heap& its = np::this_thread.at_hand.memory().slabs;
+        its.take_in();
+    });
+    EXPECT_EQ(recorder.kinds(), test::kinds{memory_pool::error::double_free});
+}
+
+TEST_F(np_verify_finds, a_letter_that_was_written_to_after_its_block_was_freed)
+{
+    test::lasting_thread other;
+    void* small = nullptr;
+    other.does([&small] { small = np_alloc(16); });
+    np_free(small);
+    const void* letter = nullptr;
+    (void)mine().slabs.for_each_on_its_way([&letter](const void* each) { return letter = each, false; });
+    auto* const words = static_cast<std::size_t*>(const_cast<void*>(letter));
+    expect_fault_with(words[1], words[1] - 1, "other blocks are on their way");
+    expect_fault_with(words[2], std::size_t{0xABCD'0000}, "a block that is kept is of no slab");
+}
+
+TEST_F(np_verify_finds, call_sites_of_blocks_that_are_not_in_use)
+{
+    for (void* wrong : {block, large, of_heap}) {
+        ASSERT_TRUE(all.sites().remember(wrong, 10, {"a.c", 1}));
+        expect_fault("the call site of a block is known that is not in use");
+        all.sites().forget(wrong);
+    }
+}
+
+TEST_F(np_verify_finds, that_it_has_no_memory)
+{
+    const test::address_calls calls;
+    test::address_calls::refuse_reserving_from(1);
+    expect_fault("there is no memory for marks");
+    test::address_calls::never_fail();
+}
+} // namespace
