@@ -21,6 +21,8 @@
 extern "C" {
 #endif
 
+/* NOLINTBEGIN(modernize-use-using): for C, too. */
+
 /** Returns: a block of at least `bytes`, aligned to 16; also for 0 bytes it is none that is in use. NULL, and errno is ENOMEM, if
  *    there is no memory.
  *  Complexity: O(1), and now and then a batch of blocks, or a system call. */
@@ -187,6 +189,8 @@ void np_heap_free(np_heap* heap, void* block);
  *  Preconditions: no other thread is in a call with this heap or a block of it, or will be.
  *  Complexity: linear in slabs and large blocks of the heap, whatever the number of blocks. */
 void np_heap_destroy(np_heap* heap);
+
+/* NOLINTEND(modernize-use-using) */
 
 #ifdef __cplusplus
 }

@@ -405,7 +405,8 @@ private:
             list(slab);
         // A small one that is empty is kept if it is the only one with blocks, so that a program at the edge does not go to and fro.
         const bool is_only_one = slab.next_slab == no_slice && slab.previous_slab == no_slice;
-        if (slab.is_empty() && !(is_only_one && facts[slab.size_class].slices == 1))
+        const bool is_kept = is_only_one && facts[slab.size_class].slices == 1;
+        if (slab.is_empty() && !is_kept)
             remove_slab(slab);
     }
 

@@ -49,7 +49,7 @@ public:
         fault found;
         all_.for_each_heap([this, &found](auto& heap) {
             if (!found)
-                found = find_in(heap);
+                found = this->find_in(heap); // clang does not see otherwise that this is used
         });
         return found;
     }

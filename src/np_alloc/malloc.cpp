@@ -21,37 +21,38 @@ namespace np = memory_pool::np;
 namespace base = memory_pool::base;
 namespace os = memory_pool::os;
 
-// What <stdlib.h> and <malloc.h> declare with attributes of their own is not declared here a second time, but defined.
+// What <stdlib.h> and <malloc.h> declare with attributes of their own is not declared here a second time, but defined; with the
+// names of parameters that those have.
 #define MEMORY_POOL_EXPORTED extern "C" __attribute__((visibility("default")))
 
-MEMORY_POOL_EXPORTED void* malloc(std::size_t bytes)
+MEMORY_POOL_EXPORTED void* malloc(std::size_t size)
 {
-    return np::allocate(bytes);
+    return np::allocate(size);
 }
 
-MEMORY_POOL_EXPORTED void free(void* block)
+MEMORY_POOL_EXPORTED void free(void* ptr)
 {
-    np::free_block(block);
+    np::free_block(ptr);
 }
 
-MEMORY_POOL_EXPORTED void* calloc(std::size_t count, std::size_t size)
+MEMORY_POOL_EXPORTED void* calloc(std::size_t nmemb, std::size_t size)
 {
-    return np::allocate_zeroed(count, size);
+    return np::allocate_zeroed(nmemb, size);
 }
 
-MEMORY_POOL_EXPORTED void* realloc(void* block, std::size_t bytes)
+MEMORY_POOL_EXPORTED void* realloc(void* ptr, std::size_t size)
 {
-    return np::reallocate(block, bytes);
+    return np::reallocate(ptr, size);
 }
 
-MEMORY_POOL_EXPORTED void* reallocarray(void* block, std::size_t count, std::size_t size)
+MEMORY_POOL_EXPORTED void* reallocarray(void* ptr, std::size_t nmemb, std::size_t size)
 {
-    return np_reallocarray(block, count, size);
+    return np_reallocarray(ptr, nmemb, size);
 }
 
-MEMORY_POOL_EXPORTED void* aligned_alloc(std::size_t alignment, std::size_t bytes)
+MEMORY_POOL_EXPORTED void* aligned_alloc(std::size_t alignment, std::size_t size)
 {
-    return np_aligned_alloc(alignment, bytes);
+    return np_aligned_alloc(alignment, size);
 }
 
 /// As the C library's: an alignment that is none is rounded up to one.
@@ -60,14 +61,14 @@ MEMORY_POOL_EXPORTED void* memalign(std::size_t alignment, std::size_t bytes)
     return np_aligned_alloc(base::power_of_two_at_least(alignment != 0 ? alignment : 1), bytes);
 }
 
-MEMORY_POOL_EXPORTED int posix_memalign(void** block, std::size_t alignment, std::size_t bytes)
+MEMORY_POOL_EXPORTED int posix_memalign(void** memptr, std::size_t alignment, std::size_t size)
 {
-    return np_posix_memalign(block, alignment, bytes);
+    return np_posix_memalign(memptr, alignment, size);
 }
 
-MEMORY_POOL_EXPORTED void* valloc(std::size_t bytes)
+MEMORY_POOL_EXPORTED void* valloc(std::size_t size)
 {
-    return np_aligned_alloc(os::page_size(), bytes);
+    return np_aligned_alloc(os::page_size(), size);
 }
 
 MEMORY_POOL_EXPORTED void* pvalloc(std::size_t bytes)

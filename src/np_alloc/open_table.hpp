@@ -78,7 +78,7 @@ public:
     /// Effects: removes an entry that was found.
     void remove(Entry* removed) noexcept
     {
-        std::size_t gap = static_cast<std::size_t>(removed - entries_);
+        auto gap = static_cast<std::size_t>(removed - entries_);
         for (std::size_t next = after(gap); entries_[next].is_there(); next = after(next)) {
             // It may move to the gap if that is not before its own place, going around the end.
             const std::size_t from_own_place = (next - own_place_of(entries_[next])) & (places_ - 1);
