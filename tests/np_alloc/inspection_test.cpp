@@ -284,7 +284,8 @@ TEST_F(np_verify_finds, a_slab_that_has_counted_other_free_blocks)
 TEST_F(np_verify_finds, a_block_that_is_free_and_was_not_counted_as_back)
 {
     const np::slice_record before = slab();
-    ASSERT_EQ(slab().put(np::facts[size_class], of_heap), np::put_back::done);
+    const auto refuse = [](memory_pool::error, const void*) { FAIL(); };
+    ASSERT_EQ(slab().put(np::facts[size_class], &of_heap, 1, refuse).taken_back, 1U);
     expect_fault("a heap has counted other blocks as away");
     slab() = before;
 }
@@ -375,7 +376,7 @@ TEST_F(np_verify_finds, a_block_that_is_at_hand_and_free_in_its_slab)
 {
     void* const twice = kept(); // Of whatever heap: large ones of others are kept, too.
     np::heap& slabs = heap_of(twice);
-    ASSERT_EQ(slabs.put(size_class, static_cast<const void*>(twice)), np::put_back::done);
+    ASSERT_FALSE(slabs.put(size_class, twice).has_value());
     expect_fault("a block that is kept is free in its slab, too");
     std::vector<void*> taken;
     do
