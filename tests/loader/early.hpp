@@ -23,7 +23,8 @@ public:
             std::free(std::malloc(bytes));
             std::free(std::realloc(std::malloc(bytes), 2 * bytes));
             block = static_cast<unsigned char*>(next % 2 == 0 ? std::malloc(bytes) : std::calloc(1, bytes));
-            block[0] = block[bytes - 1] = static_cast<unsigned char>(next);
+            block[0] = static_cast<unsigned char>(next);
+            block[bytes - 1] = static_cast<unsigned char>(next);
         }
     }
 
