@@ -3,6 +3,9 @@
 # notice it.
 set(np_malloc $<TARGET_FILE:memory_pool_np_malloc>)
 
+add_test(NAME np_malloc.options
+    COMMAND Python3::Interpreter ${CMAKE_CURRENT_SOURCE_DIR}/np_malloc/options_test.py ${np_malloc})
+set_tests_properties(np_malloc.options PROPERTIES TIMEOUT 120)
 add_test(NAME np_malloc.symbols
     COMMAND Python3::Interpreter ${CMAKE_CURRENT_SOURCE_DIR}/np_malloc/symbols_test.py ${np_malloc})
 

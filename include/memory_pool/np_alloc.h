@@ -161,6 +161,33 @@ int np_visit_heap(np_heap* heap, int (*visit)(void* block, size_t bytes, void* a
  *  Complexity: linear in what was ever in use. */
 int np_verify(void);
 
+/* Options. */
+
+/** What can be chosen. Each option can also be set in the environment, where it is read once, when memory is first asked for: a
+ *  number, or one with K, M or G behind it. One that cannot be is named on the standard error, and the value stays. */
+typedef enum np_option
+{
+    np_option_decay_ms, /**< NP_DECAY_MS: for how many milliseconds free memory is kept before it goes back to the
+                                      system, if the program goes on calling; 1000. */
+    np_option_bytes_at_hand, /**< NP_BYTES_AT_HAND: how many bytes of free blocks a thread may keep for itself, beyond a few of
+                                      each size; 1M. What it keeps when this is set, it goes on keeping. */
+    np_option_region_bytes, /**< NP_REGION_BYTES: how many addresses are reserved, from 16M on; 1024G. What does not fit
+                                      there is mapped block by block, which is slow. Not after the first block. */
+    np_option_statistics_at_end, /**< NP_STATISTICS: whether statistics are printed when the process ends; 0. 1: as text, 2: as
+                                      JSON. */
+    np_option_fatal_foreign /**< NP_FATAL_FOREIGN: what a pointer does that is given back and is not from here; 1: it is reported,
+                                      which ends the program unless it has an error handler; 0: it is ignored, and the first
+                                      is named on the standard error. 1, but 0 in libnp_malloc.so: a program may have blocks
+                                      from before. */
+} np_option;
+
+/** Effects: sets an option.
+ *  Returns: 0; EINVAL if there is no such option, or it cannot have that value; EBUSY if it is too late. Then nothing changed. */
+int np_set_option(np_option option, size_t value);
+
+/** Returns: the value of an option; 0 if there is no such option. */
+size_t np_get_option(np_option option);
+
 /* Heaps that are freed as a whole. A block of one may also be given to every function above that takes a block. */
 
 /** Returns: a new heap; NULL, and errno is ENOMEM, if there is no memory.

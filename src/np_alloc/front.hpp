@@ -23,10 +23,13 @@
 /// Thread safety: each thread has a front of its own.
 #pragma once
 
+#include <memory_pool/np_alloc.h>
+
 #include <memory_pool/base/config.hpp>
 
 #include "backend.hpp"
 #include "heap.hpp"
+#include "options.hpp"
 #include "sizes.hpp"
 
 #include <algorithm>
@@ -83,9 +86,9 @@ public:
     {
         const std::uint32_t larger = std::min(2 * room(size_class), most_room(size_class));
         const std::size_t bytes = std::size_t{larger - room(size_class)} * facts[size_class].block_bytes;
-        if (bytes == 0 || bytes > bytes_left_)
+        if (bytes == 0 || bytes_more_ + bytes > the_options.get(np_option_bytes_at_hand))
             return false;
-        bytes_left_ -= bytes;
+        bytes_more_ += bytes;
         void** const blocks = bottom(size_class);
         set_room(size_class, larger);
         std::memmove(bottom(size_class), blocks, held * sizeof(void*));
@@ -116,8 +119,8 @@ private:
         rooms_[size_class].store(static_cast<std::uint16_t>(room), std::memory_order_relaxed);
     }
 
-    /// By so much may magazines become larger, all together.
-    std::size_t bytes_left_ = most_bytes_at_hand;
+    /// For so many bytes of blocks all magazines have become larger.
+    std::size_t bytes_more_ = 0;
     std::array<std::atomic<std::uint16_t>, class_count> rooms_;
     alignas(magazine_step) std::byte arrays_[all_magazines_bytes];
 };

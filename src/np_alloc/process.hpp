@@ -23,8 +23,11 @@
 /// Thread safety: any thread.
 #pragma once
 
+#include <memory_pool/np_alloc.h>
+
 #include <memory_pool/base/arithmetic.hpp>
 #include <memory_pool/base/config.hpp>
+#include <memory_pool/os/environment.hpp>
 #include <memory_pool/os/fork.hpp>
 #include <memory_pool/os/thread_end.hpp>
 
@@ -32,6 +35,7 @@
 #include "call_sites.hpp"
 #include "front.hpp"
 #include "heap.hpp"
+#include "options.hpp"
 #include "shared_heap.hpp"
 
 #include <atomic>
@@ -216,18 +220,23 @@ public:
     /// Returns: whether there are some.
     bool start() noexcept
     {
-        if (MEMORY_POOL_LIKELY(is_started_.load(std::memory_order_acquire)))
+        if (MEMORY_POOL_LIKELY(has_started()))
             return true;
         const std::lock_guard lock(mutex_);
         if (is_started_.load(std::memory_order_relaxed))
             return true;
-        if (!backend_.start(most_bytes))
+        the_options.read_once(os::environment());
+        backend_.set_patience(the_options.get(np_option_decay_ms));
+        if (!backend_.start(the_options.get(np_option_region_bytes)))
             return false;
         // Without it, the heaps of threads that end are not adopted.
         (void)thread_end_.start([](void* thread) { current().detach(*static_cast<thread_state*>(thread)); });
         is_started_.store(true, std::memory_order_release);
         return true;
     }
+
+    /// Returns: whether addresses are reserved.
+    bool has_started() const noexcept { return is_started_.load(std::memory_order_acquire); }
 
     /// Effects: has the locks taken around each fork. To be called when the library is loaded: later, another thread could fork
     ///   while this one has a lock already.
@@ -239,7 +248,6 @@ public:
     }
 
 private:
-    static constexpr std::size_t most_bytes = std::size_t{1} << 40;
     static constexpr std::size_t class_of_heaps = sizes::of(base::round_up(sizeof(shared_heap), alignof(shared_heap)));
     static_assert(sizes::size(class_of_heaps) % alignof(shared_heap) == 0, "blocks of that class have its alignment");
 

@@ -50,9 +50,6 @@ constexpr std::uint32_t slab_capacity(std::size_t number) noexcept
 /// The ends of all arrays of magazines are multiples of it, in bytes.
 inline constexpr std::size_t magazine_step = 1024;
 
-/// All magazines of a thread have room for so many bytes of blocks, beyond what each has in the beginning.
-inline constexpr std::size_t most_bytes_at_hand = std::size_t{1} << 20;
-
 /// Returns: blocks that a magazine of that class has room for at most: about 64 KiB of them, and no more than 1,023.
 constexpr std::uint32_t most_room(std::size_t number) noexcept
 {

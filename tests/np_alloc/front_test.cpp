@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
 #include <np_alloc/front.hpp>
+#include <memory_pool/np_alloc.h>
 
 #include <gtest/gtest.h>
 
@@ -123,6 +124,20 @@ TEST_F(front, holds_few_blocks_for_a_thread_that_needs_few_and_more_for_one_that
         give(block);
 }
 
+TEST_F(front, holds_no_more_than_a_few_blocks_if_that_is_chosen)
+{
+    const std::size_t before = np_get_option(np_option_bytes_at_hand);
+    ASSERT_EQ(np_set_option(np_option_bytes_at_hand, 0), 0);
+    mine.use(*memory);
+    std::vector<void*> blocks(1000);
+    for (void*& block : blocks)
+        block = take(0);
+    for (void* block : blocks)
+        give(block);
+    EXPECT_LE(mine.held(0), np::least_room(0));
+    ASSERT_EQ(np_set_option(np_option_bytes_at_hand, before), 0);
+}
+
 TEST_F(front, has_no_more_at_hand_of_all_classes_together_than_its_share)
 {
     mine.use(*memory);
@@ -137,7 +152,7 @@ TEST_F(front, has_no_more_at_hand_of_all_classes_together_than_its_share)
         least += np::least_room(size_class) * np::sizes::size(size_class);
         held += mine.held(size_class) * np::sizes::size(size_class);
     }
-    EXPECT_LE(held, least + np::most_bytes_at_hand);
+    EXPECT_LE(held, least + np_get_option(np_option_bytes_at_hand));
 }
 
 TEST_F(front, leaves_what_is_at_hand_to_the_thread_that_has_the_heap_next)

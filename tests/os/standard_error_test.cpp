@@ -24,6 +24,17 @@ TEST(write_to_standard_error, writes_all_of_it)
 }
 
 #if defined(__unix__)
+TEST(open_standard_error_again, has_another_number_that_goes_to_the_same)
+{
+    testing::internal::CaptureStderr();
+    const os::descriptor again = os::open_standard_error_again();
+    EXPECT_GT(again, os::standard_error);
+    EXPECT_TRUE(os::write_text(again, "a line\n", 7));
+    (void)close(again);
+    EXPECT_FALSE(os::write_text(again, "nothing\n", 8));
+    EXPECT_EQ(testing::internal::GetCapturedStderr(), "a line\n");
+}
+
 TEST(write_to_standard_error, gives_up_and_leaves_errno_alone_if_there_is_none)
 {
     const int kept = dup(2);

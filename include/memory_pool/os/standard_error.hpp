@@ -3,7 +3,7 @@
 /// \file
 /// Text for the user, when there may be no memory, and the standard library may not be ready, or not any more.
 ///
-/// (POSIX: write; Windows: _write.)
+/// (POSIX: write, fcntl; Windows: _write, _dup.)
 ///
 /// Thread safety: any thread.
 #pragma once
@@ -14,22 +14,27 @@
 #if defined(_WIN32)
 #include <io.h>
 #else
+#include <fcntl.h>
 #include <unistd.h>
 #endif
 
 namespace memory_pool::os
 {
-/// Effects: writes `length` bytes to the standard error of the process, as far as that takes them. errno stays as it is.
+/// A file that the process has open, by its number.
+using descriptor = int;
+inline constexpr descriptor standard_error = 2;
+
+/// Effects: writes `length` bytes, as far as the file takes them. errno stays as it is.
+/// Returns: whether it took all.
 /// Complexity: a system call, or several if it takes few at a time.
-inline void write_to_standard_error(const char* text, std::size_t length) noexcept
+inline bool write_text(descriptor to, const char* text, std::size_t length) noexcept
 {
-    constexpr int standard_error = 2;
     const int error_before = errno;
     while (length != 0) {
 #if defined(_WIN32)
-        const int written = ::_write(standard_error, text, static_cast<unsigned>(length));
+        const int written = ::_write(to, text, static_cast<unsigned>(length));
 #else
-        const ssize_t written = ::write(standard_error, text, length);
+        const ssize_t written = ::write(to, text, length);
 #endif
         if (written < 0 && errno == EINTR)
             continue;
@@ -39,5 +44,28 @@ inline void write_to_standard_error(const char* text, std::size_t length) noexce
         length -= static_cast<std::size_t>(written);
     }
     errno = error_before;
+    return length == 0;
+}
+
+/// Effects: writes to the standard error of the process.
+inline void write_to_standard_error(const char* text, std::size_t length) noexcept
+{
+    (void)write_text(standard_error, text, length);
+}
+
+/// Effects: opens what is the standard error now once more, for a text at the end of a program that closes it before. Programs that
+///   this one starts do not have it.
+/// Returns: its number, a high one where that can be chosen; `standard_error` if that cannot be.
+inline descriptor open_standard_error_again() noexcept
+{
+    const int error_before = errno;
+#if defined(_WIN32)
+    const descriptor opened = ::_dup(standard_error);
+#else
+    constexpr int out_of_the_way = 200;
+    const descriptor opened = ::fcntl(standard_error, F_DUPFD_CLOEXEC, out_of_the_way);
+#endif
+    errno = error_before;
+    return opened >= 0 ? opened : standard_error;
 }
 } // namespace memory_pool::os

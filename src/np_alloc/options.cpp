@@ -1,0 +1,147 @@
+// SPDX-License-Identifier: MIT
+// Copyright (c) 2026 The memory_pool authors
+#include "options.hpp"
+
+#include <memory_pool/np_alloc.h>
+
+#include <memory_pool/base/arithmetic.hpp>
+#include <memory_pool/base/errors.hpp>
+#include <memory_pool/os/environment.hpp>
+#include <memory_pool/os/standard_error.hpp>
+
+#include "engine.hpp"
+
+#include <cerrno>
+#include <cstddef>
+#include <cstring>
+#include <optional>
+
+/// The library that takes the place of malloc defines it to 1.
+#ifndef MEMORY_POOL_TAKES_PLACE_OF_MALLOC
+#define MEMORY_POOL_TAKES_PLACE_OF_MALLOC 0
+#endif
+
+namespace memory_pool::np
+{
+options the_options{MEMORY_POOL_TAKES_PLACE_OF_MALLOC != 0};
+
+namespace
+{
+/// Returns: what stands behind `name` and "=" in the environment; nullptr if that is not there.
+const char* value_of(const char* name, const char* const* environment) noexcept
+{
+    const std::size_t length = std::strlen(name);
+    for (; *environment != nullptr; ++environment)
+        if (std::strncmp(*environment, name, length) == 0 && (*environment)[length] == '=')
+            return *environment + length + 1;
+    return nullptr;
+}
+
+/// Returns: how much the letter behind a number stands for; 0 if that is none.
+constexpr std::size_t unit_of(char letter) noexcept
+{
+    switch (letter) {
+    case '\0': return 1;
+    case 'K': return std::size_t{1} << 10;
+    case 'M': return std::size_t{1} << 20;
+    case 'G': return std::size_t{1} << 30;
+    default: return 0;
+    }
+}
+
+/// Returns: the number that `text` is, as decimal digits with one of K, M and G behind them or not; the largest one if it is
+///   larger still.
+std::optional<std::size_t> number_in(const char* text) noexcept
+{
+    std::size_t number = 0;
+    const char* rest = text;
+    for (; *rest >= '0' && *rest <= '9'; ++rest)
+        number = base::saturating_add(base::saturating_multiply(number, 10), static_cast<std::size_t>(*rest - '0'));
+    const std::size_t unit = unit_of(*rest);
+    if (rest == text || unit == 0 || (unit != 1 && rest[1] != '\0'))
+        return std::nullopt;
+    return base::saturating_multiply(number, unit);
+}
+} // namespace
+
+void options::read_once(const char* const* environment) noexcept
+{
+    if (environment == nullptr || is_read_.exchange(true, std::memory_order_relaxed))
+        return;
+    for (std::size_t option = 0; option != option_count; ++option)
+        if (const char* const text = value_of(facts_[option].variable, environment))
+            read(facts_[option], values_[option], text);
+}
+
+void options::read(const option_facts& its, std::atomic<std::size_t>& value, const char* text) noexcept
+{
+    const std::optional<std::size_t> number = number_in(text);
+    if (number && *number >= its.least && *number <= its.most) {
+        value.store(*number, std::memory_order_relaxed);
+        return;
+    }
+    const base::message complaint(
+        "np_alloc: %s=%.100s is not a number from %zu to %zu, or of K, M or G; it stays %zu\n", its.variable, text,
+        its.least, its.most, its.value);
+    os::write_to_standard_error(complaint.c_str(), std::strlen(complaint.c_str()));
+}
+
+namespace
+{
+/// When the library is loaded, in case that memory was asked for before there was an environment; and when the process ends.
+class process_watch
+{
+public:
+    process_watch() noexcept
+    {
+        the_options.read_once(os::environment());
+        the_process.memory().set_patience(the_options.get(np_option_decay_ms));
+        if (the_options.get(np_option_statistics_at_end) != 0)
+            errors_ = os::
+                open_standard_error_again(); // Many programs close it before they end, to see whether all was written.
+    }
+    process_watch(const process_watch&) = delete;
+    process_watch& operator=(const process_watch&) = delete;
+    ~process_watch()
+    {
+        if (const std::size_t wanted = the_options.get(np_option_statistics_at_end))
+            np_print_statistics(wanted == 1 ? np_format_text : np_format_json, &write, &errors_);
+    }
+
+private:
+    static void write(const char* text, std::size_t length, void* errors) noexcept
+    {
+        (void)os::write_text(*static_cast<const os::descriptor*>(errors), text, length);
+    }
+
+    os::descriptor errors_ = os::standard_error;
+};
+
+process_watch watch;
+} // namespace
+} // namespace memory_pool::np
+
+namespace np = memory_pool::np;
+namespace os = memory_pool::os;
+
+extern "C" {
+int np_set_option(np_option option, size_t value)
+{
+    np::the_options.read_once(os::environment()); // What is set here is set after that.
+    if (!np::options::is_one(option))
+        return EINVAL;
+    if (option == np_option_region_bytes && np::the_process.has_started())
+        return EBUSY;
+    if (!np::the_options.set(option, value))
+        return EINVAL;
+    if (option == np_option_decay_ms)
+        np::the_process.memory().set_patience(value);
+    return 0;
+}
+
+size_t np_get_option(np_option option)
+{
+    np::the_options.read_once(os::environment());
+    return np::options::is_one(option) ? np::the_options.get(option) : 0;
+}
+}

@@ -1,0 +1,87 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+# Copyright (c) 2026 The memory_pool authors
+"""What a user may choose about libnp_malloc.so in the environment.   options_test.py LIBRARY"""
+import json
+import os
+import signal
+import subprocess
+import sys
+import unittest
+
+LIBRARY = os.path.abspath(sys.argv[1])
+
+# Frees two addresses that no malloc knows.
+FREE_FOREIGN = """
+import ctypes, mmap
+libc = ctypes.CDLL(None)
+libc.free.argtypes = [ctypes.c_void_p]
+pages = mmap.mmap(-1, 65536)
+address = ctypes.addressof(ctypes.c_char.from_buffer(pages))
+libc.free(address)
+libc.free(address + 16)
+print("goes on")
+"""
+
+# Prints the largest mapping that may not be touched.
+LARGEST_RESERVED = """
+print(max(int(end, 16) - int(begin, 16) for begin, end in
+    (line.split()[0].split("-") for line in open("/proc/self/maps") if " ---p " in line)))
+"""
+
+
+def run(*command, **variables):
+    """Returns how the command ends, and what it prints."""
+    environment = {name: value for name, value in os.environ.items() if not name.startswith("NP_")}
+    done = subprocess.run(command, env={**environment, "LD_PRELOAD": LIBRARY, **variables}, stdin=subprocess.DEVNULL,
+                          stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=100, check=False)
+    return done.returncode, done.stdout.decode(), done.stderr.decode()
+
+
+class Options(unittest.TestCase):
+    def test_nothing_is_printed_if_nobody_wants_it(self):
+        self.assertEqual(run("echo", "a"), (0, "a\n", ""))
+
+    def test_statistics_at_the_end(self):
+        status, output, errors = run("echo", "a", NP_STATISTICS="1")
+        self.assertEqual((status, output), (0, "a\n"))
+        self.assertRegex(errors, r"^np_alloc:\n  bytes in use +[1-9]\d*\n")
+
+    def test_statistics_at_the_end_as_json(self):
+        status, _, errors = run(sys.executable, "-c", "", NP_STATISTICS="2")
+        self.assertEqual(status, 0)
+        self.assertGreater(json.loads(errors)["bytes_in_use"], 0)
+
+    def test_statistics_of_a_program_that_closes_its_standard_error_before_it_ends(self):
+        _, _, errors = run("ls", "/", NP_STATISTICS="1")
+        self.assertRegex(errors, r"^np_alloc:\n")
+
+    def test_a_value_that_makes_no_sense_is_named_and_nothing_else_changes(self):
+        status, output, errors = run("echo", "a", NP_DECAY_MS="soon", NP_STATISTICS="0")
+        self.assertEqual((status, output), (0, "a\n"))
+        self.assertEqual(errors, "np_alloc: NP_DECAY_MS=soon is not a number from 0 to 4294967295, or of K, M or G; "
+                                 "it stays 1000\n")
+
+    def test_size_of_the_region(self):
+        large = int(run(sys.executable, "-c", LARGEST_RESERVED)[1])
+        small = int(run(sys.executable, "-c", LARGEST_RESERVED, NP_REGION_BYTES="64M")[1])
+        self.assertGreater(large, 2 ** 30)
+        self.assertLess(small, 2 ** 28)
+
+    def test_more_than_the_region_has_room_for(self):
+        program = "print(sum(len(each) for each in [bytearray(10 ** 7) for i in range(20)]))"
+        self.assertEqual(run(sys.executable, "-c", program, NP_REGION_BYTES="64M"), (0, "200000000\n", ""))
+
+    def test_pointers_from_elsewhere_are_ignored_and_the_first_is_named(self):
+        status, output, errors = run(sys.executable, "-c", FREE_FOREIGN)
+        self.assertEqual((status, output), (0, "goes on\n"))
+        self.assertRegex(errors, r"^np_alloc: foreign pointer: address 0x[0-9a-f]+ is not of np_alloc, and ignored.*\n.*\n$")
+
+    def test_pointers_from_elsewhere_end_the_program_if_that_is_wanted(self):
+        status, output, errors = run(sys.executable, "-c", FREE_FOREIGN, NP_FATAL_FOREIGN="1")
+        self.assertEqual((status, output), (-signal.SIGABRT, ""))
+        self.assertRegex(errors, r"^memory_pool: foreign pointer: ")
+
+
+if __name__ == "__main__":
+    unittest.main(argv=sys.argv[:1])
