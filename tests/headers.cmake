@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: MIT
 # Every header, in every language level of MEMORY_POOL_TEST_STANDARDS:
-#   headers_alone_<level>    one source a header, which includes it twice and nothing else: it is self-sufficient and guarded
 #   headers_linked_<level>   two sources with all the headers, in opposite orders, in one program: nothing is defined twice, but
 #                            for what must not be inline in np_new_delete.hpp, which is left out
+# And in the first of them:
+#   headers_alone            one source a header, which includes it twice and nothing else: it is self-sufficient and guarded
 #   headers_noexcept         as headers_alone, without exceptions and RTTI
 #   headers_c                include/memory_pool/*.h as C
 
@@ -56,15 +57,13 @@ foreach(level IN LISTS MEMORY_POOL_TEST_STANDARDS)
     target_link_libraries(${linked} PRIVATE memory_pool_program memory_pool_warnings)
     add_test(NAME headers.linked_${level} COMMAND ${linked})
     add_dependencies(memory_pool_tidy ${linked})
-
-    if(alone)
-        add_library(headers_alone_${level} OBJECT ${alone})
-        set_target_properties(headers_alone_${level} PROPERTIES CXX_STANDARD ${level})
-        target_link_libraries(headers_alone_${level} PRIVATE memory_pool_program memory_pool_warnings)
-    endif()
 endforeach()
 
 if(alone)
+    list(GET MEMORY_POOL_TEST_STANDARDS 0 level)
+    add_library(headers_alone OBJECT ${alone})
+    set_target_properties(headers_alone PROPERTIES CXX_STANDARD ${level})
+    target_link_libraries(headers_alone PRIVATE memory_pool_program memory_pool_warnings)
     add_library(headers_noexcept OBJECT ${alone})
     target_link_libraries(headers_noexcept PRIVATE memory_pool_program memory_pool_warnings)
     target_compile_options(headers_noexcept PRIVATE -fno-exceptions -fno-rtti)

@@ -47,6 +47,12 @@ protected:
             pool.deallocate(block);
     }
 
+    static bool are_different(std::vector<void*> blocks)
+    {
+        std::sort(blocks.begin(), blocks.end());
+        return std::adjacent_find(blocks.begin(), blocks.end()) == blocks.end();
+    }
+
     static bool is_aligned(const void* block, std::size_t alignment)
     {
         return reinterpret_cast<std::uintptr_t>(block) % alignment == 0;
@@ -62,7 +68,7 @@ TYPED_TEST_P(block_pool_conformance, makes_blocks_that_do_not_overlap_and_keep_w
     for (const std::size_t size : {1u, 7u, 8u, 24u, 100u, 1000u, 5000u}) {
         TypeParam pool(size, {}, &this->upstream_);
         EXPECT_EQ(pool.block_size(), size);
-        std::vector<void*> blocks = this->allocate(pool, 3000);
+        std::vector<void*> blocks = this->allocate(pool, 1000);
         for (std::size_t i = 0; i != blocks.size(); ++i)
             std::memset(blocks[i], static_cast<int>(i % 251), size);
         for (std::size_t i = 0; i != blocks.size(); ++i) {
@@ -84,7 +90,7 @@ TYPED_TEST_P(block_pool_conformance, honours_every_alignment)
         for (const std::size_t size : {std::size_t{1}, std::size_t{40}, alignment, 2 * alignment}) {
             TypeParam pool(size, options, &this->upstream_);
             EXPECT_GE(pool.alignment(), alignment);
-            for (void* const block : this->allocate(pool, 70))
+            for (void* const block : this->allocate(pool, 20))
                 ASSERT_TRUE(this->is_aligned(block, alignment)) << size << " bytes aligned to " << alignment;
         }
     }
@@ -262,7 +268,7 @@ TYPED_TEST_P(block_pool_conformance, owns_its_blocks_and_nothing_else)
 {
     TypeParam pool(40, {}, &this->upstream_);
     TypeParam other(40, {}, &this->upstream_);
-    const std::vector<void*> blocks = this->allocate(pool, 3000);
+    const std::vector<void*> blocks = this->allocate(pool, 1000);
     for (void* const block : blocks)
         ASSERT_TRUE(pool.owns(block));
     EXPECT_FALSE(pool.owns(static_cast<char*>(blocks[0]) + 8)) << "inside a block";
@@ -278,7 +284,7 @@ TYPED_TEST_P(block_pool_conformance, visits_every_block_in_use)
 {
     TypeParam pool(32, {}, &this->upstream_);
     pool.for_each([](void*) { FAIL() << "nothing is in use"; });
-    std::vector<void*> blocks = this->allocate(pool, 3000);
+    std::vector<void*> blocks = this->allocate(pool, 1000);
     std::shuffle(blocks.begin(), blocks.end(), std::mt19937(3));
     this->deallocate(pool, std::vector<void*>(blocks.begin() + 1000, blocks.end()));
     blocks.resize(1000);
@@ -331,7 +337,9 @@ TYPED_TEST_P(block_pool_conformance, survives_a_visitor_that_throws)
 
 TYPED_TEST_P(block_pool_conformance, loses_nothing_when_upstream_fails_at_any_call)
 {
-    for (std::size_t call = 1; call != 40; ++call) {
+    bool has_failed = true;
+    for (std::size_t call = 1; has_failed; ++call) {
+        has_failed = false;
         TypeParam pool(32, {}, &this->upstream_);
         this->upstream_.fail_at(call);
         std::vector<void*> blocks;
@@ -339,13 +347,14 @@ TYPED_TEST_P(block_pool_conformance, loses_nothing_when_upstream_fails_at_any_ca
             try {
                 blocks.push_back(pool.allocate());
             } catch (const std::bad_alloc&) {
+                has_failed = true;
                 ASSERT_TRUE(pool.is_valid());
                 ASSERT_EQ(pool.in_use(), blocks.size());
                 blocks.push_back(pool.allocate()); // the next call works
             }
         }
         this->upstream_.never_fail();
-        EXPECT_EQ(std::set<void*>(blocks.begin(), blocks.end()).size(), blocks.size());
+        EXPECT_TRUE(this->are_different(blocks));
         EXPECT_EQ(pool.bytes_reserved(), this->upstream_.live_bytes());
         this->deallocate(pool, blocks);
         EXPECT_TRUE(pool.is_valid());
@@ -355,13 +364,16 @@ TYPED_TEST_P(block_pool_conformance, loses_nothing_when_upstream_fails_at_any_ca
 
 TYPED_TEST_P(block_pool_conformance, reserve_and_trim_lose_nothing_when_upstream_fails_at_any_call)
 {
-    for (std::size_t call = 1; call != 30; ++call) {
+    bool has_failed = true;
+    for (std::size_t call = 1; has_failed; ++call) {
+        has_failed = false;
         TypeParam pool(32, {}, &this->upstream_);
         const std::vector<void*> blocks = this->allocate(pool, 50);
         this->upstream_.fail_at(call);
         try {
             pool.reserve(30'000);
         } catch (const std::bad_alloc&) {
+            has_failed = true;
             pool.reserve(30'000);
         }
         ASSERT_GE(pool.capacity(), 30'000u);

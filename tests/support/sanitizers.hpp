@@ -6,6 +6,10 @@
 
 #include <memory_pool/base/config.hpp>
 
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+
 #if defined(__SANITIZE_THREAD__)
 #define UNDER_THREAD_SANITIZER 1
 #elif defined(__has_feature)
@@ -24,5 +28,14 @@ namespace test
 inline constexpr bool under_a_sanitizer = true;
 #else
 inline constexpr bool under_a_sanitizer = false;
+#endif
+
+#if MEMORY_POOL_ASAN
+/// Before deaths that AddressSanitizer reports. Nobody reads the names of functions there, and to find them takes seconds.
+inline void expect_reports_without_names()
+{
+    GTEST_FLAG_SET(death_test_style, "threadsafe");
+    ::setenv("ASAN_OPTIONS", "symbolize=0", 0);
+}
 #endif
 } // namespace test
