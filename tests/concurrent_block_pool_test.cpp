@@ -641,7 +641,7 @@ TEST_P(concurrent_block_pool_test, works_without_caches_when_upstream_has_no_mem
 }
 
 #if defined(__unix__)
-#if !UNDER_THREAD_SANITIZER // which is gone itself in the last round
+#if !MEMORY_POOL_TSAN // which is gone itself in the last round
 TEST_P(concurrent_block_pool_test, serves_the_destructors_of_thread_specific_data_in_every_round)
 {
     static mp::concurrent_block_pool* pool = nullptr;

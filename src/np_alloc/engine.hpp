@@ -38,7 +38,7 @@ inline constexpr std::size_t alignment_of_all = sizes::step;
 void* allocate_slowly(std::size_t size_class) noexcept;
 void* allocate_more(std::size_t bytes) noexcept;
 void free_slowly(void* block) noexcept;
-void make_room(std::size_t size_class) noexcept;
+void free_to_full(std::size_t size_class, void* block) noexcept;
 
 // The rest.
 void* allocate_zeroed(std::size_t count, std::size_t size) noexcept;
@@ -88,6 +88,6 @@ MEMORY_POOL_ALWAYS_INLINE void free_block(void* block) noexcept
         return;
     }
     if (MEMORY_POOL_UNLIKELY(!at_hand.push(size_class, block)))
-        make_room(size_class);
+        free_to_full(size_class, block);
 }
 } // namespace memory_pool::np

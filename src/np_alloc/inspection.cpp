@@ -117,7 +117,7 @@ private:
     {
         ++thread_heaps_;
         bytes_on_the_way_ += heap.slabs.sent_minus_received();
-        if (heap.top(0) == nullptr) { // Whoever had it is not in this process, and may have been at work in it.
+        if (!heap.is_known()) {
             all_heaps_are_known_ = false;
             return {};
         }

@@ -111,13 +111,13 @@ private:
 
     fault find_in_magazine(heap_memory& heap, std::size_t size_class) noexcept
     {
-        void** const bottom = heap.bottom(size_class);
+        void** const begin = heap.begin(size_class);
         void** const top = heap.top(size_class);
         if (top == nullptr)
             return {};
-        if (top < bottom || top > heap.end(size_class) || bottom[-1] != nullptr)
-            return {"a magazine is not where it was made", bottom};
-        for (void** each = bottom; each != top; ++each) {
+        if (top < begin || top > heap.end(size_class) || *heap.end(size_class) != heap_memory::full_mark())
+            return {"a magazine is not where it was made", begin};
+        for (void** each = begin; each != top; ++each) {
             if (const fault found = mark(*each))
                 return found;
             if ((owner_of(*each) & class_bits) != size_class)

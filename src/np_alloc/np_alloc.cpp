@@ -168,8 +168,7 @@ void free_of_another(owner_word owner, void* block) noexcept
     } else if (MEMORY_POOL_UNLIKELY(!at_hand.has_heap()) && !the_process.attach(this_thread)) {
         the_process.put_late(owner, block);
     } else if (facts[size_class].block_bytes >= cache_line_size || at_hand.class_in(owner) < class_count) {
-        if (!at_hand.push(size_class, block))
-            make_room(size_class);
+        free_to_full(size_class, block);
     } else {
         const errno_as_it_was kept;
         at_hand.memory().slabs.keep_for(owner, block);
@@ -279,7 +278,7 @@ MEMORY_POOL_NOINLINE void* allocate_slowly(std::size_t size_class) noexcept
     void* block = nullptr;
     if (at_hand.has_heap()) {
         work_for_all();
-        block = at_hand.refill(size_class);
+        block = at_hand.get(size_class);
     } else if (the_process.attach(this_thread)) {
         return allocate_in_class(size_class); // There may be some at hand, as heaps are handed on.
     } else if (the_process.start()) {
@@ -313,10 +312,10 @@ MEMORY_POOL_NOINLINE void free_slowly(void* block) noexcept
         memory().give_direct(block);
 }
 
-MEMORY_POOL_NOINLINE void make_room(std::size_t size_class) noexcept
+MEMORY_POOL_NOINLINE void free_to_full(std::size_t size_class, void* block) noexcept
 {
     const errno_as_it_was kept;
-    this_thread.at_hand.make_room(size_class);
+    this_thread.at_hand.put(size_class, block);
 }
 
 // The rest.

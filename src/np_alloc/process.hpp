@@ -50,7 +50,7 @@ namespace memory_pool::np
 struct thread_state
 {
     front at_hand;
-    bool has_ended = false;
+    bool may_have_heap = true;   ///< Not when it has ended, nor before the loader has come to its thread-local storage.
     std::uint8_t slow_calls = 0; ///< Calls that were not done by its front, modulo 256.
 };
 
@@ -72,7 +72,7 @@ public:
     /// Returns: whether it has one now; not if it has ended, or there is no memory.
     bool attach(thread_state& thread) noexcept
     {
-        if (thread.has_ended || !start())
+        if (!thread.may_have_heap || !start())
             return false;
         {
             const std::lock_guard lock(mutex_);
@@ -93,7 +93,7 @@ public:
     /// Effects: parks the heap of a thread that ends.
     void detach(thread_state& thread) noexcept
     {
-        thread.has_ended = true;
+        thread.may_have_heap = false;
         if (!thread.at_hand.has_heap())
             return;
         heap_memory& memory = thread.at_hand.memory();
@@ -262,7 +262,7 @@ private:
         const run taken = backend_.take_bytes(sizeof(heap_memory), alignof(heap_memory));
         if (taken.first == no_slice)
             return nullptr;
-        auto* const created = ::new (backend_.memory().address(taken.first)) heap_memory(backend_, taken.is_zeroed);
+        auto* const created = ::new (backend_.memory().address(taken.first)) heap_memory(backend_);
         created->next = first_;
         first_ = created;
         return created;

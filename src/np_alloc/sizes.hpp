@@ -47,7 +47,7 @@ constexpr std::uint32_t slab_capacity(std::size_t number) noexcept
 
 // Magazines.
 
-/// The ends of all arrays of magazines are multiples of it, in bytes.
+/// All magazines begin at multiples of it, in bytes.
 inline constexpr std::size_t magazine_step = 1024;
 
 /// Returns: blocks that a magazine of that class has room for at most: about 64 KiB of them, and no more than 1,023.
@@ -72,26 +72,32 @@ struct class_facts
     std::uint32_t slices;   ///< The same.
     std::uint32_t slab_bytes;
     std::uint32_t reciprocal;
-    std::uint32_t magazine_end; ///< Bytes in the arrays of magazines of all classes up to this one.
+    std::uint32_t magazine_begin; ///< Bytes in the magazines of all classes before this one.
 };
 
 namespace detail
 {
 inline constexpr unsigned reciprocal_shift = 31;
 
+/// Returns: bytes of the magazine of a class, with the word that stands where it ends.
+constexpr std::size_t magazine_bytes(std::size_t number) noexcept
+{
+    return base::round_up((most_room(number) + 1) * sizeof(void*), magazine_step);
+}
+
 constexpr std::array<class_facts, class_count> all_class_facts() noexcept
 {
     std::array<class_facts, class_count> all{};
-    std::size_t end = 0;
+    std::size_t begin = 0;
     for (std::size_t number = 0; number != class_count; ++number) {
         const std::size_t steps = sizes::size(number) / sizes::step;
-        end += base::round_up((most_room(number) + 1) * sizeof(void*), magazine_step); // one for the word below
         all[number] = {static_cast<std::uint32_t>(sizes::size(number)),
                        slab_capacity(number),
                        slab_slices(number),
                        static_cast<std::uint32_t>(slab_slices(number) * slice_bytes),
                        static_cast<std::uint32_t>(base::divide_round_up(std::uint64_t{1} << reciprocal_shift, steps)),
-                       static_cast<std::uint32_t>(end)};
+                       static_cast<std::uint32_t>(begin)};
+        begin += magazine_bytes(number);
     }
     return all;
 }
@@ -100,7 +106,8 @@ constexpr std::array<class_facts, class_count> all_class_facts() noexcept
 inline constexpr std::array<class_facts, class_count> facts = detail::all_class_facts();
 
 /// Bytes in the arrays of all magazines.
-inline constexpr std::size_t all_magazines_bytes = facts[class_count - 1].magazine_end;
+inline constexpr std::size_t all_magazines_bytes =
+    facts[class_count - 1].magazine_begin + detail::magazine_bytes(class_count - 1);
 
 /// Where no block begins.
 inline constexpr std::size_t no_block_there = ~std::size_t{0};

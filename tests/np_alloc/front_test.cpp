@@ -3,6 +3,8 @@
 #include <np_alloc/front.hpp>
 #include <memory_pool/np_alloc.h>
 
+#include <support/error_recorder.hpp>
+
 #include <gtest/gtest.h>
 
 #include <cstddef>
@@ -25,14 +27,14 @@ struct front : testing::Test
     {
         EXPECT_TRUE(backend.start(std::size_t{1} << 30));
         const np::run run = backend.take_bytes(sizeof(np::heap_memory), alignof(np::heap_memory));
-        memory = ::new (backend.memory().address(run.first)) np::heap_memory(backend, run.is_zeroed);
+        memory = ::new (backend.memory().address(run.first)) np::heap_memory(backend);
     }
     ~front() override { backend.stop(); }
 
     void* take(std::size_t size_class)
     {
         void* block = nullptr;
-        return mine.pop(size_class, block) ? block : mine.refill(size_class);
+        return mine.pop(size_class, block) ? block : mine.get(size_class);
     }
 
     void give(void* block)
@@ -41,7 +43,7 @@ struct front : testing::Test
             mine.class_in(backend.memory().owner(backend.memory().slice_of(block)).load());
         ASSERT_LT(size_class, np::class_count);
         if (!mine.push(size_class, block))
-            mine.make_room(size_class);
+            mine.put(size_class, block);
     }
 
     /// Puts everything back where it is from, as far as that has come here.
@@ -102,7 +104,7 @@ TEST_F(front, goes_to_the_slabs_when_it_is_empty_or_full_and_loses_nothing)
         ASSERT_EQ(std::set<void*>(blocks.begin(), blocks.end()).size(), count);
         for (void* block : blocks) {
             give(block);
-            ASSERT_LT(mine.held(size_class), np::most_room(size_class));
+            ASSERT_LE(mine.held(size_class), np::most_room(size_class));
         }
         std::size_t held = 0;
         for (std::size_t each = 0; each != np::class_count; ++each)
@@ -169,12 +171,28 @@ TEST_F(front, leaves_what_is_at_hand_to_the_thread_that_has_the_heap_next)
     np::front next;
     next.use(*memory);
     EXPECT_EQ(next.held(7), held);
-    EXPECT_TRUE(next.pop(7, none));
+    none = next.get(7);
     EXPECT_EQ(none, last);
-    (void)next.push(7, last);
-    (void)next.push(0, kept);
+    next.put(7, last);
+    next.put(0, kept);
     tidy(next);
     EXPECT_EQ(away(), 0U);
+}
+
+TEST_F(front, reports_a_block_that_comes_back_twice_in_a_row_and_has_it_once)
+{
+    mine.use(*memory);
+    test::error_recorder recorder;
+    for (std::size_t size_class = 0; size_class != np::class_count; ++size_class) {
+        void* const block = take(size_class);
+        give(block);
+        const std::size_t held = mine.held(size_class);
+        EXPECT_FALSE(mine.push(size_class, block));
+        mine.put(size_class, block);
+        EXPECT_EQ(mine.held(size_class), held);
+        EXPECT_EQ(recorder.kinds().size(), size_class + 1);
+    }
+    EXPECT_EQ(recorder.kinds().back(), memory_pool::error::double_free);
 }
 
 TEST_F(front, sends_home_what_another_heap_has_handed_out)
@@ -185,8 +203,7 @@ TEST_F(front, sends_home_what_another_heap_has_handed_out)
     for (void*& block : blocks)
         ASSERT_EQ(other.take(20, &block, 1), 1U);
     for (void* block : blocks)
-        if (!mine.push(20, block))
-            mine.make_room(20);
+        mine.put(20, block);
     tidy(mine);
     other.take_in();
     EXPECT_EQ(other.away(20), 0U);

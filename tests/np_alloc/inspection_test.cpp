@@ -364,11 +364,16 @@ TEST_F(np_verify_finds, the_heap_of_a_thread_that_is_in_no_list)
 
 TEST_F(np_verify_finds, a_block_that_is_at_hand_twice)
 {
+    void* const between = np_alloc(bytes);
     void* const twice = kept();
-    np::front& at_hand = np::this_thread.at_hand;
-    (void)at_hand.push(size_class, twice);
+    np_free(between);
+    np_free(twice); // Twice in a row, it would be refused.
     expect_fault("a block is kept twice");
     ASSERT_EQ(np_alloc(bytes), twice);
+    ASSERT_EQ(np_alloc(bytes), between);
+    ASSERT_EQ(np_alloc(bytes), twice);
+    np_free(between);
+    np_free(twice);
 }
 
 TEST_F(np_verify_finds, a_block_that_is_at_hand_and_free_in_its_slab)
@@ -399,15 +404,14 @@ TEST_F(np_verify_finds, what_is_at_hand_and_no_block)
         expect_fault(text);
         ASSERT_EQ(np_alloc(bytes), address);
     }
-    (void)at_hand.push(size_class + 1, block);
+    at_hand.put(size_class + 1, block);
     expect_fault("a block is in the magazine of another size");
     ASSERT_EQ(np_alloc(bytes + 16), block);
 }
 
 TEST_F(np_verify_finds, a_magazine_whose_border_was_written_to)
 {
-    void** const bottom = mine().bottom(size_class);
-    expect_fault_with(bottom[-1], block, "a magazine is not where it was made");
+    expect_fault_with(*mine().end(size_class), block, "a magazine is not where it was made");
 }
 
 TEST_F(np_verify_finds, a_block_that_is_on_its_way_twice)

@@ -199,7 +199,7 @@ TEST(np_threads, leave_a_block_each_in_a_table_and_take_no_more_memory_than_the_
 }
 
 #if defined(__unix__)
-#if !UNDER_THREAD_SANITIZER // which is gone itself in the last round
+#if !MEMORY_POOL_TSAN // which is gone itself in the last round
 /// More of them than lie in a thread's descriptor: the C library allocates the place for the others when one is first set.
 class many_keys : public testing::Test
 {

@@ -16,7 +16,7 @@
 #endif
 
 // The thread sanitizer does not go on in the child of several threads; the allocator of the address sanitizer may be locked there.
-#if defined(__unix__) && !UNDER_THREAD_SANITIZER && !MEMORY_POOL_ASAN
+#if defined(__unix__) && !MEMORY_POOL_TSAN && !MEMORY_POOL_ASAN
 #define TESTS_MAY_FORK 1
 
 namespace test

@@ -16,7 +16,7 @@
 #endif
 
 // A sanitizer has memory of its own for each byte of the program's, and gives it back when it likes.
-#if defined(__linux__) && !UNDER_THREAD_SANITIZER && !MEMORY_POOL_ASAN
+#if defined(__linux__) && !MEMORY_POOL_TSAN && !MEMORY_POOL_ASAN
 #define TESTS_MAY_ASK_FOR_RESIDENT_MEMORY 1
 
 namespace test

@@ -10,21 +10,10 @@
 
 #include <cstdlib>
 
-#if defined(__SANITIZE_THREAD__)
-#define UNDER_THREAD_SANITIZER 1
-#elif defined(__has_feature)
-#if __has_feature(thread_sanitizer)
-#define UNDER_THREAD_SANITIZER 1
-#endif
-#endif
-#ifndef UNDER_THREAD_SANITIZER
-#define UNDER_THREAD_SANITIZER 0
-#endif
-
 namespace test
 {
 /// Does one make everything many times slower?
-#if UNDER_THREAD_SANITIZER || MEMORY_POOL_ASAN
+#if MEMORY_POOL_TSAN || MEMORY_POOL_ASAN
 inline constexpr bool under_a_sanitizer = true;
 #else
 inline constexpr bool under_a_sanitizer = false;

@@ -31,6 +31,18 @@
 #define MEMORY_POOL_ASAN 0
 #endif
 
+// Is it built with ThreadSanitizer?
+#if defined(__SANITIZE_THREAD__)
+#define MEMORY_POOL_TSAN 1
+#elif defined(__has_feature)
+#if __has_feature(thread_sanitizer)
+#define MEMORY_POOL_TSAN 1
+#endif
+#endif
+#ifndef MEMORY_POOL_TSAN
+#define MEMORY_POOL_TSAN 0
+#endif
+
 /// Defined to 1 by a build that is to run under Valgrind's memcheck (needs Valgrind's own header at compile time).
 #ifndef MEMORY_POOL_VALGRIND
 #define MEMORY_POOL_VALGRIND 0
