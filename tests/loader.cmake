@@ -39,3 +39,7 @@ target_link_libraries(loader_early PRIVATE loader_early_library)
 target_compile_options(loader_early PRIVATE -fno-builtin)
 memory_pool_add_early_test(early loader_early "all were there")
 memory_pool_add_early_test(early_audited loader_early "audited\nall were there" "LD_AUDIT=$<TARGET_FILE:loader_audit>")
+
+memory_pool_add_loader_program(resolver)
+target_compile_options(loader_resolver PRIVATE -fno-builtin)
+memory_pool_add_early_test(resolver loader_resolver "all were there")
