@@ -243,6 +243,34 @@ TEST(np_fork, lets_handlers_allocate_that_were_registered_after_its_own)
     });
 }
 
+#if defined(__linux__)
+/// Set before that one is, which is registered by whoever wants it.
+std::atomic<bool> early_handlers_are_active{false};
+
+void allocate_in_early_handler()
+{
+    if (early_handlers_are_active)
+        allocate_in_handler();
+}
+
+void register_early()
+{
+    pthread_atfork(&allocate_in_early_handler, &allocate_in_early_handler, &allocate_in_early_handler);
+}
+
+/// Before any constructor of any library.
+[[gnu::section(".preinit_array"), gnu::used]] void (*const register_before_all)() = &register_early;
+
+TEST(np_fork, lets_handlers_allocate_that_were_registered_before_its_own)
+{
+    np_free(np_alloc(1));
+    test::expect_in_child([] {
+        early_handlers_are_active = true;
+        return forks_with_handlers();
+    });
+}
+#endif
+
 // Processes that share the memory, until they are another program.
 
 TEST(np_fork, does_not_matter_to_posix_spawn_and_vfork)
