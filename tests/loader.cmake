@@ -2,6 +2,7 @@
 # libnp_malloc.so as the loader sees it.
 #   loader.late_*   it is loaded at run time. Its thread-local storage must lie beside the program's, where the C library keeps
 #                   some room for such libraries: with more of it, it must be loaded; else it may be refused
+#   loader.plugin   a library with an np_alloc of its own is loaded and closed many times
 #   loader.early*   malloc before main, with and without an auditor
 
 # memory_pool_add_loader_program(<name>): tests/loader/<name>.cpp
@@ -15,8 +16,15 @@ endfunction()
 memory_pool_add_loader_program(late_load)
 add_test(NAME loader.late_load COMMAND loader_late_load $<TARGET_FILE:memory_pool_np_malloc>)
 add_test(NAME loader.late_load_with_room COMMAND loader_late_load $<TARGET_FILE:memory_pool_np_malloc> must)
+set(enough_room GLIBC_TUNABLES=glibc.rtld.optional_static_tls=65536)
 set_tests_properties(loader.late_load loader.late_load_with_room PROPERTIES TIMEOUT 60)
-set_tests_properties(loader.late_load_with_room PROPERTIES ENVIRONMENT GLIBC_TUNABLES=glibc.rtld.optional_static_tls=65536)
+set_tests_properties(loader.late_load_with_room PROPERTIES ENVIRONMENT ${enough_room})
+
+memory_pool_add_loader_program(plugin_host)
+memory_pool_add_np_library(loader_plugin MODULE loader/plugin.cpp ${PROJECT_SOURCE_DIR}/src/np_alloc/np_alloc.cpp)
+add_dependencies(loader_plugin_host loader_plugin)
+add_test(NAME loader.plugin COMMAND loader_plugin_host $<TARGET_FILE:loader_plugin>)
+set_tests_properties(loader.plugin PROPERTIES TIMEOUT 60 ENVIRONMENT ${enough_room})
 
 # Before main.
 add_library(loader_early_library SHARED loader/early_library.cpp)

@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: MIT
+// Copyright (c) 2026 The memory_pool authors
+// plugin_host LIBRARY: loads a library with an np_alloc of its own and closes it again, many times, while there are threads
+// that have used it, which go on and end later.
+#include <support/check.hpp>
+#include <support/threads.hpp>
+
+#include <dlfcn.h>
+
+#include <cstdio>
+#include <list>
+
+int main(int count, char** arguments)
+{
+    CHECK(count == 2);
+    std::list<test::lasting_thread> threads;
+    for (int round = 0; round != 20; ++round) {
+        void* const library = dlopen(arguments[1], RTLD_NOW | RTLD_LOCAL);
+        CHECK(library != nullptr);
+        auto* const use = reinterpret_cast<bool (*)()>(dlsym(library, "use_np_alloc"));
+        CHECK(use != nullptr);
+        CHECK(use());
+        threads.emplace_back().does([use] { CHECK(use()); });
+        threads.front().does([use] { CHECK(use()); });
+        CHECK(dlclose(library) == 0);
+        if (round % 3 == 2)
+            threads.pop_front();
+    }
+    std::puts("loaded and closed");
+}
