@@ -21,7 +21,8 @@ set_tests_properties(loader.late_load loader.late_load_with_room PROPERTIES TIME
 set_tests_properties(loader.late_load_with_room PROPERTIES ENVIRONMENT ${enough_room})
 
 memory_pool_add_loader_program(plugin_host)
-memory_pool_add_np_library(loader_plugin MODULE loader/plugin.cpp ${PROJECT_SOURCE_DIR}/src/np_alloc/np_alloc.cpp)
+add_library(loader_plugin MODULE loader/plugin.cpp)
+target_link_libraries(loader_plugin PRIVATE memory_pool_program memory_pool_warnings memory_pool::np_alloc)
 add_dependencies(loader_plugin_host loader_plugin)
 add_test(NAME loader.plugin COMMAND loader_plugin_host $<TARGET_FILE:loader_plugin>)
 set_tests_properties(loader.plugin PROPERTIES TIMEOUT 60 ENVIRONMENT ${enough_room})

@@ -22,6 +22,7 @@
 #include <memory_pool/os/clock.hpp>
 
 #include "direct_blocks.hpp"
+#include "mutex.hpp"
 #include "region.hpp"
 #include "runs.hpp"
 #include "sizes.hpp"
@@ -33,7 +34,6 @@
 #include <cstdint>
 #include <cstring>
 #include <limits>
-#include <mutex>
 
 namespace memory_pool::np
 {
@@ -271,8 +271,8 @@ public:
     }
 
     // Around a fork.
-    void lock() noexcept { mutex_.lock(); }
-    void unlock() noexcept { mutex_.unlock(); }
+    void lock_for_fork() noexcept { mutex_.lock_for_fork(); }
+    void unlock_after_fork() noexcept { mutex_.unlock_after_fork(); }
 
     /// Returns: slices that `bytes` need, at least one; 0 if those are more than there can be.
     static constexpr std::uint32_t slices_for(std::size_t bytes) noexcept
@@ -416,7 +416,7 @@ private:
     /// So many bytes may be needed again soon after until that is no longer done for a while.
     static constexpr std::size_t most_regretted = std::size_t{4} << 20;
 
-    std::mutex mutex_;
+    mutex mutex_;
     region_type region_;
     runs<region_type> runs_{region_};
     direct_blocks direct_;

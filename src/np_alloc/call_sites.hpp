@@ -18,11 +18,11 @@
 
 #include <memory_pool/base/call_site.hpp>
 
+#include "mutex.hpp"
 #include "open_table.hpp"
 
 #include <cstddef>
 #include <cstdint>
-#include <mutex>
 
 namespace memory_pool::np
 {
@@ -137,8 +137,8 @@ public:
     }
 
     // Around a fork.
-    void lock() noexcept { mutex_.lock(); }
-    void unlock() noexcept { mutex_.unlock(); }
+    void lock_for_fork() noexcept { mutex_.lock_for_fork(); }
+    void unlock_after_fork() noexcept { mutex_.unlock_after_fork(); }
 
 private:
     struct block_entry
@@ -197,7 +197,7 @@ private:
         return is_first ? sum : site_figures{};
     }
 
-    std::mutex mutex_;
+    mutex mutex_;
     open_table<block_entry> blocks_;
     open_table<site_entry> sites_;
 };

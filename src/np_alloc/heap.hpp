@@ -23,6 +23,7 @@
 #include "backend.hpp"
 #include "fault.hpp"
 #include "misuse.hpp"
+#include "mutex.hpp"
 #include "sizes.hpp"
 #include "slab.hpp"
 
@@ -154,10 +155,10 @@ public:
         return facts[size_class].block_bytes;
     }
 
-    /// Effects: puts what others have posted back into the slabs.
+    /// Effects: puts what others have posted back into the slabs. Not while this thread forks: see forget_posted.
     void take_in() noexcept
     {
-        if (MEMORY_POOL_LIKELY(inbox_.load(std::memory_order_relaxed) == nullptr))
+        if (MEMORY_POOL_LIKELY(inbox_.load(std::memory_order_relaxed) == nullptr) || this_thread_forks)
             return;
         std::size_t bytes = 0;
         for (letter* each = inbox_.exchange(nullptr, std::memory_order_acquire); each != nullptr;) {

@@ -88,7 +88,8 @@ void options::read(const option_facts& its, std::atomic<std::size_t>& value, con
 
 namespace
 {
-/// When the library is loaded, in case that memory was asked for before there was an environment; and when the process ends.
+/// When the library is loaded, in case that memory was asked for before there was an environment; and when the process ends, or the
+/// library is closed.
 class process_watch
 {
 public:
@@ -106,6 +107,7 @@ public:
     {
         if (const std::size_t wanted = the_options.get(np_option_statistics_at_end))
             np_print_statistics(wanted == 1 ? np_format_text : np_format_json, &write, &errors_);
+        the_process.stop_watching_threads();
     }
 
 private:

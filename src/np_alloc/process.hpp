@@ -35,13 +35,13 @@
 #include "call_sites.hpp"
 #include "front.hpp"
 #include "heap.hpp"
+#include "mutex.hpp"
 #include "options.hpp"
 #include "shared_heap.hpp"
 
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
-#include <mutex>
 #include <new>
 
 namespace memory_pool::np
@@ -105,11 +105,22 @@ public:
         parked_ = &memory;
     }
 
+    /// Effects: is not told any more when threads end: the code that would be called may be gone then, as it is part of a library that
+    ///   is closed. Threads go on with their heaps, and leave them behind.
+    void stop_watching_threads() noexcept
+    {
+        thread_end_.stop();
+        const std::lock_guard lock(mutex_);
+        forget_other_threads();
+    }
+
     /// Effects: is to be called now and then, when time is lost anyway: takes in what was posted to one of the parked heaps.
     void collect() noexcept
     {
-        const std::unique_lock lock(mutex_, std::try_to_lock);
-        if (!lock.owns_lock() || parked_ == nullptr)
+        if (!mutex_.try_lock())
+            return;
+        const std::lock_guard lock(mutex_, std::adopt_lock);
+        if (parked_ == nullptr)
             return;
         if (next_to_collect_ == nullptr)
             next_to_collect_ = parked_;
@@ -285,6 +296,15 @@ private:
         visit(own_);
     }
 
+    /// Effects: looks no more at what other threads have at hand. The lock of the lists is held.
+    void forget_other_threads() noexcept
+    {
+        heap_memory* const mine = heap_of_this_thread();
+        for (heap_memory* each = first_; each != nullptr; each = each->next)
+            if (each != mine)
+                each->used_by = nullptr;
+    }
+
     // Around a fork.
 
     /// Effects: does something to the heaps that nobody else is at work in, while the lock of the lists is held.
@@ -299,37 +319,36 @@ private:
 
     void before_fork() noexcept
     {
-        mutex_.lock();
+        mutex_.lock_for_fork();
         // What is in order now need not be given up in the child.
         for_each_quiet_heap([](heap& each) { each.take_in(); });
-        for_each_shared_heap_and_own([](shared_heap& each) { each.lock(); });
-        sites_.lock();
-        backend_.lock();
+        for_each_shared_heap_and_own([](shared_heap& each) { each.lock_for_fork(); });
+        sites_.lock_for_fork();
+        backend_.lock_for_fork();
+        this_thread_forks = true;
     }
 
     void after_fork() noexcept
     {
-        backend_.unlock();
-        sites_.unlock();
-        for_each_shared_heap_and_own([](shared_heap& each) { each.unlock(); });
-        mutex_.unlock();
+        this_thread_forks = false;
+        backend_.unlock_after_fork();
+        sites_.unlock_after_fork();
+        for_each_shared_heap_and_own([](shared_heap& each) { each.unlock_after_fork(); });
+        mutex_.unlock_after_fork();
     }
 
     void after_fork_in_child() noexcept
     {
         is_forked_ = true;
         for_each_quiet_heap([](heap& each) { each.forget_posted(); });
-        heap_memory* const mine = heap_of_this_thread();
-        for (heap_memory* each = first_; each != nullptr; each = each->next)
-            if (each != mine)
-                each->used_by = nullptr;
+        forget_other_threads();
         after_fork();
     }
 
     /// Returns: nullptr if it has none.
     static heap_memory* heap_of_this_thread() noexcept;
 
-    std::mutex mutex_; ///< Of the lists.
+    mutex mutex_; ///< Of the lists.
     std::atomic<bool> is_started_{false};
     bool is_forked_ = false;
     heap_memory* first_ = nullptr;

@@ -17,10 +17,10 @@
 #include "backend.hpp"
 #include "call_sites.hpp"
 #include "heap.hpp"
+#include "mutex.hpp"
 #include "slab.hpp"
 
 #include <cstddef>
-#include <mutex>
 #include <optional>
 
 namespace memory_pool::np
@@ -154,8 +154,8 @@ public:
     }
 
     // Around a fork.
-    void lock() noexcept { mutex_.lock(); }
-    void unlock() noexcept { mutex_.unlock(); }
+    void lock_for_fork() noexcept { mutex_.lock_for_fork(); }
+    void unlock_after_fork() noexcept { mutex_.unlock_after_fork(); }
 
     // In the list of all, guarded by its lock.
     shared_heap* next = nullptr;
@@ -177,7 +177,7 @@ private:
 
     slice_record& record(slice_number slice) const noexcept { return backend_.memory().record(slice); }
 
-    std::mutex mutex_;
+    mutex mutex_;
     backend& backend_;
     call_sites* const sites_;
     slice_number first_large_ = no_slice;

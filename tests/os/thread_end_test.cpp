@@ -28,6 +28,19 @@ TEST(thread_end, calls_the_function_once_in_each_thread_that_has_asked)
     EXPECT_EQ(other_calls, 1);
 }
 
+TEST(thread_end, calls_nothing_and_refuses_after_it_was_stopped)
+{
+    static os::thread_end end;
+    ASSERT_TRUE(end.start([](void* value) { ++*static_cast<int*>(value); }));
+    int calls = 0;
+    std::thread([&] {
+        EXPECT_TRUE(end.ask(&calls));
+        end.stop();
+        EXPECT_FALSE(end.ask(&calls));
+    }).join();
+    EXPECT_EQ(calls, 0);
+}
+
 TEST(thread_end, refuses_before_it_was_started)
 {
     os::thread_end end;

@@ -3,7 +3,7 @@
 /// \file
 /// What is to be done when a thread ends, for code that may not allocate when it says so.
 ///
-/// (POSIX: pthread_key_create; Windows: FlsAlloc. A `thread_local` object with a destructor would do the same, but asks malloc
+/// (POSIX: pthread_key_create, pthread_key_delete; Windows: FlsAlloc, FlsFree. A `thread_local` object with a destructor would do the same, but asks malloc
 /// for memory in each thread.)
 ///
 /// Thread safety: any thread.
@@ -13,10 +13,13 @@
 extern "C" {
 __declspec(dllimport) unsigned long __stdcall FlsAlloc(void(__stdcall*)(void*));
 __declspec(dllimport) int __stdcall FlsSetValue(unsigned long, void*);
+__declspec(dllimport) int __stdcall FlsFree(unsigned long);
 }
 #else
 #include <pthread.h>
 #endif
+
+#include <atomic>
 
 namespace memory_pool::os
 {
@@ -36,10 +39,10 @@ public:
     bool start(void(__stdcall* action)(void*)) noexcept
     {
         key_ = ::FlsAlloc(action);
-        return is_started_ = key_ != ~0UL;
+        return note_start(key_ != ~0UL);
     }
 #else
-    bool start(void (*action)(void*)) noexcept { return is_started_ = ::pthread_key_create(&key_, action) == 0; }
+    bool start(void (*action)(void*)) noexcept { return note_start(::pthread_key_create(&key_, action) == 0); }
 #endif
 
     /// Effects: has the function called with `value`, which is not nullptr, when this thread ends.
@@ -47,18 +50,36 @@ public:
     bool ask(void* value) const noexcept
     {
 #if defined(_WIN32)
-        return is_started_ && ::FlsSetValue(key_, value) != 0;
+        return is_started_.load(std::memory_order_acquire) && ::FlsSetValue(key_, value) != 0;
 #else
-        return is_started_ && ::pthread_setspecific(key_, value) == 0;
+        return is_started_.load(std::memory_order_acquire) && ::pthread_setspecific(key_, value) == 0;
+#endif
+    }
+
+    /// Effects: has the function called no more. (Windows calls it now, in this thread, for all threads that have asked for it.)
+    void stop() noexcept
+    {
+        if (!is_started_.exchange(false, std::memory_order_acq_rel))
+            return;
+#if defined(_WIN32)
+        (void)::FlsFree(key_);
+#else
+        (void)::pthread_key_delete(key_);
 #endif
     }
 
 private:
+    bool note_start(bool is_started) noexcept
+    {
+        is_started_.store(is_started, std::memory_order_release);
+        return is_started;
+    }
+
 #if defined(_WIN32)
     unsigned long key_ = 0;
 #else
     ::pthread_key_t key_ = 0;
 #endif
-    bool is_started_ = false;
+    std::atomic<bool> is_started_{false};
 };
 } // namespace memory_pool::os
