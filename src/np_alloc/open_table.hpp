@@ -5,7 +5,7 @@
 ///
 ///     | entry | gap | entry | entry | gap | ...       an entry stands at its place, or behind it without a gap between
 ///
-///     at most 3 of 4 places are taken
+///     at most 3 of 4 places are taken, and at least 1 of 8, if it has more than 64
 ///
 /// An Entry is a struct that is zeros where there is none, and says `is_there()`, `hash()`, and whether it `is(other)`, which may
 /// be an entry with nothing but what it is found by.
@@ -13,9 +13,7 @@
 /// Thread safety: none; whoever has the table has a lock.
 #pragma once
 
-#include <memory_pool/base/arithmetic.hpp>
-#include <memory_pool/os/address_space.hpp>
-#include <memory_pool/os/pages.hpp>
+#include "own_pages.hpp"
 
 #include <cstddef>
 #include <cstdint>
@@ -46,16 +44,21 @@ public:
     /// Effects: gives the pages back.
     void release() noexcept
     {
-        if (places_ != 0)
-            (void)os::release_addresses(std::exchange(entries_, nullptr), bytes_for(std::exchange(places_, 0)));
+        give_own_pages(std::exchange(entries_, nullptr), std::exchange(places_, 0) * sizeof(Entry));
         count_ = 0;
     }
 
     std::size_t count() const noexcept { return count_; }
 
+    /// Returns: bytes of its pages.
+    std::size_t bytes() const noexcept { return in_whole_pages(places_ * sizeof(Entry)); }
+
     /// Effects: makes room for one entry more.
     /// Returns: whether there is; not if the system gives no memory.
-    bool has_room() noexcept { return (count_ + 1) * 4 <= places_ * 3 || grow(); }
+    bool has_room() noexcept
+    {
+        return (count_ + 1) * 4 <= places_ * 3 || move_to(places_ != 0 ? 2 * places_ : least_places);
+    }
 
     /// Returns: the entry that is the same as `wanted`, until one is added or removed; nullptr if there is none.
     Entry* find(const Entry& wanted) const noexcept
@@ -75,7 +78,7 @@ public:
         return entries_[place_of(added)] = added;
     }
 
-    /// Effects: removes an entry that was found.
+    /// Effects: removes an entry that was found, and gives half of the pages back if few places are left that are taken.
     void remove(Entry* removed) noexcept
     {
         auto gap = static_cast<std::size_t>(removed - entries_);
@@ -87,6 +90,8 @@ public:
         }
         entries_[gap] = Entry{};
         --count_;
+        if (count_ * 8 < places_ && places_ > least_places)
+            (void)move_to(places_ / 2); // Without memory for that, the table stays as it is.
     }
 
     /// Effects: calls `visit(const Entry&)` for each, until that returns false.
@@ -109,10 +114,7 @@ public:
     }
 
 private:
-    static std::size_t bytes_for(std::size_t places) noexcept
-    {
-        return base::round_up(places * sizeof(Entry), os::page_size());
-    }
+    static constexpr std::size_t least_places = 64;
 
     std::size_t after(std::size_t place) const noexcept { return (place + 1) & (places_ - 1); }
     std::size_t own_place_of(const Entry& entry) const noexcept { return entry.hash() & (places_ - 1); }
@@ -126,24 +128,19 @@ private:
         return place;
     }
 
-    bool grow() noexcept
+    /// Effects: has that many places from now on, a power of two that leaves gaps.
+    /// Returns: whether there is memory for them. If not, nothing has changed.
+    bool move_to(std::size_t places) noexcept
     {
-        constexpr std::size_t least_places = 64;
-        const std::size_t places = places_ != 0 ? 2 * places_ : least_places;
-        void* const memory = os::reserve_addresses(bytes_for(places));
-        if (memory == nullptr)
+        auto* const entries = static_cast<Entry*>(take_own_pages(places * sizeof(Entry))); // Zeros are gaps.
+        if (entries == nullptr)
             return false;
-        if (!os::commit_memory(memory, bytes_for(places))) {
-            (void)os::release_addresses(memory, bytes_for(places));
-            return false;
-        }
-        Entry* const old_entries = std::exchange(entries_, static_cast<Entry*>(memory)); // Zeros are gaps.
+        Entry* const old_entries = std::exchange(entries_, entries);
         const std::size_t old_places = std::exchange(places_, places);
         for (std::size_t place = 0; place != old_places; ++place)
             if (old_entries[place].is_there())
                 entries_[place_of(old_entries[place])] = old_entries[place];
-        if (old_places != 0)
-            (void)os::release_addresses(old_entries, bytes_for(old_places));
+        give_own_pages(old_entries, old_places * sizeof(Entry));
         return true;
     }
 

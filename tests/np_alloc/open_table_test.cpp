@@ -79,6 +79,37 @@ TEST_F(open_table, stops_visiting_when_it_is_told_to)
     EXPECT_EQ(visits, 1);
 }
 
+TEST_F(open_table, gives_pages_back_when_few_places_are_taken)
+{
+    EXPECT_EQ(table.bytes(), 0U);
+    constexpr std::uint64_t count = 3000;
+    for (std::uint64_t key = 1; key <= count; ++key)
+        add(key, 0);
+    const std::size_t most = table.bytes();
+    EXPECT_GE(most, count * sizeof(entry));
+    for (std::uint64_t key = count; key != 0; --key) {
+        table.remove(table.find({key, 0}));
+        ASSERT_LE(table.bytes(), key * 8 * sizeof(entry) + 4096);
+    }
+    EXPECT_LE(table.bytes(), 4096U);
+    EXPECT_TRUE(table.is_valid());
+}
+
+TEST_F(open_table, keeps_its_pages_if_there_is_no_memory_for_fewer)
+{
+    for (std::uint64_t key = 1; key <= 500; ++key)
+        add(key, 0);
+    const std::size_t bytes = table.bytes();
+    const test::address_calls calls;
+    test::address_calls::refuse_reserving_from(1);
+    for (std::uint64_t key = 1; key < 500; ++key)
+        table.remove(table.find({key, 0}));
+    EXPECT_EQ(table.bytes(), bytes);
+    EXPECT_NE(table.find({500, 0}), nullptr);
+    EXPECT_TRUE(table.is_valid());
+    test::address_calls::never_fail();
+}
+
 TEST_F(open_table, has_no_room_without_memory_and_keeps_what_it_has)
 {
     const test::address_calls calls;

@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: MIT
+// Copyright (c) 2026 The memory_pool authors
+/// \file
+/// Pages for what np_alloc has to know beside the blocks it hands out. They are no blocks, and not of its region.
+///
+/// Thread safety: any thread.
+#pragma once
+
+#include <memory_pool/base/arithmetic.hpp>
+#include <memory_pool/os/address_space.hpp>
+#include <memory_pool/os/pages.hpp>
+
+#include <cstddef>
+
+namespace memory_pool::np
+{
+/// Returns: how many bytes whole pages for that many have.
+inline std::size_t in_whole_pages(std::size_t bytes) noexcept
+{
+    return base::round_up(bytes, os::page_size());
+}
+
+/// Returns: pages for that many bytes, filled with zeros; nullptr if the system gives none.
+inline void* take_own_pages(std::size_t bytes) noexcept
+{
+    void* const pages = os::reserve_addresses(in_whole_pages(bytes));
+    if (pages == nullptr || os::commit_memory(pages, in_whole_pages(bytes)))
+        return pages;
+    (void)os::release_addresses(pages, in_whole_pages(bytes));
+    return nullptr;
+}
+
+/// Effects: gives such pages back. nullptr is ignored.
+inline void give_own_pages(void* pages, std::size_t bytes) noexcept
+{
+    if (pages != nullptr)
+        (void)os::release_addresses(pages, in_whole_pages(bytes));
+}
+} // namespace memory_pool::np
