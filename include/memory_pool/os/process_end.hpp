@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: MIT
+// Copyright (c) 2026 The memory_pool authors
+/// \file
+/// The status of a process that is about to end.
+///
+///     return from main, or exit(0)  ->  handlers and destructors, last first  ->  files are flushed  ->  status 0
+///                                                      |
+///                                           end_with_status(7)  ->  the rest of them  ->  files are flushed  ->  status 7
+///
+/// (POSIX and C leave open what exit() does if it is called again by what it has called; glibc goes on where it was.)
+///
+/// Thread safety: only for the thread that ends the process.
+#pragma once
+
+#include <cstdio>
+#include <cstdlib>
+
+namespace memory_pool::os
+{
+/// Effects: ends the process with that status. Handlers and destructors that have not run yet do, where the C library is glibc;
+///   elsewhere, files are flushed, and nothing else.
+/// Preconditions: it is called by a handler or a destructor that is run because the process ends.
+[[noreturn]] inline void end_with_status(int status) noexcept
+{
+#if defined(__GLIBC__)
+    std::exit(status); // NOLINT(concurrency-mt-unsafe): the thread that ends the process is the one that does it again
+#else
+    (void)std::fflush(nullptr);
+    std::_Exit(status);
+#endif
+}
+} // namespace memory_pool::os

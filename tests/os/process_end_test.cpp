@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: MIT
+// Copyright (c) 2026 The memory_pool authors
+#include <memory_pool/os/process_end.hpp>
+
+#include <gtest/gtest.h>
+
+#include <cstdio>
+#include <cstdlib>
+
+namespace os = memory_pool::os;
+
+namespace
+{
+void end_again()
+{
+    os::end_with_status(7);
+}
+
+#if defined(__GLIBC__)
+TEST(end_with_status_death_test, replaces_the_status_and_leaves_nothing_out_of_what_is_done_at_the_end)
+{
+    testing::GTEST_FLAG(death_test_style) = "threadsafe";
+    const auto end = [] {
+        std::atexit([] { std::fputs("handler before; ", stderr); });
+        std::atexit(&end_again);
+        std::atexit([] { std::fputs("handler after; ", stderr); });
+        std::exit(0); // NOLINT(concurrency-mt-unsafe): there is one thread
+    };
+    EXPECT_EXIT(end(), testing::ExitedWithCode(7), "^handler after; handler before; $");
+}
+#endif
+
+TEST(end_with_status_death_test, flushes_files)
+{
+    testing::GTEST_FLAG(death_test_style) = "threadsafe";
+    const auto end = [] {
+        std::setvbuf(stderr, nullptr, _IOFBF, 4096); // NOLINT(bugprone-unused-return-value): as it is, the test fails
+        std::fputs("kept in a buffer", stderr);
+        std::atexit(&end_again);
+        std::exit(0); // NOLINT(concurrency-mt-unsafe)
+    };
+    EXPECT_EXIT(end(), testing::ExitedWithCode(7), "kept in a buffer");
+}
+} // namespace
