@@ -16,6 +16,7 @@
 #define MEMORY_POOL_NP_ALLOC_H
 
 #include <stddef.h>
+#include <stdint.h>
 
 #ifdef __cplusplus
 extern "C" {
@@ -29,7 +30,7 @@ extern "C" {
 void* np_alloc(size_t bytes);
 
 /** Returns: as np_alloc. `file` and `line` say which line of the program asks; they are remembered as long as the block is in use,
- *    whoever resizes it, if there is memory for that. See np_visit_call_sites.
+ *    whoever resizes it, if there is memory for that. See np_report_leaks and np_visit_call_sites.
  *  Preconditions: `file` is a text that stays where it is as long as the block is in use, as __FILE__ does; or NULL.
  *  Complexity: as np_alloc, with locks. */
 void* np_alloc_at(size_t bytes, const char* file, int line);
@@ -103,6 +104,9 @@ typedef struct np_statistics
     size_t parked_heaps;        /**< Of those: their thread has ended, and no other has begun since. */
     size_t heaps;               /**< From np_heap_create, and not destroyed. */
     size_t misuse_reports;      /**< So far. */
+    size_t
+        bytes_of_call_sites; /**< Taken to remember the lines of blocks from np_alloc_at, on top of what is reserved: 53 to 320
+                                     for each block in use, or a page. */
 } np_statistics;
 
 /** Effects: writes the statistics of this moment to `*statistics`.
@@ -113,12 +117,11 @@ typedef struct np_statistics
  *  Complexity: linear in heaps, whatever the number of blocks. */
 void np_get_statistics(np_statistics* statistics);
 
-/** How statistics are printed. */
+/** How something is printed. */
 typedef enum np_format
 {
-    np_format_text, /**< Lines for people: each figure, and a table of the blocks of each size. */
-    np_format_json /**< An object with a number for each member of np_statistics, and an array `classes` of objects with
-                         `block_bytes`, `handed_out` (blocks in use or on their way) and `at_hand` (blocks). */
+    np_format_text, /**< Lines for people. */
+    np_format_json  /**< An object for programs. */
 } np_format;
 
 /** Effects: gives the statistics of this moment to `write(text, length, argument)`, piece by piece; if `write` is NULL, prints them
@@ -126,6 +129,8 @@ typedef enum np_format
  *
  *      void to_file(const char* text, size_t length, void* file) { fwrite(text, 1, length, file); }
  *
+ *    As text, that is each figure, and a table of the blocks of each size; as JSON, a number for each member of np_statistics, and
+ *    an array `classes` of objects with `block_bytes`, `handed_out` (blocks in use or on their way) and `at_hand` (blocks).
  *  Complexity: as np_get_statistics. */
 void np_print_statistics(np_format format, void (*write)(const char* text, size_t length, void* argument),
                          void* argument);
@@ -139,12 +144,43 @@ typedef struct np_call_site
     size_t bytes;     /**< That were asked for. */
 } np_call_site;
 
-/** Effects: calls `visit(site, argument)` for each line of which blocks are in use, in no order, until it returns 0.
+/** Effects: calls `visit(site, argument)` for each line of which blocks were in use at one moment, the line with the most bytes
+ *    first, until it returns 0. A line of a header that several libraries have is one line. If there is no memory for a list of
+ *    lines, all blocks are of the line 0 of "unknown". The name of the file is a copy, which is there until `visit` returns.
  *  Returns: 1; 0 if `visit` did.
- *  Preconditions: `visit` neither calls np_alloc_at, nor frees or resizes what is from it.
- *  Complexity: quadratic in lines.
- *  Thread safety: any thread; others wait that come with such a block meanwhile. */
+ *  Complexity: linear in blocks from np_alloc_at, and O(n log n) for n lines.
+ *  Thread safety: any thread; others wait that come with such a block while the list is made, and not while `visit` is called. */
 int np_visit_call_sites(int (*visit)(const np_call_site* site, void* argument), void* argument);
+
+/* Leaks: what is in use and should not be, by the line that has asked for it with np_alloc_at. */
+
+/** Effects: prints what is in use now, as np_print_statistics prints: a line for each line of the program, the one with the most bytes
+ *    first, and one for all of them:
+ *
+ *      np_alloc: in use, by the line that has asked:
+ *        orders.c:42  3 blocks  192 bytes
+ *        parser.c:7  1 block  100 bytes
+ *        in all  4 blocks  292 bytes
+ *
+ *    If nothing is in use, there is no text. As JSON, it is numbers `blocks` and `bytes`, and an array `sites` of objects with
+ *    `file`, `line`, `blocks` and `bytes`, which may be empty. Bytes are those that were asked for.
+ *  Returns: how many blocks that are.
+ *  Complexity: as np_visit_call_sites.
+ *  Thread safety: as np_visit_call_sites. */
+size_t np_report_leaks(np_format format, void (*write)(const char* text, size_t length, void* argument),
+                       void* argument);
+
+/** Effects: marks a moment, for np_leak_diff. There may be any number of them, in any order, at the same time.
+ *  Returns: what np_leak_diff has to be told. 0 stands for the beginning of the program.
+ *  Complexity: O(1), and it takes no memory: each block knows how many checkpoints were before it. */
+uint64_t np_leak_checkpoint(void);
+
+/** Effects: as np_report_leaks, of those blocks that are in use now and were not at the checkpoint. A block that was resized since is
+ *    as old as it was.
+ *  Returns: how many blocks that are.
+ *  Preconditions: `checkpoint` is from np_leak_checkpoint, or 0. */
+size_t np_leak_diff(uint64_t checkpoint, np_format format,
+                    void (*write)(const char* text, size_t length, void* argument), void* argument);
 
 /** Effects: calls `visit(block, bytes, argument)` for each block in use of that heap, or, if it is NULL, of all heaps and threads,
  *    in no order, until it returns 0. `bytes` is what np_usable_size tells.

@@ -22,6 +22,9 @@
 #include <memory_pool/base/errors.hpp>
 
 #include <cstddef>
+#include <cstdint>
+#include <cstdio>
+#include <iosfwd>
 #include <limits>
 #include <memory_resource>
 #include <new>
@@ -34,6 +37,63 @@
 [[nodiscard]] inline void* np_alloc(std::size_t bytes, const char* file, int line) noexcept
 {
     return np_alloc_at(bytes, file, line);
+}
+
+namespace memory_pool::core
+{
+/// Writes to the file at `to`. What comes of it, the file knows.
+inline void write_to_file(const char* text, std::size_t length, void* to) noexcept
+{
+    (void)std::fwrite(text, 1, length, static_cast<std::FILE*>(to));
+}
+
+/// Writes to the stream at `to`. If that fails, the stream knows, and nothing is thrown, as whoever calls this could not handle it.
+template <class Stream>
+void write_to_stream(const char* text, std::size_t length, void* to) noexcept
+{
+    (void)base::succeeds([&] { static_cast<Stream*>(to)->write(text, static_cast<std::ptrdiff_t>(length)); });
+}
+} // namespace memory_pool::core
+
+/// Effects: as np_leak_diff(checkpoint, format, write, argument), to a file.
+/// Returns: how many blocks are in use that were not at the checkpoint.
+/// Complexity, thread safety: as that one.
+inline std::size_t np_leak_diff(std::uint64_t checkpoint, std::FILE* file = stderr,
+                                np_format format = np_format_text) noexcept
+{
+    return np_leak_diff(checkpoint, format, &memory_pool::core::write_to_file, file);
+}
+
+/// Effects: the same, to a stream.
+/// Returns: how many blocks are in use that were not at the checkpoint.
+/// Throws: what the stream throws when it could not be written to, if it was told to do so.
+/// Complexity, thread safety: as that one.
+template <class Traits>
+std::size_t np_leak_diff(std::uint64_t checkpoint, std::basic_ostream<char, Traits>& stream,
+                         np_format format = np_format_text)
+{
+    const std::size_t blocks = np_leak_diff(
+        checkpoint, format, &memory_pool::core::write_to_stream<std::basic_ostream<char, Traits>>, &stream);
+    stream.clear(stream.rdstate());
+    return blocks;
+}
+
+/// Effects: as np_report_leaks(format, write, argument), to a file.
+/// Returns: how many blocks are in use that a line has asked for.
+/// Complexity, thread safety: as that one.
+inline std::size_t np_report_leaks(std::FILE* file = stderr, np_format format = np_format_text) noexcept
+{
+    return np_leak_diff(0, file, format);
+}
+
+/// Effects: the same, to a stream.
+/// Returns: how many blocks are in use that a line has asked for.
+/// Throws: what the stream throws when it could not be written to, if it was told to do so.
+/// Complexity, thread safety: as that one.
+template <class Traits>
+std::size_t np_report_leaks(std::basic_ostream<char, Traits>& stream, np_format format = np_format_text)
+{
+    return np_leak_diff(0, stream, format);
 }
 
 namespace memory_pool

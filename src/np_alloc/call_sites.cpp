@@ -23,16 +23,8 @@ void* np_alloc_at(size_t bytes, const char* file, int line)
     void* const block = all.start() ? np::allocate_in(all.traced(), bytes) : nullptr;
     if (block == nullptr)
         return np_alloc(bytes); // It may have what a shared heap has not.
-    (void)all.sites().remember(block, bytes, {file != nullptr ? file : "unknown", static_cast<unsigned>(line)});
+    const memory_pool::call_site site{file != nullptr ? file : "unknown", static_cast<unsigned>(line)};
+    (void)all.sites().remember(block, bytes, site, all.checkpoints());
     return block;
-}
-
-int np_visit_call_sites(int (*visit)(const np_call_site* site, void* argument), void* argument)
-{
-    const bool all_were = np::the_process.sites().for_each_site([&](const np::site_figures& each) {
-        const np_call_site site{each.site.file, static_cast<int>(each.site.line), each.blocks, each.bytes};
-        return visit(&site, argument) != 0;
-    });
-    return all_were ? 1 : 0;
 }
 }

@@ -3,15 +3,12 @@
 /// \file
 /// Which line of the program has asked for a block.
 ///
-///     blocks:   address -> bytes, file, line
-///     sites:    file, line -> blocks and bytes in use
+///     blocks:   address -> file, line, bytes, checkpoints before it
 ///
-///     blocks of a site = the blocks with that file and line
+/// The table is outside of the blocks, and does not refer to a line of which no block is in use: the library that it is in may be
+/// gone by then. What is in use of each line, nobody counts until somebody asks: see site_list.hpp.
 ///
-/// Both tables are outside of the blocks, and neither refers to a line of which no block is in use: the library that it is in may
-/// be gone by then. So files are told apart by the address of their names, and names are compared when somebody asks.
-///
-/// A block that no memory is there for to remember is not in the tables, and nobody minds.
+/// A block that no memory is there for to remember is not in the table, and nobody minds.
 ///
 /// Thread safety: any thread.
 #pragma once
@@ -20,19 +17,15 @@
 
 #include "mutex.hpp"
 #include "open_table.hpp"
+#include "site_list.hpp"
 
 #include <cstddef>
 #include <cstdint>
 
 namespace memory_pool::np
 {
-/// What is in use of the blocks that one line has asked for.
-struct site_figures
-{
-    call_site site;
-    std::size_t blocks;
-    std::size_t bytes; ///< That were asked for.
-};
+/// So many checkpoints were there before something.
+using checkpoint_count = std::uint64_t;
 
 /// Blocks, and the lines that have asked for them.
 class call_sites
@@ -44,22 +37,17 @@ public:
     ~call_sites() = default;
 
     /// Effects: gives all memory back. Nothing is remembered.
-    void release() noexcept
-    {
-        blocks_.release();
-        sites_.release();
-    }
+    void release() noexcept { blocks_.release(); }
 
-    /// Effects: remembers who has asked for a block that is in use.
+    /// Effects: remembers who has asked for a block that is in use, and after how many checkpoints.
     /// Returns: whether there is memory for that.
-    bool remember(const void* block, std::size_t bytes, const call_site& site) noexcept
+    bool remember(const void* block, std::size_t bytes, const call_site& site,
+                  checkpoint_count checkpoints = 0) noexcept
     {
         const std::lock_guard lock(mutex_);
-        if (!blocks_.has_room() || !sites_.has_room())
+        if (!blocks_.has_room())
             return false;
-        (void)blocks_.add({reinterpret_cast<std::uintptr_t>(block), bytes, site});
-        site_entry* const known = find(site);
-        count(known != nullptr ? *known : sites_.add({{site, 0, 0}}), 1, bytes);
+        (void)blocks_.add({reinterpret_cast<std::uintptr_t>(block), bytes, site, checkpoints});
         return true;
     }
 
@@ -67,17 +55,11 @@ public:
     void forget(const void* block) noexcept
     {
         const std::lock_guard lock(mutex_);
-        block_entry* const known = find(block);
-        if (known == nullptr)
-            return;
-        site_entry* const from = find(known->site);
-        count(*from, ~std::size_t{0}, std::size_t{0} - known->bytes);
-        if (from->figures.blocks == 0)
-            sites_.remove(from);
-        blocks_.remove(known);
+        if (block_entry* const known = find(block))
+            blocks_.remove(known);
     }
 
-    /// Effects: remembers a block at another address, or with another size, if it is known.
+    /// Effects: remembers a block at another address, or with another size, if it is known. It is as old as before.
     void move(const void* from, const void* to, std::size_t bytes) noexcept
     {
         const std::lock_guard lock(mutex_);
@@ -85,25 +67,21 @@ public:
         if (known == nullptr)
             return;
         block_entry moved = *known;
-        count(*find(moved.site), 0, bytes - moved.bytes);
         moved.bytes = bytes;
         moved.address = reinterpret_cast<std::uintptr_t>(to);
         blocks_.remove(known);
         (void)blocks_.add(moved); // There is room: one has just gone.
     }
 
-    /// Effects: calls `visit(const site_figures&)` for each line of which blocks are in use, until that returns false. A line of a
-    ///   header that several libraries have is one line.
-    /// Returns: whether it never did.
-    /// Preconditions: `visit` does not come here.
-    /// Complexity: quadratic in lines.
-    template <class Visit>
-    bool for_each_site(Visit&& visit) noexcept
+    /// Effects: adds to `list` what is in use and was asked for after that many checkpoints, or more.
+    /// Preconditions: the lock is held, and will be until the list is finished.
+    /// Complexity: linear in blocks.
+    void add_to(site_list& list, checkpoint_count checkpoints) const noexcept
     {
-        const std::lock_guard lock(mutex_);
-        return sites_.for_each([&](const site_entry& each) {
-            const site_figures figures = figures_of_all(each);
-            return figures.blocks == 0 || visit(figures);
+        (void)blocks_.for_each([&](const block_entry& each) {
+            if (each.checkpoints >= checkpoints)
+                list.add(each.site, each.bytes);
+            return true;
         });
     }
 
@@ -118,27 +96,27 @@ public:
             [&](const block_entry& each) { return visit(reinterpret_cast<const void*>(each.address)); });
     }
 
-    /// Returns: whether the figures of the lines are those of their blocks.
+    /// Returns: bytes that are taken from the system to remember all that.
+    std::size_t bytes_taken() noexcept
+    {
+        const std::lock_guard lock(mutex_);
+        return blocks_.bytes();
+    }
+
+    /// Returns: whether the table is as it was made.
     bool is_valid() noexcept
     {
         const std::lock_guard lock(mutex_);
-        std::size_t blocks = 0;
-        std::size_t bytes = 0;
-        (void)sites_.for_each([&](const site_entry& each) {
-            blocks += each.figures.blocks;
-            bytes += each.figures.bytes;
-            return true;
-        });
-        const bool have_lines = blocks_.for_each([&](const block_entry& each) {
-            bytes -= each.bytes;
-            return find(each.site) != nullptr;
-        });
-        return have_lines && blocks == blocks_.count() && bytes == 0 && blocks_.is_valid() && sites_.is_valid();
+        return blocks_.is_valid();
     }
 
     // Around a fork.
     void lock_for_fork() noexcept { mutex_.lock_for_fork(); }
     void unlock_after_fork() noexcept { mutex_.unlock_after_fork(); }
+
+    // While a list is made.
+    void lock() noexcept { mutex_.lock(); }
+    void unlock() noexcept { mutex_.unlock(); }
 
 private:
     struct block_entry
@@ -146,59 +124,19 @@ private:
         std::uintptr_t address;
         std::size_t bytes;
         call_site site;
+        checkpoint_count checkpoints;
 
         bool is_there() const noexcept { return address != 0; }
         std::uint64_t hash() const noexcept { return mixed(address); }
         bool is(const block_entry& other) const noexcept { return address == other.address; }
     };
 
-    struct site_entry
-    {
-        site_figures figures;
-
-        bool is_there() const noexcept { return figures.site.file != nullptr; }
-        std::uint64_t hash() const noexcept
-        {
-            return mixed(reinterpret_cast<std::uintptr_t>(figures.site.file) +
-                         (std::uint64_t{figures.site.line} << 40U));
-        }
-        bool is(const site_entry& other) const noexcept
-        {
-            return figures.site.file == other.figures.site.file && figures.site.line == other.figures.site.line;
-        }
-    };
-
-    static void count(site_entry& at, std::size_t blocks, std::size_t bytes) noexcept
-    {
-        at.figures.blocks += blocks;
-        at.figures.bytes += bytes;
-    }
-
     block_entry* find(const void* block) const noexcept
     {
-        return blocks_.find({reinterpret_cast<std::uintptr_t>(block), 0, {}});
-    }
-
-    site_entry* find(const call_site& site) const noexcept { return sites_.find({{site, 0, 0}}); }
-
-    /// Returns: the sum over all entries with the text and number of that one; no blocks if it is not the first of them.
-    site_figures figures_of_all(const site_entry& wanted) const noexcept
-    {
-        site_figures sum{wanted.figures.site, 0, 0};
-        const bool is_first = sites_.for_each([&](const site_entry& each) {
-            if (each.figures.site != sum.site)
-                return true;
-            if (sum.blocks == 0 && &each != &wanted)
-                return false;
-            sum.blocks += each.figures.blocks;
-            sum.bytes += each.figures.bytes;
-            return true;
-        });
-        return is_first ? sum : site_figures{};
+        return blocks_.find({reinterpret_cast<std::uintptr_t>(block), 0, {}, 0});
     }
 
     mutex mutex_;
     open_table<block_entry> blocks_;
-    open_table<site_entry> sites_;
 };
 } // namespace memory_pool::np

@@ -145,6 +145,11 @@ public:
     shared_heap& traced() noexcept { return traced_; }
     call_sites& sites() noexcept { return sites_; }
 
+    /// Effects: has blocks whose call sites are remembered from now on told from those that are in use.
+    /// Returns: how many checkpoints there are now.
+    checkpoint_count add_checkpoint() noexcept { return checkpoints_.fetch_add(1, std::memory_order_relaxed) + 1; }
+    checkpoint_count checkpoints() const noexcept { return checkpoints_.load(std::memory_order_relaxed); }
+
     /// Returns: the heap of what the program does not know of.
     shared_heap& own() noexcept { return own_; }
 
@@ -359,6 +364,7 @@ private:
     os::thread_end thread_end_;
     backend backend_;
     call_sites sites_;
+    std::atomic<checkpoint_count> checkpoints_{0};
     shared_heap late_{backend_};
     shared_heap traced_{backend_, &sites_};
     shared_heap own_{backend_};

@@ -9,18 +9,16 @@
 #include <memory_pool/np_alloc.h>
 
 #include <memory_pool/base/errors.hpp>
-#include <memory_pool/os/standard_error.hpp>
 
 #include "figures.hpp"
+#include "output.hpp"
 #include "sizes.hpp"
 
 #include <array>
 #include <cstddef>
-#include <cstring>
 
 namespace np = memory_pool::np;
 namespace base = memory_pool::base;
-namespace os = memory_pool::os;
 
 namespace
 {
@@ -41,6 +39,7 @@ np_statistics statistics_of(const np::figures& all) noexcept
     statistics.parked_heaps = all.parked_heaps;
     statistics.heaps = all.made_heaps;
     statistics.misuse_reports = all.misuse_reports;
+    statistics.bytes_of_call_sites = all.call_sites;
     return statistics;
 }
 
@@ -52,7 +51,7 @@ struct named_figure
     std::size_t np_statistics::* value;
 };
 
-constexpr std::array<named_figure, 14> named_figures{{
+constexpr std::array<named_figure, 15> named_figures{{
     {"bytes_in_use", "bytes in use", &np_statistics::bytes_in_use},
     {"bytes_at_hand", "bytes at hand of threads", &np_statistics::bytes_at_hand},
     {"bytes_on_the_way", "bytes on the way back", &np_statistics::bytes_on_the_way},
@@ -67,31 +66,9 @@ constexpr std::array<named_figure, 14> named_figures{{
     {"parked_heaps", "  without a thread", &np_statistics::parked_heaps},
     {"heaps", "heaps of the program", &np_statistics::heaps},
     {"misuse_reports", "reports of misuse", &np_statistics::misuse_reports},
+    {"bytes_of_call_sites", "bytes to know call sites", &np_statistics::bytes_of_call_sites},
 }};
 static_assert(sizeof(np_statistics) == named_figures.size() * sizeof(std::size_t), "each figure is printed");
-
-/// Where a text goes, piece by piece.
-class output
-{
-public:
-    using function = void (*)(const char* text, std::size_t length, void* argument);
-
-    output(function write, void* argument) noexcept
-        : write_(write != nullptr ? write : &to_standard_error), argument_(argument)
-    {
-    }
-
-    void print(const base::message& text) const { write_(text.c_str(), std::strlen(text.c_str()), argument_); }
-
-private:
-    static void to_standard_error(const char* text, std::size_t length, void*)
-    {
-        os::write_to_standard_error(text, length);
-    }
-
-    function write_;
-    void* argument_;
-};
 
 /// Effects: calls `print(block_bytes, handed_out, at_hand)` for each class of which there are blocks.
 template <class Print>
@@ -102,7 +79,7 @@ void for_each_class(const np::figures& all, Print&& print)
             print(np::sizes::size(number), its.handed_out(), its.at_hand);
 }
 
-void print_text(const np::figures& all, const np_statistics& statistics, const output& to)
+void print_text(const np::figures& all, const np_statistics& statistics, const np::output& to)
 {
     to.print(base::message("np_alloc:\n"));
     for (const named_figure& each : named_figures)
@@ -114,7 +91,7 @@ void print_text(const np::figures& all, const np_statistics& statistics, const o
     });
 }
 
-void print_json(const np::figures& all, const np_statistics& statistics, const output& to)
+void print_json(const np::figures& all, const np_statistics& statistics, const np::output& to)
 {
     const char* before = "{";
     for (const named_figure& each : named_figures) {
@@ -142,7 +119,7 @@ void np_print_statistics(np_format format, void (*write)(const char* text, size_
                          void* argument)
 {
     const np::figures all = np::take_figures(np::the_process);
-    const output to(write, argument);
+    const np::output to(write, argument);
     (format == np_format_json ? print_json : print_text)(all, statistics_of(all), to);
 }
 }

@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <cstring>
 #include <random>
+#include <sstream>
 #include <thread>
 #include <type_traits>
 #include <vector>
@@ -64,6 +65,18 @@ TEST(np_alloc_drop_in, may_be_told_the_line_that_asks)
     EXPECT_NE(other, nullptr);
     np_free(other);
     np_free(block);
+}
+
+TEST(np_alloc_drop_in, lists_what_is_in_use_by_the_line_that_has_asked)
+{
+    void* const block = np_alloc(100, "orders.cpp", 42);
+    std::ostringstream report;
+    EXPECT_EQ(np_report_leaks(report), 1U);
+    EXPECT_EQ(report.str(), "np_alloc: in use, by the line that has asked:\n"
+                            "  orders.cpp:42  1 block  100 bytes\n"
+                            "  in all  1 block  100 bytes\n");
+    np_free(block);
+    EXPECT_EQ(np_report_leaks(), 0U);
 }
 
 TEST(np_alloc_drop_in, ignores_nullptr)

@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: MIT
+// Copyright (c) 2026 The memory_pool authors
+/// \file
+/// What is in use, by the line that has asked for it: for a function of the program, or as a text.
+///
+/// Thread safety: any thread.
+#include "engine.hpp"
+
+#include <memory_pool/np_alloc.h>
+
+#include <memory_pool/base/errors.hpp>
+
+#include "call_sites.hpp"
+#include "output.hpp"
+#include "site_list.hpp"
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <mutex>
+
+namespace np = memory_pool::np;
+namespace base = memory_pool::base;
+
+namespace
+{
+/// Effects: lists what is in use and was asked for after that many checkpoints, or more.
+void list(np::site_list& sites, np::checkpoint_count checkpoints) noexcept
+{
+    np::call_sites& all = np::the_process.sites();
+    const std::lock_guard lock(all);
+    all.add_to(sites, checkpoints);
+    sites.finish();
+}
+
+/// Returns: the end of a long name, so that there is room for more on its line.
+const char* shortened(const char* name) noexcept
+{
+    constexpr std::size_t most = 250;
+    const std::size_t length = std::strlen(name);
+    return name + (length - std::min(length, most));
+}
+
+void print_text(const np::site_list& sites, const np::output& to)
+{
+    const auto print_line = [&to](const base::message& subject, const np::site_figures& its) {
+        to.print(base::message("  %s  %zu block%s  %zu bytes\n", subject.c_str(), its.blocks,
+                               its.blocks == 1 ? "" : "s", its.bytes));
+    };
+    if (sites.all().blocks == 0)
+        return;
+    to.print("np_alloc: in use, by the line that has asked:\n");
+    for (const np::site_figures& each : sites)
+        print_line(base::message("%s:%u", shortened(each.site.file), each.site.line), each);
+    print_line(base::message("in all"), sites.all());
+}
+
+/// Effects: prints `text` in quotes, with what JSON wants in place of some of its characters.
+void print_quoted(const char* text, const np::output& to)
+{
+    to.print("\"");
+    const char* plain = text;
+    for (; *text != '\0'; ++text) {
+        const auto character = static_cast<unsigned char>(*text);
+        if (character >= ' ' && character != '"' && character != '\\')
+            continue;
+        to.print(plain, static_cast<std::size_t>(text - plain));
+        to.print(base::message("\\u%04x", character));
+        plain = text + 1;
+    }
+    to.print(plain);
+    to.print("\"");
+}
+
+void print_json(const np::site_list& sites, const np::output& to)
+{
+    to.print(base::message("{\n  \"blocks\": %zu,\n  \"bytes\": %zu,\n  \"sites\": [", sites.all().blocks,
+                           sites.all().bytes));
+    const char* before = "\n    {\"file\": ";
+    for (const np::site_figures& each : sites) {
+        to.print(before);
+        print_quoted(each.site.file, to);
+        to.print(
+            base::message(", \"line\": %u, \"blocks\": %zu, \"bytes\": %zu}", each.site.line, each.blocks, each.bytes));
+        before = ",\n    {\"file\": ";
+    }
+    to.print("\n  ]\n}\n");
+}
+} // namespace
+
+extern "C" {
+int np_visit_call_sites(int (*visit)(const np_call_site* site, void* argument), void* argument)
+{
+    np::site_list sites;
+    list(sites, 0);
+    for (const np::site_figures& each : sites) {
+        const np_call_site site{each.site.file, static_cast<int>(each.site.line), each.blocks, each.bytes};
+        if (visit(&site, argument) == 0)
+            return 0;
+    }
+    return 1;
+}
+
+size_t np_report_leaks(np_format format, void (*write)(const char* text, size_t length, void* argument), void* argument)
+{
+    return np_leak_diff(0, format, write, argument);
+}
+
+uint64_t np_leak_checkpoint(void)
+{
+    return np::the_process.add_checkpoint();
+}
+
+size_t np_leak_diff(uint64_t checkpoint, np_format format,
+                    void (*write)(const char* text, size_t length, void* argument), void* argument)
+{
+    np::site_list sites;
+    list(sites, checkpoint);
+    (format == np_format_json ? print_json : print_text)(sites, np::output(write, argument));
+    return sites.all().blocks;
+}
+}
