@@ -211,10 +211,15 @@ typedef enum np_option
                                       there is mapped block by block, which is slow. Not after the first block. */
     np_option_statistics_at_end, /**< NP_STATISTICS: whether statistics are printed when the process ends; 0. 1: as text, 2: as
                                       JSON. */
-    np_option_fatal_foreign /**< NP_FATAL_FOREIGN: what a pointer does that is given back and is not from here; 1: it is reported,
+    np_option_fatal_foreign, /**< NP_FATAL_FOREIGN: what a pointer does that is given back and is not from here; 1: it is reported,
                                       which ends the program unless it has an error handler; 0: it is ignored, and the first
                                       is named on the standard error. 1, but 0 in libnp_malloc.so: a program may have blocks
                                       from before. */
+    np_option_leaks_at_end, /**< NP_LEAKS: whether np_report_leaks is called when the process ends, for the standard error; 0. 1: as
+                                      text, of which there is none if nothing is in use; 2: as JSON. That is at return from
+                                      main or exit(), after destructors of static objects and handlers of the program. */
+    np_option_leaks_exit /**< NP_LEAKS_EXIT: the status, up to 255, with which the process ends then, in place of its own, if something
+                                      is in use; it is listed, too. 0: it keeps its own; 0. */
 } np_option;
 
 /** Effects: sets an option.

@@ -5,8 +5,10 @@
 #include <memory_pool/np_alloc.h>
 
 #include <memory_pool/base/arithmetic.hpp>
+#include <memory_pool/base/config.hpp>
 #include <memory_pool/base/errors.hpp>
 #include <memory_pool/os/environment.hpp>
+#include <memory_pool/os/process_end.hpp>
 #include <memory_pool/os/standard_error.hpp>
 
 #include "engine.hpp"
@@ -97,7 +99,7 @@ public:
     {
         the_options.read_once(os::environment());
         the_process.memory().set_patience(the_options.get(np_option_decay_ms));
-        if (the_options.get(np_option_statistics_at_end) != 0)
+        if (is_anything_printed_at_end())
             errors_ = os::
                 open_standard_error_again(); // Many programs close it before they end, to see whether all was written.
     }
@@ -106,11 +108,30 @@ public:
     ~process_watch()
     {
         if (const std::size_t wanted = the_options.get(np_option_statistics_at_end))
-            np_print_statistics(wanted == 1 ? np_format_text : np_format_json, &write, &errors_);
+            np_print_statistics(format_of(wanted), &write, &errors_);
         the_process.stop_watching_threads();
+        list_leaks();
     }
 
 private:
+    static bool is_anything_printed_at_end() noexcept
+    {
+        return the_options.get(np_option_statistics_at_end) != 0 || the_options.get(np_option_leaks_at_end) != 0 ||
+               the_options.get(np_option_leaks_exit) != 0;
+    }
+
+    void list_leaks() noexcept
+    {
+        const std::size_t list = the_options.get(np_option_leaks_at_end);
+        const std::size_t status = the_options.get(np_option_leaks_exit);
+        if (list == 0 && status == 0)
+            return;
+        if (np_report_leaks(format_of(list), &write, &errors_) != 0 && status != 0)
+            os::end_with_status(static_cast<int>(status));
+    }
+
+    static np_format format_of(std::size_t wanted) noexcept { return wanted == 2 ? np_format_json : np_format_text; }
+
     static void write(const char* text, std::size_t length, void* errors) noexcept
     {
         (void)os::write_text(*static_cast<const os::descriptor*>(errors), text, length);
@@ -119,7 +140,8 @@ private:
     os::descriptor errors_ = os::standard_error;
 };
 
-process_watch watch;
+/// Static objects of the program may give blocks back when they are destroyed, so it is destroyed after them.
+MEMORY_POOL_CONSTRUCTED_FIRST process_watch watch;
 } // namespace
 } // namespace memory_pool::np
 

@@ -28,7 +28,7 @@ struct option_facts
     std::size_t value; ///< To begin with.
 };
 
-inline constexpr std::size_t option_count = 5;
+inline constexpr std::size_t option_count = 7;
 
 /// By the number of the option. `takes_place_of_malloc`: then pointers of another malloc are to be expected.
 constexpr std::array<option_facts, option_count> facts_of_options(bool takes_place_of_malloc) noexcept
@@ -40,6 +40,8 @@ constexpr std::array<option_facts, option_count> facts_of_options(bool takes_pla
         {"NP_REGION_BYTES", 16 * mega, mega * mega * 128, mega * mega},
         {"NP_STATISTICS", 0, 2, 0},
         {"NP_FATAL_FOREIGN", 0, 1, takes_place_of_malloc ? std::size_t{0} : 1},
+        {"NP_LEAKS", 0, 2, 0},
+        {"NP_LEAKS_EXIT", 0, 255, 0},
     }};
 }
 
@@ -49,7 +51,8 @@ class options
 public:
     constexpr explicit options(bool takes_place_of_malloc) noexcept
         : facts_(facts_of_options(takes_place_of_malloc)),
-          values_{facts_[0].value, facts_[1].value, facts_[2].value, facts_[3].value, facts_[4].value}
+          values_{facts_[0].value, facts_[1].value, facts_[2].value, facts_[3].value,
+                  facts_[4].value, facts_[5].value, facts_[6].value}
     {
     }
     options(const options&) = delete;

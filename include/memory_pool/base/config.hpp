@@ -105,6 +105,14 @@
 #define MEMORY_POOL_EXECUTABLE_CODE 0
 #endif
 
+/// Stands before a static object that has to be constructed before all others of its program or library, and is destroyed after
+/// them; without an effect where that cannot be asked for.
+#if defined(__ELF__) && MEMORY_POOL_GNU_BUILTINS
+#define MEMORY_POOL_CONSTRUCTED_FIRST __attribute__((init_priority(101)))
+#else
+#define MEMORY_POOL_CONSTRUCTED_FIRST
+#endif
+
 /// Where a thread could be held up at a bad moment. Tests define it to hold it up there.
 #ifndef MEMORY_POOL_DELAY_POINT
 #define MEMORY_POOL_DELAY_POINT() static_cast<void>(0)

@@ -1,0 +1,87 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+# Copyright (c) 2026 The memory_pool authors
+"""What NP_LEAKS and NP_LEAKS_EXIT do when a process ends.   leaks_test.py PROGRAM
+
+PROGRAM ends in the way that it is told, with one block in use that orders.c:42 has asked for, or with none.
+"""
+import json
+import os
+import signal
+import subprocess
+import sys
+import unittest
+
+PROGRAM = os.path.abspath(sys.argv[1])
+
+LIST = ("np_alloc: in use, by the line that has asked:\n"
+        "  orders.c:42  1 block  64 bytes\n"
+        "  in all  1 block  64 bytes\n")
+ALL_IS_FREED = "thread_local is freed\nhandler is freed\nstatic is freed\n"
+
+
+def run(way, status=0, **variables):
+    """Returns how PROGRAM ends, and what it prints."""
+    environment = {name: value for name, value in os.environ.items() if not name.startswith("NP_")}
+    # What is in use is in use for LeakSanitizer, too, which would have its say.
+    environment["ASAN_OPTIONS"] = environment.get("ASAN_OPTIONS", "") + ":detect_leaks=0"
+    silent_input, nothing_comes_from = os.pipe()
+    try:
+        done = subprocess.run([PROGRAM, way, str(status)], env={**environment, **variables}, stdin=silent_input,
+                              stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=100, check=False)
+    finally:
+        os.close(silent_input)
+        os.close(nothing_comes_from)
+    return done.returncode, done.stdout.decode(), done.stderr.decode()
+
+
+class LeaksAtTheEnd(unittest.TestCase):
+    def test_are_not_listed_if_nobody_wants_it(self):
+        self.assertEqual(run("return"), (0, ALL_IS_FREED, ""))
+
+    def test_are_listed_after_destructors_and_handlers_have_run(self):
+        for way in "return", "exit":
+            self.assertEqual(run(way, NP_LEAKS="1"), (0, ALL_IS_FREED, LIST))
+
+    def test_are_listed_with_what_threads_have_that_have_not_ended_when_another_ends_the_process(self):
+        status, output, errors = run("thread", NP_LEAKS="1", NP_LEAKS_EXIT="77")
+        self.assertEqual((status, output), (77, ALL_IS_FREED.replace("thread_local is freed\n", "")))
+        self.assertEqual(errors.splitlines()[1:], ["  orders.c:42  1 block  64 bytes", "  thread_local:1  1 block  10 bytes",
+                                                   "  in all  2 blocks  74 bytes"])
+
+    def test_are_listed_as_json(self):
+        site = {"file": "orders.c", "line": 42, "blocks": 1, "bytes": 64}
+        self.assertEqual(json.loads(run("return", NP_LEAKS="2")[2]), {"blocks": 1, "bytes": 64, "sites": [site]})
+        self.assertEqual(json.loads(run("clean", NP_LEAKS="2")[2]), {"blocks": 0, "bytes": 0, "sites": []})
+
+    def test_leave_the_status_as_it_is(self):
+        self.assertEqual(run("return", 5, NP_LEAKS="1"), (5, ALL_IS_FREED, LIST))
+
+    def test_replace_the_status_if_that_is_wanted_and_are_listed_then(self):
+        for leaks in "0", "1":
+            for before in 0, 5:
+                self.assertEqual(run("return", before, NP_LEAKS=leaks, NP_LEAKS_EXIT="77"), (77, ALL_IS_FREED, LIST))
+
+    def test_that_there_are_none_is_not_said_and_leaves_the_status(self):
+        self.assertEqual(run("clean", 5, NP_LEAKS="1", NP_LEAKS_EXIT="77"), (5, ALL_IS_FREED, ""))
+
+    def test_do_not_matter_to_a_process_that_does_not_end_by_exit(self):
+        for way, status in (("_Exit", 5), ("quick_exit", 5), ("abort", -signal.SIGABRT)):
+            with self.subTest(way):
+                self.assertEqual(run(way, 5, NP_LEAKS="1", NP_LEAKS_EXIT="77"), (status, "", ""))
+
+    def test_replace_the_status_also_while_a_thread_waits_for_input(self):
+        self.assertEqual(run("while_a_thread_reads", NP_LEAKS_EXIT="77"), (77, ALL_IS_FREED, LIST))
+
+    def test_of_the_child_of_a_fork_are_those_it_has(self):
+        status, output, errors = run("fork", NP_LEAKS_EXIT="77")
+        self.assertEqual(status, 77)
+        self.assertIn("the child ends with 77\n", output)
+        self.assertEqual(errors, LIST.replace("1 block  64 bytes", "2 blocks  128 bytes") + LIST)
+
+    def test_are_listed_also_if_the_program_has_closed_its_standard_error(self):
+        self.assertEqual(run("closes_stderr", NP_LEAKS="1"), (0, ALL_IS_FREED, LIST))
+
+
+if __name__ == "__main__":
+    unittest.main(argv=sys.argv[:1])
