@@ -7,8 +7,8 @@
 
 #include <support/child.hpp>
 #include <support/error_recorder.hpp>
-#include <support/page_calls.hpp>
 #include <support/stage_conformance.hpp>
+#include <support/system_calls.hpp>
 #include <support/threads.hpp>
 #include <support/what.hpp>
 
@@ -55,32 +55,32 @@ constexpr huge_page_use every_use[] = {huge_page_use::as_the_system_does, huge_p
 
 TEST(page_resource, hands_out_whole_pages_and_gives_them_back)
 {
-    test::page_calls calls;
+    const test::system_calls calls;
     mp::page_resource pages;
     for (const std::size_t bytes : {std::size_t{0}, std::size_t{1}, page, page + 1, 1000 * page}) {
         void* const piece = pages.allocate(bytes);
         ASSERT_NE(piece, nullptr);
         EXPECT_GE(pages.bytes_in_use(), bytes);
         EXPECT_EQ(pages.bytes_in_use() % page, 0u);
-        EXPECT_EQ(pages.bytes_in_use(), calls->mapped);
+        EXPECT_EQ(pages.bytes_in_use(), calls.mapped());
         std::memset(piece, 0xAB, bytes);
         pages.deallocate(piece, bytes);
         EXPECT_EQ(pages.bytes_in_use(), 0u);
-        EXPECT_EQ(calls->mapped, 0u);
+        EXPECT_EQ(calls.mapped(), 0u);
     }
 }
 
 TEST(page_resource, honours_every_alignment_whatever_the_pages)
 {
     for (const huge_page_use use : every_use) {
-        test::page_calls calls;
+        const test::system_calls calls;
         mp::page_resource pages(options_for(use));
         for (std::size_t alignment = 1; alignment <= std::size_t{1} << 30; alignment *= 2) {
             void* const piece = pages.allocate(5000, alignment);
             ASSERT_TRUE(test::is_aligned(piece, alignment)) << alignment;
             std::memset(piece, 0xAB, 5000);
             pages.deallocate(piece, 5000, alignment);
-            ASSERT_EQ(calls->mapped, 0u);
+            ASSERT_EQ(calls.mapped(), 0u);
         }
     }
 }
@@ -88,7 +88,7 @@ TEST(page_resource, honours_every_alignment_whatever_the_pages)
 TEST(page_resource, serves_containers_and_pools)
 {
     for (const huge_page_use use : every_use) {
-        test::page_calls calls;
+        const test::system_calls calls;
         {
             mp::page_resource pages(options_for(use));
             test::use_containers(&pages);
@@ -99,24 +99,24 @@ TEST(page_resource, serves_containers_and_pools)
             std::vector<void*> blocks(50'000);
             for (void*& block : blocks)
                 block = pool.allocate();
-            EXPECT_EQ(pages.bytes_in_use(), calls->mapped);
+            EXPECT_EQ(pages.bytes_in_use(), calls.mapped());
             for (void* const block : blocks)
                 pool.deallocate(block);
             EXPECT_TRUE(pool.is_valid());
         }
-        EXPECT_EQ(calls->mapped, 0u);
+        EXPECT_EQ(calls.mapped(), 0u);
     }
 }
 
 TEST(page_resource, gives_back_what_is_left_when_it_ends)
 {
-    test::page_calls calls;
+    const test::system_calls calls;
     {
         mp::page_resource pages;
         (void)pages.allocate(10'000);
         (void)pages.allocate(10'000, 16 * page);
     }
-    EXPECT_EQ(calls->mapped, 0u);
+    EXPECT_EQ(calls.mapped(), 0u);
 }
 
 TEST(page_resource, is_equal_to_itself_only)
@@ -129,9 +129,9 @@ TEST(page_resource, is_equal_to_itself_only)
 
 TEST(page_resource, says_what_the_system_did_not_give)
 {
-    test::page_calls calls;
+    const test::system_calls calls;
     mp::page_resource pages(options_for(huge_page_use::as_the_system_does));
-    calls->refused_call = 1;
+    calls.refuse(test::system_call::any, 1);
     const std::string text = test::what_of<mp::out_of_memory>([&] { (void)pages.allocate(12345, 64); });
     EXPECT_EQ(text, "memory_pool: resource 'buffers': the system gives no pages for 12345 bytes aligned to 64");
     EXPECT_EQ(pages.bytes_in_use(), 0u);
@@ -155,24 +155,24 @@ TEST(page_resource, loses_nothing_when_the_system_refuses_any_call)
             std::size_t call = 0;
             bool was_refused = true;
             while (was_refused) {
-                test::page_calls calls;
-                calls->refused_call = ++call;
+                const test::system_calls calls;
+                calls.refuse(test::system_call::any, ++call);
                 mp::page_resource pages(options_for(use, prefault));
                 for (const std::size_t alignment : {page, 64 * page}) {
                     try {
                         void* const piece = pages.allocate(5 * page, alignment);
                         std::memset(piece, 0xAB, 5 * page);
-                        ASSERT_EQ(pages.bytes_in_use(), calls->mapped);
+                        ASSERT_EQ(pages.bytes_in_use(), calls.mapped());
                         pages.deallocate(piece, 5 * page, alignment);
                     } catch (const std::bad_alloc&) {
-                        ASSERT_GE(calls->calls, call) << "nothing was refused";
+                        ASSERT_GE(calls.made(test::system_call::any), call) << "nothing was refused";
                     }
                     ASSERT_EQ(pages.bytes_in_use(), 0u);
                 }
-                was_refused = calls->calls >= call;
-                calls->refused_call = 0;
+                was_refused = calls.made(test::system_call::any) >= call;
+                calls.refuse_nothing();
                 pages.deallocate(pages.allocate(1), 1); // has the system asked again to take what it did not
-                ASSERT_EQ(calls->mapped, 0u) << "call " << call;
+                ASSERT_EQ(calls.mapped(), 0u) << "call " << call;
             }
             EXPECT_GT(call, 4u);
         }
@@ -181,26 +181,26 @@ TEST(page_resource, loses_nothing_when_the_system_refuses_any_call)
 
 TEST(page_resource, tries_again_what_the_system_did_not_take_back)
 {
-    test::page_calls calls;
+    const test::system_calls calls;
     {
         mp::page_resource pages;
         void* const first = pages.allocate(page);
         void* const second = pages.allocate(page);
-        calls->refuses_unmap = true;
+        calls.refuse_from(test::system_call::unmap, 1);
         pages.deallocate(first, page);
         pages.deallocate(second, page);
         EXPECT_EQ(pages.bytes_in_use(), 0u);
-        EXPECT_EQ(calls->mapped, 2 * page);
-        calls->refuses_unmap = false;
+        EXPECT_EQ(calls.mapped(), 2 * page);
+        calls.refuse_nothing();
         pages.deallocate(pages.allocate(page), page);
-        EXPECT_EQ(calls->mapped, 0u);
+        EXPECT_EQ(calls.mapped(), 0u);
 
-        calls->refuses_unmap = true;
+        calls.refuse_from(test::system_call::unmap, 1);
         pages.deallocate(pages.allocate(page), page);
-        calls->refuses_unmap = false;
-        EXPECT_EQ(calls->mapped, page);
+        calls.refuse_nothing();
+        EXPECT_EQ(calls.mapped(), page);
     }
-    EXPECT_EQ(calls->mapped, 0u) << "the destructor tries, too";
+    EXPECT_EQ(calls.mapped(), 0u) << "the destructor tries, too";
 }
 
 TEST(page_resource, reports_a_piece_that_is_not_its_own)
@@ -222,25 +222,25 @@ TEST(page_resource, reports_a_piece_that_is_not_its_own)
 TEST(page_resource, has_the_pages_backed_at_once)
 {
     for (const huge_page_use use : every_use) {
-        test::page_calls calls;
+        const test::system_calls calls;
         mp::page_resource pages(options_for(use, true));
         void* const piece = pages.allocate(100 * page);
-        EXPECT_EQ(calls->populated, pages.bytes_in_use());
+        EXPECT_EQ(calls.populated(), pages.bytes_in_use());
         pages.deallocate(piece, 100 * page);
-        calls->refuses_populate = true;
+        calls.refuse_from(test::system_call::advise, 1);
         EXPECT_THROW((void)pages.allocate(100 * page), std::bad_alloc);
-        EXPECT_EQ(calls->mapped, 0u);
+        EXPECT_EQ(calls.mapped(), 0u);
     }
 }
 
 TEST(page_resource, takes_normal_pages_where_none_are_reserved)
 {
-    test::page_calls calls;
+    const test::system_calls calls;
     mp::page_resource pages(options_for(huge_page_use::reserved));
-    calls->refused_call = 1;
+    calls.refuse(test::system_call::any, 1);
     void* const piece = pages.allocate(5000);
     if (os::huge_page_size() != 0) {
-        EXPECT_EQ(calls->maps_of_huge_pages, 1u) << "they were asked for";
+        EXPECT_EQ(calls.maps_of_huge_pages(), 1u) << "they were asked for";
     }
     EXPECT_EQ(pages.bytes_in_use(), (5000 + page - 1) / page * page);
     EXPECT_EQ(pages.bytes_in_huge_pages(), 0u);
@@ -252,8 +252,8 @@ TEST(page_resource, takes_whole_huge_pages_where_some_are_reserved)
     const std::size_t huge = os::huge_page_size();
     if (huge == 0)
         GTEST_SKIP() << "this system has none";
-    test::page_calls calls;
-    calls->has_reserved_pages = true;
+    const test::system_calls calls;
+    calls.give_reserved_pages();
     {
         mp::page_resource pages(options_for(huge_page_use::reserved));
         void* const small = pages.allocate(1);
@@ -261,11 +261,11 @@ TEST(page_resource, takes_whole_huge_pages_where_some_are_reserved)
         (void)pages.allocate(huge + 1);
         EXPECT_EQ(pages.bytes_in_use(), 3 * huge);
         EXPECT_EQ(pages.bytes_in_huge_pages(), 3 * huge);
-        EXPECT_EQ(calls->mapped, 3 * huge);
+        EXPECT_EQ(calls.mapped(), 3 * huge);
         pages.deallocate(small, 1);
         EXPECT_EQ(pages.bytes_in_huge_pages(), 2 * huge);
     }
-    EXPECT_EQ(calls->mapped, 0u);
+    EXPECT_EQ(calls.mapped(), 0u);
 }
 
 #if defined(__linux__)

@@ -2,7 +2,7 @@
 // Copyright (c) 2026 The memory_pool authors
 #include <np_alloc/backend.hpp>
 
-#include <support/address_calls.hpp>
+#include <support/system_calls.hpp>
 
 #include <gtest/gtest.h>
 
@@ -115,8 +115,8 @@ TEST_F(backend, tries_again_later_when_the_system_takes_no_memory)
     all.set_patience(0);
     const np::run large = all.take_large(MiB, 1);
     {
-        const test::address_calls calls;
-        test::address_calls::refuse_purging();
+        const test::system_calls calls;
+        calls.refuse_from(test::system_call::advise, 1);
         all.give_large(large.first);
         EXPECT_EQ(all.trim(), 0U);
     }
@@ -176,8 +176,8 @@ TEST_F(backend, copies_a_large_block_to_where_there_is_memory)
     const np::run old = all.take_large(2 * MiB, 1);
     std::memset(memory(old), 0x5A, 2 * MiB);
     all.give_large(dirty.first);
-    const test::address_calls calls;
-    test::address_calls::refuse_moving();
+    const test::system_calls calls;
+    calls.refuse_from(test::system_call::move, 1);
     const np::run moved = all.move_large(old.first, 3 * MiB);
     EXPECT_EQ(moved.first, dirty.first);
     EXPECT_TRUE(is_filled(moved, 2 * MiB, 0x5A));
@@ -188,8 +188,8 @@ TEST_F(backend, copies_a_large_block_if_the_system_cannot_move_it)
 {
     const np::run old = all.take_large(2 * MiB, 1);
     std::memset(memory(old), 0x5A, 2 * MiB);
-    const test::address_calls calls;
-    test::address_calls::refuse_moving();
+    const test::system_calls calls;
+    calls.refuse_from(test::system_call::move, 1);
     EXPECT_TRUE(is_filled(all.move_large(old.first, 3 * MiB), 2 * MiB, 0x5A));
 }
 

@@ -4,8 +4,8 @@
 #include <memory_pool/np_alloc.h>
 #include <np_alloc/engine.hpp>
 
-#include <support/address_calls.hpp>
 #include <support/child.hpp>
+#include <support/system_calls.hpp>
 #include <support/threads.hpp>
 
 #include <gtest/gtest.h>
@@ -100,8 +100,8 @@ TEST(np_alloc_at, takes_no_name_for_an_unknown_file)
 TEST(np_alloc_at, gives_blocks_also_if_there_is_no_memory_to_remember_them)
 {
     np_free(np_alloc_at(10, "a.c", 1)); // There is a slab, so memory is asked for by the tables alone.
-    const test::address_calls calls;
-    test::address_calls::refuse_reserving_from(1);
+    const test::system_calls calls;
+    calls.refuse_from(test::system_call::map, 1);
     std::vector<void*> blocks(1000);
     for (void*& block : blocks) {
         block = np_alloc_at(10, "a.c", 1);

@@ -2,7 +2,7 @@
 // Copyright (c) 2026 The memory_pool authors
 #include <np_alloc/direct_blocks.hpp>
 
-#include <support/address_calls.hpp>
+#include <support/system_calls.hpp>
 
 #include <gtest/gtest.h>
 
@@ -61,13 +61,13 @@ TEST(direct_blocks, are_refused_if_they_are_larger_than_all_addresses_or_there_i
     EXPECT_EQ(all.take(~std::size_t{0}, 1), nullptr);
     EXPECT_EQ(all.take(1, std::size_t{1} << 63U), nullptr);
     {
-        const test::address_calls calls;
+        const test::system_calls calls;
         for (std::size_t call = 1; call <= 2; ++call) { // of the table, of the block
-            test::address_calls::never_fail();
-            test::address_calls::refuse_reserving_from(call);
+            calls.refuse_nothing();
+            calls.refuse_from(test::system_call::map, call);
             EXPECT_EQ(all.take(1, 1), nullptr);
-            test::address_calls::never_fail();
-            test::address_calls::refuse_committing_from(1);
+            calls.refuse_nothing();
+            calls.refuse_from(test::system_call::protect, 1);
             EXPECT_EQ(all.take(1, 1), nullptr);
         }
     }

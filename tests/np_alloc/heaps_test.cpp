@@ -3,9 +3,9 @@
 #include <memory_pool/np_alloc.h>
 
 #include <memory_pool/base/errors.hpp>
-#include <support/address_calls.hpp>
 #include <support/child.hpp>
 #include <support/error_recorder.hpp>
+#include <support/system_calls.hpp>
 #include <support/threads.hpp>
 
 #include <gtest/gtest.h>
@@ -104,12 +104,12 @@ TEST_F(np_heaps, say_ENOMEM_when_the_system_gives_no_memory_and_go_on_when_it_do
     np_statistics statistics;
     np_get_statistics(&statistics);
     const std::size_t more_than_was_ever_used = 2 * statistics.peak_bytes_reserved + (std::size_t{256} << 20);
-    const test::address_calls calls;
-    test::address_calls::refuse_committing_from(1);
+    const test::system_calls calls;
+    calls.refuse_from(test::system_call::protect, 1);
     errno = 0;
     EXPECT_EQ(np_heap_alloc(heap, more_than_was_ever_used), nullptr);
     EXPECT_EQ(errno, ENOMEM);
-    test::address_calls::never_fail();
+    calls.refuse_nothing();
     EXPECT_NE(np_heap_alloc(heap, more_than_was_ever_used), nullptr);
 }
 

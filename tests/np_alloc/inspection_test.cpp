@@ -3,9 +3,9 @@
 #include <memory_pool/np_alloc.h>
 #include <np_alloc/engine.hpp>
 
-#include <support/address_calls.hpp>
 #include <support/child.hpp>
 #include <support/error_recorder.hpp>
+#include <support/system_calls.hpp>
 #include <support/threads.hpp>
 
 #include <gtest/gtest.h>
@@ -138,8 +138,8 @@ TEST(np_visit_heap, stops_when_it_is_told_to)
 TEST(np_visit_heap, says_when_there_is_no_memory_to_find_out)
 {
     void* const block = np_alloc(10);
-    const test::address_calls calls;
-    test::address_calls::refuse_reserving_from(1);
+    const test::system_calls calls;
+    calls.refuse_from(test::system_call::map, 1);
     const auto fail = [](void*, std::size_t, void*) {
         ADD_FAILURE() << "nothing is visited";
         return 1;
@@ -459,9 +459,9 @@ TEST_F(np_verify_finds, call_sites_of_blocks_that_are_not_in_use)
 
 TEST_F(np_verify_finds, that_it_has_no_memory)
 {
-    const test::address_calls calls;
-    test::address_calls::refuse_reserving_from(1);
+    const test::system_calls calls;
+    calls.refuse_from(test::system_call::map, 1);
     expect_fault("there is no memory for marks");
-    test::address_calls::never_fail();
+    calls.refuse_nothing();
 }
 } // namespace

@@ -2,7 +2,7 @@
 // Copyright (c) 2026 The memory_pool authors
 #include <np_alloc/open_table.hpp>
 
-#include <support/address_calls.hpp>
+#include <support/system_calls.hpp>
 
 #include <gtest/gtest.h>
 
@@ -112,16 +112,15 @@ TEST_F(open_table, keeps_its_pages_if_there_is_no_memory_for_fewer)
 
 TEST_F(open_table, has_no_room_without_memory_and_keeps_what_it_has)
 {
-    const test::address_calls calls;
-    for (const auto refuse :
-         {test::address_calls::refuse_reserving_from, test::address_calls::refuse_committing_from}) {
-        refuse(1);
+    const test::system_calls calls;
+    for (const test::system_call kind : {test::system_call::map, test::system_call::protect}) {
+        calls.refuse_from(kind, 1);
         while (table.has_room())
             add(table.count() + 1, 0);
         const std::size_t count = table.count();
         for (std::uint64_t key = 1; key <= count; ++key)
             EXPECT_NE(table.find({key, 0}), nullptr);
-        test::address_calls::never_fail();
+        calls.refuse_nothing();
         EXPECT_TRUE(table.has_room());
         add(count + 1, 0);
         EXPECT_TRUE(table.is_valid());

@@ -2,7 +2,7 @@
 // Copyright (c) 2026 The memory_pool authors
 #include <np_alloc/region.hpp>
 
-#include <support/address_calls.hpp>
+#include <support/system_calls.hpp>
 
 #include <gtest/gtest.h>
 
@@ -75,13 +75,13 @@ TEST_F(region, makes_do_with_less_when_the_system_has_not_so_many_addresses)
 
 TEST_F(region, reserves_nothing_when_one_of_its_parts_is_refused)
 {
-    const test::address_calls calls;
+    const test::system_calls calls;
     for (std::size_t call = 1; call <= 3; ++call) {
-        test::address_calls::refuse_reserving_from(call);
+        calls.refuse_from(test::system_call::map, call);
         EXPECT_FALSE(all.reserve(64 * mib)) << call;
         EXPECT_EQ(all.slices(), 0U);
     }
-    test::address_calls::never_fail();
+    calls.refuse_nothing();
     EXPECT_TRUE(all.reserve(64 * mib));
 }
 
@@ -91,8 +91,8 @@ TEST_F(region, stays_as_it_is_when_memory_is_refused_and_has_it_later)
     ASSERT_TRUE(all.commit(1));
     const std::size_t before = all.committed();
     for (std::size_t call = 1; call <= 3; ++call) {
-        const test::address_calls calls;
-        test::address_calls::refuse_committing_from(call);
+        const test::system_calls calls;
+        calls.refuse_from(test::system_call::protect, call);
         EXPECT_FALSE(all.commit(before + 1));
         EXPECT_EQ(all.committed(), before);
     }

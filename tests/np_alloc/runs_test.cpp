@@ -2,7 +2,7 @@
 // Copyright (c) 2026 The memory_pool authors
 #include <np_alloc/runs.hpp>
 
-#include <support/address_calls.hpp>
+#include <support/system_calls.hpp>
 
 #include <gtest/gtest.h>
 
@@ -215,9 +215,9 @@ TEST_F(runs, are_refused_while_the_system_gives_no_memory_and_nothing_is_lost)
 {
     const np::run a = all.take(1);
     {
-        const test::address_calls calls;
+        const test::system_calls calls;
         for (int k = 1; k <= 6; ++k) {
-            test::address_calls::refuse_committing_from(1);
+            calls.refuse_from(test::system_call::protect, 1);
             EXPECT_EQ(all.take(500).first, np::no_slice);
             EXPECT_TRUE(all.is_valid());
         }

@@ -5,7 +5,7 @@
 #include <memory_pool/os/huge_pages.hpp>
 #include <memory_pool/os/pages.hpp>
 
-#include <support/page_calls.hpp>
+#include <support/system_calls.hpp>
 
 #include <gtest/gtest.h>
 
@@ -46,7 +46,7 @@ TEST(map_pages, gives_whole_pages_of_zeros_that_can_be_written_to)
 
 TEST(map_pages, honours_every_alignment)
 {
-    test::page_calls calls;
+    const test::system_calls calls;
     for (std::size_t alignment = 1; alignment <= std::size_t{1} << 30; alignment *= 2) {
         const os::page_mapping mapping = os::map_pages(3 * page, alignment, page_kind::normal);
         ASSERT_NE(mapping.memory, nullptr) << alignment;
@@ -54,10 +54,10 @@ TEST(map_pages, honours_every_alignment)
         EXPECT_EQ(mapping.bytes, 3 * page);
         std::memset(mapping.memory, 0xAB, mapping.bytes);
         if (os::detail::mappings_can_be_cut) {
-            EXPECT_EQ(calls->mapped, 3 * page) << "what was mapped for the alignment has gone back";
+            EXPECT_EQ(calls.mapped(), 3 * page) << "what was mapped for the alignment has gone back";
         }
         EXPECT_TRUE(os::unmap_pages(mapping));
-        EXPECT_EQ(calls->mapped, 0u);
+        EXPECT_EQ(calls.mapped(), 0u);
     }
 }
 
@@ -75,17 +75,17 @@ TEST(map_pages, knows_all_it_has_when_the_system_refuses_a_call)
     // The calls: to map, to cut off what is before, to cut off what is behind. Where memory happens to be aligned, there
     // is nothing before.
     for (std::size_t refused = 1; refused != 4; ++refused) {
-        test::page_calls calls;
-        calls->refused_call = refused;
+        const test::system_calls calls;
+        calls.refuse(test::system_call::any, refused);
         const os::page_mapping mapping = os::map_pages(page, 64 * page, page_kind::normal);
         EXPECT_EQ(mapping.memory == nullptr, refused == 1);
-        EXPECT_EQ(mapping.reserved_bytes, calls->mapped);
+        EXPECT_EQ(mapping.reserved_bytes, calls.mapped());
         if (mapping.memory != nullptr) {
             EXPECT_EQ(reinterpret_cast<std::uintptr_t>(mapping.memory) % (64 * page), 0u);
             std::memset(mapping.memory, 0xAB, mapping.bytes);
             EXPECT_TRUE(os::unmap_pages(mapping)) << "all at once";
         }
-        EXPECT_EQ(calls->mapped, 0u);
+        EXPECT_EQ(calls.mapped(), 0u);
     }
 }
 

@@ -13,7 +13,6 @@
 
 #include <memory_pool/base/config.hpp>
 
-#include <atomic>
 #include <cstddef>
 
 #if defined(_WIN32)
@@ -26,16 +25,6 @@ namespace memory_pool::os
 {
 namespace detail
 {
-/// The calls of the system that may fail. They return nullptr or false then.
-struct address_calls
-{
-    void* (*reserve)(std::size_t bytes) noexcept;
-    bool (*commit)(void* memory, std::size_t bytes) noexcept;
-    bool (*purge)(void* memory, std::size_t bytes) noexcept;
-    bool (*release)(void* memory, std::size_t bytes) noexcept;
-    bool (*move)(void* from, void* to, std::size_t bytes) noexcept;
-};
-
 #if defined(_WIN32)
 inline void* reserve(std::size_t bytes) noexcept
 {
@@ -111,16 +100,6 @@ inline bool move(void* from, void* to, std::size_t bytes) noexcept
 #endif
 }
 #endif
-
-inline constexpr address_calls address_calls_of_the_system{&reserve, &commit, &purge, &release, &move};
-
-/// For tests: the calls to make.
-inline std::atomic<const address_calls*> current_address_calls{&address_calls_of_the_system};
-
-inline const address_calls& calls_for_addresses() noexcept
-{
-    return *current_address_calls.load(std::memory_order_acquire);
-}
 } // namespace detail
 
 // All addresses and sizes are multiples of page_size().
@@ -130,7 +109,7 @@ inline const address_calls& calls_for_addresses() noexcept
 /// Complexity: a system call.
 inline void* reserve_addresses(std::size_t bytes) noexcept
 {
-    return detail::calls_for_addresses().reserve(bytes);
+    return detail::reserve(bytes);
 }
 
 /// Effects: makes reserved addresses usable: zeros are there. The system gives memory when a page is first written to.
@@ -138,7 +117,7 @@ inline void* reserve_addresses(std::size_t bytes) noexcept
 /// Complexity: a system call.
 inline bool commit_memory(void* memory, std::size_t bytes) noexcept
 {
-    return detail::calls_for_addresses().commit(memory, bytes);
+    return detail::commit(memory, bytes);
 }
 
 /// Effects: gives the memory behind committed addresses back to the system. They stay usable: zeros are there.
@@ -146,7 +125,7 @@ inline bool commit_memory(void* memory, std::size_t bytes) noexcept
 /// Complexity: a system call, and for the system linear in pages.
 inline bool purge_memory(void* memory, std::size_t bytes) noexcept
 {
-    return detail::calls_for_addresses().purge(memory, bytes);
+    return detail::purge(memory, bytes);
 }
 
 /// Effects: moves the memory behind committed addresses, with what it holds, to others, without copying it. What was there is
@@ -155,7 +134,7 @@ inline bool purge_memory(void* memory, std::size_t bytes) noexcept
 /// Complexity: a system call, and for the system linear in pages, but far less than copying.
 inline bool move_memory(void* from, void* to, std::size_t bytes) noexcept
 {
-    return detail::calls_for_addresses().move(from, to, bytes);
+    return detail::move(from, to, bytes);
 }
 
 /// Effects: gives addresses back, and the memory behind them. (Windows: all that one call has reserved.)
@@ -163,6 +142,6 @@ inline bool move_memory(void* from, void* to, std::size_t bytes) noexcept
 /// Complexity: a system call, and for the system linear in pages.
 inline bool release_addresses(void* memory, std::size_t bytes) noexcept
 {
-    return detail::calls_for_addresses().release(memory, bytes);
+    return detail::release(memory, bytes);
 }
 } // namespace memory_pool::os

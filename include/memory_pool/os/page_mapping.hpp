@@ -17,7 +17,6 @@
 #include <memory_pool/os/pages.hpp>
 
 #include <algorithm>
-#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <limits>
@@ -50,14 +49,6 @@ struct page_mapping
 
 namespace detail
 {
-/// The calls of the system that may fail. They return nullptr or false then.
-struct page_calls
-{
-    void* (*map)(std::size_t bytes, page_kind kind) noexcept;
-    bool (*unmap)(void* memory, std::size_t bytes) noexcept;
-    bool (*populate)(void* memory, std::size_t bytes) noexcept;
-};
-
 #if defined(_WIN32)
 /// What one call has mapped, one call must unmap.
 inline constexpr bool mappings_can_be_cut = false;
@@ -119,16 +110,6 @@ inline bool populate(void* memory, std::size_t bytes) noexcept
     return true;
 }
 
-inline constexpr page_calls calls_of_the_system{&map, &unmap, &populate};
-
-/// For tests: the calls to make.
-inline std::atomic<const page_calls*> current_page_calls{&calls_of_the_system};
-
-inline const page_calls& calls() noexcept
-{
-    return *current_page_calls.load(std::memory_order_acquire);
-}
-
 /// Effects: gives back what lies before and behind the pages that were asked for, as far as the system takes it.
 inline void cut(page_mapping& mapping) noexcept
 {
@@ -136,14 +117,14 @@ inline void cut(page_mapping& mapping) noexcept
         return;
     const auto before =
         static_cast<std::size_t>(static_cast<std::byte*>(mapping.memory) - static_cast<std::byte*>(mapping.reserved));
-    if (before != 0 && calls().unmap(mapping.reserved, before)) {
+    if (before != 0 && unmap(mapping.reserved, before)) {
         mapping.reserved = mapping.memory;
         mapping.reserved_bytes -= before;
     }
     std::byte* const end = static_cast<std::byte*>(mapping.memory) + mapping.bytes;
     const auto behind =
         static_cast<std::size_t>(static_cast<std::byte*>(mapping.reserved) + mapping.reserved_bytes - end);
-    if (behind != 0 && calls().unmap(end, behind))
+    if (behind != 0 && unmap(end, behind))
         mapping.reserved_bytes -= behind;
 }
 } // namespace detail
@@ -163,7 +144,7 @@ inline page_mapping map_pages(std::size_t bytes, std::size_t alignment, page_kin
     const std::size_t spare = alignment > page ? alignment - page : 0;
     if (base::saturating_add(wanted, spare) > most)
         return {};
-    void* const reserved = detail::calls().map(wanted + spare, kind);
+    void* const reserved = detail::map(wanted + spare, kind);
     if (reserved == nullptr)
         return {};
     const std::size_t misalignment = reinterpret_cast<std::uintptr_t>(reserved) & (alignment - 1);
@@ -179,7 +160,7 @@ inline page_mapping map_pages(std::size_t bytes, std::size_t alignment, page_kin
 /// Complexity: a system call, and for the system linear in pages.
 inline bool unmap_pages(const page_mapping& mapping) noexcept
 {
-    return detail::calls().unmap(mapping.reserved, mapping.reserved_bytes);
+    return detail::unmap(mapping.reserved, mapping.reserved_bytes);
 }
 
 /// Effects: has the system back all pages with memory now.
@@ -187,7 +168,7 @@ inline bool unmap_pages(const page_mapping& mapping) noexcept
 /// Complexity: linear in pages.
 inline bool populate_pages(const page_mapping& mapping) noexcept
 {
-    return detail::calls().populate(mapping.memory, mapping.bytes);
+    return detail::populate(mapping.memory, mapping.bytes);
 }
 
 /// Effects: advises the system to back the pages with huge ones, if it has some.

@@ -1,0 +1,159 @@
+// SPDX-License-Identifier: MIT
+// Copyright (c) 2026 The memory_pool authors
+/// \file
+/// What the linker puts in the places of calls of the system. Each is as the one it stands for, and `__real_` that one.
+#include "system_calls.hpp"
+
+#include <array>
+#include <cerrno>
+#include <cstdarg>
+#include <cstddef>
+#include <cstdint>
+#include <cstdio>
+#include <pthread.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <sys/types.h>
+
+using test::system_call;
+using test::system_calls;
+
+namespace
+{
+constexpr int populate_for_writing = 23; // MADV_POPULATE_WRITE, which older headers do not define
+
+/// Returns: `failed`, with that error.
+template <class Result>
+Result refuse_with(int error, Result failed) noexcept
+{
+    errno = error;
+    return failed;
+}
+
+int without_reserved_pages(int flags) noexcept
+{
+    constexpr int size_of_pages = 63 << 26; // MAP_HUGE_MASK << MAP_HUGE_SHIFT
+    return flags & ~(MAP_HUGETLB | size_of_pages);
+}
+} // namespace
+
+extern "C" {
+void* __real_mmap(void* at, std::size_t bytes, int protection, int flags, int file, off_t offset);
+int __real_munmap(void* memory, std::size_t bytes);
+int __real_mprotect(void* memory, std::size_t bytes, int protection);
+int __real_madvise(void* memory, std::size_t bytes, int advice);
+void* __real_mremap(void* memory, std::size_t bytes, std::size_t new_bytes, int flags, ...);
+int __real_pthread_key_create(pthread_key_t* key, void (*action)(void*));
+int __real_pthread_setspecific(pthread_key_t key, const void* value);
+int __real_pthread_atfork(void (*prepare)(), void (*in_parent)(), void (*in_child)());
+long __real_syscall(long number, ...);
+ssize_t __real_write(int file, const void* bytes, std::size_t count);
+int __real_fcntl(int file, int command, ...);
+std::FILE* __real_fopen(const char* name, const char* mode);
+
+void* __wrap_mmap(void* at, std::size_t bytes, int protection, int flags, int file, off_t offset)
+{
+    const bool is_of_huge_pages = (flags & MAP_HUGETLB) != 0;
+    system_calls::huge_maps += is_of_huge_pages ? 1 : 0;
+    if (system_calls::refuses(system_call::map))
+        return refuse_with(ENOMEM, MAP_FAILED);
+    if (is_of_huge_pages && system_calls::has_reserved_pages)
+        flags = without_reserved_pages(flags);
+    void* const memory = __real_mmap(at, bytes, protection, flags, file, offset);
+    if (memory != MAP_FAILED && (flags & MAP_FIXED) == 0)
+        system_calls::mapped_bytes += bytes;
+    return memory;
+}
+
+int __wrap_munmap(void* memory, std::size_t bytes)
+{
+    if (system_calls::refuses(system_call::unmap))
+        return refuse_with(ENOMEM, -1);
+    const int result = __real_munmap(memory, bytes);
+    if (result == 0)
+        system_calls::mapped_bytes -= bytes;
+    return result;
+}
+
+int __wrap_mprotect(void* memory, std::size_t bytes, int protection)
+{
+    if (system_calls::refuses(system_call::protect))
+        return refuse_with(ENOMEM, -1);
+    return __real_mprotect(memory, bytes, protection);
+}
+
+int __wrap_madvise(void* memory, std::size_t bytes, int advice)
+{
+    if (system_calls::refuses(system_call::advise))
+        return refuse_with(ENOMEM, -1);
+    if (advice == populate_for_writing)
+        system_calls::populated_bytes += bytes;
+    return __real_madvise(memory, bytes, advice);
+}
+
+/// Of the forms of this call, only the one that names a destination is in use.
+void* __wrap_mremap(void* memory, std::size_t bytes, std::size_t new_bytes, int flags, ...)
+{
+    va_list arguments;
+    va_start(arguments, flags);
+    void* const to = va_arg(arguments, void*);
+    va_end(arguments);
+    if (system_calls::refuses(system_call::move))
+        return refuse_with(ENOMEM, MAP_FAILED);
+    return __real_mremap(memory, bytes, new_bytes, flags, to);
+}
+
+int __wrap_pthread_key_create(pthread_key_t* key, void (*action)(void*))
+{
+    return system_calls::refuses(system_call::create_key) ? EAGAIN : __real_pthread_key_create(key, action);
+}
+
+int __wrap_pthread_setspecific(pthread_key_t key, const void* value)
+{
+    return system_calls::refuses(system_call::set_key) ? ENOMEM : __real_pthread_setspecific(key, value);
+}
+
+int __wrap_pthread_atfork(void (*prepare)(), void (*in_parent)(), void (*in_child)())
+{
+    return system_calls::refuses(system_call::register_fork) ? ENOMEM
+                                                             : __real_pthread_atfork(prepare, in_parent, in_child);
+}
+
+/// Only membarrier is ever refused. No call by number has more than six arguments; those that it has not are passed on all the same.
+long __wrap_syscall(long number, ...)
+{
+    std::array<long, 6> values{};
+    va_list arguments;
+    va_start(arguments, number);
+    for (long& each : values)
+        each = va_arg(arguments, long);
+    va_end(arguments);
+    if (number == SYS_membarrier && system_calls::refuses(system_call::barrier))
+        return refuse_with(EPERM, -1L);
+    return __real_syscall(number, values[0], values[1], values[2], values[3], values[4], values[5]);
+}
+
+ssize_t __wrap_write(int file, const void* bytes, std::size_t count)
+{
+    if (system_calls::refuses(system_call::write))
+        return refuse_with(EIO, ssize_t{-1});
+    return __real_write(file, bytes, count);
+}
+
+int __wrap_fcntl(int file, int command, ...)
+{
+    va_list arguments;
+    va_start(arguments, command);
+    const auto argument = va_arg(arguments, std::intptr_t);
+    va_end(arguments);
+    if (system_calls::refuses(system_call::duplicate))
+        return refuse_with(EMFILE, -1);
+    return __real_fcntl(file, command, argument);
+}
+
+std::FILE* __wrap_fopen(const char* name, const char* mode)
+{
+    return system_calls::refuses(system_call::open_file) ? refuse_with<std::FILE*>(EMFILE, nullptr)
+                                                         : __real_fopen(name, mode);
+}
+}

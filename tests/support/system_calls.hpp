@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: MIT
+// Copyright (c) 2026 The memory_pool authors
+/// \file
+/// The calls of the system that may fail, as the library makes them: counted, and refused on request.
+///
+///     the library -> mmap, by the linker:  __wrap_mmap in system_calls.cpp -> the mmap there is, or ENOMEM
+///
+/// So nothing is in the library for it, and what is tested is the archive that is shipped. A program that has this is linked with
+/// memory_pool_system_calls. What the C library does for itself is not seen here, and never refused.
+///
+/// Thread safety: any thread may call the system; one at a time says what is refused.
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <cstddef>
+#include <limits>
+
+namespace test
+{
+/// What can be refused, each with the error that the system would give.
+enum class system_call : std::size_t
+{
+    map,           ///< mmap
+    unmap,         ///< munmap, as when a process has as many mappings as it may
+    protect,       ///< mprotect
+    advise,        ///< madvise
+    move,          ///< mremap
+    create_key,    ///< pthread_key_create
+    set_key,       ///< pthread_setspecific
+    register_fork, ///< pthread_atfork
+    barrier,       ///< membarrier
+    write,         ///< write
+    duplicate,     ///< fcntl that opens a file once more
+    open_file,     ///< fopen
+    any,           ///< Each of them.
+};
+inline constexpr std::size_t kinds_of_system_calls = static_cast<std::size_t>(system_call::any) + 1;
+
+/// How many calls of a kind there were, and which are refused.
+class call_counter
+{
+public:
+    /// Effects: forgets what was, and refuses none.
+    void start_anew() noexcept { made_ = first_refused_ = count_refused_ = 0; }
+    /// Effects: has `count` calls be refused from that number on, counted from now on, from 1.
+    void refuse(std::size_t number, std::size_t count) noexcept
+    {
+        first_refused_ = made_ + number;
+        count_refused_ = count;
+    }
+    std::size_t made() const noexcept { return made_; }
+
+    /// Effects: counts a call.
+    /// Returns: whether it is refused.
+    bool counts_and_refuses() noexcept
+    {
+        const std::size_t number = ++made_;
+        return number >= first_refused_ && number - first_refused_ < count_refused_;
+    }
+
+private:
+    std::atomic<std::size_t> made_{0};
+    std::atomic<std::size_t> first_refused_{0};
+    std::atomic<std::size_t> count_refused_{0};
+};
+
+/// Calls are counted from when it is made. When it goes, none is refused any more. One at a time.
+class system_calls
+{
+public:
+    system_calls() noexcept { start_anew(); }
+    system_calls(const system_calls&) = delete;
+    system_calls& operator=(const system_calls&) = delete;
+    ~system_calls() { start_anew(); }
+
+    /// Effects: has the call of that number be refused, counted from now on, from 1.
+    static void refuse(system_call kind, std::size_t number) noexcept { kinds[index(kind)].refuse(number, 1); }
+    /// Effects: has that call be refused, and all that follow.
+    static void refuse_from(system_call kind, std::size_t number) noexcept
+    {
+        kinds[index(kind)].refuse(number, std::numeric_limits<std::size_t>::max());
+    }
+    static void refuse_nothing() noexcept
+    {
+        for (call_counter& each : kinds)
+            each.refuse(0, 0);
+    }
+    /// Effects: has normal pages be given for huge ones, as if some were set aside.
+    static void give_reserved_pages() noexcept { has_reserved_pages = true; }
+
+    static std::size_t made(system_call kind) noexcept { return kinds[index(kind)].made(); }
+    /// Returns: how many calls were refused.
+    static std::size_t refused() noexcept { return refused_count; }
+
+    // Bytes.
+    static std::size_t mapped() noexcept { return mapped_bytes; } ///< Now.
+    static std::size_t populated() noexcept { return populated_bytes; }
+    /// Returns: how often huge pages were asked for.
+    static std::size_t maps_of_huge_pages() noexcept { return huge_maps; }
+
+    // For the functions in the places of the system's.
+
+    static bool refuses(system_call kind) noexcept
+    {
+        const bool is_of_kind = kinds[index(kind)].counts_and_refuses();
+        const bool is_refused = kinds[index(system_call::any)].counts_and_refuses() || is_of_kind;
+        refused_count += is_refused ? 1 : 0;
+        return is_refused;
+    }
+
+    static inline std::atomic<std::size_t> mapped_bytes{0};
+    static inline std::atomic<std::size_t> populated_bytes{0};
+    static inline std::atomic<std::size_t> huge_maps{0};
+    static inline std::atomic<bool> has_reserved_pages{false};
+
+private:
+    static constexpr std::size_t index(system_call kind) noexcept { return static_cast<std::size_t>(kind); }
+
+    static void start_anew() noexcept
+    {
+        for (call_counter& each : kinds)
+            each.start_anew();
+        refused_count = mapped_bytes = populated_bytes = huge_maps = 0;
+        has_reserved_pages = false;
+    }
+
+    static inline std::array<call_counter, kinds_of_system_calls> kinds;
+    static inline std::atomic<std::size_t> refused_count{0};
+};
+} // namespace test
