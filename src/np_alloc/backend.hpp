@@ -133,7 +133,7 @@ public:
     /// Effects: makes a large block of at least `bytes` that holds what the one at `first` held, which is no more. If it has no
     ///   memory yet, that of the old one moves, if the system can do that: it costs less than to copy, and to get other memory. If
     ///   it has, it is the other way round.
-    /// Returns: it; `first` is no_slice if there is no memory: then nothing has changed.
+    /// Returns: it; `first` is no_slice if there is no memory: then the old one is as it was.
     /// Preconditions: it is not smaller than the old one.
     run move_large(slice_number first, std::size_t bytes) noexcept
     {
@@ -143,10 +143,12 @@ public:
             return {};
         std::byte* const from = region_.address(first);
         std::byte* const to = region_.address(moved.first);
-        const bool is_moved = moved.is_zeroed && os::move_memory(from, to, old_bytes);
-        if (!is_moved)
+        const os::moving result = moved.is_zeroed ? os::move_memory(from, to, old_bytes) : os::moving::refused;
+        if (result == os::moving::lost)
+            return {}; // Its slices stay those of a block, so that nobody gets them.
+        if (result == os::moving::refused)
             std::memcpy(to, from, old_bytes);
-        give_large(first, !is_moved);
+        give_large(first, result == os::moving::refused);
         return moved;
     }
 

@@ -193,6 +193,34 @@ TEST_F(backend, copies_a_large_block_if_the_system_cannot_move_it)
     EXPECT_TRUE(is_filled(all.move_large(old.first, 3 * MiB), 2 * MiB, 0x5A));
 }
 
+TEST_F(backend, moves_what_was_moved_before)
+{
+    np::run block = all.take_large(2 * MiB, 1);
+    std::memset(memory(block), 0x5A, 2 * MiB);
+    for (std::size_t bytes = 3 * MiB; bytes <= 24 * MiB; bytes *= 2) {
+        block = all.move_large(block.first, bytes);
+        ASSERT_NE(block.first, np::no_slice);
+        memory(block)[bytes - 1] = std::byte{1};
+    }
+    EXPECT_TRUE(is_filled(block, 2 * MiB, 0x5A));
+    EXPECT_EQ(memory(block)[3 * MiB - 1], std::byte{1});
+}
+
+TEST_F(backend, hands_out_no_addresses_that_were_lost_when_memory_should_have_moved_there)
+{
+    const np::run old = all.take_large(2 * MiB, 1);
+    std::memset(memory(old), 0x5A, 2 * MiB);
+    {
+        const test::system_calls calls;
+        calls.refuse_from(test::system_call::move, 1);
+        calls.refuse_from(test::system_call::map, 1);
+        EXPECT_EQ(all.move_large(old.first, 3 * MiB).first, np::no_slice);
+    }
+    EXPECT_TRUE(is_filled(old, 2 * MiB, 0x5A));
+    const np::run moved = all.move_large(old.first, 3 * MiB);
+    EXPECT_TRUE(is_filled(moved, 2 * MiB, 0x5A));
+}
+
 TEST_F(backend, leaves_a_large_block_as_it_is_if_there_is_no_room_for_a_larger_one)
 {
     const np::run old = all.take_large(2 * MiB, 1);

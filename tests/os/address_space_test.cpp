@@ -4,6 +4,8 @@
 
 #include <memory_pool/os/pages.hpp>
 
+#include <support/system_calls.hpp>
+
 #include <gtest/gtest.h>
 
 #include <cstddef>
@@ -50,6 +52,49 @@ TEST_F(address_space, keeps_its_content_when_it_is_committed_again)
     ASSERT_TRUE(os::commit_memory(memory, 2 * page));
     EXPECT_EQ(memory[0], std::byte{7});
 }
+
+struct moving : address_space
+{
+    std::byte* const to = memory + 32 * page;
+
+    moving()
+    {
+        EXPECT_TRUE(os::commit_memory(memory, bytes));
+        memory[0] = std::byte{7};
+    }
+};
+
+#if defined(__linux__)
+TEST_F(moving, leaves_zeros_behind)
+{
+    ASSERT_EQ(os::move_memory(memory, to, 2 * page), os::moving::done);
+    EXPECT_EQ(to[0], std::byte{7});
+    EXPECT_EQ(memory[0], std::byte{0});
+    memory[page] = to[page] = std::byte{8};
+}
+#endif
+
+TEST_F(moving, leaves_everything_as_it_is_if_the_system_refuses_it)
+{
+    const test::system_calls calls;
+    calls.refuse(test::system_call::move, 1);
+    ASSERT_EQ(os::move_memory(memory, to, 2 * page), os::moving::refused);
+    EXPECT_EQ(memory[0], std::byte{7});
+    EXPECT_EQ(to[0], std::byte{0});
+    to[2 * page - 1] = std::byte{8};
+}
+
+#if defined(__linux__)
+TEST_F(moving, says_that_the_addresses_where_it_should_have_gone_are_lost)
+{
+    const test::system_calls calls;
+    calls.refuse(test::system_call::move, 1);
+    calls.refuse(test::system_call::map, 1);
+    ASSERT_EQ(os::move_memory(memory, to, 2 * page), os::moving::lost);
+    EXPECT_EQ(memory[0], std::byte{7});
+    to[2 * page] = std::byte{8}; // What follows is still there.
+}
+#endif
 
 TEST(address_space_limits, are_told_by_nullptr)
 {

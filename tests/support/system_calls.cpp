@@ -98,9 +98,10 @@ void* __wrap_mremap(void* memory, std::size_t bytes, std::size_t new_bytes, int 
     va_start(arguments, flags);
     void* const to = va_arg(arguments, void*);
     va_end(arguments);
-    if (system_calls::refuses(system_call::move))
-        return refuse_with(ENOMEM, MAP_FAILED);
-    return __real_mremap(memory, bytes, new_bytes, flags, to);
+    if (!system_calls::refuses(system_call::move))
+        return __real_mremap(memory, bytes, new_bytes, flags, to);
+    (void)__real_munmap(to, new_bytes);
+    return refuse_with(EFAULT, MAP_FAILED);
 }
 
 int __wrap_pthread_key_create(pthread_key_t* key, void (*action)(void*))

@@ -25,7 +25,7 @@ enum class system_call : std::size_t
     unmap,         ///< munmap, as when a process has as many mappings as it may
     protect,       ///< mprotect
     advise,        ///< madvise
-    move,          ///< mremap
+    move,          ///< mremap; what was at the destination is gone by then, as with Linux 6.1
     create_key,    ///< pthread_key_create
     set_key,       ///< pthread_setspecific
     register_fork, ///< pthread_atfork

@@ -23,6 +23,14 @@
 
 namespace memory_pool::os
 {
+/// What came of moving memory.
+enum class moving
+{
+    done,
+    refused, ///< Everything is as it was.
+    lost, ///< The addresses where it should have gone are not there any more, and must not be touched; the rest is as it was.
+};
+
 namespace detail
 {
 #if defined(_WIN32)
@@ -51,19 +59,21 @@ inline bool release(void* memory, std::size_t) noexcept
     constexpr unsigned long release_all = 0x8000;
     return ::VirtualFree(memory, 0, release_all) != 0;
 }
-inline bool move(void*, void*, std::size_t) noexcept
+
+inline moving move(void*, void*, std::size_t) noexcept
 {
-    return false;
+    return moving::refused;
 }
 #else
+#if defined(MAP_NORESERVE)
+inline constexpr int flags_of_all = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE;
+#else
+inline constexpr int flags_of_all = MAP_PRIVATE | MAP_ANONYMOUS;
+#endif
+
 inline void* reserve(std::size_t bytes) noexcept
 {
-#if defined(MAP_NORESERVE)
-    constexpr int flags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE;
-#else
-    constexpr int flags = MAP_PRIVATE | MAP_ANONYMOUS;
-#endif
-    void* const memory = ::mmap(nullptr, bytes, PROT_NONE, flags, -1, 0);
+    void* const memory = ::mmap(nullptr, bytes, PROT_NONE, flags_of_all, -1, 0);
     return memory != MAP_FAILED ? memory : nullptr;
 }
 
@@ -91,12 +101,17 @@ inline bool move(void* from, void* to, std::size_t bytes) noexcept
 {
 #if defined(__linux__)
     constexpr int leave_addresses = 4; // MREMAP_DONTUNMAP, since Linux 5.7
-    return ::mremap(from, bytes, bytes, MREMAP_MAYMOVE | MREMAP_FIXED | leave_addresses, to) == to;
+    if (::mremap(from, bytes, bytes, MREMAP_MAYMOVE | MREMAP_FIXED | leave_addresses, to) == to)
+        return moving::done;
+    // Linux 6.1, for one, unmaps what is at the destination first, and sees then that it cannot: not what lies in two mappings, as
+    // memory does that was moved before and what follows it.
+    const bool is_there = ::mmap(to, bytes, PROT_READ | PROT_WRITE, flags_of_all | MAP_FIXED, -1, 0) == to;
+    return is_there ? moving::refused : moving::lost;
 #else
     static_cast<void>(from);
     static_cast<void>(to);
     static_cast<void>(bytes);
-    return false;
+    return moving::refused;
 #endif
 }
 #endif
@@ -130,9 +145,10 @@ inline bool purge_memory(void* memory, std::size_t bytes) noexcept
 
 /// Effects: moves the memory behind committed addresses, with what it holds, to others, without copying it. What was there is
 ///   lost, and zeros are where it was.
-/// Returns: whether the system can do that; if not, everything is as it was.
+/// Returns: what came of it; not every system can do that.
+/// Preconditions: where it goes, all bytes are zeros.
 /// Complexity: a system call, and for the system linear in pages, but far less than copying.
-inline bool move_memory(void* from, void* to, std::size_t bytes) noexcept
+inline moving move_memory(void* from, void* to, std::size_t bytes) noexcept
 {
     return detail::move(from, to, bytes);
 }
