@@ -53,6 +53,16 @@ TEST_F(address_space, keeps_its_content_when_it_is_committed_again)
     EXPECT_EQ(memory[0], std::byte{7});
 }
 
+TEST_F(address_space, has_no_memory_any_more_if_the_system_does_not_take_the_addresses)
+{
+    ASSERT_TRUE(os::commit_memory(memory, page));
+    memory[0] = std::byte{7};
+    const test::system_calls calls;
+    calls.refuse(test::system_call::unmap, 1);
+    EXPECT_FALSE(os::release_addresses(memory, bytes));
+    EXPECT_EQ(memory[0], std::byte{0});
+}
+
 struct moving : address_space
 {
     std::byte* const to = memory + 32 * page;

@@ -94,10 +94,15 @@ inline bool purge(void* memory, std::size_t bytes) noexcept
 
 inline bool release(void* memory, std::size_t bytes) noexcept
 {
-    return ::munmap(memory, bytes) == 0;
+    if (::munmap(memory, bytes) == 0)
+        return true;
+    // Pages that are taken out of the middle make two mappings of one, and a process may have only so many. The addresses
+    // stay in use, then, but what is behind them need not.
+    (void)::madvise(memory, bytes, MADV_DONTNEED);
+    return false;
 }
 
-inline bool move(void* from, void* to, std::size_t bytes) noexcept
+inline moving move(void* from, void* to, std::size_t bytes) noexcept
 {
 #if defined(__linux__)
     constexpr int leave_addresses = 4; // MREMAP_DONTUNMAP, since Linux 5.7
@@ -154,7 +159,8 @@ inline moving move_memory(void* from, void* to, std::size_t bytes) noexcept
 }
 
 /// Effects: gives addresses back, and the memory behind them. (Windows: all that one call has reserved.)
-/// Returns: whether the system took them.
+/// Returns: whether the system took them. If not, it can be tried again later; the memory is given back even so, as far as that can
+///   be done.
 /// Complexity: a system call, and for the system linear in pages.
 inline bool release_addresses(void* memory, std::size_t bytes) noexcept
 {

@@ -13,6 +13,7 @@
 #pragma once
 
 #include <memory_pool/base/arithmetic.hpp>
+#include <memory_pool/os/address_space.hpp>
 #include <memory_pool/os/huge_pages.hpp>
 #include <memory_pool/os/pages.hpp>
 
@@ -61,12 +62,6 @@ inline void* map(std::size_t bytes, page_kind kind) noexcept
     return ::VirtualAlloc(nullptr, bytes, reserve_and_commit | (kind == page_kind::huge ? large_pages : 0),
                           read_and_write);
 }
-
-inline bool unmap(void* memory, std::size_t) noexcept
-{
-    constexpr unsigned long release = 0x8000;
-    return ::VirtualFree(memory, 0, release) != 0;
-}
 #else
 inline constexpr bool mappings_can_be_cut = true;
 
@@ -83,16 +78,6 @@ inline void* map(std::size_t bytes, page_kind kind) noexcept
     }
     void* const memory = ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, flags, -1, 0);
     return memory != MAP_FAILED ? memory : nullptr;
-}
-
-inline bool unmap(void* memory, std::size_t bytes) noexcept
-{
-    if (::munmap(memory, bytes) == 0)
-        return true;
-    // Pages that are taken out of the middle make two mappings of one, and a process may have only so many. The addresses
-    // stay in use, then, but what is behind them need not.
-    (void)::madvise(memory, bytes, MADV_DONTNEED);
-    return false;
 }
 #endif
 
@@ -117,14 +102,14 @@ inline void cut(page_mapping& mapping) noexcept
         return;
     const auto before =
         static_cast<std::size_t>(static_cast<std::byte*>(mapping.memory) - static_cast<std::byte*>(mapping.reserved));
-    if (before != 0 && unmap(mapping.reserved, before)) {
+    if (before != 0 && release_addresses(mapping.reserved, before)) {
         mapping.reserved = mapping.memory;
         mapping.reserved_bytes -= before;
     }
     std::byte* const end = static_cast<std::byte*>(mapping.memory) + mapping.bytes;
     const auto behind =
         static_cast<std::size_t>(static_cast<std::byte*>(mapping.reserved) + mapping.reserved_bytes - end);
-    if (behind != 0 && unmap(end, behind))
+    if (behind != 0 && release_addresses(end, behind))
         mapping.reserved_bytes -= behind;
 }
 } // namespace detail
@@ -160,7 +145,7 @@ inline page_mapping map_pages(std::size_t bytes, std::size_t alignment, page_kin
 /// Complexity: a system call, and for the system linear in pages.
 inline bool unmap_pages(const page_mapping& mapping) noexcept
 {
-    return detail::unmap(mapping.reserved, mapping.reserved_bytes);
+    return release_addresses(mapping.reserved, mapping.reserved_bytes);
 }
 
 /// Effects: has the system back all pages with memory now.
