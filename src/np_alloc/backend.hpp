@@ -213,8 +213,14 @@ public:
     std::size_t trim() noexcept
     {
         std::size_t bytes = 0;
-        while (const std::size_t purged = purge_dirty_since(std::numeric_limits<std::uint64_t>::max()))
-            bytes += purged;
+        // What the system does not take is the youngest then, and not tried again.
+        for (std::size_t left = figures().dirty; left != 0;) {
+            const purge_attempt last = purge_dirty_since(std::numeric_limits<std::uint64_t>::max());
+            if (last.bytes == 0)
+                break;
+            left -= std::min(left, last.bytes);
+            bytes += last.is_done ? last.bytes : 0;
+        }
         return bytes;
     }
 
@@ -363,7 +369,7 @@ private:
                 due = 1;
             }
         }
-        while (MEMORY_POOL_UNLIKELY(due != 0) && purge_dirty_since(since) != 0)
+        while (MEMORY_POOL_UNLIKELY(due != 0) && purge_dirty_since(since).is_done)
             --due;
     }
 
@@ -384,9 +390,15 @@ private:
         not_hasty_until_ = now + 10 * patience();
     }
 
+    /// What came of giving the memory of a run back.
+    struct purge_attempt
+    {
+        std::size_t bytes = 0; ///< Of the run; 0: there is none.
+        bool is_done = false;
+    };
+
     /// Effects: gives the memory of the oldest run back, if a part of it has been free since then.
-    /// Returns: how many bytes that was; 0 if there is none, or the system does not take it.
-    std::size_t purge_dirty_since(std::uint64_t since) noexcept
+    purge_attempt purge_dirty_since(std::uint64_t since) noexcept
     {
         run oldest;
         {
@@ -394,14 +406,14 @@ private:
             oldest = runs_.take_dirty_since(since);
         }
         if (oldest.first == no_slice)
-            return 0;
+            return {};
         const std::size_t bytes = oldest.length * slice_bytes;
         const bool is_done = os::purge_memory(region_.address(oldest.first), bytes);
         if (is_done)
             purged_.fetch_add(bytes, std::memory_order_relaxed);
         const std::lock_guard lock(mutex_);
         runs_.put(oldest.first, oldest.length, !is_done, os::coarse_milliseconds());
-        return is_done ? bytes : 0;
+        return {bytes, is_done};
     }
 
     static constexpr std::uint64_t before(std::uint64_t now, std::uint64_t milliseconds) noexcept

@@ -125,6 +125,21 @@ TEST_F(backend, tries_again_later_when_the_system_takes_no_memory)
     EXPECT_EQ(dirty(), 0U);
 }
 
+TEST_F(backend, gives_back_what_the_system_takes_also_if_it_refuses_some)
+{
+    all.set_patience(60000);
+    std::vector<np::run> blocks(5);
+    for (np::run& each : blocks)
+        each = all.take_large(MiB, 1);
+    for (const std::size_t number : {0U, 2U, 4U})
+        all.give_large(blocks[number].first);
+    const test::system_calls calls;
+    calls.refuse(test::system_call::advise, 1);
+    EXPECT_EQ(all.trim(), 2 * MiB);
+    EXPECT_EQ(dirty(), MiB / np::slice_bytes);
+    EXPECT_EQ(all.trim(), MiB);
+}
+
 TEST_F(backend, trims_all_that_is_free)
 {
     const np::run a = all.take_large(MiB, 1);
