@@ -45,8 +45,8 @@ void np_free(void* block);
 void* np_calloc(size_t count, size_t size);
 
 /** Effects: makes a block larger or smaller, in place if it can.
- *  Returns: the block, which holds what it held, as far as it has room; NULL, and errno is ENOMEM, if there is no memory: then the
- *    old block is as it was. For NULL, as np_alloc. */
+ *  Returns: the block, which holds what it held, as far as it has room; NULL, and errno is ENOMEM, if there is no memory for a larger
+ *    one: then the old block is as it was. For NULL, as np_alloc. */
 void* np_realloc(void* block, size_t bytes);
 
 /** Returns: as np_realloc(block, count * size); NULL, and errno is ENOMEM, if that is more than a program can address. */

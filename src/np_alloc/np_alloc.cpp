@@ -345,11 +345,13 @@ void* reallocate(void* block, std::size_t bytes) noexcept
     if (report_if_wrong(owner, block))
         return nullptr;
     shared_heap* const home = shared_heap_of(block, owner);
-    if (resize_in_place(block, owner, bytes)) {
+    const auto stay = [=] {
         if (home != nullptr)
             home->moved(block, block, bytes);
         return block;
-    }
+    };
+    if (resize_in_place(block, owner, bytes))
+        return stay();
     if (void* const moved = move_to_larger(block, owner, bytes))
         return moved;
     const std::size_t usable = usable_size(block, owner);
@@ -360,7 +362,7 @@ void* reallocate(void* block, std::size_t bytes) noexcept
     if (moved == nullptr)
         moved = allocate_like(bytes);
     if (moved == nullptr)
-        return nullptr;
+        return bytes <= usable ? stay() : nullptr; // There may be no memory for a smaller one.
     std::memcpy(moved, block, std::min(bytes, usable));
     if (home != nullptr)
         home->moved(block, moved, bytes);
