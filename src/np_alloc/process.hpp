@@ -12,7 +12,7 @@
 /// takes in what has come.
 ///
 /// A thread may free, and even allocate, when it has ended already: in destructors of thread-local objects that run after ours.
-/// Such a call goes to a heap that all those threads share, with a lock.
+/// Such a call goes to a heap that all those threads share, with a lock; so does one of a thread of whose end nobody would hear.
 ///
 /// Around a fork, the thread that forks has all locks, so runs and lists are in order in the child. The heaps of threads that are
 /// not there are not: those may have been at work in them. They stay as they are, and are not adopted; their blocks may be used
@@ -69,40 +69,32 @@ public:
     // Heaps of threads.
 
     /// Effects: gives a thread that has none a heap: a parked one, or a new one.
-    /// Returns: whether it has one now; not if it has ended, or there is no memory.
+    /// Returns: whether it has one now; not if it has ended, nobody would say when it ends, or there is no memory.
     bool attach(thread_state& thread) noexcept
     {
         if (!thread.may_have_heap || !start())
             return false;
         {
             const std::lock_guard lock(mutex_);
-            heap_memory* const memory = parked_or_new();
+            heap_memory* const memory = hears_of_ends() ? parked_or_new() : nullptr;
             if (memory == nullptr)
                 return false;
             thread.at_hand.use(*memory);
             memory->used_by = &thread.at_hand;
         }
         // Last, as this may allocate.
-        if (!thread_end_.ask(&thread)) {
-            const std::lock_guard lock(mutex_);
-            thread.at_hand.memory().used_by = nullptr; // Nobody would say when it is gone.
-        }
-        return true;
+        if (thread_end_.ask(&thread))
+            return true;
+        park(thread); // Nobody would say when it has ended.
+        return false;
     }
 
     /// Effects: parks the heap of a thread that ends.
     void detach(thread_state& thread) noexcept
     {
         thread.may_have_heap = false;
-        if (!thread.at_hand.has_heap())
-            return;
-        heap_memory& memory = thread.at_hand.memory();
-        const std::lock_guard lock(mutex_);
-        thread.at_hand.leave();
-        memory.used_by = nullptr;
-        memory.is_parked = true;
-        memory.next_parked = parked_;
-        parked_ = &memory;
+        if (thread.at_hand.has_heap())
+            park(thread);
     }
 
     /// Effects: is not told any more when threads end: the code that would be called may be gone then, as it is part of a library that
@@ -245,8 +237,6 @@ public:
         backend_.set_patience(the_options.get(np_option_decay_ms));
         if (!backend_.start(the_options.get(np_option_region_bytes)))
             return false;
-        // Without it, the heaps of threads that end are not adopted.
-        (void)thread_end_.start([](void* thread) { current().detach(*static_cast<thread_state*>(thread)); });
         is_started_.store(true, std::memory_order_release);
         return true;
     }
@@ -266,6 +256,26 @@ public:
 private:
     static constexpr std::size_t class_of_heaps = sizes::of(base::round_up(sizeof(shared_heap), alignof(shared_heap)));
     static_assert(sizes::size(class_of_heaps) % alignof(shared_heap) == 0, "blocks of that class have its alignment");
+
+    /// Returns: whether threads can be asked to say when they end; not if the system has no memory, or the program all its keys.
+    /// Preconditions: the lock is held.
+    bool hears_of_ends() noexcept
+    {
+        return thread_end_.has_started() ||
+               thread_end_.start([](void* thread) { current().detach(*static_cast<thread_state*>(thread)); });
+    }
+
+    /// Effects: has the heap of a thread wait for another one.
+    void park(thread_state& thread) noexcept
+    {
+        heap_memory& memory = thread.at_hand.memory();
+        const std::lock_guard lock(mutex_);
+        thread.at_hand.leave();
+        memory.used_by = nullptr;
+        memory.is_parked = true;
+        memory.next_parked = parked_;
+        parked_ = &memory;
+    }
 
     heap_memory* parked_or_new() noexcept
     {

@@ -2,6 +2,8 @@
 // Copyright (c) 2026 The memory_pool authors
 #include <memory_pool/os/thread_end.hpp>
 
+#include <support/system_calls.hpp>
+
 #include <gtest/gtest.h>
 
 #include <thread>
@@ -39,6 +41,35 @@ TEST(thread_end, calls_nothing_and_refuses_after_it_was_stopped)
         EXPECT_FALSE(end.ask(&calls));
     }).join();
     EXPECT_EQ(calls, 0);
+}
+
+TEST(thread_end, can_be_started_later_if_the_system_has_no_room_for_it)
+{
+    static os::thread_end end;
+    const auto add_one = [](void* value) { ++*static_cast<int*>(value); };
+    int calls_of_it = 0;
+    const test::system_calls calls;
+    calls.refuse(test::system_call::create_key, 1);
+    EXPECT_FALSE(end.start(add_one));
+    EXPECT_FALSE(end.has_started());
+    EXPECT_FALSE(end.ask(&calls_of_it));
+    EXPECT_TRUE(end.start(add_one));
+    EXPECT_TRUE(end.has_started());
+    std::thread([&] { EXPECT_TRUE(end.ask(&calls_of_it)); }).join();
+    EXPECT_EQ(calls_of_it, 1);
+}
+
+TEST(thread_end, does_not_call_the_function_in_a_thread_that_the_system_had_no_memory_for)
+{
+    static os::thread_end end;
+    ASSERT_TRUE(end.start([](void* value) { ++*static_cast<int*>(value); }));
+    int calls_of_it = 0;
+    const test::system_calls calls;
+    calls.refuse(test::system_call::set_key, 1);
+    std::thread([&] { EXPECT_FALSE(end.ask(&calls_of_it)); }).join();
+    EXPECT_EQ(calls_of_it, 0);
+    std::thread([&] { EXPECT_TRUE(end.ask(&calls_of_it)); }).join();
+    EXPECT_EQ(calls_of_it, 1);
 }
 
 TEST(thread_end, refuses_before_it_was_started)

@@ -34,7 +34,7 @@ public:
 
     /// Effects: chooses the function.
     /// Returns: whether the system has room for it.
-    /// Preconditions: not called before.
+    /// Preconditions: !has_started().
 #if defined(_WIN32)
     bool start(void(__stdcall* action)(void*)) noexcept
     {
@@ -44,6 +44,8 @@ public:
 #else
     bool start(void (*action)(void*)) noexcept { return note_start(::pthread_key_create(&key_, action) == 0); }
 #endif
+
+    bool has_started() const noexcept { return is_started_; }
 
     /// Effects: has the function called with `value`, which is not nullptr, when this thread ends.
     /// Returns: whether it will be.
