@@ -2,6 +2,8 @@
 // Copyright (c) 2026 The memory_pool authors
 #include <memory_pool/os/fork.hpp>
 
+#include <support/system_calls.hpp>
+
 #include <gtest/gtest.h>
 
 #if defined(__unix__)
@@ -28,6 +30,13 @@ TEST(fork, calls_what_is_to_be_done_around_it)
     EXPECT_EQ(prepared, 1);
     EXPECT_EQ(in_parent, 1);
     EXPECT_EQ(in_child, 0);
+}
+
+TEST(fork, says_when_the_system_has_no_memory_for_that)
+{
+    const test::system_calls calls;
+    calls.refuse(test::system_call::register_fork, 1);
+    EXPECT_FALSE(memory_pool::os::at_fork([] {}, [] {}, [] {}));
 }
 } // namespace
 #endif

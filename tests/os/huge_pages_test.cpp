@@ -5,6 +5,8 @@
 #include <memory_pool/base/arithmetic.hpp>
 #include <memory_pool/os/pages.hpp>
 
+#include <support/system_calls.hpp>
+
 #include <gtest/gtest.h>
 
 #include <cstddef>
@@ -31,6 +33,22 @@ TEST(huge_page_size, is_known_on_linux)
 #if defined(__x86_64__)
     EXPECT_EQ(os::huge_page_size(), std::size_t{2} << 20);
 #endif
+}
+
+TEST(huge_page_size, is_0_where_the_system_does_not_say)
+{
+    const test::system_calls calls;
+    calls.refuse(test::system_call::open_file, 1);
+    EXPECT_EQ(os::detail::find_huge_page_size(), os::huge_page_size()) << "another file says so, too";
+    calls.refuse_from(test::system_call::open_file, 1);
+    EXPECT_EQ(os::detail::find_huge_page_size(), 0U);
+}
+
+TEST(for_each_stretch, says_that_the_system_does_not_tell)
+{
+    const test::system_calls calls;
+    calls.refuse(test::system_call::open_file, 1);
+    EXPECT_FALSE(os::for_each_stretch([](std::uintptr_t, std::uintptr_t, std::size_t) { FAIL(); }));
 }
 
 TEST(for_each_stretch, tells_where_the_process_has_memory)

@@ -2,6 +2,7 @@
 // Copyright (c) 2026 The memory_pool authors
 #include <memory_pool/os/process_barrier.hpp>
 
+#include <support/system_calls.hpp>
 #include <support/threads.hpp>
 
 #include <gtest/gtest.h>
@@ -27,6 +28,36 @@ TEST(process_barrier, can_be_hidden_from_tests)
     EXPECT_FALSE(os::has_process_barrier());
     os::detail::process_barrier_is_hidden = false;
 }
+
+#if defined(__linux__)
+TEST(process_barrier, is_not_there_where_the_system_refuses_it)
+{
+    const test::system_calls calls;
+    calls.refuse_from(test::system_call::barrier, 1);
+    EXPECT_FALSE(os::detail::register_process_barrier());
+}
+
+TEST(process_barrier, registers_again_when_the_system_has_forgotten_that_it_did)
+{
+    ASSERT_TRUE(os::has_process_barrier());
+    const test::system_calls calls;
+    calls.refuse(test::system_call::barrier, 1);
+    os::process_barrier();
+    EXPECT_EQ(calls.made(test::system_call::barrier), 3U);
+}
+
+TEST(process_barrier, ends_the_program_when_it_is_forbidden_after_others_rely_on_it)
+{
+    ASSERT_TRUE(os::has_process_barrier());
+    EXPECT_DEATH(
+        {
+            const test::system_calls calls;
+            calls.refuse_from(test::system_call::barrier, 1);
+            os::process_barrier();
+        },
+        "membarrier\\(\\) was there when the first pool was made, and fails now");
+}
+#endif
 
 TEST(process_barrier, leaves_errno_alone)
 {

@@ -2,6 +2,8 @@
 // Copyright (c) 2026 The memory_pool authors
 #include <memory_pool/os/standard_error.hpp>
 
+#include <support/system_calls.hpp>
+
 #include <gtest/gtest.h>
 
 #include <cerrno>
@@ -33,6 +35,24 @@ TEST(open_standard_error_again, has_another_number_that_goes_to_the_same)
     (void)close(again);
     EXPECT_FALSE(os::write_text(again, "nothing\n", 8));
     EXPECT_EQ(testing::internal::GetCapturedStderr(), "a line\n");
+}
+
+TEST(open_standard_error_again, has_the_one_there_is_if_the_process_may_open_no_other)
+{
+    const test::system_calls calls;
+    calls.refuse(test::system_call::duplicate, 1);
+    errno = 77;
+    EXPECT_EQ(os::open_standard_error_again(), os::standard_error);
+    EXPECT_EQ(errno, 77);
+}
+
+TEST(write_text, says_whether_all_was_written_and_leaves_errno_alone)
+{
+    const test::system_calls calls;
+    calls.refuse(test::system_call::write, 1);
+    errno = 77;
+    EXPECT_FALSE(os::write_text(os::standard_error, "nobody reads this", 17));
+    EXPECT_EQ(errno, 77);
 }
 
 TEST(write_to_standard_error, gives_up_and_leaves_errno_alone_if_there_is_none)
