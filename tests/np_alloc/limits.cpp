@@ -81,6 +81,33 @@ std::size_t take_all(std::size_t bytes, std::size_t enough)
     return count * bytes;
 }
 
+/// Effects: makes a block larger, with others behind it, until there is no memory for that, or enough.
+void grow_a_block(std::size_t enough)
+{
+    std::size_t bytes = 100;
+    auto* block = static_cast<unsigned char*>(np_alloc(bytes));
+    CHECK(block != nullptr);
+    block[0] = block[bytes - 1] = 7;
+    while (bytes < enough) {
+        void* const behind = np_alloc(100 * kibibyte);
+        const std::size_t larger = bytes + bytes / 2;
+        errno = 0;
+        auto* const grown = static_cast<unsigned char*>(np_realloc(block, larger));
+        np_free(behind);
+        CHECK((grown != nullptr ? grown : block)[0] == 7);
+        CHECK((grown != nullptr ? grown : block)[bytes - 1] == 7);
+        if (grown == nullptr) {
+            CHECK(errno == ENOMEM);
+            break;
+        }
+        block = grown;
+        bytes = larger;
+        block[bytes - 1] = 7;
+    }
+    std::printf("a block grown to %zu KiB of %zu\n", bytes / kibibyte, enough / kibibyte);
+    np_free(block);
+}
+
 void is_served(std::size_t limit)
 {
     use_blocks(10);
@@ -96,6 +123,7 @@ void is_served(std::size_t limit)
         CHECK(taken < limit);
         use_blocks(10);
     }
+    grow_a_block(limit);
     test::in_a_thread([] { use_blocks(10); });
     CHECK(np_alloc(limit) == nullptr);
 }
