@@ -214,18 +214,29 @@ protected:
     {
         for (const pthread_key_t key : keys)
             pthread_key_delete(key);
+        for (void* const block : set_) // in the last round, after which nobody is called
+            np_free(block);
+        set_.clear();
     }
 
-    static void set(pthread_key_t key) { pthread_setspecific(key, test::allocate_filled(np, 100).address); }
+    static void set(pthread_key_t key)
+    {
+        void* const block = test::allocate_filled(np, 100).address;
+        set_.insert(block);
+        pthread_setspecific(key, block);
+    }
 
     static inline std::array<pthread_key_t, 40> keys;
     static inline std::atomic<int> calls_{0};
 
 private:
+    static inline std::set<void*> set_; ///< By one thread at a time.
+
     /// Frees its block, uses others of every kind, and has itself called again as often as there are rounds.
     static void end(void* block)
     {
         ++calls_;
+        set_.erase(block);
         EXPECT_TRUE(test::give_back(np, {static_cast<unsigned char*>(block), 100, alignof(std::max_align_t)}));
         EXPECT_TRUE(test::give_back_all(np, allocate_of_all_kinds(2)));
         if (calls_ < 40 * 3)
