@@ -83,6 +83,25 @@ class TaggedStack(Models):
         self.assert_fails("tagged_stack", "TAGS=4")
 
 
+class Letters(Models):
+    def test_no_block_is_lost_or_taken_in_twice(self):
+        self.assert_holds("letters")
+
+    def test_every_step_and_its_order_is_needed(self):
+        for fault in ("POST_BLINDLY", "LOOK_ONCE", "TAKE_IN_TWO", "NO_RELEASE", "NO_ACQUIRE", "NEXT_LATE"):
+            self.assert_fails("letters", fault)
+
+
+class HandOver(Models):
+    def test_no_block_is_lost_or_handed_out_twice(self):
+        self.assert_holds("hand_over")
+
+    def test_every_lock_and_its_order_is_needed(self):
+        for fault in ("NO_LOCK", "NO_TRY", "PARK_EMPTY", "PARK_EARLY", "ADOPT_UNLOCKED", "COLLECT_MAGAZINE",
+                      "FORK_UNLOCKED", "KEEP_POSTED", "ADOPT_IN_CHILD"):
+            self.assert_fails("hand_over", fault)
+
+
 if __name__ == "__main__":
     SPIN, C_COMPILER = sys.argv[1:3]
     unittest.main(argv=sys.argv[:1] + sys.argv[3:])

@@ -1,0 +1,287 @@
+/* SPDX-License-Identifier: MIT
+   Copyright (c) 2026 The memory_pool authors
+
+   How a heap of np_alloc goes from a thread that ends to the next one (src/np_alloc/process.hpp), for Spin.
+
+       thread:      adopt the heap, if it is parked;  take from and put into the magazine;  now and then, with the lock of the
+                    heap: take in, refill, flush, keep for others, post;  park the heap with its magazine.
+       poster:      frees blocks of the heap: writes a letter, and posts it.
+       collector:   with the lock of the lists, if it gets that of the heap: takes in and posts for whoever is idle, or not there.
+       forker:      with both locks, copies what there is for a child.
+
+   A lock of the lists guards who has the heap. The lock of the heap guards slabs and outbox. The magazine is that of the thread
+   that has the heap, without a lock, and nobody else's.
+
+   Sets of blocks are numbers, a bit for each block. Two of them are of the heap, and one of another heap.
+
+       blocks of the heap = in use + in the magazine + in slabs + in letters             block of the other = in use + outbox + posted
+
+   No block is handed out that is in use; in the end, none is lost.
+
+   What can be defined; each must give a counterexample:
+       NO_LOCK             the thread does without the lock of the heap
+       NO_TRY              the collector takes in, whether it got the lock of the heap or not
+       PARK_EMPTY          the thread that ends does not leave its magazine to the next one
+       PARK_EARLY          it says that the heap is parked, and then what is in the magazine, without the lock of the lists
+       ADOPT_UNLOCKED      the thread that begins looks without the lock of the lists whether the heap is parked, and takes it
+       COLLECT_MAGAZINE    the collector flushes the magazine of a heap, parked or not
+       FORK_UNLOCKED       the thread that forks does not wait for the lock of the heap
+       KEEP_POSTED         the child takes in what was posted while the fork copied page by page
+       ADOPT_IN_CHILD      the child adopts the heap of a thread that is not there */
+
+#define ALL_OF_HEAP 3
+#define OF_OTHER 4
+#define ALL 7
+
+#ifndef LIVES
+#define LIVES 2 /* of threads that take turns with the heap */
+#endif
+#ifndef STEPS
+#define STEPS 2 /* of each */
+#endif
+
+/* The heap. */
+byte slabs = ALL_OF_HEAP;
+byte outbox;
+byte parked_magazine;
+bool is_parked = true;
+bool lock_of_heap;
+bool lock_of_lists;
+
+/* Letters: which are written, and which are posted; and what the other heap was sent. */
+byte written;
+byte posted;
+byte sent_to_other;
+
+/* For the one who watches. */
+byte in_use = OF_OTHER;
+byte users;
+byte at_work_in_slabs;
+byte at_work = LIVES + 1;
+
+#define LOCK(lock) atomic { !lock -> lock = true }
+#define UNLOCK(lock) lock = false
+
+#ifdef NO_LOCK
+#define LOCK_BY_OWNER skip
+#define UNLOCK_BY_OWNER skip
+#else
+#define LOCK_BY_OWNER LOCK(lock_of_heap)
+#define UNLOCK_BY_OWNER UNLOCK(lock_of_heap)
+#endif
+
+#define BEGIN_IN_SLABS d_step { assert(at_work_in_slabs == 0); at_work_in_slabs++ }
+#define END_IN_SLABS at_work_in_slabs--
+
+/* Chooses one of a set. There is one. */
+inline choose(set)
+{
+    if
+    :: set & 1 -> block = 1
+    :: set & 2 -> block = 2
+    :: set & 4 -> block = 4
+    fi
+}
+
+inline hand_out()
+{
+    d_step { assert(!(in_use & block)); in_use = in_use | block }
+}
+
+/* All letters at once, and then block by block what they bring. */
+inline take_in()
+{
+    BEGIN_IN_SLABS;
+    d_step { copy = posted; posted = 0 };
+    d_step { assert((written & copy) == copy && !(slabs & copy)); written = written & ~copy };
+    copy = slabs | copy;
+    slabs = copy;
+    END_IN_SLABS
+}
+
+inline post_all()
+{
+    copy = outbox;
+    outbox = 0;
+    d_step { assert(!(sent_to_other & copy)); sent_to_other = sent_to_other | copy }
+}
+
+/* --- a thread */
+
+inline adopt()
+{
+    d_step { assert(users == 0); users++ };
+    is_parked = false;
+    magazine = parked_magazine
+}
+
+inline park()
+{
+#ifndef PARK_EMPTY
+    parked_magazine = magazine;
+#endif
+    magazine = 0;
+    users--;
+    is_parked = true
+}
+
+proctype thread()
+{
+    byte magazine, block, copy, steps;
+#ifdef ADOPT_UNLOCKED
+    is_parked;
+    adopt();
+#else
+    atomic { is_parked && !lock_of_lists -> lock_of_lists = true };
+    adopt();
+    UNLOCK(lock_of_lists);
+#endif
+    do
+    :: steps < STEPS ->
+        steps++;
+        if
+        :: magazine != 0 ->
+            choose(magazine);
+            magazine = magazine & ~block;
+            hand_out()
+        :: atomic { in_use & ALL_OF_HEAP -> choose((in_use & ALL_OF_HEAP)); in_use = in_use & ~block };
+            magazine = magazine | block
+        :: magazine == 0 -> /* refill */
+            LOCK_BY_OWNER;
+            take_in();
+            BEGIN_IN_SLABS;
+            copy = slabs;
+            if
+            :: copy != 0 -> choose(copy); slabs = copy & ~block; magazine = block
+            :: copy == 0
+            fi;
+            END_IN_SLABS;
+            UNLOCK_BY_OWNER
+        :: magazine != 0 -> /* flush */
+            LOCK_BY_OWNER;
+            BEGIN_IN_SLABS;
+            copy = slabs;
+            assert(!(copy & magazine));
+            slabs = copy | magazine;
+            magazine = 0;
+            END_IN_SLABS;
+            UNLOCK_BY_OWNER
+        :: atomic { in_use & OF_OTHER -> in_use = in_use & ~OF_OTHER }; /* keep for another */
+            LOCK_BY_OWNER;
+            copy = outbox;
+            outbox = copy | OF_OTHER;
+            UNLOCK_BY_OWNER
+        fi;
+        atomic { block = 0; copy = 0 }
+    :: else -> break
+    od;
+#ifdef PARK_EARLY
+    is_parked = true;
+    parked_magazine = magazine;
+    users--;
+#else
+    LOCK(lock_of_lists);
+    park();
+    UNLOCK(lock_of_lists);
+#endif
+    at_work--
+}
+
+/* --- others */
+
+proctype poster()
+{
+    byte block;
+    do
+    :: atomic { in_use & ALL_OF_HEAP -> choose((in_use & ALL_OF_HEAP)); in_use = in_use & ~block };
+        written = written | block;
+        posted = posted | block;
+        block = 0
+    :: at_work == 1 -> break
+    od;
+    at_work--
+}
+
+proctype collector()
+{
+    byte copy;
+    bool is_mine;
+    do
+    :: at_work != 0 ->
+        LOCK(lock_of_lists);
+#ifdef COLLECT_MAGAZINE
+        slabs = slabs | parked_magazine;
+        parked_magazine = 0;
+#endif
+        atomic { is_mine = !lock_of_heap; lock_of_heap = true };
+        if
+#ifdef NO_TRY
+        :: true ->
+#else
+        :: is_mine ->
+#endif
+            take_in();
+            post_all();
+            UNLOCK(lock_of_heap)
+#ifndef NO_TRY
+        :: else
+#endif
+        fi;
+        UNLOCK(lock_of_lists);
+        atomic { copy = 0; is_mine = false }
+    :: else -> break
+    od
+}
+
+/* Pages are copied one after the other, while others go on. */
+proctype forker()
+{
+    byte free_in_child, written_in_child, posted_in_child, in_use_in_child;
+    LOCK(lock_of_lists);
+#ifndef FORK_UNLOCKED
+    LOCK(lock_of_heap);
+#endif
+    assert(at_work_in_slabs == 0);
+    in_use_in_child = in_use;
+    free_in_child = slabs;
+    written_in_child = written;
+    posted_in_child = posted;
+    if
+#ifdef ADOPT_IN_CHILD
+    :: true -> free_in_child = free_in_child | parked_magazine
+#else
+    :: is_parked -> assert(!(free_in_child & parked_magazine)); free_in_child = free_in_child | parked_magazine
+    :: else
+#endif
+    fi;
+#ifdef KEEP_POSTED
+    assert((written_in_child & posted_in_child) == posted_in_child);
+    free_in_child = free_in_child | posted_in_child;
+#endif
+    /* What was in use from the beginning to the end. */
+    in_use_in_child = in_use_in_child & in_use;
+    assert(!(free_in_child & in_use_in_child));
+#ifndef FORK_UNLOCKED
+    UNLOCK(lock_of_heap);
+#endif
+    UNLOCK(lock_of_lists)
+}
+
+init
+{
+    byte lives;
+    atomic {
+        do
+        :: lives < LIVES -> run thread(); lives++
+        :: else -> break
+        od;
+        run poster();
+        run collector();
+        run forker()
+    };
+    _nr_pr == 1;
+    assert(is_parked && users == 0);
+    /* Each of them is somewhere, and nowhere twice. */
+    assert((in_use | parked_magazine | slabs | posted | outbox | sent_to_other) == ALL);
+    assert(in_use + parked_magazine + slabs + posted + outbox + sent_to_other == ALL)
+}

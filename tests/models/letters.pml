@@ -1,0 +1,237 @@
+/* SPDX-License-Identifier: MIT
+   Copyright (c) 2026 The memory_pool authors
+
+   Letters between heaps (src/np_alloc/heap.hpp), for Spin.
+
+       post:      write the letter;  next of letter = inbox;  compare and exchange inbox for the letter, or look again.
+       take in:   exchange inbox for nothing;  for each letter: read it, put the block that it brings back, send it home.
+
+   Two threads send blocks home to the heap of a third one, which hands them out again. A letter is a block of the heap that sends
+   it; when that has none left, the block that goes home is the letter, and brings nothing. A letter that was read goes home as one
+   that brings nothing. Every block, also one that is a letter, is in one place: free in its slab, in use, or sent. In the end, when
+   all have taken in what came, none is sent.
+
+   Memory changes in the order of the statements; what a weaker order of the program could do is a definition.
+
+   What can be defined; each must give a counterexample:
+       POST_BLINDLY    who posts stores the address of the letter, instead of comparing first
+       LOOK_ONCE       who posts writes next once, and not again when the exchange has failed
+       TAKE_IN_TWO     who takes in loads the inbox, and then stores nothing there
+       NO_RELEASE      what is written into a letter may be seen after the letter is
+       NO_ACQUIRE      what is read of letters may have been read before the inbox was
+       NEXT_LATE       who takes in sends a letter home, and then looks for the next one in it */
+
+#ifndef STEPS
+#define STEPS 3 /* blocks that each thread sends */
+#endif
+
+/* Heaps; that of the other sender has no memory for letters, and nothing is sent to it. */
+#define SENDER 0
+#define OWNER 1
+#define HEAPS 2
+
+/* Blocks: letters of the sender, and those that go to and fro. */
+#define LETTERS 2
+#define BLOCKS 4
+
+/* Numbers of blocks, counted from 1. */
+byte inbox[HEAPS];
+byte next[BLOCKS];
+byte brings[BLOCKS];
+
+/* For the one who watches. */
+#define FREE 0
+#define IN_USE 1
+#define SENT 2
+byte place[BLOCKS];
+byte at_work = 2;
+
+#define CHANGE(block, from, to) d_step { assert(place[block] == from); place[block] = to }
+
+/* Under NO_RELEASE, the last thing that is seen. */
+#ifdef NO_RELEASE
+#define WRITE_BEFORE skip
+#define WRITE_AFTER atomic { next[letter] = seen; brings[letter] = content }
+#else
+#define WRITE_BEFORE next[letter] = seen; brings[letter] = content
+#define WRITE_AFTER skip
+#endif
+
+inline post(to)
+{
+    seen = inbox[to];
+    WRITE_BEFORE;
+    do
+#ifdef POST_BLINDLY
+    :: inbox[to] = letter + 1; break
+#else
+    :: d_step { inbox[to] == seen -> inbox[to] = letter + 1 }; break
+    :: atomic { inbox[to] != seen -> seen = inbox[to] };
+#ifndef LOOK_ONCE
+        WRITE_BEFORE
+#endif
+#endif
+    od;
+    WRITE_AFTER
+}
+
+#ifdef NO_ACQUIRE
+#define NEXT_OF(letter) early_next[letter]
+#define BROUGHT_BY(letter) early_brings[letter]
+#else
+#define NEXT_OF(letter) next[letter]
+#define BROUGHT_BY(letter) brings[letter]
+#endif
+
+#ifdef NO_ACQUIRE
+#define LOOK_EARLY \
+    d_step { \
+        following = 0; \
+        do \
+        :: following < BLOCKS -> \
+            early_next[following] = next[following]; \
+            early_brings[following] = brings[following]; \
+            following++ \
+        :: else -> break \
+        od \
+    }
+#else
+#define LOOK_EARLY skip
+#endif
+
+#ifdef TAKE_IN_TWO
+#define TAKE_ALL(heap) following = inbox[heap]; inbox[heap] = 0
+#else
+#define TAKE_ALL(heap) atomic { following = inbox[heap]; inbox[heap] = 0 }
+#endif
+
+inline take_in()
+{
+    LOOK_EARLY;
+    TAKE_ALL(OWNER);
+    do
+    :: following != 0 ->
+        letter = following - 1;
+        content = BROUGHT_BY(letter);
+#ifndef NEXT_LATE
+        following = NEXT_OF(letter);
+#endif
+        if
+        :: content != 0 -> CHANGE(content - 1, SENT, FREE)
+        :: else
+        fi;
+        content = 0;
+        if
+        :: letter < LETTERS -> assert(place[letter] == SENT); post(SENDER)
+        :: else -> CHANGE(letter, SENT, FREE)
+        fi;
+#ifdef NEXT_LATE
+        following = NEXT_OF(letter)
+#endif
+    :: else -> break
+    od;
+    atomic { letter = 0; seen = 0 }
+}
+
+/* The same, for a heap to which nobody sends but its own letters. */
+inline take_letters_home()
+{
+    LOOK_EARLY;
+    TAKE_ALL(SENDER);
+    do
+    :: following != 0 ->
+        letter = following - 1;
+        following = NEXT_OF(letter);
+        assert(BROUGHT_BY(letter) == 0);
+        CHANGE(letter, SENT, FREE)
+    :: else -> break
+    od;
+    letter = 0
+}
+
+#ifdef NO_ACQUIRE
+#define LOCALS byte following, letter, seen, content; byte early_next[BLOCKS]; byte early_brings[BLOCKS]
+#else
+#define LOCALS byte following, letter, seen, content
+#endif
+
+/* Whichever block is in use: any thread may free it. */
+inline free_one()
+{
+    atomic {
+        if
+        :: place[2] == IN_USE -> place[2] = SENT; content = 3
+        :: place[3] == IN_USE -> place[3] = SENT; content = 4
+        fi
+    }
+}
+
+inline send_as_its_own_letter()
+{
+    atomic { letter = content - 1; content = 0 };
+    post(OWNER);
+    atomic { letter = 0; seen = 0 }
+}
+
+proctype sender()
+{
+    LOCALS;
+    byte steps;
+    do
+    :: steps < STEPS ->
+        steps++;
+        free_one();
+        if
+        :: d_step { place[0] == FREE -> place[0] = SENT; letter = 0 }; post(OWNER)
+        :: d_step { place[0] != FREE && place[1] == FREE -> place[1] = SENT; letter = 1 }; post(OWNER)
+        :: d_step { place[0] != FREE && place[1] != FREE -> skip }; send_as_its_own_letter()
+        fi;
+        atomic { letter = 0; seen = 0; content = 0 };
+        if
+        :: take_letters_home()
+        :: true
+        fi
+    :: else -> break
+    od;
+    at_work--
+}
+
+proctype sender_without_memory()
+{
+    byte letter, seen, content, steps;
+    do
+    :: steps < STEPS ->
+        steps++;
+        free_one();
+        send_as_its_own_letter()
+    :: else -> break
+    od;
+    at_work--
+}
+
+proctype owner()
+{
+    LOCALS;
+    do
+    :: atomic { place[2] == FREE -> place[2] = IN_USE }
+    :: atomic { place[3] == FREE -> place[3] = IN_USE }
+    :: inbox[OWNER] != 0 -> take_in()
+    :: at_work == 0 && inbox[OWNER] == 0 -> break
+    od;
+    take_letters_home();
+    d_step {
+        assert(place[0] == FREE);
+        assert(place[1] == FREE);
+        assert(place[2] != SENT);
+        assert(place[3] != SENT)
+    }
+}
+
+init
+{
+    atomic {
+        run sender();
+        run sender_without_memory();
+        run owner()
+    }
+}
