@@ -72,7 +72,8 @@ void np_free_sized(void* block, size_t bytes);
 /** Effects: as np_free. `alignment` and `bytes` are what the block was asked for with. */
 void np_free_aligned_sized(void* block, size_t alignment, size_t bytes);
 
-/** Returns: whether `address` lies in memory that this library has handed out. Any pointer may be asked after. */
+/** Returns: whether `address` lies in memory that this library has handed out. Any pointer may be asked after.
+ *  Complexity: O(1); linear in the blocks that had no room in the region, if there are some. */
 int np_owns(const void* address);
 
 /** Effects: gives memory that is free back to the system: of this thread, of those that have ended, and of none.

@@ -208,6 +208,15 @@ public:
         return direct_.bytes(block);
     }
 
+    /// Returns: whether `address` lies in such a block.
+    bool is_in_direct(const void* address) noexcept
+    {
+        if (direct_count_.load(std::memory_order_relaxed) == 0)
+            return false;
+        const std::lock_guard lock(mutex_);
+        return direct_.hold(address);
+    }
+
     /// Effects: gives the memory of all free runs back to the system.
     /// Returns: how many bytes that was.
     std::size_t trim() noexcept

@@ -70,6 +70,14 @@ public:
         return found != nullptr ? found->bytes : 0;
     }
 
+    /// Returns: whether `address` lies in one of them.
+    /// Complexity: linear in blocks.
+    bool hold(const void* address) const noexcept
+    {
+        const auto wanted = reinterpret_cast<std::uintptr_t>(address);
+        return !blocks_.for_each([wanted](const mapped& each) { return wanted - each.address >= each.bytes; });
+    }
+
     /// Returns: how many there are.
     std::size_t count() const noexcept { return blocks_.count(); }
 

@@ -459,7 +459,7 @@ void np_free_aligned_sized(void* block, size_t, size_t)
 
 int np_owns(const void* address)
 {
-    return np::owner_of(address) != np::nobody ? 1 : 0;
+    return np::owner_of(address) != np::nobody || np::memory().is_in_direct(address) ? 1 : 0;
 }
 
 size_t np_trim(void)

@@ -259,10 +259,16 @@ TEST_F(backend, is_not_hasty_any_more_when_memory_is_needed_again_soon)
 TEST_F(backend, knows_the_blocks_outside_of_the_region)
 {
     EXPECT_EQ(all.direct_bytes(&all), 0U);
-    void* const block = all.take_direct(MiB, 1);
+    EXPECT_FALSE(all.is_in_direct(&all));
+    auto* const block = static_cast<std::byte*>(all.take_direct(MiB, 1));
     ASSERT_NE(block, nullptr);
     EXPECT_EQ(all.direct_bytes(block), MiB);
+    EXPECT_FALSE(all.is_in_direct(block - 1));
+    EXPECT_TRUE(all.is_in_direct(block));
+    EXPECT_TRUE(all.is_in_direct(block + MiB - 1));
+    EXPECT_FALSE(all.is_in_direct(block + MiB));
     all.give_direct(block);
     EXPECT_EQ(all.direct_bytes(block), 0U);
+    EXPECT_FALSE(all.is_in_direct(block));
 }
 } // namespace
