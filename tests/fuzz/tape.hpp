@@ -39,10 +39,10 @@ private:
 }
 
 /// Returns: the tape of that number; it begins with the number.
-inline std::vector<std::uint8_t> random_tape(std::uint32_t seed)
+inline std::vector<std::uint8_t> random_tape(std::uint32_t seed, std::size_t most_bytes = 400)
 {
     std::mt19937 random(seed);
-    std::vector<std::uint8_t> tape(100 + random() % 300);
+    std::vector<std::uint8_t> tape(100 + random() % (most_bytes - 100));
     for (std::uint8_t& byte : tape)
         byte = static_cast<std::uint8_t>(random());
     tape[0] = static_cast<std::uint8_t>(seed);

@@ -1,0 +1,529 @@
+// SPDX-License-Identifier: MIT
+// Copyright (c) 2026 The memory_pool authors
+/// \file
+/// Plays a tape of bytes as operations of several threads on np_alloc, one after the other, and on a map of the blocks in use.
+///
+///     addresses:   | block of heap 1 |    | block |  | block of line 3 |      no two overlap
+///     a block:     | byte | ... | byte | ... | last byte | unused |           some of its bytes, as its number says
+///
+/// Now and then, and at the end, np_alloc has to agree with the map about every block, heap, line and byte in use, and find that
+/// it has lost nothing. Serves a seeded test and a fuzzer alike, and prints the operations when they disagree.
+#pragma once
+
+#include <memory_pool/np_alloc.h>
+
+#include <fuzz/tape.hpp>
+#include <support/address_calls.hpp>
+#include <support/error_recorder.hpp>
+#include <support/threads.hpp>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstddef>
+#include <cstdint>
+#include <iterator>
+#include <limits>
+#include <map>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace fuzz
+{
+/// What is played on. Tests override a function, to see that a fault in it is noticed.
+struct np_calls
+{
+    np_calls() = default;
+    np_calls(const np_calls&) = delete;
+    np_calls& operator=(const np_calls&) = delete;
+    virtual ~np_calls() = default;
+
+    virtual void* alloc(std::size_t bytes) { return np_alloc(bytes); }
+    virtual void* calloc(std::size_t count, std::size_t size) { return np_calloc(count, size); }
+    virtual void* aligned_alloc(std::size_t alignment, std::size_t bytes) { return np_aligned_alloc(alignment, bytes); }
+    virtual void* realloc(void* block, std::size_t bytes) { return np_realloc(block, bytes); }
+    virtual void free(void* block) { np_free(block); }
+    virtual void destroy(np_heap* heap) { np_heap_destroy(heap); }
+};
+
+/// A block in use.
+struct np_block
+{
+    unsigned char* address = nullptr;
+    std::size_t bytes = 0; ///< As many as were asked for.
+    std::size_t usable = 0;
+    std::size_t number = 0;
+    np_heap* heap = nullptr;
+    int line = 0; ///< That has asked for it; 0 if nobody knows.
+
+    void fill() const
+    {
+        for_each_mark([this](std::size_t offset) { address[offset] = mark(offset); });
+    }
+
+    /// Returns: whether the first `count` bytes are as they were filled, as far as is looked.
+    bool is_intact(std::size_t count) const
+    {
+        bool all_are = true;
+        for_each_mark(
+            [&](std::size_t offset) { all_are = all_are && (offset >= count || address[offset] == mark(offset)); });
+        return all_are;
+    }
+
+private:
+    /// The first byte, the last one, and some in between.
+    template <class Visit>
+    void for_each_mark(Visit&& visit) const
+    {
+        constexpr std::size_t parts = 16;
+        const std::size_t step = std::max<std::size_t>(bytes / parts, 1);
+        for (std::size_t offset = 0; offset < bytes; offset += step)
+            visit(offset);
+        if (bytes != 0)
+            visit(bytes - 1);
+    }
+
+    /// Never 0, which is what memory holds that was lost.
+    unsigned char mark(std::size_t offset) const { return static_cast<unsigned char>((number * 7 + offset) | 1U); }
+};
+
+class np_player
+{
+public:
+    static void play(const std::uint8_t* bytes, std::size_t size, np_calls& calls)
+    {
+        np_player player(bytes, size, calls);
+        while (!player.tape_.at_end())
+            player.step();
+        player.end();
+    }
+
+private:
+    static constexpr std::size_t thread_count = 4; ///< With the one that plays.
+    static constexpr std::size_t heap_count = 3;
+    static constexpr int line_count = 5;
+    static constexpr std::size_t steps_between_proofs = 16;
+    static constexpr std::size_t most_in_use = std::size_t{128} << 20;
+    static constexpr const char* file = "tape.c";
+
+    np_player(const std::uint8_t* bytes, std::size_t size, np_calls& calls)
+        : tape_(bytes, size), calls_(calls), decay_(np_get_option(np_option_decay_ms)),
+          bytes_at_hand_(np_get_option(np_option_bytes_at_hand)), reports_before_(statistics().misuse_reports)
+    {
+    }
+
+    void step()
+    {
+        if (++steps_ % steps_between_proofs == 0)
+            prove();
+        const std::size_t operation = tape_.byte() % 20;
+        const std::size_t thread = tape_.byte() % thread_count;
+        if (operation == 19) {
+            begin_or_end(thread);
+            return;
+        }
+        log_.push_back("thread " + std::to_string(thread) + ':');
+        if (thread != 0 && threads_[thread])
+            threads_[thread]->does([&] { step(operation); });
+        else
+            step(operation);
+    }
+
+    void step(std::size_t operation)
+    {
+        switch (operation) {
+        case 0:
+        case 1: return allocate(1 + tape_.byte() % 64, tape_.byte() * 4);
+        case 2: return allocate(1 + tape_.byte() % 16, tape_.number() % 34'000);
+        case 3: return allocate(1 + tape_.byte() % 4, tape_.number() * 64);
+        case 4: return allocate_aligned(1 + tape_.byte() % 8, tape_.byte() % 21, tape_.number() * 2);
+        case 5: return allocate_zeroed(tape_.byte() * 2, tape_.number() % 600);
+        case 6: return allocate_for_line(1 + tape_.byte() % 8, some_bytes());
+        case 7: return allocate_in_heap(tape_.byte() % heap_count, 1 + tape_.byte() % 16, some_bytes());
+        case 8:
+        case 9: return free(tape_.number(), 1 + tape_.byte() % 64);
+        case 10: return free_every(2 + tape_.byte() % 4);
+        case 11:
+        case 12: return reallocate(tape_.number(), some_bytes());
+        case 13: return reallocate(tape_.number(), tape_.number() * 128);
+        case 14: return destroy(tape_.byte() % heap_count);
+        case 15: return trim();
+        case 16: return choose(tape_.byte());
+        case 17: return misuse(tape_.number(), tape_.byte());
+        default: return get_no_memory(1 + tape_.byte() % 4, some_bytes());
+        }
+    }
+
+    std::size_t some_bytes()
+    {
+        const std::size_t kind = tape_.byte();
+        return kind % 4 != 0 ? tape_.byte() * 8 : tape_.number() * (kind % 16 != 0 ? 1 : 20);
+    }
+
+    void log(const char* operation, std::size_t first, std::size_t second = 0)
+    {
+        log_.back() += std::string(" ") + operation + ' ' + std::to_string(first) + ' ' + std::to_string(second);
+    }
+
+    // Threads.
+
+    void begin_or_end(std::size_t thread)
+    {
+        if (thread == 0) // which plays
+            return;
+        log_.push_back("thread " + std::to_string(thread) + (threads_[thread] ? ": ends" : ": begins"));
+        if (threads_[thread])
+            threads_[thread].reset();
+        else
+            threads_[thread].emplace();
+    }
+
+    // Blocks that come.
+
+    void allocate(std::size_t count, std::size_t bytes)
+    {
+        log("alloc", count, bytes);
+        for (; count != 0 && has_room(bytes); --count)
+            add(calls_.alloc(bytes), {nullptr, bytes});
+    }
+
+    void allocate_aligned(std::size_t count, std::size_t exponent, std::size_t bytes)
+    {
+        const std::size_t alignment = std::size_t{1} << exponent;
+        log("aligned_alloc", alignment, bytes);
+        for (; count != 0 && has_room(bytes); --count) {
+            void* const block = calls_.aligned_alloc(alignment, bytes);
+            expect(reinterpret_cast<std::uintptr_t>(block) % alignment == 0, "a block is not aligned as was asked for");
+            add(block, {nullptr, bytes});
+        }
+    }
+
+    void allocate_zeroed(std::size_t count, std::size_t size)
+    {
+        log("calloc", count, size);
+        if (has_room(count * size))
+            add_zeroed(calls_.calloc(count, size), {nullptr, count * size});
+    }
+
+    void allocate_for_line(std::size_t count, std::size_t bytes)
+    {
+        const int line = 1 + static_cast<int>(count) % line_count;
+        log("alloc_at", static_cast<std::size_t>(line), bytes);
+        for (; count != 0 && has_room(bytes); --count)
+            add(np_alloc_at(bytes, file, line), {nullptr, bytes, 0, 0, nullptr, line});
+    }
+
+    void allocate_in_heap(std::size_t which, std::size_t count, std::size_t bytes)
+    {
+        log("heap_alloc", which, bytes);
+        np_heap*& heap = heaps_[which];
+        if (heap == nullptr)
+            heap = np_heap_create();
+        for (; count != 0 && heap != nullptr && has_room(bytes); --count) {
+            const bool is_zeroed = count % 4 == 0;
+            void* const block = is_zeroed ? np_heap_calloc(heap, 1, bytes) : np_heap_alloc(heap, bytes);
+            if (block == nullptr && region_may_be_full_)
+                return;
+            const np_block asked_for{nullptr, bytes, 0, 0, heap};
+            is_zeroed ? add_zeroed(block, asked_for) : add(block, asked_for);
+        }
+    }
+
+    bool has_room(std::size_t bytes) const { return in_use_ + bytes <= most_in_use; }
+
+    void add_zeroed(void* block, np_block added)
+    {
+        const auto* const memory = static_cast<const unsigned char*>(block);
+        expect(std::all_of(memory, memory + added.bytes, [](unsigned char byte) { return byte == 0; }),
+               "calloc has not filled a block with zeros");
+        add(block, added);
+    }
+
+    void add(void* block, np_block added)
+    {
+        expect(block != nullptr, "there is no memory, though the system has some");
+        added.address = static_cast<unsigned char*>(block);
+        added.usable = np_usable_size(block);
+        added.number = ++numbers_;
+        expect(reinterpret_cast<std::uintptr_t>(block) % 16 == 0, "a block is not aligned to 16");
+        expect(added.usable >= added.bytes, "a block has less room than was asked for");
+        expect(np_owns(block) == 1 && np_owns(added.address + added.usable - 1) == 1, "it does not know its block");
+        const auto next = blocks_.upper_bound(added.address);
+        expect(next == blocks_.end() || added.address + added.usable <= next->first, "two blocks overlap");
+        expect(next == blocks_.begin() || std::prev(next)->first + std::prev(next)->second.usable <= added.address,
+               "two blocks overlap");
+        added.fill();
+        in_use_ += added.usable;
+        blocks_.emplace_hint(next, added.address, added);
+    }
+
+    // Blocks that go.
+
+    using place = std::map<unsigned char*, np_block>::iterator;
+
+    /// Returns: the block of that number, counted over all round and round. There is one.
+    place at(std::size_t number)
+    {
+        return std::next(blocks_.begin(), static_cast<std::ptrdiff_t>(number % blocks_.size()));
+    }
+
+    void free(std::size_t first, std::size_t count)
+    {
+        log("free", first, count);
+        for (; count != 0 && !blocks_.empty(); --count)
+            (void)free(at(first));
+    }
+
+    /// Frees one of so many: what is left lies in slabs that are full of gaps.
+    void free_every(std::size_t nth)
+    {
+        log("free every nth", nth);
+        std::size_t count = 0;
+        for (place each = blocks_.begin(); each != blocks_.end();)
+            each = ++count % nth == 0 ? free(each) : std::next(each);
+    }
+
+    /// Returns: the next one.
+    place free(place gone)
+    {
+        const np_block& block = gone->second;
+        expect_intact(block);
+        expect(np_usable_size(block.address) == block.usable, "a block has another size than it had");
+        if (block.heap != nullptr && block.number % 2 == 0)
+            np_heap_free(block.heap, block.address);
+        else if (block.number % 8 == 1)
+            np_free_sized(block.address, block.bytes);
+        else
+            calls_.free(block.address);
+        return forget(gone);
+    }
+
+    void expect_intact(const np_block& block) { expect(block.is_intact(block.bytes), "what a block held has changed"); }
+
+    place forget(place gone)
+    {
+        in_use_ -= gone->second.usable;
+        return blocks_.erase(gone);
+    }
+
+    void destroy(std::size_t which)
+    {
+        log("heap_destroy", which);
+        if (heaps_[which] == nullptr)
+            return;
+        for (place each = blocks_.begin(); each != blocks_.end();) {
+            expect_intact(each->second);
+            each = each->second.heap == heaps_[which] ? forget(each) : std::next(each);
+        }
+        calls_.destroy(std::exchange(heaps_[which], nullptr));
+    }
+
+    // Blocks that change.
+
+    void reallocate(std::size_t which, std::size_t bytes)
+    {
+        log("realloc", which, bytes);
+        if (blocks_.empty() || !has_room(bytes))
+            return;
+        const place changed = at(which);
+        np_block block = changed->second;
+        void* const moved = block.heap != nullptr && which % 2 == 0 ? np_heap_realloc(block.heap, block.address, bytes)
+                                                                    : calls_.realloc(block.address, bytes);
+        if (moved == nullptr) {
+            expect(errno == ENOMEM && may_lack_memory(block), "there is no memory, though the system has some");
+            expect(block.is_intact(block.bytes), "realloc has failed, and changed the block");
+            return;
+        }
+        (void)forget(changed);
+        const std::size_t kept = std::min(block.bytes, bytes);
+        block.address = static_cast<unsigned char*>(moved);
+        expect(block.is_intact(kept), "realloc has not kept what the block held");
+        block.bytes = bytes;
+        add(moved, block);
+    }
+
+    /// Returns: whether there may be no block like it.
+    bool may_lack_memory(const np_block& block) const
+    {
+        return system_refuses_ || (region_may_be_full_ && (block.heap != nullptr || block.line != 0));
+    }
+
+    // What else there is.
+
+    void trim()
+    {
+        log("trim", 0);
+        (void)np_trim();
+    }
+
+    void choose(std::size_t how)
+    {
+        constexpr std::array<std::size_t, 4> milliseconds{0, 1, 10, 1000};
+        constexpr std::array<std::size_t, 4> bytes{0, 4096, std::size_t{64} << 10, std::size_t{1} << 20};
+        log("set_option", how);
+        const bool were_set = np_set_option(np_option_decay_ms, milliseconds[how % 4]) == 0 &&
+                              np_set_option(np_option_bytes_at_hand, bytes[how / 4 % 4]) == 0;
+        expect(were_set, "an option cannot have a value that it can have");
+    }
+
+    /// Nothing of this does anything but to be reported.
+    void misuse(std::size_t which, std::size_t how)
+    {
+        log("misuse", which, how);
+        const test::error_recorder recorder;
+        unsigned char local[32];
+        unsigned char* const block = blocks_.empty() ? local : at(which)->first;
+        switch (how % 4) {
+        case 0: calls_.free(block + 1 + how % 15); break;
+        case 1: calls_.free(local + 16); break;
+        case 2: expect(np_realloc(block + 8, 100) == nullptr, "realloc has taken what is no block"); break;
+        default: expect(np_usable_size(block + 3) == 0, "what is no block has a size"); break;
+        }
+        expect(recorder.reports().size() == 1, "misuse was not reported once");
+        ++reports_;
+    }
+
+    /// While the system refuses memory, there may be a block or not; and nothing is lost.
+    void get_no_memory(std::size_t count, std::size_t bytes)
+    {
+        log("alloc without memory", count, bytes);
+        const test::address_calls refusing;
+        test::address_calls::refuse_reserving_from(count);
+        test::address_calls::refuse_committing_from(count);
+        test::address_calls::refuse_purging();
+        test::address_calls::refuse_moving();
+        system_refuses_ = true;
+        for (std::size_t i = 0; i != 2 * count && has_room(bytes << i); ++i) {
+            errno = 0;
+            if (void* const block = calls_.alloc(bytes << i))
+                add(block, {nullptr, bytes << i});
+            else
+                expect(errno == ENOMEM, "there is no memory, and errno does not say so");
+        }
+        reallocate(bytes, 2 * bytes);
+        system_refuses_ = false;
+        test::address_calls::never_fail();
+        expect(calls_.alloc(std::numeric_limits<std::size_t>::max() - bytes) == nullptr,
+               "it has more than there can be");
+    }
+
+    // Proofs.
+
+    static np_statistics statistics()
+    {
+        np_statistics now;
+        np_get_statistics(&now);
+        return now;
+    }
+
+    void prove()
+    {
+        for (const auto& each : blocks_)
+            expect_intact(each.second);
+        expect(np_verify() == 1, "np_verify has found a fault");
+        const np_statistics now = statistics();
+        expect(now.bytes_in_use == in_use_, "other bytes are in use");
+        expect(now.misuse_reports == reports_before_ + reports_, "other reports of misuse were counted");
+        expect(now.heaps == heap_count - static_cast<std::size_t>(std::count(heaps_.begin(), heaps_.end(), nullptr)),
+               "other heaps are there");
+        expect_blocks_of(nullptr);
+        for (np_heap* const heap : heaps_)
+            if (heap != nullptr)
+                expect_blocks_of(heap);
+        expect_lines();
+    }
+
+    using sizes_by_address = std::map<void*, std::size_t>;
+
+    void expect_blocks_of(np_heap* heap)
+    {
+        sizes_by_address visited;
+        const auto note = [](void* block, std::size_t bytes, void* all) {
+            return static_cast<sizes_by_address*>(all)->emplace(block, bytes).second ? 1 : 0;
+        };
+        expect(np_visit_heap(heap, note, &visited) == 1, "np_visit_heap has come to a block twice");
+        sizes_by_address wanted;
+        for (const auto& [address, block] : blocks_)
+            if (heap == nullptr || block.heap == heap)
+                wanted.emplace(address, block.usable);
+        expect(visited == wanted, "np_visit_heap knows other blocks in use");
+    }
+
+    struct in_use_of_line
+    {
+        std::size_t blocks = 0;
+        std::size_t bytes = 0;
+        bool operator==(const in_use_of_line& other) const { return blocks == other.blocks && bytes == other.bytes; }
+    };
+    using lines = std::map<int, in_use_of_line>;
+
+    void expect_lines()
+    {
+        lines visited;
+        (void)np_visit_call_sites(
+            [](const np_call_site* site, void* all) {
+                (*static_cast<lines*>(all))[site->line] = {site->blocks, site->bytes};
+                return 1;
+            },
+            &visited);
+        lines wanted;
+        for (const auto& each : blocks_) {
+            if (each.second.line == 0)
+                continue;
+            ++wanted[each.second.line].blocks;
+            wanted[each.second.line].bytes += each.second.bytes;
+        }
+        expect(visited == wanted || region_may_be_full_, "other blocks of a line are in use");
+    }
+
+    void end()
+    {
+        prove();
+        log_.emplace_back("the end:");
+        for (std::size_t heap = 0; heap != heap_count; ++heap)
+            destroy(heap);
+        while (!blocks_.empty())
+            (void)free(blocks_.begin());
+        for (std::optional<test::lasting_thread>& each : threads_)
+            each.reset();
+        (void)np_set_option(np_option_decay_ms, decay_);
+        (void)np_set_option(np_option_bytes_at_hand, bytes_at_hand_);
+        prove();
+        (void)np_trim();
+        expect(np_trim() == 0, "not all was trimmed that could be");
+        prove();
+    }
+
+    void expect(bool condition, const char* otherwise)
+    {
+        if (!condition)
+            disagree(log_, otherwise);
+    }
+
+    tape tape_;
+    np_calls& calls_;
+    const std::size_t decay_;
+    const std::size_t bytes_at_hand_;
+    const std::size_t reports_before_;
+    std::array<std::optional<test::lasting_thread>, thread_count> threads_;
+    std::array<np_heap*, heap_count> heaps_{};
+    std::map<unsigned char*, np_block> blocks_; ///< In use.
+    std::size_t in_use_ = 0;                    ///< Bytes that may be used in those.
+    std::size_t numbers_ = 0;
+    std::size_t reports_ = 0;
+    std::size_t steps_ = 0;
+    /// Then heaps have no memory, and lines are not remembered.
+    const bool region_may_be_full_ = np_get_option(np_option_region_bytes) < 2 * most_in_use;
+    bool system_refuses_ = false;
+    std::vector<std::string> log_;
+};
+
+/// Plays the tape on np_alloc.
+inline void play_np_alloc(const std::uint8_t* bytes, std::size_t size)
+{
+    np_calls calls;
+    np_player::play(bytes, size, calls);
+}
+} // namespace fuzz
