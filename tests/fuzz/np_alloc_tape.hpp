@@ -13,8 +13,8 @@
 #include <memory_pool/np_alloc.h>
 
 #include <fuzz/tape.hpp>
-#include <support/address_calls.hpp>
 #include <support/error_recorder.hpp>
+#include <support/system_calls.hpp>
 #include <support/threads.hpp>
 
 #include <algorithm>
@@ -389,11 +389,11 @@ private:
     void get_no_memory(std::size_t count, std::size_t bytes)
     {
         log("alloc without memory", count, bytes);
-        const test::address_calls refusing;
-        test::address_calls::refuse_reserving_from(count);
-        test::address_calls::refuse_committing_from(count);
-        test::address_calls::refuse_purging();
-        test::address_calls::refuse_moving();
+        const test::system_calls refusing;
+        for (const auto kind : {test::system_call::map, test::system_call::protect})
+            test::system_calls::refuse_from(kind, count);
+        for (const auto kind : {test::system_call::advise, test::system_call::move})
+            test::system_calls::refuse_from(kind, 1);
         system_refuses_ = true;
         for (std::size_t i = 0; i != 2 * count && has_room(bytes << i); ++i) {
             errno = 0;
@@ -404,7 +404,7 @@ private:
         }
         reallocate(bytes, 2 * bytes);
         system_refuses_ = false;
-        test::address_calls::never_fail();
+        test::system_calls::refuse_nothing();
         expect(calls_.alloc(std::numeric_limits<std::size_t>::max() - bytes) == nullptr,
                "it has more than there can be");
     }

@@ -2,8 +2,8 @@
 // Copyright (c) 2026 The memory_pool authors
 #include <memory_pool/np_alloc.hpp>
 
-#include <support/address_calls.hpp>
 #include <support/child.hpp>
+#include <support/system_calls.hpp>
 #include <support/threads.hpp>
 
 #include <gtest/gtest.h>
@@ -191,16 +191,16 @@ TEST(np_report_leaks, has_all_blocks_as_of_one_line_if_there_is_no_memory_for_a_
 {
     const traced a(64, "orders.c", 42);
     const traced b(100, "parser.c", 7);
-    const test::address_calls calls;
+    const test::system_calls calls;
     for (const std::size_t call : {1U, 2U}) { // for what counts, and for the list
-        test::address_calls::refuse_reserving_from(call);
+        test::system_calls::refuse_from(test::system_call::map, call);
         const report made = report_of_all();
         EXPECT_EQ(made.text, "np_alloc: in use, by the line that has asked:\n"
                              "  unknown:0  2 blocks  164 bytes\n"
                              "  in all  2 blocks  164 bytes\n");
         EXPECT_EQ(made.blocks, 2U);
     }
-    test::address_calls::never_fail();
+    test::system_calls::refuse_nothing();
     EXPECT_NE(report_of_all().text.find("orders.c:42"), std::string::npos);
 }
 
@@ -349,10 +349,10 @@ TEST(np_leak_checkpoint, takes_no_memory)
         return all;
     }();
     const std::size_t before = bytes_of_call_sites();
-    const test::address_calls calls;
-    test::address_calls::refuse_reserving_from(1);
+    const test::system_calls calls;
+    test::system_calls::refuse_from(test::system_call::map, 1);
     const std::uint64_t checkpoint = np_leak_checkpoint();
-    test::address_calls::never_fail();
+    test::system_calls::refuse_nothing();
     EXPECT_EQ(report_since(checkpoint).blocks, 0U);
     EXPECT_EQ(bytes_of_call_sites(), before);
 }

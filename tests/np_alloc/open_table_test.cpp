@@ -100,14 +100,14 @@ TEST_F(open_table, keeps_its_pages_if_there_is_no_memory_for_fewer)
     for (std::uint64_t key = 1; key <= 500; ++key)
         add(key, 0);
     const std::size_t bytes = table.bytes();
-    const test::address_calls calls;
-    test::address_calls::refuse_reserving_from(1);
+    const test::system_calls calls;
+    test::system_calls::refuse_from(test::system_call::map, 1);
     for (std::uint64_t key = 1; key < 500; ++key)
         table.remove(table.find({key, 0}));
     EXPECT_EQ(table.bytes(), bytes);
     EXPECT_NE(table.find({500, 0}), nullptr);
     EXPECT_TRUE(table.is_valid());
-    test::address_calls::never_fail();
+    test::system_calls::refuse_nothing();
 }
 
 TEST_F(open_table, has_no_room_without_memory_and_keeps_what_it_has)
