@@ -87,7 +87,7 @@ public:
         const std::uint32_t before = room(size_class);
         const std::uint32_t larger = std::min(std::max(2 * before, least_room(size_class)), most_room(size_class));
         const std::size_t bytes = before != 0 ? std::size_t{larger - before} * facts[size_class].block_bytes : 0;
-        if (larger == before || bytes_more_ + bytes > the_options.get(np_option_bytes_at_hand))
+        if (larger == before || (bytes != 0 && bytes_more_ + bytes > the_options.get(np_option_bytes_at_hand)))
             return false;
         bytes_more_ += bytes;
         *end(size_class) = nullptr;
@@ -207,7 +207,7 @@ public:
     void put(std::size_t size_class, void* block) noexcept
     {
         if (held(size_class) != 0 && top(size_class)[-1] == block) {
-            heap::report(error::double_free, size_class, block);
+            memory().slabs.report(error::double_free, size_class, block);
             return;
         }
         if (top(size_class) == nullptr)
@@ -257,6 +257,8 @@ private:
     /// Brings blocks from the heap to an empty magazine.
     void refill(std::size_t size_class) noexcept
     {
+        misuse_list found;
+        const heap::at_work lock(memory().slabs, found);
         memory().slabs.take_in();
         if (top(size_class) == nullptr)
             make_magazine(size_class);
@@ -270,6 +272,8 @@ private:
     {
         if (count == 0)
             return;
+        misuse_list found;
+        const heap::at_work lock(memory().slabs, found);
         void** const begin = memory().begin(size_class);
         const std::size_t left = held(size_class) - count;
         memory().slabs.put(size_class, begin, count);

@@ -14,7 +14,11 @@
 /// those who read the letter get eight addresses with each line of it. Whoever empties an inbox takes all letters, so none comes
 /// back while somebody looks at it (no ABA). A letter that was read is sent back to the heap it is from, as one without blocks.
 ///
-/// Thread safety: `post` any thread; figures any thread; the rest its owner, or whoever has the heap to itself.
+/// What is in the slabs is done with a lock, which a thread takes when it has nothing at hand, or too much: so that blocks which
+/// others have posted to a thread that is idle can be taken in for it. What is kept for others is its owner's alone.
+///
+/// Thread safety: `post` any thread; figures any thread; what is kept for others its owner, or whoever has a heap without one; the
+/// rest whoever is at_work in it, or has the heap to itself.
 #pragma once
 
 #include <memory_pool/base/config.hpp>
@@ -32,15 +36,84 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <mutex> // std::try_to_lock_t
 #include <new>
 #include <optional>
 
 namespace memory_pool::np
 {
+/// What was found wrong while locks were held. It is reported when it goes: an error handler may come back here.
+class misuse_list
+{
+public:
+    misuse_list() noexcept = default;
+    misuse_list(const misuse_list&) = delete;
+    misuse_list& operator=(const misuse_list&) = delete;
+    ~misuse_list()
+    {
+        for (std::size_t i = 0; i != std::min(count_, most); ++i)
+            report_misuse(entries_[i].kind, entries_[i].block, entries_[i].block_bytes);
+    }
+
+    /// Effects: has it reported later; as long as there is room, for what is wrong so often is wrong everywhere.
+    void add(error kind, const void* block, std::size_t block_bytes) noexcept
+    {
+        if (count_ < most)
+            entries_[count_] = {kind, block, block_bytes};
+        ++count_;
+    }
+
+private:
+    static constexpr std::size_t most = 16;
+    struct entry
+    {
+        error kind;
+        const void* block;
+        std::size_t block_bytes;
+    };
+
+    std::size_t count_ = 0;
+    entry entries_[most];
+};
+
 /// The slabs of one thread.
 class alignas(class_bits + 1) heap
 {
 public:
+    /// Has the heap's lock as long as it lives. What is found wrong meanwhile is added to a list.
+    class at_work
+    {
+    public:
+        at_work(heap& where, misuse_list& found) noexcept : heap_(where)
+        {
+            heap_.mutex_.lock();
+            heap_.found_ = &found;
+        }
+
+        /// If it can be had at once: see is_on().
+        at_work(heap& where, misuse_list& found, std::try_to_lock_t) noexcept : heap_(where)
+        {
+            is_on_ = heap_.mutex_.try_lock();
+            if (is_on_)
+                heap_.found_ = &found;
+        }
+        at_work(const at_work&) = delete;
+        at_work& operator=(const at_work&) = delete;
+        ~at_work()
+        {
+            if (!is_on_)
+                return;
+            heap_.found_ = nullptr;
+            heap_.mutex_.unlock();
+        }
+
+        bool is_on() const noexcept { return is_on_; }
+
+    private:
+        heap& heap_;
+        bool is_on_ = true;
+    };
+
     constexpr explicit heap(backend& from, bool has_lock = false) noexcept : backend_(from), has_lock_(has_lock)
     {
         for (slice_number& first : with_blocks_)
@@ -88,7 +161,7 @@ public:
             }
             const slice_record::returned result =
                 put_into(record(record(slice).slab), size_class, blocks, static_cast<std::size_t>(end - blocks),
-                         [size_class](error kind, const void* block) { report(kind, size_class, block); });
+                         [this, size_class](error kind, const void* block) { report(kind, size_class, block); });
             blocks += result.seen;
             taken_back += result.taken_back;
         }
@@ -108,16 +181,27 @@ public:
         return wrong;
     }
 
-    /// Effects: reports what is wrong with a block of that class.
-    MEMORY_POOL_SLOW_PATH static void report(error kind, std::size_t size_class, const void* block) noexcept
+    /// Effects: reports what is wrong with a block of that class, now or when whoever is at work here is done.
+    MEMORY_POOL_SLOW_PATH void report(error kind, std::size_t size_class, const void* block) noexcept
     {
-        report_misuse(kind, block, size_class < class_count ? facts[size_class].block_bytes : 0);
+        const std::size_t block_bytes = size_class < class_count ? facts[size_class].block_bytes : 0;
+        if (found_ != nullptr)
+            found_->add(kind, block, block_bytes);
+        else
+            report_misuse(kind, block, block_bytes);
     }
 
     // Blocks of others.
 
-    /// Effects: keeps a block of another heap, whose slice has that word, until there is a letter full of them, or another heap
-    ///   needs the place; then posts them.
+    /// Returns: whether a block of that owner can be kept without a new letter, and so without the lock.
+    bool has_letter_for(owner_word owner) const noexcept
+    {
+        const heap& to = *reinterpret_cast<const heap*>(owner & ~class_bits);
+        return outbox_[place_of(to)].owner == &to;
+    }
+
+    /// Effects: keeps a block of another heap, whose slice has that word, until there is a letter full of them, or they are many
+    ///   bytes, or another heap needs the place; then posts them.
     MEMORY_POOL_NOINLINE void keep_for(owner_word owner, void* block) noexcept
     {
         if (MEMORY_POOL_UNLIKELY(!is_of_slab(owner))) { // It was one when the block was freed.
@@ -133,9 +217,11 @@ public:
                 return;
             }
         }
-        add(sent_, std::size_t{facts[owner & class_bits].block_bytes});
+        const std::size_t bytes = facts[owner & class_bits].block_bytes;
+        add(sent_, bytes);
         place.to_be->blocks()[place.to_be->count++] = block;
-        if (place.to_be->count == letter_room)
+        place.bytes += bytes;
+        if (place.to_be->count == letter_room || place.bytes >= most_bytes_in_letter)
             post(place);
     }
 
@@ -270,13 +356,15 @@ public:
     ///   sum over all heaps is what is on its way.
     std::size_t sent_minus_received() const noexcept
     {
-        return sent_.load(std::memory_order_relaxed) - received_.load(std::memory_order_relaxed);
+        return sent_.load(std::memory_order_relaxed) + sent_on_.load(std::memory_order_relaxed) -
+               received_.load(std::memory_order_relaxed);
     }
 
 private:
     static constexpr std::size_t letter_bytes = 512;
     static constexpr std::size_t letter_class = sizes::of(letter_bytes);
     static constexpr std::uint64_t letter_room = (letter_bytes - sizes::size(0)) / sizeof(void*);
+    static constexpr std::size_t most_bytes_in_letter = std::size_t{64} * 1024;
     static constexpr std::size_t outbox_places = 16;
 
     /// Addresses of blocks on their way stand behind it. Without any, it fits into every block there is.
@@ -294,6 +382,7 @@ private:
     {
         heap* owner = nullptr;
         letter* to_be = nullptr;
+        std::size_t bytes = 0; ///< Of the blocks in it.
     };
 
     /// Adds to a figure that only the owner changes.
@@ -328,6 +417,7 @@ private:
         add(sent_, letter_bytes);
         place.owner = &to;
         place.to_be = ::new (memory) letter;
+        place.bytes = 0;
         return true;
     }
 
@@ -353,8 +443,8 @@ private:
         const owner_word owner = memory().owner(slice).load(std::memory_order_relaxed);
         const std::size_t size_class = owner & class_bits;
         if (MEMORY_POOL_UNLIKELY((owner & ~class_bits) != word())) { // Its slab was given back: it came twice.
-            keep_for(owner, block);
-            return is_of_slab(owner) ? facts[size_class].block_bytes : 0;
+            report(error::double_free, size_class, block);
+            return 0;
         }
         if (const std::optional<error> wrong = put(size_class, block))
             report(*wrong, size_class, block);
@@ -369,7 +459,7 @@ private:
         if ((owner & ~class_bits) == word() || !is_of_slab(owner))
             return take_in(read);
         const std::size_t bytes = reinterpret_cast<heap*>(owner & ~class_bits)->post_one(owner & class_bits, read);
-        add(sent_, bytes);
+        add(sent_on_, bytes);
         return bytes;
     }
 
@@ -501,10 +591,13 @@ private:
     backend& backend_;
     const bool has_lock_;
 
-    alignas(64) slice_number first_slab_ = no_slice;
+    alignas(64) mutex mutex_;
+    misuse_list* found_ = nullptr; ///< Of whoever has the lock.
+    slice_number first_slab_ = no_slice;
     std::array<slice_number, class_count> with_blocks_{};
     std::array<std::atomic<std::uint32_t>, class_count> away_{};
-    std::atomic<std::size_t> sent_{0};
+    std::atomic<std::size_t> sent_{0};    ///< By its owner.
+    std::atomic<std::size_t> sent_on_{0}; ///< By whoever has read its letters.
     std::atomic<std::size_t> received_{0};
     std::array<outgoing, outbox_places> outbox_{};
     /// On a line of its own: other threads write to it.

@@ -61,7 +61,11 @@ void work_for_all() noexcept
     if (++this_thread.slow_calls % collecting_period != 0)
         return;
     heap& mine = this_thread.at_hand.memory().slabs;
-    mine.take_in();
+    {
+        misuse_list found;
+        const heap::at_work lock(mine, found);
+        mine.take_in();
+    }
     mine.post_all();
     the_process.collect();
 }
@@ -154,6 +158,18 @@ void free_large(slice_number first) noexcept
         memory().give_large(first);
 }
 
+/// Effects: keeps a block of another heap in that of this thread.
+void keep_for_another(heap& mine, owner_word owner, void* block) noexcept
+{
+    if (MEMORY_POOL_LIKELY(mine.has_letter_for(owner))) {
+        mine.keep_for(owner, block);
+        return;
+    }
+    misuse_list found;
+    const heap::at_work lock(mine, found);
+    mine.keep_for(owner, block);
+}
+
 /// Effects: frees a block of a slab that is not of this thread's heap.
 ///
 /// It stays with this thread, which may need one like it soon. A small one does not: others on its line of the cache are in use by
@@ -171,7 +187,7 @@ void free_of_another(owner_word owner, void* block) noexcept
         free_to_full(size_class, block);
     } else {
         const errno_as_it_was kept;
-        at_hand.memory().slabs.keep_for(owner, block);
+        keep_for_another(at_hand.memory().slabs, owner, block);
         work_for_all();
     }
 }
@@ -316,6 +332,7 @@ MEMORY_POOL_NOINLINE void free_to_full(std::size_t size_class, void* block) noex
 {
     const errno_as_it_was kept;
     this_thread.at_hand.put(size_class, block);
+    work_for_all();
 }
 
 // The rest.

@@ -8,8 +8,8 @@
 ///                   those that the program has made            its own one (where those are)
 ///
 /// The heap of a thread is never destroyed. When its thread ends, it is parked whole, with its magazines and the blocks that are
-/// still in use; the next thread that begins adopts it. Until then, others post to it as before, and now and then one of them
-/// takes in what has come.
+/// still in use; the next thread that begins adopts it. Others post to it as before, and now and then one of them takes in what has
+/// come to a heap, so that nothing waits for a thread that has ended, or is idle.
 ///
 /// A thread may free, and even allocate, when it has ended already: in destructors of thread-local objects that run after ours.
 /// Such a call goes to a heap that all those threads share, with a lock; so does one of a thread of whose end nobody would hear.
@@ -18,7 +18,7 @@
 /// not there are not: those may have been at work in them. They stay as they are, and are not adopted; their blocks may be used
 /// and freed, but what is free there is lost to the child. Nor is anything taken in that was posted while the fork went on.
 ///
-/// Locks, in the order in which they are taken: that of the lists, those of shared heaps, that of call sites, the backend's.
+/// Locks, in the order in which they are taken: that of the lists, those of heaps, that of call sites, the backend's.
 ///
 /// Thread safety: any thread.
 #pragma once
@@ -43,6 +43,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <new>
+#include <utility>
 
 namespace memory_pool::np
 {
@@ -106,19 +107,21 @@ public:
         forget_other_threads();
     }
 
-    /// Effects: is to be called now and then, when time is lost anyway: takes in what was posted to one of the parked heaps.
+    /// Effects: is to be called now and then, when time is lost anyway: takes in what was posted to one of the heaps, in turn, as
+    ///   its thread may be idle, or it may have none.
     void collect() noexcept
     {
+        misuse_list found;
         if (!mutex_.try_lock())
             return;
         const std::lock_guard lock(mutex_, std::adopt_lock);
-        if (parked_ == nullptr)
-            return;
         if (next_to_collect_ == nullptr)
-            next_to_collect_ = parked_;
-        next_to_collect_->slabs.take_in();
-        next_to_collect_->slabs.post_all();
-        next_to_collect_ = next_to_collect_->next_parked;
+            next_to_collect_ = first_;
+        if (next_to_collect_ == nullptr)
+            return;
+        heap_memory& visited = *std::exchange(next_to_collect_, next_to_collect_->next);
+        if (const guest here(visited, found); here.is_on())
+            here.take_in();
     }
 
     /// Effects: gives a block back to the heap of a thread that it is from, for a thread that has no heap.
@@ -182,13 +185,15 @@ public:
 
     // All of them.
 
-    /// Effects: gives all memory back to the system that is free: what this thread and heaps without a thread have, and free runs.
+    /// Effects: gives all memory back to the system that is free: what this thread and heaps without a thread have, what others have
+    ///   in their slabs, and free runs.
     /// Returns: how many bytes that was.
     std::size_t trim(thread_state& mine) noexcept
     {
         if (mine.at_hand.has_heap())
             mine.at_hand.put_all_back();
         {
+            misuse_list found;
             const std::lock_guard lock(mutex_);
             for (heap_memory* each = parked_; each != nullptr; each = each->next_parked) {
                 front visitor;
@@ -197,11 +202,10 @@ public:
                 visitor.leave();
             }
             // Now all blocks are on their way, and when they have come in, the letters that have brought them.
-            for_each_quiet_heap([](heap& each) { each.take_in(); });
-            for_each_quiet_heap([](heap& each) {
-                each.take_in();
-                each.give_back_empty_slabs();
-            });
+            for (const bool is_last : {false, true})
+                for (heap_memory* each = first_; each != nullptr; each = each->next)
+                    if (const guest here(*each, found); here.is_on())
+                        is_last ? here.tidy() : here.take_in();
             for_each_shared_heap_and_own([](shared_heap& each) { each.tidy(); });
         }
         return backend_.trim();
@@ -254,6 +258,36 @@ public:
     }
 
 private:
+    /// Work in a heap of a thread, with its lock, by somebody else, who has the lock of the lists. It is off where that cannot be
+    /// now: the heap's thread is at work in it; or was, when another thread forked this process.
+    class guest
+    {
+    public:
+        guest(heap_memory& where, misuse_list& found) noexcept
+            : where_(where), lock_(where.slabs, found, std::try_to_lock)
+        {
+        }
+
+        bool is_on() const noexcept { return lock_.is_on() && where_.is_known(); }
+
+        void take_in() const noexcept
+        {
+            where_.slabs.take_in();
+            if (where_.is_parked)
+                where_.slabs.post_all();
+        }
+
+        void tidy() const noexcept
+        {
+            take_in();
+            where_.slabs.give_back_empty_slabs();
+        }
+
+    private:
+        heap_memory& where_;
+        const heap::at_work lock_;
+    };
+
     static constexpr std::size_t class_of_heaps = sizes::of(base::round_up(sizeof(shared_heap), alignof(shared_heap)));
     static_assert(sizes::size(class_of_heaps) % alignof(shared_heap) == 0, "blocks of that class have its alignment");
 
@@ -282,7 +316,6 @@ private:
         if (heap_memory* const adopted = parked_) {
             parked_ = adopted->next_parked;
             adopted->is_parked = false;
-            next_to_collect_ = nullptr;
             return adopted;
         }
         const run taken = backend_.take_bytes(sizeof(heap_memory), alignof(heap_memory));
@@ -336,7 +369,11 @@ private:
     {
         mutex_.lock_for_fork();
         // What is in order now need not be given up in the child.
-        for_each_quiet_heap([](heap& each) { each.take_in(); });
+        misuse_list found;
+        for_each_quiet_heap([&found](heap& each) {
+            const heap::at_work lock(each, found);
+            each.take_in();
+        });
         for_each_shared_heap_and_own([](shared_heap& each) { each.lock_for_fork(); });
         sites_.lock_for_fork();
         backend_.lock_for_fork();

@@ -140,6 +140,22 @@ TEST_F(front, holds_no_more_than_a_few_blocks_if_that_is_chosen)
     ASSERT_EQ(np_set_option(np_option_bytes_at_hand, before), 0);
 }
 
+TEST_F(front, has_a_few_blocks_of_another_class_when_less_was_chosen_than_it_holds)
+{
+    mine.use(*memory);
+    std::vector<void*> blocks(1000);
+    for (void*& block : blocks)
+        block = take(0);
+    const std::size_t before = np_get_option(np_option_bytes_at_hand);
+    ASSERT_EQ(np_set_option(np_option_bytes_at_hand, 0), 0);
+    give(take(1));
+    EXPECT_EQ(memory->room(1), np::least_room(1));
+    EXPECT_EQ(*memory->end(1), np::heap_memory::full_mark());
+    for (void* block : blocks)
+        give(block);
+    ASSERT_EQ(np_set_option(np_option_bytes_at_hand, before), 0);
+}
+
 TEST_F(front, has_no_more_at_hand_of_all_classes_together_than_its_share)
 {
     mine.use(*memory);
