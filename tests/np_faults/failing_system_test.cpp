@@ -136,26 +136,12 @@ private:
     unsigned count_ = 0;
 };
 
-bool takes_its_first_block()
-{
-    return blocks().take(100);
-}
-
-bool takes_blocks_of_each_kind()
+bool take_blocks_of_each_kind()
 {
     return blocks().take_some_of_each_kind();
 }
 
-bool takes_more_and_more()
-{
-    blocks mine;
-    bool has_all = true;
-    for (int i = 0; i != 1500; ++i)
-        has_all = mine.take(16 * kibibyte) && has_all;
-    return has_all;
-}
-
-bool takes_large_blocks()
+bool take_large_blocks()
 {
     blocks mine;
     bool has_all = true;
@@ -164,45 +150,7 @@ bool takes_large_blocks()
     return has_all;
 }
 
-/// The region is small, so that all of this does not fit into it.
-void use_little_addresses()
-{
-    (void)np_set_option(np_option_region_bytes, 16 * mebibyte); // Not the second time, which is no harm.
-}
-
-bool takes_blocks_beyond_the_region()
-{
-    use_little_addresses();
-    blocks mine;
-    bool has_all = mine.take(15 * mebibyte);
-    has_all = mine.take(mebibyte) && mine.resize_last(2 * mebibyte) && has_all;
-    has_all = mine.take_aligned(mebibyte, mebibyte) && has_all;
-    has_all = mine.take_zeroed(mebibyte) && has_all;
-    for (const std::size_t bytes : test::sizes_of_all_kinds)
-        has_all = mine.take(bytes) && has_all;
-    return has_all;
-}
-
-bool takes_many_blocks_beyond_the_region()
-{
-    use_little_addresses();
-    blocks mine;
-    bool has_all = mine.take(15 * mebibyte);
-    for (int i = 0; i != 50; ++i) // so that the table of these blocks has to grow
-        has_all = mine.take(70 * kibibyte) && has_all;
-    return has_all;
-}
-
-bool takes_aligned_blocks()
-{
-    blocks mine;
-    bool has_all = true;
-    for (std::size_t alignment = 32; alignment <= 4 * mebibyte; alignment *= 2)
-        has_all = mine.take_aligned(alignment, 3 * alignment / 2) && has_all;
-    return has_all;
-}
-
-bool takes_zeroed_blocks()
+bool take_zeroed_blocks()
 {
     blocks mine;
     bool has_all = true;
@@ -214,114 +162,21 @@ bool takes_zeroed_blocks()
     return has_all;
 }
 
-bool makes_a_block_larger_where_it_is()
+/// The region is small, so that all of this does not fit into it.
+void use_little_addresses()
 {
-    blocks mine;
-    return mine.take(mebibyte) && mine.resize_last(3 * mebibyte) && mine.resize_last(20 * mebibyte);
+    (void)np_set_option(np_option_region_bytes, 16 * mebibyte); // Not the second time, which is no harm.
 }
 
-bool makes_a_block_larger_somewhere_else()
+/// Effects: takes all slices of the region, and some blocks that have to be outside of it.
+bool use_all_addresses(blocks& into)
 {
-    blocks mine;
-    blocks behind;
-    bool is_done = mine.take(10);
-    for (std::size_t bytes = 100; is_done && bytes < 40 * mebibyte; bytes *= 3)
-        is_done = mine.resize_last(bytes) && behind.take(70 * kibibyte); // It has no room where it is.
-    return is_done;
-}
-
-/// Whatever the system refuses, a block that there is can become smaller.
-bool makes_a_block_smaller()
-{
-    blocks mine;
-    if (!mine.take(3 * mebibyte))
-        return false;
-    for (const std::size_t bytes : {mebibyte, 30 * kibibyte, kibibyte, std::size_t{1}})
-        EXPECT_TRUE(mine.resize_last(bytes));
-    return true;
-}
-
-bool uses_a_heap()
-{
-    np_heap* const heap = np_heap_create();
-    if (heap == nullptr) {
-        EXPECT_EQ(errno, ENOMEM);
-        return false;
-    }
     bool has_all = true;
-    for (const std::size_t bytes : {std::size_t{10}, 1000 * kibibyte, 20 * kibibyte, 8 * mebibyte}) {
-        errno = 0;
-        auto* block = static_cast<unsigned char*>(np_heap_alloc(heap, bytes));
-        if (block != nullptr) {
-            block[bytes - 1] = 7;
-            auto* const larger = static_cast<unsigned char*>(np_heap_realloc(heap, block, 2 * bytes));
-            EXPECT_EQ((larger != nullptr ? larger : block)[bytes - 1], 7);
-            block = larger;
-        }
-        EXPECT_TRUE(block != nullptr || errno == ENOMEM);
-        has_all = block != nullptr && np_heap_calloc(heap, bytes, 1) != nullptr && has_all;
-    }
-    np_heap_destroy(heap);
+    for (int i = 0; i != 20; ++i)
+        has_all = into.take(mebibyte) && has_all;
+    for (int i = 0; i != 20; ++i)
+        has_all = into.take(64 * kibibyte) && has_all;
     return has_all;
-}
-
-bool has_lines_remembered()
-{
-    blocks mine;
-    bool has_all = true;
-    for (int line = 1; line != 300; ++line)
-        has_all = mine.take(10, [line] { return np_alloc_at(10, "a.c", line); }) && has_all;
-    has_all = mine.take(mebibyte, [] { return np_alloc_at(mebibyte, "a.c", 0); }) && has_all;
-    return has_all && mine.resize_last(3 * mebibyte);
-}
-
-bool has_threads_that_end()
-{
-    blocks mine;
-    bool has_all = mine.take(10);
-    for (int i = 0; i != 3; ++i)
-        test::in_a_thread([&] { has_all = blocks().take_some_of_each_kind() && has_all; });
-    test::in_threads(2, [&](std::size_t) { (void)blocks().take_some_of_each_kind(); });
-    return has_all;
-}
-
-bool has_blocks_freed_by_another_thread()
-{
-    blocks mine;
-    bool has_all = true;
-    for (int i = 0; i != 1000; ++i)
-        has_all = mine.take(32) && mine.take(100) && has_all;
-    test::in_a_thread([&] { mine.give_back(); });
-    return mine.take_some_of_each_kind() && has_all;
-}
-
-bool gives_memory_back_to_the_system()
-{
-    bool has_all = takes_blocks_of_each_kind();
-    (void)np_trim();
-    (void)np_set_option(np_option_decay_ms, 0); // from here on, at once
-    has_all = takes_large_blocks() && has_all;
-    (void)np_trim();
-    return takes_zeroed_blocks() && has_all;
-}
-
-bool forks()
-{
-    blocks mine;
-    const bool has_all = mine.take_some_of_each_kind();
-    const pid_t child = fork();
-    if (child == 0) {
-        mine.give_back();
-        bool is_served = blocks().take_some_of_each_kind();
-        test::in_a_thread([&] { is_served = blocks().take_some_of_each_kind() && is_served; });
-        if (testing::Test::HasFailure())
-            _exit(2);
-        _exit(is_served ? 0 : 1);
-    }
-    int status = 0;
-    EXPECT_EQ(waitpid(child, &status, 0), child);
-    EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) < 2) << "status of the child: " << status;
-    return has_all && status == 0;
 }
 
 // The processes.
@@ -442,86 +297,218 @@ private:
 
 TEST_F(np_with_a_failing_system, takes_its_first_block)
 {
-    expect_to_get_over_it(takes_its_first_block);
+    expect_to_get_over_it([] { return blocks().take(100); });
 }
 
 TEST_F(np_with_a_failing_system, takes_blocks_of_each_kind)
 {
-    expect_to_get_over_it(takes_blocks_of_each_kind);
+    expect_to_get_over_it(&take_blocks_of_each_kind);
 }
 
 TEST_F(np_with_a_failing_system, takes_more_and_more)
 {
-    expect_to_get_over_it(takes_more_and_more);
+    expect_to_get_over_it([] {
+        blocks mine;
+        bool has_all = true;
+        for (int i = 0; i != 1500; ++i)
+            has_all = mine.take(16 * kibibyte) && has_all;
+        return has_all;
+    });
 }
 
 TEST_F(np_with_a_failing_system, takes_large_blocks)
 {
-    expect_to_get_over_it(takes_large_blocks);
+    expect_to_get_over_it(&take_large_blocks);
 }
 
 TEST_F(np_with_a_failing_system, takes_blocks_beyond_the_region)
 {
-    expect_to_get_over_it(takes_blocks_beyond_the_region);
+    expect_to_get_over_it([] {
+        use_little_addresses();
+        blocks mine;
+        bool has_all = mine.take(15 * mebibyte);
+        has_all = mine.take(mebibyte) && mine.resize_last(2 * mebibyte) && has_all;
+        has_all = mine.take_aligned(mebibyte, mebibyte) && has_all;
+        has_all = mine.take_zeroed(mebibyte) && has_all;
+        for (const std::size_t bytes : test::sizes_of_all_kinds)
+            has_all = mine.take(bytes) && has_all;
+        return has_all;
+    });
 }
 
 TEST_F(np_with_a_failing_system, takes_many_blocks_beyond_the_region)
 {
-    expect_to_get_over_it(takes_many_blocks_beyond_the_region);
+    expect_to_get_over_it([] {
+        use_little_addresses();
+        blocks mine;
+        bool has_all = mine.take(15 * mebibyte);
+        for (int i = 0; i != 50; ++i) // so that the table of these blocks has to grow
+            has_all = mine.take(70 * kibibyte) && has_all;
+        return has_all;
+    });
 }
 
 TEST_F(np_with_a_failing_system, takes_aligned_blocks)
 {
-    expect_to_get_over_it(takes_aligned_blocks);
+    expect_to_get_over_it([] {
+        blocks mine;
+        bool has_all = true;
+        for (std::size_t alignment = 32; alignment <= 4 * mebibyte; alignment *= 2)
+            has_all = mine.take_aligned(alignment, 3 * alignment / 2) && has_all;
+        return has_all;
+    });
 }
 
 TEST_F(np_with_a_failing_system, takes_zeroed_blocks)
 {
-    expect_to_get_over_it(takes_zeroed_blocks);
+    expect_to_get_over_it(&take_zeroed_blocks);
 }
 
 TEST_F(np_with_a_failing_system, makes_a_block_larger_where_it_is)
 {
-    expect_to_get_over_it(makes_a_block_larger_where_it_is);
+    expect_to_get_over_it([] {
+        blocks mine;
+        return mine.take(mebibyte) && mine.resize_last(3 * mebibyte) && mine.resize_last(20 * mebibyte);
+    });
 }
 
 TEST_F(np_with_a_failing_system, makes_a_block_larger_somewhere_else)
 {
-    expect_to_get_over_it(makes_a_block_larger_somewhere_else);
+    expect_to_get_over_it([] {
+        blocks mine;
+        blocks behind;
+        bool is_done = mine.take(10);
+        for (std::size_t bytes = 100; is_done && bytes < 40 * mebibyte; bytes *= 3)
+            is_done = mine.resize_last(bytes) && behind.take(bytes); // So it has no room where it is.
+        return is_done;
+    });
 }
 
+/// Whatever the system refuses, a block that there is can become smaller.
 TEST_F(np_with_a_failing_system, makes_a_block_smaller)
 {
-    expect_to_get_over_it(makes_a_block_smaller);
+    expect_to_get_over_it([] {
+        use_little_addresses();
+        blocks mine;
+        blocks others;
+        if (!mine.take(100 * kibibyte))
+            return false;
+        const bool has_all = use_all_addresses(others);
+        for (const std::size_t bytes : {30 * kibibyte, kibibyte, std::size_t{1}})
+            EXPECT_TRUE(mine.resize_last(bytes));
+        return has_all;
+    });
 }
 
 TEST_F(np_with_a_failing_system, uses_a_heap)
 {
-    expect_to_get_over_it(uses_a_heap);
+    expect_to_get_over_it([] {
+        np_heap* const heap = np_heap_create();
+        if (heap == nullptr) {
+            EXPECT_EQ(errno, ENOMEM);
+            return false;
+        }
+        bool has_all = true;
+        for (const std::size_t bytes : {std::size_t{10}, 1000 * kibibyte, 20 * kibibyte, 8 * mebibyte}) {
+            errno = 0;
+            auto* block = static_cast<unsigned char*>(np_heap_alloc(heap, bytes));
+            if (block != nullptr) {
+                block[bytes - 1] = 7;
+                auto* const larger = static_cast<unsigned char*>(np_heap_realloc(heap, block, 2 * bytes));
+                EXPECT_EQ((larger != nullptr ? larger : block)[bytes - 1], 7);
+                block = larger;
+            }
+            EXPECT_TRUE(block != nullptr || errno == ENOMEM);
+            has_all = block != nullptr && np_heap_calloc(heap, bytes, 1) != nullptr && has_all;
+        }
+        np_heap_destroy(heap);
+        return has_all;
+    });
 }
 
 TEST_F(np_with_a_failing_system, has_lines_remembered)
 {
-    expect_to_get_over_it(has_lines_remembered);
+    expect_to_get_over_it([] {
+        blocks mine;
+        bool has_all = true;
+        for (int line = 1; line != 300; ++line)
+            has_all = mine.take(10, [line] { return np_alloc_at(10, "a.c", line); }) && has_all;
+        has_all = mine.take(mebibyte, [] { return np_alloc_at(mebibyte, "a.c", 0); }) && has_all;
+        return has_all && mine.resize_last(3 * mebibyte);
+    });
 }
 
 TEST_F(np_with_a_failing_system, has_threads_that_end)
 {
-    expect_to_get_over_it(has_threads_that_end);
+    expect_to_get_over_it([] {
+        blocks mine;
+        bool has_all = mine.take(10);
+        for (int i = 0; i != 3; ++i)
+            test::in_a_thread([&] { has_all = blocks().take_some_of_each_kind() && has_all; });
+        test::in_threads(2, [&](std::size_t) { (void)blocks().take_some_of_each_kind(); });
+        return has_all;
+    });
 }
 
 TEST_F(np_with_a_failing_system, has_blocks_freed_by_another_thread)
 {
-    expect_to_get_over_it(has_blocks_freed_by_another_thread);
+    expect_to_get_over_it([] {
+        blocks mine;
+        bool has_all = true;
+        for (int i = 0; i != 1000; ++i)
+            has_all = mine.take(32) && mine.take(100) && has_all;
+        test::in_a_thread([&] { mine.give_back(); });
+        return mine.take_some_of_each_kind() && has_all;
+    });
+}
+
+TEST_F(np_with_a_failing_system, has_blocks_freed_by_a_thread_that_finds_no_memory_for_letters)
+{
+    expect_to_get_over_it([] {
+        use_little_addresses();
+        blocks mine;
+        bool has_all = true;
+        for (int i = 0; i != 100; ++i)
+            has_all = mine.take(32) && has_all;
+        test::lasting_thread other;
+        other.does([&] { has_all = blocks().take(32) && has_all; });
+        blocks others;
+        has_all = use_all_addresses(others) && has_all;
+        other.does([&] { mine.give_back(); });
+        return has_all;
+    });
 }
 
 TEST_F(np_with_a_failing_system, gives_memory_back_to_the_system)
 {
-    expect_to_get_over_it(gives_memory_back_to_the_system);
+    expect_to_get_over_it([] {
+        bool has_all = take_blocks_of_each_kind();
+        (void)np_trim();
+        (void)np_set_option(np_option_decay_ms, 0); // from here on, at once
+        has_all = take_large_blocks() && has_all;
+        (void)np_trim();
+        return take_zeroed_blocks() && has_all;
+    });
 }
 
 TEST_F(np_with_a_failing_system, forks)
 {
-    expect_to_get_over_it(forks);
+    expect_to_get_over_it([] {
+        blocks mine;
+        const bool has_all = mine.take_some_of_each_kind();
+        const pid_t child = fork();
+        if (child == 0) {
+            mine.give_back();
+            bool is_served = blocks().take_some_of_each_kind();
+            test::in_a_thread([&] { is_served = blocks().take_some_of_each_kind() && is_served; });
+            if (testing::Test::HasFailure())
+                _exit(2);
+            _exit(is_served ? 0 : 1);
+        }
+        int status = 0;
+        EXPECT_EQ(waitpid(child, &status, 0), child);
+        EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) < 2) << "status of the child: " << status;
+        return has_all && status == 0;
+    });
 }
 } // namespace

@@ -56,7 +56,7 @@ void* __wrap_mmap(void* at, std::size_t bytes, int protection, int flags, int fi
     const bool is_of_huge_pages = (flags & MAP_HUGETLB) != 0;
     system_calls::huge_maps += is_of_huge_pages ? 1 : 0;
     if (system_calls::refuses(system_call::map))
-        return refuse_with(ENOMEM, MAP_FAILED);
+        return refuse_with(EAGAIN, MAP_FAILED);
     if (is_of_huge_pages && system_calls::has_reserved_pages)
         flags = without_reserved_pages(flags);
     void* const memory = __real_mmap(at, bytes, protection, flags, file, offset);

@@ -21,7 +21,7 @@ namespace test
 /// What can be refused, each with the error that the system would give.
 enum class system_call : std::size_t
 {
-    map,           ///< mmap
+    map,           ///< mmap, as when more memory is locked than may be: not with the error that programs are told
     unmap,         ///< munmap, as when a process has as many mappings as it may
     protect,       ///< mprotect
     advise,        ///< madvise
