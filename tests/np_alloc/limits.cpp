@@ -11,6 +11,7 @@
 #include <support/np_blocks.hpp>
 #include <support/threads.hpp>
 
+#include <algorithm>
 #include <array>
 #include <atomic>
 #include <cerrno>
@@ -123,7 +124,7 @@ void is_served(std::size_t limit)
         CHECK(taken < limit);
         use_blocks(10);
     }
-    grow_a_block(limit);
+    grow_a_block(std::min(limit, 512 * mebibyte));
     test::in_a_thread([] { use_blocks(10); });
     CHECK(np_alloc(limit) == nullptr);
 }
