@@ -250,9 +250,8 @@ public:
         for (letter* each = inbox_.exchange(nullptr, std::memory_order_acquire); each != nullptr;) {
             letter* const next = each->next;
             for (std::uint64_t i = 0; i != each->count; ++i)
-                bytes += take_in(each->blocks()[i]);
-            bytes += take_in_letter(each);
-            each = next;
+                (void)take_in(each->blocks()[i], bytes);
+            each = take_in_letter(each, bytes) ? next : nullptr; // One that came twice leads around in a circle.
         }
         add(received_, bytes);
     }
@@ -435,32 +434,37 @@ private:
         }
     }
 
-    /// Takes in a block that was in a letter.
-    /// Returns: the bytes of it.
-    MEMORY_POOL_ALWAYS_INLINE std::size_t take_in(void* block) noexcept
+    /// Takes in a block that was in a letter, and adds the bytes of it to `bytes`.
+    /// Returns: whether it was away.
+    MEMORY_POOL_ALWAYS_INLINE bool take_in(void* block, std::size_t& bytes) noexcept
     {
         const std::size_t slice = memory().slice_of(block);
         const owner_word owner = memory().owner(slice).load(std::memory_order_relaxed);
         const std::size_t size_class = owner & class_bits;
         if (MEMORY_POOL_UNLIKELY((owner & ~class_bits) != word())) { // Its slab was given back: it came twice.
             report(error::double_free, size_class, block);
-            return 0;
+            bytes += is_of_slab(owner) ? facts[size_class].block_bytes : 0;
+            return false;
         }
-        if (const std::optional<error> wrong = put(size_class, block))
+        bytes += facts[size_class].block_bytes;
+        const std::optional<error> wrong = put(size_class, block);
+        if (MEMORY_POOL_UNLIKELY(wrong.has_value()))
             report(*wrong, size_class, block);
-        return facts[size_class].block_bytes;
+        return !wrong;
     }
 
-    /// Sends a letter that was read back to the heap that it is from; without another letter, or that would never end.
-    /// Returns: the bytes of it.
-    std::size_t take_in_letter(letter* read) noexcept
+    /// Sends a letter that was read back to the heap that it is from; without another letter, or that would never end. Adds the
+    /// bytes of it to `bytes`.
+    /// Returns: whether it was away.
+    bool take_in_letter(letter* read, std::size_t& bytes) noexcept
     {
         const owner_word owner = memory().owner(memory().slice_of(read)).load(std::memory_order_relaxed);
         if ((owner & ~class_bits) == word() || !is_of_slab(owner))
-            return take_in(read);
-        const std::size_t bytes = reinterpret_cast<heap*>(owner & ~class_bits)->post_one(owner & class_bits, read);
-        add(sent_on_, bytes);
-        return bytes;
+            return take_in(read, bytes);
+        const std::size_t sent = reinterpret_cast<heap*>(owner & ~class_bits)->post_one(owner & class_bits, read);
+        add(sent_on_, sent);
+        bytes += sent;
+        return true;
     }
 
     /// Whoever is called looks at the letter first. As it lies in memory that a program may write to by mistake, no more is read of

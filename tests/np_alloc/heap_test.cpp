@@ -222,6 +222,73 @@ TEST_F(heap, reports_a_block_that_two_others_have_sent)
     EXPECT_EQ(away(mine), 1U);
 }
 
+// A slab of such blocks is given back as soon as none of them is away.
+constexpr std::size_t class_of_large_slabs = np::sizes::of(5000);
+
+TEST_F(heap, reports_a_block_that_comes_back_when_its_slab_is_gone)
+{
+    test::error_recorder recorder;
+    void* const block = take(mine, class_of_large_slabs, 1)[0];
+    EXPECT_FALSE(mine.put(class_of_large_slabs, block).has_value());
+    EXPECT_EQ(mine.slabs(), 0U);
+    EXPECT_EQ(mine.put(class_of_large_slabs, block), mp::error::double_free);
+    mine.put(class_of_large_slabs, &block, 1);
+    EXPECT_EQ(recorder.kinds(), (test::kinds{mp::error::double_free}));
+    EXPECT_EQ(away(mine), 0U);
+}
+
+TEST_F(heap, reports_a_block_that_two_others_have_sent_when_its_slab_is_gone)
+{
+    test::error_recorder recorder;
+    void* const block = take(mine, class_of_large_slabs, 1)[0];
+    np::heap third(backend);
+    put(other, block);
+    put(third, block);
+    other.post_all();
+    third.post_all();
+    mine.take_in();
+    EXPECT_EQ(recorder.kinds(), (test::kinds{mp::error::double_free}));
+    EXPECT_EQ(mine.slabs(), 0U);
+}
+
+TEST_F(heap, reports_a_block_that_was_sent_twice_as_its_own_letter)
+{
+    test::error_recorder recorder;
+    const std::vector<void*> blocks = take(mine, 5, 3);
+    for (const std::size_t each : {0U, 1U, 0U}) // The last one has the first come again behind the second.
+        (void)mine.post_one(5, blocks[each]);
+    mine.take_in();
+    EXPECT_EQ(recorder.kinds(), (test::kinds{mp::error::double_free}));
+    EXPECT_EQ(away(mine), 1U);
+    void* const only_one = take(mine, class_of_large_slabs, 1)[0];
+    (void)mine.post_one(class_of_large_slabs, only_one);
+    (void)mine.post_one(class_of_large_slabs, only_one);
+    mine.take_in();
+    EXPECT_EQ(recorder.kinds(), test::kinds(2, mp::error::double_free));
+    EXPECT_EQ(away(mine), 1U);
+}
+
+TEST_F(heap, reports_what_lies_behind_the_last_block_of_a_slab)
+{
+    test::error_recorder recorder;
+    const np::class_facts& its = np::facts[5];
+    auto* const first = static_cast<std::byte*>(take(mine, 5, 1)[0]);
+    const std::size_t end = std::size_t{its.capacity} * its.block_bytes;
+    ASSERT_LT(end, its.slab_bytes);
+    put(mine, first + end);
+    EXPECT_EQ(recorder.kinds(), (test::kinds{mp::error::misaligned_pointer}));
+    EXPECT_EQ(away(mine), 1U);
+}
+
+TEST_F(heap, has_all_blocks_of_a_slab_whatever_its_record_was_before)
+{
+    (void)take(mine, 5, np::slab_capacity(5));
+    mine.give_back_slabs();
+    const std::vector<void*> blocks = take(mine, 5, np::slab_capacity(5));
+    EXPECT_EQ(std::set<void*>(blocks.begin(), blocks.end()).size(), blocks.size());
+    EXPECT_EQ(mine.slabs(), 1U);
+}
+
 TEST_F(heap, has_no_block_to_give_when_the_region_is_used_up_and_has_later)
 {
     const auto all = static_cast<std::uint32_t>(backend.memory().slices());
