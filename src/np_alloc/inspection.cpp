@@ -116,6 +116,7 @@ private:
     fault in_heap(heap_memory& heap) noexcept
     {
         ++thread_heaps_;
+        parked_heaps_ += heap.is_parked ? 1 : 0;
         bytes_on_the_way_ += heap.slabs.sent_minus_received();
         if (!heap.is_known()) {
             all_heaps_are_known_ = false;
@@ -138,6 +139,8 @@ private:
     fault in_runs() noexcept
     {
         fault found;
+        if (!all_heaps_are_known_) // A thread that is not there may have been about to mark some, or to take marks away.
+            return found;
         (void)all_.memory().for_each_run([this, &found](slice_number first, const slice_record& record) {
             found = in_run(first, record);
             return !found;
@@ -172,6 +175,10 @@ private:
     /// Whether what was found is all there is.
     fault in_counts() noexcept
     {
+        if (parked_heaps_ != all_.listed_as_parked())
+            return {"a heap without a thread is not in the list of those", memory_.base()};
+        if (!all_heaps_are_known_)
+            return {};
         (void)all_.memory().for_each_direct([this](void*, std::size_t bytes) {
             ++large_blocks_;
             return large_bytes_ += bytes, true;
@@ -181,7 +188,7 @@ private:
             return {"other slabs or large blocks are there than were counted", memory_.base()};
         if (slices_of_heaps_ != thread_heaps_ * backend::slices_for(sizeof(heap_memory)))
             return {"a run is in use and belongs to nobody", memory_.base()};
-        if (all_heaps_are_known_ && listed_slabs_ != slabs_)
+        if (listed_slabs_ != slabs_)
             return {"a slab is in no list of its heap", memory_.base()};
         if (listed_large_blocks_ != large_blocks_of_heaps_)
             return {"a large block is in no list of its heap", memory_.base()};
@@ -230,6 +237,7 @@ private:
     const backend::region_type& memory_;
     kept_blocks kept_;
     std::size_t thread_heaps_ = 0;
+    std::size_t parked_heaps_ = 0;
     std::size_t slices_of_heaps_ = 0;
     std::size_t slabs_ = 0;
     std::size_t listed_slabs_ = 0;

@@ -93,6 +93,8 @@ private:
 
     fault find_in(heap_memory& heap) noexcept
     {
+        if (!heap.is_known())
+            return {};
         for (std::size_t size_class = 0; size_class != class_count; ++size_class)
             if (const fault found = find_in_magazine(heap, size_class))
                 return found;

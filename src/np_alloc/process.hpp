@@ -223,6 +223,16 @@ public:
         for_each_shared_heap(visit);
     }
 
+    /// Returns: how many heaps are in the list of those without a thread.
+    std::size_t listed_as_parked() noexcept
+    {
+        const std::lock_guard lock(mutex_);
+        std::size_t count = 0;
+        for (const heap_memory* each = parked_; each != nullptr; each = each->next_parked)
+            ++count;
+        return count;
+    }
+
     /// Returns: bytes of blocks that threads have freed which had no heap any more. See heap::sent_minus_received.
     std::size_t sent_late() const noexcept { return sent_late_.load(std::memory_order_relaxed); }
 

@@ -2,6 +2,7 @@
 // Copyright (c) 2026 The memory_pool authors
 #include <memory_pool/np_alloc.h>
 #include <np_alloc/engine.hpp>
+#include <np_alloc/kept_blocks.hpp>
 
 #include <support/child.hpp>
 #include <support/error_recorder.hpp>
@@ -18,6 +19,7 @@
 #include <map>
 #include <random>
 #include <string>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -295,6 +297,45 @@ TEST_F(np_verify_finds, a_record_that_says_what_is_not_so)
     expect_fault_with(slab().capacity, slab().capacity - 1, "the record of a slab");
     expect_fault_with(slab().block_bytes, std::uint32_t{16}, "the record of a slab");
     expect_fault_with(slab().begin, slab().begin + 16, "the record of a slab");
+    np::slice_record& record = slab();
+    expect_fault_with(record.slab, record.slab + 1, "the record of a slab");
+    expect_fault_with(record.size_class, std::uint8_t{1}, "the record of a slab");
+}
+
+TEST_F(np_verify_finds, a_slab_with_a_free_block_behind_its_last_one)
+{
+    const np::slice_record before = slab();
+    ASSERT_NE(before.capacity % 64, 0U);
+    slab().free_blocks[before.capacity / 64] |= std::uint64_t{1} << 63;
+    ++slab().free_count;
+    expect_fault("a slab has other free blocks");
+    slab() = before;
+}
+
+TEST_F(np_verify_finds, a_slab_some_of_whose_slices_are_not_marked_as_its)
+{
+    void* const block_in_slices = np_heap_alloc(heap, 5000);
+    const std::byte* const second = memory.address(slab_of(block_in_slices).slab + 1);
+    expect_fault_with_owner(second, np::nobody, "a slice is not marked as one of its slab");
+    expect_fault_with(slice_of(second).slab, np::slice_number{0}, "a slice is not marked as one of its slab");
+}
+
+TEST_F(np_verify_finds, a_slab_that_nobody_has)
+{
+    np::heap& owner = heap_of(of_heap);
+    const np::slice_number lost = all.memory().take_slab(size_class, owner.word());
+    expect_fault("a slab is in no list of its heap");
+    expect_fault_with(memory.record(lost).slab, lost + 1, "a run is marked as a slab, and is none");
+    expect_fault_with_owner(memory.address(lost), owner.word() | np::sizes::of(5000),
+                            "a run is marked as a slab, and is none");
+    expect_fault_with_owner(memory.address(lost), np::nobody,
+                            "other slabs or large blocks are there than were counted");
+    all.memory().give_slab(lost);
+}
+
+TEST_F(np_verify_finds, damage_in_the_heap_where_heaps_are)
+{
+    expect_fault_with(slab_of(heap).free_count, slab_of(heap).free_count + 1, "a slab has other free blocks");
 }
 
 TEST_F(np_verify_finds, lists_of_slabs_that_are_torn)
@@ -307,6 +348,50 @@ TEST_F(np_verify_finds, lists_of_slabs_that_are_torn)
     expect_fault_with(slab().is_listed, !slab().is_listed, "a slab with free blocks is not listed");
     expect_fault_with(slab().previous_slab, np::slice_number{12345}, "the list of slabs with free blocks is torn");
     expect_fault_with(slab().next_slab, slab().slab, "the list of slabs with free blocks is torn");
+    expect_fault_with(slab().next_slab, np::slice_number{0xFFFF'FFF0}, "the list of slabs of a heap leads out");
+}
+
+TEST_F(np_verify_finds, a_slab_in_the_list_of_another_size)
+{
+    np::slice_record& another = slab_of(np_heap_alloc(heap, 1000));
+    ASSERT_GT(another.size_class, slab().size_class) << "its own list is looked at later";
+    const np::slice_number before = std::exchange(another.previous_slab, slab().slab);
+    expect_fault_with(slab().next_slab, another.slab, "the list of slabs with free blocks is torn");
+    another.previous_slab = before;
+}
+
+/// Two slabs of one size, of which the first has no free blocks.
+struct np_verify_finds_of_two_slabs : np_verify_finds
+{
+    static constexpr std::size_t bytes_of_these = 1000;
+    std::vector<void*> in_first = blocks_of_one_slab();
+    void* const in_second = np_heap_alloc(heap, bytes_of_these);
+    np::slice_record& first = slab_of(in_first[0]);
+    np::slice_record& second = slab_of(in_second);
+
+    std::vector<void*> blocks_of_one_slab()
+    {
+        std::vector<void*> all_of_it(np::slab_capacity(np::sizes::of(bytes_of_these)));
+        for (void*& each : all_of_it)
+            each = np_heap_alloc(heap, bytes_of_these);
+        return all_of_it;
+    }
+};
+
+TEST_F(np_verify_finds_of_two_slabs, that_one_without_free_blocks_is_in_the_list_of_those_with_some)
+{
+    const np::slice_number before = std::exchange(first.previous_slab, second.slab);
+    const np::slice_number next = std::exchange(first.next_slab, np::no_slice);
+    expect_fault_with(second.next_slab, first.slab, "the list of slabs with free blocks is torn");
+    first.previous_slab = before;
+    first.next_slab = next;
+}
+
+TEST_F(np_verify_finds_of_two_slabs, that_one_with_free_blocks_is_missing_in_the_list_of_those)
+{
+    np_free(in_first[0]);
+    ASSERT_EQ(first.next_slab, second.slab);
+    expect_fault_with(first.next_slab, np::no_slice, "a slab with free blocks is missing in the list of those");
 }
 
 TEST_F(np_verify_finds, a_slab_that_is_in_no_list_of_its_heap)
@@ -318,6 +403,8 @@ TEST_F(np_verify_finds, a_slab_that_is_in_no_list_of_its_heap)
 TEST_F(np_verify_finds, marks_of_slices_that_do_not_fit)
 {
     expect_fault_with_owner(block, np::nobody, "the list of slabs of a heap leads to a slab that is not its own");
+    expect_fault_with_owner(of_heap, heap_of(of_heap).word() | np::direct_block,
+                            "the list of slabs of a heap leads to a slab that is not its own");
     expect_fault_with_owner(large, np::nobody, "a slice is marked otherwise than its run");
     expect_fault_with_owner(large, np::inside_large_block, "a run has a mark that it cannot have");
     expect_fault_with_owner(static_cast<std::byte*>(large) + np::slice_bytes, np::nobody,
@@ -332,6 +419,8 @@ TEST_F(np_verify_finds, large_blocks_that_are_in_no_list_or_in_the_wrong_one)
     expect_fault_with(slice_of(large_of_heap).home, static_cast<np::shared_heap*>(nullptr),
                       "the list of large blocks of a heap is torn");
     expect_fault_with(slice_of(large_of_heap).previous_in_heap, np::slice_number{5},
+                      "the list of large blocks of a heap is torn");
+    expect_fault_with(slice_of(large_of_heap).next_in_heap, np::slice_number{0xFFFF'FFF0},
                       "the list of large blocks of a heap is torn");
 }
 
@@ -360,6 +449,30 @@ TEST_F(np_verify_finds, the_heap_of_a_thread_that_is_in_no_list)
     } const remember_first{first};
     all.for_each_heap(remember_first);
     expect_fault_with(first->next, static_cast<np::heap_memory*>(nullptr), "a run is in use and belongs to nobody");
+}
+
+TEST_F(np_verify_finds, a_heap_without_a_thread_that_no_thread_would_get)
+{
+    std::atomic<int> missing{2};
+    test::in_threads(2, [&missing](std::size_t) {
+        np_free(np_alloc(bytes));
+        for (--missing; missing != 0;) // Both have a heap at the same time.
+            std::this_thread::yield();
+    });
+    np::heap_memory* first = nullptr;
+    struct
+    {
+        np::heap_memory*& found;
+        void operator()(np::heap_memory& each) const
+        {
+            if (each.is_parked && each.next_parked != nullptr)
+                found = &each;
+        }
+        void operator()(np::shared_heap&) const {}
+    } const find_first{first};
+    all.for_each_heap(find_first);
+    ASSERT_NE(first, nullptr);
+    expect_fault_with(first->next_parked, static_cast<np::heap_memory*>(nullptr), "a heap without a thread");
 }
 
 TEST_F(np_verify_finds, a_block_that_is_at_hand_twice)
@@ -414,6 +527,32 @@ TEST_F(np_verify_finds, a_magazine_whose_border_was_written_to)
     expect_fault_with(*mine().end(size_class), block, "a magazine is not where it was made");
 }
 
+TEST_F(np_verify_finds, a_magazine_that_ends_where_there_is_none)
+{
+    test::in_a_thread([] { np_free(np_alloc(bytes)); });
+    np::heap_memory* parked = nullptr;
+    struct
+    {
+        np::heap_memory*& found;
+        void operator()(np::heap_memory& each) const { found = each.is_parked ? &each : found; }
+        void operator()(np::shared_heap&) const {}
+    } const find_parked{parked};
+    all.for_each_heap(find_parked);
+    ASSERT_NE(parked, nullptr);
+    void**& top = parked->tops[size_class];
+    expect_fault_with(top, parked->bottom(size_class) - 1, "a magazine is not where it was made");
+    expect_fault_with(top, parked->end(size_class) + 1, "a magazine is not where it was made");
+}
+
+TEST_F(np_verify_finds, a_block_that_is_kept_of_a_slab_that_is_nowhere)
+{
+    void* const free_block = kept();
+    np::slice_record& record = slice_of(free_block);
+    const np::slice_number before = std::exchange(record.slab, np::slice_number{0xFFFF'FFF0});
+    EXPECT_STREQ(np::kept_blocks(all).find_all().what, "a block that is kept is in a slab that is nowhere");
+    record.slab = before;
+}
+
 TEST_F(np_verify_finds, a_block_that_is_on_its_way_twice)
 {
     test::lasting_thread other;
@@ -450,12 +589,35 @@ TEST_F(np_verify_finds, a_letter_that_was_written_to_after_its_block_was_freed)
 
 TEST_F(np_verify_finds, call_sites_of_blocks_that_are_not_in_use)
 {
-    for (void* wrong : {block, large, of_heap}) {
+    void* const traced = np_alloc_at(bytes, "a.c", 1);
+    void* const large_traced = np_alloc_at(200'000, "a.c", 1);
+    void* const freed = np_alloc_at(bytes, "a.c", 1);
+    np_free(freed);
+    int local = 0;
+    for (void* wrong : {block, large, of_heap, freed, static_cast<void*>(&local),
+                        static_cast<void*>(static_cast<std::byte*>(traced) + 16),
+                        static_cast<void*>(static_cast<std::byte*>(large_traced) + 16)}) {
         ASSERT_TRUE(all.sites().remember(wrong, 10, {"a.c", 1}));
         expect_fault("the call site of a block is known that is not in use");
         all.sites().forget(wrong);
     }
+    np_free(traced);
+    np_free(large_traced);
 }
+
+#if TESTS_MAY_FORK
+TEST_F(np_verify_finds, two_call_sites_of_one_block)
+{
+    void* const traced = np_alloc_at(bytes, "a.c", 1);
+    test::expect_in_child([&] { // where nobody has to mend it
+        const bool is_damaged = all.sites().remember(traced, bytes, {"b.c", 1});
+        testing::internal::CaptureStderr();
+        return is_damaged && np_verify() == 0 &&
+               testing::internal::GetCapturedStderr().find("the table of call sites is damaged") != std::string::npos;
+    });
+    np_free(traced);
+}
+#endif
 
 TEST_F(np_verify_finds, that_it_has_no_memory)
 {
