@@ -134,4 +134,21 @@ TEST_F(open_table, is_found_to_be_damaged_when_an_entry_is_not_where_it_is_looke
     table.find({5, 0})->key = 7;
     EXPECT_FALSE(table.is_valid());
 }
+
+TEST_F(open_table, is_found_to_be_damaged_when_it_has_counted_an_entry_twice)
+{
+    add(5, 0);
+    add(5, 0);
+    EXPECT_FALSE(table.is_valid());
+}
+
+TEST_F(open_table, is_found_to_be_damaged_when_it_is_too_full_to_find_gaps_soon)
+{
+    add(1, 0);
+    for (std::uint64_t key = 2; key != 60; ++key) {
+        EXPECT_TRUE(key > 49 || table.is_valid());
+        (void)table.add({key, 0}); // without asking whether there is room
+    }
+    EXPECT_FALSE(table.is_valid());
+}
 } // namespace

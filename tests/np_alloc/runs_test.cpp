@@ -13,6 +13,7 @@
 #include <iterator>
 #include <map>
 #include <random>
+#include <utility>
 #include <vector>
 
 namespace mp = memory_pool;
@@ -56,6 +57,61 @@ struct runs : testing::Test
                            [](std::byte each) { return each == std::byte{0}; });
     }
 };
+
+/// In use, free, in use, free and clean, in use.
+struct damaged_runs : runs
+{
+    np::run in_use = all.take(3);
+    np::run dirty = all.take(2);
+    np::run between = all.take(1);
+    np::run clean = all.take(4);
+    np::run last = all.take(1);
+
+    damaged_runs()
+    {
+        all.put(dirty.first, dirty.length, true, 1);
+        all.put(clean.first, clean.length, false, 1);
+        EXPECT_TRUE(all.is_valid());
+    }
+
+    np::run_links& first_of(const np::run& of) { return region.record(of.first); }
+    np::run_links& last_of(const np::run& of) { return region.record(of.first + of.length - 1); }
+
+    /// Has `value` be something else for a moment.
+    template <class Value>
+    void expect_damage_with(Value& value, Value damaged)
+    {
+        const Value before = std::exchange(value, damaged);
+        EXPECT_FALSE(all.is_valid());
+        value = before;
+    }
+};
+
+TEST_F(damaged_runs, are_found_by_their_lengths)
+{
+    expect_damage_with(first_of(in_use).length, std::uint32_t{0});
+    expect_damage_with(first_of(last).length, std::uint32_t{2}); // beyond all that was used
+    expect_damage_with(last_of(in_use).length, std::uint32_t{2});
+}
+
+TEST_F(damaged_runs, are_found_by_their_states)
+{
+    expect_damage_with(last_of(in_use).state, np::slice_state::free);
+    expect_damage_with(first_of(between).state, np::slice_state::untouched);
+    expect_damage_with(first_of(between).state, np::slice_state::free); // between two that are free
+    expect_damage_with(first_of(last).state, np::slice_state::free);
+}
+
+TEST_F(damaged_runs, are_found_by_what_was_counted)
+{
+    expect_damage_with(first_of(clean).is_dirty, true);
+    expect_damage_with(first_of(dirty).is_dirty, false);
+}
+
+TEST_F(damaged_runs, are_found_by_lists_that_have_another_number)
+{
+    expect_damage_with(first_of(dirty).next, clean.first);
+}
 
 TEST_F(runs, come_from_the_region_one_after_the_other_and_are_zeroed)
 {
