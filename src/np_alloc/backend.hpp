@@ -96,6 +96,7 @@ public:
         const run taken = take(slices, 1);
         if (taken.first == no_slice)
             return no_slice;
+        MEMORY_POOL_DELAY_POINT();
         region_.record(taken.first).start(taken.first, region_.address(taken.first), size_class);
         for (slice_number slice = taken.first; slice != taken.first + slices; ++slice)
             region_.record(slice).slab = taken.first;
@@ -110,6 +111,7 @@ public:
     {
         const std::uint32_t slices = slab_slices(region_.record(first).size_class);
         set_owner(first, slices, nobody);
+        MEMORY_POOL_DELAY_POINT();
         slabs_.fetch_sub(1, std::memory_order_relaxed);
         give(first, slices, true);
     }
@@ -121,6 +123,7 @@ public:
         const run taken = take_bytes(bytes, alignment);
         if (taken.first != no_slice) {
             region_.record(taken.first).home = nullptr;
+            MEMORY_POOL_DELAY_POINT();
             set_owner(taken.first, 1, large_block);
             set_owner(taken.first + 1, taken.length - 1, inside_large_block);
             count_large(1, taken.length * slice_bytes);
@@ -333,6 +336,7 @@ private:
     {
         const std::uint32_t length = region_.record(first).length;
         set_owner(first, length, nobody);
+        MEMORY_POOL_DELAY_POINT();
         count_large(minus_one, std::size_t{0} - length * slice_bytes);
         give(first, length, is_dirty);
     }
@@ -417,7 +421,9 @@ private:
         if (oldest.first == no_slice)
             return {};
         const std::size_t bytes = oldest.length * slice_bytes;
+        MEMORY_POOL_DELAY_POINT();
         const bool is_done = os::purge_memory(region_.address(oldest.first), bytes);
+        MEMORY_POOL_DELAY_POINT();
         if (is_done)
             purged_.fetch_add(bytes, std::memory_order_relaxed);
         const std::lock_guard lock(mutex_);

@@ -9,6 +9,7 @@
 #include <memory_pool/np_alloc.h>
 
 #include <memory_pool/base/call_site.hpp>
+#include <memory_pool/base/config.hpp>
 
 #include "call_sites.hpp"
 
@@ -24,6 +25,7 @@ void* np_alloc_at(size_t bytes, const char* file, int line)
     if (block == nullptr)
         return np_alloc(bytes); // It may have what a shared heap has not.
     const memory_pool::call_site site{file != nullptr ? file : "unknown", static_cast<unsigned>(line)};
+    MEMORY_POOL_DELAY_POINT();
     (void)all.sites().remember(block, bytes, site, all.checkpoints());
     return block;
 }

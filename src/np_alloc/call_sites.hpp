@@ -14,6 +14,7 @@
 #pragma once
 
 #include <memory_pool/base/call_site.hpp>
+#include <memory_pool/base/config.hpp>
 
 #include "mutex.hpp"
 #include "open_table.hpp"
@@ -45,6 +46,7 @@ public:
                   checkpoint_count checkpoints = 0) noexcept
     {
         const std::lock_guard lock(mutex_);
+        MEMORY_POOL_DELAY_POINT();
         if (!blocks_.has_room())
             return false;
         (void)blocks_.add({reinterpret_cast<std::uintptr_t>(block), bytes, site, checkpoints});
@@ -66,6 +68,7 @@ public:
         block_entry* const known = find(from);
         if (known == nullptr)
             return;
+        MEMORY_POOL_DELAY_POINT();
         block_entry moved = *known;
         moved.bytes = bytes;
         moved.address = reinterpret_cast<std::uintptr_t>(to);

@@ -248,6 +248,7 @@ public:
             return;
         std::size_t bytes = 0;
         for (letter* each = inbox_.exchange(nullptr, std::memory_order_acquire); each != nullptr;) {
+            MEMORY_POOL_DELAY_POINT();
             letter* const next = each->next;
             for (std::uint64_t i = 0; i != each->count; ++i)
                 (void)take_in(each->blocks()[i], bytes);
@@ -430,8 +431,9 @@ private:
     void post(letter& sent) noexcept
     {
         sent.next = inbox_.load(std::memory_order_relaxed);
-        while (!inbox_.compare_exchange_weak(sent.next, &sent, std::memory_order_release, std::memory_order_relaxed)) {
-        }
+        do
+            MEMORY_POOL_DELAY_POINT();
+        while (!inbox_.compare_exchange_weak(sent.next, &sent, std::memory_order_release, std::memory_order_relaxed));
     }
 
     /// Takes in a block that was in a letter, and adds the bytes of it to `bytes`.

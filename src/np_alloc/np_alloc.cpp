@@ -142,6 +142,7 @@ large_allocation allocate_large(std::size_t bytes, std::size_t alignment, shared
         return {out_of_memory(), false};
     const run taken = memory().take_large(bytes, alignment);
     if (taken.first != no_slice) {
+        MEMORY_POOL_DELAY_POINT();
         if (home != nullptr)
             home->adopt_large(taken.first);
         return {memory().memory().address(taken.first), taken.is_zeroed};

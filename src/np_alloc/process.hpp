@@ -80,9 +80,11 @@ public:
             heap_memory* const memory = hears_of_ends() ? parked_or_new() : nullptr;
             if (memory == nullptr)
                 return false;
+            MEMORY_POOL_DELAY_POINT();
             thread.at_hand.use(*memory);
             memory->used_by = &thread.at_hand;
         }
+        MEMORY_POOL_DELAY_POINT();
         // Last, as this may allocate.
         if (thread_end_.ask(&thread))
             return true;
@@ -120,6 +122,7 @@ public:
         if (next_to_collect_ == nullptr)
             return;
         heap_memory& visited = *std::exchange(next_to_collect_, next_to_collect_->next);
+        MEMORY_POOL_DELAY_POINT();
         if (const guest here(visited, found); here.is_on())
             here.take_in();
     }
@@ -161,6 +164,7 @@ public:
         if (memory == nullptr)
             return nullptr;
         auto* const created = ::new (memory) shared_heap(backend_);
+        MEMORY_POOL_DELAY_POINT();
         const std::lock_guard lock(mutex_);
         created->next = shared_;
         if (shared_ != nullptr)
@@ -178,6 +182,7 @@ public:
             if (ended.next != nullptr)
                 ended.next->previous = ended.previous;
         }
+        MEMORY_POOL_DELAY_POINT();
         ended.free_all();
         ended.~shared_heap();
         own_.free(class_of_heaps, &ended);
@@ -313,11 +318,14 @@ private:
     void park(thread_state& thread) noexcept
     {
         heap_memory& memory = thread.at_hand.memory();
+        MEMORY_POOL_DELAY_POINT();
         const std::lock_guard lock(mutex_);
         thread.at_hand.leave();
+        MEMORY_POOL_DELAY_POINT();
         memory.used_by = nullptr;
         memory.is_parked = true;
         memory.next_parked = parked_;
+        MEMORY_POOL_DELAY_POINT();
         parked_ = &memory;
     }
 

@@ -60,6 +60,7 @@ public:
     void free(std::size_t size_class, void* block) noexcept
     {
         forget(block);
+        MEMORY_POOL_DELAY_POINT();
         if (const std::optional<error> wrong = put(size_class, block))
             heap::report(*wrong, size_class, block); // Without the lock, as an error handler may use the heap.
     }
@@ -71,6 +72,7 @@ public:
     {
         const std::lock_guard lock(mutex_);
         slice_record& added = record(first);
+        MEMORY_POOL_DELAY_POINT();
         added.home = this;
         added.previous_in_heap = no_slice;
         added.next_in_heap = first_large_;
@@ -83,6 +85,7 @@ public:
     void free_large(slice_number first) noexcept
     {
         forget(backend_.memory().address(first));
+        MEMORY_POOL_DELAY_POINT();
         const std::lock_guard lock(mutex_);
         const slice_record& leaving = record(first);
         (leaving.previous_in_heap != no_slice ? record(leaving.previous_in_heap).next_in_heap : first_large_) =

@@ -56,6 +56,12 @@ private:
     delay_hook* before_;
 };
 
+/// Has this thread call `hook` at each delay point from now on, also those that it passes when it ends.
+inline void delay_to_the_end(delay_hook& hook) noexcept
+{
+    hook_of_this_thread = &hook;
+}
+
 /// Nothing, or a yield; now and then a sleep of up to 200 us.
 class random_delays final : public delay_hook
 {
@@ -64,6 +70,7 @@ public:
 
     void pass() noexcept override
     {
+        ++passed_;
         const std::uint64_t drawn = random_();
         if (drawn % 128 == 0)
             std::this_thread::sleep_for(std::chrono::microseconds((drawn >> 16) % 200));
@@ -71,7 +78,11 @@ public:
             std::this_thread::yield();
     }
 
+    /// Returns: how many delay points there were.
+    std::uint64_t passed() const noexcept { return passed_; }
+
 private:
     std::mt19937_64 random_;
+    std::uint64_t passed_ = 0;
 };
 } // namespace test
