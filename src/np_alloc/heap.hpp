@@ -443,9 +443,9 @@ private:
         const std::size_t slice = memory().slice_of(block);
         const owner_word owner = memory().owner(slice).load(std::memory_order_relaxed);
         const std::size_t size_class = owner & class_bits;
-        if (MEMORY_POOL_UNLIKELY((owner & ~class_bits) != word())) { // Its slab was given back: it came twice.
+        // Else its slab was given back since, and may be another's.
+        if (MEMORY_POOL_UNLIKELY((owner & ~class_bits) != word())) {
             report(error::double_free, size_class, block);
-            bytes += is_of_slab(owner) ? facts[size_class].block_bytes : 0;
             return false;
         }
         bytes += facts[size_class].block_bytes;

@@ -231,10 +231,12 @@ TEST_F(heap, reports_a_block_that_comes_back_when_its_slab_is_gone)
     void* const block = take(mine, class_of_large_slabs, 1)[0];
     EXPECT_FALSE(mine.put(class_of_large_slabs, block).has_value());
     EXPECT_EQ(mine.slabs(), 0U);
-    EXPECT_EQ(mine.put(class_of_large_slabs, block), mp::error::double_free);
     mine.put(class_of_large_slabs, &block, 1);
     EXPECT_EQ(recorder.kinds(), (test::kinds{mp::error::double_free}));
-    EXPECT_EQ(away(mine), 0U);
+    EXPECT_EQ(mine.put(class_of_large_slabs, block), mp::error::double_free);
+    ASSERT_EQ(take(other, class_of_large_slabs, 1)[0], block);
+    EXPECT_EQ(mine.put(class_of_large_slabs, block), mp::error::double_free);
+    EXPECT_EQ(away(other), 1U) << "it is another's now";
 }
 
 TEST_F(heap, reports_a_block_that_two_others_have_sent_when_its_slab_is_gone)
@@ -245,10 +247,15 @@ TEST_F(heap, reports_a_block_that_two_others_have_sent_when_its_slab_is_gone)
     put(other, block);
     put(third, block);
     other.post_all();
+    mine.take_in();
+    EXPECT_EQ(mine.slabs(), 0U);
+    ASSERT_EQ(take(other, class_of_large_slabs, 1)[0], block);
     third.post_all();
     mine.take_in();
     EXPECT_EQ(recorder.kinds(), (test::kinds{mp::error::double_free}));
-    EXPECT_EQ(mine.slabs(), 0U);
+    mine.post_all();
+    other.take_in();
+    EXPECT_EQ(other.away(class_of_large_slabs), 1U) << "it is another's now";
 }
 
 TEST_F(heap, reports_a_block_that_was_sent_twice_as_its_own_letter)
