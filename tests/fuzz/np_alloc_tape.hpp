@@ -131,28 +131,32 @@ private:
             step(operation);
     }
 
+    /// Each operation has three numbers, whether it needs them or not.
     void step(std::size_t operation)
     {
+        const std::size_t a = tape_.byte();
+        const std::size_t b = tape_.number();
+        const std::size_t bytes = some_bytes();
         switch (operation) {
         case 0:
-        case 1: return allocate(1 + tape_.byte() % 64, tape_.byte() * 4);
-        case 2: return allocate(1 + tape_.byte() % 16, tape_.number() % 34'000);
-        case 3: return allocate(1 + tape_.byte() % 4, tape_.number() * 64);
-        case 4: return allocate_aligned(1 + tape_.byte() % 8, tape_.byte() % 21, tape_.number() * 2);
-        case 5: return allocate_zeroed(tape_.byte() * 2, tape_.number() % 600);
-        case 6: return allocate_for_line(1 + tape_.byte() % 8, some_bytes());
-        case 7: return allocate_in_heap(tape_.byte() % heap_count, 1 + tape_.byte() % 16, some_bytes());
+        case 1: return allocate(1 + a % 64, b % 1024);
+        case 2: return allocate(1 + a % 16, b % 34'000);
+        case 3: return allocate(1 + a % 4, b * 64);
+        case 4: return allocate_aligned(1 + a % 8, b % 21, bytes);
+        case 5: return allocate_zeroed(2 * a, b % 600);
+        case 6: return allocate_for_line(1 + a % 8, bytes);
+        case 7: return allocate_in_heap(a % heap_count, 1 + b % 16, bytes);
         case 8:
-        case 9: return free(tape_.number(), 1 + tape_.byte() % 64);
-        case 10: return free_every(2 + tape_.byte() % 4);
+        case 9: return free(b, 1 + a % 64);
+        case 10: return free_every(2 + a % 4);
         case 11:
-        case 12: return reallocate(tape_.number(), some_bytes());
-        case 13: return reallocate(tape_.number(), tape_.number() * 128);
-        case 14: return destroy(tape_.byte() % heap_count);
+        case 12: return reallocate(b, bytes);
+        case 13: return reallocate(b, bytes * 32);
+        case 14: return destroy(a % heap_count);
         case 15: return trim();
-        case 16: return choose(tape_.byte());
-        case 17: return misuse(tape_.number(), tape_.byte());
-        default: return get_no_memory(1 + tape_.byte() % 4, some_bytes());
+        case 16: return choose(a);
+        case 17: return misuse(b, a);
+        default: return get_no_memory(1 + a % 4, bytes);
         }
     }
 

@@ -124,12 +124,12 @@ TEST(np_alloc_tape_death, notices_each_fault)
 {
     GTEST_FLAG_SET(death_test_style, "threadsafe");
     EXPECT_DEATH(play_on<hands_out_twice>(), "alloc .*(two blocks overlap|less room)");
-    EXPECT_DEATH(play_on<writes_where_others_are>(), "what a block held has changed");
+    EXPECT_DEATH(play_on<writes_where_others_are>(), "what a block held has changed|what the block held");
     EXPECT_DEATH(play_on<fills_with_no_zeros>(), "has not filled a block with zeros");
     EXPECT_DEATH(play_on<forgets_alignment>(), "not aligned as was asked for");
     EXPECT_DEATH(play_on<forgets_content>(), "has not kept what the block held");
     EXPECT_DEATH(play_on<loses_blocks>(), "other bytes are in use");
-    EXPECT_DEATH(play_on<frees_twice>(), "np_verify has found a fault|two blocks overlap|double free");
+    EXPECT_DEATH(play_on<frees_twice>(), "disagree|double free");
     EXPECT_DEATH(play_on<loses_heaps>(), "other bytes are in use|other heaps");
 }
 } // namespace

@@ -22,7 +22,11 @@ public:
 
     bool at_end() const { return next_ == end_; }
     std::size_t byte() { return at_end() ? 0 : *next_++; }
-    std::size_t number() { return byte() << 8 | byte(); }
+    std::size_t number()
+    {
+        const std::size_t high = byte(); // first, whatever the compiler
+        return high << 8 | byte();
+    }
 
 private:
     const std::uint8_t* next_;
