@@ -175,8 +175,6 @@ private:
     /// Whether what was found is all there is.
     fault in_counts() noexcept
     {
-        if (parked_heaps_ != all_.listed_as_parked())
-            return {"a heap without a thread is not in the list of those", memory_.base()};
         if (!all_heaps_are_known_)
             return {};
         (void)all_.memory().for_each_direct([this](void*, std::size_t bytes) {
@@ -188,6 +186,8 @@ private:
             return {"other slabs or large blocks are there than were counted", memory_.base()};
         if (slices_of_heaps_ != thread_heaps_ * backend::slices_for(sizeof(heap_memory)))
             return {"a run is in use and belongs to nobody", memory_.base()};
+        if (parked_heaps_ != all_.listed_as_parked())
+            return {"a heap without a thread is not in the list of those", memory_.base()};
         if (listed_slabs_ != slabs_)
             return {"a slab is in no list of its heap", memory_.base()};
         if (listed_large_blocks_ != large_blocks_of_heaps_)

@@ -170,10 +170,12 @@ TEST(call_sites, finds_damage_of_its_figures)
 {
     np::call_sites damaged;
     const int block = 0;
-    ASSERT_TRUE(damaged.remember(&block, 10, {"a.c", 1}));
-    ASSERT_TRUE(damaged.is_valid());
-    ASSERT_TRUE(damaged.remember(&block, 10, {"b.c", 1})) << "as if the block had been free meanwhile";
-    EXPECT_FALSE(damaged.is_valid());
-    damaged.release();
+    for (const std::size_t bytes : {0U, 10U}) {
+        ASSERT_TRUE(damaged.remember(&block, bytes, {"a.c", 1}));
+        ASSERT_TRUE(damaged.is_valid());
+        ASSERT_TRUE(damaged.remember(&block, bytes, {"b.c", 1})) << "as if the block had been free meanwhile";
+        EXPECT_FALSE(damaged.is_valid());
+        damaged.release();
+    }
 }
 } // namespace

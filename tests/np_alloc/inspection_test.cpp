@@ -594,7 +594,7 @@ TEST_F(np_verify_finds, call_sites_of_blocks_that_are_not_in_use)
     void* const freed = np_alloc_at(bytes, "a.c", 1);
     np_free(freed);
     int local = 0;
-    for (void* wrong : {block, large, of_heap, freed, static_cast<void*>(&local),
+    for (void* wrong : {block, large, of_heap, freed, static_cast<void*>(&local), reinterpret_cast<void*>(16),
                         static_cast<void*>(static_cast<std::byte*>(traced) + 16),
                         static_cast<void*>(static_cast<std::byte*>(large_traced) + 16)}) {
         ASSERT_TRUE(all.sites().remember(wrong, 10, {"a.c", 1}));
