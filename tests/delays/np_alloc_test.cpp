@@ -19,8 +19,8 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
-#include <cstring>
 #include <deque>
+#include <new>
 #include <random>
 #include <thread>
 
