@@ -139,6 +139,7 @@ public:
         std::uint32_t taken = 0;
         while (taken != count && with_blocks_[size_class] != no_slice) {
             slice_record& slab = record(with_blocks_[size_class]);
+            MEMORY_POOL_DELAY_POINT();
             taken += slab.take(blocks + taken, count - taken);
             if (!slab.has_blocks())
                 unlist(slab);
