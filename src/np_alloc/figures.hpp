@@ -13,6 +13,7 @@
 #include "misuse.hpp"
 #include "process.hpp"
 #include "sizes.hpp"
+#include "traced_heap.hpp"
 
 #include <algorithm>
 #include <array>
@@ -95,7 +96,8 @@ inline figures take_figures(process& all) noexcept
         sum.bytes_on_the_way = 0;
     sum.memory = all.memory().figures();
     sum.misuse_reports = misuse_reports.load(std::memory_order_relaxed);
-    sum.call_sites = all.sites().bytes_taken();
+    for (traced_heap& each : all.traced())
+        sum.call_sites += each.sites().bytes_taken();
     return sum;
 }
 } // namespace memory_pool::np

@@ -18,6 +18,7 @@
 #include "shared_heap.hpp"
 #include "sizes.hpp"
 #include "slab.hpp"
+#include "traced_heap.hpp"
 
 #include <cerrno>
 #include <cstddef>
@@ -206,26 +207,36 @@ private:
 
     fault in_call_sites() noexcept
     {
-        if (!all_.sites().is_valid())
-            return {"the table of call sites is damaged", &all_.sites()};
         fault found;
-        (void)all_.sites().for_each_block([this, &found](const void* block) {
-            if (!is_traced(block))
+        for (traced_heap& each : all_.traced())
+            if (!found)
+                found = in_call_sites(each);
+        return found;
+    }
+
+    fault in_call_sites(traced_heap& heap) const noexcept
+    {
+        if (!heap.sites().is_valid())
+            return {"the table of call sites is damaged", &heap.sites()};
+        fault found;
+        (void)heap.sites().for_each_block([&](const void* block) {
+            if (!is_in_use(heap, block))
                 found = {"the call site of a block is known that is not in use", block};
             return !found;
         });
         return found;
     }
 
-    bool is_traced(const void* block) const noexcept
+    /// Returns: whether `block` is one of that heap, and not free.
+    bool is_in_use(const shared_heap& heap, const void* block) const noexcept
     {
         const std::size_t slice = memory_.slice_of(block);
         if (slice >= memory_.committed())
             return false;
         const owner_word owner = owner_of(memory_, slice);
         if (owner == large_block)
-            return memory_.address(slice) == block && memory_.record(slice).home == &all_.traced();
-        if ((owner & ~class_bits) != all_.traced().word())
+            return memory_.address(slice) == block && memory_.record(slice).home == &heap;
+        if ((owner & ~class_bits) != heap.word())
             return false;
         const slice_record& slab = memory_.record(memory_.record(slice).slab);
         const std::size_t number = block_at(

@@ -13,12 +13,13 @@
 #include "call_sites.hpp"
 #include "output.hpp"
 #include "site_list.hpp"
+#include "traced_heap.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
-#include <mutex>
 
 namespace np = memory_pool::np;
 namespace base = memory_pool::base;
@@ -28,10 +29,14 @@ namespace
 /// Effects: lists what is in use and was asked for after that many checkpoints, or more.
 void list(np::site_list& sites, np::checkpoint_count checkpoints) noexcept
 {
-    np::call_sites& all = np::the_process.sites();
-    const std::lock_guard lock(all);
-    all.add_to(sites, checkpoints);
+    std::array<np::traced_heap, np::traced_heap_count>& all = np::the_process.traced();
+    for (np::traced_heap& each : all)
+        each.sites().lock();
+    for (np::traced_heap& each : all)
+        each.sites().add_to(sites, checkpoints);
     sites.finish();
+    for (np::traced_heap& each : all)
+        each.sites().unlock();
 }
 
 /// Returns: the end of a long name, so that there is room for more on its line.

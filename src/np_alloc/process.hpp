@@ -4,7 +4,7 @@
 /// All heaps of a process: how a thread gets one when it first needs it, and where it goes when the thread ends.
 ///
 ///     of threads:   A (thread 1)    B (thread 2)    C -> D (parked)
-///     shared:       the late one (of threads that have ended)    the traced one (blocks with call sites)
+///     shared:       the late one (of threads that have ended)    the traced ones (blocks with call sites)
 ///                   those that the program has made            its own one (where those are)
 ///
 /// The heap of a thread is never destroyed. When its thread ends, it is parked whole, with its magazines and the blocks that are
@@ -18,7 +18,7 @@
 /// not there are not: those may have been at work in them. They stay as they are, and are not adopted; their blocks may be used
 /// and freed, but what is free there is lost to the child. Nor is anything taken in that was posted while the fork went on.
 ///
-/// Locks, in the order in which they are taken: that of the lists, those of heaps, that of call sites, the backend's.
+/// Locks, in the order in which they are taken: that of the lists, those of heaps, those of call sites, the backend's.
 ///
 /// Thread safety: any thread.
 #pragma once
@@ -38,7 +38,10 @@
 #include "mutex.hpp"
 #include "options.hpp"
 #include "shared_heap.hpp"
+#include "traced_heap.hpp"
 
+#include <algorithm>
+#include <array>
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
@@ -53,6 +56,7 @@ struct thread_state
     front at_hand;
     bool may_have_heap = true;   ///< Not when it has ended, nor before the loader has come to its thread-local storage.
     std::uint8_t slow_calls = 0; ///< Calls that were not done by its front, modulo 256.
+    std::uint8_t traced = 0;     ///< The number of its traced heap, counted from 1; 0 if it has none yet.
 };
 
 /// All heaps.
@@ -139,9 +143,17 @@ public:
     /// Returns: the heap of threads that have ended.
     shared_heap& late() noexcept { return late_; }
 
-    /// Returns: the heap of blocks whose call sites are remembered.
-    shared_heap& traced() noexcept { return traced_; }
-    call_sites& sites() noexcept { return sites_; }
+    /// Returns: the heap for those blocks of a thread whose call sites are remembered.
+    traced_heap& traced_for(thread_state& thread) noexcept
+    {
+        if (thread.traced == 0)
+            thread.traced =
+                static_cast<std::uint8_t>(1 + next_traced_.fetch_add(1, std::memory_order_relaxed) % traced_heap_count);
+        return traced_[thread.traced - 1U];
+    }
+
+    /// Those of all threads.
+    std::array<traced_heap, traced_heap_count>& traced() noexcept { return traced_; }
 
     /// Effects: has blocks whose call sites are remembered from now on told from those that are in use.
     /// Returns: how many checkpoints there are now.
@@ -155,7 +167,7 @@ public:
     bool is_forked() const noexcept { return is_forked_; }
 
     /// Returns: whether the program has made that heap.
-    bool is_made(const shared_heap& heap) const noexcept { return &heap != &late_ && &heap != &traced_; }
+    bool is_made(const shared_heap& heap) const noexcept { return &heap != &late_ && !is_traced(heap); }
 
     /// Returns: a new heap, or nullptr if there is no memory.
     shared_heap* create_heap() noexcept
@@ -329,6 +341,11 @@ private:
         parked_ = &memory;
     }
 
+    bool is_traced(const shared_heap& heap) const noexcept
+    {
+        return std::any_of(traced_.begin(), traced_.end(), [&heap](const traced_heap& each) { return &each == &heap; });
+    }
+
     heap_memory* parked_or_new() noexcept
     {
         if (heap_memory* const adopted = parked_) {
@@ -350,7 +367,8 @@ private:
     void for_each_shared_heap(Visit&& visit) noexcept
     {
         visit(late_);
-        visit(traced_);
+        for (shared_heap& each : traced_)
+            visit(each);
         for (shared_heap* each = shared_; each != nullptr; each = each->next)
             visit(*each);
     }
@@ -393,7 +411,8 @@ private:
             each.take_in();
         });
         for_each_shared_heap_and_own([](shared_heap& each) { each.lock_for_fork(); });
-        sites_.lock_for_fork();
+        for (traced_heap& each : traced_)
+            each.sites().lock_for_fork();
         backend_.lock_for_fork();
         this_thread_forks = true;
     }
@@ -402,7 +421,8 @@ private:
     {
         this_thread_forks = false;
         backend_.unlock_after_fork();
-        sites_.unlock_after_fork();
+        for (traced_heap& each : traced_)
+            each.sites().unlock_after_fork();
         for_each_shared_heap_and_own([](shared_heap& each) { each.unlock_after_fork(); });
         mutex_.unlock_after_fork();
     }
@@ -428,10 +448,11 @@ private:
     std::atomic<std::size_t> sent_late_{0};
     os::thread_end thread_end_;
     backend backend_;
-    call_sites sites_;
     std::atomic<checkpoint_count> checkpoints_{0};
     shared_heap late_{backend_};
-    shared_heap traced_{backend_, &sites_};
+    std::array<traced_heap, traced_heap_count> traced_{traced_heap(backend_), traced_heap(backend_),
+                                                       traced_heap(backend_), traced_heap(backend_)};
+    std::atomic<std::uint8_t> next_traced_{0};
     shared_heap own_{backend_};
 };
 } // namespace memory_pool::np

@@ -7,7 +7,7 @@
 ///     slabs of each class         blocks go back at once: none are kept in letters, which would outlive the heap
 ///     large block <-> large block
 ///
-/// One such heap is that of blocks whose call sites are remembered: it forgets them when they come back.
+/// Some such heaps are for blocks whose call sites are remembered: they forget those when they come back. See traced_heap.hpp.
 ///
 /// Thread safety: any thread, if not said otherwise.
 #pragma once

@@ -38,7 +38,8 @@ std::map<line, in_use> all_sites()
                   &all),
               1)
         << "no line comes twice";
-    EXPECT_TRUE(np::the_process.sites().is_valid());
+    for (np::traced_heap& each : np::the_process.traced())
+        EXPECT_TRUE(each.sites().is_valid());
     return all;
 }
 

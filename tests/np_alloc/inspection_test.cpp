@@ -540,7 +540,7 @@ TEST_F(np_verify_finds, a_magazine_that_ends_where_there_is_none)
     all.for_each_heap(find_parked);
     ASSERT_NE(parked, nullptr);
     void**& top = parked->tops[size_class];
-    expect_fault_with(top, parked->bottom(size_class) - 1, "a magazine is not where it was made");
+    expect_fault_with(top, parked->begin(size_class) - 1, "a magazine is not where it was made");
     expect_fault_with(top, parked->end(size_class) + 1, "a magazine is not where it was made");
 }
 
@@ -597,9 +597,11 @@ TEST_F(np_verify_finds, call_sites_of_blocks_that_are_not_in_use)
     for (void* wrong : {block, large, of_heap, freed, static_cast<void*>(&local), reinterpret_cast<void*>(16),
                         static_cast<void*>(static_cast<std::byte*>(traced) + 16),
                         static_cast<void*>(static_cast<std::byte*>(large_traced) + 16)}) {
-        ASSERT_TRUE(all.sites().remember(wrong, 10, {"a.c", 1}));
-        expect_fault("the call site of a block is known that is not in use");
-        all.sites().forget(wrong);
+        for (np::traced_heap& each : all.traced()) {
+            ASSERT_TRUE(each.sites().remember(wrong, 10, {"a.c", 1}));
+            expect_fault("the call site of a block is known that is not in use");
+            each.sites().forget(wrong);
+        }
     }
     np_free(traced);
     np_free(large_traced);
@@ -610,7 +612,8 @@ TEST_F(np_verify_finds, two_call_sites_of_one_block)
 {
     void* const traced = np_alloc_at(bytes, "a.c", 1);
     test::expect_in_child([&] { // where nobody has to mend it
-        const bool is_damaged = all.sites().remember(traced, bytes, {"b.c", 1});
+        np::call_sites& sites = all.traced().front().sites();
+        const bool is_damaged = sites.remember(traced, bytes, {"b.c", 1}) && sites.remember(traced, bytes, {"c.c", 1});
         testing::internal::CaptureStderr();
         return is_damaged && np_verify() == 0 &&
                testing::internal::GetCapturedStderr().find("the table of call sites is damaged") != std::string::npos;
