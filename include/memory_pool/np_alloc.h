@@ -76,7 +76,8 @@ void np_free_aligned_sized(void* block, size_t alignment, size_t bytes);
  *  Complexity: O(1); linear in the blocks that had no room in the region, if there are some. */
 int np_owns(const void* address);
 
-/** Effects: gives memory that is free back to the system: of this thread, of those that have ended, and of none.
+/** Effects: gives memory that is free back to the system: of this thread, of those that have ended, and of none; and of others what
+ *    they do not keep for themselves, if they are not just at work in it.
  *  Returns: how many bytes that was.
  *  Complexity: linear in slabs. */
 size_t np_trim(void);

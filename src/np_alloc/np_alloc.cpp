@@ -92,21 +92,6 @@ slice_number slice_of(const void* block) noexcept
     return static_cast<slice_number>(memory().memory().slice_of(block));
 }
 
-/// Effects: reports what is wrong with `block`, whose slice has that word, as far as that can be seen.
-/// Returns: whether something is.
-bool report_if_wrong(owner_word owner, const void* block) noexcept
-{
-    const bool is_inside = owner == inside_large_block ||
-                           (owner == large_block && reinterpret_cast<std::uintptr_t>(block) % slice_bytes != 0);
-    if (owner == nobody)
-        report_misuse(error::foreign_pointer, block, 0);
-    else if (is_inside || is_misaligned(block))
-        report_misuse(error::misaligned_pointer, block, 0);
-    else
-        return false;
-    return true;
-}
-
 std::size_t usable_size(const void* block, owner_word owner) noexcept
 {
     switch (owner) {
@@ -114,6 +99,32 @@ std::size_t usable_size(const void* block, owner_word owner) noexcept
     case direct_block: return memory().direct_bytes(block);
     default: return sizes::size(owner & class_bits);
     }
+}
+
+bool is_inside_large_block(owner_word owner, const void* block) noexcept
+{
+    return owner == inside_large_block ||
+           (owner == large_block && reinterpret_cast<std::uintptr_t>(block) % slice_bytes != 0);
+}
+
+MEMORY_POOL_SLOW_PATH void report_wrong(owner_word owner, const void* block) noexcept
+{
+    if (owner != nobody)
+        report_misuse(error::misaligned_pointer, block, owner != inside_large_block ? usable_size(block, owner) : 0);
+    else if (memory().memory().slice_of(block) < memory().memory().committed())
+        report_misuse(error::double_free, block, 0); // A program has been given nothing there but blocks.
+    else
+        report_misuse(error::foreign_pointer, block, 0);
+}
+
+/// Effects: reports what is wrong with `block`, whose slice has that word, as far as that can be seen.
+/// Returns: whether something is.
+bool report_if_wrong(owner_word owner, const void* block) noexcept
+{
+    if (MEMORY_POOL_LIKELY(owner != nobody && !is_inside_large_block(owner, block) && !is_misaligned(block)))
+        return false;
+    report_wrong(owner, block);
+    return true;
 }
 
 /// Returns: the shared heap that a block is of, or nullptr if it is of none.

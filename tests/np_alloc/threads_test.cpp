@@ -14,6 +14,7 @@
 #include <algorithm>
 #include <array>
 #include <atomic>
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -492,6 +493,65 @@ TEST(np_threads, take_no_more_than_half_more_than_is_in_use_when_sixteen_allocat
     });
     EXPECT_TRUE(is_intact);
     EXPECT_GE(live.most(), most_queued * 800);
+    EXPECT_LE(most_resident - before, live.most() * 3 / 2);
+}
+TEST(np_threads, leave_no_memory_with_one_that_is_idle_when_others_have_freed_its_blocks)
+{
+    test::lasting_thread producer;
+    std::vector<filled_block> blocks;
+    const std::size_t before = test::resident_bytes();
+    producer.does([&] {
+        for (int i = 0; i != 64 * 1024; ++i)
+            blocks.push_back(test::allocate_filled(np, 1000));
+    });
+    const std::size_t most = test::resident_bytes() - before;
+    EXPECT_TRUE(test::give_back_all(np, blocks));
+    // The producer does nothing any more; others do. What is free decays, in about a second.
+    const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(5);
+    while (test::resident_bytes() > before + most / 5 && std::chrono::steady_clock::now() < end) {
+        EXPECT_TRUE(test::give_back_all(np, allocate_of_all_kinds(20)));
+        (void)np_trim();
+        std::this_thread::sleep_for(std::chrono::milliseconds(20));
+    }
+    EXPECT_LE(test::resident_bytes(), before + most / 5);
+}
+
+TEST(np_threads, take_no_more_than_half_more_than_is_in_use_when_sixteen_allocate_in_turns_that_chance_gives_them)
+{
+    constexpr std::size_t producers = 16;
+    constexpr std::size_t batch = 64;
+    constexpr std::size_t most_queued = 64 * std::size_t{1024};
+    constexpr std::size_t batches = 12 * most_queued / batch;
+    constexpr std::array<std::size_t, 8> sizes{48, 160, 320, 640, 1000, 1280, 1536, 2000};
+    test::live_count live;
+    test::bounded_queue<filled_block> queue(most_queued);
+    std::atomic<std::size_t> begun{0};
+    std::atomic<std::size_t> done{0};
+    std::size_t most_resident = 0;
+    const std::size_t before = test::resident_bytes();
+    test::in_threads(producers + 1, [&](std::size_t thread) {
+        if (thread == producers) {
+            for (auto blocks = queue.take_all(); !blocks.empty(); blocks = queue.take_all()) {
+                most_resident = std::max(most_resident, test::resident_bytes());
+                for (const filled_block& each : blocks) {
+                    live.subtract(each.bytes);
+                    EXPECT_TRUE(test::give_back(np, each));
+                }
+            }
+            return;
+        }
+        std::mt19937 random(static_cast<unsigned>(thread));
+        while (begun++ < batches) {
+            std::vector<filled_block> blocks;
+            for (std::size_t k = 0; k != batch; ++k) {
+                blocks.push_back(test::allocate_filled(np, sizes[random() % sizes.size()]));
+                live.add(blocks.back().bytes);
+            }
+            queue.put(blocks);
+            if (++done == batches)
+                queue.close();
+        }
+    });
     EXPECT_LE(most_resident - before, live.most() * 3 / 2);
 }
 #endif
