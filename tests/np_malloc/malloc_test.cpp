@@ -105,6 +105,14 @@ TEST(operator_new, throws_bad_alloc_for_what_no_machine_has)
     EXPECT_EQ(::operator new(unknown(largest / 2 + 1), std::align_val_t{64}, std::nothrow), nullptr);
 }
 
+TEST(operator_new, throws_bad_alloc_also_for_what_overflows_when_it_is_rounded_up_to_the_alignment)
+{
+    for (std::size_t bytes : {largest, largest - 1, largest - 62}) {
+        EXPECT_THROW(static_cast<void>(::operator new(unknown(bytes), std::align_val_t{64})), std::bad_alloc);
+        EXPECT_EQ(::operator new(unknown(bytes), std::align_val_t{64}, std::nothrow), nullptr);
+    }
+}
+
 TEST(operator_new, asks_the_new_handler_until_that_throws)
 {
     static int calls = 0;
