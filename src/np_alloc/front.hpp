@@ -118,9 +118,10 @@ public:
     heap slabs;
     std::array<void**, class_count> tops{}; ///< While it is parked.
     bool is_parked = false;
-    front* used_by = nullptr;           ///< While a thread has it.
-    heap_memory* next = nullptr;        ///< In the list of all.
-    heap_memory* next_parked = nullptr; ///< In that of those without a thread.
+    std::uint32_t times_at_work_seen = 0; ///< By the last who came by, to see whether its thread is idle.
+    front* used_by = nullptr;             ///< While a thread has it.
+    heap_memory* next = nullptr;          ///< In the list of all.
+    heap_memory* next_parked = nullptr;   ///< In that of those without a thread.
 
 private:
     /// For so many bytes of blocks all magazines have become larger.

@@ -88,9 +88,10 @@ public:
         {
             heap_.mutex_.lock();
             heap_.found_ = &found;
+            add(heap_.times_at_work_, std::uint32_t{1});
         }
 
-        /// If it can be had at once: see is_on().
+        /// For somebody else than its owner, and only if it can be had at once: see is_on().
         at_work(heap& where, misuse_list& found, std::try_to_lock_t) noexcept : heap_(where)
         {
             is_on_ = heap_.mutex_.try_lock();
@@ -127,6 +128,10 @@ public:
 
     /// Returns: whether it is no thread's, but of all that take its lock: a shared_heap.
     bool has_lock() const noexcept { return has_lock_; }
+
+    /// Returns: how often its owner has been at work in it, modulo 2^32.
+    /// Thread safety: any thread.
+    std::uint32_t times_at_work() const noexcept { return times_at_work_.load(std::memory_order_relaxed); }
 
     // Blocks of its own.
 
@@ -600,6 +605,7 @@ private:
 
     alignas(64) mutex mutex_;
     misuse_list* found_ = nullptr; ///< Of whoever has the lock.
+    std::atomic<std::uint32_t> times_at_work_{0};
     slice_number first_slab_ = no_slice;
     std::array<slice_number, class_count> with_blocks_{};
     std::array<std::atomic<std::uint32_t>, class_count> away_{};

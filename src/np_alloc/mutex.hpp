@@ -31,6 +31,7 @@ public:
 
     void lock() noexcept
     {
+        MEMORY_POOL_DELAY_POINT();
         if (MEMORY_POOL_LIKELY(!this_thread_forks))
             mutex_.lock();
     }

@@ -113,8 +113,8 @@ public:
         forget_other_threads();
     }
 
-    /// Effects: is to be called now and then, when time is lost anyway: takes in what was posted to one of the heaps, in turn, as
-    ///   its thread may be idle, or it may have none.
+    /// Effects: is to be called now and then, when time is lost anyway: takes in what was posted to one of the heaps, in turn, if
+    ///   its thread was not at work in it since it was looked at last, or it has none.
     void collect() noexcept
     {
         misuse_list found;
@@ -127,6 +127,9 @@ public:
             return;
         heap_memory& visited = *std::exchange(next_to_collect_, next_to_collect_->next);
         MEMORY_POOL_DELAY_POINT();
+        const std::uint32_t times = visited.slabs.times_at_work();
+        if (std::exchange(visited.times_at_work_seen, times) != times)
+            return;
         if (const guest here(visited, found); here.is_on())
             here.take_in();
     }
