@@ -25,8 +25,8 @@ char* value_of(const char* message)
     std::memcpy(copy, message, bytes);
     const char* const equals = std::strchr(copy, '=');
     if (equals == nullptr)
-        return nullptr;                                  // The copy is forgotten.
-    std::memmove(copy, equals + 1, std::strlen(equals)); // with the end of the text
+        return nullptr; // The copy is forgotten.
+    std::memmove(copy, equals + 1, std::strlen(equals + 1) + 1);
     return copy;
 }
 

@@ -92,9 +92,9 @@ public:
         }
 
         /// For somebody else than its owner, and only if it can be had at once: see is_on().
-        at_work(heap& where, misuse_list& found, std::try_to_lock_t) noexcept : heap_(where)
+        at_work(heap& where, misuse_list& found, std::try_to_lock_t) noexcept
+            : heap_(where), is_on_(where.mutex_.try_lock())
         {
-            is_on_ = heap_.mutex_.try_lock();
             if (is_on_)
                 heap_.found_ = &found;
         }

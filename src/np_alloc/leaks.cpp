@@ -87,7 +87,7 @@ void print_json(const np::site_list& sites, const np::output& to)
         to.print(before);
         print_quoted(each.site.file, to);
         to.print(
-            base::message(", \"line\": %u, \"blocks\": %zu, \"bytes\": %zu}", each.site.line, each.blocks, each.bytes));
+            base::message(R"(, "line": %u, "blocks": %zu, "bytes": %zu})", each.site.line, each.blocks, each.bytes));
         before = ",\n    {\"file\": ";
     }
     to.print("\n  ]\n}\n");

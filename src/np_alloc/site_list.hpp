@@ -77,11 +77,7 @@ public:
         found_.release();
         std::sort(begin_, end_, [](const site_figures& a, const site_figures& b) { return a.site < b.site; });
         end_ = merged();
-        std::sort(begin_, end_, [](const site_figures& a, const site_figures& b) {
-            return a.bytes != b.bytes     ? a.bytes > b.bytes
-                   : a.blocks != b.blocks ? a.blocks > b.blocks
-                                          : a.site < b.site;
-        });
+        std::sort(begin_, end_, &comes_first);
     }
 
     /// Returns: the sum over all lines.
@@ -108,6 +104,13 @@ private:
             return figures.site.file == other.figures.site.file && figures.site.line == other.figures.site.line;
         }
     };
+
+    static bool comes_first(const site_figures& a, const site_figures& b) noexcept
+    {
+        if (a.bytes != b.bytes)
+            return a.bytes > b.bytes;
+        return a.blocks != b.blocks ? a.blocks > b.blocks : a.site < b.site;
+    }
 
     static std::size_t bytes_of_name(const entry& each) noexcept { return std::strlen(each.figures.site.file) + 1; }
 

@@ -361,7 +361,7 @@ TEST(np_leak_checkpoint, takes_no_memory)
 
 TEST(np_report_leaks, may_be_asked_for_while_threads_are_at_work)
 {
-    constexpr std::size_t kept_at_most = 3 * 16;
+    constexpr std::size_t kept_at_most = std::size_t{3} * 16;
     std::atomic<bool> ends{false};
     std::thread asks([&] {
         std::uint64_t checkpoint = 0;
@@ -392,7 +392,7 @@ TEST(np_report_leaks, may_be_asked_for_while_threads_are_at_work)
 #if TESTS_MAY_FORK
 TEST(np_report_leaks, lists_in_the_child_of_a_fork_what_that_has)
 {
-    traced of_parent(64, "parent.c", 1);
+    const traced of_parent(64, "parent.c", 1);
     test::expect_in_child([] {
         const std::uint64_t checkpoint = np_leak_checkpoint();
         const traced of_child(100, "child.c", 2);
@@ -401,6 +401,27 @@ TEST(np_report_leaks, lists_in_the_child_of_a_fork_what_that_has)
                report_of_all().blocks == 2;
     });
     EXPECT_EQ(report_of_all().blocks, 1U) << "what the child does is its own affair";
+}
+
+TEST(np_report_leaks, can_be_asked_for_in_the_child_of_a_fork_whatever_other_threads_were_doing)
+{
+    std::atomic<bool> ends{false};
+    std::vector<std::thread> others;
+    for (int number = 0; number != 3; ++number)
+        others.emplace_back([&ends, number] {
+            while (!ends)
+                const traced block(10, "other.c", number);
+        });
+    for (int forks = 0; forks != 20; ++forks)
+        test::expect_in_child([] {
+            const traced of_child(100, "child.c", 1);
+            const report made = report_of_all();
+            return made.text.find("  child.c:1  1 block  100 bytes\n") != std::string::npos && made.blocks <= 1 + 3;
+        });
+    ends = true;
+    for (std::thread& each : others)
+        each.join();
+    EXPECT_EQ(report_of_all().blocks, 0U);
 }
 #endif
 } // namespace

@@ -56,6 +56,9 @@ class Options(unittest.TestCase):
         _, _, errors = run("ls", "/", NP_STATISTICS="1")
         self.assertRegex(errors, r"^np_alloc:\n")
 
+    def test_there_are_no_leaks_in_a_program_that_names_no_lines(self):
+        self.assertEqual(run("echo", "a", NP_LEAKS="1", NP_LEAKS_EXIT="9"), (0, "a\n", ""))
+
     def test_a_value_that_makes_no_sense_is_named_and_nothing_else_changes(self):
         status, output, errors = run("echo", "a", NP_DECAY_MS="soon", NP_STATISTICS="0")
         self.assertEqual((status, output), (0, "a\n"))
