@@ -24,9 +24,9 @@ function(memory_pool_add_consumer name directory)
         COMMAND ${CMAKE_CTEST_COMMAND}
             --build-and-test ${CMAKE_CURRENT_SOURCE_DIR}/${directory} ${root}/${name}
             --build-generator ${CMAKE_GENERATOR}
-            --build-config $<CONFIG>
+            --build-config Debug # which is built soonest
             --build-options
-                "-DCMAKE_BUILD_TYPE=$<CONFIG>"
+                -DCMAKE_BUILD_TYPE=Debug
                 "-DCMAKE_C_COMPILER=${CMAKE_C_COMPILER}"
                 "-DCMAKE_C_FLAGS=${CMAKE_C_FLAGS}"
                 "-DCMAKE_CXX_COMPILER=${CMAKE_CXX_COMPILER}"
