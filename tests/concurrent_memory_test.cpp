@@ -38,7 +38,7 @@ TEST(memory_of_a_shared_pool, is_bounded_by_what_was_in_use_when_sixteen_threads
     static_assert(most_queued % batch == 0, "so that it can be full");
     test::accounting_upstream upstream;
     mp::concurrent_block_pool pool(block_size, {}, &upstream);
-    test::live_count live;
+    test::live_bytes live;
     test::bounded_queue<void*> queue(most_queued);
     std::atomic<std::size_t> working{producers};
     test::in_threads(producers + 1, [&](std::size_t thread) {

@@ -46,7 +46,7 @@ constexpr std::size_t most_blocks = 120'000;
 class changing_blocks
 {
 public:
-    changing_blocks(test::live_count& live, std::uint64_t seed) : live_(live), random_(seed), places_(most_blocks) {}
+    changing_blocks(test::live_bytes& live, std::uint64_t seed) : live_(live), random_(seed), places_(most_blocks) {}
 
     void pass(const phase& in)
     {
@@ -107,7 +107,7 @@ private:
         place = {};
     }
 
-    test::live_count& live_;
+    test::live_bytes& live_;
     std::mt19937_64 random_;
     std::vector<test::filled_block> places_;
     bool are_intact_ = true;
@@ -115,7 +115,7 @@ private:
 
 /// One round.
 /// Returns: the most bytes that were in memory at the end of a phase, without those there were before; 0 where they are not known.
-std::size_t pass_all(std::uint64_t seed, test::live_count& live)
+std::size_t pass_all(std::uint64_t seed, test::live_bytes& live)
 {
     std::array<std::atomic<test::filled_block*>, 64> on_the_way{};
     std::atomic<std::size_t> most{0};
@@ -151,7 +151,7 @@ int main(int argc, char** argv)
     const auto end =
         test_clock::now() + std::chrono::duration_cast<test_clock::duration>(std::chrono::duration<double>(seconds));
     std::printf("%g s, seed %llu\n", seconds, static_cast<unsigned long long>(seed));
-    test::live_count live;
+    test::live_bytes live;
     std::size_t most_at_first = 0;
     constexpr std::uint64_t first_rounds = 10;
     for (std::uint64_t round = 0; round == 0 || test_clock::now() < end; ++round) {

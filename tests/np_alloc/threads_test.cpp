@@ -458,7 +458,7 @@ TEST(np_threads, take_no_more_than_half_more_than_is_in_use_when_sixteen_allocat
     static_assert(most_queued % (producers * batch) == 0, "so that each has a share in it, and it can be full");
     // Few, as each thread has some memory at hand of each size: it is not that which is looked at here.
     constexpr std::array<std::size_t, 8> sizes{48, 160, 320, 640, 1000, 1280, 1536, 2000};
-    test::live_count live;
+    test::live_bytes live;
     test::bounded_queue<filled_block> queue(most_queued);
     std::atomic<std::size_t> rounds_taken{0};
     std::atomic<bool> is_intact{true};
@@ -523,7 +523,7 @@ TEST(np_threads, take_no_more_than_half_more_than_is_in_use_when_sixteen_allocat
     constexpr std::size_t most_queued = 64 * std::size_t{1024};
     constexpr std::size_t batches = 12 * most_queued / batch;
     constexpr std::array<std::size_t, 8> sizes{48, 160, 320, 640, 1000, 1280, 1536, 2000};
-    test::live_count live;
+    test::live_bytes live;
     test::bounded_queue<filled_block> queue(most_queued);
     std::atomic<std::size_t> begun{0};
     std::atomic<std::size_t> done{0};

@@ -14,7 +14,7 @@
 namespace test
 {
 /// What is in use, as the program sees it: blocks or bytes.
-class live_count
+class live_bytes
 {
 public:
     void add(std::size_t more)
