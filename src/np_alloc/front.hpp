@@ -129,7 +129,7 @@ private:
     std::array<std::atomic<std::uint16_t>, class_count> rooms_;
     alignas(magazine_step) std::byte magazines_[all_magazines_bytes];
 };
-static_assert(alignof(heap_memory) <= slice_bytes, "it lies at the beginning of a slice");
+static_assert(alignof(heap_memory) <= 4096, "it lies at the beginning of a page");
 
 /// What a thread has at hand.
 class front

@@ -3,7 +3,7 @@
 /// \file
 /// Walks over all that is there, while nobody is in a call: to visit the blocks in use, and to prove that nothing is wrong.
 ///
-///     every slice that was ever used:  of a slab  |  of a large block  |  of the heap of a thread  |  free
+///     every slice that was ever used:  of a slab  |  of a large block  |  free
 ///     every slab:                      capacity = free + in use + at hand + on the way
 ///
 /// Thread safety: none.
@@ -116,7 +116,6 @@ private:
 
     fault in_heap(heap_memory& heap) noexcept
     {
-        ++thread_heaps_;
         parked_heaps_ += heap.is_parked ? 1 : 0;
         bytes_on_the_way_ += heap.slabs.sent_minus_received();
         if (!heap.is_known()) {
@@ -165,7 +164,7 @@ private:
         } else if (owner != nobody) {
             return {"a run has a mark that it cannot have", memory_.address(first)};
         } else if (record.state == slice_state::in_use) {
-            slices_of_heaps_ += record.length;
+            ++runs_of_nobody_;
         }
         for (slice_number slice = first + 1; slice != first + record.length; ++slice)
             if (owner_of(memory_, slice) != of_others)
@@ -185,12 +184,12 @@ private:
         const backend_figures counted = all_.memory().figures();
         if (counted.slabs != slabs_ || counted.large_blocks != large_blocks_ || counted.large != large_bytes_)
             return {"other slabs or large blocks are there than were counted", memory_.base()};
-        if (slices_of_heaps_ != thread_heaps_ * backend::slices_for(sizeof(heap_memory)))
+        if (runs_of_nobody_ != 0)
             return {"a run is in use and belongs to nobody", memory_.base()};
-        if (parked_heaps_ != all_.listed_as_parked())
-            return {"a heap without a thread is not in the list of those", memory_.base()};
         if (listed_slabs_ != slabs_)
             return {"a slab is in no list of its heap", memory_.base()};
+        if (parked_heaps_ != all_.listed_as_parked())
+            return {"a heap without a thread is not in the list of those", memory_.base()};
         if (listed_large_blocks_ != large_blocks_of_heaps_)
             return {"a large block is in no list of its heap", memory_.base()};
         return {};
@@ -247,9 +246,8 @@ private:
     process& all_;
     const backend::region_type& memory_;
     kept_blocks kept_;
-    std::size_t thread_heaps_ = 0;
     std::size_t parked_heaps_ = 0;
-    std::size_t slices_of_heaps_ = 0;
+    std::size_t runs_of_nobody_ = 0;
     std::size_t slabs_ = 0;
     std::size_t listed_slabs_ = 0;
     std::size_t large_blocks_ = 0;

@@ -27,8 +27,10 @@
 
 #include <memory_pool/base/arithmetic.hpp>
 #include <memory_pool/base/config.hpp>
+#include <memory_pool/os/address_space.hpp>
 #include <memory_pool/os/environment.hpp>
 #include <memory_pool/os/fork.hpp>
+#include <memory_pool/os/pages.hpp>
 #include <memory_pool/os/thread_end.hpp>
 
 #include "backend.hpp"
@@ -37,6 +39,7 @@
 #include "heap.hpp"
 #include "mutex.hpp"
 #include "options.hpp"
+#include "own_pages.hpp"
 #include "shared_heap.hpp"
 #include "traced_heap.hpp"
 
@@ -349,6 +352,22 @@ private:
         return std::any_of(traced_.begin(), traced_.end(), [&heap](const traced_heap& each) { return &each == &heap; });
     }
 
+    /// Returns: zeroed memory for the heap of a thread; nullptr if there is none. It is no part of the region, and between pages that
+    ///   nobody may touch: what is written past a block does not reach it.
+    static void* memory_for_heap() noexcept
+    {
+        const std::size_t bytes = in_whole_pages(sizeof(heap_memory));
+        const std::size_t with_borders = bytes + 2 * os::page_size();
+        void* const reserved = os::reserve_addresses(with_borders);
+        if (reserved == nullptr)
+            return nullptr;
+        void* const memory = static_cast<std::byte*>(reserved) + os::page_size();
+        if (os::commit_memory(memory, bytes))
+            return memory;
+        (void)os::release_addresses(reserved, with_borders);
+        return nullptr;
+    }
+
     heap_memory* parked_or_new() noexcept
     {
         if (heap_memory* const adopted = parked_) {
@@ -356,10 +375,10 @@ private:
             adopted->is_parked = false;
             return adopted;
         }
-        const run taken = backend_.take_bytes(sizeof(heap_memory), alignof(heap_memory));
-        if (taken.first == no_slice)
+        void* const memory = memory_for_heap();
+        if (memory == nullptr)
             return nullptr;
-        auto* const created = ::new (backend_.memory().address(taken.first)) heap_memory(backend_);
+        auto* const created = ::new (memory) heap_memory(backend_);
         created->next = first_;
         first_ = created;
         return created;

@@ -448,7 +448,14 @@ TEST_F(np_verify_finds, the_heap_of_a_thread_that_is_in_no_list)
         void operator()(np::shared_heap&) const {}
     } const remember_first{first};
     all.for_each_heap(remember_first);
-    expect_fault_with(first->next, static_cast<np::heap_memory*>(nullptr), "a run is in use and belongs to nobody");
+    expect_fault_with(first->next, static_cast<np::heap_memory*>(nullptr), "a slab is in no list of its heap");
+}
+
+TEST_F(np_verify_finds, a_run_that_nobody_has)
+{
+    const np::run taken = all.memory().take_bytes(1, 1);
+    expect_fault("a run is in use and belongs to nobody");
+    all.memory().with_runs([&taken](auto& runs) { runs.put(taken.first, taken.length, true, 0); });
 }
 
 TEST_F(np_verify_finds, a_heap_without_a_thread_that_no_thread_would_get)
