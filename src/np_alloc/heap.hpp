@@ -162,7 +162,11 @@ public:
             const std::size_t slice = memory().slice_of(*blocks);
             const owner_word owner = memory().owner(slice).load(std::memory_order_relaxed);
             if (MEMORY_POOL_UNLIKELY(owner != (word() | size_class))) {
-                keep_for(owner, *blocks++);
+                if (is_of_slab(owner))
+                    keep_for(owner, *blocks);
+                else // It was one when the block was freed.
+                    report(error::double_free, size_class, *blocks);
+                ++blocks;
                 continue;
             }
             const slice_record::returned result =
@@ -208,12 +212,9 @@ public:
 
     /// Effects: keeps a block of another heap, whose slice has that word, until there is a letter full of them, or they are many
     ///   bytes, or another heap needs the place; then posts them.
+    /// Preconditions: it is the word of a slab.
     MEMORY_POOL_NOINLINE void keep_for(owner_word owner, void* block) noexcept
     {
-        if (MEMORY_POOL_UNLIKELY(!is_of_slab(owner))) { // It was one when the block was freed.
-            report(error::double_free, owner, block);
-            return;
-        }
         heap& to = *reinterpret_cast<heap*>(owner & ~class_bits);
         outgoing& place = outbox_[place_of(to)];
         if (place.owner != &to) {
@@ -225,9 +226,9 @@ public:
         }
         const std::size_t bytes = facts[owner & class_bits].block_bytes;
         add(sent_, bytes);
-        place.to_be->blocks()[place.to_be->count++] = block;
+        place.to_be->blocks()[place.count++] = block;
         place.bytes += bytes;
-        if (place.to_be->count == letter_room || place.bytes >= most_bytes_in_letter)
+        if (place.count == letter_room || place.bytes >= most_bytes_in_letter)
             post(place);
     }
 
@@ -256,8 +257,10 @@ public:
         for (letter* each = inbox_.exchange(nullptr, std::memory_order_acquire); each != nullptr;) {
             MEMORY_POOL_DELAY_POINT();
             letter* const next = each->next;
-            for (std::uint64_t i = 0; i != each->count; ++i)
-                (void)take_in(each->blocks()[i], bytes);
+            if (MEMORY_POOL_UNLIKELY(!has_bounds(*each) || !take_in_blocks(*each, bytes))) {
+                report(error::write_after_free, letter_class, each);
+                break; // Nobody knows which letter is the next.
+            }
             each = take_in_letter(each, bytes) ? next : nullptr; // One that came twice leads around in a circle.
         }
         add(received_, bytes);
@@ -306,10 +309,10 @@ public:
     bool for_each_on_its_way(Visit&& visit) const
     {
         for (const outgoing& place : outbox_)
-            if (place.owner != nullptr && !visit_letter(*place.to_be, visit))
+            if (place.owner != nullptr && !visit_letter(*place.to_be, place.count, visit))
                 return false;
         for (const letter* each = inbox_.load(std::memory_order_acquire); each != nullptr; each = each->next)
-            if (!visit_letter(*each, visit))
+            if (!visit_letter(*each, each->count, visit))
                 return false;
         return true;
     }
@@ -388,7 +391,9 @@ private:
     {
         heap* owner = nullptr;
         letter* to_be = nullptr;
-        std::size_t bytes = 0; ///< Of the blocks in it.
+        // Of the blocks in it. The letter is told how many when it is posted: it is a block, which a program may write to.
+        std::uint64_t count = 0;
+        std::size_t bytes = 0;
     };
 
     /// Adds to a figure that only the owner changes.
@@ -423,14 +428,17 @@ private:
         add(sent_, letter_bytes);
         place.owner = &to;
         place.to_be = ::new (memory) letter;
+        place.count = 0;
         place.bytes = 0;
         return true;
     }
 
     static void post(outgoing& place) noexcept
     {
-        if (place.owner != nullptr)
-            place.owner->post(*place.to_be);
+        if (place.owner == nullptr)
+            return;
+        place.to_be->count = place.count;
+        place.owner->post(*place.to_be);
         place.owner = nullptr;
     }
 
@@ -442,6 +450,29 @@ private:
         while (!inbox_.compare_exchange_weak(sent.next, &sent, std::memory_order_release, std::memory_order_relaxed));
     }
 
+    // A program that writes to a block after its release may have written to a letter.
+
+    /// Returns: whether a letter has no more blocks than there is room for, and another, if any, comes after it where one can be.
+    bool has_bounds(const letter& each) const noexcept
+    {
+        return each.count <= letter_room && (each.next == nullptr || may_be_block(each.next));
+    }
+
+    /// Takes in the blocks of a letter, and adds the bytes of them to `bytes`.
+    /// Returns: whether there were none but where blocks can be; it ends at the first of the others.
+    bool take_in_blocks(const letter& read, std::size_t& bytes) noexcept
+    {
+        void* const* const blocks = read.blocks();
+        for (std::uint64_t i = 0, count = read.count; i != count; ++i) {
+            if (MEMORY_POOL_UNLIKELY(!may_be_block(blocks[i])))
+                return false;
+            (void)take_in(blocks[i], bytes);
+        }
+        return true;
+    }
+
+    bool may_be_block(const void* address) const noexcept { return memory().is_committed(memory().steps_to(address)); }
+
     /// Takes in a block that was in a letter, and adds the bytes of it to `bytes`.
     /// Returns: whether it was away.
     MEMORY_POOL_ALWAYS_INLINE bool take_in(void* block, std::size_t& bytes) noexcept
@@ -451,7 +482,7 @@ private:
         const std::size_t size_class = owner & class_bits;
         // Else its slab was given back since, and may be another's.
         if (MEMORY_POOL_UNLIKELY((owner & ~class_bits) != word())) {
-            report(error::double_free, size_class, block);
+            report(error::double_free, is_of_slab(owner) ? size_class : class_count, block);
             return false;
         }
         bytes += facts[size_class].block_bytes;
@@ -476,13 +507,13 @@ private:
     }
 
     /// Whoever is called looks at the letter first. As it lies in memory that a program may write to by mistake, no more is read of
-    /// it than a letter has.
+    /// it than a letter has. `count` may stand in it.
     template <class Visit>
-    static bool visit_letter(const letter& each, Visit& visit)
+    static bool visit_letter(const letter& each, const std::uint64_t& count, Visit& visit)
     {
         if (!visit(static_cast<const void*>(&each)))
             return false;
-        for (std::uint64_t i = 0; i != std::min(each.count, letter_room); ++i)
+        for (std::uint64_t i = 0; i != std::min(count, letter_room); ++i)
             if (!visit(static_cast<const void*>(each.blocks()[i])))
                 return false;
         return true;

@@ -296,6 +296,62 @@ TEST_F(heap, has_all_blocks_of_a_slab_whatever_its_record_was_before)
     EXPECT_EQ(mine.slabs(), 1U);
 }
 
+TEST_F(heap, names_the_size_of_a_block_whose_slab_has_gone_since_it_was_freed)
+{
+    test::error_recorder recorder;
+    constexpr std::size_t size_class = 75;
+    void* const block = take(mine, size_class, 1)[0];
+    put(mine, block);
+    mine.give_back_empty_slabs();
+    mine.put(size_class, &block, 1);
+    ASSERT_EQ(recorder.kinds(), test::kinds{mp::error::double_free});
+    EXPECT_EQ(recorder.reports()[0].block_size, np::sizes::size(size_class));
+}
+
+TEST_F(heap, reports_a_letter_that_was_written_to_and_believes_nothing_of_it)
+{
+    struct letter
+    {
+        void* next;
+        std::uint64_t count;
+        void* first;
+    };
+    int local = 0;
+    const letter sound{nullptr, 1, nullptr};
+    std::vector<letter> written(4, sound);
+    written[0].next = &local;
+    written[1].count = 1000;
+    written[2].first = &local;
+    written[3].first = reinterpret_cast<void*>(std::uintptr_t{0x4141'4141'4141'4141});
+    for (const letter& each : written) {
+        test::error_recorder recorder;
+        put(other, take(mine, 5, 1)[0]);
+        letter* sent = nullptr;
+        (void)other.for_each_on_its_way([&sent](const void* first) {
+            sent = static_cast<letter*>(const_cast<void*>(first));
+            return false;
+        });
+        other.post_all();
+        *sent = each;
+        mine.take_in();
+        ASSERT_EQ(recorder.kinds(), test::kinds{mp::error::write_after_free});
+        EXPECT_EQ(recorder.reports()[0].address, sent);
+        EXPECT_EQ(on_its_way(mine), 0U);
+    }
+}
+
+TEST_F(heap, counts_the_blocks_of_a_letter_where_no_program_writes)
+{
+    const std::vector<void*> blocks = take(mine, 5, 2);
+    put(other, blocks[0]);
+    (void)other.for_each_on_its_way([](const void* letter) {
+        std::memset(const_cast<void*>(letter), 0x41, 16);
+        return false;
+    });
+    put(other, blocks[1]);
+    EXPECT_EQ(on_its_way(other), 3U) << "with the letter";
+}
+
 TEST_F(heap, has_no_block_to_give_when_the_region_is_used_up_and_has_later)
 {
     const auto all = static_cast<std::uint32_t>(backend.memory().slices());

@@ -589,6 +589,7 @@ TEST_F(np_verify_finds, a_letter_that_was_written_to_after_its_block_was_freed)
         np_free(small);
         (void)mine().slabs.for_each_on_its_way([&letter](const void* each) { return letter = each, false; });
     }
+    mine().slabs.post_all();
     auto* const words = static_cast<std::size_t*>(const_cast<void*>(letter));
     expect_fault_with(words[1], words[1] - 1, "other blocks are on their way");
     expect_fault_with(words[2], std::size_t{0xABCD'0000}, "a block that is kept is of no slab");
