@@ -1,0 +1,28 @@
+# SPDX-License-Identifier: MIT
+# What a program must not do to np_alloc, done: see np_attacks/attacks.hpp, and np_attacks_test.py for what has to come of it.
+# That does not depend on the compiler, so it is tried with one.
+if(NOT CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND NOT CMAKE_CXX_CLANG_TIDY)
+    return()
+endif()
+file(GLOB sources CONFIGURE_DEPENDS np_attacks/*.cpp)
+list(FILTER sources EXCLUDE REGEX "/as_[a-z_]+\\.cpp$")
+add_library(np_attacks_of_all OBJECT ${sources})
+target_link_libraries(np_attacks_of_all PRIVATE memory_pool_program memory_pool_warnings)
+target_include_directories(np_attacks_of_all PRIVATE ${CMAKE_CURRENT_SOURCE_DIR})
+
+# memory_pool_add_attacks(<library> <source>...)
+function(memory_pool_add_attacks library)
+    set(program np_attacks_on_${library})
+    add_executable(${program} ${ARGN})
+    target_link_libraries(${program} PRIVATE
+        memory_pool_program memory_pool_warnings np_attacks_of_all memory_pool::${library})
+    target_include_directories(${program} PRIVATE ${CMAKE_CURRENT_SOURCE_DIR})
+    add_test(NAME np_attacks.${library}
+        COMMAND Python3::Interpreter ${CMAKE_CURRENT_SOURCE_DIR}/np_attacks/np_attacks_test.py
+            $<TARGET_FILE:${program}> ${library})
+    set_tests_properties(np_attacks.${library} PROPERTIES TIMEOUT 300 PROCESSORS 2)
+    add_dependencies(memory_pool_tidy_tests ${program})
+endfunction()
+
+memory_pool_add_attacks(np_alloc np_attacks/as_np_alloc.cpp)
+memory_pool_add_attacks(np_malloc np_attacks/as_malloc.cpp np_malloc/np_alloc_by_malloc.cpp)

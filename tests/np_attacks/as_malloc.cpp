@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: MIT
+// Copyright (c) 2026 The memory_pool authors
+// The attacks are on malloc, free, new and delete of the whole program, what attacks included.
+#include "attacks.hpp"
+
+#include <cstddef>
+#include <new>
+
+namespace attacks
+{
+bool count_reports(notes&)
+{
+    return false; // Its error handler is not seen from outside.
+}
+
+bool is_in_order()
+{
+    return true; // Nor is what could tell.
+}
+
+void* by_new(std::size_t bytes, form_of_new form)
+{
+    if (form.alignment != 0)
+        return ::operator new(bytes, std::align_val_t{form.alignment});
+    return form.is_array ? ::operator new[](bytes) : ::operator new(bytes);
+}
+
+void by_delete(void* block, form_of_new form)
+{
+    if (form.alignment != 0)
+        ::operator delete(block, std::align_val_t{form.alignment});
+    else if (form.bytes != 0)
+        ::operator delete(block, form.bytes);
+    else if (form.is_array)
+        ::operator delete[](block);
+    else
+        ::operator delete(block);
+}
+} // namespace attacks

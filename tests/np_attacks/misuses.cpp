@@ -1,0 +1,317 @@
+// SPDX-License-Identifier: MIT
+// Copyright (c) 2026 The memory_pool authors
+// Pointers that must not be given back, and functions that they can be given to.
+#include "attacks.hpp"
+
+#include <memory_pool/block_pool.hpp>
+#include <memory_pool/page_resource.hpp>
+
+#include <array>
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+
+#include <sys/mman.h>
+
+namespace attacks
+{
+namespace
+{
+/// Each function makes one, in a scene, and says so there.
+struct bad_pointer
+{
+    const char* name;
+    bool (*is_for)(std::size_t bytes, owner whose);
+    void* (*make)(scene& here);
+};
+
+// Blocks that are free.
+
+void* freed(scene& here)
+{
+    std::byte* const block = here.block();
+    here.begins(block);
+    np_free(block);
+    return block;
+}
+
+void* freed_before_another(scene& here)
+{
+    std::byte* const block = here.block();
+    std::byte* const other = here.block();
+    here.begins(block);
+    np_free(block);
+    np_free(other);
+    return block;
+}
+
+/// Others have come and gone since, some in its place; now it is free.
+void* freed_long_ago(scene& here)
+{
+    std::byte* const block = here.block();
+    here.begins(block);
+    np_free(block);
+    std::array<void*, 4> others{};
+    for (int times = 0; times != 256; ++times) {
+        for (void*& each : others)
+            each = np_alloc(here.bytes());
+        for (void* each : others)
+            np_free(each);
+    }
+    return block;
+}
+
+void* freed_by_its_owner(scene& here)
+{
+    std::byte* const block = here.block();
+    here.by_owner([block] { np_free(block); });
+    here.begins(block);
+    return block;
+}
+
+void* freed_by_a_third(scene& here)
+{
+    std::byte* const block = here.block();
+    here.begins(block);
+    here.by_third([block] { np_free(block); });
+    return block;
+}
+
+/// It has been in a letter, which was read.
+void* gone_home(scene& here)
+{
+    (void)here.block_that_stays(); // So the slab does.
+    std::byte* const block = here.block();
+    here.begins(block);
+    const auto free_it = [block] {
+        np_free(block);
+        np_trim();
+    };
+    here.by_third(free_it);
+    here.by_owner([] { np_trim(); });
+    return block;
+}
+
+/// Its slab has gone, too, if it was in one.
+void* slab_gone(scene& here)
+{
+    std::byte* const block = here.block();
+    here.by_owner([block] {
+        np_free(block);
+        np_trim();
+    });
+    here.begins(block);
+    return block;
+}
+
+void* moved_by_realloc(scene& here)
+{
+    std::byte* const block = here.block();
+    (void)here.block_that_stays(); // It cannot become larger where it is.
+    here.begins(block);
+    here.keep(np_realloc(block, 2 * here.bytes()));
+    return block;
+}
+
+void* freed_after_realloc(scene& here)
+{
+    std::byte* const block = here.block();
+    (void)here.block_that_stays();
+    void* moved = nullptr;
+    here.by_owner([&] { moved = np_realloc(block, 2 * here.bytes()); });
+    here.is_about(moved);
+    here.begins(moved);
+    np_free(moved);
+    return moved;
+}
+
+// Addresses of something else. As they are nobody's blocks, whose they are makes no difference.
+
+bool for_one_owner(std::size_t, owner whose)
+{
+    return whose == owner::attacker;
+}
+
+template <std::uintptr_t Number>
+void* number(scene& here)
+{
+    np_free(np_alloc(here.bytes()));
+    auto* const address = reinterpret_cast<void*>(Number);
+    here.begins(address);
+    return address;
+}
+
+void* on_the_stack(scene& here)
+{
+    alignas(16) std::byte local[16];
+    std::byte* const volatile address = local; // volatile: no compiler is to know that it is
+    here.begins(address);
+    return address;
+}
+
+alignas(16) std::byte global[16];
+
+void* of_a_global(scene& here)
+{
+    here.begins(global);
+    return global;
+}
+
+void* of_a_function(scene& here)
+{
+    constexpr std::uintptr_t aligned = ~std::uintptr_t{15};
+    auto* const address = reinterpret_cast<void*>(reinterpret_cast<std::uintptr_t>(&of_a_function) & aligned);
+    here.begins(address);
+    return address;
+}
+
+/// Returns: where what is mapped from `address` on ends.
+std::uintptr_t end_of_mappings(const void* address)
+{
+    std::FILE* const maps = std::fopen("/proc/self/maps", "re");
+    auto end = reinterpret_cast<std::uintptr_t>(address);
+    std::array<char, 512> line{};
+    while (std::fgets(line.data(), line.size(), maps) != nullptr) {
+        char* behind_begin = nullptr;
+        const std::uintptr_t first = std::strtoull(line.data(), &behind_begin, 16);
+        const std::uintptr_t last = std::strtoull(behind_begin + 1, nullptr, 16);
+        if (first <= end && end < last)
+            end = last;
+    }
+    (void)std::fclose(maps);
+    return end;
+}
+
+/// Pages of the program, as close to those of the library as the system can have it.
+void* next_to_the_region(scene& here)
+{
+    void* const block = np_alloc(here.bytes());
+    auto* const wanted = reinterpret_cast<void*>(end_of_mappings(block));
+    void* const pages = mmap(wanted, 65536, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    here.keep(block);
+    here.begins(pages);
+    return pages;
+}
+
+void* of_a_pool(scene& here)
+{
+    static memory_pool::page_resource pages;
+    static memory_pool::block_pool pool(here.bytes(), {}, &pages);
+    void* const block = pool.allocate();
+    here.begins(block);
+    return block;
+}
+
+// Addresses in or beside a block.
+
+bool in_a_slab(std::size_t bytes, owner)
+{
+    return bytes <= 32'768;
+}
+
+template <std::size_t Offset>
+bool has_offset(std::size_t bytes, owner)
+{
+    return Offset < bytes;
+}
+
+template <std::size_t Offset>
+void* inside(scene& here)
+{
+    std::byte* const block = here.block_that_stays();
+    here.begins(block + Offset);
+    return block + Offset;
+}
+
+/// Where a block begins that was not handed out, or that was to somebody else.
+void* next_block(scene& here)
+{
+    std::byte* const block = here.block_that_stays();
+    std::byte* const next = block + np_usable_size(block);
+    here.begins(next);
+    return next;
+}
+
+/// Where one begins that no thread has had yet.
+void* never_handed_out(scene& here)
+{
+    std::byte* const block = here.block_that_stays();
+    std::byte* const far = block + 40 * np_usable_size(block);
+    here.begins(far);
+    return far;
+}
+
+constexpr std::array<bad_pointer, 25> bad_pointers{{
+    {"freed", always, freed},
+    {"freed, and another since", always, freed_before_another},
+    {"freed long ago", always, freed_long_ago},
+    {"freed by its owner", always, freed_by_its_owner},
+    {"freed by a third", always, freed_by_a_third},
+    {"freed, and gone home", always, gone_home},
+    {"freed, its slab gone", always, slab_gone},
+    {"moved by realloc", always, moved_by_realloc},
+    {"freed after realloc", always, freed_after_realloc},
+    {"1", for_one_owner, number<1>},
+    {"8", for_one_owner, number<8>},
+    {"-16", for_one_owner, number<~std::uintptr_t{15}>},
+    {"no address", for_one_owner, number<(std::uintptr_t{0xdead} << 48U)>},
+    {"the stack", for_one_owner, on_the_stack},
+    {"a global", for_one_owner, of_a_global},
+    {"a function", for_one_owner, of_a_function},
+    {"beside the region", for_one_owner, next_to_the_region},
+    {"of a pool", for_one_owner, of_a_pool},
+    {"block + 1", always, inside<1>},
+    {"block + 8", always, inside<8>},
+    {"block + 16", has_offset<16>, inside<16>},
+    {"block + 4096", has_offset<4096>, inside<4096>},
+    {"block + 1 GiB", always, inside<std::size_t{1} << 30U>},
+    {"next block", in_a_slab, next_block},
+    {"never handed out", in_a_slab, never_handed_out},
+}};
+
+// Functions that take a block.
+
+void free_it(scene&, void* pointer)
+{
+    np_free(pointer);
+}
+
+void free_it_with_its_size(scene& here, void* pointer)
+{
+    np_free_sized(pointer, here.bytes());
+}
+
+void make_it_larger(scene& here, void* pointer)
+{
+    here.keep(np_realloc(pointer, 2 * here.bytes()));
+}
+
+void ask_for_its_size(scene&, void* pointer)
+{
+    (void)np_usable_size(pointer);
+}
+
+struct function
+{
+    const char* name;
+    void (*call)(scene& here, void* pointer);
+};
+
+constexpr std::array<function, 4> functions{{
+    {"free", free_it},
+    {"free_sized", free_it_with_its_size},
+    {"realloc", make_it_larger},
+    {"usable_size", ask_for_its_size},
+}};
+} // namespace
+
+std::vector<attack> misuses()
+{
+    std::vector<attack> all;
+    for (const function& taking : functions)
+        for (const bad_pointer& pointer : bad_pointers)
+            all.push_back({std::string(taking.name) + ": " + pointer.name, pointer.is_for,
+                           [&](scene& here) { taking.call(here, pointer.make(here)); }});
+    return all;
+}
+} // namespace attacks

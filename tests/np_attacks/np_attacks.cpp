@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: MIT
+// Copyright (c) 2026 The memory_pool authors
+// np_attacks ending | counting [ATTACK [BYTES [OWNER]]]
+//
+// Commits all attacks, or those, each in a process of its own: with the error handler that ends it, or with one that counts. Prints
+// a line for each, with tabs between:
+//
+//     attack, bytes, owner, how the process ended, what it was doing then, reports, when the first came, whether a block was given to
+//     two, whether all was in order in the end, address that a report has to name, bytes of a block there, text on stderr
+//
+// It says what came of it, and not whether that is right: see np_attacks_test.py.
+#include "attacks.hpp"
+
+#include <support/check.hpp>
+
+#include <array>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <new>
+
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+namespace
+{
+using attacks::attack;
+using attacks::notes;
+using attacks::owner;
+using attacks::stage;
+
+constexpr std::array<std::size_t, 7> all_bytes{16, 48, 1000, 4096, 9 * 1024, 256 * 1024, 3 * 1024 * 1024};
+constexpr std::array<owner, 3> all_owners{owner::attacker, owner::another, owner::ended};
+
+const char* name(owner whose)
+{
+    constexpr std::array<const char*, 3> names{"attacker", "another", "ended"};
+    return names[static_cast<std::size_t>(whose)];
+}
+
+const char* name(stage reached)
+{
+    constexpr std::array<const char*, 5> names{"prepared", "attacked", "gone on", "settled", "ended"};
+    return names[static_cast<std::size_t>(reached)];
+}
+
+/// Does it, in this process, which ends.
+[[noreturn]] void commit(const attack& committed, std::size_t bytes, owner whose, notes& written)
+{
+    attacks::scene(written, bytes, whose).play(committed);
+    std::_Exit(0);
+}
+
+/// What is seen of a process from outside.
+struct ending
+{
+    int status;
+    std::string text; ///< With a bar in place of each new line.
+};
+
+/// Has a process of its own do it.
+ending commit_in_child(const attack& committed, std::size_t bytes, owner whose, bool counts, notes& written)
+{
+    std::array<int, 2> errors{};
+    CHECK(pipe(errors.data()) == 0);
+    const pid_t child = fork();
+    CHECK(child >= 0);
+    if (child == 0) {
+        constexpr unsigned most_seconds = 20;
+        alarm(most_seconds);
+        CHECK(dup2(errors[1], STDERR_FILENO) == STDERR_FILENO);
+        CHECK(!counts || attacks::count_reports(written));
+        commit(committed, bytes, whose, written);
+    }
+    close(errors[1]);
+    ending seen{0, {}};
+    std::array<char, 1024> part{};
+    for (ssize_t length = 0; (length = read(errors[0], part.data(), part.size())) > 0;)
+        seen.text.append(part.data(), static_cast<std::size_t>(length));
+    close(errors[0]);
+    CHECK(waitpid(child, &seen.status, 0) == child);
+    for (char& each : seen.text)
+        each = each == '\n' || each == '\t' ? '|' : each;
+    return seen;
+}
+
+void print(const attack& committed, std::size_t bytes, owner whose, const ending& seen, const notes& written)
+{
+    const bool exited = WIFEXITED(seen.status);
+    std::printf("%s\t%zu\t%s\t%s %d\t%s\t%d\t%s\t%d\t%d\t%p\t%zu\t%s\n", committed.name.c_str(), bytes, name(whose),
+                exited ? "exit" : "signal", exited ? WEXITSTATUS(seen.status) : WTERMSIG(seen.status),
+                name(written.now), written.reports.load(), name(written.first_report), written.is_given_twice ? 1 : 0,
+                written.is_in_order ? 1 : 0, written.address, written.block_bytes, seen.text.c_str());
+    (void)std::fflush(stdout);
+}
+
+std::vector<attack> all_attacks()
+{
+    std::vector<attack> all;
+    for (const auto& some : {attacks::misuses(), attacks::mismatches(), attacks::corruptions()})
+        all.insert(all.end(), some.begin(), some.end());
+    return all;
+}
+} // namespace
+
+int main(int count, char** arguments)
+{
+    CHECK(count >= 2);
+    const bool counts = std::strcmp(arguments[1], "counting") == 0;
+    const auto is_wanted = [&](int position, const std::string& text) {
+        return count <= position || text == arguments[position];
+    };
+    const rlimit no_core{0, 0};
+    CHECK(setrlimit(RLIMIT_CORE, &no_core) == 0);
+    void* const shared = mmap(nullptr, sizeof(notes), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    CHECK(shared != MAP_FAILED);
+    for (const attack& each : all_attacks())
+        for (const std::size_t bytes : all_bytes)
+            for (const owner whose : all_owners) {
+                if (!each.is_for(bytes, whose) || !is_wanted(2, each.name) || !is_wanted(3, std::to_string(bytes)) ||
+                    !is_wanted(4, name(whose)))
+                    continue;
+                auto* const written = ::new (shared) notes;
+                print(each, bytes, whose, commit_in_child(each, bytes, whose, counts, *written), *written);
+            }
+    return 0;
+}

@@ -1,0 +1,257 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+# Copyright (c) 2026 The memory_pool authors
+"""What comes of each attack on np_alloc.   np_attacks_test.py PROGRAM np_alloc | np_malloc
+
+PROGRAM commits them, each in a process of its own, and says what it saw: see np_attacks.cpp. The tables here say what has to come of
+them, and docs/security.md what users are told.
+
+    double free at once      the call that is wrong ends in the error handler, which is told that, the address, and the size
+    double free later        the same, or a later call does: at the latest when every thread has given its free blocks back.
+                             Until then, the block may have been handed out twice
+    nothing                  all goes on as if nothing had happened, and np_verify finds nothing wrong
+    nothing or a crash       the same, or the system ends the program
+    the program is harmed    the attack does what it is after
+
+In libnp_malloc.so, a foreign pointer is named and ignored, and ends the program only if NP_FATAL_FOREIGN is 1.
+"""
+import os
+import re
+import subprocess
+import sys
+import unittest
+from collections import namedtuple
+
+PROGRAM = os.path.abspath(sys.argv[1])
+IS_MALLOC = sys.argv[2].startswith("np_malloc")
+
+# A pointer, whose blocks are in slabs or large (those that begin nowhere are of all), and what the functions make of it.
+POINTERS = """
+                            blocks   free, free_sized, realloc      usable_size
+freed                       slab     double free later              nothing
+freed                       large    double free at once            double free at once
+freed, and another since    slab     double free later              nothing
+freed, and another since    large    double free at once            double free at once
+freed long ago              slab     double free later              nothing
+freed long ago              large    double free at once            double free at once
+freed by its owner          slab     double free later              nothing
+freed by its owner          large    double free at once            double free at once
+freed by a third            slab     double free later              nothing
+freed by a third            large    double free at once            double free at once
+freed, and gone home        slab     double free later              nothing
+freed, and gone home        large    double free at once            double free at once
+freed, its slab gone        all      double free at once            double free at once
+moved by realloc            slab     double free later              nothing
+moved by realloc            large    double free at once            double free at once
+freed after realloc         slab     double free later              nothing
+freed after realloc         large    double free at once            double free at once
+1                           all      foreign pointer at once        foreign pointer at once
+8                           all      foreign pointer at once        foreign pointer at once
+-16                         all      foreign pointer at once        foreign pointer at once
+no address                  all      foreign pointer at once        foreign pointer at once
+the stack                   all      foreign pointer at once        foreign pointer at once
+a global                    all      foreign pointer at once        foreign pointer at once
+a function                  all      foreign pointer at once        foreign pointer at once
+beside the region           all      foreign pointer at once        foreign pointer at once
+of a pool                   all      foreign pointer at once        foreign pointer at once
+block + 1                   all      misaligned pointer at once     misaligned pointer at once
+block + 8                   all      misaligned pointer at once     misaligned pointer at once
+block + 16                  slab     misaligned pointer later       nothing
+block + 16                  large    misaligned pointer at once     misaligned pointer at once
+block + 4096                slab     misaligned pointer later       nothing
+block + 4096                large    misaligned pointer at once     misaligned pointer at once
+block + 1 GiB               all      foreign pointer at once        foreign pointer at once
+next block                  slab     double free later              nothing
+never handed out            slab     double free later              nothing
+"""
+
+OTHERS = """
+                                     blocks   outcome
+malloc, free                         all      nothing
+malloc, delete                       all      nothing
+new, free                            all      nothing
+new[], delete                        all      nothing
+new, delete[]                        all      nothing
+aligned new, plain delete            all      nothing
+plain new, aligned delete            all      nothing
+delete of a smaller size             all      nothing
+delete of a larger size              all      nothing
+free_sized, smaller                  all      nothing
+free_sized, larger                   all      nothing
+free_aligned_sized, not aligned so   all      nothing
+overflow of 1 byte into slack        all      nothing
+overflow of 8 bytes into slack       all      nothing
+overflow of 32 bytes into slack      all      nothing
+overflow into the next block         slab     nothing
+overflow of the last block           all      nothing
+overflow of 1 MiB                    slab     nothing
+overflow of 1 MiB                    large    nothing or a crash
+overflow towards another heap        slab     nothing
+overflow towards another heap        large    nothing or a crash
+underflow of 1 byte                  all      nothing
+underflow of 32 bytes                all      nothing
+write of 8 bytes after free          all      nothing
+write of all bytes after free        all      nothing
+read after free                      all      the program is harmed
+forged links                         slab     nothing
+write to a letter                    slab     write after free later, with losses
+write to a block in a letter         slab     nothing
+blocks of no bytes                   all      nothing
+"""
+
+Case = namedtuple("Case", "attack bytes owner end stage reports first_report twice in_order address block_bytes text")
+
+
+def rows(table):
+    """Returns the rows of a table but for the first, as lists of what is in their columns."""
+    return [re.split(r"  +", line) for line in table.strip().splitlines()[1:]]
+
+
+def expectations():
+    """Returns what has to come of each attack, by its name and the kind of block."""
+    expected = {}
+    for pointer, blocks, when_freed, when_asked_for in rows(POINTERS):
+        for function in ("free", "free_sized", "realloc"):
+            expected[f"{function}: {pointer}", blocks] = when_freed
+        expected[f"usable_size: {pointer}", blocks] = when_asked_for
+    for attack, blocks, outcome in rows(OTHERS):
+        expected[attack, blocks] = outcome
+    return expected
+
+
+def cases(text):
+    return [Case(*line.split("\t")) for line in text.splitlines()]
+
+
+def run(kind, **variables):
+    """Starts the program."""
+    environment = {name: value for name, value in os.environ.items() if not name.startswith("NP_")}
+    return subprocess.Popen([PROGRAM, kind], env={**environment, **variables}, stdin=subprocess.DEVNULL,
+                            stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+
+
+def expected_outcome(case, expected):
+    kind = "slab" if int(case.bytes) <= 32768 else "large"
+    return expected.get((case.attack, kind), expected.get((case.attack, "all"), "nobody knows"))
+
+
+def wrong_text(kind, case):
+    """Returns what is wrong with a report: it has two lines, which name the kind of misuse, the address, the size, and a remedy."""
+    report = re.fullmatch(r"memory_pool: ([a-z ]+): address (\S+), block size (\d+) bytes, pool 'np_\w+'\|  remedy: [^|]+\|",
+                          case.text)
+    if not report:
+        return "other text than one report"
+    if report.group(1) != kind:
+        return f"it is called a {report.group(1)}"
+    if report.group(2) != case.address:
+        return "the address is another"
+    may_be_unknown = kind in ("double free", "foreign pointer") or int(case.bytes) > 32768
+    if report.group(3) != case.block_bytes and not (may_be_unknown and report.group(3) == "0"):
+        return "the size is another"
+    return None
+
+
+def wrong_end(outcome, case):
+    """Returns what is wrong with an attack whose first report ends the program."""
+    if outcome == "nothing or a crash" and case.end == "signal 11":
+        return None
+    if outcome.startswith("nothing"):
+        return wrong_going_on(case)
+    if outcome == "the program is harmed":
+        return None if case.end == "exit 1" else "it is not harmed"
+    kind, when = re.fullmatch(r"(.*) (at once|later)(?:, with losses)?", outcome).groups()
+    if case.end != "signal 6":
+        return "it is not found"
+    if when == "at once" and case.stage != "attacked":
+        return "it is found too late"
+    return wrong_text(kind, case)
+
+
+def wrong_going_on(case):
+    """Returns what is wrong with a program that has to go on as if nothing had happened."""
+    if (case.end, case.text) != ("exit 0", ""):
+        return "it does not go on"
+    if case.twice == "1":
+        return "a block is handed out twice"
+    return None if case.in_order == "1" else "np_verify finds damage"
+
+
+def wrong_count(outcome, case):
+    """Returns what is wrong with an attack whose reports are counted."""
+    if outcome == "nothing or a crash" and case.end == "signal 11":
+        return None
+    if outcome == "the program is harmed":
+        return None if case.end == "exit 1" else "it is not harmed"
+    if case.end != "exit 0":
+        return "it does not go on"
+    if outcome.startswith("nothing"):
+        return wrong_going_on(case)
+    if case.reports != "1":
+        return f"there are {case.reports} reports"
+    if "at once" in outcome and case.first_report != "attacked":
+        return "it is found too late"
+    return None if case.in_order == "1" or "with losses" in outcome else "np_verify finds damage"
+
+
+def wrong_ignoring(outcome, case):
+    """Returns what is wrong with an attack where pointers from elsewhere are ignored."""
+    if not outcome.startswith("foreign pointer"):
+        return wrong_end(outcome, case)
+    if case.end != "exit 0":
+        return "it does not go on"
+    said = re.fullmatch(r"np_alloc: foreign pointer: address (\S+) is not of np_alloc, and ignored[^|]+\|  remedy: [^|]+\|", case.text)
+    return None if said and said.group(1) == case.address else "it is not named once"
+
+
+class Attacks(unittest.TestCase):
+    def check(self, all_cases, expected, wrong):
+        """Expects all attacks that are in the tables, and no others; and that nothing is wrong with what came of them."""
+        self.assertEqual({case.attack for case in all_cases}, {attack for attack, _ in expected})
+        failures = []
+        for case in all_cases:
+            outcome = expected_outcome(case, expected)
+            what = wrong(outcome, case)
+            if what:
+                failures.append(f"{case.attack:36} {case.bytes:>8} {case.owner:9} {outcome}: {what}\n"
+                                f"    {case.end}, {case.stage}, {case.reports} reports, {case.address}: {case.text}")
+        self.assertFalse(failures, f"{len(failures)} of {len(all_cases)} attacks:\n" + "\n".join(failures))
+
+    def test_each_attack(self):
+        runs = [(run("ending"), wrong_ignoring if IS_MALLOC else wrong_end),
+                (run("ending", NP_FATAL_FOREIGN="1"), wrong_end) if IS_MALLOC else (run("counting"), wrong_count)]
+        for process, wrong in runs:
+            output, errors = process.communicate(timeout=200)
+            with self.subTest(wrong.__name__):
+                self.assertEqual((process.returncode, errors.decode()), (0, ""))
+                self.check(cases(output.decode()), expectations(), wrong)
+
+
+class Judges(unittest.TestCase):
+    """What is looked for is found."""
+    REPORT = "memory_pool: double free: address 0x10, block size 48 bytes, pool 'np_alloc'|  remedy: a|"
+    GOOD = Case("free: freed", "48", "attacker", "signal 6", "attacked", "0", "ended", "0", "0", "0x10", "48", REPORT)
+    COUNTED = GOOD._replace(end="exit 0", stage="ended", reports="1", first_report="attacked", in_order="1")
+
+    def test_a_good_end(self):
+        self.assertIsNone(wrong_end("double free at once", self.GOOD))
+        self.assertIsNone(wrong_end("double free later", self.GOOD._replace(stage="settled")))
+        self.assertIsNone(wrong_count("double free at once", self.COUNTED))
+
+    def test_a_bad_end(self):
+        for change in ({"end": "signal 11"}, {"end": "exit 0"}, {"stage": "gone on"}, {"text": ""}, {"address": "0x20"},
+                       {"block_bytes": "64"}, {"text": self.REPORT * 2}, {"text": self.REPORT.replace("double", "triple")}):
+            self.assertIsNotNone(wrong_end("double free at once", self.GOOD._replace(**change)), change)
+
+    def test_a_bad_count(self):
+        for change in ({"end": "signal 6"}, {"reports": "0"}, {"reports": "2"}, {"first_report": "settled"}, {"in_order": "0"}):
+            self.assertIsNotNone(wrong_count("double free at once", self.COUNTED._replace(**change)), change)
+
+    def test_something_where_nothing_should_be(self):
+        for change in ({"twice": "1"}, {"in_order": "0"}, {"text": "a"}, {"end": "signal 11"}):
+            case = self.COUNTED._replace(reports="0", text="", twice="0")
+            self.assertIsNone(wrong_count("nothing", case))
+            self.assertIsNotNone(wrong_count("nothing", case._replace(**change)), change)
+
+
+if __name__ == "__main__":
+    unittest.main(argv=sys.argv[:1])

@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: MIT
+// Copyright (c) 2026 The memory_pool authors
+#include "attacks.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+
+namespace attacks
+{
+namespace
+{
+/// Has a thread have a heap, so that it gets no other's, and a slab for letters, so that none is made in the place of what it frees.
+void begin_thread()
+{
+    (void)np_alloc(letter_bytes);
+}
+
+void write_to(void* block, std::size_t bytes)
+{
+    std::memset(block, 0x5A, std::min<std::size_t>(bytes, 64));
+}
+} // namespace
+
+scene::scene(notes& written, std::size_t bytes, owner whose) : notes_(written), bytes_(bytes), whose_(whose)
+{
+    constexpr std::size_t most_kept = 40'000;
+    kept_.reserve(most_kept); // Nothing is allocated for it while blocks are being misused.
+    third_.does(&begin_thread);
+    if (whose == owner::attacker)
+        return;
+    owner_ = std::make_unique<test::lasting_thread>();
+    owner_->does(&begin_thread);
+}
+
+void scene::play(const attack& committed)
+{
+    test::in_a_thread([&] {
+        begin_thread();
+        committed.commit(*this);
+        go_on();
+        settle();
+    });
+}
+
+/// Calls `action(i)` in each thread that is there.
+template <class Action>
+void scene::by_all(Action&& action)
+{
+    action(0);
+    third_.does([&] { action(1); });
+    if (owner_ != nullptr)
+        owner_->does([&] { action(2); });
+}
+
+std::byte* scene::block(std::size_t bytes)
+{
+    std::byte* made = nullptr;
+    by_owner([&] { made = static_cast<std::byte*>(np_alloc(bytes)); });
+    write_to(made, bytes);
+    is_about(made);
+    return made;
+}
+
+std::byte* scene::block_that_stays()
+{
+    std::byte* const made = block();
+    keep(made);
+    return made;
+}
+
+void scene::by_owner(const std::function<void()>& action)
+{
+    if (owner_ != nullptr)
+        owner_->does(action);
+    else
+        action();
+}
+
+void scene::begins(const void* address)
+{
+    if (whose_ == owner::ended)
+        owner_.reset();
+    notes_.address = address;
+    notes_.now = stage::attacked;
+}
+
+void scene::go_on()
+{
+    notes_.now = stage::gone_on;
+    const std::size_t count = bytes_ > std::size_t{100} * 1024 ? 4 : many;
+    std::array<some_blocks, 3> of_threads{};
+    by_all([&](std::size_t thread) {
+        for (std::size_t i = 0; i != count; ++i) {
+            of_threads[thread][i] = np_alloc(bytes_);
+            write_to(of_threads[thread][i], bytes_);
+        }
+    });
+
+    std::array<void*, 3 * many> all{};
+    auto end = all.begin();
+    for (const some_blocks& blocks : of_threads)
+        end = std::remove_copy(blocks.begin(), blocks.end(), end, nullptr);
+    std::sort(all.begin(), end);
+    notes_.is_given_twice = std::adjacent_find(all.begin(), end) != end;
+
+    by_all([&](std::size_t thread) {
+        for (void* block : of_threads[thread])
+            np_free(block);
+    });
+}
+
+void scene::settle()
+{
+    notes_.now = stage::settled;
+    for (void* block : kept_)
+        np_free(block);
+    for (int times = 0; times != 2; ++times) // What one sends to another arrives there the second time.
+        by_all([](std::size_t) { np_trim(); });
+    notes_.is_in_order = is_in_order();
+    notes_.now = stage::ended;
+}
+} // namespace attacks
