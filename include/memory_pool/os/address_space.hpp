@@ -3,16 +3,18 @@
 /// \file
 /// Addresses without memory, and memory for some of them.
 ///
-///     | committed: may be used | purged: reads as zeros | reserved: no access               |
-///     <----------------------------- reserve_addresses ------------------------------------>
+///     | committed: may be used | purged: reads as zeros | guarded: no access for now | reserved: no access   |
+///     <----------------------------------------- reserve_addresses ---------------------------------------->
 ///
-/// (POSIX: mmap, mprotect, madvise; Windows: VirtualAlloc.)
+/// (POSIX: mmap, mprotect, madvise; Windows: VirtualAlloc. A guard is a mark in the tables of pages since Linux 6.13: before, and
+/// elsewhere, it is a mapping of its own, of which a process may have some ten thousand.)
 ///
 /// Thread safety: any thread, each with addresses of its own.
 #pragma once
 
 #include <memory_pool/base/config.hpp>
 
+#include <atomic>
 #include <cstddef>
 
 #if defined(_WIN32)
@@ -63,6 +65,17 @@ inline bool release(void* memory, std::size_t) noexcept
 inline moving move(void*, void*, std::size_t) noexcept
 {
     return moving::refused;
+}
+
+inline bool guard(void* memory, std::size_t bytes) noexcept
+{
+    constexpr unsigned long decommit = 0x4000;
+    return ::VirtualFree(memory, bytes, decommit) != 0;
+}
+
+inline bool unguard(void* memory, std::size_t bytes) noexcept
+{
+    return commit(memory, bytes);
 }
 #else
 #if defined(MAP_NORESERVE)
@@ -119,6 +132,31 @@ inline moving move(void* from, void* to, std::size_t bytes) noexcept
     return moving::refused;
 #endif
 }
+
+/// Was there a guard that is a mapping of its own? (Locked memory takes no others.)
+inline std::atomic<bool> a_guard_is_a_mapping{false};
+
+inline bool guard(void* memory, std::size_t bytes) noexcept
+{
+#if defined(__linux__)
+    constexpr int install = 102; // MADV_GUARD_INSTALL
+    if (::madvise(memory, bytes, install) == 0)
+        return true;
+#endif
+    a_guard_is_a_mapping.store(true, std::memory_order_relaxed);
+    return ::mprotect(memory, bytes, PROT_NONE) == 0;
+}
+
+inline bool unguard(void* memory, std::size_t bytes) noexcept
+{
+#if defined(__linux__)
+    constexpr int remove = 103; // MADV_GUARD_REMOVE
+    const bool is_removed = ::madvise(memory, bytes, remove) == 0;
+    if (!a_guard_is_a_mapping.load(std::memory_order_relaxed))
+        return is_removed;
+#endif
+    return commit(memory, bytes);
+}
 #endif
 } // namespace detail
 
@@ -156,6 +194,23 @@ inline bool purge_memory(void* memory, std::size_t bytes) noexcept
 inline moving move_memory(void* from, void* to, std::size_t bytes) noexcept
 {
     return detail::move(from, to, bytes);
+}
+
+/// Effects: makes committed addresses such that the system ends a program that touches them. What was there may be lost.
+/// Returns: whether the system can do that; if not, everything is as it was.
+/// Complexity: a system call or two.
+inline bool guard_memory(void* memory, std::size_t bytes) noexcept
+{
+    return detail::guard(memory, bytes);
+}
+
+/// Effects: makes guarded addresses usable again: zeros are there, or what was there before. Those that are not guarded stay as
+///   they are.
+/// Returns: whether the system did.
+/// Complexity: a system call or two.
+inline bool unguard_memory(void* memory, std::size_t bytes) noexcept
+{
+    return detail::unguard(memory, bytes);
 }
 
 /// Effects: gives addresses back, and the memory behind them. (Windows: all that one call has reserved.)
