@@ -221,8 +221,18 @@ typedef enum np_option
     np_option_leaks_at_end, /**< NP_LEAKS: whether np_report_leaks is called when the process ends, for the standard error; 0. 1: as
                                       text, of which there is none if nothing is in use; 2: as JSON. That is at return from
                                       main or exit(), after destructors of static objects and handlers of the program. */
-    np_option_leaks_exit /**< NP_LEAKS_EXIT: the status, up to 255, with which the process ends then, in place of its own, if something
+    np_option_leaks_exit, /**< NP_LEAKS_EXIT: the status, up to 255, with which the process ends then, in place of its own, if something
                                       is in use; it is listed, too. 0: it keeps its own; 0. */
+
+    /* Only where the library is the one that checks. */
+
+    np_option_quarantine_bytes, /**< NP_QUARANTINE_BYTES: how many bytes of blocks that a thread has freed wait until they may go
+                                      out again, but no more than 4,096 blocks; 256K. */
+    np_option_random_order, /**< NP_RANDOM_ORDER: whether blocks go out in an order that nobody can tell; 1. */
+    np_option_poison, /**< NP_POISON: whether free blocks are filled, and looked at when they go out again; 1. Not after the
+                                      first block. */
+    np_option_guard_pages /**< NP_GUARD_PAGES: whether there are pages that nobody may touch behind slabs and large blocks,
+                                      and for blocks of 0 bytes; 1. Not after the first block. */
 } np_option;
 
 /** Effects: sets an option.

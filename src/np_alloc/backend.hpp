@@ -21,8 +21,11 @@
 #include <memory_pool/os/address_space.hpp>
 #include <memory_pool/os/clock.hpp>
 
+#include "checked_record.hpp"
 #include "direct_blocks.hpp"
+#include "misuse.hpp"
 #include "mutex.hpp"
+#include "policy.hpp"
 #include "region.hpp"
 #include "runs.hpp"
 #include "sizes.hpp"
@@ -69,7 +72,7 @@ struct backend_figures
 class backend
 {
 public:
-    using region_type = region<std::atomic<owner_word>, slice_record>;
+    using region_type = region<std::atomic<owner_word>, record_of_slice>;
 
     constexpr backend() noexcept = default;
     backend(const backend&) = delete;
@@ -100,6 +103,8 @@ public:
         region_.record(taken.first).start(taken.first, region_.address(taken.first), size_class);
         for (slice_number slice = taken.first; slice != taken.first + slices; ++slice)
             region_.record(slice).slab = taken.first;
+        if constexpr (is_checked)
+            checks().slab_made(taken.first, slices);
         set_owner(taken.first, slices, heap | size_class);
         slabs_.fetch_add(1, std::memory_order_relaxed);
         return taken.first;
@@ -111,6 +116,8 @@ public:
     {
         const std::uint32_t slices = slab_slices(region_.record(first).size_class);
         set_owner(first, slices, nobody);
+        if constexpr (is_checked)
+            checks().slab_ends(first, slices);
         MEMORY_POOL_DELAY_POINT();
         slabs_.fetch_sub(1, std::memory_order_relaxed);
         give(first, slices, true);
@@ -120,8 +127,11 @@ public:
     /// Returns: it, or a run that begins at no_slice.
     run take_large(std::size_t bytes, std::size_t alignment) noexcept
     {
-        const run taken = take_bytes(bytes, alignment);
+        const run taken = take_bytes(is_checked ? checks().with_guard(bytes) : bytes, alignment);
         if (taken.first != no_slice) {
+            if constexpr (is_checked)
+                if (const void* const damaged = checks().large_made(taken.first, taken.length, bytes))
+                    report_misuse(error::write_after_free, damaged, 0);
             region_.record(taken.first).home = nullptr;
             MEMORY_POOL_DELAY_POINT();
             set_owner(taken.first, 1, large_block);
@@ -140,13 +150,14 @@ public:
     /// Preconditions: it is not smaller than the old one.
     run move_large(slice_number first, std::size_t bytes) noexcept
     {
-        const std::size_t old_bytes = region_.record(first).length * slice_bytes;
+        const std::size_t old_bytes = held_by_large(first);
         const run moved = take_large(bytes, 1);
         if (moved.first == no_slice)
             return {};
         std::byte* const from = region_.address(first);
         std::byte* const to = region_.address(moved.first);
-        const os::moving result = moved.is_zeroed ? os::move_memory(from, to, old_bytes) : os::moving::refused;
+        const os::moving result =
+            !is_checked && moved.is_zeroed ? os::move_memory(from, to, old_bytes) : os::moving::refused;
         if (result == os::moving::lost)
             return {}; // Its slices stay those of a block, so that nobody gets them.
         if (result == os::moving::refused)
@@ -159,23 +170,10 @@ public:
     ///   of it would not be used.
     bool resize_large(slice_number first, std::size_t bytes) noexcept
     {
-        const std::uint32_t slices = slices_for(bytes);
-        const std::uint32_t length = region_.record(first).length;
-        if (slices == 0 || (slices <= length && slices >= length - length / 4))
-            return slices != 0;
-        const std::lock_guard lock(mutex_);
-        if (slices > length) {
-            if (!runs_.extend(first, length, slices))
-                return false;
-            set_owner(first + length, slices - length, inside_large_block);
-            count_large(0, (slices - length) * slice_bytes);
-            note_peak();
-            return true;
-        }
-        set_owner(first + slices, length - slices, nobody);
-        count_large(0, std::size_t{0} - (length - slices) * slice_bytes);
-        runs_.shorten(first, length, slices, os::coarse_milliseconds());
-        return true;
+        if constexpr (is_checked)
+            return checks().resize_large(first, bytes, [&] { return resize_run(first, bytes); });
+        else
+            return resize_run(first, bytes);
     }
 
     // Blocks outside of the region.
@@ -258,6 +256,9 @@ public:
 
     region_type& memory() noexcept { return region_; }
 
+    /// Returns: what looks after guards, and what free memory is filled with. To be used where blocks are checked.
+    run_checks<region_type> checks() noexcept { return run_checks<region_type>(region_); }
+
     /// Effects: calls `visit(slice_number first, const slice_record&)` for each run, in use or free, until that returns false.
     /// Returns: whether it never did.
     /// Preconditions: the runs are valid, and stay as they are.
@@ -332,9 +333,43 @@ private:
 
     // Runs.
 
+    /// Returns: bytes of a large block that have to be moved with it.
+    std::size_t held_by_large(slice_number first) noexcept
+    {
+        if constexpr (is_checked)
+            return checks().bytes_of_large(first);
+        else
+            return region_.record(first).length * slice_bytes;
+    }
+
+    bool resize_run(slice_number first, std::size_t bytes) noexcept
+    {
+        const std::uint32_t slices = slices_for(is_checked ? checks().with_guard(bytes) : bytes);
+        const std::uint32_t length = region_.record(first).length;
+        if (slices == 0 || (slices <= length && slices >= length - length / 4))
+            return slices != 0;
+        const std::lock_guard lock(mutex_);
+        if (slices > length) {
+            if (!runs_.extend(first, length, slices))
+                return false;
+            if constexpr (is_checked)
+                checks().large_extended(first + length, slices - length);
+            set_owner(first + length, slices - length, inside_large_block);
+            count_large(0, (slices - length) * slice_bytes);
+            note_peak();
+            return true;
+        }
+        set_owner(first + slices, length - slices, nobody);
+        count_large(0, std::size_t{0} - (length - slices) * slice_bytes);
+        runs_.shorten(first, length, slices, os::coarse_milliseconds());
+        return true;
+    }
+
     void give_large(slice_number first, bool is_dirty) noexcept
     {
         const std::uint32_t length = region_.record(first).length;
+        if constexpr (is_checked)
+            is_dirty = checks().large_ends(first);
         set_owner(first, length, nobody);
         MEMORY_POOL_DELAY_POINT();
         count_large(minus_one, std::size_t{0} - length * slice_bytes);
@@ -423,6 +458,8 @@ private:
         const std::size_t bytes = oldest.length * slice_bytes;
         MEMORY_POOL_DELAY_POINT();
         const bool is_done = os::purge_memory(region_.address(oldest.first), bytes);
+        if constexpr (is_checked)
+            checks().run_purged(oldest.first, oldest.length);
         MEMORY_POOL_DELAY_POINT();
         if (is_done)
             purged_.fetch_add(bytes, std::memory_order_relaxed);

@@ -7,7 +7,8 @@
 ///     free:       a block of this thread's slabs   this thread's magazine         -> free_slowly
 ///
 /// Errors are told as malloc tells them, by nullptr and errno. What is freed or resized is looked at as far as that costs nothing;
-/// misuse goes to the error handler, and is ignored if that returns.
+/// misuse goes to the error handler, and is ignored if that returns. In the libraries that check, the functions of checked.hpp stand
+/// before these, and look closer.
 ///
 /// Thread safety: any thread.
 #pragma once
@@ -15,7 +16,9 @@
 #include <memory_pool/base/config.hpp>
 
 #include "backend.hpp"
+#include "checked.hpp"
 #include "front.hpp"
+#include "policy.hpp"
 #include "process.hpp"
 #include "shared_heap.hpp"
 #include "sizes.hpp"
@@ -65,15 +68,24 @@ MEMORY_POOL_ALWAYS_INLINE void* allocate_in_class(std::size_t size_class) noexce
     return MEMORY_POOL_LIKELY(this_thread.at_hand.pop(size_class, block)) ? block : allocate_slowly(size_class);
 }
 
-/// Returns: a block of that many bytes.
-MEMORY_POOL_ALWAYS_INLINE void* allocate(std::size_t bytes) noexcept
+/// Returns: a block of that many bytes, as it is.
+MEMORY_POOL_ALWAYS_INLINE void* allocate_unchecked(std::size_t bytes) noexcept
 {
     const std::size_t last = bytes - 1; // 0 bytes: too many
     return MEMORY_POOL_LIKELY(last < largest_small) ? allocate_in_class(last / sizes::step) : allocate_more(bytes);
 }
 
-/// Effects: takes a block back.
-MEMORY_POOL_ALWAYS_INLINE void free_block(void* block) noexcept
+/// Returns: a block of that many bytes.
+MEMORY_POOL_ALWAYS_INLINE void* allocate(std::size_t bytes) noexcept
+{
+    if constexpr (is_checked)
+        return checked::allocate(bytes);
+    else
+        return allocate_unchecked(bytes);
+}
+
+/// Effects: takes a block back, as it is.
+MEMORY_POOL_ALWAYS_INLINE void free_unchecked(void* block) noexcept
 {
     const backend::region_type& all = the_process.memory().memory();
     const std::uintptr_t steps = all.steps_to(block);
@@ -89,5 +101,23 @@ MEMORY_POOL_ALWAYS_INLINE void free_block(void* block) noexcept
     }
     if (MEMORY_POOL_UNLIKELY(!at_hand.push(size_class, block)))
         free_to_full(size_class, block);
+}
+
+/// Effects: takes a block back.
+MEMORY_POOL_ALWAYS_INLINE void free_block(void* block) noexcept
+{
+    if constexpr (is_checked)
+        checked::free(block);
+    else
+        free_unchecked(block);
+}
+
+/// Effects: takes a block back that `bytes` were asked for.
+MEMORY_POOL_ALWAYS_INLINE void free_sized(void* block, [[maybe_unused]] std::size_t bytes) noexcept
+{
+    if constexpr (is_checked)
+        checked::free_sized(block, bytes);
+    else
+        free_unchecked(block);
 }
 } // namespace memory_pool::np

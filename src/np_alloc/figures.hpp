@@ -77,7 +77,7 @@ inline figures take_figures(process& all) noexcept
             sum.bytes_on_the_way += each.slabs.sent_minus_received();
             for (std::size_t number = 0; number != class_count; ++number) {
                 sum.classes[number].out += each.slabs.away(number);
-                sum.classes[number].at_hand += each.held(number);
+                sum.classes[number].at_hand += each.held(number) + each.checks.waiting.of_class(number);
             }
         }
 

@@ -35,7 +35,9 @@
 #include "backend.hpp"
 #include "heap.hpp"
 #include "options.hpp"
+#include "policy.hpp"
 #include "sizes.hpp"
+#include "waiting_blocks.hpp"
 
 #include <algorithm>
 #include <array>
@@ -43,6 +45,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <utility>
 
 namespace memory_pool::np
 {
@@ -118,6 +121,7 @@ public:
     heap slabs;
     std::array<void**, class_count> tops{}; ///< While it is parked.
     bool is_parked = false;
+    checks_of_heap checks;
     std::uint32_t times_at_work_seen = 0; ///< By the last who came by, to see whether its thread is idle.
     front* used_by = nullptr;             ///< While a thread has it.
     heap_memory* next = nullptr;          ///< In the list of all.
@@ -222,6 +226,8 @@ public:
     /// Preconditions: has_heap().
     void put_all_back() noexcept
     {
+        if constexpr (is_checked)
+            put_waiting_back();
         for (std::size_t size_class = 0; size_class != class_count; ++size_class)
             flush(size_class, held(size_class));
         memory().slabs.post_all();
@@ -232,6 +238,14 @@ public:
     std::size_t held(std::size_t size_class) const noexcept
     {
         return top(size_class) != nullptr ? static_cast<std::size_t>(top(size_class) - memory().begin(size_class)) : 0;
+    }
+
+    /// Effects: has any of the blocks of that class at hand change places with `block`, so that nobody can tell which is next.
+    template <class Random>
+    void shuffle_in(std::size_t size_class, void*& block, Random& random) noexcept
+    {
+        if (const std::size_t count = held(size_class))
+            std::swap(block, memory().begin(size_class)[random.below(count)]);
     }
 
     /// Returns: where the next block of that class goes; nullptr if there is no magazine for it.
@@ -266,6 +280,15 @@ private:
         (void)memory().grow(size_class);
         void** const begin = memory().begin(size_class);
         tops_[size_class] = begin + memory().slabs.take(size_class, begin, (memory().room(size_class) + 1) / 2);
+    }
+
+    /// Puts the blocks that wait back into the heap.
+    void put_waiting_back() noexcept
+    {
+        misuse_list found;
+        const heap::at_work lock(memory().slabs, found);
+        memory().checks.waiting.pop_all(
+            [this](std::size_t size_class, void* block) { memory().slabs.put(size_class, &block, 1); });
     }
 
     /// Puts the oldest blocks back into the heap.

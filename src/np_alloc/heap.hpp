@@ -28,6 +28,7 @@
 #include "fault.hpp"
 #include "misuse.hpp"
 #include "mutex.hpp"
+#include "policy.hpp"
 #include "sizes.hpp"
 #include "slab.hpp"
 
@@ -244,6 +245,8 @@ public:
     /// Thread safety: any thread.
     std::size_t post_one(std::size_t size_class, void* block) noexcept
     {
+        if constexpr (is_checked)
+            backend_.checks().library_writes_to(block);
         post(*::new (block) letter);
         return facts[size_class].block_bytes;
     }
@@ -256,6 +259,12 @@ public:
         std::size_t bytes = 0;
         for (letter* each = inbox_.exchange(nullptr, std::memory_order_acquire); each != nullptr;) {
             MEMORY_POOL_DELAY_POINT();
+            if constexpr (is_checked) {
+                if (!is_sound(each)) {
+                    report(error::write_after_free, letter_class, each); // What was posted before it is lost.
+                    break;
+                }
+            }
             letter* const next = each->next;
             if (MEMORY_POOL_UNLIKELY(!has_bounds(*each) || !take_in_blocks(*each, bytes))) {
                 report(error::write_after_free, letter_class, each);
@@ -288,8 +297,11 @@ public:
     /// Effects: gives all slabs back, whatever is away.
     void give_back_slabs() noexcept
     {
-        while (first_slab_ != no_slice)
+        while (first_slab_ != no_slice) {
+            if constexpr (is_checked)
+                backend_.checks().slab_dropped(first_slab_);
             remove_slab(record(first_slab_));
+        }
         for (std::atomic<std::uint32_t>& count : away_)
             count.store(0, std::memory_order_relaxed);
     }
@@ -425,6 +437,8 @@ private:
         void* memory = nullptr;
         if (take(letter_class, &memory, 1) == 0)
             return false;
+        if constexpr (is_checked)
+            backend_.checks().library_writes_to(memory);
         add(sent_, letter_bytes);
         place.owner = &to;
         place.to_be = ::new (memory) letter;
@@ -490,6 +504,17 @@ private:
         if (MEMORY_POOL_UNLIKELY(wrong.has_value()))
             report(*wrong, size_class, block);
         return !wrong;
+    }
+
+    /// Returns: whether this can be a letter: it lies in memory that a program may write to by mistake.
+    bool is_sound(const letter* each) const noexcept
+    {
+        const auto is_in_slab = [this](const void* block) {
+            return memory().slice_of(block) < memory().committed() && is_of_slab(owner_of(block)) &&
+                   reinterpret_cast<std::uintptr_t>(block) % sizes::step == 0;
+        };
+        return is_in_slab(each) && each->count <= letter_room &&
+               std::all_of(each->blocks(), each->blocks() + each->count, is_in_slab);
     }
 
     /// Sends a letter that was read back to the heap that it is from; without another letter, or that would never end. Adds the

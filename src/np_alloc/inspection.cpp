@@ -15,6 +15,7 @@
 
 #include "fault.hpp"
 #include "kept_blocks.hpp"
+#include "policy.hpp"
 #include "shared_heap.hpp"
 #include "sizes.hpp"
 #include "slab.hpp"
@@ -71,11 +72,27 @@ private:
             if (owner == nobody || !is_wanted(record, owner))
                 return true;
             if (owner == large_block)
-                return tell(memory.address(first), record.length * slice_bytes);
+                return tell(memory.address(first), bytes_of_large(first, record));
             return record.for_each_away([&](void* block, std::uint32_t number) {
-                return is_kept(first, number) || tell(block, record.block_bytes);
+                return is_kept(first, number) || tell(block, bytes_of(first, record, number));
             });
         });
+    }
+
+    std::size_t bytes_of_large([[maybe_unused]] slice_number first, const slice_record& record) const noexcept
+    {
+        if constexpr (is_checked)
+            return all_.memory().checks().bytes_of_large(first);
+        else
+            return record.length * slice_bytes;
+    }
+
+    std::size_t bytes_of(slice_number slab, const slice_record& record, std::size_t number) const noexcept
+    {
+        if constexpr (is_checked)
+            return all_.memory().checks().bytes_of(slab, number).value_or(0);
+        else
+            return record.block_bytes;
     }
 
     bool tell(void* block, std::size_t bytes) const { return told_(block, bytes, argument_) != 0; }
@@ -96,7 +113,7 @@ public:
         if (!all_.memory().with_runs([](const auto& runs) { return runs.is_valid(); }))
             return {"the runs, or the lists of free ones, are damaged", memory_.base()};
         for (const auto find : {&inspector::in_heaps, &inspector::in_runs, &inspector::in_counts,
-                                &inspector::in_kept_blocks, &inspector::in_call_sites})
+                                &inspector::in_kept_blocks, &inspector::in_call_sites, &inspector::in_bytes})
             if (const fault found = (this->*find)())
                 return found;
         return {};
@@ -224,6 +241,36 @@ private:
             return !found;
         });
         return found;
+    }
+
+    /// What is known of the bytes of blocks and behind them, where they are checked.
+    fault in_bytes() noexcept
+    {
+        fault found;
+        (void)all_.memory().for_each_run([this, &found](slice_number first, const slice_record& record) {
+            found = in_bytes_of_run(first, record);
+            return !found;
+        });
+        return found;
+    }
+
+    fault in_bytes_of_run([[maybe_unused]] slice_number first, [[maybe_unused]] const slice_record& record) noexcept
+    {
+        if constexpr (is_checked) {
+            const owner_word owner = owner_of(memory_, first);
+            const owner_word heap = owner & ~class_bits;
+            if (owner == large_block)
+                return all_.memory().checks().find_fault_in_large(first);
+            if (record.state == slice_state::free)
+                return all_.memory().checks().find_fault_in_free(first, record.length);
+            if (!is_of_slab(owner) || heap == all_.own().word() || heap == all_.empty().word())
+                return {};
+            for (std::uint32_t number = 0; number != record.capacity; ++number)
+                if (const fault found = all_.memory().checks().find_fault(
+                        first, number, !record.is_away(number) || kept_.has(first, number)))
+                    return found;
+        }
+        return {};
     }
 
     /// Returns: whether `block` is one of that heap, and not free.

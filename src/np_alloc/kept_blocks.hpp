@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
 /// \file
-/// Which blocks that are not in their slabs are not in use either: those at hand of threads, and those on their way.
+/// Which blocks that are not in their slabs are not in use either: those at hand of threads, those on their way, and those that
+/// wait.
 ///
 ///     marks of a slab:   | 0 | 1 | 0 | 0 | 1 | ...      a bit for each block, as in its record
 ///
@@ -99,6 +100,12 @@ private:
             if (const fault found = find_in_magazine(heap, size_class))
                 return found;
         fault found;
+        (void)heap.checks.waiting.for_each([this, &found](std::size_t, const void* block) {
+            found = mark(block);
+            return !found;
+        });
+        if (found)
+            return found;
         (void)heap.slabs.for_each_on_its_way([this, &found](const void* block) {
             found = mark(block);
             if (!found)

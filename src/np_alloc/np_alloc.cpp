@@ -8,8 +8,11 @@
 #include <memory_pool/base/config.hpp>
 #include <memory_pool/base/errors.hpp>
 
+#include "block_lookup.hpp"
+#include "checked.hpp"
 #include "heap.hpp"
 #include "misuse.hpp"
+#include "policy.hpp"
 #include "shared_heap.hpp"
 
 #include <algorithm>
@@ -31,30 +34,6 @@ namespace
 /// So many slow calls of a thread go by until it looks after what others have left.
 constexpr std::uint8_t collecting_period = 64;
 
-/// Keeps what the program sees in errno while the system is called.
-class errno_as_it_was
-{
-public:
-    errno_as_it_was() noexcept : value_(errno) {}
-    errno_as_it_was(const errno_as_it_was&) = delete;
-    errno_as_it_was& operator=(const errno_as_it_was&) = delete;
-    ~errno_as_it_was() { errno = value_; }
-
-private:
-    int value_;
-};
-
-backend& memory() noexcept
-{
-    return the_process.memory();
-}
-
-void* out_of_memory() noexcept
-{
-    errno = ENOMEM;
-    return nullptr;
-}
-
 /// Effects: does now and then what no thread does for its own sake.
 void work_for_all() noexcept
 {
@@ -68,106 +47,6 @@ void work_for_all() noexcept
     }
     mine.post_all();
     the_process.collect();
-}
-
-// What is known of a block.
-
-bool is_misaligned(const void* block) noexcept
-{
-    return reinterpret_cast<std::uintptr_t>(block) % alignment_of_all != 0;
-}
-
-/// Returns: whose the slice of `address` is; direct_block if it is one; nobody if it lies outside of all.
-owner_word owner_of(const void* address) noexcept
-{
-    const backend::region_type& all = memory().memory();
-    const std::size_t slice = all.slice_of(address);
-    if (MEMORY_POOL_LIKELY(slice < all.committed()))
-        return all.owner(slice).load(std::memory_order_relaxed);
-    return memory().direct_bytes(address) != 0 ? direct_block : nobody;
-}
-
-slice_number slice_of(const void* block) noexcept
-{
-    return static_cast<slice_number>(memory().memory().slice_of(block));
-}
-
-std::size_t usable_size(const void* block, owner_word owner) noexcept
-{
-    switch (owner) {
-    case large_block: return memory().memory().record(slice_of(block)).length * slice_bytes;
-    case direct_block: return memory().direct_bytes(block);
-    default: return sizes::size(owner & class_bits);
-    }
-}
-
-bool is_inside_large_block(owner_word owner, const void* block) noexcept
-{
-    return owner == inside_large_block ||
-           (owner == large_block && reinterpret_cast<std::uintptr_t>(block) % slice_bytes != 0);
-}
-
-MEMORY_POOL_SLOW_PATH void report_wrong(owner_word owner, const void* block) noexcept
-{
-    if (owner != nobody)
-        report_misuse(error::misaligned_pointer, block, owner != inside_large_block ? usable_size(block, owner) : 0);
-    else if (memory().memory().slice_of(block) < memory().memory().committed())
-        report_misuse(error::double_free, block, 0); // A program has been given nothing there but blocks.
-    else
-        report_misuse(error::foreign_pointer, block, 0);
-}
-
-/// Effects: reports what is wrong with `block`, whose slice has that word, as far as that can be seen.
-/// Returns: whether something is.
-bool report_if_wrong(owner_word owner, const void* block) noexcept
-{
-    if (MEMORY_POOL_LIKELY(owner != nobody && !is_inside_large_block(owner, block) && !is_misaligned(block)))
-        return false;
-    report_wrong(owner, block);
-    return true;
-}
-
-/// Returns: the shared heap that a block is of, or nullptr if it is of none.
-shared_heap* shared_heap_of(const void* block, owner_word owner) noexcept
-{
-    if (owner == large_block)
-        return memory().memory().record(slice_of(block)).home;
-    if (owner == direct_block)
-        return nullptr;
-    return reinterpret_cast<heap*>(owner & ~class_bits)->has_lock() ? &shared_heap::of(owner) : nullptr;
-}
-
-// Large blocks.
-
-/// What came of a request for a large block.
-struct large_allocation
-{
-    void* block; ///< nullptr, and errno is set, if there is no memory.
-    bool is_zeroed;
-};
-
-/// Returns: a large block, in the shared heap `home` if that is not nullptr.
-large_allocation allocate_large(std::size_t bytes, std::size_t alignment, shared_heap* home = nullptr) noexcept
-{
-    if (!the_process.start())
-        return {out_of_memory(), false};
-    const run taken = memory().take_large(bytes, alignment);
-    if (taken.first != no_slice) {
-        MEMORY_POOL_DELAY_POINT();
-        if (home != nullptr)
-            home->adopt_large(taken.first);
-        return {memory().memory().address(taken.first), taken.is_zeroed};
-    }
-    void* const direct = home == nullptr ? memory().take_direct(bytes, alignment) : nullptr;
-    return {direct != nullptr ? direct : out_of_memory(), true};
-}
-
-void free_large(slice_number first) noexcept
-{
-    if (shared_heap* const home = memory().memory().record(first).home)
-        home->free_large(first);
-    else
-        memory().give_large(first);
 }
 
 /// Effects: keeps a block of another heap in that of this thread.
@@ -202,16 +81,6 @@ void free_of_another(owner_word owner, void* block) noexcept
         keep_for_another(at_hand.memory().slabs, owner, block);
         work_for_all();
     }
-}
-
-/// Returns: the class of blocks that have room for `bytes` and are so aligned; class_count if there is none.
-std::size_t aligned_class(std::size_t bytes, std::size_t alignment) noexcept
-{
-    if (bytes > largest_in_slab || alignment > largest_in_slab)
-        return class_count;
-    // Sizes that are multiples of the alignment are aligned to it; there is one between any two multiples of it.
-    const std::size_t rounded = base::round_up(std::max<std::size_t>(bytes, 1), alignment);
-    return rounded <= largest_in_slab ? sizes::of(rounded) : class_count;
 }
 
 /// Returns: to how much every block of that class is aligned.
@@ -249,19 +118,14 @@ void* move_to_larger(const void* block, owner_word owner, std::size_t bytes) noe
     const run moved = memory().move_large(first, with_room_to_grow(owner, bytes));
     return moved.first != no_slice ? memory().memory().address(moved.first) : nullptr;
 }
-
-/// Returns: a large block filled with zeros, in `home` if that is not nullptr; nullptr, and errno is set, if there is no memory.
-void* allocate_large_zeroed(std::size_t bytes, shared_heap* home = nullptr) noexcept
-{
-    const large_allocation large = allocate_large(bytes, 1, home);
-    return large.block != nullptr && !large.is_zeroed ? std::memset(large.block, 0, bytes) : large.block;
-}
 } // namespace
 
 // Shared heaps.
 
 void* allocate_in(shared_heap& home, std::size_t bytes) noexcept
 {
+    if constexpr (is_checked)
+        return checked::allocate_in(home, bytes);
     if (bytes > largest_in_slab)
         return allocate_large(bytes, 1, &home).block;
     void* const block = home.allocate(sizes::of(bytes));
@@ -270,6 +134,8 @@ void* allocate_in(shared_heap& home, std::size_t bytes) noexcept
 
 void* allocate_zeroed_in(shared_heap& home, std::size_t count, std::size_t size) noexcept
 {
+    if constexpr (is_checked)
+        return checked::allocate_zeroed_in(home, count, size);
     const std::size_t bytes = base::saturating_multiply(count, size);
     if (bytes > largest_in_slab)
         return allocate_large_zeroed(bytes, &home);
@@ -279,6 +145,8 @@ void* allocate_zeroed_in(shared_heap& home, std::size_t count, std::size_t size)
 
 bool is_block_of(const shared_heap& home, const void* block) noexcept
 {
+    if constexpr (is_checked)
+        return checked::is_block_of(home, block);
     const owner_word owner = owner_of(block);
     if (report_if_wrong(owner, block))
         return false;
@@ -351,23 +219,29 @@ MEMORY_POOL_NOINLINE void free_to_full(std::size_t size_class, void* block) noex
 
 void* allocate_zeroed(std::size_t count, std::size_t size) noexcept
 {
+    if constexpr (is_checked)
+        return checked::allocate_zeroed(count, size);
     const std::size_t bytes = base::saturating_multiply(count, size);
     if (bytes > largest_in_slab)
         return allocate_large_zeroed(bytes);
-    void* const block = allocate(bytes);
+    void* const block = allocate_unchecked(bytes);
     return block != nullptr ? std::memset(block, 0, bytes) : nullptr;
 }
 
 void* allocate_aligned(std::size_t alignment, std::size_t bytes) noexcept
 {
+    if constexpr (is_checked)
+        return checked::allocate_aligned(alignment, bytes);
     if (alignment <= alignment_of_all)
-        return allocate(bytes);
+        return allocate_unchecked(bytes);
     const std::size_t size_class = aligned_class(bytes, alignment);
     return size_class != class_count ? allocate_in_class(size_class) : allocate_large(bytes, alignment).block;
 }
 
 void* reallocate(void* block, std::size_t bytes) noexcept
 {
+    if constexpr (is_checked)
+        return checked::reallocate(block, bytes);
     if (block == nullptr)
         return allocate(bytes);
     const owner_word owner = owner_of(block);
@@ -401,6 +275,8 @@ void* reallocate(void* block, std::size_t bytes) noexcept
 
 std::size_t usable_size(const void* block) noexcept
 {
+    if constexpr (is_checked)
+        return checked::usable_size(block);
     if (block == nullptr)
         return 0;
     const owner_word owner = owner_of(block);
@@ -471,19 +347,21 @@ size_t np_usable_size(const void* block)
 
 size_t np_good_size(size_t bytes)
 {
+    if constexpr (np::is_checked)
+        return bytes; // What lies behind is a canary.
     if (bytes <= np::largest_in_slab)
         return np::sizes::size(np::sizes::of(bytes));
     return base::saturating_add(bytes, np::slice_bytes - 1) & ~(np::slice_bytes - 1);
 }
 
-void np_free_sized(void* block, size_t)
+void np_free_sized(void* block, size_t bytes)
 {
-    np::free_block(block);
+    np::free_sized(block, bytes);
 }
 
-void np_free_aligned_sized(void* block, size_t, size_t)
+void np_free_aligned_sized(void* block, size_t, size_t bytes)
 {
-    np::free_block(block);
+    np::free_sized(block, bytes);
 }
 
 int np_owns(const void* address)

@@ -154,7 +154,7 @@ int np_set_option(np_option option, size_t value)
     np::the_options.read_once(os::environment()); // What is set here is set after that.
     if (!np::options::is_one(option))
         return EINVAL;
-    if (option == np_option_region_bytes && np::the_process.has_started())
+    if (np::options::is_for_the_start(option) && np::the_process.has_started())
         return EBUSY;
     if (!np::the_options.set(option, value))
         return EINVAL;

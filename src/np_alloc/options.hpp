@@ -12,10 +12,13 @@
 
 #include <memory_pool/np_alloc.h>
 
+#include "policy.hpp"
+
 #include <array>
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <utility>
 
 namespace memory_pool::np
 {
@@ -28,12 +31,17 @@ struct option_facts
     std::size_t value; ///< To begin with.
 };
 
-inline constexpr std::size_t option_count = 7;
+/// Options there are in every library, and those of the libraries that check, which follow them.
+inline constexpr std::size_t options_of_all = 7;
+inline constexpr std::size_t options_of_checks = 4;
+inline constexpr std::size_t option_count = options_of_all + (is_checked ? options_of_checks : 0);
 
 /// By the number of the option. `takes_place_of_malloc`: then pointers of another malloc are to be expected.
-constexpr std::array<option_facts, option_count> facts_of_options(bool takes_place_of_malloc) noexcept
+constexpr std::array<option_facts, options_of_all + options_of_checks> facts_of_options(
+    bool takes_place_of_malloc) noexcept
 {
-    constexpr std::size_t mega = std::size_t{1} << 20;
+    constexpr std::size_t kilo = std::size_t{1} << 10;
+    constexpr std::size_t mega = kilo * kilo;
     return {{
         {"NP_DECAY_MS", 0, UINT32_MAX, 1000},
         {"NP_BYTES_AT_HAND", 0, 1024 * mega, mega},
@@ -42,6 +50,10 @@ constexpr std::array<option_facts, option_count> facts_of_options(bool takes_pla
         {"NP_FATAL_FOREIGN", 0, 1, takes_place_of_malloc ? std::size_t{0} : 1},
         {"NP_LEAKS", 0, 2, 0},
         {"NP_LEAKS_EXIT", 0, 255, 0},
+        {"NP_QUARANTINE_BYTES", 0, 1024 * mega, 256 * kilo},
+        {"NP_RANDOM_ORDER", 0, 1, 1},
+        {"NP_POISON", 0, 1, 1},
+        {"NP_GUARD_PAGES", 0, 1, 1},
     }};
 }
 
@@ -50,9 +62,7 @@ class options
 {
 public:
     constexpr explicit options(bool takes_place_of_malloc) noexcept
-        : facts_(facts_of_options(takes_place_of_malloc)),
-          values_{facts_[0].value, facts_[1].value, facts_[2].value, facts_[3].value,
-                  facts_[4].value, facts_[5].value, facts_[6].value}
+        : options(facts_of_options(takes_place_of_malloc), std::make_index_sequence<option_count>())
     {
     }
     options(const options&) = delete;
@@ -60,6 +70,12 @@ public:
     ~options() = default;
 
     static constexpr bool is_one(np_option option) noexcept { return static_cast<std::size_t>(option) < option_count; }
+
+    /// Returns: whether it must be chosen before the first block is asked for.
+    static constexpr bool is_for_the_start(np_option option) noexcept
+    {
+        return option == np_option_region_bytes || option == np_option_poison || option == np_option_guard_pages;
+    }
 
     /// Preconditions: is_one(option).
     std::size_t get(np_option option) const noexcept { return values_[option].load(std::memory_order_relaxed); }
@@ -79,6 +95,12 @@ public:
     void read_once(const char* const* environment) noexcept;
 
 private:
+    template <std::size_t Count, std::size_t... Number>
+    constexpr options(const std::array<option_facts, Count>& all, std::index_sequence<Number...>) noexcept
+        : facts_{all[Number]...}, values_{all[Number].value...}
+    {
+    }
+
     void read(const option_facts& its, std::atomic<std::size_t>& value, const char* text) noexcept;
 
     const std::array<option_facts, option_count> facts_;

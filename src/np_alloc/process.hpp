@@ -37,9 +37,11 @@
 #include "call_sites.hpp"
 #include "front.hpp"
 #include "heap.hpp"
+#include "known_bytes.hpp"
 #include "mutex.hpp"
 #include "options.hpp"
 #include "own_pages.hpp"
+#include "policy.hpp"
 #include "shared_heap.hpp"
 #include "traced_heap.hpp"
 
@@ -49,6 +51,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <new>
+#include <type_traits>
 #include <utility>
 
 namespace memory_pool::np
@@ -166,6 +169,15 @@ public:
     checkpoint_count add_checkpoint() noexcept { return checkpoints_.fetch_add(1, std::memory_order_relaxed) + 1; }
     checkpoint_count checkpoints() const noexcept { return checkpoints_.load(std::memory_order_relaxed); }
 
+    /// Where blocks are checked, those of 0 bytes have a heap of their own.
+    struct no_heap
+    {
+        constexpr explicit no_heap(backend&) noexcept {}
+        static constexpr owner_word word() noexcept { return nobody; }
+    };
+    using heap_of_empty_blocks = std::conditional_t<is_checked, shared_heap, no_heap>;
+    heap_of_empty_blocks& empty() noexcept { return empty_; }
+
     /// Returns: the heap of what the program does not know of.
     shared_heap& own() noexcept { return own_; }
 
@@ -173,7 +185,11 @@ public:
     bool is_forked() const noexcept { return is_forked_; }
 
     /// Returns: whether the program has made that heap.
-    bool is_made(const shared_heap& heap) const noexcept { return &heap != &late_ && !is_traced(heap); }
+    bool is_made(const shared_heap& heap) const noexcept
+    {
+        const void* const made = &heap;
+        return made != &late_ && made != &empty_ && !is_traced(heap);
+    }
 
     /// Returns: a new heap, or nullptr if there is no memory.
     shared_heap* create_heap() noexcept
@@ -271,6 +287,8 @@ public:
         if (is_started_.load(std::memory_order_relaxed))
             return true;
         the_options.read_once(os::environment());
+        if constexpr (is_checked)
+            the_canary.draw();
         backend_.set_patience(the_options.get(np_option_decay_ms));
         if (!backend_.start(the_options.get(np_option_region_bytes)))
             return false;
@@ -391,6 +409,8 @@ private:
         visit(late_);
         for (shared_heap& each : traced_)
             visit(each);
+        if constexpr (is_checked)
+            visit(empty_);
         for (shared_heap* each = shared_; each != nullptr; each = each->next)
             visit(*each);
     }
@@ -476,5 +496,6 @@ private:
                                                        traced_heap(backend_), traced_heap(backend_)};
     std::atomic<std::uint8_t> next_traced_{0};
     shared_heap own_{backend_};
+    heap_of_empty_blocks empty_{backend_};
 };
 } // namespace memory_pool::np

@@ -14,6 +14,7 @@
 #include <memory_pool/base/arithmetic.hpp>
 #include <memory_pool/core/size_classes.hpp>
 
+#include "policy.hpp"
 #include "region.hpp"
 
 #include <algorithm>
@@ -42,7 +43,7 @@ constexpr std::uint32_t slab_slices(std::size_t number) noexcept
 /// Returns: blocks in a slab of that class.
 constexpr std::uint32_t slab_capacity(std::size_t number) noexcept
 {
-    return static_cast<std::uint32_t>(slab_slices(number) * slice_bytes / sizes::size(number));
+    return static_cast<std::uint32_t>((slab_slices(number) * slice_bytes - guard_bytes) / sizes::size(number));
 }
 
 // Magazines.

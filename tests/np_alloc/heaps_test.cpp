@@ -5,6 +5,7 @@
 #include <memory_pool/base/errors.hpp>
 #include <support/child.hpp>
 #include <support/error_recorder.hpp>
+#include <support/np_blocks.hpp>
 #include <support/system_calls.hpp>
 #include <support/threads.hpp>
 

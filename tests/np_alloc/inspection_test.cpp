@@ -6,6 +6,7 @@
 
 #include <support/child.hpp>
 #include <support/error_recorder.hpp>
+#include <support/np_blocks.hpp>
 #include <support/system_calls.hpp>
 #include <support/threads.hpp>
 
@@ -209,7 +210,8 @@ struct np_verify_finds : testing::Test
     np::process& all = np::the_process;
     const np::backend::region_type& memory = all.memory().memory();
     static constexpr std::size_t bytes = 96;
-    static constexpr std::size_t size_class = np::sizes::of(bytes);
+    static constexpr std::size_t size_class = np::sizes::of(bytes + (np::is_checked ? 1 : 0)); // with a canary
+    const test::nothing_waits nothing_waits;
     np_heap* const heap = np_heap_create();
     void* const block = np_alloc(bytes);
     void* const of_heap = np_heap_alloc(heap, bytes);
@@ -242,6 +244,13 @@ struct np_verify_finds : testing::Test
     {
         np_free(np_alloc(bytes));
         return mine().top(size_class)[-1];
+    }
+
+    static void* taken_from(np::front& at_hand, std::size_t of_class)
+    {
+        void* block = nullptr;
+        EXPECT_TRUE(at_hand.pop(of_class, block));
+        return block;
     }
 
     void expect_fault(const std::string& text)
@@ -486,14 +495,13 @@ TEST_F(np_verify_finds, a_block_that_is_at_hand_twice)
 {
     void* const between = np_alloc(bytes);
     void* const twice = kept();
-    np_free(between);
-    np_free(twice); // Twice in a row, it would be refused.
+    np::front& at_hand = np::this_thread.at_hand;
+    (void)at_hand.push(size_class, between);
+    (void)at_hand.push(size_class, twice); // Twice in a row, it would be refused.
     expect_fault("a block is kept twice");
-    ASSERT_EQ(np_alloc(bytes), twice);
-    ASSERT_EQ(np_alloc(bytes), between);
-    ASSERT_EQ(np_alloc(bytes), twice);
+    ASSERT_EQ(taken_from(at_hand, size_class), twice);
+    ASSERT_EQ(taken_from(at_hand, size_class), between);
     np_free(between);
-    np_free(twice);
 }
 
 TEST_F(np_verify_finds, a_block_that_is_at_hand_and_free_in_its_slab)
@@ -522,11 +530,11 @@ TEST_F(np_verify_finds, what_is_at_hand_and_no_block)
     for (const auto& [address, text] : cases) {
         (void)at_hand.push(size_class, address);
         expect_fault(text);
-        ASSERT_EQ(np_alloc(bytes), address);
+        ASSERT_EQ(taken_from(at_hand, size_class), address);
     }
     at_hand.put(size_class + 1, block);
     expect_fault("a block is in the magazine of another size");
-    ASSERT_EQ(np_alloc(bytes + 16), block);
+    ASSERT_EQ(taken_from(at_hand, size_class + 1), block);
 }
 
 TEST_F(np_verify_finds, a_magazine_whose_border_was_written_to)

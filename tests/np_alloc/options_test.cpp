@@ -4,6 +4,7 @@
 #include <memory_pool/np_alloc.h>
 
 #include <support/error_recorder.hpp>
+#include <support/option_for_now.hpp>
 
 #include <gtest/gtest.h>
 
@@ -99,22 +100,7 @@ TEST(options, are_read_once_when_there_is_an_environment)
     EXPECT_EQ(options.get(np_option_decay_ms), 5U);
 }
 
-/// Sets an option until the end of its life.
-class option_for_now
-{
-public:
-    option_for_now(np_option option, std::size_t value) : option_(option), before_(np_get_option(option))
-    {
-        EXPECT_EQ(np_set_option(option, value), 0);
-    }
-    option_for_now(const option_for_now&) = delete;
-    option_for_now& operator=(const option_for_now&) = delete;
-    ~option_for_now() { EXPECT_EQ(np_set_option(option_, before_), 0); }
-
-private:
-    np_option option_;
-    std::size_t before_;
-};
+using test::option_for_now;
 
 TEST(np_set_option, sets_what_np_get_option_tells)
 {

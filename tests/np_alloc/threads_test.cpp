@@ -493,7 +493,8 @@ TEST(np_threads, take_no_more_than_half_more_than_is_in_use_when_sixteen_allocat
     });
     EXPECT_TRUE(is_intact);
     EXPECT_GE(live.most(), most_queued * 800);
-    EXPECT_LE(most_resident - before, live.most() * 3 / 2);
+    // What is known of each block takes a page for each 64 KiB where blocks are checked.
+    EXPECT_LE(most_resident - before, live.most() * (test::blocks_are_checked() ? 7 : 6) / 4);
 }
 TEST(np_threads, leave_no_memory_with_one_that_is_idle_when_others_have_freed_its_blocks)
 {

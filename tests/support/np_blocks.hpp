@@ -4,6 +4,8 @@
 /// Blocks of np_alloc for tests that fill them, or look at what addresses they get.
 #pragma once
 
+#include <memory_pool/base/arithmetic.hpp>
+#include <memory_pool/core/size_classes.hpp>
 #include <memory_pool/np_alloc.h>
 
 #include <support/filled_blocks.hpp>
@@ -17,6 +19,45 @@
 
 namespace test
 {
+/// Is np_alloc here the library that checks? It tells of each block what was asked for, and needs more for it.
+inline bool blocks_are_checked()
+{
+    return np_get_option(np_option_poison) != 0;
+}
+
+/// Returns: bytes that a block takes for which so many are asked for, with those of the canary and the guard behind it.
+inline std::size_t counted_bytes(std::size_t bytes)
+{
+    if (!blocks_are_checked())
+        return np_good_size(bytes);
+    using sizes = memory_pool::core::size_classes<16, 1024, 8, 32 * std::size_t{1024}>;
+    if (bytes < sizes::largest)
+        return sizes::size(sizes::of(bytes + (bytes != 0 ? 1 : 0)));
+    constexpr std::size_t two_pages = 2 * std::size_t{4096};
+    return memory_pool::base::round_up(bytes + two_pages, std::size_t{64} * 1024);
+}
+
+/// While it lives, blocks that are freed go out again at once, also where they are checked.
+class nothing_waits
+{
+public:
+    nothing_waits() : before_(np_get_option(np_option_quarantine_bytes))
+    {
+        (void)np_set_option(np_option_quarantine_bytes, 0);
+        (void)np_set_option(np_option_random_order, 0);
+    }
+    nothing_waits(const nothing_waits&) = delete;
+    nothing_waits& operator=(const nothing_waits&) = delete;
+    ~nothing_waits()
+    {
+        (void)np_set_option(np_option_quarantine_bytes, before_);
+        (void)np_set_option(np_option_random_order, 1);
+    }
+
+private:
+    std::size_t before_;
+};
+
 /// np_alloc as a resource, for test::allocate_filled and what belongs to it.
 struct np_resource
 {

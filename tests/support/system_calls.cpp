@@ -20,7 +20,9 @@ using test::system_calls;
 
 namespace
 {
-constexpr int populate_for_writing = 23; // MADV_POPULATE_WRITE, which older headers do not define
+// Which older headers do not define.
+constexpr int populate_for_writing = 23; // MADV_POPULATE_WRITE
+constexpr int install_guard = 102;       // MADV_GUARD_INSTALL
 
 /// Returns: `failed`, with that error.
 template <class Result>
@@ -77,14 +79,14 @@ int __wrap_munmap(void* memory, std::size_t bytes)
 
 int __wrap_mprotect(void* memory, std::size_t bytes, int protection)
 {
-    if (system_calls::refuses(system_call::protect))
+    if (system_calls::refuses(protection == PROT_NONE ? system_call::guard : system_call::protect))
         return refuse_with(ENOMEM, -1);
     return __real_mprotect(memory, bytes, protection);
 }
 
 int __wrap_madvise(void* memory, std::size_t bytes, int advice)
 {
-    if (system_calls::refuses(system_call::advise))
+    if (system_calls::refuses(advice == install_guard ? system_call::guard : system_call::advise))
         return refuse_with(ENOMEM, -1);
     if (advice == populate_for_writing)
         system_calls::populated_bytes += bytes;

@@ -25,6 +25,7 @@ enum class system_call : std::size_t
     unmap,         ///< munmap, as when a process has as many mappings as it may
     protect,       ///< mprotect
     advise,        ///< madvise
+    guard,         ///< Either of these, to have nobody touch pages
     move,          ///< mremap; what was at the destination is gone by then, as with Linux 6.1
     create_key,    ///< pthread_key_create
     set_key,       ///< pthread_setspecific

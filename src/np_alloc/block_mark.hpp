@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: MIT
+// Copyright (c) 2026 The memory_pool authors
+/// \file
+/// Whether a block is in use, and how many bytes of it were asked for, as the libraries that check write it down beside the slab.
+///
+///     mark of a block:   | bytes that were asked for | 1 |     in use
+///                        |             0             | 2 |     given back, and filled with a known value since
+///                        |             0             | 0 |     not handed out yet, or written to by the library
+///
+/// The bits of a slab say of a block whether it is away, and are its heap's alone. A mark says whether it is the program's. It is
+/// changed by whoever frees the block, in one step: so of two threads that free it, one is told that it was free.
+///
+/// Thread safety: any thread.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+
+namespace memory_pool::np
+{
+/// What is written down of one block. Zeroed, it is one that was not handed out yet.
+class block_mark
+{
+public:
+    /// More bytes than that it cannot remember.
+    static constexpr std::size_t most_bytes = (std::size_t{1} << 30) - 1;
+
+    /// Effects: the block is in use.
+    /// Returns: whether it had been given back before, and must be as it was left then.
+    /// Preconditions: it is not in use.
+    bool hand_out(std::size_t bytes) noexcept
+    {
+        const std::uint32_t before = word_.load(std::memory_order_relaxed);
+        word_.store(in_use_with(bytes), std::memory_order_relaxed);
+        return before == given_back;
+    }
+
+    /// Effects: the block is given back, if it is in use.
+    /// Returns: how many bytes of it were asked for; nothing if it is not in use.
+    std::optional<std::size_t> take_back() noexcept
+    {
+        std::uint32_t word = word_.load(std::memory_order_relaxed);
+        if (!is_in_use(word) || !word_.compare_exchange_strong(word, given_back, std::memory_order_relaxed))
+            return std::nullopt;
+        return bytes_of(word);
+    }
+
+    /// Effects: notes how many bytes of a block in use are asked for now.
+    void resize(std::size_t bytes) noexcept { word_.store(in_use_with(bytes), std::memory_order_relaxed); }
+
+    /// Effects: nobody knows any more what stands in the block, which is not in use.
+    void forget() noexcept { word_.store(0, std::memory_order_relaxed); }
+
+    /// Returns: how many bytes were asked for; nothing if it is not in use.
+    std::optional<std::size_t> bytes() const noexcept
+    {
+        const std::uint32_t word = word_.load(std::memory_order_relaxed);
+        return is_in_use(word) ? std::optional(bytes_of(word)) : std::nullopt;
+    }
+
+    bool is_in_use() const noexcept { return is_in_use(word_.load(std::memory_order_relaxed)); }
+    bool is_given_back() const noexcept { return word_.load(std::memory_order_relaxed) == given_back; }
+
+private:
+    static constexpr std::uint32_t in_use = 1;
+    static constexpr std::uint32_t given_back = 2;
+
+    static constexpr std::uint32_t in_use_with(std::size_t bytes) noexcept
+    {
+        return static_cast<std::uint32_t>(bytes) << 2U | in_use;
+    }
+    static constexpr bool is_in_use(std::uint32_t word) noexcept { return (word & 3U) == in_use; }
+    static constexpr std::size_t bytes_of(std::uint32_t word) noexcept { return word >> 2U; }
+
+    std::atomic<std::uint32_t> word_;
+};
+} // namespace memory_pool::np

@@ -1,0 +1,402 @@
+// SPDX-License-Identifier: MIT
+// Copyright (c) 2026 The memory_pool authors
+#include "checked.hpp"
+
+#include <memory_pool/np_alloc.h>
+
+#include <memory_pool/base/arithmetic.hpp>
+#include <memory_pool/base/config.hpp>
+#include <memory_pool/base/errors.hpp>
+
+#include "block_lookup.hpp"
+#include "block_mark.hpp"
+#include "checked_record.hpp"
+#include "engine.hpp"
+#include "known_bytes.hpp"
+#include "misuse.hpp"
+#include "options.hpp"
+#include "policy.hpp"
+#include "shared_heap.hpp"
+#include "sizes.hpp"
+#include "waiting_blocks.hpp"
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <limits>
+#include <optional>
+
+namespace memory_pool::np::checked
+{
+namespace
+{
+/// Behind what was asked for.
+constexpr std::size_t least_canary = 1;
+constexpr std::size_t largest_in_checked_slab = largest_in_slab - least_canary;
+
+/// Where a block begins, whether it is in use or not.
+struct place
+{
+    owner_word owner;
+    std::byte* block;
+    block_mark* mark;        ///< nullptr if the block is outside of the region.
+    std::size_t block_bytes; ///< With those of the canary.
+
+    bool is_large() const noexcept { return owner == large_block; }
+    bool is_outside() const noexcept { return mark == nullptr; }
+    bool is_empty() const noexcept { return (owner & ~class_bits) == the_process.empty().word(); }
+};
+
+checked_record& record(std::size_t slice) noexcept
+{
+    return memory().memory().record(slice);
+}
+
+std::optional<place> place_in_slab(owner_word owner, void* block) noexcept
+{
+    checked_record& slab = record(record(slice_of(block)).slab);
+    const class_facts& its = facts[owner & class_bits];
+    const std::size_t number = block_at(its, static_cast<std::size_t>(static_cast<std::byte*>(block) - slab.begin));
+    if (MEMORY_POOL_UNLIKELY(number == no_block_there || is_misaligned(block)))
+        return std::nullopt;
+    return place{owner, static_cast<std::byte*>(block), &slab.blocks[number], its.block_bytes};
+}
+
+/// Returns: what begins there; nothing if no block does.
+std::optional<place> find_place(owner_word owner, void* block) noexcept
+{
+    if (MEMORY_POOL_LIKELY(is_of_slab(owner)))
+        return place_in_slab(owner, block);
+    auto* const address = static_cast<std::byte*>(block);
+    if (owner == direct_block)
+        return place{owner, address, nullptr, memory().direct_bytes(block)};
+    if (owner != large_block || reinterpret_cast<std::uintptr_t>(block) % slice_bytes != 0)
+        return std::nullopt;
+    const slice_number first = slice_of(block);
+    return place{owner, address, &record(first).large, memory().checks().canary_end(first)};
+}
+
+/// Effects: reports what is wrong with an address where no block begins.
+MEMORY_POOL_SLOW_PATH void report_no_place(owner_word owner, const void* address) noexcept
+{
+    const backend::region_type& all = memory().memory();
+    if (owner != nobody || is_misaligned(address))
+        report_misuse(all.slice_of(address) < all.slices() ? error::misaligned_pointer : error::foreign_pointer,
+                      address, is_of_slab(owner) ? facts[owner & class_bits].block_bytes : 0);
+    else if (all.slice_of(address) < all.slices())
+        report_misuse(error::double_free, address, 0); // Of what was there, nothing is left.
+    else
+        report_misuse(error::foreign_pointer, address, 0);
+}
+
+/// Returns: what begins there; nothing if no block does, which is reported.
+std::optional<place> place_of(void* block) noexcept
+{
+    const owner_word owner = owner_of(block);
+    const std::optional<place> found = find_place(owner, block);
+    if (MEMORY_POOL_UNLIKELY(!found))
+        report_no_place(owner, block);
+    return found;
+}
+
+MEMORY_POOL_SLOW_PATH void report(error kind, const place& where) noexcept
+{
+    report_misuse(kind, where.block, where.block_bytes);
+}
+
+// Sizes that were asked for.
+
+std::size_t asked(const place& where, std::size_t marked) noexcept
+{
+    return where.is_large() ? memory().checks().bytes_of_large(slice_of(where.block)) : marked;
+}
+
+/// Returns: how many bytes of a block were asked for; nothing if it is not in use, which is reported.
+std::optional<std::size_t> asked_bytes(const place& where) noexcept
+{
+    if (where.is_outside())
+        return where.block_bytes;
+    const std::optional<std::size_t> marked = where.mark->bytes();
+    if (MEMORY_POOL_UNLIKELY(!marked)) {
+        report(error::double_free, where);
+        return std::nullopt;
+    }
+    return asked(where, *marked);
+}
+
+// Canaries.
+
+void write_canary(const place& where, std::size_t bytes) noexcept
+{
+    if (!where.is_outside() && !where.is_empty())
+        the_canary.write(where.block + bytes, where.block + where.block_bytes);
+}
+
+void look_at_canary(const place& where, std::size_t bytes) noexcept
+{
+    if (!where.is_outside() && !where.is_empty() &&
+        MEMORY_POOL_UNLIKELY(!the_canary.is_intact(where.block + bytes, where.block + where.block_bytes))) {
+        write_canary(where, bytes); // so that it is reported once
+        report(error::overflow, where);
+    }
+}
+
+// Handing out.
+
+/// Effects: makes a block the program's, for which it has asked for so many bytes.
+void hand_out(const place& where, std::size_t bytes) noexcept
+{
+    if (where.is_outside())
+        return;
+    const bool was_given_back = where.mark->hand_out(where.is_large() ? 0 : bytes);
+    if (was_given_back && the_options.get(np_option_poison) != 0 && !where.is_empty() &&
+        MEMORY_POOL_UNLIKELY(!is_poisoned(where.block, where.block_bytes)))
+        report(error::write_after_free, where);
+    write_canary(where, bytes);
+}
+
+void* hand_out(void* block, std::size_t bytes) noexcept
+{
+    if (MEMORY_POOL_LIKELY(block != nullptr))
+        hand_out(*find_place(owner_of(block), block), bytes);
+    return block;
+}
+
+void* allocate_in_class_at_random(std::size_t size_class) noexcept
+{
+    void* block = allocate_in_class(size_class);
+    front& at_hand = this_thread.at_hand;
+    if (MEMORY_POOL_LIKELY(block != nullptr && at_hand.has_heap()) && the_options.get(np_option_random_order) != 0)
+        at_hand.shuffle_in(size_class, block, at_hand.memory().checks.random);
+    return block;
+}
+
+/// Returns: a block of 0 bytes, which may not be touched; nullptr, and errno is set, if there is no memory.
+void* allocate_empty() noexcept
+{
+    constexpr std::size_t smallest = sizes::of(0);
+    if (!the_process.start())
+        return out_of_memory();
+    void* const block = the_process.empty().allocate(smallest);
+    if (block == nullptr)
+        return hand_out(allocate_in_class(smallest), 0);
+    const slice_number slab = record(slice_of(block)).slab;
+    if (record(slab).begin == block) // The first of a slab goes out first.
+        memory().checks().guard_all(slab, slab_slices(smallest));
+    return hand_out(block, 0);
+}
+
+/// What came of a request for a large block that is handed out.
+large_allocation hand_out_large(std::size_t bytes, std::size_t alignment, shared_heap* home = nullptr) noexcept
+{
+    const large_allocation large = allocate_large(bytes, alignment, home);
+    return {hand_out(large.block, bytes), large.is_zeroed};
+}
+
+void* zeroed(const large_allocation& large, std::size_t bytes) noexcept
+{
+    return large.block != nullptr && !large.is_zeroed ? std::memset(large.block, 0, bytes) : large.block;
+}
+
+// Taking back.
+
+constexpr std::size_t any_size = std::numeric_limits<std::size_t>::max();
+
+/// Effects: the program has no longer to do with a block that was not outside; reports what is wrong.
+/// Returns: whether it was in use.
+bool take_back(const place& where, std::size_t expected) noexcept
+{
+    const std::optional<std::size_t> marked = where.mark->take_back();
+    if (MEMORY_POOL_UNLIKELY(!marked)) {
+        report(error::double_free, where);
+        return false;
+    }
+    const std::size_t bytes = asked(where, *marked);
+    look_at_canary(where, bytes);
+    if (MEMORY_POOL_UNLIKELY(expected != any_size && expected != bytes))
+        report_misuse(error::size_mismatch, where.block, bytes);
+    if (the_options.get(np_option_poison) != 0 && !where.is_large() && !where.is_empty())
+        poison(where.block, where.block_bytes);
+    return true;
+}
+
+/// Effects: has a block of a slab wait, and frees what has waited long enough.
+void free_later(std::size_t size_class, void* block, waiting_blocks& waiting) noexcept
+{
+    const std::size_t most_bytes = the_options.get(np_option_quarantine_bytes);
+    waiting.push(size_class, block);
+    while (waiting.bytes() > most_bytes || waiting.is_full())
+        free_unchecked(waiting.pop().block);
+}
+
+bool has_heap() noexcept
+{
+    if (MEMORY_POOL_LIKELY(this_thread.at_hand.has_heap()))
+        return true;
+    const errno_as_it_was kept;
+    return the_process.attach(this_thread);
+}
+
+void free(void* block, std::size_t expected) noexcept
+{
+    if (block == nullptr)
+        return;
+    const std::optional<place> where = place_of(block);
+    if (MEMORY_POOL_UNLIKELY(!where) || (!where->is_outside() && !take_back(*where, expected)))
+        return;
+    const owner_word owner = where->owner;
+    if (is_of_slab(owner) && shared_heap_of(block, owner) == nullptr && has_heap())
+        free_later(owner & class_bits, block, this_thread.at_hand.memory().checks.waiting);
+    else
+        free_unchecked(block);
+}
+
+// Resizing.
+
+/// Returns: whether the block has room for `bytes` now, and not too much.
+bool resize_in_place(const place& where, std::size_t bytes) noexcept
+{
+    if (where.is_outside() || bytes == 0)
+        return where.is_outside() && bytes <= where.block_bytes && bytes >= where.block_bytes / 2;
+    if (where.is_large()) {
+        if (bytes <= largest_in_checked_slab || !memory().resize_large(slice_of(where.block), bytes))
+            return false;
+        write_canary({where.owner, where.block, where.mark, memory().checks().canary_end(slice_of(where.block))},
+                     bytes);
+        return true;
+    }
+    const std::size_t needed = bytes + least_canary;
+    if (where.is_empty() || needed > where.block_bytes || needed < where.block_bytes / 2)
+        return false;
+    where.mark->resize(bytes);
+    write_canary(where, bytes);
+    return true;
+}
+
+/// Returns: a block for what was in `from`, which has `held` bytes; if that is a large block that grows, one with room to grow on:
+///   when that happens again and again, it is moved seldom.
+template <class Allocate>
+void* allocate_for(const place& from, std::size_t held, std::size_t bytes, Allocate&& allocate) noexcept
+{
+    void* const roomy = from.is_large() && bytes > held ? allocate(base::saturating_add(bytes, bytes / 8)) : nullptr;
+    if (roomy == nullptr)
+        return allocate(bytes);
+    if (owner_of(roomy) == large_block) {
+        memory().checks().leave_room(slice_of(roomy), bytes);
+        write_canary(*find_place(large_block, roomy), bytes);
+    }
+    return roomy;
+}
+} // namespace
+
+void* allocate(std::size_t bytes) noexcept
+{
+    if (MEMORY_POOL_UNLIKELY(bytes == 0))
+        return allocate_empty();
+    if (MEMORY_POOL_UNLIKELY(bytes > largest_in_checked_slab))
+        return hand_out_large(bytes, 1).block;
+    return hand_out(allocate_in_class_at_random(sizes::of(bytes + least_canary)), bytes);
+}
+
+void* allocate_zeroed(std::size_t count, std::size_t size) noexcept
+{
+    const std::size_t bytes = base::saturating_multiply(count, size);
+    if (bytes > largest_in_checked_slab)
+        return zeroed(hand_out_large(bytes, 1), bytes);
+    void* const block = allocate(bytes);
+    return block != nullptr ? std::memset(block, 0, bytes) : nullptr;
+}
+
+void* allocate_aligned(std::size_t alignment, std::size_t bytes) noexcept
+{
+    if (alignment <= alignment_of_all)
+        return allocate(bytes);
+    const std::size_t size_class =
+        bytes <= largest_in_checked_slab ? aligned_class(bytes + least_canary, alignment) : class_count;
+    if (size_class == class_count)
+        return hand_out_large(bytes, alignment).block;
+    return hand_out(allocate_in_class_at_random(size_class), bytes);
+}
+
+void free(void* block) noexcept
+{
+    free(block, any_size);
+}
+
+void free_sized(void* block, std::size_t bytes) noexcept
+{
+    free(block, bytes);
+}
+
+void* reallocate(void* block, std::size_t bytes) noexcept
+{
+    if (block == nullptr)
+        return allocate(bytes);
+    const std::optional<place> where = place_of(block);
+    const std::optional<std::size_t> held = where ? asked_bytes(*where) : std::nullopt;
+    if (MEMORY_POOL_UNLIKELY(!held))
+        return nullptr;
+    shared_heap* const home = shared_heap_of(block, where->owner);
+    look_at_canary(*where, *held);
+    if (resize_in_place(*where, bytes)) {
+        if (home != nullptr)
+            home->moved(block, block, bytes);
+        return block;
+    }
+    shared_heap* const own_home = where->is_empty() ? nullptr : home;
+    const auto allocate_like = [own_home](std::size_t wanted) {
+        return own_home != nullptr ? checked::allocate_in(*own_home, wanted) : checked::allocate(wanted);
+    };
+    void* const moved = allocate_for(*where, *held, bytes, allocate_like);
+    if (moved == nullptr)
+        return nullptr;
+    std::memcpy(moved, block, std::min(bytes, *held));
+    if (home != nullptr)
+        home->moved(block, moved, bytes);
+    checked::free(block);
+    return moved;
+}
+
+std::size_t usable_size(const void* block) noexcept
+{
+    if (block == nullptr)
+        return 0;
+    const std::optional<place> where = place_of(const_cast<void*>(block));
+    const std::optional<std::size_t> bytes = where ? asked_bytes(*where) : std::nullopt;
+    if (MEMORY_POOL_UNLIKELY(!bytes))
+        return 0;
+    look_at_canary(*where, *bytes);
+    return *bytes;
+}
+
+// Shared heaps.
+
+void* allocate_in(shared_heap& home, std::size_t bytes) noexcept
+{
+    if (bytes > largest_in_checked_slab)
+        return hand_out_large(bytes, 1, &home).block;
+    void* const block = home.allocate(sizes::of(bytes + least_canary));
+    return block != nullptr ? hand_out(block, bytes) : out_of_memory();
+}
+
+void* allocate_zeroed_in(shared_heap& home, std::size_t count, std::size_t size) noexcept
+{
+    const std::size_t bytes = base::saturating_multiply(count, size);
+    if (bytes > largest_in_checked_slab)
+        return zeroed(hand_out_large(bytes, 1, &home), bytes);
+    void* const block = checked::allocate_in(home, bytes);
+    return block != nullptr ? std::memset(block, 0, bytes) : nullptr;
+}
+
+bool is_block_of(const shared_heap& home, const void* block) noexcept
+{
+    const std::optional<place> where = place_of(const_cast<void*>(block));
+    if (!where)
+        return false;
+    if (shared_heap_of(block, where->owner) == &home)
+        return true;
+    report_misuse(error::foreign_pointer, block, where->block_bytes, "np_heap");
+    return false;
+}
+} // namespace memory_pool::np::checked

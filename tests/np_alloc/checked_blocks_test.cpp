@@ -1,0 +1,252 @@
+// SPDX-License-Identifier: MIT
+// Copyright (c) 2026 The memory_pool authors
+// The library that checks: what is freed and is no block in use.
+#include <memory_pool/np_alloc.h>
+
+#include <support/error_recorder.hpp>
+#include <support/threads.hpp>
+
+#include <gtest/gtest.h>
+
+#include <array>
+#include <atomic>
+#include <cstddef>
+#include <set>
+#include <string>
+#include <vector>
+
+namespace
+{
+using memory_pool::error;
+
+constexpr std::array<std::size_t, 7> sizes_of_all_kinds{16, 48, 1000, 4096, 9216, 256 * 1024, 3 * 1024 * 1024};
+
+/// Each test reports what it says, and leaves everything in order.
+struct checked_blocks : testing::Test
+{
+    test::error_recorder recorder;
+
+    ~checked_blocks() override { EXPECT_EQ(np_verify(), 1); }
+
+    /// Expects one report more, of `address`.
+    void expect_report(error kind, const void* address, std::size_t bytes)
+    {
+        ASSERT_EQ(recorder.reports().size(), reports_ + 1) << bytes;
+        EXPECT_EQ(recorder.kinds().back(), kind) << bytes;
+        EXPECT_EQ(recorder.reports().back().address, address) << bytes;
+        ++reports_;
+    }
+
+    void expect_no_report() { EXPECT_EQ(recorder.reports().size(), reports_); }
+
+private:
+    std::size_t reports_ = 0;
+};
+
+TEST_F(checked_blocks, are_freed_once)
+{
+    for (const std::size_t bytes : sizes_of_all_kinds) {
+        void* const block = np_alloc(bytes);
+        np_free(block);
+        np_free(block);
+        expect_report(error::double_free, block, bytes);
+        np_free(block);
+        expect_report(error::double_free, block, bytes);
+    }
+}
+
+TEST_F(checked_blocks, are_freed_once_whatever_was_freed_in_between)
+{
+    for (const std::size_t bytes : sizes_of_all_kinds) {
+        void* const block = np_alloc(bytes);
+        void* const other = np_alloc(bytes);
+        np_free(block);
+        np_free(other);
+        np_free(block);
+        expect_report(error::double_free, block, bytes);
+        for (int i = 0; i != 1024; ++i)
+            np_free(np_alloc(bytes));
+        np_free(block);
+        expect_report(error::double_free, block, bytes);
+    }
+}
+
+TEST_F(checked_blocks, are_freed_once_whoever_does_it)
+{
+    for (const std::size_t bytes : sizes_of_all_kinds) {
+        void* const block = np_alloc(bytes);
+        test::in_a_thread([block] { np_free(block); });
+        np_free(block);
+        expect_report(error::double_free, block, bytes);
+        test::in_a_thread([block] { np_free(block); });
+        expect_report(error::double_free, block, bytes);
+    }
+}
+
+TEST_F(checked_blocks, are_freed_once_also_when_two_threads_that_they_are_not_from_do_it)
+{
+    for (const std::size_t bytes : sizes_of_all_kinds) {
+        void* block = nullptr;
+        test::in_a_thread([&] { block = np_alloc(bytes); });
+        test::lasting_thread one;
+        test::lasting_thread other;
+        one.does([block] { np_free(block); });
+        other.does([block] { np_free(block); });
+        expect_report(error::double_free, block, bytes);
+    }
+}
+
+TEST_F(checked_blocks, are_freed_by_one_of_several_threads_that_try_at_the_same_time)
+{
+    np_statistics before;
+    np_get_statistics(&before);
+    constexpr std::size_t threads = 4;
+    constexpr std::size_t rounds = 500;
+    static std::atomic<std::size_t> reports;
+    reports = 0;
+    const memory_pool::error_handler handler =
+        memory_pool::set_error_handler([](const memory_pool::error_report&) { ++reports; });
+    testing::internal::CaptureStderr();
+    std::vector<void*> blocks(rounds);
+    for (void*& block : blocks)
+        block = np_alloc(64);
+    std::atomic<std::size_t> ready{0};
+    test::in_threads(threads, [&](std::size_t) {
+        for (std::size_t i = 0; i != rounds; ++i) {
+            ++ready;
+            while (ready < (i + 1) * threads) {
+            }
+            np_free(blocks[i]);
+        }
+    });
+    (void)testing::internal::GetCapturedStderr();
+    memory_pool::set_error_handler(handler);
+    EXPECT_EQ(reports, rounds * (threads - 1));
+    np_statistics after;
+    np_get_statistics(&after);
+    EXPECT_EQ(after.bytes_in_use, before.bytes_in_use);
+}
+
+TEST_F(checked_blocks, are_freed_once_also_those_of_heaps)
+{
+    np_heap* const heap = np_heap_create();
+    for (const std::size_t bytes : sizes_of_all_kinds) {
+        void* const block = np_heap_alloc(heap, bytes);
+        np_heap_free(heap, block);
+        np_free(block);
+        expect_report(error::double_free, block, bytes);
+    }
+    void* const kept = np_heap_alloc(heap, 100);
+    np_heap_destroy(heap);
+    np_free(kept);
+    expect_report(error::double_free, kept, 100);
+}
+
+TEST_F(checked_blocks, are_resized_and_asked_for_their_size_only_while_they_are_in_use)
+{
+    for (const std::size_t bytes : sizes_of_all_kinds) {
+        void* const block = np_alloc(bytes);
+        np_free(block);
+        EXPECT_EQ(np_realloc(block, 2 * bytes), nullptr);
+        expect_report(error::double_free, block, bytes);
+        EXPECT_EQ(np_usable_size(block), 0U);
+        expect_report(error::double_free, block, bytes);
+    }
+}
+
+TEST_F(checked_blocks, are_freed_by_the_address_that_they_were_handed_out_with)
+{
+    for (const std::size_t bytes : sizes_of_all_kinds) {
+        auto* const block = static_cast<std::byte*>(np_alloc(bytes));
+        for (const std::size_t offset : {1U, 8U, 15U}) {
+            np_free(block + offset);
+            expect_report(error::misaligned_pointer, block + offset, bytes);
+        }
+        if (bytes > 16) {
+            np_free(block + 16);
+            expect_report(error::misaligned_pointer, block + 16, bytes);
+        }
+        if (bytes > 100'000) {
+            np_free(block + 65'536);
+            expect_report(error::misaligned_pointer, block + 65'536, bytes);
+        }
+        np_free(block);
+        expect_no_report();
+    }
+}
+
+TEST_F(checked_blocks, are_none_where_none_was_handed_out_yet)
+{
+    auto* const block = static_cast<std::byte*>(np_alloc(1000));
+    const std::size_t usable = 1008; // with the byte behind
+    std::set<void*> in_use{block};
+    for (std::byte* next = block + usable; in_use.size() < 6; next += usable) {
+        np_free(next);
+        ASSERT_FALSE(recorder.reports().empty());
+        EXPECT_TRUE(recorder.kinds().back() == error::double_free ||
+                    recorder.kinds().back() == error::misaligned_pointer);
+        in_use.insert(next);
+    }
+    EXPECT_EQ(recorder.reports().size(), 5U);
+    np_free(block);
+}
+
+TEST_F(checked_blocks, are_none_far_away_from_all_that_was_handed_out)
+{
+    auto* const block = static_cast<std::byte*>(np_alloc(64));
+    std::byte* const far_away = block + (std::size_t{1} << 30);
+    np_free(far_away);
+    expect_report(error::double_free, far_away, 64);
+    np_free(block);
+}
+
+TEST_F(checked_blocks, are_named_with_what_is_wrong_and_what_to_do_about_it)
+{
+    void* const block = np_alloc(40);
+    np_free(block);
+    np_free(block);
+    ASSERT_EQ(recorder.reports().size(), 1U);
+    EXPECT_EQ(recorder.reports()[0].block_size, 48U);
+    EXPECT_NE(recorder.reports()[0].text.find("double free: address 0x"), std::string::npos);
+    EXPECT_NE(recorder.reports()[0].text.find("\n  remedy: give each block back once"), std::string::npos);
+}
+
+TEST_F(checked_blocks, are_freed_with_the_size_that_was_asked_for)
+{
+    for (const std::size_t bytes : sizes_of_all_kinds) {
+        for (const std::size_t wrong : {bytes - 1, bytes + 1, 2 * bytes}) {
+            void* const block = np_alloc(bytes);
+            np_free_sized(block, wrong);
+            expect_report(error::size_mismatch, block, bytes);
+            EXPECT_EQ(recorder.reports().back().block_size, bytes) << "that was right";
+            void* const aligned = np_aligned_alloc(64, bytes);
+            np_free_aligned_sized(aligned, 64, wrong);
+            expect_report(error::size_mismatch, aligned, bytes);
+        }
+        np_free_sized(np_alloc(bytes), bytes);
+        np_free_aligned_sized(np_aligned_alloc(4096, bytes), 4096, bytes);
+        np_free_sized(np_realloc(np_alloc(10), bytes), bytes);
+        np_free_sized(np_calloc(1, bytes), bytes);
+        expect_no_report();
+    }
+}
+
+TEST_F(checked_blocks, of_0_bytes_are_distinct_and_can_be_freed_and_resized)
+{
+    std::set<void*> all;
+    while (all.size() != 10'000)
+        ASSERT_TRUE(all.insert(np_alloc(0)).second);
+    for (void* each : all) {
+        ASSERT_EQ(np_usable_size(each), 0U);
+        np_free_sized(each, 0);
+    }
+    void* const grown = np_realloc(np_alloc(0), 100);
+    EXPECT_EQ(np_usable_size(grown), 100U);
+    void* const shrunk = np_realloc(grown, 0);
+    EXPECT_EQ(np_usable_size(shrunk), 0U);
+    np_free(shrunk);
+    expect_no_report();
+    np_free(shrunk);
+    expect_report(error::double_free, shrunk, 0);
+}
+} // namespace

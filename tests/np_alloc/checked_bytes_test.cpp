@@ -1,0 +1,225 @@
+// SPDX-License-Identifier: MIT
+// Copyright (c) 2026 The memory_pool authors
+// The library that checks: what is written behind blocks, and to blocks that are free.
+#include <memory_pool/np_alloc.h>
+
+#include <support/error_recorder.hpp>
+#include <support/option_for_now.hpp>
+#include <support/threads.hpp>
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstring>
+#include <vector>
+
+namespace
+{
+using memory_pool::error;
+
+constexpr std::array<std::size_t, 8> sizes_of_all_kinds{1, 16, 48, 1000, 4096, 9216, 100'001, 3'000'001};
+constexpr std::array<std::size_t, 6> sizes_in_slabs{16, 48, 1000, 4096, 9216, 30'000};
+
+/// So that free blocks go out again soon.
+struct checked_bytes : testing::Test
+{
+    const test::option_for_now none_wait{np_option_quarantine_bytes, 0};
+    const test::option_for_now in_order{np_option_random_order, 0};
+    test::error_recorder recorder;
+
+    ~checked_bytes() override { EXPECT_EQ(np_verify(), 1); }
+};
+
+unsigned char* some_block(std::size_t bytes)
+{
+    return static_cast<unsigned char*>(np_alloc(bytes));
+}
+
+/// Writes some of the bytes behind a block.
+void overflow(unsigned char* block, std::size_t bytes, std::size_t by)
+{
+    for (std::size_t i = 0; i != by; ++i)
+        block[bytes + i] = static_cast<unsigned char>(~block[bytes + i]);
+}
+
+TEST_F(checked_bytes, behind_a_block_are_looked_at_when_it_is_freed)
+{
+    for (const std::size_t bytes : sizes_of_all_kinds) {
+        unsigned char* const block = some_block(bytes);
+        overflow(block, bytes, 1);
+        np_free(block);
+        ASSERT_EQ(recorder.kinds(), test::kinds(1, error::overflow)) << bytes;
+        EXPECT_EQ(recorder.reports()[0].address, block);
+        const test::error_recorder next;
+    }
+}
+
+TEST_F(checked_bytes, behind_a_block_are_looked_at_up_to_its_end)
+{
+    unsigned char* const block = some_block(33); // of 48
+    for (std::size_t offset = 33; offset != 48; ++offset) {
+        const unsigned char before = block[offset];
+        block[offset] = 0;
+        EXPECT_EQ(np_usable_size(block), 33U);
+        EXPECT_EQ(recorder.reports().size(), offset - 32) << "in each byte";
+        block[offset] = before;
+    }
+    np_free(block);
+}
+
+TEST_F(checked_bytes, behind_a_block_are_looked_at_when_it_is_resized_and_reported_once)
+{
+    for (const std::size_t bytes : sizes_of_all_kinds) {
+        const test::error_recorder now;
+        unsigned char* const block = some_block(bytes);
+        overflow(block, bytes, 1);
+        void* const moved = np_realloc(block, 2 * bytes + 100);
+        EXPECT_EQ(now.kinds(), test::kinds(1, error::overflow)) << bytes;
+        np_free(moved);
+        EXPECT_EQ(now.reports().size(), 1U) << bytes;
+    }
+}
+
+TEST_F(checked_bytes, behind_a_block_follow_it_when_it_is_resized)
+{
+    for (const std::size_t bytes : sizes_of_all_kinds) {
+        for (const std::size_t wanted : {bytes + 1, 2 * bytes, bytes / 2 + 1, 5 * bytes}) {
+            const test::error_recorder now;
+            auto* const block = static_cast<unsigned char*>(np_realloc(some_block(bytes), wanted));
+            EXPECT_EQ(np_usable_size(block), wanted);
+            std::memset(block, 7, wanted);
+            EXPECT_EQ(np_usable_size(block), wanted);
+            EXPECT_EQ(now.kinds(), test::kinds()) << bytes << " to " << wanted;
+            if (wanted % 4096 != 0)
+                overflow(block, wanted, 1);
+            np_free(block);
+            EXPECT_EQ(now.reports().size(), wanted % 4096 != 0 ? 1U : 0U) << bytes << " to " << wanted;
+        }
+    }
+}
+
+TEST_F(checked_bytes, behind_aligned_blocks_and_those_of_heaps_are_looked_at)
+{
+    np_heap* const heap = np_heap_create();
+    for (void* const block : {np_aligned_alloc(64, 100), np_aligned_alloc(4096, 100), np_calloc(10, 10),
+                              np_heap_alloc(heap, 100), np_alloc_at(100, "a.c", 1)}) {
+        const test::error_recorder now;
+        overflow(static_cast<unsigned char*>(block), 100, 1);
+        np_free(block);
+        EXPECT_EQ(now.kinds(), test::kinds(1, error::overflow));
+    }
+    np_heap_destroy(heap);
+}
+
+TEST_F(checked_bytes, behind_a_block_are_never_those_that_programs_write)
+{
+    unsigned char* const block = some_block(17);
+    for (std::size_t offset = 17; offset != 32; ++offset) {
+        EXPECT_GE(block[offset], 0x80) << "not text";
+        EXPECT_LT(block[offset], 0xA0) << "not 0xFF, 0xAA, 0xA5, 0xCC";
+    }
+    np_free(block);
+}
+
+TEST_F(checked_bytes, of_a_free_block_are_looked_at_when_it_goes_out_again)
+{
+    for (const std::size_t bytes : sizes_in_slabs) {
+        for (const std::size_t written : {std::size_t{1}, bytes}) {
+            const test::error_recorder now;
+            unsigned char* const block = some_block(bytes);
+            np_free(block);
+            std::memset(block, 0, written);
+            unsigned char* const again = some_block(bytes);
+            ASSERT_EQ(again, block) << "the last that was freed";
+            ASSERT_EQ(now.kinds(), test::kinds(1, error::write_after_free)) << bytes;
+            EXPECT_EQ(now.reports()[0].address, block);
+            np_free(again);
+            EXPECT_EQ(now.reports().size(), 1U);
+        }
+    }
+}
+
+TEST_F(checked_bytes, of_a_free_large_block_are_looked_at_when_its_memory_goes_out_again)
+{
+    for (const std::size_t bytes : {100'000U, 3'000'000U}) {
+        const test::error_recorder now;
+        unsigned char* const block = some_block(bytes);
+        np_free(block);
+        block[bytes / 2] = 0;
+        EXPECT_EQ(np_verify(), 0) << "also by whoever looks at everything";
+        unsigned char* const again = some_block(bytes);
+        ASSERT_EQ(again, block);
+        EXPECT_EQ(now.kinds(), test::kinds(1, error::write_after_free)) << bytes;
+        np_free(again);
+    }
+}
+
+TEST_F(checked_bytes, of_a_free_block_are_looked_at_when_it_comes_back_from_another_thread)
+{
+    test::lasting_thread other;
+    unsigned char* block = nullptr;
+    other.does([&block] { block = some_block(16); }); // which goes home at once
+    np_free(block);
+    block[8] = 0;
+    (void)np_trim(); // posts what is kept
+    other.does([] {
+        std::vector<void*> all(5000);
+        std::generate(all.begin(), all.end(), [] { return np_alloc(16); });
+        std::for_each(all.begin(), all.end(), np_free);
+    });
+    EXPECT_EQ(recorder.kinds(), test::kinds(1, error::write_after_free));
+}
+
+TEST_F(checked_bytes, of_a_free_block_are_not_what_the_program_wrote)
+{
+    for (const std::size_t bytes : sizes_of_all_kinds) {
+        unsigned char* const block = some_block(bytes);
+        std::memset(block, 0x5A, bytes);
+        np_free(block);
+        ASSERT_EQ(std::count(block, block + bytes, 0x5A), 0) << bytes;
+    }
+}
+
+TEST_F(checked_bytes, of_a_heap_that_was_destroyed_are_not_seen_by_whoever_is_next)
+{
+    np_heap* const heap = np_heap_create();
+    constexpr std::size_t bytes = 48;
+    for (int i = 0; i != 3000; ++i)
+        std::memset(np_heap_alloc(heap, bytes), 0x5A, bytes);
+    np_heap_destroy(heap);
+    std::vector<void*> next(6000);
+    for (void*& block : next) {
+        block = np_alloc(bytes);
+        ASSERT_EQ(std::count(static_cast<unsigned char*>(block), static_cast<unsigned char*>(block) + bytes, 0x5A), 0);
+    }
+    std::for_each(next.begin(), next.end(), np_free);
+}
+
+TEST_F(checked_bytes, that_a_block_no_longer_has_are_not_seen_by_whoever_is_next)
+{
+    auto* const block = some_block(1'000'000);
+    std::memset(block, 0x5A, 1'000'000);
+    ASSERT_EQ(np_realloc(block, 100'000), block);
+    unsigned char* const next = some_block(800'000);
+    EXPECT_EQ(std::count(next, next + 800'000, 0x5A), 0);
+    np_free(next);
+    np_free(block);
+}
+
+TEST_F(checked_bytes, are_looked_at_by_np_verify)
+{
+    unsigned char* const block = some_block(40);
+    const unsigned char before = block[40];
+    block[40] = 0;
+    EXPECT_EQ(np_verify(), 0);
+    block[40] = before;
+    EXPECT_EQ(np_verify(), 1);
+    np_free(block);
+    const unsigned char poison = block[3];
+    block[3] = 0;
+    EXPECT_EQ(np_verify(), 0);
+    block[3] = poison;
+}
+} // namespace

@@ -1,0 +1,146 @@
+// SPDX-License-Identifier: MIT
+// Copyright (c) 2026 The memory_pool authors
+// The library that checks: what ends the program at once.
+#include <memory_pool/np_alloc.h>
+
+#include <memory_pool/os/pages.hpp>
+#include <np_alloc/engine.hpp>
+
+#include <support/sanitizers.hpp>
+#include <support/system_calls.hpp>
+#include <support/threads.hpp>
+
+#include <gtest/gtest.h>
+
+#include <cstddef>
+#include <cstring>
+#include <vector>
+
+namespace np = memory_pool::np;
+
+namespace
+{
+/// The process that is to end has one thread, as the one that makes it has.
+struct checked_guards_death : testing::Test
+{
+    void SetUp() override
+    {
+        if (memory_pool::os::page_size() != np::guard_bytes)
+            GTEST_SKIP() << "pages are too large to be guards";
+    }
+};
+
+using bytes_of_block = volatile unsigned char;
+
+bytes_of_block* some_block(std::size_t bytes)
+{
+    return static_cast<unsigned char*>(np_alloc(bytes));
+}
+
+/// Writes behind a block, up to `distance` bytes away.
+void write_behind(bytes_of_block* block, std::size_t bytes, std::size_t distance)
+{
+    for (std::size_t i = 0; i != distance; ++i)
+        block[bytes + i] = 0x11;
+}
+
+TEST_F(checked_guards_death, who_writes_on_behind_a_block_does_not_get_out_of_its_slab)
+{
+    for (const std::size_t bytes : {16U, 48U, 1000U, 5000U, 30'000U})
+        EXPECT_DEATH(write_behind(some_block(bytes), bytes, np::slice_bytes * 8), "") << bytes;
+}
+
+TEST_F(checked_guards_death, who_writes_on_behind_a_large_block_does_not_get_far)
+{
+    for (const std::size_t bytes : {40'000U, 100'000U, 3'000'000U})
+        EXPECT_DEATH(write_behind(some_block(bytes), bytes, np::guard_bytes), "") << bytes;
+}
+
+TEST_F(checked_guards_death, who_writes_on_behind_a_large_block_that_was_resized_does_not_get_far)
+{
+    for (const std::size_t bytes : {50'000U, 90'000U, 200'000U, 1'000'000U}) {
+        EXPECT_DEATH(
+            {
+                auto* const resized = static_cast<unsigned char*>(np_realloc(np_alloc(100'000), bytes));
+                write_behind(resized, bytes, np::guard_bytes);
+            },
+            "")
+            << bytes;
+        auto* const block = static_cast<unsigned char*>(np_realloc(np_alloc(100'000), bytes));
+        std::memset(block, 1, bytes);
+        np_free(block);
+    }
+}
+
+TEST_F(checked_guards_death, nobody_touches_a_block_of_0_bytes)
+{
+    EXPECT_DEATH(*some_block(0) = 1, "");
+    EXPECT_DEATH((void)*some_block(0), "");
+    EXPECT_DEATH(
+        {
+            np_free(np_alloc(0));
+            *some_block(0) = 1;
+        },
+        "");
+}
+
+TEST_F(checked_guards_death, memory_can_be_used_for_something_else_where_guards_were)
+{
+    std::vector<void*> blocks;
+    for (std::size_t bytes = 0; bytes != 200'000; bytes += 1000)
+        blocks.push_back(std::memset(np_alloc(bytes), 1, bytes)); // NOLINT(performance-inefficient-vector-operation)
+    for (void* each : blocks)
+        np_free(each);
+    (void)np_trim();
+    constexpr std::size_t all = std::size_t{20} << 20;
+    np_free(std::memset(np_alloc(all), 1, all));
+    EXPECT_EQ(np_verify(), 1);
+}
+
+TEST_F(checked_guards_death, a_system_that_has_no_guards_is_a_system_without_them)
+{
+    const test::system_calls calls;
+    test::system_calls::refuse_from(test::system_call::guard, 1);
+    for (const std::size_t bytes : {16U, 5000U, 100'000U}) {
+        std::vector<void*> blocks(1000);
+        for (void*& block : blocks)
+            block = std::memset(np_alloc(bytes), 1, bytes);
+        for (void* block : blocks)
+            np_free(block);
+    }
+    void* const nothing = np_alloc(0);
+    np_free(nothing);
+    EXPECT_EQ(np_verify(), 1);
+}
+
+/// Finds what is on its way to another thread.
+const void* letter_on_its_way()
+{
+    const void* letter = nullptr;
+    (void)np::this_thread.at_hand.memory().slabs.for_each_on_its_way([&letter](const void* first) {
+        letter = first;
+        return false;
+    });
+    return letter;
+}
+
+TEST(checked_letters_death, are_not_followed_when_they_were_written_to)
+{
+    EXPECT_DEATH(
+        {
+            test::lasting_thread owner;
+            std::vector<void*> blocks(40'000);
+            owner.does([&blocks] {
+                for (void*& block : blocks)
+                    block = np_alloc(16);
+            });
+            for (void* block : blocks)
+                np_free(block); // Those that have waited are on their way.
+            void* const letter = const_cast<void*>(letter_on_its_way());
+            (void)np_trim(); // posts it
+            std::memset(letter, 0x11, 100);
+            owner.does([] { (void)np_trim(); });
+        },
+        "write after free");
+}
+} // namespace

@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: MIT
+// Copyright (c) 2026 The memory_pool authors
+// The library that checks: when, and in which order, blocks go out again.
+#include <memory_pool/np_alloc.h>
+
+#include <support/option_for_now.hpp>
+#include <support/threads.hpp>
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstddef>
+#include <set>
+#include <vector>
+
+namespace
+{
+constexpr std::size_t bytes = 100;
+constexpr std::size_t block_bytes = 112;
+
+/// Returns: how many blocks of that size are freed until the first of them goes out again.
+std::size_t blocks_that_wait()
+{
+    std::set<void*> freed;
+    for (void* block = np_alloc(bytes); freed.insert(block).second; block = np_alloc(bytes))
+        np_free(block);
+    return freed.size();
+}
+
+TEST(checked_order, lets_blocks_wait_until_others_are_freed)
+{
+    const test::option_for_now in_order(np_option_random_order, 0);
+    for (const std::size_t waiting : {0U, 10U, 500U}) {
+        const test::option_for_now chosen(np_option_quarantine_bytes, waiting * block_bytes);
+        (void)np_trim();
+        EXPECT_GE(blocks_that_wait(), waiting) << waiting;
+    }
+}
+
+TEST(checked_order, lets_them_wait_in_bounded_memory)
+{
+    const test::option_for_now chosen(np_option_quarantine_bytes, 64 * block_bytes);
+    (void)np_trim();
+    np_statistics before;
+    np_get_statistics(&before);
+    for (int i = 0; i != 100'000; ++i)
+        np_free(np_alloc(bytes));
+    np_statistics after;
+    np_get_statistics(&after);
+    EXPECT_EQ(after.bytes_in_use, before.bytes_in_use) << "what waits is not in use";
+    EXPECT_LE(after.bytes_at_hand - before.bytes_at_hand, 2 * 64 * block_bytes + 8192);
+}
+
+TEST(checked_order, is_such_that_nobody_can_tell_which_is_next)
+{
+    const auto some_in_order = [] {
+        std::vector<void*> blocks(200);
+        std::generate(blocks.begin(), blocks.end(), [] { return np_alloc(700); });
+        std::vector<void*> sorted = blocks;
+        std::sort(sorted.begin(), sorted.end());
+        std::size_t in_order = 0;
+        for (std::size_t i = 1; i != blocks.size(); ++i)
+            in_order += blocks[i - 1] < blocks[i] ? 1U : 0U;
+        std::for_each(blocks.begin(), blocks.end(), np_free);
+        return in_order;
+    };
+    test::in_a_thread([&] { // whose heap may be new
+        const test::option_for_now at_random(np_option_random_order, 1);
+        const std::size_t ascending = some_in_order();
+        EXPECT_GT(ascending, 50U);
+        EXPECT_LT(ascending, 160U);
+    });
+}
+
+TEST(checked_order, leaves_nothing_waiting_when_memory_is_trimmed)
+{
+    std::vector<void*> blocks(3000);
+    std::generate(blocks.begin(), blocks.end(), [] { return np_alloc(bytes); });
+    test::in_a_thread([&] { std::for_each(blocks.begin(), blocks.end(), np_free); });
+    (void)np_trim();
+    np_statistics statistics;
+    np_get_statistics(&statistics);
+    EXPECT_EQ(statistics.bytes_at_hand, 0U);
+    EXPECT_EQ(np_verify(), 1);
+}
+
+TEST(checked_options, are_those_of_the_library_that_checks)
+{
+    EXPECT_EQ(np_get_option(np_option_quarantine_bytes), std::size_t{256} << 10);
+    EXPECT_EQ(np_get_option(np_option_random_order), 1U);
+    EXPECT_EQ(np_get_option(np_option_poison), 1U);
+    EXPECT_EQ(np_get_option(np_option_guard_pages), 1U);
+    EXPECT_EQ(np_set_option(np_option_random_order, 2), EINVAL);
+}
+
+TEST(checked_options, that_change_what_free_blocks_are_like_are_chosen_before_the_first_block)
+{
+    np_free(np_alloc(10));
+    EXPECT_EQ(np_set_option(np_option_poison, 0), EBUSY);
+    EXPECT_EQ(np_set_option(np_option_guard_pages, 0), EBUSY);
+}
+} // namespace

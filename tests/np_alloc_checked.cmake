@@ -1,0 +1,25 @@
+# SPDX-License-Identifier: MIT
+# The libraries that check: what they find, and that they do all that the others do. What looks into the library is compiled for
+# it; what uses its interface alone is linked with it as it was compiled for the other one.
+file(GLOB sources CONFIGURE_DEPENDS RELATIVE ${CMAKE_CURRENT_SOURCE_DIR} np_alloc/checked_*_test.cpp)
+add_executable(unit_np_alloc_checked ${sources}
+    np_alloc/exit_test.cpp
+    np_alloc/fork_test.cpp
+    np_alloc/heaps_test.cpp
+    np_alloc/inspection_test.cpp
+    np_alloc/memory_test.cpp
+    np_alloc/np_alloc_test.cpp
+    np_alloc/signals_test.cpp
+    np_alloc/sizes_test.cpp
+    np_alloc/statistics_test.cpp
+    np_alloc/threads_test.cpp)
+target_link_libraries(unit_np_alloc_checked PRIVATE
+    memory_pool_program memory_pool_warnings GTest::gtest_main memory_pool_system_calls
+    memory_pool::np_alloc_checked)
+target_compile_definitions(unit_np_alloc_checked PRIVATE MEMORY_POOL_NP_CHECKED=1)
+target_include_directories(unit_np_alloc_checked PRIVATE ${CMAKE_CURRENT_SOURCE_DIR} ${PROJECT_SOURCE_DIR}/src)
+target_precompile_headers(unit_np_alloc_checked PRIVATE <gtest/gtest.h>)
+gtest_discover_tests(unit_np_alloc_checked
+    TEST_PREFIX np_alloc_checked. DISCOVERY_MODE PRE_TEST PROPERTIES TIMEOUT 120)
+add_dependencies(memory_pool_tidy_tests unit_np_alloc_checked)
+add_dependencies(memory_pool_tidy memory_pool_np_alloc_checked)

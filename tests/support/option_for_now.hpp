@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: MIT
+// Copyright (c) 2026 The memory_pool authors
+/// \file
+/// An option of np_alloc that is another for a moment.
+#pragma once
+
+#include <memory_pool/np_alloc.h>
+
+#include <gtest/gtest.h>
+
+#include <cstddef>
+
+namespace test
+{
+/// Sets an option until the end of its life.
+class option_for_now
+{
+public:
+    option_for_now(np_option option, std::size_t value) : option_(option), before_(np_get_option(option))
+    {
+        EXPECT_EQ(np_set_option(option, value), 0);
+    }
+    option_for_now(const option_for_now&) = delete;
+    option_for_now& operator=(const option_for_now&) = delete;
+    ~option_for_now() { EXPECT_EQ(np_set_option(option_, before_), 0); }
+
+private:
+    np_option option_;
+    std::size_t before_;
+};
+} // namespace test
