@@ -39,3 +39,18 @@ set(preload_test Python3::Interpreter ${CMAKE_CURRENT_SOURCE_DIR}/np_malloc/prel
     ${np_malloc} ${PROJECT_SOURCE_DIR} $<TARGET_FILE:np_malloc_own_new>)
 add_test(NAME np_malloc.preload COMMAND ${preload_test})
 set_tests_properties(np_malloc.preload PROPERTIES TIMEOUT 300)
+
+# The library that checks: what depends on how it is made, and what programs do to a malloc.
+set(np_malloc_checked $<TARGET_FILE:memory_pool_np_malloc_checked>)
+add_test(NAME np_malloc_checked.symbols
+    COMMAND Python3::Interpreter ${CMAKE_CURRENT_SOURCE_DIR}/np_malloc/symbols_test.py ${np_malloc_checked})
+add_test(NAME np_malloc_checked.preload
+    COMMAND Python3::Interpreter ${CMAKE_CURRENT_SOURCE_DIR}/np_malloc/preload_test.py
+        ${np_malloc_checked} ${PROJECT_SOURCE_DIR} $<TARGET_FILE:np_malloc_own_new> Loading Tools)
+add_test(NAME np_malloc_checked.misuse
+    COMMAND Python3::Interpreter ${CMAKE_CURRENT_SOURCE_DIR}/np_malloc/checked_test.py
+        ${np_malloc_checked} $<TARGET_FILE:np_malloc_wrong_delete>)
+set_tests_properties(np_malloc_checked.preload np_malloc_checked.misuse PROPERTIES TIMEOUT 300)
+
+add_executable(np_malloc_wrong_delete np_malloc/wrong_delete.cpp)
+target_compile_options(np_malloc_wrong_delete PRIVATE -fno-builtin)

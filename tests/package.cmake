@@ -46,11 +46,18 @@ foreach(library IN ITEMS np_alloc np_malloc)
         list(APPEND with_np_alloc ${library})
     endif()
 endforeach()
+# An installed package has the libraries that check, too. A project that builds it need not build those.
+set(with_checked ${with_np_alloc})
+foreach(library IN LISTS with_np_alloc)
+    list(APPEND with_checked ${library}_checked)
+endforeach()
+list(JOIN with_checked "," with_checked)
+set(with_checked "-DNP_LIBRARIES=${with_checked}")
 list(JOIN with_np_alloc "," with_np_alloc)
 set(with_np_alloc "-DNP_LIBRARIES=${with_np_alloc}")
 set(installed "-DCMAKE_PREFIX_PATH=${root}/moved")
 
-memory_pool_add_consumer(find_package package -DCONSUME=find_package ${installed} ${with_np_alloc})
+memory_pool_add_consumer(find_package package -DCONSUME=find_package ${installed} ${with_checked})
 memory_pool_add_consumer(add_subdirectory package
     -DCONSUME=add_subdirectory "-DSOURCE=${PROJECT_SOURCE_DIR}" ${with_np_alloc})
 memory_pool_add_consumer(fetch_content package
@@ -62,7 +69,7 @@ find_package(PkgConfig QUIET)
 cmake_path(IS_RELATIVE CMAKE_INSTALL_LIBDIR libdir_is_relative)
 if(PkgConfig_FOUND AND libdir_is_relative)
     memory_pool_add_consumer(pkg_config package -DCONSUME=pkg_config
-        "-DPC_DIRECTORY=${root}/moved/${CMAKE_INSTALL_LIBDIR}/pkgconfig" ${with_np_alloc})
+        "-DPC_DIRECTORY=${root}/moved/${CMAKE_INSTALL_LIBDIR}/pkgconfig" ${with_checked})
 endif()
 
 if(TARGET memory_pool::np_alloc)

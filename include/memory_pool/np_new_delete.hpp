@@ -21,6 +21,11 @@
 #include <cstddef>
 #include <new>
 
+/// Defined to 1 where a program may replace some of these operators: then the forms with a size end in those without.
+#ifndef MEMORY_POOL_PLAIN_FORMS_MAY_BE_REPLACED
+#define MEMORY_POOL_PLAIN_FORMS_MAY_BE_REPLACED 0
+#endif
+
 namespace memory_pool::core
 {
 inline constexpr std::size_t alignment_of_new(std::align_val_t alignment) noexcept
@@ -43,6 +48,22 @@ void* new_without_throwing(Allocate&&, std::size_t bytes, std::size_t alignment 
 {
     void* const block = try_np_allocate(bytes, alignment);
     return block != nullptr ? block : np_allocate_with_handler(bytes, alignment);
+}
+#endif
+
+#if MEMORY_POOL_PLAIN_FORMS_MAY_BE_REPLACED
+void delete_sized(void* block, std::size_t bytes) noexcept;
+void delete_sized(void* block, std::size_t bytes, std::align_val_t alignment) noexcept;
+#else
+/// Effects: as operator delete(block). `bytes` is what was asked for, which the library looks at that checks.
+inline void delete_sized(void* block, std::size_t bytes) noexcept
+{
+    ::np_free_sized(block, bytes);
+}
+
+inline void delete_sized(void* block, std::size_t bytes, std::align_val_t alignment) noexcept
+{
+    ::np_free_aligned_sized(block, alignment_of_new(alignment), bytes);
 }
 #endif
 } // namespace memory_pool::core
@@ -116,15 +137,20 @@ void operator delete[](void* block) noexcept
 }
 
 /// Effects: as the plain form.
-void operator delete(void* block, std::size_t) noexcept
+void operator delete(void* block, std::size_t bytes) noexcept
 {
-    ::operator delete(block);
+    memory_pool::core::delete_sized(block, bytes);
 }
 
 /// Effects: as the plain form.
-void operator delete[](void* block, std::size_t) noexcept
+void operator delete[](void* block, std::size_t bytes) noexcept
 {
+#if MEMORY_POOL_PLAIN_FORMS_MAY_BE_REPLACED
+    static_cast<void>(bytes);
     ::operator delete[](block);
+#else
+    ::operator delete(block, bytes);
+#endif
 }
 
 /// Effects: as the plain form.
@@ -152,15 +178,20 @@ void operator delete[](void* block, std::align_val_t alignment) noexcept
 }
 
 /// Effects: as the plain form with an alignment.
-void operator delete(void* block, std::size_t, std::align_val_t alignment) noexcept
+void operator delete(void* block, std::size_t bytes, std::align_val_t alignment) noexcept
 {
-    ::operator delete(block, alignment);
+    memory_pool::core::delete_sized(block, bytes, alignment);
 }
 
 /// Effects: as the plain form with an alignment.
-void operator delete[](void* block, std::size_t, std::align_val_t alignment) noexcept
+void operator delete[](void* block, std::size_t bytes, std::align_val_t alignment) noexcept
 {
+#if MEMORY_POOL_PLAIN_FORMS_MAY_BE_REPLACED
+    static_cast<void>(bytes);
     ::operator delete[](block, alignment);
+#else
+    ::operator delete(block, bytes, alignment);
+#endif
 }
 
 /// Effects: as the plain form with an alignment.

@@ -53,12 +53,26 @@ checked_record& record(std::size_t slice) noexcept
     return memory().memory().record(slice);
 }
 
+/// Returns: the slab that a block of that class lies in.
+MEMORY_POOL_ALWAYS_INLINE checked_record& slab_of(const class_facts& its, std::size_t slice) noexcept
+{
+    checked_record& of_slice = record(slice);
+    return MEMORY_POOL_LIKELY(its.slices == 1) ? of_slice : record(of_slice.slab);
+}
+
+/// Returns: the number of the block of a slab that begins there, or no_block_there.
+MEMORY_POOL_ALWAYS_INLINE std::size_t number_in(const checked_record& slab, const class_facts& its,
+                                                const void* block) noexcept
+{
+    return block_at(its, static_cast<std::size_t>(static_cast<const std::byte*>(block) - slab.begin));
+}
+
 std::optional<place> place_in_slab(owner_word owner, void* block) noexcept
 {
-    checked_record& slab = record(record(slice_of(block)).slab);
     const class_facts& its = facts[owner & class_bits];
-    const std::size_t number = block_at(its, static_cast<std::size_t>(static_cast<std::byte*>(block) - slab.begin));
-    if (MEMORY_POOL_UNLIKELY(number == no_block_there || is_misaligned(block)))
+    checked_record& slab = slab_of(its, slice_of(block));
+    const std::size_t number = number_in(slab, its, block);
+    if (number == no_block_there || is_misaligned(block))
         return std::nullopt;
     return place{owner, static_cast<std::byte*>(block), &slab.blocks[number], its.block_bytes};
 }
@@ -66,7 +80,7 @@ std::optional<place> place_in_slab(owner_word owner, void* block) noexcept
 /// Returns: what begins there; nothing if no block does.
 std::optional<place> find_place(owner_word owner, void* block) noexcept
 {
-    if (MEMORY_POOL_LIKELY(is_of_slab(owner)))
+    if (is_of_slab(owner))
         return place_in_slab(owner, block);
     auto* const address = static_cast<std::byte*>(block);
     if (owner == direct_block)
@@ -144,26 +158,32 @@ void look_at_canary(const place& where, std::size_t bytes) noexcept
 
 // Handing out.
 
-/// Effects: makes a block the program's, for which it has asked for so many bytes.
-void hand_out(const place& where, std::size_t bytes) noexcept
+/// Effects: makes a block that is not empty the program's, for which it has asked for so many bytes.
+MEMORY_POOL_ALWAYS_INLINE void hand_out(block_mark& mark, std::byte* block, std::size_t block_bytes,
+                                        std::size_t bytes) noexcept
 {
-    if (where.is_outside())
-        return;
-    const bool was_given_back = where.mark->hand_out(where.is_large() ? 0 : bytes);
-    if (was_given_back && the_options.get(np_option_poison) != 0 && !where.is_empty() &&
-        MEMORY_POOL_UNLIKELY(!is_poisoned(where.block, where.block_bytes)))
-        report(error::write_after_free, where);
-    write_canary(where, bytes);
+    const bool was_given_back = mark.hand_out(bytes);
+    if (was_given_back && the_options.get(np_option_poison) != 0 &&
+        MEMORY_POOL_UNLIKELY(!is_poisoned(block, block_bytes)))
+        report_misuse(error::write_after_free, block, block_bytes);
+    the_canary.write(block + bytes, block + block_bytes);
 }
 
-void* hand_out(void* block, std::size_t bytes) noexcept
+/// Effects: the same for a block of that class, if there is one, and it is of a slab.
+/// Returns: it.
+MEMORY_POOL_ALWAYS_INLINE void* hand_out(std::size_t size_class, void* block, std::size_t bytes) noexcept
 {
-    if (MEMORY_POOL_LIKELY(block != nullptr))
-        hand_out(*find_place(owner_of(block), block), bytes);
+    const backend::region_type& all = memory().memory();
+    const std::uintptr_t steps = all.steps_to(block);
+    if (MEMORY_POOL_UNLIKELY(!all.is_committed(steps)))
+        return block;
+    const class_facts& its = facts[size_class];
+    checked_record& slab = slab_of(its, all.slice_at(steps));
+    hand_out(slab.blocks[number_in(slab, its, block)], static_cast<std::byte*>(block), its.block_bytes, bytes);
     return block;
 }
 
-void* allocate_in_class_at_random(std::size_t size_class) noexcept
+MEMORY_POOL_ALWAYS_INLINE void* allocate_in_class_at_random(std::size_t size_class) noexcept
 {
     void* block = allocate_in_class(size_class);
     front& at_hand = this_thread.at_hand;
@@ -180,18 +200,25 @@ void* allocate_empty() noexcept
         return out_of_memory();
     void* const block = the_process.empty().allocate(smallest);
     if (block == nullptr)
-        return hand_out(allocate_in_class(smallest), 0);
-    const slice_number slab = record(slice_of(block)).slab;
-    if (record(slab).begin == block) // The first of a slab goes out first.
-        memory().checks().guard_all(slab, slab_slices(smallest));
-    return hand_out(block, 0);
+        return hand_out(smallest, allocate_in_class(smallest), 0);
+    checked_record& slab = record(slice_of(block));
+    const std::size_t number = number_in(slab, facts[smallest], block);
+    if (number == 0) // The first of a slab goes out first.
+        memory().checks().guard_all(slab.slab, slab_slices(smallest));
+    (void)slab.blocks[number].hand_out(0);
+    return block;
 }
 
 /// What came of a request for a large block that is handed out.
 large_allocation hand_out_large(std::size_t bytes, std::size_t alignment, shared_heap* home = nullptr) noexcept
 {
     const large_allocation large = allocate_large(bytes, alignment, home);
-    return {hand_out(large.block, bytes), large.is_zeroed};
+    if (large.block != nullptr && owner_of(large.block) == large_block) {
+        const place where = *find_place(large_block, large.block);
+        (void)where.mark->hand_out(0);
+        write_canary(where, bytes);
+    }
+    return large;
 }
 
 void* zeroed(const large_allocation& large, std::size_t bytes) noexcept
@@ -203,26 +230,21 @@ void* zeroed(const large_allocation& large, std::size_t bytes) noexcept
 
 constexpr std::size_t any_size = std::numeric_limits<std::size_t>::max();
 
-/// Effects: the program has no longer to do with a block that was not outside; reports what is wrong.
-/// Returns: whether it was in use.
-bool take_back(const place& where, std::size_t expected) noexcept
+/// Effects: reports what is wrong with a block of which `bytes` were asked for, and that is given back as one of `expected` bytes.
+MEMORY_POOL_ALWAYS_INLINE void look_at_size(const void* block, std::size_t bytes, std::size_t expected) noexcept
 {
-    const std::optional<std::size_t> marked = where.mark->take_back();
-    if (MEMORY_POOL_UNLIKELY(!marked)) {
-        report(error::double_free, where);
-        return false;
-    }
-    const std::size_t bytes = asked(where, *marked);
-    look_at_canary(where, bytes);
     if (MEMORY_POOL_UNLIKELY(expected != any_size && expected != bytes))
-        report_misuse(error::size_mismatch, where.block, bytes);
-    if (the_options.get(np_option_poison) != 0 && !where.is_large() && !where.is_empty())
-        poison(where.block, where.block_bytes);
-    return true;
+        report_misuse(error::size_mismatch, block, bytes);
+}
+
+/// Effects: frees a block that the program has no longer to do with.
+MEMORY_POOL_NOINLINE void free_at_once(void* block) noexcept
+{
+    free_unchecked(block);
 }
 
 /// Effects: has a block of a slab wait, and frees what has waited long enough.
-void free_later(std::size_t size_class, void* block, waiting_blocks& waiting) noexcept
+MEMORY_POOL_ALWAYS_INLINE void free_later(std::size_t size_class, void* block, waiting_blocks& waiting) noexcept
 {
     const std::size_t most_bytes = the_options.get(np_option_quarantine_bytes);
     waiting.push(size_class, block);
@@ -230,26 +252,70 @@ void free_later(std::size_t size_class, void* block, waiting_blocks& waiting) no
         free_unchecked(waiting.pop().block);
 }
 
-bool has_heap() noexcept
+/// Effects: frees a block of a slab that is not of this thread's heap.
+MEMORY_POOL_NOINLINE void free_of_another(owner_word owner, void* block) noexcept
 {
-    if (MEMORY_POOL_LIKELY(this_thread.at_hand.has_heap()))
-        return true;
     const errno_as_it_was kept;
-    return the_process.attach(this_thread);
+    if (shared_heap_of(block, owner) == nullptr && (this_thread.at_hand.has_heap() || the_process.attach(this_thread)))
+        free_later(owner & class_bits, block, this_thread.at_hand.memory().checks.waiting);
+    else
+        free_unchecked(block);
 }
 
-void free(void* block, std::size_t expected) noexcept
+/// Effects: frees what is no block of a slab, or empty, or wrong.
+MEMORY_POOL_NOINLINE void free_slowly(void* block, std::size_t expected) noexcept
 {
     if (block == nullptr)
         return;
     const std::optional<place> where = place_of(block);
-    if (MEMORY_POOL_UNLIKELY(!where) || (!where->is_outside() && !take_back(*where, expected)))
+    if (!where)
         return;
-    const owner_word owner = where->owner;
-    if (is_of_slab(owner) && shared_heap_of(block, owner) == nullptr && has_heap())
-        free_later(owner & class_bits, block, this_thread.at_hand.memory().checks.waiting);
+    if (!where->is_outside()) {
+        const std::optional<std::size_t> marked = where->mark->take_back();
+        if (!marked) {
+            report(error::double_free, *where);
+            return;
+        }
+        look_at_canary(*where, asked(*where, *marked));
+        look_at_size(block, asked(*where, *marked), expected);
+    }
+    free_at_once(block);
+}
+
+MEMORY_POOL_ALWAYS_INLINE void free(void* block, std::size_t expected) noexcept
+{
+    const backend::region_type& all = memory().memory();
+    const std::uintptr_t steps = all.steps_to(block);
+    if (MEMORY_POOL_UNLIKELY(!all.is_committed(steps))) {
+        free_slowly(block, expected);
+        return;
+    }
+    const owner_word owner = all.owner(all.slice_at(steps)).load(std::memory_order_relaxed);
+    const std::size_t size_class = owner & class_bits;
+    if (MEMORY_POOL_UNLIKELY(!is_of_slab(owner) || owner - size_class == the_process.empty().word())) {
+        free_slowly(block, expected);
+        return;
+    }
+    const class_facts& its = facts[size_class];
+    checked_record& slab = slab_of(its, all.slice_at(steps));
+    const std::size_t number = number_in(slab, its, block);
+    const std::optional<std::size_t> bytes =
+        MEMORY_POOL_LIKELY(number != no_block_there) ? slab.blocks[number].take_back() : std::nullopt;
+    if (MEMORY_POOL_UNLIKELY(!bytes)) {
+        free_slowly(block, expected);
+        return;
+    }
+    auto* const begin = static_cast<std::byte*>(block);
+    if (MEMORY_POOL_UNLIKELY(!the_canary.is_intact(begin + *bytes, begin + its.block_bytes)))
+        report_misuse(error::overflow, block, its.block_bytes);
+    look_at_size(block, *bytes, expected);
+    if (the_options.get(np_option_poison) != 0)
+        poison(block, its.block_bytes);
+    front& at_hand = this_thread.at_hand;
+    if (MEMORY_POOL_LIKELY(at_hand.class_in(owner) < class_count))
+        free_later(size_class, block, at_hand.memory().checks.waiting);
     else
-        free_unchecked(block);
+        free_of_another(owner, block);
 }
 
 // Resizing.
@@ -292,11 +358,10 @@ void* allocate_for(const place& from, std::size_t held, std::size_t bytes, Alloc
 
 void* allocate(std::size_t bytes) noexcept
 {
-    if (MEMORY_POOL_UNLIKELY(bytes == 0))
-        return allocate_empty();
-    if (MEMORY_POOL_UNLIKELY(bytes > largest_in_checked_slab))
-        return hand_out_large(bytes, 1).block;
-    return hand_out(allocate_in_class_at_random(sizes::of(bytes + least_canary)), bytes);
+    if (MEMORY_POOL_UNLIKELY(bytes - 1 >= largest_in_checked_slab)) // 0 bytes: too many
+        return bytes == 0 ? allocate_empty() : hand_out_large(bytes, 1).block;
+    const std::size_t size_class = sizes::of(bytes + least_canary);
+    return hand_out(size_class, allocate_in_class_at_random(size_class), bytes);
 }
 
 void* allocate_zeroed(std::size_t count, std::size_t size) noexcept
@@ -316,7 +381,7 @@ void* allocate_aligned(std::size_t alignment, std::size_t bytes) noexcept
         bytes <= largest_in_checked_slab ? aligned_class(bytes + least_canary, alignment) : class_count;
     if (size_class == class_count)
         return hand_out_large(bytes, alignment).block;
-    return hand_out(allocate_in_class_at_random(size_class), bytes);
+    return hand_out(size_class, allocate_in_class_at_random(size_class), bytes);
 }
 
 void free(void* block) noexcept
@@ -376,8 +441,9 @@ void* allocate_in(shared_heap& home, std::size_t bytes) noexcept
 {
     if (bytes > largest_in_checked_slab)
         return hand_out_large(bytes, 1, &home).block;
-    void* const block = home.allocate(sizes::of(bytes + least_canary));
-    return block != nullptr ? hand_out(block, bytes) : out_of_memory();
+    const std::size_t size_class = sizes::of(bytes + least_canary);
+    void* const block = home.allocate(size_class);
+    return block != nullptr ? hand_out(size_class, block, bytes) : out_of_memory();
 }
 
 void* allocate_zeroed_in(shared_heap& home, std::size_t count, std::size_t size) noexcept

@@ -40,28 +40,30 @@ public:
     }
 
     /// Effects: fills the bytes from `from` to `end`.
-    /// Preconditions: `end` is a multiple of 8.
+    /// Preconditions: `end` is a multiple of 8, and the 8 bytes before the next such multiple from `from` on may be read.
     void write(std::byte* from, std::byte* end) const noexcept
     {
         const std::uint64_t word = word_.load(std::memory_order_relaxed);
-        for (; from < end && is_inside_word(from); ++from)
-            *from = byte_for(from, word);
-        for (; from < end; from += sizeof word)
-            std::memcpy(from, &word, sizeof word);
+        std::byte* place = from - place_in_word(from);
+        if (place == end)
+            return;
+        const std::uint64_t mask = bytes_from(place_in_word(from));
+        store(place, (load(place) & ~mask) | (word & mask));
+        for (place += sizeof word; place != end; place += sizeof word)
+            store(place, word);
     }
 
     /// Returns: whether they are as `write` left them.
+    /// Preconditions: as `write`.
     bool is_intact(const std::byte* from, const std::byte* end) const noexcept
     {
         const std::uint64_t word = word_.load(std::memory_order_relaxed);
-        std::uint64_t difference = 0;
-        for (; from < end && is_inside_word(from); ++from)
-            difference |= static_cast<std::uint64_t>(*from ^ byte_for(from, word));
-        for (; from < end; from += sizeof word) {
-            std::uint64_t found = 0;
-            std::memcpy(&found, from, sizeof found);
-            difference |= found ^ word;
-        }
+        const std::byte* place = from - place_in_word(from);
+        if (place == end)
+            return true;
+        std::uint64_t difference = (load(place) ^ word) & bytes_from(place_in_word(from));
+        for (place += sizeof word; place != end; place += sizeof word)
+            difference |= load(place) ^ word;
         return difference == 0;
     }
 
@@ -70,14 +72,22 @@ private:
     {
         return reinterpret_cast<std::uintptr_t>(address) % sizeof(std::uint64_t);
     }
-    static bool is_inside_word(const std::byte* address) noexcept { return place_in_word(address) != 0; }
 
-    static std::byte byte_for(const std::byte* address, std::uint64_t word) noexcept
+    /// Returns: a word whose bytes in memory are ones from that place on, whatever the order of bytes.
+    static std::uint64_t bytes_from(std::size_t place) noexcept
     {
-        std::byte bytes[sizeof word];
-        std::memcpy(bytes, &word, sizeof word);
-        return bytes[place_in_word(address)];
+        constexpr unsigned char zeros_and_ones[16] = {0,    0,    0,    0,    0,    0,    0,    0,
+                                                      0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF};
+        return load(zeros_and_ones + sizeof(std::uint64_t) - place);
     }
+
+    static std::uint64_t load(const void* from) noexcept
+    {
+        std::uint64_t word = 0;
+        std::memcpy(&word, from, sizeof word);
+        return word;
+    }
+    static void store(void* to, std::uint64_t word) noexcept { std::memcpy(to, &word, sizeof word); }
 
     std::atomic<std::uint64_t> word_{0};
 };
@@ -89,14 +99,14 @@ inline canary the_canary;
 inline constexpr unsigned char poison_byte = 0xDF;
 
 /// Effects: fills free memory.
-inline void poison(void* memory, std::size_t bytes) noexcept
+MEMORY_POOL_ALWAYS_INLINE void poison(void* memory, std::size_t bytes) noexcept
 {
     std::memset(memory, poison_byte, bytes);
 }
 
 /// Returns: whether free memory is as `poison` left it.
 /// Preconditions: there are 8 bytes at least.
-inline bool is_poisoned(const void* memory, std::size_t bytes) noexcept
+MEMORY_POOL_ALWAYS_INLINE bool is_poisoned(const void* memory, std::size_t bytes) noexcept
 {
     std::uint64_t expected = 0;
     std::memset(&expected, poison_byte, sizeof expected);

@@ -50,7 +50,7 @@ constexpr std::array<option_facts, options_of_all + options_of_checks> facts_of_
         {"NP_FATAL_FOREIGN", 0, 1, takes_place_of_malloc ? std::size_t{0} : 1},
         {"NP_LEAKS", 0, 2, 0},
         {"NP_LEAKS_EXIT", 0, 255, 0},
-        {"NP_QUARANTINE_BYTES", 0, 1024 * mega, 256 * kilo},
+        {"NP_QUARANTINE_BYTES", 0, 1024 * mega, 64 * kilo},
         {"NP_RANDOM_ORDER", 0, 1, 1},
         {"NP_POISON", 0, 1, 1},
         {"NP_GUARD_PAGES", 0, 1, 1},

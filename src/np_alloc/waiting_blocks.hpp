@@ -48,6 +48,7 @@ public:
         blocks_[place] = block;
         classes_[place] = static_cast<std::uint8_t>(size_class);
         count(size_class, 1);
+        bytes_ += facts[size_class].block_bytes;
     }
 
     /// What has waited longest.
@@ -64,6 +65,7 @@ public:
         first_ = (first_ + 1) % most_blocks;
         --count_;
         count(oldest.size_class, ~std::uint32_t{0});
+        bytes_ -= facts[oldest.size_class].block_bytes;
         return oldest;
     }
 
@@ -94,7 +96,6 @@ private:
     void count(std::size_t size_class, std::uint32_t more) noexcept
     {
         of_class_[size_class].store(of_class(size_class) + more, std::memory_order_relaxed);
-        bytes_ += more == 1 ? facts[size_class].block_bytes : std::size_t{0} - facts[size_class].block_bytes;
     }
 
     std::size_t first_ = 0;

@@ -6,6 +6,7 @@
 #include <memory_pool/os/pages.hpp>
 #include <np_alloc/engine.hpp>
 
+#include <support/np_blocks.hpp>
 #include <support/sanitizers.hpp>
 #include <support/system_calls.hpp>
 #include <support/threads.hpp>
@@ -128,15 +129,19 @@ TEST(checked_letters_death, are_not_followed_when_they_were_written_to)
 {
     EXPECT_DEATH(
         {
+            const test::nothing_waits nothing_waits;
             test::lasting_thread owner;
-            std::vector<void*> blocks(40'000);
+            std::vector<void*> blocks(100);
             owner.does([&blocks] {
                 for (void*& block : blocks)
                     block = np_alloc(16);
             });
-            for (void* block : blocks)
-                np_free(block); // Those that have waited are on their way.
-            void* const letter = const_cast<void*>(letter_on_its_way());
+            (void)np_trim();
+            void* letter = nullptr;
+            for (std::size_t i = 0; letter == nullptr && i != blocks.size(); ++i) { // Now and then, one is posted at once.
+                np_free(blocks[i]);
+                letter = const_cast<void*>(letter_on_its_way());
+            }
             (void)np_trim(); // posts it
             std::memset(letter, 0x11, 100);
             owner.does([] { (void)np_trim(); });

@@ -87,7 +87,7 @@ TEST(checked_order, leaves_nothing_waiting_when_memory_is_trimmed)
 
 TEST(checked_options, are_those_of_the_library_that_checks)
 {
-    EXPECT_EQ(np_get_option(np_option_quarantine_bytes), std::size_t{256} << 10);
+    EXPECT_EQ(np_get_option(np_option_quarantine_bytes), std::size_t{64} << 10);
     EXPECT_EQ(np_get_option(np_option_random_order), 1U);
     EXPECT_EQ(np_get_option(np_option_poison), 1U);
     EXPECT_EQ(np_get_option(np_option_guard_pages), 1U);

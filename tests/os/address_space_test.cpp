@@ -53,6 +53,20 @@ TEST_F(address_space, keeps_its_content_when_it_is_committed_again)
     EXPECT_EQ(memory[0], std::byte{7});
 }
 
+TEST_F(address_space, ends_a_program_that_touches_it_while_it_is_guarded)
+{
+    ASSERT_TRUE(os::commit_memory(memory, 3 * page));
+    memory[0] = memory[2 * page] = std::byte{7};
+    ASSERT_TRUE(os::guard_memory(memory + page, page));
+    EXPECT_DEATH(memory[page] = std::byte{1}, "");
+    EXPECT_DEATH(memory[2 * page - 1] = std::byte{1}, "");
+    EXPECT_EQ(memory[0], std::byte{7});
+    EXPECT_EQ(memory[2 * page], std::byte{7});
+    ASSERT_TRUE(os::unguard_memory(memory, 3 * page));
+    memory[page] = memory[2 * page - 1] = std::byte{1};
+    EXPECT_EQ(memory[0], std::byte{7}) << "what was not guarded stays as it is";
+}
+
 TEST_F(address_space, has_no_memory_any_more_if_the_system_does_not_take_the_addresses)
 {
     ASSERT_TRUE(os::commit_memory(memory, page));

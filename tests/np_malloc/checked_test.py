@@ -1,0 +1,47 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+# Copyright (c) 2026 The memory_pool authors
+"""libnp_malloc_checked.so ends programs that misuse memory, and says why.   checked_test.py LIBRARY WRONG_DELETE"""
+import os
+import signal
+import subprocess
+import sys
+import unittest
+
+LIBRARY, WRONG_DELETE = (os.path.abspath(path) for path in sys.argv[1:3])
+
+
+def run(how, **variables):
+    """Returns how the program ends, and what it prints."""
+    done = subprocess.run([WRONG_DELETE, how], env={**os.environ, "LD_PRELOAD": LIBRARY, **variables},
+                          stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=100, check=False)
+    return done.returncode, done.stdout.decode(), done.stderr.decode()
+
+
+class Misuse(unittest.TestCase):
+    def expect_end(self, how, report):
+        status, output, errors = run(how)
+        self.assertEqual((status, output), (-signal.SIGABRT, ""), errors)
+        self.assertRegex(errors, rf"^memory_pool: {report}: address 0x[0-9a-f]+, block size \d+ bytes, .*\n  remedy: .*\n$")
+
+    def test_a_block_that_is_freed_twice(self):
+        self.expect_end("twice", "double free")
+
+    def test_a_text_without_room_for_its_zero(self):
+        self.expect_end("overflow", "overflow")
+
+    def test_a_write_through_an_old_pointer(self):
+        self.expect_end("after", "write after free")
+
+    def test_an_object_that_is_deleted_with_another_size(self):
+        self.expect_end("size", "size mismatch")
+
+    def test_nothing_that_is_right(self):
+        self.assertEqual(run("right size"), (0, "goes on\n", ""))
+
+    def test_what_is_chosen_not_to_be_looked_at(self):
+        self.assertEqual(run("after", NP_POISON="0"), (0, "goes on\n", ""))
+
+
+if __name__ == "__main__":
+    unittest.main(argv=sys.argv[:1])

@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: MIT
+// Copyright (c) 2026 The memory_pool authors
+// Misuses malloc and operator new, as its argument says, and goes on if it is not stopped.
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <new>
+
+namespace
+{
+/// So that the compiler does not see what happens to it.
+char* volatile block;
+
+void misuse(const char* how)
+{
+    if (std::strcmp(how, "size") == 0) {
+        block = static_cast<char*>(::operator new(100));
+        ::operator delete(block, 60);
+    } else if (std::strcmp(how, "right size") == 0) {
+        block = static_cast<char*>(::operator new(100));
+        ::operator delete(block, 100);
+    } else if (std::strcmp(how, "twice") == 0) {
+        block = static_cast<char*>(std::malloc(300'000));
+        std::free(block);
+        std::free(block);
+    } else if (std::strcmp(how, "overflow") == 0) {
+        block = static_cast<char*>(std::malloc(24));
+        std::strcpy(block, "a text of 24 characters."); // NOLINT: and a zero behind it
+        std::free(block);
+    } else if (std::strcmp(how, "after") == 0) {
+        block = static_cast<char*>(std::malloc(24));
+        std::free(block);
+        block[0] = 0;
+        for (int i = 0; i != 100'000; ++i)
+            std::free(std::malloc(24));
+    }
+}
+} // namespace
+
+int main(int, char** arguments)
+{
+    misuse(arguments[1]);
+    std::puts("goes on");
+}

@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: MIT
+// Copyright (c) 2026 The memory_pool authors
+#include <memory_pool/os/random.hpp>
+
+#include <gtest/gtest.h>
+
+#include <cerrno>
+#include <cstdint>
+#include <set>
+
+namespace
+{
+TEST(random_number, is_another_one_each_time)
+{
+    std::set<std::uint64_t> numbers;
+    for (int i = 0; i != 100; ++i)
+        EXPECT_TRUE(numbers.insert(memory_pool::os::random_number()).second);
+}
+
+TEST(random_number, has_each_bit_set_now_and_then)
+{
+    std::uint64_t ever_set = 0;
+    std::uint64_t always_set = ~std::uint64_t{0};
+    for (int i = 0; i != 100; ++i) {
+        const std::uint64_t number = memory_pool::os::random_number();
+        ever_set |= number;
+        always_set &= number;
+    }
+    EXPECT_EQ(ever_set, ~std::uint64_t{0});
+    EXPECT_EQ(always_set, 0U);
+}
+
+TEST(random_number, leaves_errno_alone)
+{
+    errno = 77;
+    (void)memory_pool::os::random_number();
+    EXPECT_EQ(errno, 77);
+}
+} // namespace
