@@ -138,7 +138,8 @@ TEST(checked_letters_death, are_not_followed_when_they_were_written_to)
             });
             (void)np_trim();
             void* letter = nullptr;
-            for (std::size_t i = 0; letter == nullptr && i != blocks.size(); ++i) { // Now and then, one is posted at once.
+            for (std::size_t i = 0; letter == nullptr && i != blocks.size();
+                 ++i) { // Now and then, one is posted at once.
                 np_free(blocks[i]);
                 letter = const_cast<void*>(letter_on_its_way());
             }
