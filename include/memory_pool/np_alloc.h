@@ -227,7 +227,7 @@ typedef enum np_option
     /* Only where the library is the one that checks. */
 
     np_option_quarantine_bytes, /**< NP_QUARANTINE_BYTES: how many bytes of blocks that a thread has freed wait until they may go
-                                      out again, but no more than 4,096 blocks; 64K. */
+                                      out again, but no more than 1,024 blocks; 64K. */
     np_option_random_order, /**< NP_RANDOM_ORDER: whether blocks go out in an order that nobody can tell; 1. */
     np_option_poison, /**< NP_POISON: whether free blocks are filled, and looked at when they go out again; 1. Not after the
                                       first block. */

@@ -77,18 +77,23 @@ std::optional<place> place_in_slab(owner_word owner, void* block) noexcept
     return place{owner, static_cast<std::byte*>(block), &slab.blocks[number], its.block_bytes};
 }
 
+/// Preconditions: a large block begins there.
+place place_of_large(void* block) noexcept
+{
+    const slice_number first = slice_of(block);
+    return {large_block, static_cast<std::byte*>(block), &record(first).large, memory().checks().canary_end(first)};
+}
+
 /// Returns: what begins there; nothing if no block does.
 std::optional<place> find_place(owner_word owner, void* block) noexcept
 {
     if (is_of_slab(owner))
         return place_in_slab(owner, block);
-    auto* const address = static_cast<std::byte*>(block);
     if (owner == direct_block)
-        return place{owner, address, nullptr, memory().direct_bytes(block)};
+        return place{owner, static_cast<std::byte*>(block), nullptr, memory().direct_bytes(block)};
     if (owner != large_block || reinterpret_cast<std::uintptr_t>(block) % slice_bytes != 0)
         return std::nullopt;
-    const slice_number first = slice_of(block);
-    return place{owner, address, &record(first).large, memory().checks().canary_end(first)};
+    return place_of_large(block);
 }
 
 /// Effects: reports what is wrong with an address where no block begins.
@@ -214,7 +219,7 @@ large_allocation hand_out_large(std::size_t bytes, std::size_t alignment, shared
 {
     const large_allocation large = allocate_large(bytes, alignment, home);
     if (large.block != nullptr && owner_of(large.block) == large_block) {
-        const place where = *find_place(large_block, large.block);
+        const place where = place_of_large(large.block);
         (void)where.mark->hand_out(0);
         write_canary(where, bytes);
     }
@@ -350,7 +355,7 @@ void* allocate_for(const place& from, std::size_t held, std::size_t bytes, Alloc
         return allocate(bytes);
     if (owner_of(roomy) == large_block) {
         memory().checks().leave_room(slice_of(roomy), bytes);
-        write_canary(*find_place(large_block, roomy), bytes);
+        write_canary(place_of_large(roomy), bytes);
     }
     return roomy;
 }

@@ -28,7 +28,7 @@ namespace memory_pool::np
 class waiting_blocks
 {
 public:
-    static constexpr std::size_t most_blocks = 4096;
+    static constexpr std::size_t most_blocks = 1024;
 
     bool is_empty() const noexcept { return count_ == 0; }
     bool is_full() const noexcept { return count_ == most_blocks; }
