@@ -13,5 +13,5 @@ int main(void)
     if (block == NULL || dladdr(dlsym(RTLD_DEFAULT, "malloc"), &info) == 0)
         return 1;
     free(block);
-    return strstr(info.dli_fname, "libnp_malloc.so") != NULL ? 0 : 1;
+    return strstr(info.dli_fname, "libnp_malloc") != NULL ? 0 : 1;
 }
