@@ -28,7 +28,7 @@ namespace
 {
 /// Has the program replaced a plain form? Then a block need not have the size that is told when it is deleted: its operator new may
 /// ask for more.
-bool plain_forms_are_replaced() noexcept
+[[maybe_unused]] bool plain_forms_are_replaced() noexcept
 {
     // The one of those that the linker has chosen, and the one here.
     void (*const chosen)(void*) = &::operator delete;
