@@ -75,6 +75,10 @@ public:
 
     std::size_t bytes() const { return bytes_; }
 
+    /// Returns: bytes from one block to the next, if they are in a slab; those that the program may use, and what the library has
+    ///   there for itself.
+    std::size_t stride() const { return stride_; }
+
     /// Returns: a block of the owner, with room for `bytes()` or so many.
     std::byte* block() { return block(bytes_); }
     std::byte* block(std::size_t bytes);
@@ -97,6 +101,9 @@ public:
     ///   `address`.
     void begins(const void* address);
 
+    /// Effects: has all blocks that are free go back to where they are from; also those that were to be handed out late.
+    void send_all_home();
+
 private:
     static constexpr std::size_t many = 24;
     using some_blocks = std::array<void*, many>;
@@ -112,6 +119,7 @@ private:
     notes& notes_;
     const std::size_t bytes_;
     const owner whose_;
+    std::size_t stride_ = 0;
     std::vector<void*> kept_;
     test::lasting_thread third_;
     std::unique_ptr<test::lasting_thread> owner_;

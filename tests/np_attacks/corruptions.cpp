@@ -60,14 +60,14 @@ void overflow_into_slack(scene& here)
     np_free(block);
 }
 
-/// All of the next block, which is free.
+/// All of the next block, too, which is free.
 void overflow_into_next(scene& here)
 {
     std::byte* const block = here.block();
     std::byte* const next = here.block();
     here.by_owner([next] { np_free(next); });
     here.begins(block);
-    write(block + np_usable_size(block), np_usable_size(block));
+    write(block + here.bytes(), here.stride());
     np_free(block);
 }
 
@@ -87,7 +87,7 @@ void overflow_of_the_last(scene& here)
     const std::vector<std::byte*> blocks = more_than_a_slab(here);
     std::byte* const last = *std::max_element(blocks.begin(), blocks.end());
     here.begins(last);
-    write(last + np_usable_size(last), 64);
+    write(last + here.bytes(), 64);
 }
 
 /// As a loop does that does not end.
@@ -95,7 +95,7 @@ void overflow_of_a_mebibyte(scene& here)
 {
     std::byte* const block = here.block_that_stays();
     here.begins(block);
-    write(block + np_usable_size(block), 1U << 20U);
+    write(block + here.bytes(), 1U << 20U);
 }
 
 /// The same, where a thread has got its heap since, which may lie behind the block.
@@ -105,7 +105,7 @@ void overflow_towards_a_heap(scene& here)
     std::byte* const block = here.block_that_stays();
     another.does([&here] { np_free(np_alloc(here.bytes())); });
     here.begins(block);
-    write(block + np_usable_size(block), 1U << 20U);
+    write(block + here.bytes(), 1U << 20U);
 }
 
 // Before a block.
@@ -123,10 +123,13 @@ void underflow_of_the_first(scene& here)
 
 void write_after_free(scene& here, std::size_t bytes)
 {
+    (void)here.block_that_stays(); // So the slab does, and the block is handed out again.
     std::byte* const block = here.block();
     here.begins(block);
     np_free(block);
     write(block, bytes);
+    if (in_a_slab(here.bytes(), owner::attacker)) // The memory of a large one would go back to the system.
+        here.send_all_home();
 }
 
 /// What was written is not there for the next who gets the block.
@@ -169,7 +172,7 @@ std::byte* send_home(scene& here, std::byte* block)
     std::array<std::byte*, 8> sheets{};
     here.by_third([&] {
         for (std::byte*& each : sheets)
-            each = static_cast<std::byte*>(np_alloc(letter_bytes));
+            each = static_cast<std::byte*>(np_alloc(letter_bytes - 1)); // One is left for what the library may add.
         here.is_about(sheets[0]);
         for (std::byte* each : sheets)
             np_free(each);
@@ -189,8 +192,10 @@ void write_to_letter(scene& here)
 
 void write_to_block_in_letter(scene& here)
 {
+    std::byte* const stays = here.block_that_stays();
     std::byte* const block = here.block();
     (void)send_home(here, block);
+    here.is_about(stays); // It is as large as the other.
     here.begins(block);
     write(block, here.bytes());
 }

@@ -227,7 +227,7 @@ void* inside(scene& here)
 void* next_block(scene& here)
 {
     std::byte* const block = here.block_that_stays();
-    std::byte* const next = block + np_usable_size(block);
+    std::byte* const next = block + here.stride();
     here.begins(next);
     return next;
 }
@@ -236,7 +236,7 @@ void* next_block(scene& here)
 void* never_handed_out(scene& here)
 {
     std::byte* const block = here.block_that_stays();
-    std::byte* const far = block + 40 * np_usable_size(block);
+    std::byte* const far = block + 40 * here.stride();
     here.begins(far);
     return far;
 }

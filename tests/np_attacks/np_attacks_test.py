@@ -1,16 +1,18 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
 # Copyright (c) 2026 The memory_pool authors
-"""What comes of each attack on np_alloc.   np_attacks_test.py PROGRAM np_alloc | np_malloc
+"""What comes of each attack on np_alloc.   np_attacks_test.py PROGRAM LIBRARY
 
-PROGRAM commits them, each in a process of its own, and says what it saw: see np_attacks.cpp. The tables here say what has to come of
-them, and docs/security.md what users are told.
+PROGRAM commits them on LIBRARY, np_alloc, np_malloc, or one of those that check (np_alloc_checked, np_malloc_checked), each in a process
+of its own, and says what it saw: see np_attacks.cpp. The tables here say what has to come of them, and docs/security.md what users
+are told.
 
     double free at once      the call that is wrong ends in the error handler, which is told that, the address, and the size
     double free later        the same, or a later call does: at the latest when every thread has given its free blocks back.
                              Until then, the block may have been handed out twice
     nothing                  all goes on as if nothing had happened, and np_verify finds nothing wrong
-    nothing or a crash       the same, or the system ends the program
+    a crash                  the system ends the program, where it does what is wrong
+    nothing or a crash       one of the two
     the program is harmed    the attack does what it is after
 
 In libnp_malloc.so, a foreign pointer is named and ignored, and ends the program only if NP_FATAL_FOREIGN is 1.
@@ -24,79 +26,81 @@ from collections import namedtuple
 
 PROGRAM = os.path.abspath(sys.argv[1])
 IS_MALLOC = sys.argv[2].startswith("np_malloc")
+IS_CHECKED = sys.argv[2].endswith("_checked")
 
 # A pointer, whose blocks are in slabs or large (those that begin nowhere are of all), and what the functions make of it.
 POINTERS = """
-                            blocks   free, free_sized, realloc      usable_size
-freed                       slab     double free later              nothing
-freed                       large    double free at once            double free at once
-freed, and another since    slab     double free later              nothing
-freed, and another since    large    double free at once            double free at once
-freed long ago              slab     double free later              nothing
-freed long ago              large    double free at once            double free at once
-freed by its owner          slab     double free later              nothing
-freed by its owner          large    double free at once            double free at once
-freed by a third            slab     double free later              nothing
-freed by a third            large    double free at once            double free at once
-freed, and gone home        slab     double free later              nothing
-freed, and gone home        large    double free at once            double free at once
-freed, its slab gone        all      double free at once            double free at once
-moved by realloc            slab     double free later              nothing
-moved by realloc            large    double free at once            double free at once
-freed after realloc         slab     double free later              nothing
-freed after realloc         large    double free at once            double free at once
-1                           all      foreign pointer at once        foreign pointer at once
-8                           all      foreign pointer at once        foreign pointer at once
--16                         all      foreign pointer at once        foreign pointer at once
-no address                  all      foreign pointer at once        foreign pointer at once
-the stack                   all      foreign pointer at once        foreign pointer at once
-a global                    all      foreign pointer at once        foreign pointer at once
-a function                  all      foreign pointer at once        foreign pointer at once
-beside the region           all      foreign pointer at once        foreign pointer at once
-of a pool                   all      foreign pointer at once        foreign pointer at once
-block + 1                   all      misaligned pointer at once     misaligned pointer at once
-block + 8                   all      misaligned pointer at once     misaligned pointer at once
-block + 16                  slab     misaligned pointer later       nothing
-block + 16                  large    misaligned pointer at once     misaligned pointer at once
-block + 4096                slab     misaligned pointer later       nothing
-block + 4096                large    misaligned pointer at once     misaligned pointer at once
-block + 1 GiB               all      foreign pointer at once        foreign pointer at once
-next block                  slab     double free later              nothing
-never handed out            slab     double free later              nothing
+                            blocks   free, free_sized, realloc      usable_size                    any, if checked
+freed                       slab     double free later              nothing                        double free at once
+freed                       large    double free at once            double free at once            double free at once
+freed, and another since    slab     double free later              nothing                        double free at once
+freed, and another since    large    double free at once            double free at once            double free at once
+freed long ago              slab     double free later              nothing                        double free at once
+freed long ago              large    double free at once            double free at once            double free at once
+freed by its owner          slab     double free later              nothing                        double free at once
+freed by its owner          large    double free at once            double free at once            double free at once
+freed by a third            slab     double free later              nothing                        double free at once
+freed by a third            large    double free at once            double free at once            double free at once
+freed, and gone home        slab     double free later              nothing                        double free at once
+freed, and gone home        large    double free at once            double free at once            double free at once
+freed, its slab gone        all      double free at once            double free at once            double free at once
+moved by realloc            slab     double free later              nothing                        double free at once
+moved by realloc            large    double free at once            double free at once            double free at once
+freed after realloc         slab     double free later              nothing                        double free at once
+freed after realloc         large    double free at once            double free at once            double free at once
+1                           all      foreign pointer at once        foreign pointer at once        foreign pointer at once
+8                           all      foreign pointer at once        foreign pointer at once        foreign pointer at once
+-16                         all      foreign pointer at once        foreign pointer at once        foreign pointer at once
+no address                  all      foreign pointer at once        foreign pointer at once        foreign pointer at once
+the stack                   all      foreign pointer at once        foreign pointer at once        foreign pointer at once
+a global                    all      foreign pointer at once        foreign pointer at once        foreign pointer at once
+a function                  all      foreign pointer at once        foreign pointer at once        foreign pointer at once
+beside the region           all      foreign pointer at once        foreign pointer at once        foreign pointer at once
+of a pool                   all      foreign pointer at once        foreign pointer at once        foreign pointer at once
+block + 1                   all      misaligned pointer at once     misaligned pointer at once     misaligned pointer at once
+block + 8                   all      misaligned pointer at once     misaligned pointer at once     misaligned pointer at once
+block + 16                  slab     misaligned pointer later       nothing                        misaligned pointer at once
+block + 16                  large    misaligned pointer at once     misaligned pointer at once     misaligned pointer at once
+block + 4096                slab     misaligned pointer later       nothing                        misaligned pointer at once
+block + 4096                large    misaligned pointer at once     misaligned pointer at once     misaligned pointer at once
+block + 1 GiB               all      foreign pointer at once        foreign pointer at once        double free at once
+next block                  slab     double free later              nothing                        double free at once
+never handed out            slab     double free later              nothing                        double free at once
 """
 
 OTHERS = """
-                                     blocks   outcome
-malloc, free                         all      nothing
-malloc, delete                       all      nothing
-new, free                            all      nothing
-new[], delete                        all      nothing
-new, delete[]                        all      nothing
-aligned new, plain delete            all      nothing
-plain new, aligned delete            all      nothing
-delete of a smaller size             all      nothing
-delete of a larger size              all      nothing
-free_sized, smaller                  all      nothing
-free_sized, larger                   all      nothing
-free_aligned_sized, not aligned so   all      nothing
-overflow of 1 byte into slack        all      nothing
-overflow of 8 bytes into slack       all      nothing
-overflow of 32 bytes into slack      all      nothing
-overflow into the next block         slab     nothing
-overflow of the last block           all      nothing
-overflow of 1 MiB                    slab     nothing
-overflow of 1 MiB                    large    nothing or a crash
-overflow towards another heap        slab     nothing
-overflow towards another heap        large    nothing or a crash
-underflow of 1 byte                  all      nothing
-underflow of 32 bytes                all      nothing
-write of 8 bytes after free          all      nothing
-write of all bytes after free        all      nothing
-read after free                      all      the program is harmed
-forged links                         slab     nothing
-write to a letter                    slab     write after free later, with losses
-write to a block in a letter         slab     nothing
-blocks of no bytes                   all      nothing
+                                     blocks   outcome                                 if checked
+malloc, free                         all      nothing                                 nothing
+malloc, delete                       all      nothing                                 nothing
+new, free                            all      nothing                                 nothing
+new[], delete                        all      nothing                                 nothing
+new, delete[]                        all      nothing                                 nothing
+aligned new, plain delete            all      nothing                                 nothing
+plain new, aligned delete            all      nothing                                 nothing
+delete of a smaller size             all      nothing                                 size mismatch at once
+delete of a larger size              all      nothing                                 size mismatch at once
+free_sized, smaller                  all      nothing                                 size mismatch at once
+free_sized, larger                   all      nothing                                 size mismatch at once
+free_aligned_sized, not aligned so   all      nothing                                 nothing
+overflow of 1 byte into slack        all      nothing                                 overflow at once
+overflow of 8 bytes into slack       all      nothing                                 overflow at once
+overflow of 32 bytes into slack      all      nothing                                 overflow at once
+overflow into the next block         slab     nothing                                 overflow at once
+overflow of the last block           slab     nothing                                 overflow later
+overflow of the last block           large    nothing                                 a crash
+overflow of 1 MiB                    slab     nothing                                 a crash
+overflow of 1 MiB                    large    nothing or a crash                      a crash
+overflow towards another heap        slab     nothing                                 a crash
+overflow towards another heap        large    nothing or a crash                      a crash
+underflow of 1 byte                  all      nothing                                 nothing or a crash
+underflow of 32 bytes                all      nothing                                 nothing or a crash
+write of 8 bytes after free          all      nothing                                 write after free later
+write of all bytes after free        all      nothing                                 write after free later
+read after free                      all      the program is harmed                   nothing
+forged links                         slab     nothing                                 nothing
+write to a letter                    slab     write after free later, with losses     write after free later
+write to a block in a letter         slab     nothing                                 write after free later
+blocks of no bytes                   all      nothing                                 a crash
 """
 
 Case = namedtuple("Case", "attack bytes owner end stage reports first_report twice in_order address block_bytes text")
@@ -110,12 +114,15 @@ def rows(table):
 def expectations():
     """Returns what has to come of each attack, by its name and the kind of block."""
     expected = {}
-    for pointer, blocks, when_freed, when_asked_for in rows(POINTERS):
+    for pointer, blocks, when_freed, when_asked_for, when_checked in rows(POINTERS):
         for function in ("free", "free_sized", "realloc"):
-            expected[f"{function}: {pointer}", blocks] = when_freed
-        expected[f"usable_size: {pointer}", blocks] = when_asked_for
-    for attack, blocks, outcome in rows(OTHERS):
-        expected[attack, blocks] = outcome
+            expected[f"{function}: {pointer}", blocks] = when_checked if IS_CHECKED else when_freed
+        expected[f"usable_size: {pointer}", blocks] = when_checked if IS_CHECKED else when_asked_for
+    for attack, blocks, outcome, when_checked in rows(OTHERS):
+        expected[attack, blocks] = when_checked if IS_CHECKED else outcome
+    if IS_MALLOC:  # Every delete ends in the plain one, which a program may have replaced, and which is told no size.
+        for attack in ("delete of a smaller size", "delete of a larger size"):
+            expected[attack, "all"] = "nothing"
     return expected
 
 
@@ -126,6 +133,7 @@ def cases(text):
 def run(kind, **variables):
     """Starts the program."""
     environment = {name: value for name, value in os.environ.items() if not name.startswith("NP_")}
+    environment["NP_RANDOM_ORDER"] = "0"  # For the libraries that check: the same happens each time.
     return subprocess.Popen([PROGRAM, kind], env={**environment, **variables}, stdin=subprocess.DEVNULL,
                             stdout=subprocess.PIPE, stderr=subprocess.PIPE)
 
@@ -146,17 +154,20 @@ def wrong_text(kind, case):
     if report.group(2) != case.address:
         return "the address is another"
     may_be_unknown = kind in ("double free", "foreign pointer") or int(case.bytes) > 32768
-    if report.group(3) != case.block_bytes and not (may_be_unknown and report.group(3) == "0"):
+    has_more = IS_CHECKED and int(report.group(3)) > int(case.block_bytes)  # what shows that it was written past
+    if report.group(3) != case.block_bytes and not has_more and not (may_be_unknown and report.group(3) == "0"):
         return "the size is another"
     return None
 
 
 def wrong_end(outcome, case):
     """Returns what is wrong with an attack whose first report ends the program."""
-    if outcome == "nothing or a crash" and case.end == "signal 11":
-        return None
+    if outcome.endswith("a crash") and case.end == "signal 11":
+        return None if case.stage == "attacked" else "it is found too late"
     if outcome.startswith("nothing"):
         return wrong_going_on(case)
+    if outcome == "a crash":
+        return "it does not crash"
     if outcome == "the program is harmed":
         return None if case.end == "exit 1" else "it is not harmed"
     kind, when = re.fullmatch(r"(.*) (at once|later)(?:, with losses)?", outcome).groups()
@@ -178,7 +189,7 @@ def wrong_going_on(case):
 
 def wrong_count(outcome, case):
     """Returns what is wrong with an attack whose reports are counted."""
-    if outcome == "nothing or a crash" and case.end == "signal 11":
+    if outcome.endswith("a crash") and case.end == "signal 11":
         return None
     if outcome == "the program is harmed":
         return None if case.end == "exit 1" else "it is not harmed"
@@ -234,6 +245,8 @@ class Judges(unittest.TestCase):
 
     def test_a_good_end(self):
         self.assertIsNone(wrong_end("double free at once", self.GOOD))
+        self.assertIsNone(wrong_end("a crash", self.GOOD._replace(end="signal 11")))
+        self.assertIsNotNone(wrong_end("a crash", self.GOOD))
         self.assertIsNone(wrong_end("double free later", self.GOOD._replace(stage="settled")))
         self.assertIsNone(wrong_count("double free at once", self.COUNTED))
 

@@ -13,7 +13,23 @@ namespace
 /// Has a thread have a heap, so that it gets no other's, and a slab for letters, so that none is made in the place of what it frees.
 void begin_thread()
 {
-    (void)np_alloc(letter_bytes);
+    (void)np_alloc(letter_bytes - 1);
+}
+
+/// Returns: how far two blocks that lie side by side are from each other.
+std::size_t distance_of_blocks(std::size_t bytes)
+{
+    std::array<std::byte*, 16> blocks{};
+    for (std::byte*& each : blocks)
+        each = static_cast<std::byte*>(np_alloc(bytes));
+    std::sort(blocks.begin(), blocks.end());
+    std::ptrdiff_t least = blocks[1] - blocks[0];
+    for (std::size_t i = 2; i != blocks.size(); ++i)
+        least = std::min(least, blocks[i] - blocks[i - 1]);
+    for (std::byte* each : blocks)
+        np_free(each);
+    np_trim();
+    return static_cast<std::size_t>(least);
 }
 
 void write_to(void* block, std::size_t bytes)
@@ -26,7 +42,10 @@ scene::scene(notes& written, std::size_t bytes, owner whose) : notes_(written), 
 {
     constexpr std::size_t most_kept = 40'000;
     kept_.reserve(most_kept); // Nothing is allocated for it while blocks are being misused.
-    third_.does(&begin_thread);
+    third_.does([this] {
+        begin_thread();
+        stride_ = distance_of_blocks(bytes_);
+    });
     if (whose == owner::attacker)
         return;
     owner_ = std::make_unique<test::lasting_thread>();
@@ -88,6 +107,8 @@ void scene::begins(const void* address)
 void scene::go_on()
 {
     notes_.now = stage::gone_on;
+    if (whose_ == owner::ended) // Another takes its place, and its heap.
+        owner_ = std::make_unique<test::lasting_thread>();
     const std::size_t count = bytes_ > std::size_t{100} * 1024 ? 4 : many;
     std::array<some_blocks, 3> of_threads{};
     by_all([&](std::size_t thread) {
@@ -110,13 +131,18 @@ void scene::go_on()
     });
 }
 
+void scene::send_all_home()
+{
+    for (int times = 0; times != 2; ++times) // What one sends to another arrives there the second time.
+        by_all([](std::size_t) { np_trim(); });
+}
+
 void scene::settle()
 {
     notes_.now = stage::settled;
     for (void* block : kept_)
         np_free(block);
-    for (int times = 0; times != 2; ++times) // What one sends to another arrives there the second time.
-        by_all([](std::size_t) { np_trim(); });
+    send_all_home();
     notes_.is_in_order = is_in_order();
     notes_.now = stage::ended;
 }
