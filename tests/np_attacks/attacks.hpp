@@ -57,6 +57,12 @@ enum class owner
 /// What letters are made of: see heap.hpp.
 inline constexpr std::size_t letter_bytes = 512;
 
+/// Returns: whether blocks of that size are in slabs.
+inline bool may_be_in_slab(std::size_t bytes)
+{
+    return bytes <= std::size_t{32} * 1024;
+}
+
 struct attack;
 
 /// The threads that take part, and blocks of one size. All of them are none that had to do with np_alloc before.

@@ -33,7 +33,7 @@ void expect(bool is_so, const char* what)
 
 bool in_a_slab(std::size_t bytes, owner)
 {
-    return bytes <= 32'768;
+    return may_be_in_slab(bytes);
 }
 
 /// What is sent to a thread that has ended is read at once.
@@ -128,7 +128,7 @@ void write_after_free(scene& here, std::size_t bytes)
     here.begins(block);
     np_free(block);
     write(block, bytes);
-    if (in_a_slab(here.bytes(), owner::attacker)) // The memory of a large one would go back to the system.
+    if (may_be_in_slab(here.bytes())) // The memory of a large one would go back to the system.
         here.send_all_home();
 }
 

@@ -31,7 +31,8 @@ using attacks::notes;
 using attacks::owner;
 using attacks::stage;
 
-constexpr std::array<std::size_t, 7> all_bytes{16, 48, 1000, 4096, 9 * 1024, 256 * 1024, 3 * 1024 * 1024};
+constexpr std::size_t kibibyte = 1024;
+constexpr std::array<std::size_t, 7> all_bytes{16, 48, 1000, 4096, 9 * kibibyte, 256 * kibibyte, 3072 * kibibyte};
 constexpr std::array<owner, 3> all_owners{owner::attacker, owner::another, owner::ended};
 
 const char* name(owner whose)

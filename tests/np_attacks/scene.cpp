@@ -44,7 +44,8 @@ scene::scene(notes& written, std::size_t bytes, owner whose) : notes_(written), 
     kept_.reserve(most_kept); // Nothing is allocated for it while blocks are being misused.
     third_.does([this] {
         begin_thread();
-        stride_ = distance_of_blocks(bytes_);
+        if (may_be_in_slab(bytes_))
+            stride_ = distance_of_blocks(bytes_);
     });
     if (whose == owner::attacker)
         return;
