@@ -345,6 +345,18 @@ bool resize_in_place(const place& where, std::size_t bytes) noexcept
     return true;
 }
 
+/// Effects: less is asked for of a block that stays where it is, as there is no memory for a smaller one.
+void shrink_in_place(const place& where, std::size_t bytes) noexcept
+{
+    if (where.is_large()) {
+        (void)memory().checks().resize_large(slice_of(where.block), bytes, [] { return true; });
+        write_canary(place_of_large(where.block), bytes);
+    } else if (!where.is_outside()) {
+        where.mark->resize(bytes);
+        write_canary(where, bytes);
+    }
+}
+
 /// Returns: a block for what was in `from`, which has `held` bytes; if that is a large block that grows, one with room to grow on:
 ///   when that happens again and again, it is moved seldom.
 template <class Allocate>
@@ -409,18 +421,24 @@ void* reallocate(void* block, std::size_t bytes) noexcept
         return nullptr;
     shared_heap* const home = shared_heap_of(block, where->owner);
     look_at_canary(*where, *held);
-    if (resize_in_place(*where, bytes)) {
+    const auto stay = [=] {
         if (home != nullptr)
             home->moved(block, block, bytes);
         return block;
-    }
+    };
+    if (resize_in_place(*where, bytes))
+        return stay();
     shared_heap* const own_home = where->is_empty() ? nullptr : home;
     const auto allocate_like = [own_home](std::size_t wanted) {
         return own_home != nullptr ? checked::allocate_in(*own_home, wanted) : checked::allocate(wanted);
     };
     void* const moved = allocate_for(*where, *held, bytes, allocate_like);
-    if (moved == nullptr)
-        return nullptr;
+    if (moved == nullptr) {
+        if (bytes > *held)
+            return nullptr;
+        shrink_in_place(*where, bytes); // There may be no memory for a smaller one.
+        return stay();
+    }
     std::memcpy(moved, block, std::min(bytes, *held));
     if (home != nullptr)
         home->moved(block, moved, bytes);

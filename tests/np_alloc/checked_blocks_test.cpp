@@ -4,6 +4,7 @@
 #include <memory_pool/np_alloc.h>
 
 #include <support/error_recorder.hpp>
+#include <support/system_calls.hpp>
 #include <support/threads.hpp>
 
 #include <gtest/gtest.h>
@@ -151,6 +152,28 @@ TEST_F(checked_blocks, are_resized_and_asked_for_their_size_only_while_they_are_
         expect_report(error::double_free, block, bytes);
         EXPECT_EQ(np_usable_size(block), 0U);
         expect_report(error::double_free, block, bytes);
+    }
+}
+
+TEST_F(checked_blocks, become_smaller_where_they_are_when_there_is_no_memory)
+{
+    constexpr std::size_t small = 10;
+    for (const std::size_t bytes : {1000U, 30'000U, 1'000'000U}) {
+        void* const block = np_alloc(bytes);
+        const test::system_calls calls;
+        calls.refuse_from(test::system_call::map, 1);
+        calls.refuse_from(test::system_call::protect, 1);
+        std::vector<void*> all_there_is;
+        while (void* const each = np_alloc(small))
+            all_there_is.push_back(each);
+        EXPECT_EQ(np_realloc(block, small), block) << bytes;
+        calls.refuse_nothing();
+        EXPECT_EQ(np_usable_size(block), small);
+        EXPECT_EQ(np_verify(), 1);
+        for (void* const each : all_there_is)
+            np_free(each);
+        np_free(block);
+        expect_no_report();
     }
 }
 
