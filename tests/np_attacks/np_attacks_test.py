@@ -29,15 +29,18 @@ PROGRAM = os.path.abspath(sys.argv[1])
 IS_MALLOC = sys.argv[2].startswith("np_malloc")
 IS_CHECKED = sys.argv[2].endswith("_checked")
 
-# A pointer, whose blocks are in slabs or large (those that begin nowhere are of all), and what the functions make of it.
+# A pointer, whose blocks are in slabs or large (those that begin nowhere are of all), and what the functions make of it. Of those in
+# slabs, the thread that attacks has at hand, once it has freed them, its own, and if they have 64 bytes, those of others.
 POINTERS = """
                             blocks   free, free_sized, realloc      usable_size                    any, if checked
+freed                       at hand  double free at once            nothing                        double free at once
 freed                       slab     double free later              nothing                        double free at once
 freed                       large    double free at once            double free at once            double free at once
 freed, and another since    slab     double free later              nothing                        double free at once
 freed, and another since    large    double free at once            double free at once            double free at once
 freed long ago              slab     double free later              nothing                        double free at once
 freed long ago              large    double free at once            double free at once            double free at once
+freed by its owner          own      double free at once            nothing                        double free at once
 freed by its owner          slab     double free later              nothing                        double free at once
 freed by its owner          large    double free at once            double free at once            double free at once
 freed by a third            slab     double free later              nothing                        double free at once
@@ -45,8 +48,10 @@ freed by a third            large    double free at once            double free 
 freed, and gone home        slab     double free later              nothing                        double free at once
 freed, and gone home        large    double free at once            double free at once            double free at once
 freed, its slab gone        all      double free at once            double free at once            double free at once
+moved by realloc            at hand  double free at once            nothing                        double free at once
 moved by realloc            slab     double free later              nothing                        double free at once
 moved by realloc            large    double free at once            double free at once            double free at once
+freed after realloc         at hand  double free at once            nothing                        double free at once
 freed after realloc         slab     double free later              nothing                        double free at once
 freed after realloc         large    double free at once            double free at once            double free at once
 1                           all      foreign pointer at once        foreign pointer at once        foreign pointer at once
@@ -102,7 +107,7 @@ write of all bytes after free        large    nothing                           
 read after free                      all      the program is harmed                   nothing
 forged links                         slab     nothing                                 nothing
 write to a letter                    slab     write after free later, with losses     write after free later
-write to a block in a letter         slab     nothing                                 write after free later
+write to a block that was sent home  slab     nothing                                 write after free later
 blocks of no bytes                   all      nothing                                 a crash
 """
 
@@ -141,9 +146,17 @@ def run(kind, **variables):
                             stdout=subprocess.PIPE, stderr=subprocess.PIPE)
 
 
+def kinds_of_blocks(case):
+    """Returns what the blocks of an attack are, the narrowest first."""
+    if int(case.bytes) > 32768:
+        return ["large", "all"]
+    is_own = case.owner == "attacker"
+    is_at_hand = is_own or int(case.bytes) >= 64
+    return ["own"] * is_own + ["at hand"] * is_at_hand + ["slab", "all"]
+
+
 def expected_outcome(case, expected):
-    kind = "slab" if int(case.bytes) <= 32768 else "large"
-    return expected.get((case.attack, kind), expected.get((case.attack, "all"), "nobody knows"))
+    return next((expected[case.attack, kind] for kind in kinds_of_blocks(case) if (case.attack, kind) in expected), "nobody knows")
 
 
 def wrong_text(kind, case):
