@@ -275,7 +275,9 @@ TEST(np_memory, goes_back_to_the_system_a_while_after_the_threads_have_ended_tha
         most = std::max(most.load(), test::resident_bytes());
     });
     EXPECT_GE(most, before + bytes_to_fill / threads);
-    EXPECT_LE(wait_for_resident_bytes(before + bytes_to_fill / 8), before + bytes_to_fill / 8);
+    // Blocks that are checked go out in any order, so those that threads have at hand lie in more slabs.
+    const std::size_t enough = before + bytes_to_fill / (test::blocks_are_checked() ? 6 : 8);
+    EXPECT_LE(wait_for_resident_bytes(enough), enough);
 }
 
 TEST(np_memory, goes_back_to_the_system_at_once_if_that_is_asked_for)
