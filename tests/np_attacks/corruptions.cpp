@@ -36,10 +36,11 @@ bool in_a_slab(std::size_t bytes, owner)
     return may_be_in_slab(bytes);
 }
 
-/// Larger ones stay with the thread that frees them, until they are many. What is sent to a thread that has ended is read at once.
+/// Blocks of 64 bytes, with what is behind them where they are checked, stay with the thread that frees them. What is sent to a
+/// thread that has ended is read at once.
 bool if_there_are_letters(std::size_t bytes, owner whose)
 {
-    return bytes < 64 && whose != owner::ended;
+    return bytes < 48 && whose != owner::ended;
 }
 
 // Behind a block.
@@ -146,7 +147,7 @@ void read_after_free(scene& here)
 /// The address of something else stands in every free block where a list of them would have its links.
 void forged_links(scene& here)
 {
-    std::array<std::byte*, 16> blocks{};
+    std::array<std::byte*, 4> blocks{}; // No more than wait where blocks are checked.
     for (std::byte*& each : blocks)
         each = here.block();
     here.begins(blocks[0]);
