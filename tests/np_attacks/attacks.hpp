@@ -90,7 +90,8 @@ public:
     std::byte* block(std::size_t bytes);
 
     /// Returns: the same; it is in use until everything settles.
-    std::byte* block_that_stays();
+    std::byte* block_that_stays() { return blocks_that_stay(1).front(); }
+    std::vector<std::byte*> blocks_that_stay(std::size_t count);
 
     /// Effects: has a block be freed when everything settles.
     void keep(void* block) { kept_.push_back(block); }

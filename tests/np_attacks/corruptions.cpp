@@ -76,10 +76,7 @@ void overflow_into_next(scene& here)
 std::vector<std::byte*> more_than_a_slab(scene& here)
 {
     constexpr std::size_t largest_slab = std::size_t{512} * 1024;
-    std::vector<std::byte*> blocks(std::max<std::size_t>(largest_slab / here.bytes(), 1) + 1);
-    for (std::byte*& each : blocks)
-        each = here.block_that_stays();
-    return blocks;
+    return here.blocks_that_stay(std::max<std::size_t>(largest_slab / here.bytes(), 1) + 1);
 }
 
 /// Behind the one of the highest address.

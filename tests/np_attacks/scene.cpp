@@ -82,10 +82,18 @@ std::byte* scene::block(std::size_t bytes)
     return made;
 }
 
-std::byte* scene::block_that_stays()
+std::vector<std::byte*> scene::blocks_that_stay(std::size_t count)
 {
-    std::byte* const made = block();
-    keep(made);
+    std::vector<std::byte*> made(count);
+    by_owner([&] {
+        for (std::byte*& each : made)
+            each = static_cast<std::byte*>(np_alloc(bytes_));
+    });
+    for (std::byte* each : made) {
+        write_to(each, bytes_);
+        keep(each);
+    }
+    is_about(made.back());
     return made;
 }
 
