@@ -114,7 +114,7 @@ inline shared_heap* shared_heap_of(const void* block, owner_word owner) noexcept
         return memory().memory().record(slice_of(block)).home;
     if (owner == direct_block)
         return nullptr;
-    return reinterpret_cast<heap*>(owner & ~class_bits)->has_lock() ? &shared_heap::of(owner) : nullptr;
+    return reinterpret_cast<heap*>(owner & ~class_bits)->is_shared() ? &shared_heap::of(owner) : nullptr;
 }
 
 // Large blocks.
@@ -132,6 +132,7 @@ MEMORY_POOL_NOINLINE inline large_allocation allocate_large(std::size_t bytes, s
 {
     if (!the_process.start())
         return {out_of_memory(), false};
+    work_for_all();
     const run taken = memory().take_large(bytes, alignment);
     if (taken.first != no_slice) {
         MEMORY_POOL_DELAY_POINT();

@@ -43,6 +43,9 @@ void* allocate_more(std::size_t bytes) noexcept;
 void free_slowly(void* block) noexcept;
 void free_to_full(std::size_t size_class, void* block) noexcept;
 
+/// Effects: does, now and then, what no thread does for its own sake. To be called where time is lost anyway.
+void work_for_all() noexcept;
+
 // The rest.
 void* allocate_zeroed(std::size_t count, std::size_t size) noexcept;
 void* allocate_aligned(std::size_t alignment, std::size_t bytes) noexcept;

@@ -10,8 +10,8 @@
 ///
 ///     empty: only if the low 10 bits of top are 0        full: the word at top says so
 ///
-/// A block that is freed twice in a row is found at once: it is the one below top. (Below the first word of a magazine stands what is
-/// no block.) One that is freed twice otherwise is found when it goes back to its slab.
+/// A block that is freed twice in a row is found at once: it is the one below top. (If none is at hand, anything may stand there:
+/// then `put` looks closer.) One that is freed twice otherwise is found when it goes back to its slab.
 ///
 /// A magazine begins small, and ends further up each time it was empty or full. So a thread that needs a few blocks holds on to a
 /// few.
@@ -122,7 +122,10 @@ public:
     std::array<void**, class_count> tops{}; ///< While it is parked.
     bool is_parked = false;
     checks_of_heap checks;
-    std::uint32_t times_at_work_seen = 0; ///< By the last who came by, to see whether its thread is idle.
+    // Of those who come by, to see whether its thread is idle.
+    std::uint32_t times_at_work_seen = 0;
+    std::uint64_t idle_since = 0; ///< In milliseconds of the coarse clock: when it was at work for the last time.
+    bool is_tidy = false;         ///< Nothing was put into it since it was tidied.
     front* used_by = nullptr;             ///< While a thread has it.
     heap_memory* next = nullptr;          ///< In the list of all.
     heap_memory* next_parked = nullptr;   ///< In that of those without a thread.
@@ -211,6 +214,7 @@ public:
     /// Preconditions: has_heap().
     void put(std::size_t size_class, void* block) noexcept
     {
+        misuse_list found;
         if (held(size_class) != 0 && top(size_class)[-1] == block) {
             memory().slabs.report(error::double_free, size_class, block);
             return;
@@ -218,18 +222,18 @@ public:
         if (top(size_class) == nullptr)
             make_magazine(size_class);
         else if (top(size_class) == memory().end(size_class) && !memory().grow(size_class))
-            flush(size_class, (held(size_class) + 1) / 2);
+            flush(size_class, (held(size_class) + 1) / 2, found);
         *tops_[size_class]++ = block;
     }
 
-    /// Effects: puts all blocks back into the heap, and posts what is of others.
+    /// Effects: puts all blocks back into the heap, and posts what is of others. What is found wrong is added to a list.
     /// Preconditions: has_heap().
-    void put_all_back() noexcept
+    void put_all_back(misuse_list& found) noexcept
     {
         if constexpr (is_checked)
-            put_waiting_back();
+            put_waiting_back(found);
         for (std::size_t size_class = 0; size_class != class_count; ++size_class)
-            flush(size_class, held(size_class));
+            flush(size_class, held(size_class), found);
         memory().slabs.post_all();
     }
 
@@ -283,20 +287,18 @@ private:
     }
 
     /// Puts the blocks that wait back into the heap.
-    void put_waiting_back() noexcept
+    void put_waiting_back(misuse_list& found) noexcept
     {
-        misuse_list found;
         const heap::at_work lock(memory().slabs, found);
         memory().checks.waiting.pop_all(
             [this](std::size_t size_class, void* block) { memory().slabs.put(size_class, &block, 1); });
     }
 
     /// Puts the oldest blocks back into the heap.
-    void flush(std::size_t size_class, std::size_t count) noexcept
+    void flush(std::size_t size_class, std::size_t count, misuse_list& found) noexcept
     {
         if (count == 0)
             return;
-        misuse_list found;
         const heap::at_work lock(memory().slabs, found);
         void** const begin = memory().begin(size_class);
         const std::size_t left = held(size_class) - count;

@@ -116,7 +116,7 @@ public:
         bool is_on_ = true;
     };
 
-    constexpr explicit heap(backend& from, bool has_lock = false) noexcept : backend_(from), has_lock_(has_lock)
+    constexpr explicit heap(backend& from, bool is_shared = false) noexcept : backend_(from), is_shared_(is_shared)
     {
         for (slice_number& first : with_blocks_)
             first = no_slice;
@@ -128,7 +128,7 @@ public:
     owner_word word() const noexcept { return reinterpret_cast<owner_word>(this); }
 
     /// Returns: whether it is no thread's, but of all that take its lock: a shared_heap.
-    bool has_lock() const noexcept { return has_lock_; }
+    bool is_shared() const noexcept { return is_shared_; }
 
     /// Returns: how often its owner has been at work in it, modulo 2^32.
     /// Thread safety: any thread.
@@ -252,10 +252,11 @@ public:
     }
 
     /// Effects: puts what others have posted back into the slabs. Not while this thread forks: see forget_posted.
-    void take_in() noexcept
+    /// Returns: whether there was something.
+    bool take_in() noexcept
     {
         if (MEMORY_POOL_LIKELY(inbox_.load(std::memory_order_relaxed) == nullptr) || this_thread_forks)
-            return;
+            return false;
         std::size_t bytes = 0;
         for (letter* each = inbox_.exchange(nullptr, std::memory_order_acquire); each != nullptr;) {
             MEMORY_POOL_DELAY_POINT();
@@ -273,6 +274,7 @@ public:
             each = take_in_letter(each, bytes) ? next : nullptr; // One that came twice leads around in a circle.
         }
         add(received_, bytes);
+        return true;
     }
 
     /// Effects: drops what others have posted.
@@ -657,10 +659,13 @@ private:
 
     /// On a line of their own, as other threads read them.
     backend& backend_;
-    const bool has_lock_;
+    const bool is_shared_;
 
-    alignas(64) mutex mutex_;
-    misuse_list* found_ = nullptr; ///< Of whoever has the lock.
+protected:
+    alignas(64) mutex mutex_; ///< Of at_work; a shared heap takes it itself.
+
+private:
+    misuse_list* found_ = nullptr; ///< Of whoever is at work here.
     std::atomic<std::uint32_t> times_at_work_{0};
     slice_number first_slab_ = no_slice;
     std::array<slice_number, class_count> with_blocks_{};

@@ -34,19 +34,15 @@ namespace
 /// So many slow calls of a thread go by until it looks after what others have left.
 constexpr std::uint8_t collecting_period = 64;
 
-/// Effects: does now and then what no thread does for its own sake.
-void work_for_all() noexcept
+/// Effects: takes in what has come for this thread, and posts what it keeps for others.
+void take_in_and_post(heap& mine) noexcept
 {
-    if (++this_thread.slow_calls % collecting_period != 0)
-        return;
-    heap& mine = this_thread.at_hand.memory().slabs;
     {
         misuse_list found;
         const heap::at_work lock(mine, found);
-        mine.take_in();
+        (void)mine.take_in();
     }
     mine.post_all();
-    the_process.collect();
 }
 
 /// Effects: keeps a block of another heap in that of this thread.
@@ -75,7 +71,8 @@ void free_of_another(owner_word owner, void* block) noexcept
     } else if (MEMORY_POOL_UNLIKELY(!at_hand.has_heap()) && !the_process.attach(this_thread)) {
         the_process.put_late(owner, block);
     } else if (facts[size_class].block_bytes >= cache_line_size || at_hand.class_in(owner) < class_count) {
-        free_to_full(size_class, block);
+        if (at_hand.top(size_class) == nullptr || !at_hand.push(size_class, block))
+            free_to_full(size_class, block);
     } else {
         const errno_as_it_was kept;
         keep_for_another(at_hand.memory().slabs, owner, block);
@@ -206,6 +203,15 @@ MEMORY_POOL_NOINLINE void free_slowly(void* block) noexcept
         free_large(slice_of(block));
     else
         memory().give_direct(block);
+}
+
+void work_for_all() noexcept
+{
+    if (++this_thread.slow_calls % collecting_period != 0)
+        return;
+    if (this_thread.at_hand.has_heap())
+        take_in_and_post(this_thread.at_hand.memory().slabs);
+    the_process.collect();
 }
 
 MEMORY_POOL_NOINLINE void free_to_full(std::size_t size_class, void* block) noexcept

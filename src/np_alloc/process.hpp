@@ -28,6 +28,7 @@
 #include <memory_pool/base/arithmetic.hpp>
 #include <memory_pool/base/config.hpp>
 #include <memory_pool/os/address_space.hpp>
+#include <memory_pool/os/clock.hpp>
 #include <memory_pool/os/environment.hpp>
 #include <memory_pool/os/fork.hpp>
 #include <memory_pool/os/pages.hpp>
@@ -119,8 +120,9 @@ public:
         forget_other_threads();
     }
 
-    /// Effects: is to be called now and then, when time is lost anyway: takes in what was posted to one of the heaps, in turn, if
-    ///   its thread was not at work in it since it was looked at last, or it has none.
+    /// Effects: is to be called now and then, when time is lost anyway: looks after one of the heaps, in turn, if its thread was not
+    ///   at work in it since it was looked at last, or it has none. Takes in what was posted to it; and when it has been idle for as
+    ///   long as free runs keep their memory, gives back what slabs it has that are empty.
     void collect() noexcept
     {
         misuse_list found;
@@ -129,15 +131,8 @@ public:
         const std::lock_guard lock(mutex_, std::adopt_lock);
         if (next_to_collect_ == nullptr)
             next_to_collect_ = first_;
-        if (next_to_collect_ == nullptr)
-            return;
-        heap_memory& visited = *std::exchange(next_to_collect_, next_to_collect_->next);
-        MEMORY_POOL_DELAY_POINT();
-        const std::uint32_t times = visited.slabs.times_at_work();
-        if (std::exchange(visited.times_at_work_seen, times) != times)
-            return;
-        if (const guest here(visited, found); here.is_on())
-            here.take_in();
+        if (next_to_collect_ != nullptr)
+            look_after(*std::exchange(next_to_collect_, next_to_collect_->next), found);
     }
 
     /// Effects: gives a block back to the heap of a thread that it is from, for a thread that has no heap.
@@ -229,17 +224,13 @@ public:
     /// Returns: how many bytes that was.
     std::size_t trim(thread_state& mine) noexcept
     {
-        if (mine.at_hand.has_heap())
-            mine.at_hand.put_all_back();
         {
             misuse_list found;
+            if (mine.at_hand.has_heap())
+                mine.at_hand.put_all_back(found);
             const std::lock_guard lock(mutex_);
-            for (heap_memory* each = parked_; each != nullptr; each = each->next_parked) {
-                front visitor;
-                visitor.use(*each);
-                visitor.put_all_back();
-                visitor.leave();
-            }
+            for (heap_memory* each = parked_; each != nullptr; each = each->next_parked)
+                put_all_back(*each, found);
             // Now all blocks are on their way, and when they have come in, the letters that have brought them.
             for (const bool is_last : {false, true})
                 for (heap_memory* each = first_; each != nullptr; each = each->next)
@@ -323,7 +314,8 @@ private:
 
         void take_in() const noexcept
         {
-            where_.slabs.take_in();
+            if (where_.slabs.take_in())
+                where_.is_tidy = false;
             if (where_.is_parked)
                 where_.slabs.post_all();
         }
@@ -332,6 +324,7 @@ private:
         {
             take_in();
             where_.slabs.give_back_empty_slabs();
+            where_.is_tidy = true;
         }
 
     private:
@@ -363,6 +356,34 @@ private:
         memory.next_parked = parked_;
         MEMORY_POOL_DELAY_POINT();
         parked_ = &memory;
+    }
+
+    /// Effects: sees to it that little waits in a heap whose thread does not come. The lock of the lists is held.
+    void look_after(heap_memory& visited, misuse_list& found) noexcept
+    {
+        MEMORY_POOL_DELAY_POINT();
+        const std::uint64_t now = os::coarse_milliseconds();
+        const std::uint32_t times = visited.slabs.times_at_work();
+        if (std::exchange(visited.times_at_work_seen, times) != times) {
+            visited.idle_since = now;
+            visited.is_tidy = false;
+            return;
+        }
+        const bool is_to_be_tidied = !visited.is_tidy && now - visited.idle_since >= backend_.patience();
+        if (is_to_be_tidied && visited.is_parked)
+            put_all_back(visited, found);
+        if (const guest here(visited, found); here.is_on())
+            is_to_be_tidied ? here.tidy() : here.take_in();
+        visited.times_at_work_seen = visited.slabs.times_at_work();
+    }
+
+    /// Effects: puts the blocks that a parked heap has at hand back into its slabs. The lock of the lists is held.
+    static void put_all_back(heap_memory& parked, misuse_list& found) noexcept
+    {
+        front visitor;
+        visitor.use(parked);
+        visitor.put_all_back(found);
+        visitor.leave();
     }
 
     bool is_traced(const shared_heap& heap) const noexcept
@@ -450,7 +471,7 @@ private:
         misuse_list found;
         for_each_quiet_heap([&found](heap& each) {
             const heap::at_work lock(each, found);
-            each.take_in();
+            (void)each.take_in();
         });
         for_each_shared_heap_and_own([](shared_heap& each) { each.lock_for_fork(); });
         for (traced_heap& each : traced_)

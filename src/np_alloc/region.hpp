@@ -21,7 +21,6 @@
 #include <memory_pool/os/pages.hpp>
 
 #include <algorithm>
-#include <atomic>
 #include <cstddef>
 #include <cstdint>
 

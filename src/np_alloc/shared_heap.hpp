@@ -36,7 +36,7 @@ public:
     }
 
     /// Returns: the heap of blocks whose slices have that word.
-    /// Preconditions: the heap has a lock.
+    /// Preconditions: the heap is shared.
     static shared_heap& of(owner_word owner) noexcept
     {
         return static_cast<shared_heap&>(*reinterpret_cast<heap*>(owner & ~class_bits));
@@ -180,7 +180,6 @@ private:
 
     slice_record& record(slice_number slice) const noexcept { return backend_.memory().record(slice); }
 
-    mutex mutex_;
     backend& backend_;
     call_sites* const sites_;
     slice_number first_large_ = no_slice;

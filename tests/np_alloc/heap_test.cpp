@@ -133,14 +133,14 @@ TEST_F(heap, takes_in_what_another_has_kept_for_it_when_that_is_posted)
     for (void* block : take(mine, 3, 10))
         put(other, block);
     EXPECT_EQ(on_its_way(other), 11U) << "with the letter";
-    mine.take_in();
+    (void)mine.take_in();
     EXPECT_EQ(away(mine), 10U) << "not posted yet";
     other.post_all();
     EXPECT_EQ(on_its_way(other), 0U);
     EXPECT_EQ(on_its_way(mine), 11U);
-    mine.take_in();
+    (void)mine.take_in();
     EXPECT_EQ(away(mine), 0U);
-    other.take_in();
+    (void)other.take_in();
     EXPECT_EQ(away(other), 0U) << "the letter is back";
     EXPECT_EQ(mine.sent_minus_received() + other.sent_minus_received(), 0U);
 }
@@ -151,7 +151,7 @@ TEST_F(heap, takes_in_letters_of_every_length)
         for (void* block : take(mine, 0, length))
             put(other, block);
         other.post_all();
-        mine.take_in();
+        (void)mine.take_in();
         ASSERT_EQ(away(mine), 0U) << length;
         const std::vector<void*> again = take(mine, 0, length);
         EXPECT_EQ(std::set<void*>(again.begin(), again.end()).size(), length);
@@ -174,7 +174,7 @@ TEST_F(heap, keeps_letters_for_many_others_and_posts_one_when_its_place_is_neede
         each->take_in();
         EXPECT_EQ(away(*each), 0U);
     }
-    other.take_in();
+    (void)other.take_in();
     EXPECT_EQ(away(other), 0U);
 }
 
@@ -189,7 +189,7 @@ TEST_F(heap, sends_a_block_as_its_own_letter_if_there_is_no_memory_for_one)
         put(other, block);
     EXPECT_EQ(on_its_way(other), 0U);
     EXPECT_EQ(on_its_way(mine), 5U);
-    mine.take_in();
+    (void)mine.take_in();
     EXPECT_EQ(away(mine), 0U);
     EXPECT_EQ(mine.sent_minus_received() + other.sent_minus_received(), 0U);
     backend.give_large(rest.first);
@@ -217,7 +217,7 @@ TEST_F(heap, reports_a_block_that_two_others_have_sent)
     put(third, block);
     other.post_all();
     third.post_all();
-    mine.take_in();
+    (void)mine.take_in();
     EXPECT_EQ(recorder.kinds(), (test::kinds{mp::error::double_free}));
     EXPECT_EQ(away(mine), 1U);
 }
@@ -247,14 +247,14 @@ TEST_F(heap, reports_a_block_that_two_others_have_sent_when_its_slab_is_gone)
     put(other, block);
     put(third, block);
     other.post_all();
-    mine.take_in();
+    (void)mine.take_in();
     EXPECT_EQ(mine.slabs(), 0U);
     ASSERT_EQ(take(other, class_of_large_slabs, 1)[0], block);
     third.post_all();
-    mine.take_in();
+    (void)mine.take_in();
     EXPECT_EQ(recorder.kinds(), (test::kinds{mp::error::double_free}));
     mine.post_all();
-    other.take_in();
+    (void)other.take_in();
     EXPECT_EQ(other.away(class_of_large_slabs), 1U) << "it is another's now";
 }
 
@@ -264,13 +264,13 @@ TEST_F(heap, reports_a_block_that_was_sent_twice_as_its_own_letter)
     const std::vector<void*> blocks = take(mine, 5, 3);
     for (const std::size_t each : {0U, 1U, 0U}) // The last one has the first come again behind the second.
         (void)mine.post_one(5, blocks[each]);
-    mine.take_in();
+    (void)mine.take_in();
     EXPECT_EQ(recorder.kinds(), (test::kinds{mp::error::double_free}));
     EXPECT_EQ(away(mine), 1U);
     void* const only_one = take(mine, class_of_large_slabs, 1)[0];
     (void)mine.post_one(class_of_large_slabs, only_one);
     (void)mine.post_one(class_of_large_slabs, only_one);
-    mine.take_in();
+    (void)mine.take_in();
     EXPECT_EQ(recorder.kinds(), test::kinds(2, mp::error::double_free));
     EXPECT_EQ(away(mine), 1U);
 }
@@ -333,7 +333,7 @@ TEST_F(heap, reports_a_letter_that_was_written_to_and_believes_nothing_of_it)
         });
         other.post_all();
         *sent = each;
-        mine.take_in();
+        (void)mine.take_in();
         ASSERT_EQ(recorder.kinds(), test::kinds{mp::error::write_after_free});
         EXPECT_EQ(recorder.reports()[0].address, sent);
         EXPECT_EQ(on_its_way(mine), 0U);
@@ -408,7 +408,7 @@ TEST_F(heap, loses_nothing_when_many_threads_free_into_it)
     }
     for (std::thread& each : freeing)
         each.join();
-    mine.take_in();
+    (void)mine.take_in();
     EXPECT_EQ(away(mine), 0U);
     mine.give_back_empty_slabs();
     EXPECT_EQ(mine.slabs(), 0U);

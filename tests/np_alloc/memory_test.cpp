@@ -275,8 +275,7 @@ TEST(np_memory, goes_back_to_the_system_a_while_after_the_threads_have_ended_tha
         most = std::max(most.load(), test::resident_bytes());
     });
     EXPECT_GE(most, before + bytes_to_fill / threads);
-    // Blocks that are checked go out in any order, so those that threads have at hand lie in more slabs.
-    const std::size_t enough = before + bytes_to_fill / (test::blocks_are_checked() ? 6 : 8);
+    const std::size_t enough = before + bytes_to_fill / 20;
     EXPECT_LE(wait_for_resident_bytes(enough), enough);
 }
 
