@@ -27,21 +27,19 @@
 
 #include <memory_pool/base/arithmetic.hpp>
 #include <memory_pool/base/config.hpp>
-#include <memory_pool/os/address_space.hpp>
 #include <memory_pool/os/clock.hpp>
 #include <memory_pool/os/environment.hpp>
 #include <memory_pool/os/fork.hpp>
-#include <memory_pool/os/pages.hpp>
 #include <memory_pool/os/thread_end.hpp>
 
 #include "backend.hpp"
 #include "call_sites.hpp"
 #include "front.hpp"
 #include "heap.hpp"
+#include "heap_pages.hpp"
 #include "known_bytes.hpp"
 #include "mutex.hpp"
 #include "options.hpp"
-#include "own_pages.hpp"
 #include "policy.hpp"
 #include "shared_heap.hpp"
 #include "traced_heap.hpp"
@@ -86,15 +84,8 @@ public:
     {
         if (!thread.may_have_heap || !start())
             return false;
-        {
-            const std::lock_guard lock(mutex_);
-            heap_memory* const memory = hears_of_ends() ? parked_or_new() : nullptr;
-            if (memory == nullptr)
-                return false;
-            MEMORY_POOL_DELAY_POINT();
-            thread.at_hand.use(*memory);
-            memory->used_by = &thread.at_hand;
-        }
+        if (!adopt(thread) && !make_heap(thread))
+            return false;
         MEMORY_POOL_DELAY_POINT();
         // Last, as this may allocate.
         if (thread_end_.ask(&thread))
@@ -391,36 +382,47 @@ private:
         return std::any_of(traced_.begin(), traced_.end(), [&heap](const traced_heap& each) { return &each == &heap; });
     }
 
-    /// Returns: zeroed memory for the heap of a thread; nullptr if there is none. It is no part of the region, and between pages that
-    ///   nobody may touch: what is written past a block does not reach it.
-    static void* memory_for_heap() noexcept
+    /// Effects: gives a thread a parked heap.
+    /// Returns: whether there was one.
+    bool adopt(thread_state& thread) noexcept
     {
-        const std::size_t bytes = in_whole_pages(sizeof(heap_memory));
-        const std::size_t with_borders = bytes + 2 * os::page_size();
-        void* const reserved = os::reserve_addresses(with_borders);
-        if (reserved == nullptr)
-            return nullptr;
-        void* const memory = static_cast<std::byte*>(reserved) + os::page_size();
-        if (os::commit_memory(memory, bytes))
-            return memory;
-        (void)os::release_addresses(reserved, with_borders);
-        return nullptr;
+        const std::lock_guard lock(mutex_);
+        heap_memory* const adopted = hears_of_ends() ? parked_ : nullptr;
+        if (adopted == nullptr)
+            return false;
+        parked_ = adopted->next_parked;
+        adopted->is_parked = false;
+        give_to(thread, *adopted);
+        return true;
     }
 
-    heap_memory* parked_or_new() noexcept
+    /// Effects: gives a thread a new heap.
+    /// Returns: whether there is memory for one, and somebody will say when the thread ends.
+    bool make_heap(thread_state& thread) noexcept
     {
-        if (heap_memory* const adopted = parked_) {
-            parked_ = adopted->next_parked;
-            adopted->is_parked = false;
-            return adopted;
+        void* memory = nullptr;
+        {
+            const std::lock_guard lock(mutex_);
+            memory = hears_of_ends() ? heap_pages_.take() : nullptr;
         }
-        void* const memory = memory_for_heap();
         if (memory == nullptr)
-            return nullptr;
-        auto* const created = ::new (memory) heap_memory(backend_);
-        created->next = first_;
-        first_ = created;
-        return created;
+            return false;
+        // Without the lock: the system brings the pages now, and many threads may begin at once.
+        auto* const made = ::new (memory) heap_memory(backend_);
+        MEMORY_POOL_DELAY_POINT();
+        const std::lock_guard lock(mutex_);
+        made->next = first_;
+        first_ = made;
+        give_to(thread, *made);
+        return true;
+    }
+
+    /// The lock of the lists is held.
+    static void give_to(thread_state& thread, heap_memory& memory) noexcept
+    {
+        MEMORY_POOL_DELAY_POINT();
+        thread.at_hand.use(memory);
+        memory.used_by = &thread.at_hand;
     }
 
     /// Effects: calls `visit(shared_heap&)` for those that blocks of the program are from.
@@ -509,6 +511,7 @@ private:
     heap_memory* next_to_collect_ = nullptr;
     shared_heap* shared_ = nullptr;
     std::atomic<std::size_t> sent_late_{0};
+    heap_pages heap_pages_;
     os::thread_end thread_end_;
     backend backend_;
     std::atomic<checkpoint_count> checkpoints_{0};

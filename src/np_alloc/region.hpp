@@ -99,7 +99,7 @@ public:
             return false;
         constexpr std::size_t least_step = (std::size_t{4} << 20) / slice_bytes;
         const std::size_t generous =
-            std::min(std::max(count, committed() + std::max(committed() / 8, least_step)), slices_);
+            std::min(std::max(count, committed() + std::max(committed() / 2, least_step)), slices_);
         return commit_exactly(generous) || commit_exactly(count);
     }
 
@@ -169,15 +169,21 @@ private:
         return true;
     }
 
-    /// What is committed twice is no harm: tables end within pages.
     bool commit_exactly(std::size_t count) noexcept
     {
-        if (!os::commit_memory(owners_, table_bytes(sizeof(Owner), count)) ||
-            !os::commit_memory(records_, table_bytes(sizeof(Record), count)) ||
+        if (!commit_table(owners_, sizeof(Owner), count) || !commit_table(records_, sizeof(Record), count) ||
             !os::commit_memory(address(committed()), (count - committed()) * slice_bytes))
             return false;
         committed_steps_.write(count * steps_per_slice);
         return true;
+    }
+
+    /// Makes the first `count` entries of a table usable: the pages of it that are not yet.
+    bool commit_table(void* table, std::size_t entry_bytes, std::size_t count) const noexcept
+    {
+        const std::size_t before = table_bytes(entry_bytes, committed());
+        const std::size_t more = table_bytes(entry_bytes, count) - before;
+        return more == 0 || os::commit_memory(static_cast<std::byte*>(table) + before, more);
     }
 
     std::byte* base_ = nullptr;

@@ -51,7 +51,11 @@ private:
     void unlock() noexcept { (void)::pthread_mutex_unlock(&state_); }
 
 private:
+#if defined(PTHREAD_ADAPTIVE_MUTEX_INITIALIZER_NP)
+    ::pthread_mutex_t state_ = PTHREAD_ADAPTIVE_MUTEX_INITIALIZER_NP; // tries again a few times before it sleeps
+#else
     ::pthread_mutex_t state_ = PTHREAD_MUTEX_INITIALIZER;
+#endif
 #endif
 };
 } // namespace memory_pool::os

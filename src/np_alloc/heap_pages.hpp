@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: MIT
+// Copyright (c) 2026 The memory_pool authors
+/// \file
+/// Where the heaps of threads lie: in pages of their own, out of reach of what a program writes past a block.
+///
+///     | nobody may touch | heap | heap | ... | not used yet | nobody may touch |
+///
+/// There are several at a time, as threads that get memory wait while another one gets addresses; and not so many that the system
+/// would have one huge page for them.
+///
+/// Thread safety: none; whoever has it has a lock.
+#pragma once
+
+#include <memory_pool/os/address_space.hpp>
+#include <memory_pool/os/pages.hpp>
+
+#include "front.hpp"
+#include "own_pages.hpp"
+
+#include <cstddef>
+#include <utility>
+
+namespace memory_pool::np
+{
+/// Memory for heaps, which is never given back.
+class heap_pages
+{
+public:
+    /// Returns: zeros for a heap_memory; nullptr if there is no memory.
+    void* take() noexcept
+    {
+        if (left_ == 0 && !bring_more())
+            return nullptr;
+        --left_;
+        return std::exchange(next_, next_ + in_whole_pages(sizeof(heap_memory)));
+    }
+
+private:
+    static constexpr std::size_t huge_page_bytes = std::size_t{2} << 20;
+    static constexpr std::size_t heaps_at_a_time = huge_page_bytes / sizeof(heap_memory) - 1;
+
+    bool bring_more() noexcept
+    {
+        const std::size_t bytes = heaps_at_a_time * in_whole_pages(sizeof(heap_memory));
+        const std::size_t with_borders = bytes + 2 * os::page_size();
+        void* const reserved = os::reserve_addresses(with_borders);
+        if (reserved == nullptr)
+            return false;
+        std::byte* const first = static_cast<std::byte*>(reserved) + os::page_size();
+        if (!os::commit_memory(first, bytes)) {
+            (void)os::release_addresses(reserved, with_borders);
+            return false;
+        }
+        next_ = first;
+        left_ = heaps_at_a_time;
+        return true;
+    }
+
+    std::byte* next_ = nullptr;
+    std::size_t left_ = 0;
+};
+} // namespace memory_pool::np
