@@ -124,11 +124,11 @@ public:
     checks_of_heap checks;
     // Of those who come by, to see whether its thread is idle.
     std::uint32_t times_at_work_seen = 0;
-    std::uint64_t idle_since = 0; ///< In milliseconds of the coarse clock: when it was at work for the last time.
-    bool is_tidy = false;         ///< Nothing was put into it since it was tidied.
-    front* used_by = nullptr;             ///< While a thread has it.
-    heap_memory* next = nullptr;          ///< In the list of all.
-    heap_memory* next_parked = nullptr;   ///< In that of those without a thread.
+    std::uint64_t idle_since = 0;       ///< In milliseconds of the coarse clock: when it was at work for the last time.
+    bool is_tidy = false;               ///< Nothing was put into it since it was tidied.
+    front* used_by = nullptr;           ///< While a thread has it.
+    heap_memory* next = nullptr;        ///< In the list of all.
+    heap_memory* next_parked = nullptr; ///< In that of those without a thread.
 
 private:
     /// For so many bytes of blocks all magazines have become larger.
