@@ -171,7 +171,7 @@ MEMORY_POOL_ALWAYS_INLINE void hand_out(block_mark& mark, std::byte* block, std:
     if (was_given_back && the_options.get(np_option_poison) != 0 &&
         MEMORY_POOL_UNLIKELY(!is_poisoned(block, block_bytes)))
         report_misuse(error::write_after_free, block, block_bytes);
-    the_canary.write(block + bytes, block + block_bytes);
+    the_canary.write_to_new(block + bytes, block + block_bytes);
 }
 
 /// Effects: the same for a block of that class, if there is one, and it is of a slab.
@@ -304,8 +304,15 @@ MEMORY_POOL_ALWAYS_INLINE void free(void* block, std::size_t expected) noexcept
     const class_facts& its = facts[size_class];
     checked_record& slab = slab_of(its, all.slice_at(steps));
     const std::size_t number = number_in(slab, its, block);
+    if (MEMORY_POOL_UNLIKELY(number == no_block_there)) {
+        free_slowly(block, expected);
+        return;
+    }
+    front& at_hand = this_thread.at_hand;
+    const bool is_own = at_hand.class_in(owner) < class_count;
+    block_mark& mark = slab.blocks[number];
     const std::optional<std::size_t> bytes =
-        MEMORY_POOL_LIKELY(number != no_block_there) ? slab.blocks[number].take_back() : std::nullopt;
+        MEMORY_POOL_LIKELY(is_own) ? mark.take_back_own() : mark.take_back();
     if (MEMORY_POOL_UNLIKELY(!bytes)) {
         free_slowly(block, expected);
         return;
@@ -316,8 +323,7 @@ MEMORY_POOL_ALWAYS_INLINE void free(void* block, std::size_t expected) noexcept
     look_at_size(block, *bytes, expected);
     if (the_options.get(np_option_poison) != 0)
         poison(block, its.block_bytes);
-    front& at_hand = this_thread.at_hand;
-    if (MEMORY_POOL_LIKELY(at_hand.class_in(owner) < class_count))
+    if (MEMORY_POOL_LIKELY(is_own))
         free_later(size_class, block, at_hand.memory().checks.waiting);
     else
         free_of_another(owner, block);
