@@ -170,6 +170,8 @@ public:
     ///   of it would not be used.
     bool resize_large(slice_number first, std::size_t bytes) noexcept
     {
+        if (slices_for(bytes) == 0)
+            return false;
         if constexpr (is_checked)
             return checks().resize_large(first, bytes, [&] { return resize_run(first, bytes); });
         else

@@ -204,13 +204,16 @@ TEST(np_realloc, stays_where_it_is_when_there_is_room_behind)
 
 TEST(np_realloc, leaves_the_block_as_it_is_when_there_is_no_memory)
 {
-    auto* const block = static_cast<unsigned char*>(np_alloc(100'000));
-    block[99'999] = 7;
-    errno = 0;
-    EXPECT_EQ(np_realloc(block, largest / 2), nullptr);
-    EXPECT_EQ(errno, ENOMEM);
-    EXPECT_EQ(block[99'999], 7);
-    np_free(block);
+    for (const std::size_t bytes : {100U, 100'000U}) {
+        auto* const block = static_cast<unsigned char*>(std::memset(np_alloc(bytes), 7, bytes));
+        for (const std::size_t too_many : {largest / 2, largest - 1, largest}) {
+            errno = 0;
+            EXPECT_EQ(np_realloc(block, too_many), nullptr);
+            EXPECT_EQ(errno, ENOMEM);
+            EXPECT_TRUE(std::all_of(block, block + bytes, [](unsigned char each) { return each == 7; })) << too_many;
+        }
+        np_free(block);
+    }
 }
 
 TEST(np_usable_size, is_0_for_nullptr)
