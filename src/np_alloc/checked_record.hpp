@@ -122,7 +122,8 @@ public:
         unguard_behind(first);
         region_.record(first).large.forget();
         const std::size_t end = canary_end(first);
-        if (!wipe(region_.address(first), end))
+        // What lies behind the block goes, too: the whole run is to read as zeros then.
+        if (!wipe(region_.address(first), end, region_.record(first).length * slice_bytes))
             return false;
         if (the_options.get(np_option_poison) != 0)
             for (std::size_t slice = 0; slice * slice_bytes < end; ++slice)
@@ -145,7 +146,7 @@ public:
         if (end != old_end)
             unguard_behind(first);
         if (end < old_end)
-            (void)wipe(region_.address(first) + end, old_end - end);
+            (void)wipe(region_.address(first) + end, old_end - end, old_end - end);
         const bool has_room = resize_run();
         if (has_room)
             region_.record(first).large_bytes = bytes;
@@ -233,11 +234,12 @@ private:
     /// Larger ones are not filled, but given back to the system: a program need not have touched all of them.
     static constexpr std::size_t largest_to_fill = std::size_t{32} << 20;
 
-    /// Effects: nobody sees any more what was in those pages.
+    /// Effects: nobody sees any more what was in those pages: they are filled, or, if they are many, given back to the system, with
+    ///   those behind them up to `bytes_with_rest`.
     /// Returns: whether they are filled.
-    static bool wipe(std::byte* memory, std::size_t bytes) noexcept
+    static bool wipe(std::byte* memory, std::size_t bytes, std::size_t bytes_with_rest) noexcept
     {
-        if (bytes > largest_to_fill && os::purge_memory(memory, bytes))
+        if (bytes > largest_to_fill && os::purge_memory(memory, bytes_with_rest))
             return false;
         if (the_options.get(np_option_poison) != 0)
             poison(memory, bytes);

@@ -93,7 +93,7 @@ TEST(np_memory, is_zero_from_calloc_when_others_have_freed_it)
 TEST(np_memory, is_zero_from_calloc_where_blocks_were_that_grew_and_shrank)
 {
     for (std::size_t bytes : sizes_to_zero()) {
-        for (std::size_t becomes : {2 * bytes, bytes / 3 + 1, bytes + 64 * kibibyte}) {
+        for (std::size_t becomes : {2 * bytes, bytes / 3 + 1, bytes - bytes / 8, bytes + 64 * kibibyte}) {
             std::vector<unsigned char*> blocks = dirty_blocks(bytes);
             for (unsigned char*& block : blocks) {
                 block = static_cast<unsigned char*>(np_realloc(block, becomes));
