@@ -32,6 +32,7 @@
 #include "slab.hpp"
 
 #include <algorithm>
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -66,22 +67,19 @@ public:
         checked_record& slab = region_.record(first);
         for (std::uint32_t number = 0; number != slab.capacity; ++number)
             slab.blocks[number].forget();
-        if (has_guards())
-            (void)os::guard_memory(region_.address(first + slices) - guard_bytes, guard_bytes);
+        guard(region_.address(first + slices) - guard_bytes, guard_bytes);
     }
 
     /// A slab may be guarded as a whole: see guard_all.
     void slab_ends(slice_number first, std::uint32_t slices) noexcept
     {
-        if (has_guards())
-            (void)os::unguard_memory(region_.address(first), slices * slice_bytes);
+        unguard(region_.address(first), slices * slice_bytes);
     }
 
     /// Effects: makes all blocks of a slab such that nobody may touch them.
     void guard_all(slice_number first, std::uint32_t slices) noexcept
     {
-        if (has_guards())
-            (void)os::guard_memory(region_.address(first), slices * slice_bytes);
+        guard(region_.address(first), slices * slice_bytes);
     }
 
     /// Effects: what is in a slab that ends is lost, though blocks of it are in use.
@@ -246,21 +244,28 @@ private:
         return true;
     }
 
-    static bool has_guards() noexcept
+    static void guard(std::byte* memory, std::size_t bytes) noexcept
     {
-        return the_options.get(np_option_guard_pages) != 0 && os::page_size() == guard_bytes;
+        if (the_options.get(np_option_guard_pages) == 0 || os::page_size() != guard_bytes)
+            return;
+        has_guards_.store(true, std::memory_order_relaxed);
+        (void)os::guard_memory(memory, bytes);
+    }
+
+    static void unguard(std::byte* memory, std::size_t bytes) noexcept
+    {
+        if (has_guards_.load(std::memory_order_relaxed))
+            (void)os::unguard_memory(memory, bytes);
     }
 
     void guard_behind(slice_number first) noexcept
     {
-        if (has_guards())
-            (void)os::guard_memory(region_.address(first) + canary_end(first), os::page_size());
+        guard(region_.address(first) + canary_end(first), os::page_size());
     }
 
     void unguard_behind(slice_number first) noexcept
     {
-        if (has_guards())
-            (void)os::unguard_memory(region_.address(first) + canary_end(first), os::page_size());
+        unguard(region_.address(first) + canary_end(first), os::page_size());
     }
 
     /// Looks at what should be as it was left, and expects that no longer.
@@ -277,6 +282,9 @@ private:
         }
         return damaged;
     }
+
+    /// Were there ever some? The option may say no since: blocks are asked for before there is an environment to choose it in.
+    static inline std::atomic<bool> has_guards_{false};
 
     Region& region_;
 };

@@ -5,6 +5,7 @@
 
 #include <memory_pool/os/pages.hpp>
 #include <np_alloc/engine.hpp>
+#include <np_alloc/options.hpp>
 
 #include <support/np_blocks.hpp>
 #include <support/sanitizers.hpp>
@@ -96,6 +97,24 @@ TEST_F(checked_guards_death, memory_can_be_used_for_something_else_where_guards_
     constexpr std::size_t all = std::size_t{20} << 20;
     np_free(std::memset(np_alloc(all), 1, all));
     EXPECT_EQ(np_verify(), 1);
+}
+
+TEST_F(checked_guards_death, memory_can_be_used_where_guards_were_also_when_none_were_wanted_since)
+{
+    // As if it were in an environment that was not there yet when the first blocks were asked for.
+    const auto want_guards = [](std::size_t value) { (void)np::the_options.set(np_option_guard_pages, value); };
+    constexpr std::size_t bytes = 110'000;
+    std::vector<void*> blocks(20);
+    for (void*& block : blocks)
+        block = np_alloc(bytes - 10'000);
+    want_guards(0);
+    for (void* block : blocks)
+        np_free(block);
+    for (void*& block : blocks)
+        block = std::memset(np_alloc(bytes), 1, bytes);
+    for (void* block : blocks)
+        np_free(block);
+    want_guards(1);
 }
 
 TEST_F(checked_guards_death, a_system_that_has_no_guards_is_a_system_without_them)
