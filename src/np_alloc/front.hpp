@@ -31,9 +31,11 @@
 #include <memory_pool/np_alloc.h>
 
 #include <memory_pool/base/config.hpp>
+#include <memory_pool/base/errors.hpp>
 
 #include "backend.hpp"
 #include "heap.hpp"
+#include "misuse.hpp"
 #include "options.hpp"
 #include "policy.hpp"
 #include "sizes.hpp"
@@ -216,7 +218,7 @@ public:
     {
         misuse_list found;
         if (held(size_class) != 0 && top(size_class)[-1] == block) {
-            memory().slabs.report(error::double_free, size_class, block);
+            report_misuse(error::double_free, block, facts[size_class].block_bytes);
             return;
         }
         if (top(size_class) == nullptr)
