@@ -361,11 +361,12 @@ private:
             return;
         }
         const bool is_to_be_tidied = !visited.is_tidy && now - visited.idle_since >= backend_.patience();
-        if (is_to_be_tidied && visited.is_parked)
+        if (is_to_be_tidied && visited.is_parked) {
             put_all_back(visited, found);
+            visited.times_at_work_seen = visited.slabs.times_at_work(); // That was not its thread.
+        }
         if (const guest here(visited, found); here.is_on())
             is_to_be_tidied ? here.tidy() : here.take_in();
-        visited.times_at_work_seen = visited.slabs.times_at_work();
     }
 
     /// Effects: puts the blocks that a parked heap has at hand back into its slabs. The lock of the lists is held.
