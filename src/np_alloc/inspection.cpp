@@ -247,6 +247,8 @@ private:
     fault in_bytes() noexcept
     {
         fault found;
+        if (!all_heaps_are_known_) // A thread that is not there may have been about to write some of them.
+            return found;
         (void)all_.memory().for_each_run([this, &found](slice_number first, const slice_record& record) {
             found = in_bytes_of_run(first, record);
             return !found;

@@ -3,6 +3,7 @@
 // The library that checks: what is written behind blocks, and to blocks that are free.
 #include <memory_pool/np_alloc.h>
 
+#include <support/child.hpp>
 #include <support/error_recorder.hpp>
 #include <support/option_for_now.hpp>
 #include <support/threads.hpp>
@@ -223,4 +224,19 @@ TEST_F(checked_bytes, are_looked_at_by_np_verify)
     EXPECT_EQ(np_verify(), 0);
     block[3] = poison;
 }
+
+#if TESTS_MAY_FORK
+TEST_F(checked_bytes, of_threads_that_are_not_there_are_not_looked_at_in_the_child_of_a_fork)
+{
+    test::lasting_thread other;
+    unsigned char* block = nullptr;
+    other.does([&block] { block = some_block(40); });
+    const unsigned char before = block[40];
+    block[40] = 0; // as if the thread were in a call
+    EXPECT_EQ(np_verify(), 0);
+    test::expect_in_child([] { return np_verify() == 1; });
+    block[40] = before;
+    np_free(block);
+}
+#endif
 } // namespace
