@@ -368,7 +368,8 @@ void shrink_in_place(const place& where, std::size_t bytes) noexcept
 template <class Allocate>
 void* allocate_for(const place& from, std::size_t held, std::size_t bytes, Allocate&& allocate) noexcept
 {
-    void* const roomy = from.is_large() && bytes > held ? allocate(base::saturating_add(bytes, bytes / 8)) : nullptr;
+    const bool grows = from.is_large() && bytes > held && bytes > largest_in_checked_slab;
+    void* const roomy = grows ? allocate(base::saturating_add(bytes, bytes / 8)) : nullptr;
     if (roomy == nullptr)
         return allocate(bytes);
     if (owner_of(roomy) == large_block) {

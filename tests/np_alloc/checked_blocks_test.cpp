@@ -172,7 +172,9 @@ TEST_F(checked_blocks, become_smaller_where_they_are_when_there_is_no_memory)
         EXPECT_EQ(np_verify(), 1);
         for (void* const each : all_there_is)
             np_free(each);
-        np_free(block);
+        void* const larger = np_realloc(block, small + 100);
+        EXPECT_EQ(np_usable_size(larger), small + 100);
+        np_free(larger);
         expect_no_report();
     }
 }
