@@ -129,14 +129,16 @@ public:
     {
         const run taken = take_bytes(is_checked ? checks().with_guard(bytes) : bytes, alignment);
         if (taken.first != no_slice) {
+            const void* damaged = nullptr;
             if constexpr (is_checked)
-                if (const void* const damaged = checks().large_made(taken.first, taken.length, bytes))
-                    report_misuse(error::write_after_free, damaged, 0);
+                damaged = checks().large_made(taken.first, taken.length, bytes);
             region_.record(taken.first).home = nullptr;
             MEMORY_POOL_DELAY_POINT();
             set_owner(taken.first, 1, large_block);
             set_owner(taken.first + 1, taken.length - 1, inside_large_block);
             count_large(1, taken.length * slice_bytes);
+            if (damaged != nullptr) // Last, as the error handler may leave by a long jump.
+                report_misuse(error::write_after_free, damaged, 0);
         }
         return taken;
     }

@@ -168,10 +168,11 @@ MEMORY_POOL_ALWAYS_INLINE void hand_out(block_mark& mark, std::byte* block, std:
                                         std::size_t bytes) noexcept
 {
     const bool was_given_back = mark.hand_out(bytes);
-    if (was_given_back && the_options.get(np_option_poison) != 0 &&
-        MEMORY_POOL_UNLIKELY(!is_poisoned(block, block_bytes)))
-        report_misuse(error::write_after_free, block, block_bytes);
+    const bool is_damaged =
+        was_given_back && the_options.get(np_option_poison) != 0 && !is_poisoned(block, block_bytes);
     the_canary.write_to_new(block + bytes, block + block_bytes);
+    if (MEMORY_POOL_UNLIKELY(is_damaged)) // Last, as the error handler may leave by a long jump.
+        report_misuse(error::write_after_free, block, block_bytes);
 }
 
 /// Effects: the same for a block of that class, if there is one, and it is of a slab.
@@ -214,23 +215,6 @@ void* allocate_empty() noexcept
     return block;
 }
 
-/// What came of a request for a large block that is handed out.
-large_allocation hand_out_large(std::size_t bytes, std::size_t alignment, shared_heap* home = nullptr) noexcept
-{
-    const large_allocation large = allocate_large(bytes, alignment, home);
-    if (large.block != nullptr && owner_of(large.block) == large_block) {
-        const place where = place_of_large(large.block);
-        (void)where.mark->hand_out(0);
-        write_canary(where, bytes);
-    }
-    return large;
-}
-
-void* zeroed(const large_allocation& large, std::size_t bytes) noexcept
-{
-    return large.block != nullptr && !large.is_zeroed ? std::memset(large.block, 0, bytes) : large.block;
-}
-
 // Taking back.
 
 constexpr std::size_t any_size = std::numeric_limits<std::size_t>::max();
@@ -267,6 +251,21 @@ MEMORY_POOL_NOINLINE void free_of_another(owner_word owner, void* block) noexcep
         free_unchecked(block);
 }
 
+/// Effects: takes a block in the region back; reports what is wrong with it before, as an error handler may leave by a long jump.
+/// Returns: whether it was in use.
+bool take_back(const place& where, std::size_t expected) noexcept
+{
+    const std::optional<std::size_t> bytes = asked_bytes(where);
+    if (!bytes)
+        return false;
+    look_at_canary(where, *bytes);
+    look_at_size(where.block, *bytes, expected);
+    if (where.mark->take_back())
+        return true;
+    report(error::double_free, where); // Another thread was faster, or the error handler.
+    return false;
+}
+
 /// Effects: frees what is no block of a slab, or empty, or wrong.
 MEMORY_POOL_NOINLINE void free_slowly(void* block, std::size_t expected) noexcept
 {
@@ -275,16 +274,18 @@ MEMORY_POOL_NOINLINE void free_slowly(void* block, std::size_t expected) noexcep
     const std::optional<place> where = place_of(block);
     if (!where)
         return;
-    if (!where->is_outside()) {
-        const std::optional<std::size_t> marked = where->mark->take_back();
-        if (!marked) {
-            report(error::double_free, *where);
-            return;
-        }
-        look_at_canary(*where, asked(*where, *marked));
-        look_at_size(block, asked(*where, *marked), expected);
-    }
+    if (!where->is_outside() && !take_back(*where, expected))
+        return;
     free_at_once(block);
+}
+
+/// Effects: frees a block of a slab of which so many bytes were asked for, and with which something is wrong.
+MEMORY_POOL_SLOW_PATH void free_wrong(const place& where, std::size_t bytes, std::size_t expected) noexcept
+{
+    where.mark->resize(bytes); // It is in use until all is reported, as an error handler may leave by a long jump.
+    look_at_canary(where, bytes);
+    look_at_size(where.block, bytes, expected);
+    checked::free(where.block);
 }
 
 MEMORY_POOL_ALWAYS_INLINE void free(void* block, std::size_t expected) noexcept
@@ -318,9 +319,11 @@ MEMORY_POOL_ALWAYS_INLINE void free(void* block, std::size_t expected) noexcept
         return;
     }
     auto* const begin = static_cast<std::byte*>(block);
-    if (MEMORY_POOL_UNLIKELY(!the_canary.is_intact(begin + *bytes, begin + its.block_bytes)))
-        report_misuse(error::overflow, block, its.block_bytes);
-    look_at_size(block, *bytes, expected);
+    if (MEMORY_POOL_UNLIKELY(!the_canary.is_intact(begin + *bytes, begin + its.block_bytes)) ||
+        MEMORY_POOL_UNLIKELY(expected != any_size && expected != *bytes)) {
+        free_wrong({owner, begin, &slab.blocks[number], its.block_bytes}, *bytes, expected);
+        return;
+    }
     if (the_options.get(np_option_poison) != 0)
         poison(block, its.block_bytes);
     if (MEMORY_POOL_LIKELY(is_own))
@@ -383,7 +386,7 @@ void* allocate_for(const place& from, std::size_t held, std::size_t bytes, Alloc
 void* allocate(std::size_t bytes) noexcept
 {
     if (MEMORY_POOL_UNLIKELY(bytes - 1 >= largest_in_checked_slab)) // 0 bytes: too many
-        return bytes == 0 ? allocate_empty() : hand_out_large(bytes, 1).block;
+        return bytes == 0 ? allocate_empty() : allocate_large(bytes, 1).block;
     const std::size_t size_class = sizes::of(bytes + least_canary);
     return hand_out(size_class, allocate_in_class_at_random(size_class), bytes);
 }
@@ -392,7 +395,7 @@ void* allocate_zeroed(std::size_t count, std::size_t size) noexcept
 {
     const std::size_t bytes = base::saturating_multiply(count, size);
     if (bytes > largest_in_checked_slab)
-        return zeroed(hand_out_large(bytes, 1), bytes);
+        return allocate_large_zeroed(bytes);
     void* const block = allocate(bytes);
     return block != nullptr ? std::memset(block, 0, bytes) : nullptr;
 }
@@ -404,7 +407,7 @@ void* allocate_aligned(std::size_t alignment, std::size_t bytes) noexcept
     const std::size_t size_class =
         bytes <= largest_in_checked_slab ? aligned_class(bytes + least_canary, alignment) : class_count;
     if (size_class == class_count)
-        return hand_out_large(bytes, alignment).block;
+        return allocate_large(bytes, alignment).block;
     return hand_out(size_class, allocate_in_class_at_random(size_class), bytes);
 }
 
@@ -470,7 +473,7 @@ std::size_t usable_size(const void* block) noexcept
 void* allocate_in(shared_heap& home, std::size_t bytes) noexcept
 {
     if (bytes > largest_in_checked_slab)
-        return hand_out_large(bytes, 1, &home).block;
+        return allocate_large(bytes, 1, &home).block;
     const std::size_t size_class = sizes::of(bytes + least_canary);
     void* const block = home.allocate(size_class);
     return block != nullptr ? hand_out(size_class, block, bytes) : out_of_memory();
@@ -480,7 +483,7 @@ void* allocate_zeroed_in(shared_heap& home, std::size_t count, std::size_t size)
 {
     const std::size_t bytes = base::saturating_multiply(count, size);
     if (bytes > largest_in_checked_slab)
-        return zeroed(hand_out_large(bytes, 1, &home), bytes);
+        return allocate_large_zeroed(bytes, &home);
     void* const block = checked::allocate_in(home, bytes);
     return block != nullptr ? std::memset(block, 0, bytes) : nullptr;
 }

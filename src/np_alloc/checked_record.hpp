@@ -104,11 +104,14 @@ public:
         return base::saturating_add(bytes, 2 * os::page_size());
     }
 
+    /// Effects: the block is in use.
     /// Returns: where the memory is that was written to though it was free; nullptr if there is none.
     const void* large_made(slice_number first, std::uint32_t slices, std::size_t bytes) noexcept
     {
         const void* const damaged = find_damage(first, slices, true);
         region_.record(first).large_bytes = bytes;
+        (void)region_.record(first).large.hand_out(0);
+        the_canary.write(region_.address(first) + bytes, region_.address(first) + canary_end(first));
         guard_behind(first);
         return damaged;
     }

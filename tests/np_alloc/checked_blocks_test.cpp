@@ -4,6 +4,8 @@
 #include <memory_pool/np_alloc.h>
 
 #include <support/error_recorder.hpp>
+#include <support/jumps_back.hpp>
+#include <support/option_for_now.hpp>
 #include <support/system_calls.hpp>
 #include <support/threads.hpp>
 
@@ -252,6 +254,30 @@ TEST_F(checked_blocks, are_freed_with_the_size_that_was_asked_for)
         np_free_aligned_sized(np_aligned_alloc(4096, bytes), 4096, bytes);
         np_free_sized(np_realloc(np_alloc(10), bytes), bytes);
         np_free_sized(np_calloc(1, bytes), bytes);
+        expect_no_report();
+    }
+}
+
+TEST_F(checked_blocks, are_in_order_also_when_the_error_handler_leaves_by_a_long_jump)
+{
+    const test::option_for_now none_wait(np_option_quarantine_bytes, 0);
+    const test::option_for_now in_order(np_option_random_order, 0);
+    for (const std::size_t bytes : sizes_of_all_kinds) {
+        static unsigned char* block = nullptr;
+        block = static_cast<unsigned char*>(np_alloc(bytes - 1));
+        block[bytes - 1] = 0;
+        EXPECT_TRUE(test::jumps_back([] { np_free(block); })) << "overflow";
+        EXPECT_EQ(np_usable_size(block), bytes - 1) << "it is in use, and was mended";
+        EXPECT_TRUE(test::jumps_back([] { np_free_sized(block, 1); }));
+        EXPECT_EQ(np_usable_size(block), bytes - 1);
+        EXPECT_EQ(np_verify(), 1) << bytes;
+        np_free(block);
+        block[bytes / 2] = 0;
+        static std::size_t wanted = 0;
+        wanted = bytes - 1;
+        EXPECT_TRUE(test::jumps_back([] { (void)np_alloc(wanted); })) << "write after free";
+        EXPECT_EQ(np_verify(), 1) << bytes;
+        np_free(block);
         expect_no_report();
     }
 }

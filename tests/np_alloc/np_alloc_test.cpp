@@ -4,6 +4,7 @@
 
 #include <memory_pool/base/errors.hpp>
 #include <support/error_recorder.hpp>
+#include <support/jumps_back.hpp>
 #include <support/np_blocks.hpp>
 #include <support/threads.hpp>
 
@@ -13,7 +14,6 @@
 #include <array>
 #include <atomic>
 #include <cerrno>
-#include <csetjmp>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -287,31 +287,16 @@ TEST(np_free, reports_and_ignores_what_is_no_block)
     EXPECT_EQ(recorder.reports().size(), 9U);
 }
 
-std::jmp_buf back;
-
-/// Returns: whether `action` came back by a jump of the error handler.
-template <class Action>
-bool jumps_back(Action action)
-{
-    if (setjmp(back) != 0)
-        return true;
-    action();
-    return false;
-}
-
 TEST(np_free, may_be_left_by_a_long_jump_of_the_error_handler)
 {
     static int local = 0;
-    const memory_pool::error_handler before =
-        memory_pool::set_error_handler([](const memory_pool::error_report&) { std::longjmp(back, 1); });
     static void* const small = np_alloc(64);
     static void* const large = np_alloc(300'000);
-    EXPECT_TRUE(jumps_back([] { np_free(&local); }));
-    EXPECT_TRUE(jumps_back([] { np_free(static_cast<std::byte*>(small) + 1); }));
-    EXPECT_TRUE(jumps_back([] { np_free(static_cast<std::byte*>(large) + 16); }));
-    EXPECT_TRUE(jumps_back([] { (void)np_realloc(&local, 10); }));
-    EXPECT_TRUE(jumps_back([] { (void)np_usable_size(&local); }));
-    memory_pool::set_error_handler(before);
+    EXPECT_TRUE(test::jumps_back([] { np_free(&local); }));
+    EXPECT_TRUE(test::jumps_back([] { np_free(static_cast<std::byte*>(small) + 1); }));
+    EXPECT_TRUE(test::jumps_back([] { np_free(static_cast<std::byte*>(large) + 16); }));
+    EXPECT_TRUE(test::jumps_back([] { (void)np_realloc(&local, 10); }));
+    EXPECT_TRUE(test::jumps_back([] { (void)np_usable_size(&local); }));
     // Nothing is locked, or half done.
     std::thread([] {
         np_free(small);
