@@ -18,8 +18,12 @@
 #include <stddef.h>
 #include <stdint.h>
 
+/* For C++: nothing here throws, but what a function of the program throws that is called. */
 #ifdef __cplusplus
+#define MEMORY_POOL_NOEXCEPT noexcept
 extern "C" {
+#else
+#define MEMORY_POOL_NOEXCEPT
 #endif
 
 /* NOLINTBEGIN(modernize-use-using): for C, too. */
@@ -27,60 +31,60 @@ extern "C" {
 /** Returns: a block of at least `bytes`, aligned to 16; also for 0 bytes it is none that is in use. NULL, and errno is ENOMEM, if
  *    there is no memory.
  *  Complexity: O(1), and now and then a batch of blocks, or a system call. */
-void* np_alloc(size_t bytes);
+void* np_alloc(size_t bytes) MEMORY_POOL_NOEXCEPT;
 
 /** Returns: as np_alloc. `file` and `line` say which line of the program asks; they are remembered as long as the block is in use,
  *    whoever resizes it, if there is memory for that. See np_report_leaks and np_visit_call_sites.
  *  Preconditions: `file` is a text that stays where it is as long as the block is in use, as __FILE__ does; or NULL.
  *  Complexity: as np_alloc, with locks that few threads have in common. */
-void* np_alloc_at(size_t bytes, const char* file, int line);
+void* np_alloc_at(size_t bytes, const char* file, int line) MEMORY_POOL_NOEXCEPT;
 
 /** Effects: takes a block back. NULL is ignored; errno stays as it is.
  *  Preconditions: `block` is from this library and in use. A pointer that is not from it, or not the start of a large block, is
  *    reported, and the call ignored if the error handler returns.
  *  Complexity: O(1), and now and then a batch of blocks. */
-void np_free(void* block);
+void np_free(void* block) MEMORY_POOL_NOEXCEPT;
 
 /** Returns: as np_alloc(count * size), filled with zeros; NULL, and errno is ENOMEM, if that is more than a program can address. */
-void* np_calloc(size_t count, size_t size);
+void* np_calloc(size_t count, size_t size) MEMORY_POOL_NOEXCEPT;
 
 /** Effects: makes a block larger or smaller, in place if it can.
  *  Returns: the block, which holds what it held, as far as it has room; NULL, and errno is ENOMEM, if there is no memory for a larger
  *    one: then the old block is as it was. For NULL, as np_alloc. */
-void* np_realloc(void* block, size_t bytes);
+void* np_realloc(void* block, size_t bytes) MEMORY_POOL_NOEXCEPT;
 
 /** Returns: as np_realloc(block, count * size); NULL, and errno is ENOMEM, if that is more than a program can address. */
-void* np_reallocarray(void* block, size_t count, size_t size);
+void* np_reallocarray(void* block, size_t count, size_t size) MEMORY_POOL_NOEXCEPT;
 
 /** Returns: a block aligned to `alignment`; NULL, and errno is EINVAL, if that is not a power of two; else as np_alloc. */
-void* np_aligned_alloc(size_t alignment, size_t bytes);
+void* np_aligned_alloc(size_t alignment, size_t bytes) MEMORY_POOL_NOEXCEPT;
 
 /** Effects: writes such a block to `*block`.
  *  Returns: 0; EINVAL if `alignment` is not a power of two, or not a multiple of sizeof(void*); ENOMEM if there is no memory.
  *    `*block` is as it was then. */
-int np_posix_memalign(void** block, size_t alignment, size_t bytes);
+int np_posix_memalign(void** block, size_t alignment, size_t bytes) MEMORY_POOL_NOEXCEPT;
 
 /** Returns: how many bytes of `block` may be used, at least as many as were asked for; 0 for NULL. */
-size_t np_usable_size(const void* block);
+size_t np_usable_size(const void* block) MEMORY_POOL_NOEXCEPT;
 
 /** Returns: how many bytes np_alloc(bytes) would give. */
-size_t np_good_size(size_t bytes);
+size_t np_good_size(size_t bytes) MEMORY_POOL_NOEXCEPT;
 
 /** Effects: as np_free. `bytes` is what the block was asked for with. */
-void np_free_sized(void* block, size_t bytes);
+void np_free_sized(void* block, size_t bytes) MEMORY_POOL_NOEXCEPT;
 
 /** Effects: as np_free. `alignment` and `bytes` are what the block was asked for with. */
-void np_free_aligned_sized(void* block, size_t alignment, size_t bytes);
+void np_free_aligned_sized(void* block, size_t alignment, size_t bytes) MEMORY_POOL_NOEXCEPT;
 
 /** Returns: whether `address` lies in memory that this library has handed out. Any pointer may be asked after.
  *  Complexity: O(1); linear in the blocks that had no room in the region, if there are some. */
-int np_owns(const void* address);
+int np_owns(const void* address) MEMORY_POOL_NOEXCEPT;
 
 /** Effects: gives memory that is free back to the system: of this thread, of those that have ended, and of none; and of others what
  *    they do not keep for themselves, if they are not just at work in it.
  *  Returns: how many bytes that was.
  *  Complexity: linear in slabs. */
-size_t np_trim(void);
+size_t np_trim(void) MEMORY_POOL_NOEXCEPT;
 
 /** A heap: see np_heap_create. */
 typedef struct np_heap np_heap;
@@ -117,7 +121,7 @@ typedef struct np_statistics
  *  matter. If others are in calls, each figure is one that was right at some moment, and they need not fit together. In the child
  *  of a fork, free blocks that threads had at hand which are not there count as in use.
  *  Complexity: linear in heaps, whatever the number of blocks. */
-void np_get_statistics(np_statistics* statistics);
+void np_get_statistics(np_statistics* statistics) MEMORY_POOL_NOEXCEPT;
 
 /** How something is printed. */
 typedef enum np_format
@@ -133,6 +137,7 @@ typedef enum np_format
  *
  *    As text, that is each figure, and a table of the blocks of each size; as JSON, a number for each member of np_statistics, and
  *    an array `classes` of objects with `block_bytes`, `handed_out` (blocks in use or on their way) and `at_hand` (blocks).
+ *  Throws: what `write` throws, if it is a function of C++.
  *  Complexity: as np_get_statistics. */
 void np_print_statistics(np_format format, void (*write)(const char* text, size_t length, void* argument),
                          void* argument);
@@ -150,6 +155,7 @@ typedef struct np_call_site
  *    first, until it returns 0. A line of a header that several libraries have is one line. If there is no memory for a list of
  *    lines, all blocks are of the line 0 of "unknown". The name of the file is a copy, which is there until `visit` returns.
  *  Returns: 1; 0 if `visit` did.
+ *  Throws: what `visit` throws, if it is a function of C++; the memory of the list is lost then.
  *  Complexity: linear in blocks from np_alloc_at, and O(n log n) for n lines.
  *  Thread safety: any thread; others wait that come with such a block while the list is made, and not while `visit` is called. */
 int np_visit_call_sites(int (*visit)(const np_call_site* site, void* argument), void* argument);
@@ -167,6 +173,7 @@ int np_visit_call_sites(int (*visit)(const np_call_site* site, void* argument), 
  *    If nothing is in use, there is no text. As JSON, it is numbers `blocks` and `bytes`, and an array `sites` of objects with
  *    `file`, `line`, `blocks` and `bytes`, which may be empty. Bytes are those that were asked for.
  *  Returns: how many blocks that are.
+ *  Throws: what `write` throws, as np_visit_call_sites.
  *  Complexity: as np_visit_call_sites.
  *  Thread safety: as np_visit_call_sites. */
 size_t np_report_leaks(np_format format, void (*write)(const char* text, size_t length, void* argument),
@@ -175,12 +182,13 @@ size_t np_report_leaks(np_format format, void (*write)(const char* text, size_t 
 /** Effects: marks a moment, for np_leak_diff. There may be any number of them, in any order, at the same time.
  *  Returns: what np_leak_diff has to be told. 0 stands for the beginning of the program.
  *  Complexity: O(1), and it takes no memory: each block knows how many checkpoints were before it. */
-uint64_t np_leak_checkpoint(void);
+uint64_t np_leak_checkpoint(void) MEMORY_POOL_NOEXCEPT;
 
 /** Effects: as np_report_leaks, of those blocks that are in use now and were not at the checkpoint. A block that was resized since is
  *    as old as it was.
  *  Returns: how many blocks that are.
- *  Preconditions: `checkpoint` is from np_leak_checkpoint, or 0. */
+ *  Preconditions: `checkpoint` is from np_leak_checkpoint, or 0.
+ *  Throws: what `write` throws, as np_visit_call_sites. */
 size_t np_leak_diff(uint64_t checkpoint, np_format format,
                     void (*write)(const char* text, size_t length, void* argument), void* argument);
 
@@ -188,6 +196,7 @@ size_t np_leak_diff(uint64_t checkpoint, np_format format,
  *    in no order, until it returns 0. `bytes` is what np_usable_size tells.
  *  Returns: 1; 0 if `visit` did, or, for all heaps, if there is no memory to find out what is in use: then errno is ENOMEM.
  *  Preconditions: no other thread is in a call of this library; `visit` calls nothing of it but functions that only tell something.
+ *  Throws: what `visit` throws, if it is a function of C++; for all heaps, the memory for what was found out is lost then.
  *  Complexity: linear in what was ever in use. */
 int np_visit_heap(np_heap* heap, int (*visit)(void* block, size_t bytes, void* argument), void* argument);
 
@@ -198,7 +207,7 @@ int np_visit_heap(np_heap* heap, int (*visit)(void* block, size_t bytes, void* a
  *  Returns: 1 if everything is in order, else 0.
  *  Preconditions: no other thread is in a call of this library.
  *  Complexity: linear in what was ever in use. */
-int np_verify(void);
+int np_verify(void) MEMORY_POOL_NOEXCEPT;
 
 /* Options. */
 
@@ -237,39 +246,39 @@ typedef enum np_option
 
 /** Effects: sets an option.
  *  Returns: 0; EINVAL if there is no such option, or it cannot have that value; EBUSY if it is too late. Then nothing changed. */
-int np_set_option(np_option option, size_t value);
+int np_set_option(np_option option, size_t value) MEMORY_POOL_NOEXCEPT;
 
 /** Returns: the value of an option; 0 if there is no such option. */
-size_t np_get_option(np_option option);
+size_t np_get_option(np_option option) MEMORY_POOL_NOEXCEPT;
 
 /* Heaps that are freed as a whole. A block of one may also be given to every function above that takes a block. */
 
 /** Returns: a new heap; NULL, and errno is ENOMEM, if there is no memory.
  *  Complexity: O(1). */
-np_heap* np_heap_create(void);
+np_heap* np_heap_create(void) MEMORY_POOL_NOEXCEPT;
 
 /** Returns: as np_alloc, a block of that heap.
  *  Complexity: as np_alloc, with a lock of the heap. */
-void* np_heap_alloc(np_heap* heap, size_t bytes);
+void* np_heap_alloc(np_heap* heap, size_t bytes) MEMORY_POOL_NOEXCEPT;
 
 /** Returns: as np_calloc, a block of that heap. */
-void* np_heap_calloc(np_heap* heap, size_t count, size_t size);
+void* np_heap_calloc(np_heap* heap, size_t count, size_t size) MEMORY_POOL_NOEXCEPT;
 
 /** Effects: as np_realloc. The block stays in its heap, as it does if np_realloc is called.
  *  Returns: as np_realloc; for NULL, as np_heap_alloc.
  *  Preconditions: `block` is of that heap and in use. One that is not of it is reported, and NULL returned if the error handler
  *    returns. */
-void* np_heap_realloc(np_heap* heap, void* block, size_t bytes);
+void* np_heap_realloc(np_heap* heap, void* block, size_t bytes) MEMORY_POOL_NOEXCEPT;
 
 /** Effects: takes a block back, as np_free does. NULL is ignored.
  *  Preconditions: `block` is of that heap and in use. One that is not of it is reported, and the call ignored if the error handler
  *    returns. */
-void np_heap_free(np_heap* heap, void* block);
+void np_heap_free(np_heap* heap, void* block) MEMORY_POOL_NOEXCEPT;
 
 /** Effects: frees a heap, and every block of it. NULL is ignored.
  *  Preconditions: no other thread is in a call with this heap or a block of it, or will be.
  *  Complexity: linear in slabs and large blocks of the heap, whatever the number of blocks. */
-void np_heap_destroy(np_heap* heap);
+void np_heap_destroy(np_heap* heap) MEMORY_POOL_NOEXCEPT;
 
 /* NOLINTEND(modernize-use-using) */
 

@@ -18,7 +18,7 @@
 namespace np = memory_pool::np;
 
 extern "C" {
-void* np_alloc_at(size_t bytes, const char* file, int line)
+void* np_alloc_at(size_t bytes, const char* file, int line) noexcept
 {
     np::process& all = np::the_process;
     np::traced_heap& home = all.traced_for(np::this_thread);

@@ -24,7 +24,7 @@ np::shared_heap& heap_of(np_heap* heap) noexcept
 } // namespace
 
 extern "C" {
-np_heap* np_heap_create(void)
+np_heap* np_heap_create(void) noexcept
 {
     np::shared_heap* const created = np::the_process.create_heap();
     if (created == nullptr)
@@ -32,30 +32,30 @@ np_heap* np_heap_create(void)
     return reinterpret_cast<np_heap*>(created);
 }
 
-void* np_heap_alloc(np_heap* heap, size_t bytes)
+void* np_heap_alloc(np_heap* heap, size_t bytes) noexcept
 {
     return np::allocate_in(heap_of(heap), bytes);
 }
 
-void* np_heap_calloc(np_heap* heap, size_t count, size_t size)
+void* np_heap_calloc(np_heap* heap, size_t count, size_t size) noexcept
 {
     return np::allocate_zeroed_in(heap_of(heap), count, size);
 }
 
-void* np_heap_realloc(np_heap* heap, void* block, size_t bytes)
+void* np_heap_realloc(np_heap* heap, void* block, size_t bytes) noexcept
 {
     if (block == nullptr)
         return np::allocate_in(heap_of(heap), bytes);
     return np::is_block_of(heap_of(heap), block) ? np::reallocate(block, bytes) : nullptr;
 }
 
-void np_heap_free(np_heap* heap, void* block)
+void np_heap_free(np_heap* heap, void* block) noexcept
 {
     if (block != nullptr && np::is_block_of(heap_of(heap), block))
         np::free_block(block);
 }
 
-void np_heap_destroy(np_heap* heap)
+void np_heap_destroy(np_heap* heap) noexcept
 {
     if (heap != nullptr)
         np::the_process.destroy_heap(heap_of(heap));

@@ -321,7 +321,7 @@ int np_visit_heap(np_heap* heap, int (*visit)(void* block, size_t bytes, void* a
     return all_were ? 1 : 0;
 }
 
-int np_verify(void)
+int np_verify(void) noexcept
 {
     const np::fault found = np::inspector(np::the_process).find_fault();
     if (!found)

@@ -112,7 +112,7 @@ size_t np_report_leaks(np_format format, void (*write)(const char* text, size_t 
     return np_leak_diff(0, format, write, argument);
 }
 
-uint64_t np_leak_checkpoint(void)
+uint64_t np_leak_checkpoint(void) noexcept
 {
     return np::the_process.add_checkpoint();
 }

@@ -299,32 +299,32 @@ namespace np = memory_pool::np;
 namespace base = memory_pool::base;
 
 extern "C" {
-void* np_alloc(size_t bytes)
+void* np_alloc(size_t bytes) noexcept
 {
     return np::allocate(bytes);
 }
 
-void np_free(void* block)
+void np_free(void* block) noexcept
 {
     np::free_block(block);
 }
 
-void* np_calloc(size_t count, size_t size)
+void* np_calloc(size_t count, size_t size) noexcept
 {
     return np::allocate_zeroed(count, size);
 }
 
-void* np_realloc(void* block, size_t bytes)
+void* np_realloc(void* block, size_t bytes) noexcept
 {
     return np::reallocate(block, bytes);
 }
 
-void* np_reallocarray(void* block, size_t count, size_t size)
+void* np_reallocarray(void* block, size_t count, size_t size) noexcept
 {
     return np::reallocate(block, base::saturating_multiply(count, size));
 }
 
-void* np_aligned_alloc(size_t alignment, size_t bytes)
+void* np_aligned_alloc(size_t alignment, size_t bytes) noexcept
 {
     if (!base::is_power_of_two(alignment)) {
         errno = EINVAL;
@@ -333,7 +333,7 @@ void* np_aligned_alloc(size_t alignment, size_t bytes)
     return np::allocate_aligned(alignment, bytes);
 }
 
-int np_posix_memalign(void** block, size_t alignment, size_t bytes)
+int np_posix_memalign(void** block, size_t alignment, size_t bytes) noexcept
 {
     if (!base::is_power_of_two(alignment) || alignment % sizeof(void*) != 0)
         return EINVAL;
@@ -346,12 +346,12 @@ int np_posix_memalign(void** block, size_t alignment, size_t bytes)
     return 0;
 }
 
-size_t np_usable_size(const void* block)
+size_t np_usable_size(const void* block) noexcept
 {
     return np::usable_size(block);
 }
 
-size_t np_good_size(size_t bytes)
+size_t np_good_size(size_t bytes) noexcept
 {
     if constexpr (np::is_checked)
         return bytes; // What lies behind is a canary.
@@ -360,22 +360,22 @@ size_t np_good_size(size_t bytes)
     return base::saturating_add(bytes, np::slice_bytes - 1) & ~(np::slice_bytes - 1);
 }
 
-void np_free_sized(void* block, size_t bytes)
+void np_free_sized(void* block, size_t bytes) noexcept
 {
     np::free_sized(block, bytes);
 }
 
-void np_free_aligned_sized(void* block, size_t, size_t bytes)
+void np_free_aligned_sized(void* block, size_t, size_t bytes) noexcept
 {
     np::free_sized(block, bytes);
 }
 
-int np_owns(const void* address)
+int np_owns(const void* address) noexcept
 {
     return np::owner_of(address) != np::nobody || np::memory().is_in_direct(address) ? 1 : 0;
 }
 
-size_t np_trim(void)
+size_t np_trim(void) noexcept
 {
     return np::trim();
 }

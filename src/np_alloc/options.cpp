@@ -149,7 +149,7 @@ namespace np = memory_pool::np;
 namespace os = memory_pool::os;
 
 extern "C" {
-int np_set_option(np_option option, size_t value)
+int np_set_option(np_option option, size_t value) noexcept
 {
     np::the_options.read_once(os::environment()); // What is set here is set after that.
     if (!np::options::is_one(option))
@@ -163,7 +163,7 @@ int np_set_option(np_option option, size_t value)
     return 0;
 }
 
-size_t np_get_option(np_option option)
+size_t np_get_option(np_option option) noexcept
 {
     np::the_options.read_once(os::environment());
     return np::options::is_one(option) ? np::the_options.get(option) : 0;

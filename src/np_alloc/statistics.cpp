@@ -110,7 +110,7 @@ void print_json(const np::figures& all, const np_statistics& statistics, const n
 } // namespace
 
 extern "C" {
-void np_get_statistics(np_statistics* statistics)
+void np_get_statistics(np_statistics* statistics) noexcept
 {
     *statistics = statistics_of(np::take_figures(np::the_process));
 }

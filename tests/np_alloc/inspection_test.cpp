@@ -138,6 +138,16 @@ TEST(np_visit_heap, stops_when_it_is_told_to)
     np_heap_destroy(heap);
 }
 
+TEST(np_visit_heap, throws_what_the_function_throws_that_it_calls)
+{
+    np_heap* const heap = np_heap_create();
+    (void)np_heap_alloc(heap, 10);
+    const auto throw_number = [](void*, std::size_t, void*) -> int { throw 77; };
+    EXPECT_THROW((void)np_visit_heap(heap, throw_number, nullptr), int);
+    EXPECT_THROW((void)np_visit_heap(nullptr, throw_number, nullptr), int);
+    np_heap_destroy(heap);
+}
+
 TEST(np_visit_heap, says_when_there_is_no_memory_to_find_out)
 {
     void* const block = np_alloc(10);

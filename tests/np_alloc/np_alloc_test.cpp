@@ -27,6 +27,15 @@
 
 namespace
 {
+// A program in C++ need not be ready for what these throw.
+static_assert(noexcept(np_alloc(1)) && noexcept(np_calloc(1, 1)) && noexcept(np_realloc(nullptr, 1)));
+static_assert(noexcept(np_free(nullptr)) && noexcept(np_usable_size(nullptr)) && noexcept(np_trim()));
+static_assert(noexcept(np_heap_alloc(np_heap_create(), 1)) && noexcept(np_heap_destroy(nullptr)));
+static_assert(noexcept(np_alloc_at(1, __FILE__, __LINE__)) && noexcept(np_leak_checkpoint()));
+// But for what a function of its own throws.
+static_assert(!noexcept(np_visit_heap(nullptr, nullptr, nullptr)) &&
+              !noexcept(np_report_leaks(np_format_text, nullptr, nullptr)));
+
 constexpr std::size_t largest = std::numeric_limits<std::size_t>::max();
 
 bool is_aligned(const void* block, std::size_t alignment)

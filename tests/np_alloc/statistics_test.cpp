@@ -290,6 +290,12 @@ TEST(np_print_statistics, prints_the_same_as_json)
     free_all(blocks);
 }
 
+TEST(np_print_statistics, throws_what_the_function_throws_that_it_calls)
+{
+    const auto throw_number = [](const char*, std::size_t, void*) { throw 77; };
+    EXPECT_THROW(np_print_statistics(np_format_text, throw_number, nullptr), int);
+}
+
 TEST(np_print_statistics, goes_to_the_standard_error_if_there_is_no_function)
 {
     testing::internal::CaptureStderr();
