@@ -23,7 +23,7 @@
 
 namespace memory_pool::np
 {
-process the_process;
+MEMORY_POOL_CONSTINIT process the_process;
 __thread thread_state this_thread;
 
 namespace

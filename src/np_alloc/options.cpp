@@ -25,7 +25,7 @@
 
 namespace memory_pool::np
 {
-options the_options{MEMORY_POOL_TAKES_PLACE_OF_MALLOC != 0};
+MEMORY_POOL_CONSTINIT options the_options{MEMORY_POOL_TAKES_PLACE_OF_MALLOC != 0};
 
 namespace
 {

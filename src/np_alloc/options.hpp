@@ -60,6 +60,13 @@ constexpr std::array<option_facts, options_of_all + options_of_checks> facts_of_
 /// The values of all options.
 class options
 {
+    // Here, as a compiler may otherwise not see that this can be done before the program runs.
+    template <std::size_t Count, std::size_t... Number>
+    constexpr options(const std::array<option_facts, Count>& all, std::index_sequence<Number...>) noexcept
+        : facts_{all[Number]...}, values_{all[Number].value...}
+    {
+    }
+
 public:
     constexpr explicit options(bool takes_place_of_malloc) noexcept
         : options(facts_of_options(takes_place_of_malloc), std::make_index_sequence<option_count>())
@@ -95,12 +102,6 @@ public:
     void read_once(const char* const* environment) noexcept;
 
 private:
-    template <std::size_t Count, std::size_t... Number>
-    constexpr options(const std::array<option_facts, Count>& all, std::index_sequence<Number...>) noexcept
-        : facts_{all[Number]...}, values_{all[Number].value...}
-    {
-    }
-
     void read(const option_facts& its, std::atomic<std::size_t>& value, const char* text) noexcept;
 
     const std::array<option_facts, option_count> facts_;

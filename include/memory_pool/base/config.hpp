@@ -113,6 +113,15 @@
 #define MEMORY_POOL_CONSTRUCTED_FIRST
 #endif
 
+/// Stands before a static object that must be as it is before anything runs; an error if it cannot be.
+#if defined(__clang__)
+#define MEMORY_POOL_CONSTINIT [[clang::require_constant_initialization]]
+#elif defined(__GNUC__) && __GNUC__ >= 10
+#define MEMORY_POOL_CONSTINIT __constinit
+#else
+#define MEMORY_POOL_CONSTINIT
+#endif
+
 /// Where a thread could be held up at a bad moment. Tests define it to hold it up there.
 #ifndef MEMORY_POOL_DELAY_POINT
 #define MEMORY_POOL_DELAY_POINT() static_cast<void>(0)
