@@ -3,17 +3,13 @@
 file(GLOB sources CONFIGURE_DEPENDS RELATIVE ${CMAKE_CURRENT_SOURCE_DIR} np_alloc/checked_*_test.cpp)
 # What says of this library what it says of the other one takes long under sanitizers, and does not depend on the compiler.
 if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND NOT CMAKE_CXX_FLAGS MATCHES "-fsanitize")
-    foreach(stem exit fork heaps inspection memory np_alloc signals sizes statistics threads)
-        list(APPEND sources np_alloc/${stem}_test.cpp)
-    endforeach()
+    list(APPEND sources np_alloc/inspection_test.cpp
+        $<TARGET_OBJECTS:tests_of_any_malloc> $<TARGET_OBJECTS:tests_of_any_np_alloc>)
 endif()
 add_executable(unit_np_alloc_checked ${sources})
-target_link_libraries(unit_np_alloc_checked PRIVATE
-    memory_pool_program memory_pool_warnings GTest::gtest_main memory_pool_system_calls
-    memory_pool::np_alloc_checked)
+memory_pool_compile_unit_tests(unit_np_alloc_checked)
+target_link_libraries(unit_np_alloc_checked PRIVATE memory_pool_system_calls memory_pool::np_alloc_checked)
 target_compile_definitions(unit_np_alloc_checked PRIVATE MEMORY_POOL_NP_CHECKED=1)
-target_include_directories(unit_np_alloc_checked PRIVATE ${CMAKE_CURRENT_SOURCE_DIR} ${PROJECT_SOURCE_DIR}/src)
-target_precompile_headers(unit_np_alloc_checked PRIVATE <gtest/gtest.h>)
 gtest_discover_tests(unit_np_alloc_checked
     TEST_PREFIX np_alloc_checked. DISCOVERY_MODE PRE_TEST PROPERTIES TIMEOUT 120)
 add_dependencies(memory_pool_tidy_tests unit_np_alloc_checked)

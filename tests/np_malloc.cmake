@@ -15,13 +15,7 @@ if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_SYSTEM_PROCESSOR STREQUAL "x86
 endif()
 
 # What holds for np_alloc by its interface holds for malloc: in this executable, it has the place of the C library's.
-target_sources(unit_np_malloc PRIVATE np_malloc/np_alloc_by_malloc.cpp
-    np_alloc/exit_test.cpp
-    np_alloc/fork_test.cpp
-    np_alloc/memory_test.cpp
-    np_alloc/signals_test.cpp
-    np_alloc/sizes_test.cpp
-    np_alloc/threads_test.cpp)
+target_sources(unit_np_malloc PRIVATE np_malloc/np_alloc_by_malloc.cpp $<TARGET_OBJECTS:tests_of_any_malloc>)
 target_link_libraries(unit_np_malloc PRIVATE memory_pool::np_malloc)
 
 # Calls each function. The tests of operator new are those of the header that replaces it.
