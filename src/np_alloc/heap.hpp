@@ -163,9 +163,9 @@ public:
             const std::size_t slice = memory().slice_of(*blocks);
             const owner_word owner = memory().owner(slice).load(std::memory_order_relaxed);
             if (MEMORY_POOL_UNLIKELY(owner != (word() | size_class))) {
-                if (is_of_slab(owner))
+                if (is_of_thread(owner, size_class))
                     keep_for(owner, *blocks);
-                else // It was one when the block was freed.
+                else // It was when the block was freed.
                     report(error::double_free, size_class, *blocks);
                 ++blocks;
                 continue;
@@ -423,6 +423,13 @@ private:
     owner_word owner_of(const void* block) const noexcept
     {
         return memory().owner(memory().slice_of(block)).load(std::memory_order_relaxed);
+    }
+
+    /// Returns: whether a slice with that word is of a slab of that class of a thread's heap.
+    static bool is_of_thread(owner_word owner, std::size_t size_class) noexcept
+    {
+        return is_of_slab(owner) && (owner & class_bits) == size_class &&
+               !reinterpret_cast<const heap*>(owner & ~class_bits)->is_shared();
     }
 
     // Letters.

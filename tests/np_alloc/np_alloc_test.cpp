@@ -296,6 +296,26 @@ TEST(np_free, reports_and_ignores_what_is_no_block)
     EXPECT_EQ(recorder.reports().size(), 9U);
 }
 
+TEST(np_free, reports_a_block_that_was_freed_twice_also_when_a_heap_has_its_place_now)
+{
+    constexpr std::size_t bytes = 20'000;
+    const test::error_recorder recorder;
+    test::lasting_thread other;
+    void* const block = np_alloc(bytes);
+    other.does([block] {
+        np_free(np_alloc(16));
+        np_free(block); // which stays with this thread
+    });
+    np_free(block);
+    (void)np_trim(); // gives its slab back
+    np_heap* const heap = np_heap_create();
+    (void)np_heap_alloc(heap, bytes);
+    other.does([] { (void)np_trim(); });
+    EXPECT_EQ(recorder.kinds(), test::kinds(1, memory_pool::error::double_free));
+    EXPECT_EQ(np_verify(), 1);
+    np_heap_destroy(heap);
+}
+
 TEST(np_free, may_be_left_by_a_long_jump_of_the_error_handler)
 {
     static int local = 0;
