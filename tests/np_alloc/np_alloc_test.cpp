@@ -316,6 +316,25 @@ TEST(np_free, reports_a_block_that_was_freed_twice_also_when_a_heap_has_its_plac
     np_heap_destroy(heap);
 }
 
+TEST(np_free, reports_a_block_that_is_freed_twice_in_a_row_while_others_look_after_its_heap)
+{
+    const test::error_recorder recorder;
+    std::atomic<bool> ends{false};
+    std::thread other([&ends] {
+        while (!ends)
+            (void)np_trim();
+    });
+    constexpr std::size_t times = 300;
+    for (std::size_t i = 0; i != times; ++i) {
+        void* const block = np_alloc(64);
+        np_free(block);
+        np_free(block);
+    }
+    ends = true;
+    other.join();
+    EXPECT_EQ(recorder.kinds(), test::kinds(times, memory_pool::error::double_free));
+}
+
 TEST(np_free, may_be_left_by_a_long_jump_of_the_error_handler)
 {
     static int local = 0;

@@ -3,7 +3,6 @@
 // Threads that begin, end, hand blocks to each other and are cancelled, by the interface alone.
 #include <memory_pool/np_alloc.h>
 
-#include <support/error_recorder.hpp>
 #include <support/handed_over.hpp>
 #include <support/np_blocks.hpp>
 #include <support/resident_memory.hpp>
@@ -388,25 +387,6 @@ TEST(np_threads, may_end_while_others_free_their_blocks_and_others_begin)
     });
     EXPECT_EQ(faults, 0U);
     EXPECT_LE(used.spread(), most_spread);
-}
-
-TEST(np_threads, may_free_a_block_twice_while_others_are_at_work_in_their_heaps)
-{
-    const test::error_recorder recorder;
-    std::atomic<bool> ends{false};
-    std::thread other([&ends] {
-        while (!ends)
-            (void)np_trim();
-    });
-    constexpr std::size_t times = 300;
-    for (std::size_t i = 0; i != times; ++i) {
-        void* const block = np_alloc(64);
-        np_free(block);
-        np_free(block);
-    }
-    ends = true;
-    other.join();
-    EXPECT_EQ(recorder.kinds(), test::kinds(times, memory_pool::error::double_free));
 }
 
 TEST(np_threads, have_no_cache_line_together_if_they_pass_nothing_on)
