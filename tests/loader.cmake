@@ -4,6 +4,7 @@
 #                   some room for such libraries: with more of it, it must be loaded; else it may be refused
 #   loader.plugin   a library with an np_alloc of its own is loaded and closed many times
 #   loader.early*   malloc before main, with and without an auditor
+#   loader.late_cxx a program in C, with no library of C++ until it loads one that runs out of memory
 
 # memory_pool_add_loader_program(<name>): tests/loader/<name>.cpp
 function(memory_pool_add_loader_program name)
@@ -52,3 +53,13 @@ memory_pool_add_early_test(early_audited loader_early "audited\nall were there" 
 memory_pool_add_loader_program(resolver)
 target_compile_options(loader_resolver PRIVATE -fno-builtin)
 memory_pool_add_early_test(resolver loader_resolver "all were there")
+
+add_executable(loader_cxx_host loader/cxx_host.c)
+target_link_libraries(loader_cxx_host PRIVATE memory_pool_warnings ${CMAKE_DL_LIBS})
+add_library(loader_cxx_module MODULE loader/cxx_module.cpp)
+target_link_libraries(loader_cxx_module PRIVATE memory_pool_program memory_pool_warnings)
+target_include_directories(loader_cxx_module PRIVATE ${CMAKE_CURRENT_SOURCE_DIR})
+add_dependencies(memory_pool_tidy_tests loader_cxx_module)
+add_test(NAME loader.late_cxx COMMAND loader_cxx_host $<TARGET_FILE:loader_cxx_module>)
+set_tests_properties(loader.late_cxx PROPERTIES TIMEOUT 60
+    ENVIRONMENT LD_PRELOAD=$<TARGET_FILE:memory_pool_np_malloc>)

@@ -21,11 +21,6 @@
 #include <cstddef>
 #include <new>
 
-/// Defined to 1 where a program may replace some of these operators: then the forms with a size end in those without.
-#ifndef MEMORY_POOL_PLAIN_FORMS_MAY_BE_REPLACED
-#define MEMORY_POOL_PLAIN_FORMS_MAY_BE_REPLACED 0
-#endif
-
 namespace memory_pool::core
 {
 inline constexpr std::size_t alignment_of_new(std::align_val_t alignment) noexcept
@@ -48,22 +43,6 @@ void* new_without_throwing(Allocate&&, std::size_t bytes, std::size_t alignment 
 {
     void* const block = try_np_allocate(bytes, alignment);
     return block != nullptr ? block : np_allocate_with_handler(bytes, alignment);
-}
-#endif
-
-#if MEMORY_POOL_PLAIN_FORMS_MAY_BE_REPLACED
-void delete_sized(void* block, std::size_t bytes) noexcept;
-void delete_sized(void* block, std::size_t bytes, std::align_val_t alignment) noexcept;
-#else
-/// Effects: as operator delete(block). `bytes` is what was asked for, which the library looks at that checks.
-inline void delete_sized(void* block, std::size_t bytes) noexcept
-{
-    ::np_free_sized(block, bytes);
-}
-
-inline void delete_sized(void* block, std::size_t bytes, std::align_val_t alignment) noexcept
-{
-    ::np_free_aligned_sized(block, alignment_of_new(alignment), bytes);
 }
 #endif
 } // namespace memory_pool::core
@@ -136,21 +115,16 @@ void operator delete[](void* block) noexcept
     ::operator delete(block);
 }
 
-/// Effects: as the plain form.
+/// Effects: as np_free_sized.
 void operator delete(void* block, std::size_t bytes) noexcept
 {
-    memory_pool::core::delete_sized(block, bytes);
+    np_free_sized(block, bytes);
 }
 
 /// Effects: as the plain form.
 void operator delete[](void* block, std::size_t bytes) noexcept
 {
-#if MEMORY_POOL_PLAIN_FORMS_MAY_BE_REPLACED
-    static_cast<void>(bytes);
-    ::operator delete[](block);
-#else
     ::operator delete(block, bytes);
-#endif
 }
 
 /// Effects: as the plain form.
@@ -177,21 +151,16 @@ void operator delete[](void* block, std::align_val_t alignment) noexcept
     ::operator delete(block, alignment);
 }
 
-/// Effects: as the plain form with an alignment.
+/// Effects: as np_free_aligned_sized.
 void operator delete(void* block, std::size_t bytes, std::align_val_t alignment) noexcept
 {
-    memory_pool::core::delete_sized(block, bytes, alignment);
+    np_free_aligned_sized(block, memory_pool::core::alignment_of_new(alignment), bytes);
 }
 
 /// Effects: as the plain form with an alignment.
 void operator delete[](void* block, std::size_t bytes, std::align_val_t alignment) noexcept
 {
-#if MEMORY_POOL_PLAIN_FORMS_MAY_BE_REPLACED
-    static_cast<void>(bytes);
-    ::operator delete[](block, alignment);
-#else
     ::operator delete(block, bytes, alignment);
-#endif
 }
 
 /// Effects: as the plain form with an alignment.

@@ -1,7 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
 # Copyright (c) 2026 The memory_pool authors
-"""libnp_malloc.so exports malloc and operator new with all their relatives, and nothing else.   symbols_test.py LIBRARY"""
+"""libnp_malloc.so exports malloc and operator new with all their relatives, and nothing else; and loads the C library alone.
+
+    symbols_test.py LIBRARY
+"""
+import re
 import shutil
 import subprocess
 import sys
@@ -31,6 +35,11 @@ class Symbols(unittest.TestCase):
         exported = output_of("nm", "--dynamic", "--defined-only", "--demangle", LIBRARY).splitlines()
         names = [line.split(maxsplit=2)[2] for line in exported]
         self.assertEqual(sorted(names), sorted(MALLOC + OPERATORS))
+
+    def test_needs_the_c_library_and_nothing_of_cxx(self):
+        needed = re.findall(r"\(NEEDED\).*\[(.*)\]", output_of("readelf", "--dynamic", "--wide", LIBRARY))
+        self.assertTrue(needed)
+        self.assertEqual([name for name in needed if not re.match(r"lib(c|dl|pthread)\b|ld-", name)], [])
 
     def test_no_code_is_changed_when_it_is_loaded(self):
         self.assertNotIn("TEXTREL", output_of("readelf", "--dynamic", "--wide", LIBRARY))

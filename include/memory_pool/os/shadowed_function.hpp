@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: MIT
+// Copyright (c) 2026 The memory_pool authors
+/// \file
+/// A function of another library, which this library has a function of the same name before.
+///
+///     first   what the process began with, behind this library
+///     else    the library that the call came from, and those it needs, which may have been loaded since
+///
+/// Invariant: what is found is not of this library, so nobody ends up with the function that has asked.
+///
+/// Thread safety: any thread. It may have to wait for the loader.
+#pragma once
+
+#include <memory_pool/base/config.hpp>
+
+#if !defined(_WIN32)
+#include <dlfcn.h>
+#endif
+
+namespace memory_pool::os
+{
+#if defined(_WIN32)
+/// Returns: nullptr. No function stands before another of its name.
+inline void* find_shadowed_function(const char*, const void*) noexcept
+{
+    return nullptr;
+}
+#else
+/// Returns: where the library begins that `address` lies in; nullptr if it is in none.
+inline const void* library_of(const void* address) noexcept
+{
+    Dl_info info{};
+    return ::dladdr(address, &info) != 0 ? info.dli_fbase : nullptr;
+}
+
+/// Returns: the function called `name` that code at `caller` would call, if this library were not there; nullptr if there is none.
+MEMORY_POOL_SLOW_PATH inline void* find_shadowed_function(const char* name, const void* caller) noexcept
+{
+    if (void* const next = ::dlsym(RTLD_NEXT, name))
+        return next;
+    Dl_info code{};
+    if (::dladdr(caller, &code) == 0)
+        return nullptr;
+    void* const library = ::dlopen(code.dli_fname, RTLD_LAZY | RTLD_NOLOAD);
+    if (library == nullptr)
+        return nullptr;
+    void* const found = ::dlsym(library, name);
+    (void)::dlclose(library); // It stays, as somebody is in it.
+    const void* const here = reinterpret_cast<const void*>(&find_shadowed_function);
+    return library_of(found) != library_of(here) ? found : nullptr;
+}
+#endif
+} // namespace memory_pool::os

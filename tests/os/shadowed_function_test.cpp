@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: MIT
+// Copyright (c) 2026 The memory_pool authors
+#include <memory_pool/os/shadowed_function.hpp>
+
+#include <gtest/gtest.h>
+
+namespace os = memory_pool::os;
+
+// One of the C library's, which gives something else here.
+extern "C" long a64l(const char*)
+{
+    return -1;
+}
+
+namespace
+{
+const void* here()
+{
+    return reinterpret_cast<const void*>(&here);
+}
+
+// With a library that is loaded later, it is tests/loader that tries it.
+TEST(find_shadowed_function, finds_the_one_behind_that_of_the_program)
+{
+    const auto found = reinterpret_cast<long (*)(const char*)>(os::find_shadowed_function("a64l", here()));
+    ASSERT_NE(found, nullptr);
+    EXPECT_EQ(found("1"), 3) << "the third digit, as POSIX has it";
+    EXPECT_EQ(::a64l("1"), -1);
+}
+
+TEST(find_shadowed_function, finds_nothing_where_there_is_nothing)
+{
+    EXPECT_EQ(os::find_shadowed_function("there_is_no_function_of_this_name", here()), nullptr);
+    EXPECT_EQ(os::find_shadowed_function("there_is_no_function_of_this_name", nullptr), nullptr);
+}
+} // namespace
