@@ -103,7 +103,7 @@ typedef struct np_statistics
     size_t peak_bytes_reserved; /**< The most that there ever were at one time. */
     size_t bytes_dirty;         /**< Of those reserved: free in whole slices; np_trim would give them back. */
     size_t bytes_purged;        /**< Ever given back to the system. */
-    size_t large_blocks;        /**< Blocks in use that are whole slices. */
+    size_t large_blocks;        /**< Blocks in use that are whole slices, or samples. */
     size_t bytes_large;         /**< In those. */
     size_t slabs;               /**< Runs of slices that are cut into blocks. */
     size_t thread_heaps;        /**< As many as there ever were threads at one time. */
@@ -232,6 +232,11 @@ typedef enum np_option
                                       main or exit(), after destructors of static objects and handlers of the program. */
     np_option_leaks_exit, /**< NP_LEAKS_EXIT: the status, up to 255, with which the process ends then, in place of its own, if something
                                       is in use; it is listed, too. 0: it keeps its own; 0. */
+
+    np_option_sample_bytes, /**< NP_SAMPLE_BYTES: about one block for so many bytes is a sample, up to 32 KiB, which lies alone
+                                      between pages that nobody may touch: an access beside it, or when it was freed, is reported
+                                      with its calls, and ends the program. 256 at a time, on systems that have signals. 0: there
+                                      are none; 0. */
 
     /* Only where the library is the one that checks. */
 

@@ -12,17 +12,21 @@
 /// When most of it is free, they keep it for a moment only, as the program may be done and never come here again; unless it turned
 /// out that it needs such memory again soon. Whoever comes to the runs gives back what is due, without the lock.
 ///
-/// When the addresses of the region are used up, blocks are mapped one by one: see direct_blocks.hpp.
+/// When the addresses of the region are used up, blocks are mapped one by one; and samples of blocks stand in guarded places: see
+/// direct_blocks.hpp.
 ///
 /// Thread safety: any thread.
 #pragma once
 
 #include <memory_pool/base/config.hpp>
+#include <memory_pool/base/errors.hpp>
 #include <memory_pool/os/address_space.hpp>
+#include <memory_pool/os/call_stack.hpp>
 #include <memory_pool/os/clock.hpp>
 
 #include "checked_record.hpp"
 #include "direct_blocks.hpp"
+#include "guarded_places.hpp"
 #include "misuse.hpp"
 #include "mutex.hpp"
 #include "policy.hpp"
@@ -195,14 +199,62 @@ public:
         return block;
     }
 
-    /// Preconditions: there is such a block.
-    void give_direct(const void* block) noexcept
+    /// Returns: a block in a guarded place; nullptr if there is no place, or the system has no memory.
+    /// Preconditions: as guarded_places::take.
+    MEMORY_POOL_NOINLINE void* take_guarded(std::size_t bytes) noexcept
     {
+        const auto by = os::call_stack::of_this_thread(); // Without the lock, as the loader may have one of its own.
         const std::lock_guard lock(mutex_);
-        count_direct(minus_one, std::size_t{0} - direct_.bytes(block));
-        direct_.give(block);
+        void* const block = direct_.take_guarded(bytes, by);
         direct_count_.store(direct_.count(), std::memory_order_relaxed);
+        if (block != nullptr) {
+            count_direct(1, bytes);
+            note_peak();
+        }
+        return block;
     }
+
+    /// Effects: leaves no more room behind `bytes` than it has to, if that is a block in a guarded place.
+    /// Returns: the block, which may begin elsewhere now.
+    /// Preconditions: as guarded_places::fit.
+    void* fit_guarded(void* block, std::size_t bytes, std::size_t alignment) noexcept
+    {
+        if (!direct_.places().contain(block))
+            return block;
+        const std::lock_guard lock(mutex_);
+        const std::size_t bytes_before = direct_.bytes(block);
+        void* const fitted = direct_.fit(block, bytes, alignment);
+        count_direct(0, direct_.bytes(fitted) - bytes_before);
+        return fitted;
+    }
+
+    /// Effects: takes such a block back.
+    /// Returns: whether there was one; not if another thread has given it back meanwhile.
+    MEMORY_POOL_NOINLINE bool give_direct(const void* block) noexcept
+    {
+        const auto by =
+            direct_.places().contain(block) ? os::call_stack::of_this_thread() : os::call_stack(); // without the lock
+        const std::lock_guard lock(mutex_);
+        const std::size_t bytes = direct_.bytes(block);
+        if (bytes == 0)
+            return false;
+        count_direct(minus_one, std::size_t{0} - bytes);
+        direct_.give(block, by);
+        direct_count_.store(direct_.count(), std::memory_order_relaxed);
+        return true;
+    }
+
+    /// Returns: what is wrong with giving back an address outside of the region, where no block begins.
+    wrong_address what_is_wrong_with(const void* address) noexcept
+    {
+        if (direct_count_.load(std::memory_order_relaxed) == 0 && !direct_.places().contain(address))
+            return {error::foreign_pointer, 0};
+        const std::lock_guard lock(mutex_);
+        return direct_.what_is_wrong_with(address);
+    }
+
+    /// Where samples are, for whoever is told of a fault, and cannot wait for a lock.
+    const guarded_places& places() const noexcept { return direct_.places(); }
 
     /// Returns: how many bytes such a block has; 0 if it is none.
     std::size_t direct_bytes(const void* block) noexcept
@@ -285,6 +337,13 @@ public:
         bool goes_on = true;
         direct_.for_each([&](void* block, std::size_t bytes) { goes_on = goes_on && visit(block, bytes); });
         return goes_on;
+    }
+
+    /// Returns: whether what is known of blocks outside of the region fits together.
+    bool direct_blocks_are_valid() noexcept
+    {
+        const std::lock_guard lock(mutex_);
+        return direct_.is_valid();
     }
 
     /// Effects: calls `look(const runs&)` with the lock held, and returns what that returns.

@@ -87,6 +87,13 @@ inline bool is_inside_large_block(owner_word owner, const void* block) noexcept
            (owner == large_block && reinterpret_cast<std::uintptr_t>(block) % slice_bytes != 0);
 }
 
+/// Effects: reports what is wrong with an address outside of the region, where no block begins.
+MEMORY_POOL_SLOW_PATH inline void report_wrong_outside(const void* address) noexcept
+{
+    const wrong_address wrong = memory().what_is_wrong_with(address);
+    report_misuse(wrong.kind, address, wrong.block_bytes);
+}
+
 MEMORY_POOL_SLOW_PATH inline void report_wrong(owner_word owner, const void* block) noexcept
 {
     if (owner != nobody)
@@ -94,7 +101,7 @@ MEMORY_POOL_SLOW_PATH inline void report_wrong(owner_word owner, const void* blo
     else if (memory().memory().slice_of(block) < memory().memory().committed())
         report_misuse(error::double_free, block, 0); // A program has been given nothing there but blocks.
     else
-        report_misuse(error::foreign_pointer, block, 0);
+        report_wrong_outside(block);
 }
 
 /// Effects: reports what is wrong with `block`, whose slice has that word, as far as that can be seen.
@@ -157,6 +164,13 @@ inline void* allocate_large_zeroed(std::size_t bytes, shared_heap* home = nullpt
 {
     const large_allocation large = allocate_large(bytes, 1, home);
     return large.block != nullptr && !large.is_zeroed ? std::memset(large.block, 0, bytes) : large.block;
+}
+
+/// Returns: to how much every block of that class is aligned.
+inline std::size_t alignment_in_class(std::size_t size_class) noexcept
+{
+    const std::size_t size = facts[size_class].block_bytes;
+    return size & (~size + 1);
 }
 
 /// Returns: the class of blocks that have room for `bytes` and are so aligned; class_count if there is none.

@@ -100,13 +100,13 @@ std::optional<place> find_place(owner_word owner, void* block) noexcept
 MEMORY_POOL_SLOW_PATH void report_no_place(owner_word owner, const void* address) noexcept
 {
     const backend::region_type& all = memory().memory();
-    if (owner != nobody || is_misaligned(address))
-        report_misuse(all.slice_of(address) < all.slices() ? error::misaligned_pointer : error::foreign_pointer,
-                      address, is_of_slab(owner) ? facts[owner & class_bits].block_bytes : 0);
-    else if (all.slice_of(address) < all.slices())
-        report_misuse(error::double_free, address, 0); // Of what was there, nothing is left.
+    if (all.slice_of(address) >= all.slices())
+        report_wrong_outside(address);
+    else if (owner != nobody || is_misaligned(address))
+        report_misuse(error::misaligned_pointer, address,
+                      is_of_slab(owner) ? facts[owner & class_bits].block_bytes : 0);
     else
-        report_misuse(error::foreign_pointer, address, 0);
+        report_misuse(error::double_free, address, 0); // Of what was there, nothing is left.
 }
 
 /// Returns: what begins there; nothing if no block does, which is reported.
@@ -182,7 +182,7 @@ MEMORY_POOL_ALWAYS_INLINE void* hand_out(std::size_t size_class, void* block, st
     const backend::region_type& all = memory().memory();
     const std::uintptr_t steps = all.steps_to(block);
     if (MEMORY_POOL_UNLIKELY(!all.is_committed(steps)))
-        return block;
+        return block != nullptr ? memory().fit_guarded(block, bytes, alignment_in_class(size_class)) : nullptr;
     const class_facts& its = facts[size_class];
     checked_record& slab = slab_of(its, all.slice_at(steps));
     hand_out(slab.blocks[number_in(slab, its, block)], static_cast<std::byte*>(block), its.block_bytes, bytes);

@@ -1,19 +1,23 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
 /// \file
-/// Blocks that did not fit into the region any more: each is mapped by itself, and a table says where they are.
+/// Blocks outside of the region: a table says where they are.
 ///
-///     open_table:   address of a block -> its bytes, and what was reserved for it
+///     open_table:   address of a block -> its bytes, and what was reserved for it alone
 ///
-/// That is slow, and takes whole pages. It is there for a program whose limit on addresses has left the region small.
+/// They are there for a program whose limit on addresses has left the region small: what does not fit any more is mapped by itself.
+/// And they are samples of what a program allocates, in guarded places. Both are slow, and take whole pages.
 ///
 /// Thread safety: none; the backend has a lock.
 #pragma once
 
 #include <memory_pool/base/arithmetic.hpp>
+#include <memory_pool/base/errors.hpp>
 #include <memory_pool/os/address_space.hpp>
+#include <memory_pool/os/call_stack.hpp>
 #include <memory_pool/os/pages.hpp>
 
+#include "guarded_places.hpp"
 #include "open_table.hpp"
 
 #include <algorithm>
@@ -22,7 +26,14 @@
 
 namespace memory_pool::np
 {
-/// Blocks that are mapped one by one.
+/// What is wrong with an address that was given back, and the block in question, if there is one.
+struct wrong_address
+{
+    error kind;
+    std::size_t block_bytes;
+};
+
+/// Blocks that lie outside of the region.
 class direct_blocks
 {
 public:
@@ -54,13 +65,61 @@ public:
         return reinterpret_cast<void*>(taken.address);
     }
 
-    /// Effects: unmaps a block.
+    /// Returns: a block in a place of its own between guards, zeroed; nullptr if there is no place, or the system has no memory.
+    /// Preconditions: as guarded_places::take.
+    void* take_guarded(std::size_t bytes, const os::call_stack& by) noexcept
+    {
+        std::byte* const block = blocks_.has_room() ? places_.take(bytes, by) : nullptr;
+        if (block != nullptr)
+            (void)blocks_.add({reinterpret_cast<std::uintptr_t>(block), bytes});
+        return block;
+    }
+
+    /// Effects: as guarded_places::fit, of a block in such a place; of others, nothing.
+    /// Returns: the block.
+    void* fit(void* block, std::size_t bytes, std::size_t alignment) noexcept
+    {
+        if (!places_.contain(block) || !blocks_.has_room())
+            return block;
+        blocks_.remove(blocks_.find({reinterpret_cast<std::uintptr_t>(block)}));
+        std::byte* const fitted = places_.fit(block, bytes, alignment);
+        (void)blocks_.add({reinterpret_cast<std::uintptr_t>(fitted), base::round_up(bytes, alignment)});
+        return fitted;
+    }
+
+    /// Effects: unmaps a block, or has its place guarded. `by` is who gives it back.
     /// Preconditions: there is such a block.
-    void give(const void* block) noexcept
+    void give(const void* block, const os::call_stack& by = {}) noexcept
     {
         mapped* const ended = blocks_.find({reinterpret_cast<std::uintptr_t>(block)});
-        (void)os::release_addresses(reinterpret_cast<void*>(ended->reserved), ended->reserved_bytes);
+        if (places_.contain(block))
+            places_.give(block, by);
+        else
+            (void)os::release_addresses(reinterpret_cast<void*>(ended->reserved), ended->reserved_bytes);
         blocks_.remove(ended);
+    }
+
+    /// Returns: what is wrong with giving back an address where no block begins.
+    /// Complexity: linear in blocks.
+    wrong_address what_is_wrong_with(const void* address) const noexcept
+    {
+        if (const mapped* const around = find_around(address))
+            return {error::misaligned_pointer, around->bytes};
+        if (!places_.contain(address))
+            return {error::foreign_pointer, 0};
+        const guarded_block* const last = places_.nearest(address);
+        return {error::double_free, last != nullptr && last->holds(address) ? last->bytes : 0};
+    }
+
+    const guarded_places& places() const noexcept { return places_; }
+
+    /// Returns: whether each block is found, and each guarded one has its place.
+    bool is_valid() const noexcept
+    {
+        std::size_t guarded = 0;
+        for_each([&](const void* block, std::size_t) { guarded += places_.contain(block) ? 1U : 0U; });
+        const auto [in_use, all_are_there] = places_.in_use();
+        return blocks_.is_valid() && all_are_there && in_use == guarded;
     }
 
     /// Returns: bytes of the block that begins there; 0 if none does.
@@ -72,11 +131,7 @@ public:
 
     /// Returns: whether `address` lies in one of them.
     /// Complexity: linear in blocks.
-    bool hold(const void* address) const noexcept
-    {
-        const auto wanted = reinterpret_cast<std::uintptr_t>(address);
-        return !blocks_.for_each([wanted](const mapped& each) { return wanted - each.address >= each.bytes; });
-    }
+    bool hold(const void* address) const noexcept { return find_around(address) != nullptr; }
 
     /// Returns: how many there are.
     std::size_t count() const noexcept { return blocks_.count(); }
@@ -106,6 +161,19 @@ private:
         std::uint64_t hash() const noexcept { return mixed(address); }
     };
 
+    /// Returns: the block that an address lies in; nullptr if it is none.
+    const mapped* find_around(const void* address) const noexcept
+    {
+        const auto wanted = reinterpret_cast<std::uintptr_t>(address);
+        const mapped* found = nullptr;
+        (void)blocks_.for_each([wanted, &found](const mapped& each) {
+            found = wanted - each.address < each.bytes ? &each : nullptr;
+            return found == nullptr;
+        });
+        return found;
+    }
+
     open_table<mapped> blocks_;
+    guarded_places places_;
 };
 } // namespace memory_pool::np

@@ -56,6 +56,27 @@ class front;
 /// The heap of a thread that has none: no owner word has this address.
 inline constexpr owner_word no_heap = class_bits + 1;
 
+/// When the next sample of the blocks of a heap is due. Counted is what is taken out of slabs, so it costs no call but those that
+/// refill a magazine.
+class sample_count
+{
+public:
+    /// Effects: counts bytes of blocks that a magazine gets.
+    void add(std::size_t bytes) noexcept { bytes_ += bytes; }
+
+    /// Returns: whether `period` bytes have gone by with `bytes` more since the last sample; if so, those are the next.
+    bool is_due(std::size_t bytes, std::size_t period) noexcept
+    {
+        if (bytes_ + bytes < period)
+            return false;
+        bytes_ = (bytes_ + bytes) % period;
+        return true;
+    }
+
+private:
+    std::size_t bytes_ = 0;
+};
+
 /// A heap and its magazines, in one run.
 class heap_memory
 {
@@ -124,6 +145,7 @@ public:
     std::array<void**, class_count> tops{}; ///< While it is parked.
     bool is_parked = false;
     checks_of_heap checks;
+    sample_count samples;
     // Of those who come by, to see whether its thread is idle.
     std::uint32_t times_at_work_seen = 0;
     std::uint64_t idle_since = 0;       ///< In milliseconds of the coarse clock: when it was at work for the last time.
@@ -285,7 +307,9 @@ private:
             make_magazine(size_class);
         (void)memory().grow(size_class);
         void** const begin = memory().begin(size_class);
-        tops_[size_class] = begin + memory().slabs.take(size_class, begin, (memory().room(size_class) + 1) / 2);
+        const std::uint32_t taken = memory().slabs.take(size_class, begin, (memory().room(size_class) + 1) / 2);
+        memory().samples.add(std::size_t{taken} * facts[size_class].block_bytes);
+        tops_[size_class] = begin + taken;
     }
 
     /// Puts the blocks that wait back into the heap.

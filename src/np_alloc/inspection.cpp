@@ -192,6 +192,8 @@ private:
     /// Whether what was found is all there is.
     fault in_counts() noexcept
     {
+        if (!all_.memory().direct_blocks_are_valid())
+            return {"what is known of blocks outside of the region does not fit together", memory_.base()};
         if (!all_heaps_are_known_)
             return {};
         (void)all_.memory().for_each_direct([this](void*, std::size_t bytes) {

@@ -45,6 +45,17 @@ void take_in_and_post(heap& mine) noexcept
     mine.post_all();
 }
 
+/// Returns: a sample of the blocks of that class, if it is time for one; as a rule nullptr.
+void* take_sample_if_due(front& at_hand, std::size_t size_class) noexcept
+{
+    const std::size_t period = the_process.sample_bytes();
+    const std::size_t bytes = facts[size_class].block_bytes;
+    if (MEMORY_POOL_LIKELY(period == 0) || at_hand.held(size_class) != 0 ||
+        !at_hand.memory().samples.is_due(bytes, period) || !the_process.watch_samples())
+        return nullptr;
+    return memory().take_guarded(bytes);
+}
+
 /// Effects: keeps a block of another heap in that of this thread.
 void keep_for_another(heap& mine, owner_word owner, void* block) noexcept
 {
@@ -78,13 +89,6 @@ void free_of_another(owner_word owner, void* block) noexcept
         keep_for_another(at_hand.memory().slabs, owner, block);
         work_for_all();
     }
-}
-
-/// Returns: to how much every block of that class is aligned.
-std::size_t alignment_in_class(std::size_t size_class) noexcept
-{
-    const std::size_t size = facts[size_class].block_bytes;
-    return size & (~size + 1);
 }
 
 /// Returns: whether `block` has room for `bytes` now, and not too much.
@@ -171,7 +175,9 @@ MEMORY_POOL_NOINLINE void* allocate_slowly(std::size_t size_class) noexcept
     void* block = nullptr;
     if (at_hand.has_heap()) {
         work_for_all();
-        block = at_hand.get(size_class);
+        block = take_sample_if_due(at_hand, size_class);
+        if (MEMORY_POOL_LIKELY(block == nullptr))
+            block = at_hand.get(size_class);
     } else if (the_process.attach(this_thread)) {
         return allocate_in_class(size_class); // There may be some at hand, as heaps are handed on.
     } else if (the_process.start()) {
@@ -201,8 +207,8 @@ MEMORY_POOL_NOINLINE void free_slowly(void* block) noexcept
     const errno_as_it_was kept;
     if (owner == large_block)
         free_large(slice_of(block));
-    else
-        memory().give_direct(block);
+    else if (!memory().give_direct(block))
+        report_wrong_outside(block);
 }
 
 void work_for_all() noexcept

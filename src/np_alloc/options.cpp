@@ -99,6 +99,8 @@ public:
     {
         the_options.read_once(os::environment());
         the_process.memory().set_patience(the_options.get(np_option_decay_ms));
+        the_process.set_sample_bytes(
+            the_options.get(np_option_sample_bytes)); // Not before: the loader is done with us now.
         if (is_anything_printed_at_end())
             errors_ = os::
                 open_standard_error_again(); // Many programs close it before they end, to see whether all was written.
@@ -110,6 +112,7 @@ public:
         if (const std::size_t wanted = the_options.get(np_option_statistics_at_end))
             np_print_statistics(format_of(wanted), &write, &errors_);
         the_process.stop_watching_threads();
+        the_process.stop_watching_samples();
         list_leaks();
     }
 
@@ -160,6 +163,8 @@ int np_set_option(np_option option, size_t value) noexcept
         return EINVAL;
     if (option == np_option_decay_ms)
         np::the_process.memory().set_patience(value);
+    if (option == np_option_sample_bytes)
+        np::the_process.set_sample_bytes(value);
     return 0;
 }
 

@@ -29,6 +29,7 @@
 #include <memory_pool/base/config.hpp>
 #include <memory_pool/os/clock.hpp>
 #include <memory_pool/os/environment.hpp>
+#include <memory_pool/os/fault.hpp>
 #include <memory_pool/os/fork.hpp>
 #include <memory_pool/os/thread_end.hpp>
 
@@ -41,6 +42,7 @@
 #include "mutex.hpp"
 #include "options.hpp"
 #include "policy.hpp"
+#include "sampled.hpp"
 #include "shared_heap.hpp"
 #include "traced_heap.hpp"
 
@@ -256,6 +258,35 @@ public:
 
     /// Returns: bytes of blocks that threads have freed which had no heap any more. See heap::sent_minus_received.
     std::size_t sent_late() const noexcept { return sent_late_.load(std::memory_order_relaxed); }
+
+    // Samples: see sampled.hpp.
+
+    /// Effects: has one block for about so many bytes be a sample from now on; 0: none.
+    void set_sample_bytes(std::size_t bytes) noexcept { sample_bytes_.store(bytes, std::memory_order_relaxed); }
+    std::size_t sample_bytes() const noexcept { return sample_bytes_.load(std::memory_order_relaxed); }
+
+    /// Effects: has wrong accesses to samples reported, if that is not so yet; if it cannot be, there are no samples any more.
+    /// Returns: whether it is so.
+    bool watch_samples() noexcept
+    {
+        if (MEMORY_POOL_LIKELY(samples_are_watched_.load(std::memory_order_acquire)))
+            return true;
+        const std::lock_guard lock(mutex_);
+        const bool are_watched = os::watch_faults(&report_wrong_access);
+        samples_are_watched_.store(are_watched, std::memory_order_release);
+        if (!are_watched)
+            set_sample_bytes(0);
+        return are_watched;
+    }
+
+    /// Effects: ends that, and takes no samples any more: the code that would be called may be gone then.
+    void stop_watching_samples() noexcept
+    {
+        set_sample_bytes(0);
+        const std::lock_guard lock(mutex_);
+        if (samples_are_watched_.exchange(false, std::memory_order_relaxed))
+            os::stop_watching_faults();
+    }
 
     backend& memory() noexcept { return backend_; }
 
@@ -506,6 +537,8 @@ private:
 
     mutex mutex_; ///< Of the lists.
     std::atomic<bool> is_started_{false};
+    std::atomic<bool> samples_are_watched_{false};
+    std::atomic<std::size_t> sample_bytes_{0};
     bool is_forked_ = false;
     heap_memory* first_ = nullptr;
     heap_memory* parked_ = nullptr;

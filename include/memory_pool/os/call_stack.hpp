@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: MIT
+// Copyright (c) 2026 The memory_pool authors
+/// \file
+/// Which calls a thread is in, as addresses of code, and what is known of such an address.
+///
+///     main -> parse -> malloc -> call_stack::of_this_thread()      | in malloc | in parse | in main | ...
+///
+/// (GCC and Clang, but not for Windows: _Unwind_Backtrace, dladdr. Elsewhere, nothing is known.) Nothing is allocated.
+///
+/// Thread safety: any thread; also in a handler of a signal that an instruction of the program has caused.
+#pragma once
+
+#include <memory_pool/base/config.hpp>
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+
+#if MEMORY_POOL_GNU_BUILTINS && !defined(_WIN32)
+#define MEMORY_POOL_OS_HAS_CALL_STACKS 1
+#include <dlfcn.h>
+#include <unwind.h>
+#if defined(__GLIBC__)
+#include <link.h>
+#endif
+#else
+#define MEMORY_POOL_OS_HAS_CALL_STACKS 0
+#endif
+
+namespace memory_pool::os
+{
+/// The innermost calls of a thread at some moment, or none.
+class call_stack
+{
+public:
+    static constexpr std::size_t most = 16;
+
+    constexpr call_stack() noexcept = default;
+
+    /// Returns: the calls that this thread is in.
+    /// Complexity: linear in calls; the system is not called.
+    MEMORY_POOL_NOINLINE static call_stack of_this_thread() noexcept
+    {
+        call_stack taken;
+        taken.take(false);
+        return taken;
+    }
+
+    /// Returns: the calls that this thread was in when it was interrupted by a signal, if that can be told; else with those since.
+    /// Preconditions: it is called in the handler of a signal.
+    MEMORY_POOL_NOINLINE static call_stack of_interrupted() noexcept
+    {
+        call_stack taken;
+        taken.take(true);
+        if (taken.count_ == 0)
+            taken.take(false);
+        return taken;
+    }
+
+    /// Each is an address in the instruction that calls, or was interrupted.
+    const void* const* begin() const noexcept { return addresses_.data(); }
+    const void* const* end() const noexcept { return addresses_.data() + count_; }
+
+private:
+#if MEMORY_POOL_OS_HAS_CALL_STACKS
+    /// What goes from one frame to the next.
+    struct walk
+    {
+        call_stack& taken;
+        bool is_before_interrupted;
+    };
+
+    static _Unwind_Reason_Code visit(_Unwind_Context* frame, void* argument) noexcept
+    {
+        walk& state = *static_cast<walk*>(argument);
+        int is_interrupted = 0;
+        std::uintptr_t address = _Unwind_GetIPInfo(frame, &is_interrupted);
+        if (state.is_before_interrupted && is_interrupted == 0)
+            return _URC_NO_REASON;
+        state.is_before_interrupted = false;
+        if (address == 0 || state.taken.count_ == most)
+            return _URC_END_OF_STACK;
+        address -=
+            is_interrupted == 0 ? 1 : 0; // A call returns to the instruction behind it, which may be of another line.
+        state.taken.addresses_[state.taken.count_++] = reinterpret_cast<const void*>(address);
+        return _URC_NO_REASON;
+    }
+
+    void take(bool only_interrupted) noexcept
+    {
+        walk state{*this, only_interrupted};
+        (void)_Unwind_Backtrace(&visit, &state);
+    }
+#else
+    void take(bool) noexcept {}
+#endif
+
+    std::array<const void*, most> addresses_{};
+    std::size_t count_ = 0;
+};
+
+/// Where code is. The texts stay as long as its module does.
+struct code_place
+{
+    const char* module = nullptr;   ///< The file of the program or library; nullptr if it is not known.
+    std::uintptr_t offset = 0;      ///< In that, as addr2line wants it.
+    const char* function = nullptr; ///< The name that the linker has for it, if the module exports it; else nullptr.
+};
+
+/// Returns: what is known of an address of code.
+/// Complexity: linear in modules, and in what the module exports.
+inline code_place find_code([[maybe_unused]] const void* address) noexcept
+{
+#if MEMORY_POOL_OS_HAS_CALL_STACKS
+    Dl_info found{};
+#if defined(__GLIBC__)
+    void* map = nullptr;
+    if (::dladdr1(address, &found, &map, RTLD_DL_LINKMAP) == 0 || map == nullptr)
+        return {};
+    const std::uintptr_t begin = static_cast<const link_map*>(map)->l_addr; // 0 if it is where it was linked to be
+#else
+    if (::dladdr(address, &found) == 0)
+        return {};
+    const auto begin = reinterpret_cast<std::uintptr_t>(found.dli_fbase);
+#endif
+    return {found.dli_fname, reinterpret_cast<std::uintptr_t>(address) - begin, found.dli_sname};
+#else
+    return {};
+#endif
+}
+} // namespace memory_pool::os
