@@ -3,7 +3,7 @@
 file(GLOB sources CONFIGURE_DEPENDS RELATIVE ${CMAKE_CURRENT_SOURCE_DIR} np_alloc/checked_*_test.cpp)
 # What says of this library what it says of the other one takes long under sanitizers, and does not depend on the compiler.
 if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND NOT CMAKE_CXX_FLAGS MATCHES "-fsanitize")
-    list(APPEND sources np_alloc/inspection_test.cpp
+    list(APPEND sources np_alloc/inspection_test.cpp np_alloc/sampled_blocks_test.cpp
         $<TARGET_OBJECTS:tests_of_any_malloc> $<TARGET_OBJECTS:tests_of_any_np_alloc>)
 endif()
 add_executable(unit_np_alloc_checked ${sources})

@@ -48,3 +48,11 @@ set_tests_properties(np_malloc_checked.preload np_malloc_checked.misuse PROPERTI
 
 add_executable(np_malloc_wrong_delete np_malloc/wrong_delete.cpp)
 target_compile_options(np_malloc_wrong_delete PRIVATE -fno-builtin)
+
+# Samples between guards, in both.
+add_executable(np_malloc_wrong_access np_malloc/wrong_access.cpp)
+target_compile_options(np_malloc_wrong_access PRIVATE -fno-builtin)
+add_test(NAME np_malloc.sampled
+    COMMAND Python3::Interpreter ${CMAKE_CURRENT_SOURCE_DIR}/np_malloc/sampled_test.py
+        $<TARGET_FILE:np_malloc_wrong_access> ${np_malloc} ${np_malloc_checked})
+set_tests_properties(np_malloc.sampled PROPERTIES TIMEOUT 120)

@@ -223,7 +223,7 @@ public:
             return block;
         const std::lock_guard lock(mutex_);
         const std::size_t bytes_before = direct_.bytes(block);
-        void* const fitted = direct_.fit(block, bytes, alignment);
+        void* const fitted = direct_.fit(block, std::max<std::size_t>(bytes, 1), alignment);
         count_direct(0, direct_.bytes(fitted) - bytes_before);
         return fitted;
     }

@@ -166,13 +166,6 @@ inline void* allocate_large_zeroed(std::size_t bytes, shared_heap* home = nullpt
     return large.block != nullptr && !large.is_zeroed ? std::memset(large.block, 0, bytes) : large.block;
 }
 
-/// Returns: to how much every block of that class is aligned.
-inline std::size_t alignment_in_class(std::size_t size_class) noexcept
-{
-    const std::size_t size = facts[size_class].block_bytes;
-    return size & (~size + 1);
-}
-
 /// Returns: the class of blocks that have room for `bytes` and are so aligned; class_count if there is none.
 inline std::size_t aligned_class(std::size_t bytes, std::size_t alignment) noexcept
 {

@@ -84,13 +84,21 @@ place place_of_large(void* block) noexcept
     return {large_block, static_cast<std::byte*>(block), &record(first).large, memory().checks().canary_end(first)};
 }
 
+/// Preconditions: a block outside of the region begins there. Behind it, up to the end of its page, nothing else is.
+place place_outside(void* block) noexcept
+{
+    const auto begin = reinterpret_cast<std::uintptr_t>(block);
+    const std::size_t end = in_whole_pages(begin + memory().direct_bytes(block));
+    return {direct_block, static_cast<std::byte*>(block), nullptr, end - begin};
+}
+
 /// Returns: what begins there; nothing if no block does.
 std::optional<place> find_place(owner_word owner, void* block) noexcept
 {
     if (is_of_slab(owner))
         return place_in_slab(owner, block);
     if (owner == direct_block)
-        return place{owner, static_cast<std::byte*>(block), nullptr, memory().direct_bytes(block)};
+        return place_outside(block);
     if (owner != large_block || reinterpret_cast<std::uintptr_t>(block) % slice_bytes != 0)
         return std::nullopt;
     return place_of_large(block);
@@ -135,7 +143,7 @@ std::size_t asked(const place& where, std::size_t marked) noexcept
 std::optional<std::size_t> asked_bytes(const place& where) noexcept
 {
     if (where.is_outside())
-        return where.block_bytes;
+        return memory().direct_bytes(where.block);
     const std::optional<std::size_t> marked = where.mark->bytes();
     if (MEMORY_POOL_UNLIKELY(!marked)) {
         report(error::double_free, where);
@@ -148,13 +156,13 @@ std::optional<std::size_t> asked_bytes(const place& where) noexcept
 
 void write_canary(const place& where, std::size_t bytes) noexcept
 {
-    if (!where.is_outside() && !where.is_empty())
+    if (!where.is_empty())
         the_canary.write(where.block + bytes, where.block + where.block_bytes);
 }
 
 void look_at_canary(const place& where, std::size_t bytes) noexcept
 {
-    if (!where.is_outside() && !where.is_empty() &&
+    if (!where.is_empty() &&
         MEMORY_POOL_UNLIKELY(!the_canary.is_intact(where.block + bytes, where.block + where.block_bytes))) {
         write_canary(where, bytes); // so that it is reported once
         report(error::overflow, where);
@@ -175,14 +183,24 @@ MEMORY_POOL_ALWAYS_INLINE void hand_out(block_mark& mark, std::byte* block, std:
         report_misuse(error::write_after_free, block, block_bytes);
 }
 
+/// Effects: the same for a block outside of the region, with that alignment.
+/// Returns: it: a sample begins where it ends as near to its guard as can be.
+MEMORY_POOL_NOINLINE void* hand_out_outside(void* block, std::size_t bytes, std::size_t alignment) noexcept
+{
+    void* const fitted = memory().fit_guarded(block, bytes, alignment);
+    write_canary(place_outside(fitted), memory().direct_bytes(fitted));
+    return fitted;
+}
+
 /// Effects: the same for a block of that class, if there is one, and it is of a slab.
 /// Returns: it.
-MEMORY_POOL_ALWAYS_INLINE void* hand_out(std::size_t size_class, void* block, std::size_t bytes) noexcept
+MEMORY_POOL_ALWAYS_INLINE void* hand_out(std::size_t size_class, void* block, std::size_t bytes,
+                                         std::size_t alignment = alignment_of_all) noexcept
 {
     const backend::region_type& all = memory().memory();
     const std::uintptr_t steps = all.steps_to(block);
     if (MEMORY_POOL_UNLIKELY(!all.is_committed(steps)))
-        return block != nullptr ? memory().fit_guarded(block, bytes, alignment_in_class(size_class)) : nullptr;
+        return block != nullptr ? hand_out_outside(block, bytes, alignment) : nullptr;
     const class_facts& its = facts[size_class];
     checked_record& slab = slab_of(its, all.slice_at(steps));
     hand_out(slab.blocks[number_in(slab, its, block)], static_cast<std::byte*>(block), its.block_bytes, bytes);
@@ -266,6 +284,16 @@ bool take_back(const place& where, std::size_t expected) noexcept
     return false;
 }
 
+/// Effects: reports what is wrong with a block outside of the region that is given back as one of `expected` bytes. Only of a sample
+///   it is known how many were asked for.
+void look_at_outside(const place& where, std::size_t expected) noexcept
+{
+    const std::size_t bytes = memory().direct_bytes(where.block);
+    look_at_canary(where, bytes);
+    if (memory().places().contain(where.block))
+        look_at_size(where.block, bytes, expected);
+}
+
 /// Effects: frees what is no block of a slab, or empty, or wrong.
 MEMORY_POOL_NOINLINE void free_slowly(void* block, std::size_t expected) noexcept
 {
@@ -274,7 +302,9 @@ MEMORY_POOL_NOINLINE void free_slowly(void* block, std::size_t expected) noexcep
     const std::optional<place> where = place_of(block);
     if (!where)
         return;
-    if (!where->is_outside() && !take_back(*where, expected))
+    if (where->is_outside())
+        look_at_outside(*where, expected);
+    else if (!take_back(*where, expected))
         return;
     free_at_once(block);
 }
@@ -337,8 +367,12 @@ MEMORY_POOL_ALWAYS_INLINE void free(void* block, std::size_t expected) noexcept
 /// Returns: whether the block has room for `bytes` now, and not too much.
 bool resize_in_place(const place& where, std::size_t bytes) noexcept
 {
-    if (where.is_outside() || bytes == 0)
-        return where.is_outside() && bytes <= where.block_bytes && bytes >= where.block_bytes / 2;
+    if (where.is_outside()) {
+        const std::size_t held = memory().direct_bytes(where.block);
+        return bytes <= held && bytes >= held / 2 && !memory().places().contain(where.block);
+    }
+    if (bytes == 0)
+        return false;
     if (where.is_large()) {
         if (bytes <= largest_in_checked_slab || !memory().resize_large(slice_of(where.block), bytes))
             return false;
@@ -408,7 +442,7 @@ void* allocate_aligned(std::size_t alignment, std::size_t bytes) noexcept
         bytes <= largest_in_checked_slab ? aligned_class(bytes + least_canary, alignment) : class_count;
     if (size_class == class_count)
         return allocate_large(bytes, alignment).block;
-    return hand_out(size_class, allocate_in_class_at_random(size_class), bytes);
+    return hand_out(size_class, allocate_in_class_at_random(size_class), bytes, alignment);
 }
 
 void free(void* block) noexcept

@@ -83,7 +83,7 @@ public:
             return block;
         blocks_.remove(blocks_.find({reinterpret_cast<std::uintptr_t>(block)}));
         std::byte* const fitted = places_.fit(block, bytes, alignment);
-        (void)blocks_.add({reinterpret_cast<std::uintptr_t>(fitted), base::round_up(bytes, alignment)});
+        (void)blocks_.add({reinterpret_cast<std::uintptr_t>(fitted), bytes});
         return fitted;
     }
 

@@ -116,18 +116,17 @@ public:
         append(place);
     }
 
-    /// Effects: makes a block shorter that nobody has been told of yet, so that it has as little room as possible behind `bytes`. If
-    ///   it ends where its place does, it begins later.
+    /// Effects: makes a block shorter that nobody has been told of yet. If it ends where its place does, it begins later, so that it
+    ///   still ends there, or as near to it as its alignment allows.
     /// Returns: it.
-    /// Preconditions: it is in use, and has room for so many; it is to be aligned to `alignment`.
+    /// Preconditions: it is in use, and has room for `bytes`, at least one; it is to be aligned to `alignment`.
     std::byte* fit(const void* block, std::size_t bytes, std::size_t alignment) noexcept
     {
         const std::uint32_t place = place_of(block);
         guarded_block& fitted = blocks_[place];
-        const std::size_t rounded = base::round_up(bytes, alignment);
         if (fitted.end() == begin_of(place) + place_bytes)
-            fitted.begin = fitted.end() - rounded;
-        fitted.bytes = rounded;
+            fitted.begin = fitted.end() - base::round_up(bytes, alignment);
+        fitted.bytes = bytes;
         return fitted.begin;
     }
 

@@ -91,6 +91,13 @@ void free_of_another(owner_word owner, void* block) noexcept
     }
 }
 
+/// Returns: to how much every block of that class is aligned.
+std::size_t alignment_in_class(std::size_t size_class) noexcept
+{
+    const std::size_t size = facts[size_class].block_bytes;
+    return size & (~size + 1);
+}
+
 /// Returns: whether `block` has room for `bytes` now, and not too much.
 bool resize_in_place(const void* block, owner_word owner, std::size_t bytes) noexcept
 {

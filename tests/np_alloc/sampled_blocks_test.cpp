@@ -10,6 +10,7 @@
 #include <support/child.hpp>
 #include <support/error_recorder.hpp>
 #include <support/np_blocks.hpp>
+#include <support/np_samples.hpp>
 #include <support/option_for_now.hpp>
 #include <support/sanitizers.hpp>
 #include <support/threads.hpp>
@@ -34,68 +35,14 @@ namespace
 using memory_pool::error;
 using np::guarded_places;
 
-std::size_t samples_in_use()
-{
-    return np::the_process.memory().places().in_use().first;
-}
+using test::is_sample;
+using test::kept_blocks;
+using test::sample;
+using test::sample_at_the_begin;
+using test::sample_at_the_end;
+using test::samples_in_use;
 
-bool is_sample(const void* block)
-{
-    return np::the_process.memory().places().contain(block);
-}
-
-/// Frees blocks when it goes.
-struct kept_blocks
-{
-    kept_blocks() = default;
-    kept_blocks(const kept_blocks&) = delete;
-    kept_blocks& operator=(const kept_blocks&) = delete;
-    ~kept_blocks()
-    {
-        for (void* each : blocks)
-            np_free(each);
-    }
-
-    std::vector<void*> blocks;
-};
-
-/// Returns: a block that is a sample and that `is_wanted(block)`.
-template <class IsWanted>
-unsigned char* sample_like(std::size_t bytes, IsWanted&& is_wanted)
-{
-    const test::option_for_now every(np_option_sample_bytes, 1);
-    kept_blocks others; // What threads have at hand comes first.
-    others.blocks.reserve(5000);
-    while (others.blocks.size() != others.blocks.capacity()) {
-        auto* const block = static_cast<unsigned char*>(np_alloc(bytes));
-        if (is_sample(block) && is_wanted(block))
-            return block;
-        others.blocks.push_back(block);
-    }
-    ADD_FAILURE() << "there is no such sample";
-    return nullptr;
-}
-
-unsigned char* sample(std::size_t bytes)
-{
-    return sample_like(bytes, [](const void*) { return true; });
-}
-
-/// Most end where their page does.
-unsigned char* sample_at_the_end(std::size_t bytes)
-{
-    return sample_like(bytes, [bytes](const void* block) {
-        return (reinterpret_cast<std::uintptr_t>(block) + bytes) % memory_pool::os::page_size() == 0;
-    });
-}
-
-/// Some begin where theirs does.
-unsigned char* sample_at_the_begin(std::size_t bytes)
-{
-    return sample_like(bytes, [](const void* block) {
-        return reinterpret_cast<std::uintptr_t>(block) % memory_pool::os::page_size() == 0;
-    });
-}
+constexpr std::uintptr_t nowhere = 64;
 
 void write(volatile unsigned char* at)
 {
@@ -105,6 +52,13 @@ void write(volatile unsigned char* at)
 unsigned char read(const volatile unsigned char* at)
 {
     return *at;
+}
+
+/// To an address that the compiler does not see.
+void write_nowhere()
+{
+    unsigned char* const volatile address = reinterpret_cast<unsigned char*>(nowhere);
+    write(address);
 }
 
 unsigned char* freed_sample(std::size_t bytes)
@@ -166,7 +120,7 @@ TEST_F(sampled_blocks_death, leave_other_faults_as_they_are)
         {
             np_free(sample(64));
             std::signal(SIGABRT, SIG_DFL);
-            write(reinterpret_cast<unsigned char*>(std::uintptr_t{64}));
+            write_nowhere();
         },
         testing::KilledBySignal(SIGSEGV), "^$");
     EXPECT_EXIT(
@@ -187,7 +141,7 @@ void end_with_7(int)
 
 void end_with_8(int, siginfo_t* about, void*)
 {
-    _exit(about->si_addr == reinterpret_cast<void*>(std::uintptr_t{64}) ? 8 : 1);
+    _exit(about->si_addr == reinterpret_cast<void*>(nowhere) ? 8 : 1);
 }
 
 /// Has that handler be the one before.
@@ -218,7 +172,7 @@ TEST_F(sampled_blocks_death, have_it_told_of_other_faults_what_it_would_be_told)
             action.sa_sigaction = end_with_8;
             action.sa_flags = SA_SIGINFO;
             set_handler(action);
-            write(reinterpret_cast<unsigned char*>(std::uintptr_t{64}));
+            write_nowhere();
         },
         testing::ExitedWithCode(8), "^$");
 }

@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: MIT
+// Copyright (c) 2026 The memory_pool authors
+// The library that checks: samples are looked at as other blocks are. (What ends a program at once: sampled_blocks_test.cpp.)
+#include <memory_pool/np_alloc.h>
+
+#include <memory_pool/base/errors.hpp>
+
+#include <support/error_recorder.hpp>
+#include <support/np_samples.hpp>
+
+#include <gtest/gtest.h>
+
+#include <cstddef>
+#include <cstring>
+
+namespace
+{
+using memory_pool::error;
+using test::sample;
+
+TEST(checked_samples, have_as_many_bytes_as_were_asked_for)
+{
+    for (const std::size_t bytes : {1U, 15U, 16U, 60U, 1000U, 5000U, 32'767U}) {
+        unsigned char* const block = sample(bytes);
+        EXPECT_EQ(np_usable_size(block), bytes);
+        std::memset(block, 1, bytes);
+        np_free_sized(block, bytes);
+    }
+}
+
+TEST(checked_samples, that_were_written_past_up_to_the_guard_are_named_when_they_are_freed)
+{
+    const test::error_recorder recorder;
+    for (const std::size_t bytes : {1U, 60U, 5000U}) {
+        unsigned char* const block = sample(bytes);
+        block[bytes] = static_cast<unsigned char>(~block[bytes]);
+        np_free(block);
+        ASSERT_EQ(recorder.kinds(), test::kinds{error::overflow}) << bytes;
+        EXPECT_EQ(recorder.reports()[0].address, block);
+        const test::error_recorder anew;
+    }
+    EXPECT_EQ(np_verify(), 1);
+}
+
+TEST(checked_samples, that_were_written_past_are_named_when_they_are_asked_for_their_size)
+{
+    const test::error_recorder recorder;
+    unsigned char* const block = sample(60);
+    block[61] = static_cast<unsigned char>(~block[61]);
+    EXPECT_EQ(np_usable_size(block), 60U);
+    EXPECT_EQ(recorder.kinds(), test::kinds{error::overflow});
+    np_free(block);
+    EXPECT_EQ(recorder.kinds(), test::kinds{error::overflow}) << "once";
+}
+
+TEST(checked_samples, that_are_freed_as_of_another_size_are_named)
+{
+    const test::error_recorder recorder;
+    np_free_sized(sample(60), 61);
+    EXPECT_EQ(recorder.kinds(), test::kinds{error::size_mismatch});
+}
+
+TEST(checked_samples, have_the_size_that_they_were_given_when_they_are_resized)
+{
+    for (const std::size_t bytes : {20U, 50U, 61U, 64U, 1000U}) {
+        void* const resized = np_realloc(sample(60), bytes);
+        EXPECT_EQ(np_usable_size(resized), bytes);
+        np_free_sized(resized, bytes);
+    }
+}
+} // namespace

@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: MIT
+// Copyright (c) 2026 The memory_pool authors
+// Touches what it must not, as its argument says, of a block that ends where a page does; and goes on if it is not stopped.
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+
+#define NOINLINE __attribute__((noinline))
+
+// The names of functions are to be seen from outside, and found.
+extern "C" {
+NOINLINE char* allocate_block()
+{
+    char* block = nullptr;
+    for (int i = 0; i != 100; ++i) {
+        block = static_cast<char*>(std::malloc(64));
+        if ((reinterpret_cast<std::uintptr_t>(block) + 64) % 4096 == 0)
+            break;
+    }
+    return block;
+}
+
+NOINLINE void free_block(void* block)
+{
+    std::free(block);
+    static volatile int last = 0;
+    last = 1; // so that it is no jump, but a call
+}
+
+NOINLINE void touch(volatile char* at)
+{
+    *at = 1;
+}
+}
+
+int main(int, char** arguments)
+{
+    char* const block = allocate_block();
+    char* const address = block + (std::strcmp(arguments[1], "overflow") == 0 ? 64 : 0);
+    if (std::strcmp(arguments[1], "after") == 0)
+        free_block(block);
+    touch(address);
+    std::puts("goes on");
+}

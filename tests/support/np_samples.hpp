@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: MIT
+// Copyright (c) 2026 The memory_pool authors
+/// \file
+/// Samples: blocks of np_alloc that stand alone between guards.
+#pragma once
+
+#include <memory_pool/np_alloc.h>
+
+#include <memory_pool/os/pages.hpp>
+#include <np_alloc/engine.hpp>
+
+#include <support/option_for_now.hpp>
+
+#include <gtest/gtest.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+namespace test
+{
+inline std::size_t samples_in_use()
+{
+    return memory_pool::np::the_process.memory().places().in_use().first;
+}
+
+inline bool is_sample(const void* block)
+{
+    return memory_pool::np::the_process.memory().places().contain(block);
+}
+
+/// Frees blocks when it goes.
+struct kept_blocks
+{
+    kept_blocks() = default;
+    kept_blocks(const kept_blocks&) = delete;
+    kept_blocks& operator=(const kept_blocks&) = delete;
+    ~kept_blocks()
+    {
+        for (void* each : blocks)
+            np_free(each);
+    }
+
+    std::vector<void*> blocks;
+};
+
+/// Returns: a block that is a sample and that `is_wanted(block)`.
+template <class IsWanted>
+unsigned char* sample_like(std::size_t bytes, IsWanted&& is_wanted)
+{
+    const option_for_now every(np_option_sample_bytes, 1);
+    kept_blocks others; // What threads have at hand comes first.
+    others.blocks.reserve(5000);
+    while (others.blocks.size() != others.blocks.capacity()) {
+        auto* const block = static_cast<unsigned char*>(np_alloc(bytes));
+        if (is_sample(block) && is_wanted(block))
+            return block;
+        others.blocks.push_back(block);
+    }
+    ADD_FAILURE() << "there is no such sample";
+    return nullptr;
+}
+
+inline unsigned char* sample(std::size_t bytes)
+{
+    return sample_like(bytes, [](const void*) { return true; });
+}
+
+/// Most end where their page does.
+inline unsigned char* sample_at_the_end(std::size_t bytes)
+{
+    return sample_like(bytes, [bytes](const void* block) {
+        return (reinterpret_cast<std::uintptr_t>(block) + bytes) % memory_pool::os::page_size() == 0;
+    });
+}
+
+/// Some begin where theirs does.
+inline unsigned char* sample_at_the_begin(std::size_t bytes)
+{
+    return sample_like(bytes, [](const void* block) {
+        return reinterpret_cast<std::uintptr_t>(block) % memory_pool::os::page_size() == 0;
+    });
+}
+
+} // namespace test
