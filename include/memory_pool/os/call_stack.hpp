@@ -17,14 +17,14 @@
 #include <cstdint>
 
 #if MEMORY_POOL_GNU_BUILTINS && !defined(_WIN32)
-#define MEMORY_POOL_OS_HAS_CALL_STACKS 1
+#define MEMORY_POOL_OS_HAS_CALL_STACKS 1 ///< Can the calls of a thread be told?
 #include <dlfcn.h>
 #include <unwind.h>
 #if defined(__GLIBC__)
 #include <link.h>
 #endif
 #else
-#define MEMORY_POOL_OS_HAS_CALL_STACKS 0
+#define MEMORY_POOL_OS_HAS_CALL_STACKS 0 ///< Can the calls of a thread be told?
 #endif
 
 namespace memory_pool::os
