@@ -134,8 +134,8 @@ public:
     /// Thread safety: any thread.
     bool contain(const void* address) const noexcept
     {
-        const std::byte* const first = first_.load(std::memory_order_acquire);
-        return first != nullptr && static_cast<std::size_t>(static_cast<const std::byte*>(address) - first) < all_bytes;
+        const auto first = reinterpret_cast<std::uintptr_t>(first_.load(std::memory_order_acquire));
+        return first != 0 && reinterpret_cast<std::uintptr_t>(address) - first < all_bytes;
     }
 
     /// Returns: the block that an address is nearest to, of that place and those beside it; nullptr if there never was one.

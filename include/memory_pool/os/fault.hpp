@@ -66,7 +66,7 @@ public:
     }
 
     /// Effects: does with a signal what would have been done if nobody watched.
-    void pass_on(siginfo_t* about, void* context) noexcept
+    void pass_on(siginfo_t* about, void* context) const noexcept
     {
         const bool is_of_an_instruction = about->si_code > 0;
         if ((before_.sa_flags & SA_SIGINFO) != 0)
@@ -85,7 +85,7 @@ private:
 
     /// Effects: ends the process by the signal. The instruction that has caused it comes again when the handler returns, so that what
     ///   is written down of the process shows it.
-    void end_process(bool comes_again) noexcept
+    void end_process(bool comes_again) const noexcept
     {
         struct sigaction action = {};
         action.sa_handler = SIG_DFL;
@@ -108,7 +108,7 @@ inline void handle_fault(int number, siginfo_t* about, void* context)
     if (watcher != nullptr && about->si_code > 0)
         watcher(about->si_addr);
     errno = error_before;
-    for (fault_signal& each : fault_signals)
+    for (const fault_signal& each : fault_signals)
         if (each.is(number))
             each.pass_on(about, context);
 }
