@@ -189,7 +189,7 @@ TEST(sampled_blocks, are_as_many_as_were_asked_for)
     all.blocks.resize(blocks);
     for (void*& each : all.blocks)
         each = np_alloc(64);
-    EXPECT_NEAR(static_cast<double>(samples_in_use() - before), count, count / 20);
+    EXPECT_NEAR(static_cast<double>(samples_in_use() - before), count, 5);
 }
 
 TEST(sampled_blocks, are_none_if_nobody_asks_for_them)
