@@ -181,15 +181,16 @@ TEST(sampled_blocks, are_as_many_as_were_asked_for)
 {
     constexpr std::size_t period = 65'536;
     constexpr std::size_t count = 100;
-    const std::size_t blocks = count * period / test::counted_bytes(64);
-    (void)np_trim(); // so that it begins with nothing at hand
-    const test::option_for_now some(np_option_sample_bytes, period);
-    const std::size_t before = samples_in_use();
-    kept_blocks all;
-    all.blocks.resize(blocks);
-    for (void*& each : all.blocks)
-        each = np_alloc(64);
-    EXPECT_NEAR(static_cast<double>(samples_in_use() - before), count, 5);
+    for (const std::size_t bytes : {64U, 5120U}) {
+        (void)np_trim(); // so that it begins with nothing at hand
+        const test::option_for_now some(np_option_sample_bytes, period);
+        const std::size_t before = samples_in_use();
+        kept_blocks all;
+        all.blocks.resize(count * period / test::counted_bytes(bytes));
+        for (void*& each : all.blocks)
+            each = np_alloc(bytes);
+        EXPECT_NEAR(static_cast<double>(samples_in_use() - before), count, 5) << bytes;
+    }
 }
 
 TEST(sampled_blocks, are_none_if_nobody_asks_for_them)
