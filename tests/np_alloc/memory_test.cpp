@@ -301,7 +301,7 @@ TEST(np_memory, of_large_blocks_goes_back_to_the_system_a_while_after_they_were_
         for (void*& block : blocks)
             block = std::memset(np_alloc(bytes), 1, bytes);
         std::for_each(blocks.begin(), blocks.end(), np_free);
-        const std::size_t some = blocks.size() * bytes / 6;
+        const std::size_t some = blocks.size() * bytes / 20;
         EXPECT_LE(wait_for_resident_bytes(before + some), before + some);
     }
 }
