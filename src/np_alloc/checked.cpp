@@ -227,9 +227,9 @@ void* allocate_empty() noexcept
         return hand_out(smallest, allocate_in_class(smallest), 0);
     checked_record& slab = record(slice_of(block));
     const std::size_t number = number_in(slab, facts[smallest], block);
-    if (number == 0) // The first of a slab goes out first.
+    const bool was_given_back = slab.blocks[number].hand_out(0);
+    if (number == 0 && !was_given_back) // The first of a slab goes out first.
         memory().checks().guard_all(slab.slab, slab_slices(smallest));
-    (void)slab.blocks[number].hand_out(0);
     return block;
 }
 

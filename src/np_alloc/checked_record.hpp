@@ -32,17 +32,18 @@
 #include "slab.hpp"
 
 #include <algorithm>
-#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <type_traits>
+#include <utility>
 
 namespace memory_pool::np
 {
 /// The record of a slice, where it is checked.
 struct checked_record : slice_record
 {
+    bool is_guarded;         ///< Of the run that begins here: a part of it may not be touched.
     std::uint32_t poisoned;  ///< Bytes from the beginning of the slice that must be as they were left.
     block_mark large;        ///< Of the large block that begins here. How much was asked for stands in `large_bytes`.
     std::size_t large_bytes; ///< That were asked for.
@@ -67,19 +68,20 @@ public:
         checked_record& slab = region_.record(first);
         for (std::uint32_t number = 0; number != slab.capacity; ++number)
             slab.blocks[number].forget();
-        guard(region_.address(first + slices) - guard_bytes, guard_bytes);
+        guard(first, region_.address(first + slices) - guard_bytes, guard_bytes);
     }
 
     /// A slab may be guarded as a whole: see guard_all.
     void slab_ends(slice_number first, std::uint32_t slices) noexcept
     {
-        unguard(region_.address(first), slices * slice_bytes);
+        unguard(first, region_.address(first), slices * slice_bytes);
     }
 
     /// Effects: makes all blocks of a slab such that nobody may touch them.
     void guard_all(slice_number first, std::uint32_t slices) noexcept
     {
-        guard(region_.address(first), slices * slice_bytes);
+        unguard(first, region_.address(first), slices * slice_bytes);
+        guard(first, region_.address(first), slices * slice_bytes);
     }
 
     /// Effects: what is in a slab that ends is lost, though blocks of it are in use.
@@ -247,28 +249,28 @@ private:
         return true;
     }
 
-    static void guard(std::byte* memory, std::size_t bytes) noexcept
+    /// Guards a part of the run at `first`.
+    void guard(slice_number first, std::byte* memory, std::size_t bytes) noexcept
     {
-        if (the_options.get(np_option_guard_pages) == 0 || os::page_size() != guard_bytes)
-            return;
-        has_guards_.store(true, std::memory_order_relaxed);
-        (void)os::guard_memory(memory, bytes);
+        region_.record(first).is_guarded = the_options.get(np_option_guard_pages) != 0 &&
+                                           os::page_size() == guard_bytes && os::guard_memory(memory, bytes);
     }
 
-    static void unguard(std::byte* memory, std::size_t bytes) noexcept
+    /// Takes the guard of that run away, if it has one: the option may have come to say none since.
+    void unguard(slice_number first, std::byte* memory, std::size_t bytes) noexcept
     {
-        if (has_guards_.load(std::memory_order_relaxed))
+        if (std::exchange(region_.record(first).is_guarded, false))
             (void)os::unguard_memory(memory, bytes);
     }
 
     void guard_behind(slice_number first) noexcept
     {
-        guard(region_.address(first) + canary_end(first), os::page_size());
+        guard(first, region_.address(first) + canary_end(first), os::page_size());
     }
 
     void unguard_behind(slice_number first) noexcept
     {
-        unguard(region_.address(first) + canary_end(first), os::page_size());
+        unguard(first, region_.address(first) + canary_end(first), os::page_size());
     }
 
     /// Looks at what should be as it was left, and expects that no longer.
@@ -285,9 +287,6 @@ private:
         }
         return damaged;
     }
-
-    /// Were there ever some? The option may say no since: blocks are asked for before there is an environment to choose it in.
-    static inline std::atomic<bool> has_guards_{false};
 
     Region& region_;
 };

@@ -67,6 +67,29 @@ TEST_F(address_space, ends_a_program_that_touches_it_while_it_is_guarded)
     EXPECT_EQ(memory[0], std::byte{7}) << "what was not guarded stays as it is";
 }
 
+#if defined(__linux__)
+TEST_F(address_space, leaves_the_program_mappings_where_each_guard_takes_some)
+{
+    constexpr std::size_t pages = 2 * os::detail::most_guards_with_a_mapping + 2;
+    auto* const many = static_cast<std::byte*>(os::reserve_addresses(pages * page));
+    ASSERT_TRUE(os::commit_memory(many, pages * page));
+    const test::system_calls calls;
+    const auto guards = [&](std::size_t number) {
+        calls.refuse(test::system_call::guard, 1); // that without a mapping
+        return os::guard_memory(many + number * page, page);
+    };
+    std::size_t count = 0;
+    for (std::size_t number = 0; number != pages; number += 2)
+        if (guards(number))
+            ++count;
+    EXPECT_EQ(count, os::detail::most_guards_with_a_mapping);
+    EXPECT_TRUE(os::unguard_memory(many, page));
+    many[0] = std::byte{1};
+    EXPECT_TRUE(os::release_addresses(many, pages * page));
+    os::detail::guards_with_a_mapping = 0;
+}
+#endif
+
 TEST_F(address_space, has_no_memory_any_more_if_the_system_does_not_take_the_addresses)
 {
     ASSERT_TRUE(os::commit_memory(memory, page));

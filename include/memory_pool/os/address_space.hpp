@@ -133,8 +133,11 @@ inline moving move(void* from, void* to, std::size_t bytes) noexcept
 #endif
 }
 
-/// Was there a guard that is a mapping of its own? (Locked memory takes no others.)
-inline std::atomic<bool> a_guard_is_a_mapping{false};
+/// Guards that are mappings of their own. (Locked memory takes no others.)
+inline std::atomic<std::size_t> guards_with_a_mapping{0};
+/// So many of those there may be: each takes two of the 65,530 mappings that Linux lets a process have, and the program needs some,
+/// for its threads, too.
+inline constexpr std::size_t most_guards_with_a_mapping = 16'384;
 
 inline bool guard(void* memory, std::size_t bytes) noexcept
 {
@@ -143,19 +146,25 @@ inline bool guard(void* memory, std::size_t bytes) noexcept
     if (::madvise(memory, bytes, install) == 0)
         return true;
 #endif
-    a_guard_is_a_mapping.store(true, std::memory_order_relaxed);
-    return ::mprotect(memory, bytes, PROT_NONE) == 0;
+    if (guards_with_a_mapping.fetch_add(1, std::memory_order_relaxed) < most_guards_with_a_mapping &&
+        ::mprotect(memory, bytes, PROT_NONE) == 0)
+        return true;
+    guards_with_a_mapping.fetch_sub(1, std::memory_order_relaxed);
+    return false;
 }
 
 inline bool unguard(void* memory, std::size_t bytes) noexcept
 {
 #if defined(__linux__)
     constexpr int remove = 103; // MADV_GUARD_REMOVE
-    const bool is_removed = ::madvise(memory, bytes, remove) == 0;
-    if (!a_guard_is_a_mapping.load(std::memory_order_relaxed))
-        return is_removed;
+    // If that goes well, it may have been either kind, where there are both; then those with a mapping count for all times.
+    if (::madvise(memory, bytes, remove) == 0)
+        return guards_with_a_mapping.load(std::memory_order_relaxed) == 0 || commit(memory, bytes);
 #endif
-    return commit(memory, bytes);
+    if (!commit(memory, bytes))
+        return false;
+    guards_with_a_mapping.fetch_sub(1, std::memory_order_relaxed);
+    return true;
 }
 #endif
 } // namespace detail
@@ -207,6 +216,7 @@ inline bool guard_memory(void* memory, std::size_t bytes) noexcept
 /// Effects: makes guarded addresses usable again: zeros are there, or what was there before. Those that are not guarded stay as
 ///   they are.
 /// Returns: whether the system did.
+/// Preconditions: one part of them was guarded, at once.
 /// Complexity: a system call or two.
 inline bool unguard_memory(void* memory, std::size_t bytes) noexcept
 {
