@@ -342,8 +342,7 @@ MEMORY_POOL_ALWAYS_INLINE void free(void* block, std::size_t expected) noexcept
     front& at_hand = this_thread.at_hand;
     const bool is_own = at_hand.class_in(owner) < class_count;
     block_mark& mark = slab.blocks[number];
-    const std::optional<std::size_t> bytes =
-        MEMORY_POOL_LIKELY(is_own) ? mark.take_back_own() : mark.take_back();
+    const std::optional<std::size_t> bytes = MEMORY_POOL_LIKELY(is_own) ? mark.take_back_own() : mark.take_back();
     if (MEMORY_POOL_UNLIKELY(!bytes)) {
         free_slowly(block, expected);
         return;
