@@ -22,7 +22,7 @@ namespace
 {
 using memory_pool::error;
 
-constexpr std::array<std::size_t, 7> sizes_of_all_kinds{16, 48, 1000, 4096, 9216, 256 * 1024, 3 * 1024 * 1024};
+constexpr std::array<std::size_t, 7> sizes_of_all_kinds{16, 48, 1000, 4096, 9216, 262'144, 3'145'728};
 
 /// Each test reports what it says, and leaves everything in order.
 struct checked_blocks : testing::Test
