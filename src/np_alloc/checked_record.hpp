@@ -95,7 +95,9 @@ public:
     {
         checked_record& slab = region_.record(region_.record(region_.slice_of(block)).slab);
         const auto offset = static_cast<std::size_t>(static_cast<const std::byte*>(block) - slab.begin);
-        slab.blocks[block_at(facts[slab.size_class], offset)].forget();
+        const std::size_t number = block_at(facts[slab.size_class], offset);
+        if (number != no_block_there) // A letter that was written to may say that another is where no block begins.
+            slab.blocks[number].forget();
     }
 
     // Large blocks.

@@ -77,7 +77,7 @@ struct sampled_blocks_death : testing::Test
 
 TEST_F(sampled_blocks_death, the_first_byte_behind_one_is_out_of_reach)
 {
-    for (const std::size_t bytes : {16U, 64U, 1024U, 4080U})
+    for (const std::size_t bytes : {16U, 64U, 1024U, 4096U})
         EXPECT_DEATH(write(sample_at_the_end(bytes) + bytes), "memory_pool: overflow: access to address") << bytes;
     EXPECT_DEATH((void)read(sample_at_the_end(64) + 64), "memory_pool: overflow: access to address");
 }

@@ -6,8 +6,8 @@
 
 #include <memory_pool/np_alloc.h>
 
-#include <memory_pool/os/pages.hpp>
 #include <np_alloc/engine.hpp>
+#include <np_alloc/guarded_places.hpp>
 
 #include <support/option_for_now.hpp>
 
@@ -70,7 +70,7 @@ inline unsigned char* sample(std::size_t bytes)
 inline unsigned char* sample_at_the_end(std::size_t bytes)
 {
     return sample_like(bytes, [bytes](const void* block) {
-        return (reinterpret_cast<std::uintptr_t>(block) + bytes) % memory_pool::os::page_size() == 0;
+        return (reinterpret_cast<std::uintptr_t>(block) + bytes) % memory_pool::np::guarded_places::place_bytes == 0;
     });
 }
 
@@ -78,7 +78,7 @@ inline unsigned char* sample_at_the_end(std::size_t bytes)
 inline unsigned char* sample_at_the_begin(std::size_t bytes)
 {
     return sample_like(bytes, [](const void* block) {
-        return reinterpret_cast<std::uintptr_t>(block) % memory_pool::os::page_size() == 0;
+        return reinterpret_cast<std::uintptr_t>(block) % memory_pool::np::guarded_places::place_bytes == 0;
     });
 }
 
