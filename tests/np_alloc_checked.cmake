@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: MIT
 # The libraries that check: what they find, and that they do all that the others do.
+if(CMAKE_CXX_FLAGS MATCHES "-stdlib=" AND NOT CMAKE_CXX_CLANG_TIDY)
+    return() # It does not depend on the C++ library.
+endif()
 file(GLOB sources CONFIGURE_DEPENDS RELATIVE ${CMAKE_CURRENT_SOURCE_DIR} np_alloc/checked_*_test.cpp)
 # What says of this library what it says of the other one takes long under sanitizers, and does not depend on the compiler.
 if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND NOT CMAKE_CXX_FLAGS MATCHES "-fsanitize")
