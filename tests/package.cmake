@@ -61,7 +61,8 @@ memory_pool_add_consumer(find_package package -DCONSUME=find_package ${installed
 memory_pool_add_consumer(add_subdirectory package
     -DCONSUME=add_subdirectory "-DSOURCE=${PROJECT_SOURCE_DIR}" ${with_np_alloc})
 memory_pool_add_consumer(fetch_content package
-    -DCONSUME=fetch_content "-DFETCHCONTENT_SOURCE_DIR_MEMORY_POOL=${PROJECT_SOURCE_DIR}") # np_alloc as with add_subdirectory
+    -DCONSUME=fetch_content "-DFETCHCONTENT_SOURCE_DIR_MEMORY_POOL=${PROJECT_SOURCE_DIR}"
+    -DMEMORY_POOL_ENABLE_NP_ALLOC=OFF) # With it, it would be as with add_subdirectory, and take as long.
 memory_pool_add_consumer(find_package_without_np_alloc package
     -DCONSUME=find_package "-DCMAKE_PREFIX_PATH=${root}/without/installed")
 
