@@ -366,7 +366,8 @@ public:
         return static_cast<std::uint32_t>(base::divide_round_up(bytes != 0 ? bytes : 1, slice_bytes));
     }
 
-    /// Effects: takes slices for something else than slabs and blocks.
+    /// Effects: takes slices that are of no slab or large block yet.
+    /// Returns: them; `first` is no_slice if there is no memory.
     run take_bytes(std::size_t bytes, std::size_t alignment) noexcept
     {
         const std::uint32_t slices = slices_for(bytes);

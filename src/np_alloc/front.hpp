@@ -35,11 +35,11 @@
 
 #include "backend.hpp"
 #include "heap.hpp"
+#include "heap_checks.hpp"
 #include "misuse.hpp"
 #include "options.hpp"
 #include "policy.hpp"
 #include "sizes.hpp"
-#include "waiting_blocks.hpp"
 
 #include <algorithm>
 #include <array>
@@ -77,7 +77,7 @@ private:
     std::size_t bytes_ = 0;
 };
 
-/// A heap and its magazines, in one run.
+/// A heap and its magazines, side by side: see heap_pages.hpp.
 class heap_memory
 {
 public:

@@ -260,7 +260,8 @@ public:
         std::size_t bytes = 0;
         for (letter* each = inbox_.exchange(nullptr, std::memory_order_acquire); each != nullptr;) {
             MEMORY_POOL_DELAY_POINT();
-            if constexpr (is_checked) {
+            if constexpr (
+                is_checked) { // All of it before any: else, a block is taken in at a time, and looked at then.
                 if (!is_sound(each)) {
                     report(error::write_after_free, letter_class, each); // What was posted before it is lost.
                     break;

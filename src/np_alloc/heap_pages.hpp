@@ -11,7 +11,6 @@
 /// Thread safety: none; whoever has it has a lock.
 #pragma once
 
-#include <memory_pool/os/address_space.hpp>
 #include <memory_pool/os/pages.hpp>
 
 #include "front.hpp"
@@ -42,16 +41,10 @@ private:
     bool bring_more() noexcept
     {
         const std::size_t bytes = heaps_at_a_time * in_whole_pages(sizeof(heap_memory));
-        const std::size_t with_borders = bytes + 2 * os::page_size();
-        void* const reserved = os::reserve_addresses(with_borders);
-        if (reserved == nullptr)
+        void* const pages = take_own_pages(bytes, os::page_size());
+        if (pages == nullptr)
             return false;
-        std::byte* const first = static_cast<std::byte*>(reserved) + os::page_size();
-        if (!os::commit_memory(first, bytes)) {
-            (void)os::release_addresses(reserved, with_borders);
-            return false;
-        }
-        next_ = first;
+        next_ = static_cast<std::byte*>(pages);
         left_ = heaps_at_a_time;
         return true;
     }

@@ -20,17 +20,23 @@ inline std::size_t in_whole_pages(std::size_t bytes) noexcept
     return base::round_up(bytes, os::page_size());
 }
 
-/// Returns: pages for that many bytes, filled with zeros; nullptr if the system gives none.
-inline void* take_own_pages(std::size_t bytes) noexcept
+/// Returns: pages for that many bytes, filled with zeros, between two borders of so many bytes that nobody may touch; nullptr if the
+///   system gives none.
+/// Preconditions: a border is whole pages, or nothing.
+inline void* take_own_pages(std::size_t bytes, std::size_t border_bytes = 0) noexcept
 {
-    void* const pages = os::reserve_addresses(in_whole_pages(bytes));
-    if (pages == nullptr || os::commit_memory(pages, in_whole_pages(bytes)))
+    const std::size_t reserved_bytes = in_whole_pages(bytes) + 2 * border_bytes;
+    void* const reserved = os::reserve_addresses(reserved_bytes);
+    if (reserved == nullptr)
+        return nullptr;
+    void* const pages = static_cast<std::byte*>(reserved) + border_bytes;
+    if (os::commit_memory(pages, in_whole_pages(bytes)))
         return pages;
-    (void)os::release_addresses(pages, in_whole_pages(bytes));
+    (void)os::release_addresses(reserved, reserved_bytes);
     return nullptr;
 }
 
-/// Effects: gives such pages back. nullptr is ignored.
+/// Effects: gives such pages without borders back. nullptr is ignored.
 inline void give_own_pages(void* pages, std::size_t bytes) noexcept
 {
     if (pages != nullptr)

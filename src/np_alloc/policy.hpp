@@ -15,7 +15,7 @@
 
 namespace memory_pool::np
 {
-/// Is each block looked at when it is handed out and when it comes back? See checks.hpp.
+/// Is each block looked at when it is handed out and when it comes back? See checked.hpp.
 inline constexpr bool is_checked = MEMORY_POOL_NP_CHECKED != 0;
 
 /// At the end of each slab, in bytes: a page that nobody may touch. Where pages have another size, it may be touched.

@@ -11,16 +11,12 @@
 /// Thread safety: figures any thread; the rest none.
 #pragma once
 
-#include <memory_pool/os/random.hpp>
-
-#include "policy.hpp"
 #include "sizes.hpp"
 
 #include <array>
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
-#include <type_traits>
 
 namespace memory_pool::np
 {
@@ -120,36 +116,4 @@ struct no_waiting_blocks
         return true;
     }
 };
-
-/// Numbers at random, as far as somebody who does not know the first of them can tell.
-class random_numbers
-{
-public:
-    explicit random_numbers(std::uint64_t seed) noexcept : state_(seed) {}
-
-    /// Returns: the next one, below `limit`.
-    /// Preconditions: `limit` is not 0, and below 2^32.
-    std::size_t below(std::size_t limit) noexcept
-    {
-        state_ = state_ * 0x5851'F42D'4C95'7F2DU + 0x1405'7B7E'F767'814FU;
-        return static_cast<std::size_t>((state_ >> 32U) * limit >> 32U);
-    }
-
-private:
-    std::uint64_t state_;
-};
-
-/// What a heap of a thread has besides, where blocks are checked.
-struct heap_checks
-{
-    waiting_blocks waiting;
-    random_numbers random{os::random_number()};
-};
-
-struct no_heap_checks
-{
-    no_waiting_blocks waiting;
-};
-
-using checks_of_heap = std::conditional_t<is_checked, heap_checks, no_heap_checks>;
 } // namespace memory_pool::np
