@@ -47,19 +47,6 @@ public:
         return bytes_of(word);
     }
 
-    /// Effects: the same, by the thread that the block's heap is of, which does it in two steps: it need not wait for others, whose
-    ///   lines of the cache are elsewhere. If another frees the block in just that moment, both may be told that it was in use;
-    ///   that comes out when the second of them puts it back into its slab.
-    /// Returns: as take_back.
-    std::optional<std::size_t> take_back_own() noexcept
-    {
-        const std::uint32_t word = word_.load(std::memory_order_relaxed);
-        if (!is_in_use(word))
-            return std::nullopt;
-        word_.store(given_back, std::memory_order_relaxed);
-        return bytes_of(word);
-    }
-
     /// Effects: notes how many bytes of a block in use are asked for now.
     void resize(std::size_t bytes) noexcept { word_.store(in_use_with(bytes), std::memory_order_relaxed); }
 

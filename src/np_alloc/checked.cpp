@@ -339,10 +339,7 @@ MEMORY_POOL_ALWAYS_INLINE void free(void* block, std::size_t expected) noexcept
         free_slowly(block, expected);
         return;
     }
-    front& at_hand = this_thread.at_hand;
-    const bool is_own = at_hand.class_in(owner) < class_count;
-    block_mark& mark = slab.blocks[number];
-    const std::optional<std::size_t> bytes = MEMORY_POOL_LIKELY(is_own) ? mark.take_back_own() : mark.take_back();
+    const std::optional<std::size_t> bytes = slab.blocks[number].take_back();
     if (MEMORY_POOL_UNLIKELY(!bytes)) {
         free_slowly(block, expected);
         return;
@@ -355,7 +352,8 @@ MEMORY_POOL_ALWAYS_INLINE void free(void* block, std::size_t expected) noexcept
     }
     if (the_options.get(np_option_poison) != 0)
         poison(block, its.block_bytes);
-    if (MEMORY_POOL_LIKELY(is_own))
+    front& at_hand = this_thread.at_hand;
+    if (MEMORY_POOL_LIKELY(at_hand.class_in(owner) < class_count))
         free_later(size_class, block, at_hand.memory().checks.waiting);
     else
         free_of_another(owner, block);

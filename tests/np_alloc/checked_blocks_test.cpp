@@ -111,10 +111,11 @@ TEST_F(checked_blocks, are_freed_by_one_of_several_threads_that_try_at_the_same_
         memory_pool::set_error_handler([](const memory_pool::error_report&) { ++reports; });
     testing::internal::CaptureStderr();
     std::vector<void*> blocks(rounds);
-    for (void*& block : blocks)
-        block = np_alloc(64);
     std::atomic<std::size_t> ready{0};
-    test::in_threads(threads, [&](std::size_t) {
+    test::in_threads(threads, [&](std::size_t thread) {
+        if (thread == 0) // so that they are its own
+            for (void*& block : blocks)
+                block = np_alloc(64);
         for (std::size_t i = 0; i != rounds; ++i) {
             ++ready;
             while (ready < (i + 1) * threads) {
