@@ -196,7 +196,7 @@ public:
             return {"a block is free, and in use by its mark", block};
         if (bytes && !the_canary.is_intact(block + *bytes, block + its.block_bytes))
             return {"the bytes behind a block were written to", block};
-        if (mark.is_given_back() && the_options.get(np_option_poison) != 0 && !are_poisoned(block, its.block_bytes))
+        if (mark.is_given_back() && the_options.get(np_option_poison) != 0 && !is_poisoned(block, its.block_bytes))
             return {"a free block was written to", block};
         return {};
     }
@@ -216,7 +216,7 @@ public:
     {
         for (slice_number slice = first; slice != first + slices; ++slice)
             if (const std::size_t bytes = region_.record(slice).poisoned;
-                bytes != 0 && !are_poisoned(region_.address(slice), bytes))
+                bytes != 0 && !is_poisoned(region_.address(slice), bytes))
                 return {"a free block was written to", region_.address(slice)};
         return {};
     }

@@ -113,9 +113,9 @@ MEMORY_POOL_ALWAYS_INLINE void poison(void* memory, std::size_t bytes) noexcept
     std::memset(memory, poison_byte, bytes);
 }
 
-/// Returns: whether all those bytes of free memory are as `poison` left them.
+/// Returns: whether free memory is as `poison` left it.
 /// Preconditions: there are 8 bytes at least.
-MEMORY_POOL_ALWAYS_INLINE bool are_poisoned(const void* memory, std::size_t bytes) noexcept
+MEMORY_POOL_ALWAYS_INLINE bool is_poisoned(const void* memory, std::size_t bytes) noexcept
 {
     std::uint64_t expected = 0;
     std::memset(&expected, poison_byte, sizeof expected);
@@ -123,23 +123,5 @@ MEMORY_POOL_ALWAYS_INLINE bool are_poisoned(const void* memory, std::size_t byte
     const auto* const first = static_cast<const std::byte*>(memory);
     return std::memcmp(first, &expected, sizeof expected) == 0 &&
            std::memcmp(first, first + sizeof expected, bytes - sizeof expected) == 0;
-}
-
-/// Up to so many bytes of free memory, all are looked at; behind that, a line of the cache in each `bytes_to_a_line`. What is written
-/// to free memory by mistake is most often its beginning, or much of it.
-inline constexpr std::size_t bytes_to_look_at = 4096;
-inline constexpr std::size_t bytes_to_a_line = 512;
-
-/// Returns: whether free memory is as `poison` left it, as far as it is looked at when it goes out again.
-/// Preconditions: there are 8 bytes at least.
-MEMORY_POOL_ALWAYS_INLINE bool is_poisoned(const void* memory, std::size_t bytes) noexcept
-{
-    if (MEMORY_POOL_LIKELY(bytes <= bytes_to_look_at))
-        return are_poisoned(memory, bytes);
-    const auto* const first = static_cast<const std::byte*>(memory);
-    bool all_are = are_poisoned(first, bytes_to_look_at);
-    for (std::size_t offset = bytes_to_look_at; all_are && offset + cache_line_size <= bytes; offset += bytes_to_a_line)
-        all_are = are_poisoned(first + offset, cache_line_size);
-    return all_are;
 }
 } // namespace memory_pool::np

@@ -149,8 +149,7 @@ TEST_F(checked_bytes, of_a_free_large_block_are_looked_at_when_its_memory_goes_o
         unsigned char* const block = some_block(bytes);
         np_free(block);
         block[bytes / 2] = 0;
-        EXPECT_EQ(np_verify(), 0) << "one byte, by whoever looks at everything";
-        std::memset(block + bytes / 2, 0, 512);
+        EXPECT_EQ(np_verify(), 0) << "also by whoever looks at everything";
         unsigned char* const again = some_block(bytes);
         ASSERT_EQ(again, block);
         EXPECT_EQ(now.kinds(), test::kinds(1, error::write_after_free)) << bytes;
