@@ -28,10 +28,13 @@ function(memory_pool_including_sources variable extension)
     set(${variable} ${sources} PARENT_SCOPE)
 endfunction()
 
-memory_pool_including_sources(alone cpp ${headers})
-if(CMAKE_CXX_FLAGS MATCHES "-fsanitize")
-    set(alone) # The same compiler sees them without; and as all of them, they are linked here as well.
+set(headers_alone ${headers})
+if(CMAKE_CXX_FLAGS MATCHES "-stdlib=")
+    list(FILTER headers_alone EXCLUDE REGEX "^memory_pool/(base|os|core)/") # What users include; the others, with one library.
+elseif(CMAKE_CXX_FLAGS MATCHES "-fsanitize")
+    set(headers_alone) # The same compiler sees them without; and as all of them, they are linked here as well.
 endif()
+memory_pool_including_sources(alone cpp ${headers_alone})
 set(c_headers ${library_headers})
 list(FILTER c_headers INCLUDE REGEX "\\.h$")
 memory_pool_including_sources(alone_c c ${c_headers})

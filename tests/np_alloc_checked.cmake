@@ -16,4 +16,3 @@ target_compile_definitions(unit_np_alloc_checked PRIVATE MEMORY_POOL_NP_CHECKED=
 gtest_discover_tests(unit_np_alloc_checked
     TEST_PREFIX np_alloc_checked. DISCOVERY_MODE PRE_TEST PROPERTIES TIMEOUT 120)
 add_dependencies(memory_pool_tidy_tests unit_np_alloc_checked)
-add_dependencies(memory_pool_tidy memory_pool_np_alloc_checked)

@@ -2,8 +2,7 @@
 # The pools and the resources under Valgrind: right use is silent, each misuse is reported, in every policy.
 find_program(MEMORY_POOL_VALGRIND_PROGRAM valgrind)
 find_path(MEMORY_POOL_VALGRIND_INCLUDE valgrind/memcheck.h)
-if(NOT MEMORY_POOL_VALGRIND_PROGRAM OR NOT MEMORY_POOL_VALGRIND_INCLUDE OR CMAKE_CROSSCOMPILING
-   OR CMAKE_CXX_FLAGS MATCHES "-fsanitize")
+if(NOT MEMORY_POOL_VALGRIND_PROGRAM OR NOT MEMORY_POOL_VALGRIND_INCLUDE OR CMAKE_CROSSCOMPILING)
     return()
 endif()
 

@@ -101,11 +101,12 @@ TEST(np_sizes, has_room_for_each_number_of_bytes_up_to_70000_and_says_each_time_
     }
 }
 
-TEST(np_sizes, has_room_for_what_was_asked_for_or_says_ENOMEM_around_each_power_of_two_up_to_a_tebibyte)
+TEST(np_sizes, has_room_for_what_was_asked_for_or_says_ENOMEM_around_powers_of_two_up_to_a_tebibyte)
 {
-    for (std::size_t power = 64; power <= kibibyte * gibibyte; power *= 2) {
-        const std::size_t step = power <= gibibyte ? 1 : 16; // What is huge may take long.
-        for (std::size_t bytes = power - 32; bytes <= power + 32; bytes += step) {
+    // What is huge may take long.
+    for (std::size_t power = 64; power <= kibibyte * gibibyte; power *= power < gibibyte ? 2 : 32) {
+        const std::size_t around = power <= mebibyte ? 32 : 1;
+        for (std::size_t bytes = power - around; bytes <= power + around; ++bytes) {
             errno = 0;
             auto* const block = static_cast<unsigned char*>(np_alloc(bytes));
             if (block == nullptr) {
