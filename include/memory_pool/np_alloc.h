@@ -216,7 +216,7 @@ int np_verify(void) MEMORY_POOL_NOEXCEPT;
 typedef enum np_option
 {
     np_option_decay_ms, /**< NP_DECAY_MS: for how many milliseconds free memory is kept before it goes back to the
-                                      system, if the program goes on calling; 1000. */
+                                      system, if the program goes on calling, or there is a background thread; 1000. */
     np_option_bytes_at_hand, /**< NP_BYTES_AT_HAND: how many bytes of free blocks a thread may keep for itself, beyond a few of
                                       each size; 1M. What it keeps when this is set, it goes on keeping. */
     np_option_region_bytes, /**< NP_REGION_BYTES: how many addresses are reserved, from 16M on; 1024G. What does not fit
@@ -237,6 +237,9 @@ typedef enum np_option
                                       between pages that nobody may touch: an access beside it, or when it was freed, is reported
                                       with its calls, and ends the program. 256 at a time, on systems that have signals. 0: there
                                       are none; 0. */
+    np_option_background_thread, /**< NP_BACKGROUND_THREAD: whether a thread of the library's own sees to it that free memory goes
+                                      back to the system also while the program does not call; 0. It blocks all signals. The
+                                      child of a fork has none until the option is set there. */
 
     /* Only where the library is the one that checks. */
 
@@ -250,7 +253,8 @@ typedef enum np_option
 } np_option;
 
 /** Effects: sets an option.
- *  Returns: 0; EINVAL if there is no such option, or it cannot have that value; EBUSY if it is too late. Then nothing changed. */
+ *  Returns: 0; EINVAL if there is no such option, or it cannot have that value; EBUSY if it is too late; EAGAIN if the system has
+ *  no thread for it. Then nothing changed. */
 int np_set_option(np_option option, size_t value) MEMORY_POOL_NOEXCEPT;
 
 /** Returns: the value of an option; 0 if there is no such option. */

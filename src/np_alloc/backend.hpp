@@ -290,6 +290,16 @@ public:
         return bytes;
     }
 
+    /// Effects: gives the memory of free runs back to the system that have kept it for so long.
+    /// Returns: whether other free runs have theirs still.
+    bool purge_old() noexcept
+    {
+        while (purge_dirty_since(before(os::coarse_milliseconds(), patience())).is_done) {
+        }
+        const std::lock_guard lock(mutex_);
+        return runs_.dirty() != 0;
+    }
+
     /// Effects: has free runs keep their memory for so many milliseconds from now on; 1,000 in the beginning.
     void set_patience(std::uint64_t milliseconds) noexcept { patience_.store(milliseconds, std::memory_order_relaxed); }
     std::uint64_t patience() const noexcept { return patience_.load(std::memory_order_relaxed); }

@@ -90,6 +90,14 @@ void options::read(const option_facts& its, std::atomic<std::size_t>& value, con
 
 namespace
 {
+/// Returns: whether there is such a thread now if there is to be one, and else not. The option says what is so.
+bool set_background_thread(std::size_t value) noexcept
+{
+    const bool is_so = the_process.work_in_background(value != 0);
+    (void)the_options.set(np_option_background_thread, is_so ? value : 0);
+    return is_so;
+}
+
 /// When the library is loaded, in case that memory was asked for before there was an environment; and when the process ends, or the
 /// library is closed.
 class process_watch
@@ -99,8 +107,10 @@ public:
     {
         the_options.read_once(os::environment());
         the_process.memory().set_patience(the_options.get(np_option_decay_ms));
-        the_process.set_sample_bytes(
-            the_options.get(np_option_sample_bytes)); // Not before: the loader is done with us now.
+        // Not before: the loader is done with us now.
+        the_process.set_sample_bytes(the_options.get(np_option_sample_bytes));
+        if (the_options.get(np_option_background_thread) != 0)
+            (void)set_background_thread(1);
         if (is_anything_printed_at_end())
             errors_ = os::
                 open_standard_error_again(); // Many programs close it before they end, to see whether all was written.
@@ -111,6 +121,7 @@ public:
     {
         if (const std::size_t wanted = the_options.get(np_option_statistics_at_end))
             np_print_statistics(format_of(wanted), &write, &errors_);
+        (void)the_process.work_in_background(false);
         the_process.stop_watching_threads();
         the_process.stop_watching_samples();
         list_leaks();
@@ -161,8 +172,10 @@ int np_set_option(np_option option, size_t value) noexcept
         return EBUSY;
     if (!np::the_options.set(option, value))
         return EINVAL;
+    if (option == np_option_background_thread && !np::set_background_thread(value))
+        return EAGAIN; // So it is 0, as it was.
     if (option == np_option_decay_ms)
-        np::the_process.memory().set_patience(value);
+        np::the_process.set_patience(value);
     if (option == np_option_sample_bytes)
         np::the_process.set_sample_bytes(value);
     return 0;

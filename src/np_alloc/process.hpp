@@ -27,6 +27,7 @@
 
 #include <memory_pool/base/arithmetic.hpp>
 #include <memory_pool/base/config.hpp>
+#include <memory_pool/os/background_thread.hpp>
 #include <memory_pool/os/clock.hpp>
 #include <memory_pool/os/environment.hpp>
 #include <memory_pool/os/fault.hpp>
@@ -114,18 +115,40 @@ public:
     }
 
     /// Effects: is to be called now and then, when time is lost anyway: looks after one of the heaps, in turn, if its thread was not
-    ///   at work in it since it was looked at last, or it has none. Takes in what was posted to it; and when it has been idle for as
-    ///   long as free runs keep their memory, gives back what slabs it has that are empty.
-    void collect() noexcept
+    ///   at work in it since it was looked at last, or it has none. Takes in what was posted to it; and when it has been idle for half
+    ///   as long as free runs keep their memory, gives back what slabs it has that are empty.
+    /// Returns: whether nothing is left to be done there, as far as is known.
+    bool collect() noexcept
     {
         misuse_list found;
         if (!mutex_.try_lock())
-            return;
+            return false;
         const std::lock_guard lock(mutex_, std::adopt_lock);
         if (next_to_collect_ == nullptr)
             next_to_collect_ = first_;
-        if (next_to_collect_ != nullptr)
-            look_after(*std::exchange(next_to_collect_, next_to_collect_->next), found);
+        if (next_to_collect_ == nullptr)
+            return true;
+        heap_memory& visited = *std::exchange(next_to_collect_, next_to_collect_->next);
+        look_after(visited, found);
+        return visited.is_tidy;
+    }
+
+    /// Effects: has a thread of its own look after all heaps and free runs from now on, so that memory goes back to the system also
+    ///   while the program does not call; or not any more.
+    /// Returns: whether it is so.
+    bool work_in_background(bool is_wanted) noexcept
+    {
+        if (is_wanted)
+            return background_.start([] { return current().collect_all(); });
+        background_.stop();
+        return true;
+    }
+
+    /// Effects: has free runs keep their memory for so many milliseconds from now on.
+    void set_patience(std::uint64_t milliseconds) noexcept
+    {
+        backend_.set_patience(milliseconds);
+        background_.wake();
     }
 
     /// Effects: gives a block back to the heap of a thread that it is from, for a thread that has no heap.
@@ -322,6 +345,30 @@ public:
     }
 
 private:
+    /// Effects: looks after all heaps and free runs.
+    /// Returns: after how many milliseconds to do so again.
+    std::uint64_t collect_all() noexcept
+    {
+        constexpr std::uint64_t least_pause = 10;
+        bool is_done = true;
+        for (std::size_t left = heap_count(); left != 0; --left)
+            is_done = collect() && is_done;
+        const bool is_dirty = backend_.purge_old();
+        const std::uint64_t patience = backend_.patience();
+        return std::max(is_done && !is_dirty ? patience : patience / 8, least_pause);
+    }
+
+    std::size_t heap_count() noexcept
+    {
+        std::size_t count = 0;
+        if (!mutex_.try_lock()) // Somebody may end the process with the lock, and wait for the thread that asks.
+            return 0;
+        const std::lock_guard lock(mutex_, std::adopt_lock);
+        for (const heap_memory* each = first_; each != nullptr; each = each->next)
+            ++count;
+        return count;
+    }
+
     /// Work in a heap of a thread, with its lock, by somebody else, who has the lock of the lists. It is off where that cannot be
     /// now: the heap's thread is at work in it; or was, when another thread forked this process.
     class guest
@@ -391,7 +438,7 @@ private:
             visited.is_tidy = false;
             return;
         }
-        const bool is_to_be_tidied = !visited.is_tidy && now - visited.idle_since >= backend_.patience();
+        const bool is_to_be_tidied = !visited.is_tidy && now - visited.idle_since >= backend_.patience() / 2;
         if (is_to_be_tidied && visited.is_parked) {
             put_all_back(visited, found);
             visited.times_at_work_seen = visited.slabs.times_at_work(); // That was not its thread.
@@ -527,6 +574,8 @@ private:
     void after_fork_in_child() noexcept
     {
         is_forked_ = true;
+        background_.forget_after_fork();
+        (void)the_options.set(np_option_background_thread, 0);
         for_each_quiet_heap([](heap& each) { each.forget_posted(); });
         forget_other_threads();
         after_fork();
@@ -547,6 +596,7 @@ private:
     std::atomic<std::size_t> sent_late_{0};
     heap_pages heap_pages_;
     os::thread_end thread_end_;
+    os::background_thread background_;
     backend backend_;
     std::atomic<checkpoint_count> checkpoints_{0};
     shared_heap late_{backend_};

@@ -3,6 +3,7 @@
 // What memory holds when it is handed out again, moved or given back to the system, by the interface alone.
 #include <memory_pool/np_alloc.h>
 
+#include <support/many_blocks.hpp>
 #include <support/np_blocks.hpp>
 #include <support/resident_memory.hpp>
 #include <support/sanitizers.hpp>
@@ -205,38 +206,6 @@ TEST(np_memory, is_kept_when_a_block_changes_its_size_in_another_thread_each_tim
 #if TESTS_MAY_ASK_FOR_RESIDENT_MEMORY
 test::np_resource np;
 
-/// Blocks of all small sizes, so many bytes of them, each of which begins with the address of the one before: a list of them would
-/// be memory, too.
-class many_blocks
-{
-public:
-    explicit many_blocks(std::size_t bytes)
-    {
-        std::mt19937 random(7); // NOLINT: the same in each run
-        for (std::size_t all = 0; all < bytes;) {
-            const std::size_t size = 16 + random() % 1000;
-            void* const block = std::memset(np_alloc(size), 0xFF, size);
-            std::memcpy(block, &last_, sizeof last_);
-            last_ = block;
-            all += size;
-        }
-    }
-    many_blocks(const many_blocks&) = delete;
-    many_blocks& operator=(const many_blocks&) = delete;
-    ~many_blocks()
-    {
-        while (last_ != nullptr) {
-            void* before = nullptr;
-            std::memcpy(&before, last_, sizeof before);
-            np_free(last_);
-            last_ = before;
-        }
-    }
-
-private:
-    void* last_ = nullptr;
-};
-
 /// Returns: what is in memory without what is free.
 std::size_t resident_bytes_in_use()
 {
@@ -265,7 +234,7 @@ TEST(np_memory, goes_back_to_the_system_a_while_after_it_was_freed)
         const std::size_t before = resident_bytes_in_use();
         std::size_t most = 0;
         {
-            const many_blocks all(bytes_to_fill);
+            const test::many_blocks all(bytes_to_fill);
             most = test::resident_bytes() - before;
         }
         EXPECT_GE(most, bytes_to_fill);
@@ -280,7 +249,7 @@ TEST(np_memory, goes_back_to_the_system_a_while_after_the_threads_have_ended_tha
     const std::size_t before = resident_bytes_in_use();
     std::atomic<std::size_t> most{0};
     test::in_threads(threads, [&](std::size_t) {
-        const many_blocks all(bytes_to_fill / threads);
+        const test::many_blocks all(bytes_to_fill / threads);
         most = std::max(most.load(), test::resident_bytes());
     });
     EXPECT_GE(most, before + bytes_to_fill / threads);
@@ -293,12 +262,12 @@ TEST(np_memory, goes_back_to_the_system_at_once_if_that_is_asked_for)
     const std::size_t before = resident_bytes_in_use();
     std::size_t most = 0;
     {
-        const many_blocks all(bytes_to_fill);
+        const test::many_blocks all(bytes_to_fill);
         most = test::resident_bytes() - before;
     }
     EXPECT_GT(np_trim(), 0U);
     EXPECT_LE(test::resident_bytes(), before + most / 20);
-    const many_blocks again(bytes_to_fill / 8);
+    const test::many_blocks again(bytes_to_fill / 8);
 }
 
 TEST(np_memory, of_large_blocks_goes_back_to_the_system_a_while_after_they_were_freed)

@@ -44,6 +44,7 @@ TEST(options, have_values_to_begin_with)
     EXPECT_EQ(linked.get(np_option_leaks_at_end), 0U);
     EXPECT_EQ(linked.get(np_option_leaks_exit), 0U);
     EXPECT_EQ(linked.get(np_option_sample_bytes), 0U);
+    EXPECT_EQ(linked.get(np_option_background_thread), 0U);
     EXPECT_EQ(np::options(true).get(np_option_fatal_foreign), 0U) << "in the place of malloc";
 }
 

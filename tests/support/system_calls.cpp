@@ -48,6 +48,7 @@ void* __real_mremap(void* memory, std::size_t bytes, std::size_t new_bytes, int 
 int __real_pthread_key_create(pthread_key_t* key, void (*action)(void*));
 int __real_pthread_setspecific(pthread_key_t key, const void* value);
 int __real_pthread_atfork(void (*prepare)(), void (*in_parent)(), void (*in_child)());
+int __real_pthread_create(pthread_t* thread, const pthread_attr_t* attributes, void* (*action)(void*), void* argument);
 long __real_syscall(long number, ...);
 ssize_t __real_write(int file, const void* bytes, std::size_t count);
 int __real_fcntl(int file, int command, ...);
@@ -120,6 +121,13 @@ int __wrap_pthread_atfork(void (*prepare)(), void (*in_parent)(), void (*in_chil
 {
     return system_calls::refuses(system_call::register_fork) ? ENOMEM
                                                              : __real_pthread_atfork(prepare, in_parent, in_child);
+}
+
+int __wrap_pthread_create(pthread_t* thread, const pthread_attr_t* attributes, void* (*action)(void*), void* argument)
+{
+    return system_calls::refuses(system_call::make_thread)
+               ? EAGAIN
+               : __real_pthread_create(thread, attributes, action, argument);
 }
 
 /// Only membarrier is ever refused. No call by number has more than six arguments; those that it has not are passed on all the same.

@@ -30,6 +30,7 @@ enum class system_call : std::size_t
     create_key,    ///< pthread_key_create
     set_key,       ///< pthread_setspecific
     register_fork, ///< pthread_atfork
+    make_thread,   ///< pthread_create, by the library; not by std::thread
     barrier,       ///< membarrier
     write,         ///< write
     duplicate,     ///< fcntl that opens a file once more

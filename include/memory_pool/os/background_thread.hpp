@@ -1,0 +1,191 @@
+// SPDX-License-Identifier: MIT
+// Copyright (c) 2026 The memory_pool authors
+/// \file
+/// A thread of a library's own, which does something now and then.
+///
+///     start  ->  work, wait, work, wait, ...  ->  stop                   wake: waits no longer
+///
+/// It handles no signals, as those are the program's. Memory is asked for by the system alone, when the thread is made, so it can serve
+/// a library that is asked for memory.
+///
+/// (POSIX: pthread_create, pthread_cond_timedwait. Windows: there is none.)
+///
+/// Thread safety: any thread, but for `forget_after_fork`.
+#pragma once
+
+#include <memory_pool/os/mutex.hpp>
+
+#include <cstdint>
+#include <mutex>
+
+#if !defined(_WIN32)
+#include <pthread.h>
+#include <signal.h>
+#include <time.h>
+
+#include <algorithm>
+#include <cstddef>
+#include <new>
+#endif
+
+namespace memory_pool::os
+{
+/// A thread that calls a function again and again.
+class background_thread
+{
+public:
+    /// Does what is to be done.
+    /// Returns: after how many milliseconds it is to be called again.
+    using work = std::uint64_t (*)();
+
+    constexpr background_thread() noexcept = default;
+    background_thread(const background_thread&) = delete;
+    background_thread& operator=(const background_thread&) = delete;
+    ~background_thread() = default;
+
+#if defined(_WIN32)
+    static bool start(work /*what*/) noexcept { return false; }
+    static void stop() noexcept {}
+    static void wake() noexcept {}
+    static void forget_after_fork() noexcept {}
+#else
+    /// Effects: has the function called from now on, unless there is such a thread already.
+    /// Returns: whether there is one; not if the system has no room for it.
+    bool start(work what) noexcept
+    {
+        const std::lock_guard control(control_);
+        if (is_running_)
+            return true;
+        ++started_;
+        what_ = what;
+        is_running_ = use_monotonic_clock() && make_thread();
+        return is_running_;
+    }
+
+    /// Effects: has it called no more. It is not at work any more when this returns, unless it is the one that calls this.
+    void stop() noexcept
+    {
+        const std::lock_guard control(control_);
+        if (!is_running_)
+            return;
+        is_running_ = false;
+        tell([this] { ended_ = started_; });
+        if (::pthread_equal(thread_, ::pthread_self()) != 0)
+            (void)::pthread_detach(thread_);
+        else
+            (void)::pthread_join(thread_, nullptr);
+    }
+
+    /// Effects: has it called soon, if there is such a thread.
+    void wake() noexcept
+    {
+        const std::lock_guard control(control_);
+        if (is_running_)
+            tell([this] { is_woken_ = true; });
+    }
+
+    /// Effects: there is no such thread any more, as this is the child of a fork.
+    /// Preconditions: it is, and there is no other thread.
+    void forget_after_fork() noexcept { ::new (this) background_thread; }
+
+private:
+    /// What it does needs little; for what the program has in thread-local storage, which may be a part of it, that has to be enough, too.
+    static constexpr std::size_t stack_bytes = std::size_t{256} << 10;
+
+    /// So that it does not wait longer when somebody sets the clock.
+    bool use_monotonic_clock() noexcept
+    {
+        ::pthread_condattr_t attributes;
+        if (::pthread_condattr_init(&attributes) != 0)
+            return false;
+        const bool is_used = ::pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC) == 0 &&
+                             ::pthread_cond_init(&told_, &attributes) == 0;
+        (void)::pthread_condattr_destroy(&attributes);
+        return is_used;
+    }
+
+    /// A thread begins with the signals blocked that are blocked here.
+    bool make_thread() noexcept
+    {
+        ::sigset_t all;
+        ::sigset_t before;
+        (void)::sigfillset(&all);
+        (void)::pthread_sigmask(SIG_SETMASK, &all, &before);
+        const bool is_made = make_thread_with(stack_bytes) || ::pthread_create(&thread_, nullptr, &run, this) == 0;
+        (void)::pthread_sigmask(SIG_SETMASK, &before, nullptr);
+        return is_made;
+    }
+
+    bool make_thread_with(std::size_t stack) noexcept
+    {
+        ::pthread_attr_t attributes;
+        if (::pthread_attr_init(&attributes) != 0)
+            return false;
+        const bool is_made = ::pthread_attr_setstacksize(&attributes, stack) == 0 &&
+                             ::pthread_create(&thread_, &attributes, &run, this) == 0;
+        (void)::pthread_attr_destroy(&attributes);
+        return is_made;
+    }
+
+    template <class Say>
+    void tell(Say&& say) noexcept
+    {
+        (void)::pthread_mutex_lock(&state_);
+        say();
+        (void)::pthread_cond_signal(&told_);
+        (void)::pthread_mutex_unlock(&state_);
+    }
+
+    static void* run(void* self) noexcept
+    {
+        static_cast<background_thread*>(self)->work_until_stopped();
+        return nullptr;
+    }
+
+    void work_until_stopped() noexcept
+    {
+        const std::uint64_t mine = started_; // Nobody starts another one before this one was told to end.
+        (void)::pthread_mutex_lock(&state_);
+        while (ended_ != mine) {
+            is_woken_ = false;
+            (void)::pthread_mutex_unlock(&state_);
+            const std::uint64_t milliseconds = what_();
+            (void)::pthread_mutex_lock(&state_);
+            wait(mine, milliseconds);
+        }
+        (void)::pthread_mutex_unlock(&state_);
+    }
+
+    void wait(std::uint64_t mine, std::uint64_t milliseconds) noexcept
+    {
+        const ::timespec end = after(milliseconds);
+        while (ended_ != mine && !is_woken_)
+            if (::pthread_cond_timedwait(&told_, &state_, &end) != 0)
+                return; // It is time.
+    }
+
+    static ::timespec after(std::uint64_t milliseconds) noexcept
+    {
+        constexpr std::uint64_t most = std::uint64_t{24} * 60 * 60 * 1000;
+        milliseconds = std::min(milliseconds, most);
+        ::timespec time{};
+        (void)::clock_gettime(CLOCK_MONOTONIC, &time);
+        const long nanoseconds = time.tv_nsec + static_cast<long>(milliseconds % 1000) * 1'000'000;
+        time.tv_sec += static_cast<::time_t>(milliseconds / 1000) + nanoseconds / 1'000'000'000;
+        time.tv_nsec = nanoseconds % 1'000'000'000;
+        return time;
+    }
+
+    mutex control_; ///< Of who starts and stops.
+    bool is_running_ = false;
+    work what_ = nullptr;
+    ::pthread_t thread_{};
+    std::uint64_t started_ = 0; ///< The number of the one that runs, or ran last.
+
+    ::pthread_mutex_t state_ = PTHREAD_MUTEX_INITIALIZER; ///< Of what the thread is told.
+    ::pthread_cond_t told_ = PTHREAD_COND_INITIALIZER;
+    std::uint64_t ended_ = 0; ///< The number of the last one that is to end.
+    bool is_woken_ = false;
+#endif
+};
+} // namespace memory_pool::os

@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: MIT
+// Copyright (c) 2026 The memory_pool authors
+// np_alloc with a thread of its own.
+#include <memory_pool/np_alloc.h>
+
+#include <support/child.hpp>
+#include <support/many_blocks.hpp>
+#include <support/option_for_now.hpp>
+#include <support/resident_memory.hpp>
+#include <support/system_calls.hpp>
+#include <support/threads.hpp>
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <chrono>
+#include <cstddef>
+#include <cstring>
+#include <thread>
+#include <vector>
+
+namespace
+{
+class np_background_thread : public testing::Test
+{
+protected:
+    test::option_for_now decay_{np_option_decay_ms, 100};
+    test::option_for_now background_{np_option_background_thread, 1};
+};
+
+#if TESTS_MAY_ASK_FOR_RESIDENT_MEMORY
+constexpr std::size_t bytes_to_fill = std::size_t{64} << 20;
+
+/// Lets time pass in which nobody calls, until no more than that is in memory; but not for ever.
+/// Returns: how much is then.
+std::size_t wait_without_a_call(std::size_t enough)
+{
+    const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(10);
+    while (test::resident_bytes() > enough && std::chrono::steady_clock::now() < end)
+        std::this_thread::sleep_for(std::chrono::milliseconds(5));
+    return test::resident_bytes();
+}
+
+TEST_F(np_background_thread, gives_memory_back_to_the_system_while_nobody_calls)
+{
+    for (const std::size_t most : {std::size_t{100}, std::size_t{5'000}, std::size_t{8} << 20}) {
+        const auto fill_and_free = [most] { const test::many_blocks all(bytes_to_fill, most / 2, most); };
+        (void)np_trim();
+        const std::size_t enough = test::resident_bytes() + bytes_to_fill / 20;
+        fill_and_free();
+        EXPECT_LE(wait_without_a_call(enough), enough) << most;
+        test::in_a_thread(fill_and_free);
+        EXPECT_LE(wait_without_a_call(enough), enough) << most << ", of a thread that has ended";
+    }
+}
+#endif
+
+TEST_F(np_background_thread, leaves_blocks_alone_that_threads_work_with)
+{
+    const test::option_for_now decay(np_option_decay_ms, 0);
+    test::in_threads(4, [](std::size_t thread) {
+        std::vector<unsigned char*> blocks(200);
+        for (std::size_t step = 0; step != 20'000; ++step) {
+            unsigned char*& block = blocks[step * 7 % blocks.size()];
+            const std::size_t bytes = 16 + step * 131 % 3'000;
+            ASSERT_TRUE(block == nullptr || *block == static_cast<unsigned char>(thread));
+            np_free(block);
+            block = static_cast<unsigned char*>(std::memset(np_alloc(bytes), static_cast<int>(thread), bytes));
+        }
+        std::for_each(blocks.begin(), blocks.end(), np_free);
+    });
+    EXPECT_EQ(np_set_option(np_option_background_thread, 0), 0);
+    EXPECT_EQ(np_verify(), 1);
+    EXPECT_EQ(np_set_option(np_option_background_thread, 1), 0);
+}
+
+TEST_F(np_background_thread, is_there_as_long_as_the_option_says_so)
+{
+    for (const std::size_t is_wanted : {1U, 1U, 0U, 0U, 1U}) {
+        EXPECT_EQ(np_set_option(np_option_background_thread, is_wanted), 0);
+        EXPECT_EQ(np_get_option(np_option_background_thread), is_wanted);
+    }
+    EXPECT_EQ(np_set_option(np_option_background_thread, 2), EINVAL);
+    EXPECT_EQ(np_get_option(np_option_background_thread), 1U);
+}
+
+TEST_F(np_background_thread, is_refused_if_the_system_has_none)
+{
+    ASSERT_EQ(np_set_option(np_option_background_thread, 0), 0);
+    {
+        const test::system_calls calls;
+        calls.refuse_from(test::system_call::make_thread, 1);
+        EXPECT_EQ(np_set_option(np_option_background_thread, 1), EAGAIN);
+        EXPECT_EQ(np_get_option(np_option_background_thread), 0U);
+    }
+    EXPECT_EQ(np_set_option(np_option_background_thread, 1), 0);
+}
+
+#if TESTS_MAY_FORK
+TEST_F(np_background_thread, is_not_there_in_the_child_of_a_fork_until_the_option_is_set_there)
+{
+    for (int round = 0; round != 20; ++round)
+        test::expect_in_child([] {
+            const bool is_there = np_get_option(np_option_background_thread) != 0;
+            np_free(np_alloc(100));
+            return !is_there && np_set_option(np_option_background_thread, 1) == 0 &&
+                   np_get_option(np_option_background_thread) == 1 &&
+                   np_set_option(np_option_background_thread, 0) == 0 && np_verify() == 1;
+        });
+    EXPECT_EQ(np_get_option(np_option_background_thread), 1U);
+}
+#endif
+} // namespace
