@@ -50,7 +50,8 @@ void* np_calloc(size_t count, size_t size) MEMORY_POOL_NOEXCEPT;
 
 /** Effects: makes a block larger or smaller, in place if it can.
  *  Returns: the block, which holds what it held, as far as it has room; NULL, and errno is ENOMEM, if there is no memory for a larger
- *    one: then the old block is as it was. For NULL, as np_alloc. */
+ *    one: then the old block is as it was. For NULL, as np_alloc. NULL, and errno is EINVAL, if what was wrong with the block was
+ *    reported, and the error handler has returned. */
 void* np_realloc(void* block, size_t bytes) MEMORY_POOL_NOEXCEPT;
 
 /** Returns: as np_realloc(block, count * size); NULL, and errno is ENOMEM, if that is more than a program can address. */
@@ -209,6 +210,25 @@ int np_visit_heap(np_heap* heap, int (*visit)(void* block, size_t bytes, void* a
  *  Complexity: linear in what was ever in use. */
 int np_verify(void) MEMORY_POOL_NOEXCEPT;
 
+/* Misuse. */
+
+/** What an error handler is told. The texts live until it returns. */
+typedef struct np_error_report
+{
+    const char* kind;    /**< What went wrong, as the report says it: "double free", "foreign pointer", ... */
+    const void* address; /**< The pointer in question. */
+    size_t block_size;   /**< Bytes in the block, or 0 if there is none, or no longer. */
+    const char* where;   /**< What it was given to: "np_alloc" or "np_heap". */
+    const char* text;    /**< The two lines that were printed. */
+} np_error_report;
+
+/** Called after a misuse was printed on the standard error, with no lock held. If it returns, the call that was wrong is ignored. */
+typedef void (*np_error_handler)(const np_error_report* report);
+
+/** Effects: makes `handler` the one that is called for misuse from now on; NULL stands for the default, which aborts. It takes the
+ *    place of one that memory_pool::set_error_handler has set in C++, and the other way round. libnp_malloc.so has the default. */
+void np_set_error_handler(np_error_handler handler) MEMORY_POOL_NOEXCEPT;
+
 /* Options. */
 
 /** What can be chosen. Each option can also be set in the environment, where it is read once, when memory is first asked for: a
@@ -228,10 +248,10 @@ typedef enum np_option
                                       is named on the standard error. 1, but 0 in libnp_malloc.so: a program may have blocks
                                       from before. */
     np_option_leaks_at_end, /**< NP_LEAKS: whether np_report_leaks is called when the process ends, for the standard error; 0. 1: as
-                                      text, of which there is none if nothing is in use; 2: as JSON. That is at return from
-                                      main or exit(), after destructors of static objects and handlers of the program. */
+                                      text, of which there is none if nothing from np_alloc_at is in use; 2: as JSON. That is at
+                                      return from main or exit(), after destructors of static objects and handlers of the program. */
     np_option_leaks_exit, /**< NP_LEAKS_EXIT: the status, up to 255, with which the process ends then, in place of its own, if something
-                                      is in use; it is listed, too. 0: it keeps its own; 0. */
+                                      from np_alloc_at is in use; it is listed, too. 0: it keeps its own; 0. */
 
     np_option_sample_bytes, /**< NP_SAMPLE_BYTES: about one block for so many bytes is a sample, up to 32 KiB, which lies alone
                                       between pages that nobody may touch: an access beside it, or when it was freed, is reported

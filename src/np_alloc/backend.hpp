@@ -176,7 +176,7 @@ public:
     ///   of it would not be used.
     bool resize_large(slice_number first, std::size_t bytes) noexcept
     {
-        if (slices_for(bytes) == 0)
+        if (slices_for(bytes) == 0 || !is_conceivable(bytes))
             return false;
         if constexpr (is_checked)
             return checks().resize_large(first, bytes, [&] { return resize_run(first, bytes); });
@@ -189,6 +189,8 @@ public:
     /// Returns: a block that is mapped for itself; nullptr if the system has no memory.
     void* take_direct(std::size_t bytes, std::size_t alignment) noexcept
     {
+        if (!is_conceivable(bytes))
+            return nullptr;
         const std::lock_guard lock(mutex_);
         void* const block = direct_.take(bytes, alignment);
         direct_count_.store(direct_.count(), std::memory_order_relaxed);
@@ -382,11 +384,18 @@ public:
     {
         const std::uint32_t slices = slices_for(bytes);
         const std::uint32_t aligned_to = alignment > slice_bytes ? slices_for(alignment) : 1;
-        return slices != 0 && aligned_to != 0 ? take(slices, aligned_to) : run{};
+        return slices != 0 && aligned_to != 0 && is_conceivable(bytes) ? take(slices, aligned_to) : run{};
     }
 
 private:
     static constexpr std::size_t minus_one = ~std::size_t{0};
+
+    /// Returns: whether it makes sense to have addresses for so much memory.
+    static bool is_conceivable(std::size_t bytes) noexcept
+    {
+        constexpr std::size_t least_to_ask = std::size_t{1} << 30;
+        return MEMORY_POOL_LIKELY(bytes < least_to_ask) || os::may_commit_ever(bytes);
+    }
 
     // Figures.
 

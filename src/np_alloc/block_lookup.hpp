@@ -26,19 +26,6 @@
 
 namespace memory_pool::np
 {
-/// Keeps what the program sees in errno while the system is called.
-class errno_as_it_was
-{
-public:
-    errno_as_it_was() noexcept : value_(errno) {}
-    errno_as_it_was(const errno_as_it_was&) = delete;
-    errno_as_it_was& operator=(const errno_as_it_was&) = delete;
-    ~errno_as_it_was() { errno = value_; }
-
-private:
-    int value_;
-};
-
 inline backend& memory() noexcept
 {
     return the_process.memory();

@@ -458,8 +458,10 @@ void* reallocate(void* block, std::size_t bytes) noexcept
         return allocate(bytes);
     const std::optional<place> where = place_of(block);
     const std::optional<std::size_t> held = where ? asked_bytes(*where) : std::nullopt;
-    if (MEMORY_POOL_UNLIKELY(!held))
+    if (MEMORY_POOL_UNLIKELY(!held)) {
+        errno = EINVAL;
         return nullptr;
+    }
     shared_heap* const home = shared_heap_of(block, where->owner);
     look_at_canary(*where, *held);
     const auto stay = [=] {

@@ -14,10 +14,24 @@
 #include "options.hpp"
 
 #include <atomic>
+#include <cerrno>
 #include <cstddef>
 
 namespace memory_pool::np
 {
+/// Keeps what the program sees in errno while the system is called.
+class errno_as_it_was
+{
+public:
+    errno_as_it_was() noexcept : value_(errno) {}
+    errno_as_it_was(const errno_as_it_was&) = delete;
+    errno_as_it_was& operator=(const errno_as_it_was&) = delete;
+    ~errno_as_it_was() { errno = value_; }
+
+private:
+    int value_;
+};
+
 /// Reports so far.
 inline std::atomic<std::size_t> misuse_reports{0};
 
@@ -34,15 +48,26 @@ MEMORY_POOL_SLOW_PATH inline void ignore_foreign(const void* pointer) noexcept
                 .c_str());
 }
 
+/// Returns: what to do about a misuse.
+constexpr const char* remedy_for(error kind) noexcept
+{
+    switch (kind) {
+    case error::overflow: return "find the write past the end of this block; NP_SAMPLE_BYTES=64K may stop at it";
+    case error::write_after_free: return "find the write through an old pointer; NP_SAMPLE_BYTES=64K may stop at it";
+    default: return base::remedy_for(kind);
+    }
+}
+
 /// Effects: reports what was done to `block`, which has `block_bytes`, or 0 if nobody knows. `where` is what it was given to.
 ///   Pointers from elsewhere are ignored instead if the user wants that.
 MEMORY_POOL_SLOW_PATH inline void report_misuse(error kind, const void* block, std::size_t block_bytes,
                                                 const char* where = "np_alloc") noexcept
 {
+    const errno_as_it_was kept;
     misuse_reports.fetch_add(1, std::memory_order_relaxed);
     if (kind == error::foreign_pointer && the_options.get(np_option_fatal_foreign) == 0)
         ignore_foreign(block);
     else
-        base::report_misuse(kind, block, block_bytes, where);
+        base::report_misuse(kind, block, block_bytes, where, remedy_for(kind));
 }
 } // namespace memory_pool::np

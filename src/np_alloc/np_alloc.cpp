@@ -264,8 +264,10 @@ void* reallocate(void* block, std::size_t bytes) noexcept
     if (block == nullptr)
         return allocate(bytes);
     const owner_word owner = owner_of(block);
-    if (report_if_wrong(owner, block))
+    if (report_if_wrong(owner, block)) {
+        errno = EINVAL;
         return nullptr;
+    }
     shared_heap* const home = shared_heap_of(block, owner);
     const auto stay = [=] {
         if (home != nullptr)

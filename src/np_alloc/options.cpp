@@ -83,8 +83,8 @@ void options::read(const option_facts& its, std::atomic<std::size_t>& value, con
         return;
     }
     const base::message complaint(
-        "np_alloc: %s=%.100s is not a number from %zu to %zu, or of K, M or G; it stays %zu\n", its.variable, text,
-        its.least, its.most, its.value);
+        "np_alloc: %s=%.100s is no number from %zu to %zu, behind which K, M or G may stand; it stays %zu\n",
+        its.variable, text, its.least, its.most, its.value);
     os::write_to_standard_error(complaint.c_str(), std::strlen(complaint.c_str()));
 }
 

@@ -16,6 +16,11 @@
 #include <utility>
 #include <vector>
 
+#if defined(__linux__)
+#include <sys/mman.h>
+#include <sys/sysinfo.h>
+#endif
+
 namespace
 {
 constexpr std::size_t kibibyte = 1024;
@@ -121,6 +126,34 @@ TEST(np_sizes, has_room_for_what_was_asked_for_or_says_ENOMEM_around_powers_of_t
         }
     }
 }
+
+#if defined(__linux__)
+/// Returns: whether the system promises so much to a process that asks for no block.
+bool is_promised(std::size_t bytes)
+{
+    void* const memory = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    return memory != MAP_FAILED && munmap(memory, bytes) == 0;
+}
+
+TEST(np_sizes, beyond_all_memory_of_the_machine_are_as_the_system_has_it)
+{
+    struct sysinfo all{};
+    ASSERT_EQ(sysinfo(&all), 0);
+    const std::size_t bytes = 2 * (all.totalram + all.totalswap) * all.mem_unit + gibibyte;
+    for (const std::size_t alignment : {std::size_t{16}, 2 * mebibyte}) {
+        void* const block = np_aligned_alloc(alignment, bytes);
+        EXPECT_EQ(block != nullptr, is_promised(bytes)) << alignment;
+        np_free(block);
+    }
+    void* const some = np_alloc(gibibyte);
+    ASSERT_NE(some, nullptr);
+    errno = 0;
+    void* const more = np_realloc(some, bytes);
+    EXPECT_EQ(more != nullptr, is_promised(bytes));
+    EXPECT_EQ(errno, more != nullptr ? 0 : ENOMEM);
+    np_free(more != nullptr ? more : some);
+}
+#endif
 
 TEST(np_sizes, may_have_any_alignment_up_to_a_gibibyte)
 {

@@ -68,6 +68,20 @@ TEST_F(address_space, ends_a_program_that_touches_it_while_it_is_guarded)
 }
 
 #if defined(__linux__)
+TEST_F(address_space, asks_the_system_whether_it_could_ever_have_more_memory_than_there_is)
+{
+    constexpr std::size_t more_than_any_machine_has = std::size_t{1} << 46;
+    const test::system_calls calls;
+    EXPECT_TRUE(os::may_commit_ever(page));
+    EXPECT_EQ(calls.made(test::system_call::map), 0U);
+    calls.refuse(test::system_call::map, 1);
+    EXPECT_FALSE(os::may_commit_ever(more_than_any_machine_has));
+    EXPECT_EQ(calls.mapped(), 0U);
+    (void)os::may_commit_ever(more_than_any_machine_has);
+    EXPECT_EQ(calls.made(test::system_call::map), 2U);
+    EXPECT_EQ(calls.mapped(), 0U);
+}
+
 TEST_F(address_space, leaves_the_program_mappings_where_each_guard_takes_some)
 {
     constexpr std::size_t pages = 2 * os::detail::most_guards_with_a_mapping + 2;

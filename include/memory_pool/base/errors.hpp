@@ -153,13 +153,19 @@ constexpr const char* remedy_for(error kind) noexcept
     }
 }
 
-/// Effects: reports a misuse of the block at `address`.
+/// Effects: reports a misuse of the block at `address`, and that `remedy` is what to do about it.
+MEMORY_POOL_SLOW_PATH inline void report_misuse(error kind, const void* address, std::size_t block_size,
+                                                const char* pool_name, const char* remedy) noexcept
+{
+    const message text("memory_pool: %s: address %p, block size %zu bytes, pool '%s'\n  remedy: %s", error_name(kind),
+                       address, block_size, pool_name, remedy);
+    report({kind, address, block_size, pool_name, text.c_str()});
+}
+
 MEMORY_POOL_SLOW_PATH inline void report_misuse(error kind, const void* address, std::size_t block_size,
                                                 const char* pool_name) noexcept
 {
-    const message text("memory_pool: %s: address %p, block size %zu bytes, pool '%s'\n  remedy: %s", error_name(kind),
-                       address, block_size, pool_name, remedy_for(kind));
-    report({kind, address, block_size, pool_name, text.c_str()});
+    report_misuse(kind, address, block_size, pool_name, remedy_for(kind));
 }
 
 /// Returns: the text about `count` objects that outlive their pool.

@@ -22,6 +22,9 @@
 #else
 #include <sys/mman.h>
 #endif
+#if defined(__linux__)
+#include <sys/sysinfo.h>
+#endif
 
 namespace memory_pool::os
 {
@@ -185,6 +188,23 @@ inline void* reserve_addresses(std::size_t bytes) noexcept
 inline bool commit_memory(void* memory, std::size_t bytes) noexcept
 {
     return detail::commit(memory, bytes);
+}
+
+/// Returns: whether a process could have that much memory at all. If it is more than the system has, with what it swaps out, that is for
+///   the system to say, which may be told to promise anything: reserved addresses are had, and made usable, whatever is behind them.
+/// Complexity: a system call, or three.
+inline bool may_commit_ever([[maybe_unused]] std::size_t bytes) noexcept
+{
+#if defined(__linux__)
+    struct ::sysinfo all{};
+    if (::sysinfo(&all) != 0 || bytes / all.mem_unit < all.totalram + all.totalswap)
+        return true;
+    void* const promised = ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (promised == MAP_FAILED)
+        return false;
+    (void)::munmap(promised, bytes);
+#endif
+    return true;
 }
 
 /// Effects: gives the memory behind committed addresses back to the system. They stay usable: zeros are there.

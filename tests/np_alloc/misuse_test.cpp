@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: MIT
+// Copyright (c) 2026 The memory_pool authors
+#include <memory_pool/np_alloc.h>
+
+#include <memory_pool/base/errors.hpp>
+
+#include <support/error_recorder.hpp>
+
+#include <gtest/gtest.h>
+
+#include <cerrno>
+#include <cstddef>
+#include <string>
+#include <unistd.h>
+#include <vector>
+
+namespace
+{
+struct told
+{
+    std::string kind;
+    const void* address;
+    std::size_t block_size;
+    std::string where;
+    std::string text;
+};
+std::vector<told> all_told;
+
+void remember(const np_error_report* report)
+{
+    all_told.push_back({report->kind, report->address, report->block_size, report->where, report->text});
+    errno = 5;
+}
+
+int a_global = 0;
+
+TEST(np_set_error_handler, has_a_function_in_C_told_of_misuse)
+{
+    all_told.clear();
+    np_set_error_handler(&remember);
+    void* const block = np_alloc(48);
+    np_free(static_cast<char*>(block) + 1);
+    np_free(block);
+    np_free(&a_global);
+    np_set_error_handler(nullptr);
+    ASSERT_EQ(all_told.size(), 2U);
+    EXPECT_EQ(all_told[0].kind, "misaligned pointer");
+    EXPECT_EQ(all_told[0].address, static_cast<char*>(block) + 1);
+    EXPECT_EQ(all_told[0].block_size, 48U);
+    EXPECT_EQ(all_told[0].where, "np_alloc");
+    EXPECT_EQ(all_told[0].text.find("memory_pool: misaligned pointer: address "), 0U);
+    EXPECT_EQ(all_told[1].kind, "foreign pointer");
+    EXPECT_EQ(all_told[1].address, &a_global);
+    EXPECT_EQ(np_verify(), 1);
+}
+
+TEST(np_set_error_handler, is_the_same_handler_as_in_Cxx)
+{
+    all_told.clear();
+    np_set_error_handler(&remember);
+    {
+        const test::error_recorder recorder;
+        np_free(&a_global);
+        EXPECT_EQ(recorder.reports().size(), 1U);
+    }
+    EXPECT_TRUE(all_told.empty());
+    np_free(&a_global);
+    EXPECT_EQ(all_told.size(), 1U);
+    np_set_error_handler(nullptr);
+    EXPECT_EQ(memory_pool::get_error_handler(), &memory_pool::base::abort_program);
+}
+
+TEST(np_misuse, leaves_errno_alone_when_it_frees_whatever_becomes_of_the_report)
+{
+    np_set_error_handler(&remember);
+    const int errors = dup(STDERR_FILENO);
+    ASSERT_NE(errors, -1);
+    (void)close(STDERR_FILENO); // So the report cannot be printed.
+    errno = 77;
+    np_free(&a_global);
+    const int after = errno;
+    (void)dup2(errors, STDERR_FILENO);
+    (void)close(errors);
+    np_set_error_handler(nullptr);
+    EXPECT_EQ(after, 77);
+}
+
+TEST(np_misuse, is_EINVAL_where_a_result_is_due)
+{
+    np_set_error_handler(&remember);
+    void* const block = np_alloc(48);
+    for (void* const wrong : {static_cast<void*>(&a_global), static_cast<void*>(static_cast<char*>(block) + 1)}) {
+        errno = 0;
+        EXPECT_EQ(np_realloc(wrong, 100), nullptr);
+        EXPECT_EQ(errno, EINVAL);
+    }
+    np_set_error_handler(nullptr);
+    np_free(block);
+}
+} // namespace
