@@ -21,8 +21,10 @@ using test::system_calls;
 namespace
 {
 // Which older headers do not define.
-constexpr int populate_for_writing = 23; // MADV_POPULATE_WRITE
-constexpr int install_guard = 102;       // MADV_GUARD_INSTALL
+constexpr int fixed_unless_taken = 0x100000; // MAP_FIXED_NOREPLACE
+constexpr int populate_for_writing = 23;     // MADV_POPULATE_WRITE
+constexpr int install_guard = 102;           // MADV_GUARD_INSTALL
+constexpr int remove_guard = 103;            // MADV_GUARD_REMOVE
 
 /// Returns: `failed`, with that error.
 template <class Result>
@@ -63,7 +65,7 @@ void* __wrap_mmap(void* at, std::size_t bytes, int protection, int flags, int fi
     if (is_of_huge_pages && system_calls::has_reserved_pages)
         flags = without_reserved_pages(flags);
     void* const memory = __real_mmap(at, bytes, protection, flags, file, offset);
-    if (memory != MAP_FAILED && (flags & MAP_FIXED) == 0)
+    if (memory != MAP_FAILED && (flags & (MAP_FIXED | fixed_unless_taken)) == 0)
         system_calls::mapped_bytes += bytes;
     return memory;
 }
@@ -89,6 +91,8 @@ int __wrap_madvise(void* memory, std::size_t bytes, int advice)
 {
     if (system_calls::refuses(advice == install_guard ? system_call::guard : system_call::advise))
         return refuse_with(ENOMEM, -1);
+    if (system_calls::has_only_mappings && (advice == install_guard || advice == remove_guard))
+        return refuse_with(EINVAL, -1);
     if (advice == populate_for_writing)
         system_calls::populated_bytes += bytes;
     return __real_madvise(memory, bytes, advice);
@@ -104,6 +108,11 @@ void* __wrap_mremap(void* memory, std::size_t bytes, std::size_t new_bytes, int 
     if (!system_calls::refuses(system_call::move))
         return __real_mremap(memory, bytes, new_bytes, flags, to);
     (void)__real_munmap(to, new_bytes);
+    if (system_calls::content_of_others != 0) {
+        constexpr std::size_t byte = 1; // The system makes a page of it.
+        (void)__real_mmap(to, byte, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
+        *static_cast<unsigned char*>(to) = system_calls::content_of_others;
+    }
     return refuse_with(EFAULT, MAP_FAILED);
 }
 

@@ -90,6 +90,10 @@ public:
     }
     /// Effects: has normal pages be given for huge ones, as if some were set aside.
     static void give_reserved_pages() noexcept { has_reserved_pages = true; }
+    /// Effects: has another thread map a page, filled with `content`, where memory should have gone whose move is refused.
+    static void have_others_map_destinations(unsigned char content) noexcept { content_of_others = content; }
+    /// Effects: has each guard be a mapping of its own, as with Linux before 6.13.
+    static void make_guards_mappings() noexcept { has_only_mappings = true; }
 
     static std::size_t made(system_call kind) noexcept { return kinds[index(kind)].made(); }
     /// Returns: how many calls were refused.
@@ -115,6 +119,8 @@ public:
     static inline std::atomic<std::size_t> populated_bytes{0};
     static inline std::atomic<std::size_t> huge_maps{0};
     static inline std::atomic<bool> has_reserved_pages{false};
+    static inline std::atomic<bool> has_only_mappings{false};
+    static inline std::atomic<unsigned char> content_of_others{0}; ///< 0: they map nothing.
 
 private:
     static constexpr std::size_t index(system_call kind) noexcept { return static_cast<std::size_t>(kind); }
@@ -124,7 +130,8 @@ private:
         for (call_counter& each : kinds)
             each.start_anew();
         refused_count = mapped_bytes = populated_bytes = huge_maps = 0;
-        has_reserved_pages = false;
+        has_reserved_pages = has_only_mappings = false;
+        content_of_others = 0;
     }
 
     static inline std::array<call_counter, kinds_of_system_calls> kinds;
