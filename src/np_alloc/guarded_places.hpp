@@ -37,6 +37,7 @@ struct guarded_block
     std::byte* begin = nullptr; ///< nullptr: there was none yet.
     std::size_t bytes = 0;
     bool is_in_use = false;
+    bool is_guarded = false;     ///< All of the place, as it is free and was used.
     std::uint32_t next_free = 0; ///< The place that is used next after this one, if it is free.
     os::call_stack allocated_by;
     os::call_stack freed_by;
@@ -94,11 +95,13 @@ public:
         std::byte* const place = begin_of(first_free_);
         std::byte* const begin = goes_to_the_end() ? place + place_bytes - bytes : place;
         const std::size_t before = reinterpret_cast<std::uintptr_t>(begin) % os::page_size();
+        guarded_block& taken = blocks_[first_free_];
+        if (!taken.is_guarded && !(os::commit_memory(place, place_bytes) && guard(first_free_)))
+            return nullptr;
         if (!os::unguard_memory(begin - before, in_whole_pages(before + bytes)))
             return nullptr;
-        guarded_block& taken = blocks_[first_free_];
         first_free_ = taken.next_free;
-        taken = {begin, bytes, true, no_place, by, {}};
+        taken = {begin, bytes, true, false, no_place, by, {}};
         return begin;
     }
 
@@ -109,8 +112,7 @@ public:
     {
         const std::uint32_t place = place_of(block);
         guarded_block& given = blocks_[place];
-        (void)os::purge_memory(begin_of(place), place_bytes);
-        (void)os::guard_memory(begin_of(place), place_bytes); // If not, an access reads zeros.
+        (void)guard(place); // If not, an access reads zeros.
         given.is_in_use = false;
         given.freed_by = by;
         append(place);
@@ -192,9 +194,7 @@ private:
             return false;
         auto* const first =
             reinterpret_cast<std::byte*>(base::round_up(reinterpret_cast<std::uintptr_t>(reserved), place_bytes));
-        void* const blocks = os::commit_memory(first, all_bytes) && os::guard_memory(first, all_bytes)
-                                 ? take_own_pages(count * sizeof(guarded_block))
-                                 : nullptr;
+        void* const blocks = take_own_pages(count * sizeof(guarded_block));
         if (blocks == nullptr) {
             (void)os::release_addresses(reserved, reserved_bytes);
             return false;
@@ -206,6 +206,14 @@ private:
             append(place);
         first_.store(first, std::memory_order_release);
         return true;
+    }
+
+    /// Effects: has nobody touch a place, of which zeros are left.
+    /// Returns: whether the system does that. Each is guarded alone, as it is taken alone: guards are counted.
+    bool guard(std::uint32_t place) noexcept
+    {
+        (void)os::purge_memory(begin_of(place), place_bytes);
+        return blocks_[place].is_guarded = os::guard_memory(begin_of(place), place_bytes);
     }
 
     static bool goes_to_the_end() noexcept { return os::random_number() >> 62U != 0; }

@@ -2,18 +2,21 @@
 // Copyright (c) 2026 The memory_pool authors
 #include <np_alloc/guarded_places.hpp>
 
+#include <memory_pool/os/address_space.hpp>
 #include <memory_pool/os/pages.hpp>
 
 #include <support/system_calls.hpp>
 
 #include <gtest/gtest.h>
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
 #include <set>
 
 namespace np = memory_pool::np;
+namespace os = memory_pool::os;
 using np::guarded_places;
 using np::wrong_access;
 
@@ -76,6 +79,26 @@ TEST_F(guarded_places_test, have_zeros_when_they_are_used_again)
         places.give(block, {});
     }
 }
+
+#if defined(__linux__)
+TEST_F(guarded_places_test, are_out_of_reach_when_they_were_used_also_where_each_guard_is_a_mapping)
+{
+    const test::system_calls calls;
+    calls.make_guards_mappings();
+    const std::size_t guards_before = os::detail::guards_with_a_mapping;
+    std::array<std::byte*, 3> blocks{};
+    for (std::byte*& each : blocks)
+        each = take(5120);
+    for (std::byte* const each : blocks) {
+        each[0] = each[5119] = std::byte{1};
+        places.give(each, {});
+    }
+    EXPECT_EQ(os::detail::guards_with_a_mapping, guards_before + blocks.size());
+    for (std::byte* const each : blocks)
+        EXPECT_DEATH(each[5119] = std::byte{2}, "");
+    os::detail::guards_with_a_mapping = guards_before; // They go with this test.
+}
+#endif
 
 TEST_F(guarded_places_test, know_what_an_access_was_meant_for)
 {
