@@ -11,6 +11,7 @@
 
 #if defined(__unix__)
 #include <csignal>
+#include <unistd.h>
 
 namespace os = memory_pool::os;
 
@@ -84,6 +85,19 @@ TEST_F(watched_faults, are_not_what_a_program_sends_to_itself)
         (void)std::raise(SIGSEGV);
     EXPECT_EQ(told, nullptr);
     EXPECT_EQ(handled, 1);
+}
+
+TEST_F(watched_faults, end_the_process_after_a_handler_that_is_to_be_called_once)
+{
+    struct sigaction once = {};
+    once.sa_handler = [](int) {
+        if (++handled != 1)
+            _exit(handled);
+    };
+    once.sa_flags = static_cast<int>(SA_RESETHAND);
+    (void)sigaction(SIGSEGV, &once, nullptr);
+    EXPECT_TRUE(os::watch_faults(&watch));
+    EXPECT_EXIT(page[5] = 1, testing::KilledBySignal(SIGSEGV), "");
 }
 
 TEST_F(watched_faults, leave_a_handler_alone_that_was_set_afterwards)

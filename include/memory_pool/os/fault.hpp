@@ -69,6 +69,8 @@ public:
     void pass_on(siginfo_t* about, void* context) const noexcept
     {
         const bool is_of_an_instruction = about->si_code > 0;
+        if ((before_.sa_flags & static_cast<int>(SA_RESETHAND)) != 0)
+            have_process_end(); // With that flag, the system calls a handler once: so it need not end the process itself.
         if ((before_.sa_flags & SA_SIGINFO) != 0)
             before_.sa_sigaction(number_, about, context);
         else if (before_.sa_handler == SIG_DFL || (before_.sa_handler == SIG_IGN && is_of_an_instruction))
@@ -87,11 +89,17 @@ private:
     ///   is written down of the process shows it.
     void end_process(bool comes_again) const noexcept
     {
+        have_process_end();
+        if (!comes_again)
+            (void)::raise(number_);
+    }
+
+    /// Effects: has the signal end the process when it comes again.
+    void have_process_end() const noexcept
+    {
         struct sigaction action = {};
         action.sa_handler = SIG_DFL;
         (void)::sigaction(number_, &action, nullptr);
-        if (!comes_again)
-            (void)::raise(number_);
     }
 
     int number_;
