@@ -146,6 +146,16 @@ TEST_F(moving, leaves_everything_as_it_is_if_the_system_refuses_it)
 }
 
 #if defined(__linux__)
+TEST_F(moving, leaves_alone_what_another_thread_has_mapped_where_it_should_have_gone)
+{
+    const test::system_calls calls;
+    calls.have_others_map_destinations(9);
+    calls.refuse(test::system_call::move, 1);
+    ASSERT_EQ(os::move_memory(memory, to, 2 * page), os::moving::lost);
+    EXPECT_EQ(memory[0], std::byte{7});
+    EXPECT_EQ(to[0], std::byte{9});
+}
+
 TEST_F(moving, says_that_the_addresses_where_it_should_have_gone_are_lost)
 {
     const test::system_calls calls;

@@ -20,6 +20,7 @@
 #if defined(_WIN32)
 #include <memory_pool/os/windows_memory.hpp>
 #else
+#include <cerrno>
 #include <sys/mman.h>
 #endif
 #if defined(__linux__)
@@ -33,7 +34,8 @@ enum class moving
 {
     done,
     refused, ///< Everything is as it was.
-    lost, ///< The addresses where it should have gone are not there any more, and must not be touched; the rest is as it was.
+    lost, ///< The addresses where it should have gone are not there any more, or another's, and must not be touched; the rest is as
+          ///< it was.
 };
 
 namespace detail
@@ -125,8 +127,10 @@ inline moving move(void* from, void* to, std::size_t bytes) noexcept
     if (::mremap(from, bytes, bytes, MREMAP_MAYMOVE | MREMAP_FIXED | leave_addresses, to) == to)
         return moving::done;
     // Linux 6.1, for one, unmaps what is at the destination first, and sees then that it cannot: not what lies in two mappings, as
-    // memory does that was moved before and what follows it.
-    const bool is_there = ::mmap(to, bytes, PROT_READ | PROT_WRITE, flags_of_all | MAP_FIXED, -1, 0) == to;
+    // memory does that was moved before and what follows it. By now, another thread may have mapped something there.
+    constexpr int unless_taken = 0x100000; // MAP_FIXED_NOREPLACE, since Linux 4.17
+    const int at_destination = errno == EFAULT ? unless_taken : MAP_FIXED;
+    const bool is_there = ::mmap(to, bytes, PROT_READ | PROT_WRITE, flags_of_all | at_destination, -1, 0) == to;
     return is_there ? moving::refused : moving::lost;
 #else
     static_cast<void>(from);
