@@ -68,6 +68,14 @@ void keep_for_another(heap& mine, owner_word owner, void* block) noexcept
     mine.keep_for(owner, block);
 }
 
+/// Effects: gives this thread a heap; errno stays as it is.
+/// Returns: whether it has one now.
+bool attach_quietly() noexcept
+{
+    const errno_as_it_was kept;
+    return the_process.attach(this_thread);
+}
+
 /// Effects: frees a block of a slab that is not of this thread's heap.
 ///
 /// It stays with this thread, which may need one like it soon. A small one does not: others on its line of the cache are in use by
@@ -79,7 +87,7 @@ void free_of_another(owner_word owner, void* block) noexcept
     if (shared_heap* const home = shared_heap_of(block, owner)) {
         const errno_as_it_was kept;
         home->free(size_class, block);
-    } else if (MEMORY_POOL_UNLIKELY(!at_hand.has_heap()) && !the_process.attach(this_thread)) {
+    } else if (MEMORY_POOL_UNLIKELY(!at_hand.has_heap()) && !attach_quietly()) {
         the_process.put_late(owner, block);
     } else if (facts[size_class].block_bytes >= cache_line_size || at_hand.class_in(owner) < class_count) {
         if (at_hand.top(size_class) == nullptr || !at_hand.push(size_class, block))

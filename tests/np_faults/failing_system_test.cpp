@@ -111,7 +111,9 @@ public:
     void give_back_last()
     {
         EXPECT_TRUE(blocks_.back().is_marked());
+        errno = 77;
         np_free(blocks_.back().address);
+        EXPECT_EQ(errno, 77);
         blocks_.pop_back();
     }
 
@@ -459,6 +461,20 @@ TEST_F(np_with_a_failing_system, has_blocks_freed_by_another_thread)
             has_all = mine.take(32) && mine.take(100) && has_all;
         test::in_a_thread([&] { mine.give_back(); });
         return mine.take_some_of_each_kind() && has_all;
+    });
+}
+
+TEST_F(np_with_a_failing_system, has_blocks_freed_by_more_threads_than_it_has_heaps_for)
+{
+    expect_to_get_over_it([] {
+        blocks mine;
+        bool has_all = true;
+        std::array<test::lasting_thread, 20> others;
+        for (test::lasting_thread& each : others) {
+            has_all = mine.take(100) && has_all;
+            each.does([&mine] { mine.give_back(); });
+        }
+        return has_all;
     });
 }
 
