@@ -545,15 +545,22 @@ private:
             action(mine->slabs);
     }
 
-    void before_fork() noexcept
+    /// Effects: takes in what need not be given up in the child, then. Before the locks are taken for the fork: what is found wrong is
+    ///   reported, and an error handler may wait for a thread that needs one of them.
+    void take_in_before_fork() noexcept
     {
-        mutex_.lock_for_fork();
-        // What is in order now need not be given up in the child.
         misuse_list found;
+        const std::lock_guard lock(mutex_);
         for_each_quiet_heap([&found](heap& each) {
-            const heap::at_work lock(each, found);
+            const heap::at_work lock_of_heap(each, found);
             (void)each.take_in();
         });
+    }
+
+    void before_fork() noexcept
+    {
+        take_in_before_fork();
+        mutex_.lock_for_fork();
         for_each_shared_heap_and_own([](shared_heap& each) { each.lock_for_fork(); });
         for (traced_heap& each : traced_)
             each.sites().lock_for_fork();
