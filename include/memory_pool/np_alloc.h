@@ -204,7 +204,7 @@ int np_visit_heap(np_heap* heap, int (*visit)(void* block, size_t bytes, void* a
 /** Effects: proves that everything is in order: each slab, run, list and count, each block that threads keep for themselves or send
  *    to each other, and that nothing is lost. If something is not, prints the first of it on the standard error. A program that
  *    writes where it should not can call this to find out when.
- *  In the child of a fork, what threads had that are not there is left out.
+ *  In the child of a fork, what threads had that are not there is left out, and, where blocks are checked, what stands in blocks.
  *  Returns: 1 if everything is in order, else 0.
  *  Preconditions: no other thread is in a call of this library.
  *  Complexity: linear in what was ever in use. */

@@ -131,19 +131,19 @@ public:
     /// Returns: it, or a run that begins at no_slice.
     run take_large(std::size_t bytes, std::size_t alignment) noexcept
     {
-        const run taken = take_bytes(is_checked ? checks().with_guard(bytes) : bytes, alignment);
-        if (taken.first != no_slice) {
-            const void* damaged = nullptr;
-            if constexpr (is_checked)
-                damaged = checks().large_made(taken.first, taken.length, bytes);
-            region_.record(taken.first).home = nullptr;
-            MEMORY_POOL_DELAY_POINT();
-            set_owner(taken.first, 1, large_block);
-            set_owner(taken.first + 1, taken.length - 1, inside_large_block);
-            count_large(1, taken.length * slice_bytes);
-            if (damaged != nullptr) // Last, as the error handler may leave by a long jump.
-                report_misuse(error::write_after_free, damaged, 0);
-        }
+        const run taken =
+            take_bytes(is_checked ? checks().with_guard(bytes) : bytes, alignment, [this](const run& its) {
+                region_.record(its.first).home = nullptr;
+                set_owner(its.first, 1, large_block);
+                set_owner(its.first + 1, its.length - 1, inside_large_block);
+                count_large(1, its.length * slice_bytes);
+            });
+        MEMORY_POOL_DELAY_POINT();
+        if constexpr (is_checked)
+            if (taken.first != no_slice)
+                if (const void* const damaged = checks().large_made(taken.first, taken.length, bytes))
+                    report_misuse(error::write_after_free, damaged,
+                                  0); // Last, as the error handler may leave by a long jump.
         return taken;
     }
 
@@ -378,13 +378,21 @@ public:
         return static_cast<std::uint32_t>(base::divide_round_up(bytes != 0 ? bytes : 1, slice_bytes));
     }
 
-    /// Effects: takes slices that are of no slab or large block yet.
+    /// Leaves slices marked as they are.
+    struct no_marks
+    {
+        constexpr void operator()() const noexcept {}
+        constexpr void operator()(const run&) const noexcept {}
+    };
+
+    /// Effects: takes slices, and has `mark(const run&)` say whose they are: with the lock, so a fork finds them marked, or free.
     /// Returns: them; `first` is no_slice if there is no memory.
-    run take_bytes(std::size_t bytes, std::size_t alignment) noexcept
+    template <class Mark = no_marks>
+    run take_bytes(std::size_t bytes, std::size_t alignment, Mark&& mark = {}) noexcept
     {
         const std::uint32_t slices = slices_for(bytes);
         const std::uint32_t aligned_to = alignment > slice_bytes ? slices_for(alignment) : 1;
-        return slices != 0 && aligned_to != 0 && is_conceivable(bytes) ? take(slices, aligned_to) : run{};
+        return slices != 0 && aligned_to != 0 && is_conceivable(bytes) ? take(slices, aligned_to, mark) : run{};
     }
 
 private:
@@ -453,10 +461,11 @@ private:
         const std::uint32_t length = region_.record(first).length;
         if constexpr (is_checked)
             is_dirty = checks().large_ends(first);
-        set_owner(first, length, nobody);
         MEMORY_POOL_DELAY_POINT();
-        count_large(minus_one, std::size_t{0} - length * slice_bytes);
-        give(first, length, is_dirty);
+        give(first, length, is_dirty, [this, first, length] {
+            set_owner(first, length, nobody);
+            count_large(minus_one, std::size_t{0} - length * slice_bytes);
+        });
     }
 
     void set_owner(slice_number first, std::uint32_t count, owner_word word) noexcept
@@ -465,7 +474,8 @@ private:
             region_.owner(slice).store(word, std::memory_order_relaxed);
     }
 
-    run take(std::uint32_t slices, std::uint32_t alignment) noexcept
+    template <class Mark = no_marks>
+    run take(std::uint32_t slices, std::uint32_t alignment, Mark&& mark = {}) noexcept
     {
         const std::uint64_t now = os::coarse_milliseconds();
         run taken;
@@ -475,6 +485,8 @@ private:
             const std::size_t used_before = runs_.used();
             taken = runs_.take(slices, alignment);
             note_peak();
+            if (taken.first != no_slice)
+                mark(taken);
             if (taken.is_zeroed && runs_.used() == used_before)
                 regret(taken.length * slice_bytes, now);
             is_due = runs_.has_dirty_since(before(now, patience()));
@@ -484,13 +496,16 @@ private:
         return taken;
     }
 
-    void give(slice_number first, std::uint32_t slices, bool is_dirty) noexcept
+    /// Gives slices back; before, with the lock, `unmark()` has them be nobody's.
+    template <class Unmark = no_marks>
+    void give(slice_number first, std::uint32_t slices, bool is_dirty, Unmark&& unmark = {}) noexcept
     {
         const std::uint64_t now = os::coarse_milliseconds();
         std::uint64_t since = before(now, patience());
         std::size_t due = 0;
         {
             const std::lock_guard lock(mutex_);
+            unmark();
             runs_.put(first, slices, is_dirty, now);
             if (MEMORY_POOL_UNLIKELY(is_mostly_free()) && now >= not_hasty_until_) {
                 since = std::max(since, before(now, patience_in_haste));

@@ -180,8 +180,8 @@ private:
             large_bytes_ += record.length * slice_bytes;
         } else if (owner != nobody) {
             return {"a run has a mark that it cannot have", memory_.address(first)};
-        } else if (record.state == slice_state::in_use) {
-            ++runs_of_nobody_;
+        } else if (record.state == slice_state::in_use && !all_.is_forked()) {
+            ++runs_of_nobody_; // In a child, it may be one whose memory another thread was about to give back.
         }
         for (slice_number slice = first + 1; slice != first + record.length; ++slice)
             if (owner_of(memory_, slice) != of_others)
@@ -249,7 +249,8 @@ private:
     fault in_bytes() noexcept
     {
         fault found;
-        if (!all_heaps_are_known_) // A thread that is not there may have been about to write some of them.
+        // A thread that is not there may have been about to write some of them, be it one that has no heap.
+        if (!all_heaps_are_known_ || all_.is_forked())
             return found;
         (void)all_.memory().for_each_run([this, &found](slice_number first, const slice_record& record) {
             found = in_bytes_of_run(first, record);

@@ -218,17 +218,17 @@ public:
         return created;
     }
 
-    /// Effects: frees a heap and all that is from it.
+    /// Effects: frees a heap and all that is from it. It is in the list as long as it has something, so a fork waits for it.
     void destroy_heap(shared_heap& ended) noexcept
     {
+        ended.free_all();
+        MEMORY_POOL_DELAY_POINT();
         {
             const std::lock_guard lock(mutex_);
             (ended.previous != nullptr ? ended.previous->next : shared_) = ended.next;
             if (ended.next != nullptr)
                 ended.next->previous = ended.previous;
         }
-        MEMORY_POOL_DELAY_POINT();
-        ended.free_all();
         ended.~shared_heap();
         own_.free(class_of_heaps, &ended);
     }

@@ -7,6 +7,7 @@
 #include <support/child.hpp>
 #include <support/error_recorder.hpp>
 #include <support/np_blocks.hpp>
+#include <support/option_for_now.hpp>
 #include <support/system_calls.hpp>
 #include <support/threads.hpp>
 
@@ -211,6 +212,27 @@ TEST(np_verify, can_be_called_in_the_child_of_a_fork)
         return np_verify() == 1;
     });
     free_all(kept);
+}
+
+TEST(np_verify, finds_nothing_in_the_child_of_a_fork_whatever_threads_without_heaps_were_in_the_middle_of)
+{
+    std::atomic<bool> ends{false};
+    const auto work = [&ends](std::size_t) {
+        while (!ends) {
+            np_free(np_realloc(np_realloc(np_alloc(100'000), 400'000), 200'000));
+            np_heap* const heap = np_heap_create();
+            (void)np_heap_alloc(heap, 100);
+            (void)np_heap_alloc(heap, 100'000);
+            np_heap_destroy(heap);
+        }
+    };
+    const test::option_for_now at_once(np_option_decay_ms,
+                                       0); // has memory go back to the system in the middle of it, too
+    std::thread others([&] { test::in_threads(2, work); });
+    for (int i = 0; i != 50; ++i)
+        test::expect_in_child([] { return np_verify() == 1; });
+    ends = true;
+    others.join();
 }
 #endif
 
