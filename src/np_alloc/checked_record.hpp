@@ -43,7 +43,7 @@ namespace memory_pool::np
 /// The record of a slice, where it is checked.
 struct checked_record : slice_record
 {
-    bool is_guarded;         ///< Of the run that begins here: a part of it may not be touched.
+    os::guarding guarding;   ///< Of the run that begins here: how a part of it is guarded.
     std::uint32_t poisoned;  ///< Bytes from the beginning of the slice that must be as they were left.
     block_mark large;        ///< Of the large block that begins here. How much was asked for stands in `large_bytes`.
     std::size_t large_bytes; ///< That were asked for.
@@ -87,7 +87,10 @@ public:
     /// Effects: what is in a slab that ends is lost, though blocks of it are in use.
     void slab_dropped(slice_number first) noexcept
     {
-        (void)os::purge_memory(region_.address(first), slab_slices(region_.record(first).size_class) * slice_bytes);
+        const std::size_t bytes = slab_slices(region_.record(first).size_class) * slice_bytes;
+        // Memory that is locked stays.
+        if (!os::purge_memory(region_.address(first), bytes) && the_options.get(np_option_poison) != 0)
+            poison(region_.address(first), bytes - guard_bytes);
     }
 
     /// Effects: a free block of a slab need not be as it was left.
@@ -254,15 +257,14 @@ private:
     /// Guards a part of the run at `first`.
     void guard(slice_number first, std::byte* memory, std::size_t bytes) noexcept
     {
-        region_.record(first).is_guarded = the_options.get(np_option_guard_pages) != 0 &&
-                                           os::page_size() == guard_bytes && os::guard_memory(memory, bytes);
+        const bool is_wanted = the_options.get(np_option_guard_pages) != 0 && os::page_size() == guard_bytes;
+        region_.record(first).guarding = is_wanted ? os::guard_memory(memory, bytes) : os::guarding::none;
     }
 
     /// Takes the guard of that run away, if it has one: the option may have come to say none since.
     void unguard(slice_number first, std::byte* memory, std::size_t bytes) noexcept
     {
-        if (std::exchange(region_.record(first).is_guarded, false))
-            (void)os::unguard_memory(memory, bytes);
+        (void)os::unguard_memory(memory, bytes, std::exchange(region_.record(first).guarding, os::guarding::none));
     }
 
     void guard_behind(slice_number first) noexcept

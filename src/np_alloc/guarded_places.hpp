@@ -27,6 +27,7 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <utility>
 
 namespace memory_pool::np
@@ -37,7 +38,6 @@ struct guarded_block
     std::byte* begin = nullptr; ///< nullptr: there was none yet.
     std::size_t bytes = 0;
     bool is_in_use = false;
-    bool is_guarded = false;     ///< All of the place, as it is free and was used.
     std::uint32_t next_free = 0; ///< The place that is used next after this one, if it is free.
     os::call_stack allocated_by;
     os::call_stack freed_by;
@@ -85,7 +85,7 @@ public:
         first_.store(nullptr, std::memory_order_relaxed);
     }
 
-    /// Returns: a block filled with zeros; nullptr if no place is free, or the system does not give memory or guards.
+    /// Returns: a block filled with zeros; nullptr if no place is free, or the system does not give memory.
     /// Preconditions: `bytes` are at most those of a place, and a multiple of what the block is to be aligned to.
     /// Complexity: some system calls.
     std::byte* take(std::size_t bytes, const os::call_stack& by) noexcept
@@ -94,14 +94,12 @@ public:
             return nullptr;
         std::byte* const place = begin_of(first_free_);
         std::byte* const begin = goes_to_the_end() ? place + place_bytes - bytes : place;
-        const std::size_t before = reinterpret_cast<std::uintptr_t>(begin) % os::page_size();
+        const std::size_t before = bytes_on_page_before(begin);
+        if (!os::commit_memory(begin - before, in_whole_pages(before + bytes)))
+            return nullptr;
         guarded_block& taken = blocks_[first_free_];
-        if (!taken.is_guarded && !(os::commit_memory(place, place_bytes) && guard(first_free_)))
-            return nullptr;
-        if (!os::unguard_memory(begin - before, in_whole_pages(before + bytes)))
-            return nullptr;
         first_free_ = taken.next_free;
-        taken = {begin, bytes, true, false, no_place, by, {}};
+        taken = {begin, bytes, true, no_place, by, {}};
         return begin;
     }
 
@@ -112,7 +110,11 @@ public:
     {
         const std::uint32_t place = place_of(block);
         guarded_block& given = blocks_[place];
-        (void)guard(place); // If not, an access reads zeros.
+        if (!os::purge_memory(begin_of(place), place_bytes)) { // Memory that is locked stays.
+            const std::size_t before = bytes_on_page_before(given.begin);
+            std::memset(given.begin - before, 0, in_whole_pages(before + given.bytes));
+        }
+        (void)os::decommit_memory(begin_of(place), place_bytes); // If not, an access reads zeros.
         given.is_in_use = false;
         given.freed_by = by;
         append(place);
@@ -208,12 +210,9 @@ private:
         return true;
     }
 
-    /// Effects: has nobody touch a place, of which zeros are left.
-    /// Returns: whether the system does that. Each is guarded alone, as it is taken alone: guards are counted.
-    bool guard(std::uint32_t place) noexcept
+    static std::size_t bytes_on_page_before(const std::byte* block) noexcept
     {
-        (void)os::purge_memory(begin_of(place), place_bytes);
-        return blocks_[place].is_guarded = os::guard_memory(begin_of(place), place_bytes);
+        return reinterpret_cast<std::uintptr_t>(block) % os::page_size();
     }
 
     static bool goes_to_the_end() noexcept { return os::random_number() >> 62U != 0; }

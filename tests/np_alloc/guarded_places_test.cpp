@@ -9,7 +9,7 @@
 
 #include <gtest/gtest.h>
 
-#include <array>
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -38,6 +38,17 @@ struct guarded_places_test : testing::Test
                 (reinterpret_cast<std::uintptr_t>(block) % guarded_places::place_bytes != 0) == end)
                 return block;
         return nullptr;
+    }
+
+    void expect_zeros_each_time()
+    {
+        constexpr std::ptrdiff_t bytes = 5120;
+        for (std::size_t i = 0; i != guarded_places::count + 10; ++i) {
+            std::byte* const block = take(bytes);
+            ASSERT_EQ(std::count(block, block + bytes, std::byte{0}), bytes);
+            std::memset(block, 1, bytes);
+            places.give(block, {});
+        }
     }
 
     wrong_access kind_at(const std::byte* address) const
@@ -71,34 +82,25 @@ TEST_F(guarded_places_test, are_used_again_after_all_others_that_are_free)
 
 TEST_F(guarded_places_test, have_zeros_when_they_are_used_again)
 {
-    for (std::size_t i = 0; i != guarded_places::count + 10; ++i) {
-        std::byte* const block = take(5120);
-        for (std::size_t j = 0; j != 5120; ++j)
-            ASSERT_EQ(block[j], std::byte{0});
-        std::memset(block, 1, 5120);
-        places.give(block, {});
-    }
+    expect_zeros_each_time();
 }
 
-#if defined(__linux__)
-TEST_F(guarded_places_test, are_out_of_reach_when_they_were_used_also_where_each_guard_is_a_mapping)
+TEST_F(guarded_places_test, have_zeros_also_where_memory_is_locked)
 {
     const test::system_calls calls;
-    calls.make_guards_mappings();
-    const std::size_t guards_before = os::detail::guards_with_a_mapping;
-    std::array<std::byte*, 3> blocks{};
-    for (std::byte*& each : blocks)
-        each = take(5120);
-    for (std::byte* const each : blocks) {
-        each[0] = each[5119] = std::byte{1};
-        places.give(each, {});
-    }
-    EXPECT_EQ(os::detail::guards_with_a_mapping, guards_before + blocks.size());
-    for (std::byte* const each : blocks)
-        EXPECT_DEATH(each[5119] = std::byte{2}, "");
-    os::detail::guards_with_a_mapping = guards_before; // They go with this test.
+    calls.refuse_from(test::system_call::advise, 1);
+    expect_zeros_each_time();
 }
-#endif
+
+TEST_F(guarded_places_test, are_out_of_reach_where_no_block_is_in_use)
+{
+    std::byte* const block = take(64);
+    std::byte* const other = take(64);
+    places.give(block, {});
+    EXPECT_DEATH(*block = std::byte{1}, "");
+    places.give(other, {});
+    EXPECT_DEATH(*other = std::byte{1}, "");
+}
 
 TEST_F(guarded_places_test, know_what_an_access_was_meant_for)
 {
@@ -136,10 +138,10 @@ TEST_F(guarded_places_test, fit_a_block_to_fewer_bytes_that_end_where_it_ended_a
     EXPECT_EQ(places.nearest(other)->bytes, 60U);
 }
 
-TEST_F(guarded_places_test, are_none_if_the_system_gives_no_addresses_memory_or_guards)
+TEST_F(guarded_places_test, are_none_if_the_system_gives_no_addresses_or_memory)
 {
     const test::system_calls calls;
-    for (const auto refused : {test::system_call::map, test::system_call::protect, test::system_call::guard}) {
+    for (const auto refused : {test::system_call::map, test::system_call::protect}) {
         for (std::size_t call = 1; call <= 2; ++call) {
             calls.refuse_nothing();
             calls.refuse_from(refused, call);

@@ -11,6 +11,10 @@
 #include <cstddef>
 #include <limits>
 
+#if defined(__linux__)
+#include <sys/mman.h>
+#endif
+
 namespace os = memory_pool::os;
 
 namespace
@@ -57,14 +61,27 @@ TEST_F(address_space, ends_a_program_that_touches_it_while_it_is_guarded)
 {
     ASSERT_TRUE(os::commit_memory(memory, 3 * page));
     memory[0] = memory[2 * page] = std::byte{7};
-    ASSERT_TRUE(os::guard_memory(memory + page, page));
+    const os::guarding how = os::guard_memory(memory + page, page);
+    ASSERT_NE(how, os::guarding::none);
     EXPECT_DEATH(memory[page] = std::byte{1}, "");
     EXPECT_DEATH(memory[2 * page - 1] = std::byte{1}, "");
     EXPECT_EQ(memory[0], std::byte{7});
     EXPECT_EQ(memory[2 * page], std::byte{7});
-    ASSERT_TRUE(os::unguard_memory(memory, 3 * page));
+    ASSERT_TRUE(os::unguard_memory(memory, 3 * page, how));
     memory[page] = memory[2 * page - 1] = std::byte{1};
     EXPECT_EQ(memory[0], std::byte{7}) << "what was not guarded stays as it is";
+}
+
+TEST_F(address_space, ends_a_program_that_touches_what_is_only_reserved_again)
+{
+    ASSERT_TRUE(os::commit_memory(memory, 3 * page));
+    memory[0] = memory[2 * page] = std::byte{7};
+    ASSERT_TRUE(os::decommit_memory(memory + page, page));
+    EXPECT_DEATH(memory[page] = std::byte{1}, "");
+    EXPECT_EQ(memory[0], std::byte{7});
+    ASSERT_TRUE(os::commit_memory(memory, 3 * page));
+    memory[page] = std::byte{1};
+    EXPECT_EQ(memory[2 * page], std::byte{7});
 }
 
 #if defined(__linux__)
@@ -94,13 +111,28 @@ TEST_F(address_space, leaves_the_program_mappings_where_each_guard_takes_some)
     };
     std::size_t count = 0;
     for (std::size_t number = 0; number != pages; number += 2)
-        if (guards(number))
+        if (guards(number) == os::guarding::by_mapping)
             ++count;
     EXPECT_EQ(count, os::detail::most_guards_with_a_mapping);
-    EXPECT_TRUE(os::unguard_memory(many, page));
+    EXPECT_TRUE(os::unguard_memory(many, page, os::guarding::by_mapping));
+    EXPECT_EQ(guards(0), os::guarding::by_mapping) << "it takes the place of the one that has gone";
+    EXPECT_EQ(guards(pages - 2), os::guarding::none);
+    EXPECT_TRUE(os::unguard_memory(many, page, os::guarding::by_mapping));
     many[0] = std::byte{1};
     EXPECT_TRUE(os::release_addresses(many, pages * page));
     os::detail::guards_with_a_mapping = 0;
+}
+
+TEST_F(address_space, counts_guards_in_locked_memory_as_long_as_they_are_there)
+{
+    ASSERT_TRUE(os::commit_memory(memory, 3 * page));
+    if (mlock(memory, 3 * page) != 0)
+        GTEST_SKIP() << "no memory may be locked here";
+    const os::guarding how = os::guard_memory(memory + page, page); // This may be a mapping, where others are not.
+    ASSERT_NE(how, os::guarding::none);
+    ASSERT_TRUE(os::unguard_memory(memory, 3 * page, how));
+    memory[page] = std::byte{1};
+    EXPECT_EQ(os::detail::guards_with_a_mapping, 0U);
 }
 #endif
 

@@ -89,7 +89,8 @@ int __wrap_mprotect(void* memory, std::size_t bytes, int protection)
 
 int __wrap_madvise(void* memory, std::size_t bytes, int advice)
 {
-    if (system_calls::refuses(advice == install_guard ? system_call::guard : system_call::advise))
+    if (advice != remove_guard &&
+        system_calls::refuses(advice == install_guard ? system_call::guard : system_call::advise))
         return refuse_with(ENOMEM, -1);
     if (system_calls::has_only_mappings && (advice == install_guard || advice == remove_guard))
         return refuse_with(EINVAL, -1);

@@ -24,7 +24,7 @@ enum class system_call : std::size_t
     map,           ///< mmap, as when more memory is locked than may be: not with the error that programs are told
     unmap,         ///< munmap, as when a process has as many mappings as it may
     protect,       ///< mprotect
-    advise,        ///< madvise
+    advise,        ///< madvise, as where memory is locked
     guard,         ///< Either of these, to have nobody touch pages
     move,          ///< mremap; what was at the destination is gone by then, as with Linux 6.1
     create_key,    ///< pthread_key_create

@@ -38,6 +38,14 @@ enum class moving
           ///< it was.
 };
 
+/// How addresses are guarded.
+enum class guarding : unsigned char
+{
+    none,
+    by_mark,    ///< In the tables of pages, or in another way that costs nothing.
+    by_mapping, ///< By a mapping of their own.
+};
+
 namespace detail
 {
 #if defined(_WIN32)
@@ -72,13 +80,18 @@ inline moving move(void*, void*, std::size_t) noexcept
     return moving::refused;
 }
 
-inline bool guard(void* memory, std::size_t bytes) noexcept
+inline bool decommit(void* memory, std::size_t bytes) noexcept
 {
-    constexpr unsigned long decommit = 0x4000;
-    return ::VirtualFree(memory, bytes, decommit) != 0;
+    constexpr unsigned long decommit_only = 0x4000;
+    return ::VirtualFree(memory, bytes, decommit_only) != 0;
 }
 
-inline bool unguard(void* memory, std::size_t bytes) noexcept
+inline guarding guard(void* memory, std::size_t bytes) noexcept
+{
+    return decommit(memory, bytes) ? guarding::by_mark : guarding::none;
+}
+
+inline bool unguard(void* memory, std::size_t bytes, guarding) noexcept
 {
     return commit(memory, bytes);
 }
@@ -146,27 +159,31 @@ inline std::atomic<std::size_t> guards_with_a_mapping{0};
 /// for its threads, too.
 inline constexpr std::size_t most_guards_with_a_mapping = 16'384;
 
-inline bool guard(void* memory, std::size_t bytes) noexcept
+inline bool decommit(void* memory, std::size_t bytes) noexcept
+{
+    return ::mprotect(memory, bytes, PROT_NONE) == 0;
+}
+
+inline guarding guard(void* memory, std::size_t bytes) noexcept
 {
 #if defined(__linux__)
     constexpr int install = 102; // MADV_GUARD_INSTALL
     if (::madvise(memory, bytes, install) == 0)
-        return true;
+        return guarding::by_mark;
 #endif
     if (guards_with_a_mapping.fetch_add(1, std::memory_order_relaxed) < most_guards_with_a_mapping &&
-        ::mprotect(memory, bytes, PROT_NONE) == 0)
-        return true;
+        decommit(memory, bytes))
+        return guarding::by_mapping;
     guards_with_a_mapping.fetch_sub(1, std::memory_order_relaxed);
-    return false;
+    return guarding::none;
 }
 
-inline bool unguard(void* memory, std::size_t bytes) noexcept
+inline bool unguard(void* memory, std::size_t bytes, guarding how) noexcept
 {
 #if defined(__linux__)
     constexpr int remove = 103; // MADV_GUARD_REMOVE
-    // If that goes well, it may have been either kind, where there are both; then those with a mapping count for all times.
-    if (::madvise(memory, bytes, remove) == 0)
-        return guards_with_a_mapping.load(std::memory_order_relaxed) == 0 || commit(memory, bytes);
+    if (how == guarding::by_mark)
+        return ::madvise(memory, bytes, remove) == 0;
 #endif
     if (!commit(memory, bytes))
         return false;
@@ -229,10 +246,19 @@ inline moving move_memory(void* from, void* to, std::size_t bytes) noexcept
     return detail::move(from, to, bytes);
 }
 
+/// Effects: makes committed addresses reserved ones again, which nobody may touch. What was there may be lost, and may be there
+///   still when they are committed again.
+/// Returns: whether the system did; if not, everything is as it was.
+/// Complexity: a system call.
+inline bool decommit_memory(void* memory, std::size_t bytes) noexcept
+{
+    return detail::decommit(memory, bytes);
+}
+
 /// Effects: makes committed addresses such that the system ends a program that touches them. What was there may be lost.
-/// Returns: whether the system can do that; if not, everything is as it was.
+/// Returns: how it does that; none if it cannot, and everything is as it was.
 /// Complexity: a system call or two.
-inline bool guard_memory(void* memory, std::size_t bytes) noexcept
+inline guarding guard_memory(void* memory, std::size_t bytes) noexcept
 {
     return detail::guard(memory, bytes);
 }
@@ -240,11 +266,11 @@ inline bool guard_memory(void* memory, std::size_t bytes) noexcept
 /// Effects: makes guarded addresses usable again: zeros are there, or what was there before. Those that are not guarded stay as
 ///   they are.
 /// Returns: whether the system did.
-/// Preconditions: one part of them was guarded, at once.
-/// Complexity: a system call or two.
-inline bool unguard_memory(void* memory, std::size_t bytes) noexcept
+/// Preconditions: one part of them, and all of that, was guarded at once, in that way.
+/// Complexity: a system call.
+inline bool unguard_memory(void* memory, std::size_t bytes, guarding how) noexcept
 {
-    return detail::unguard(memory, bytes);
+    return how == guarding::none || detail::unguard(memory, bytes, how);
 }
 
 /// Effects: gives addresses back, and the memory behind them. (Windows: all that one call has reserved.)
