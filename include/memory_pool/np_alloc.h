@@ -114,6 +114,8 @@ typedef struct np_statistics
     size_t
         bytes_of_call_sites; /**< Taken to remember the lines of blocks from np_alloc_at, on top of what is reserved: 53 to 320
                                      for each block in use, or a page. */
+    size_t
+        size_mismatches; /**< Blocks that were freed with a size that they have no room for, of those that were looked at. */
 } np_statistics;
 
 /** Effects: writes the statistics of this moment to `*statistics`.

@@ -42,6 +42,7 @@ void* allocate_slowly(std::size_t size_class) noexcept;
 void* allocate_more(std::size_t bytes) noexcept;
 void free_slowly(void* block) noexcept;
 void free_to_full(std::size_t size_class, void* block) noexcept;
+void free_sized_slowly(void* block, std::size_t bytes) noexcept;
 
 /// Effects: does, now and then, what no thread does for its own sake. To be called where time is lost anyway.
 void work_for_all() noexcept;
@@ -87,8 +88,10 @@ MEMORY_POOL_ALWAYS_INLINE void* allocate(std::size_t bytes) noexcept
         return allocate_unchecked(bytes);
 }
 
-/// Effects: takes a block back, as it is.
-MEMORY_POOL_ALWAYS_INLINE void free_unchecked(void* block) noexcept
+/// Effects: puts a block at hand; or calls `free_slowly(block)` if it is not of this thread's slabs, and `free_to_full(size_class,
+///   block)` if there is no room for it.
+template <class FreeSlowly, class FreeToFull>
+MEMORY_POOL_ALWAYS_INLINE void free_or(void* block, FreeSlowly&& free_slowly, FreeToFull&& free_to_full) noexcept
 {
     const backend::region_type& all = the_process.memory().memory();
     const std::uintptr_t steps = all.steps_to(block);
@@ -106,6 +109,12 @@ MEMORY_POOL_ALWAYS_INLINE void free_unchecked(void* block) noexcept
         free_to_full(size_class, block);
 }
 
+/// Effects: takes a block back, as it is.
+MEMORY_POOL_ALWAYS_INLINE void free_unchecked(void* block) noexcept
+{
+    free_or(block, free_slowly, free_to_full);
+}
+
 /// Effects: takes a block back.
 MEMORY_POOL_ALWAYS_INLINE void free_block(void* block) noexcept
 {
@@ -116,11 +125,13 @@ MEMORY_POOL_ALWAYS_INLINE void free_block(void* block) noexcept
 }
 
 /// Effects: takes a block back that `bytes` were asked for.
-MEMORY_POOL_ALWAYS_INLINE void free_sized(void* block, [[maybe_unused]] std::size_t bytes) noexcept
+MEMORY_POOL_ALWAYS_INLINE void free_sized(void* block, std::size_t bytes) noexcept
 {
     if constexpr (is_checked)
         checked::free_sized(block, bytes);
     else
-        free_unchecked(block);
+        free_or(
+            block, [bytes](void* slow) { free_sized_slowly(slow, bytes); },
+            [bytes](std::size_t, void* slow) { free_sized_slowly(slow, bytes); });
 }
 } // namespace memory_pool::np

@@ -42,6 +42,7 @@ struct figures
     std::size_t parked_heaps;
     std::size_t made_heaps; ///< By the program.
     std::size_t misuse_reports;
+    std::size_t size_mismatches;
     std::size_t call_sites; ///< Bytes that are taken to remember them.
 
     std::size_t bytes_at_hand() const noexcept
@@ -96,6 +97,7 @@ inline figures take_figures(process& all) noexcept
         sum.bytes_on_the_way = 0;
     sum.memory = all.memory().figures();
     sum.misuse_reports = misuse_reports.load(std::memory_order_relaxed);
+    sum.size_mismatches = size_mismatches.load(std::memory_order_relaxed);
     for (traced_heap& each : all.traced())
         sum.call_sites += each.sites().bytes_taken();
     return sum;

@@ -35,6 +35,9 @@ private:
 /// Reports so far.
 inline std::atomic<std::size_t> misuse_reports{0};
 
+/// Blocks that were freed with a size that they have no room for, as far as that was seen; they are not reported.
+inline std::atomic<std::size_t> size_mismatches{0};
+
 /// Effects: says, for the first of them, that a pointer from elsewhere is ignored.
 MEMORY_POOL_SLOW_PATH inline void ignore_foreign(const void* pointer) noexcept
 {

@@ -226,6 +226,16 @@ MEMORY_POOL_NOINLINE void free_slowly(void* block) noexcept
         report_wrong_outside(block);
 }
 
+/// A size is looked at here, where time is lost anyway: a block with less room was never asked for by that size. One with more may
+/// have been: it was aligned, or has stayed where it was when it became smaller.
+MEMORY_POOL_NOINLINE void free_sized_slowly(void* block, std::size_t bytes) noexcept
+{
+    const owner_word owner = owner_of(block);
+    if ((is_of_slab(owner) || owner == large_block) && MEMORY_POOL_UNLIKELY(bytes > usable_size(block, owner)))
+        size_mismatches.fetch_add(1, std::memory_order_relaxed);
+    free_unchecked(block);
+}
+
 void work_for_all() noexcept
 {
     if (++this_thread.slow_calls % collecting_period != 0)

@@ -40,6 +40,7 @@ np_statistics statistics_of(const np::figures& all) noexcept
     statistics.heaps = all.made_heaps;
     statistics.misuse_reports = all.misuse_reports;
     statistics.bytes_of_call_sites = all.call_sites;
+    statistics.size_mismatches = all.size_mismatches;
     return statistics;
 }
 
@@ -51,7 +52,7 @@ struct named_figure
     std::size_t np_statistics::* value;
 };
 
-constexpr std::array<named_figure, 15> named_figures{{
+constexpr std::array<named_figure, 16> named_figures{{
     {"bytes_in_use", "bytes in use", &np_statistics::bytes_in_use},
     {"bytes_at_hand", "bytes at hand of threads", &np_statistics::bytes_at_hand},
     {"bytes_on_the_way", "bytes on the way back", &np_statistics::bytes_on_the_way},
@@ -67,6 +68,7 @@ constexpr std::array<named_figure, 15> named_figures{{
     {"heaps", "heaps of the program", &np_statistics::heaps},
     {"misuse_reports", "reports of misuse", &np_statistics::misuse_reports},
     {"bytes_of_call_sites", "bytes to know call sites", &np_statistics::bytes_of_call_sites},
+    {"size_mismatches", "freed with a wrong size", &np_statistics::size_mismatches},
 }};
 static_assert(sizeof(np_statistics) == named_figures.size() * sizeof(std::size_t), "each figure is printed");
 

@@ -192,6 +192,33 @@ TEST(np_statistics, count_reports_of_misuse)
     EXPECT_EQ(now().misuse_reports, before + 2);
 }
 
+TEST(np_statistics, count_blocks_that_are_freed_with_more_bytes_than_they_have_where_those_are_looked_at)
+{
+    if (test::blocks_are_checked())
+        GTEST_SKIP() << "there, each of them is reported";
+    const std::size_t before = now().size_mismatches;
+    for (const std::size_t bytes : {std::size_t{100'000}, std::size_t{3'000'000}})
+        np_free_sized(np_alloc(bytes), 2 * bytes);
+    EXPECT_EQ(now().size_mismatches, before + 2) << "large blocks are not put at hand";
+    for (void* block : some_blocks(10'000, 100))
+        np_free_sized(block, 200);
+    EXPECT_GT(now().size_mismatches, before + 2 + 10) << "now and then there is no room at hand";
+}
+
+TEST(np_statistics, count_no_size_that_a_block_may_have_been_asked_for_by)
+{
+    const std::size_t before = now().size_mismatches;
+    for (const std::size_t bytes : {std::size_t{1}, std::size_t{100}, std::size_t{30'000}, std::size_t{100'000}})
+        for (int i = 0; i != 1000; ++i) {
+            np_free_sized(np_alloc(bytes), bytes);
+            np_free_sized(np_realloc(np_alloc(2 * bytes), bytes), bytes);
+            np_free_aligned_sized(np_aligned_alloc(4096, bytes), 4096, bytes);
+        }
+    for (void* block : some_blocks(10'000, 100))
+        np_free_sized(block, 100);
+    EXPECT_EQ(now().size_mismatches, before);
+}
+
 TEST(np_statistics, may_be_asked_for_while_threads_are_at_work_come_and_go)
 {
     std::atomic<bool> ends{false};
