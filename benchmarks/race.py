@@ -33,6 +33,8 @@ import tempfile
 
 import mallocs
 
+# This library, as it was built beside the workloads.
+OURS = "np_alloc"
 # What a workload prints before the bar follows from its arguments: see np_alloc/workload.hpp.
 CHECKED_OF_WORKLOADS = r"^[^|\n]*"
 # Many threads with some blocks each, or one with many.
@@ -90,7 +92,7 @@ def parse_arguments(words):
                         help="where the programs are (default: those of the preset `release`)")
     parser.add_argument("--filter", default=".", help="rows to run, as a regular expression")
     parser.add_argument("--rounds", type=int, default=5)
-    parser.add_argument("--mallocs", default=",".join(mallocs.LIBRARIES), help="default: %(default)s")
+    parser.add_argument("--mallocs", default=",".join((*mallocs.LIBRARIES, OURS)), help="default: %(default)s")
     parser.add_argument("--add", action="append", default=[], metavar="NAME=LIBRARY",
                         help="a malloc that is not installed, by the path of a library")
     parser.add_argument("--timeout", type=float, default=300, help="seconds after which a run has failed")
@@ -106,7 +108,14 @@ def parse_arguments(words):
 
 def entrants(arguments):
     """Returns {name: library, or None for that of the system}."""
-    found = mallocs.installed(name for name in arguments.mallocs.split(",") if name)
+    names = [name for name in arguments.mallocs.split(",") if name]
+    found = mallocs.installed(name for name in names if name != OURS)
+    if OURS in names:
+        ours = os.path.join(arguments.build, os.pardir, os.pardir, "src", "np_alloc", "libnp_malloc.so")
+        if os.path.isfile(ours):
+            found[OURS] = os.path.abspath(ours)
+        else:
+            print(f"{OURS} is left out: there is no {ours}", file=sys.stderr)
     for added in arguments.add:
         name, is_one, path = added.partition("=")
         if not is_one or not os.path.isfile(path):

@@ -146,6 +146,18 @@ class Race(unittest.TestCase):
             self.assertEqual(race.mallocs.installed(["glibc", "absent"], ["glibc", "absent"]), {"glibc": None})
         self.assertIn("absent is left out: there is no libabsent_malloc.so.1 (Debian package: libabsent1)", said.getvalue())
 
+    def test_the_malloc_of_this_library_is_one_if_it_was_built(self):
+        programs = self.directory / "benchmarks" / "np_alloc"
+        library = self.directory / "src" / "np_alloc" / "libnp_malloc.so"
+        arguments = race.parse_arguments(["--build", str(programs), "--mallocs", "glibc,np_alloc"])
+        with contextlib.redirect_stderr(io.StringIO()) as said:
+            self.assertEqual(race.entrants(arguments), {"glibc": None})
+        self.assertIn("np_alloc is left out: there is no ", said.getvalue())
+        for directory in (programs, library.parent):
+            directory.mkdir(parents=True)
+        library.touch()
+        self.assertEqual(race.entrants(arguments), {"glibc": None, "np_alloc": str(library)})
+
     def test_a_row_that_nobody_knows(self):
         result, _ = self.race("--filter", "nothing_like_it")
         self.assertEqual(result.returncode, 1)
