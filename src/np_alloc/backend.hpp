@@ -41,6 +41,7 @@
 #include <cstdint>
 #include <cstring>
 #include <limits>
+#include <utility>
 
 namespace memory_pool::np
 {
@@ -162,8 +163,8 @@ public:
             return {};
         std::byte* const from = region_.address(first);
         std::byte* const to = region_.address(moved.first);
-        const os::moving result =
-            !is_checked && moved.is_zeroed ? os::move_memory(from, to, old_bytes) : os::moving::refused;
+        const bool may_move = !is_checked && moved.is_zeroed && note_mappings(first, moved.first);
+        const os::moving result = may_move ? os::move_memory(from, to, old_bytes) : os::moving::refused;
         if (result == os::moving::lost)
             return {}; // Its slices stay those of a block, so that nobody gets them.
         if (result == os::moving::refused)
@@ -468,6 +469,21 @@ private:
         });
     }
 
+    /// Effects: notes where mappings of the system begin when the memory of the run at `from` was moved to `to`: each end of what
+    ///   moves does from then on, here and there.
+    /// Returns: whether those are not too many.
+    bool note_mappings(slice_number from, slice_number to) noexcept
+    {
+        const std::lock_guard lock(mutex_);
+        if (mappings_ >= most_mappings)
+            return false;
+        const std::uint32_t length = region_.record(from).length;
+        for (const slice_number begin : {from, from + length, to, to + length})
+            if (begin < region_.committed() && !std::exchange(region_.record(begin).begins_mapping, true))
+                ++mappings_;
+        return true;
+    }
+
     void set_owner(slice_number first, std::uint32_t count, owner_word word) noexcept
     {
         for (slice_number slice = first; slice != first + count; ++slice)
@@ -571,6 +587,8 @@ private:
         return now - std::min(now, milliseconds);
     }
 
+    /// So many mappings there may be, of 65,530 that Linux lets a process have. Where they are more, memory is copied.
+    static constexpr std::size_t most_mappings = 16'384;
     /// Free slices that keep their memory even if hardly any others are in use.
     static constexpr std::size_t most_dirty_for_nothing = (std::size_t{8} << 20) / slice_bytes;
     /// How long others keep it then, in milliseconds: two ticks of the clock.
@@ -589,6 +607,7 @@ private:
     std::size_t regretted_ = 0;
     std::size_t peak_reserved_ = 0;
     std::size_t direct_bytes_ = 0;
+    std::size_t mappings_ = 0;
     std::atomic<std::size_t> slabs_{0};
     std::atomic<std::size_t> large_blocks_{0};
     std::atomic<std::size_t> large_bytes_{0};

@@ -221,6 +221,30 @@ TEST_F(backend, moves_what_was_moved_before)
     EXPECT_EQ(memory(block)[3 * MiB - 1], std::byte{1});
 }
 
+#if defined(__linux__)
+TEST(backend_that_moves_often, leaves_the_program_most_of_the_mappings_that_it_may_have)
+{
+    constexpr std::size_t blocks = 12'000;
+    np::backend all;
+    ASSERT_TRUE(all.start(2 * blocks * 2 * np::slice_bytes));
+    const test::system_calls calls;
+    std::size_t held = 0;
+    for (std::size_t i = 0; i != blocks; ++i) {
+        const np::run old = all.take_large(np::slice_bytes, 1);
+        *all.memory().address(old.first) = std::byte{7};
+        const np::run moved =
+            all.move_large(old.first, 2 * np::slice_bytes); // It stays, so that the next goes elsewhere.
+        held += moved.first != np::no_slice && *all.memory().address(moved.first) == std::byte{7} ? 1U : 0U;
+    }
+    EXPECT_EQ(held, blocks);
+    constexpr std::size_t mappings_of_all = 65'530;
+    constexpr std::size_t mappings_of_each = 2; // Where the memory was before, the same is used again.
+    EXPECT_LT(calls.made(test::system_call::move) * mappings_of_each, mappings_of_all / 3);
+    EXPECT_GT(calls.made(test::system_call::move), 1000U);
+    all.stop();
+}
+#endif
+
 TEST_F(backend, hands_out_no_addresses_that_were_lost_when_memory_should_have_moved_there)
 {
     const np::run old = all.take_large(2 * MiB, 1);
