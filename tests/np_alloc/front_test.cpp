@@ -212,6 +212,19 @@ TEST_F(front, reports_a_block_that_comes_back_twice_in_a_row_and_has_it_once)
     EXPECT_EQ(recorder.kinds().back(), memory_pool::error::double_free);
 }
 
+TEST_F(front, takes_a_block_that_is_named_before_a_magazine_that_is_empty)
+{
+    mine.use(*memory);
+    const test::error_recorder recorder;
+    void* const block = take(1);
+    while (mine.held(1) != 0)
+        (void)take(1);
+    memory->begin(1)[-1] = block; // Before it, there is room of another, where anything may stand.
+    give(block);
+    EXPECT_EQ(mine.held(1), 1U);
+    EXPECT_TRUE(recorder.kinds().empty());
+}
+
 TEST_F(front, sends_home_what_another_heap_has_handed_out)
 {
     mine.use(*memory);

@@ -317,7 +317,7 @@ TEST_F(heap, reports_a_letter_that_was_written_to_and_believes_nothing_of_it)
         void* first;
     };
     int local = 0;
-    const letter sound{nullptr, 1, nullptr};
+    const letter sound{nullptr, 1, nullptr}; // with the block that it has brought, if nothing else is said
     std::vector<letter> written(4, sound);
     written[0].next = &local;
     written[1].count = 1000;
@@ -325,7 +325,9 @@ TEST_F(heap, reports_a_letter_that_was_written_to_and_believes_nothing_of_it)
     written[3].first = reinterpret_cast<void*>(std::uintptr_t{0x4141'4141'4141'4141});
     for (const letter& each : written) {
         test::error_recorder recorder;
-        put(other, take(mine, 5, 1)[0]);
+        void* const brought = take(mine, 5, 1)[0];
+        put(other, brought);
+        const std::size_t away_before = away(mine);
         letter* sent = nullptr;
         (void)other.for_each_on_its_way([&sent](const void* first) {
             sent = static_cast<letter*>(const_cast<void*>(first));
@@ -333,10 +335,12 @@ TEST_F(heap, reports_a_letter_that_was_written_to_and_believes_nothing_of_it)
         });
         other.post_all();
         *sent = each;
+        sent->first = each.first != nullptr ? each.first : brought;
         (void)mine.take_in();
         ASSERT_EQ(recorder.kinds(), test::kinds{mp::error::write_after_free});
         EXPECT_EQ(recorder.reports()[0].address, sent);
         EXPECT_EQ(on_its_way(mine), 0U);
+        EXPECT_EQ(away(mine), away_before);
     }
 }
 

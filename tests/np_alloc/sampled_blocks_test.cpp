@@ -144,6 +144,23 @@ void end_with_8(int, siginfo_t* about, void*)
     _exit(about->si_addr == reinterpret_cast<void*>(nowhere) ? 8 : 1);
 }
 
+std::size_t reports_so_far()
+{
+    np_statistics statistics;
+    np_get_statistics(&statistics);
+    return statistics.misuse_reports;
+}
+
+std::size_t reports_before = 0;
+
+/// Has the access come again at first; then ends with 10, and one more for each report.
+void end_with_10_and_reports(int)
+{
+    static bool has_come_again = false;
+    if (std::exchange(has_come_again, true))
+        _exit(static_cast<int>(10 + reports_so_far() - reports_before));
+}
+
 /// Has that handler be the one before.
 void set_handler(struct sigaction action)
 {
@@ -162,6 +179,19 @@ TEST_F(sampled_blocks_death, have_the_handler_of_the_program_called_afterwards)
             write(sample_at_the_end(64) + 64);
         },
         testing::ExitedWithCode(7), "overflow(.|\n)*the handler of the program");
+}
+
+TEST_F(sampled_blocks_death, are_reported_and_counted_once_if_that_has_the_access_come_again)
+{
+    EXPECT_EXIT(
+        {
+            reports_before = reports_so_far();
+            struct sigaction action = {};
+            action.sa_handler = end_with_10_and_reports;
+            set_handler(action);
+            write(sample_at_the_end(64) + 64);
+        },
+        testing::ExitedWithCode(11), "overflow");
 }
 
 TEST_F(sampled_blocks_death, have_it_told_of_other_faults_what_it_would_be_told)
