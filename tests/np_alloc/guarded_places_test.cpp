@@ -117,6 +117,18 @@ TEST_F(guarded_places_test, know_what_an_access_was_meant_for)
     EXPECT_EQ(kind_at(other + 4096), wrong_access::overflow);
 }
 
+TEST_F(guarded_places_test, know_to_which_of_two_blocks_an_access_between_them_is_nearer)
+{
+    std::byte* const first = take(guarded_places::place_bytes);
+    std::byte* const second = take(guarded_places::place_bytes);
+    std::byte* const guard = first + guarded_places::place_bytes;
+    ASSERT_EQ(guard + guarded_places::place_bytes, second);
+    EXPECT_EQ(places.nearest(guard)->begin, first);
+    EXPECT_EQ(kind_at(guard), wrong_access::overflow);
+    EXPECT_EQ(places.nearest(second - 1)->begin, second);
+    EXPECT_EQ(kind_at(second - 1), wrong_access::underflow);
+}
+
 TEST_F(guarded_places_test, contain_all_that_is_out_of_reach_and_nothing_else)
 {
     EXPECT_FALSE(places.contain(&places)) << "before the first block";
