@@ -83,7 +83,7 @@ int np_owns(const void* address) MEMORY_POOL_NOEXCEPT;
 
 /** Effects: gives memory that is free back to the system: of this thread, of those that have ended, and of none; and of others what
  *    they do not keep for themselves, if they are not just at work in it.
- *  Returns: how many bytes that was.
+ *  Returns: how many bytes that was, without single pages between blocks in use: nobody knows whether the system had them already.
  *  Complexity: linear in slabs. */
 size_t np_trim(void) MEMORY_POOL_NOEXCEPT;
 

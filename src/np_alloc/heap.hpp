@@ -23,6 +23,8 @@
 
 #include <memory_pool/base/config.hpp>
 #include <memory_pool/base/errors.hpp>
+#include <memory_pool/os/address_space.hpp>
+#include <memory_pool/os/pages.hpp>
 
 #include "backend.hpp"
 #include "fault.hpp"
@@ -295,6 +297,21 @@ public:
                 remove_slab(record(each));
             each = next;
         }
+    }
+
+    /// Effects: gives pages of slabs back to the system on which no block is away. They are not counted, as nobody knows whether it has
+    ///   them already. (Where blocks are checked, free ones stay as they were left.)
+    void purge_free_pages() const noexcept
+    {
+        if constexpr (!is_checked)
+            for_each_slab([](const slice_record& slab) {
+                if (std::size_t{slab.free_count} * slab.block_bytes >= os::page_size())
+                    slab.for_each_row_of_free_pages(os::page_size(), slab_slices(slab.size_class) * slice_bytes,
+                                                    [](std::byte* from, std::byte* end) {
+                                                        (void)os::purge_memory(from,
+                                                                               static_cast<std::size_t>(end - from));
+                                                    });
+            });
     }
 
     /// Effects: gives all slabs back, whatever is away.

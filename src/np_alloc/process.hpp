@@ -118,20 +118,7 @@ public:
     ///   at work in it since it was looked at last, or it has none. Takes in what was posted to it; and when it has been idle for half
     ///   as long as free runs keep their memory, gives back what slabs it has that are empty.
     /// Returns: whether nothing is left to be done there, as far as is known.
-    bool collect() noexcept
-    {
-        misuse_list found;
-        if (!mutex_.try_lock())
-            return false;
-        const std::lock_guard lock(mutex_, std::adopt_lock);
-        if (next_to_collect_ == nullptr)
-            next_to_collect_ = first_;
-        if (next_to_collect_ == nullptr)
-            return true;
-        heap_memory& visited = *std::exchange(next_to_collect_, next_to_collect_->next);
-        look_after(visited, found);
-        return visited.is_tidy;
-    }
+    bool collect() noexcept { return collect(false); }
 
     /// Effects: has a thread of its own look after all heaps and free runs from now on, so that memory goes back to the system also
     ///   while the program does not call; or not any more.
@@ -251,7 +238,7 @@ public:
             for (const bool is_last : {false, true})
                 for (heap_memory* each = first_; each != nullptr; each = each->next)
                     if (const guest here(*each, found); here.is_on())
-                        is_last ? here.tidy() : here.take_in();
+                        is_last ? here.tidy_thoroughly() : here.take_in();
             for_each_shared_heap_and_own([](shared_heap& each) { each.tidy(); });
         }
         return backend_.trim();
@@ -352,10 +339,26 @@ private:
         constexpr std::uint64_t least_pause = 10;
         bool is_done = true;
         for (std::size_t left = heap_count(); left != 0; --left)
-            is_done = collect() && is_done;
+            is_done = collect(true) && is_done;
         const bool is_dirty = backend_.purge_old();
         const std::uint64_t patience = backend_.patience();
         return std::max(is_done && !is_dirty ? patience : patience / 8, least_pause);
+    }
+
+    /// As the other; if there is time, pages of slabs that are not empty are given back, too.
+    bool collect(bool is_thorough) noexcept
+    {
+        misuse_list found;
+        if (!mutex_.try_lock())
+            return false;
+        const std::lock_guard lock(mutex_, std::adopt_lock);
+        if (next_to_collect_ == nullptr)
+            next_to_collect_ = first_;
+        if (next_to_collect_ == nullptr)
+            return true;
+        heap_memory& visited = *std::exchange(next_to_collect_, next_to_collect_->next);
+        look_after(visited, is_thorough, found);
+        return visited.is_tidy && (visited.is_purged || !is_thorough);
     }
 
     std::size_t heap_count() noexcept
@@ -384,7 +387,7 @@ private:
         void take_in() const noexcept
         {
             if (where_.slabs.take_in())
-                where_.is_tidy = false;
+                where_.is_tidy = where_.is_purged = false;
             if (where_.is_parked)
                 where_.slabs.post_all();
         }
@@ -394,6 +397,14 @@ private:
             take_in();
             where_.slabs.give_back_empty_slabs();
             where_.is_tidy = true;
+        }
+
+        /// Effects: the same, and gives pages of other slabs back to the system, which takes long.
+        void tidy_thoroughly() const noexcept
+        {
+            tidy();
+            where_.slabs.purge_free_pages();
+            where_.is_purged = true;
         }
 
     private:
@@ -428,23 +439,32 @@ private:
     }
 
     /// Effects: sees to it that little waits in a heap whose thread does not come. The lock of the lists is held.
-    void look_after(heap_memory& visited, misuse_list& found) noexcept
+    void look_after(heap_memory& visited, bool is_thorough, misuse_list& found) noexcept
     {
         MEMORY_POOL_DELAY_POINT();
         const std::uint64_t now = os::coarse_milliseconds();
         const std::uint32_t times = visited.slabs.times_at_work();
         if (std::exchange(visited.times_at_work_seen, times) != times) {
             visited.idle_since = now;
-            visited.is_tidy = false;
+            visited.is_tidy = visited.is_purged = false;
             return;
         }
-        const bool is_to_be_tidied = !visited.is_tidy && now - visited.idle_since >= backend_.patience() / 2;
+        const bool is_idle = now - visited.idle_since >= backend_.patience() / 2;
+        const bool is_to_be_purged = is_thorough && is_idle && !visited.is_purged;
+        const bool is_to_be_tidied = is_to_be_purged || (is_idle && !visited.is_tidy);
         if (is_to_be_tidied && visited.is_parked) {
             put_all_back(visited, found);
             visited.times_at_work_seen = visited.slabs.times_at_work(); // That was not its thread.
         }
-        if (const guest here(visited, found); here.is_on())
-            is_to_be_tidied ? here.tidy() : here.take_in();
+        const guest here(visited, found);
+        if (!here.is_on())
+            return;
+        if (is_to_be_purged)
+            here.tidy_thoroughly();
+        else if (is_to_be_tidied)
+            here.tidy();
+        else
+            here.take_in();
     }
 
     /// Effects: puts the blocks that a parked heap has at hand back into its slabs. The lock of the lists is held.

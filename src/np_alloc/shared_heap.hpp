@@ -116,11 +116,12 @@ public:
         }
     }
 
-    /// Effects: gives slabs back of which nothing is away.
+    /// Effects: gives slabs back of which nothing is away, and of others, pages to the system.
     void tidy() noexcept
     {
         const std::lock_guard lock(mutex_);
         heap::give_back_empty_slabs();
+        heap::purge_free_pages();
     }
 
     /// Effects: calls `look(const heap&, slice_number first_large)` with the lock held.

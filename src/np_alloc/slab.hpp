@@ -148,6 +148,23 @@ struct alignas(64) slice_record : run_links
         return true;
     }
 
+    /// Effects: calls `visit(std::byte* from, std::byte* end)` for each row of pages on which no block is away. Pages have
+    ///   `page_bytes` each, and what is behind the last block, up to `slab_bytes`, belongs to it.
+    template <class Visit>
+    void for_each_row_of_free_pages(std::size_t page_bytes, std::size_t slab_bytes, Visit&& visit) const
+    {
+        for (std::uint32_t number = 0; number != capacity; ++number) {
+            if (is_away(number))
+                continue;
+            const std::size_t from = base::round_up(std::size_t{number} * block_bytes, page_bytes);
+            while (number + 1 != capacity && !is_away(number + 1))
+                ++number;
+            const std::size_t end = number + 1 == capacity ? slab_bytes : (std::size_t{number} + 1) * block_bytes;
+            if (from < end / page_bytes * page_bytes)
+                visit(begin + from, begin + end / page_bytes * page_bytes);
+        }
+    }
+
     /// Returns: whether what is said of a slab of that class there is said here.
     bool is_slab_of(slice_number first, const std::byte* memory, std::size_t number) const noexcept
     {

@@ -270,6 +270,27 @@ TEST(np_memory, goes_back_to_the_system_at_once_if_that_is_asked_for)
     const test::many_blocks again(bytes_to_fill / 8);
 }
 
+TEST(np_memory, of_pages_between_blocks_in_use_goes_back_to_the_system_if_that_is_asked_for)
+{
+    if (np_get_option(np_option_poison) != 0)
+        GTEST_SKIP() << "where blocks are checked, free ones stay as they were left";
+    const std::size_t before = resident_bytes_in_use();
+    std::vector<void*> blocks(64 * kibibyte);
+    for (void*& block : blocks)
+        block = std::memset(np_alloc(kibibyte), 1, kibibyte);
+    const std::size_t most = test::resident_bytes() - before;
+    for (std::size_t i = 0; i != blocks.size(); ++i)
+        if (i % 64 != 0)
+            np_free(blocks[i]);
+    (void)np_trim();
+    EXPECT_LE(test::resident_bytes(), before + most / 5);
+    for (std::size_t i = 0; i < blocks.size(); i += 64) {
+        EXPECT_EQ(*static_cast<unsigned char*>(blocks[i]), 1);
+        np_free(blocks[i]);
+    }
+    expect_zeros(30'000);
+}
+
 TEST(np_memory, of_large_blocks_goes_back_to_the_system_a_while_after_they_were_freed)
 {
     constexpr std::size_t bytes = 8 * mebibyte;
