@@ -283,6 +283,27 @@ TEST_F(checked_blocks, are_in_order_also_when_the_error_handler_leaves_by_a_long
     }
 }
 
+TEST_F(checked_blocks, are_freed_once_also_if_the_error_handler_frees_them)
+{
+    for (const std::size_t bytes : sizes_of_all_kinds) {
+        static unsigned char* block = nullptr;
+        static test::kinds seen;
+        block = static_cast<unsigned char*>(np_alloc(bytes - 1));
+        block[bytes - 1] = 0;
+        seen.clear();
+        const memory_pool::error_handler before =
+            memory_pool::set_error_handler([](const memory_pool::error_report& report) {
+                seen.push_back(report.kind);
+                if (report.kind == error::overflow)
+                    np_free(block);
+            });
+        np_free(block);
+        memory_pool::set_error_handler(before);
+        EXPECT_EQ(seen, (test::kinds{error::overflow, error::double_free})) << bytes;
+    }
+    EXPECT_EQ(np_verify(), 1);
+}
+
 TEST_F(checked_blocks, of_0_bytes_are_distinct_and_can_be_freed_and_resized)
 {
     std::set<void*> all;
