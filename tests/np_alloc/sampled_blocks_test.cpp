@@ -363,6 +363,19 @@ TEST(sampled_blocks, are_named_as_freed_twice_once_for_each_thread_but_one)
     EXPECT_EQ(recorder.kinds(), test::kinds(20, error::double_free));
 }
 
+TEST(sampled_blocks, are_named_as_freed_twice_also_by_two_threads_at_the_same_time)
+{
+    if (np::is_checked)
+        GTEST_SKIP() << "what is behind a sample is looked at, and that may end the process then";
+    const test::error_recorder recorder;
+    constexpr int times = 100;
+    for (int i = 0; i != times; ++i) {
+        unsigned char* const block = sample(64);
+        test::in_threads(2, [block](std::size_t) { np_free(block); });
+    }
+    EXPECT_EQ(recorder.kinds(), test::kinds(times, error::double_free));
+}
+
 #if TESTS_MAY_FORK
 TEST(sampled_blocks, go_on_in_the_child_of_a_fork)
 {
