@@ -125,7 +125,7 @@ public:
             checks().slab_ends(first, slices);
         MEMORY_POOL_DELAY_POINT();
         slabs_.fetch_sub(1, std::memory_order_relaxed);
-        give(first, slices, true);
+        (void)give(first, true, [slices] { return slices; });
     }
 
     /// Effects: makes a large block.
@@ -148,7 +148,9 @@ public:
         return taken;
     }
 
-    void give_large(slice_number first) noexcept { give_large(first, true); }
+    /// Effects: takes a large block apart.
+    /// Returns: whether there is one; not if another thread has done so in the meantime.
+    bool give_large(slice_number first) noexcept { return give_large(first, true); }
 
     /// Effects: makes a large block of at least `bytes` that holds what the one at `first` held, which is no more. If it has no
     ///   memory yet, that of the old one moves, if the system can do that: it costs less than to copy, and to get other memory. If
@@ -169,7 +171,7 @@ public:
             return {}; // Its slices stay those of a block, so that nobody gets them.
         if (result == os::moving::refused)
             std::memcpy(to, from, old_bytes);
-        give_large(first, result == os::moving::refused);
+        (void)give_large(first, result == os::moving::refused);
         return moved;
     }
 
@@ -382,7 +384,6 @@ public:
     /// Leaves slices marked as they are.
     struct no_marks
     {
-        constexpr void operator()() const noexcept {}
         constexpr void operator()(const run&) const noexcept {}
     };
 
@@ -457,15 +458,18 @@ private:
         return true;
     }
 
-    void give_large(slice_number first, bool is_dirty) noexcept
+    bool give_large(slice_number first, bool is_dirty) noexcept
     {
-        const std::uint32_t length = region_.record(first).length;
         if constexpr (is_checked)
             is_dirty = checks().large_ends(first);
         MEMORY_POOL_DELAY_POINT();
-        give(first, length, is_dirty, [this, first, length] {
+        return give(first, is_dirty, [this, first]() -> std::uint32_t {
+            if (region_.owner(first).load(std::memory_order_relaxed) != large_block)
+                return 0;
+            const std::uint32_t length = region_.record(first).length;
             set_owner(first, length, nobody);
             count_large(minus_one, std::size_t{0} - length * slice_bytes);
+            return length;
         });
     }
 
@@ -512,16 +516,20 @@ private:
         return taken;
     }
 
-    /// Gives slices back; before, with the lock, `unmark()` has them be nobody's.
-    template <class Unmark = no_marks>
-    void give(slice_number first, std::uint32_t slices, bool is_dirty, Unmark&& unmark = {}) noexcept
+    /// Gives slices back. Before, with the lock, `unmark()` has them be nobody's, and returns how many they are, or 0 if they are nobody's
+    /// already.
+    /// Returns: whether they were not.
+    template <class Unmark>
+    bool give(slice_number first, bool is_dirty, Unmark&& unmark) noexcept
     {
         const std::uint64_t now = os::coarse_milliseconds();
         std::uint64_t since = before(now, patience());
         std::size_t due = 0;
         {
             const std::lock_guard lock(mutex_);
-            unmark();
+            const std::uint32_t slices = unmark();
+            if (slices == 0)
+                return false;
             runs_.put(first, slices, is_dirty, now);
             if (MEMORY_POOL_UNLIKELY(is_mostly_free()) && now >= not_hasty_until_) {
                 since = std::max(since, before(now, patience_in_haste));
@@ -533,6 +541,7 @@ private:
         }
         while (MEMORY_POOL_UNLIKELY(due != 0) && purge_dirty_since(since).is_done)
             --due;
+        return true;
     }
 
     bool is_mostly_free() const noexcept

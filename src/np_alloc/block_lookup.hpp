@@ -138,12 +138,11 @@ MEMORY_POOL_NOINLINE inline large_allocation allocate_large(std::size_t bytes, s
     return {direct != nullptr ? direct : out_of_memory(), true};
 }
 
-inline void free_large(slice_number first) noexcept
+/// Returns: whether there is one still.
+inline bool free_large(slice_number first) noexcept
 {
-    if (shared_heap* const home = memory().memory().record(first).home)
-        home->free_large(first);
-    else
-        memory().give_large(first);
+    shared_heap* const home = memory().memory().record(first).home;
+    return home != nullptr ? home->free_large(first) : memory().give_large(first);
 }
 
 /// Returns: a large block filled with zeros, in `home` if that is not nullptr; nullptr, and errno is set, if there is no memory.

@@ -220,10 +220,12 @@ MEMORY_POOL_NOINLINE void free_slowly(void* block) noexcept
         return;
     }
     const errno_as_it_was kept;
-    if (owner == large_block)
-        free_large(slice_of(block));
-    else if (!memory().give_direct(block))
-        report_wrong_outside(block);
+    if (owner != large_block) {
+        if (!memory().give_direct(block))
+            report_wrong_outside(block);
+    } else if (!free_large(slice_of(block))) {
+        report_misuse(error::double_free, block, 0); // Another thread was faster.
+    }
 }
 
 /// A size is looked at here, where time is lost anyway: a block with less room was never asked for by that size. One with more may

@@ -82,17 +82,19 @@ public:
     }
 
     /// Effects: frees such a block. The lock is held until it is gone, so a fork finds it here, or free.
-    void free_large(slice_number first) noexcept
+    bool free_large(slice_number first) noexcept
     {
         forget(backend_.memory().address(first));
         MEMORY_POOL_DELAY_POINT();
         const std::lock_guard lock(mutex_);
         const slice_record& leaving = record(first);
+        if (backend_.memory().owner(first).load(std::memory_order_relaxed) != large_block || leaving.home != this)
+            return false;
         (leaving.previous_in_heap != no_slice ? record(leaving.previous_in_heap).next_in_heap : first_large_) =
             leaving.next_in_heap;
         if (leaving.next_in_heap != no_slice)
             record(leaving.next_in_heap).previous_in_heap = leaving.previous_in_heap;
-        backend_.give_large(first);
+        return backend_.give_large(first);
     }
 
     /// Effects: is to be called when a block became another one, or has another size.
@@ -112,7 +114,7 @@ public:
         while (first_large_ != no_slice) {
             const slice_number each = first_large_;
             first_large_ = record(each).next_in_heap;
-            backend_.give_large(each);
+            (void)backend_.give_large(each);
         }
     }
 
