@@ -8,6 +8,7 @@
 #include <memory_pool/np_alloc.h>
 
 #include <support/child.hpp>
+#include <support/error_recorder.hpp>
 #include <support/np_conservation.hpp>
 #include <support/parcels.hpp>
 #include <support/threads.hpp>
@@ -23,6 +24,7 @@
 #include <new>
 #include <random>
 #include <thread>
+#include <vector>
 
 #if TESTS_MAY_FORK
 #include <unistd.h>
@@ -195,6 +197,28 @@ TEST_F(delayed_np_alloc, hands_out_zeros_while_memory_goes_back_to_the_system)
     ASSERT_EQ(np_set_option(np_option_decay_ms, 0), 0);
     run(2, 5000);
     ASSERT_EQ(np_set_option(np_option_decay_ms, before), 0);
+}
+
+TEST_F(delayed_np_alloc, tells_one_of_two_threads_that_free_a_large_block_at_the_same_moment)
+{
+    test::random_delays delays(98);
+    const test::delayed_by hook(delays);
+    const test::error_recorder recorder;
+    np_heap* const heap = np_heap_create();
+    std::vector<void*> blocks(2000);
+    for (std::size_t i = 0; i != blocks.size(); ++i)
+        blocks[i] = i % 2 == 0 ? np_alloc(300'000) : np_heap_alloc(heap, 300'000);
+    std::atomic<std::size_t> at_work{0};
+    test::in_threads(2, [&](std::size_t) {
+        for (std::size_t i = 0; i != blocks.size(); ++i) {
+            ++at_work;
+            while (at_work < 2 * i + 2) // Each waits for the other.
+                std::this_thread::yield();
+            np_free(blocks[i]);
+        }
+    });
+    EXPECT_EQ(recorder.kinds(), test::kinds(blocks.size(), memory_pool::error::double_free));
+    np_heap_destroy(heap);
 }
 
 #if TESTS_MAY_FORK

@@ -5,16 +5,12 @@
 #include <memory_pool/base/errors.hpp>
 
 #include <support/error_recorder.hpp>
-#include <support/threads.hpp>
 
 #include <gtest/gtest.h>
 
-#include <algorithm>
-#include <atomic>
 #include <cerrno>
 #include <cstddef>
 #include <string>
-#include <thread>
 #include <unistd.h>
 #include <vector>
 
@@ -87,30 +83,6 @@ TEST(np_misuse, leaves_errno_alone_when_it_frees_whatever_becomes_of_the_report)
     (void)close(errors);
     np_set_error_handler(nullptr);
     EXPECT_EQ(after, 77);
-}
-
-TEST(np_misuse, of_a_large_block_that_two_threads_free_at_once_is_told_to_one_of_them)
-{
-    const test::error_recorder recorder;
-    np_heap* const heap = np_heap_create();
-    constexpr std::size_t rounds = 500;
-    std::vector<void*> blocks(rounds);
-    std::generate(blocks.begin(), blocks.end(), [heap, i = 0]() mutable {
-        return ++i % 2 == 0 ? np_alloc(300'000) : np_heap_alloc(heap, 300'000); // Neighbours of each kind.
-    });
-    std::atomic<std::size_t> freed{0};
-    test::in_threads(2, [&](std::size_t) {
-        for (std::size_t round = 0; round != rounds; ++round) {
-            ++freed;
-            while (freed < 2 * round + 2) // Each waits for the other.
-                std::this_thread::yield();
-            np_free(blocks[round]);
-        }
-    });
-    EXPECT_EQ(recorder.kinds(), test::kinds(rounds, memory_pool::error::double_free));
-    EXPECT_EQ(np_verify(), 1);
-    np_heap_destroy(heap);
-    EXPECT_EQ(np_verify(), 1);
 }
 
 TEST(np_misuse, is_EINVAL_where_a_result_is_due)
