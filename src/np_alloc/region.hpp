@@ -36,7 +36,7 @@ inline constexpr std::size_t slice_bytes = std::size_t{1} << slice_bits;
 class often_read
 {
 public:
-    constexpr often_read() noexcept = default;
+    constexpr explicit often_read(std::size_t value) noexcept : value_(value) {}
 
     MEMORY_POOL_ALWAYS_INLINE std::size_t read() const noexcept
     {
@@ -50,7 +50,7 @@ public:
     void write(std::size_t value) noexcept { __atomic_store_n(&value_, value, __ATOMIC_RELAXED); }
 
 private:
-    std::size_t value_ = 0;
+    std::size_t value_;
 };
 
 /// Reserved addresses in slices, with an `Owner` and a `Record` for each, which may begin as zeros.
@@ -58,7 +58,7 @@ template <class Owner, class Record>
 class region
 {
 public:
-    /// Zeroed, it has no slices: so it can be there before anything has run.
+    /// It has no slices. A constant, so that it can be there before anything has run.
     constexpr region() noexcept = default;
     region(const region&) = delete;
     region& operator=(const region&) = delete;
@@ -84,7 +84,8 @@ public:
         (void)os::release_addresses(reserved_, (slices_ + 1) * slice_bytes);
         (void)os::release_addresses(owners_, table_bytes(sizeof(Owner), slices_));
         (void)os::release_addresses(records_, table_bytes(sizeof(Record), slices_));
-        reserved_ = base_ = nullptr;
+        reserved_ = nullptr;
+        base_.write(nowhere);
         slices_ = 0;
         committed_steps_.write(0);
     }
@@ -103,21 +104,20 @@ public:
         return commit_exactly(generous) || commit_exactly(count);
     }
 
-    std::byte* base() const noexcept { return base_; }
+    std::byte* base() const noexcept { return reinterpret_cast<std::byte*>(base_.read()); }
     /// Returns: slices that have addresses.
     std::size_t slices() const noexcept { return slices_; }
     /// Returns: slices that may be used.
     std::size_t committed() const noexcept { return committed_steps_.read() / steps_per_slice; }
 
-    std::byte* address(std::size_t slice) const noexcept { return base_ + slice * slice_bytes; }
+    std::byte* address(std::size_t slice) const noexcept { return base() + slice * slice_bytes; }
 
     /// Returns: how many steps of 16 bytes `address` is from the beginning; more than is_committed() allows if it is outside of the
     ///   region, or no multiple of 16: the bits of the distance are turned around, so that those come first.
     MEMORY_POOL_ALWAYS_INLINE std::uintptr_t steps_to(const void* address) const noexcept
     {
         constexpr unsigned step_bits = 4;
-        const std::uintptr_t distance =
-            reinterpret_cast<std::uintptr_t>(address) - reinterpret_cast<std::uintptr_t>(base_);
+        const std::uintptr_t distance = reinterpret_cast<std::uintptr_t>(address) - base_.read();
         return distance >> step_bits | distance << (sizeof distance * 8 - step_bits);
     }
 
@@ -132,7 +132,7 @@ public:
     /// Returns: the slice that `address` lies in; too large a number if it is outside of the region.
     std::size_t slice_of(const void* address) const noexcept
     {
-        return (reinterpret_cast<std::uintptr_t>(address) - reinterpret_cast<std::uintptr_t>(base_)) >> slice_bits;
+        return (reinterpret_cast<std::uintptr_t>(address) - base_.read()) >> slice_bits;
     }
 
     Owner& owner(std::size_t slice) const noexcept { return owners_[slice]; }
@@ -140,6 +140,10 @@ public:
 
 private:
     static constexpr std::size_t steps_per_slice = slice_bytes / 16;
+
+    /// Where a region begins that is not reserved yet. No block is a multiple of 16 bytes away from there, nor is nullptr: so a thread
+    /// that frees one while another reserves the region, and sees the end of it already, but not yet its beginning, finds it outside.
+    static constexpr std::uintptr_t nowhere = 1;
 
     static std::size_t table_bytes(std::size_t entry_bytes, std::size_t slices) noexcept
     {
@@ -162,7 +166,7 @@ private:
             return false;
         }
         reserved_ = memory;
-        base_ = reinterpret_cast<std::byte*>(base::round_up(reinterpret_cast<std::uintptr_t>(memory), slice_bytes));
+        base_.write(base::round_up(reinterpret_cast<std::uintptr_t>(memory), slice_bytes));
         owners_ = static_cast<Owner*>(owners);
         records_ = static_cast<Record*>(records);
         slices_ = slices;
@@ -186,11 +190,11 @@ private:
         return more == 0 || os::commit_memory(static_cast<std::byte*>(table) + before, more);
     }
 
-    std::byte* base_ = nullptr;
+    often_read base_{nowhere};
     Owner* owners_ = nullptr;
     Record* records_ = nullptr;
     std::size_t slices_ = 0;
-    often_read committed_steps_; ///< Whoever has a pointer into a slice has been told.
+    often_read committed_steps_{0}; ///< Whoever has a pointer into a slice has been told.
     void* reserved_ = nullptr;
 };
 } // namespace memory_pool::np

@@ -33,6 +33,9 @@ TEST_F(region, has_nothing_before_it_is_reserved)
     EXPECT_FALSE(all.commit(1));
     int anything = 0;
     EXPECT_GT(all.slice_of(&anything), 0U);
+    alignas(16) static std::byte some_block[16];
+    for (const void* const block : {static_cast<const void*>(nullptr), static_cast<const void*>(some_block)})
+        EXPECT_GT(all.steps_to(block), ~std::uintptr_t{0} >> 8) << "outside, whatever is committed in the meantime";
 }
 
 TEST_F(region, begins_at_a_multiple_of_a_slice)
