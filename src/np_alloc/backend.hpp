@@ -144,7 +144,7 @@ public:
             if (taken.first != no_slice)
                 if (const void* const damaged = checks().large_made(taken.first, taken.length, bytes))
                     report_misuse(error::write_after_free, damaged,
-                                  0); // Last, as the error handler may leave by a long jump.
+                                  0); // Last, as its handler may leave by a long jump.
         return taken;
     }
 
@@ -373,6 +373,13 @@ public:
     void lock_for_fork() noexcept { mutex_.lock_for_fork(); }
     void unlock_after_fork() noexcept { mutex_.unlock_after_fork(); }
 
+    /// Effects: gives back what threads that are not there were about to give back, as this is the child of a fork.
+    void finish_purges() noexcept
+    {
+        for (run begun = runs_.find_being_purged(); begun.first != no_slice; begun = runs_.find_being_purged())
+            (void)purge(begun);
+    }
+
     /// Returns: slices that `bytes` need, at least one; 0 if those are more than there can be.
     static constexpr std::uint32_t slices_for(std::size_t bytes) noexcept
     {
@@ -578,16 +585,22 @@ private:
         }
         if (oldest.first == no_slice)
             return {};
-        const std::size_t bytes = oldest.length * slice_bytes;
+        return purge(oldest);
+    }
+
+    /// Effects: gives the memory of a run back, and then the run, which was handed out for that.
+    purge_attempt purge(const run& taken) noexcept
+    {
+        const std::size_t bytes = taken.length * slice_bytes;
         MEMORY_POOL_DELAY_POINT();
-        const bool is_done = os::purge_memory(region_.address(oldest.first), bytes);
+        const bool is_done = os::purge_memory(region_.address(taken.first), bytes);
         if constexpr (is_checked)
-            checks().run_purged(oldest.first, oldest.length);
+            checks().run_purged(taken.first, taken.length);
         MEMORY_POOL_DELAY_POINT();
         if (is_done)
             purged_.fetch_add(bytes, std::memory_order_relaxed);
         const std::lock_guard lock(mutex_);
-        runs_.put(oldest.first, oldest.length, !is_done, os::coarse_milliseconds());
+        runs_.put_purged(taken, !is_done, os::coarse_milliseconds());
         return {bytes, is_done};
     }
 

@@ -31,9 +31,10 @@ namespace memory_pool::np
 /// What a slice is. Zero: never used.
 enum class slice_state : std::uint8_t
 {
-    untouched, ///< Beyond all runs.
-    in_use,    ///< The first or last of a run that was handed out.
-    free,      ///< The first or last of a run that was not.
+    untouched,    ///< Beyond all runs.
+    in_use,       ///< The first or last of a run that was handed out.
+    free,         ///< The first or last of a run that was not.
+    being_purged, ///< The first or last of a run that was handed out so that its memory can be given back to the system.
 };
 
 /// The number of a slice, or none.
@@ -128,7 +129,34 @@ public:
 
     /// Effects: hands out the oldest dirty run, so that its memory can be given back to the system while nobody waits.
     /// Returns: it; `first` is no_slice if there is none, or no part of it has been free since `before`.
-    run take_dirty_since(std::uint64_t before) noexcept { return has_dirty_since(before) ? take_free(oldest_) : run{}; }
+    run take_dirty_since(std::uint64_t before) noexcept
+    {
+        if (!has_dirty_since(before))
+            return {};
+        const run oldest = take_free(oldest_);
+        mark(oldest.first, oldest.length, slice_state::being_purged);
+        ++being_purged_;
+        return oldest;
+    }
+
+    /// Effects: takes such a run back. `is_dirty` says whether it has its memory still.
+    void put_purged(const run& purged, bool is_dirty, std::uint64_t now) noexcept
+    {
+        --being_purged_;
+        put(purged.first, purged.length, is_dirty, now);
+    }
+
+    /// Returns: a run that was handed out to be purged; `first` is no_slice if there is none.
+    /// Complexity: O(1) if there is none, or else linear in runs.
+    run find_being_purged() const noexcept
+    {
+        if (being_purged_ == 0)
+            return {};
+        slice_number first = 0;
+        while (record(first).state != slice_state::being_purged)
+            first += record(first).length;
+        return {first, record(first).length, false};
+    }
 
     /// Returns: slices in runs that were handed out.
     std::size_t in_use() const noexcept { return in_use_; }
@@ -144,6 +172,7 @@ public:
         std::size_t in_use = 0;
         std::size_t dirty = 0;
         std::size_t free_runs = 0;
+        std::size_t being_purged = 0;
         bool was_free = false;
         for (std::size_t slice = 0; slice < used_;) {
             const run_links& first = record(slice);
@@ -151,6 +180,7 @@ public:
                 return false;
             const run_links& last = record(slice + first.length - 1);
             const bool is_free = first.state == slice_state::free;
+            being_purged += first.state == slice_state::being_purged ? 1 : 0;
             if (last.length != first.length || last.state != first.state || first.state == slice_state::untouched ||
                 (is_free && was_free))
                 return false;
@@ -160,7 +190,7 @@ public:
             was_free = is_free;
             slice += first.length;
         }
-        return in_use == in_use_ && dirty == dirty_ && free_runs == listed();
+        return in_use == in_use_ && dirty == dirty_ && being_purged == being_purged_ && free_runs == listed();
     }
 
 private:
@@ -361,5 +391,6 @@ private:
     std::size_t used_ = 0;
     std::size_t in_use_ = 0;
     std::size_t dirty_ = 0;
+    std::size_t being_purged_ = 0; ///< Runs.
 };
 } // namespace memory_pool::np

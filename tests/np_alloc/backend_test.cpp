@@ -11,6 +11,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <limits>
 #include <thread>
 #include <vector>
 
@@ -150,6 +151,25 @@ TEST_F(backend, trims_all_that_is_free)
     EXPECT_EQ(all.trim(), 2 * MiB);
     EXPECT_EQ(all.trim(), 0U);
     all.give_large(b.first);
+}
+
+TEST_F(backend, gives_back_what_threads_were_about_to_give_back_that_are_not_there)
+{
+    const np::run a = all.take_large(MiB, 1);
+    (void)all.take_large(MiB, 1);
+    const np::run b = all.take_large(2 * MiB, 1);
+    (void)all.take_large(MiB, 1);
+    all.give_large(a.first);
+    all.give_large(b.first);
+    const auto begin_to_purge = [](auto& runs) {
+        return runs.take_dirty_since(std::numeric_limits<std::uint64_t>::max());
+    };
+    EXPECT_EQ(all.with_runs(begin_to_purge).length, a.length);
+    EXPECT_EQ(all.with_runs(begin_to_purge).length, b.length);
+    all.finish_purges();
+    EXPECT_EQ(all.purged(), 3 * MiB);
+    EXPECT_EQ(all.figures().reserved, 2 * MiB);
+    EXPECT_EQ(all.take_large(2 * MiB, 1).first, b.first);
 }
 
 TEST_F(backend, makes_large_blocks_longer_in_place_and_shorter_if_that_saves_a_quarter)

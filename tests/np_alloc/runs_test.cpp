@@ -47,7 +47,7 @@ struct runs : testing::Test
         if (oldest.first == np::no_slice)
             return 0;
         EXPECT_TRUE(mp::os::purge_memory(memory(oldest), oldest.length * np::slice_bytes));
-        all.put(oldest.first, oldest.length, false, before);
+        all.put_purged(oldest, false, before);
         return oldest.length;
     }
 
@@ -106,6 +106,15 @@ TEST_F(damaged_runs, are_found_by_what_was_counted)
 {
     expect_damage_with(first_of(clean).is_dirty, true);
     expect_damage_with(first_of(dirty).is_dirty, false);
+}
+
+TEST_F(damaged_runs, are_found_when_they_are_purged)
+{
+    const np::run purged = all.take_dirty_since(1);
+    ASSERT_EQ(purged.first, dirty.first);
+    expect_damage_with(first_of(purged).state, np::slice_state::in_use);
+    expect_damage_with(last_of(purged).state, np::slice_state::in_use);
+    all.put_purged(purged, false, 1);
 }
 
 TEST_F(damaged_runs, are_found_by_lists_that_have_another_number)
@@ -265,6 +274,23 @@ TEST_F(runs, are_purged_in_order_of_age)
     EXPECT_EQ(all.take_dirty_since(100).first, three[2].first);
     EXPECT_EQ(all.take_dirty_since(100).first, np::no_slice);
     EXPECT_EQ(all.dirty(), 0U);
+}
+
+TEST_F(runs, are_found_while_they_are_purged_and_are_nobody_elses)
+{
+    (void)all.take(2);
+    const np::run old = all.take(3);
+    (void)all.take(1);
+    EXPECT_EQ(all.find_being_purged().first, np::no_slice);
+    all.put(old.first, old.length, true, 1);
+    const np::run purged = all.take_dirty_since(1);
+    EXPECT_EQ(all.find_being_purged().first, old.first);
+    EXPECT_EQ(all.find_being_purged().length, old.length);
+    EXPECT_TRUE(all.is_valid());
+    EXPECT_NE(all.take(3).first, old.first);
+    all.put_purged(purged, false, 1);
+    EXPECT_EQ(all.find_being_purged().first, np::no_slice);
+    EXPECT_EQ(all.take(3).first, old.first);
 }
 
 TEST_F(runs, are_refused_while_the_system_gives_no_memory_and_nothing_is_lost)

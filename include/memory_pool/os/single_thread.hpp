@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: MIT
+// Copyright (c) 2026 The memory_pool authors
+/// \file
+/// Whether a process has other threads.
+///
+/// Thread safety: any thread.
+#pragma once
+
+#if __has_include(<sys/single_threaded.h>)
+#include <sys/single_threaded.h>
+#endif
+
+namespace memory_pool::os
+{
+/// Returns: whether there is no other thread for certain; false also where the system does not say so.
+///
+/// (glibc 2.32 and later: __libc_single_threaded.)
+inline bool is_single_threaded() noexcept
+{
+#if __has_include(<sys/single_threaded.h>)
+    return __libc_single_threaded != 0;
+#else
+    return false;
+#endif
+}
+} // namespace memory_pool::os
