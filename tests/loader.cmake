@@ -26,7 +26,12 @@ add_library(loader_plugin MODULE loader/plugin.cpp)
 target_link_libraries(loader_plugin PRIVATE memory_pool_program memory_pool_warnings memory_pool::np_alloc)
 add_dependencies(loader_plugin_host loader_plugin)
 add_test(NAME loader.plugin COMMAND loader_plugin_host $<TARGET_FILE:loader_plugin>)
-set_tests_properties(loader.plugin PROPERTIES TIMEOUT 60 ENVIRONMENT ${enough_room})
+add_test(NAME loader.plugin_with_a_thread_of_its_own COMMAND loader_plugin_host $<TARGET_FILE:loader_plugin>)
+set_tests_properties(loader.plugin loader.plugin_with_a_thread_of_its_own PROPERTIES TIMEOUT 60)
+set_tests_properties(loader.plugin PROPERTIES ENVIRONMENT ${enough_room})
+set_tests_properties(
+    loader.plugin_with_a_thread_of_its_own PROPERTIES ENVIRONMENT "${enough_room};NP_BACKGROUND_THREAD=1;NP_DECAY_MS=1"
+)
 
 # Before main.
 add_library(loader_early_library SHARED loader/early_library.cpp)

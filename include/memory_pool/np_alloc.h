@@ -198,7 +198,8 @@ size_t np_leak_diff(uint64_t checkpoint, np_format format,
 /** Effects: calls `visit(block, bytes, argument)` for each block in use of that heap, or, if it is NULL, of all heaps and threads,
  *    in no order, until it returns 0. `bytes` is what np_usable_size tells.
  *  Returns: 1; 0 if `visit` did, or, for all heaps, if there is no memory to find out what is in use: then errno is ENOMEM.
- *  Preconditions: no other thread is in a call of this library; `visit` calls nothing of it but functions that only tell something.
+ *  Preconditions: no other thread is in a call of this library, but its own, which rests meanwhile; `visit` calls nothing of it but
+ *    functions that only tell something.
  *  Throws: what `visit` throws, if it is a function of C++; for all heaps, the memory for what was found out is lost then.
  *  Complexity: linear in what was ever in use. */
 int np_visit_heap(np_heap* heap, int (*visit)(void* block, size_t bytes, void* argument), void* argument);
@@ -206,9 +207,10 @@ int np_visit_heap(np_heap* heap, int (*visit)(void* block, size_t bytes, void* a
 /** Effects: proves that everything is in order: each slab, run, list and count, each block that threads keep for themselves or send
  *    to each other, and that nothing is lost. If something is not, prints the first of it on the standard error. A program that
  *    writes where it should not can call this to find out when.
- *  In the child of a fork, what threads had that are not there is left out, and, where blocks are checked, what stands in blocks.
+ *  In the child of a fork, what threads had that are not there is left out, and, if there may have been some, what stands in blocks
+ *    in use where those are checked.
  *  Returns: 1 if everything is in order, else 0.
- *  Preconditions: no other thread is in a call of this library.
+ *  Preconditions: no other thread is in a call of this library; its own (np_option_background_thread) rests meanwhile.
  *  Complexity: linear in what was ever in use. */
 int np_verify(void) MEMORY_POOL_NOEXCEPT;
 

@@ -180,8 +180,8 @@ private:
             large_bytes_ += record.length * slice_bytes;
         } else if (owner != nobody) {
             return {"a run has a mark that it cannot have", memory_.address(first)};
-        } else if (record.state == slice_state::in_use && !all_.is_forked()) {
-            ++runs_of_nobody_; // In a child, it may be one whose memory another thread was about to give back.
+        } else if (record.state != slice_state::free) {
+            ++runs_of_nobody_;
         }
         for (slice_number slice = first + 1; slice != first + record.length; ++slice)
             if (owner_of(memory_, slice) != of_others)
@@ -249,9 +249,6 @@ private:
     fault in_bytes() noexcept
     {
         fault found;
-        // A thread that is not there may have been about to write some of them, be it one that has no heap.
-        if (!all_heaps_are_known_ || all_.is_forked())
-            return found;
         (void)all_.memory().for_each_run([this, &found](slice_number first, const slice_record& record) {
             found = in_bytes_of_run(first, record);
             return !found;
@@ -264,10 +261,13 @@ private:
         if constexpr (is_checked) {
             const owner_word owner = owner_of(memory_, first);
             const owner_word heap = owner & ~class_bits;
-            if (owner == large_block)
-                return all_.memory().checks().find_fault_in_large(first);
             if (record.state == slice_state::free)
                 return all_.memory().checks().find_fault_in_free(first, record.length);
+            // A thread that is not there may have been about to write to others, be it one that has no heap.
+            if (!all_heaps_are_known_ || all_.may_have_lost_threads())
+                return {};
+            if (owner == large_block)
+                return all_.memory().checks().find_fault_in_large(first);
             if (!is_of_slab(owner) || heap == all_.own().word() || heap == all_.empty().word())
                 return {};
             for (std::uint32_t number = 0; number != record.capacity; ++number)
@@ -318,6 +318,7 @@ namespace base = memory_pool::base;
 extern "C" {
 int np_visit_heap(np_heap* heap, int (*visit)(void* block, size_t bytes, void* argument), void* argument)
 {
+    const np::process::background_rest rest(np::the_process);
     np::visitor visitor(np::the_process, visit, argument);
     const bool all_were =
         heap != nullptr ? visitor.visit(*reinterpret_cast<np::shared_heap*>(heap)) : visitor.visit_all();
@@ -326,6 +327,7 @@ int np_visit_heap(np_heap* heap, int (*visit)(void* block, size_t bytes, void* a
 
 int np_verify(void) noexcept
 {
+    const np::process::background_rest rest(np::the_process);
     const np::fault found = np::inspector(np::the_process).find_fault();
     if (!found)
         return 1;

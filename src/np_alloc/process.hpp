@@ -18,7 +18,7 @@
 /// not there are not: those may have been at work in them. They stay as they are, and are not adopted; their blocks may be used
 /// and freed, but what is free there is lost to the child. Nor is anything taken in that was posted while the fork went on.
 ///
-/// Locks, in the order in which they are taken: that of the lists, those of heaps, those of call sites, the backend's.
+/// Locks, in the order in which they are taken: that of the work in the background, that of the lists, those of heaps, those of call sites, the backend's.
 ///
 /// Thread safety: any thread.
 #pragma once
@@ -32,6 +32,7 @@
 #include <memory_pool/os/environment.hpp>
 #include <memory_pool/os/fault.hpp>
 #include <memory_pool/os/fork.hpp>
+#include <memory_pool/os/single_thread.hpp>
 #include <memory_pool/os/thread_end.hpp>
 
 #include "backend.hpp"
@@ -118,7 +119,11 @@ public:
     ///   at work in it since it was looked at last, or it has none. Takes in what was posted to it; and when it has been idle for half
     ///   as long as free runs keep their memory, gives back what slabs it has that are empty.
     /// Returns: whether nothing is left to be done there, as far as is known.
-    bool collect() noexcept { return collect(false); }
+    bool collect() noexcept
+    {
+        misuse_list found;
+        return collect(false, found);
+    }
 
     /// Effects: has a thread of its own look after all heaps and free runs from now on, so that memory goes back to the system also
     ///   while the program does not call; or not any more.
@@ -130,6 +135,25 @@ public:
         background_.stop();
         return true;
     }
+
+    /// A time in which that thread does nothing, so that all stays as it is where nobody else is in a call.
+    class background_rest
+    {
+    public:
+        explicit background_rest(process& of) noexcept : of_(of) { add(1); }
+        background_rest(const background_rest&) = delete;
+        background_rest& operator=(const background_rest&) = delete;
+        ~background_rest() { add(-1); }
+
+    private:
+        void add(int more) const noexcept
+        {
+            const std::lock_guard lock(of_.background_work_);
+            of_.background_rests_ += more;
+        }
+
+        process& of_;
+    };
 
     /// Effects: has free runs keep their memory for so many milliseconds from now on.
     void set_patience(std::uint64_t milliseconds) noexcept
@@ -181,6 +205,9 @@ public:
 
     /// Returns: whether this is the child of a fork: then what was on its way may have been lost.
     bool is_forked() const noexcept { return is_forked_; }
+
+    /// Returns: whether it is one of a process that may have had other threads, which were in the middle of something.
+    bool may_have_lost_threads() const noexcept { return may_have_lost_threads_; }
 
     /// Returns: whether the program has made that heap.
     bool is_made(const shared_heap& heap) const noexcept
@@ -332,23 +359,29 @@ public:
     }
 
 private:
-    /// Effects: looks after all heaps and free runs.
+    /// Effects: looks after all heaps and free runs, unless somebody looks at them. Never waits for a lock: somebody may end the process
+    ///   with one, and wait for the thread that does this.
     /// Returns: after how many milliseconds to do so again.
     std::uint64_t collect_all() noexcept
     {
         constexpr std::uint64_t least_pause = 10;
+        misuse_list found; // First, so that it is reported last, without the lock.
+        if (!background_work_.try_lock())
+            return least_pause;
+        const std::lock_guard lock(background_work_, std::adopt_lock);
+        if (background_rests_ != 0)
+            return least_pause;
         bool is_done = true;
         for (std::size_t left = heap_count(); left != 0; --left)
-            is_done = collect(true) && is_done;
+            is_done = collect(true, found) && is_done;
         const bool is_dirty = backend_.purge_old();
         const std::uint64_t patience = backend_.patience();
         return std::max(is_done && !is_dirty ? patience : patience / 8, least_pause);
     }
 
     /// As the other; if there is time, pages of slabs that are not empty are given back, too.
-    bool collect(bool is_thorough) noexcept
+    bool collect(bool is_thorough, misuse_list& found) noexcept
     {
-        misuse_list found;
         if (!mutex_.try_lock())
             return false;
         const std::lock_guard lock(mutex_, std::adopt_lock);
@@ -364,7 +397,7 @@ private:
     std::size_t heap_count() noexcept
     {
         std::size_t count = 0;
-        if (!mutex_.try_lock()) // Somebody may end the process with the lock, and wait for the thread that asks.
+        if (!mutex_.try_lock())
             return 0;
         const std::lock_guard lock(mutex_, std::adopt_lock);
         for (const heap_memory* each = first_; each != nullptr; each = each->next)
@@ -580,7 +613,9 @@ private:
     void before_fork() noexcept
     {
         take_in_before_fork();
+        background_work_.lock_for_fork();
         mutex_.lock_for_fork();
+        is_single_threaded_ = os::is_single_threaded();
         for_each_shared_heap_and_own([](shared_heap& each) { each.lock_for_fork(); });
         for (traced_heap& each : traced_)
             each.sites().lock_for_fork();
@@ -596,11 +631,14 @@ private:
             each.sites().unlock_after_fork();
         for_each_shared_heap_and_own([](shared_heap& each) { each.unlock_after_fork(); });
         mutex_.unlock_after_fork();
+        background_work_.unlock_after_fork();
     }
 
     void after_fork_in_child() noexcept
     {
         is_forked_ = true;
+        may_have_lost_threads_ = may_have_lost_threads_ || !is_single_threaded_;
+        backend_.finish_purges();
         background_.forget_after_fork();
         (void)the_options.set(np_option_background_thread, 0);
         for_each_quiet_heap([](heap& each) { each.forget_posted(); });
@@ -611,11 +649,15 @@ private:
     /// Returns: nullptr if it has none.
     static heap_memory* heap_of_this_thread() noexcept;
 
+    mutex background_work_; ///< Held while it is done.
+    int background_rests_ = 0;
     mutex mutex_; ///< Of the lists.
     std::atomic<bool> is_started_{false};
     std::atomic<bool> samples_are_watched_{false};
     std::atomic<std::size_t> sample_bytes_{0};
     bool is_forked_ = false;
+    bool is_single_threaded_ = false; ///< While this thread forks.
+    bool may_have_lost_threads_ = false;
     heap_memory* first_ = nullptr;
     heap_memory* parked_ = nullptr;
     heap_memory* next_to_collect_ = nullptr;

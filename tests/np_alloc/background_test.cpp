@@ -16,8 +16,10 @@
 #include <cerrno>
 #include <chrono>
 #include <cstddef>
+#include <cstdlib>
 #include <cstring>
 #include <thread>
+#include <utility>
 #include <vector>
 
 namespace
@@ -73,6 +75,36 @@ TEST_F(np_background_thread, leaves_blocks_alone_that_threads_work_with)
     EXPECT_EQ(np_set_option(np_option_background_thread, 0), 0);
     EXPECT_EQ(np_verify(), 1);
     EXPECT_EQ(np_set_option(np_option_background_thread, 1), 0);
+}
+
+TEST_F(np_background_thread, rests_while_somebody_looks_at_everything)
+{
+    const test::option_for_now decay(np_option_decay_ms, 10);
+    const auto visit = [](void*, std::size_t, void*) { return 1; };
+    std::vector<void*> blocks(160);
+    for (int round = 0; round != 20; ++round) {
+        for (void*& each : blocks)
+            each = std::memset(np_alloc(100'000), 1, 100'000);
+        for (std::size_t i = 0; i < blocks.size(); i += 2) // so that as many runs are free
+            np_free(std::exchange(blocks[i], nullptr));
+        const auto end = std::chrono::steady_clock::now() + std::chrono::milliseconds(20);
+        while (std::chrono::steady_clock::now() < end) { // Their memory goes back meanwhile.
+            ASSERT_EQ(np_verify(), 1) << round;
+            ASSERT_EQ(np_visit_heap(nullptr, visit, nullptr), 1);
+        }
+        std::for_each(blocks.begin(), blocks.end(), np_free);
+    }
+}
+
+TEST_F(np_background_thread, does_not_keep_the_process_from_ending_while_somebody_looks)
+{
+    testing::GTEST_FLAG(death_test_style) = "threadsafe";
+    const auto end = [] {
+        (void)np_set_option(np_option_background_thread, 1);
+        (void)np_alloc(10);
+        (void)np_visit_heap(nullptr, [](void*, std::size_t, void*) -> int { std::exit(7); }, nullptr); // NOLINT
+    };
+    EXPECT_EXIT(end(), testing::ExitedWithCode(7), "");
 }
 
 TEST_F(np_background_thread, is_there_as_long_as_the_option_says_so)

@@ -14,7 +14,9 @@
 #include <algorithm>
 #include <array>
 #include <cstddef>
+#include <cstdlib>
 #include <cstring>
+#include <utility>
 #include <vector>
 
 namespace
@@ -260,5 +262,36 @@ TEST_F(checked_bytes, of_threads_that_are_not_there_are_not_looked_at_in_the_chi
     block[40] = before;
     np_free(block);
 }
+
+TEST_F(checked_bytes, that_are_free_in_runs_are_looked_at_in_the_child_of_a_fork)
+{
+    const test::lasting_thread other;
+    unsigned char* const block = some_block(100'000);
+    np_free(block);
+    const unsigned char before = std::exchange(block[3], static_cast<unsigned char>(0));
+    test::expect_in_child([] { return np_verify() == 0; });
+    block[3] = before;
+}
+
+#if __has_include(<sys/single_threaded.h>)
+void overflow_in_child()
+{
+    unsigned char* const block = some_block(40);
+    const pid_t child = fork();
+    if (child == 0) {
+        const bool is_well = np_verify() == 1;
+        overflow(block, 40, 1);
+        _exit(is_well && np_verify() == 0 ? 0 : 1);
+    }
+    int status = 0;
+    std::exit(waitpid(child, &status, 0) == child && WIFEXITED(status) ? WEXITSTATUS(status) : 2);
+}
+
+TEST(checked_bytes_death_test, are_looked_at_in_the_child_of_a_process_without_other_threads)
+{
+    testing::GTEST_FLAG(death_test_style) = "threadsafe";
+    EXPECT_EXIT(overflow_in_child(), testing::ExitedWithCode(0), "np_verify");
+}
+#endif
 #endif
 } // namespace
