@@ -262,8 +262,8 @@ public:
         std::size_t bytes = 0;
         for (letter* each = inbox_.exchange(nullptr, std::memory_order_acquire); each != nullptr;) {
             MEMORY_POOL_DELAY_POINT();
-            if constexpr (
-                is_checked) { // All of it before any: else, a block is taken in at a time, and looked at then.
+            // All of it is looked at before any is taken in; where it is not checked, a block at a time is.
+            if constexpr (is_checked) {
                 if (!is_sound(each)) {
                     report(error::write_after_free, letter_class, each); // What was posted before it is lost.
                     break;
@@ -304,14 +304,7 @@ public:
     void purge_free_pages() const noexcept
     {
         if constexpr (!is_checked)
-            for_each_slab([](const slice_record& slab) {
-                if (std::size_t{slab.free_count} * slab.block_bytes >= os::page_size())
-                    slab.for_each_row_of_free_pages(os::page_size(), slab_slices(slab.size_class) * slice_bytes,
-                                                    [](std::byte* from, std::byte* end) {
-                                                        (void)os::purge_memory(from,
-                                                                               static_cast<std::size_t>(end - from));
-                                                    });
-            });
+            for_each_slab(&purge_free_pages_of);
     }
 
     /// Effects: gives all slabs back, whatever is away.
@@ -609,6 +602,15 @@ private:
         first_slab_ = added;
         list(slab);
         return true;
+    }
+
+    static void purge_free_pages_of(const slice_record& slab) noexcept
+    {
+        const auto purge = [](std::byte* from, std::byte* end) {
+            (void)os::purge_memory(from, static_cast<std::size_t>(end - from));
+        };
+        if (std::size_t{slab.free_count} * slab.block_bytes >= os::page_size())
+            slab.for_each_row_of_free_pages(os::page_size(), slab_slices(slab.size_class) * slice_bytes, purge);
     }
 
     void remove_slab(slice_record& slab) noexcept

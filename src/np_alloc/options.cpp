@@ -111,9 +111,9 @@ public:
         the_process.set_sample_bytes(the_options.get(np_option_sample_bytes));
         if (the_options.get(np_option_background_thread) != 0)
             (void)set_background_thread(1);
+        // Many programs close theirs before they end, to see whether all was written.
         if (is_anything_printed_at_end())
-            errors_ = os::
-                open_standard_error_again(); // Many programs close it before they end, to see whether all was written.
+            errors_ = os::open_standard_error_again();
     }
     process_watch(const process_watch&) = delete;
     process_watch& operator=(const process_watch&) = delete;
