@@ -99,7 +99,8 @@ std::size_t bytes_to_ask_for(std::size_t bytes) noexcept
     return std::min<std::size_t>(bytes, std::numeric_limits<std::ptrdiff_t>::max());
 }
 
-/// Returns: what the form of that name of the C++ library does.
+/// Returns: what the form of that name of the C++ library does. It must not be one for arrays: that calls the one for single objects,
+///   which is here, and it may seem to that as if this library had called, in which there is no C++ library.
 /// Throws: what that throws.
 template <class... Further>
 MEMORY_POOL_SLOW_PATH void* new_of_library(const char* name, const void* caller, std::size_t bytes, Further... further)
@@ -149,7 +150,7 @@ void* operator new[](std::size_t bytes)
     if (new_is_replaced())
         return ::operator new(bytes);
     void* const block = np::allocate(bytes);
-    return MEMORY_POOL_LIKELY(block != nullptr) ? block : new_of_library("_Znam", MEMORY_POOL_CALLER(), bytes);
+    return MEMORY_POOL_LIKELY(block != nullptr) ? block : new_of_library("_Znwm", MEMORY_POOL_CALLER(), bytes);
 }
 
 void* operator new(std::size_t bytes, const std::nothrow_t& quiet) noexcept
@@ -177,7 +178,7 @@ void* operator new[](std::size_t bytes, std::align_val_t alignment)
     if (new_aligned_is_replaced())
         return ::operator new(bytes, alignment);
     void* const block = allocate(bytes, alignment);
-    return block != nullptr ? block : new_of_library("_ZnamSt11align_val_t", MEMORY_POOL_CALLER(), bytes, alignment);
+    return block != nullptr ? block : new_of_library("_ZnwmSt11align_val_t", MEMORY_POOL_CALLER(), bytes, alignment);
 }
 
 void* operator new(std::size_t bytes, std::align_val_t alignment, const std::nothrow_t& quiet) noexcept
