@@ -262,13 +262,6 @@ public:
         std::size_t bytes = 0;
         for (letter* each = inbox_.exchange(nullptr, std::memory_order_acquire); each != nullptr;) {
             MEMORY_POOL_DELAY_POINT();
-            // All of it is looked at before any is taken in; where it is not checked, a block at a time is.
-            if constexpr (is_checked) {
-                if (!is_sound(each)) {
-                    report(error::write_after_free, letter_class, each); // What was posted before it is lost.
-                    break;
-                }
-            }
             letter* const next = each->next;
             if (MEMORY_POOL_UNLIKELY(!has_bounds(*each) || !take_in_blocks(*each, bytes))) {
                 report(error::write_after_free, letter_class, each);
@@ -524,17 +517,6 @@ private:
         if (MEMORY_POOL_UNLIKELY(wrong.has_value()))
             report(*wrong, size_class, block);
         return !wrong;
-    }
-
-    /// Returns: whether this can be a letter: it lies in memory that a program may write to by mistake.
-    bool is_sound(const letter* each) const noexcept
-    {
-        const auto is_in_slab = [this](const void* block) {
-            return memory().slice_of(block) < memory().committed() && is_of_slab(owner_of(block)) &&
-                   reinterpret_cast<std::uintptr_t>(block) % sizes::step == 0;
-        };
-        return is_in_slab(each) && each->count <= letter_room &&
-               std::all_of(each->blocks(), each->blocks() + each->count, is_in_slab);
     }
 
     /// Sends a letter that was read back to the heap that it is from; without another letter, or that would never end. Adds the

@@ -74,6 +74,21 @@ TEST_F(checked_guards_death, who_writes_on_behind_a_large_block_that_was_resized
     }
 }
 
+void write_behind_block_that_has_room_to_grow(std::size_t bytes)
+{
+    void* const block = np_alloc(100'000);
+    void* const next_to_it = np_alloc(100'000);
+    void* const grown = np_realloc(block, bytes); // where there is room, with more than it was asked for
+    if (next_to_it != nullptr && grown != block)
+        write_behind(static_cast<unsigned char*>(grown), bytes, np::guard_bytes);
+}
+
+TEST_F(checked_guards_death, who_writes_on_behind_a_large_block_that_has_room_to_grow_does_not_get_far)
+{
+    for (const std::size_t bytes : {200'000U, 1'000'000U, 10'000'000U})
+        EXPECT_DEATH(write_behind_block_that_has_room_to_grow(bytes), "") << bytes;
+}
+
 TEST_F(checked_guards_death, nobody_touches_a_block_of_0_bytes)
 {
     EXPECT_DEATH(*some_block(0) = 1, "");
