@@ -108,6 +108,42 @@ TEST_F(background_thread_test, may_be_stopped_by_the_function_itself)
     wait_for_calls(3);
 }
 
+TEST_F(background_thread_test, is_stopped_while_the_function_wakes_and_stops_it_itself)
+{
+    static os::background_thread* thread = nullptr;
+    thread = &thread_;
+    const auto work_until_stopped = []() -> std::uint64_t {
+        (void)count_call();
+        while (thread->is_running())
+            std::this_thread::yield();
+        thread->wake();
+        thread->stop();
+        return a_day;
+    };
+    ASSERT_TRUE(thread_.start(work_until_stopped));
+    wait_for_calls(1);
+    thread_.stop();
+    EXPECT_EQ(calls.load(), 1);
+}
+
+TEST_F(background_thread_test, is_stopped_also_by_a_thread_that_is_to_be_cancelled)
+{
+    ASSERT_TRUE(thread_.start(&count_call));
+    const auto stop_and_end = [](void* thread) -> void* {
+        (void)::pthread_cancel(::pthread_self());
+        static_cast<os::background_thread*>(thread)->stop();
+        ::pthread_testcancel();
+        return nullptr;
+    };
+    pthread_t canceled{};
+    ASSERT_EQ(::pthread_create(&canceled, nullptr, stop_and_end, &thread_), 0);
+    void* result = nullptr;
+    ASSERT_EQ(::pthread_join(canceled, &result), 0);
+    EXPECT_EQ(result, PTHREAD_CANCELED);
+    EXPECT_FALSE(thread_.is_running());
+    EXPECT_TRUE(thread_.start(&count_call));
+}
+
 TEST_F(background_thread_test, handles_no_signals)
 {
     static std::atomic<bool> are_all_blocked{false};

@@ -47,6 +47,7 @@ public:
     static bool start(work /*what*/) noexcept { return false; }
     static void stop() noexcept {}
     static void wake() noexcept {}
+    static bool is_running() noexcept { return false; }
     static void forget_after_fork() noexcept {}
 #else
     /// Effects: has the function called from now on, unless there is such a thread already.
@@ -56,7 +57,6 @@ public:
         const std::lock_guard control(control_);
         if (is_running_)
             return true;
-        ++started_;
         what_ = what;
         is_running_ = use_monotonic_clock() && make_thread();
         return is_running_;
@@ -65,23 +65,33 @@ public:
     /// Effects: has it called no more. It is not at work any more when this returns, unless it is the one that calls this.
     void stop() noexcept
     {
-        const std::lock_guard control(control_);
-        if (!is_running_)
-            return;
-        is_running_ = false;
-        tell([this] { ended_ = started_; });
-        if (::pthread_equal(thread_, ::pthread_self()) != 0)
-            (void)::pthread_detach(thread_);
+        ::pthread_t ended{};
+        {
+            const std::lock_guard control(control_);
+            if (!is_running_)
+                return;
+            is_running_ = false;
+            tell([this] { is_wanted_ = false; });
+            ended = thread_;
+        }
+        // Without the lock: the thread may be in a function of the program, which starts or stops it, too.
+        if (::pthread_equal(ended, ::pthread_self()) != 0)
+            (void)::pthread_detach(ended);
         else
-            (void)::pthread_join(thread_, nullptr);
+            join(ended);
+    }
+
+    /// Returns: whether there is such a thread, and nobody has told it to end.
+    bool is_running() noexcept
+    {
+        const std::lock_guard control(control_);
+        return is_running_;
     }
 
     /// Effects: has it called soon, if there is such a thread.
     void wake() noexcept
     {
-        const std::lock_guard control(control_);
-        if (is_running_)
-            tell([this] { is_woken_ = true; });
+        tell([this] { is_woken_ = true; });
     }
 
     /// Effects: there is no such thread any more, as this is the child of a fork.
@@ -95,17 +105,29 @@ private:
     /// So that it does not wait longer when somebody sets the clock.
     bool use_monotonic_clock() noexcept
     {
+        if (has_monotonic_clock_)
+            return true;
         ::pthread_condattr_t attributes;
         if (::pthread_condattr_init(&attributes) != 0)
             return false;
-        const bool is_used = ::pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC) == 0 &&
-                             ::pthread_cond_init(&told_, &attributes) == 0;
+        has_monotonic_clock_ = ::pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC) == 0 &&
+                               ::pthread_cond_init(&told_, &attributes) == 0;
         (void)::pthread_condattr_destroy(&attributes);
-        return is_used;
+        return has_monotonic_clock_;
+    }
+
+    /// One that was told to end, and has not come to see it yet, sees by `thread_` that this is another one.
+    bool make_thread() noexcept
+    {
+        (void)::pthread_mutex_lock(&state_);
+        const bool is_made = make_thread_without_signals();
+        is_wanted_ = is_made;
+        (void)::pthread_mutex_unlock(&state_);
+        return is_made;
     }
 
     /// A thread begins with the signals blocked that are blocked here.
-    bool make_thread() noexcept
+    bool make_thread_without_signals() noexcept
     {
         ::sigset_t all;
         ::sigset_t before;
@@ -142,24 +164,35 @@ private:
         return nullptr;
     }
 
+    /// Waits until that thread has ended, also if this one is to be cancelled, which would leave it half done.
+    static void join(::pthread_t ended) noexcept
+    {
+        int before = 0;
+        (void)::pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &before);
+        (void)::pthread_join(ended, nullptr);
+        (void)::pthread_setcancelstate(before, nullptr);
+    }
+
     void work_until_stopped() noexcept
     {
-        const std::uint64_t mine = started_; // Nobody starts another one before this one was told to end.
         (void)::pthread_mutex_lock(&state_);
-        while (ended_ != mine) {
+        while (is_wanted_here()) {
             is_woken_ = false;
+            const work what = what_;
             (void)::pthread_mutex_unlock(&state_);
-            const std::uint64_t milliseconds = what_();
+            const std::uint64_t milliseconds = what();
             (void)::pthread_mutex_lock(&state_);
-            wait(mine, milliseconds);
+            wait(milliseconds);
         }
         (void)::pthread_mutex_unlock(&state_);
     }
 
-    void wait(std::uint64_t mine, std::uint64_t milliseconds) noexcept
+    bool is_wanted_here() const noexcept { return is_wanted_ && ::pthread_equal(thread_, ::pthread_self()) != 0; }
+
+    void wait(std::uint64_t milliseconds) noexcept
     {
         const ::timespec end = after(milliseconds);
-        while (ended_ != mine && !is_woken_)
+        while (is_wanted_here() && !is_woken_)
             if (::pthread_cond_timedwait(&told_, &state_, &end) != 0)
                 return; // It is time.
     }
@@ -178,13 +211,13 @@ private:
 
     mutex control_; ///< Of who starts and stops.
     bool is_running_ = false;
-    work what_ = nullptr;
-    ::pthread_t thread_{};
-    std::uint64_t started_ = 0; ///< The number of the one that runs, or ran last.
+    bool has_monotonic_clock_ = false;
 
     ::pthread_mutex_t state_ = PTHREAD_MUTEX_INITIALIZER; ///< Of what the thread is told.
     ::pthread_cond_t told_ = PTHREAD_COND_INITIALIZER;
-    std::uint64_t ended_ = 0; ///< The number of the last one that is to end.
+    ::pthread_t thread_{}; ///< The last one that was made.
+    work what_ = nullptr;
+    bool is_wanted_ = false;
     bool is_woken_ = false;
 #endif
 };
