@@ -24,6 +24,8 @@ set_tests_properties(loader.late_load_with_room PROPERTIES ENVIRONMENT ${enough_
 memory_pool_add_loader_program(plugin_host)
 add_library(loader_plugin MODULE loader/plugin.cpp)
 target_link_libraries(loader_plugin PRIVATE memory_pool_program memory_pool_warnings memory_pool::np_alloc)
+# Or the loader keeps it for ever, as others might use what is inline in it.
+set_target_properties(loader_plugin PROPERTIES CXX_VISIBILITY_PRESET hidden VISIBILITY_INLINES_HIDDEN ON)
 add_dependencies(loader_plugin_host loader_plugin)
 add_test(NAME loader.plugin COMMAND loader_plugin_host $<TARGET_FILE:loader_plugin>)
 add_test(NAME loader.plugin_with_a_thread_of_its_own COMMAND loader_plugin_host $<TARGET_FILE:loader_plugin>)

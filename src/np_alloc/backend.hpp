@@ -92,6 +92,13 @@ public:
         return region_.slices() != 0 || region_.reserve(most_bytes);
     }
 
+    /// Effects: gives those addresses back that were never needed. What is needed from now on is mapped for itself.
+    void give_addresses_back() noexcept
+    {
+        const std::lock_guard lock(mutex_);
+        region_.release_uncommitted();
+    }
+
     /// Effects: gives all addresses back.
     /// Preconditions: nothing is in use, or will be touched again.
     void stop() noexcept { region_.release(); }

@@ -57,7 +57,9 @@ void np_heap_free(np_heap* heap, void* block) noexcept
 
 void np_heap_destroy(np_heap* heap) noexcept
 {
-    if (heap != nullptr)
-        np::the_process.destroy_heap(heap_of(heap));
+    if (heap == nullptr)
+        return;
+    const np::errno_as_it_was kept;
+    np::the_process.destroy_heap(heap_of(heap));
 }
 }

@@ -39,7 +39,10 @@ class visitor
 public:
     using function = int (*)(void* block, std::size_t bytes, void* argument);
 
-    visitor(process& all, function told, void* argument) noexcept : all_(all), told_(told), argument_(argument) {}
+    visitor(process& all, function told, void* argument) noexcept
+        : all_(all), told_(told), argument_(argument), rest_(all)
+    {
+    }
 
     /// Returns: whether all were visited.
     bool visit(const shared_heap& heap)
@@ -55,7 +58,7 @@ public:
     {
         kept_blocks kept(all_);
         if (kept.find_all())
-            return errno = ENOMEM, false;
+            return errno = kept.has_marks() ? EINVAL : ENOMEM, false;
         return for_each_block(
                    [this](const slice_record&, owner_word owner) { return (owner & ~class_bits) != all_.own().word(); },
                    [&kept](slice_number slab, std::size_t number) { return kept.has(slab, number); }) &&
@@ -95,11 +98,15 @@ private:
             return record.block_bytes;
     }
 
-    bool tell(void* block, std::size_t bytes) const { return told_(block, bytes, argument_) != 0; }
+    bool tell(void* block, std::size_t bytes) const
+    {
+        return rest_.interrupted_by([&] { return told_(block, bytes, argument_); }) != 0;
+    }
 
     process& all_;
     function told_;
     void* argument_;
+    process::background_rest rest_;
 };
 
 /// Finds what is wrong.
@@ -318,7 +325,6 @@ namespace base = memory_pool::base;
 extern "C" {
 int np_visit_heap(np_heap* heap, int (*visit)(void* block, size_t bytes, void* argument), void* argument)
 {
-    const np::process::background_rest rest(np::the_process);
     np::visitor visitor(np::the_process, visit, argument);
     const bool all_were =
         heap != nullptr ? visitor.visit(*reinterpret_cast<np::shared_heap*>(heap)) : visitor.visit_all();

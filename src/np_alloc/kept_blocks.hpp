@@ -61,6 +61,9 @@ public:
         return (word_of(slab, number) & bit_of(number)) != 0;
     }
 
+    /// Returns: whether there was memory for marks.
+    bool has_marks() const noexcept { return marks_ != nullptr; }
+
     /// Returns: bytes of blocks that are on their way.
     std::size_t bytes_on_the_way() const noexcept { return bytes_on_the_way_; }
 

@@ -90,14 +90,6 @@ void options::read(const option_facts& its, std::atomic<std::size_t>& value, con
 
 namespace
 {
-/// Returns: whether there is such a thread now if there is to be one, and else not. The option says what is so.
-bool set_background_thread(std::size_t value) noexcept
-{
-    const bool is_so = the_process.work_in_background(value != 0);
-    (void)the_options.set(np_option_background_thread, is_so ? value : 0);
-    return is_so;
-}
-
 /// When the library is loaded, in case that memory was asked for before there was an environment; and when the process ends, or the
 /// library is closed.
 class process_watch
@@ -110,7 +102,7 @@ public:
         // Not before: the loader is done with us now.
         the_process.set_sample_bytes(the_options.get(np_option_sample_bytes));
         if (the_options.get(np_option_background_thread) != 0)
-            (void)set_background_thread(1);
+            (void)the_process.work_in_background(true);
         // Many programs close theirs before they end, to see whether all was written.
         if (is_anything_printed_at_end())
             errors_ = os::open_standard_error_again();
@@ -125,6 +117,7 @@ public:
         the_process.stop_watching_threads();
         the_process.stop_watching_samples();
         list_leaks();
+        the_process.memory().give_addresses_back();
     }
 
 private:
@@ -172,8 +165,8 @@ int np_set_option(np_option option, size_t value) noexcept
         return EBUSY;
     if (!np::the_options.set(option, value))
         return EINVAL;
-    if (option == np_option_background_thread && !np::set_background_thread(value))
-        return EAGAIN; // So it is 0, as it was.
+    if (option == np_option_background_thread && !np::the_process.work_in_background(value != 0))
+        return EAGAIN;
     if (option == np_option_decay_ms)
         np::the_process.set_patience(value);
     if (option == np_option_sample_bytes)
@@ -184,6 +177,8 @@ int np_set_option(np_option option, size_t value) noexcept
 size_t np_get_option(np_option option) noexcept
 {
     np::the_options.read_once(os::environment());
+    if (option == np_option_background_thread) // The system may have refused it, or this may be the child of a fork.
+        return np::the_process.works_in_background() ? 1 : 0;
     return np::options::is_one(option) ? np::the_options.get(option) : 0;
 }
 }

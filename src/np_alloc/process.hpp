@@ -136,23 +136,40 @@ public:
         return true;
     }
 
+    /// Returns: whether there is such a thread.
+    bool works_in_background() noexcept { return background_.is_running(); }
+
     /// A time in which that thread does nothing, so that all stays as it is where nobody else is in a call.
     class background_rest
     {
     public:
-        explicit background_rest(process& of) noexcept : of_(of) { add(1); }
+        explicit background_rest(process& of) noexcept : of_(of), is_needed_(of.works_in_background()) { add(1); }
         background_rest(const background_rest&) = delete;
         background_rest& operator=(const background_rest&) = delete;
         ~background_rest() { add(-1); }
 
+        /// Effects: calls a function of the program, and lets the thread work meanwhile: the function may never come back, as it
+        ///   throws, or leaves by a long jump.
+        template <class Function>
+        auto interrupted_by(Function&& function) const
+        {
+            add(-1);
+            const auto result = function();
+            add(1);
+            return result;
+        }
+
     private:
         void add(int more) const noexcept
         {
+            if (!is_needed_)
+                return;
             const std::lock_guard lock(of_.background_work_);
             of_.background_rests_ += more;
         }
 
         process& of_;
+        bool is_needed_;
     };
 
     /// Effects: has free runs keep their memory for so many milliseconds from now on.
@@ -391,7 +408,8 @@ private:
             return true;
         heap_memory& visited = *std::exchange(next_to_collect_, next_to_collect_->next);
         look_after(visited, is_thorough, found);
-        return visited.is_tidy && (visited.is_purged || !is_thorough);
+        // Where nobody knows what is in it, there never is.
+        return !visited.is_known() || (visited.is_tidy && (visited.is_purged || !is_thorough));
     }
 
     std::size_t heap_count() noexcept
@@ -466,6 +484,7 @@ private:
         MEMORY_POOL_DELAY_POINT();
         memory.used_by = nullptr;
         memory.is_parked = true;
+        memory.is_tidy = memory.is_purged = false; // What it has at hand may have come since somebody looked after it.
         memory.next_parked = parked_;
         MEMORY_POOL_DELAY_POINT();
         parked_ = &memory;
@@ -640,7 +659,7 @@ private:
         may_have_lost_threads_ = may_have_lost_threads_ || !is_single_threaded_;
         backend_.finish_purges();
         background_.forget_after_fork();
-        (void)the_options.set(np_option_background_thread, 0);
+        background_rests_ = 0;
         for_each_quiet_heap([](heap& each) { each.forget_posted(); });
         forget_other_threads();
         after_fork();

@@ -64,14 +64,14 @@ public:
     region& operator=(const region&) = delete;
     ~region() = default;
 
-    /// Effects: reserves addresses for up to `most_bytes`; if the system has not so many, or a limit is in the way, for a
-    ///   quarter of that, and so on.
-    /// Returns: whether there are at least 16 MiB.
+    /// Effects: reserves addresses for up to `most_bytes`; if the system has not twice so many, or a limit is in the way, for half
+    ///   of that, and so on: the program needs some, too, for threads, files and libraries.
+    /// Returns: whether there are at least 4 MiB.
     bool reserve(std::size_t most_bytes) noexcept
     {
-        constexpr std::size_t least_bytes = std::size_t{16} << 20;
-        for (std::size_t bytes = most_bytes; bytes >= least_bytes; bytes /= 4)
-            if (reserve_exactly(bytes / slice_bytes))
+        constexpr std::size_t least_bytes = std::size_t{4} << 20;
+        for (std::size_t bytes = most_bytes; bytes >= least_bytes; bytes /= 2)
+            if (leaves_as_many(bytes) && reserve_exactly(bytes / slice_bytes))
                 return true;
         return false;
     }
@@ -88,6 +88,18 @@ public:
         base_.write(nowhere);
         slices_ = 0;
         committed_steps_.write(0);
+    }
+
+    /// Effects: gives back the addresses of slices that are not committed, which are none from now on.
+    void release_uncommitted() noexcept
+    {
+        const std::size_t kept = committed();
+        if (kept == slices_)
+            return;
+        release_behind(reserved_, (kept + 1) * slice_bytes, (slices_ + 1) * slice_bytes);
+        release_behind(owners_, table_bytes(sizeof(Owner), kept), table_bytes(sizeof(Owner), slices_));
+        release_behind(records_, table_bytes(sizeof(Record), kept), table_bytes(sizeof(Record), slices_));
+        slices_ = kept;
     }
 
     /// Effects: makes the first `count` slices usable, and some more, so that it is not asked often.
@@ -148,6 +160,22 @@ private:
     static std::size_t table_bytes(std::size_t entry_bytes, std::size_t slices) noexcept
     {
         return base::round_up(entry_bytes * slices, os::page_size());
+    }
+
+    /// Returns: whether the system has twice so many addresses.
+    static bool leaves_as_many(std::size_t bytes) noexcept
+    {
+        void* const all = bytes <= ~std::size_t{0} / 2 ? os::reserve_addresses(2 * bytes) : nullptr;
+        if (all == nullptr)
+            return false;
+        (void)os::release_addresses(all, 2 * bytes);
+        return true;
+    }
+
+    static void release_behind(void* memory, std::size_t kept, std::size_t bytes) noexcept
+    {
+        if (kept != bytes)
+            (void)os::release_addresses(static_cast<std::byte*>(memory) + kept, bytes - kept);
     }
 
     bool reserve_exactly(std::size_t slices) noexcept

@@ -31,6 +31,50 @@ protected:
     test::option_for_now background_{np_option_background_thread, 1};
 };
 
+template <class Condition>
+bool comes_true(Condition&& condition)
+{
+    const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(10);
+    while (!condition() && std::chrono::steady_clock::now() < end)
+        std::this_thread::sleep_for(std::chrono::milliseconds(5));
+    return condition();
+}
+
+np_statistics statistics()
+{
+    np_statistics now;
+    np_get_statistics(&now);
+    return now;
+}
+
+TEST_F(np_background_thread, empties_the_heap_of_a_thread_that_was_idle_before_it_freed_its_blocks_and_ended)
+{
+    const test::option_for_now decay(np_option_decay_ms, 20);
+    (void)np_trim();
+    const std::size_t at_hand_before = statistics().bytes_at_hand;
+    {
+        std::vector<void*> blocks(60);
+        test::lasting_thread worker;
+        worker.does([&blocks] {
+            for (void*& each : blocks)
+                each = np_alloc(1000);
+        });
+        std::this_thread::sleep_for(std::chrono::milliseconds(100)); // Its heap is looked after meanwhile.
+        worker.does([&blocks] { std::for_each(blocks.begin(), blocks.end(), np_free); });
+    }
+    EXPECT_TRUE(comes_true([at_hand_before] { return statistics().bytes_at_hand < at_hand_before + 10'000; }));
+}
+
+TEST_F(np_background_thread, goes_on_when_somebody_has_left_np_visit_heap_by_an_exception)
+{
+    void* const block = np_alloc(10);
+    const auto throw_number = [](void*, std::size_t, void*) -> int { throw 77; };
+    EXPECT_THROW((void)np_visit_heap(nullptr, throw_number, nullptr), int);
+    np_free(block);
+    np_free(std::memset(np_alloc(1'000'000), 1, 1'000'000));
+    EXPECT_TRUE(comes_true([] { return statistics().bytes_dirty == 0; }));
+}
+
 #if TESTS_MAY_ASK_FOR_RESIDENT_MEMORY
 constexpr std::size_t bytes_to_fill = std::size_t{64} << 20;
 

@@ -114,9 +114,9 @@ void is_served(std::size_t limit)
     use_blocks(10);
     test::in_a_thread([] { use_blocks(10); });
     // Others need addresses, too.
-    void* const others = mmap(nullptr, limit / 8, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    void* const others = mmap(nullptr, limit / 3, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     CHECK(others != MAP_FAILED);
-    munmap(others, limit / 8);
+    munmap(others, limit / 3);
     for (std::size_t bytes : {mebibyte, 100 * kibibyte, std::size_t{30'000}}) {
         const std::size_t taken = take_all(bytes, limit);
         std::printf("blocks of %zu bytes: %zu KiB of %zu\n", bytes, taken / kibibyte, limit / kibibyte);

@@ -76,10 +76,28 @@ TEST_F(region, makes_do_with_less_when_the_system_has_not_so_many_addresses)
     EXPECT_GE(all.slices() * np::slice_bytes, mib << 10);
 }
 
+TEST_F(region, gives_addresses_back_that_are_not_needed_and_has_none_of_them_from_then_on)
+{
+    ASSERT_TRUE(all.reserve(64 * mib));
+    ASSERT_TRUE(all.commit(10));
+    const std::size_t kept = all.committed();
+    ASSERT_LT(kept, all.slices());
+    all.release_uncommitted();
+    EXPECT_EQ(all.slices(), kept);
+    EXPECT_FALSE(all.commit(kept + 1));
+    for (std::size_t slice = 0; slice != kept; ++slice) {
+        *(all.address(slice + 1) - 1) = std::byte{1};
+        all.owner(slice) = slice;
+        all.record(slice).words[7] = slice;
+    }
+    all.release_uncommitted();
+    EXPECT_EQ(all.slices(), kept) << "there are no more to be given back";
+}
+
 TEST_F(region, reserves_nothing_when_one_of_its_parts_is_refused)
 {
     const test::system_calls calls;
-    for (std::size_t call = 1; call <= 3; ++call) {
+    for (std::size_t call = 1; call <= 4; ++call) {
         calls.refuse_from(test::system_call::map, call);
         EXPECT_FALSE(all.reserve(64 * mib)) << call;
         EXPECT_EQ(all.slices(), 0U);
