@@ -196,6 +196,34 @@ TYPED_TEST(intrusive_pool_test, gives_memory_back_that_is_not_in_use)
     EXPECT_NE(pool.make(), nullptr);
 }
 
+TYPED_TEST(intrusive_pool_test, goes_on_in_steps_after_its_first_memory_went_back)
+{
+    memory_pool::pool_options options;
+    options.growth_step = 8;
+    typename TestFixture::pool_type pool(options, &this->upstream_);
+    using pointers = std::vector<typename TestFixture::pointer>;
+    const auto make = [&pool](pointers& to, int count) {
+        for (; count != 0; --count)
+            to.push_back(pool.make());
+    };
+    pointers first;
+    pointers others;
+    make(first, 8);
+    make(others, 200);
+    first.clear();
+    EXPECT_GT(pool.trim(), 0u);
+    pointers kept; // in a new first piece, with room for as many as there are
+    for (const std::size_t before = pool.bytes_reserved(); kept.empty();) {
+        make(others, 1);
+        if (pool.bytes_reserved() >= before + 4096)
+            kept.push_back(std::exchange(others.back(), nullptr));
+    }
+    others.clear();
+    EXPECT_GT(pool.trim(), 0u);
+    make(kept, 300);
+    EXPECT_TRUE(pool.is_valid());
+}
+
 TYPED_TEST(intrusive_pool_test, releases_a_chain_of_a_million_objects_without_a_stack_for_it)
 {
     typename TestFixture::pool_type pool({}, &this->upstream_);

@@ -619,13 +619,14 @@ private:
 
     void drop_magazine() noexcept { move_magazine_to(nullptr, 0); }
 
-    /// Moves the magazine, which is empty, out of the first piece, when `capacity_left` blocks remain without it.
+    /// Moves the magazine, which is empty, out of the first piece, when `capacity_left` blocks remain without it. It has no more room
+    ///   then than before, so that no more is taken from upstream than goes back.
     /// Returns: whether it is out.
     bool leave_first_piece(std::size_t capacity_left) noexcept
     {
         if (own_array_bytes() != 0 || magazine_.room() == 0)
             return true;
-        const std::size_t room = store_.suitable_magazine_room(capacity_left);
+        const std::size_t room = std::min(store_.suitable_magazine_room(capacity_left), magazine_.room());
         if (room == 0)
             drop_magazine();
         else

@@ -121,13 +121,13 @@ public:
         return magazine::suitable_room(capacity, layout_.stride(), options_.magazine_size);
     }
 
-    /// Returns: the room behind the first slab.
+    /// Returns: the room behind the first slab, and behind the blocks that it may have later.
     magazine_room room_for_magazine() const noexcept
     {
         if (first_ == nullptr || !options_.has_room_for_magazine)
             return {nullptr, 0};
-        char* const behind = reinterpret_cast<char*>(first_) + layout_.slab_bytes(first_->block_count());
-        return {reinterpret_cast<void**>(behind), pointers_behind(first_->block_count())};
+        char* const behind = reinterpret_cast<char*>(first_) + layout_.slab_bytes(first_->room());
+        return {reinterpret_cast<void**>(behind), pointers_behind(first_->room())};
     }
 
     /// Effects: adds some blocks: where a slab has room for more, or else in a piece of upstream memory, as large as all so far
