@@ -25,11 +25,11 @@
 #include <memory_pool/base/config.hpp>
 #include <memory_pool/core/depot.hpp>
 #include <memory_pool/core/statistics.hpp>
+#include <memory_pool/os/short_wait.hpp>
 
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
-#include <thread>
 
 namespace memory_pool::core
 {
@@ -137,11 +137,9 @@ struct cache_slot
     /// Thread safety: any thread. What it says stays true if the slot is closed and the barrier was passed.
     void** wait_for_top() const noexcept
     {
-        while (true) {
+        for (os::short_wait wait;; wait.once_more())
             if (void** const out = top.load(std::memory_order_seq_cst))
                 return out;
-            std::this_thread::yield();
-        }
     }
 
     /// Effects: makes it as new.

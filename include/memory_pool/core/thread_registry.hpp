@@ -27,6 +27,7 @@
 #include <memory_pool/base/config.hpp>
 #include <memory_pool/core/thread_cache.hpp>
 #include <memory_pool/os/fork.hpp>
+#include <memory_pool/os/short_wait.hpp>
 
 #include <array>
 #include <atomic>
@@ -36,7 +37,6 @@
 #include <cstdlib>
 #include <mutex>
 #include <new>
-#include <thread>
 
 namespace memory_pool::core
 {
@@ -204,9 +204,9 @@ private:
     static void take_from_threads(std::unique_lock<std::mutex>& lock, const thread_cached& pool, thread_cache* first,
                                   NextInPool&& next) noexcept
     {
-        while (pool.registered.detaching != 0) {
+        for (os::short_wait wait; pool.registered.detaching != 0;) {
             lock.unlock();
-            std::this_thread::yield();
+            wait.once_more();
             lock.lock();
         }
         for (thread_cache* cache = first; cache != nullptr; cache = next(cache)) {
@@ -232,10 +232,11 @@ private:
     {
         if (this_thread_table.locks_held != 0)
             return;
-        // Neither sleeping nor waiting for a condition would do: those are cancellation points.
+        // Waiting for a condition would not do: that is a cancellation point.
         const auto end = std::chrono::steady_clock::now() + patience_with_fork;
+        os::short_wait wait;
         while (forks_pending_.load(std::memory_order_relaxed) != 0 && std::chrono::steady_clock::now() < end)
-            std::this_thread::yield();
+            wait.once_more();
     }
 
     void end_thread() noexcept
@@ -264,14 +265,13 @@ private:
     void before_fork() noexcept
     {
         forks_pending_.fetch_add(1, std::memory_order_relaxed);
-        while (true) {
+        for (os::short_wait wait;; wait.once_more()) {
             mutex_.lock();
             const std::size_t locked = lock_pools();
             if (locked == most_pools)
                 break;
             unlock_pools(locked);
             mutex_.unlock();
-            std::this_thread::yield();
         }
         forks_pending_.fetch_sub(1, std::memory_order_relaxed);
         for_each_pool(most_pools, [](std::size_t, thread_cached& pool) {
