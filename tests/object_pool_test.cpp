@@ -238,6 +238,24 @@ TYPED_TEST(object_pool_test, is_bounded_when_asked_to)
     EXPECT_EQ(pool.max_capacity(), 3u);
 }
 
+struct parent
+{
+    mp::object_pool<parent>::unique_ptr first;
+    mp::object_pool<parent>::unique_ptr second;
+};
+
+TEST(object_pool, makes_objects_that_own_others_of_their_kind)
+{
+    mp::object_pool<parent> pool;
+    {
+        const auto root = pool.make_unique();
+        root->first = pool.make_unique();
+        root->first->second = pool.make_unique();
+        EXPECT_EQ(pool.in_use(), 3u);
+    }
+    EXPECT_EQ(pool.in_use(), 0u);
+}
+
 TEST(object_pool, makes_objects_of_any_shape)
 {
     mp::object_pool<aggregate> aggregates;

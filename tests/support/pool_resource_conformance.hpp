@@ -67,6 +67,7 @@ TYPED_TEST_P(pool_resource_conformance, has_pools_up_to_the_block_that_the_optio
           example{1u << 20, 1u << 20}, example{1u << 30, 1u << 20}}) {
         TypeParam resource(with_blocks_up_to(asked), &this->upstream_);
         EXPECT_EQ(resource.options().largest_required_pool_block, heeded);
+        EXPECT_GT(resource.options().max_blocks_per_chunk, 0u) << "what it does where it may choose";
         give_back(resource, allocate_filled(resource, heeded, 8));
         const std::size_t calls = this->upstream_.calls();
         give_back(resource, allocate_filled(resource, heeded, 8));

@@ -36,7 +36,6 @@ class basic_object_pool
 {
     static_assert(std::is_object_v<T> && !std::is_array_v<T>,
                   "a pool is for objects of one type; pool an array in a struct");
-    static_assert(std::is_nothrow_destructible_v<T>, "destroying a pooled object must not throw");
 
 public:
     /// What the pool holds.
@@ -81,6 +80,8 @@ public:
     /// Effects: destroys the objects that are alive, as `clear` does, and gives everything back upstream.
     ~basic_object_pool()
     {
+        // Not said of the class, as an object may have owners of others as members: so far, its type is incomplete.
+        static_assert(std::is_nothrow_destructible_v<T>, "destroying a pooled object must not throw");
         if (in_use() != 0)
             clear();
     }

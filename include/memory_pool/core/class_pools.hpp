@@ -149,6 +149,9 @@ private:
     /// magazines, a map that is filled again has its nodes all over the place: it takes a third longer then.
     static constexpr std::size_t magazine_size = 256;
 
+    /// Bytes that a pool takes at once if it is not told how many blocks.
+    static constexpr std::size_t most_it_sees_fit = std::size_t{1} << 20;
+
     /// What those of the standard library take for blocks, too.
     static constexpr std::size_t default_largest_block = 4096;
 
@@ -157,16 +160,17 @@ private:
         const std::size_t largest =
             options.largest_required_pool_block != 0 ? options.largest_required_pool_block : default_largest_block;
         options.largest_required_pool_block = block_class_size(block_class_of(std::min(largest, largest_block_class)));
+        if (options.max_blocks_per_chunk == 0)
+            options.max_blocks_per_chunk = most_it_sees_fit / block_class_size(0);
         return options;
     }
 
     /// Returns: how many blocks a pool is to take at once; 0: as many as it sees fit, which is up to a MiB.
     std::size_t growth_step(std::size_t block_size) const noexcept
     {
-        constexpr std::size_t most_it_sees_fit = std::size_t{1} << 20;
         constexpr std::size_t usual_step = std::size_t{64} * 1024;
         const std::size_t most = options_.max_blocks_per_chunk;
-        if (most == 0 || most >= most_it_sees_fit / block_size)
+        if (most >= most_it_sees_fit / block_size)
             return 0;
         return std::min(most, std::max<std::size_t>(usual_step / block_size, 1));
     }
