@@ -302,15 +302,9 @@ public:
         return bytes;
     }
 
-    /// Effects: gives the memory of free runs back to the system that have kept it for so long.
-    /// Returns: whether other free runs have theirs still.
-    bool purge_old() noexcept
-    {
-        while (purge_dirty_since(before(os::coarse_milliseconds(), patience())).is_done) {
-        }
-        const std::lock_guard lock(mutex_);
-        return runs_.dirty() != 0;
-    }
+    /// Effects: gives the memory of a free run back to the system that has kept it for so long.
+    /// Returns: whether it did.
+    bool purge_one_old() noexcept { return purge_dirty_since(before(os::coarse_milliseconds(), patience())).is_done; }
 
     /// Effects: has free runs keep their memory for so many milliseconds from now on; 1,000 in the beginning.
     void set_patience(std::uint64_t milliseconds) noexcept { patience_.store(milliseconds, std::memory_order_relaxed); }

@@ -294,10 +294,30 @@ public:
 
     /// Effects: gives pages of slabs back to the system on which no block is away. They are not counted, as nobody knows whether it has
     ///   them already. (Where blocks are checked, free ones stay as they were left.)
-    void purge_free_pages() const noexcept
+    void purge_free_pages() noexcept
     {
-        if constexpr (!is_checked)
-            for_each_slab(&purge_free_pages_of);
+        next_to_purge_ = no_slice;
+        while (!purge_some_free_pages()) {
+        }
+    }
+
+    /// Effects: the same for some slabs, which takes a millisecond at most; goes on with the next ones when it is called again.
+    /// Returns: whether those were the last.
+    bool purge_some_free_pages() noexcept
+    {
+        if constexpr (is_checked)
+            return true;
+        constexpr std::size_t most_seen = 4096;
+        constexpr std::size_t most_purged = 32;
+        if (next_to_purge_ == no_slice)
+            next_to_purge_ = first_slab_;
+        std::size_t purged = 0;
+        for (std::size_t seen = 0; next_to_purge_ != no_slice && seen != most_seen && purged != most_purged; ++seen) {
+            slice_record& slab = record(next_to_purge_);
+            next_to_purge_ = slab.next_in_heap;
+            purged += purge_free_pages_of(slab) ? 1U : 0U;
+        }
+        return next_to_purge_ == no_slice;
     }
 
     /// Effects: gives all slabs back, whatever is away.
@@ -586,19 +606,24 @@ private:
         return true;
     }
 
-    static void purge_free_pages_of(const slice_record& slab) noexcept
+    /// Returns: whether that took time.
+    static bool purge_free_pages_of(slice_record& slab) noexcept
     {
+        if (std::exchange(slab.is_purged, true) || std::size_t{slab.free_count} * slab.block_bytes < os::page_size())
+            return false;
         const auto purge = [](std::byte* from, std::byte* end) {
             (void)os::purge_memory(from, static_cast<std::size_t>(end - from));
         };
-        if (std::size_t{slab.free_count} * slab.block_bytes >= os::page_size())
-            slab.for_each_row_of_free_pages(os::page_size(), slab_slices(slab.size_class) * slice_bytes, purge);
+        slab.for_each_row_of_free_pages(os::page_size(), slab_slices(slab.size_class) * slice_bytes, purge);
+        return true;
     }
 
     void remove_slab(slice_record& slab) noexcept
     {
         if (slab.is_listed)
             unlist(slab);
+        if (next_to_purge_ == slab.slab)
+            next_to_purge_ = slab.next_in_heap;
         (slab.previous_in_heap != no_slice ? record(slab.previous_in_heap).next_in_heap : first_slab_) =
             slab.next_in_heap;
         if (slab.next_in_heap != no_slice)
@@ -677,6 +702,7 @@ private:
     misuse_list* found_ = nullptr; ///< Of whoever is at work here.
     std::atomic<std::uint32_t> times_at_work_{0};
     slice_number first_slab_ = no_slice;
+    slice_number next_to_purge_ = no_slice; ///< Those before it were seen to.
     std::array<slice_number, class_count> with_blocks_{};
     std::array<std::atomic<std::uint32_t>, class_count> away_{};
     std::atomic<std::size_t> sent_{0};    ///< By its owner.

@@ -32,6 +32,7 @@
 #include <memory_pool/os/environment.hpp>
 #include <memory_pool/os/fault.hpp>
 #include <memory_pool/os/fork.hpp>
+#include <memory_pool/os/short_wait.hpp>
 #include <memory_pool/os/single_thread.hpp>
 #include <memory_pool/os/thread_end.hpp>
 
@@ -122,7 +123,7 @@ public:
     bool collect() noexcept
     {
         misuse_list found;
-        return collect(false, found);
+        return collect(false, found) == progress::done;
     }
 
     /// Effects: has a thread of its own look after all heaps and free runs from now on, so that memory goes back to the system also
@@ -282,7 +283,7 @@ public:
             for (const bool is_last : {false, true})
                 for (heap_memory* each = first_; each != nullptr; each = each->next)
                     if (const guest here(*each, found); here.is_on())
-                        is_last ? here.tidy_thoroughly() : here.take_in();
+                        is_last ? here.tidy_thoroughly() : (void)here.take_in();
             for_each_shared_heap_and_own([](shared_heap& each) { each.tidy(); });
         }
         return backend_.trim();
@@ -376,40 +377,102 @@ public:
     }
 
 private:
-    /// Effects: looks after all heaps and free runs, unless somebody looks at them. Never waits for a lock: somebody may end the process
-    ///   with one, and wait for the thread that does this.
+    /// How far somebody has come who looks after heaps.
+    enum class progress
+    {
+        done,   ///< Nothing is left to be done in a heap, as far as is known.
+        later,  ///< Something is, later.
+        goes_on ///< Something is, at once.
+    };
+
+    /// A time in which the background thread may work: short, as others may wait for its end. It never waits for a lock itself:
+    /// somebody may end the process with one, and wait for the thread.
+    class background_turn
+    {
+    public:
+        explicit background_turn(process& of) noexcept : of_(of), has_lock_(of.background_work_.try_lock()) {}
+        background_turn(const background_turn&) = delete;
+        background_turn& operator=(const background_turn&) = delete;
+        ~background_turn()
+        {
+            if (has_lock_)
+                of_.background_work_.unlock();
+        }
+
+        /// Returns: whether it may work; not while it rests, or has to end.
+        bool is_on() const noexcept { return has_lock_ && of_.background_rests_ == 0 && of_.background_.is_running(); }
+
+    private:
+        process& of_;
+        bool has_lock_;
+    };
+
+    /// Effects: looks after all heaps and free runs.
     /// Returns: after how many milliseconds to do so again.
     std::uint64_t collect_all() noexcept
     {
         constexpr std::uint64_t least_pause = 10;
-        misuse_list found; // First, so that it is reported last, without the lock.
-        if (!background_work_.try_lock())
-            return least_pause;
-        const std::lock_guard lock(background_work_, std::adopt_lock);
-        if (background_rests_ != 0)
-            return least_pause;
         bool is_done = true;
         for (std::size_t left = heap_count(); left != 0; --left)
-            is_done = collect(true, found) && is_done;
-        const bool is_dirty = backend_.purge_old();
+            is_done = collect_one_wholly() && is_done;
+        is_done = tidy_idle_shared_heaps() && is_done;
+        while (purge_one_old_run()) {
+        }
+        is_done = is_done && backend_.figures().dirty == 0;
         const std::uint64_t patience = backend_.patience();
-        return std::max(is_done && !is_dirty ? patience : patience / 8, least_pause);
+        return std::max(is_done ? patience : patience / 8, least_pause);
+    }
+
+    bool collect_one_wholly() noexcept
+    {
+        progress made = collect_in_turn();
+        for (; made == progress::goes_on; made = collect_in_turn())
+            os::sleep_for_a_moment(); // Who waits for one of the locks gets it now.
+        return made == progress::done;
+    }
+
+    progress collect_in_turn() noexcept
+    {
+        misuse_list found; // First, so that it is reported last, without the lock.
+        const background_turn turn(*this);
+        return turn.is_on() ? collect(true, found) : progress::later;
+    }
+
+    bool tidy_idle_shared_heaps() noexcept
+    {
+        const background_turn turn(*this);
+        if (!turn.is_on() || !mutex_.try_lock())
+            return false;
+        const std::lock_guard lock(mutex_, std::adopt_lock);
+        bool are_tidy = true;
+        const std::uint64_t now = os::coarse_milliseconds();
+        for_each_shared_heap_and_own([&are_tidy, now, this](shared_heap& each) {
+            are_tidy = each.tidy_if_idle(now, backend_.patience() / 2) && are_tidy;
+        });
+        return are_tidy;
+    }
+
+    bool purge_one_old_run() noexcept
+    {
+        const background_turn turn(*this);
+        return turn.is_on() && backend_.purge_one_old();
     }
 
     /// As the other; if there is time, pages of slabs that are not empty are given back, too.
-    bool collect(bool is_thorough, misuse_list& found) noexcept
+    progress collect(bool is_thorough, misuse_list& found) noexcept
     {
         if (!mutex_.try_lock())
-            return false;
+            return progress::later;
         const std::lock_guard lock(mutex_, std::adopt_lock);
         if (next_to_collect_ == nullptr)
             next_to_collect_ = first_;
         if (next_to_collect_ == nullptr)
-            return true;
-        heap_memory& visited = *std::exchange(next_to_collect_, next_to_collect_->next);
-        look_after(visited, is_thorough, found);
-        // Where nobody knows what is in it, there never is.
-        return !visited.is_known() || (visited.is_tidy && (visited.is_purged || !is_thorough));
+            return progress::done;
+        heap_memory& visited = *next_to_collect_;
+        const progress made = look_after(visited, is_thorough, found);
+        if (made != progress::goes_on)
+            next_to_collect_ = visited.next;
+        return made;
     }
 
     std::size_t heap_count() noexcept
@@ -435,17 +498,20 @@ private:
 
         bool is_on() const noexcept { return lock_.is_on() && where_.is_known(); }
 
-        void take_in() const noexcept
+        /// Returns: whether something came in.
+        bool take_in() const noexcept
         {
-            if (where_.slabs.take_in())
+            const bool has_come = where_.slabs.take_in();
+            if (has_come)
                 where_.is_tidy = where_.is_purged = false;
             if (where_.is_parked)
                 where_.slabs.post_all();
+            return has_come;
         }
 
         void tidy() const noexcept
         {
-            take_in();
+            (void)take_in();
             where_.slabs.give_back_empty_slabs();
             where_.is_tidy = true;
         }
@@ -456,6 +522,18 @@ private:
             tidy();
             where_.slabs.purge_free_pages();
             where_.is_purged = true;
+        }
+
+        /// Effects: the same, a part at a time.
+        /// Returns: whether that was the last.
+        bool tidy_some() const noexcept
+        {
+            if (!where_.is_tidy)
+                tidy();
+            const bool has_come = take_in();
+            const bool is_last = where_.slabs.purge_some_free_pages();
+            where_.is_purged = is_last && !has_come;
+            return is_last;
         }
 
     private:
@@ -491,7 +569,7 @@ private:
     }
 
     /// Effects: sees to it that little waits in a heap whose thread does not come. The lock of the lists is held.
-    void look_after(heap_memory& visited, bool is_thorough, misuse_list& found) noexcept
+    progress look_after(heap_memory& visited, bool is_thorough, misuse_list& found) noexcept
     {
         MEMORY_POOL_DELAY_POINT();
         const std::uint64_t now = os::coarse_milliseconds();
@@ -499,7 +577,7 @@ private:
         if (std::exchange(visited.times_at_work_seen, times) != times) {
             visited.idle_since = now;
             visited.is_tidy = visited.is_purged = false;
-            return;
+            return progress::later;
         }
         const bool is_idle = now - visited.idle_since >= backend_.patience() / 2;
         const bool is_to_be_purged = is_thorough && is_idle && !visited.is_purged;
@@ -509,14 +587,15 @@ private:
             visited.times_at_work_seen = visited.slabs.times_at_work(); // That was not its thread.
         }
         const guest here(visited, found);
-        if (!here.is_on())
-            return;
-        if (is_to_be_purged)
-            here.tidy_thoroughly();
-        else if (is_to_be_tidied)
+        if (!here.is_on()) // Where nobody knows what is in it, there is never more to be done.
+            return visited.is_known() ? progress::later : progress::done;
+        if (is_to_be_purged && !here.tidy_some())
+            return progress::goes_on;
+        if (!is_to_be_purged && is_to_be_tidied)
             here.tidy();
-        else
-            here.take_in();
+        else if (!is_to_be_purged)
+            (void)here.take_in();
+        return visited.is_tidy && (visited.is_purged || !is_thorough) ? progress::done : progress::later;
     }
 
     /// Effects: puts the blocks that a parked heap has at hand back into its slabs. The lock of the lists is held.

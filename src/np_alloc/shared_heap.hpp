@@ -53,6 +53,7 @@ public:
     {
         const std::lock_guard lock(mutex_);
         void* block = nullptr;
+        ++changes_;
         return heap::take(size_class, &block, 1) == 1 ? block : nullptr;
     }
 
@@ -126,6 +127,23 @@ public:
         heap::purge_free_pages();
     }
 
+    /// Effects: the same, a part at a time, if nothing was done here since the last call, and for so many milliseconds.
+    /// Returns: whether nothing is left to be done.
+    bool tidy_if_idle(std::uint64_t now, std::uint64_t milliseconds) noexcept
+    {
+        if (!mutex_.try_lock())
+            return false;
+        const std::lock_guard lock(mutex_, std::adopt_lock);
+        if (std::exchange(changes_seen_, changes_) != changes_) {
+            idle_since_ = now;
+            is_tidy_ = false;
+        } else if (!is_tidy_ && now - idle_since_ >= milliseconds) {
+            heap::give_back_empty_slabs();
+            is_tidy_ = heap::purge_some_free_pages();
+        }
+        return is_tidy_;
+    }
+
     /// Effects: calls `look(const heap&, slice_number first_large)` with the lock held.
     template <class Look>
     void with_blocks(Look&& look) noexcept
@@ -178,6 +196,7 @@ private:
     std::optional<error> put(std::size_t size_class, void* block) noexcept
     {
         const std::lock_guard lock(mutex_);
+        ++changes_;
         return heap::put(size_class, block);
     }
 
@@ -186,5 +205,10 @@ private:
     backend& backend_;
     call_sites* const sites_;
     slice_number first_large_ = no_slice;
+    // To see whether it is idle.
+    std::uint32_t changes_ = 0;
+    std::uint32_t changes_seen_ = 0;
+    std::uint64_t idle_since_ = 0; ///< In milliseconds of the coarse clock.
+    bool is_tidy_ = true;          ///< Nothing was done here since it was tidied.
 };
 } // namespace memory_pool::np

@@ -43,6 +43,7 @@ struct alignas(64) slice_record : run_links
     std::uint16_t lowest;   ///< No word before this one has a bit.
     std::uint8_t size_class;
     bool is_listed; ///< In its heap's list of slabs that have free blocks.
+    bool is_purged; ///< Its pages without blocks were given back since the last block was taken or put.
 
     slice_number next_slab; ///< In that list.
     slice_number previous_slab;
@@ -64,7 +65,7 @@ struct alignas(64) slice_record : run_links
         block_bytes = static_cast<std::uint32_t>(sizes::size(number));
         free_count = capacity = slab_capacity(number);
         size_class = static_cast<std::uint8_t>(number);
-        is_listed = false;
+        is_listed = is_purged = false;
         lowest = 0;
         std::memset(free_blocks, 0xFF, capacity / base::bits_per_word * sizeof free_blocks[0]);
         if (const std::uint32_t rest = capacity % base::bits_per_word; rest != 0)
@@ -78,6 +79,7 @@ struct alignas(64) slice_record : run_links
     {
         count = std::min(count, free_count);
         free_count -= count;
+        is_purged = false;
         std::size_t word = lowest;
         for (void** out = blocks + count; out != blocks; ++word) {
             std::uint64_t bits = free_blocks[word];
@@ -128,6 +130,7 @@ struct alignas(64) slice_record : run_links
         lowest = static_cast<std::uint16_t>(word_from);
         const std::uint32_t taken_back = static_cast<std::uint32_t>(seen) - refused;
         free_count += taken_back;
+        is_purged = false;
         return {seen, taken_back};
     }
 

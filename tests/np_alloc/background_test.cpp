@@ -13,11 +13,13 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <chrono>
 #include <cstddef>
 #include <cstdlib>
 #include <cstring>
+#include <functional>
 #include <thread>
 #include <utility>
 #include <vector>
@@ -99,6 +101,28 @@ TEST_F(np_background_thread, gives_memory_back_to_the_system_while_nobody_calls)
         test::in_a_thread(fill_and_free);
         EXPECT_LE(wait_without_a_call(enough), enough) << most << ", of a thread that has ended";
     }
+}
+
+TEST_F(np_background_thread, gives_pages_between_blocks_in_use_back_whichever_heap_they_are_of)
+{
+    np_heap* const heap = np_heap_create();
+    const std::array<std::function<void*(std::size_t)>, 3> ways{
+        np_alloc, [heap](std::size_t bytes) { return np_heap_alloc(heap, bytes); },
+        [](std::size_t bytes) { return np_alloc_at(bytes, "a.c", 1); }};
+    constexpr std::size_t bytes = 1000;
+    std::vector<void*> blocks(16'000);
+    for (const auto& allocate : ways) {
+        (void)np_trim();
+        const std::size_t enough = test::resident_bytes() + blocks.size() * bytes / 4;
+        for (void*& each : blocks)
+            each = std::memset(allocate(bytes), 1, bytes);
+        for (std::size_t i = 0; i != blocks.size(); ++i)
+            if (i % 64 != 0)
+                np_free(std::exchange(blocks[i], nullptr));
+        EXPECT_LE(wait_without_a_call(enough), enough);
+        std::for_each(blocks.begin(), blocks.end(), np_free);
+    }
+    np_heap_destroy(heap);
 }
 #endif
 

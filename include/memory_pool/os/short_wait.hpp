@@ -24,6 +24,19 @@
 
 namespace memory_pool::os
 {
+/// Effects: sleeps for 50 microseconds; where there is no way to do so that is no cancellation point, lets others run.
+inline void sleep_for_a_moment() noexcept
+{
+#if defined(__linux__) && defined(__LP64__) && defined(SYS_nanosleep)
+    const int errno_before = errno;
+    const ::timespec moment{0, 50'000};
+    (void)::syscall(SYS_nanosleep, &moment, nullptr);
+    errno = errno_before;
+#else
+    std::this_thread::yield();
+#endif
+}
+
 /// One wait.
 class short_wait
 {
@@ -35,24 +48,12 @@ public:
             ++yields_;
             std::this_thread::yield();
         } else {
-            sleep();
+            sleep_for_a_moment();
         }
     }
 
 private:
     static constexpr unsigned most_yields = 64;
-
-    static void sleep() noexcept
-    {
-#if defined(__linux__) && defined(__LP64__) && defined(SYS_nanosleep)
-        const int errno_before = errno;
-        const ::timespec moment{0, 50'000};
-        (void)::syscall(SYS_nanosleep, &moment, nullptr);
-        errno = errno_before;
-#else
-        std::this_thread::yield();
-#endif
-    }
 
     unsigned yields_ = 0;
 };
