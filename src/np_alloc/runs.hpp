@@ -9,9 +9,9 @@
 ///     free runs by length:  1: run <-> run    2: run    3:    ...    48-63: run   64-79: ...
 ///     dirty ones by age:    oldest <-> ... <-> youngest
 ///
-/// No two free runs lie side by side. The first and the last slice of a run say how long it is, so a neighbour is found in one
-/// step. A dirty run has memory of the system; when it is old enough, that is given back, and the run is clean: it reads as
-/// zeros. Whoever owns the runs does that, as it takes a while.
+/// No two free runs lie side by side, but for a dirty one and a clean one that is much longer. The first and the last slice of a run
+/// say how long it is, so a neighbour is found in one step. A dirty run has memory of the system; when it is old enough, that is given
+/// back, and the run is clean: it reads as zeros. Whoever owns the runs does that, as it takes a while.
 ///
 /// Thread safety: none; whoever owns the runs has a lock.
 #pragma once
@@ -174,6 +174,7 @@ public:
         std::size_t free_runs = 0;
         std::size_t being_purged = 0;
         bool was_free = false;
+        bool was_dirty = false;
         for (std::size_t slice = 0; slice < used_;) {
             const run_links& first = record(slice);
             if (first.length == 0 || slice + first.length > used_)
@@ -182,12 +183,13 @@ public:
             const bool is_free = first.state == slice_state::free;
             being_purged += first.state == slice_state::being_purged ? 1 : 0;
             if (last.length != first.length || last.state != first.state || first.state == slice_state::untouched ||
-                (is_free && was_free))
+                (is_free && was_free && first.is_dirty == was_dirty))
                 return false;
             in_use += is_free ? 0 : first.length;
             dirty += is_free && first.is_dirty ? first.length : 0;
             free_runs += is_free ? 1 : 0;
             was_free = is_free;
+            was_dirty = first.is_dirty;
             slice += first.length;
         }
         return in_use == in_use_ && dirty == dirty_ && being_purged == being_purged_ && free_runs == listed();
@@ -264,7 +266,7 @@ private:
 
     bool use_untouched(std::uint32_t length) noexcept
     {
-        if (length > region_.slices() - used_ || !region_.commit(used_ + length))
+        if (!region_.commit(used_ + length))
             return false;
         used_ += length;
         in_use_ += length;
@@ -298,25 +300,41 @@ private:
     /// else a run to which something comes now and then would never be old.
     void add_free(slice_number first, std::uint32_t length, bool is_dirty, std::uint64_t freed_at) noexcept
     {
-        const auto join = [&](const run_links& neighbour) {
-            if (neighbour.is_dirty)
-                freed_at = is_dirty ? std::min(freed_at, neighbour.freed_at) : neighbour.freed_at;
-            is_dirty = is_dirty || neighbour.is_dirty;
-            length += neighbour.length;
+        const auto join = [&](slice_number neighbour) {
+            const run_links& its = record(neighbour);
+            if (!are_to_be_joined(its.length, its.is_dirty, length, is_dirty))
+                return false;
+            if (its.is_dirty)
+                freed_at = is_dirty ? std::min(freed_at, its.freed_at) : its.freed_at;
+            is_dirty = is_dirty || its.is_dirty;
+            length += its.length;
+            first = std::min(first, neighbour);
+            unlist(neighbour);
+            return true;
         };
-        const std::size_t end = std::size_t{first} + length;
-        if (end < used_ && record(end).state == slice_state::free) {
-            const auto next = static_cast<slice_number>(end);
-            join(record(next));
-            unlist(next);
-        }
-        if (first != 0 && record(first - 1).state == slice_state::free) {
-            first -= record(first - 1).length;
-            join(record(first));
-            unlist(first);
+        const auto join_next = [&] {
+            const std::size_t end = std::size_t{first} + length;
+            return end < used_ && record(end).state == slice_state::free && join(static_cast<slice_number>(end));
+        };
+        const auto join_previous = [&] {
+            return first != 0 && record(first - 1).state == slice_state::free && join(first - record(first - 1).length);
+        };
+        while (join_next() || join_previous()) {
         }
         mark(first, length, slice_state::free);
         list(first, is_dirty, freed_at);
+    }
+
+    /// A clean run counts as dirty as a whole when it is joined with a dirty one: so it is not, if it is much longer, until that is clean.
+    static constexpr bool are_to_be_joined(std::uint32_t length, bool is_dirty, std::uint32_t other_length,
+                                           bool other_is_dirty) noexcept
+    {
+        constexpr std::uint32_t much_longer = 8;
+        if (is_dirty == other_is_dirty)
+            return true;
+        const std::uint32_t clean = is_dirty ? other_length : length;
+        const std::uint32_t dirty = is_dirty ? length : other_length;
+        return clean / much_longer <= dirty;
     }
 
     void mark(std::size_t first, std::uint32_t length, slice_state state) noexcept

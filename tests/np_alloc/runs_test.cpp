@@ -241,6 +241,26 @@ TEST_F(runs, are_dirty_if_one_of_those_that_were_merged_was)
     EXPECT_FALSE(all.take(4).is_zeroed);
 }
 
+TEST_F(runs, stay_clean_beside_a_dirty_one_that_is_much_shorter_until_that_is_clean)
+{
+    const np::run before = all.take(1);
+    const np::run large = all.take(100);
+    const np::run after = all.take(1);
+    (void)all.take(1);
+    all.put(large.first, 100, true, 0);
+    (void)purge_since(0);
+    all.put(after.first, 1, true, 10);
+    all.put(before.first, 1, true, 20);
+    EXPECT_EQ(all.dirty(), 2U);
+    EXPECT_TRUE(all.is_valid());
+    const np::run part = all.take(50);
+    EXPECT_TRUE(part.is_zeroed);
+    all.put(part.first, 50, false, 30);
+    EXPECT_EQ(purge_since(10), 1U);
+    EXPECT_EQ(purge_since(20), 1U);
+    EXPECT_EQ(all.take(102).first, before.first) << "all of it is one again";
+}
+
 TEST_F(runs, are_as_old_as_the_oldest_part_that_is_dirty)
 {
     const np::run a = all.take(2);
