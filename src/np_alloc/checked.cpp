@@ -152,6 +152,11 @@ std::optional<std::size_t> asked_bytes(const place& where) noexcept
     return asked(where, *marked);
 }
 
+bool is_in_use(const place& where) noexcept
+{
+    return where.is_outside() ? memory().direct_bytes(where.block) != 0 : where.mark->is_in_use();
+}
+
 // Canaries.
 
 void write_canary(const place& where, std::size_t bytes) noexcept
@@ -462,8 +467,12 @@ void* reallocate(void* block, std::size_t bytes) noexcept
         errno = EINVAL;
         return nullptr;
     }
-    shared_heap* const home = shared_heap_of(block, where->owner);
     look_at_canary(*where, *held);
+    if (MEMORY_POOL_UNLIKELY(!is_in_use(*where))) { // The error handler has freed it.
+        errno = EINVAL;
+        return nullptr;
+    }
+    shared_heap* const home = shared_heap_of(block, where->owner);
     const auto stay = [=] {
         if (home != nullptr)
             home->moved(block, block, bytes);
@@ -473,7 +482,7 @@ void* reallocate(void* block, std::size_t bytes) noexcept
         return stay();
     shared_heap* const own_home = where->is_empty() ? nullptr : home;
     const auto allocate_like = [own_home](std::size_t wanted) {
-        return own_home != nullptr ? checked::allocate_in(*own_home, wanted) : checked::allocate(wanted);
+        return own_home != nullptr ? allocate_like_in(*own_home, wanted) : checked::allocate(wanted);
     };
     void* const moved = allocate_for(*where, *held, bytes, allocate_like);
     if (moved == nullptr) {
@@ -483,7 +492,7 @@ void* reallocate(void* block, std::size_t bytes) noexcept
         return stay();
     }
     std::memcpy(moved, block, std::min(bytes, *held));
-    if (home != nullptr)
+    if (home != nullptr && shared_heap_of(moved, owner_of(moved)) == home)
         home->moved(block, moved, bytes);
     checked::free(block);
     return moved;

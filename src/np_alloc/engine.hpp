@@ -59,6 +59,10 @@ std::size_t trim() noexcept;
 /// Returns: a block of `home`; nullptr, and errno is set, if there is no memory.
 void* allocate_in(shared_heap& home, std::size_t bytes) noexcept;
 
+/// Returns: the same, to take the place of one of that heap; a block of another one if there is no memory, and it need not be freed
+///   with a heap of the program.
+void* allocate_like_in(shared_heap& home, std::size_t bytes) noexcept;
+
 /// Returns: the same, filled with zeros.
 void* allocate_zeroed_in(shared_heap& home, std::size_t count, std::size_t size) noexcept;
 

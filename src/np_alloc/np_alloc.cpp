@@ -148,6 +148,12 @@ void* allocate_in(shared_heap& home, std::size_t bytes) noexcept
     return block != nullptr ? block : out_of_memory();
 }
 
+void* allocate_like_in(shared_heap& home, std::size_t bytes) noexcept
+{
+    void* const block = allocate_in(home, bytes);
+    return block != nullptr || the_process.is_made(home) ? block : allocate(bytes);
+}
+
 void* allocate_zeroed_in(shared_heap& home, std::size_t count, std::size_t size) noexcept
 {
     if constexpr (is_checked)
@@ -300,7 +306,7 @@ void* reallocate(void* block, std::size_t bytes) noexcept
         return moved;
     const std::size_t usable = usable_size(block, owner);
     const auto allocate_like = [home](std::size_t wanted) {
-        return home != nullptr ? allocate_in(*home, wanted) : allocate(wanted);
+        return home != nullptr ? allocate_like_in(*home, wanted) : allocate(wanted);
     };
     void* moved = bytes > usable ? allocate_like(with_room_to_grow(owner, bytes)) : nullptr;
     if (moved == nullptr)
@@ -308,7 +314,7 @@ void* reallocate(void* block, std::size_t bytes) noexcept
     if (moved == nullptr)
         return bytes <= usable ? stay() : nullptr; // There may be no memory for a smaller one.
     std::memcpy(moved, block, std::min(bytes, usable));
-    if (home != nullptr)
+    if (home != nullptr && shared_heap_of(moved, owner_of(moved)) == home)
         home->moved(block, moved, bytes);
     free_block(block);
     return moved;

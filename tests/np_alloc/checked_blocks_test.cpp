@@ -14,6 +14,7 @@
 #include <array>
 #include <atomic>
 #include <cstddef>
+#include <cstring>
 #include <set>
 #include <string>
 #include <vector>
@@ -283,23 +284,39 @@ TEST_F(checked_blocks, are_in_order_also_when_the_error_handler_leaves_by_a_long
     }
 }
 
+/// Calls a function with a block behind which something was written, and an error handler that frees the block then.
+/// Returns: what was reported.
+template <class Action>
+test::kinds with_handler_that_frees(std::size_t bytes, Action&& action)
+{
+    static unsigned char* block = nullptr;
+    static test::kinds seen;
+    block = static_cast<unsigned char*>(np_alloc(bytes - 1));
+    block[bytes - 1] = 0;
+    seen.clear();
+    const memory_pool::error_handler before =
+        memory_pool::set_error_handler([](const memory_pool::error_report& report) {
+            seen.push_back(report.kind);
+            if (report.kind == error::overflow)
+                np_free(block);
+        });
+    action(block);
+    memory_pool::set_error_handler(before);
+    return seen;
+}
+
 TEST_F(checked_blocks, are_freed_once_also_if_the_error_handler_frees_them)
 {
+    for (const std::size_t bytes : sizes_of_all_kinds)
+        EXPECT_EQ(with_handler_that_frees(bytes, np_free), (test::kinds{error::overflow, error::double_free})) << bytes;
+    EXPECT_EQ(np_verify(), 1);
+}
+
+TEST_F(checked_blocks, are_not_resized_if_the_error_handler_has_freed_them)
+{
     for (const std::size_t bytes : sizes_of_all_kinds) {
-        static unsigned char* block = nullptr;
-        static test::kinds seen;
-        block = static_cast<unsigned char*>(np_alloc(bytes - 1));
-        block[bytes - 1] = 0;
-        seen.clear();
-        const memory_pool::error_handler before =
-            memory_pool::set_error_handler([](const memory_pool::error_report& report) {
-                seen.push_back(report.kind);
-                if (report.kind == error::overflow)
-                    np_free(block);
-            });
-        np_free(block);
-        memory_pool::set_error_handler(before);
-        EXPECT_EQ(seen, (test::kinds{error::overflow, error::double_free})) << bytes;
+        const auto resize = [bytes](void* block) { EXPECT_EQ(np_realloc(block, bytes - 1), nullptr); };
+        EXPECT_EQ(with_handler_that_frees(bytes, resize), test::kinds{error::overflow}) << bytes;
     }
     EXPECT_EQ(np_verify(), 1);
 }
@@ -313,6 +330,8 @@ TEST_F(checked_blocks, of_0_bytes_are_distinct_and_can_be_freed_and_resized)
         ASSERT_EQ(np_usable_size(each), 0U);
         np_free_sized(each, 0);
     }
+    void* const few_bytes = np_realloc(np_alloc(0), 12);
+    np_free_sized(std::memset(few_bytes, 1, 12), 12);
     void* const grown = np_realloc(np_alloc(0), 100);
     EXPECT_EQ(np_usable_size(grown), 100U);
     void* const shrunk = np_realloc(grown, 0);

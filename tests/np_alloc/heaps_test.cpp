@@ -18,6 +18,7 @@
 #include <cerrno>
 #include <cstddef>
 #include <cstdint>
+#include <cstdlib>
 #include <cstring>
 #include <iterator>
 #include <limits>
@@ -113,6 +114,26 @@ TEST_F(np_heaps, say_ENOMEM_when_the_system_gives_no_memory_and_go_on_when_it_do
     EXPECT_EQ(errno, ENOMEM);
     calls.refuse_nothing();
     EXPECT_NE(np_heap_alloc(heap, much), nullptr);
+}
+
+void grow_beyond_the_region()
+{
+    constexpr std::size_t region = std::size_t{16} << 20;
+    bool is_right = np_set_option(np_option_region_bytes, region) == 0;
+    np_heap* const heap = np_heap_create();
+    auto* const traced = static_cast<unsigned char*>(np_alloc_at(100, "a.c", 1));
+    traced[99] = 7;
+    is_right = is_right && np_heap_realloc(heap, np_heap_alloc(heap, 100), 2 * region) == nullptr;
+    auto* const moved = static_cast<unsigned char*>(np_realloc(traced, 2 * region));
+    is_right = is_right && moved != nullptr && moved[99] == 7 && np_verify() == 1;
+    np_free(moved);
+    std::exit(is_right ? 0 : 1); // NOLINT(concurrency-mt-unsafe): there is one thread
+}
+
+TEST(np_heaps_death_test, have_no_blocks_beyond_the_region_but_other_blocks_may_grow_there)
+{
+    testing::GTEST_FLAG(death_test_style) = "threadsafe";
+    EXPECT_EXIT(grow_beyond_the_region(), testing::ExitedWithCode(0), "");
 }
 
 TEST_F(np_heaps, keep_errno_when_they_are_destroyed)
