@@ -236,17 +236,17 @@ TEST_F(checked_bytes, that_a_block_no_longer_has_are_not_seen_by_whoever_is_next
 
 TEST_F(checked_bytes, are_looked_at_by_np_verify)
 {
-    unsigned char* const block = some_block(40);
-    const unsigned char before = block[40];
-    block[40] = 0;
-    EXPECT_EQ(np_verify(), 0);
-    block[40] = before;
-    EXPECT_EQ(np_verify(), 1);
-    np_free(block);
-    const unsigned char poison = block[3];
-    block[3] = 0;
-    EXPECT_EQ(np_verify(), 0);
-    block[3] = poison;
+    for (const std::size_t bytes : {std::size_t{40}, std::size_t{100'000}}) {
+        unsigned char* const block = some_block(bytes);
+        const unsigned char before = std::exchange(block[bytes], static_cast<unsigned char>(0));
+        EXPECT_EQ(np_verify(), 0) << bytes;
+        block[bytes] = before;
+        EXPECT_EQ(np_verify(), 1);
+        np_free(block);
+        const unsigned char poison = std::exchange(block[3], static_cast<unsigned char>(0));
+        EXPECT_EQ(np_verify(), 0) << bytes;
+        block[3] = poison;
+    }
 }
 
 #if TESTS_MAY_FORK

@@ -93,6 +93,7 @@ TEST_F(checked_guards_death, nobody_touches_a_block_of_0_bytes)
 {
     EXPECT_DEATH(*some_block(0) = 1, "");
     EXPECT_DEATH((void)*some_block(0), "");
+    EXPECT_DEATH(*static_cast<bytes_of_block*>(np_realloc(np_alloc(16), 0)) = 1, "");
     EXPECT_DEATH(
         {
             np_free(np_alloc(0));

@@ -259,8 +259,8 @@ struct np_verify_finds : testing::Test
         np_heap_destroy(heap);
     }
 
-    np::slice_record& slice_of(const void* address) { return memory.record(memory.slice_of(address)); }
-    np::slice_record& slab_of(const void* of) { return memory.record(slice_of(of).slab); }
+    np::record_of_slice& slice_of(const void* address) { return memory.record(memory.slice_of(address)); }
+    np::record_of_slice& slab_of(const void* of) { return memory.record(slice_of(of).slab); }
     np::slice_record& slab()
     {
         return slab_of(of_heap);
@@ -568,6 +568,23 @@ TEST_F(np_verify_finds, what_is_at_hand_and_no_block)
     expect_fault("a block is in the magazine of another size");
     ASSERT_EQ(taken_from(at_hand, size_class + 1), block);
 }
+
+#if MEMORY_POOL_NP_CHECKED
+TEST_F(np_verify_finds, marks_of_blocks_that_are_not_as_the_blocks_are)
+{
+    void* const free_one = kept();
+    np::checked_record& slab = slab_of(free_one);
+    const auto offset = static_cast<std::size_t>(static_cast<std::byte*>(free_one) - slab.begin);
+    np::block_mark& mark = slab.blocks[offset / slab.block_bytes];
+    (void)mark.hand_out(10);
+    expect_fault("a block is free, and in use by its mark");
+    mark.forget();
+    np::block_mark& mark_of_large = slice_of(large).large;
+    mark_of_large.forget();
+    expect_fault("a large block is not in use by its mark");
+    (void)mark_of_large.hand_out(0);
+}
+#endif
 
 TEST_F(np_verify_finds, a_magazine_whose_border_was_written_to)
 {
