@@ -18,7 +18,8 @@
 /// not there are not: those may have been at work in them. They stay as they are, and are not adopted; their blocks may be used
 /// and freed, but what is free there is lost to the child. Nor is anything taken in that was posted while the fork went on.
 ///
-/// Locks, in the order in which they are taken: that of the work in the background, that of the lists, those of heaps, those of call sites, the backend's.
+/// Locks, in the order in which they are taken: that of the work in the background, that of the lists, those of heaps, those of call
+/// sites, the backend's.
 ///
 /// Thread safety: any thread.
 #pragma once
