@@ -199,8 +199,8 @@ size_t np_leak_diff(uint64_t checkpoint, np_format format,
  *    in no order, until it returns 0. `bytes` is what np_usable_size tells.
  *  Returns: 1; 0 if `visit` did, or, for all heaps, if there is no memory to find out what is in use: then errno is ENOMEM; or if
  *    that cannot be told, as np_verify finds something wrong with free blocks: EINVAL.
- *  Preconditions: no other thread is in a call of this library, but its own, which rests meanwhile; `visit` calls nothing of it but
- *    functions that only tell something.
+ *  Preconditions: no other thread is in a call of this library, but its own (np_option_background_thread), which works only while
+ *    `visit` does; `visit` calls nothing of it but functions that only tell something.
  *  Throws: what `visit` throws, if it is a function of C++; for all heaps, the memory for what was found out is lost then.
  *  Complexity: linear in what was ever in use. */
 int np_visit_heap(np_heap* heap, int (*visit)(void* block, size_t bytes, void* argument), void* argument);

@@ -147,11 +147,11 @@ public:
                 count_large(1, its.length * slice_bytes);
             });
         MEMORY_POOL_DELAY_POINT();
+        // Reported last, as the error handler may leave by a long jump.
         if constexpr (is_checked)
             if (taken.first != no_slice)
                 if (const void* const damaged = checks().large_made(taken.first, taken.length, bytes))
-                    report_misuse(error::write_after_free, damaged,
-                                  0); // Last, as its handler may leave by a long jump.
+                    report_misuse(error::write_after_free, damaged, 0);
         return taken;
     }
 

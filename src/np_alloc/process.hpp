@@ -120,11 +120,10 @@ public:
     /// Effects: is to be called now and then, when time is lost anyway: looks after one of the heaps, in turn, if its thread was not
     ///   at work in it since it was looked at last, or it has none. Takes in what was posted to it; and when it has been idle for half
     ///   as long as free runs keep their memory, gives back what slabs it has that are empty.
-    /// Returns: whether nothing is left to be done there, as far as is known.
-    bool collect() noexcept
+    void collect() noexcept
     {
         misuse_list found;
-        return collect(false, found) == progress::done;
+        (void)collect(false, found);
     }
 
     /// Effects: has a thread of its own look after all heaps and free runs from now on, so that memory goes back to the system also
@@ -513,8 +512,7 @@ private:
         void tidy() const noexcept
         {
             (void)take_in();
-            where_.slabs.give_back_empty_slabs();
-            where_.is_tidy = true;
+            give_back_empty_slabs();
         }
 
         /// Effects: the same, and gives pages of other slabs back to the system, which takes long.
@@ -529,15 +527,21 @@ private:
         /// Returns: whether that was the last.
         bool tidy_some() const noexcept
         {
-            if (!where_.is_tidy)
-                tidy();
             const bool has_come = take_in();
+            if (!where_.is_tidy)
+                give_back_empty_slabs();
             const bool is_last = where_.slabs.purge_some_free_pages();
             where_.is_purged = is_last && !has_come;
             return is_last;
         }
 
     private:
+        void give_back_empty_slabs() const noexcept
+        {
+            where_.slabs.give_back_empty_slabs();
+            where_.is_tidy = true;
+        }
+
         heap_memory& where_;
         const heap::at_work lock_;
     };
@@ -590,12 +594,14 @@ private:
         const guest here(visited, found);
         if (!here.is_on()) // Where nobody knows what is in it, there is never more to be done.
             return visited.is_known() ? progress::later : progress::done;
-        if (is_to_be_purged && !here.tidy_some())
-            return progress::goes_on;
-        if (!is_to_be_purged && is_to_be_tidied)
+        if (is_to_be_purged) {
+            if (!here.tidy_some())
+                return progress::goes_on;
+        } else if (is_to_be_tidied) {
             here.tidy();
-        else if (!is_to_be_purged)
+        } else {
             (void)here.take_in();
+        }
         return visited.is_tidy && (visited.is_purged || !is_thorough) ? progress::done : progress::later;
     }
 

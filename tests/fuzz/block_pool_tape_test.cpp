@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
 #include <fuzz/block_pool_tape.hpp>
+#include <fuzz/miscounting_pool.hpp>
 
 #include <gtest/gtest.h>
 
@@ -20,20 +21,9 @@ TEST(block_pool_tape, agrees_with_the_model_on_random_tapes)
     }
 }
 
-/// A pool with a fault, which the player must notice: it counts one block too many now and then.
-class faulty_pool : public memory_pool::block_pool
-{
-public:
-    using basic_block_pool::basic_block_pool;
-    std::size_t in_use() const noexcept
-    {
-        const std::size_t right = basic_block_pool::in_use();
-        return right > 50 ? right + 1 : right;
-    }
-};
-
 TEST(block_pool_tape_death, notices_a_pool_with_a_fault)
 {
+    using faulty_pool = fuzz::miscounting_pool<memory_pool::block_pool>;
     GTEST_FLAG_SET(death_test_style, "threadsafe");
     std::vector<std::uint8_t> tape(400, 0); // allocates, and nothing else
     tape[2] = 1;                            // from a pool without limit

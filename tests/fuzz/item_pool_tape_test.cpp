@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
 #include <fuzz/item_pool_tape.hpp>
+#include <fuzz/miscounting_pool.hpp>
 
 #include <gtest/gtest.h>
 
@@ -20,20 +21,9 @@ TEST(item_pool_tape, agrees_with_the_model_on_random_tapes)
     }
 }
 
-/// A pool with a fault, which the player must notice: it counts one item too many now and then.
-class faulty_pool : public memory_pool::intrusive_pool<fuzz::pooled_item>
-{
-public:
-    using intrusive_pool::intrusive_pool;
-    std::size_t in_use() const noexcept
-    {
-        const std::size_t right = intrusive_pool::in_use();
-        return right > 50 ? right + 1 : right;
-    }
-};
-
 TEST(item_pool_tape_death, notices_a_pool_with_a_fault)
 {
+    using faulty_pool = fuzz::miscounting_pool<memory_pool::intrusive_pool<fuzz::pooled_item>>;
     GTEST_FLAG_SET(death_test_style, "threadsafe");
     std::vector<std::uint8_t> tape(400, 0); // makes items, and nothing else
     tape[0] = tape[1] = tape[2] = 1;        // of a pool without limit

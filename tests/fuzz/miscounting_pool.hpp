@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: MIT
+// Copyright (c) 2026 The memory_pool authors
+/// \file
+/// A pool with a fault, which whoever plays a tape on it must notice.
+#pragma once
+
+#include <cstddef>
+
+namespace fuzz
+{
+/// Counts one too many as soon as there are more than 50 in use.
+template <class Pool>
+class miscounting_pool : public Pool
+{
+public:
+    using Pool::Pool;
+
+    std::size_t in_use() const noexcept
+    {
+        const std::size_t right = Pool::in_use();
+        return right > 50 ? right + 1 : right;
+    }
+};
+} // namespace fuzz
