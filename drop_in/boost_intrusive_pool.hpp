@@ -30,11 +30,14 @@
 
 namespace memorypool
 {
-/// The base of all items. `init(...)` and `destroy()` are up to them, and are found by their names.
+/// The base of all items. `init(...)` is up to them, and is found by its name.
 class boost_intrusive_pool_item : public memory_pool::pooled<boost_intrusive_pool_item>
 {
 public:
     virtual ~boost_intrusive_pool_item() = default;
+
+    /// Effects: nothing; an item lets go here of what it should not keep, for RECYCLE_METHOD_DESTROY_FUNCTION.
+    virtual void destroy() {}
 };
 
 /// What is done to an item that returns.
@@ -91,7 +94,7 @@ public:
 
     /// Effects: from now on, does this to items that return. What `function` throws is reported, and the item is back.
     /// Preconditions: not called from such a function.
-    /// Throws: std::invalid_argument if an item has no `destroy()`, or there is no `function`; nothing is changed then.
+    /// Throws: std::invalid_argument if there is no `function` for that method; nothing is changed then.
     /// Complexity: O(1).
     void set_recycle_method(recycle_method_e method, recycle_function function = nullptr)
     {
@@ -158,8 +161,8 @@ public:
     std::size_t unused_count() const noexcept { return capacity() - inuse_count(); }
     /// Returns: items in use.
     std::size_t inuse_count() const noexcept { return pool_->in_use(); }
-    /// Returns: whether all items there are, if any, are in use.
-    bool empty() const noexcept { return unused_count() == 0; }
+    /// Returns: whether no item is in use.
+    bool empty() const noexcept { return inuse_count() == 0; }
     /// Returns: how often the pool has taken memory since it was made or cleared, the first time included.
     std::size_t enlarge_steps() const noexcept { return pool_->enlarge_steps(); }
 
