@@ -20,6 +20,8 @@ import statistics
 import subprocess
 import sys
 
+import argument_types
+
 # What --check asks for. The least ratio against new/delete, at any n, in the program that is about this side:
 LEAST_RATIOS = {("pair", "block_pool"): 13.3, ("bulk", "block_pool"): 9.0, ("churn", "block_pool"): 9.2,
                 ("pair", "concurrent_block_pool"): 8.0, ("bulk", "concurrent_block_pool"): 9.0,
@@ -70,10 +72,12 @@ def parse_arguments():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--build", default=os.path.join(root, "build", "release", "benchmarks"),
                         help="where the programs are (default: those of the preset `release`)")
-    parser.add_argument("--repetitions", type=int, default=5)
-    parser.add_argument("--min-time", type=float, default=0.005, help="seconds for a repetition of a row")
-    parser.add_argument("--filter", default=".", help="rows to run, as a regular expression")
-    parser.add_argument("--json", metavar="FILE", help="write what the programs reported there")
+    parser.add_argument("--repetitions", type=argument_types.count, default=5)
+    parser.add_argument("--min-time", type=argument_types.seconds, default=0.005,
+                        help="seconds for a repetition of a row")
+    parser.add_argument("--filter", type=argument_types.expression, default=".", metavar="REGEX",
+                        help="rows to run, as a regular expression")
+    parser.add_argument("--json", type=argument_types.file_to_write, metavar="FILE", help="write what the programs reported there")
     parser.add_argument("--check", action="store_true", help="fail if a goal is missed")
     return parser.parse_args()
 

@@ -31,6 +31,7 @@ import subprocess
 import sys
 import tempfile
 
+import argument_types
 import mallocs
 
 # This library, as it was built beside the workloads.
@@ -90,16 +91,17 @@ def parse_arguments(words):
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--build", default=os.path.join(root, "build", "release", "benchmarks", "np_alloc"),
                         help="where the programs are (default: those of the preset `release`)")
-    parser.add_argument("--filter", default=".", help="rows to run, as a regular expression")
-    parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--filter", type=argument_types.expression, default=".", metavar="REGEX",
+                        help="rows to run, as a regular expression")
+    parser.add_argument("--rounds", type=argument_types.count, default=5)
     parser.add_argument("--mallocs", default=",".join((*mallocs.LIBRARIES, OURS)), help="default: %(default)s")
     parser.add_argument("--add", action="append", default=[], metavar="NAME=LIBRARY",
                         help="a malloc that is not installed, by the path of a library")
-    parser.add_argument("--timeout", type=float, default=300, help="seconds after which a run has failed")
-    parser.add_argument("--checked", default=r"(?s).*", metavar="REGEX",
+    parser.add_argument("--timeout", type=argument_types.seconds, default=300, help="seconds after which a run has failed")
+    parser.add_argument("--checked", type=argument_types.expression, default=r"(?s).*", metavar="REGEX",
                         help="what of the command's output must be the same each time (default: everything); ^ and $ are "
                         "the ends of a line")
-    parser.add_argument("--json", metavar="FILE", help="write all samples there")
+    parser.add_argument("--json", type=argument_types.file_to_write, metavar="FILE", help="write all samples there")
     separator = words.index("--") if "--" in words else len(words)
     arguments = parser.parse_args(words[:separator])
     arguments.command = words[separator + 1:]
@@ -356,8 +358,6 @@ def load():
 
 def main():
     arguments = parse_arguments(sys.argv[1:])
-    if arguments.rounds < 1:
-        sys.exit("race.py: it takes a round at least")
     if not os.access(os.path.join(arguments.build, "measure"), os.X_OK):
         sys.exit(f"race.py: the programs are not in {arguments.build}; build the target `race` first, or say "
                  "--build DIRECTORY")

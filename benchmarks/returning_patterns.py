@@ -19,6 +19,7 @@ import random
 import subprocess
 import sys
 
+import argument_types
 import mallocs
 
 MALLOCS = ("glibc", "jemalloc", "tcmalloc")
@@ -45,11 +46,12 @@ def parse_arguments():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--program", default=os.path.join(root, "build", "release", "benchmarks", "returning_patterns"),
                         help="default: that of the preset `release`")
-    parser.add_argument("--repetitions", type=int, default=5)
-    parser.add_argument("--items", type=int, default=100000, help="objects in a round")
-    parser.add_argument("--steps", default=",".join(map(str, STEPS)), help="objects that a pool grows by")
+    parser.add_argument("--repetitions", type=argument_types.count, default=5)
+    parser.add_argument("--items", type=argument_types.count, default=100000, help="objects in a round")
+    parser.add_argument("--steps", type=argument_types.steps, default=list(STEPS), metavar="STEP,STEP...",
+                        help="objects that a pool grows by")
     parser.add_argument("--mallocs", default=",".join(MALLOCS))
-    parser.add_argument("--csv", metavar="FILE", help="write the least times there")
+    parser.add_argument("--csv", type=argument_types.file_to_write, metavar="FILE", help="write the least times there")
     parser.add_argument("--plots", metavar="DIRECTORY", help="write a picture for each malloc and pattern there")
     parser.add_argument("--check", action="store_true", help="fail if a goal is missed")
     return parser.parse_args()
@@ -72,12 +74,11 @@ def measure(arguments, libraries):
     listed = run(arguments.program, None, [])
     patterns = [name for kind, name in listed if kind == "pattern"]
     sides = [name for kind, name in listed if kind == "side"]
-    steps = [int(step) for step in arguments.steps.split(",")]
     least = {}
     for repetition in range(arguments.repetitions):
         print(f"repetition {repetition + 1} of {arguments.repetitions} ...", file=sys.stderr, flush=True)
         jobs = [(malloc, pattern, side, step) for malloc in libraries for pattern in patterns for side in sides
-                for step in ([0] if side in WITHOUT_STEPS else steps)
+                for step in ([0] if side in WITHOUT_STEPS else arguments.steps)
                 if not 0 < step <= SLOW_STEPS or repetition < SLOW_REPETITIONS]
         random.shuffle(jobs)
         for malloc, pattern, side, step in jobs:

@@ -1,0 +1,51 @@
+# SPDX-License-Identifier: MIT
+# Copyright (c) 2026 The memory_pool authors
+"""What the arguments of the scripts may be, for argparse: each is refused before anything is measured."""
+import argparse
+import math
+import os
+import re
+
+
+def count(text, least=1):
+    """A number of something."""
+    try:
+        number = int(text)
+    except ValueError:
+        number = least - 1
+    if number < least:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number from {least}")
+    return number
+
+
+def steps(text):
+    """What pools grow by, with commas between; 0 stands for what they do if they are told nothing."""
+    return [count(each, least=0) for each in text.split(",")]
+
+
+def seconds(text):
+    """A time that is not nothing."""
+    try:
+        time = float(text)
+    except ValueError:
+        time = 0
+    if not 0 < time < math.inf:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a number of seconds above 0")
+    return time
+
+
+def expression(text):
+    """A regular expression."""
+    try:
+        re.compile(text)
+    except re.error as problem:
+        raise argparse.ArgumentTypeError(f"{text!r} is no regular expression: {problem}") from problem
+    return text
+
+
+def file_to_write(text):
+    """A file that can be made or overwritten, in a directory that is there."""
+    directory = os.path.dirname(text) or "."
+    if os.path.isdir(text) or not os.access(text if os.path.exists(text) else directory, os.W_OK):
+        raise argparse.ArgumentTypeError(f"{text!r} cannot be written")
+    return text
