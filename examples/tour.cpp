@@ -412,6 +412,8 @@ void print_text(const options& chosen, const reading& read)
         std::printf("      There is more, but %s are enough for a tour.\n", in_bytes(largest_text).c_str());
     if (read.skipped != 0)
         std::printf("      Files or folders that could not be read: %s\n", in_thousands(read.skipped).c_str());
+    if (read.not_text != 0)
+        std::printf("      Files that are no text, and left out: %s\n", in_thousands(read.not_text).c_str());
 }
 
 void print_plan(const std::vector<side>& measured, std::size_t rounds)

@@ -169,6 +169,13 @@ class Tour(unittest.TestCase):
             self.skipTest("this user may read everything")
         self.assertIn(b"could not be read: 1", self.assert_works(self.folder))
 
+    def test_folder_with_something_that_is_no_text(self):
+        self.write("a.txt", TEXT)
+        self.write("b.o", b"\x7fELF\0\0" + TEXT.encode())
+        self.write("c/d.png", b"\0")
+        self.assertIn(b"in 1 files from", shown := self.assert_works(self.folder))
+        self.assertIn(b"no text, and left out: 2", shown)
+
     def test_nothing_on_stderr_but_on_a_terminal(self):
         path = self.write("a.txt", TEXT)
         try:
@@ -230,6 +237,10 @@ class Tour(unittest.TestCase):
         self.write("a", b"")
         self.write("b/c", b"")
         self.assert_refuses(self.folder, because="holds no file")
+
+    def test_folder_of_programs(self):
+        self.write("a.o", b"\x7fELF\0\0")
+        self.assert_refuses(self.folder, because="holds no file of text")
 
     def test_neither_file_nor_folder(self):
         self.assert_refuses("/dev/null", because="neither a file nor a folder")

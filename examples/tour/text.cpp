@@ -34,8 +34,9 @@ class reader
 public:
     explicit reader(const shared_memory& memory) noexcept : memory_(memory) {}
 
+    /// Leaves out what is not text, if that is asked for.
     /// Returns: what the system says is wrong with the file, if anything.
-    std::error_code read_file(const fs::path& path)
+    std::error_code read_file(const fs::path& path, bool is_text_wanted = false)
     {
         const std::size_t before = size_;
         const open_file file(std::fopen(path.c_str(), "rb"));
@@ -44,6 +45,11 @@ public:
         size_ += std::fread(memory_.data() + size_, 1, memory_.size() - size_, file.get());
         if (std::ferror(file.get()) != 0)
             return skipped(errno);
+        if (is_text_wanted && !is_text(std::string_view(memory_.data() + before, size_ - before))) {
+            ++result_.not_text;
+            size_ = before;
+            return {};
+        }
         result_.is_cut = result_.is_cut || std::fgetc(file.get()) != EOF;
         if (size_ != before)
             end_file();
@@ -93,7 +99,7 @@ private:
         std::error_code ignored;
         // Files of the kernel, which may wait for ever, say that they are empty.
         if (entry.is_regular_file(ignored) && entry.file_size(ignored) != 0)
-            ignored = read_file(entry.path());
+            ignored = read_file(entry.path(), true);
         else if (entry.is_directory(ignored) && !entry.is_symlink(ignored))
             ignored = read_folder(entry.path());
     }
@@ -102,6 +108,13 @@ private:
     {
         ++result_.skipped;
         return {error, std::generic_category()};
+    }
+
+    /// Returns: whether there is no zero where a program, a picture or an archive has one, and no text does.
+    static bool is_text(std::string_view content) noexcept
+    {
+        constexpr std::size_t looked_at = 8192;
+        return content.substr(0, looked_at).find('\0') == std::string_view::npos;
     }
 
     /// A word, or a bracket, must not go on in the next file.
@@ -138,7 +151,7 @@ reading read_path(const std::string& path, const shared_memory& memory)
     if (problem)
         return with_problem({}, problem.message());
     if (reader.result().files == 0)
-        return with_problem({}, is_folder ? "holds no file that can be read and is not empty" : "is empty");
+        return with_problem({}, is_folder ? "holds no file of text that can be read and is not empty" : "is empty");
     return reader.result();
 }
 

@@ -21,6 +21,7 @@ struct reading
     std::uint64_t bytes = 0;         ///< Of text, which is in the memory that was passed.
     std::uint64_t files = 0;         ///< That the text is from.
     std::uint64_t skipped = 0;       ///< Files and folders that could not be read.
+    std::uint64_t not_text = 0;      ///< Files of folders that are something else.
     bool is_cut = false;             ///< There was more text than memory.
     std::array<char, 160> problem{}; ///< Why there is no text; empty if there is some.
 };
