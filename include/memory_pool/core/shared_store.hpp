@@ -32,6 +32,7 @@
 #include <memory_pool/core/slab_store.hpp>
 #include <memory_pool/core/statistics.hpp>
 #include <memory_pool/core/thread_cache.hpp>
+#include <memory_pool/core/thread_caches.hpp>
 #include <memory_pool/core/thread_registry.hpp>
 #include <memory_pool/core/thread_slots.hpp>
 #include <memory_pool/core/wait_queue.hpp>
@@ -41,6 +42,7 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <iterator>
 #include <limits>
 #include <memory_resource>
 #include <mutex>
@@ -71,9 +73,8 @@ public:
     /// Preconditions: no thread uses the pool any more. Threads that have used it may end at the same time.
     ~shared_store()
     {
-        slots_.leave(first_cache_);
-        while (first_cache_ != nullptr)
-            free_cache(std::exchange(first_cache_, first_cache_->next_in_pool));
+        slots_.leave(caches_);
+        caches_.free_all(upstream());
     }
 
     // One block.
@@ -536,8 +537,8 @@ private:
             const locked lock(*this);
             if (is_abandoned_ || !base::succeeds([&] { cache = &unused_cache(); }))
                 return nullptr;
+            caches_.take_unused();
             slots_.fill(*slot, *cache);
-            ++caches_in_use_;
             (void)open(*cache);
         }
         slots_.enlist(*cache);
@@ -547,19 +548,11 @@ private:
     /// Returns: a cache that no thread has, with two empty magazines.
     thread_cache& unused_cache()
     {
-        thread_cache* cache = first_cache_;
-        while (cache != nullptr && cache->thread != nullptr)
-            cache = cache->next_in_pool;
-        if (cache == nullptr) {
-            void* const memory = upstream()->allocate(sizeof(thread_cache), alignof(thread_cache));
-            cache = ::new (memory) thread_cache;
-            cache->next_in_pool = std::exchange(first_cache_, cache);
-            cache->shard = caches_made_++;
-        }
+        thread_cache& cache = caches_.unused(upstream());
         provide_magazines();
-        if (!has_magazines(*cache))
+        if (!has_magazines(cache))
             throw_no_magazine();
-        return *cache;
+        return cache;
     }
 
     /// Returns: whether the cache has its two magazines. Gets them from the depot, if it can.
@@ -575,10 +568,10 @@ private:
     /// Preconditions: every cache is closed, and no other thread uses the pool.
     void release_magazines() noexcept
     {
-        for (thread_cache* cache = first_cache_; cache != nullptr; cache = cache->next_in_pool) {
-            cache->loaded.store(nullptr, std::memory_order_relaxed);
-            cache->previous.store(nullptr, std::memory_order_relaxed);
-        }
+        caches_.for_each([](thread_cache& cache) {
+            cache.loaded.store(nullptr, std::memory_order_relaxed);
+            cache.previous.store(nullptr, std::memory_order_relaxed);
+        });
         depot_.release();
     }
 
@@ -591,16 +584,10 @@ private:
 #endif
     }
 
-    void free_cache(thread_cache* cache) const noexcept
-    {
-        cache->~thread_cache();
-        upstream()->deallocate(cache, sizeof(thread_cache), alignof(thread_cache));
-    }
-
     /// As many magazines as it takes for all blocks to be in full ones, two for each cache, and one for each that is just
     /// exchanging: so one who gives blocks back finds an empty one. (If not, as one may be on its way between two threads, or
     /// upstream had no memory, blocks go to the slabs.)
-    void provide_magazines() { depot_.provide(slabs_.capacity() / depot_.room() + 1 + 3 * caches_made_); }
+    void provide_magazines() { depot_.provide(slabs_.capacity() / depot_.room() + 1 + 3 * caches_.made()); }
 
     static void** slots_of(const std::atomic<depot_magazine*>& magazine) noexcept
     {
@@ -787,7 +774,7 @@ private:
         if (slabs_.may_grow())
             return depot_.room();
         const std::size_t free = slabs_.capacity() - slabs_.handed_out() + spare_.bytes() / layout().stride();
-        return std::clamp(free / (2 * std::max<std::size_t>(caches_in_use_, 1)), std::size_t{1}, depot_.room());
+        return std::clamp(free / (2 * std::max<std::size_t>(caches_.in_use(), 1)), std::size_t{1}, depot_.room());
     }
 
     /// Returns: whether there are blocks in the spare span.
@@ -867,20 +854,24 @@ private:
     void close_caches() noexcept
     {
         thread_cache* closed[64];
-        thread_cache* cache = first_cache_;
-        while (cache != nullptr) {
-            std::size_t count = 0;
-            for (; cache != nullptr && count != 64; cache = cache->next_in_pool) {
-                if (cache->thread == nullptr || !cache->slot->is_open())
-                    continue;
-                cache->slot->close();
-                closed[count++] = cache;
-            }
+        std::size_t count = 0;
+        const auto empty_closed = [&] {
             if (count != 0 && has_barrier_)
                 os::process_barrier();
-            for (std::size_t i = 0; i != count; ++i)
-                empty(*closed[i], closed[i]->slot->wait_for_top());
-        }
+            while (count != 0) {
+                thread_cache& cache = *closed[--count];
+                empty(cache, cache.slot->wait_for_top());
+            }
+        };
+        caches_.for_each_in_use([&](thread_cache& cache) {
+            if (!cache.slot->is_open())
+                return;
+            cache.slot->close();
+            closed[count++] = &cache;
+            if (count == std::size(closed))
+                empty_closed();
+        });
+        empty_closed();
         // What was on its way from one cache to another is in the depot by now.
         while (empty_one_of_depot())
             continue;
@@ -914,15 +905,16 @@ private:
 
     std::size_t bytes_reserved_locked() const noexcept
     {
-        return slabs_.bytes_reserved() + depot_.bytes_reserved() + caches_made_ * sizeof(thread_cache);
+        return slabs_.bytes_reserved() + depot_.bytes_reserved() + caches_.bytes();
     }
 
     std::size_t in_use_locked() const noexcept
     {
         std::size_t free = spare_.bytes() / layout().stride() + depot_.full_count() * depot_.room();
-        for (const thread_cache* cache = first_cache_; cache != nullptr; cache = cache->next_in_pool)
-            if (cache->thread != nullptr && cache->slot->is_open())
-                free += blocks_in(*cache);
+        caches_.for_each_in_use([&](const thread_cache& cache) {
+            if (cache.slot->is_open())
+                free += blocks_in(cache);
+        });
         return slabs_.handed_out() - std::min(free, slabs_.handed_out());
     }
 
@@ -983,8 +975,7 @@ private:
     {
         pool_statistics sum;
         without_cache_.add_to(sum);
-        for (const thread_cache* cache = first_cache_; cache != nullptr; cache = cache->next_in_pool)
-            cache->counts.add_to(sum);
+        caches_.for_each([&sum](const thread_cache& cache) { cache.counts.add_to(sum); });
         sum.deallocations -= refused_;
         sum.in_use = in_use_locked();
         sum.peak_in_use = peak_.load(std::memory_order_relaxed);
@@ -1002,15 +993,7 @@ private:
         if (slot.is_open())
             empty(cache, slot.wait_for_top());
         slot.reset();
-        abandon(cache);
-    }
-
-    /// Makes a cache ready for another thread. It keeps its magazines and its counts.
-    void abandon(thread_cache& cache) noexcept
-    {
-        cache.slot = nullptr;
-        cache.thread = nullptr;
-        --caches_in_use_;
+        caches_.put(cache); // It keeps its magazines and its counts.
     }
 
     bool try_lock_for_fork() noexcept override { return mutex_.try_lock(); }
@@ -1020,13 +1003,13 @@ private:
     void forget_other_threads(const thread_table* mine) noexcept override
     {
         has_lost_threads_ = has_lost_threads_ || users_without_cache_.may_be_other_than(&this_thread_table);
-        for (thread_cache* cache = first_cache_; cache != nullptr; cache = cache->next_in_pool) {
-            has_lost_threads_ = has_lost_threads_ || (cache->thread != nullptr && cache->thread != &this_thread_table);
-            if (cache->thread != nullptr && cache->thread != mine) {
-                cache->is_in_thread = false;
-                abandon(*cache);
+        caches_.for_each_in_use([&](thread_cache& cache) {
+            has_lost_threads_ = has_lost_threads_ || cache.thread != &this_thread_table;
+            if (cache.thread != mine) {
+                cache.is_in_thread = false;
+                caches_.put(cache);
             }
-        }
+        });
         queue_ = {};
         suspensions_.forget_other_threads([](const suspension&) {});
         trimmings_.forget_other_threads([this](const trimming& lost) { slabs_.inherit(lost.detached); });
@@ -1050,9 +1033,7 @@ private:
     const bool has_barrier_;
     depot depot_;
     block_span spare_; ///< Blocks out of the slabs, to be handed out next.
-    thread_cache* first_cache_ = nullptr;
-    std::size_t caches_made_ = 0;
-    std::size_t caches_in_use_ = 0;
+    thread_caches<> caches_;
     all_under_way<suspension> suspensions_;
     all_under_way<trimming> trimmings_;
     bool is_abandoned_ = false;

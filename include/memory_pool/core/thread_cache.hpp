@@ -227,13 +227,15 @@ struct alignas(cache_line_size) thread_cache
     std::atomic<depot_magazine*> previous{nullptr}; ///< Full or empty, nothing between.
     std::atomic<bool> previous_is_full{false};
 
+    bool is_in_thread = false; ///< Guarded by the registry's lock. Here, where there is room for it.
+
     thread_counts counts; ///< By the owner.
 
     // Guarded by the pool's lock:
     thread_cache* next_in_pool = nullptr;
+    thread_cache* previous_in_pool = nullptr; ///< While a thread has the cache.
     // Guarded by the registry's lock:
     thread_cache* next_in_thread = nullptr;
     thread_cache* previous_in_thread = nullptr;
-    bool is_in_thread = false;
 };
 } // namespace memory_pool::core
