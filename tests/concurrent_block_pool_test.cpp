@@ -19,6 +19,7 @@
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
+#include <list>
 #include <memory>
 #include <memory_resource>
 #include <mutex>
@@ -79,18 +80,43 @@ private:
     std::uint64_t owner_;
 };
 
-/// Everything that must be the same whichever way the pool does its handshakes.
-class concurrent_block_pool_test : public testing::TestWithParam<bool>
+/// How a pool finds the cache of a thread, and does its handshakes with it.
+enum class way
+{
+    with_process_barrier,
+    without_process_barrier,
+    beyond_the_first_pools, ///< With one, but the slots are in pages.
+};
+
+/// Everything that must be the same whichever way it is.
+class concurrent_block_pool_test : public testing::TestWithParam<way>
 {
 protected:
-    void SetUp() override { mp::os::detail::process_barrier_is_hidden = GetParam(); }
+    void SetUp() override
+    {
+        mp::os::detail::process_barrier_is_hidden = GetParam() == way::without_process_barrier;
+        if (GetParam() == way::beyond_the_first_pools)
+            while (first_pools_.size() != mp::core::slots_in_a_page)
+                first_pools_.emplace_back(sizeof(void*));
+    }
     void TearDown() override { mp::os::detail::process_barrier_is_hidden = false; }
 
     test::accounting_upstream upstream_;
+
+private:
+    std::list<mp::concurrent_block_pool> first_pools_;
 };
 
-INSTANTIATE_TEST_SUITE_P(with_and_without_a_process_barrier, concurrent_block_pool_test, testing::Bool(),
-                         [](const auto& parameter) { return parameter.param ? "without" : "with"; });
+INSTANTIATE_TEST_SUITE_P(in_each_way, concurrent_block_pool_test,
+                         testing::Values(way::with_process_barrier, way::without_process_barrier,
+                                         way::beyond_the_first_pools),
+                         [](const auto& parameter) {
+                             switch (parameter.param) {
+                             case way::with_process_barrier: return "with_process_barrier";
+                             case way::without_process_barrier: return "without_process_barrier";
+                             default: return "beyond_the_first_pools";
+                             }
+                         });
 
 TEST_P(concurrent_block_pool_test, gives_each_block_to_one_thread_at_a_time)
 {

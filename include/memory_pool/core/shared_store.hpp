@@ -112,7 +112,7 @@ public:
     void put(void* block) noexcept
     {
         thread_cache* const cache = cache_of_this_thread();
-        if (cache != nullptr && put_with_depot(*cache, block))
+        if (put_without_lock(cache, block))
             return;
         {
             const locked lock(*this);
@@ -610,7 +610,17 @@ private:
     /// Returns: nullptr if neither the cache, if there is one, nor the depot has a block at hand.
     void* take_without_lock(thread_cache* cache) noexcept
     {
-        return cache != nullptr ? take_with_depot(*cache) : nullptr;
+        if (cache == nullptr)
+            return nullptr;
+        void* block = nullptr;
+        // In a page, where take_cached does not look, its slot is not any worse.
+        return has_barrier_ && cache->slot->pop(block) ? block : take_with_depot(*cache);
+    }
+
+    /// Returns: whether it did; not if there is no cache, or it is closed, or there is no empty magazine.
+    bool put_without_lock(thread_cache* cache, void* block) noexcept
+    {
+        return cache != nullptr && ((has_barrier_ && cache->slot->push(block)) || put_with_depot(*cache, block));
     }
 
     /// Pops, after an exchange of magazines if need be.
