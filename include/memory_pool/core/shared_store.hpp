@@ -506,6 +506,10 @@ private:
     /// ... but no fewer blocks than this, and no more than that.
     static constexpr std::size_t smallest_magazine = 4;
     static constexpr std::size_t largest_magazine = 256;
+    /// What a thread takes out of the slabs at first, unless a magazine is smaller; twice as many each time. There may be thousands
+    /// of threads and many pools, of which each thread needs a block or two.
+    static constexpr std::size_t first_share = 8;
+    static_assert(first_share * sizeof(void*) % cache_line_size == 0);
 
     /// Blocks that share a line of the cache are in one magazine when they are handed out first, so that two threads do not
     /// write to one line unless they pass blocks on; or a bounded pool runs out, where a thread gets less than a magazine full.
@@ -538,6 +542,7 @@ private:
             if (is_abandoned_ || !base::succeeds([&] { cache = &unused_cache(); }))
                 return nullptr;
             caches_.take_unused();
+            cache->share = first_share;
             slots_.fill(*slot, *cache);
             (void)open(*cache);
         }
@@ -545,23 +550,22 @@ private:
         return cache;
     }
 
-    /// Returns: a cache that no thread has, with two empty magazines.
+    /// Returns: a cache that no thread has, with an empty magazine.
     thread_cache& unused_cache()
     {
         thread_cache& cache = caches_.unused(upstream());
         provide_magazines();
-        if (!has_magazines(cache))
+        if (!has_magazine(cache))
             throw_no_magazine();
         return cache;
     }
 
-    /// Returns: whether the cache has its two magazines. Gets them from the depot, if it can.
-    bool has_magazines(thread_cache& cache) noexcept
+    /// Returns: whether the cache has a magazine to load. Gets it from the depot, if it can.
+    bool has_magazine(thread_cache& cache) noexcept
     {
-        for (auto* const place : {&cache.loaded, &cache.previous})
-            if (magazine_in(*place) == nullptr)
-                place->store(depot_.pop_empty(cache.shard), std::memory_order_relaxed);
-        return magazine_in(cache.loaded) != nullptr && magazine_in(cache.previous) != nullptr;
+        if (magazine_in(cache.loaded) == nullptr)
+            cache.loaded.store(depot_.pop_empty(cache.shard), std::memory_order_relaxed);
+        return magazine_in(cache.loaded) != nullptr;
     }
 
     /// Gives all magazines back upstream.
@@ -650,7 +654,8 @@ private:
             full = depot_.pop_full(cache.shard);
             if (full == nullptr)
                 return false;
-            depot_.push_empty(cache.shard, empty);
+            if (empty != nullptr)
+                depot_.push_empty(cache.shard, empty);
         }
         load(cache, full, false);
         return true;
@@ -680,12 +685,14 @@ private:
     bool load_empty(thread_cache& cache) noexcept
     {
         depot_magazine* empty = magazine_in(cache.previous);
-        if (cache.previous_is_full.load(std::memory_order_relaxed)) {
+        const bool is_full = cache.previous_is_full.load(std::memory_order_relaxed);
+        if (is_full || empty == nullptr) {
             depot_magazine* const full = empty;
             empty = depot_.pop_empty(cache.shard);
             if (empty == nullptr)
                 return false;
-            depot_.push_full(cache.shard, full);
+            if (is_full)
+                depot_.push_full(cache.shard, full);
         }
         load(cache, empty, true);
         return true;
@@ -703,7 +710,7 @@ private:
             return false;
         if (magazine_in(cache.loaded) == nullptr) { // since the pool was released
             (void)base::succeeds([this] { provide_magazines(); });
-            if (!has_magazines(cache))
+            if (!has_magazine(cache))
                 return false;
         }
         cache.slot->open(slots_of(cache.loaded), depot_.room());
@@ -741,7 +748,7 @@ private:
             return block;
         cache_slot& slot = *cache->slot;
         void** top = slot.begin_slowly(); // All is empty.
-        top += fill(top);
+        top += fill(*cache, top);
         void* const block = top != slots_of(cache->loaded) ? *--top : nullptr;
         slot.end(top);
         return block;
@@ -762,9 +769,9 @@ private:
 
     /// Writes as many blocks as seems fair to `slots`.
     /// Returns: how many.
-    std::size_t fill(void** slots) noexcept
+    std::size_t fill(thread_cache& cache, void** slots) noexcept
     {
-        const std::size_t wanted = share();
+        const std::size_t wanted = share(cache);
         std::size_t taken = 0;
         if (refill_spare()) {
             const std::size_t stride = layout().stride();
@@ -777,14 +784,16 @@ private:
         return taken;
     }
 
-    /// How many blocks one thread may take at once: a magazine full, but when a bounded pool runs out, no more than half of what
-    /// would be this thread's share.
-    std::size_t share() const noexcept
+    /// How many blocks one thread may take at once: up to a magazine full, the more often it comes; but when a bounded pool runs
+    /// out, no more than half of what would be this thread's share.
+    std::size_t share(thread_cache& cache) const noexcept
     {
+        const std::size_t most = std::min(cache.share, depot_.room());
+        cache.share = 2 * most;
         if (slabs_.may_grow())
-            return depot_.room();
+            return most;
         const std::size_t free = slabs_.capacity() - slabs_.handed_out() + spare_.bytes() / layout().stride();
-        return std::clamp(free / (2 * std::max<std::size_t>(caches_.in_use(), 1)), std::size_t{1}, depot_.room());
+        return std::clamp(free / (2 * std::max<std::size_t>(caches_.in_use(), 1)), std::size_t{1}, most);
     }
 
     /// Returns: whether there are blocks in the spare span.
