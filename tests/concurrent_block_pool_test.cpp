@@ -974,6 +974,19 @@ TEST(checking_shared_policy, reports_misuse_from_any_thread)
 pool_that_checks* pool_to_ask = nullptr;
 std::size_t in_use_when_told = 0;
 
+TEST(checking_shared_policy, leaves_the_slots_at_fixed_places_to_pools_that_have_caches)
+{
+    std::list<pool_that_checks> checking;
+    while (checking.size() != mp::core::slots_in_a_page)
+        checking.emplace_back(sizeof(void*));
+    mp::concurrent_block_pool caching(sizeof(void*));
+    in_a_thread([&] {
+        caching.deallocate(caching.allocate());
+        for (const mp::core::cache_slot* const page : mp::core::this_thread_table.pages)
+            EXPECT_EQ(page, nullptr) << "none was needed";
+    });
+}
+
 TEST(checking_shared_policy, hands_blocks_to_threads_that_wait_and_takes_them_back)
 {
     const test::error_recorder recorder;

@@ -62,7 +62,9 @@ public:
         : slabs_(layout, limit, options, identity, upstream), may_cache_(!options.fills_free_blocks),
           has_barrier_(os::has_process_barrier()),
           depot_(magazine_room(layout.stride(), limit, options.magazine_size), upstream),
-          slots_(*this, may_cache_ && has_barrier_ ? slot_kind::fast : slot_kind::slow)
+          slots_(*this, !may_cache_    ? slot_kind::none
+                        : has_barrier_ ? slot_kind::fast
+                                       : slot_kind::slow)
     {
         slabs_.log_misuse_to(misuse_);
     }
