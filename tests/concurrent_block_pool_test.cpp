@@ -19,6 +19,7 @@
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
+#include <list>
 #include <memory>
 #include <memory_resource>
 #include <mutex>
@@ -79,18 +80,43 @@ private:
     std::uint64_t owner_;
 };
 
-/// Everything that must be the same whichever way the pool does its handshakes.
-class concurrent_block_pool_test : public testing::TestWithParam<bool>
+/// How a pool finds the cache of a thread, and does its handshakes with it.
+enum class way
+{
+    with_process_barrier,
+    without_process_barrier,
+    beyond_the_first_pools, ///< With one, but the slots are in pages.
+};
+
+/// Everything that must be the same whichever way it is.
+class concurrent_block_pool_test : public testing::TestWithParam<way>
 {
 protected:
-    void SetUp() override { mp::os::detail::process_barrier_is_hidden = GetParam(); }
+    void SetUp() override
+    {
+        mp::os::detail::process_barrier_is_hidden = GetParam() == way::without_process_barrier;
+        if (GetParam() == way::beyond_the_first_pools)
+            while (first_pools_.size() != mp::core::slots_in_a_page)
+                first_pools_.emplace_back(sizeof(void*));
+    }
     void TearDown() override { mp::os::detail::process_barrier_is_hidden = false; }
 
     test::accounting_upstream upstream_;
+
+private:
+    std::list<mp::concurrent_block_pool> first_pools_;
 };
 
-INSTANTIATE_TEST_SUITE_P(with_and_without_a_process_barrier, concurrent_block_pool_test, testing::Bool(),
-                         [](const auto& parameter) { return parameter.param ? "without" : "with"; });
+INSTANTIATE_TEST_SUITE_P(in_each_way, concurrent_block_pool_test,
+                         testing::Values(way::with_process_barrier, way::without_process_barrier,
+                                         way::beyond_the_first_pools),
+                         [](const auto& parameter) {
+                             switch (parameter.param) {
+                             case way::with_process_barrier: return "with_process_barrier";
+                             case way::without_process_barrier: return "without_process_barrier";
+                             default: return "beyond_the_first_pools";
+                             }
+                         });
 
 TEST_P(concurrent_block_pool_test, gives_each_block_to_one_thread_at_a_time)
 {
@@ -947,6 +973,19 @@ TEST(checking_shared_policy, reports_misuse_from_any_thread)
 
 pool_that_checks* pool_to_ask = nullptr;
 std::size_t in_use_when_told = 0;
+
+TEST(checking_shared_policy, leaves_the_slots_at_fixed_places_to_pools_that_have_caches)
+{
+    std::list<pool_that_checks> checking;
+    while (checking.size() != mp::core::slots_in_a_page)
+        checking.emplace_back(sizeof(void*));
+    mp::concurrent_block_pool caching(sizeof(void*));
+    in_a_thread([&] {
+        caching.deallocate(caching.allocate());
+        for (const mp::core::cache_slot* const page : mp::core::this_thread_table.pages)
+            EXPECT_EQ(page, nullptr) << "none was needed";
+    });
+}
 
 TEST(checking_shared_policy, hands_blocks_to_threads_that_wait_and_takes_them_back)
 {

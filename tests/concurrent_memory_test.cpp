@@ -69,6 +69,32 @@ TEST(memory_of_a_shared_pool, is_bounded_by_what_was_in_use_when_sixteen_threads
     EXPECT_TRUE(pool.is_valid());
 }
 
+// Thousands of threads may each need a block or two of each of many pools: a magazine full of 256 would be too much.
+TEST(memory_of_a_shared_pool, is_not_hidden_in_the_caches_of_threads_that_take_a_block_each)
+{
+    constexpr std::size_t threads = 100;
+    constexpr std::size_t small_block = 64;
+    mp::concurrent_block_pool pool(small_block);
+    std::vector<test::lasting_thread> users(threads);
+    for (int round = 0; round != 10; ++round)
+        for (test::lasting_thread& user : users)
+            user.does([&] { pool.deallocate(pool.allocate()); });
+    EXPECT_LE(pool.capacity(), threads * 8 * 2) << "8 for each, and as much again, as pools grow";
+}
+
+TEST(memory_of_a_shared_pool, is_for_a_new_thread_as_if_none_had_been_before)
+{
+    mp::concurrent_block_pool pool(64);
+    for (int round = 0; round != 100; ++round)
+        test::in_a_thread([&] { pool.deallocate(pool.allocate()); });
+    std::vector<void*> blocks(pool.capacity());
+    test::lasting_thread first;
+    first.does([&] { blocks[0] = pool.allocate(); });
+    for (std::size_t i = 1; i != blocks.size() - 7; ++i)
+        blocks[i] = pool.allocate();
+    EXPECT_EQ(pool.enlarge_steps(), 1u) << "all but the 7 that the first one has besides its own";
+}
+
 /// One thread that only allocates and one that only gives back, in turns.
 class one_way : public testing::Test
 {

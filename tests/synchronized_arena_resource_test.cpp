@@ -128,6 +128,16 @@ TEST(synchronized_arena_resource, has_exactly_max_arenas_for_eight_threads)
     }
 }
 
+TEST(synchronized_arena_resource, leaves_a_thread_the_arena_that_it_fills_until_it_ends)
+{
+    mp::synchronized_arena_resource arenas(bounded_to(1));
+    in_a_thread([&] {
+        arenas.deallocate(arenas.allocate(8), 8);
+        in_a_thread([&] { EXPECT_THROW((void)arenas.allocate(8), mp::pool_exhausted); });
+    });
+    arenas.deallocate(arenas.allocate(8), 8);
+}
+
 TEST(synchronized_arena_resource, can_be_used_by_threads_for_which_there_is_no_cache)
 {
     test::accounting_upstream upstream;

@@ -31,9 +31,11 @@ public:
     std::vector<core::thread_cache*> detached;
 };
 
-core::thread_cache* no_more(const core::thread_cache*)
+/// Effects: takes a pool out that has no caches in threads but `caches`.
+template <class... Cache>
+void leave(recording_pool& pool, std::size_t number, Cache&... caches)
 {
-    return nullptr;
+    core::thread_registry::get().leave(pool, number, [&](auto&& visit) { (static_cast<void>(visit(caches)), ...); });
 }
 
 void attach(core::thread_cache& cache, recording_pool& pool, std::size_t number)
@@ -54,13 +56,13 @@ TEST(thread_registry, gives_each_pool_a_number_of_its_own_as_long_as_it_lives)
     for (recording_pool& pool : pools)
         numbers.push_back(registry.enter(pool));
     EXPECT_EQ(std::set<std::size_t>(numbers.begin(), numbers.end()).size(), pools.size());
-    registry.leave(pools[50], numbers[50], nullptr, no_more);
+    leave(pools[50], numbers[50]);
     recording_pool next;
     EXPECT_EQ(registry.enter(next), numbers[50]) << "used again";
-    registry.leave(next, numbers[50], nullptr, no_more);
+    leave(next, numbers[50]);
     for (std::size_t i = 0; i != pools.size(); ++i)
         if (i != 50)
-            registry.leave(pools[i], numbers[i], nullptr, no_more);
+            leave(pools[i], numbers[i]);
 }
 
 TEST(thread_registry, tells_the_pool_when_a_thread_ends)
@@ -75,7 +77,7 @@ TEST(thread_registry, tells_the_pool_when_a_thread_ends)
     });
     EXPECT_EQ(pool.detached, (std::vector<core::thread_cache*>{&cache}));
     EXPECT_FALSE(cache.is_in_thread);
-    registry.leave(pool, number, nullptr, no_more);
+    leave(pool, number);
 }
 
 TEST(thread_registry, clears_the_slots_of_all_threads_when_a_pool_ends)
@@ -86,7 +88,7 @@ TEST(thread_registry, clears_the_slots_of_all_threads_when_a_pool_ends)
     core::thread_cache cache;
     attach(cache, pool, number);
     core::cache_slot* const slot = cache.slot;
-    registry.leave(pool, number, &cache, no_more);
+    leave(pool, number, cache);
     EXPECT_EQ(slot->cache, nullptr);
     EXPECT_FALSE(slot->is_open());
     EXPECT_TRUE(pool.detached.empty());

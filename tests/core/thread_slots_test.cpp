@@ -8,6 +8,7 @@
 
 #include <cstddef>
 #include <list>
+#include <memory_resource>
 #include <mutex>
 
 namespace core = memory_pool::core;
@@ -20,7 +21,11 @@ class cached final : public core::thread_cached
 {
 public:
     explicit cached(slot_kind kind) : slots(*this, kind) {}
-    ~cached() { slots.leave(first_); }
+    ~cached()
+    {
+        slots.leave(caches_);
+        caches_.free_all(std::pmr::new_delete_resource());
+    }
 
     /// Effects: gives this thread a cache, if it can have one.
     /// Returns: it, or nullptr.
@@ -29,9 +34,8 @@ public:
         core::cache_slot* const slot = slots.make_slot();
         if (slot == nullptr)
             return nullptr;
-        core::thread_cache& cache = caches_.emplace_back();
-        cache.next_in_pool = first_;
-        first_ = &cache;
+        core::thread_cache& cache = caches_.unused(std::pmr::new_delete_resource());
+        caches_.take_unused();
         slots.fill(*slot, cache);
         slots.enlist(cache);
         return &cache;
@@ -43,8 +47,7 @@ public:
     {
         ++detached;
         cache.slot->reset();
-        cache.slot = nullptr;
-        cache.thread = nullptr;
+        caches_.put(cache);
     }
     bool try_lock_for_fork() noexcept override { return mutex_.try_lock(); }
     void unlock_after_fork() noexcept override { mutex_.unlock(); }
@@ -54,8 +57,7 @@ public:
     int detached = 0;
 
 private:
-    std::list<core::thread_cache> caches_;
-    core::thread_cache* first_ = nullptr;
+    core::thread_caches<> caches_;
     std::mutex mutex_;
 
 public:

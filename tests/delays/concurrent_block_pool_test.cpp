@@ -15,6 +15,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <list>
 #include <memory>
 #include <thread>
 #include <vector>
@@ -144,6 +145,16 @@ TEST_F(delayed_pool, keeps_account_where_the_system_has_no_barrier)
     run(*pool, 5'000);
     expect_all_back(*pool);
     mp::os::detail::process_barrier_is_hidden = false;
+}
+
+TEST_F(delayed_pool, keeps_account_where_its_slots_are_in_pages)
+{
+    std::list<mp::concurrent_block_pool> first_pools;
+    while (first_pools.size() != mp::core::slots_in_a_page)
+        first_pools.emplace_back(sizeof(void*));
+    stress pool(tight_shape());
+    run(pool, 5'000);
+    expect_all_back(pool);
 }
 
 // A pool that dies makes room for another one with the same number, in the tables of the same threads.

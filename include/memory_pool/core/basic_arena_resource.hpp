@@ -168,7 +168,7 @@ public:
         return arenas_.with_store([](const auto& store) { return store.arena_count(); });
     }
 
-    /// Returns: arenas in which nothing is in use.
+    /// Returns: arenas in which nothing is in use; of shared ones, also such as a thread fills, which only that thread can have.
     /// Complexity: linear in threads.
     std::size_t free_arenas() const noexcept { return arenas_.free_arenas(); }
 

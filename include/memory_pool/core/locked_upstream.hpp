@@ -30,7 +30,7 @@ public:
 
     locked_upstream(const locked_upstream&) = delete;
     locked_upstream& operator=(const locked_upstream&) = delete;
-    ~locked_upstream() override { slots_.leave(nullptr); }
+    ~locked_upstream() override { slots_.leave(); }
 
     /// Returns: the lock, for whatever else must not happen at the same time.
     pool_lock lock() const { return {mutex_, slots_}; }

@@ -25,6 +25,7 @@
 #include <memory_pool/core/arena_store.hpp>
 #include <memory_pool/core/large_blocks.hpp>
 #include <memory_pool/core/thread_cache.hpp>
+#include <memory_pool/core/thread_caches.hpp>
 #include <memory_pool/core/thread_slots.hpp>
 
 #include <algorithm>
@@ -32,8 +33,6 @@
 #include <cstddef>
 #include <memory_resource>
 #include <mutex>
-#include <new>
-#include <utility>
 
 namespace memory_pool::core
 {
@@ -93,8 +92,8 @@ public:
     /// Preconditions: no thread uses the resource any more. Threads that have used it may end at the same time.
     ~shared_arenas()
     {
-        slots_.leave(first_cache_);
-        free_caches();
+        slots_.leave(caches_);
+        caches_.free_all(store_.upstream());
     }
 
     /// Returns: the arena that this thread fills, or nullptr.
@@ -190,16 +189,16 @@ public:
     void forget_blocks(bool keeps_arenas) noexcept
     {
         if (!keeps_arenas)
-            slots_.take_from_threads(first_cache_);
+            slots_.take_from_threads(caches_);
         const pool_lock lock(mutex_, slots_);
         common_.store(nullptr, std::memory_order_relaxed);
-        for_each_cache([](arena_cache& cache) { cache.current.store(nullptr, std::memory_order_relaxed); });
+        caches_.for_each([](arena_cache& cache) { cache.current.store(nullptr, std::memory_order_relaxed); });
         large_.release();
         if (keeps_arenas) {
             store_.clear();
         } else {
             store_.release();
-            free_caches();
+            caches_.free_all(store_.upstream());
         }
     }
 
@@ -233,7 +232,7 @@ public:
     std::size_t bytes_reserved() const noexcept
     {
         const pool_lock lock(mutex_, slots_);
-        return store_.bytes_reserved() + large_.bytes_reserved() + caches_made_ * sizeof(arena_cache);
+        return store_.bytes_reserved() + large_.bytes_reserved() + caches_.bytes();
     }
 
     /// Returns: arenas in which nothing is in use.
@@ -361,10 +360,7 @@ private:
     void leave_what_nobody_fills() noexcept
     {
         leave_if_empty(common_);
-        for_each_cache([this](arena_cache& cache) {
-            if (cache.thread == nullptr)
-                leave_if_empty(cache.current);
-        });
+        caches_.for_each_unused([this](arena_cache& cache) { leave_if_empty(cache.current); });
     }
 
     /// Ends the time in which one thread fills an arena, if there is one: what is in use there moves into the balance.
@@ -379,21 +375,13 @@ private:
             store_.put(*left);
     }
 
-    template <class Visit>
-    void for_each_cache(Visit&& visit) const
-    {
-        for (arena_cache* cache = first_cache_; cache != nullptr;
-             cache = static_cast<arena_cache*>(cache->next_in_pool))
-            visit(*cache);
-    }
-
     /// Visits the arenas that are being filled.
     template <class Visit>
     void for_each_current(Visit&& visit) const
     {
         if (shared_arena* const filled = common_.load(std::memory_order_relaxed))
             visit(*filled);
-        for_each_cache([&](const arena_cache& cache) {
+        caches_.for_each([&](const arena_cache& cache) {
             if (shared_arena* const filled = cache.current.load(std::memory_order_relaxed))
                 visit(*filled);
         });
@@ -416,37 +404,13 @@ private:
         arena_cache* cache = nullptr;
         {
             const pool_lock lock(mutex_, slots_);
-            if (!base::succeeds([&] { cache = &unused_cache(); }))
+            if (!base::succeeds([&] { cache = &caches_.unused(store_.upstream()); }))
                 return nullptr;
+            caches_.take_unused();
             slots_.fill(*slot, *cache);
         }
         slots_.enlist(*cache);
         return cache;
-    }
-
-    /// Returns: a cache that no thread has.
-    arena_cache& unused_cache()
-    {
-        arena_cache* cache = first_cache_;
-        while (cache != nullptr && cache->thread != nullptr)
-            cache = static_cast<arena_cache*>(cache->next_in_pool);
-        if (cache == nullptr) {
-            cache = ::new (store_.upstream()->allocate(sizeof(arena_cache), alignof(arena_cache))) arena_cache;
-            cache->next_in_pool = std::exchange(first_cache_, cache);
-            ++caches_made_;
-        }
-        return *cache;
-    }
-
-    /// Preconditions: no thread has one.
-    void free_caches() noexcept
-    {
-        while (arena_cache* const leaving = first_cache_) {
-            first_cache_ = static_cast<arena_cache*>(leaving->next_in_pool);
-            leaving->~arena_cache();
-            store_.upstream()->deallocate(leaving, sizeof(arena_cache), alignof(arena_cache));
-        }
-        caches_made_ = 0;
     }
 
     // What the registry calls.
@@ -454,11 +418,10 @@ private:
     void detach(thread_cache& cache) noexcept override
     {
         const pool_lock lock(mutex_, slots_);
-        leave_if_empty(
-            static_cast<arena_cache&>(cache).current); // Else the next thread that has the cache fills it on.
-        cache.slot->reset();
-        cache.slot = nullptr;
-        cache.thread = nullptr;
+        auto& left = static_cast<arena_cache&>(cache);
+        leave_if_empty(left.current); // Else the next thread that has the cache fills it on.
+        left.slot->reset();
+        caches_.put(left);
     }
 
     bool try_lock_for_fork() noexcept override { return mutex_.try_lock(); }
@@ -467,13 +430,12 @@ private:
 
     void forget_other_threads(const thread_table* mine) noexcept override
     {
-        for_each_cache([&](arena_cache& cache) {
-            if (cache.thread == nullptr || cache.thread == mine)
+        caches_.for_each_in_use([&](arena_cache& cache) {
+            if (cache.thread == mine)
                 return;
             cache.is_in_thread = false;
             leave(cache.current);
-            cache.slot = nullptr;
-            cache.thread = nullptr;
+            caches_.put(cache);
         });
         free_what_others_were_about_to();
     }
@@ -492,8 +454,7 @@ private:
     mutable std::mutex mutex_;
     store_type store_;
     large_blocks large_;
-    arena_cache* first_cache_ = nullptr;
-    std::size_t caches_made_ = 0;
+    thread_caches<arena_cache> caches_;
     std::atomic<shared_arena*> common_{nullptr}; ///< Filled by threads that have no cache, with the lock held.
     thread_slots slots_;                         // Last, as from here on a fork comes by.
 };

@@ -32,6 +32,7 @@
 #include <memory_pool/core/slab_store.hpp>
 #include <memory_pool/core/statistics.hpp>
 #include <memory_pool/core/thread_cache.hpp>
+#include <memory_pool/core/thread_caches.hpp>
 #include <memory_pool/core/thread_registry.hpp>
 #include <memory_pool/core/thread_slots.hpp>
 #include <memory_pool/core/wait_queue.hpp>
@@ -41,6 +42,7 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <iterator>
 #include <limits>
 #include <memory_resource>
 #include <mutex>
@@ -60,7 +62,9 @@ public:
         : slabs_(layout, limit, options, identity, upstream), may_cache_(!options.fills_free_blocks),
           has_barrier_(os::has_process_barrier()),
           depot_(magazine_room(layout.stride(), limit, options.magazine_size), upstream),
-          slots_(*this, may_cache_ && has_barrier_ ? slot_kind::fast : slot_kind::slow)
+          slots_(*this, !may_cache_    ? slot_kind::none
+                        : has_barrier_ ? slot_kind::fast
+                                       : slot_kind::slow)
     {
         slabs_.log_misuse_to(misuse_);
     }
@@ -71,9 +75,8 @@ public:
     /// Preconditions: no thread uses the pool any more. Threads that have used it may end at the same time.
     ~shared_store()
     {
-        slots_.leave(first_cache_);
-        while (first_cache_ != nullptr)
-            free_cache(std::exchange(first_cache_, first_cache_->next_in_pool));
+        slots_.leave(caches_);
+        caches_.free_all(upstream());
     }
 
     // One block.
@@ -111,7 +114,7 @@ public:
     void put(void* block) noexcept
     {
         thread_cache* const cache = cache_of_this_thread();
-        if (cache != nullptr && put_with_depot(*cache, block))
+        if (put_without_lock(cache, block))
             return;
         {
             const locked lock(*this);
@@ -505,6 +508,10 @@ private:
     /// ... but no fewer blocks than this, and no more than that.
     static constexpr std::size_t smallest_magazine = 4;
     static constexpr std::size_t largest_magazine = 256;
+    /// What a thread takes out of the slabs at first, unless a magazine is smaller; twice as many each time. There may be thousands
+    /// of threads and many pools, of which each thread needs a block or two.
+    static constexpr std::size_t first_share = 8;
+    static_assert(first_share * sizeof(void*) % cache_line_size == 0);
 
     /// Blocks that share a line of the cache are in one magazine when they are handed out first, so that two threads do not
     /// write to one line unless they pass blocks on; or a bounded pool runs out, where a thread gets less than a magazine full.
@@ -536,49 +543,41 @@ private:
             const locked lock(*this);
             if (is_abandoned_ || !base::succeeds([&] { cache = &unused_cache(); }))
                 return nullptr;
+            caches_.take_unused();
+            cache->share = first_share;
             slots_.fill(*slot, *cache);
-            ++caches_in_use_;
             (void)open(*cache);
         }
         slots_.enlist(*cache);
         return cache;
     }
 
-    /// Returns: a cache that no thread has, with two empty magazines.
+    /// Returns: a cache that no thread has, with an empty magazine.
     thread_cache& unused_cache()
     {
-        thread_cache* cache = first_cache_;
-        while (cache != nullptr && cache->thread != nullptr)
-            cache = cache->next_in_pool;
-        if (cache == nullptr) {
-            void* const memory = upstream()->allocate(sizeof(thread_cache), alignof(thread_cache));
-            cache = ::new (memory) thread_cache;
-            cache->next_in_pool = std::exchange(first_cache_, cache);
-            cache->shard = caches_made_++;
-        }
+        thread_cache& cache = caches_.unused(upstream());
         provide_magazines();
-        if (!has_magazines(*cache))
+        if (!has_magazine(cache))
             throw_no_magazine();
-        return *cache;
+        return cache;
     }
 
-    /// Returns: whether the cache has its two magazines. Gets them from the depot, if it can.
-    bool has_magazines(thread_cache& cache) noexcept
+    /// Returns: whether the cache has a magazine to load. Gets it from the depot, if it can.
+    bool has_magazine(thread_cache& cache) noexcept
     {
-        for (auto* const place : {&cache.loaded, &cache.previous})
-            if (magazine_in(*place) == nullptr)
-                place->store(depot_.pop_empty(cache.shard), std::memory_order_relaxed);
-        return magazine_in(cache.loaded) != nullptr && magazine_in(cache.previous) != nullptr;
+        if (magazine_in(cache.loaded) == nullptr)
+            cache.loaded.store(depot_.pop_empty(cache.shard), std::memory_order_relaxed);
+        return magazine_in(cache.loaded) != nullptr;
     }
 
     /// Gives all magazines back upstream.
     /// Preconditions: every cache is closed, and no other thread uses the pool.
     void release_magazines() noexcept
     {
-        for (thread_cache* cache = first_cache_; cache != nullptr; cache = cache->next_in_pool) {
-            cache->loaded.store(nullptr, std::memory_order_relaxed);
-            cache->previous.store(nullptr, std::memory_order_relaxed);
-        }
+        caches_.for_each([](thread_cache& cache) {
+            cache.loaded.store(nullptr, std::memory_order_relaxed);
+            cache.previous.store(nullptr, std::memory_order_relaxed);
+        });
         depot_.release();
     }
 
@@ -591,16 +590,10 @@ private:
 #endif
     }
 
-    void free_cache(thread_cache* cache) const noexcept
-    {
-        cache->~thread_cache();
-        upstream()->deallocate(cache, sizeof(thread_cache), alignof(thread_cache));
-    }
-
     /// As many magazines as it takes for all blocks to be in full ones, two for each cache, and one for each that is just
     /// exchanging: so one who gives blocks back finds an empty one. (If not, as one may be on its way between two threads, or
     /// upstream had no memory, blocks go to the slabs.)
-    void provide_magazines() { depot_.provide(slabs_.capacity() / depot_.room() + 1 + 3 * caches_made_); }
+    void provide_magazines() { depot_.provide(slabs_.capacity() / depot_.room() + 1 + 3 * caches_.made()); }
 
     static void** slots_of(const std::atomic<depot_magazine*>& magazine) noexcept
     {
@@ -623,7 +616,17 @@ private:
     /// Returns: nullptr if neither the cache, if there is one, nor the depot has a block at hand.
     void* take_without_lock(thread_cache* cache) noexcept
     {
-        return cache != nullptr ? take_with_depot(*cache) : nullptr;
+        if (cache == nullptr)
+            return nullptr;
+        void* block = nullptr;
+        // In a page, where take_cached does not look, its slot is not any worse.
+        return has_barrier_ && cache->slot->pop(block) ? block : take_with_depot(*cache);
+    }
+
+    /// Returns: whether it did; not if there is no cache, or it is closed, or there is no empty magazine.
+    bool put_without_lock(thread_cache* cache, void* block) noexcept
+    {
+        return cache != nullptr && ((has_barrier_ && cache->slot->push(block)) || put_with_depot(*cache, block));
     }
 
     /// Pops, after an exchange of magazines if need be.
@@ -653,7 +656,8 @@ private:
             full = depot_.pop_full(cache.shard);
             if (full == nullptr)
                 return false;
-            depot_.push_empty(cache.shard, empty);
+            if (empty != nullptr)
+                depot_.push_empty(cache.shard, empty);
         }
         load(cache, full, false);
         return true;
@@ -683,12 +687,14 @@ private:
     bool load_empty(thread_cache& cache) noexcept
     {
         depot_magazine* empty = magazine_in(cache.previous);
-        if (cache.previous_is_full.load(std::memory_order_relaxed)) {
+        const bool is_full = cache.previous_is_full.load(std::memory_order_relaxed);
+        if (is_full || empty == nullptr) {
             depot_magazine* const full = empty;
             empty = depot_.pop_empty(cache.shard);
             if (empty == nullptr)
                 return false;
-            depot_.push_full(cache.shard, full);
+            if (is_full)
+                depot_.push_full(cache.shard, full);
         }
         load(cache, empty, true);
         return true;
@@ -706,7 +712,7 @@ private:
             return false;
         if (magazine_in(cache.loaded) == nullptr) { // since the pool was released
             (void)base::succeeds([this] { provide_magazines(); });
-            if (!has_magazines(cache))
+            if (!has_magazine(cache))
                 return false;
         }
         cache.slot->open(slots_of(cache.loaded), depot_.room());
@@ -744,7 +750,7 @@ private:
             return block;
         cache_slot& slot = *cache->slot;
         void** top = slot.begin_slowly(); // All is empty.
-        top += fill(top);
+        top += fill(*cache, top);
         void* const block = top != slots_of(cache->loaded) ? *--top : nullptr;
         slot.end(top);
         return block;
@@ -765,9 +771,9 @@ private:
 
     /// Writes as many blocks as seems fair to `slots`.
     /// Returns: how many.
-    std::size_t fill(void** slots) noexcept
+    std::size_t fill(thread_cache& cache, void** slots) noexcept
     {
-        const std::size_t wanted = share();
+        const std::size_t wanted = share(cache);
         std::size_t taken = 0;
         if (refill_spare()) {
             const std::size_t stride = layout().stride();
@@ -780,14 +786,16 @@ private:
         return taken;
     }
 
-    /// How many blocks one thread may take at once: a magazine full, but when a bounded pool runs out, no more than half of what
-    /// would be this thread's share.
-    std::size_t share() const noexcept
+    /// How many blocks one thread may take at once: up to a magazine full, the more often it comes; but when a bounded pool runs
+    /// out, no more than half of what would be this thread's share.
+    std::size_t share(thread_cache& cache) const noexcept
     {
+        const std::size_t most = std::min(cache.share, depot_.room());
+        cache.share = 2 * most;
         if (slabs_.may_grow())
-            return depot_.room();
+            return most;
         const std::size_t free = slabs_.capacity() - slabs_.handed_out() + spare_.bytes() / layout().stride();
-        return std::clamp(free / (2 * std::max<std::size_t>(caches_in_use_, 1)), std::size_t{1}, depot_.room());
+        return std::clamp(free / (2 * std::max<std::size_t>(caches_.in_use(), 1)), std::size_t{1}, most);
     }
 
     /// Returns: whether there are blocks in the spare span.
@@ -867,20 +875,24 @@ private:
     void close_caches() noexcept
     {
         thread_cache* closed[64];
-        thread_cache* cache = first_cache_;
-        while (cache != nullptr) {
-            std::size_t count = 0;
-            for (; cache != nullptr && count != 64; cache = cache->next_in_pool) {
-                if (cache->thread == nullptr || !cache->slot->is_open())
-                    continue;
-                cache->slot->close();
-                closed[count++] = cache;
-            }
+        std::size_t count = 0;
+        const auto empty_closed = [&] {
             if (count != 0 && has_barrier_)
                 os::process_barrier();
-            for (std::size_t i = 0; i != count; ++i)
-                empty(*closed[i], closed[i]->slot->wait_for_top());
-        }
+            while (count != 0) {
+                thread_cache& cache = *closed[--count];
+                empty(cache, cache.slot->wait_for_top());
+            }
+        };
+        caches_.for_each_in_use([&](thread_cache& cache) {
+            if (!cache.slot->is_open())
+                return;
+            cache.slot->close();
+            closed[count++] = &cache;
+            if (count == std::size(closed))
+                empty_closed();
+        });
+        empty_closed();
         // What was on its way from one cache to another is in the depot by now.
         while (empty_one_of_depot())
             continue;
@@ -914,15 +926,16 @@ private:
 
     std::size_t bytes_reserved_locked() const noexcept
     {
-        return slabs_.bytes_reserved() + depot_.bytes_reserved() + caches_made_ * sizeof(thread_cache);
+        return slabs_.bytes_reserved() + depot_.bytes_reserved() + caches_.bytes();
     }
 
     std::size_t in_use_locked() const noexcept
     {
         std::size_t free = spare_.bytes() / layout().stride() + depot_.full_count() * depot_.room();
-        for (const thread_cache* cache = first_cache_; cache != nullptr; cache = cache->next_in_pool)
-            if (cache->thread != nullptr && cache->slot->is_open())
-                free += blocks_in(*cache);
+        caches_.for_each_in_use([&](const thread_cache& cache) {
+            if (cache.slot->is_open())
+                free += blocks_in(cache);
+        });
         return slabs_.handed_out() - std::min(free, slabs_.handed_out());
     }
 
@@ -983,8 +996,7 @@ private:
     {
         pool_statistics sum;
         without_cache_.add_to(sum);
-        for (const thread_cache* cache = first_cache_; cache != nullptr; cache = cache->next_in_pool)
-            cache->counts.add_to(sum);
+        caches_.for_each([&sum](const thread_cache& cache) { cache.counts.add_to(sum); });
         sum.deallocations -= refused_;
         sum.in_use = in_use_locked();
         sum.peak_in_use = peak_.load(std::memory_order_relaxed);
@@ -1002,15 +1014,7 @@ private:
         if (slot.is_open())
             empty(cache, slot.wait_for_top());
         slot.reset();
-        abandon(cache);
-    }
-
-    /// Makes a cache ready for another thread. It keeps its magazines and its counts.
-    void abandon(thread_cache& cache) noexcept
-    {
-        cache.slot = nullptr;
-        cache.thread = nullptr;
-        --caches_in_use_;
+        caches_.put(cache); // It keeps its magazines and its counts.
     }
 
     bool try_lock_for_fork() noexcept override { return mutex_.try_lock(); }
@@ -1020,13 +1024,13 @@ private:
     void forget_other_threads(const thread_table* mine) noexcept override
     {
         has_lost_threads_ = has_lost_threads_ || users_without_cache_.may_be_other_than(&this_thread_table);
-        for (thread_cache* cache = first_cache_; cache != nullptr; cache = cache->next_in_pool) {
-            has_lost_threads_ = has_lost_threads_ || (cache->thread != nullptr && cache->thread != &this_thread_table);
-            if (cache->thread != nullptr && cache->thread != mine) {
-                cache->is_in_thread = false;
-                abandon(*cache);
+        caches_.for_each_in_use([&](thread_cache& cache) {
+            has_lost_threads_ = has_lost_threads_ || cache.thread != &this_thread_table;
+            if (cache.thread != mine) {
+                cache.is_in_thread = false;
+                caches_.put(cache);
             }
-        }
+        });
         queue_ = {};
         suspensions_.forget_other_threads([](const suspension&) {});
         trimmings_.forget_other_threads([this](const trimming& lost) { slabs_.inherit(lost.detached); });
@@ -1050,9 +1054,7 @@ private:
     const bool has_barrier_;
     depot depot_;
     block_span spare_; ///< Blocks out of the slabs, to be handed out next.
-    thread_cache* first_cache_ = nullptr;
-    std::size_t caches_made_ = 0;
-    std::size_t caches_in_use_ = 0;
+    thread_caches<> caches_;
     all_under_way<suspension> suspensions_;
     all_under_way<trimming> trimmings_;
     bool is_abandoned_ = false;

@@ -224,16 +224,19 @@ struct alignas(cache_line_size) thread_cache
 
     // Written by the owner between `begin` and `end`, or by whoever has the pool's lock while the slot is closed.
     std::atomic<depot_magazine*> loaded{nullptr};
-    std::atomic<depot_magazine*> previous{nullptr}; ///< Full or empty, nothing between.
+    std::atomic<depot_magazine*> previous{nullptr}; ///< Full or empty, nothing between; nullptr until there were two.
     std::atomic<bool> previous_is_full{false};
+
+    bool is_in_thread = false; ///< Guarded by the registry's lock. Here, where there is room for it.
 
     thread_counts counts; ///< By the owner.
 
     // Guarded by the pool's lock:
     thread_cache* next_in_pool = nullptr;
+    thread_cache* previous_in_pool = nullptr; ///< While a thread has the cache.
+    std::size_t share = 0;                    ///< How many blocks it may take at once, next time.
     // Guarded by the registry's lock:
     thread_cache* next_in_thread = nullptr;
     thread_cache* previous_in_thread = nullptr;
-    bool is_in_thread = false;
 };
 } // namespace memory_pool::core

@@ -104,26 +104,25 @@ public:
         pool.registered.is_left_out = false;
     }
 
-    /// Effects: takes a pool out, waits for threads that are detaching from it, and unlinks the caches of the list that begins
-    ///   with `first` from their threads.
-    template <class NextInPool>
-    void leave(thread_cached& pool, std::size_t number, thread_cache* first, NextInPool&& next) noexcept
+    /// Effects: takes a pool out, waits for threads that are detaching from it, and unlinks its caches from their threads.
+    ///   `for_each_cache(visit)` calls `visit(cache)` for each that a thread has.
+    template <class ForEachCache>
+    void leave(thread_cached& pool, std::size_t number, ForEachCache&& for_each_cache) noexcept
     {
         std::unique_lock lock(mutex_);
-        take_from_threads(lock, pool, first, next);
+        take_from_threads(lock, pool, for_each_cache);
         if (number == most_pools)
             return;
         numbers_[number / base::bits_per_word] &= ~(std::uint64_t{1} << (number % base::bits_per_word));
         pools_[number] = nullptr;
     }
 
-    /// Effects: waits for threads that are detaching from the pool, and unlinks the caches of the list that begins with `first` from
-    ///   their threads.
-    template <class NextInPool>
-    void take_from_threads(thread_cached& pool, thread_cache* first, NextInPool&& next) noexcept
+    /// Effects: waits for threads that are detaching from the pool, and unlinks its caches from their threads, as `leave` does.
+    template <class ForEachCache>
+    void take_from_threads(thread_cached& pool, ForEachCache&& for_each_cache) noexcept
     {
         std::unique_lock lock(mutex_);
-        take_from_threads(lock, pool, first, next);
+        take_from_threads(lock, pool, for_each_cache);
     }
 
     /// Returns: the slot of this thread for the pool of that number; or nullptr, if it is in a page that the thread does not
@@ -200,21 +199,21 @@ private:
     }
     ~thread_registry() = default;
 
-    template <class NextInPool>
-    static void take_from_threads(std::unique_lock<std::mutex>& lock, const thread_cached& pool, thread_cache* first,
-                                  NextInPool&& next) noexcept
+    template <class ForEachCache>
+    static void take_from_threads(std::unique_lock<std::mutex>& lock, const thread_cached& pool,
+                                  ForEachCache& for_each_cache) noexcept
     {
         for (os::short_wait wait; pool.registered.detaching != 0;) {
             lock.unlock();
             wait.once_more();
             lock.lock();
         }
-        for (thread_cache* cache = first; cache != nullptr; cache = next(cache)) {
-            if (cache->is_in_thread) {
-                unlink(*cache);
-                cache->slot->reset();
+        for_each_cache([](thread_cache& cache) {
+            if (cache.is_in_thread) {
+                unlink(cache);
+                cache.slot->reset();
             }
-        }
+        });
     }
 
     /// Preconditions: the lock is held.

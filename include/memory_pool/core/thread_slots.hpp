@@ -11,6 +11,7 @@
 
 #include <memory_pool/base/config.hpp>
 #include <memory_pool/core/thread_cache.hpp>
+#include <memory_pool/core/thread_caches.hpp>
 #include <memory_pool/core/thread_registry.hpp>
 
 #include <cstddef>
@@ -103,17 +104,22 @@ public:
     /// Effects: takes the caches of the pool out of their threads.
     /// Preconditions: no thread uses the pool meanwhile. Threads that have used it may end at the same time. The pool's lock is not
     ///   held.
-    void take_from_threads(thread_cache* first_cache) noexcept
+    template <class Cache>
+    void take_from_threads(const thread_caches<Cache>& caches) noexcept
     {
-        registry_.take_from_threads(pool_, first_cache, [](const thread_cache* cache) { return cache->next_in_pool; });
+        registry_.take_from_threads(pool_, [&caches](auto&& visit) { caches.for_each_in_use(visit); });
     }
 
     /// Effects: takes the pool out of the registry, and its caches out of their threads.
     /// Preconditions: no thread uses the pool any more. Threads that have used it may end at the same time.
-    void leave(thread_cache* first_cache) noexcept
+    template <class Cache>
+    void leave(const thread_caches<Cache>& caches) noexcept
     {
-        registry_.leave(pool_, number_, first_cache, [](const thread_cache* cache) { return cache->next_in_pool; });
+        registry_.leave(pool_, number_, [&caches](auto&& visit) { caches.for_each_in_use(visit); });
     }
+
+    /// Effects: takes the pool, which has no caches, out of the registry.
+    void leave() noexcept { leave(thread_caches<>()); }
 
 private:
     /// In bytes. Where the slot cannot be used, that of the one that is always closed.
