@@ -242,6 +242,21 @@ TYPED_TEST_P(checking_pool_resource_conformance, reports_a_write_behind_the_room
     EXPECT_EQ(this->recorder_.reports()[0].address, this->block_.address);
 }
 
+TYPED_TEST_P(checking_pool_resource_conformance, gives_back_what_the_error_handler_takes_when_it_ends)
+{
+    accounting_upstream upstream;
+    {
+        TypeParam pools(&upstream);
+        auto* const block = static_cast<unsigned char*>(pools.allocate(100));
+        memory_pool::base::permit_access(block + 112, 1);
+        block[112] = 'x';
+        this->recorder_.handle_by([&pools] { (void)pools.allocate(8); });
+    }
+    EXPECT_EQ(this->recorder_.kinds(), kinds{memory_pool::error::overflow});
+    EXPECT_EQ(upstream.live_bytes(), 0u);
+    this->recorder_.handle_by(nullptr);
+}
+
 TYPED_TEST_P(checking_pool_resource_conformance, ends_the_program_with_a_text_unless_there_is_another_handler)
 {
     GTEST_FLAG_SET(death_test_style, "threadsafe");
@@ -259,13 +274,11 @@ TYPED_TEST_P(checking_pool_resource_conformance, ends_the_program_with_a_text_un
                  "foreign pointer: .*, block size 100000 bytes, pool 'of a pool resource'");
 }
 
-REGISTER_TYPED_TEST_SUITE_P(checking_pool_resource_conformance, reports_a_double_free,
-                            reports_a_pointer_that_no_pool_has,
-                            reports_a_block_that_comes_back_with_a_size_that_has_no_pool_yet,
-                            reports_a_block_that_comes_back_to_the_pool_of_another_size,
-                            reports_a_block_that_comes_back_as_a_large_one,
-                            reports_a_large_block_that_comes_back_with_another_size,
-                            reports_a_large_block_that_comes_back_twice, reports_a_pointer_into_a_block,
-                            reports_a_write_behind_the_room_of_a_block,
-                            ends_the_program_with_a_text_unless_there_is_another_handler);
+REGISTER_TYPED_TEST_SUITE_P(
+    checking_pool_resource_conformance, reports_a_double_free, reports_a_pointer_that_no_pool_has,
+    reports_a_block_that_comes_back_with_a_size_that_has_no_pool_yet,
+    reports_a_block_that_comes_back_to_the_pool_of_another_size, reports_a_block_that_comes_back_as_a_large_one,
+    reports_a_large_block_that_comes_back_with_another_size, reports_a_large_block_that_comes_back_twice,
+    reports_a_pointer_into_a_block, reports_a_write_behind_the_room_of_a_block,
+    gives_back_what_the_error_handler_takes_when_it_ends, ends_the_program_with_a_text_unless_there_is_another_handler);
 } // namespace test

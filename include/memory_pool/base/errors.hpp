@@ -74,8 +74,9 @@ struct error_report
     const char* text;       ///< The two lines that were printed.
 };
 
-/// Called after the error was printed on stderr, with no lock held. If it returns, the pool ignores the operation that was wrong and stays intact;
-/// where exceptions are off and a result is due, the program aborts.
+/// Called after the error was printed on stderr, with no lock held, and when the pool is in order: it may use the pool, but not throw.
+/// If it returns, the pool ignores the operation that was wrong and stays intact; where exceptions are off and a result is due, the
+/// program aborts.
 using error_handler = void (*)(const error_report&);
 
 namespace base

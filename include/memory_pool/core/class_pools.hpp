@@ -54,7 +54,12 @@ public:
 
     class_pools(const class_pools&) = delete;
     class_pools& operator=(const class_pools&) = delete;
-    ~class_pools() { release(); }
+    ~class_pools()
+    {
+        // Not all at once: the error handler may ask for more when a pool that ends reports misuse.
+        while (has_pools())
+            release();
+    }
 
     /// Returns: the pool of that class, or nullptr if there is none yet.
     MEMORY_POOL_ALWAYS_INLINE Pool* find(std::size_t number) const noexcept
@@ -145,6 +150,13 @@ public:
     const std::pmr::pool_options& options() const noexcept { return options_; }
 
 private:
+    bool has_pools() const noexcept
+    {
+        bool any = false;
+        for_each([&any](const Pool&) { any = true; });
+        return any;
+    }
+
     /// Containers are walked through, and often given back in an order that has nothing to do with addresses. With larger
     /// magazines, a map that is filled again has its nodes all over the place: it takes a third longer then.
     static constexpr std::size_t magazine_size = 256;

@@ -62,7 +62,7 @@ public:
           depot_(magazine_room(layout.stride(), limit, options.magazine_size), upstream),
           slots_(*this, may_cache_ && has_barrier_ ? slot_kind::fast : slot_kind::slow)
     {
-        slabs_.log_misuse_to(misuse_);
+        slabs_.log_misuse_to(&misuse_);
     }
 
     shared_store(const shared_store&) = delete;

@@ -86,8 +86,20 @@ public:
     std::size_t limit() const noexcept { return limit_; }
     bool may_grow() const noexcept { return capacity_ < limit_; }
 
-    /// Effects: from now on, has misuse written down there instead of reported at once.
-    void log_misuse_to(misuse_log& log) noexcept { log_ = &log; }
+    /// Effects: from now on, has misuse written down there, or, if that is nullptr, reported at once.
+    void log_misuse_to(misuse_log* log) noexcept { log_ = log; }
+
+    /// Returns: where misuse is written down; nullptr if it is reported at once.
+    misuse_log* log() const noexcept { return log_; }
+
+    /// Effects: reports a misuse, or has it written down.
+    void report_misuse(error kind, const void* block) const noexcept
+    {
+        if (log_ != nullptr)
+            log_->add(kind, block);
+        else
+            base::report_misuse(kind, block, identity_.block_size, identity_.name);
+    }
 
     /// Returns: blocks taken out and not put back.
     std::size_t handed_out() const noexcept { return handed_out_; }
@@ -792,14 +804,6 @@ private:
         home->set_bits(word, mask);
         list(home);
         return here_already;
-    }
-
-    void report_misuse(error kind, const void* block) const noexcept
-    {
-        if (log_ != nullptr)
-            log_->add(kind, block);
-        else
-            base::report_misuse(kind, block, identity_.block_size, identity_.name);
     }
 
     /// Returns: how many blocks `twice` stands for.
