@@ -33,15 +33,15 @@ enum class error
     double_free,        ///< A block was given back that is not in use.
     foreign_pointer,    ///< A pointer was given back that no block of this pool contains.
     misaligned_pointer, ///< A pointer was given back that points into a block, not at its start.
-    size_mismatch,      ///< A block was given back to a resource with another size than it was asked for with.
-    overflow,           ///< The bytes just behind a block were written to.
-    write_after_free,   ///< A block was written to after it was given back.
-    leak,               ///< Objects outlive the pool that they were to return to, and its policy forbids it.
-    hook_failed,        ///< A function that was to reset an object on its way back to the pool threw.
-    exhausted,          ///< A bounded pool or resource had nothing left. Reported only where exceptions are off.
-    size_overflow,      ///< A size did not fit into std::size_t. Reported only where exceptions are off.
-    out_of_memory,      ///< There was no memory to be had. Reported only where exceptions are off.
-    invalid_argument,   ///< An option made no sense. Reported only where exceptions are off.
+    size_mismatch, ///< A block was given back to a resource with another size or alignment than it was asked for with.
+    overflow,      ///< The bytes just behind a block were written to.
+    write_after_free, ///< A block was written to after it was given back.
+    leak,             ///< Objects outlive the pool that they were to return to, and its policy forbids it.
+    hook_failed,      ///< A function that was to reset an object on its way back to the pool threw.
+    exhausted,        ///< A bounded pool or resource had nothing left. Reported only where exceptions are off.
+    size_overflow,    ///< A size did not fit into std::size_t. Reported only where exceptions are off.
+    out_of_memory,    ///< There was no memory to be had. Reported only where exceptions are off.
+    invalid_argument, ///< An option made no sense. Reported only where exceptions are off.
 };
 
 /// Returns: the name of an error as reports print it.
@@ -167,6 +167,48 @@ MEMORY_POOL_SLOW_PATH inline void report_misuse(error kind, const void* address,
                                                 const char* pool_name) noexcept
 {
     report_misuse(kind, address, block_size, pool_name, remedy_for(kind));
+}
+
+/// What a block is asked for with, and to be given back with.
+struct block_request
+{
+    std::size_t bytes;
+    std::size_t alignment;
+
+    friend bool operator==(const block_request& a, const block_request& b) noexcept
+    {
+        return a.bytes == b.bytes && a.alignment == b.alignment;
+    }
+    friend bool operator!=(const block_request& a, const block_request& b) noexcept { return !(a == b); }
+};
+
+/// What is wrong with giving a block back.
+struct misuse
+{
+    /// Anything but a size mismatch.
+    misuse(error what) noexcept : kind(what) {} // NOLINT(google-explicit-constructor): it says the same
+
+    /// A size mismatch.
+    explicit misuse(const block_request& what_it_is) noexcept : kind(error::size_mismatch), actual(what_it_is) {}
+
+    error kind;
+    block_request actual{0, 0}; ///< What the block is, where that is something else than what it is given back as.
+};
+
+/// Effects: reports a misuse of the block at `address`, which was given back as `given`.
+MEMORY_POOL_SLOW_PATH inline void report_misuse(const misuse& found, const void* address, const block_request& given,
+                                                const char* pool_name) noexcept
+{
+    if (found.kind != error::size_mismatch) {
+        report_misuse(found.kind, address, given.bytes, pool_name);
+        return;
+    }
+    const message text(
+        "memory_pool: size mismatch: address %p, block of %zu bytes aligned to %zu, given back as one of %zu "
+        "bytes aligned to %zu, pool '%s'\n  remedy: %s",
+        address, found.actual.bytes, found.actual.alignment, given.bytes, given.alignment, pool_name,
+        remedy_for(found.kind));
+    report({found.kind, address, found.actual.bytes, pool_name, text.c_str()});
 }
 
 /// Returns: the text about `count` objects that outlive their pool.

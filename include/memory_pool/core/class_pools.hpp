@@ -33,10 +33,11 @@ namespace memory_pool::core
 inline constexpr const char* name_of_class_pools = "of a pool resource";
 
 /// Effects: reports a misuse of a block that no pool has, unless it is nullptr.
-MEMORY_POOL_SLOW_PATH inline void report_misuse_in_pools(error kind, const void* block, std::size_t bytes) noexcept
+MEMORY_POOL_SLOW_PATH inline void report_misuse_in_pools(const base::misuse& found, const void* block,
+                                                         const base::block_request& given) noexcept
 {
     if (block != nullptr)
-        base::report_misuse(kind, block, bytes, name_of_class_pools);
+        base::report_misuse(found, block, given, name_of_class_pools);
 }
 
 /// The pools of one resource, of blocks in `Pool`.
@@ -103,6 +104,14 @@ public:
                 upstream()->deallocate(leaving, sizeof(Pool), alignof(Pool));
             }
         }
+    }
+
+    /// Returns: the pool that has a block at `address`, or nullptr. Any pointer may be asked after.
+    Pool* find_owner(const void* address) const noexcept
+    {
+        Pool* owner = nullptr;
+        for_each([&](Pool& pool) { owner = owner == nullptr && pool.owns(address) ? &pool : owner; });
+        return owner;
     }
 
     /// Effects: calls `visit(Pool&)` for each pool there is.
