@@ -34,8 +34,8 @@ namespace memory_pool
 template <class T, class Blocks>
 class basic_object_pool
 {
-    static_assert(std::is_object_v<T> && !std::is_array_v<T>,
-                  "a pool is for objects of one type; pool an array in a struct");
+    static_assert(std::is_object_v<T>, "a pool is for objects, not for references, functions or void");
+    static_assert(!std::is_array_v<T>, "a pool is for single objects: pool an array in a struct");
 
 public:
     /// What the pool holds.
@@ -81,7 +81,10 @@ public:
     ~basic_object_pool()
     {
         // Not said of the class, as an object may have owners of others as members: so far, its type is incomplete.
-        static_assert(std::is_nothrow_destructible_v<T>, "destroying a pooled object must not throw");
+        static_assert(std::is_destructible_v<T>,
+                      "the pool must be able to destroy its objects: make the destructor public");
+        static_assert(std::is_nothrow_destructible_v<T> || !std::is_destructible_v<T>,
+                      "destroying a pooled object must not throw");
         if constexpr (std::is_trivially_destructible_v<T>)
             return;
         clear(); // Also if none seems to be alive: one that was destroyed twice hides one that was not, until the blocks are looked at.
