@@ -120,7 +120,7 @@ protected:
             piece = try_allocate(bytes, alignment, os::page_kind::normal);
         if (piece == nullptr)
             base::throw_out_of_memory(
-                base::message("memory_pool: resource '%s': the system gives no pages for %zu bytes aligned to %zu",
+                base::message("memory_pool: resource '%.100s': the system gives no pages for %zu bytes aligned to %zu",
                               options_.name, bytes, alignment));
         return piece;
     }

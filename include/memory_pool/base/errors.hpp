@@ -121,7 +121,7 @@ public:
     const char* c_str() const noexcept { return text_; }
 
 private:
-    char text_[384];
+    char text_[448];
 };
 
 /// Effects: prints `text` on stderr.
@@ -158,8 +158,8 @@ constexpr const char* remedy_for(error kind) noexcept
 MEMORY_POOL_SLOW_PATH inline void report_misuse(error kind, const void* address, std::size_t block_size,
                                                 const char* pool_name, const char* remedy) noexcept
 {
-    const message text("memory_pool: %s: address %p, block size %zu bytes, pool '%s'\n  remedy: %s", error_name(kind),
-                       address, block_size, pool_name, remedy);
+    const message text("memory_pool: %s: address %p, block size %zu bytes, pool '%.100s'\n  remedy: %s",
+                       error_name(kind), address, block_size, pool_name, remedy);
     report({kind, address, block_size, pool_name, text.c_str()});
 }
 
@@ -205,7 +205,7 @@ MEMORY_POOL_SLOW_PATH inline void report_misuse(const misuse& found, const void*
     }
     const message text(
         "memory_pool: size mismatch: address %p, block of %zu bytes aligned to %zu, given back as one of %zu "
-        "bytes aligned to %zu, pool '%s'\n  remedy: %s",
+        "bytes aligned to %zu, pool '%.100s'\n  remedy: %s",
         address, found.actual.bytes, found.actual.alignment, given.bytes, given.alignment, pool_name,
         remedy_for(found.kind));
     report({found.kind, address, found.actual.bytes, pool_name, text.c_str()});
@@ -214,7 +214,7 @@ MEMORY_POOL_SLOW_PATH inline void report_misuse(const misuse& found, const void*
 /// Returns: the text about `count` objects that outlive their pool.
 inline message leak_message(std::size_t count, std::size_t block_size, const char* pool_name) noexcept
 {
-    return message("memory_pool: leak: %zu objects of %zu bytes outlive pool '%s'\n"
+    return message("memory_pool: leak: %zu objects of %zu bytes outlive pool '%.100s'\n"
                    "  remedy: let go of every pointer before the pool ends, or use a policy that allows it",
                    count, block_size, pool_name);
 }
@@ -223,7 +223,7 @@ inline message leak_message(std::size_t count, std::size_t block_size, const cha
 MEMORY_POOL_SLOW_PATH inline void report_more_misuse(std::size_t count, error kind, std::size_t block_size,
                                                      const char* pool_name) noexcept
 {
-    const message text("memory_pool: %zu more at the same time, the last a %s: block size %zu bytes, pool '%s'\n"
+    const message text("memory_pool: %zu more at the same time, the last a %s: block size %zu bytes, pool '%.100s'\n"
                        "  remedy: %s",
                        count, error_name(kind), block_size, pool_name, remedy_for(kind));
     report({kind, nullptr, block_size, pool_name, text.c_str()});
@@ -239,7 +239,7 @@ public:
 
     /// Effects: keeps a text that names the pool, its limit in blocks, and the size of a block in bytes.
     pool_exhausted(const char* pool_name, std::size_t max_capacity, std::size_t block_size) noexcept
-        : text_("memory_pool: pool '%s' is exhausted: max_capacity allows %zu blocks of %zu bytes", pool_name,
+        : text_("memory_pool: pool '%.100s' is exhausted: max_capacity allows %zu blocks of %zu bytes", pool_name,
                 max_capacity, block_size)
     {
     }
@@ -274,7 +274,7 @@ class limit_exceeded : public std::bad_alloc
 public:
     /// Effects: keeps a text that names the resource and all three numbers of bytes.
     limit_exceeded(const char* resource_name, std::size_t limit, std::size_t bytes_in_use, std::size_t bytes) noexcept
-        : text_("memory_pool: resource '%s': %zu bytes more than the %zu in use are above its limit of %zu bytes",
+        : text_("memory_pool: resource '%.100s': %zu bytes more than the %zu in use are above its limit of %zu bytes",
                 resource_name, bytes, bytes_in_use, limit)
     {
     }
