@@ -113,11 +113,7 @@ public:
     /// Returns: the slab that `block` lies in, if it is a block of this store.
     slab* slab_of(const void* block) const noexcept
     {
-        const std::uintptr_t in_first =
-            reinterpret_cast<std::uintptr_t>(block) - reinterpret_cast<std::uintptr_t>(first_);
-        if (in_first < first_bytes_)
-            return first_;
-        return may_be_in_other(block) ? slab::of(block, layout_) : nullptr;
+        return is_in_first(block) || may_be_in_other(block) ? slab_around(block) : nullptr;
     }
 
     /// Where the array of a magazine can be, without a request of its own. Gone when the first piece goes upstream.
@@ -234,7 +230,7 @@ public:
     {
         if (span.empty())
             return 0;
-        slab* const home = slab_of(span.begin);
+        slab* const home = slab_around(span.begin);
         const std::size_t first = layout_.index(static_cast<std::size_t>(span.begin - home->first_block()));
         const std::size_t count = span.bytes() / layout_.stride();
         std::size_t skipped = 0;
@@ -259,7 +255,7 @@ public:
     {
         if (row.empty())
             return {};
-        const slab* const home = slab_of(row.first);
+        const slab* const home = slab_around(row.first);
         char* const first = home->first_block();
         char* const end = home->block(home->carved(), layout_.stride());
         const block_span span = row.span();
@@ -287,7 +283,7 @@ public:
             static_cast<std::size_t>(static_cast<const char*>(address) - reinterpret_cast<char*>(piece));
         if (in_piece >= shape_of(piece).bytes)
             return {nullptr, 0, false};
-        slab* const home = slab_of(address);
+        slab* const home = slab_around(address);
         if (address < home->first_block())
             return {nullptr, 0, false};
         const auto offset = static_cast<std::size_t>(static_cast<const char*>(address) - home->first_block());
@@ -655,6 +651,18 @@ private:
     std::size_t pointers_behind(std::size_t blocks) const noexcept
     {
         return options_.has_room_for_magazine ? suitable_magazine_room(blocks) : 0;
+    }
+
+    bool is_in_first(const void* block) const noexcept
+    {
+        return reinterpret_cast<std::uintptr_t>(block) - reinterpret_cast<std::uintptr_t>(first_) < first_bytes_;
+    }
+
+    /// Returns: the slab that `address` lies in.
+    /// Preconditions: it lies in one of this store.
+    slab* slab_around(const void* address) const noexcept
+    {
+        return is_in_first(address) ? first_ : slab::of(address, layout_);
     }
 
     /// Whether `block` lies between the first and the last byte of all pieces but the first. Only there may its address be
