@@ -20,6 +20,7 @@
 #include <cstddef>
 #include <memory_resource>
 #include <random>
+#include <stdexcept>
 #include <vector>
 
 namespace test
@@ -262,6 +263,14 @@ TYPED_TEST_P(checking_pool_resource_conformance, reports_a_write_behind_the_room
     EXPECT_EQ(this->recorder_.reports()[0].address, this->block_.address);
 }
 
+TYPED_TEST_P(checking_pool_resource_conformance, refuses_an_alignment_that_is_no_power_of_two)
+{
+    for (const std::size_t alignment : {0u, 3u, 24u, 100'000u})
+        for (const std::size_t bytes : {0u, 100u, 100'000u})
+            EXPECT_THROW((void)this->pools_.allocate(bytes, alignment), std::invalid_argument)
+                << bytes << "@" << alignment;
+}
+
 TYPED_TEST_P(checking_pool_resource_conformance, gives_back_what_the_error_handler_takes_when_it_ends)
 {
     accounting_upstream upstream;
@@ -303,6 +312,6 @@ REGISTER_TYPED_TEST_SUITE_P(
     reports_a_block_that_comes_back_with_an_alignment_of_another_pool,
     reports_a_large_block_that_comes_back_as_a_small_one, reports_a_large_block_that_comes_back_with_another_size,
     reports_a_large_block_that_comes_back_twice, reports_a_pointer_into_a_block,
-    reports_a_write_behind_the_room_of_a_block, gives_back_what_the_error_handler_takes_when_it_ends,
-    ends_the_program_with_a_text_unless_there_is_another_handler);
+    reports_a_write_behind_the_room_of_a_block, refuses_an_alignment_that_is_no_power_of_two,
+    gives_back_what_the_error_handler_takes_when_it_ends, ends_the_program_with_a_text_unless_there_is_another_handler);
 } // namespace test

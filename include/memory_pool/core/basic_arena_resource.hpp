@@ -72,7 +72,7 @@ public:
 
     /// Effects: hands out a block. Through the concrete type this is no virtual call; see resource_allocator.
     /// Returns: it: `bytes` bytes, aligned to `alignment`. Also for 0 bytes it is not nullptr.
-    /// Preconditions: `alignment` is a power of two.
+    /// Preconditions: `alignment` is a power of two. A policy that checks throws std::invalid_argument if not.
     /// Throws: pool_exhausted if there may be no more arenas, and the current one is too full; size_overflow if `bytes` is more than
     ///   a program can address; what upstream throws. No block is handed out then.
     /// Complexity: O(1), and now and then a call upstream; for shared arenas, with a lock.

@@ -67,13 +67,15 @@ public:
 
     /// Effects: hands out a block. Through the concrete type this is no virtual call; see resource_allocator.
     /// Returns: it: `bytes` bytes, aligned to `alignment`. Also for 0 bytes it is not nullptr.
-    /// Preconditions: `alignment` is a power of two.
+    /// Preconditions: `alignment` is a power of two. A policy that checks throws std::invalid_argument if not.
     /// Throws: size_overflow if `bytes` is more than a program can address; what upstream throws. No block is handed out then.
     /// Complexity: that of `Pool`: O(1), and now and then a call upstream.
     /// Thread safety: that of `Pool`.
     [[nodiscard]] MEMORY_POOL_ALWAYS_INLINE void* allocate(std::size_t bytes,
                                                            std::size_t alignment = alignof(std::max_align_t))
     {
+        if constexpr (policy::checks)
+            core::check_alignment(alignment, "resource");
         const std::size_t needed = core::bytes_in_class(bytes, alignment);
         if (MEMORY_POOL_UNLIKELY(needed > pools_.largest_block()))
             return allocate_large(bytes, alignment);
