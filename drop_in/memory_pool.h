@@ -12,8 +12,11 @@
 /// Thread safety: none of its own: one thread at a time may use a pool.
 #pragma once
 
+#include <memory_pool/base/errors.hpp>
+#include <memory_pool/base/failure_guard.hpp>
 #include <memory_pool/object_pool.hpp>
 
+#include <cstddef>
 #include <cstdint>
 #include <new>
 #include <optional>
@@ -50,10 +53,11 @@ public:
     MemoryPool& operator=(const MemoryPool&) = delete;
 
     /// Effects: destroys the objects that are alive and gives the memory back.
-    ~MemoryPool() = default;
+    ~MemoryPool() { clear(); }
 
     /// Effects: clears the pool and makes room for `num_blocks` objects.
-    /// Throws: std::bad_alloc if that is more than `g_MaxNumberOfObjectsInPool`, or than there is memory for.
+    /// Throws: std::bad_alloc if that is more than `g_MaxNumberOfObjectsInPool`, or than there is memory for; std::invalid_argument
+    ///   if a constructor or destructor of its objects calls it.
     /// Complexity: O(1), and that of `clear`.
     void allocate(const SizeT& num_blocks = g_MaxNumberOfObjectsInPool)
     {
@@ -61,6 +65,9 @@ public:
         if (count > g_MaxNumberOfObjectsInPool)
             base::throw_exhausted("MemoryPool, limited by MEMORY_POOL_MAX_NUMBER_OF_OBJECTS_IN_POOL",
                                   g_MaxNumberOfObjectsInPool, sizeof(T));
+        if (at_work_ != 0)
+            base::throw_invalid_argument(base::message(
+                "MemoryPool: allocate was called by a constructor or destructor of an object in the pool"));
         clear();
         if (count == 0)
             return;
@@ -71,15 +78,23 @@ public:
         size_ = count;
     }
 
-    /// Effects: destroys the objects that are alive and gives the memory back.
+    /// Effects: destroys the objects that are alive and gives the memory back. If a constructor or destructor of its objects calls
+    ///   it, that is done when all of them have returned.
     /// Complexity: linear in objects.
     void clear() noexcept
     {
+        is_to_be_cleared_ = at_work_ != 0;
+        if (is_to_be_cleared_ || !pool_)
+            return;
+        ++at_work_;
+        pool_->clear(); // Destructors may use the pool, which is whole meanwhile.
+        --at_work_;
+        is_to_be_cleared_ = false;
         pool_.reset();
         size_ = 0;
     }
 
-    /// Returns: a new object, made by its default constructor.
+    /// Returns: a new object, made by its default constructor; nullptr if that has cleared the pool.
     /// Throws: std::out_of_range if `size()` objects are alive; what the constructor throws.
     /// Complexity: O(1).
     T* new_block_pt() { return make(); }
@@ -94,8 +109,11 @@ public:
     void delete_block_pt(T*& obj_pt) noexcept
     {
         T* const object = std::exchange(obj_pt, nullptr);
-        if (pool_)
-            pool_->destroy(object);
+        if (!pool_)
+            return;
+        ++at_work_;
+        pool_->destroy(object);
+        (void)end_work();
     }
 
     /// Returns: the most objects that can be alive at one time.
@@ -110,7 +128,21 @@ private:
     {
         if (!pool_ || pool_->available() == 0)
             throw_out_of_range();
-        return pool_->create(std::forward<Arguments>(arguments)...);
+        ++at_work_;
+        base::failure_guard guard([this] { (void)end_work(); });
+        T* const object = pool_->create(std::forward<Arguments>(arguments)...);
+        guard.succeeded();
+        return end_work() ? object : nullptr;
+    }
+
+    /// Effects: clears the pool if it was to be cleared meanwhile.
+    /// Returns: whether it was not.
+    bool end_work() noexcept
+    {
+        if (--at_work_ != 0 || !is_to_be_cleared_)
+            return true;
+        clear();
+        return false;
     }
 
     [[noreturn]] void throw_out_of_range() const
@@ -124,5 +156,7 @@ private:
 
     std::optional<object_pool<T, Policy>> pool_; // none while there is room for no object
     SizeT size_ = 0;
+    std::size_t at_work_ = 0; // constructors and destructors that have not returned
+    bool is_to_be_cleared_ = false;
 };
 } // namespace memory_pool

@@ -7,6 +7,7 @@
 #include <memory_pool/base/policies.hpp>
 #include <memory_pool/block_pool.hpp>
 #include <memory_pool/concurrent_block_pool.hpp>
+#include <support/error_recorder.hpp>
 #include <support/upstreams.hpp>
 #include <support/what.hpp>
 
@@ -96,6 +97,29 @@ TEST(block_resource, refuses_what_does_not_fit_if_it_is_told_to)
     strict.deallocate(only, 16);
     EXPECT_EQ(&strict.pool(), &pool);
     EXPECT_EQ(strict.upstream_resource(), std::pmr::null_memory_resource());
+}
+
+template <class Pool>
+void expect_report_of_a_wrong_size()
+{
+    Pool pool(40);
+    mp::block_resource<Pool> blocks(pool);
+    void* const block = blocks.allocate(40);
+    const test::error_recorder recorder;
+    blocks.deallocate(block, 100);
+    blocks.deallocate(block, 40, 64);
+    EXPECT_EQ(recorder.kinds(), test::kinds(2, mp::error::size_mismatch));
+    EXPECT_TRUE(
+        test::contains(recorder.reports()[0].text, "block of 40 bytes aligned to 16, given back as one of 100 bytes"));
+    blocks.deallocate(block, 40);
+    EXPECT_EQ(pool.in_use(), 0u);
+    EXPECT_EQ(recorder.reports().size(), 2u);
+}
+
+TEST(block_resource, reports_a_block_of_a_pool_that_checks_when_it_comes_back_as_one_that_does_not_fit)
+{
+    expect_report_of_a_wrong_size<mp::basic_block_pool<mp::checking_policy>>();
+    expect_report_of_a_wrong_size<mp::basic_concurrent_block_pool<mp::checking_policy>>();
 }
 
 TEST(block_resource, needs_an_upstream)

@@ -332,7 +332,7 @@ TEST(object_pool, clears_objects_whose_destructors_destroy_others)
     EXPECT_EQ(tree::alive, 0);
 }
 
-/// Makes another one when it is destroyed, twice; and asks for all to be destroyed.
+/// Makes another one when it is destroyed, as often as it is told.
 struct reborn
 {
     using pool_type = mp::object_pool<reborn>;
@@ -342,7 +342,6 @@ struct reborn
     ~reborn()
     {
         --alive;
-        pool.clear();
         if (lives != 0)
             (void)pool.create(pool, lives - 1);
     }
@@ -361,6 +360,123 @@ TEST(object_pool, clears_objects_whose_destructors_make_others)
     EXPECT_EQ(reborn::alive, 0);
     EXPECT_EQ(pool.in_use(), 0u);
     EXPECT_TRUE(pool.is_valid());
+}
+
+/// Has all of its pool destroyed when it is.
+struct last_one
+{
+    using pool_type = mp::object_pool<last_one>;
+    explicit last_one(pool_type& home) : pool(home) { ++alive; }
+    last_one(const last_one&) = delete;
+    last_one& operator=(const last_one&) = delete;
+    ~last_one()
+    {
+        --alive;
+        pool.clear();
+    }
+
+    static inline int alive = 0;
+    pool_type& pool;
+};
+
+TEST(object_pool, is_cleared_once_if_destructors_clear_it_too)
+{
+    last_one::pool_type pool;
+    for (int i = 0; i != 100; ++i)
+        (void)pool.create(pool);
+    pool.clear();
+    EXPECT_EQ(last_one::alive, 0);
+    EXPECT_TRUE(pool.is_valid());
+}
+
+TEST(object_pool, clears_all_that_destructors_make_where_others_have_been)
+{
+    mp::pool_options options;
+    options.initial_capacity = options.max_capacity = 200;
+    reborn::pool_type pool(options);
+    std::vector<reborn*> objects;
+    for (int i = 0; i != 200; ++i)
+        objects.push_back(pool.create(pool, i < 100 ? 0 : 3));
+    for (std::size_t i = 0; i != 100; ++i)
+        pool.destroy(objects[i]);
+    pool.clear();
+    EXPECT_EQ(reborn::alive, 0);
+    EXPECT_EQ(pool.in_use(), 0u);
+}
+
+/// Destroys another one when it is destroyed.
+template <class Policy>
+struct link
+{
+    using pool_type = mp::object_pool<link, Policy>;
+    explicit link(pool_type& home) : pool(home) { ++alive; }
+    link(const link&) = delete;
+    link& operator=(const link&) = delete;
+    ~link()
+    {
+        --alive;
+        pool.destroy(next);
+    }
+
+    static inline long alive = 0;
+    pool_type& pool;
+    link* next = nullptr;
+};
+using plain_link = link<mp::default_policy>;
+
+TEST(object_pool, clears_a_list_that_is_too_long_for_the_stack)
+{
+    plain_link::pool_type pool;
+    plain_link* last = pool.create(pool);
+    for (int i = 1; i != 1'000'000; ++i)
+        last = last->next = pool.create(pool);
+    pool.clear();
+    EXPECT_EQ(plain_link::alive, 0);
+    EXPECT_TRUE(pool.is_valid());
+}
+
+TEST(object_pool, destroys_each_once_of_those_that_destroy_each_other)
+{
+    plain_link::pool_type pool;
+    plain_link* const one = pool.create(pool);
+    one->next = pool.create(pool);
+    one->next->next = pool.create(pool);
+    one->next->next->next = one;
+    pool.create(pool)->next = one;
+    pool.clear();
+    EXPECT_EQ(plain_link::alive, 0);
+    EXPECT_EQ(pool.in_use(), 0u);
+    EXPECT_TRUE(pool.is_valid());
+}
+
+TEST(object_pool, reports_a_foreign_object_that_a_destructor_destroys_while_the_pool_is_cleared)
+{
+    using checked_link = link<mp::checking_policy>;
+    checked_link::pool_type pool;
+    checked_link::pool_type other;
+    checked_link* const foreign = other.create(other);
+    pool.create(pool)->next = foreign;
+    const test::error_recorder recorder;
+    pool.clear();
+    ASSERT_EQ(recorder.kinds(), test::kinds{mp::error::foreign_pointer});
+    EXPECT_EQ(recorder.reports()[0].address, foreign);
+    EXPECT_EQ(checked_link::alive, 1);
+}
+
+TEST(object_pool, reports_at_its_end_that_one_was_destroyed_twice_and_destroys_the_others)
+{
+    counted::alive = 0;
+    const test::error_recorder recorder;
+    {
+        mp::object_pool<counted> pool;
+        counted* const object = pool.create(1);
+        (void)pool.create(2);
+        pool.destroy(object);
+        pool.destroy(object);
+        EXPECT_EQ(counted::alive, 0) << "the default policy does not look yet";
+    }
+    EXPECT_EQ(recorder.kinds(), test::kinds{mp::error::double_free});
+    EXPECT_EQ(counted::alive, -1) << "the other one, too";
 }
 
 TEST(object_pool, tries_whatever_it_can_create)

@@ -23,6 +23,7 @@
 #include <memory>
 #include <memory_resource>
 #include <new>
+#include <stdexcept>
 #include <string>
 #include <vector>
 
@@ -52,6 +53,14 @@ mp::page_options options_for(huge_page_use huge_pages, bool prefault = false)
 
 constexpr huge_page_use every_use[] = {huge_page_use::as_the_system_does, huge_page_use::transparent,
                                        huge_page_use::reserved};
+
+TEST(page_resource, refuses_an_alignment_that_is_no_power_of_two)
+{
+    mp::page_resource pages;
+    for (const std::size_t alignment : {0u, 3u, 24u, 100'000u})
+        EXPECT_THROW((void)pages.allocate(100, alignment), std::invalid_argument) << alignment;
+    EXPECT_EQ(pages.bytes_in_use(), 0u);
+}
 
 TEST(page_resource, hands_out_whole_pages_and_gives_them_back)
 {

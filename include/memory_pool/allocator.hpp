@@ -29,6 +29,9 @@ namespace memory_pool
 template <class T, class Resource>
 class resource_allocator
 {
+    static_assert(!std::is_reference_v<T> && !std::is_const_v<T> && !std::is_volatile_v<T>,
+                  "an allocator is for objects that are neither const nor volatile");
+
 public:
     using value_type = T;                                           ///< What it allocates.
     using resource_type = Resource;                                 ///< Where from.

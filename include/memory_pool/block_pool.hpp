@@ -30,6 +30,7 @@
 #include <memory_pool/core/block_row.hpp>
 #include <memory_pool/core/block_span.hpp>
 #include <memory_pool/core/bulk_operations.hpp>
+#include <memory_pool/core/late_reports.hpp>
 #include <memory_pool/core/magazine.hpp>
 #include <memory_pool/core/pool_arguments.hpp>
 #include <memory_pool/core/slab.hpp>
@@ -106,10 +107,12 @@ public:
     [[nodiscard]] MEMORY_POOL_ALWAYS_INLINE void* allocate()
     {
         void* block = nullptr;
-        if (MEMORY_POOL_UNLIKELY(!take_cached(block)))
-            block = take_uncached();
+        if (MEMORY_POOL_LIKELY(take_cached(block)))
+            hand_out(block);
+        else
+            block = allocate_uncached();
         MEMORY_POOL_ASSUME(block != nullptr); // Saves callers that ask, as deallocate does, from asking.
-        return handed_out(block);
+        return block;
     }
 
     /// Effects: hands out a block, if there is one to be had.
@@ -119,12 +122,10 @@ public:
     [[nodiscard]] MEMORY_POOL_ALWAYS_INLINE void* try_allocate() noexcept
     {
         void* block = nullptr;
-        if (MEMORY_POOL_UNLIKELY(!take_cached(block))) {
-            block = try_take_uncached();
-            if (block == nullptr)
-                return nullptr;
-        }
-        return handed_out(block);
+        if (MEMORY_POOL_UNLIKELY(!take_cached(block)))
+            return try_allocate_uncached();
+        hand_out(block);
+        return block;
     }
 
     /// Effects: takes a block back. nullptr is ignored.
@@ -180,6 +181,7 @@ public:
     /// Thread safety: one thread at a time.
     void release() noexcept
     {
+        const core::late_reports reports(store_);
         forget_blocks();
         drop_magazine();
         store_.release();
@@ -190,6 +192,7 @@ public:
     /// Thread safety: one thread at a time.
     void clear() noexcept
     {
+        const core::late_reports reports(store_);
         forget_blocks();
         store_.reset();
         if constexpr (variant::checks)
@@ -304,6 +307,7 @@ public:
     /// Complexity: linear in slabs.
     std::size_t abandon() noexcept
     {
+        const core::late_reports reports(store_);
         suspended_ = true;
         is_abandoned_ = true;
         flush();
@@ -352,6 +356,7 @@ private:
     public:
         explicit cache_suspension(basic_block_pool& pool) noexcept : pool_(pool), outermost_(!pool.suspended_)
         {
+            const core::late_reports reports(pool.store_);
             pool.suspended_ = true;
             pool.flush();
             pool.magazine_.close();
@@ -381,42 +386,66 @@ private:
         return magazine_.pop(block) || outgoing_.pop_front(block, stride_);
     }
 
-    MEMORY_POOL_ALWAYS_INLINE void* handed_out(void* block) noexcept
+    MEMORY_POOL_ALWAYS_INLINE void hand_out(void* block) noexcept
     {
-        if constexpr (variant::checks) {
-            if (!store_.checks().is_untouched(block))
-                base::report_misuse(error::write_after_free, block, block_size(), name());
-            store_.checks().mark_in_use(block);
-        }
-        this->count_allocation();
-        base::block_handed_out(this, block, block_size());
-        return block;
+        if constexpr (variant::checks)
+            hand_out_checked(block);
+        else
+            note_handed_out(block);
     }
 
-    MEMORY_POOL_NOINLINE void* take_uncached()
+    void hand_out_checked(void* block) noexcept
+    {
+        const core::late_reports reports(store_);
+        if (!store_.checks().is_untouched(block))
+            store_.report_misuse(error::write_after_free, block);
+        store_.checks().mark_in_use(block);
+        note_handed_out(block);
+    }
+
+    MEMORY_POOL_ALWAYS_INLINE void note_handed_out(void* block) noexcept
+    {
+        this->count_allocation();
+        base::block_handed_out(this, block, block_size());
+    }
+
+    MEMORY_POOL_NOINLINE void* allocate_uncached()
     {
         base::failure_guard guard([this] { this->count_failure(); });
-        void* block = take_from_store();
+        void* block = hand_out_from_store();
         while (block == nullptr) {
             if (!store_.may_grow())
                 base::throw_exhausted(name(), max_capacity(), block_size());
             grow([this] { store_.enlarge(); });
-            block = take_from_store();
+            block = hand_out_from_store();
         }
         guard.succeeded();
         return block;
     }
 
-    MEMORY_POOL_NOINLINE void* try_take_uncached() noexcept
+    MEMORY_POOL_NOINLINE void* try_allocate_uncached() noexcept
     {
-        void* block = take_from_store();
+        void* block = hand_out_from_store();
         while (block == nullptr) {
             if (!store_.may_grow() || !base::succeeds([this] { grow([this] { store_.enlarge(); }); })) {
                 this->count_failure();
                 return nullptr;
             }
-            block = take_from_store();
+            block = hand_out_from_store();
         }
+        return block;
+    }
+
+    /// Returns: a block, or nullptr if no slab has a free one.
+    void* hand_out_from_store() noexcept
+    {
+        // Not around what may throw: where that ends in the error handler, it need not return.
+        const core::late_reports reports(store_);
+        void* block = nullptr;
+        if (!take_cached(block)) // There is something if the error handler has used the pool since.
+            block = take_from_store();
+        if (block != nullptr)
+            hand_out(block);
         return block;
     }
 
@@ -479,6 +508,7 @@ private:
             store_.client()->survivor_returned(block); // With it, this may be gone.
             return;
         }
+        const core::late_reports reports(store_);
         if (!is_caching()) {
             given_back(block);
             put(&block, 1);

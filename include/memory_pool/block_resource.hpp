@@ -12,6 +12,7 @@
 #pragma once
 
 #include <memory_pool/base/config.hpp>
+#include <memory_pool/base/errors.hpp>
 #include <memory_pool/core/pool_arguments.hpp>
 
 #include <cstddef>
@@ -55,7 +56,8 @@ public:
     }
 
     /// Effects: gives a block back to where it came from. nullptr is ignored.
-    /// Preconditions: `block` was asked for with these `bytes` and this `alignment`.
+    /// Preconditions: `block` was asked for with these `bytes` and this `alignment`. If the policy of the pool checks, a block of the
+    ///   pool is reported that does not look so, and the call is ignored.
     /// Complexity: that of the pool, or of upstream.
     MEMORY_POOL_ALWAYS_INLINE void deallocate(void* block, std::size_t bytes,
                                               std::size_t alignment = alignof(std::max_align_t))
@@ -63,7 +65,7 @@ public:
         if (MEMORY_POOL_LIKELY(fits(bytes, alignment)))
             pool_.deallocate(block);
         else if (block != nullptr)
-            upstream_->deallocate(block, bytes, alignment);
+            deallocate_upstream(block, bytes, alignment);
     }
 
     /// Returns: the pool.
@@ -76,6 +78,17 @@ private:
     bool fits(std::size_t bytes, std::size_t alignment) const noexcept
     {
         return bytes <= pool_.block_size() && alignment <= pool_.alignment();
+    }
+
+    void deallocate_upstream(void* block, std::size_t bytes, std::size_t alignment)
+    {
+        if constexpr (Pool::policy::checks)
+            if (pool_.owns(block)) {
+                base::report_misuse(base::misuse({pool_.block_size(), pool_.alignment()}), block, {bytes, alignment},
+                                    pool_.name());
+                return;
+            }
+        upstream_->deallocate(block, bytes, alignment);
     }
 
     void* do_allocate(std::size_t bytes, std::size_t alignment) override { return allocate(bytes, alignment); }

@@ -71,7 +71,7 @@ public:
             options_.name = limit_options{}.name;
         if (options_.soft_limit > options_.limit && options_.soft_limit != limit_options::unbounded)
             base::throw_invalid_argument(
-                base::message("memory_pool: resource '%s': soft_limit is %zu, above limit, which "
+                base::message("memory_pool: resource '%.100s': soft_limit is %zu, above limit, which "
                               "is %zu; it would never be reached",
                               options_.name, options_.soft_limit, options_.limit));
     }

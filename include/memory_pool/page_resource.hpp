@@ -16,6 +16,7 @@
 
 #include <memory_pool/base/errors.hpp>
 #include <memory_pool/base/poisoning.hpp>
+#include <memory_pool/core/pool_arguments.hpp>
 #include <memory_pool/os/huge_pages.hpp>
 #include <memory_pool/os/page_mapping.hpp>
 #include <memory_pool/os/pages.hpp>
@@ -109,10 +110,11 @@ public:
     }
 
 protected:
-    /// Throws: out_of_memory if the system does not give the pages; std::bad_alloc if there is no memory to write them down.
-    ///   Everything is as before then.
+    /// Throws: std::invalid_argument if `alignment` is not a power of two; out_of_memory if the system does not give the pages;
+    ///   std::bad_alloc if there is no memory to write them down. Everything is as before then.
     void* do_allocate(std::size_t bytes, std::size_t alignment) override
     {
+        core::check_alignment(alignment, options_.name);
         void* piece = nullptr;
         if (options_.huge_pages == huge_page_use::reserved)
             piece = try_allocate(bytes, alignment, os::page_kind::huge);
@@ -120,7 +122,7 @@ protected:
             piece = try_allocate(bytes, alignment, os::page_kind::normal);
         if (piece == nullptr)
             base::throw_out_of_memory(
-                base::message("memory_pool: resource '%s': the system gives no pages for %zu bytes aligned to %zu",
+                base::message("memory_pool: resource '%.100s': the system gives no pages for %zu bytes aligned to %zu",
                               options_.name, bytes, alignment));
         return piece;
     }

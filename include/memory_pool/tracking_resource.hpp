@@ -72,7 +72,7 @@ public:
     {
         print_line(file, "memory_pool: tracked", statistics());
         for_each_site([file](const call_site& site, const resource_statistics& statistics) {
-            print_line(file, base::message("  %s:%u", site.file, site.line).c_str(), statistics);
+            print_line(file, base::message("  %.300s:%u", site.file, site.line).c_str(), statistics);
         });
     }
 

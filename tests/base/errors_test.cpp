@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
 #include <memory_pool/base/errors.hpp>
+#include <memory_pool/base/pool_options.hpp>
 
 #include <support/error_recorder.hpp>
 #include <support/what.hpp>
@@ -52,6 +53,24 @@ TEST(message, cuts_off_what_does_not_fit)
     const std::string text = mp::pool_exhausted(long_name.c_str(), 1, 1).what();
     EXPECT_GT(text.size(), 100u);
     EXPECT_LT(text.size(), 1000u);
+}
+
+TEST(message, says_all_that_is_to_be_said_of_a_pool_with_a_very_long_name)
+{
+    const std::string long_name(10'000, 'x');
+    const char* const name = long_name.c_str();
+    EXPECT_TRUE(contains(mp::pool_exhausted(name, 123, 48).what(), "123 blocks of 48 bytes"));
+    EXPECT_TRUE(contains(mp::limit_exceeded(name, 1000, 900, 101).what(), "its limit of 1000 bytes"));
+    EXPECT_TRUE(contains(mp::base::leak_message(3, 48, name).c_str(), "or use a policy that allows it"));
+    const test::error_recorder recorder;
+    mp::base::report_misuse(mp::error::double_free, nullptr, 48, name);
+    mp::base::report_misuse(mp::base::misuse({mp::pool_options::unbounded, mp::pool_options::unbounded}), name,
+                            {mp::pool_options::unbounded, mp::pool_options::unbounded}, name);
+    mp::base::report_more_misuse(3, mp::error::double_free, 48, name);
+    for (const auto& report : recorder.reports()) {
+        EXPECT_TRUE(contains(report.text, mp::base::remedy_for(report.kind))) << report.text;
+        EXPECT_EQ(report.pool_name, long_name) << "the error handler gets all of it";
+    }
 }
 
 TEST(throwing, throws_what_it_says)

@@ -12,9 +12,9 @@ namespace core = memory_pool::core;
 namespace
 {
 constexpr std::size_t arena_size = 2048;
-static_assert(core::arena_marks::bytes_for(arena_size) == 2 * arena_size / 8 / 8,
-              "two bits for each granule of 8 bytes");
-static_assert(core::arena_marks::bytes_for(1024) == 32);
+constexpr std::size_t first = 64 + core::arena_marks::bytes_for(arena_size); // of the bytes behind the marks
+using request = memory_pool::base::block_request;
+static_assert(core::arena_marks::bytes_for(arena_size) == arena_size / 8, "a byte for each granule of 8 bytes");
 
 class arena_marks_test : public testing::Test
 {
@@ -29,31 +29,35 @@ protected:
 
 TEST_F(arena_marks_test, knows_where_blocks_in_use_begin)
 {
-    marks_.add(at(512), 40);
-    marks_.add(at(552), 8);
-    for (std::size_t offset = 256; offset != arena_size; ++offset)
+    marks_.add(at(512), {20, 8}, 40);
+    marks_.add(at(552), {0, 8}, 16);
+    for (std::size_t offset = first; offset != arena_size; ++offset)
         EXPECT_EQ(marks_.is_start(at(offset)), offset == 512 || offset == 552) << offset;
-    marks_.remove(at(512), 40);
+    marks_.remove(at(512));
     EXPECT_FALSE(marks_.is_start(at(512)));
     EXPECT_TRUE(marks_.is_start(at(552)));
 }
 
-TEST_F(arena_marks_test, knows_the_extent_of_each)
+TEST_F(arena_marks_test, knows_what_each_was_asked_for_with)
 {
-    marks_.add(at(512), 40);
-    marks_.add(at(552), 8);
-    marks_.add(at(560), 640); // Over several words of bits.
-    for (std::size_t extent = 8; extent <= 800; extent += 8) {
-        EXPECT_EQ(marks_.has_extent(at(512), extent), extent == 40) << extent;
-        EXPECT_EQ(marks_.has_extent(at(552), extent), extent == 8) << extent;
-        EXPECT_EQ(marks_.has_extent(at(560), extent), extent == 640) << extent;
+    constexpr std::size_t behind = 16;
+    for (const std::size_t alignment : {std::size_t{1}, std::size_t{64}, std::size_t{1} << 40}) {
+        for (std::size_t bytes = 0; bytes != 100; ++bytes) {
+            const std::size_t extent = core::arena_extent(bytes) + behind;
+            marks_.add(at(512), {bytes, alignment}, extent);
+            marks_.add(at(512 + extent), {1, 1}, 24);
+            EXPECT_EQ(marks_.request_of(at(512)), (request{bytes, alignment})) << bytes << " " << alignment;
+            marks_.remove(at(512));
+            EXPECT_EQ(marks_.request_of(at(512 + extent)), (request{1, 1}));
+            marks_.remove(at(512 + extent));
+        }
     }
 }
 
 TEST_F(arena_marks_test, tells_what_lies_in_a_block_from_what_lies_between)
 {
-    marks_.add(at(512), 40);
-    marks_.add(at(600), 640);
+    marks_.add(at(512), {24, 8}, 40);
+    marks_.add(at(600), {620, 8}, 640);
     for (std::size_t offset = 513; offset != arena_size; ++offset) {
         if (marks_.is_start(at(offset)))
             continue;
@@ -64,10 +68,10 @@ TEST_F(arena_marks_test, tells_what_lies_in_a_block_from_what_lies_between)
 
 TEST_F(arena_marks_test, forgets_all_when_it_is_cleared)
 {
-    marks_.add(at(512), 40);
-    marks_.add(at(2008), 40);
+    marks_.add(at(512), {24, 8}, 40);
+    marks_.add(at(2008), {24, 8}, 40);
     marks_.clear();
-    for (std::size_t offset = 256; offset != arena_size; ++offset)
+    for (std::size_t offset = first; offset != arena_size; ++offset)
         EXPECT_FALSE(marks_.is_start(at(offset)) || marks_.is_inside(at(offset))) << offset;
 }
 } // namespace

@@ -168,9 +168,9 @@ TEST(bounded_arena_store, ends_exactly_at_the_limit)
 TEST(checked_arena_store, has_marks_behind_the_headers)
 {
     core::arena_store<core::arena> store(small_arenas(), true, std::pmr::new_delete_resource());
-    EXPECT_EQ(store.largest_extent(), arena_size - 128) << "64 for the header, 32 for the marks, in whole lines";
+    EXPECT_EQ(store.largest_extent(), arena_size - 192) << "64 for the header, 128 for the marks";
     core::arena& arena = store.take(nullptr);
-    store.marks_of(arena).add(store.start_of(arena), 64);
+    store.marks_of(arena).add(store.start_of(arena), {48, 8}, 64);
     EXPECT_TRUE(store.marks_of(arena).is_start(store.start_of(arena)));
     store.clear();
     EXPECT_FALSE(store.marks_of(arena).is_start(store.start_of(arena)));

@@ -46,7 +46,7 @@ TEST_F(large_blocks_test, are_linked_so_that_any_can_leave)
         EXPECT_TRUE(blocks_.deallocate(blocks[leaving], 100, 8));
         EXPECT_EQ(upstream_.live_pieces(), 2u);
         for (int i = 0; i != 3; ++i)
-            EXPECT_EQ(blocks_.has(blocks[i]), i != leaving);
+            EXPECT_EQ(blocks_.misuse(blocks[i], {0, 1})->kind == mp::error::foreign_pointer, i == leaving);
         blocks_.release();
         EXPECT_EQ(upstream_.live_pieces(), 0u);
         EXPECT_EQ(blocks_.bytes_reserved(), 0u);
@@ -65,12 +65,14 @@ TEST_F(large_blocks_test, are_left_alone_if_the_arguments_are_others)
 TEST_F(large_blocks_test, know_what_would_be_wrong_about_any_pointer)
 {
     void* const block = blocks_.allocate(1000, 16);
-    EXPECT_EQ(blocks_.misuse(block, 1000, 16), std::nullopt);
-    EXPECT_EQ(blocks_.misuse(block, 100'000, 16), mp::error::size_mismatch);
-    EXPECT_EQ(blocks_.misuse(block, 1000, 8), mp::error::size_mismatch);
-    EXPECT_EQ(blocks_.misuse(this, 1000, 16), mp::error::foreign_pointer);
+    EXPECT_FALSE(blocks_.misuse(block, {1000, 16}));
+    for (const mp::base::block_request& other : {mp::base::block_request{100'000, 16}, {1000, 8}}) {
+        EXPECT_EQ(blocks_.misuse(block, other)->kind, mp::error::size_mismatch);
+        EXPECT_EQ(blocks_.misuse(block, other)->actual, (mp::base::block_request{1000, 16}));
+    }
+    EXPECT_EQ(blocks_.misuse(this, {1000, 16})->kind, mp::error::foreign_pointer);
     EXPECT_TRUE(blocks_.deallocate(block, 1000, 16));
-    EXPECT_EQ(blocks_.misuse(block, 1000, 16), mp::error::foreign_pointer);
+    EXPECT_EQ(blocks_.misuse(block, {1000, 16})->kind, mp::error::foreign_pointer);
 }
 
 TEST_F(large_blocks_test, know_when_the_byte_behind_one_was_written_to)
@@ -78,7 +80,7 @@ TEST_F(large_blocks_test, know_when_the_byte_behind_one_was_written_to)
     auto* const block = static_cast<char*>(blocks_.allocate(1000, 16));
     mp::base::permit_access(block + 1000, 1); // or the address sanitizer would stop at the write
     block[1000] = 1;
-    EXPECT_EQ(blocks_.misuse(block, 1000, 16), mp::error::overflow);
+    EXPECT_EQ(blocks_.misuse(block, {1000, 16})->kind, mp::error::overflow);
     EXPECT_TRUE(blocks_.deallocate(block, 1000, 16)) << "its node is further away";
 }
 

@@ -7,10 +7,12 @@
 #include <gtest/gtest.h>
 
 #include <cstdint>
+#include <functional>
 #include <new>
 #include <stdexcept>
 #include <string>
 #include <type_traits>
+#include <utility>
 #include <vector>
 
 using memory_pool::MemoryPool;
@@ -160,5 +162,139 @@ TEST(MemoryPool, loses_nothing_when_a_constructor_throws)
     for (int i = 0; i != 10; ++i)
         EXPECT_THROW(pool.new_block_pt(), std::runtime_error);
     EXPECT_EQ(pool.available_capacity(), 1u);
+}
+
+/// Does what it is told when it is made, and when it is destroyed.
+struct busy
+{
+    using action = std::function<void()>;
+    busy() { ++alive; }
+    busy(action when_made, action when_destroyed) : at_begin(std::move(when_made)), at_end(std::move(when_destroyed))
+    {
+        ++alive;
+    }
+    // NOLINTNEXTLINE(performance-noexcept-move-constructor): it may be told to throw
+    busy(busy&& other) : at_end(std::exchange(other.at_end, nullptr))
+    {
+        if (other.at_begin)
+            other.at_begin();
+        ++alive;
+    }
+    busy& operator=(busy&&) = delete;
+    ~busy()
+    {
+        --alive;
+        if (at_end)
+            at_end();
+    }
+
+    static inline int alive = 0;
+    action at_begin;
+    action at_end;
+};
+
+class MemoryPool_with_busy_objects : public testing::Test
+{
+protected:
+    MemoryPool_with_busy_objects() { busy::alive = 0; }
+
+    busy* make(busy::action when_made, busy::action when_destroyed = {})
+    {
+        return pool_.new_block_pt(busy(std::move(when_made), std::move(when_destroyed)));
+    }
+
+    busy* make_for_its_end(busy::action when_destroyed) { return make({}, std::move(when_destroyed)); }
+
+    void expect_empty() const
+    {
+        EXPECT_EQ(busy::alive, 0);
+        EXPECT_EQ(pool_.size(), 0u);
+        EXPECT_EQ(pool_.available_capacity(), 0u);
+    }
+
+    MemoryPool<busy> pool_{10};
+};
+
+TEST_F(MemoryPool_with_busy_objects, makes_others_while_one_is_made)
+{
+    busy* inner = nullptr;
+    busy* const outer = make([&] { inner = pool_.new_block_pt(); });
+    EXPECT_NE(outer, inner);
+    EXPECT_EQ(busy::alive, 2);
+    EXPECT_EQ(pool_.available_capacity(), 8u);
+}
+
+TEST_F(MemoryPool_with_busy_objects, deletes_and_makes_others_while_one_is_destroyed)
+{
+    busy* other = pool_.new_block_pt();
+    busy* made = nullptr;
+    busy* object = make_for_its_end([&] {
+        pool_.delete_block_pt(other);
+        made = pool_.new_block_pt();
+    });
+    pool_.delete_block_pt(object);
+    EXPECT_NE(made, nullptr);
+    EXPECT_EQ(busy::alive, 1);
+    EXPECT_EQ(pool_.available_capacity(), 9u);
+}
+
+TEST_F(MemoryPool_with_busy_objects, does_so_while_it_is_cleared)
+{
+    busy* other = pool_.new_block_pt();
+    (void)make_for_its_end([&] {
+        pool_.delete_block_pt(other);
+        (void)pool_.new_block_pt();
+        pool_.clear();
+    });
+    pool_.clear();
+    expect_empty();
+}
+
+TEST_F(MemoryPool_with_busy_objects, does_so_when_it_ends)
+{
+    {
+        MemoryPool<busy> pool(10);
+        (void)pool.new_block_pt(busy({}, [&] { (void)pool.new_block_pt(); }));
+    }
+    EXPECT_EQ(busy::alive, 0);
+}
+
+TEST_F(MemoryPool_with_busy_objects, is_cleared_when_the_destructor_that_asks_for_it_has_returned)
+{
+    (void)pool_.new_block_pt();
+    busy* object = make_for_its_end([&] {
+        pool_.clear();
+        EXPECT_EQ(busy::alive, 1) << "the other one, so far";
+        EXPECT_EQ(pool_.size(), 10u);
+    });
+    pool_.delete_block_pt(object);
+    expect_empty();
+}
+
+TEST_F(MemoryPool_with_busy_objects, is_cleared_when_the_constructor_that_asks_for_it_has_returned)
+{
+    (void)pool_.new_block_pt();
+    EXPECT_EQ(make([&] { pool_.clear(); }), nullptr) << "what it made is gone, too";
+    expect_empty();
+}
+
+TEST_F(MemoryPool_with_busy_objects, is_cleared_when_the_constructor_that_asks_for_it_throws)
+{
+    (void)pool_.new_block_pt();
+    EXPECT_THROW((void)make([&] {
+                     pool_.clear();
+                     throw 1;
+                 }),
+                 int);
+    expect_empty();
+}
+
+TEST_F(MemoryPool_with_busy_objects, is_not_allocated_anew_by_one_of_them)
+{
+    EXPECT_THROW((void)make([&] { pool_.allocate(3); }), std::invalid_argument);
+    (void)make_for_its_end([&] { EXPECT_THROW(pool_.allocate(3), std::invalid_argument); });
+    pool_.allocate(5);
+    EXPECT_EQ(busy::alive, 0);
+    EXPECT_EQ(pool_.available_capacity(), 5u);
 }
 } // namespace

@@ -71,4 +71,12 @@ int main()
     expect_error(mp::error::size_overflow, "blocks of 48 bytes", [] { bounded.reserve(static_cast<std::size_t>(-1)); });
     expect_error(mp::error::invalid_argument, "block_size is 0", [] { mp::block_pool pool(0); });
     CHECK(bounded.is_valid());
+
+    // The error handler leaves by a jump, out of the middle of a call; what is found later is reported all the same.
+    static mp::basic_block_pool<mp::checking_policy> checked(48, options);
+    static void* const block = checked.allocate();
+    expect_error(mp::error::exhausted, "'bounded' is exhausted", [] { (void)checked.allocate(); });
+    checked.deallocate(block);
+    expect_error(mp::error::double_free, "double free", [] { checked.deallocate(block); });
+    CHECK(checked.is_valid());
 }

@@ -365,7 +365,7 @@ TYPED_TEST_P(arena_resource_conformance, finds_the_arena_of_a_block_among_any_nu
         std::vector<filled_block> blocks;
         blocks.reserve(count);
         for (std::size_t i = 0; i != count; ++i)
-            blocks.push_back(allocate_filled(arenas, arenas.largest_block() - i % 400));
+            blocks.push_back(allocate_filled(arenas, arenas.largest_block() - i % 300));
         EXPECT_GE(arenas.arena_count(), count);
         std::shuffle(blocks.begin(), blocks.end(), std::mt19937(9));
         const std::size_t free_before = arenas.free_arenas();
@@ -539,6 +539,14 @@ protected:
 
 TYPED_TEST_SUITE_P(checking_arena_conformance);
 
+TYPED_TEST_P(checking_arena_conformance, refuses_an_alignment_that_is_no_power_of_two)
+{
+    for (const std::size_t alignment : {0u, 3u, 24u, 100'000u})
+        for (const std::size_t bytes : {0u, 100u, 100'000u})
+            EXPECT_THROW((void)this->arenas_.allocate(bytes, alignment), std::invalid_argument)
+                << bytes << "@" << alignment;
+}
+
 TYPED_TEST_P(checking_arena_conformance, reports_a_double_free)
 {
     EXPECT_TRUE(give_back(this->arenas_, this->block_));
@@ -595,6 +603,20 @@ TYPED_TEST_P(checking_arena_conformance, reports_a_size_that_is_too_large)
 {
     this->arenas_.deallocate(this->block_.address, 200);
     this->expect_report(memory_pool::error::size_mismatch, this->block_.address);
+    EXPECT_TRUE(give_back(this->arenas_, this->block_));
+}
+
+TYPED_TEST_P(checking_arena_conformance, reports_a_size_or_alignment_that_is_nearly_right)
+{
+    for (const std::size_t bytes : {97u, 99u, 101u, 104u})
+        this->arenas_.deallocate(this->block_.address, bytes);
+    for (const std::size_t alignment : {1u, 8u, 32u})
+        this->arenas_.deallocate(this->block_.address, 100, alignment);
+    EXPECT_EQ(this->recorder_.kinds(), kinds(7, memory_pool::error::size_mismatch));
+    EXPECT_TRUE(
+        contains(this->recorder_.reports()[0].text,
+                 "block of 100 bytes aligned to 16, given back as one of 97 bytes aligned to 16, pool 'frames'"));
+    EXPECT_TRUE(contains(this->recorder_.reports()[6].text, "given back as one of 100 bytes aligned to 32"));
     EXPECT_TRUE(give_back(this->arenas_, this->block_));
 }
 
@@ -709,14 +731,17 @@ TYPED_TEST_P(checking_arena_conformance, ends_the_program_with_a_text_unless_the
                  "write after free: .*pool 'frames'");
 }
 
-REGISTER_TYPED_TEST_SUITE_P(
-    checking_arena_conformance, reports_a_double_free, reports_a_double_free_of_a_block_that_was_undone,
-    reports_a_double_free_in_an_arena_that_is_empty, reports_a_pointer_that_is_no_block_of_any_resource,
-    reports_a_pointer_into_the_header_of_an_arena, reports_a_pointer_into_a_block, reports_a_size_that_is_too_small,
-    reports_a_size_that_is_too_large, reports_a_size_that_no_arena_has_room_for,
-    reports_a_large_block_that_comes_back_with_another_size, reports_a_large_block_that_comes_back_as_a_small_one,
-    reports_a_large_block_that_comes_back_twice, reports_a_write_just_behind_a_block,
-    reports_a_write_to_a_block_that_is_back_when_its_place_is_used_again,
-    reports_a_write_to_a_block_that_is_gone_since_all_was_cleared, says_nothing_about_right_use,
-    ends_the_program_with_a_text_unless_there_is_another_handler);
+REGISTER_TYPED_TEST_SUITE_P(checking_arena_conformance, refuses_an_alignment_that_is_no_power_of_two,
+                            reports_a_double_free, reports_a_double_free_of_a_block_that_was_undone,
+                            reports_a_double_free_in_an_arena_that_is_empty,
+                            reports_a_pointer_that_is_no_block_of_any_resource,
+                            reports_a_pointer_into_the_header_of_an_arena, reports_a_pointer_into_a_block,
+                            reports_a_size_that_is_too_small, reports_a_size_that_is_too_large,
+                            reports_a_size_or_alignment_that_is_nearly_right, reports_a_size_that_no_arena_has_room_for,
+                            reports_a_large_block_that_comes_back_with_another_size,
+                            reports_a_large_block_that_comes_back_as_a_small_one,
+                            reports_a_large_block_that_comes_back_twice, reports_a_write_just_behind_a_block,
+                            reports_a_write_to_a_block_that_is_back_when_its_place_is_used_again,
+                            reports_a_write_to_a_block_that_is_gone_since_all_was_cleared, says_nothing_about_right_use,
+                            ends_the_program_with_a_text_unless_there_is_another_handler);
 } // namespace test

@@ -7,7 +7,9 @@
 #include <memory_pool/base/errors.hpp>
 
 #include <cstddef>
+#include <functional>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace test
@@ -25,10 +27,17 @@ public:
         std::string text;
     };
 
-    error_recorder() : previous_(memory_pool::set_error_handler(&record)) { entries().clear(); }
+    error_recorder() : previous_(memory_pool::set_error_handler(&record))
+    {
+        entries().clear();
+        action() = nullptr;
+    }
     error_recorder(const error_recorder&) = delete;
     error_recorder& operator=(const error_recorder&) = delete;
     ~error_recorder() { memory_pool::set_error_handler(previous_); }
+
+    /// Has each error handled so, too, from now on.
+    void handle_by(std::function<void()> handle) { action() = std::move(handle); }
 
     const std::vector<entry>& reports() const { return entries(); }
 
@@ -48,10 +57,18 @@ private:
         return all;
     }
 
+    static std::function<void()>& action()
+    {
+        static std::function<void()> handle;
+        return handle;
+    }
+
     static void record(const memory_pool::error_report& report)
     {
         entries().push_back({report.kind, report.address, report.block_size,
                              report.pool_name != nullptr ? report.pool_name : "", report.text});
+        if (action())
+            action()();
     }
 
     memory_pool::error_handler previous_;

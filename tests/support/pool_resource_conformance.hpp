@@ -12,6 +12,7 @@
 #include <support/error_recorder.hpp>
 #include <support/filled_blocks.hpp>
 #include <support/upstreams.hpp>
+#include <support/what.hpp>
 
 #include <gtest/gtest.h>
 
@@ -19,6 +20,7 @@
 #include <cstddef>
 #include <memory_resource>
 #include <random>
+#include <stdexcept>
 #include <vector>
 
 namespace test
@@ -190,7 +192,7 @@ TYPED_TEST_P(checking_pool_resource_conformance, reports_a_pointer_that_no_pool_
 TYPED_TEST_P(checking_pool_resource_conformance, reports_a_block_that_comes_back_with_a_size_that_has_no_pool_yet)
 {
     this->pools_.deallocate(this->block_.address, 300);
-    this->expect_report(memory_pool::error::foreign_pointer, this->block_.address);
+    this->expect_report(memory_pool::error::size_mismatch, this->block_.address);
     EXPECT_TRUE(give_back(this->pools_, this->block_));
 }
 
@@ -198,15 +200,34 @@ TYPED_TEST_P(checking_pool_resource_conformance, reports_a_block_that_comes_back
 {
     const filled_block other = allocate_filled(this->pools_, 300);
     this->pools_.deallocate(this->block_.address, 300);
-    this->expect_report(memory_pool::error::foreign_pointer, this->block_.address);
+    this->expect_report(memory_pool::error::size_mismatch, this->block_.address);
     EXPECT_TRUE(give_back(this->pools_, this->block_) && give_back(this->pools_, other));
 }
 
 TYPED_TEST_P(checking_pool_resource_conformance, reports_a_block_that_comes_back_as_a_large_one)
 {
     this->pools_.deallocate(this->block_.address, 100'000);
-    this->expect_report(memory_pool::error::foreign_pointer, this->block_.address);
+    this->expect_report(memory_pool::error::size_mismatch, this->block_.address);
     EXPECT_TRUE(give_back(this->pools_, this->block_));
+}
+
+TYPED_TEST_P(checking_pool_resource_conformance, reports_a_block_that_comes_back_with_an_alignment_of_another_pool)
+{
+    this->pools_.deallocate(this->block_.address, 100, 256);
+    this->expect_report(memory_pool::error::size_mismatch, this->block_.address);
+    EXPECT_TRUE(give_back(this->pools_, this->block_));
+}
+
+TYPED_TEST_P(checking_pool_resource_conformance, reports_a_large_block_that_comes_back_as_a_small_one)
+{
+    const filled_block large = allocate_filled(this->pools_, 100'000);
+    this->pools_.deallocate(large.address, 100); // There is a pool of that size,
+    this->expect_report(memory_pool::error::size_mismatch, large.address);
+    this->pools_.deallocate(large.address, 300); // but not of this one.
+    EXPECT_EQ(this->recorder_.kinds(), kinds(2, memory_pool::error::size_mismatch));
+    EXPECT_TRUE(
+        contains(this->recorder_.reports()[1].text, "block of 100000 bytes aligned to 16, given back as one of 300"));
+    EXPECT_TRUE(give_back(this->pools_, large));
 }
 
 TYPED_TEST_P(checking_pool_resource_conformance, reports_a_large_block_that_comes_back_with_another_size)
@@ -242,6 +263,29 @@ TYPED_TEST_P(checking_pool_resource_conformance, reports_a_write_behind_the_room
     EXPECT_EQ(this->recorder_.reports()[0].address, this->block_.address);
 }
 
+TYPED_TEST_P(checking_pool_resource_conformance, refuses_an_alignment_that_is_no_power_of_two)
+{
+    for (const std::size_t alignment : {0u, 3u, 24u, 100'000u})
+        for (const std::size_t bytes : {0u, 100u, 100'000u})
+            EXPECT_THROW((void)this->pools_.allocate(bytes, alignment), std::invalid_argument)
+                << bytes << "@" << alignment;
+}
+
+TYPED_TEST_P(checking_pool_resource_conformance, gives_back_what_the_error_handler_takes_when_it_ends)
+{
+    accounting_upstream upstream;
+    {
+        TypeParam pools(&upstream);
+        auto* const block = static_cast<unsigned char*>(pools.allocate(100));
+        memory_pool::base::permit_access(block + 112, 1);
+        block[112] = 'x';
+        this->recorder_.handle_by([&pools] { (void)pools.allocate(8); });
+    }
+    EXPECT_EQ(this->recorder_.kinds(), kinds{memory_pool::error::overflow});
+    EXPECT_EQ(upstream.live_bytes(), 0u);
+    this->recorder_.handle_by(nullptr);
+}
+
 TYPED_TEST_P(checking_pool_resource_conformance, ends_the_program_with_a_text_unless_there_is_another_handler)
 {
     GTEST_FLAG_SET(death_test_style, "threadsafe");
@@ -255,17 +299,19 @@ TYPED_TEST_P(checking_pool_resource_conformance, ends_the_program_with_a_text_un
                      pools.deallocate(block, 100);
                  }),
                  "double free: address 0x[0-9a-f]+, block size 112 bytes, pool 'of a pool resource'\n  remedy: ");
-    EXPECT_DEATH(misuse([](auto& pools, void* block) { pools.deallocate(block, 100'000); }),
-                 "foreign pointer: .*, block size 100000 bytes, pool 'of a pool resource'");
+    EXPECT_DEATH(
+        misuse([](auto& pools, void* block) { pools.deallocate(block, 100'000); }),
+        "size mismatch: .*, block of 112 bytes aligned to 16, given back as one of 100000 bytes aligned to 16, "
+        "pool 'of a pool resource'");
 }
 
-REGISTER_TYPED_TEST_SUITE_P(checking_pool_resource_conformance, reports_a_double_free,
-                            reports_a_pointer_that_no_pool_has,
-                            reports_a_block_that_comes_back_with_a_size_that_has_no_pool_yet,
-                            reports_a_block_that_comes_back_to_the_pool_of_another_size,
-                            reports_a_block_that_comes_back_as_a_large_one,
-                            reports_a_large_block_that_comes_back_with_another_size,
-                            reports_a_large_block_that_comes_back_twice, reports_a_pointer_into_a_block,
-                            reports_a_write_behind_the_room_of_a_block,
-                            ends_the_program_with_a_text_unless_there_is_another_handler);
+REGISTER_TYPED_TEST_SUITE_P(
+    checking_pool_resource_conformance, reports_a_double_free, reports_a_pointer_that_no_pool_has,
+    reports_a_block_that_comes_back_with_a_size_that_has_no_pool_yet,
+    reports_a_block_that_comes_back_to_the_pool_of_another_size, reports_a_block_that_comes_back_as_a_large_one,
+    reports_a_block_that_comes_back_with_an_alignment_of_another_pool,
+    reports_a_large_block_that_comes_back_as_a_small_one, reports_a_large_block_that_comes_back_with_another_size,
+    reports_a_large_block_that_comes_back_twice, reports_a_pointer_into_a_block,
+    reports_a_write_behind_the_room_of_a_block, refuses_an_alignment_that_is_no_power_of_two,
+    gives_back_what_the_error_handler_takes_when_it_ends, ends_the_program_with_a_text_unless_there_is_another_handler);
 } // namespace test

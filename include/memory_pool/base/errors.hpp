@@ -33,15 +33,15 @@ enum class error
     double_free,        ///< A block was given back that is not in use.
     foreign_pointer,    ///< A pointer was given back that no block of this pool contains.
     misaligned_pointer, ///< A pointer was given back that points into a block, not at its start.
-    size_mismatch,      ///< A block was given back to a resource with another size than it was asked for with.
-    overflow,           ///< The bytes just behind a block were written to.
-    write_after_free,   ///< A block was written to after it was given back.
-    leak,               ///< Objects outlive the pool that they were to return to, and its policy forbids it.
-    hook_failed,        ///< A function that was to reset an object on its way back to the pool threw.
-    exhausted,          ///< A bounded pool or resource had nothing left. Reported only where exceptions are off.
-    size_overflow,      ///< A size did not fit into std::size_t. Reported only where exceptions are off.
-    out_of_memory,      ///< There was no memory to be had. Reported only where exceptions are off.
-    invalid_argument,   ///< An option made no sense. Reported only where exceptions are off.
+    size_mismatch, ///< A block was given back to a resource with another size or alignment than it was asked for with.
+    overflow,      ///< The bytes just behind a block were written to.
+    write_after_free, ///< A block was written to after it was given back.
+    leak,             ///< Objects outlive the pool that they were to return to, and its policy forbids it.
+    hook_failed,      ///< A function that was to reset an object on its way back to the pool threw.
+    exhausted,        ///< A bounded pool or resource had nothing left. Reported only where exceptions are off.
+    size_overflow,    ///< A size did not fit into std::size_t. Reported only where exceptions are off.
+    out_of_memory,    ///< There was no memory to be had. Reported only where exceptions are off.
+    invalid_argument, ///< An option made no sense. Reported only where exceptions are off.
 };
 
 /// Returns: the name of an error as reports print it.
@@ -74,8 +74,9 @@ struct error_report
     const char* text;       ///< The two lines that were printed.
 };
 
-/// Called after the error was printed on stderr, with no lock held. If it returns, the pool ignores the operation that was wrong and stays intact;
-/// where exceptions are off and a result is due, the program aborts.
+/// Called after the error was printed on stderr, with no lock held, and when the pool is in order: it may use the pool, but not throw.
+/// If it returns, the pool ignores the operation that was wrong and stays intact; where exceptions are off and a result is due, the
+/// program aborts.
 using error_handler = void (*)(const error_report&);
 
 namespace base
@@ -120,7 +121,7 @@ public:
     const char* c_str() const noexcept { return text_; }
 
 private:
-    char text_[384];
+    char text_[448];
 };
 
 /// Effects: prints `text` on stderr.
@@ -157,8 +158,8 @@ constexpr const char* remedy_for(error kind) noexcept
 MEMORY_POOL_SLOW_PATH inline void report_misuse(error kind, const void* address, std::size_t block_size,
                                                 const char* pool_name, const char* remedy) noexcept
 {
-    const message text("memory_pool: %s: address %p, block size %zu bytes, pool '%s'\n  remedy: %s", error_name(kind),
-                       address, block_size, pool_name, remedy);
+    const message text("memory_pool: %s: address %p, block size %zu bytes, pool '%.100s'\n  remedy: %s",
+                       error_name(kind), address, block_size, pool_name, remedy);
     report({kind, address, block_size, pool_name, text.c_str()});
 }
 
@@ -168,10 +169,52 @@ MEMORY_POOL_SLOW_PATH inline void report_misuse(error kind, const void* address,
     report_misuse(kind, address, block_size, pool_name, remedy_for(kind));
 }
 
+/// What a block is asked for with, and to be given back with.
+struct block_request
+{
+    std::size_t bytes;
+    std::size_t alignment;
+
+    friend bool operator==(const block_request& a, const block_request& b) noexcept
+    {
+        return a.bytes == b.bytes && a.alignment == b.alignment;
+    }
+    friend bool operator!=(const block_request& a, const block_request& b) noexcept { return !(a == b); }
+};
+
+/// What is wrong with giving a block back.
+struct misuse
+{
+    /// Anything but a size mismatch.
+    misuse(error what) noexcept : kind(what) {} // NOLINT(google-explicit-constructor): it says the same
+
+    /// A size mismatch.
+    explicit misuse(const block_request& what_it_is) noexcept : kind(error::size_mismatch), actual(what_it_is) {}
+
+    error kind;
+    block_request actual{0, 0}; ///< What the block is, where that is something else than what it is given back as.
+};
+
+/// Effects: reports a misuse of the block at `address`, which was given back as `given`.
+MEMORY_POOL_SLOW_PATH inline void report_misuse(const misuse& found, const void* address, const block_request& given,
+                                                const char* pool_name) noexcept
+{
+    if (found.kind != error::size_mismatch) {
+        report_misuse(found.kind, address, given.bytes, pool_name);
+        return;
+    }
+    const message text(
+        "memory_pool: size mismatch: address %p, block of %zu bytes aligned to %zu, given back as one of %zu "
+        "bytes aligned to %zu, pool '%.100s'\n  remedy: %s",
+        address, found.actual.bytes, found.actual.alignment, given.bytes, given.alignment, pool_name,
+        remedy_for(found.kind));
+    report({found.kind, address, found.actual.bytes, pool_name, text.c_str()});
+}
+
 /// Returns: the text about `count` objects that outlive their pool.
 inline message leak_message(std::size_t count, std::size_t block_size, const char* pool_name) noexcept
 {
-    return message("memory_pool: leak: %zu objects of %zu bytes outlive pool '%s'\n"
+    return message("memory_pool: leak: %zu objects of %zu bytes outlive pool '%.100s'\n"
                    "  remedy: let go of every pointer before the pool ends, or use a policy that allows it",
                    count, block_size, pool_name);
 }
@@ -180,7 +223,7 @@ inline message leak_message(std::size_t count, std::size_t block_size, const cha
 MEMORY_POOL_SLOW_PATH inline void report_more_misuse(std::size_t count, error kind, std::size_t block_size,
                                                      const char* pool_name) noexcept
 {
-    const message text("memory_pool: %zu more at the same time, the last a %s: block size %zu bytes, pool '%s'\n"
+    const message text("memory_pool: %zu more at the same time, the last a %s: block size %zu bytes, pool '%.100s'\n"
                        "  remedy: %s",
                        count, error_name(kind), block_size, pool_name, remedy_for(kind));
     report({kind, nullptr, block_size, pool_name, text.c_str()});
@@ -196,7 +239,7 @@ public:
 
     /// Effects: keeps a text that names the pool, its limit in blocks, and the size of a block in bytes.
     pool_exhausted(const char* pool_name, std::size_t max_capacity, std::size_t block_size) noexcept
-        : text_("memory_pool: pool '%s' is exhausted: max_capacity allows %zu blocks of %zu bytes", pool_name,
+        : text_("memory_pool: pool '%.100s' is exhausted: max_capacity allows %zu blocks of %zu bytes", pool_name,
                 max_capacity, block_size)
     {
     }
@@ -231,7 +274,7 @@ class limit_exceeded : public std::bad_alloc
 public:
     /// Effects: keeps a text that names the resource and all three numbers of bytes.
     limit_exceeded(const char* resource_name, std::size_t limit, std::size_t bytes_in_use, std::size_t bytes) noexcept
-        : text_("memory_pool: resource '%s': %zu bytes more than the %zu in use are above its limit of %zu bytes",
+        : text_("memory_pool: resource '%.100s': %zu bytes more than the %zu in use are above its limit of %zu bytes",
                 resource_name, bytes, bytes_in_use, limit)
     {
     }

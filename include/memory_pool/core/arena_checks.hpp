@@ -33,44 +33,34 @@ public:
 
     /// Effects: marks a block as in use.
     /// Returns: what was wrong with its bytes before, if anything.
-    std::optional<error> hand_out(void* block, std::size_t bytes) const noexcept
+    std::optional<error> hand_out(void* block, const base::block_request& asked) const noexcept
     {
-        const block_checks bytes_of_block = checks_for(bytes);
+        const block_checks bytes_of_block = checks_for(asked.bytes);
         const bool is_untouched = bytes_of_block.is_untouched(block);
         bytes_of_block.mark_in_use(block);
-        marks_at(block).add(block, extent(bytes));
+        marks_at(block).add(block, asked, extent(asked.bytes));
         return is_untouched ? std::nullopt : std::optional(error::write_after_free);
     }
 
     /// Returns: what is wrong with giving that block back, if anything. Any pointer may be asked after.
-    std::optional<error> misuse(void* block, std::size_t bytes) const noexcept
+    std::optional<base::misuse> misuse(void* block, const base::block_request& given) const noexcept
     {
         if (!store_.contains(block))
-            return large_.has(block) ? error::size_mismatch : error::foreign_pointer;
+            return large_.misuse(block, given);
         if (const auto misuse = misuse_of_place(block))
-            return misuse;
-        Arena& its = *store_.arena_of(block);
-        if (extent(bytes) > static_cast<std::size_t>(store_.end_of(its) - static_cast<std::byte*>(block)) ||
-            !store_.marks_of(its).has_extent(block, extent(bytes)))
-            return error::size_mismatch;
-        return checks_for(bytes).canary_is_intact(block) ? std::nullopt : std::optional(error::overflow);
+            return *misuse;
+        if (const base::block_request actual = marks_at(block).request_of(block); actual != given)
+            return base::misuse(actual);
+        if (!checks_for(given.bytes).canary_is_intact(block))
+            return error::overflow;
+        return std::nullopt;
     }
 
-    /// Returns: what is wrong with giving that block back with a size or alignment that no arena has room for, if anything. Any
-    ///   pointer may be asked after.
-    std::optional<error> misuse_of_large(void* block, std::size_t bytes, std::size_t alignment) const noexcept
-    {
-        if (!store_.contains(block))
-            return large_.misuse(block, bytes, alignment);
-        const auto misuse = misuse_of_place(block);
-        return misuse ? misuse : error::size_mismatch;
-    }
-
-    /// Effects: marks a block as not in use.
-    /// Preconditions: misuse(block, bytes) is none, or an overflow.
+    /// Effects: marks a block of an arena as not in use.
+    /// Preconditions: nothing is wrong with that.
     void take_back(void* block, std::size_t bytes) const noexcept
     {
-        marks_at(block).remove(block, extent(bytes));
+        marks_at(block).remove(block);
         checks_for(bytes).mark_free(block);
     }
 

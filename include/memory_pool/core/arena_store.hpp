@@ -41,16 +41,17 @@ inline std::size_t checked_arena_size(const arena_options& options, const std::p
     check_upstream(upstream, name);
     if (options.arena_size == 0)
         base::throw_invalid_argument(base::message(
-            "memory_pool: arenas '%s': arena_size is 0; ask for as many bytes as many blocks need together", name));
+            "memory_pool: arenas '%.100s': arena_size is 0; ask for as many bytes as many blocks need together", name));
     if (options.max_arenas == 0)
-        base::throw_invalid_argument(base::message("memory_pool: arenas '%s': max_arenas is 0; allow at least 1 arena, "
-                                                   "or leave it at arena_options::unbounded",
-                                                   name));
-    if (options.max_arenas < options.arena_count)
         base::throw_invalid_argument(
-            base::message("memory_pool: arenas '%s': max_arenas is %zu, below arena_count, which is %zu; raise one or "
-                          "lower the other",
-                          name, options.max_arenas, options.arena_count));
+            base::message("memory_pool: arenas '%.100s': max_arenas is 0; allow at least 1 arena, "
+                          "or leave it at arena_options::unbounded",
+                          name));
+    if (options.max_arenas < options.arena_count)
+        base::throw_invalid_argument(base::message(
+            "memory_pool: arenas '%.100s': max_arenas is %zu, below arena_count, which is %zu; raise one or "
+            "lower the other",
+            name, options.max_arenas, options.arena_count));
     constexpr std::size_t smallest_arena = 1024;
     if (base::saturating_multiply(std::max<std::size_t>(options.arena_count, 1), options.arena_size) > largest_size)
         base::throw_size_overflow(std::max<std::size_t>(options.arena_count, 1), options.arena_size);
@@ -125,8 +126,8 @@ public:
     [[noreturn]] void throw_exhausted() const
     {
         base::throw_exhausted(
-            name_, base::message("memory_pool: arenas '%s' are exhausted: max_arenas allows %zu of %zu bytes", name_,
-                                 max_arenas_, arena_size_));
+            name_, base::message("memory_pool: arenas '%.100s' are exhausted: max_arenas allows %zu of %zu bytes",
+                                 name_, max_arenas_, arena_size_));
     }
 
     /// Effects: gives every piece whose arenas are all free back upstream.

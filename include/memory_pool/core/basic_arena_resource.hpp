@@ -72,7 +72,7 @@ public:
 
     /// Effects: hands out a block. Through the concrete type this is no virtual call; see resource_allocator.
     /// Returns: it: `bytes` bytes, aligned to `alignment`. Also for 0 bytes it is not nullptr.
-    /// Preconditions: `alignment` is a power of two.
+    /// Preconditions: `alignment` is a power of two. A policy that checks throws std::invalid_argument if not.
     /// Throws: pool_exhausted if there may be no more arenas, and the current one is too full; size_overflow if `bytes` is more than
     ///   a program can address; what upstream throws. No block is handed out then.
     /// Complexity: O(1), and now and then a call upstream; for shared arenas, with a lock.
@@ -80,12 +80,14 @@ public:
     [[nodiscard]] MEMORY_POOL_ALWAYS_INLINE void* allocate(std::size_t bytes,
                                                            std::size_t alignment = alignof(std::max_align_t))
     {
+        if constexpr (variant::checks)
+            core::check_alignment(alignment, name());
         if (MEMORY_POOL_UNLIKELY(bytes > largest_block_))
             return allocate_slowly(bytes, alignment);
         void* const block = arenas_.bump(extent(bytes), alignment);
         if (MEMORY_POOL_UNLIKELY(block == nullptr))
             return allocate_slowly(bytes, alignment);
-        return handed_out(block, bytes);
+        return handed_out(block, {bytes, alignment});
     }
 
     /// Effects: takes a block back. If it was the last that was handed out of its arena, it is as if it had never been; if it was
@@ -107,17 +109,17 @@ public:
             return;
         }
         if constexpr (variant::checks) {
-            if (!take_back_checked(block, bytes))
+            if (!take_back_checked(block, {bytes, alignment}))
                 return;
         }
         arena_type& its = *arenas_.store().arena_of(block);
         if (MEMORY_POOL_UNLIKELY(its.owner != &arenas_)) {
-            report(error::foreign_pointer, block, bytes);
+            report(error::foreign_pointer, block, {bytes, alignment});
             return;
         }
         base::block_given_back(this, block, bytes);
         if (MEMORY_POOL_UNLIKELY(!arenas_.take_back(its, static_cast<std::byte*>(block), extent(bytes))))
-            report(error::double_free, block, bytes);
+            report(error::double_free, block, {bytes, alignment});
     }
 
     /// Effects: gives every piece of memory whose arenas are all free back upstream. Those that other threads fill stay.
@@ -219,47 +221,52 @@ private:
         core::check_alignment(alignment, name());
         if (!fits(bytes, alignment))
             return arenas_.allocate_large(bytes, alignment);
-        return handed_out(arenas_.bump_in_next(extent(bytes), alignment), bytes);
+        return handed_out(arenas_.bump_in_next(extent(bytes), alignment), {bytes, alignment});
     }
 
     MEMORY_POOL_SLOW_PATH void deallocate_large(void* block, std::size_t bytes, std::size_t alignment) noexcept
     {
+        const base::block_request given{bytes, alignment};
         if constexpr (variant::checks)
-            if (const auto misuse = arenas_.with_checks(
-                    [&](const checks_type& checks) { return checks.misuse_of_large(block, bytes, alignment); })) {
-                report(*misuse, block, bytes);
+            if (const auto misuse =
+                    arenas_.with_checks([&](const checks_type& checks) { return checks.misuse(block, given); })) {
+                report(*misuse, block, given);
                 return;
             }
         if (!arenas_.deallocate_large(block, bytes, alignment))
-            report(error::foreign_pointer, block, bytes);
+            report(error::foreign_pointer, block, given);
     }
 
-    MEMORY_POOL_ALWAYS_INLINE void* handed_out(void* block, std::size_t bytes)
+    MEMORY_POOL_ALWAYS_INLINE void* handed_out(void* block, const base::block_request& asked)
     {
-        if constexpr (variant::checks)
-            note_handed_out(block, bytes);
-        base::block_handed_out(this, block, bytes);
+        if constexpr (variant::checks) {
+            note_handed_out(block, asked);
+        } else {
+            base::block_handed_out(this, block, asked.bytes);
+        }
         return block;
     }
 
-    MEMORY_POOL_NOINLINE void note_handed_out(void* block, std::size_t bytes)
+    MEMORY_POOL_NOINLINE void note_handed_out(void* block, const base::block_request& asked)
     {
-        if (const auto misuse =
-                arenas_.with_checks([&](const checks_type& checks) { return checks.hand_out(block, bytes); }))
-            report(*misuse, block, bytes);
+        const auto misuse =
+            arenas_.with_checks([&](const checks_type& checks) { return checks.hand_out(block, asked); });
+        base::block_handed_out(this, block, asked.bytes);
+        if (misuse) // Last, as the error handler may use the resource.
+            report(*misuse, block, asked);
     }
 
     /// Returns: whether nothing was wrong with that.
-    MEMORY_POOL_NOINLINE bool take_back_checked(void* block, std::size_t bytes) noexcept
+    MEMORY_POOL_NOINLINE bool take_back_checked(void* block, const base::block_request& given) noexcept
     {
-        const std::optional<error> misuse = arenas_.with_checks([&](const checks_type& checks) {
-            const std::optional<error> found = checks.misuse(block, bytes);
+        const std::optional<base::misuse> misuse = arenas_.with_checks([&](const checks_type& checks) {
+            const std::optional<base::misuse> found = checks.misuse(block, given);
             if (!found)
-                checks.take_back(block, bytes);
+                checks.take_back(block, given.bytes);
             return found;
         });
         if (misuse)
-            report(*misuse, block, bytes);
+            report(*misuse, block, given);
         return !misuse;
     }
 
@@ -270,9 +277,10 @@ private:
         base::pool_made(this);
     }
 
-    MEMORY_POOL_SLOW_PATH void report(error kind, const void* block, std::size_t bytes) const noexcept
+    MEMORY_POOL_SLOW_PATH void report(const base::misuse& found, const void* block,
+                                      const base::block_request& given) const noexcept
     {
-        base::report_misuse(kind, block, bytes, name());
+        base::report_misuse(found, block, given, name());
     }
 
     Arenas arenas_;

@@ -34,8 +34,8 @@ namespace memory_pool
 template <class T, class Blocks>
 class basic_object_pool
 {
-    static_assert(std::is_object_v<T> && !std::is_array_v<T>,
-                  "a pool is for objects of one type; pool an array in a struct");
+    static_assert(std::is_object_v<T>, "a pool is for objects, not for references, functions or void");
+    static_assert(!std::is_array_v<T>, "a pool is for single objects: pool an array in a struct");
 
 public:
     /// What the pool holds.
@@ -81,9 +81,13 @@ public:
     ~basic_object_pool()
     {
         // Not said of the class, as an object may have owners of others as members: so far, its type is incomplete.
-        static_assert(std::is_nothrow_destructible_v<T>, "destroying a pooled object must not throw");
-        if (in_use() != 0)
-            clear();
+        static_assert(std::is_destructible_v<T>,
+                      "the pool must be able to destroy its objects: make the destructor public");
+        static_assert(std::is_nothrow_destructible_v<T> || !std::is_destructible_v<T>,
+                      "destroying a pooled object must not throw");
+        if constexpr (std::is_trivially_destructible_v<T>)
+            return;
+        clear(); // Also if none seems to be alive: one that was destroyed twice hides one that was not, until the blocks are looked at.
     }
 
     /// Effects: makes a `T` from `arguments`, as `T(arguments...)`, or `T{arguments...}` for an aggregate.
@@ -119,15 +123,12 @@ public:
         if (object == nullptr)
             return;
         if constexpr (!std::is_trivially_destructible_v<T>) {
-            if (MEMORY_POOL_UNLIKELY(is_clearing_) && !blocks_.is_in_use(block_of(object)))
-                return; // clear() came by here before
-        }
-        if constexpr (base::checked_policy<policy>::checks) {
-            if (!blocks_.verify(block_of(object)))
+            if (MEMORY_POOL_UNLIKELY(is_clearing_)) {
+                destroy_while_clearing(object);
                 return;
+            }
         }
-        object->~T();
-        blocks_.deallocate(block_of(object));
+        (void)destroy_now(object);
     }
 
     /// Effects: makes a `T` as `create` does.
@@ -154,10 +155,13 @@ public:
     }
 
     /// Effects: destroys every object that is alive. Their destructors may destroy others, and each is destroyed once,
-    ///   whoever comes first; and make new ones, which are destroyed too. The memory is kept for later.
+    ///   whoever comes first; and make new ones, which are destroyed too. Where destructors destroy others more than 1,000 deep, the
+    ///   next one is destroyed when they have returned, so that a list of any length may end that way. The memory is kept for later.
+    ///   A destructor that calls it meanwhile changes nothing.
     ///   In the child of a fork, if other threads have used the pool in the parent, it destroys none: any of them may have been
     ///   half made, or half destroyed, by a thread that is not there. It only takes their blocks back. Objects that are made after
     ///   that are destroyed again.
+    /// Preconditions: not called by a destructor that `destroy` runs at other times, as its object would be destroyed again.
     /// Complexity: linear in blocks that were ever in use; in slabs, if destroying a `T` does nothing.
     /// Thread safety: that of the blocks.
     void clear() noexcept
@@ -172,12 +176,11 @@ public:
             }
             if (std::exchange(is_clearing_, true))
                 return; // called by a destructor: it is under way
-            std::size_t alive = in_use();
-            std::size_t before = alive + 1;
-            for (; alive != 0 && alive < before; alive = in_use()) { // until none is left, or none can be destroyed
-                before = alive;
-                blocks_.for_each([this](void* block) { destroy(object_in(block)); });
-            }
+            endings_ = {};
+            do { // until none is left, or none can be destroyed
+                endings_.count = 0;
+                blocks_.for_each([this](void* block) { destroy_while_clearing(object_in(block)); });
+            } while (endings_.count != 0 && in_use() != 0);
             is_clearing_ = false;
         }
     }
@@ -242,11 +245,69 @@ private:
         return object;
     }
 
+    /// Returns: whether it did; not if a policy that checks has reported why not.
+    MEMORY_POOL_ALWAYS_INLINE bool destroy_now(T* object) noexcept
+    {
+        if constexpr (base::checked_policy<policy>::checks) {
+            if (!blocks_.verify(block_of(object)))
+                return false;
+        }
+        object->~T();
+        blocks_.deallocate(block_of(object));
+        return true;
+    }
+
+    /// An object whose destructor is under way, while the pool is being cleared, and the one whose destructor destroys it.
+    struct ending
+    {
+        const T* object;
+        const ending* outer;
+    };
+
+    /// How far clear() is. In the child of a fork, this may be the work of a thread that is not there.
+    struct endings
+    {
+        const ending* innermost = nullptr;
+        std::size_t depth = 0;
+        std::size_t count = 0; ///< Objects destroyed since clear() began to walk over them.
+    };
+
+    /// So deep may destructors destroy others. What is next in a list that is longer waits until clear() comes by.
+    static constexpr std::size_t deepest_ending = 1000;
+
+    MEMORY_POOL_NOINLINE void destroy_while_clearing(T* object) noexcept
+    {
+        if (!blocks_.is_in_use(block_of(object))) { // clear() came by here before
+            if constexpr (base::checked_policy<policy>::checks) {
+                if (!blocks_.owns(block_of(object)))
+                    (void)blocks_.verify(block_of(object));
+            }
+            return;
+        }
+        if (blocks_.has_lost_threads()) {
+            (void)destroy_now(object);
+            return;
+        }
+        for (const ending* each = endings_.innermost; each != nullptr; each = each->outer)
+            if (each->object == object)
+                return;
+        if (endings_.depth == deepest_ending)
+            return;
+        const ending here{object, endings_.innermost};
+        endings_.innermost = &here;
+        ++endings_.depth;
+        if (destroy_now(object))
+            ++endings_.count;
+        --endings_.depth;
+        endings_.innermost = here.outer;
+    }
+
     static T* object_in(void* block) noexcept { return std::launder(static_cast<T*>(block)); }
 
     static void* block_of(T* object) noexcept { return const_cast<void*>(static_cast<const volatile void*>(object)); }
 
     Blocks blocks_;
     bool is_clearing_ = false;
+    endings endings_;
 };
 } // namespace memory_pool

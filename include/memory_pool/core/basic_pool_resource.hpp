@@ -21,6 +21,7 @@
 
 #include <cstddef>
 #include <memory_resource>
+#include <optional>
 
 namespace memory_pool
 {
@@ -66,13 +67,15 @@ public:
 
     /// Effects: hands out a block. Through the concrete type this is no virtual call; see resource_allocator.
     /// Returns: it: `bytes` bytes, aligned to `alignment`. Also for 0 bytes it is not nullptr.
-    /// Preconditions: `alignment` is a power of two.
+    /// Preconditions: `alignment` is a power of two. A policy that checks throws std::invalid_argument if not.
     /// Throws: size_overflow if `bytes` is more than a program can address; what upstream throws. No block is handed out then.
     /// Complexity: that of `Pool`: O(1), and now and then a call upstream.
     /// Thread safety: that of `Pool`.
     [[nodiscard]] MEMORY_POOL_ALWAYS_INLINE void* allocate(std::size_t bytes,
                                                            std::size_t alignment = alignof(std::max_align_t))
     {
+        if constexpr (policy::checks)
+            core::check_alignment(alignment, "resource");
         const std::size_t needed = core::bytes_in_class(bytes, alignment);
         if (MEMORY_POOL_UNLIKELY(needed > pools_.largest_block()))
             return allocate_large(bytes, alignment);
@@ -83,7 +86,8 @@ public:
 
     /// Effects: takes a block back. nullptr is ignored.
     /// Preconditions: `block` is from this resource and in use, and was asked for with these `bytes` and this `alignment`. If not,
-    ///   the pool of that size reports it, as its policy says.
+    ///   the pool of that size reports it, as its policy says; one that checks also reports a block of another pool as one whose
+    ///   size or alignment is wrong.
     /// Complexity: that of `Pool`: O(1). For large blocks, a call upstream, and in shared pools a lock.
     /// Thread safety: that of `Pool`; in shared pools, also a thread that has not handed it out.
     MEMORY_POOL_ALWAYS_INLINE void deallocate(void* block, std::size_t bytes,
@@ -95,10 +99,13 @@ public:
             return;
         }
         Pool* const pool = pools_.find(core::block_class_of(needed));
+        if constexpr (policy::checks)
+            if (!is_in_place(block, pool, {bytes, alignment}))
+                return;
         if (MEMORY_POOL_LIKELY(pool != nullptr))
             pool->deallocate(block);
         else
-            core::report_misuse_in_pools(error::foreign_pointer, block, bytes);
+            core::report_misuse_in_pools(error::foreign_pointer, block, {bytes, alignment});
     }
 
     /// Effects: gives every slab that is wholly free back upstream.
@@ -165,14 +172,31 @@ private:
     {
         if (block == nullptr)
             return;
-        if constexpr (policy::checks)
-            if (const auto misuse =
-                    with_large([&](const auto& large) { return large.misuse(block, bytes, alignment); })) {
-                core::report_misuse_in_pools(*misuse, block, bytes);
+        const base::block_request given{bytes, alignment};
+        if constexpr (policy::checks) {
+            if (!is_in_place(block, nullptr, given))
                 return;
-            }
+        }
         if (!give_back_large(block, bytes, alignment))
-            core::report_misuse_in_pools(error::foreign_pointer, block, bytes);
+            core::report_misuse_in_pools(error::foreign_pointer, block, given);
+    }
+
+    /// Effects: reports a block that is elsewhere than in `pool`; or, if that is nullptr, whatever is wrong with giving it back.
+    /// Returns: whether there was nothing to report.
+    MEMORY_POOL_NOINLINE bool is_in_place(const void* block, const Pool* pool,
+                                          const base::block_request& given) const noexcept
+    {
+        if (block == nullptr || (pool != nullptr && pool->owns(block)))
+            return true;
+        std::optional<base::misuse> misuse;
+        if (const Pool* const owner = pools_.find_owner(block))
+            misuse = base::misuse({owner->block_size(), owner->alignment()});
+        else
+            misuse = with_large([&](const auto& large) { return large.misuse(block, given); });
+        if (!misuse || (pool != nullptr && misuse->kind != error::size_mismatch))
+            return true;
+        core::report_misuse_in_pools(*misuse, block, given);
+        return false;
     }
 
     Pool& make(std::size_t number)

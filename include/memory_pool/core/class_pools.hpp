@@ -33,10 +33,11 @@ namespace memory_pool::core
 inline constexpr const char* name_of_class_pools = "of a pool resource";
 
 /// Effects: reports a misuse of a block that no pool has, unless it is nullptr.
-MEMORY_POOL_SLOW_PATH inline void report_misuse_in_pools(error kind, const void* block, std::size_t bytes) noexcept
+MEMORY_POOL_SLOW_PATH inline void report_misuse_in_pools(const base::misuse& found, const void* block,
+                                                         const base::block_request& given) noexcept
 {
     if (block != nullptr)
-        base::report_misuse(kind, block, bytes, name_of_class_pools);
+        base::report_misuse(found, block, given, name_of_class_pools);
 }
 
 /// The pools of one resource, of blocks in `Pool`.
@@ -54,7 +55,12 @@ public:
 
     class_pools(const class_pools&) = delete;
     class_pools& operator=(const class_pools&) = delete;
-    ~class_pools() { release(); }
+    ~class_pools()
+    {
+        // Not all at once: the error handler may ask for more when a pool that ends reports misuse.
+        while (has_pools())
+            release();
+    }
 
     /// Returns: the pool of that class, or nullptr if there is none yet.
     MEMORY_POOL_ALWAYS_INLINE Pool* find(std::size_t number) const noexcept
@@ -98,6 +104,14 @@ public:
                 upstream()->deallocate(leaving, sizeof(Pool), alignof(Pool));
             }
         }
+    }
+
+    /// Returns: the pool that has a block at `address`, or nullptr. Any pointer may be asked after.
+    Pool* find_owner(const void* address) const noexcept
+    {
+        Pool* owner = nullptr;
+        for_each([&](Pool& pool) { owner = owner == nullptr && pool.owns(address) ? &pool : owner; });
+        return owner;
     }
 
     /// Effects: calls `visit(Pool&)` for each pool there is.
@@ -145,6 +159,13 @@ public:
     const std::pmr::pool_options& options() const noexcept { return options_; }
 
 private:
+    bool has_pools() const noexcept
+    {
+        bool any = false;
+        for_each([&any](const Pool&) { any = true; });
+        return any;
+    }
+
     /// Containers are walked through, and often given back in an order that has nothing to do with addresses. With larger
     /// magazines, a map that is filled again has its nodes all over the place: it takes a third longer then.
     static constexpr std::size_t magazine_size = 256;

@@ -40,7 +40,11 @@ constexpr bool is_nothrow_makeable() noexcept
 template <class T, class... Arguments>
 MEMORY_POOL_ALWAYS_INLINE T* construct_at(void* block, Arguments&&... arguments)
 {
-    if constexpr (takes_braces<T, Arguments...>)
+    static_assert(!std::is_abstract_v<T>,
+                  "objects of an abstract class cannot be made: pool each class derived from it");
+    if constexpr (std::is_abstract_v<T>)
+        return nullptr; // One error is enough.
+    else if constexpr (takes_braces<T, Arguments...>)
         return ::new (block) T{std::forward<Arguments>(arguments)...};
     else
         return ::new (block) T(std::forward<Arguments>(arguments)...);

@@ -83,20 +83,18 @@ public:
         }
     }
 
-    /// Returns: whether such a block begins at `address`. Any pointer may be asked after.
-    /// Complexity: linear in blocks.
-    bool has(const void* address) const noexcept { return find(address) != nullptr; }
-
     /// Returns: what is wrong with giving that block back, if anything. Any pointer may be asked after.
     /// Complexity: linear in blocks.
-    std::optional<error> misuse(const void* block, std::size_t bytes, std::size_t alignment) const noexcept
+    std::optional<base::misuse> misuse(const void* block, const base::block_request& given) const noexcept
     {
         const node* const its = find(block);
         if (its == nullptr)
             return error::foreign_pointer;
-        if (its->bytes != bytes || its->alignment != alignment)
-            return error::size_mismatch;
-        return canary_behind(bytes).canary_is_intact(block) ? std::nullopt : std::optional(error::overflow);
+        if (const base::block_request actual{its->bytes, its->alignment}; actual != given)
+            return base::misuse(actual);
+        if (!canary_behind(given.bytes).canary_is_intact(block))
+            return error::overflow;
+        return std::nullopt;
     }
 
     std::pmr::memory_resource* upstream() const noexcept { return upstream_; }

@@ -46,16 +46,17 @@ inline void check_upstream(const std::pmr::memory_resource* upstream, const char
 {
     if (upstream == nullptr)
         base::throw_invalid_argument(base::message(
-            "memory_pool: pool '%s': upstream is nullptr; leave it out for std::pmr::get_default_resource()", name));
+            "memory_pool: pool '%.100s': upstream is nullptr; leave it out for std::pmr::get_default_resource()",
+            name));
 }
 
 /// Throws: std::invalid_argument if `alignment` cannot be one.
 inline void check_alignment(std::size_t alignment, const char* name)
 {
     if (!base::is_power_of_two(alignment))
-        base::throw_invalid_argument(
-            base::message("memory_pool: pool '%s': alignment is %zu, which is not a power of two; use 8, 16, 32, ...",
-                          name, alignment));
+        base::throw_invalid_argument(base::message(
+            "memory_pool: pool '%.100s': alignment is %zu, which is not a power of two; use 8, 16, 32, ...", name,
+            alignment));
 }
 
 /// Returns: the options for blocks that hold objects of type `T`.
@@ -77,15 +78,15 @@ inline std::size_t checked_stride(std::size_t block_size, std::size_t behind, co
     check_upstream(upstream, name);
     if (block_size == 0)
         base::throw_invalid_argument(
-            base::message("memory_pool: pool '%s': block_size is 0; ask for at least 1 byte", name));
+            base::message("memory_pool: pool '%.100s': block_size is 0; ask for at least 1 byte", name));
     check_alignment(options.alignment, name);
     if (options.max_capacity == 0)
         base::throw_invalid_argument(
-            base::message("memory_pool: pool '%s': max_capacity is 0; ask for at least 1 block, "
+            base::message("memory_pool: pool '%.100s': max_capacity is 0; ask for at least 1 block, "
                           "or leave it at pool_options::unbounded",
                           name));
     if (options.max_capacity < options.initial_capacity)
-        base::throw_invalid_argument(base::message("memory_pool: pool '%s': max_capacity is %zu, below "
+        base::throw_invalid_argument(base::message("memory_pool: pool '%.100s': max_capacity is %zu, below "
                                                    "initial_capacity, which is %zu; raise one or lower the "
                                                    "other",
                                                    name, options.max_capacity, options.initial_capacity));

@@ -66,7 +66,7 @@ public:
                         : has_barrier_ ? slot_kind::fast
                                        : slot_kind::slow)
     {
-        slabs_.log_misuse_to(misuse_);
+        slabs_.log_misuse_to(&misuse_);
     }
 
     shared_store(const shared_store&) = delete;

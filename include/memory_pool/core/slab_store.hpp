@@ -86,8 +86,20 @@ public:
     std::size_t limit() const noexcept { return limit_; }
     bool may_grow() const noexcept { return capacity_ < limit_; }
 
-    /// Effects: from now on, has misuse written down there instead of reported at once.
-    void log_misuse_to(misuse_log& log) noexcept { log_ = &log; }
+    /// Effects: from now on, has misuse written down there, or, if that is nullptr, reported at once.
+    void log_misuse_to(misuse_log* log) noexcept { log_ = log; }
+
+    /// Returns: where misuse is written down; nullptr if it is reported at once.
+    misuse_log* log() const noexcept { return log_; }
+
+    /// Effects: reports a misuse, or has it written down.
+    void report_misuse(error kind, const void* block) const noexcept
+    {
+        if (log_ != nullptr)
+            log_->add(kind, block);
+        else
+            base::report_misuse(kind, block, identity_.block_size, identity_.name);
+    }
 
     /// Returns: blocks taken out and not put back.
     std::size_t handed_out() const noexcept { return handed_out_; }
@@ -101,11 +113,7 @@ public:
     /// Returns: the slab that `block` lies in, if it is a block of this store.
     slab* slab_of(const void* block) const noexcept
     {
-        const std::uintptr_t in_first =
-            reinterpret_cast<std::uintptr_t>(block) - reinterpret_cast<std::uintptr_t>(first_);
-        if (in_first < first_bytes_)
-            return first_;
-        return may_be_in_other(block) ? slab::of(block, layout_) : nullptr;
+        return is_in_first(block) || may_be_in_other(block) ? slab_around(block) : nullptr;
     }
 
     /// Where the array of a magazine can be, without a request of its own. Gone when the first piece goes upstream.
@@ -222,7 +230,7 @@ public:
     {
         if (span.empty())
             return 0;
-        slab* const home = slab_of(span.begin);
+        slab* const home = slab_around(span.begin);
         const std::size_t first = layout_.index(static_cast<std::size_t>(span.begin - home->first_block()));
         const std::size_t count = span.bytes() / layout_.stride();
         std::size_t skipped = 0;
@@ -247,7 +255,7 @@ public:
     {
         if (row.empty())
             return {};
-        const slab* const home = slab_of(row.first);
+        const slab* const home = slab_around(row.first);
         char* const first = home->first_block();
         char* const end = home->block(home->carved(), layout_.stride());
         const block_span span = row.span();
@@ -275,7 +283,7 @@ public:
             static_cast<std::size_t>(static_cast<const char*>(address) - reinterpret_cast<char*>(piece));
         if (in_piece >= shape_of(piece).bytes)
             return {nullptr, 0, false};
-        slab* const home = slab_of(address);
+        slab* const home = slab_around(address);
         if (address < home->first_block())
             return {nullptr, 0, false};
         const auto offset = static_cast<std::size_t>(static_cast<const char*>(address) - home->first_block());
@@ -645,6 +653,18 @@ private:
         return options_.has_room_for_magazine ? suitable_magazine_room(blocks) : 0;
     }
 
+    bool is_in_first(const void* block) const noexcept
+    {
+        return reinterpret_cast<std::uintptr_t>(block) - reinterpret_cast<std::uintptr_t>(first_) < first_bytes_;
+    }
+
+    /// Returns: the slab that `address` lies in.
+    /// Preconditions: it lies in one of this store.
+    slab* slab_around(const void* address) const noexcept
+    {
+        return is_in_first(address) ? first_ : slab::of(address, layout_);
+    }
+
     /// Whether `block` lies between the first and the last byte of all pieces but the first. Only there may its address be
     /// masked: what is elsewhere is not this store's, and what would be read there, anything.
     bool may_be_in_other(const void* block) const noexcept
@@ -792,14 +812,6 @@ private:
         home->set_bits(word, mask);
         list(home);
         return here_already;
-    }
-
-    void report_misuse(error kind, const void* block) const noexcept
-    {
-        if (log_ != nullptr)
-            log_->add(kind, block);
-        else
-            base::report_misuse(kind, block, identity_.block_size, identity_.name);
     }
 
     /// Returns: how many blocks `twice` stands for.
