@@ -268,7 +268,7 @@ MEMORY_POOL_ALWAYS_INLINE void free_later(std::size_t size_class, void* block, w
 MEMORY_POOL_NOINLINE void free_of_another(owner_word owner, void* block) noexcept
 {
     const errno_as_it_was kept;
-    if (shared_heap_of(block, owner) == nullptr && (this_thread.at_hand.has_heap() || the_process.attach(this_thread)))
+    if (shared_heap_of(block, owner) == nullptr && this_thread.at_hand.has_heap())
         free_later(owner & class_bits, block, this_thread.at_hand.memory().checks.waiting);
     else
         free_unchecked(block);

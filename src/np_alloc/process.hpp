@@ -13,6 +13,8 @@
 ///
 /// A thread may free, and even allocate, when it has ended already: in destructors of thread-local objects that run after ours.
 /// Such a call goes to a heap that all those threads share, with a lock; so does one of a thread of whose end nobody would hear.
+/// And it may free for the first time then, as the C library has it free what is left of other threads: so its first blocks go back
+/// to their heaps one by one, and a thread that only frees a few has no heap at all.
 ///
 /// Around a fork, the thread that forks has all locks, so runs and lists are in order in the child. The heaps of threads that are
 /// not there are not: those may have been at work in them. They stay as they are, and are not adopted; their blocks may be used
@@ -68,6 +70,7 @@ struct thread_state
     bool may_have_heap = true;   ///< Not when it has ended, nor before the loader has come to its thread-local storage.
     std::uint8_t slow_calls = 0; ///< Calls that were not done by its front, modulo 256.
     std::uint8_t traced = 0;     ///< The number of its traced heap, counted from 1; 0 if it has none yet.
+    std::uint8_t freed_late = 0; ///< Blocks of others that it has freed without a heap, as long as it has none.
 };
 
 /// All heaps.
@@ -97,6 +100,20 @@ public:
         if (thread_end_.ask(&thread))
             return true;
         park(thread); // Nobody would say when it has ended.
+        return false;
+    }
+
+    /// Effects: the same for a thread that frees a block of another one, if it has freed so many that it may be expected to go on.
+    bool attach_to_free(thread_state& thread) noexcept
+    {
+        constexpr std::uint8_t most_freed_late = 32;
+        if (thread.freed_late == most_freed_late || !thread.may_have_heap)
+            return attach(thread);
+        if (thread.freed_late++ == 0) {
+            thread.may_have_heap = false; // What is allocated for this is from the heap of threads that have ended.
+            (void)thread_end_.ask(&thread);
+            thread.may_have_heap = true;
+        }
         return false;
     }
 
