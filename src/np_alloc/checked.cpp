@@ -290,13 +290,13 @@ bool take_back(const place& where, std::size_t expected) noexcept
 }
 
 /// Effects: reports what is wrong with a block outside of the region that is given back as one of `expected` bytes. Only of a sample
-///   it is known how many were asked for.
+///   it is known how many were asked for; one of 0 bytes has one.
 void look_at_outside(const place& where, std::size_t expected) noexcept
 {
     const std::size_t bytes = memory().direct_bytes(where.block);
     look_at_canary(where, bytes);
     if (memory().places().contain(where.block))
-        look_at_size(where.block, bytes, expected);
+        look_at_size(where.block, bytes, std::max<std::size_t>(expected, 1));
 }
 
 /// Effects: frees what is no block of a slab, or empty, or wrong.
