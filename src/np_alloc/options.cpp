@@ -12,6 +12,8 @@
 #include <memory_pool/os/standard_error.hpp>
 
 #include "engine.hpp"
+#include "mutex.hpp"
+#include "output.hpp"
 
 #include <cerrno>
 #include <cstddef>
@@ -111,6 +113,10 @@ public:
     process_watch& operator=(const process_watch&) = delete;
     ~process_watch()
     {
+        if (this_thread_locks != 0) {
+            say_that_nothing_is_printed();
+            return;
+        }
         if (const std::size_t wanted = the_options.get(np_option_statistics_at_end))
             np_print_statistics(format_of(wanted), &write, &errors_);
         (void)the_process.work_in_background(false);
@@ -125,6 +131,15 @@ private:
     {
         return the_options.get(np_option_statistics_at_end) != 0 || the_options.get(np_option_leaks_at_end) != 0 ||
                the_options.get(np_option_leaks_exit) != 0;
+    }
+
+    /// Effects: the rest of what is done at the end needs locks, one of which this thread has, and what it was about to do is half done.
+    void say_that_nothing_is_printed() noexcept
+    {
+        if (is_anything_printed_at_end())
+            output(&write, &errors_)
+                .print("np_alloc: a handler of a signal ends the process in the middle of a call: "
+                       "so nobody can tell what is in use\n");
     }
 
     void list_leaks() noexcept

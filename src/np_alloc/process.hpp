@@ -148,6 +148,7 @@ public:
     /// Returns: whether it is so.
     bool work_in_background(bool is_wanted) noexcept
     {
+        const counted_lock counted;
         if (is_wanted)
             return background_.start([] { return current().collect_all(); });
         background_.stop();
@@ -155,7 +156,11 @@ public:
     }
 
     /// Returns: whether there is such a thread.
-    bool works_in_background() noexcept { return background_.is_running(); }
+    bool works_in_background() noexcept
+    {
+        const counted_lock counted;
+        return background_.is_running();
+    }
 
     /// A time in which that thread does nothing, so that all stays as it is where nobody else is in a call.
     class background_rest
@@ -193,6 +198,7 @@ public:
     /// Effects: has free runs keep their memory for so many milliseconds from now on.
     void set_patience(std::uint64_t milliseconds) noexcept
     {
+        const counted_lock counted;
         backend_.set_patience(milliseconds);
         background_.wake();
     }
@@ -735,6 +741,7 @@ private:
     void before_fork() noexcept
     {
         take_in_before_fork();
+        ++this_thread_locks;
         background_work_.lock_for_fork();
         mutex_.lock_for_fork();
         is_single_threaded_ = os::is_single_threaded();
@@ -754,6 +761,7 @@ private:
         for_each_shared_heap_and_own([](shared_heap& each) { each.unlock_after_fork(); });
         mutex_.unlock_after_fork();
         background_work_.unlock_after_fork();
+        --this_thread_locks;
     }
 
     void after_fork_in_child() noexcept
