@@ -166,29 +166,31 @@ public:
     class background_rest
     {
     public:
-        explicit background_rest(process& of) noexcept : of_(of), is_needed_(of.works_in_background()) { add(1); }
+        explicit background_rest(process& of) noexcept : of_(of), is_needed_(of.works_in_background()) { (void)add(1); }
         background_rest(const background_rest&) = delete;
         background_rest& operator=(const background_rest&) = delete;
-        ~background_rest() { add(-1); }
+        ~background_rest() { (void)add(-1); }
 
         /// Effects: calls a function of the program, and lets the thread work meanwhile: the function may never come back, as it
         ///   throws, or leaves by a long jump.
+        /// Returns: whether the thread did work.
         template <class Function>
-        auto interrupted_by(Function&& function) const
+        bool interrupted_by(Function&& function) const
         {
-            add(-1);
-            const auto result = function();
-            add(1);
-            return result;
+            const std::uint64_t turns_before = add(-1);
+            function();
+            return add(1) != turns_before;
         }
 
     private:
-        void add(int more) const noexcept
+        /// Returns: how often the thread has worked so far.
+        std::uint64_t add(int more) const noexcept
         {
             if (!is_needed_)
-                return;
+                return 0;
             const std::lock_guard lock(of_.background_work_);
             of_.background_rests_ += more;
+            return of_.background_turns_;
         }
 
         process& of_;
@@ -413,7 +415,12 @@ private:
     class background_turn
     {
     public:
-        explicit background_turn(process& of) noexcept : of_(of), has_lock_(of.background_work_.try_lock()) {}
+        explicit background_turn(process& of) noexcept
+            : of_(of), has_lock_(of.background_work_.try_lock()),
+              is_on_(has_lock_ && of.background_rests_ == 0 && of.background_.is_running())
+        {
+            of.background_turns_ += is_on_ ? 1 : 0;
+        }
         background_turn(const background_turn&) = delete;
         background_turn& operator=(const background_turn&) = delete;
         ~background_turn()
@@ -423,11 +430,12 @@ private:
         }
 
         /// Returns: whether it may work; not while it rests, or has to end.
-        bool is_on() const noexcept { return has_lock_ && of_.background_rests_ == 0 && of_.background_.is_running(); }
+        bool is_on() const noexcept { return is_on_; }
 
     private:
         process& of_;
         bool has_lock_;
+        bool is_on_;
     };
 
     /// Effects: looks after all heaps and free runs.
@@ -781,6 +789,7 @@ private:
 
     mutex background_work_; ///< Held while it is done.
     int background_rests_ = 0;
+    std::uint64_t background_turns_ = 0;
     mutex mutex_; ///< Of the lists.
     std::atomic<bool> is_started_{false};
     std::atomic<bool> samples_are_watched_{false};
