@@ -87,7 +87,10 @@ private:
             return true; // There are no blocks.
         void* const pages = os::reserve_addresses(bytes_of_marks());
         marks_ = static_cast<std::uint64_t*>(pages);
-        return pages != nullptr && os::commit_memory(pages, bytes_of_marks());
+        if (pages != nullptr && os::commit_memory(pages, bytes_of_marks()))
+            return true;
+        drop_marks();
+        return false;
     }
 
     std::uint64_t& word_of(slice_number slab, std::size_t number) const noexcept
