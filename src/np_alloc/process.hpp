@@ -47,6 +47,7 @@
 #include "known_bytes.hpp"
 #include "mutex.hpp"
 #include "options.hpp"
+#include "output.hpp"
 #include "policy.hpp"
 #include "sampled.hpp"
 #include "shared_heap.hpp"
@@ -393,12 +394,17 @@ public:
     bool has_started() const noexcept { return is_started_.load(std::memory_order_acquire); }
 
     /// Effects: has the locks taken around each fork. To be called when the library is loaded: later, another thread could fork
-    ///   while this one has a lock already.
-    /// Returns: whether there was memory for that.
+    ///   while this one has a lock already. If there is no memory for that, says so: nothing else is wrong then.
+    /// Returns: whether there was.
     static bool prepare_for_fork() noexcept
     {
-        return os::at_fork([] { current().before_fork(); }, [] { current().after_fork(); },
-                           [] { current().after_fork_in_child(); });
+        if (os::at_fork([] { current().before_fork(); }, [] { current().after_fork(); },
+                        [] { current().after_fork_in_child(); }))
+            return true;
+        output(nullptr, nullptr)
+            .print("np_alloc: there is no memory to be told of forks: the child of one may wait for ever for a lock\n"
+                   "  remedy: have it call nothing but exec and _exit\n");
+        return false;
     }
 
 private:
