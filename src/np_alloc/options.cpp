@@ -8,6 +8,7 @@
 #include <memory_pool/base/config.hpp>
 #include <memory_pool/base/errors.hpp>
 #include <memory_pool/os/environment.hpp>
+#include <memory_pool/os/fork.hpp>
 #include <memory_pool/os/process_end.hpp>
 #include <memory_pool/os/standard_error.hpp>
 
@@ -19,6 +20,7 @@
 #include <cstddef>
 #include <cstring>
 #include <optional>
+#include <utility>
 
 /// The library that takes the place of malloc defines it to 1.
 #ifndef MEMORY_POOL_TAKES_PLACE_OF_MALLOC
@@ -118,7 +120,7 @@ public:
             return;
         }
         if (const std::size_t wanted = the_options.get(np_option_statistics_at_end))
-            np_print_statistics(format_of(wanted), &write, &errors_);
+            np_print_statistics(begin(wanted), &write, this);
         (void)the_process.work_in_background(false);
         the_process.stop_watching_threads();
         the_process.stop_watching_samples();
@@ -137,7 +139,7 @@ private:
     void say_that_nothing_is_printed() noexcept
     {
         if (is_anything_printed_at_end())
-            output(&write, &errors_)
+            output(&write, this)
                 .print("np_alloc: a handler of a signal ends the process in the middle of a call: "
                        "so nobody can tell what is in use\n");
     }
@@ -148,17 +150,33 @@ private:
         const std::size_t status = the_options.get(np_option_leaks_exit);
         if (list == 0 && status == 0)
             return;
-        if (np_report_leaks(format_of(list), &write, &errors_) != 0 && status != 0)
+        if (np_report_leaks(begin(list), &write, this) != 0 && status != 0)
             os::end_with_status(static_cast<int>(status));
     }
 
-    static np_format format_of(std::size_t wanted) noexcept { return wanted == 2 ? np_format_json : np_format_text; }
-
-    static void write(const char* text, std::size_t length, void* errors) noexcept
+    /// Effects: begins a report. As a text, it will name the process if that is the child of a fork, as the parent may have its own.
+    /// Returns: its form.
+    np_format begin(std::size_t wanted) noexcept
     {
-        (void)os::write_text(*static_cast<const os::descriptor*>(errors), text, length);
+        names_process_ = wanted != 2 && the_process.is_forked();
+        return wanted == 2 ? np_format_json : np_format_text;
     }
 
+    void write(const char* text, std::size_t length) noexcept
+    {
+        if (std::exchange(names_process_, false)) {
+            const base::message name("np_alloc: of process %ld, the child of a fork:\n", os::process_number());
+            (void)os::write_text(errors_, name.c_str(), std::strlen(name.c_str()));
+        }
+        (void)os::write_text(errors_, text, length);
+    }
+
+    static void write(const char* text, std::size_t length, void* self) noexcept
+    {
+        static_cast<process_watch*>(self)->write(text, length);
+    }
+
+    bool names_process_ = false;
     os::descriptor errors_ = os::standard_error;
 };
 
