@@ -108,8 +108,10 @@ public:
         if (the_options.get(np_option_background_thread) != 0)
             (void)the_process.work_in_background(true);
         // Many programs close theirs before they end, to see whether all was written.
-        if (is_anything_printed_at_end())
+        if (is_anything_printed_at_end()) {
             errors_ = os::open_standard_error_again();
+            file_of_errors_ = os::identity_of(errors_);
+        }
     }
     process_watch(const process_watch&) = delete;
     process_watch& operator=(const process_watch&) = delete;
@@ -138,10 +140,13 @@ private:
     /// Effects: the rest of what is done at the end needs locks, one of which this thread has, and what it was about to do is half done.
     void say_that_nothing_is_printed() noexcept
     {
-        if (is_anything_printed_at_end())
-            output(&write, this)
-                .print("np_alloc: a handler of a signal ends the process in the middle of a call: "
-                       "so nobody can tell what is in use\n");
+        if (!is_anything_printed_at_end())
+            return;
+        constexpr std::size_t as_text = 1;
+        (void)begin(as_text);
+        output(&write, this)
+            .print("np_alloc: a handler of a signal ends the process in the middle of a call: "
+                   "so nobody can tell what is in use\n");
     }
 
     void list_leaks() noexcept
@@ -154,10 +159,19 @@ private:
             os::end_with_status(static_cast<int>(status));
     }
 
+    /// Effects: chooses the standard error as it is if the program has closed the other one, too, as some close all they have: another
+    ///   file may have its number now.
+    void find_errors() noexcept
+    {
+        if (!(os::identity_of(errors_) == file_of_errors_))
+            errors_ = os::standard_error;
+    }
+
     /// Effects: begins a report. As a text, it will name the process if that is the child of a fork, as the parent may have its own.
     /// Returns: its form.
     np_format begin(std::size_t wanted) noexcept
     {
+        find_errors();
         names_process_ = wanted != 2 && the_process.is_forked();
         return wanted == 2 ? np_format_json : np_format_text;
     }
@@ -178,6 +192,7 @@ private:
 
     bool names_process_ = false;
     os::descriptor errors_ = os::standard_error;
+    os::file_identity file_of_errors_;
 };
 
 /// Static objects of the program may give blocks back when they are destroyed, so it is destroyed after them.

@@ -84,6 +84,9 @@ class LeaksAtTheEnd(unittest.TestCase):
     def test_are_listed_also_if_the_program_has_closed_its_standard_error(self):
         self.assertEqual(run("closes_stderr", NP_LEAKS="1"), (0, ALL_IS_FREED, LIST))
 
+    def test_are_not_written_to_a_file_that_has_got_the_number_of_the_one_they_were_to_go_to(self):
+        self.assertEqual(run("replaces_files", NP_LEAKS="1"), (0, ALL_IS_FREED, LIST))
+
 
 if __name__ == "__main__":
     unittest.main(argv=sys.argv[:1])
