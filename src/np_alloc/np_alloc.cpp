@@ -28,9 +28,6 @@ __thread thread_state this_thread;
 
 namespace
 {
-/// The one thing that runs when the library is loaded.
-[[maybe_unused]] const bool fork_is_prepared = process::prepare_for_fork();
-
 /// So many slow calls of a thread go by until it looks after what others have left.
 constexpr std::uint8_t collecting_period = 64;
 

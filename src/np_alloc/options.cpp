@@ -94,13 +94,14 @@ void options::read(const option_facts& its, std::atomic<std::size_t>& value, con
 
 namespace
 {
-/// When the library is loaded, in case that memory was asked for before there was an environment; and when the process ends, or the
-/// library is closed.
+/// When the library is loaded, as static objects of the program may fork, and memory may have been asked for before there was an
+/// environment; and when the process ends, or the library is closed.
 class process_watch
 {
 public:
     process_watch() noexcept
     {
+        (void)process::prepare_for_fork();
         the_options.read_once(os::environment());
         the_process.memory().set_patience(the_options.get(np_option_decay_ms));
         // Not before: the loader is done with us now.
@@ -195,7 +196,8 @@ private:
     os::file_identity file_of_errors_;
 };
 
-/// Static objects of the program may give blocks back when they are destroyed, so it is destroyed after them.
+/// Static objects of the program may use blocks when they are constructed and destroyed, so it is constructed before and destroyed after
+/// them.
 MEMORY_POOL_CONSTRUCTED_FIRST process_watch watch;
 } // namespace
 } // namespace memory_pool::np
