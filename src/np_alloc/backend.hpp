@@ -430,6 +430,7 @@ private:
     }
 
     std::size_t reserved() const noexcept { return (runs_.in_use() + runs_.dirty()) * slice_bytes + direct_bytes_; }
+    /// To be called whenever something is taken or given back: a clean run that a dirty one is joined with counts as dirty.
     void note_peak() noexcept { peak_reserved_ = std::max(peak_reserved_, reserved()); }
 
     // Runs.
@@ -463,6 +464,7 @@ private:
         set_owner(first + slices, length - slices, nobody);
         count_large(0, std::size_t{0} - (length - slices) * slice_bytes);
         runs_.shorten(first, length, slices, os::coarse_milliseconds());
+        note_peak();
         return true;
     }
 
@@ -539,6 +541,7 @@ private:
             if (slices == 0)
                 return false;
             runs_.put(first, slices, is_dirty, now);
+            note_peak();
             if (MEMORY_POOL_UNLIKELY(is_mostly_free()) && now >= not_hasty_until_) {
                 since = std::max(since, before(now, patience_in_haste));
                 due = runs_.has_dirty_since(since) ? most_runs_in_haste : 0;
@@ -602,6 +605,7 @@ private:
             purged_.fetch_add(bytes, std::memory_order_relaxed);
         const std::lock_guard lock(mutex_);
         runs_.put_purged(taken, !is_done, os::coarse_milliseconds());
+        note_peak();
         return {bytes, is_done};
     }
 

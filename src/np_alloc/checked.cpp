@@ -268,7 +268,7 @@ MEMORY_POOL_ALWAYS_INLINE void free_later(std::size_t size_class, void* block, w
 MEMORY_POOL_NOINLINE void free_of_another(owner_word owner, void* block) noexcept
 {
     const errno_as_it_was kept;
-    if (shared_heap_of(block, owner) == nullptr && (this_thread.at_hand.has_heap() || the_process.attach(this_thread)))
+    if (shared_heap_of(block, owner) == nullptr && this_thread.at_hand.has_heap())
         free_later(owner & class_bits, block, this_thread.at_hand.memory().checks.waiting);
     else
         free_unchecked(block);
@@ -290,13 +290,13 @@ bool take_back(const place& where, std::size_t expected) noexcept
 }
 
 /// Effects: reports what is wrong with a block outside of the region that is given back as one of `expected` bytes. Only of a sample
-///   it is known how many were asked for.
+///   it is known how many were asked for; one of 0 bytes has one.
 void look_at_outside(const place& where, std::size_t expected) noexcept
 {
     const std::size_t bytes = memory().direct_bytes(where.block);
     look_at_canary(where, bytes);
     if (memory().places().contain(where.block))
-        look_at_size(where.block, bytes, expected);
+        look_at_size(where.block, bytes, std::max<std::size_t>(expected, 1));
 }
 
 /// Effects: frees what is no block of a slab, or empty, or wrong.

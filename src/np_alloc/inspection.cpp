@@ -40,7 +40,7 @@ public:
     using function = int (*)(void* block, std::size_t bytes, void* argument);
 
     visitor(process& all, function told, void* argument) noexcept
-        : all_(all), told_(told), argument_(argument), rest_(all)
+        : all_(all), told_(told), argument_(argument), rest_(all), kept_(all)
     {
     }
 
@@ -56,16 +56,23 @@ public:
 
     bool visit_all()
     {
-        kept_blocks kept(all_);
-        if (kept.find_all())
-            return errno = kept.has_marks() ? EINVAL : ENOMEM, false;
-        return for_each_block(
+        return find_kept() &&
+               for_each_block(
                    [this](const slice_record&, owner_word owner) { return (owner & ~class_bits) != all_.own().word(); },
-                   [&kept](slice_number slab, std::size_t number) { return kept.has(slab, number); }) &&
+                   [this](slice_number slab, std::size_t number) { return kept_.has(slab, number); }) &&
                all_.memory().for_each_direct([this](void* block, std::size_t bytes) { return tell(block, bytes); });
     }
 
 private:
+    /// Returns: whether it is known which blocks are kept; if not, errno says why.
+    bool find_kept() noexcept
+    {
+        if (!kept_.find_all())
+            return true;
+        errno = kept_.has_marks() ? EINVAL : ENOMEM;
+        return false;
+    }
+
     template <class IsWanted, class IsKept>
     bool for_each_block(IsWanted&& is_wanted, IsKept&& is_kept)
     {
@@ -98,15 +105,19 @@ private:
             return record.block_bytes;
     }
 
-    bool tell(void* block, std::size_t bytes) const
+    /// The background thread may have taken blocks out of slabs meanwhile, to send others home in them, or put some back.
+    bool tell(void* block, std::size_t bytes)
     {
-        return rest_.interrupted_by([&] { return told_(block, bytes, argument_); }) != 0;
+        int goes_on = 0;
+        const bool has_changed = rest_.interrupted_by([&] { goes_on = told_(block, bytes, argument_); });
+        return goes_on != 0 && (!has_changed || !kept_.has_marks() || find_kept());
     }
 
     process& all_;
     function told_;
     void* argument_;
     process::background_rest rest_;
+    kept_blocks kept_; ///< Has marks where all heaps are visited.
 };
 
 /// Finds what is wrong.

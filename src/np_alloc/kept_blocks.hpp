@@ -35,13 +35,9 @@ public:
     explicit kept_blocks(process& all) noexcept : all_(all), memory_(all.memory().memory()) {}
     kept_blocks(const kept_blocks&) = delete;
     kept_blocks& operator=(const kept_blocks&) = delete;
-    ~kept_blocks()
-    {
-        if (marks_ != nullptr)
-            (void)os::release_addresses(marks_, bytes_of_marks());
-    }
+    ~kept_blocks() { drop_marks(); }
 
-    /// Effects: marks all blocks that are kept.
+    /// Effects: marks all blocks that are kept now, and no others.
     /// Returns: what is wrong with one of them, or with a magazine; or that there is no memory for marks.
     fault find_all() noexcept
     {
@@ -75,14 +71,26 @@ private:
         return base::round_up(slices_ * words_of_slab * sizeof(std::uint64_t), os::page_size());
     }
 
+    void drop_marks() noexcept
+    {
+        if (marks_ != nullptr)
+            (void)os::release_addresses(marks_, bytes_of_marks());
+        marks_ = nullptr;
+        bytes_on_the_way_ = 0;
+    }
+
     bool get_marks() noexcept
     {
+        drop_marks();
         slices_ = memory_.committed();
         if (slices_ == 0)
             return true; // There are no blocks.
         void* const pages = os::reserve_addresses(bytes_of_marks());
         marks_ = static_cast<std::uint64_t*>(pages);
-        return pages != nullptr && os::commit_memory(pages, bytes_of_marks());
+        if (pages != nullptr && os::commit_memory(pages, bytes_of_marks()))
+            return true;
+        drop_marks();
+        return false;
     }
 
     std::uint64_t& word_of(slice_number slab, std::size_t number) const noexcept

@@ -28,9 +28,6 @@ __thread thread_state this_thread;
 
 namespace
 {
-/// The one thing that runs when the library is loaded.
-[[maybe_unused]] const bool fork_is_prepared = process::prepare_for_fork();
-
 /// So many slow calls of a thread go by until it looks after what others have left.
 constexpr std::uint8_t collecting_period = 64;
 
@@ -68,12 +65,12 @@ void keep_for_another(heap& mine, owner_word owner, void* block) noexcept
     mine.keep_for(owner, block);
 }
 
-/// Effects: gives this thread a heap; errno stays as it is.
+/// Effects: gives this thread, which frees a block of another one, a heap, unless it frees but a few; errno stays as it is.
 /// Returns: whether it has one now.
-bool attach_quietly() noexcept
+bool attach_to_free() noexcept
 {
     const errno_as_it_was kept;
-    return the_process.attach(this_thread);
+    return the_process.attach_to_free(this_thread);
 }
 
 /// Effects: frees a block of a slab that is not of this thread's heap.
@@ -87,7 +84,7 @@ void free_of_another(owner_word owner, void* block) noexcept
     if (shared_heap* const home = shared_heap_of(block, owner)) {
         const errno_as_it_was kept;
         home->free(size_class, block);
-    } else if (MEMORY_POOL_UNLIKELY(!at_hand.has_heap()) && !attach_quietly()) {
+    } else if (MEMORY_POOL_UNLIKELY(!at_hand.has_heap()) && !attach_to_free()) {
         the_process.put_late(owner, block);
     } else if (facts[size_class].block_bytes >= cache_line_size || at_hand.class_in(owner) < class_count) {
         if (at_hand.top(size_class) == nullptr || !at_hand.push(size_class, block))

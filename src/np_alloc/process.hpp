@@ -13,6 +13,8 @@
 ///
 /// A thread may free, and even allocate, when it has ended already: in destructors of thread-local objects that run after ours.
 /// Such a call goes to a heap that all those threads share, with a lock; so does one of a thread of whose end nobody would hear.
+/// And it may free for the first time then, as the C library has it free what is left of other threads: so its first blocks go back
+/// to their heaps one by one, and a thread that only frees a few has no heap at all.
 ///
 /// Around a fork, the thread that forks has all locks, so runs and lists are in order in the child. The heaps of threads that are
 /// not there are not: those may have been at work in them. They stay as they are, and are not adopted; their blocks may be used
@@ -45,6 +47,7 @@
 #include "known_bytes.hpp"
 #include "mutex.hpp"
 #include "options.hpp"
+#include "output.hpp"
 #include "policy.hpp"
 #include "sampled.hpp"
 #include "shared_heap.hpp"
@@ -68,6 +71,7 @@ struct thread_state
     bool may_have_heap = true;   ///< Not when it has ended, nor before the loader has come to its thread-local storage.
     std::uint8_t slow_calls = 0; ///< Calls that were not done by its front, modulo 256.
     std::uint8_t traced = 0;     ///< The number of its traced heap, counted from 1; 0 if it has none yet.
+    std::uint8_t freed_late = 0; ///< Blocks of others that it has freed without a heap, as long as it has none.
 };
 
 /// All heaps.
@@ -97,6 +101,20 @@ public:
         if (thread_end_.ask(&thread))
             return true;
         park(thread); // Nobody would say when it has ended.
+        return false;
+    }
+
+    /// Effects: the same for a thread that frees a block of another one, if it has freed so many that it may be expected to go on.
+    bool attach_to_free(thread_state& thread) noexcept
+    {
+        constexpr std::uint8_t most_freed_late = 32;
+        if (thread.freed_late == most_freed_late || !thread.may_have_heap)
+            return attach(thread);
+        if (thread.freed_late++ == 0) {
+            thread.may_have_heap = false; // What is allocated for this is from the heap of threads that have ended.
+            (void)thread_end_.ask(&thread);
+            thread.may_have_heap = true;
+        }
         return false;
     }
 
@@ -131,6 +149,7 @@ public:
     /// Returns: whether it is so.
     bool work_in_background(bool is_wanted) noexcept
     {
+        const counted_lock counted;
         if (is_wanted)
             return background_.start([] { return current().collect_all(); });
         background_.stop();
@@ -138,35 +157,41 @@ public:
     }
 
     /// Returns: whether there is such a thread.
-    bool works_in_background() noexcept { return background_.is_running(); }
+    bool works_in_background() noexcept
+    {
+        const counted_lock counted;
+        return background_.is_running();
+    }
 
     /// A time in which that thread does nothing, so that all stays as it is where nobody else is in a call.
     class background_rest
     {
     public:
-        explicit background_rest(process& of) noexcept : of_(of), is_needed_(of.works_in_background()) { add(1); }
+        explicit background_rest(process& of) noexcept : of_(of), is_needed_(of.works_in_background()) { (void)add(1); }
         background_rest(const background_rest&) = delete;
         background_rest& operator=(const background_rest&) = delete;
-        ~background_rest() { add(-1); }
+        ~background_rest() { (void)add(-1); }
 
         /// Effects: calls a function of the program, and lets the thread work meanwhile: the function may never come back, as it
         ///   throws, or leaves by a long jump.
+        /// Returns: whether the thread did work.
         template <class Function>
-        auto interrupted_by(Function&& function) const
+        bool interrupted_by(Function&& function) const
         {
-            add(-1);
-            const auto result = function();
-            add(1);
-            return result;
+            const std::uint64_t turns_before = add(-1);
+            function();
+            return add(1) != turns_before;
         }
 
     private:
-        void add(int more) const noexcept
+        /// Returns: how often the thread has worked so far.
+        std::uint64_t add(int more) const noexcept
         {
             if (!is_needed_)
-                return;
+                return 0;
             const std::lock_guard lock(of_.background_work_);
             of_.background_rests_ += more;
+            return of_.background_turns_;
         }
 
         process& of_;
@@ -176,6 +201,7 @@ public:
     /// Effects: has free runs keep their memory for so many milliseconds from now on.
     void set_patience(std::uint64_t milliseconds) noexcept
     {
+        const counted_lock counted;
         backend_.set_patience(milliseconds);
         background_.wake();
     }
@@ -368,12 +394,17 @@ public:
     bool has_started() const noexcept { return is_started_.load(std::memory_order_acquire); }
 
     /// Effects: has the locks taken around each fork. To be called when the library is loaded: later, another thread could fork
-    ///   while this one has a lock already.
-    /// Returns: whether there was memory for that.
+    ///   while this one has a lock already. If there is no memory for that, says so: nothing else is wrong then.
+    /// Returns: whether there was.
     static bool prepare_for_fork() noexcept
     {
-        return os::at_fork([] { current().before_fork(); }, [] { current().after_fork(); },
-                           [] { current().after_fork_in_child(); });
+        if (os::at_fork([] { current().before_fork(); }, [] { current().after_fork(); },
+                        [] { current().after_fork_in_child(); }))
+            return true;
+        output(nullptr, nullptr)
+            .print("np_alloc: there is no memory to be told of forks: the child of one may wait for ever for a lock\n"
+                   "  remedy: have it call nothing but exec and _exit\n");
+        return false;
     }
 
 private:
@@ -390,7 +421,12 @@ private:
     class background_turn
     {
     public:
-        explicit background_turn(process& of) noexcept : of_(of), has_lock_(of.background_work_.try_lock()) {}
+        explicit background_turn(process& of) noexcept
+            : of_(of), has_lock_(of.background_work_.try_lock()),
+              is_on_(has_lock_ && of.background_rests_ == 0 && of.background_.is_running())
+        {
+            of.background_turns_ += is_on_ ? 1 : 0;
+        }
         background_turn(const background_turn&) = delete;
         background_turn& operator=(const background_turn&) = delete;
         ~background_turn()
@@ -400,11 +436,12 @@ private:
         }
 
         /// Returns: whether it may work; not while it rests, or has to end.
-        bool is_on() const noexcept { return has_lock_ && of_.background_rests_ == 0 && of_.background_.is_running(); }
+        bool is_on() const noexcept { return is_on_; }
 
     private:
         process& of_;
         bool has_lock_;
+        bool is_on_;
     };
 
     /// Effects: looks after all heaps and free runs.
@@ -718,6 +755,7 @@ private:
     void before_fork() noexcept
     {
         take_in_before_fork();
+        ++this_thread_locks;
         background_work_.lock_for_fork();
         mutex_.lock_for_fork();
         is_single_threaded_ = os::is_single_threaded();
@@ -737,6 +775,7 @@ private:
         for_each_shared_heap_and_own([](shared_heap& each) { each.unlock_after_fork(); });
         mutex_.unlock_after_fork();
         background_work_.unlock_after_fork();
+        --this_thread_locks;
     }
 
     void after_fork_in_child() noexcept
@@ -756,6 +795,7 @@ private:
 
     mutex background_work_; ///< Held while it is done.
     int background_rests_ = 0;
+    std::uint64_t background_turns_ = 0;
     mutex mutex_; ///< Of the lists.
     std::atomic<bool> is_started_{false};
     std::atomic<bool> samples_are_watched_{false};

@@ -111,6 +111,25 @@ TEST_F(backend, keeps_what_was_freed_a_moment_ago)
     EXPECT_EQ(all.trim(), 100 * MiB);
 }
 
+TEST_F(backend, has_had_at_its_peak_all_that_is_reserved_also_where_a_clean_run_counts_as_dirty_with_its_neighbour)
+{
+    all.set_patience(60000);
+    const auto expect_peak = [this] { EXPECT_GE(all.figures().peak_reserved, all.figures().reserved); };
+    const np::run to_be_clean = all.take_large(MiB, 1);
+    const np::run neighbour = all.take_large(MiB / 4, 1);
+    ASSERT_EQ(neighbour.first, to_be_clean.first + to_be_clean.length);
+    all.give_large(to_be_clean.first);
+    EXPECT_EQ(all.trim(), MiB);
+    const np::run others = all.take_large(3 * MiB, 1);
+    EXPECT_TRUE(all.resize_large(neighbour.first, MiB / 8));
+    expect_peak();
+    all.give_large(neighbour.first);
+    EXPECT_EQ(dirty(), (MiB + MiB / 4) / np::slice_bytes);
+    expect_peak();
+    all.give_large(others.first);
+    expect_peak();
+}
+
 TEST_F(backend, tries_again_later_when_the_system_takes_no_memory)
 {
     all.set_patience(0);

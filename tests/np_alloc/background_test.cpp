@@ -3,6 +3,9 @@
 // np_alloc with a thread of its own.
 #include <memory_pool/np_alloc.h>
 
+#include <np_alloc/engine.hpp>
+#include <np_alloc/heap.hpp>
+
 #include <support/child.hpp>
 #include <support/many_blocks.hpp>
 #include <support/option_for_now.hpp>
@@ -20,9 +23,12 @@
 #include <cstdlib>
 #include <cstring>
 #include <functional>
+#include <map>
 #include <thread>
 #include <utility>
 #include <vector>
+
+namespace np = memory_pool::np;
 
 namespace
 {
@@ -162,6 +168,56 @@ TEST_F(np_background_thread, rests_while_somebody_looks_at_everything)
         }
         std::for_each(blocks.begin(), blocks.end(), np_free);
     }
+}
+
+using visited_blocks = std::map<void*, std::size_t>;
+
+/// Looks at all blocks in use, and does something when the first of them is visited.
+visited_blocks visit_all(const std::function<void()>& do_first)
+{
+    struct visit
+    {
+        visited_blocks blocks;
+        const std::function<void()>& do_first;
+    } all{{}, do_first};
+    const auto add = [](void* block, std::size_t bytes, void* to) {
+        auto& its = *static_cast<visit*>(to);
+        if (its.blocks.empty())
+            its.do_first();
+        its.blocks.emplace(block, bytes);
+        return 1;
+    };
+    EXPECT_EQ(np_visit_heap(nullptr, add, &all), 1);
+    return all.blocks;
+}
+
+TEST_F(np_background_thread, may_send_blocks_home_while_somebody_looks_who_is_not_told_of_the_letters)
+{
+    const test::option_for_now decay(np_option_decay_ms, 20);
+    ASSERT_EQ(np_set_option(np_option_background_thread, 0), 0);
+    std::vector<void*> blocks{np_alloc(20'000)}; // the first that is visited
+    void* const room_for_letters = np_alloc(500'000);
+    blocks.push_back(np_alloc(500'000));
+    std::vector<void*> handed_over(200);
+    for (void*& each : handed_over)
+        each = np_alloc(100);
+    test::in_a_thread([&handed_over] {
+        np_free(np_alloc(16));
+        std::for_each(handed_over.begin(), handed_over.end(), np_free); // They stay at hand, as it may need some.
+    });
+    np_free(room_for_letters);
+    const visited_blocks before = visit_all([] {});
+    ASSERT_EQ(np_set_option(np_option_background_thread, 1), 0);
+    {
+        np::misuse_list found;
+        const np::heap::at_work lock(np::this_thread.at_hand.memory().slabs, found); // Letters for it are not read.
+        const std::size_t at_hand = statistics().bytes_at_hand;
+        EXPECT_EQ(visit_all([at_hand] {
+                      EXPECT_TRUE(comes_true([at_hand] { return statistics().bytes_at_hand + 10'000 < at_hand; }));
+                  }),
+                  before);
+    }
+    std::for_each(blocks.begin(), blocks.end(), np_free);
 }
 
 TEST_F(np_background_thread, does_not_keep_the_process_from_ending_while_somebody_looks)

@@ -165,6 +165,7 @@ TEST(checked_letters_death, are_not_followed_when_they_were_written_to)
     EXPECT_DEATH(
         {
             const test::nothing_waits nothing_waits;
+            np_free(np_alloc(16)); // so that this thread has a heap
             test::lasting_thread owner;
             std::vector<void*> blocks(100);
             owner.does([&blocks] {

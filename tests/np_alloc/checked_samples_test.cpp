@@ -11,6 +11,7 @@
 #include <gtest/gtest.h>
 
 #include <cstddef>
+#include <cstdlib>
 #include <cstring>
 
 namespace
@@ -58,6 +59,30 @@ TEST(checked_samples, that_are_freed_as_of_another_size_are_named)
     const test::error_recorder recorder;
     np_free_sized(sample(60), 61);
     EXPECT_EQ(recorder.kinds(), test::kinds{error::size_mismatch});
+}
+
+/// Where the region is used up, blocks of 0 bytes are as others are.
+[[noreturn]] void free_empty_samples()
+{
+    const test::error_recorder recorder;
+    bool is_right = np_set_option(np_option_region_bytes, std::size_t{16} << 20) == 0;
+    np_free(np_alloc(1));
+    memory_pool::np::backend& memory = memory_pool::np::the_process.memory();
+    while (memory.take_bytes(1, 1).first != memory_pool::np::no_slice) {
+    }
+    void* const one = sample(0);
+    void* const other = sample(0);
+    is_right = is_right && one != nullptr && other != nullptr;
+    np_free_sized(one, 0);
+    np_free(other);
+    is_right = is_right && recorder.reports().empty() && test::samples_in_use() == 0;
+    std::exit(is_right ? 0 : 1); // NOLINT(concurrency-mt-unsafe): there is one thread
+}
+
+TEST(checked_samples_death_test, of_0_bytes_may_be_freed_as_such)
+{
+    testing::GTEST_FLAG(death_test_style) = "threadsafe";
+    EXPECT_EXIT(free_empty_samples(), testing::ExitedWithCode(0), "");
 }
 
 TEST(checked_samples, have_the_size_that_they_were_given_when_they_are_resized)

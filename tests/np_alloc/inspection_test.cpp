@@ -152,15 +152,17 @@ TEST(np_visit_heap, throws_what_the_function_throws_that_it_calls)
 TEST(np_visit_heap, says_when_there_is_no_memory_to_find_out)
 {
     void* const block = np_alloc(10);
-    const test::system_calls calls;
-    calls.refuse_from(test::system_call::map, 1);
     const auto fail = [](void*, std::size_t, void*) {
         ADD_FAILURE() << "nothing is visited";
         return 1;
     };
-    errno = 0;
-    EXPECT_EQ(np_visit_heap(nullptr, fail, nullptr), 0);
-    EXPECT_EQ(errno, ENOMEM);
+    for (const test::system_call refused : {test::system_call::map, test::system_call::protect}) {
+        const test::system_calls calls;
+        calls.refuse_from(refused, 1);
+        errno = 0;
+        EXPECT_EQ(np_visit_heap(nullptr, fail, nullptr), 0);
+        EXPECT_EQ(errno, ENOMEM);
+    }
     np_free(block);
 }
 

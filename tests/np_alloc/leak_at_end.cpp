@@ -14,6 +14,7 @@
 #include <thread>
 
 #if defined(__unix__)
+#include <fcntl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 #endif
@@ -67,6 +68,18 @@ void leak()
     leave(status);
 }
 
+/// Closes all files but the standard ones, and opens others by the numbers that those had.
+void replace_files()
+{
+#if defined(__unix__)
+    constexpr int count = 256;
+    for (int file = 3; file != count; ++file)
+        (void)close(file);
+    for (int file = 3; file != count; ++file)
+        CHECK(open("/dev/null", O_WRONLY | O_CLOEXEC) == file);
+#endif
+}
+
 [[noreturn]] void leave_by(const std::string& way, int status)
 {
     if (way == "_Exit")
@@ -81,6 +94,8 @@ void leak()
         leave_after_child(status);
     if (way == "closes_stderr")
         CHECK(std::fclose(stderr) == 0);
+    if (way == "replaces_files")
+        replace_files();
     if (way == "while_a_thread_reads") {
         std::atomic<bool> is_there{false};
         std::thread([&is_there] {

@@ -77,10 +77,15 @@ class LeaksAtTheEnd(unittest.TestCase):
         status, output, errors = run("fork", NP_LEAKS_EXIT="77")
         self.assertEqual(status, 77)
         self.assertIn("the child ends with 77\n", output)
-        self.assertEqual(errors, LIST.replace("1 block  64 bytes", "2 blocks  128 bytes") + LIST)
+        whose, its_list = errors.split("\n", 1)
+        self.assertRegex(whose, r"^np_alloc: of process \d+, the child of a fork:$")
+        self.assertEqual(its_list, LIST.replace("1 block  64 bytes", "2 blocks  128 bytes") + LIST)
 
     def test_are_listed_also_if_the_program_has_closed_its_standard_error(self):
         self.assertEqual(run("closes_stderr", NP_LEAKS="1"), (0, ALL_IS_FREED, LIST))
+
+    def test_are_not_written_to_a_file_that_has_got_the_number_of_the_one_they_were_to_go_to(self):
+        self.assertEqual(run("replaces_files", NP_LEAKS="1"), (0, ALL_IS_FREED, LIST))
 
 
 if __name__ == "__main__":

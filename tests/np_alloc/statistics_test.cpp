@@ -5,6 +5,7 @@
 #include <support/child.hpp>
 #include <support/error_recorder.hpp>
 #include <support/np_blocks.hpp>
+#include <support/sanitizers.hpp>
 #include <support/threads.hpp>
 
 #include <gtest/gtest.h>
@@ -18,6 +19,11 @@
 #include <string>
 #include <thread>
 #include <vector>
+
+#if defined(__unix__)
+#include <climits>
+#include <pthread.h>
+#endif
 
 namespace
 {
@@ -112,6 +118,64 @@ TEST(np_statistics, count_heaps_of_threads_and_those_without_one)
     EXPECT_EQ(now().thread_heaps - now().parked_heaps, before.thread_heaps - before.parked_heaps);
     EXPECT_GE(now().parked_heaps, 1U);
 }
+
+#if defined(__unix__) && !MEMORY_POOL_TSAN // which is gone itself in the last round
+/// A thread that frees blocks while it lives, and in its last round of destructors, after which nobody is called any more.
+class freeing_thread
+{
+public:
+    freeing_thread(std::size_t while_it_lives, std::size_t at_last)
+        : freed_while_it_lives_(some_blocks(while_it_lives, 100)), freed_at_last_(some_blocks(at_last, 100))
+    {
+        EXPECT_EQ(pthread_key_create(&key_, &end), 0);
+    }
+    freeing_thread(const freeing_thread&) = delete;
+    freeing_thread& operator=(const freeing_thread&) = delete;
+    ~freeing_thread() { pthread_key_delete(key_); }
+
+    void run()
+    {
+        pthread_t thread{};
+        ASSERT_EQ(pthread_create(&thread, nullptr, &live, this), 0);
+        ASSERT_EQ(pthread_join(thread, nullptr), 0);
+        EXPECT_EQ(rounds_, PTHREAD_DESTRUCTOR_ITERATIONS);
+    }
+
+private:
+    static void* live(void* self)
+    {
+        auto& its = *static_cast<freeing_thread*>(self);
+        pthread_setspecific(its.key_, self);
+        free_all(its.freed_while_it_lives_);
+        return nullptr;
+    }
+
+    static void end(void* self)
+    {
+        auto& its = *static_cast<freeing_thread*>(self);
+        if (++its.rounds_ != PTHREAD_DESTRUCTOR_ITERATIONS)
+            pthread_setspecific(its.key_, self);
+        else
+            free_all(its.freed_at_last_);
+    }
+
+    std::vector<void*> freed_while_it_lives_;
+    std::vector<void*> freed_at_last_;
+    pthread_key_t key_ = 0;
+    int rounds_ = 0;
+};
+
+TEST(np_statistics, count_no_heap_of_a_thread_that_frees_a_few_blocks_when_nobody_hears_of_its_end_any_more)
+{
+    np_free(np_alloc(10));
+    for (const std::size_t while_it_lives : {0U, 1U, 25U}) {
+        const np_statistics before = now();
+        freeing_thread(while_it_lives, 25).run();
+        EXPECT_EQ(now().thread_heaps - now().parked_heaps, before.thread_heaps - before.parked_heaps);
+        EXPECT_EQ(now().bytes_in_use, before.bytes_in_use);
+    }
+}
+#endif
 
 TEST(np_statistics, count_heaps_of_the_program_and_what_is_in_use_there)
 {

@@ -8,6 +8,7 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
+#include <chrono>
 #include <csignal>
 #include <cstdint>
 #include <thread>
@@ -106,6 +107,42 @@ TEST_F(background_thread_test, may_be_stopped_by_the_function_itself)
     wait_for_calls(1);
     ASSERT_TRUE(thread_.start(&count_call));
     wait_for_calls(3);
+}
+
+TEST_F(background_thread_test, that_has_stopped_itself_is_waited_for_by_whoever_stops_it_next)
+{
+    static os::background_thread* thread = nullptr;
+    static std::atomic<bool> has_stopped{false};
+    static std::atomic<bool> has_ended{false};
+    thread = &thread_;
+    has_stopped = has_ended = false;
+    const auto stop_itself_early = []() -> std::uint64_t {
+        thread->stop();
+        has_stopped = true;
+        std::this_thread::sleep_for(std::chrono::milliseconds(20));
+        has_ended = true;
+        return a_day;
+    };
+    ASSERT_TRUE(thread_.start(stop_itself_early));
+    while (!has_stopped)
+        std::this_thread::yield();
+    EXPECT_FALSE(thread_.is_running());
+    thread_.stop();
+    EXPECT_TRUE(has_ended);
+}
+
+TEST_F(background_thread_test, goes_on_if_it_stops_and_starts_itself)
+{
+    static os::background_thread* thread = nullptr;
+    thread = &thread_;
+    const auto start_anew = []() -> std::uint64_t {
+        thread->stop();
+        EXPECT_TRUE(thread->start(&count_call));
+        return 0;
+    };
+    ASSERT_TRUE(thread_.start(start_anew));
+    wait_for_calls(3);
+    EXPECT_TRUE(thread_.is_running());
 }
 
 TEST_F(background_thread_test, is_stopped_while_the_function_wakes_and_stops_it_itself)

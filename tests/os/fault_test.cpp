@@ -7,7 +7,9 @@
 
 #include <gtest/gtest.h>
 
+#include <array>
 #include <csetjmp>
+#include <cstddef>
 
 #if defined(__unix__)
 #include <csignal>
@@ -98,6 +100,73 @@ TEST_F(watched_faults, end_the_process_after_a_handler_that_is_to_be_called_once
     (void)sigaction(SIGSEGV, &once, nullptr);
     EXPECT_TRUE(os::watch_faults(&watch));
     EXPECT_EXIT(page[5] = 1, testing::KilledBySignal(SIGSEGV), "");
+}
+
+/// How a handler is called that a program has set.
+struct handlers_of_faults : watched_faults
+{
+    static inline std::array<unsigned char, std::size_t{64} * 1024> other_stack;
+    static inline bool is_on_other_stack = false;
+    static inline bool is_masked = false;
+    stack_t stack_before = {};
+
+    handlers_of_faults()
+    {
+        stack_t stack = {};
+        stack.ss_sp = other_stack.data();
+        stack.ss_size = other_stack.size();
+        (void)sigaltstack(&stack, &stack_before);
+    }
+    ~handlers_of_faults() override { (void)sigaltstack(&stack_before, nullptr); }
+
+    static void handle(int)
+    {
+        stack_t now = {};
+        (void)sigaltstack(nullptr, &now);
+        is_on_other_stack = (now.ss_flags & SS_ONSTACK) != 0;
+        sigset_t masked;
+        (void)pthread_sigmask(SIG_SETMASK, nullptr, &masked);
+        is_masked = sigismember(&masked, SIGUSR1) == 1;
+    }
+
+    static void set_handler(int flags, bool masks)
+    {
+        struct sigaction action = {};
+        action.sa_handler = &handle;
+        action.sa_flags = flags;
+        if (masks)
+            (void)sigaddset(&action.sa_mask, SIGUSR1);
+        (void)sigaction(SIGSEGV, &action, nullptr);
+    }
+
+    static int flags_now()
+    {
+        struct sigaction now = {};
+        (void)sigaction(SIGSEGV, nullptr, &now);
+        return now.sa_flags;
+    }
+};
+
+TEST_F(handlers_of_faults, are_called_as_they_would_be_if_nobody_watched)
+{
+    for (const bool wants_it : {false, true}) {
+        set_handler(wants_it ? SA_ONSTACK | SA_RESTART : 0, wants_it);
+        EXPECT_TRUE(os::watch_faults(&watch));
+        (void)std::raise(SIGSEGV);
+        EXPECT_EQ(is_on_other_stack, wants_it);
+        EXPECT_EQ(is_masked, wants_it);
+        EXPECT_EQ((flags_now() & SA_RESTART) != 0, wants_it) << "system calls go on afterwards";
+        os::stop_watching_faults();
+    }
+}
+
+TEST_F(handlers_of_faults, cut_no_call_short_if_there_are_none)
+{
+    (void)std::signal(SIGSEGV, SIG_IGN);
+    EXPECT_TRUE(os::watch_faults(&watch));
+    EXPECT_NE(flags_now() & SA_RESTART, 0);
+    (void)std::raise(SIGSEGV);
+    EXPECT_EQ(told, nullptr);
 }
 
 TEST_F(watched_faults, leave_a_handler_alone_that_was_set_afterwards)

@@ -32,6 +32,18 @@ TEST(fork, calls_what_is_to_be_done_around_it)
     EXPECT_EQ(in_child, 0);
 }
 
+TEST(fork, makes_a_process_that_has_another_number)
+{
+    const long parent = memory_pool::os::process_number();
+    const pid_t child = fork();
+    ASSERT_GE(child, 0);
+    if (child == 0)
+        _exit(memory_pool::os::process_number() != parent ? 0 : 1);
+    int status = 0;
+    ASSERT_EQ(waitpid(child, &status, 0), child);
+    EXPECT_EQ(status, 0);
+}
+
 TEST(fork, says_when_the_system_has_no_memory_for_that)
 {
     const test::system_calls calls;

@@ -10,6 +10,7 @@
 #include <string>
 
 #if defined(__unix__)
+#include <fcntl.h>
 #include <unistd.h>
 #endif
 
@@ -43,6 +44,20 @@ TEST(open_standard_error_again, has_the_one_there_is_if_the_process_may_open_no_
     calls.refuse(test::system_call::duplicate, 1);
     errno = 77;
     EXPECT_EQ(os::open_standard_error_again(), os::standard_error);
+    EXPECT_EQ(errno, 77);
+}
+
+TEST(identity_of, a_file_is_the_same_for_each_of_its_numbers_and_for_no_other_file)
+{
+    const int one = open("/dev/null", O_WRONLY | O_CLOEXEC);
+    const int same = dup(one);
+    const int other = open("/dev/zero", O_RDONLY | O_CLOEXEC);
+    EXPECT_TRUE(os::identity_of(one) == os::identity_of(same));
+    EXPECT_FALSE(os::identity_of(one) == os::identity_of(other));
+    for (const int each : {one, same, other})
+        (void)close(each);
+    errno = 77;
+    EXPECT_TRUE(os::identity_of(one) == os::file_identity{}) << "it is closed";
     EXPECT_EQ(errno, 77);
 }
 

@@ -26,6 +26,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <new>
+#include <utility>
 #endif
 
 namespace memory_pool::os
@@ -58,27 +59,27 @@ public:
         if (is_running_)
             return true;
         what_ = what;
-        is_running_ = use_monotonic_clock() && make_thread();
+        is_running_ = goes_on() || (use_monotonic_clock() && make_thread());
         return is_running_;
     }
 
-    /// Effects: has it called no more. It is not at work any more when this returns, unless it is the one that calls this.
+    /// Effects: has it called no more. It is not at work any more when this returns, unless it is the one that calls this: then whoever
+    ///   stops it next waits for its end.
     void stop() noexcept
     {
         ::pthread_t ended{};
         {
             const std::lock_guard control(control_);
-            if (!is_running_)
+            if (!is_running_ && !has_stopped_itself_)
                 return;
             is_running_ = false;
             tell([this] { is_wanted_ = false; });
             ended = thread_;
+            has_stopped_itself_ = ::pthread_equal(ended, ::pthread_self()) != 0;
+            if (has_stopped_itself_)
+                return;
         }
-        // Without the lock: the thread may be in a function of the program, which starts or stops it, too.
-        if (::pthread_equal(ended, ::pthread_self()) != 0)
-            (void)::pthread_detach(ended);
-        else
-            join(ended);
+        join(ended); // Without the lock: the thread may be in a function of the program, which starts or stops it, too.
     }
 
     /// Returns: whether there is such a thread, and nobody has told it to end.
@@ -116,12 +117,28 @@ private:
         return has_monotonic_clock_;
     }
 
+    /// Effects: has a thread go on that has stopped itself, if it has not come to see that yet; if it has, waits for its end.
+    /// Returns: whether it goes on.
+    bool goes_on() noexcept
+    {
+        if (!std::exchange(has_stopped_itself_, false))
+            return false;
+        (void)::pthread_mutex_lock(&state_);
+        is_wanted_ = !has_ended_;
+        (void)::pthread_mutex_unlock(&state_);
+        if (is_wanted_)
+            return true;
+        join(thread_);
+        return false;
+    }
+
     /// One that was told to end, and has not come to see it yet, sees by `thread_` that this is another one.
     bool make_thread() noexcept
     {
         (void)::pthread_mutex_lock(&state_);
         const bool is_made = make_thread_without_signals();
         is_wanted_ = is_made;
+        has_ended_ = false;
         (void)::pthread_mutex_unlock(&state_);
         return is_made;
     }
@@ -184,6 +201,7 @@ private:
             (void)::pthread_mutex_lock(&state_);
             wait(milliseconds);
         }
+        has_ended_ = has_ended_ || ::pthread_equal(thread_, ::pthread_self()) != 0;
         (void)::pthread_mutex_unlock(&state_);
     }
 
@@ -211,6 +229,7 @@ private:
 
     mutex control_; ///< Of who starts and stops.
     bool is_running_ = false;
+    bool has_stopped_itself_ = false; ///< And nobody has waited for its end yet.
     bool has_monotonic_clock_ = false;
 
     ::pthread_mutex_t state_ = PTHREAD_MUTEX_INITIALIZER; ///< Of what the thread is told.
@@ -219,6 +238,7 @@ private:
     work what_ = nullptr;
     bool is_wanted_ = false;
     bool is_woken_ = false;
+    bool has_ended_ = false; ///< Or will, whatever it is told.
 #endif
 };
 } // namespace memory_pool::os

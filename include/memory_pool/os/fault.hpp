@@ -41,7 +41,9 @@ public:
 
     bool is(int number) const noexcept { return number_ == number; }
 
-    /// Effects: has `handle` called from now on, with the mask and the stack that whoever was called before has.
+    /// Effects: has `handle` called from now on, as the handler would have been called that was called before: with its mask, on its
+    ///   stack, and with the same system calls going on afterwards. If there was none, few calls are cut short, and a full stack is
+    ///   no obstacle where there is another one.
     bool watch(void (*handle)(int, siginfo_t*, void*)) noexcept
     {
         struct sigaction now = {};
@@ -53,7 +55,8 @@ public:
         struct sigaction action = {};
         action.sa_sigaction = handle;
         action.sa_mask = before_.sa_mask;
-        action.sa_flags = SA_SIGINFO | SA_ONSTACK | (before_.sa_flags & SA_NODEFER);
+        action.sa_flags = SA_SIGINFO | (is_handled_before() ? before_.sa_flags & (SA_ONSTACK | SA_RESTART | SA_NODEFER)
+                                                            : SA_ONSTACK | SA_RESTART);
         return ::sigaction(number_, &action, nullptr) == 0;
     }
 
@@ -80,6 +83,11 @@ public:
     }
 
 private:
+    bool is_handled_before() const noexcept
+    {
+        return (before_.sa_flags & SA_SIGINFO) != 0 || (before_.sa_handler != SIG_DFL && before_.sa_handler != SIG_IGN);
+    }
+
     static bool is_watched_by(void (*handle)(int, siginfo_t*, void*), const struct sigaction& now) noexcept
     {
         return (now.sa_flags & SA_SIGINFO) != 0 && now.sa_sigaction == handle;

@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
 /// \file
-/// What is to be done around fork(), where there is one.
+/// What is to be done around fork(), where there is one; and which process this is.
 ///
 /// Thread safety: any thread.
 #pragma once
 
 #if !defined(_WIN32)
 #include <pthread.h>
+#include <unistd.h>
 #endif
 
 namespace memory_pool::os
@@ -21,6 +22,16 @@ inline bool at_fork(void (*prepare)(), void (*in_parent)(), void (*in_child)()) 
     return true; // There is no fork.
 #else
     return ::pthread_atfork(prepare, in_parent, in_child) == 0;
+#endif
+}
+
+/// Returns: the number of this process; 0 where it cannot fork.
+inline long process_number() noexcept
+{
+#if defined(_WIN32)
+    return 0;
+#else
+    return ::getpid();
 #endif
 }
 } // namespace memory_pool::os

@@ -3,18 +3,20 @@
 /// \file
 /// Text for the user, when there may be no memory, and the standard library may not be ready, or not any more.
 ///
-/// (POSIX: write, fcntl; Windows: _write, _dup.)
+/// (POSIX: write, fcntl, fstat; Windows: _write, _dup.)
 ///
 /// Thread safety: any thread.
 #pragma once
 
 #include <cerrno>
 #include <cstddef>
+#include <cstdint>
 
 #if defined(_WIN32)
 #include <io.h>
 #else
 #include <fcntl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 #endif
 
@@ -67,5 +69,31 @@ inline descriptor open_standard_error_again() noexcept
 #endif
     errno = error_before;
     return opened >= 0 ? opened : standard_error;
+}
+
+/// What a file has for itself, whichever number it is open by.
+struct file_identity
+{
+    std::uint64_t device = 0;
+    std::uint64_t number = 0; ///< 0: none.
+
+    friend bool operator==(const file_identity& one, const file_identity& other) noexcept
+    {
+        return one.device == other.device && one.number == other.number;
+    }
+};
+
+/// Returns: that of an open file; none if nothing is open by that number, or the system does not tell. errno stays as it is.
+inline file_identity identity_of([[maybe_unused]] descriptor file) noexcept
+{
+#if defined(_WIN32)
+    return {};
+#else
+    const int error_before = errno;
+    struct ::stat told = {};
+    const bool is_told = ::fstat(file, &told) == 0;
+    errno = error_before;
+    return is_told ? file_identity{told.st_dev, told.st_ino} : file_identity{};
+#endif
 }
 } // namespace memory_pool::os
