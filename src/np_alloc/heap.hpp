@@ -14,6 +14,10 @@
 /// those who read the letter get eight addresses with each line of it. Whoever empties an inbox takes all letters, so none comes
 /// back while somebody looks at it (no ABA). A letter that was read is sent back to the heap it is from, as one without blocks.
 ///
+/// Where blocks of many heaps are freed in turns, a letter is to leave before it has much in it. If that is less than the letter
+/// takes itself, it stays, for the next heap, and each of the blocks goes as a letter of its own: those it brought could otherwise
+/// wait for an owner who is idle with many times their memory.
+///
 /// What is in the slabs is done with a lock, which a thread takes when it has nothing at hand, or too much: so that blocks which
 /// others have posted to a thread that is idle can be taken in for it. What is kept for others is its owner's alone.
 ///
@@ -220,12 +224,9 @@ public:
     {
         heap& to = *reinterpret_cast<heap*>(owner & ~class_bits);
         outgoing& place = outbox_[place_of(to)];
-        if (place.owner != &to) {
-            post(place);
-            if (!open(place, to)) {
-                add(sent_, to.post_one(owner & class_bits, block));
-                return;
-            }
+        if (place.owner != &to && !address(place, to)) {
+            add(sent_, to.post_one(owner & class_bits, block));
+            return;
         }
         const std::size_t bytes = facts[owner & class_bits].block_bytes;
         add(sent_, bytes);
@@ -464,6 +465,42 @@ private:
     }
     static_assert(outbox_places == 16, "a place has a number of four bits");
 
+    /// Has a letter to that heap at a place: the one that is there, if it is not worth its memory, or a new one.
+    /// Returns: whether there is one; if not, there is no memory.
+    bool address(outgoing& place, heap& to) noexcept
+    {
+        if (place.owner == nullptr || place.bytes >= letter_bytes) {
+            post(place);
+            return open(place, to);
+        }
+        for (std::uint64_t i = 0; i != place.count; ++i)
+            if (!post_from(place, place.to_be->blocks()[i]))
+                break; // Nobody knows which the others were.
+        start(place, to, *place.to_be);
+        return true;
+    }
+
+    /// Posts a block as a letter of its own that stands in one; it was counted as sent already.
+    /// Returns: whether it is one of the heap to which that goes. If not, that is reported.
+    bool post_from(const outgoing& place, void* block) noexcept
+    {
+        const owner_word owner = may_be_block(block) ? owner_of(block) : nobody;
+        if (MEMORY_POOL_UNLIKELY((owner & ~class_bits) != place.owner->word())) {
+            report(error::write_after_free, letter_class, place.to_be);
+            return false;
+        }
+        (void)place.owner->post_one(owner & class_bits, block);
+        return true;
+    }
+
+    static void start(outgoing& place, heap& to, letter& empty) noexcept
+    {
+        place.owner = &to;
+        place.to_be = &empty;
+        place.count = 0;
+        place.bytes = 0;
+    }
+
     /// Returns: whether there is memory for a letter.
     bool open(outgoing& place, heap& to) noexcept
     {
@@ -473,10 +510,7 @@ private:
         if constexpr (is_checked)
             backend_.checks().library_writes_to(memory);
         add(sent_, letter_bytes);
-        place.owner = &to;
-        place.to_be = ::new (memory) letter;
-        place.count = 0;
-        place.bytes = 0;
+        start(place, to, *::new (memory) letter);
         return true;
     }
 
