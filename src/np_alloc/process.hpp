@@ -119,11 +119,15 @@ public:
 
     /// Effects: is to be called now and then, when time is lost anyway: looks after one of the heaps, in turn, if its thread was not
     ///   at work in it since it was looked at last, or it has none. Takes in what was posted to it; and when it has been idle for half
-    ///   as long as free runs keep their memory, gives back what slabs it has that are empty.
+    ///   as long as free runs keep their memory, gives back what slabs it has that are empty. And gives the memory of a run back that was
+    ///   free for so long: those who come to the runs do so, too, but who needs none may be the only one at work.
     void collect() noexcept
     {
-        misuse_list found;
-        (void)collect(false, found);
+        {
+            misuse_list found;
+            (void)collect(false, found);
+        }
+        (void)backend_.purge_one_old();
     }
 
     /// Effects: has a thread of its own look after all heaps and free runs from now on, so that memory goes back to the system also
