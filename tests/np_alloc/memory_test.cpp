@@ -19,6 +19,7 @@
 #include <cstring>
 #include <random>
 #include <thread>
+#include <utility>
 #include <vector>
 
 namespace
@@ -268,6 +269,23 @@ TEST(np_memory, goes_back_to_the_system_at_once_if_that_is_asked_for)
     EXPECT_GT(np_trim(), 0U);
     EXPECT_LE(test::resident_bytes(), before + most / 20);
     const test::many_blocks again(bytes_to_fill / 8);
+}
+
+TEST(np_memory, is_not_brought_for_what_of_a_zeroed_block_had_none)
+{
+    if (np_get_option(np_option_poison) != 0)
+        GTEST_SKIP() << "where blocks are checked, the bytes of free ones are known";
+    constexpr std::size_t bytes = 64 * mebibyte;
+    (void)np_trim();
+    std::size_t fresh = 0;
+    for (int round = 0; round != 3; ++round) {
+        auto* const block = static_cast<unsigned char*>(np_calloc(bytes, 1));
+        for (std::size_t offset = 0; offset < bytes; offset += mebibyte)
+            EXPECT_EQ(std::exchange(block[offset], static_cast<unsigned char>(1)), 0);
+        fresh = round == 0 ? test::resident_bytes() : fresh;
+        EXPECT_LE(test::resident_bytes(), fresh + bytes / 8) << round;
+        np_free(block);
+    }
 }
 
 TEST(np_memory, of_pages_between_blocks_in_use_goes_back_to_the_system_if_that_is_asked_for)

