@@ -491,7 +491,8 @@ private:
     }
 
     /// Work in a heap of a thread, with its lock, by somebody else, who has the lock of the lists. It is off where that cannot be
-    /// now: the heap's thread is at work in it; or was, when another thread forked this process.
+    /// now: the heap's thread is at work in it; or was, when another thread forked this process. Whoever tidies a parked heap has put all
+    /// back that it had at hand.
     class guest
     {
     public:
@@ -543,6 +544,8 @@ private:
         void give_back_empty_slabs() const noexcept
         {
             where_.slabs.give_back_empty_slabs();
+            if (where_.is_parked)
+                where_.drop_magazines();
             where_.is_tidy = true;
         }
 

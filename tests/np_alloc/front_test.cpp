@@ -7,6 +7,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <new>
@@ -193,6 +194,34 @@ TEST_F(front, leaves_what_is_at_hand_to_the_thread_that_has_the_heap_next)
     next.put(7, last);
     next.put(0, kept);
     tidy(next);
+    EXPECT_EQ(away(), 0U);
+}
+
+TEST_F(front, drops_its_magazines_but_for_small_ones_where_blocks_may_come_back)
+{
+    mine.use(*memory);
+    std::vector<void*> blocks(np::most_room(0));
+    for (const std::size_t size_class : {7U, 0U}) {
+        std::generate(blocks.begin(), blocks.end(), [&] { return take(size_class); });
+        std::for_each(blocks.begin(), blocks.end(), [this](void* block) { give(block); });
+    }
+    void* const kept = take(0);
+    tidy(mine);
+    mine.leave();
+    memory->slabs.give_back_empty_slabs();
+    memory->drop_magazines();
+    EXPECT_EQ(memory->room(7), 0U);
+    EXPECT_EQ(memory->room(0), np::least_room(0));
+    EXPECT_EQ(memory->tops[7], nullptr);
+    mine.use(*memory);
+    give(kept);
+    EXPECT_EQ(mine.held(0), 1U);
+    for (const std::size_t size_class : {7U, 0U}) {
+        std::generate(blocks.begin(), blocks.end(), [&] { return take(size_class); });
+        EXPECT_EQ(std::set<void*>(blocks.begin(), blocks.end()).size(), blocks.size());
+        std::for_each(blocks.begin(), blocks.end(), [this](void* block) { give(block); });
+    }
+    tidy(mine);
     EXPECT_EQ(away(), 0U);
 }
 

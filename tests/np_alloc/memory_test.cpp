@@ -258,6 +258,24 @@ TEST(np_memory, goes_back_to_the_system_a_while_after_the_threads_have_ended_tha
     EXPECT_LE(wait_for_resident_bytes(enough), enough);
 }
 
+TEST(np_memory, of_what_threads_had_at_hand_goes_back_to_the_system_when_they_have_ended)
+{
+    if (np_get_option(np_option_poison) != 0)
+        GTEST_SKIP() << "where blocks are checked, what is known of them stays";
+    constexpr std::size_t threads = 100;
+    constexpr std::size_t most_of_each = 128 * kibibyte;
+    const std::size_t before = resident_bytes_in_use();
+    std::atomic<std::size_t> at_work{threads};
+    test::in_threads(threads, [&at_work](std::size_t) {
+        for (std::size_t bytes = 16; bytes <= kibibyte; bytes += 16)
+            np_free(np_alloc(bytes));
+        --at_work;
+        while (at_work != 0) // Each has a heap of its own.
+            std::this_thread::yield();
+    });
+    EXPECT_LE(resident_bytes_in_use(), before + threads * most_of_each);
+}
+
 TEST(np_memory, goes_back_to_the_system_at_once_if_that_is_asked_for)
 {
     const std::size_t before = resident_bytes_in_use();
