@@ -274,6 +274,15 @@ public:
         *tops_[size_class]++ = block;
     }
 
+    /// Effects: is to be called before something is kept for others: a letter is a block of this heap, so one like it may be freed here,
+    ///   by mistake, also if none was ever allocated.
+    /// Preconditions: has_heap().
+    void expect_letters() noexcept
+    {
+        if (MEMORY_POOL_UNLIKELY(top(heap::letter_class) == nullptr))
+            make_magazine(heap::letter_class);
+    }
+
     /// Effects: puts all blocks back into the heap, and posts what is of others. What is found wrong is added to a list.
     /// Preconditions: has_heap().
     void put_all_back(misuse_list& found) noexcept
@@ -349,6 +358,7 @@ private:
     {
         if (count == 0)
             return;
+        expect_letters();
         const heap::at_work lock(memory().slabs, found);
         void** const begin = memory().begin(size_class);
         const std::size_t left = held(size_class) - count;

@@ -122,6 +122,9 @@ public:
         bool is_on_ = true;
     };
 
+    static constexpr std::size_t letter_bytes = 512;
+    static constexpr std::size_t letter_class = sizes::of(letter_bytes);
+
     constexpr explicit heap(backend& from, bool is_shared = false) noexcept : backend_(from), is_shared_(is_shared)
     {
         for (slice_number& first : with_blocks_)
@@ -409,8 +412,6 @@ public:
     }
 
 private:
-    static constexpr std::size_t letter_bytes = 512;
-    static constexpr std::size_t letter_class = sizes::of(letter_bytes);
     static constexpr std::uint64_t letter_room = (letter_bytes - sizes::size(0)) / sizeof(void*);
     static constexpr std::size_t most_bytes_in_letter = std::size_t{64} * 1024;
     static constexpr std::size_t outbox_places = 16;

@@ -271,4 +271,29 @@ TEST_F(front, sends_home_what_another_heap_has_handed_out)
     EXPECT_EQ(away(), 0U);
     other.give_back_empty_slabs();
 }
+
+TEST_F(front, takes_a_block_that_is_freed_by_mistake_where_letters_are_and_reports_it_when_it_goes_back)
+{
+    mine.use(*memory);
+    np::heap other(backend);
+    void* theirs = nullptr;
+    ASSERT_EQ(other.take(20, &theirs, 1), 1U);
+    mine.put(20, theirs);
+    tidy(mine);
+    std::byte* free_block = nullptr;
+    memory->slabs.for_each_slab([&free_block](const np::slice_record& slab) {
+        free_block = slab.size_class == np::heap::letter_class ? slab.begin + 5 * np::heap::letter_bytes : free_block;
+    });
+    ASSERT_NE(free_block, nullptr);
+    give(free_block);
+    EXPECT_EQ(mine.held(np::heap::letter_class), 1U);
+    test::error_recorder recorder;
+    tidy(mine);
+    EXPECT_EQ(recorder.kinds(), test::kinds{memory_pool::error::double_free});
+    (void)other.take_in();
+    other.post_all();
+    (void)memory->slabs.take_in();
+    EXPECT_EQ(away(), 0U);
+    other.give_back_empty_slabs();
+}
 } // namespace
