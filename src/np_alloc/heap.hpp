@@ -4,7 +4,7 @@
 /// A heap: the slabs of one thread, and what other threads free of them.
 ///
 ///     slabs:    class 0: slab <-> slab     class 1: slab     ...       those that have free blocks
-///     outbox:   [ letter to another heap ] x 16                        freed here, not posted yet
+///     outbox:   [ letter to another heap ] x 64                        freed here, not posted yet
 ///     inbox:    letter -> letter -> letter                             freed elsewhere, posted by one operation each
 ///
 ///     letter:   | next letter | how many | block | block | ...         the addresses of blocks
@@ -414,7 +414,7 @@ public:
 private:
     static constexpr std::uint64_t letter_room = (letter_bytes - sizes::size(0)) / sizeof(void*);
     static constexpr std::size_t most_bytes_in_letter = std::size_t{64} * 1024;
-    static constexpr std::size_t outbox_places = 16;
+    static constexpr std::size_t outbox_places = 64;
 
     /// Addresses of blocks on their way stand behind it. Without any, it fits into every block there is.
     struct letter
@@ -462,9 +462,9 @@ private:
 
     static std::size_t place_of(const heap& to) noexcept
     {
-        return static_cast<std::size_t>((to.word() * 0x9E37'79B9'7F4A'7C15U) >> 60U);
+        return static_cast<std::size_t>((to.word() * 0x9E37'79B9'7F4A'7C15U) >> 58U);
     }
-    static_assert(outbox_places == 16, "a place has a number of four bits");
+    static_assert(outbox_places == 64, "a place has a number of six bits");
 
     /// Has a letter to that heap at a place: the one that is there, if it is not worth its memory, or a new one.
     /// Returns: whether there is one; if not, there is no memory.
@@ -482,16 +482,25 @@ private:
     }
 
     /// Posts a block as a letter of its own that stands in one; it was counted as sent already.
-    /// Returns: whether it is one of the heap to which that goes. If not, that is reported.
+    /// Returns: whether it stands where blocks can be. If not, that is reported.
     bool post_from(const outgoing& place, void* block) noexcept
     {
-        const owner_word owner = may_be_block(block) ? owner_of(block) : nobody;
-        if (MEMORY_POOL_UNLIKELY((owner & ~class_bits) != place.owner->word())) {
+        if (MEMORY_POOL_UNLIKELY(!may_be_block(block))) {
             report(error::write_after_free, letter_class, place.to_be);
             return false;
         }
-        (void)place.owner->post_one(owner & class_bits, block);
+        const owner_word owner = owner_of(block);
+        if (MEMORY_POOL_LIKELY((owner & ~class_bits) == place.owner->word()))
+            (void)place.owner->post_one(owner & class_bits, block);
+        else
+            report_gone(owner, block);
         return true;
+    }
+
+    /// Reports a block whose slab was given back since it was freed, and may be another's.
+    MEMORY_POOL_SLOW_PATH void report_gone(owner_word owner, const void* block) noexcept
+    {
+        report(error::double_free, is_of_slab(owner) ? owner & class_bits : class_count, block);
     }
 
     static void start(outgoing& place, heap& to, letter& empty) noexcept
@@ -562,9 +571,8 @@ private:
         const std::size_t slice = memory().slice_of(block);
         const owner_word owner = memory().owner(slice).load(std::memory_order_relaxed);
         const std::size_t size_class = owner & class_bits;
-        // Else its slab was given back since, and may be another's.
         if (MEMORY_POOL_UNLIKELY((owner & ~class_bits) != word())) {
-            report(error::double_free, is_of_slab(owner) ? size_class : class_count, block);
+            report_gone(owner, block);
             return false;
         }
         bytes += facts[size_class].block_bytes;
