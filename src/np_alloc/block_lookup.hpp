@@ -9,6 +9,7 @@
 #include <memory_pool/base/arithmetic.hpp>
 #include <memory_pool/base/config.hpp>
 #include <memory_pool/base/errors.hpp>
+#include <memory_pool/os/address_space.hpp>
 
 #include "backend.hpp"
 #include "engine.hpp"
@@ -149,7 +150,9 @@ inline bool free_large(slice_number first) noexcept
 inline void* allocate_large_zeroed(std::size_t bytes, shared_heap* home = nullptr) noexcept
 {
     const large_allocation large = allocate_large(bytes, 1, home);
-    return large.block != nullptr && !large.is_zeroed ? std::memset(large.block, 0, bytes) : large.block;
+    if (large.block != nullptr && !large.is_zeroed)
+        os::clear_memory(large.block, bytes);
+    return large.block;
 }
 
 /// Returns: the class of blocks that have room for `bytes` and are so aligned; class_count if there is none.

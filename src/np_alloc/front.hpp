@@ -14,7 +14,7 @@
 /// then `put` looks closer.) One that is freed twice otherwise is found when it goes back to its slab.
 ///
 /// A magazine begins small, and ends further up each time it was empty or full. So a thread that needs a few blocks holds on to a
-/// few.
+/// few. When a thread has ended, and no other has begun for a while, its magazines are emptied, and begin anew.
 ///
 /// To free a block, one load tells both whether it is this thread's and its class: the owner word of its slice, with this thread's
 /// heap taken out of it bit by bit, is the class, or else far too large for one. A pointer from elsewhere, a misaligned one and
@@ -30,8 +30,11 @@
 
 #include <memory_pool/np_alloc.h>
 
+#include <memory_pool/base/arithmetic.hpp>
 #include <memory_pool/base/config.hpp>
 #include <memory_pool/base/errors.hpp>
+#include <memory_pool/os/address_space.hpp>
+#include <memory_pool/os/pages.hpp>
 
 #include "backend.hpp"
 #include "heap.hpp"
@@ -120,6 +123,26 @@ public:
         rooms_[size_class].store(static_cast<std::uint16_t>(larger), std::memory_order_relaxed);
         *end(size_class) = full_mark();
         return true;
+    }
+
+    /// Effects: gives the memory of the magazines back to the system. Those of classes that the heap has slabs of stay, as small as they
+    ///   are in the beginning: blocks may come back to them.
+    /// Preconditions: it is parked, and has nothing at hand; whoever calls is at work in it.
+    void drop_magazines() noexcept
+    {
+        if (std::all_of(tops.begin(), tops.end(), [](void** top) { return top == nullptr; }))
+            return;
+        const auto address = reinterpret_cast<std::uintptr_t>(magazines_);
+        const std::size_t to_page = base::round_up(address, os::page_size()) - address;
+        (void)os::purge_memory(magazines_ + to_page, (sizeof magazines_ - to_page) / os::page_size() * os::page_size());
+        bytes_more_ = 0;
+        tops.fill(nullptr);
+        for (std::atomic<std::uint16_t>& room : rooms_)
+            room.store(0, std::memory_order_relaxed);
+        slabs.for_each_slab([this](const slice_record& slab) {
+            if (tops[slab.size_class] == nullptr && grow(slab.size_class))
+                tops[slab.size_class] = begin(slab.size_class);
+        });
     }
 
     /// What stands in the word behind a magazine.
@@ -251,6 +274,15 @@ public:
         *tops_[size_class]++ = block;
     }
 
+    /// Effects: is to be called before something is kept for others: a letter is a block of this heap, so one like it may be freed here,
+    ///   by mistake, also if none was ever allocated.
+    /// Preconditions: has_heap().
+    void expect_letters() noexcept
+    {
+        if (MEMORY_POOL_UNLIKELY(top(heap::letter_class) == nullptr))
+            make_magazine(heap::letter_class);
+    }
+
     /// Effects: puts all blocks back into the heap, and posts what is of others. What is found wrong is added to a list.
     /// Preconditions: has_heap().
     void put_all_back(misuse_list& found) noexcept
@@ -326,6 +358,7 @@ private:
     {
         if (count == 0)
             return;
+        expect_letters();
         const heap::at_work lock(memory().slabs, found);
         void** const begin = memory().begin(size_class);
         const std::size_t left = held(size_class) - count;

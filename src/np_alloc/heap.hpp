@@ -4,7 +4,7 @@
 /// A heap: the slabs of one thread, and what other threads free of them.
 ///
 ///     slabs:    class 0: slab <-> slab     class 1: slab     ...       those that have free blocks
-///     outbox:   [ letter to another heap ] x 16                        freed here, not posted yet
+///     outbox:   [ letter to another heap ] x 64                        freed here, not posted yet
 ///     inbox:    letter -> letter -> letter                             freed elsewhere, posted by one operation each
 ///
 ///     letter:   | next letter | how many | block | block | ...         the addresses of blocks
@@ -13,6 +13,10 @@
 /// are not touched, whose memory is in the cache of the processor that had them; 62 of them cost one compare-and-exchange, and
 /// those who read the letter get eight addresses with each line of it. Whoever empties an inbox takes all letters, so none comes
 /// back while somebody looks at it (no ABA). A letter that was read is sent back to the heap it is from, as one without blocks.
+///
+/// Where blocks of many heaps are freed in turns, a letter is to leave before it has much in it. If that is less than the letter
+/// takes itself, it stays, for the next heap, and each of the blocks goes as a letter of its own: those it brought could otherwise
+/// wait for an owner who is idle with many times their memory.
 ///
 /// What is in the slabs is done with a lock, which a thread takes when it has nothing at hand, or too much: so that blocks which
 /// others have posted to a thread that is idle can be taken in for it. What is kept for others is its owner's alone.
@@ -118,6 +122,9 @@ public:
         bool is_on_ = true;
     };
 
+    static constexpr std::size_t letter_bytes = 512;
+    static constexpr std::size_t letter_class = sizes::of(letter_bytes);
+
     constexpr explicit heap(backend& from, bool is_shared = false) noexcept : backend_(from), is_shared_(is_shared)
     {
         for (slice_number& first : with_blocks_)
@@ -220,12 +227,9 @@ public:
     {
         heap& to = *reinterpret_cast<heap*>(owner & ~class_bits);
         outgoing& place = outbox_[place_of(to)];
-        if (place.owner != &to) {
-            post(place);
-            if (!open(place, to)) {
-                add(sent_, to.post_one(owner & class_bits, block));
-                return;
-            }
+        if (place.owner != &to && !address(place, to)) {
+            add(sent_, to.post_one(owner & class_bits, block));
+            return;
         }
         const std::size_t bytes = facts[owner & class_bits].block_bytes;
         add(sent_, bytes);
@@ -408,11 +412,9 @@ public:
     }
 
 private:
-    static constexpr std::size_t letter_bytes = 512;
-    static constexpr std::size_t letter_class = sizes::of(letter_bytes);
     static constexpr std::uint64_t letter_room = (letter_bytes - sizes::size(0)) / sizeof(void*);
     static constexpr std::size_t most_bytes_in_letter = std::size_t{64} * 1024;
-    static constexpr std::size_t outbox_places = 16;
+    static constexpr std::size_t outbox_places = 64;
 
     /// Addresses of blocks on their way stand behind it. Without any, it fits into every block there is.
     struct letter
@@ -460,9 +462,54 @@ private:
 
     static std::size_t place_of(const heap& to) noexcept
     {
-        return static_cast<std::size_t>((to.word() * 0x9E37'79B9'7F4A'7C15U) >> 60U);
+        return static_cast<std::size_t>((to.word() * 0x9E37'79B9'7F4A'7C15U) >> 58U);
     }
-    static_assert(outbox_places == 16, "a place has a number of four bits");
+    static_assert(outbox_places == 64, "a place has a number of six bits");
+
+    /// Has a letter to that heap at a place: the one that is there, if it is not worth its memory, or a new one.
+    /// Returns: whether there is one; if not, there is no memory.
+    bool address(outgoing& place, heap& to) noexcept
+    {
+        if (place.owner == nullptr || place.bytes >= letter_bytes) {
+            post(place);
+            return open(place, to);
+        }
+        for (std::uint64_t i = 0; i != place.count; ++i)
+            if (!post_from(place, place.to_be->blocks()[i]))
+                break; // Nobody knows which the others were.
+        start(place, to, *place.to_be);
+        return true;
+    }
+
+    /// Posts a block as a letter of its own that stands in one; it was counted as sent already.
+    /// Returns: whether it stands where blocks can be. If not, that is reported.
+    bool post_from(const outgoing& place, void* block) noexcept
+    {
+        if (MEMORY_POOL_UNLIKELY(!may_be_block(block))) {
+            report(error::write_after_free, letter_class, place.to_be);
+            return false;
+        }
+        const owner_word owner = owner_of(block);
+        if (MEMORY_POOL_LIKELY((owner & ~class_bits) == place.owner->word()))
+            (void)place.owner->post_one(owner & class_bits, block);
+        else
+            report_gone(owner, block);
+        return true;
+    }
+
+    /// Reports a block whose slab was given back since it was freed, and may be another's.
+    MEMORY_POOL_SLOW_PATH void report_gone(owner_word owner, const void* block) noexcept
+    {
+        report(error::double_free, is_of_slab(owner) ? owner & class_bits : class_count, block);
+    }
+
+    static void start(outgoing& place, heap& to, letter& empty) noexcept
+    {
+        place.owner = &to;
+        place.to_be = &empty;
+        place.count = 0;
+        place.bytes = 0;
+    }
 
     /// Returns: whether there is memory for a letter.
     bool open(outgoing& place, heap& to) noexcept
@@ -473,10 +520,7 @@ private:
         if constexpr (is_checked)
             backend_.checks().library_writes_to(memory);
         add(sent_, letter_bytes);
-        place.owner = &to;
-        place.to_be = ::new (memory) letter;
-        place.count = 0;
-        place.bytes = 0;
+        start(place, to, *::new (memory) letter);
         return true;
     }
 
@@ -527,9 +571,8 @@ private:
         const std::size_t slice = memory().slice_of(block);
         const owner_word owner = memory().owner(slice).load(std::memory_order_relaxed);
         const std::size_t size_class = owner & class_bits;
-        // Else its slab was given back since, and may be another's.
         if (MEMORY_POOL_UNLIKELY((owner & ~class_bits) != word())) {
-            report(error::double_free, is_of_slab(owner) ? size_class : class_count, block);
+            report_gone(owner, block);
             return false;
         }
         bytes += facts[size_class].block_bytes;

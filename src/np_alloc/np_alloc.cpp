@@ -54,12 +54,14 @@ void* take_sample_if_due(front& at_hand, std::size_t size_class) noexcept
 }
 
 /// Effects: keeps a block of another heap in that of this thread.
-void keep_for_another(heap& mine, owner_word owner, void* block) noexcept
+void keep_for_another(front& at_hand, owner_word owner, void* block) noexcept
 {
+    heap& mine = at_hand.memory().slabs;
     if (MEMORY_POOL_LIKELY(mine.has_letter_for(owner))) {
         mine.keep_for(owner, block);
         return;
     }
+    at_hand.expect_letters();
     misuse_list found;
     const heap::at_work lock(mine, found);
     mine.keep_for(owner, block);
@@ -91,7 +93,7 @@ void free_of_another(owner_word owner, void* block) noexcept
             free_to_full(size_class, block);
     } else {
         const errno_as_it_was kept;
-        keep_for_another(at_hand.memory().slabs, owner, block);
+        keep_for_another(at_hand, owner, block);
         work_for_all();
     }
 }

@@ -137,11 +137,15 @@ public:
 
     /// Effects: is to be called now and then, when time is lost anyway: looks after one of the heaps, in turn, if its thread was not
     ///   at work in it since it was looked at last, or it has none. Takes in what was posted to it; and when it has been idle for half
-    ///   as long as free runs keep their memory, gives back what slabs it has that are empty.
+    ///   as long as free runs keep their memory, gives back what slabs it has that are empty. And gives the memory of a run back that was
+    ///   free for so long: those who come to the runs do so, too, but who needs none may be the only one at work.
     void collect() noexcept
     {
-        misuse_list found;
-        (void)collect(false, found);
+        {
+            misuse_list found;
+            (void)collect(false, found);
+        }
+        (void)backend_.purge_one_old();
     }
 
     /// Effects: has a thread of its own look after all heaps and free runs from now on, so that memory goes back to the system also
@@ -524,7 +528,8 @@ private:
     }
 
     /// Work in a heap of a thread, with its lock, by somebody else, who has the lock of the lists. It is off where that cannot be
-    /// now: the heap's thread is at work in it; or was, when another thread forked this process.
+    /// now: the heap's thread is at work in it; or was, when another thread forked this process. Whoever tidies a parked heap has put all
+    /// back that it had at hand.
     class guest
     {
     public:
@@ -576,6 +581,8 @@ private:
         void give_back_empty_slabs() const noexcept
         {
             where_.slabs.give_back_empty_slabs();
+            if (where_.is_parked)
+                where_.drop_magazines();
             where_.is_tidy = true;
         }
 

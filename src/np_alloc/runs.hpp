@@ -80,14 +80,18 @@ public:
     /// Effects: hands out `length` slices, the first of them at a multiple of `alignment` slices from address 0.
     /// Returns: them; `first` is no_slice if the region has no such run, or the system gives no memory.
     /// Preconditions: `length` is not 0; `alignment` is a power of two.
-    /// Complexity: O(1), but for the longest list of free runs that may be long enough; a system call now and then.
+    /// Complexity: O(1), but for the longest list of free runs that may be long enough when the region is used up; a system call now
+    ///   and then.
     run take(std::uint32_t length, std::uint32_t alignment = 1) noexcept
     {
         const std::uint32_t spare = alignment - 1;
         if (length > region_.slices() || spare > region_.slices() - length)
             return {};
-        const slice_number found = find(length + spare);
-        const run whole = found != no_slice ? take_free(found) : take_untouched(length + spare);
+        run whole = take_free_of(length + spare, most_looks);
+        if (whole.first == no_slice)
+            whole = take_untouched(length + spare);
+        if (whole.first == no_slice) // The region is used up: it is time to look at all of them.
+            whole = take_free_of(length + spare, used_);
         return whole.first != no_slice ? cut_out(whole, length, alignment) : run{};
     }
 
@@ -199,6 +203,8 @@ private:
     // Lists of free runs: one for each length up to here, then so many to each doubling.
     static constexpr std::uint32_t exact_lengths = 32;
     static constexpr unsigned to_each_doubling = 4;
+    /// Runs in a list that may be too short, of which there may be any number, until one that is longer has to do.
+    static constexpr std::size_t most_looks = 16;
     static constexpr std::size_t bin_count = exact_lengths + to_each_doubling * (32 - 5);
 
     run_links& record(std::size_t slice) const noexcept { return region_.record(slice); }
@@ -213,16 +219,27 @@ private:
         return exact_lengths + to_each_doubling * (exponent - 5) + part;
     }
 
-    /// Returns: a free run that is at least that long, or no_slice.
-    slice_number find(std::uint32_t length) const noexcept
+    /// Returns: a free run that is at least that long, or no_slice; there may be more of that length when so many were looked at.
+    slice_number find(std::uint32_t length, std::size_t looks) const noexcept
     {
         const std::size_t own = bin_of(length);
         // In its own list, not all need be long enough; in those behind, all are.
-        for (slice_number each = bins_[own]; each != no_slice; each = record(each).next)
+        for (slice_number each = bins_[own]; each != no_slice && looks != 0; each = record(each).next, --looks)
             if (record(each).length >= length)
                 return each;
         const std::size_t next = filled_bin_from(own + 1);
-        return next != bin_count ? bins_[next] : no_slice;
+        if (next != bin_count)
+            return bins_[next];
+        const slice_number last = last_free();
+        return last != no_slice && record(last).length >= length ? last : no_slice;
+    }
+
+    /// Returns: the free run that ends where those slices begin that were never used, or no_slice.
+    slice_number last_free() const noexcept
+    {
+        if (used_ == 0 || record(used_ - 1).state != slice_state::free)
+            return no_slice;
+        return static_cast<slice_number>(used_ - record(used_ - 1).length);
     }
 
     std::size_t filled_bin_from(std::size_t bin) const noexcept
@@ -234,6 +251,13 @@ private:
                 return first + base::lowest_bit(filled_[word] & above);
         }
         return bin_count;
+    }
+
+    /// Takes a free run that is at least that long, as `find` finds it.
+    run take_free_of(std::uint32_t length, std::size_t looks) noexcept
+    {
+        const slice_number found = find(length, looks);
+        return found != no_slice ? take_free(found) : run{};
     }
 
     /// Takes a free run out of the lists, as one in use.
@@ -251,11 +275,11 @@ private:
     run take_untouched(std::uint32_t length) noexcept
     {
         run whole{static_cast<slice_number>(used_), 0, true};
-        if (used_ != 0 && record(used_ - 1).state == slice_state::free) {
-            const std::uint32_t before = record(used_ - 1).length; // It is too short, or it would have been found.
-            if (!region_.commit(used_ + length - before))
+        if (const slice_number last = last_free(); last != no_slice) {
+            // It is too short, or it would have been found.
+            if (!region_.commit(last + length))
                 return {};
-            whole = take_free(static_cast<slice_number>(used_ - before));
+            whole = take_free(last);
         }
         if (!use_untouched(length - whole.length))
             return {};

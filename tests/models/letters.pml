@@ -7,9 +7,9 @@
        take in:   exchange inbox for nothing;  for each letter: read it, put the block that it brings back, send it home.
 
    Two threads send blocks home to the heap of a third one, which hands them out again. A letter is a block of the heap that sends
-   it; when that has none left, the block that goes home is the letter, and brings nothing. A letter that was read goes home as one
-   that brings nothing. Every block, also one that is a letter, is in one place: free in its slab, in use, or sent. In the end, when
-   all have taken in what came, none is sent.
+   it; when that has none left, or the letter would bring less than it takes itself, the block that goes home is the letter, and
+   brings nothing. A letter that was read goes home as one that brings nothing. Every block, also one that is a letter, is in one
+   place: free in its slab, in use, or sent. In the end, when all have taken in what came, none is sent.
 
    Memory changes in the order of the statements; what a weaker order of the program could do is a definition.
 
@@ -184,7 +184,7 @@ proctype sender()
         if
         :: d_step { place[0] == FREE -> place[0] = SENT; letter = 0 }; post(OWNER)
         :: d_step { place[0] != FREE && place[1] == FREE -> place[1] = SENT; letter = 1 }; post(OWNER)
-        :: d_step { place[0] != FREE && place[1] != FREE -> skip }; send_as_its_own_letter()
+        :: send_as_its_own_letter()
         fi;
         atomic { letter = 0; seen = 0; content = 0 };
         if

@@ -7,6 +7,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <new>
@@ -196,6 +197,34 @@ TEST_F(front, leaves_what_is_at_hand_to_the_thread_that_has_the_heap_next)
     EXPECT_EQ(away(), 0U);
 }
 
+TEST_F(front, drops_its_magazines_but_for_small_ones_where_blocks_may_come_back)
+{
+    mine.use(*memory);
+    std::vector<void*> blocks(np::most_room(0));
+    for (const std::size_t size_class : {7U, 0U}) {
+        std::generate(blocks.begin(), blocks.end(), [&] { return take(size_class); });
+        std::for_each(blocks.begin(), blocks.end(), [this](void* block) { give(block); });
+    }
+    void* const kept = take(0);
+    tidy(mine);
+    mine.leave();
+    memory->slabs.give_back_empty_slabs();
+    memory->drop_magazines();
+    EXPECT_EQ(memory->room(7), 0U);
+    EXPECT_EQ(memory->room(0), np::least_room(0));
+    EXPECT_EQ(memory->tops[7], nullptr);
+    mine.use(*memory);
+    give(kept);
+    EXPECT_EQ(mine.held(0), 1U);
+    for (const std::size_t size_class : {7U, 0U}) {
+        std::generate(blocks.begin(), blocks.end(), [&] { return take(size_class); });
+        EXPECT_EQ(std::set<void*>(blocks.begin(), blocks.end()).size(), blocks.size());
+        std::for_each(blocks.begin(), blocks.end(), [this](void* block) { give(block); });
+    }
+    tidy(mine);
+    EXPECT_EQ(away(), 0U);
+}
+
 TEST_F(front, reports_a_block_that_comes_back_twice_in_a_row_and_has_it_once)
 {
     mine.use(*memory);
@@ -238,6 +267,31 @@ TEST_F(front, sends_home_what_another_heap_has_handed_out)
     (void)other.take_in();
     EXPECT_EQ(other.away(20), 0U);
     other.post_all(); // the letters
+    (void)memory->slabs.take_in();
+    EXPECT_EQ(away(), 0U);
+    other.give_back_empty_slabs();
+}
+
+TEST_F(front, takes_a_block_that_is_freed_by_mistake_where_letters_are_and_reports_it_when_it_goes_back)
+{
+    mine.use(*memory);
+    np::heap other(backend);
+    void* theirs = nullptr;
+    ASSERT_EQ(other.take(20, &theirs, 1), 1U);
+    mine.put(20, theirs);
+    tidy(mine);
+    std::byte* free_block = nullptr;
+    memory->slabs.for_each_slab([&free_block](const np::slice_record& slab) {
+        free_block = slab.size_class == np::heap::letter_class ? slab.begin + 5 * np::heap::letter_bytes : free_block;
+    });
+    ASSERT_NE(free_block, nullptr);
+    give(free_block);
+    EXPECT_EQ(mine.held(np::heap::letter_class), 1U);
+    test::error_recorder recorder;
+    tidy(mine);
+    EXPECT_EQ(recorder.kinds(), test::kinds{memory_pool::error::double_free});
+    (void)other.take_in();
+    other.post_all();
     (void)memory->slabs.take_in();
     EXPECT_EQ(away(), 0U);
     other.give_back_empty_slabs();

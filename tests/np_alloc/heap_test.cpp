@@ -42,6 +42,14 @@ struct heap : testing::Test
         return blocks;
     }
 
+    std::vector<std::unique_ptr<np::heap>> make_heaps(std::size_t count)
+    {
+        std::vector<std::unique_ptr<np::heap>> made(count);
+        for (std::unique_ptr<np::heap>& each : made)
+            each = std::make_unique<np::heap>(backend);
+        return made;
+    }
+
     /// Puts a block back into the heap that it is from, or has `back` keep it for that.
     void put(np::heap& back, void* block)
     {
@@ -162,13 +170,11 @@ TEST_F(heap, takes_in_letters_of_every_length)
 
 TEST_F(heap, keeps_letters_for_many_others_and_posts_one_when_its_place_is_needed)
 {
-    std::vector<std::unique_ptr<np::heap>> owners;
-    for (std::size_t i = 0; i != 100; ++i) {
-        owners.push_back(std::make_unique<np::heap>(backend)); // NOLINT(performance-inefficient-vector-operation)
-        for (void* block : take(*owners.back(), 63, 5))
+    std::vector<std::unique_ptr<np::heap>> owners = make_heaps(1000);
+    for (const std::unique_ptr<np::heap>& each : owners)
+        for (void* block : take(*each, 63, 5))
             put(other, block);
-    }
-    EXPECT_LE(on_its_way(other), 16U * (5 + 1));
+    EXPECT_LE(on_its_way(other), 64U * (5 + 1));
     other.post_all();
     for (const std::unique_ptr<np::heap>& each : owners) {
         each->take_in();
@@ -176,6 +182,26 @@ TEST_F(heap, keeps_letters_for_many_others_and_posts_one_when_its_place_is_neede
     }
     (void)other.take_in();
     EXPECT_EQ(away(other), 0U);
+}
+
+TEST_F(heap, takes_no_more_memory_for_letters_to_many_others_than_the_blocks_in_them_have)
+{
+    std::vector<std::unique_ptr<np::heap>> owners = make_heaps(1000);
+    for (int round = 0; round != 10; ++round)
+        for (const std::unique_ptr<np::heap>& each : owners)
+            for (void* block : take(*each, 3, 2))
+                put(other, block);
+    EXPECT_LE(away(other), 64U) << "letters that are not posted yet";
+    other.post_all();
+    std::size_t sent_minus_received = 0;
+    for (const std::unique_ptr<np::heap>& each : owners) {
+        each->take_in();
+        EXPECT_EQ(away(*each), 0U);
+        sent_minus_received += each->sent_minus_received();
+    }
+    (void)other.take_in();
+    EXPECT_EQ(away(other), 0U);
+    EXPECT_EQ(sent_minus_received + other.sent_minus_received(), 0U);
 }
 
 TEST_F(heap, sends_a_block_as_its_own_letter_if_there_is_no_memory_for_one)
@@ -341,6 +367,30 @@ TEST_F(heap, reports_a_letter_that_was_written_to_and_believes_nothing_of_it)
         EXPECT_EQ(recorder.reports()[0].address, sent);
         EXPECT_EQ(on_its_way(mine), 0U);
         EXPECT_EQ(away(mine), away_before);
+    }
+}
+
+TEST_F(heap, reports_what_is_wrong_with_a_letter_when_its_place_is_needed)
+{
+    const std::vector<std::unique_ptr<np::heap>> owners = make_heaps(1000);
+    int local = 0;
+    void* const mine_again = take(other, 5, 1)[0]; // as if it had been in a slab that was another's before
+    for (void* written : {static_cast<void*>(&local), mine_again}) {
+        test::error_recorder recorder;
+        put(other, take(mine, 5, 1)[0]);
+        const void* letter = nullptr;
+        (void)other.for_each_on_its_way([&letter](const void* first) {
+            letter = first;
+            return false;
+        });
+        std::memcpy(static_cast<std::byte*>(const_cast<void*>(letter)) + 16, &written, sizeof written);
+        for (const std::unique_ptr<np::heap>& each : owners)
+            put(other, take(*each, 5, 1)[0]);
+        const bool is_block = written == mine_again;
+        ASSERT_EQ(recorder.kinds(), test::kinds{is_block ? mp::error::double_free : mp::error::write_after_free});
+        EXPECT_EQ(recorder.reports()[0].address, is_block ? written : letter);
+        EXPECT_EQ(local, 0);
+        other.post_all();
     }
 }
 

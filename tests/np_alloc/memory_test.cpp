@@ -19,6 +19,7 @@
 #include <cstring>
 #include <random>
 #include <thread>
+#include <utility>
 #include <vector>
 
 namespace
@@ -257,6 +258,24 @@ TEST(np_memory, goes_back_to_the_system_a_while_after_the_threads_have_ended_tha
     EXPECT_LE(wait_for_resident_bytes(enough), enough);
 }
 
+TEST(np_memory, of_what_threads_had_at_hand_goes_back_to_the_system_when_they_have_ended)
+{
+    if (np_get_option(np_option_poison) != 0)
+        GTEST_SKIP() << "where blocks are checked, what is known of them stays";
+    constexpr std::size_t threads = 100;
+    constexpr std::size_t most_of_each = 128 * kibibyte;
+    const std::size_t before = resident_bytes_in_use();
+    std::atomic<std::size_t> at_work{threads};
+    test::in_threads(threads, [&at_work](std::size_t) {
+        for (std::size_t bytes = 16; bytes <= kibibyte; bytes += 16)
+            np_free(np_alloc(bytes));
+        --at_work;
+        while (at_work != 0) // Each has a heap of its own.
+            std::this_thread::yield();
+    });
+    EXPECT_LE(resident_bytes_in_use(), before + threads * most_of_each);
+}
+
 TEST(np_memory, goes_back_to_the_system_at_once_if_that_is_asked_for)
 {
     const std::size_t before = resident_bytes_in_use();
@@ -268,6 +287,23 @@ TEST(np_memory, goes_back_to_the_system_at_once_if_that_is_asked_for)
     EXPECT_GT(np_trim(), 0U);
     EXPECT_LE(test::resident_bytes(), before + most / 20);
     const test::many_blocks again(bytes_to_fill / 8);
+}
+
+TEST(np_memory, is_not_brought_for_what_of_a_zeroed_block_had_none)
+{
+    if (np_get_option(np_option_poison) != 0)
+        GTEST_SKIP() << "where blocks are checked, the bytes of free ones are known";
+    constexpr std::size_t bytes = 64 * mebibyte;
+    (void)np_trim();
+    std::size_t fresh = 0;
+    for (int round = 0; round != 3; ++round) {
+        auto* const block = static_cast<unsigned char*>(np_calloc(bytes, 1));
+        for (std::size_t offset = 0; offset < bytes; offset += mebibyte)
+            EXPECT_EQ(std::exchange(block[offset], static_cast<unsigned char>(1)), 0);
+        fresh = round == 0 ? test::resident_bytes() : fresh;
+        EXPECT_LE(test::resident_bytes(), fresh + bytes / 8) << round;
+        np_free(block);
+    }
 }
 
 TEST(np_memory, of_pages_between_blocks_in_use_goes_back_to_the_system_if_that_is_asked_for)

@@ -166,6 +166,43 @@ TEST_F(runs, use_what_is_free_before_what_was_never_used)
     EXPECT_EQ(all.used(), 12U);
 }
 
+/// A free run of 39 slices, which was freed before 20 of 33, which are in the same list.
+struct hidden_run : runs
+{
+    np::run hidden;
+
+    void hide(bool is_last)
+    {
+        hidden = is_last ? np::run{} : all.take(39);
+        std::vector<np::run> short_ones(20);
+        for (np::run& each : short_ones) {
+            (void)all.take(1); // so that they are not joined
+            each = all.take(33);
+        }
+        (void)all.take(1);
+        hidden = is_last ? all.take(39) : hidden;
+        all.put(hidden.first, hidden.length, false, 0);
+        for (const np::run& each : short_ones)
+            all.put(each.first, each.length, false, 0);
+    }
+};
+
+TEST_F(hidden_run, is_not_looked_for_until_the_region_is_used_up)
+{
+    hide(false);
+    const std::size_t used = all.used();
+    EXPECT_EQ(all.take(39).first, used);
+    (void)all.take(region_slices - static_cast<std::uint32_t>(all.used()));
+    EXPECT_EQ(all.take(39).first, hidden.first);
+    EXPECT_EQ(all.take(39).first, np::no_slice);
+}
+
+TEST_F(hidden_run, is_found_before_slices_that_were_never_used)
+{
+    hide(true);
+    EXPECT_EQ(all.take(39).first, hidden.first);
+}
+
 TEST_F(runs, are_aligned_as_asked_for)
 {
     (void)all.take(1);

@@ -8,8 +8,11 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstddef>
+#include <cstring>
 #include <limits>
+#include <vector>
 
 #if defined(__linux__)
 #include <sys/mman.h>
@@ -48,6 +51,83 @@ TEST_F(address_space, reads_as_zeros_when_it_was_purged)
     EXPECT_EQ(memory[2 * page], std::byte{7});
     memory[page] = std::byte{8};
 }
+
+/// Addresses whose last pages are no whole part of those that are cleared at a time, and of which every so many pages have memory.
+class sparse_memory
+{
+public:
+    explicit sparse_memory(std::size_t step)
+    {
+        EXPECT_TRUE(os::commit_memory(memory_, pages * page_));
+        for (std::size_t number = 0; number < pages; number += step)
+            std::memset(memory_ + number * page_, 0xFF, page_);
+    }
+    sparse_memory(const sparse_memory&) = delete;
+    sparse_memory& operator=(const sparse_memory&) = delete;
+    ~sparse_memory() { EXPECT_TRUE(os::release_addresses(memory_, pages * page_)); }
+
+    /// Clears all but the last byte.
+    void clear() { os::clear_memory(memory_, pages * page_ - 1); }
+
+    std::size_t pages_with_memory() const
+    {
+#if defined(__linux__)
+        std::vector<unsigned char> each(pages);
+        EXPECT_EQ(mincore(memory_, pages * page_, each.data()), 0);
+        return static_cast<std::size_t>(
+            std::count_if(each.begin(), each.end(), [](unsigned char page) { return page % 2 != 0; }));
+#else
+        return 0;
+#endif
+    }
+
+    /// Whether there are zeros, but for the last byte.
+    bool is_clear() const
+    {
+        return std::all_of(memory_, memory_ + pages * page_ - 1, [](std::byte each) { return each == std::byte{0}; });
+    }
+
+    std::byte last_byte() const { return memory_[pages * page_ - 1]; }
+
+    static constexpr std::size_t pages = 1025;
+
+private:
+    const std::size_t page_ = os::page_size();
+    std::byte* const memory_ = static_cast<std::byte*>(os::reserve_addresses(pages * page_));
+};
+
+TEST(clear_memory, leaves_zeros_however_much_of_it_has_memory)
+{
+    for (const std::size_t step : {1U, 2U, 3U, 64U, 1024U}) {
+        sparse_memory memory(step);
+        const std::byte last = memory.last_byte();
+        memory.clear();
+        EXPECT_TRUE(memory.is_clear()) << step;
+        EXPECT_EQ(memory.last_byte(), last) << step;
+    }
+}
+
+TEST(clear_memory, leaves_zeros_where_the_system_takes_no_memory)
+{
+    const test::system_calls calls;
+    calls.refuse_from(test::system_call::advise, 1);
+    sparse_memory memory(64);
+    memory.clear();
+    EXPECT_TRUE(memory.is_clear());
+}
+
+#if defined(__linux__)
+TEST(clear_memory, has_the_system_bring_no_memory_where_most_has_none)
+{
+    sparse_memory sparse(64);
+    const std::size_t before = sparse.pages_with_memory();
+    sparse.clear();
+    EXPECT_LE(sparse.pages_with_memory(), before);
+    sparse_memory dense(1);
+    dense.clear();
+    EXPECT_EQ(dense.pages_with_memory(), sparse_memory::pages) << "the program is going to need it";
+}
+#endif
 
 TEST_F(address_space, keeps_its_content_when_it_is_committed_again)
 {

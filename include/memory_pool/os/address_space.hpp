@@ -14,8 +14,11 @@
 
 #include <memory_pool/base/config.hpp>
 
+#include <memory_pool/os/pages.hpp>
+
 #include <atomic>
 #include <cstddef>
+#include <cstring>
 
 #if defined(_WIN32)
 #include <memory_pool/os/windows_memory.hpp>
@@ -24,6 +27,8 @@
 #include <sys/mman.h>
 #endif
 #if defined(__linux__)
+#include <algorithm>
+#include <array>
 #include <sys/sysinfo.h>
 #endif
 
@@ -234,6 +239,33 @@ inline bool may_commit_ever([[maybe_unused]] std::size_t bytes) noexcept
 inline bool purge_memory(void* memory, std::size_t bytes) noexcept
 {
     return detail::purge(memory, bytes);
+}
+
+/// Effects: fills committed memory with zeros. Where the system has no memory behind most of it, as little of it as that was touched
+///   before, it is purged instead: to write zeros would have the system bring the rest.
+/// Preconditions: `memory` is a multiple of page_size(); `bytes` need not be one.
+/// Complexity: linear in bytes that have memory; two system calls for 256 pages.
+inline void clear_memory(void* memory, std::size_t bytes) noexcept
+{
+    auto* to_be_written = static_cast<unsigned char*>(memory);
+    unsigned char* const end = to_be_written + bytes;
+#if defined(__linux__)
+    std::array<unsigned char, 256> pages{};
+    const std::size_t part = pages.size() * page_size();
+    for (unsigned char* each = to_be_written; bytes >= part; each += part, bytes -= part) {
+        // A page that was swapped out counts as one without memory, and is no zeros: so what is not written to has to be purged.
+        const auto is_there = [](unsigned char page) { return (page & 1U) != 0; };
+        const bool is_known = ::mincore(each, part, pages.data()) == 0;
+        const bool is_sparse = is_known && 2 * std::count_if(pages.begin(), pages.end(), is_there) <
+                                               static_cast<std::ptrdiff_t>(pages.size());
+        if (is_sparse && purge_memory(each, part)) {
+            std::memset(to_be_written, 0, static_cast<std::size_t>(each - to_be_written));
+            to_be_written = each + part;
+        }
+    }
+#endif
+    // As much as there is at once: the C library has faster ways for more.
+    std::memset(to_be_written, 0, static_cast<std::size_t>(end - to_be_written));
 }
 
 /// Effects: moves the memory behind committed addresses, with what it holds, to others, without copying it. What was there is
