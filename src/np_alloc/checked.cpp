@@ -378,6 +378,7 @@ bool resize_in_place(const place& where, std::size_t bytes) noexcept
     if (where.is_large()) {
         if (bytes <= largest_in_checked_slab || !memory().resize_large(slice_of(where.block), bytes))
             return false;
+        watch_if_large(bytes);
         write_canary({where.owner, where.block, where.mark, memory().checks().canary_end(slice_of(where.block))},
                      bytes);
         return true;

@@ -140,6 +140,13 @@ public:
         return true;
     }
 
+    /// Effects: a large block that has ended need not be as it was left, as nobody can touch it.
+    void large_out_of_reach(slice_number first) noexcept
+    {
+        for (std::size_t slice = 0; slice * slice_bytes < canary_end(first); ++slice)
+            region_.record(first + slice).poisoned = 0;
+    }
+
     /// Effects: a large block has become longer by slices that were free.
     void large_extended(slice_number first, std::uint32_t slices) noexcept { (void)find_damage(first, slices, false); }
 
