@@ -275,6 +275,7 @@ TEST_F(checked_large, gives_its_memory_back_to_the_system_when_it_is_trimmed)
 }
 #endif
 
+#if TESTS_MAY_FORK
 TEST_F(checked_large, can_be_where_one_was_freed_in_the_child_of_a_fork)
 {
     unsigned char* const before = freed_block(9 * mebibyte);
@@ -288,5 +289,6 @@ TEST_F(checked_large, can_be_where_one_was_freed_in_the_child_of_a_fork)
     });
     EXPECT_TRUE(is_out_of_reach(before));
 }
+#endif
 } // namespace
 #endif
