@@ -44,6 +44,7 @@
 #include <cstdint>
 #include <cstring>
 #include <limits>
+#include <optional>
 #include <type_traits>
 #include <utility>
 
@@ -480,7 +481,7 @@ private:
 
     bool give_large(slice_number first, bool is_dirty) noexcept
     {
-        const guarded_block freed = description_of(first);
+        const std::optional<guarded_block> freed = description_of(first);
         if constexpr (is_checked)
             is_dirty = checks().large_ends(first);
         MEMORY_POOL_DELAY_POINT();
@@ -495,29 +496,30 @@ private:
         });
     }
 
-    /// Returns: what is to be remembered of a large block that is freed now; it has no begin if it is not to be put out of reach.
-    guarded_block description_of([[maybe_unused]] slice_number first) noexcept
+    /// Returns: what is to be remembered of a large block that is freed now; nothing if it is not to be put out of reach.
+    std::optional<guarded_block> description_of([[maybe_unused]] slice_number first) noexcept
     {
-        guarded_block freed;
         if constexpr (is_checked) {
             const std::size_t bytes = checks().bytes_of_large(first);
             if (bytes < places_out_of_reach::least_bytes || the_options.get(np_option_guard_pages) == 0)
-                return freed;
+                return std::nullopt;
+            guarded_block freed;
             freed.begin = region_.address(first);
             freed.bytes = bytes;
             // Not with the lock of a heap: the loader may have one of its own.
             if (region_.record(first).home == nullptr)
                 freed.freed_by = os::call_stack::of_this_thread();
+            return freed;
         }
-        return freed;
+        return std::nullopt;
     }
 
-    void put_out_of_reach([[maybe_unused]] slice_number first, [[maybe_unused]] const guarded_block& freed,
+    void put_out_of_reach([[maybe_unused]] slice_number first,
+                          [[maybe_unused]] const std::optional<guarded_block>& freed,
                           [[maybe_unused]] bool has_memory) noexcept
     {
         if constexpr (is_checked)
-            if (freed.begin != nullptr &&
-                out_of_reach_.put(freed.begin, checks().canary_end(first), has_memory, freed) && has_memory)
+            if (freed && out_of_reach_.put(freed->begin, checks().canary_end(first), has_memory, *freed) && has_memory)
                 checks().large_out_of_reach(first);
     }
 
