@@ -29,6 +29,8 @@
 #include "guarded_places.hpp"
 #include "misuse.hpp"
 #include "mutex.hpp"
+#include "options.hpp"
+#include "places_out_of_reach.hpp"
 #include "policy.hpp"
 #include "region.hpp"
 #include "runs.hpp"
@@ -36,11 +38,14 @@
 #include "slab.hpp"
 
 #include <algorithm>
+#include <array>
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
 #include <limits>
+#include <optional>
+#include <type_traits>
 #include <utility>
 
 namespace memory_pool::np
@@ -328,6 +333,13 @@ public:
 
     region_type& memory() noexcept { return region_; }
 
+    /// Returns: the large block that was freed where nobody may touch that address any more; nullptr if it is none.
+    /// Thread safety: as guarded_places::nearest.
+    const guarded_block* freed_at(const void* address) const noexcept { return out_of_reach_.find(address); }
+
+    /// Returns: runs that are nobody's for good, as their addresses are another's.
+    std::size_t lost_runs() const noexcept { return lost_runs_; }
+
     /// Returns: what looks after guards, and what free memory is filled with. To be used where blocks are checked.
     run_checks<region_type> checks() noexcept { return run_checks<region_type>(region_); }
 
@@ -452,7 +464,8 @@ private:
             return slices != 0;
         const std::lock_guard lock(mutex_);
         if (slices > length) {
-            if (!runs_.extend(first, length, slices))
+            if (out_of_reach_.overlap(region_.address(first + length), region_.address(first + slices)) ||
+                !runs_.extend(first, length, slices))
                 return false;
             if constexpr (is_checked)
                 checks().large_extended(first + length, slices - length);
@@ -470,17 +483,78 @@ private:
 
     bool give_large(slice_number first, bool is_dirty) noexcept
     {
+        const std::optional<guarded_block> freed = description_of(first);
         if constexpr (is_checked)
             is_dirty = checks().large_ends(first);
         MEMORY_POOL_DELAY_POINT();
-        return give(first, is_dirty, [this, first]() -> std::uint32_t {
+        return give(first, is_dirty, [&]() -> std::uint32_t {
             if (region_.owner(first).load(std::memory_order_relaxed) != large_block)
                 return 0;
             const std::uint32_t length = region_.record(first).length;
             set_owner(first, length, nobody);
             count_large(minus_one, std::size_t{0} - length * slice_bytes);
+            put_out_of_reach(first, freed, is_dirty);
             return length;
         });
+    }
+
+    /// Returns: what is to be remembered of a large block that is freed now; nothing if it is not to be put out of reach.
+    std::optional<guarded_block> description_of([[maybe_unused]] slice_number first) noexcept
+    {
+        if constexpr (is_checked) {
+            const std::size_t bytes = checks().bytes_of_large(first);
+            if (bytes < places_out_of_reach::least_bytes || the_options.get(np_option_guard_pages) == 0)
+                return std::nullopt;
+            guarded_block freed;
+            freed.begin = region_.address(first);
+            freed.bytes = bytes;
+            // Not with the lock of a heap: the loader may have one of its own.
+            if (region_.record(first).home == nullptr)
+                freed.freed_by = os::call_stack::of_this_thread();
+            return freed;
+        }
+        return std::nullopt;
+    }
+
+    void put_out_of_reach([[maybe_unused]] slice_number first,
+                          [[maybe_unused]] const std::optional<guarded_block>& freed,
+                          [[maybe_unused]] bool has_memory) noexcept
+    {
+        if constexpr (is_checked)
+            if (freed && out_of_reach_.put(freed->begin, checks().canary_end(first), has_memory, *freed) && has_memory)
+                checks().large_out_of_reach(first);
+    }
+
+    /// Returns: a run that was taken, if all of it may be touched now; if not, none.
+    run in_reach(const run& taken, std::uint64_t now) noexcept
+    {
+        const os::moving result =
+            out_of_reach_.take(region_.address(taken.first), region_.address(taken.first + taken.length));
+        if (result == os::moving::refused)
+            runs_.put(taken.first, taken.length, !taken.is_zeroed, now);
+        lost_runs_ += result == os::moving::lost ? 1 : 0;
+        return result == os::moving::done ? taken : run{};
+    }
+
+    /// Effects: gives the memory back that is kept of a run that nobody may touch.
+    void purge_out_of_reach(const run& taken) noexcept
+    {
+        struct kept
+        {
+            void* memory;
+            std::size_t bytes;
+        };
+        std::array<kept, places_out_of_reach::most> all; // It takes long, so others are not to wait for it.
+        std::size_t count = 0;
+        {
+            const std::lock_guard lock(mutex_);
+            out_of_reach_.forget_memory(region_.address(taken.first), region_.address(taken.first + taken.length),
+                                        [&](void* memory, std::size_t bytes) { all[count++] = {memory, bytes}; });
+        }
+        while (count != 0) {
+            --count;
+            (void)os::release_addresses(all[count].memory, all[count].bytes);
+        }
     }
 
     /// Effects: notes where mappings of the system begin when the memory of the run at `from` was moved to `to`: each end of what
@@ -514,6 +588,8 @@ private:
             const std::lock_guard lock(mutex_);
             const std::size_t used_before = runs_.used();
             taken = runs_.take(slices, alignment);
+            if (taken.first != no_slice)
+                taken = in_reach(taken, now);
             note_peak();
             if (taken.first != no_slice)
                 mark(taken);
@@ -598,8 +674,10 @@ private:
         const std::size_t bytes = taken.length * slice_bytes;
         MEMORY_POOL_DELAY_POINT();
         const bool is_done = os::purge_memory(region_.address(taken.first), bytes);
-        if constexpr (is_checked)
+        if constexpr (is_checked) {
+            purge_out_of_reach(taken);
             checks().run_purged(taken.first, taken.length);
+        }
         MEMORY_POOL_DELAY_POINT();
         if (is_done)
             purged_.fetch_add(bytes, std::memory_order_relaxed);
@@ -629,12 +707,14 @@ private:
     region_type region_;
     runs<region_type> runs_{region_};
     direct_blocks direct_;
+    std::conditional_t<is_checked, places_out_of_reach, no_places_out_of_reach> out_of_reach_;
     std::uint64_t purged_in_haste_at_ = 0;
     std::uint64_t not_hasty_until_ = 0;
     std::size_t regretted_ = 0;
     std::size_t peak_reserved_ = 0;
     std::size_t direct_bytes_ = 0;
     std::size_t mappings_ = 0;
+    std::size_t lost_runs_ = 0;
     std::atomic<std::size_t> slabs_{0};
     std::atomic<std::size_t> large_blocks_{0};
     std::atomic<std::size_t> large_bytes_{0};

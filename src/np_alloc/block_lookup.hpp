@@ -15,6 +15,9 @@
 #include "engine.hpp"
 #include "heap.hpp"
 #include "misuse.hpp"
+#include "options.hpp"
+#include "places_out_of_reach.hpp"
+#include "policy.hpp"
 #include "shared_heap.hpp"
 #include "sizes.hpp"
 
@@ -121,6 +124,14 @@ struct large_allocation
     bool is_zeroed;
 };
 
+/// Effects: has accesses to a block of so many bytes reported when it will have been freed, if it will be out of reach then.
+inline void watch_if_large([[maybe_unused]] std::size_t bytes) noexcept
+{
+    if constexpr (is_checked)
+        if (bytes >= places_out_of_reach::least_bytes && the_options.get(np_option_guard_pages) != 0)
+            (void)the_process.watch_accesses();
+}
+
 /// Returns: a large block, in the shared heap `home` if that is not nullptr.
 MEMORY_POOL_NOINLINE inline large_allocation allocate_large(std::size_t bytes, std::size_t alignment,
                                                             shared_heap* home = nullptr) noexcept
@@ -128,6 +139,7 @@ MEMORY_POOL_NOINLINE inline large_allocation allocate_large(std::size_t bytes, s
     if (!the_process.start())
         return {out_of_memory(), false};
     work_for_all();
+    watch_if_large(bytes);
     const run taken = memory().take_large(bytes, alignment);
     if (taken.first != no_slice) {
         MEMORY_POOL_DELAY_POINT();

@@ -170,7 +170,7 @@ void look_at_canary(const place& where, std::size_t bytes) noexcept
     if (!where.is_empty() &&
         MEMORY_POOL_UNLIKELY(!the_canary.is_intact(where.block + bytes, where.block + where.block_bytes))) {
         write_canary(where, bytes); // so that it is reported once
-        report(error::overflow, where);
+        report_misuse(error::overflow, where.block, bytes);
     }
 }
 
@@ -378,6 +378,7 @@ bool resize_in_place(const place& where, std::size_t bytes) noexcept
     if (where.is_large()) {
         if (bytes <= largest_in_checked_slab || !memory().resize_large(slice_of(where.block), bytes))
             return false;
+        watch_if_large(bytes);
         write_canary({where.owner, where.block, where.mark, memory().checks().canary_end(slice_of(where.block))},
                      bytes);
         return true;

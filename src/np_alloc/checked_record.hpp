@@ -10,7 +10,8 @@
 ///     free slices that were of large blocks:   | 0xDF 0xDF ... | anything |
 ///                                              <-- poisoned --->
 ///
-/// A guard that the system cannot make is not there, and nothing depends on it.
+/// The guard behind a large block stays when the block is freed, as the next one may have its size. A guard that the system cannot make
+/// is not there, and nothing depends on it.
 ///
 /// Thread safety: whoever has the run.
 #pragma once
@@ -43,8 +44,10 @@ namespace memory_pool::np
 /// The record of a slice, where it is checked.
 struct checked_record : slice_record
 {
-    os::guarding guarding;   ///< Of the run that begins here: how a part of it is guarded.
-    std::uint32_t poisoned;  ///< Bytes from the beginning of the slice that must be as they were left.
+    os::guarding guarding;       ///< Of the slab that begins here: how a part of it is guarded.
+    os::guarding guarding_large; ///< How a page of the slice is guarded that was behind a large block, in use or free.
+    std::uint8_t guarded_page;   ///< Which.
+    std::uint32_t poisoned;      ///< Bytes from the beginning of the slice that must be as they were left.
     block_mark large;        ///< Of the large block that begins here. How much was asked for stands in `large_bytes`.
     std::size_t large_bytes; ///< That were asked for.
     block_mark blocks[largest_capacity];
@@ -115,8 +118,8 @@ public:
     /// Returns: where the memory is that was written to though it was free; nullptr if there is none.
     const void* large_made(slice_number first, std::uint32_t slices, std::size_t bytes) noexcept
     {
-        const void* const damaged = find_damage(first, slices, true);
         region_.record(first).large_bytes = bytes;
+        const void* const damaged = find_damage(first, slices, true, page_behind(first));
         (void)region_.record(first).large.hand_out(0);
         the_canary.write(region_.address(first) + bytes, region_.address(first) + canary_end(first));
         guard_behind(first);
@@ -127,7 +130,6 @@ public:
     /// Returns: whether the system may have memory behind it still.
     bool large_ends(slice_number first) noexcept
     {
-        unguard_behind(first);
         region_.record(first).large.forget();
         const std::size_t end = canary_end(first);
         // What lies behind the block goes, too: the whole run is to read as zeros then.
@@ -138,6 +140,13 @@ public:
                 region_.record(first + slice).poisoned =
                     static_cast<std::uint32_t>(std::min(end - slice * slice_bytes, slice_bytes));
         return true;
+    }
+
+    /// Effects: a large block that has ended need not be as it was left, as nobody can touch it.
+    void large_out_of_reach(slice_number first) noexcept
+    {
+        for (std::size_t slice = 0; slice * slice_bytes < canary_end(first); ++slice)
+            region_.record(first + slice).poisoned = 0;
     }
 
     /// Effects: a large block has become longer by slices that were free.
@@ -257,8 +266,12 @@ private:
     /// Guards a part of the run at `first`.
     void guard(slice_number first, std::byte* memory, std::size_t bytes) noexcept
     {
-        const bool is_wanted = the_options.get(np_option_guard_pages) != 0 && os::page_size() == guard_bytes;
-        region_.record(first).guarding = is_wanted ? os::guard_memory(memory, bytes) : os::guarding::none;
+        region_.record(first).guarding = wants_guards() ? os::guard_memory(memory, bytes) : os::guarding::none;
+    }
+
+    static bool wants_guards() noexcept
+    {
+        return the_options.get(np_option_guard_pages) != 0 && os::page_size() == guard_bytes;
     }
 
     /// Takes the guard of that run away, if it has one: the option may have come to say none since.
@@ -267,21 +280,43 @@ private:
         (void)os::unguard_memory(memory, bytes, std::exchange(region_.record(first).guarding, os::guarding::none));
     }
 
+    std::byte* page_behind(slice_number first) const noexcept { return region_.address(first) + canary_end(first); }
+
+    /// Returns: the page of that slice that is guarded as it was behind a large block; nullptr if none is.
+    std::byte* guarded_in(std::size_t slice) const noexcept
+    {
+        const checked_record& its = region_.record(slice);
+        return its.guarding_large != os::guarding::none ? region_.address(slice) + its.guarded_page * guard_bytes
+                                                        : nullptr;
+    }
+
     void guard_behind(slice_number first) noexcept
     {
-        guard(first, region_.address(first) + canary_end(first), os::page_size());
+        std::byte* const page = page_behind(first);
+        const std::size_t slice = region_.slice_of(page);
+        if (guarded_in(slice) == page || !wants_guards())
+            return;
+        region_.record(slice).guarding_large = os::guard_memory(page, guard_bytes);
+        region_.record(slice).guarded_page = static_cast<std::uint8_t>(canary_end(first) % slice_bytes / guard_bytes);
     }
 
-    void unguard_behind(slice_number first) noexcept
+    void unguard_behind(slice_number first) noexcept { unguard_in(region_.slice_of(page_behind(first))); }
+
+    void unguard_in(std::size_t slice) noexcept
     {
-        unguard(first, region_.address(first) + canary_end(first), os::page_size());
+        if (std::byte* const page = guarded_in(slice))
+            (void)os::unguard_memory(page, guard_bytes,
+                                     std::exchange(region_.record(slice).guarding_large, os::guarding::none));
     }
 
-    /// Looks at what should be as it was left, and expects that no longer.
-    const void* find_damage(slice_number first, std::uint32_t slices, bool is_wanted) noexcept
+    /// Looks at what should be as it was left, and expects that no longer. Takes away what guards are left, but for the page `guarded`.
+    const void* find_damage(slice_number first, std::uint32_t slices, bool is_wanted,
+                            const std::byte* guarded = nullptr) noexcept
     {
         const void* damaged = nullptr;
         for (slice_number slice = first; slice != first + slices; ++slice) {
+            if (guarded_in(slice) != guarded)
+                unguard_in(slice);
             const std::size_t bytes = region_.record(slice).poisoned;
             if (bytes == 0)
                 continue;

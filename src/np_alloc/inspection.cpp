@@ -221,7 +221,7 @@ private:
         const backend_figures counted = all_.memory().figures();
         if (counted.slabs != slabs_ || counted.large_blocks != large_blocks_ || counted.large != large_bytes_)
             return {"other slabs or large blocks are there than were counted", memory_.base()};
-        if (runs_of_nobody_ != 0)
+        if (runs_of_nobody_ != all_.memory().lost_runs())
             return {"a run is in use and belongs to nobody", memory_.base()};
         if (listed_slabs_ != slabs_)
             return {"a slab is in no list of its heap", memory_.base()};

@@ -48,7 +48,7 @@ void* take_sample_if_due(front& at_hand, std::size_t size_class) noexcept
     const std::size_t period = the_process.sample_bytes();
     const std::size_t bytes = facts[size_class].block_bytes;
     if (MEMORY_POOL_LIKELY(period == 0) || at_hand.held(size_class) != 0 ||
-        !at_hand.memory().samples.is_due(bytes, period) || !the_process.watch_samples())
+        !at_hand.memory().samples.is_due(bytes, period) || !the_process.watch_accesses())
         return nullptr;
     return memory().take_guarded(bytes);
 }

@@ -126,7 +126,7 @@ public:
             np_print_statistics(begin(wanted), &write, this);
         (void)the_process.work_in_background(false);
         the_process.stop_watching_threads();
-        the_process.stop_watching_samples();
+        the_process.stop_watching_accesses();
         list_leaks();
         the_process.memory().give_addresses_back();
     }

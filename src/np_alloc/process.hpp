@@ -350,26 +350,27 @@ public:
     void set_sample_bytes(std::size_t bytes) noexcept { sample_bytes_.store(bytes, std::memory_order_relaxed); }
     std::size_t sample_bytes() const noexcept { return sample_bytes_.load(std::memory_order_relaxed); }
 
-    /// Effects: has wrong accesses to samples reported, if that is not so yet; if it cannot be, there are no samples any more.
+    /// Effects: has accesses reported that the system refuses, to samples and to large blocks that were freed, if that is not so yet; if
+    ///   it cannot be, there are no samples any more.
     /// Returns: whether it is so.
-    bool watch_samples() noexcept
+    bool watch_accesses() noexcept
     {
-        if (MEMORY_POOL_LIKELY(samples_are_watched_.load(std::memory_order_acquire)))
+        if (MEMORY_POOL_LIKELY(accesses_are_watched_.load(std::memory_order_acquire)))
             return true;
         const std::lock_guard lock(mutex_);
         const bool are_watched = os::watch_faults(&report_wrong_access);
-        samples_are_watched_.store(are_watched, std::memory_order_release);
+        accesses_are_watched_.store(are_watched, std::memory_order_release);
         if (!are_watched)
             set_sample_bytes(0);
         return are_watched;
     }
 
     /// Effects: ends that, and takes no samples any more: the code that would be called may be gone then.
-    void stop_watching_samples() noexcept
+    void stop_watching_accesses() noexcept
     {
         set_sample_bytes(0);
         const std::lock_guard lock(mutex_);
-        if (samples_are_watched_.exchange(false, std::memory_order_relaxed))
+        if (accesses_are_watched_.exchange(false, std::memory_order_relaxed))
             os::stop_watching_faults();
     }
 
@@ -805,7 +806,7 @@ private:
     std::uint64_t background_turns_ = 0;
     mutex mutex_; ///< Of the lists.
     std::atomic<bool> is_started_{false};
-    std::atomic<bool> samples_are_watched_{false};
+    std::atomic<bool> accesses_are_watched_{false};
     std::atomic<std::size_t> sample_bytes_{0};
     bool is_forked_ = false;
     bool is_single_threaded_ = false; ///< While this thread forks.

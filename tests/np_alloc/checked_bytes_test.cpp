@@ -56,6 +56,7 @@ TEST_F(checked_bytes, behind_a_block_are_looked_at_when_it_is_freed)
         np_free(block);
         ASSERT_EQ(recorder.kinds(), test::kinds(1, error::overflow)) << bytes;
         EXPECT_EQ(recorder.reports()[0].address, block);
+        EXPECT_EQ(recorder.reports()[0].block_size, bytes) << "what was asked for, not what there is room for";
         const test::error_recorder next;
     }
 }

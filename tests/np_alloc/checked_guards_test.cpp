@@ -89,6 +89,37 @@ TEST_F(checked_guards_death, who_writes_on_behind_a_large_block_that_has_room_to
         EXPECT_DEATH(write_behind_block_that_has_room_to_grow(bytes), "") << bytes;
 }
 
+TEST_F(checked_guards_death, the_guard_behind_a_large_block_is_there_for_the_next_one_of_that_size)
+{
+    constexpr std::size_t bytes = 100'000;
+    void* const before = np_alloc(bytes);
+    np_free(before);
+    const test::system_calls calls;
+    bytes_of_block* const block = some_block(bytes);
+    ASSERT_EQ(block, before);
+    EXPECT_EQ(calls.made(test::system_call::guard), 0U);
+    EXPECT_DEATH(write_behind(block, bytes, np::guard_bytes), "");
+    np_free(const_cast<unsigned char*>(block));
+}
+
+TEST_F(checked_guards_death, the_guard_behind_a_large_block_does_not_stay_where_the_next_one_is_larger_or_smaller)
+{
+    constexpr std::size_t room = 250'000; // The same run for each.
+    void* const before = np_alloc(room);
+    np_free(before);
+    for (const std::size_t bytes : {room, room - 9000, room - 30'000, room - 4000, room - 40'000, room}) {
+        void* const block = np_alloc(bytes);
+        ASSERT_EQ(block, before);
+        std::memset(block, 1, bytes);
+        EXPECT_DEATH(write_behind(static_cast<unsigned char*>(block), bytes, np::guard_bytes), "") << bytes;
+        void* const resized = np_realloc(block, bytes - 20'000);
+        ASSERT_EQ(resized, before);
+        EXPECT_DEATH(write_behind(static_cast<unsigned char*>(block), bytes - 20'000, np::guard_bytes), "") << bytes;
+        np_free(resized);
+    }
+    EXPECT_EQ(np_verify(), 1);
+}
+
 TEST_F(checked_guards_death, nobody_touches_a_block_of_0_bytes)
 {
     EXPECT_DEATH(*some_block(0) = 1, "");

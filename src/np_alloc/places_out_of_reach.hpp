@@ -1,0 +1,202 @@
+// SPDX-License-Identifier: MIT
+// Copyright (c) 2026 The memory_pool authors
+/// \file
+/// Where large blocks were that are free: nobody may touch them until their addresses are used again.
+///
+///     addresses:   | in use | free: nobody may touch them | in use |
+///                                  ^ |
+///          back, when they are used  | v  when the block is freed
+///     shelves:              | its memory |
+///
+/// The memory behind such a block does not go back to the system, as it costs a fault for each page to get other memory. It moves to
+/// addresses that nobody knows of, a table of pages at a time. So this costs less than to look later whether somebody has written
+/// there; and who only reads is found, too.
+///
+/// Each place takes some of the mappings that a process may have: so there are only so many.
+///
+/// Thread safety: none, the backend has a lock; but for `find`, which is for the moment when a program is about to end, and reads what
+/// others may be changing.
+#pragma once
+
+#include <memory_pool/os/address_space.hpp>
+
+#include "guarded_places.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+
+namespace memory_pool::np
+{
+/// Places where blocks were.
+class places_out_of_reach
+{
+public:
+    static constexpr std::size_t most = 64;
+    /// For smaller blocks, the system has to look at each page.
+    static constexpr std::size_t least_bytes = std::size_t{8} << 20;
+
+    constexpr places_out_of_reach() noexcept = default;
+    places_out_of_reach(const places_out_of_reach&) = delete;
+    places_out_of_reach& operator=(const places_out_of_reach&) = delete;
+    ~places_out_of_reach() = default;
+
+    /// Effects: has nobody touch the addresses from `begin` on, where a block was. What is there is kept for whoever is next, unless
+    ///   those are zeros without memory.
+    /// Returns: whether it is so. If not, as there are enough such places, or the system refuses it, everything is as it was.
+    /// Complexity: some system calls.
+    bool put(std::byte* begin, std::size_t bytes, bool has_memory, const guarded_block& freed) noexcept
+    {
+        place* const unused = find_unused();
+        place made{begin, begin + bytes, nullptr, freed};
+        if (unused == nullptr || (has_memory && !made.move_to_shelf()))
+            return false;
+        (void)os::decommit_memory(begin, bytes); // If not, an access reads zeros, and what is written is lost.
+        *unused = made;
+        ++count_;
+        return true;
+    }
+
+    /// Effects: has those of these addresses be touched again that were out of reach. What was there is there again, or zeros are.
+    /// Returns: what came of it. If it was refused, it can be tried again; if they are lost, they must not be touched.
+    /// Complexity: linear in places, and some system calls for each that is concerned.
+    os::moving take(const std::byte* begin, const std::byte* end) noexcept
+    {
+        for (std::size_t i = 0; count_ != 0 && i != most; ++i)
+            if (places_[i].overlaps(begin, end))
+                if (const os::moving result = take_from(places_[i], begin, end); result != os::moving::done)
+                    return result;
+        return os::moving::done;
+    }
+
+    /// Returns: whether some of these addresses are out of reach.
+    bool overlap(const std::byte* begin, const std::byte* end) const noexcept
+    {
+        return count_ != 0 && std::any_of(places_.begin(), places_.end(),
+                                          [=](const place& each) { return each.overlaps(begin, end); });
+    }
+
+    /// Effects: calls `release(void* memory, std::size_t bytes)` for what is kept of these addresses, which has to be released.
+    template <class Release>
+    void forget_memory(const std::byte* begin, const std::byte* end, Release&& release) noexcept
+    {
+        for (std::size_t i = 0; count_ != 0 && i != most; ++i)
+            if (place& its = places_[i]; its.shelf != nullptr && its.overlaps(begin, end)) {
+                release(its.shelf, its.bytes());
+                its.shelf = nullptr;
+            }
+    }
+
+    /// Returns: the block that was there; nullptr if the address is not out of reach.
+    const guarded_block* find(const void* address) const noexcept
+    {
+        const auto* const wanted = static_cast<const std::byte*>(address);
+        const auto* const found = std::find_if(
+            places_.begin(), places_.end(), [wanted](const place& each) { return each.overlaps(wanted, wanted + 1); });
+        return found != places_.end() ? &found->freed : nullptr;
+    }
+
+    std::size_t count() const noexcept { return count_; }
+
+private:
+    /// That many bytes of addresses have a table of pages of their own.
+    static constexpr std::size_t table_bytes = std::size_t{2} << 20;
+
+    struct place
+    {
+        std::byte* begin = nullptr; ///< nullptr: it is not in use.
+        std::byte* end = nullptr;
+        std::byte* shelf = nullptr; ///< Where its memory is; nullptr if it has none.
+        guarded_block freed;
+
+        std::size_t bytes() const noexcept { return static_cast<std::size_t>(end - begin); }
+        bool overlaps(const std::byte* from, const std::byte* to) const noexcept { return begin < to && from < end; }
+
+        /// Effects: moves what is there to other addresses, which are as far from the begin of a table of pages.
+        /// Returns: whether it did.
+        bool move_to_shelf() noexcept
+        {
+            auto* const reserved = static_cast<std::byte*>(os::reserve_addresses(bytes() + table_bytes));
+            if (reserved == nullptr)
+                return false;
+            const std::size_t before = static_cast<std::size_t>(begin - reserved) % table_bytes;
+            release(reserved, before);
+            release(reserved + before + bytes(), table_bytes - before);
+            const os::moving result = os::move_memory(begin, reserved + before, bytes());
+            if (result == os::moving::done)
+                shelf = reserved + before;
+            else if (result == os::moving::refused)
+                release(reserved + before, bytes());
+            return shelf != nullptr;
+        }
+
+        /// Effects: has those addresses be touched again, with what was there, or zeros.
+        os::moving return_to(std::byte* from, const std::byte* to) const noexcept
+        {
+            const auto returned = static_cast<std::size_t>(to - from);
+            if (shelf == nullptr)
+                return os::commit_memory(from, returned) ? os::moving::done : os::moving::refused;
+            std::byte* const kept = shelf + (from - begin);
+            const os::moving result = os::move_memory(kept, from, returned);
+            release(kept, returned);
+            return result == os::moving::lost ? result : os::moving::done; // If it is refused, zeros are there.
+        }
+
+        static void release(void* memory, std::size_t bytes) noexcept
+        {
+            if (bytes != 0)
+                (void)os::release_addresses(memory, bytes);
+        }
+    };
+
+    place* find_unused() noexcept
+    {
+        auto* const found =
+            std::find_if(places_.begin(), places_.end(), [](const place& each) { return each.begin == nullptr; });
+        return found != places_.end() ? found : nullptr;
+    }
+
+    /// As take; more than these addresses, if there is no place for what is behind them.
+    os::moving take_from(place& its, const std::byte* begin, const std::byte* end) noexcept
+    {
+        const bool begins_before = its.begin < begin;
+        place* const rest = begins_before && end < its.end ? find_unused() : &its;
+        std::byte* const from = begins_before ? its.begin + (begin - its.begin) : its.begin;
+        std::byte* const to = rest != nullptr && end < its.end ? its.begin + (end - its.begin) : its.end;
+        const os::moving result = its.return_to(from, to);
+        if (result == os::moving::refused)
+            return result;
+        const place whole = its;
+        its = {};
+        --count_;
+        if (begins_before)
+            keep(its, whole, whole.begin, from);
+        if (to != whole.end)
+            keep(*rest, whole, to, whole.end);
+        return result;
+    }
+
+    /// Effects: makes `part` a part of a place.
+    void keep(place& part, const place& whole, std::byte* begin, std::byte* end) noexcept
+    {
+        part = {begin, end, whole.shelf != nullptr ? whole.shelf + (begin - whole.begin) : nullptr, whole.freed};
+        ++count_;
+    }
+
+    std::array<place, most> places_{};
+    std::size_t count_ = 0;
+};
+
+/// Where everything that is free stays in reach.
+struct no_places_out_of_reach
+{
+    static constexpr bool put(std::byte*, std::size_t, bool, const guarded_block&) noexcept { return false; }
+    static constexpr os::moving take(const std::byte*, const std::byte*) noexcept { return os::moving::done; }
+    static constexpr bool overlap(const std::byte*, const std::byte*) noexcept { return false; }
+    static constexpr const guarded_block* find(const void*) noexcept { return nullptr; }
+    template <class Release>
+    static constexpr void forget_memory(const std::byte*, const std::byte*, Release&&) noexcept
+    {
+    }
+};
+} // namespace memory_pool::np
