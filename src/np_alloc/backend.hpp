@@ -333,6 +333,12 @@ public:
 
     region_type& memory() noexcept { return region_; }
 
+    /// Returns: whether nobody is to touch a block of so many bytes when it has been freed, where blocks are checked.
+    static bool goes_out_of_reach(std::size_t bytes) noexcept
+    {
+        return bytes >= places_out_of_reach::least_bytes && the_options.get(np_option_guard_pages) != 0;
+    }
+
     /// Returns: the large block that was freed where nobody may touch that address any more; nullptr if it is none.
     /// Thread safety: as guarded_places::nearest.
     const guarded_block* freed_at(const void* address) const noexcept { return out_of_reach_.find(address); }
@@ -502,12 +508,11 @@ private:
     std::optional<guarded_block> description_of([[maybe_unused]] slice_number first) noexcept
     {
         if constexpr (is_checked) {
-            const std::size_t bytes = checks().bytes_of_large(first);
-            if (bytes < places_out_of_reach::least_bytes || the_options.get(np_option_guard_pages) == 0)
+            if (!goes_out_of_reach(checks().bytes_of_large(first)))
                 return std::nullopt;
             guarded_block freed;
             freed.begin = region_.address(first);
-            freed.bytes = bytes;
+            freed.bytes = checks().bytes_of_large(first);
             // Not with the lock of a heap: the loader may have one of its own.
             if (region_.record(first).home == nullptr)
                 freed.freed_by = os::call_stack::of_this_thread();

@@ -15,8 +15,6 @@
 #include "engine.hpp"
 #include "heap.hpp"
 #include "misuse.hpp"
-#include "options.hpp"
-#include "places_out_of_reach.hpp"
 #include "policy.hpp"
 #include "shared_heap.hpp"
 #include "sizes.hpp"
@@ -128,7 +126,7 @@ struct large_allocation
 inline void watch_if_large([[maybe_unused]] std::size_t bytes) noexcept
 {
     if constexpr (is_checked)
-        if (bytes >= places_out_of_reach::least_bytes && the_options.get(np_option_guard_pages) != 0)
+        if (backend::goes_out_of_reach(bytes))
             (void)the_process.watch_accesses();
 }
 
