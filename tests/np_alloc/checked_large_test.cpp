@@ -221,11 +221,12 @@ TEST_F(checked_large, stays_in_reach_and_is_looked_at_if_the_system_does_not_mov
 {
     for (const test::system_call kind : {test::system_call::map, test::system_call::move}) {
         const test::error_recorder now;
-        unsigned char* block = nullptr;
+        unsigned char* const block = some_block(9 * mebibyte);
+        std::memset(block, 0x5A, 9 * mebibyte);
         {
             const test::system_calls calls;
             calls.refuse_from(kind, 1);
-            block = freed_block(9 * mebibyte);
+            np_free(block);
         }
         ASSERT_FALSE(is_out_of_reach(block));
         block[5 * mebibyte] = 0;
