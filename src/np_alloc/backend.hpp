@@ -525,9 +525,15 @@ private:
                           [[maybe_unused]] const std::optional<guarded_block>& freed,
                           [[maybe_unused]] bool has_memory) noexcept
     {
-        if constexpr (is_checked)
-            if (freed && out_of_reach_.put(freed->begin, checks().canary_end(first), has_memory, *freed) && has_memory)
+        if constexpr (is_checked) {
+            if (!freed)
+                return;
+            const bool is_put = out_of_reach_.put(freed->begin, checks().canary_end(first), has_memory, *freed);
+            if (has_memory && is_put)
                 checks().large_out_of_reach(first);
+            else if (has_memory)
+                checks().large_stays_in_reach(first);
+        }
     }
 
     /// Returns: a run that was taken, if all of it may be touched now; if not, none.
@@ -564,17 +570,26 @@ private:
 
     /// Effects: notes where mappings of the system begin when the memory of the run at `from` was moved to `to`: each end of what
     ///   moves does from then on, here and there.
-    /// Returns: whether those are not too many.
+    /// Returns: whether those are not too many, and what moves is one of them: of several, Linux moves none, or, since 6.17, one after
+    ///   the other, and when it may make no more mappings, some have moved and others have not.
     bool note_mappings(slice_number from, slice_number to) noexcept
     {
         const std::lock_guard lock(mutex_);
-        if (mappings_ >= most_mappings)
-            return false;
         const std::uint32_t length = region_.record(from).length;
+        if (mappings_ >= most_mappings || is_of_several_mappings(from, length))
+            return false;
         for (const slice_number begin : {from, from + length, to, to + length})
             if (begin < region_.committed() && !std::exchange(region_.record(begin).begins_mapping, true))
                 ++mappings_;
         return true;
+    }
+
+    bool is_of_several_mappings(slice_number first, std::uint32_t length) noexcept
+    {
+        for (slice_number inner = first + 1; inner != first + length; ++inner)
+            if (region_.record(inner).begins_mapping)
+                return true;
+        return false;
     }
 
     void set_owner(slice_number first, std::uint32_t count, owner_word word) noexcept

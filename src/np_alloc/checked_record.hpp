@@ -33,6 +33,7 @@
 #include "slab.hpp"
 
 #include <algorithm>
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -147,6 +148,15 @@ public:
     {
         for (std::size_t slice = 0; slice * slice_bytes < canary_end(first); ++slice)
             region_.record(first + slice).poisoned = 0;
+    }
+
+    /// Effects: the same where the system was asked to move its memory, and did not, or moved a part and left zeros there.
+    void large_stays_in_reach(slice_number first) noexcept
+    {
+        for (std::size_t slice = 0; slice * slice_bytes < canary_end(first); ++slice)
+            if (std::uint32_t& poisoned = region_.record(first + slice).poisoned;
+                !is_poisoned(region_.address(first + slice), poisoned))
+                poisoned = 0;
     }
 
     /// Effects: a large block has become longer by slices that were free.
@@ -304,9 +314,11 @@ private:
 
     void unguard_in(std::size_t slice) noexcept
     {
-        if (std::byte* const page = guarded_in(slice))
-            (void)os::unguard_memory(page, guard_bytes,
-                                     std::exchange(region_.record(slice).guarding_large, os::guarding::none));
+        if (std::byte* const page = guarded_in(slice)) {
+            (void)os::unguard_memory(page, guard_bytes, region_.record(slice).guarding_large);
+            std::atomic_signal_fence(std::memory_order_seq_cst); // So the child of a fork takes it away twice, or once.
+            region_.record(slice).guarding_large = os::guarding::none;
+        }
     }
 
     /// Looks at what should be as it was left, and expects that no longer. Takes away what guards are left, but for the page `guarded`.

@@ -247,6 +247,17 @@ TEST_F(backend, copies_a_large_block_if_the_system_cannot_move_it)
     EXPECT_TRUE(is_filled(all.move_large(old.first, 3 * MiB), 2 * MiB, 0x5A));
 }
 
+TEST_F(backend, copies_a_large_block_of_several_mappings_as_it_might_move_in_part)
+{
+    const np::run old = all.take_large(2 * MiB, 1);
+    const np::run moved = all.move_large(old.first, 3 * MiB);
+    ASSERT_TRUE(all.resize_large(moved.first, 5 * MiB)) << "what was moved, and what follows it";
+    std::memset(memory(moved), 0x5A, 5 * MiB);
+    const test::system_calls calls;
+    EXPECT_TRUE(is_filled(all.move_large(moved.first, 9 * MiB), 5 * MiB, 0x5A));
+    EXPECT_EQ(calls.made(test::system_call::move), 0U);
+}
+
 TEST_F(backend, moves_what_was_moved_before)
 {
     np::run block = all.take_large(2 * MiB, 1);

@@ -161,7 +161,8 @@ public:
     ///   In the child of a fork, if other threads have used the pool in the parent, it destroys none: any of them may have been
     ///   half made, or half destroyed, by a thread that is not there. It only takes their blocks back. Objects that are made after
     ///   that are destroyed again.
-    /// Preconditions: not called by a destructor that `destroy` runs at other times, as its object would be destroyed again.
+    /// Preconditions: not called by a destructor that `destroy` runs at other times, as its object would be destroyed again;
+    ///   destructors that make new objects stop doing so at some time, or it has no end.
     /// Complexity: linear in blocks that were ever in use; in slabs, if destroying a `T` does nothing.
     /// Thread safety: that of the blocks.
     void clear() noexcept
