@@ -528,11 +528,12 @@ private:
         if constexpr (is_checked) {
             if (!freed)
                 return;
-            const bool is_put = out_of_reach_.put(freed->begin, checks().canary_end(first), has_memory, *freed);
-            if (has_memory && is_put)
-                checks().large_out_of_reach(first);
-            else if (has_memory)
+            if (out_of_reach_.put(freed->begin, checks().canary_end(first), has_memory, *freed)) {
+                if (has_memory)
+                    checks().large_out_of_reach(first);
+            } else if (has_memory) {
                 checks().large_stays_in_reach(first);
+            }
         }
     }
 
