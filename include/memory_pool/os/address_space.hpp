@@ -271,7 +271,8 @@ inline void clear_memory(void* memory, std::size_t bytes) noexcept
 /// Effects: moves the memory behind committed addresses, with what it holds, to others, without copying it. What was there is
 ///   lost, and zeros are where it was.
 /// Returns: what came of it; not every system can do that.
-/// Preconditions: where it goes, all bytes are zeros.
+/// Preconditions: where it goes, all bytes are zeros. What moves is one mapping of the system: of several, Linux from 6.17 on may move
+///   the first ones, and refuse the rest. Then there are zeros in both places.
 /// Complexity: a system call, and for the system linear in pages, but far less than copying.
 inline moving move_memory(void* from, void* to, std::size_t bytes) noexcept
 {
