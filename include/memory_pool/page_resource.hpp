@@ -164,7 +164,7 @@ private:
         if (mapping.memory == nullptr)
             return nullptr;
         if (uses_transparent_pages(bytes, kind))
-            os::advise_huge_pages(mapping);
+            (void)os::advise_huge_pages(mapping.memory, mapping.bytes);
         if (options_.prefault && !os::populate_pages(mapping)) {
             give_back(std::move(record));
             return nullptr;

@@ -27,6 +27,7 @@
 #include "checked_record.hpp"
 #include "direct_blocks.hpp"
 #include "guarded_places.hpp"
+#include "huge_pages.hpp"
 #include "misuse.hpp"
 #include "mutex.hpp"
 #include "options.hpp"
@@ -108,12 +109,14 @@ public:
     /// Preconditions: nothing is in use, or will be touched again.
     void stop() noexcept { region_.release(); }
 
-    /// Effects: makes a slab of that class that belongs to the heap at `heap`.
+    /// Effects: makes a slab of that class that belongs to the heap at `heap`. `will_be_filled`: so that a huge page is not too much.
     /// Returns: its first slice, or no_slice.
-    slice_number take_slab(std::size_t size_class, owner_word heap) noexcept
+    slice_number take_slab(std::size_t size_class, owner_word heap, bool will_be_filled) noexcept
     {
         const std::uint32_t slices = slab_slices(size_class);
-        const run taken = take(slices, 1);
+        const run taken = take(slices, 1, [this, will_be_filled](const run& its) {
+            huge_pages_.enter(its, will_be_filled && may_have_huge_pages());
+        });
         if (taken.first == no_slice)
             return no_slice;
         MEMORY_POOL_DELAY_POINT();
@@ -140,12 +143,23 @@ public:
         (void)give(first, true, [slices] { return slices; });
     }
 
+    /// Effects: gives memory back to the system that lies in a slab, between blocks.
+    void purge_part_of_slab(slice_number first, std::byte* memory, std::size_t bytes) noexcept
+    {
+        {
+            const std::lock_guard lock(mutex_);
+            huge_pages_.lose_memory(first, slab_slices(region_.record(first).size_class));
+        }
+        (void)os::purge_memory(memory, bytes);
+    }
+
     /// Effects: makes a large block.
     /// Returns: it, or a run that begins at no_slice.
     run take_large(std::size_t bytes, std::size_t alignment) noexcept
     {
         const run taken =
             take_bytes(is_checked ? checks().with_guard(bytes) : bytes, alignment, [this](const run& its) {
+                ask_for_huge_pages(its.first, its.length);
                 region_.record(its.first).home = nullptr;
                 set_owner(its.first, 1, large_block);
                 set_owner(its.first + 1, its.length - 1, inside_large_block);
@@ -475,6 +489,7 @@ private:
                 return false;
             if constexpr (is_checked)
                 checks().large_extended(first + length, slices - length);
+            ask_for_huge_pages(first, slices);
             set_owner(first + length, slices - length, inside_large_block);
             count_large(0, (slices - length) * slice_bytes);
             note_peak();
@@ -485,6 +500,15 @@ private:
         runs_.shorten(first, length, slices, os::coarse_milliseconds());
         note_peak();
         return true;
+    }
+
+    static bool may_have_huge_pages() noexcept { return the_options.get(np_option_huge_pages) != 0; }
+
+    /// Effects: asks for huge pages under a block, if it is as large as one: under all of it, as it will be easier to move.
+    void ask_for_huge_pages(slice_number first, std::uint32_t length) noexcept
+    {
+        if (length >= slices_of_huge_page && may_have_huge_pages())
+            huge_pages_.ask_for(first, length);
     }
 
     bool give_large(slice_number first, bool is_dirty) noexcept
@@ -587,6 +611,8 @@ private:
 
     bool is_of_several_mappings(slice_number first, std::uint32_t length) noexcept
     {
+        if (!huge_pages_.are_alike(first, length))
+            return true;
         for (slice_number inner = first + 1; inner != first + length; ++inner)
             if (region_.record(inner).begins_mapping)
                 return true;
@@ -683,9 +709,10 @@ private:
         {
             const std::lock_guard lock(mutex_);
             oldest = runs_.take_dirty_since(since);
+            if (oldest.first == no_slice)
+                return {};
+            huge_pages_.lose_memory(oldest.first, oldest.length);
         }
-        if (oldest.first == no_slice)
-            return {};
         return purge(oldest);
     }
 
@@ -727,6 +754,7 @@ private:
     mutex mutex_;
     region_type region_;
     runs<region_type> runs_{region_};
+    huge_pages<region_type> huge_pages_{region_};
     direct_blocks direct_;
     std::conditional_t<is_checked, places_out_of_reach, no_places_out_of_reach> out_of_reach_;
     std::uint64_t purged_in_haste_at_ = 0;

@@ -634,9 +634,17 @@ private:
             remove_slab(slab);
     }
 
+    /// Returns: whether so much of a class is in use that one more slab of it will probably be filled, too. A slab is added only when the
+    ///   others are full, so a program with a little of many sizes is told from one with a lot of one.
+    bool is_one_of_many(std::size_t size_class) const noexcept
+    {
+        constexpr std::size_t many = std::size_t{192} * 1024;
+        return !is_checked && std::size_t{away(size_class)} * facts[size_class].block_bytes >= many;
+    }
+
     bool add_slab(std::size_t size_class) noexcept
     {
-        const slice_number added = backend_.take_slab(size_class, word());
+        const slice_number added = backend_.take_slab(size_class, word(), is_one_of_many(size_class));
         if (added == no_slice)
             return false;
         slice_record& slab = record(added);
@@ -650,12 +658,12 @@ private:
     }
 
     /// Returns: whether that took time.
-    static bool purge_free_pages_of(slice_record& slab) noexcept
+    bool purge_free_pages_of(slice_record& slab) noexcept
     {
         if (std::exchange(slab.is_purged, true) || std::size_t{slab.free_count} * slab.block_bytes < os::page_size())
             return false;
-        const auto purge = [](std::byte* from, std::byte* end) {
-            (void)os::purge_memory(from, static_cast<std::size_t>(end - from));
+        const auto purge = [this, &slab](std::byte* from, std::byte* end) {
+            backend_.purge_part_of_slab(slab.slab, from, static_cast<std::size_t>(end - from));
         };
         slab.for_each_row_of_free_pages(os::page_size(), slab_slices(slab.size_class) * slice_bytes, purge);
         return true;

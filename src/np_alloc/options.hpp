@@ -32,7 +32,7 @@ struct option_facts
 };
 
 /// Options there are in every library, and those of the libraries that check, which follow them.
-inline constexpr std::size_t options_of_all = 9;
+inline constexpr std::size_t options_of_all = 10;
 inline constexpr std::size_t options_of_checks = 4;
 inline constexpr std::size_t option_count = options_of_all + (is_checked ? options_of_checks : 0);
 
@@ -52,6 +52,7 @@ constexpr std::array<option_facts, options_of_all + options_of_checks> facts_of_
         {"NP_LEAKS_EXIT", 0, 255, 0},
         {"NP_SAMPLE_BYTES", 0, mega * mega, 0},
         {"NP_BACKGROUND_THREAD", 0, 1, 0},
+        {"NP_HUGE_PAGES", 0, 1, 1},
         {"NP_QUARANTINE_BYTES", 0, 1024 * mega, 64 * kilo},
         {"NP_RANDOM_ORDER", 0, 1, 1},
         {"NP_POISON", 0, 1, 1},

@@ -6,6 +6,7 @@
 ///     slices:   | 64 KiB | 64 KiB | 64 KiB | ... committed ... | ... reserved only ...                 |
 ///     owners:   |   w    |   w    |   w    |                     a word a slice: read by every free
 ///     records:  | record | record | record |                     what the slice is: for slow paths
+///     parts:    |  asked for huge pages?   |                     a byte for so many slices as a huge page has
 ///
 ///     slice of p = (p - base) / 64 KiB
 ///
@@ -21,6 +22,7 @@
 #include <memory_pool/os/pages.hpp>
 
 #include <algorithm>
+#include <array>
 #include <cstddef>
 #include <cstdint>
 
@@ -28,6 +30,17 @@ namespace memory_pool::np
 {
 inline constexpr unsigned slice_bits = 16;
 inline constexpr std::size_t slice_bytes = std::size_t{1} << slice_bits;
+
+/// So many slices lie on one huge page, as nearly all systems have them.
+inline constexpr std::uint32_t slices_of_huge_page = (std::uint32_t{2} << 20) / slice_bytes;
+
+/// What the system was told about huge pages in a part of the region that is as large as one.
+enum class huge_page_use : std::uint8_t
+{
+    untold,
+    asked_for,
+    refused,
+};
 
 /// A number that any thread may read while another writes.
 ///
@@ -81,9 +94,10 @@ public:
     {
         if (slices_ == 0)
             return;
-        (void)os::release_addresses(reserved_, (slices_ + 1) * slice_bytes);
+        (void)os::release_addresses(reserved_, (slices_ + slices_of_huge_page) * slice_bytes);
         (void)os::release_addresses(owners_, table_bytes(sizeof(Owner), slices_));
         (void)os::release_addresses(records_, table_bytes(sizeof(Record), slices_));
+        (void)os::release_addresses(parts_, table_bytes(sizeof(huge_page_use), parts(slices_)));
         reserved_ = nullptr;
         base_.write(nowhere);
         slices_ = 0;
@@ -96,9 +110,12 @@ public:
         const std::size_t kept = committed();
         if (kept == slices_)
             return;
-        release_behind(reserved_, (kept + 1) * slice_bytes, (slices_ + 1) * slice_bytes);
+        release_behind(reserved_, (kept + slices_of_huge_page) * slice_bytes,
+                       (slices_ + slices_of_huge_page) * slice_bytes);
         release_behind(owners_, table_bytes(sizeof(Owner), kept), table_bytes(sizeof(Owner), slices_));
         release_behind(records_, table_bytes(sizeof(Record), kept), table_bytes(sizeof(Record), slices_));
+        release_behind(parts_, table_bytes(sizeof(huge_page_use), parts(kept)),
+                       table_bytes(sizeof(huge_page_use), parts(slices_)));
         slices_ = kept;
     }
 
@@ -111,8 +128,10 @@ public:
         if (count > slices_)
             return false;
         constexpr std::size_t least_step = (std::size_t{4} << 20) / slice_bytes;
-        const std::size_t generous =
-            std::min(std::max(count, committed() + std::max(committed() / 2, least_step)), slices_);
+        // All of a part, or the system would have no huge page for it.
+        const std::size_t whole_parts =
+            base::round_up(std::max(count, committed() + std::max(committed() / 2, least_step)), slices_of_huge_page);
+        const std::size_t generous = std::min(whole_parts, slices_);
         return commit_exactly(generous) || commit_exactly(count);
     }
 
@@ -149,6 +168,8 @@ public:
 
     Owner& owner(std::size_t slice) const noexcept { return owners_[slice]; }
     Record& record(std::size_t slice) const noexcept { return records_[slice]; }
+    /// What the system was told about slices from `part * slices_of_huge_page` on.
+    huge_page_use& huge_pages(std::size_t part) const noexcept { return parts_[part]; }
 
 private:
     static constexpr std::size_t steps_per_slice = slice_bytes / 16;
@@ -156,6 +177,11 @@ private:
     /// Where a region begins that is not reserved yet. No block is a multiple of 16 bytes away from there, nor is nullptr: so a thread
     /// that frees one while another reserves the region, and sees the end of it already, but not yet its beginning, finds it outside.
     static constexpr std::uintptr_t nowhere = 1;
+
+    static constexpr std::size_t parts(std::size_t slices) noexcept
+    {
+        return base::divide_round_up(slices, std::size_t{slices_of_huge_page});
+    }
 
     static std::size_t table_bytes(std::size_t entry_bytes, std::size_t slices) noexcept
     {
@@ -180,23 +206,30 @@ private:
 
     bool reserve_exactly(std::size_t slices) noexcept
     {
-        // One more, so that there are as many from a multiple of a slice on.
-        const std::size_t bytes = (slices + 1) * slice_bytes;
-        void* const memory = os::reserve_addresses(bytes);
-        if (memory == nullptr)
-            return false;
-        void* const owners = os::reserve_addresses(table_bytes(sizeof(Owner), slices));
-        void* const records = owners != nullptr ? os::reserve_addresses(table_bytes(sizeof(Record), slices)) : nullptr;
-        if (records == nullptr) {
-            if (owners != nullptr)
-                (void)os::release_addresses(owners, table_bytes(sizeof(Owner), slices));
-            (void)os::release_addresses(memory, bytes);
+        // More, so that there are as many from a multiple of a huge page on.
+        const std::size_t bytes = (slices + slices_of_huge_page) * slice_bytes;
+        struct range
+        {
+            std::size_t bytes;
+            void* memory = nullptr;
+        };
+        std::array<range, 4> all{{{bytes},
+                                  {table_bytes(sizeof(Owner), slices)},
+                                  {table_bytes(sizeof(Record), slices)},
+                                  {table_bytes(sizeof(huge_page_use), parts(slices))}}};
+        for (range& each : all)
+            each.memory = os::reserve_addresses(each.bytes);
+        if (std::any_of(all.begin(), all.end(), [](const range& each) { return each.memory == nullptr; })) {
+            for (const range& each : all)
+                if (each.memory != nullptr)
+                    (void)os::release_addresses(each.memory, each.bytes);
             return false;
         }
-        reserved_ = memory;
-        base_.write(base::round_up(reinterpret_cast<std::uintptr_t>(memory), slice_bytes));
-        owners_ = static_cast<Owner*>(owners);
-        records_ = static_cast<Record*>(records);
+        reserved_ = all[0].memory;
+        base_.write(base::round_up(reinterpret_cast<std::uintptr_t>(reserved_), slices_of_huge_page * slice_bytes));
+        owners_ = static_cast<Owner*>(all[1].memory);
+        records_ = static_cast<Record*>(all[2].memory);
+        parts_ = static_cast<huge_page_use*>(all[3].memory);
         slices_ = slices;
         return true;
     }
@@ -204,6 +237,7 @@ private:
     bool commit_exactly(std::size_t count) noexcept
     {
         if (!commit_table(owners_, sizeof(Owner), count) || !commit_table(records_, sizeof(Record), count) ||
+            !commit_table(parts_, sizeof(huge_page_use), parts(committed()), parts(count)) ||
             !os::commit_memory(address(committed()), (count - committed()) * slice_bytes))
             return false;
         committed_steps_.write(count * steps_per_slice);
@@ -213,7 +247,12 @@ private:
     /// Makes the first `count` entries of a table usable: the pages of it that are not yet.
     bool commit_table(void* table, std::size_t entry_bytes, std::size_t count) const noexcept
     {
-        const std::size_t before = table_bytes(entry_bytes, committed());
+        return commit_table(table, entry_bytes, committed(), count);
+    }
+
+    static bool commit_table(void* table, std::size_t entry_bytes, std::size_t count_before, std::size_t count) noexcept
+    {
+        const std::size_t before = table_bytes(entry_bytes, count_before);
         const std::size_t more = table_bytes(entry_bytes, count) - before;
         return more == 0 || os::commit_memory(static_cast<std::byte*>(table) + before, more);
     }
@@ -221,6 +260,7 @@ private:
     often_read base_{nowhere};
     Owner* owners_ = nullptr;
     Record* records_ = nullptr;
+    huge_page_use* parts_ = nullptr;
     std::size_t slices_ = 0;
     often_read committed_steps_{0}; ///< Whoever has a pointer into a slice has been told.
     void* reserved_ = nullptr;

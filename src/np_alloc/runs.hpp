@@ -61,6 +61,9 @@ struct run
     slice_number first = no_slice;
     std::uint32_t length = 0;
     bool is_zeroed = false; ///< All bytes are 0.
+    // What was free there without having memory, of which the run has taken a part.
+    slice_number clean_begin = 0;
+    slice_number clean_end = 0;
 };
 
 /// All runs of one region, whose records derive from run_links.
@@ -85,6 +88,7 @@ public:
     run take(std::uint32_t length, std::uint32_t alignment = 1) noexcept
     {
         const std::uint32_t spare = alignment - 1;
+        const auto used_before = static_cast<slice_number>(used_);
         if (length > region_.slices() || spare > region_.slices() - length)
             return {};
         run whole = take_free_of(length + spare, most_looks);
@@ -92,7 +96,14 @@ public:
             whole = take_untouched(length + spare);
         if (whole.first == no_slice) // The region is used up: it is time to look at all of them.
             whole = take_free_of(length + spare, used_);
-        return whole.first != no_slice ? cut_out(whole, length, alignment) : run{};
+        if (whole.first == no_slice)
+            return {};
+        run taken = cut_out(whole, length, alignment);
+        taken.clean_begin = whole.is_zeroed ? whole.first : std::max(whole.first, used_before);
+        taken.clean_end = whole.first + whole.length;
+        if (taken.clean_end == used_)
+            taken.clean_end = static_cast<slice_number>(region_.slices());
+        return taken;
     }
 
     /// Effects: takes a run back. `is_dirty` says whether the system may have memory behind it; if not, it reads as zeros.

@@ -2,6 +2,7 @@
 // Copyright (c) 2026 The memory_pool authors
 #include <np_alloc/backend.hpp>
 
+#include <support/option_for_now.hpp>
 #include <support/system_calls.hpp>
 
 #include <gtest/gtest.h>
@@ -51,6 +52,7 @@ struct backend : testing::Test
         return std::all_of(memory(of), memory(of) + bytes,
                            [value](std::byte each) { return each == std::byte{value}; });
     }
+    np::huge_page_use huge_pages(std::size_t slice) { return all.memory().huge_pages(slice / np::slices_of_huge_page); }
     np::owner_word owner(std::size_t slice) { return all.memory().owner(slice).load(); }
     std::size_t dirty()
     {
@@ -292,6 +294,77 @@ TEST(backend_that_moves_often, leaves_the_program_most_of_the_mappings_that_it_m
     EXPECT_LT(calls.made(test::system_call::move) * mappings_of_each, mappings_of_all / 3);
     EXPECT_GT(calls.made(test::system_call::move), 1000U);
     all.stop();
+}
+#endif
+
+TEST_F(backend, asks_for_huge_pages_under_blocks_that_are_as_large_as_one)
+{
+    const np::run small = all.take_large(2 * MiB - np::slice_bytes - np::guard_bytes, 1);
+    EXPECT_EQ(huge_pages(small.first), np::huge_page_use::untold);
+    const np::run large = all.take_large(5 * MiB, 1);
+    for (std::size_t slice = large.first; slice != large.first + large.length; ++slice)
+        EXPECT_EQ(huge_pages(slice), np::huge_page_use::asked_for);
+}
+
+TEST_F(backend, asks_for_huge_pages_when_a_block_has_become_so_large)
+{
+    const np::run block = all.take_large(MiB, 1);
+    ASSERT_TRUE(all.resize_large(block.first, 5 * MiB));
+    EXPECT_EQ(huge_pages(block.first), np::huge_page_use::asked_for);
+    EXPECT_EQ(huge_pages(block.first + 5 * MiB / np::slice_bytes - 1), np::huge_page_use::asked_for);
+}
+
+TEST_F(backend, asks_for_no_huge_pages_if_nobody_wants_them)
+{
+    const test::option_for_now unwanted(np_option_huge_pages, 0);
+    const test::system_calls calls;
+    const np::run block = all.take_large(5 * MiB, 1);
+    EXPECT_EQ(huge_pages(block.first), np::huge_page_use::untold);
+    const np::slice_number slab = all.take_slab(0, 128, true);
+    EXPECT_EQ(huge_pages(slab), np::huge_page_use::untold);
+    EXPECT_EQ(calls.made(test::system_call::advise_huge_pages), 0U);
+}
+
+TEST_F(backend, asks_for_huge_pages_under_a_slab_that_will_be_filled_if_it_is_the_first_there)
+{
+    const np::slice_number first = all.take_slab(0, 128, true);
+    EXPECT_EQ(huge_pages(first), np::huge_page_use::asked_for);
+    std::vector<np::slice_number> others;
+    do
+        others.push_back(all.take_slab(0, 128, false));
+    while (others.back() % np::slices_of_huge_page != 0);
+    EXPECT_EQ(huge_pages(first), np::huge_page_use::asked_for);
+    EXPECT_EQ(huge_pages(others.back()), np::huge_page_use::untold);
+}
+
+TEST_F(backend, refuses_huge_pages_where_memory_has_gone_back_between_others)
+{
+    all.set_patience(0);
+    const np::slice_number slab = all.take_slab(0, 128, true);
+    all.purge_part_of_slab(slab, all.memory().address(slab), 4096);
+    EXPECT_EQ(huge_pages(slab), np::huge_page_use::refused);
+    const np::run large = all.take_large(6 * MiB, 1);
+    const np::run behind = all.take_large(MiB / 2, 1);
+    const np::slice_number inside = large.first + 2 * np::slices_of_huge_page;
+    const np::slice_number last = large.first + large.length - 1;
+    all.give_large(large.first);
+    EXPECT_EQ(huge_pages(large.first), np::huge_page_use::refused);
+    EXPECT_EQ(huge_pages(inside), np::huge_page_use::asked_for) << "of that part, all has gone";
+    EXPECT_EQ(huge_pages(last), np::huge_page_use::refused);
+    all.give_large(behind.first);
+}
+
+#if defined(__linux__)
+TEST_F(backend, moves_a_large_block_that_was_small_when_it_began_in_a_part_without_huge_pages)
+{
+    const np::slice_number slab = all.take_slab(0, 128, false);
+    const np::run block = all.take_large(MiB, 1);
+    ASSERT_TRUE(all.resize_large(block.first, 6 * MiB));
+    std::memset(memory(block), 0x5A, 6 * MiB);
+    const test::system_calls calls;
+    EXPECT_TRUE(is_filled(all.move_large(block.first, 9 * MiB), 6 * MiB, 0x5A));
+    EXPECT_EQ(calls.made(test::system_call::move), 1U);
+    EXPECT_EQ(huge_pages(slab), np::huge_page_use::asked_for);
 }
 #endif
 

@@ -3,6 +3,7 @@
 #include <np_alloc/heap.hpp>
 
 #include <support/error_recorder.hpp>
+#include <support/system_calls.hpp>
 
 #include <gtest/gtest.h>
 
@@ -122,6 +123,26 @@ TEST_F(heap, keeps_one_empty_slab_of_a_class_and_gives_the_others_back)
     mine.give_back_empty_slabs();
     EXPECT_EQ(mine.slabs(), 0U);
     EXPECT_EQ(slices_in_use(), 0U);
+}
+
+TEST_F(heap, has_huge_pages_for_the_slabs_of_a_class_with_many_blocks_in_use)
+{
+    constexpr std::size_t class_of_1k = np::sizes::of(1024);
+    const std::vector<void*> few = take(mine, class_of_1k, 10);
+    const auto use_under = [this](const void* block) {
+        return backend.memory().huge_pages(backend.memory().slice_of(block) / np::slices_of_huge_page);
+    };
+    EXPECT_EQ(use_under(few.front()), np::huge_page_use::untold);
+    const std::vector<void*> many = take(mine, class_of_1k, 8'000);
+    EXPECT_EQ(use_under(many.back()), np::huge_page_use::asked_for);
+}
+
+TEST_F(heap, has_no_huge_pages_for_the_slabs_of_many_classes_with_few_blocks_each)
+{
+    const test::system_calls calls;
+    for (std::size_t size_class = 0; size_class != np::class_count; ++size_class)
+        (void)take(mine, size_class, np::slab_slices(size_class));
+    EXPECT_EQ(calls.made(test::system_call::advise_huge_pages), 0U);
 }
 
 TEST_F(heap, is_the_owner_of_its_slabs_by_their_words)

@@ -366,7 +366,7 @@ TEST_F(np_verify_finds, a_slab_some_of_whose_slices_are_not_marked_as_its)
 TEST_F(np_verify_finds, a_slab_that_nobody_has)
 {
     np::heap& owner = heap_of(of_heap);
-    const np::slice_number lost = all.memory().take_slab(size_class, owner.word());
+    const np::slice_number lost = all.memory().take_slab(size_class, owner.word(), false);
     expect_fault("a slab is in no list of its heap");
     expect_fault_with(memory.record(lost).slab, lost + 1, "a run is marked as a slab, and is none");
     expect_fault_with_owner(memory.address(lost), owner.word() | np::sizes::of(5000),

@@ -45,6 +45,7 @@ TEST(options, have_values_to_begin_with)
     EXPECT_EQ(linked.get(np_option_leaks_exit), 0U);
     EXPECT_EQ(linked.get(np_option_sample_bytes), 0U);
     EXPECT_EQ(linked.get(np_option_background_thread), 0U);
+    EXPECT_EQ(linked.get(np_option_huge_pages), 1U);
     EXPECT_EQ(np::options(true).get(np_option_fatal_foreign), 0U) << "in the place of malloc";
 }
 
@@ -52,7 +53,7 @@ TEST(options, are_read_from_the_environment)
 {
     const options_of all({"PATH=/bin", "NP_DECAY_MS=0", "NP_BYTES_AT_HAND=300", "NP_REGION_BYTES=16777216",
                           "NP_STATISTICS=2", "NP_FATAL_FOREIGN=0", "NP_LEAKS=2", "NP_LEAKS_EXIT=99",
-                          "NP_SAMPLE_BYTES=1M", "HOME=/"});
+                          "NP_SAMPLE_BYTES=1M", "NP_HUGE_PAGES=0", "HOME=/"});
     EXPECT_EQ(all.options.get(np_option_decay_ms), 0U);
     EXPECT_EQ(all.options.get(np_option_bytes_at_hand), 300U);
     EXPECT_EQ(all.options.get(np_option_region_bytes), 16'777'216U);
@@ -61,6 +62,7 @@ TEST(options, are_read_from_the_environment)
     EXPECT_EQ(all.options.get(np_option_leaks_at_end), 2U);
     EXPECT_EQ(all.options.get(np_option_leaks_exit), 99U);
     EXPECT_EQ(all.options.get(np_option_sample_bytes), std::size_t{1} << 20);
+    EXPECT_EQ(all.options.get(np_option_huge_pages), 0U);
     EXPECT_EQ(all.complaints, "");
 }
 

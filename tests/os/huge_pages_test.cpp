@@ -3,6 +3,7 @@
 #include <memory_pool/os/huge_pages.hpp>
 
 #include <memory_pool/base/arithmetic.hpp>
+#include <memory_pool/os/page_mapping.hpp>
 #include <memory_pool/os/pages.hpp>
 
 #include <support/system_calls.hpp>
@@ -27,7 +28,28 @@ TEST(huge_page_size, is_0_or_a_power_of_two_above_a_page)
     EXPECT_TRUE(size == 0 || (base::is_power_of_two(size) && size > os::page_size())) << size;
 }
 
+TEST(advise_huge_pages, leaves_the_content_alone)
+{
+    const os::page_mapping mapping = os::map_pages(std::size_t{4} << 20, std::size_t{2} << 20, os::page_kind::normal);
+    auto* const first = static_cast<unsigned char*>(mapping.memory);
+    first[5] = 0xAB;
+    (void)os::advise_huge_pages(mapping.memory, mapping.bytes);
+    first[os::page_size()] = 0xCD;
+    (void)os::advise_huge_pages(mapping.memory, mapping.bytes, false);
+    EXPECT_EQ(first[5], 0xAB);
+    EXPECT_TRUE(os::unmap_pages(mapping));
+}
+
 #if defined(__linux__)
+TEST(advise_huge_pages, says_that_the_system_does_not_listen)
+{
+    const os::page_mapping mapping = os::map_pages(std::size_t{4} << 20, std::size_t{2} << 20, os::page_kind::normal);
+    const test::system_calls calls;
+    calls.refuse(test::system_call::advise_huge_pages, 1);
+    EXPECT_FALSE(os::advise_huge_pages(mapping.memory, mapping.bytes));
+    EXPECT_TRUE(os::unmap_pages(mapping));
+}
+
 TEST(huge_page_size, is_known_on_linux)
 {
 #if defined(__x86_64__)

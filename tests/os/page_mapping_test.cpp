@@ -130,14 +130,4 @@ TEST(populate_pages, says_that_it_cannot)
 }
 #endif
 
-TEST(advise_huge_pages, leaves_the_content_alone)
-{
-    const os::page_mapping mapping = os::map_pages(std::size_t{4} << 20, std::size_t{2} << 20, page_kind::normal);
-    auto* const first = static_cast<unsigned char*>(mapping.memory);
-    first[5] = 0xAB;
-    os::advise_huge_pages(mapping);
-    first[page] = 0xCD;
-    EXPECT_EQ(first[5], 0xAB);
-    EXPECT_TRUE(os::unmap_pages(mapping));
-}
 } // namespace

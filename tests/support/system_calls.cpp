@@ -34,6 +34,13 @@ Result refuse_with(int error, Result failed) noexcept
     return failed;
 }
 
+system_call kind_of_advice(int advice) noexcept
+{
+    if (advice == install_guard)
+        return system_call::guard;
+    return advice == MADV_HUGEPAGE || advice == MADV_NOHUGEPAGE ? system_call::advise_huge_pages : system_call::advise;
+}
+
 int without_reserved_pages(int flags) noexcept
 {
     constexpr int size_of_pages = 63 << 26; // MAP_HUGE_MASK << MAP_HUGE_SHIFT
@@ -89,8 +96,7 @@ int __wrap_mprotect(void* memory, std::size_t bytes, int protection)
 
 int __wrap_madvise(void* memory, std::size_t bytes, int advice)
 {
-    if (advice != remove_guard &&
-        system_calls::refuses(advice == install_guard ? system_call::guard : system_call::advise))
+    if (advice != remove_guard && system_calls::refuses(kind_of_advice(advice)))
         return refuse_with(ENOMEM, -1);
     if (system_calls::has_only_mappings && (advice == install_guard || advice == remove_guard))
         return refuse_with(EINVAL, -1);

@@ -21,21 +21,22 @@ namespace test
 /// What can be refused, each with the error that the system would give.
 enum class system_call : std::size_t
 {
-    map,           ///< mmap, as when more memory is locked than may be: not with the error that programs are told
-    unmap,         ///< munmap, as when a process has as many mappings as it may
-    protect,       ///< mprotect
-    advise,        ///< madvise, as where memory is locked
-    guard,         ///< Either of these, to have nobody touch pages
-    move,          ///< mremap; what was at the destination is gone by then, as with Linux 6.1
-    create_key,    ///< pthread_key_create
-    set_key,       ///< pthread_setspecific
-    register_fork, ///< pthread_atfork
-    make_thread,   ///< pthread_create, by the library; not by std::thread
-    barrier,       ///< membarrier
-    write,         ///< write
-    duplicate,     ///< fcntl that opens a file once more
-    open_file,     ///< fopen
-    any,           ///< Each of them.
+    map,               ///< mmap, as when more memory is locked than may be: not with the error that programs are told
+    unmap,             ///< munmap, as when a process has as many mappings as it may
+    protect,           ///< mprotect
+    advise,            ///< madvise, as where memory is locked
+    advise_huge_pages, ///< madvise, about those
+    guard,             ///< Either of these, to have nobody touch pages
+    move,              ///< mremap; what was at the destination is gone by then, as with Linux 6.1
+    create_key,        ///< pthread_key_create
+    set_key,           ///< pthread_setspecific
+    register_fork,     ///< pthread_atfork
+    make_thread,       ///< pthread_create, by the library; not by std::thread
+    barrier,           ///< membarrier
+    write,             ///< write
+    duplicate,         ///< fcntl that opens a file once more
+    open_file,         ///< fopen
+    any,               ///< Each of them.
 };
 inline constexpr std::size_t kinds_of_system_calls = static_cast<std::size_t>(system_call::any) + 1;
 

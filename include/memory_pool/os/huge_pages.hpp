@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
 /// \file
-/// What is asked of the operating system about huge pages: how large they are, and where they are in use.
+/// What is asked of the operating system about huge pages: how large they are, where they are in use, and to use them.
 ///
-/// (Linux: /sys, /proc/meminfo and /proc/self/smaps; Windows: GetLargePageMinimum; elsewhere there are none.)
+/// (Linux: /sys, /proc/meminfo, /proc/self/smaps and madvise; Windows: GetLargePageMinimum; elsewhere there are none.)
 ///
 /// Thread safety: any thread.
 #pragma once
@@ -17,6 +17,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <sys/mman.h>
 #elif defined(_WIN32)
 #include <type_traits>
 // As windows.h has it, which would define thousands of macros.
@@ -109,6 +110,19 @@ inline std::size_t huge_page_size() noexcept
 {
     static const std::size_t size = detail::find_huge_page_size();
     return size;
+}
+
+/// Effects: advises the system to have huge pages there, if it has some, or to have none: also where it would otherwise bring them.
+/// Returns: whether it listens.
+/// Complexity: a system call.
+inline bool advise_huge_pages([[maybe_unused]] void* memory, [[maybe_unused]] std::size_t bytes,
+                              [[maybe_unused]] bool are_wanted = true) noexcept
+{
+#if defined(__linux__) && defined(MADV_HUGEPAGE)
+    return ::madvise(memory, bytes, are_wanted ? MADV_HUGEPAGE : MADV_NOHUGEPAGE) == 0;
+#else
+    return false;
+#endif
 }
 
 /// Effects: calls `visit(begin, end, huge_bytes)` for each stretch of addresses in use by the process that the system tells

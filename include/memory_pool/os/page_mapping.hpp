@@ -155,13 +155,4 @@ inline bool populate_pages(const page_mapping& mapping) noexcept
 {
     return detail::populate(mapping.memory, mapping.bytes);
 }
-
-/// Effects: advises the system to back the pages with huge ones, if it has some.
-/// Complexity: a system call.
-inline void advise_huge_pages([[maybe_unused]] const page_mapping& mapping) noexcept
-{
-#if defined(__linux__) && defined(MADV_HUGEPAGE)
-    (void)::madvise(mapping.memory, mapping.bytes, MADV_HUGEPAGE);
-#endif
-}
 } // namespace memory_pool::os

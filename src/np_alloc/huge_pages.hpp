@@ -1,0 +1,140 @@
+// SPDX-License-Identifier: MIT
+// Copyright (c) 2026 The memory_pool authors
+/// \file
+/// Where the system is asked for huge pages: the region in parts, each as large as one of them.
+///
+///     parts:    |               | asked for     | asked for     | refused       |               | ...
+///     runs:     | slab | slab | a large block              | slab | purged | ...
+///
+/// A huge page takes one fault where others take 512, but all of its memory at once. So it is asked for where that will be needed:
+/// under large blocks, and under slabs of which a heap has many. It is refused where a part has given some of its memory back, as the
+/// system would bring that again when it finds the time.
+///
+/// To the system, neighbours about which it was told different things are different mappings, of which a process may have 65,530. So
+/// there is an end to that, and memory in different mappings is not moved: see backend.hpp.
+///
+/// Thread safety: none; whoever owns the runs has a lock.
+#pragma once
+
+#include <memory_pool/os/huge_pages.hpp>
+
+#include "region.hpp"
+#include "runs.hpp"
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+
+namespace memory_pool::np
+{
+/// The parts of one region.
+template <class Region>
+class huge_pages
+{
+public:
+    constexpr explicit huge_pages(Region& region) noexcept : region_(region) {}
+    huge_pages(const huge_pages&) = delete;
+    huge_pages& operator=(const huge_pages&) = delete;
+    ~huge_pages() = default;
+
+    /// Effects: asks for huge pages in all parts that these slices lie in.
+    void ask_for(slice_number first, std::uint32_t length) noexcept
+    {
+        tell(part_of(first), end_of_parts(first + length), huge_page_use::asked_for);
+    }
+
+    /// Effects: asks for huge pages, or refuses them where they were asked for, in those parts that `taken` lies in and that had no
+    ///   memory before.
+    void enter(const run& taken, bool are_wanted) noexcept
+    {
+        const std::size_t begin = std::max(end_of_parts(taken.clean_begin), part_of(taken.first));
+        const std::size_t end = std::min(part_of(taken.clean_end), end_of_parts(taken.first + taken.length));
+        tell(begin, end, are_wanted ? huge_page_use::asked_for : huge_page_use::refused);
+    }
+
+    /// Effects: refuses huge pages in those parts of which a run has memory that goes back to the system, but not all.
+    void lose_memory(slice_number first, std::uint32_t length) noexcept
+    {
+        const std::size_t end = std::size_t{first} + length;
+        tell(part_of(first), end_of_parts(first), huge_page_use::refused);
+        tell(part_of(end), end_of_parts(end), huge_page_use::refused);
+    }
+
+    /// Returns: whether the system was told the same about all these slices.
+    bool are_alike(slice_number first, std::uint32_t length) const noexcept
+    {
+        const huge_page_use of_all = use_of(part_of(first));
+        for (std::size_t part = part_of(first) + 1; part < end_of_parts(first + length); ++part)
+            if (use_of(part) != of_all)
+                return false;
+        return true;
+    }
+
+    /// Returns: how many neighbours there are about which the system was told different things.
+    std::size_t changes() const noexcept { return changes_; }
+    /// Returns: how many there may be.
+    static constexpr std::size_t most_changes = 8'192;
+
+private:
+    static constexpr std::size_t part_of(std::size_t slice) noexcept { return slice / slices_of_huge_page; }
+    /// Returns: the first part that begins at `slice` or behind it.
+    static constexpr std::size_t end_of_parts(std::size_t slice) noexcept
+    {
+        return base::divide_round_up(slice, std::size_t{slices_of_huge_page});
+    }
+
+    huge_page_use use_of(std::size_t part) const noexcept
+    {
+        return part * slices_of_huge_page < region_.committed() ? region_.huge_pages(part) : huge_page_use::untold;
+    }
+
+    /// Tells the system what it was not told before about each of these parts; in one call about neighbours.
+    void tell(std::size_t begin, std::size_t end, huge_page_use use) noexcept
+    {
+        // To refuse what was never asked for would make it another mapping for nothing.
+        const auto is_news = [this, use](std::size_t part) {
+            return use_of(part) != use && (use == huge_page_use::asked_for || use_of(part) == huge_page_use::asked_for);
+        };
+        while (begin < end) {
+            std::size_t next = begin + 1;
+            if (is_news(begin)) {
+                while (next != end && is_news(next))
+                    ++next;
+                tell_news(begin, next, use);
+            }
+            begin = next;
+        }
+    }
+
+    void tell_news(std::size_t begin, std::size_t end, huge_page_use use) noexcept
+    {
+        const std::size_t changes_outside = changes_ - changes_between(begin, end);
+        const std::size_t changes_then = (before(begin) != use ? 1U : 0U) + (use_of(end) != use ? 1U : 0U);
+        const std::size_t first = begin * slices_of_huge_page;
+        const std::size_t last = std::min(end * slices_of_huge_page, region_.slices());
+        if (changes_outside + changes_then > std::max(most_changes, changes_) ||
+            !os::advise_huge_pages(region_.address(first), (last - first) * slice_bytes,
+                                   use == huge_page_use::asked_for))
+            return;
+        for (std::size_t part = begin; part != end; ++part)
+            region_.huge_pages(part) = use;
+        changes_ = changes_outside + changes_then;
+    }
+
+    huge_page_use before(std::size_t part) const noexcept
+    {
+        return part != 0 ? use_of(part - 1) : huge_page_use::untold;
+    }
+
+    std::size_t changes_between(std::size_t begin, std::size_t end) const noexcept
+    {
+        std::size_t count = 0;
+        for (std::size_t part = begin; part <= end; ++part)
+            count += before(part) != use_of(part) ? 1U : 0U;
+        return count;
+    }
+
+    Region& region_;
+    std::size_t changes_ = 0;
+};
+} // namespace memory_pool::np
