@@ -195,8 +195,11 @@ public:
         const os::moving result = may_move ? os::move_memory(from, to, old_bytes) : os::moving::refused;
         if (result == os::moving::lost)
             return {}; // Its slices stay those of a block, so that nobody gets them.
-        if (result == os::moving::refused)
+        if (result == os::moving::refused) {
+            if (may_move)
+                forget_huge_pages(moved);
             std::memcpy(to, from, old_bytes);
+        }
         (void)give_large(first, result == os::moving::refused);
         return moved;
     }
@@ -511,6 +514,12 @@ private:
             huge_pages_.ask_for(first, length);
     }
 
+    void forget_huge_pages(const run& mapped_anew) noexcept
+    {
+        const std::lock_guard lock(mutex_);
+        huge_pages_.forget(mapped_anew.first, mapped_anew.length);
+    }
+
     bool give_large(slice_number first, bool is_dirty) noexcept
     {
         const std::optional<guarded_block> freed = description_of(first);
@@ -595,13 +604,15 @@ private:
 
     /// Effects: notes where mappings of the system begin when the memory of the run at `from` was moved to `to`: each end of what
     ///   moves does from then on, here and there.
-    /// Returns: whether those are not too many, and what moves is one of them: of several, Linux moves none, or, since 6.17, one after
+    /// Returns: whether those are not too many, what moves is one of them, and it is told from its new neighbours by its ends alone: of
+    ///   several, Linux moves none, or, since 6.17, one after
     ///   the other, and when it may make no more mappings, some have moved and others have not.
     bool note_mappings(slice_number from, slice_number to) noexcept
     {
         const std::lock_guard lock(mutex_);
         const std::uint32_t length = region_.record(from).length;
-        if (mappings_ >= most_mappings || is_of_several_mappings(from, length))
+        if (mappings_ >= most_mappings || is_of_several_mappings(from, length) ||
+            !huge_pages_.are_alike(from, to, length))
             return false;
         for (const slice_number begin : {from, from + length, to, to + length})
             if (begin < region_.committed() && !std::exchange(region_.record(begin).begins_mapping, true))
@@ -611,8 +622,6 @@ private:
 
     bool is_of_several_mappings(slice_number first, std::uint32_t length) noexcept
     {
-        if (!huge_pages_.are_alike(first, length))
-            return true;
         for (slice_number inner = first + 1; inner != first + length; ++inner)
             if (region_.record(inner).begins_mapping)
                 return true;

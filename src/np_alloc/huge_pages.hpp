@@ -60,14 +60,17 @@ public:
         tell(part_of(end), end_of_parts(end), huge_page_use::refused);
     }
 
-    /// Returns: whether the system was told the same about all these slices.
-    bool are_alike(slice_number first, std::uint32_t length) const noexcept
+    /// Effects: notes that memory was mapped anew there.
+    void forget(slice_number first, std::uint32_t length) noexcept
+    {
+        set(part_of(first), end_of_parts(first + length), huge_page_use::unknown);
+    }
+
+    /// Returns: whether the system was told the same about all these slices, and about as many others.
+    bool are_alike(slice_number first, slice_number other, std::uint32_t length) const noexcept
     {
         const huge_page_use of_all = use_of(part_of(first));
-        for (std::size_t part = part_of(first) + 1; part < end_of_parts(first + length); ++part)
-            if (use_of(part) != of_all)
-                return false;
-        return true;
+        return of_all != huge_page_use::unknown && are_all(of_all, first, length) && are_all(of_all, other, length);
     }
 
     /// Returns: how many neighbours there are about which the system was told different things.
@@ -93,7 +96,9 @@ private:
     {
         // To refuse what was never asked for would make it another mapping for nothing.
         const auto is_news = [this, use](std::size_t part) {
-            return use_of(part) != use && (use == huge_page_use::asked_for || use_of(part) == huge_page_use::asked_for);
+            const huge_page_use so_far = use_of(part);
+            const bool may_be_there = so_far == huge_page_use::asked_for || so_far == huge_page_use::unknown;
+            return use == huge_page_use::asked_for ? so_far != use : may_be_there;
         };
         while (begin < end) {
             std::size_t next = begin + 1;
@@ -108,17 +113,32 @@ private:
 
     void tell_news(std::size_t begin, std::size_t end, huge_page_use use) noexcept
     {
-        const std::size_t changes_outside = changes_ - changes_between(begin, end);
-        const std::size_t changes_then = (before(begin) != use ? 1U : 0U) + (use_of(end) != use ? 1U : 0U);
+        const std::size_t changes_then =
+            changes_ - changes_between(begin, end) + (before(begin) != use ? 1U : 0U) + (use_of(end) != use ? 1U : 0U);
+        if (changes_then > std::max(most_changes, changes_))
+            return;
         const std::size_t first = begin * slices_of_huge_page;
         const std::size_t last = std::min(end * slices_of_huge_page, region_.slices());
-        if (changes_outside + changes_then > std::max(most_changes, changes_) ||
-            !os::advise_huge_pages(region_.address(first), (last - first) * slice_bytes,
-                                   use == huge_page_use::asked_for))
-            return;
+        const os::advice result = os::advise_huge_pages(region_.address(first), (last - first) * slice_bytes,
+                                                        use == huge_page_use::asked_for);
+        if (result != os::advice::unknown)
+            set(begin, end, result == os::advice::taken ? use : huge_page_use::unknown);
+    }
+
+    void set(std::size_t begin, std::size_t end, huge_page_use use) noexcept
+    {
+        changes_ -= changes_between(begin, end);
         for (std::size_t part = begin; part != end; ++part)
             region_.huge_pages(part) = use;
-        changes_ = changes_outside + changes_then;
+        changes_ += changes_between(begin, end);
+    }
+
+    bool are_all(huge_page_use use, slice_number first, std::uint32_t length) const noexcept
+    {
+        for (std::size_t part = part_of(first); part != end_of_parts(first + length); ++part)
+            if (use_of(part) != use)
+                return false;
+        return true;
     }
 
     huge_page_use before(std::size_t part) const noexcept

@@ -40,6 +40,7 @@ enum class huge_page_use : std::uint8_t
     untold,
     asked_for,
     refused,
+    unknown, ///< It may be of several mappings.
 };
 
 /// A number that any thread may read while another writes.

@@ -354,6 +354,28 @@ TEST_F(backend, refuses_huge_pages_where_memory_has_gone_back_between_others)
     all.give_large(behind.first);
 }
 
+TEST_F(backend, copies_a_large_block_where_the_system_was_told_otherwise_than_where_it_goes)
+{
+    const np::run old = all.take_large(MiB, 1);
+    std::memset(memory(old), 0x5A, MiB);
+    (void)all.take_large(MiB, 1); // The rest of that part.
+    const test::system_calls calls;
+    EXPECT_TRUE(is_filled(all.move_large(old.first, 5 * MiB), MiB, 0x5A));
+    EXPECT_EQ(calls.made(test::system_call::move), 0U);
+}
+
+TEST_F(backend, does_not_know_of_huge_pages_where_it_was_refused_to_move_a_block)
+{
+    const np::run old = all.take_large(2 * MiB, 1);
+    np::run moved;
+    {
+        const test::system_calls calls;
+        calls.refuse_from(test::system_call::move, 1);
+        moved = all.move_large(old.first, 4 * MiB);
+    }
+    EXPECT_EQ(huge_pages(moved.first), np::huge_page_use::unknown);
+}
+
 #if defined(__linux__)
 TEST_F(backend, moves_a_large_block_that_was_small_when_it_began_in_a_part_without_huge_pages)
 {

@@ -48,7 +48,7 @@ struct huge_pages : testing::Test, region_in_parts
     {
         std::string text;
         for (std::size_t each = 0; each != parts; ++each)
-            text += "-ar"[static_cast<std::size_t>(region.huge_pages(each))];
+            text += "-aru"[static_cast<std::size_t>(region.huge_pages(each))];
         return text;
     }
 
@@ -79,7 +79,8 @@ bool has_flag(const void* address, const std::string& flag)
 
 TEST_F(huge_pages, are_what_the_system_is_told_to_use)
 {
-    if (!memory_pool::os::advise_huge_pages(region.address(0), part * np::slice_bytes, false))
+    if (memory_pool::os::advise_huge_pages(region.address(0), part * np::slice_bytes, false) !=
+        memory_pool::os::advice::taken)
         GTEST_SKIP() << "this system has no huge pages";
     all.ask_for(part, 2 * part);
     all.lose_memory(part, 1);
@@ -142,29 +143,47 @@ TEST_F(huge_pages, are_refused_in_a_part_that_has_some_memory_left)
 
 TEST_F(huge_pages, are_alike_where_the_system_was_told_the_same)
 {
+    all.ask_for(2 * part, 4 * part);
+    EXPECT_TRUE(all.are_alike(0, 6 * part, 2 * part));
+    EXPECT_TRUE(all.are_alike(2 * part, 4 * part, 2 * part));
+    EXPECT_FALSE(all.are_alike(0, 2 * part, 1)) << "one part is told of, the other is not";
+    EXPECT_FALSE(all.are_alike(2 * part - 1, 3 * part, 2));
+    EXPECT_FALSE(all.are_alike(3 * part, 2 * part - 1, 2));
+    EXPECT_FALSE(all.are_alike(2 * part, 4 * part, 2 * part + 1));
+}
+
+TEST_F(huge_pages, are_counted_by_where_the_next_part_is_another)
+{
     all.ask_for(2 * part, 2 * part);
-    EXPECT_TRUE(all.are_alike(0, 2 * part));
-    EXPECT_TRUE(all.are_alike(2 * part, 2 * part));
-    EXPECT_FALSE(all.are_alike(2 * part - 1, 2));
-    EXPECT_FALSE(all.are_alike(2 * part, 2 * part + 1));
     EXPECT_EQ(all.changes(), 2U);
     all.lose_memory(2 * part, 1);
     EXPECT_EQ(all.changes(), 3U);
     all.ask_for(0, 4 * part);
     EXPECT_EQ(all.changes(), 2U) << "at both ends";
-    EXPECT_TRUE(all.are_alike(0, 4 * part));
 }
 
-TEST_F(huge_pages, are_as_before_where_the_system_does_not_listen_and_asked_for_again_later)
+TEST_F(huge_pages, are_unknown_where_the_system_may_have_listened_in_part_until_it_does)
 {
     {
         const test::system_calls calls;
         calls.refuse_from(system_call::advise_huge_pages, 1);
-        all.ask_for(0, part);
-        EXPECT_EQ(told(2), "--");
+        all.ask_for(0, 2 * part);
+        EXPECT_EQ(told(3), "uu-");
     }
+    EXPECT_FALSE(all.are_alike(0, 0, part)) << "it may be two mappings";
     all.ask_for(0, part);
-    EXPECT_EQ(told(2), "a-");
+    all.enter(run_in(part, 1, part, 2 * part), false);
+    EXPECT_EQ(told(3), "ar-");
+}
+
+TEST_F(huge_pages, are_unknown_where_memory_was_mapped_anew)
+{
+    all.ask_for(0, 3 * part);
+    all.forget(part, part + 1);
+    EXPECT_EQ(told(4), "auu-");
+    all.ask_for(0, 3 * part);
+    EXPECT_EQ(told(4), "aaa-");
+    EXPECT_EQ(all.changes(), 2U);
 }
 
 TEST(huge_pages_of_a_large_region, leave_the_program_most_of_the_mappings_that_it_may_have)

@@ -41,12 +41,15 @@ TEST(advise_huge_pages, leaves_the_content_alone)
 }
 
 #if defined(__linux__)
-TEST(advise_huge_pages, says_that_the_system_does_not_listen)
+TEST(advise_huge_pages, says_whether_the_system_may_have_listened)
 {
     const os::page_mapping mapping = os::map_pages(std::size_t{4} << 20, std::size_t{2} << 20, os::page_kind::normal);
     const test::system_calls calls;
     calls.refuse(test::system_call::advise_huge_pages, 1);
-    EXPECT_FALSE(os::advise_huge_pages(mapping.memory, mapping.bytes));
+    EXPECT_EQ(os::advise_huge_pages(mapping.memory, mapping.bytes), os::advice::failed);
+    EXPECT_EQ(os::advise_huge_pages(static_cast<std::byte*>(mapping.memory) + 1, mapping.bytes - 1),
+              os::advice::unknown)
+        << "what no system that has them would say";
     EXPECT_TRUE(os::unmap_pages(mapping));
 }
 

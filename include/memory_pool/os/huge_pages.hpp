@@ -14,6 +14,7 @@
 #include <cstdint>
 
 #if defined(__linux__)
+#include <cerrno>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -112,16 +113,25 @@ inline std::size_t huge_page_size() noexcept
     return size;
 }
 
+/// What came of advice.
+enum class advice
+{
+    taken,
+    unknown, ///< The system does not know such pages.
+    failed,  ///< It may have been taken for a part of the memory.
+};
+
 /// Effects: advises the system to have huge pages there, if it has some, or to have none: also where it would otherwise bring them.
-/// Returns: whether it listens.
 /// Complexity: a system call.
-inline bool advise_huge_pages([[maybe_unused]] void* memory, [[maybe_unused]] std::size_t bytes,
-                              [[maybe_unused]] bool are_wanted = true) noexcept
+inline advice advise_huge_pages([[maybe_unused]] void* memory, [[maybe_unused]] std::size_t bytes,
+                                [[maybe_unused]] bool are_wanted = true) noexcept
 {
 #if defined(__linux__) && defined(MADV_HUGEPAGE)
-    return ::madvise(memory, bytes, are_wanted ? MADV_HUGEPAGE : MADV_NOHUGEPAGE) == 0;
+    if (::madvise(memory, bytes, are_wanted ? MADV_HUGEPAGE : MADV_NOHUGEPAGE) == 0)
+        return advice::taken;
+    return errno == EINVAL ? advice::unknown : advice::failed;
 #else
-    return false;
+    return advice::unknown;
 #endif
 }
 
