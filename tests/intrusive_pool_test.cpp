@@ -305,6 +305,28 @@ struct triangle : named, shape
     live_count counted;
 };
 
+TEST(intrusive_pool, takes_objects_back_whose_base_is_virtual)
+{
+    struct left : virtual mp::pooled<left>
+    {
+        int colour = 0;
+    };
+    struct both : left
+    {
+        explicit both(std::string value) : text(std::move(value)) {}
+        std::string text;
+    };
+    mp::intrusive_pool<left> pool;
+    const left* const first = pool.make().get();
+    EXPECT_EQ(pool.make().get(), first);
+
+    mp::intrusive_pool<both> others;
+    const boost::intrusive_ptr<left> kept = others.make("too long to be kept inside of the string itself");
+    boost::intrusive_ptr<left> other = others.make("the destructor of this one is called as well");
+    other.reset();
+    EXPECT_EQ(others.in_use(), 1u);
+}
+
 TEST(intrusive_pool, is_found_from_a_pointer_to_a_base_under_multiple_inheritance)
 {
     mp::intrusive_pool<triangle> pool;

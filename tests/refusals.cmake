@@ -19,3 +19,14 @@ foreach(refused RANGE 8)
         set_tests_properties(refusals.${refused} PROPERTIES PASS_REGULAR_EXPRESSION "${refused_${refused}}")
     endif()
 endforeach()
+
+# Nor does a drop-in in an older language, in which there are programs that it is for.
+file(GLOB drop_ins CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/drop_in/*.h* ${PROJECT_SOURCE_DIR}/drop_in/*/*.hpp)
+foreach(header IN LISTS drop_ins)
+    cmake_path(GET header STEM name)
+    add_test(NAME refusals.older_language.${name}
+        COMMAND ${CMAKE_CXX_COMPILER} ${flags} -std=c++14 -fsyntax-only -I${PROJECT_SOURCE_DIR}/include -include ${header}
+            ${CMAKE_CURRENT_SOURCE_DIR}/refusals/types.cpp)
+    set_tests_properties(refusals.older_language.${name} PROPERTIES TIMEOUT 120
+        PASS_REGULAR_EXPRESSION "these headers need C\\+\\+17")
+endforeach()

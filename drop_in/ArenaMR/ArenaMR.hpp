@@ -53,7 +53,7 @@ public:
     /// Returns: arenas in which nothing is in use.
     std::size_t FreeArenaSize() const noexcept { return arenas_.free_arenas(); }
 
-    /// Returns: bytes in use, each block rounded up to a multiple of 8; those of large blocks included.
+    /// Returns: bytes in use: those of blocks in arenas, each rounded up to a multiple of 8, and those of large blocks.
     /// Complexity: linear in arenas.
     std::size_t UsedMemory() const noexcept { return arenas_.bytes_in_use(); }
 

@@ -38,7 +38,7 @@ template <class T, class Policy>
 struct blocks_for_pooled
 {
     static_assert(is_pooled<T>, "derive the objects of the pool from memory_pool::pooled: struct item : "
-                                "memory_pool::pooled<item>; publicly, not virtually, and once");
+                                "memory_pool::pooled<item>; publicly, and once");
 
     /// Without such a base, the above is all there is to say.
     static constexpr bool are_shared()

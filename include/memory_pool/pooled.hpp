@@ -34,9 +34,9 @@ struct atomic_references
     static constexpr bool are_shared = true;                   ///< The pool is one that threads share.
 };
 
-/// Derive from it, not virtually: `struct item : pooled<item>`, and give `item` a constructor if it takes arguments: braces would
-/// have to begin with the base. The last pointer to an object that no pool has made does nothing. Copying an object, or assigning to it, copies neither its references nor its
-/// place.
+/// Derive from it: `struct item : pooled<item>`, and give `item` a constructor if it takes arguments: braces would have to begin
+/// with the base. The last pointer to an object that no pool has made does nothing. Copying an object, or assigning to it,
+/// copies neither its references nor its place.
 template <class T, class References = plain_references>
 class pooled : public core::returning_item<typename References::count>
 {

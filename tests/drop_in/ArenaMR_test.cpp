@@ -75,6 +75,17 @@ TEST_F(ArenaMR, tells_its_five_figures)
     EXPECT_EQ(arenas.WastedMemory(), 0U);
 }
 
+TEST_F(ArenaMR, counts_what_is_in_use_in_steps_of_8_in_arenas_and_exactly_beyond)
+{
+    UnsynchronizedArenaMR arenas(1, 1000, &upstream_);
+    void* const small = arenas.allocate(9, 1);
+    EXPECT_EQ(arenas.UsedMemory(), 16U);
+    void* const large = arenas.allocate(30'001, 1);
+    EXPECT_EQ(arenas.UsedMemory(), 16U + 30'001U);
+    arenas.deallocate(large, 30'001, 1);
+    arenas.deallocate(small, 9, 1);
+}
+
 TEST_F(ArenaMR, uses_an_arena_again_when_its_last_block_is_back)
 {
     UnsynchronizedArenaMR arenas(10, 10'000, &upstream_);

@@ -408,6 +408,29 @@ TEST(boost_intrusive_pool, takes_items_of_any_size_and_alignment_back)
     expect_that_items_return_through_their_base<with_two_bases>();
 }
 
+TEST(boost_intrusive_pool, takes_items_back_whose_base_is_virtual)
+{
+    struct drawn : virtual boost_intrusive_pool_item
+    {
+        int colour = 0;
+    };
+    struct named : virtual boost_intrusive_pool_item
+    {
+        char name[100'000] = {};
+    };
+    struct drawn_and_named final : drawn, named
+    {
+        void destroy() override { colour = 7; }
+    };
+    expect_that_items_return_through_their_base<drawn>();
+    expect_that_items_return_through_their_base<drawn_and_named>();
+
+    boost_intrusive_pool<drawn_and_named> pool(1, 0, 1, RECYCLE_METHOD_DESTROY_FUNCTION);
+    boost::intrusive_ptr<drawn> as_drawn = pool.allocate();
+    as_drawn.reset();
+    EXPECT_EQ(pool.allocate()->colour, 7);
+}
+
 TEST(boost_intrusive_pool, leaves_the_names_of_members_to_the_item)
 {
     class page : public boost_intrusive_pool_item

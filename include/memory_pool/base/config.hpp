@@ -6,6 +6,11 @@
 /// and none changes the layout of a type.
 #pragma once
 
+// Older programs come here by the drop-ins. It is said before the compiler meets what it does not know.
+#if __cplusplus < 201703L && !(defined(_MSVC_LANG) && _MSVC_LANG >= 201703L)
+#error "memory_pool: these headers need C++17: -std=c++17, or CMAKE_CXX_STANDARD 17"
+#endif
+
 #include <cstddef>
 
 #define MEMORY_POOL_VERSION_MAJOR 0 ///< Grows when programs must be changed to build; in 0.x, that is MINOR.

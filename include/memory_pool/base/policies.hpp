@@ -14,6 +14,8 @@
 /// They are types, not macros, so that two translation units never disagree about the layout of one pool.
 #pragma once
 
+#include <memory_pool/base/config.hpp>
+
 #include <type_traits>
 
 namespace memory_pool

@@ -111,14 +111,22 @@ struct item_access
         return reinterpret_cast<void*>(static_cast<std::uintptr_t>(bits));
     }
 
-private:
+    /// Returns: the slab that it lies in.
+    /// Preconditions: it has been settled, and keeps no link.
     template <class Count>
-    MEMORY_POOL_ALWAYS_INLINE static void give_back(returning_item<Count>& item) noexcept
+    MEMORY_POOL_ALWAYS_INLINE static const slab& slab_of(const returning_item<Count>& item) noexcept
     {
         auto grain = reinterpret_cast<std::uintptr_t>(&item) & ~(std::uintptr_t{client_slab_grain} - 1);
         if (MEMORY_POOL_UNLIKELY(item.grains_ != 0)) // Only a predicted branch: nothing waits for the number.
             grain -= item.grains_ * std::uintptr_t{client_slab_grain};
-        slab_client& client = reinterpret_cast<const slab*>(grain)->client();
+        return *reinterpret_cast<const slab*>(grain);
+    }
+
+private:
+    template <class Count>
+    MEMORY_POOL_ALWAYS_INLINE static void give_back(returning_item<Count>& item) noexcept
+    {
+        slab_client& client = slab_of(item).client();
         client.give_back(client, &item);
     }
 

@@ -32,6 +32,12 @@
 
 namespace memory_pool::core
 {
+/// Whether a pointer to a base can be cast to one to `T`, which it cannot where the base is virtual.
+template <class T, class Base, class = void>
+inline constexpr bool is_cast_from = false;
+template <class T, class Base>
+inline constexpr bool is_cast_from<T, Base, std::void_t<decltype(static_cast<T*>(std::declval<Base*>()))>> = true;
+
 /// What both have in common. `Derived::end(T&)` does what is due when the last reference is gone, if `end_runs_code`.
 template <class Derived, class T, class Blocks>
 class returning_items : public item_store<Derived, Blocks>
@@ -72,17 +78,29 @@ protected:
     }
 
 private:
-    static T* object_at(void* counted) noexcept { return static_cast<T*>(static_cast<item*>(counted)); }
+    static T* object_at([[maybe_unused]] const Derived& store, void* counted) noexcept
+    {
+        item* const part = static_cast<item*>(counted);
+        if constexpr (is_cast_from<T, item>) {
+            return static_cast<T*>(part);
+        } else { // The object begins where its block does.
+            const std::size_t stride = store.blocks.layout().stride();
+            const slab& home = item_access::slab_of(*part);
+            const auto offset = static_cast<std::size_t>(static_cast<char*>(counted) - home.first_block());
+            return object_in(home.block(offset / stride, stride));
+        }
+    }
 
     static void take_back(slab_client& self, void* counted)
     {
-        static_cast<Derived&>(self).blocks.deallocate(object_at(counted));
+        auto& store = static_cast<Derived&>(self);
+        store.blocks.deallocate(object_at(store, counted));
     }
 
     static void end_and_take_back(slab_client& self, void* counted)
     {
         auto& store = static_cast<Derived&>(self);
-        store.in_turn(&store, object_at(counted), [&store](T* ended) {
+        store.in_turn(&store, object_at(store, counted), [&store](T* ended) {
             item_access::settle_again(item_in(*ended), store.blocks.layout()); // where a link may be
             count(*ended).write(reference_zones<std::uint32_t>::idle);
             store.end(*ended);
