@@ -133,4 +133,6 @@ namespace memory_pool
 /// Bytes that a processor moves between memory and its caches at once, and that two threads should not both write.
 /// A fixed figure on purpose: std::hardware_destructive_interference_size may differ between translation units.
 inline constexpr std::size_t cache_line_size = 64;
+
+static_assert(sizeof(void*) == 8, "memory_pool is for targets with 64 bits");
 } // namespace memory_pool
