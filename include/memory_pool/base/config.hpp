@@ -61,7 +61,12 @@
 #define MEMORY_POOL_ALWAYS_INLINE inline __attribute__((always_inline))
 #define MEMORY_POOL_SLOW_PATH __attribute__((noinline, cold))
 #define MEMORY_POOL_NOINLINE __attribute__((noinline))
+// GCC for Windows means the printf of Microsoft by that name, which libstdc++ does not call.
+#if defined(__MINGW32__) && !defined(__clang__)
+#define MEMORY_POOL_PRINTF_LIKE(text, values) __attribute__((format(gnu_printf, text, values)))
+#else
 #define MEMORY_POOL_PRINTF_LIKE(text, values) __attribute__((format(printf, text, values)))
+#endif
 #define MEMORY_POOL_PREFETCH_FOR_WRITE(address) __builtin_prefetch(address, 1)
 #define MEMORY_POOL_HIDDEN __attribute__((visibility("hidden")))              ///< Not seen outside of its library.
 #define MEMORY_POOL_MAY_RACE __attribute__((noinline, no_sanitize("thread"))) ///< A function that races on purpose.
@@ -138,4 +143,6 @@ namespace memory_pool
 /// Bytes that a processor moves between memory and its caches at once, and that two threads should not both write.
 /// A fixed figure on purpose: std::hardware_destructive_interference_size may differ between translation units.
 inline constexpr std::size_t cache_line_size = 64;
+
+static_assert(sizeof(void*) == 8, "memory_pool is for targets with 64 bits");
 } // namespace memory_pool

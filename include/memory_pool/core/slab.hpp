@@ -273,7 +273,6 @@ private:
     std::uint32_t room_; ///< block_count_ <= room_
 };
 
-static_assert(sizeof(void*) == 8, "memory_pool is for targets with 64 bits");
 static_assert(sizeof(slab) == slab_header_bytes, "slab_layout counts on it");
 static_assert(std::is_trivially_destructible_v<slab>, "a slab ends when its memory goes back upstream");
 } // namespace memory_pool::core

@@ -28,6 +28,7 @@
 #include <memory_pool/core/thread_cache.hpp>
 #include <memory_pool/os/fork.hpp>
 #include <memory_pool/os/short_wait.hpp>
+#include <memory_pool/os/thread_end.hpp>
 
 #include <array>
 #include <atomic>
@@ -139,11 +140,12 @@ public:
     }
 
     /// Effects: sees to it that this thread has the slot for the pool of that number.
-    /// Returns: the slot; or nullptr, if the thread has ended, there is no memory for the page, or the pool has no slot.
+    /// Returns: the slot; or nullptr, if the thread has ended, there is no memory for the page, or the pool has no slot. Never one,
+    ///   where the thread's table would be gone when its caches are to be detached.
     static cache_slot* make_slot_of_this_thread(std::size_t number, bool may_be_in_table) noexcept
     {
         thread_table& table = this_thread_table;
-        if (table.has_ended || number >= most_pools_with_slots)
+        if (!os::thread_locals_outlive_destructors || table.has_ended || number >= most_pools_with_slots)
             return nullptr;
         thread_local const thread_end end_of_this_thread;
         static_cast<void>(&end_of_this_thread); // is what makes it exist

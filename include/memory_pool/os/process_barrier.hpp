@@ -9,7 +9,7 @@
 ///     A sees B's store of y, or B sees A's store of x.
 ///
 /// So one side of a handshake costs nothing, and the other, which is rare, pays for both. (Linux: membarrier(2) with
-/// MEMBARRIER_CMD_PRIVATE_EXPEDITED, since 4.14; Windows: FlushProcessWriteBuffers.)
+/// MEMBARRIER_CMD_PRIVATE_EXPEDITED, since 4.14; Windows: FlushProcessWriteBuffers, but in Wine, where it may do nothing.)
 ///
 /// Thread safety: any thread.
 #pragma once
@@ -25,7 +25,13 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 #elif defined(_WIN32)
-extern "C" __declspec(dllimport) void __stdcall FlushProcessWriteBuffers(void);
+// As windows.h has them, which would define thousands of macros.
+extern "C" {
+struct HINSTANCE__;
+__declspec(dllimport) void __stdcall FlushProcessWriteBuffers(void);
+__declspec(dllimport) HINSTANCE__* __stdcall GetModuleHandleA(const char*);
+__declspec(dllimport) long long(__stdcall* __stdcall GetProcAddress(HINSTANCE__*, const char*))();
+}
 #endif
 
 namespace memory_pool::os
@@ -56,7 +62,8 @@ inline bool register_process_barrier() noexcept
 #if defined(__linux__) && defined(SYS_membarrier)
     return membarrier(membarrier_command::register_private_expedited);
 #elif defined(_WIN32)
-    return true;
+    HINSTANCE__* const system = ::GetModuleHandleA("ntdll.dll");
+    return system != nullptr && ::GetProcAddress(system, "wine_get_version") == nullptr;
 #else
     return false;
 #endif

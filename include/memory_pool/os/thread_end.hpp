@@ -23,6 +23,14 @@ __declspec(dllimport) int __stdcall FlsFree(unsigned long);
 
 namespace memory_pool::os
 {
+/// Does a `thread_local` variable last until the last destructor of its thread has run? (Not with GCC for Windows, which emulates
+/// them: their memory is free before the first of these destructors runs.)
+#if defined(__MINGW32__) && !defined(__clang__)
+inline constexpr bool thread_locals_outlive_destructors = false;
+#else
+inline constexpr bool thread_locals_outlive_destructors = true;
+#endif
+
 /// A function that is called at the end of each thread that has asked for it.
 class thread_end
 {
