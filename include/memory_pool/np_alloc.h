@@ -92,7 +92,8 @@ typedef struct np_heap np_heap;
 
 /* What is in use. */
 
-/** Where the memory is, of all threads and heaps. Bytes of blocks are those that may be used, as np_usable_size tells them. */
+/** Where the memory is, of all threads and heaps. Bytes of blocks are those that may be used, as np_usable_size tells them; in the
+ *  library that checks, those that they take up, with what lies behind what was asked for. */
 typedef struct np_statistics
 {
     size_t bytes_in_use;     /**< Of blocks that are handed out and not given back. */

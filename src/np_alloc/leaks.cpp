@@ -47,6 +47,12 @@ const char* shortened(const char* name) noexcept
     return name + (length - std::min(length, most));
 }
 
+/// Returns: the line as np_alloc_at was told.
+int line_of(const np::site_figures& its) noexcept
+{
+    return static_cast<int>(its.site.line);
+}
+
 void print_text(const np::site_list& sites, const np::output& to)
 {
     const auto print_line = [&to](const base::message& subject, const np::site_figures& its) {
@@ -57,22 +63,45 @@ void print_text(const np::site_list& sites, const np::output& to)
         return;
     to.print("np_alloc: in use, by the line that has asked:\n");
     for (const np::site_figures& each : sites)
-        print_line(base::message("%s:%u", shortened(each.site.file), each.site.line), each);
+        print_line(base::message("%s:%d", shortened(each.site.file), line_of(each)), each);
     print_line(base::message("in all"), sites.all());
 }
 
-/// Effects: prints `text` in quotes, with what JSON wants in place of some of its characters.
+/// Returns: how many bytes the character at `text` has, if that is UTF-8; else 0.
+std::size_t bytes_of_character(const char* text) noexcept
+{
+    const auto byte = [text](std::size_t number) -> unsigned { return static_cast<unsigned char>(text[number]); };
+    if (byte(0) < 0x80)
+        return 1;
+    const std::size_t bytes = byte(0) >= 0xF0 ? 4 : byte(0) >= 0xE0 ? 3 : 2;
+    constexpr std::array<unsigned, 5> least_of{0, 0, 0x80, 0x800, 0x1'0000};
+    unsigned character = byte(0) & (0x7FU >> bytes);
+    for (std::size_t number = 1; number != bytes; ++number) {
+        if ((byte(number) & 0xC0U) != 0x80)
+            return 0; // It may be the end of the text.
+        character = character << 6U | (byte(number) & 0x3FU);
+    }
+    const bool is_surrogate = character >= 0xD800 && character < 0xE000;
+    const bool is_one = byte(0) >= 0xC0 && byte(0) < 0xF8 && character >= least_of[bytes] && character < 0x11'0000;
+    return is_one && !is_surrogate ? bytes : 0;
+}
+
+/// Effects: prints `text` in quotes, with what JSON wants in place of some of its characters, and of bytes that are no UTF-8.
 void print_quoted(const char* text, const np::output& to)
 {
+    constexpr unsigned replacement = 0xFFFD;
     to.print("\"");
     const char* plain = text;
-    for (; *text != '\0'; ++text) {
+    while (*text != '\0') {
         const auto character = static_cast<unsigned char>(*text);
-        if (character >= ' ' && character != '"' && character != '\\')
+        const std::size_t bytes = bytes_of_character(text);
+        if (bytes != 0 && character >= ' ' && character != '"' && character != '\\') {
+            text += bytes;
             continue;
+        }
         to.print(plain, static_cast<std::size_t>(text - plain));
-        to.print(base::message("\\u%04x", character));
-        plain = text + 1;
+        to.print(base::message("\\u%04x", bytes != 0 ? character : replacement));
+        plain = ++text;
     }
     to.print(plain);
     to.print("\"");
@@ -87,7 +116,7 @@ void print_json(const np::site_list& sites, const np::output& to)
         to.print(before);
         print_quoted(each.site.file, to);
         to.print(
-            base::message(R"(, "line": %u, "blocks": %zu, "bytes": %zu})", each.site.line, each.blocks, each.bytes));
+            base::message(R"(, "line": %d, "blocks": %zu, "bytes": %zu})", line_of(each), each.blocks, each.bytes));
         before = ",\n    {\"file\": ";
     }
     to.print("\n  ]\n}\n");
@@ -100,7 +129,7 @@ int np_visit_call_sites(int (*visit)(const np_call_site* site, void* argument), 
     np::site_list sites;
     list(sites, 0);
     for (const np::site_figures& each : sites) {
-        const np_call_site site{each.site.file, static_cast<int>(each.site.line), each.blocks, each.bytes};
+        const np_call_site site{each.site.file, line_of(each), each.blocks, each.bytes};
         if (visit(&site, argument) == 0)
             return 0;
     }

@@ -132,6 +132,23 @@ TEST_F(checked_blocks, are_freed_by_one_of_several_threads_that_try_at_the_same_
     EXPECT_EQ(after.bytes_in_use, before.bytes_in_use);
 }
 
+TEST_F(checked_blocks, count_with_what_lies_behind_what_was_asked_for)
+{
+    const auto in_use = [] {
+        np_statistics now;
+        np_get_statistics(&now);
+        return now.bytes_in_use;
+    };
+    const std::size_t before = in_use();
+    for (const std::size_t bytes : {std::size_t{0}, std::size_t{100}, std::size_t{5000}, std::size_t{200'000}}) {
+        void* const block = np_alloc(bytes);
+        EXPECT_EQ(np_usable_size(block), bytes);
+        EXPECT_GT(in_use() - before, bytes);
+        np_free(block);
+        EXPECT_EQ(in_use(), before);
+    }
+}
+
 TEST_F(checked_blocks, are_freed_once_also_those_of_heaps)
 {
     np_heap* const heap = np_heap_create();

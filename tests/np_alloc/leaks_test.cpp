@@ -14,6 +14,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstdio>
+#include <cstring>
 #include <ios>
 #include <memory>
 #include <sstream>
@@ -133,6 +134,31 @@ TEST(np_report_leaks, has_json_with_any_name_of_a_file)
     const traced block(1, "C:\\new \"folder\"\n\x7f\xc3\xa4.c", 1);
     EXPECT_NE(report_of_all(np_format_json).text.find("\"C:\\u005cnew \\u0022folder\\u0022\\u000a\x7f\xc3\xa4.c\""),
               std::string::npos);
+}
+
+TEST(np_report_leaks, has_json_also_with_a_name_that_is_no_utf_8)
+{
+    const auto name_in_json = [](const char* name) {
+        const traced block(1, name, 1);
+        const std::string text = report_of_all(np_format_json).text;
+        const std::size_t begin = text.find("\"file\": \"") + std::strlen("\"file\": \"");
+        return text.substr(begin, text.find('"', begin) - begin);
+    };
+    EXPECT_EQ(name_in_json("caf\xe9.c"), "caf\\ufffd.c") << "Latin 1";
+    EXPECT_EQ(name_in_json("\x80\xff."), "\\ufffd\\ufffd.") << "no first byte";
+    EXPECT_EQ(name_in_json("\xc0\xaf"), "\\ufffd\\ufffd") << "longer than it has to be";
+    EXPECT_EQ(name_in_json("\xed\xa0\x80"), "\\ufffd\\ufffd\\ufffd") << "half of a pair of UTF-16";
+    EXPECT_EQ(name_in_json("\xf4\x90\x80\x80"), "\\ufffd\\ufffd\\ufffd\\ufffd") << "no character";
+    EXPECT_EQ(name_in_json("\xe2\x82"), "\\ufffd\\ufffd") << "cut off";
+    for (const char* const name : {"\xc3\xa4", "\xe2\x82\xac", "\xef\xbf\xbd", "\xf0\x9f\x98\x80"})
+        EXPECT_EQ(name_in_json(name), name);
+}
+
+TEST(np_report_leaks, tells_a_line_below_zero_as_it_was_told)
+{
+    const traced block(1, "made.c", -1);
+    EXPECT_NE(report_of_all().text.find("  made.c:-1  1 block"), std::string::npos);
+    EXPECT_NE(report_of_all(np_format_json).text.find("\"line\": -1,"), std::string::npos);
 }
 
 TEST(np_report_leaks, shortens_a_name_that_is_too_long_for_a_line_at_its_beginning_and_never_in_json)

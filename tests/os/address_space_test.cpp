@@ -181,7 +181,7 @@ TEST_F(address_space, asks_the_system_whether_it_could_ever_have_more_memory_tha
 
 TEST_F(address_space, leaves_the_program_mappings_where_each_guard_takes_some)
 {
-    constexpr std::size_t pages = 2 * os::detail::most_guards_with_a_mapping + 2;
+    constexpr std::size_t pages = 2 * std::size_t{os::detail::most_guards_with_a_mapping} + 2;
     auto* const many = static_cast<std::byte*>(os::reserve_addresses(pages * page));
     ASSERT_TRUE(os::commit_memory(many, pages * page));
     const test::system_calls calls;
@@ -189,7 +189,7 @@ TEST_F(address_space, leaves_the_program_mappings_where_each_guard_takes_some)
         calls.refuse(test::system_call::guard, 1); // that without a mapping
         return os::guard_memory(many + number * page, page);
     };
-    std::size_t count = 0;
+    std::ptrdiff_t count = 0;
     for (std::size_t number = 0; number != pages; number += 2)
         if (guards(number) == os::guarding::by_mapping)
             ++count;
@@ -203,6 +203,19 @@ TEST_F(address_space, leaves_the_program_mappings_where_each_guard_takes_some)
     os::detail::guards_with_a_mapping = 0;
 }
 
+TEST_F(address_space, has_further_guards_with_mappings_where_one_was_taken_away_twice_as_in_the_child_of_a_fork)
+{
+    ASSERT_TRUE(os::commit_memory(memory, page));
+    const test::system_calls calls;
+    for (int i = 0; i != 2; ++i) {
+        calls.refuse(test::system_call::guard, 1); // that without a mapping
+        EXPECT_EQ(os::guard_memory(memory, page), os::guarding::by_mapping);
+        EXPECT_TRUE(os::unguard_memory(memory, page, os::guarding::by_mapping));
+        EXPECT_TRUE(os::unguard_memory(memory, page, os::guarding::by_mapping));
+    }
+    os::detail::guards_with_a_mapping = 0;
+}
+
 TEST_F(address_space, counts_guards_in_locked_memory_as_long_as_they_are_there)
 {
     ASSERT_TRUE(os::commit_memory(memory, 3 * page));
@@ -212,7 +225,7 @@ TEST_F(address_space, counts_guards_in_locked_memory_as_long_as_they_are_there)
     ASSERT_NE(how, os::guarding::none);
     ASSERT_TRUE(os::unguard_memory(memory, 3 * page, how));
     memory[page] = std::byte{1};
-    EXPECT_EQ(os::detail::guards_with_a_mapping, 0U);
+    EXPECT_EQ(os::detail::guards_with_a_mapping, 0);
 }
 #endif
 

@@ -158,11 +158,12 @@ inline moving move(void* from, void* to, std::size_t bytes) noexcept
 #endif
 }
 
-/// Guards that are mappings of their own. (Locked memory takes no others.)
-inline std::atomic<std::size_t> guards_with_a_mapping{0};
+/// Guards that are mappings of their own. (Locked memory takes no others.) In the child of a fork, one may be taken away a second time
+/// that another thread was about to forget: there may be fewer than none.
+inline std::atomic<std::ptrdiff_t> guards_with_a_mapping{0};
 /// So many of those there may be: each takes two of the 65,530 mappings that Linux lets a process have, and the program needs some,
 /// for its threads, too.
-inline constexpr std::size_t most_guards_with_a_mapping = 16'384;
+inline constexpr std::ptrdiff_t most_guards_with_a_mapping = 16'384;
 
 inline bool decommit(void* memory, std::size_t bytes) noexcept
 {
