@@ -75,6 +75,15 @@ TEST(block_pool, hands_out_fresh_blocks_in_the_order_of_addresses)
     }
 }
 
+TEST(block_pool, takes_as_many_blocks_as_it_is_told_at_first)
+{
+    for (const std::size_t count : {std::size_t{2}, std::size_t{8}, std::size_t{1000}}) {
+        mp::pool_options options;
+        options.initial_capacity = count;
+        EXPECT_EQ(mp::block_pool(64, options).capacity(), count);
+    }
+}
+
 TEST(block_pool, keeps_its_bookkeeping_below_an_eighth_of_the_blocks)
 {
     constexpr std::size_t count = 10'000;

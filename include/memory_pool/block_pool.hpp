@@ -95,7 +95,11 @@ public:
     /// Effects: gives everything back upstream. Blocks still in use are gone.
     ~basic_block_pool()
     {
-        release();
+        if constexpr (variant::checks) {
+            const core::late_reports reports(store_);
+            store_.report_damage();
+        }
+        drop_magazine();
         base::pool_gone(this);
     }
 
@@ -609,8 +613,9 @@ private:
     {
         if constexpr (!variant::checks) {
             const std::size_t room = magazine_.room();
-            if (suitable_room() > room + room / 2)
-                (void)base::succeeds([this] { move_magazine(suitable_room()); });
+            const std::size_t suitable = suitable_room();
+            if (suitable > room + room / 2)
+                (void)base::succeeds([this, suitable] { move_magazine(suitable); });
         }
     }
 

@@ -32,7 +32,8 @@ protected:
 
     static void set_range(core::slab& slab, std::size_t first, std::size_t count)
     {
-        slab.for_each_word(first, count, [&](std::uint64_t* word, std::uint64_t mask) { slab.set_bits(word, mask); });
+        slab.for_each_word(first, count, [](std::uint64_t* word, std::uint64_t mask) { *word |= mask; });
+        slab.search_from(first);
     }
 
     static std::size_t count(const core::block_span& span) { return span.bytes() / stride; }
@@ -108,6 +109,23 @@ TEST_F(slab_test, knows_what_is_free)
     EXPECT_FALSE(slab.is_wholly_free());
     set_range(slab, 0, 129);
     EXPECT_TRUE(slab.is_wholly_free());
+}
+
+TEST_F(slab_test, forgets_that_it_took_the_last_blocks_unless_one_is_free_already)
+{
+    core::slab& slab = make(200);
+    (void)slab.take_span(stride);
+    EXPECT_FALSE(slab.uncarve(100, 99)) << "not the last ones";
+    EXPECT_TRUE(slab.uncarve(100, 100));
+    EXPECT_EQ(slab.carved(), 100u);
+    EXPECT_EQ(slab.count_set_bits(), 0u) << "the others are in use as before";
+
+    set_range(slab, 69, 1);
+    EXPECT_FALSE(slab.uncarve(69, 31)) << "what is free is so for a reason that somebody has to be told";
+    EXPECT_EQ(slab.carved(), 100u);
+    EXPECT_TRUE(slab.uncarve(70, 30)) << "in the same word";
+    EXPECT_TRUE(slab.is_consistent());
+    EXPECT_TRUE(slab.take_span(stride).empty()) << "block 69 is free, and comes first";
 }
 
 TEST_F(slab_test, walks_over_the_blocks_in_use)

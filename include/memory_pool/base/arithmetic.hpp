@@ -55,15 +55,6 @@ constexpr std::size_t saturating_add(std::size_t a, std::size_t b) noexcept
     return a > largest - b ? largest : a + b;
 }
 
-/// Returns: the smallest power of two that is not less than `value`, or 0 if there is none.
-constexpr std::size_t power_of_two_at_least(std::size_t value) noexcept
-{
-    std::size_t below = value - (value != 0 ? 1 : 0);
-    for (std::size_t distance = 1; distance < std::numeric_limits<std::size_t>::digits; distance *= 2)
-        below |= below >> distance;
-    return below + 1;
-}
-
 /// Returns: the position of the lowest set bit, counted from 0.
 /// Preconditions: `word` is not 0.
 constexpr unsigned lowest_bit(std::uint64_t word) noexcept
@@ -90,6 +81,12 @@ constexpr unsigned highest_bit(std::uint64_t word) noexcept
         ++position;
     return position;
 #endif
+}
+
+/// Returns: the smallest power of two that is not less than `value`, or 0 if there is none.
+constexpr std::size_t power_of_two_at_least(std::size_t value) noexcept
+{
+    return value <= 1 ? 1 : std::size_t{2} << highest_bit(value - 1);
 }
 
 /// Returns: how many bits of `word` are set.

@@ -180,7 +180,7 @@ public:
             endings_ = {};
             do { // until none is left, or none can be destroyed
                 endings_.count = 0;
-                blocks_.for_each([this](void* block) { destroy_while_clearing(object_in(block)); });
+                blocks_.for_each([this](void* block) { end(object_in(block)); });
             } while (endings_.count != 0 && in_use() != 0);
             is_clearing_ = false;
         }
@@ -276,6 +276,7 @@ private:
     /// So deep may destructors destroy others. What is next in a list that is longer waits until clear() comes by.
     static constexpr std::size_t deepest_ending = 1000;
 
+    /// For destructors that destroy others.
     MEMORY_POOL_NOINLINE void destroy_while_clearing(T* object) noexcept
     {
         if (!blocks_.is_in_use(block_of(object))) { // clear() came by here before
@@ -292,8 +293,13 @@ private:
         for (const ending* each = endings_.innermost; each != nullptr; each = each->outer)
             if (each->object == object)
                 return;
-        if (endings_.depth == deepest_ending)
-            return;
+        if (endings_.depth != deepest_ending)
+            end(object);
+    }
+
+    /// Destroys one that is in use and whose destructor is not under way: what clear() comes by is, and it need not ask.
+    void end(T* object) noexcept
+    {
         const ending here{object, endings_.innermost};
         endings_.innermost = &here;
         ++endings_.depth;

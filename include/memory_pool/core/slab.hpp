@@ -79,13 +79,6 @@ public:
         return index >= carved_ || (words()[index / base::bits_per_word] >> (index % base::bits_per_word) & 1) != 0;
     }
 
-    /// Effects: sets the bits of `mask` in `word`.
-    void set_bits(std::uint64_t* word, std::uint64_t mask) noexcept
-    {
-        *word |= mask;
-        search_from_ = std::min(search_from_, static_cast<std::uint32_t>(word - words()));
-    }
-
     /// Effects: lets searches begin no later than at block `index`.
     void search_from(std::size_t index) noexcept
     {
@@ -119,6 +112,23 @@ public:
             *last++ = 0;
         search_from_ = static_cast<std::uint32_t>(last - words());
         return {block_of(first, stride), block_of(last, stride)};
+    }
+
+    /// Effects: takes the `count` blocks from `first` on back as ones that were never used, which spares their bits; if they are the
+    ///   last that were taken, and no bit of them is set.
+    /// Returns: whether it did.
+    bool uncarve(std::size_t first, std::size_t count) noexcept
+    {
+        if (first + count != carved_)
+            return false;
+        const std::uint64_t* const word = words() + first / base::bits_per_word;
+        std::uint64_t bits = *word >> (first % base::bits_per_word);
+        for (const std::uint64_t* each = word + 1; each < end_of_words(); ++each)
+            bits |= *each;
+        if (bits != 0)
+            return false;
+        carved_ = static_cast<std::uint32_t>(first);
+        return true;
     }
 
     /// Effects: takes up to `count` free blocks out whose bits are set, up to the next full word (a matter for take_span),

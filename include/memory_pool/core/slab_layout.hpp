@@ -136,6 +136,12 @@ public:
         return static_cast<std::size_t>((static_cast<std::uint64_t>(offset) * reciprocal_) >> 32);
     }
 
+    /// Returns: `bytes / stride()`, for whole blocks side by side in a slab.
+    std::size_t blocks_in(std::size_t bytes) const noexcept
+    {
+        return reciprocal_ != 0 ? index(bytes) : bytes / stride_;
+    }
+
 private:
     /// The most blocks in a slab of at most `bytes` bytes, or of a single block.
     std::size_t most_within(std::size_t bytes) const noexcept

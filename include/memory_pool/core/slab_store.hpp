@@ -119,8 +119,8 @@ public:
     /// Where the array of a magazine can be, without a request of its own. Gone when the first piece goes upstream.
     struct magazine_room
     {
-        void** array; ///< nullptr: there is none.
-        std::size_t size;
+        void** array = nullptr; ///< nullptr: there is none.
+        std::size_t size = 0;
     };
 
     /// Returns: for how many pointers a magazine should have room in front of `capacity` blocks.
@@ -130,13 +130,7 @@ public:
     }
 
     /// Returns: the room behind the first slab, and behind the blocks that it may have later.
-    magazine_room room_for_magazine() const noexcept
-    {
-        if (first_ == nullptr || !options_.has_room_for_magazine)
-            return {nullptr, 0};
-        char* const behind = reinterpret_cast<char*>(first_) + layout_.slab_bytes(first_->room());
-        return {reinterpret_cast<void**>(behind), pointers_behind(first_->room())};
-    }
+    magazine_room room_for_magazine() const noexcept { return room_for_magazine_; }
 
     /// Effects: adds some blocks: where a slab has room for more, or else in a piece of upstream memory, as large as all so far
     ///   together, within bounds, and for `wanted` blocks if the bounds allow it.
@@ -178,7 +172,7 @@ public:
     {
         for (; first_listed_ != nullptr; unlist(first_listed_)) {
             const block_span span = first_listed_->take_span(layout_.stride());
-            handed_out_ += span.bytes() / layout_.stride();
+            handed_out_ += layout_.blocks_in(span.bytes());
             if (!span.empty() || first_listed_->has_set_bits())
                 return span;
         }
@@ -232,10 +226,19 @@ public:
             return 0;
         slab* const home = slab_around(span.begin);
         const std::size_t first = layout_.index(static_cast<std::size_t>(span.begin - home->first_block()));
-        const std::size_t count = span.bytes() / layout_.stride();
+        const std::size_t count = layout_.blocks_in(span.bytes());
         std::size_t skipped = 0;
-        home->for_each_word(first, count,
-                            [&](std::uint64_t* word, std::uint64_t mask) { skipped += put_bits(home, word, mask); });
+        list(home);
+        if (home->uncarve(first, count)) {
+            handed_out_ -= count;
+            return 0;
+        }
+        home->for_each_word(first, count, [&](std::uint64_t* word, std::uint64_t mask) {
+            if (MEMORY_POOL_UNLIKELY((*word & mask) != 0))
+                skipped += report_freed_twice(home, word, *word & mask);
+            *word |= mask;
+        });
+        home->search_from(first);
         handed_out_ -= count - skipped;
         return skipped;
     }
@@ -416,6 +419,7 @@ public:
         friend slab_store;
         slab* first_ = nullptr; ///< Linked by `next`.
         slab* first_of_store_ = nullptr;
+        std::size_t bytes_of_that_ = 0;
     };
 
     /// Effects: takes every piece out whose slabs are wholly free. Before it does so with the first one, it calls
@@ -455,8 +459,9 @@ public:
     {
         for (slab* piece = detached.first_; piece != nullptr;) {
             slab* const next = piece->next;
-            const piece_shape shape =
-                piece == detached.first_of_store_ ? shape_of_first(piece->room()) : shape_of_other(*piece);
+            const piece_shape shape = piece == detached.first_of_store_
+                                          ? shape_of_first(piece->room(), detached.bytes_of_that_)
+                                          : shape_of_other(*piece);
             upstream_->deallocate(piece, shape.bytes, shape.alignment);
             piece = next;
         }
@@ -498,13 +503,23 @@ public:
     void release() noexcept
     {
         detached_pieces detached;
-        directory_.remove_if([](const slab*) { return true; }, [&](slab* piece) { detach(piece, detached); });
+        for (slab* const piece : directory_) {
+            permit_access_to(piece);
+            piece->next = std::exchange(detached.first_, piece);
+        }
+        detach_first(detached);
+        directory_.clear();
+        lowest_ = 0;
+        highest_ = 0;
+        extensible_ = nullptr;
+        first_listed_ = nullptr;
+        slab_count_ = 0;
+        capacity_ = 0;
+        handed_out_ = 0;
+        piece_bytes_ = 0;
+        steps_ = 0;
         give_back(detached);
         give_back_inherited();
-        directory_.clear();
-        note_range();
-        handed_out_ = 0;
-        steps_ = 0;
     }
 
     /// Returns: whether all that is said above about the slabs holds.
@@ -544,8 +559,12 @@ private:
 
     piece_shape shape_of_first(std::size_t room) const noexcept
     {
-        return {1, room, layout_.slab_bytes(room) + pointers_behind(room) * sizeof(void*),
-                options_.client != nullptr ? layout_.slab_alignment() : layout_.first_slab_alignment()};
+        return shape_of_first(room, layout_.slab_bytes(room) + pointers_behind(room) * sizeof(void*));
+    }
+
+    piece_shape shape_of_first(std::size_t room, std::size_t bytes) const noexcept
+    {
+        return {1, room, bytes, options_.client != nullptr ? layout_.slab_alignment() : layout_.first_slab_alignment()};
     }
 
     piece_shape shape_of_other(const slab& piece) const noexcept
@@ -561,15 +580,16 @@ private:
 
     piece_shape shape_of(const slab* piece) const noexcept
     {
-        return piece == first_ ? shape_of_first(piece->room()) : shape_of_other(*piece);
+        return piece == first_ ? shape_of_first(piece->room(), first_bytes_) : shape_of_other(*piece);
     }
 
     std::size_t blocks_to_add(std::size_t wanted) const noexcept
     {
         std::size_t blocks = std::max(wanted, std::size_t{1});
         if (options_.growth_step == 0) {
-            blocks = std::max(blocks, std::min(capacity_, slab_layout::usual_piece_bytes / layout_.stride()));
-            const bool may_round_up = options_.client == nullptr || !options_.client->is_dear;
+            if (capacity_ != 0)
+                blocks = std::max(blocks, std::min(capacity_, slab_layout::usual_piece_bytes / layout_.stride()));
+            const bool may_round_up = wanted <= 1 && (options_.client == nullptr || !options_.client->is_dear);
             if (may_round_up && blocks < slab_layout::first_slab_bytes / layout_.stride())
                 blocks = std::max(blocks, layout_.blocks_within(slab_layout::first_slab_bytes));
         }
@@ -608,6 +628,7 @@ private:
         if (first_ == nullptr) {
             first_ = piece;
             first_bytes_ = shape.bytes;
+            note_room_for_magazine();
         }
         if (piece != first_) {
             const auto begin = reinterpret_cast<std::uintptr_t>(piece);
@@ -645,6 +666,15 @@ private:
             for (std::size_t i = first; i != home.block_count(); ++i)
                 checks().mark_free(home.block(i, layout_.stride()));
         list(&home);
+    }
+
+    /// It is at the end of the first piece.
+    void note_room_for_magazine() noexcept
+    {
+        const std::size_t size = pointers_behind(first_->room());
+        if (size != 0)
+            room_for_magazine_ = {reinterpret_cast<void**>(reinterpret_cast<char*>(first_) + first_bytes_) - size,
+                                  size};
     }
 
     /// The room for a magazine behind a first slab of `blocks` blocks, in pointers.
@@ -803,17 +833,6 @@ private:
         return block;
     }
 
-    /// Returns: how many of the blocks were here already.
-    std::size_t put_bits(slab* home, std::uint64_t* word, std::uint64_t mask) noexcept
-    {
-        std::size_t here_already = 0;
-        if (MEMORY_POOL_UNLIKELY((*word & mask) != 0))
-            here_already = report_freed_twice(home, word, *word & mask);
-        home->set_bits(word, mask);
-        list(home);
-        return here_already;
-    }
-
     /// Returns: how many blocks `twice` stands for.
     MEMORY_POOL_SLOW_PATH std::size_t report_freed_twice(slab* home, const std::uint64_t* word,
                                                          std::uint64_t twice) const noexcept
@@ -828,21 +847,31 @@ private:
     void detach(slab* piece, detached_pieces& detached) noexcept
     {
         const piece_shape shape = shape_of(piece);
-        for_each_slab_in(piece, [this](slab* home) {
-            unlist(home);
-            base::permit_access(home->first_block(), home->room() * layout_.stride());
-        });
+        for_each_slab_in(piece, [this](slab* home) { unlist(home); });
+        permit_access_to(piece);
         slab_count_ -= shape.slabs;
         capacity_ -= shape.slabs * piece->block_count();
         piece_bytes_ -= shape.bytes;
         if (piece == extensible_)
             extensible_ = nullptr;
-        if (piece == first_) {
-            detached.first_of_store_ = first_;
-            first_ = nullptr;
-            first_bytes_ = 0;
-        }
+        if (piece == first_)
+            detach_first(detached);
         piece->next = std::exchange(detached.first_, piece);
+    }
+
+    /// Moves what is known of the first piece alone.
+    void detach_first(detached_pieces& detached) noexcept
+    {
+        detached.first_of_store_ = std::exchange(first_, nullptr);
+        detached.bytes_of_that_ = std::exchange(first_bytes_, 0);
+        room_for_magazine_ = {};
+    }
+
+    void permit_access_to(const slab* piece) const noexcept
+    {
+        for_each_slab_in(piece, [this](const slab* home) {
+            base::permit_access(home->first_block(), home->room() * layout_.stride());
+        });
     }
 
     void list(slab* added) noexcept
@@ -888,9 +917,10 @@ private:
     misuse_log* log_ = nullptr;
     slab* first_ = nullptr;       ///< The first piece.
     std::size_t first_bytes_ = 0; ///< 0 if there is none.
-    std::uintptr_t lowest_ = 0;   ///< Where the other pieces begin ...
-    std::uintptr_t highest_ = 0;  ///< ... and end; 0 if there are none.
-    slab* extensible_ = nullptr;  ///< The slab that has room for more blocks, if there is one.
+    magazine_room room_for_magazine_;
+    std::uintptr_t lowest_ = 0;  ///< Where the other pieces begin ...
+    std::uintptr_t highest_ = 0; ///< ... and end; 0 if there are none.
+    slab* extensible_ = nullptr; ///< The slab that has room for more blocks, if there is one.
     slab* first_listed_ = nullptr;
     std::size_t slab_count_ = 0;
     std::size_t capacity_ = 0;
