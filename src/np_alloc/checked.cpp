@@ -176,16 +176,24 @@ void look_at_canary(const place& where, std::size_t bytes) noexcept
 
 // Handing out.
 
+/// Effects: writes the canary of a block that was written to while it was free, and reports that: last, as the error handler may
+///   leave by a long jump.
+MEMORY_POOL_SLOW_PATH void hand_out_damaged(std::byte* block, std::size_t block_bytes, std::size_t bytes) noexcept
+{
+    the_canary.write_to_new(block + bytes, block + block_bytes);
+    report_misuse(error::write_after_free, block, block_bytes);
+}
+
 /// Effects: makes a block that is not empty the program's, for which it has asked for so many bytes.
 MEMORY_POOL_ALWAYS_INLINE void hand_out(block_mark& mark, std::byte* block, std::size_t block_bytes,
                                         std::size_t bytes) noexcept
 {
     const bool was_given_back = mark.hand_out(bytes);
-    const bool is_damaged =
-        was_given_back && the_options.get(np_option_poison) != 0 && !is_poisoned(block, block_bytes);
-    the_canary.write_to_new(block + bytes, block + block_bytes);
-    if (MEMORY_POOL_UNLIKELY(is_damaged)) // Last, as the error handler may leave by a long jump.
-        report_misuse(error::write_after_free, block, block_bytes);
+    if (MEMORY_POOL_LIKELY(was_given_back) && the_options.get(np_option_poison) != 0 &&
+        MEMORY_POOL_UNLIKELY(!is_poisoned(block, block_bytes)))
+        hand_out_damaged(block, block_bytes, bytes);
+    else
+        the_canary.write_to_new(block + bytes, block + block_bytes);
 }
 
 /// Effects: the same for a block outside of the region, with that alignment.
@@ -256,12 +264,20 @@ MEMORY_POOL_NOINLINE void free_at_once(void* block) noexcept
 }
 
 /// Effects: has a block of a slab wait, and frees what has waited long enough.
-MEMORY_POOL_ALWAYS_INLINE void free_later(std::size_t size_class, void* block, waiting_blocks& waiting) noexcept
+///   Whether they are of this thread's heap need not be asked again: their slabs are not given back meanwhile.
+MEMORY_POOL_ALWAYS_INLINE void free_later(std::size_t size_class, void* block, bool is_own) noexcept
 {
     const std::size_t most_bytes = the_options.get(np_option_quarantine_bytes);
-    waiting.push(size_class, block);
-    while (waiting.bytes() > most_bytes || waiting.is_full())
-        free_unchecked(waiting.pop().block);
+    front& at_hand = this_thread.at_hand;
+    waiting_blocks& waiting = at_hand.memory().checks.waiting;
+    waiting.push(size_class, block, is_own);
+    while (waiting.bytes() > most_bytes || waiting.is_full()) {
+        const waiting_blocks::waited oldest = waiting.pop();
+        if (MEMORY_POOL_UNLIKELY(!oldest.is_own))
+            free_unchecked(oldest.block);
+        else if (MEMORY_POOL_UNLIKELY(!at_hand.push(oldest.size_class, oldest.block)))
+            free_to_full(oldest.size_class, oldest.block);
+    }
 }
 
 /// Effects: frees a block of a slab that is not of this thread's heap.
@@ -269,7 +285,7 @@ MEMORY_POOL_NOINLINE void free_of_another(owner_word owner, void* block) noexcep
 {
     const errno_as_it_was kept;
     if (shared_heap_of(block, owner) == nullptr && this_thread.at_hand.has_heap())
-        free_later(owner & class_bits, block, this_thread.at_hand.memory().checks.waiting);
+        free_later(owner & class_bits, block, false);
     else
         free_unchecked(block);
 }
@@ -357,9 +373,8 @@ MEMORY_POOL_ALWAYS_INLINE void free(void* block, std::size_t expected) noexcept
     }
     if (the_options.get(np_option_poison) != 0)
         poison(block, its.block_bytes);
-    front& at_hand = this_thread.at_hand;
-    if (MEMORY_POOL_LIKELY(at_hand.class_in(owner) < class_count))
-        free_later(size_class, block, at_hand.memory().checks.waiting);
+    if (MEMORY_POOL_LIKELY(this_thread.at_hand.class_in(owner) < class_count))
+        free_later(size_class, block, true);
     else
         free_of_another(owner, block);
 }

@@ -155,7 +155,7 @@ public:
     {
         for (std::size_t slice = 0; slice * slice_bytes < canary_end(first); ++slice)
             if (std::uint32_t& poisoned = region_.record(first + slice).poisoned;
-                !is_poisoned(region_.address(first + slice), poisoned))
+                poisoned != 0 && !is_poisoned(region_.address(first + slice), poisoned))
                 poisoned = 0;
     }
 
@@ -268,7 +268,7 @@ private:
     {
         if (bytes > largest_to_fill && os::purge_memory(memory, bytes_with_rest))
             return false;
-        if (the_options.get(np_option_poison) != 0)
+        if (bytes != 0 && the_options.get(np_option_poison) != 0) // A large block of 0 bytes has an alignment.
             poison(memory, bytes);
         return true;
     }

@@ -13,6 +13,7 @@
 #pragma once
 
 #include <memory_pool/base/config.hpp>
+#include <memory_pool/os/bytes.hpp>
 #include <memory_pool/os/random.hpp>
 
 #include <atomic>
@@ -53,20 +54,49 @@ public:
             store(place, word);
     }
 
-    /// Effects: the same where nobody has written to yet: up to 7 bytes before `from` may change, too. They are not read, as they
+    /// Effects: the same where nobody has written to yet: up to 15 bytes before `from` may change, too. They are not read, as they
     ///   may be in no cache.
-    void write_to_new(std::byte* from, std::byte* end) const noexcept
+    /// Preconditions: the block has 16 bytes at least.
+    MEMORY_POOL_ALWAYS_INLINE void write_to_new(std::byte* from, std::byte* end) const noexcept
     {
         const std::uint64_t word = word_.load(std::memory_order_relaxed);
-        for (std::byte* place = from - place_in_word(from); place != end; place += sizeof word)
-            store(place, word);
+        if (MEMORY_POOL_LIKELY(static_cast<std::size_t>(end - from) <= most_of_few)) {
+            store(end - most_of_few, word);
+            store(end - sizeof word, word);
+            return;
+        }
+        write_many(from - place_in_word(from), end, word);
     }
 
     /// Returns: whether they are as `write` left them.
-    /// Preconditions: as `write`.
-    bool is_intact(const std::byte* from, const std::byte* end) const noexcept
+    /// Preconditions: as `write`; if there are any, the 16 bytes before `end` may be read.
+    MEMORY_POOL_ALWAYS_INLINE bool is_intact(const std::byte* from, const std::byte* end) const noexcept
     {
         const std::uint64_t word = word_.load(std::memory_order_relaxed);
+        if (MEMORY_POOL_LIKELY(static_cast<std::size_t>(end - from) - 1 < most_of_few)) {
+            const unsigned char* const mask = zeros_and_ones + (end - from);
+            return (((load(end - most_of_few) ^ word) & load(mask)) |
+                    ((load(end - sizeof word) ^ word) & load(mask + sizeof word))) == 0;
+        }
+        return are_many_intact(from, end, word);
+    }
+
+private:
+    /// Behind most blocks of up to 1 KiB there are no more: those are looked at without a loop.
+    static constexpr std::size_t most_of_few = 16;
+    static constexpr unsigned char zeros_and_ones[32] = {
+        0,    0,    0,    0,    0,    0,    0,    0,    0,    0,    0,    0,    0,    0,    0,    0,
+        0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF};
+
+    MEMORY_POOL_NOINLINE static void write_many(std::byte* place, std::byte* end, std::uint64_t word) noexcept
+    {
+        for (; place != end; place += sizeof word)
+            store(place, word);
+    }
+
+    MEMORY_POOL_NOINLINE static bool are_many_intact(const std::byte* from, const std::byte* end,
+                                                     std::uint64_t word) noexcept
+    {
         const std::byte* place = from - place_in_word(from);
         if (place == end)
             return true;
@@ -76,19 +106,13 @@ public:
         return difference == 0;
     }
 
-private:
     static std::size_t place_in_word(const std::byte* address) noexcept
     {
         return reinterpret_cast<std::uintptr_t>(address) % sizeof(std::uint64_t);
     }
 
     /// Returns: a word whose bytes in memory are ones from that place on, whatever the order of bytes.
-    static std::uint64_t bytes_from(std::size_t place) noexcept
-    {
-        constexpr unsigned char zeros_and_ones[16] = {0,    0,    0,    0,    0,    0,    0,    0,
-                                                      0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF};
-        return load(zeros_and_ones + sizeof(std::uint64_t) - place);
-    }
+    static std::uint64_t bytes_from(std::size_t place) noexcept { return load(zeros_and_ones + most_of_few - place); }
 
     static std::uint64_t load(const void* from) noexcept
     {
@@ -107,21 +131,58 @@ inline canary the_canary;
 /// What blocks are filled with that are free. As an address, no processor takes it.
 inline constexpr unsigned char poison_byte = 0xDF;
 
+namespace detail
+{
+inline constexpr std::size_t unit = 16;
+/// Larger blocks are left to functions that are called.
+inline constexpr std::size_t most_units_at_once = 8;
+
+/// Effects: calls `visit(place)` for each 16 bytes of a block, once or more often: the first of them and the last, and those beside,
+///   as many as the next power of two. So two comparisons do for all sizes, which is less to be mispredicted than a loop is.
+template <class Byte, class Visit>
+MEMORY_POOL_ALWAYS_INLINE void for_each_unit(Byte* first, std::size_t bytes, Visit&& visit) noexcept
+{
+    Byte* const last = first + bytes - unit;
+    const auto visit_both = [&](std::size_t number) {
+        visit(first + number * unit);
+        visit(last - number * unit);
+    };
+    visit_both(0);
+    if (bytes > 2 * unit)
+        visit_both(1);
+    if (bytes > 4 * unit) {
+        visit_both(2);
+        visit_both(3);
+    }
+}
+} // namespace detail
+
 /// Effects: fills free memory.
+/// Preconditions: it has a multiple of 16 bytes, and 16 at least.
 MEMORY_POOL_ALWAYS_INLINE void poison(void* memory, std::size_t bytes) noexcept
 {
-    std::memset(memory, poison_byte, bytes);
+    if (bytes > detail::most_units_at_once * detail::unit)
+        std::memset(memory, poison_byte, bytes);
+    else
+        detail::for_each_unit(static_cast<std::byte*>(memory), bytes,
+                              [](std::byte* place) { std::memset(place, poison_byte, detail::unit); });
 }
 
 /// Returns: whether free memory is as `poison` left it.
-/// Preconditions: there are 8 bytes at least.
+/// Preconditions: as `poison`.
 MEMORY_POOL_ALWAYS_INLINE bool is_poisoned(const void* memory, std::size_t bytes) noexcept
 {
-    std::uint64_t expected = 0;
-    std::memset(&expected, poison_byte, sizeof expected);
-    // Each byte is the one before it if it is the one before the one before ... the first.
-    const auto* const first = static_cast<const std::byte*>(memory);
-    return std::memcmp(first, &expected, sizeof expected) == 0 &&
-           std::memcmp(first, first + sizeof expected, bytes - sizeof expected) == 0;
+    if (bytes > detail::most_units_at_once * detail::unit)
+        return os::are_all(memory, bytes, poison_byte);
+    using vector = std::uint64_t __attribute__((vector_size(detail::unit)));
+    constexpr std::uint64_t word = 0x0101'0101'0101'0101U * poison_byte;
+    const vector expected = {word, word};
+    vector difference = {0, 0};
+    detail::for_each_unit(static_cast<const std::byte*>(memory), bytes, [&](const std::byte* place) {
+        vector loaded;
+        std::memcpy(&loaded, place, sizeof loaded);
+        difference |= loaded ^ expected;
+    });
+    return (difference[0] | difference[1]) == 0;
 }
 } // namespace memory_pool::np

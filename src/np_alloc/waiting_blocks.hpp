@@ -37,12 +37,13 @@ public:
         return of_class_[size_class].load(std::memory_order_relaxed);
     }
 
+    /// Effects: appends a block, of the heap that this is the queue of, or of another.
     /// Preconditions: it is not full.
-    void push(std::size_t size_class, void* block) noexcept
+    void push(std::size_t size_class, void* block, bool is_own) noexcept
     {
         const std::size_t place = (first_ + count_++) % most_blocks;
         blocks_[place] = block;
-        classes_[place] = static_cast<std::uint8_t>(size_class);
+        classes_[place] = static_cast<std::uint8_t>(is_own ? size_class : size_class | of_another);
         count(size_class, 1);
         bytes_ += facts[size_class].block_bytes;
     }
@@ -52,12 +53,13 @@ public:
     {
         void* block;
         std::size_t size_class;
+        bool is_own;
     };
 
     /// Preconditions: it is not empty.
     waited pop() noexcept
     {
-        const waited oldest{blocks_[first_], classes_[first_]};
+        const waited oldest{blocks_[first_], class_at(first_), classes_[first_] < of_another};
         first_ = (first_ + 1) % most_blocks;
         --count_;
         count(oldest.size_class, ~std::uint32_t{0});
@@ -82,13 +84,19 @@ public:
     {
         for (std::size_t i = 0; i != count_; ++i) {
             const std::size_t place = (first_ + i) % most_blocks;
-            if (!visit(std::size_t{classes_[place]}, blocks_[place]))
+            if (!visit(class_at(place), blocks_[place]))
                 return false;
         }
         return true;
     }
 
 private:
+    /// Stands in the class of a block of another heap.
+    static constexpr std::size_t of_another = 128;
+    static_assert(class_count <= of_another);
+
+    std::size_t class_at(std::size_t place) const noexcept { return classes_[place] % of_another; }
+
     void count(std::size_t size_class, std::uint32_t more) noexcept
     {
         of_class_[size_class].store(of_class(size_class) + more, std::memory_order_relaxed);

@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: MIT
+// Copyright (c) 2026 The memory_pool authors
+/// \file
+/// Whether many bytes have one value, as fast as the processor at hand can tell.
+///
+/// `memcmp` of memory with itself, 8 bytes further on, reads everything twice; a loop of vectors that all processors of a kind have
+/// is slower than that.
+///
+/// Thread safety: that of reading.
+#pragma once
+
+#include "../base/config.hpp"
+
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+
+namespace memory_pool::os
+{
+namespace detail
+{
+/// Returns: whether the bytes have the value of the first 8, and those are `expected`.
+/// Preconditions: there are 8 at least.
+inline bool are_all_by_comparing(const std::byte* first, std::size_t bytes, std::uint64_t expected) noexcept
+{
+    // Each byte is the one before it if it is the one before the one before ... the first.
+    return std::memcmp(first, &expected, sizeof expected) == 0 &&
+           std::memcmp(first, first + sizeof expected, bytes - sizeof expected) == 0;
+}
+
+#if defined(__x86_64__) && defined(__GNUC__)
+using wide_vector = std::uint64_t __attribute__((vector_size(32)));
+
+__attribute__((target("avx2"))) inline wide_vector load_wide(const std::byte* from) noexcept
+{
+    wide_vector loaded;
+    std::memcpy(&loaded, from, sizeof loaded);
+    return loaded;
+}
+
+/// Preconditions: there are 64 bytes at least.
+__attribute__((target("avx2"), noinline)) inline bool are_all_by_vectors(const std::byte* first, std::size_t bytes,
+                                                                         std::uint64_t expected) noexcept
+{
+    constexpr std::size_t step = 2 * sizeof(wide_vector);
+    const wide_vector wanted = {expected, expected, expected, expected};
+    const std::byte* const last = first + bytes - step; // Some bytes may be read twice.
+    wide_vector one = load_wide(last) ^ wanted;
+    wide_vector other = load_wide(last + step / 2) ^ wanted;
+    for (; first < last; first += step) {
+        one |= load_wide(first) ^ wanted;
+        other |= load_wide(first + step / 2) ^ wanted;
+    }
+    one |= other;
+    return (one[0] | one[1] | one[2] | one[3]) == 0;
+}
+#endif
+} // namespace detail
+
+/// Returns: whether all bytes have that value.
+/// Preconditions: there are 64 at least.
+inline bool are_all(const void* memory, std::size_t bytes, unsigned char value) noexcept
+{
+    const auto* const first = static_cast<const std::byte*>(memory);
+    const std::uint64_t expected = 0x0101'0101'0101'0101U * value;
+#if defined(__x86_64__) && defined(__GNUC__)
+    if (MEMORY_POOL_LIKELY(__builtin_cpu_supports("avx2")))
+        return detail::are_all_by_vectors(first, bytes, expected);
+#endif
+    return detail::are_all_by_comparing(first, bytes, expected);
+}
+} // namespace memory_pool::os

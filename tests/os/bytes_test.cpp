@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: MIT
+// Copyright (c) 2026 The memory_pool authors
+#include <memory_pool/os/bytes.hpp>
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+namespace os = memory_pool::os;
+
+namespace
+{
+constexpr unsigned char value = 0xDF;
+
+/// Returns: how many of the bytes it does not find when they, and no others, have another value; or all if it finds one where none is.
+template <class AreAll>
+std::size_t missed(std::size_t offset, std::size_t bytes, AreAll&& are_all)
+{
+    std::vector<unsigned char> memory(offset + bytes + 64, static_cast<unsigned char>(~value));
+    unsigned char* const first = memory.data() + offset;
+    std::fill_n(first, bytes, value);
+    if (!are_all(first, bytes))
+        return bytes;
+    std::size_t count = 0;
+    for (std::size_t i = 0; i != bytes; ++i) {
+        first[i] ^= 0x10;
+        count += are_all(first, bytes) ? 1U : 0U;
+        first[i] ^= 0x10;
+    }
+    return count;
+}
+
+TEST(are_all, finds_each_byte_that_has_another_value)
+{
+    for (std::size_t bytes = 64; bytes != 300; ++bytes)
+        for (const std::size_t offset : {0U, 1U, 16U})
+            EXPECT_EQ(missed(offset, bytes, [](const void* m, std::size_t n) { return os::are_all(m, n, value); }), 0U)
+                << bytes;
+}
+
+TEST(are_all, finds_it_also_without_wide_vectors)
+{
+    constexpr std::uint64_t word = 0x0101'0101'0101'0101U * value;
+    for (std::size_t bytes = 64; bytes != 300; ++bytes)
+        EXPECT_EQ(missed(0, bytes,
+                         [](const void* m, std::size_t n) {
+                             return os::detail::are_all_by_comparing(static_cast<const std::byte*>(m), n, word);
+                         }),
+                  0U)
+            << bytes;
+}
+} // namespace
