@@ -9,7 +9,7 @@
 /// Thread safety: that of reading.
 #pragma once
 
-#include "../base/config.hpp"
+#include <memory_pool/base/config.hpp>
 
 #include <cstddef>
 #include <cstdint>
