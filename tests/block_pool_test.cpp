@@ -196,6 +196,38 @@ TEST(block_pool, reports_a_double_free_when_the_batch_reaches_the_slabs)
     EXPECT_EQ(recorder.reports()[0].pool_name, "late");
 }
 
+TEST(block_pool, reports_what_comes_back_twice_when_it_counts_as_never_used_by_then)
+{
+    constexpr std::size_t count = 4096;
+    // A row inside of what is to be handed out next, and one up to its end.
+    for (const std::size_t last : {std::size_t{400}, count}) {
+        const test::error_recorder recorder;
+        mp::pool_options options;
+        options.initial_capacity = count;
+        mp::block_pool pool(64, options);
+        std::vector<void*> blocks(count);
+        pool.allocate_bulk(blocks.data(), count);
+        pool.deallocate_bulk(blocks.data(), count); // The last 4,000 are a row, which is handed out next.
+        std::vector<void*> out(97);
+        pool.allocate_bulk(out.data(), out.size());
+        pool.deallocate_bulk(out.data(), 96);
+        pool.deallocate_bulk(blocks.data() + 200, last - 200); // twice
+        pool.deallocate(out.back());                           // no part of the row
+
+        pool.for_each([](void*) {});
+        EXPECT_EQ(pool.in_use(), 0u);
+        EXPECT_TRUE(pool.is_valid());
+        EXPECT_FALSE(recorder.reports().empty());
+        for (const mp::error kind : recorder.kinds())
+            EXPECT_EQ(kind, mp::error::double_free);
+
+        pool.deallocate(blocks[1000]);
+        pool.for_each([](void*) {});
+        EXPECT_EQ(recorder.kinds().back(), mp::error::double_free);
+        EXPECT_EQ(recorder.reports().back().address, blocks[1000]);
+    }
+}
+
 TEST(block_pool, reports_a_row_of_blocks_of_another_pool)
 {
     counting_pool pool(64, named("ours"));

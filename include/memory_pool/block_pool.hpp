@@ -99,6 +99,7 @@ public:
             const core::late_reports reports(store_);
             store_.report_damage();
         }
+        magazine_.clear(); // Nothing is to be kept where there is no array.
         drop_magazine();
         base::pool_gone(this);
     }

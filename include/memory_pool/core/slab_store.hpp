@@ -226,12 +226,21 @@ public:
             return 0;
         slab* const home = slab_around(span.begin);
         const std::size_t first = layout_.index(static_cast<std::size_t>(span.begin - home->first_block()));
-        const std::size_t count = layout_.blocks_in(span.bytes());
+        const std::size_t in_span = layout_.blocks_in(span.bytes());
+        const std::size_t count = std::min(in_span, home->carved() - std::min(home->carved(), first));
         std::size_t skipped = 0;
+        // The others were taken back before, as ones that were never used.
+        if (MEMORY_POOL_UNLIKELY(count != in_span)) {
+            for (std::size_t i = first + count; i != first + in_span; ++i)
+                report_misuse(error::double_free, home->block(i, layout_.stride()));
+            skipped = in_span - count;
+            if (count == 0)
+                return skipped;
+        }
         list(home);
         if (home->uncarve(first, count)) {
             handed_out_ -= count;
-            return 0;
+            return skipped;
         }
         home->for_each_word(first, count, [&](std::uint64_t* word, std::uint64_t mask) {
             if (MEMORY_POOL_UNLIKELY((*word & mask) != 0))
@@ -239,7 +248,7 @@ public:
             *word |= mask;
         });
         home->search_from(first);
-        handed_out_ -= count - skipped;
+        handed_out_ -= in_span - skipped;
         return skipped;
     }
 
@@ -260,13 +269,16 @@ public:
             return {};
         const slab* const home = slab_around(row.first);
         char* const first = home->first_block();
-        char* const end = home->block(home->carved(), layout_.stride());
+        char* const carved = home->block(home->carved(), layout_.stride());
+        char* const end = home->block(home->block_count(), layout_.stride());
         const block_span span = row.span();
         for (char* block = span.begin; block < first; block += layout_.stride())
             report_misuse(error::foreign_pointer, block);
-        for (char* block = std::max(end, span.begin); block < span.end; block += layout_.stride())
-            report_misuse(error::foreign_pointer, block);
-        return {std::max(first, span.begin), std::min(end, span.end)};
+        for (char* block = std::max(carved, span.begin); block < span.end; block += layout_.stride())
+            report_misuse(block < end ? error::double_free : error::foreign_pointer, block);
+        char* const begin = std::max(first, span.begin);
+        // Since the row began, all of it may have become such as were never used.
+        return {begin, std::max(begin, std::min(carved, span.end))};
     }
 
     /// Returns: the slab that has a block starting at `address`, and the block's index there.
@@ -805,7 +817,9 @@ private:
         }
         char* const first_block = home->first_block();
         std::uint64_t* const words = home->word_of(0);
-        const std::size_t carved = home->owner() == owner() ? home->carved() : 0;
+        const bool is_ours = home->owner() == owner();
+        const std::size_t carved = is_ours ? home->carved() : 0;
+        const std::size_t blocks_here = is_ours ? home->block_count() : 0;
         std::size_t lowest = carved;
         std::size_t accepted = 0;
         for (; block != end && slab_of(*block) == home; ++block) {
@@ -813,7 +827,10 @@ private:
             const std::size_t index = layout_.index(offset);
             const std::uint64_t bit = std::uint64_t{1} << (index % base::bits_per_word);
             if (MEMORY_POOL_UNLIKELY(index >= carved || index * layout_.stride() != offset)) {
-                report_misuse(index >= carved ? error::foreign_pointer : error::misaligned_pointer, *block);
+                report_misuse(index >= blocks_here                 ? error::foreign_pointer
+                              : index * layout_.stride() != offset ? error::misaligned_pointer
+                                                                   : error::double_free, // as one never used
+                              *block);
                 continue;
             }
             std::uint64_t& word = words[index / base::bits_per_word];
