@@ -191,15 +191,11 @@ public:
             return {};
         std::byte* const from = region_.address(first);
         std::byte* const to = region_.address(moved.first);
-        const bool may_move = !is_checked && moved.is_zeroed && note_mappings(first, moved.first);
-        const os::moving result = may_move ? os::move_memory(from, to, old_bytes) : os::moving::refused;
+        const os::moving result = !is_checked && moved.is_zeroed ? move_memory(first, moved) : os::moving::refused;
         if (result == os::moving::lost)
             return {}; // Its slices stay those of a block, so that nobody gets them.
-        if (result == os::moving::refused) {
-            if (may_move)
-                forget_huge_pages(moved);
+        if (result == os::moving::refused)
             std::memcpy(to, from, old_bytes);
-        }
         (void)give_large(first, result == os::moving::refused);
         return moved;
     }
@@ -514,10 +510,18 @@ private:
             huge_pages_.ask_for(first, length);
     }
 
-    void forget_huge_pages(const run& mapped_anew) noexcept
+    /// Effects: moves what a large block holds, without copying it. With the lock, so that nobody tells the system things about a
+    ///   part of it that make it several mappings.
+    os::moving move_memory(slice_number from, const run& to) noexcept
     {
         const std::lock_guard lock(mutex_);
-        huge_pages_.forget(mapped_anew.first, mapped_anew.length);
+        if (!note_mappings(from, to.first))
+            return os::moving::refused;
+        const os::moving result = os::move_memory(region_.address(from), region_.address(to.first),
+                                                  region_.record(from).length * slice_bytes);
+        if (result == os::moving::refused)
+            huge_pages_.forget(to.first, to.length);
+        return result;
     }
 
     bool give_large(slice_number first, bool is_dirty) noexcept
@@ -604,28 +608,18 @@ private:
 
     /// Effects: notes where mappings of the system begin when the memory of the run at `from` was moved to `to`: each end of what
     ///   moves does from then on, here and there.
-    /// Returns: whether those are not too many, what moves is one of them, and it is told from its new neighbours by its ends alone: of
-    ///   several, Linux moves none, or, since 6.17, one after
+    /// Returns: whether those are not too many, and what moves is one of them: of several, Linux moves none, or, since 6.17, one after
     ///   the other, and when it may make no more mappings, some have moved and others have not.
     bool note_mappings(slice_number from, slice_number to) noexcept
     {
-        const std::lock_guard lock(mutex_);
         const std::uint32_t length = region_.record(from).length;
-        if (mappings_ >= most_mappings || is_of_several_mappings(from, length) ||
-            !huge_pages_.are_alike(from, to, length))
+        if (mappings_ >= most_mappings || !huge_pages_.are_alike(from, to, length) ||
+            !os::are_one_mapping(region_.address(from), length * slice_bytes))
             return false;
         for (const slice_number begin : {from, from + length, to, to + length})
             if (begin < region_.committed() && !std::exchange(region_.record(begin).begins_mapping, true))
                 ++mappings_;
         return true;
-    }
-
-    bool is_of_several_mappings(slice_number first, std::uint32_t length) noexcept
-    {
-        for (slice_number inner = first + 1; inner != first + length; ++inner)
-            if (region_.record(inner).begins_mapping)
-                return true;
-        return false;
     }
 
     void set_owner(slice_number first, std::uint32_t count, owner_word word) noexcept

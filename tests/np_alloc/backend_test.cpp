@@ -252,11 +252,30 @@ TEST_F(backend, copies_a_large_block_if_the_system_cannot_move_it)
 TEST_F(backend, copies_a_large_block_of_several_mappings_as_it_might_move_in_part)
 {
     const np::run old = all.take_large(2 * MiB, 1);
+    std::memset(memory(old), 1, 2 * MiB);
     const np::run moved = all.move_large(old.first, 3 * MiB);
     ASSERT_TRUE(all.resize_large(moved.first, 5 * MiB)) << "what was moved, and what follows it";
     std::memset(memory(moved), 0x5A, 5 * MiB);
     const test::system_calls calls;
     EXPECT_TRUE(is_filled(all.move_large(moved.first, 9 * MiB), 5 * MiB, 0x5A));
+    EXPECT_EQ(calls.made(test::system_call::move), 0U);
+}
+
+TEST_F(backend, copies_a_large_block_where_two_were_used_that_the_system_was_told_different_things_about)
+{
+    const np::run first = all.take_large(3 * MiB, 1);
+    const np::run rest = all.take_large(MiB, 1); // Of the second part, for which huge pages are asked, too.
+    const np::run behind = all.take_large(MiB, 1);
+    for (const np::run& each : {first, rest, behind})
+        std::memset(memory(each), 1, each.length * np::slice_bytes);
+    for (const np::run& each : {first, rest, behind})
+        all.give_large(each.first);
+    const np::run block = all.take_large(5 * MiB, 1);
+    ASSERT_EQ(block.first, first.first);
+    ASSERT_EQ(huge_pages(behind.first), huge_pages(first.first)) << "nothing tells them apart now";
+    std::memset(memory(block), 0x5A, 5 * MiB);
+    const test::system_calls calls;
+    EXPECT_TRUE(is_filled(all.move_large(block.first, 9 * MiB), 5 * MiB, 0x5A));
     EXPECT_EQ(calls.made(test::system_call::move), 0U);
 }
 

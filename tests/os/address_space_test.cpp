@@ -52,6 +52,24 @@ TEST_F(address_space, reads_as_zeros_when_it_was_purged)
     memory[page] = std::byte{8};
 }
 
+#if defined(__linux__)
+TEST_F(address_space, is_one_mapping_until_two_parts_were_used_as_different_ones)
+{
+    ASSERT_TRUE(os::commit_memory(memory, 4 * page));
+    EXPECT_TRUE(os::are_one_mapping(memory, 4 * page));
+    EXPECT_TRUE(os::are_one_mapping(memory + page, 2 * page));
+    EXPECT_FALSE(os::are_one_mapping(memory, 5 * page)) << "the last is only reserved";
+
+    memory[0] = std::byte{7};
+    ASSERT_TRUE(os::commit_memory(memory + 5 * page, page));
+    memory[5 * page] = std::byte{7};
+    ASSERT_TRUE(os::commit_memory(memory + 4 * page, page));
+    memory[4 * page] = std::byte{7};
+    EXPECT_FALSE(os::are_one_mapping(memory, 6 * page)) << "to Linux, they stay two";
+    EXPECT_EQ(memory[5 * page], std::byte{7});
+}
+#endif
+
 /// Addresses whose last pages are no whole part of those that are cleared at a time, and of which every so many pages have memory.
 class sparse_memory
 {

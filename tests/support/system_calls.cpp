@@ -105,9 +105,11 @@ int __wrap_madvise(void* memory, std::size_t bytes, int advice)
     return __real_madvise(memory, bytes, advice);
 }
 
-/// Of the forms of this call, only the one that names a destination is in use.
+/// Of the forms of this call, two are in use: one that names a destination, and one that changes nothing.
 void* __wrap_mremap(void* memory, std::size_t bytes, std::size_t new_bytes, int flags, ...)
 {
+    if (flags == 0)
+        return __real_mremap(memory, bytes, new_bytes, flags);
     va_list arguments;
     va_start(arguments, flags);
     void* const to = va_arg(arguments, void*);

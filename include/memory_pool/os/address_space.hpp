@@ -85,6 +85,11 @@ inline moving move(void*, void*, std::size_t) noexcept
     return moving::refused;
 }
 
+inline bool are_one_mapping(void*, std::size_t) noexcept
+{
+    return false;
+}
+
 inline bool decommit(void* memory, std::size_t bytes) noexcept
 {
     constexpr unsigned long decommit_only = 0x4000;
@@ -155,6 +160,18 @@ inline moving move(void* from, void* to, std::size_t bytes) noexcept
     static_cast<void>(to);
     static_cast<void>(bytes);
     return moving::refused;
+#endif
+}
+
+inline bool are_one_mapping(void* memory, std::size_t bytes) noexcept
+{
+#if defined(__linux__)
+    // To grow where it is, a part of one mapping has no room. Of several, Linux sees first that they are.
+    return ::mremap(memory, bytes, bytes + page_size(), 0) == MAP_FAILED && (errno == ENOMEM || errno == EAGAIN);
+#else
+    static_cast<void>(memory);
+    static_cast<void>(bytes);
+    return false;
 #endif
 }
 
@@ -267,6 +284,15 @@ inline void clear_memory(void* memory, std::size_t bytes) noexcept
 #endif
     // As much as there is at once: the C library has faster ways for more.
     std::memset(to_be_written, 0, static_cast<std::size_t>(end - to_be_written));
+}
+
+/// Returns: whether they are known to be one mapping to the system, or a part of one: then they move as a whole, or not at all. Those
+///   that were used when they were two stay two to Linux, even if nothing tells them apart any more.
+/// Preconditions: what follows them is in use, or reserved.
+/// Complexity: a system call.
+inline bool are_one_mapping(void* memory, std::size_t bytes) noexcept
+{
+    return detail::are_one_mapping(memory, bytes);
 }
 
 /// Effects: moves the memory behind committed addresses, with what it holds, to others, without copying it. What was there is
