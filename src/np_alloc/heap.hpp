@@ -634,17 +634,28 @@ private:
             remove_slab(slab);
     }
 
-    /// Returns: whether so much of a class is in use that one more slab of it will probably be filled, too. A slab is added only when the
-    ///   others are full, so a program with a little of many sizes is told from one with a lot of one.
-    bool is_one_of_many(std::size_t size_class) const noexcept
+    /// Returns: whether one more slab of that class will probably be filled, and a huge page under it is little beside what is in use.
+    ///   A slab is added only when the others are full, so a program with a little of many sizes is told from one with a lot of one.
+    bool may_have_huge_page(std::size_t size_class) const noexcept
     {
-        constexpr std::size_t many = std::size_t{192} * 1024;
-        return !is_checked && std::size_t{away(size_class)} * facts[size_class].block_bytes >= many;
+        constexpr std::size_t many_of_class = std::size_t{192} * 1024;
+        constexpr std::size_t many = std::size_t{8} << 20;
+        if (is_checked || bytes_away(size_class) < many_of_class)
+            return false;
+        std::size_t bytes = 0;
+        for (std::size_t each = 0; each != class_count; ++each)
+            bytes += bytes_away(each);
+        return bytes >= many;
+    }
+
+    std::size_t bytes_away(std::size_t size_class) const noexcept
+    {
+        return std::size_t{away(size_class)} * facts[size_class].block_bytes;
     }
 
     bool add_slab(std::size_t size_class) noexcept
     {
-        const slice_number added = backend_.take_slab(size_class, word(), is_one_of_many(size_class));
+        const slice_number added = backend_.take_slab(size_class, word(), may_have_huge_page(size_class));
         if (added == no_slice)
             return false;
         slice_record& slab = record(added);

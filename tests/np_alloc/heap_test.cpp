@@ -125,23 +125,25 @@ TEST_F(heap, keeps_one_empty_slab_of_a_class_and_gives_the_others_back)
     EXPECT_EQ(slices_in_use(), 0U);
 }
 
-TEST_F(heap, has_huge_pages_for_the_slabs_of_a_class_with_many_blocks_in_use)
+TEST_F(heap, has_huge_pages_for_the_slabs_of_a_class_with_many_blocks_in_use_if_it_is_large)
 {
     constexpr std::size_t class_of_1k = np::sizes::of(1024);
-    const std::vector<void*> few = take(mine, class_of_1k, 10);
+    const std::vector<void*> few = take(mine, class_of_1k, 5'000);
     const auto use_under = [this](const void* block) {
         return backend.memory().huge_pages(backend.memory().slice_of(block) / np::slices_of_huge_page);
     };
-    EXPECT_EQ(use_under(few.front()), np::huge_page_use::untold);
-    const std::vector<void*> many = take(mine, class_of_1k, 8'000);
+    EXPECT_EQ(use_under(few.back()), np::huge_page_use::untold);
+    const std::vector<void*> many = take(mine, class_of_1k, 20'000);
     EXPECT_EQ(use_under(many.back()), np::huge_page_use::asked_for);
 }
 
-TEST_F(heap, has_no_huge_pages_for_the_slabs_of_many_classes_with_few_blocks_each)
+TEST_F(heap, has_no_huge_pages_for_the_slabs_of_classes_with_few_blocks_each_however_large_it_is)
 {
+    constexpr std::size_t class_of_32k = np::sizes::of(32 * 1024);
+    (void)take(mine, class_of_32k, 400);
     const test::system_calls calls;
     for (std::size_t size_class = 0; size_class != np::class_count; ++size_class)
-        (void)take(mine, size_class, np::slab_slices(size_class));
+        (void)take(mine, size_class, size_class != class_of_32k ? np::slab_slices(size_class) : 0);
     EXPECT_EQ(calls.made(test::system_call::advise_huge_pages), 0U);
 }
 
