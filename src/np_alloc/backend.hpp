@@ -715,6 +715,7 @@ private:
             if (oldest.first == no_slice)
                 return {};
             huge_pages_.lose_memory(oldest.first, oldest.length);
+            huge_pages_.purge_around(oldest);
         }
         return purge(oldest);
     }

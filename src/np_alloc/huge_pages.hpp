@@ -16,6 +16,7 @@
 /// Thread safety: none; whoever owns the runs has a lock.
 #pragma once
 
+#include <memory_pool/os/address_space.hpp>
 #include <memory_pool/os/huge_pages.hpp>
 
 #include "region.hpp"
@@ -60,6 +61,15 @@ public:
         tell(part_of(end), end_of_parts(end), huge_page_use::refused);
     }
 
+    /// Effects: gives the memory back that huge pages may have brought around a run that loses its own, where all is free.
+    /// Preconditions: `its` was handed out to be purged.
+    void purge_around(const run& its) noexcept
+    {
+        const std::size_t end = std::size_t{its.first} + its.length;
+        purge(std::max<std::size_t>(its.clean_begin, part_of(its.first) * slices_of_huge_page), its.first);
+        purge(end, std::min<std::size_t>(its.clean_end, end_of_parts(end) * slices_of_huge_page));
+    }
+
     /// Effects: notes that memory was mapped anew there.
     void forget(slice_number first, std::uint32_t length) noexcept
     {
@@ -89,6 +99,13 @@ private:
     huge_page_use use_of(std::size_t part) const noexcept
     {
         return part * slices_of_huge_page < region_.committed() ? region_.huge_pages(part) : huge_page_use::untold;
+    }
+
+    /// Gives slices of one part back, if there may have been a huge page.
+    void purge(std::size_t begin, std::size_t end) noexcept
+    {
+        if (begin < end && use_of(part_of(begin)) != huge_page_use::untold)
+            (void)os::purge_memory(region_.address(begin), (end - begin) * slice_bytes);
     }
 
     /// Tells the system what it was not told before about each of these parts; in one call about neighbours.

@@ -61,7 +61,7 @@ struct run
     slice_number first = no_slice;
     std::uint32_t length = 0;
     bool is_zeroed = false; ///< All bytes are 0.
-    // What was free there without having memory, of which the run has taken a part.
+    // What was free there without having memory, of which the run has taken a part, or to which it has come.
     slice_number clean_begin = 0;
     slice_number clean_end = 0;
 };
@@ -143,12 +143,23 @@ public:
     }
 
     /// Effects: hands out the oldest dirty run, so that its memory can be given back to the system while nobody waits.
-    /// Returns: it; `first` is no_slice if there is none, or no part of it has been free since `before`.
+    /// Returns: it, and how far free slices without memory go around it; `first` is no_slice if there is none, or no part of it has been
+    ///   free since `before`.
     run take_dirty_since(std::uint64_t before) noexcept
     {
         if (!has_dirty_since(before))
             return {};
-        const run oldest = take_free(oldest_);
+        run oldest = take_free(oldest_);
+        // If a neighbour is free, it is not dirty.
+        const slice_number end = oldest.first + oldest.length;
+        oldest.clean_begin = oldest.first;
+        oldest.clean_end = end;
+        if (oldest.first != 0 && record(oldest.first - 1).state == slice_state::free)
+            oldest.clean_begin -= record(oldest.first - 1).length;
+        if (end == used_)
+            oldest.clean_end = static_cast<slice_number>(region_.slices());
+        else if (record(end).state == slice_state::free)
+            oldest.clean_end += record(end).length;
         mark(oldest.first, oldest.length, slice_state::being_purged);
         ++being_purged_;
         return oldest;

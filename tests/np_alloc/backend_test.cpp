@@ -373,6 +373,19 @@ TEST_F(backend, refuses_huge_pages_where_memory_has_gone_back_between_others)
     all.give_large(behind.first);
 }
 
+TEST_F(backend, gives_back_what_a_huge_page_has_brought_behind_a_block_when_that_goes_back)
+{
+    const np::run all_clean = all.take_large(64 * MiB, 1);
+    all.give_large(all_clean.first);
+    (void)all.trim();
+    const np::run block = all.take_large(3 * MiB, 1);
+    std::byte& behind = *all.memory().address(block.first + block.length);
+    behind = std::byte{1}; // The system would write zeros.
+    all.give_large(block.first);
+    (void)all.trim();
+    EXPECT_EQ(behind, huge_pages(block.first) == np::huge_page_use::untold ? std::byte{1} : std::byte{0});
+}
+
 TEST_F(backend, copies_a_large_block_where_the_system_was_told_otherwise_than_where_it_goes)
 {
     const np::run old = all.take_large(MiB, 1);

@@ -176,6 +176,29 @@ TEST_F(huge_pages, are_unknown_where_the_system_may_have_listened_in_part_until_
     EXPECT_EQ(told(3), "ar-");
 }
 
+TEST_F(huge_pages, leave_nothing_around_a_run_that_loses_its_memory_where_all_is_free)
+{
+    const np::run run = run_in(part + 8, part, part + 2, 16 * part); // In the second part and the third.
+    all.ask_for(run.first, run.length);
+    const auto byte = [this](np::slice_number slice) -> std::byte& { return *region.address(slice); };
+    const auto is_touched = [&](np::slice_number slice) { return byte(slice) != std::byte{0}; };
+    for (np::slice_number slice = 0; slice != 4 * part; ++slice)
+        byte(slice) = std::byte{1};
+    all.purge_around(run);
+    for (np::slice_number slice = 0; slice != 4 * part; ++slice) {
+        const bool is_before = slice >= part + 2 && slice < run.first;
+        const bool is_behind = slice >= run.first + run.length && slice < 3 * part;
+        EXPECT_EQ(is_touched(slice), !is_before && !is_behind) << slice;
+    }
+}
+
+TEST_F(huge_pages, bring_no_memory_where_the_system_was_not_told_of_them)
+{
+    *region.address(part) = std::byte{1};
+    all.purge_around(run_in(part + 8, 1, 0, 16 * part));
+    EXPECT_EQ(*region.address(part), std::byte{1});
+}
+
 TEST_F(huge_pages, are_unknown_where_memory_was_mapped_anew)
 {
     all.ask_for(0, 3 * part);
