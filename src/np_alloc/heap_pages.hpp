@@ -15,6 +15,7 @@
 
 #include "front.hpp"
 #include "own_pages.hpp"
+#include "region.hpp"
 
 #include <cstddef>
 #include <utility>
@@ -35,7 +36,6 @@ public:
     }
 
 private:
-    static constexpr std::size_t huge_page_bytes = std::size_t{2} << 20;
     static constexpr std::size_t heaps_at_a_time = huge_page_bytes / sizeof(heap_memory) - 1;
 
     bool bring_more() noexcept

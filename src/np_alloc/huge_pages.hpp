@@ -7,8 +7,8 @@
 ///     runs:     | slab | slab | a large block              | slab | purged | ...
 ///
 /// A huge page takes one fault where others take 512, but all of its memory at once. So it is asked for where that will be needed:
-/// under large blocks, and under slabs of which a heap has many. It is refused where a part has given some of its memory back, as the
-/// system would bring that again when it finds the time.
+/// under large blocks, and under slabs of a class of which a large heap has many. It is refused where a part has given some of its
+/// memory back, as the system would bring that again when it finds the time.
 ///
 /// To the system, neighbours about which it was told different things are different mappings, of which a process may have 65,530. So
 /// there is an end to that, and memory in different mappings is not moved: see backend.hpp.

@@ -31,8 +31,9 @@ namespace memory_pool::np
 inline constexpr unsigned slice_bits = 16;
 inline constexpr std::size_t slice_bytes = std::size_t{1} << slice_bits;
 
-/// So many slices lie on one huge page, as nearly all systems have them.
-inline constexpr std::uint32_t slices_of_huge_page = (std::uint32_t{2} << 20) / slice_bytes;
+/// As nearly all systems have them.
+inline constexpr std::size_t huge_page_bytes = std::size_t{2} << 20;
+inline constexpr std::uint32_t slices_of_huge_page = huge_page_bytes / slice_bytes;
 
 /// What the system was told about huge pages in a part of the region that is as large as one.
 enum class huge_page_use : std::uint8_t
@@ -95,7 +96,7 @@ public:
     {
         if (slices_ == 0)
             return;
-        (void)os::release_addresses(reserved_, (slices_ + slices_of_huge_page) * slice_bytes);
+        (void)os::release_addresses(reserved_, slices_ * slice_bytes + huge_page_bytes);
         (void)os::release_addresses(owners_, table_bytes(sizeof(Owner), slices_));
         (void)os::release_addresses(records_, table_bytes(sizeof(Record), slices_));
         (void)os::release_addresses(parts_, table_bytes(sizeof(huge_page_use), parts(slices_)));
@@ -111,8 +112,7 @@ public:
         const std::size_t kept = committed();
         if (kept == slices_)
             return;
-        release_behind(reserved_, (kept + slices_of_huge_page) * slice_bytes,
-                       (slices_ + slices_of_huge_page) * slice_bytes);
+        release_behind(reserved_, kept * slice_bytes + huge_page_bytes, slices_ * slice_bytes + huge_page_bytes);
         release_behind(owners_, table_bytes(sizeof(Owner), kept), table_bytes(sizeof(Owner), slices_));
         release_behind(records_, table_bytes(sizeof(Record), kept), table_bytes(sizeof(Record), slices_));
         release_behind(parts_, table_bytes(sizeof(huge_page_use), parts(kept)),
@@ -208,7 +208,7 @@ private:
     bool reserve_exactly(std::size_t slices) noexcept
     {
         // More, so that there are as many from a multiple of a huge page on.
-        const std::size_t bytes = (slices + slices_of_huge_page) * slice_bytes;
+        const std::size_t bytes = slices * slice_bytes + huge_page_bytes;
         struct range
         {
             std::size_t bytes;
@@ -227,7 +227,7 @@ private:
             return false;
         }
         reserved_ = all[0].memory;
-        base_.write(base::round_up(reinterpret_cast<std::uintptr_t>(reserved_), slices_of_huge_page * slice_bytes));
+        base_.write(base::round_up(reinterpret_cast<std::uintptr_t>(reserved_), huge_page_bytes));
         owners_ = static_cast<Owner*>(all[1].memory);
         records_ = static_cast<Record*>(all[2].memory);
         parts_ = static_cast<huge_page_use*>(all[3].memory);

@@ -128,11 +128,11 @@ TEST_F(heap, keeps_one_empty_slab_of_a_class_and_gives_the_others_back)
 TEST_F(heap, has_huge_pages_for_the_slabs_of_a_class_with_many_blocks_in_use_if_it_is_large)
 {
     constexpr std::size_t class_of_1k = np::sizes::of(1024);
-    const std::vector<void*> few = take(mine, class_of_1k, 5'000);
+    const std::vector<void*> many_of_little = take(mine, class_of_1k, 5'000);
     const auto use_under = [this](const void* block) {
         return backend.memory().huge_pages(backend.memory().slice_of(block) / np::slices_of_huge_page);
     };
-    EXPECT_EQ(use_under(few.back()), np::huge_page_use::untold);
+    EXPECT_EQ(use_under(many_of_little.back()), np::huge_page_use::untold);
     const std::vector<void*> many = take(mine, class_of_1k, 20'000);
     EXPECT_EQ(use_under(many.back()), np::huge_page_use::asked_for);
 }
