@@ -23,6 +23,11 @@ def steps(text):
     return [count(each, least=0) for each in text.split(",")]
 
 
+def mebibytes(text):
+    """An amount of memory, or none."""
+    return count(text, least=0)
+
+
 def seconds(text):
     """A time that is not nothing."""
     try:

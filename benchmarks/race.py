@@ -9,7 +9,8 @@
 The rows are the workloads in benchmarks/np_alloc, or the one command. Each malloc is a library that is loaded before the
 program, or none, for glibc. For each row, all mallocs take turns, in an order that is rotated by one in each round. Before
 that is a trial, which is not measured: in it, the dynamic linker has to say that malloc, in every process of the command, is
-that of the library. A malloc whose library is not there is left out; one that is not used by the program, with which the
+that of the library. Before each run, memory is touched and given back (--warm), so that the host of a virtual machine has it
+ready for all alike. A malloc whose library is not there is left out; one that is not used by the program, with which the
 command fails, or with which its output is not what it is under the others, is shown as `failed`, and never as a time.
 
 Shown are medians over the rounds, divided by the least median of the row; in brackets the same for the least of the rounds.
@@ -98,6 +99,8 @@ def parse_arguments(words):
     parser.add_argument("--add", action="append", default=[], metavar="NAME=LIBRARY",
                         help="a malloc that is not installed, by the path of a library")
     parser.add_argument("--timeout", type=argument_types.seconds, default=300, help="seconds after which a run has failed")
+    parser.add_argument("--warm", type=argument_types.mebibytes, default=512, metavar="MIB",
+                        help="memory that is touched before each run (default: %(default)s)")
     parser.add_argument("--checked", type=argument_types.expression, default=r"(?s).*", metavar="REGEX",
                         help="what of the command's output must be the same each time (default: everything); ^ and $ are "
                         "the ends of a line")
@@ -210,7 +213,8 @@ def try_out(command, library, timeout):
 def measure(command, library, arguments):
     with tempfile.TemporaryDirectory(prefix="race-") as scratch:
         report = os.path.join(scratch, "report")
-        process = start([os.path.join(arguments.build, "measure"), report, library or "", *command], None)
+        measurer = [os.path.join(arguments.build, "measure"), report, str(arguments.warm)]
+        process = start([*measurer, library or "", *command], None)
         output, errors = finish(process, arguments.timeout)
         require_success(process.returncode, errors)
         with open(report, encoding="utf-8") as line:

@@ -1,12 +1,16 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
-// measure FILE LIBRARY COMMAND [ARGUMENT...]: runs the command, with the library loaded before all others if that is not
+// measure FILE MEBIBYTES LIBRARY COMMAND [ARGUMENT...]: runs the command, with the library loaded before all others if that is not
 // empty, and writes to the file how it went, in one line:
 //
 //     <wait status> <seconds> <seconds of the processor> <peak memory in kilobytes>
 //
+// First it touches that much memory, and gives it back. A virtual machine may return what is free to its host, which takes
+// milliseconds to bring a huge page anew: whoever came after a command that ran for long would pay for that.
+//
 // race.py could do that by itself, but for the memory: Linux counts as a process's own what it had before it became another
 // program, which is a copy of the process that started it. This one is small.
+#include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -24,6 +28,22 @@ double seconds(const timeval& time)
     return static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_usec) / 1e6;
 }
 
+/// Effects: the system has that much memory at hand, in huge pages where it can.
+bool warm(std::size_t bytes)
+{
+    constexpr std::size_t page = 4096;
+    if (bytes == 0)
+        return true;
+    void* const memory =
+        ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (memory == MAP_FAILED)
+        return false;
+    (void)::madvise(memory, bytes, MADV_HUGEPAGE); // a system without them has no need of it
+    for (std::size_t offset = 0; offset < bytes; offset += page)
+        static_cast<volatile char*>(memory)[offset] = 1;
+    return ::munmap(memory, bytes) == 0;
+}
+
 /// Effects: makes this process the command.
 [[noreturn]] void become(const char* library, char** command)
 {
@@ -39,14 +59,20 @@ double seconds(const timeval& time)
 
 int main(int argc, char** argv)
 {
-    if (argc < 4) {
-        std::fputs("measure FILE LIBRARY COMMAND [ARGUMENT...]\n", stderr);
+    char* end = nullptr;
+    const std::size_t mebibytes = argc < 5 ? 0 : std::strtoul(argv[2], &end, 10);
+    if (end == nullptr || *end != '\0') {
+        std::fputs("measure FILE MEBIBYTES LIBRARY COMMAND [ARGUMENT...]\n", stderr);
+        return 2;
+    }
+    if (!warm(mebibytes << 20)) {
+        std::perror("measure: touching memory");
         return 2;
     }
     const auto start = std::chrono::steady_clock::now();
     const pid_t child = ::fork();
     if (child == 0)
-        become(argv[2], argv + 3);
+        become(argv[3], argv + 4);
     int status = 0;
     rusage usage{};
     if (child == -1 || ::wait4(child, &status, 0, &usage) != child) {

@@ -12,7 +12,7 @@ BENCHMARKS = Path(__file__).resolve().parents[2] / "benchmarks"
 
 REFUSED = {
     "race.py": {"--rounds": ("0", "-1", "x", "1.5"), "--timeout": ("0", "-1", "nan", "inf", "x"), "--filter": ("(", "[a"),
-                "--checked": ("(",), "--json": ("/nowhere/figures.json", "/")},
+                "--warm": ("-1", "x", ""), "--checked": ("(",), "--json": ("/nowhere/figures.json", "/")},
     "compare.py": {"--repetitions": ("0", "x"), "--min-time": ("0", "-1", "x"), "--filter": ("(",),
                    "--json": ("/nowhere/figures.json",)},
     "returning_patterns.py": {"--repetitions": ("0",), "--items": ("0", "x"), "--steps": ("1,x", "-1", ""),
@@ -39,7 +39,7 @@ class Arguments(unittest.TestCase):
     def test_what_is_not(self):
         with tempfile.TemporaryDirectory() as nothing:
             for script, arguments in {
-                    "race.py": ("--rounds=1", "--timeout=.5", "--filter=^a|b$", f"--json={nothing}/new", f"--build={nothing}"),
+                    "race.py": ("--rounds=1", "--timeout=.5", "--filter=^a|b$", "--warm=0", f"--json={nothing}/new", f"--build={nothing}"),
                     "compare.py": ("--repetitions=1", "--min-time=1e-3", f"--json={nothing}/new", f"--build={nothing}"),
                     "returning_patterns.py": ("--steps=0,10", f"--csv={nothing}/new", f"--program={nothing}/none")}.items():
                 with self.subTest(script=script):

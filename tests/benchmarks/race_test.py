@@ -40,7 +40,7 @@ class Race(unittest.TestCase):
         told = self.directory / "race.json"
         result = subprocess.run(
             [sys.executable, BENCHMARKS / "race.py", "--build", PROGRAMS, "--mallocs", "glibc", "--rounds", "2", "--json", told,
-             "--add", f"other={library or LIBRARY}", *arguments], capture_output=True, text=True, check=False, timeout=100)
+             "--warm", "16", "--add", f"other={library or LIBRARY}", *arguments], capture_output=True, text=True, check=False, timeout=100)
         rows = json.loads(told.read_text(encoding="utf-8"))["rows"] if told.exists() else {}
         return result, next(iter(rows.values()), {})
 
@@ -74,6 +74,15 @@ class Race(unittest.TestCase):
         _, row = self.race("--", *under_the_library("echo done", eight_mebibytes))
         self.assertGreater(min(row["glibc"]["kilobytes"]), 8192)
         self.assertLess(max(row["other"]["kilobytes"]), 8192)
+
+    def test_memory_is_touched_before_and_not_counted(self):
+        report = self.directory / "report"
+        measurer = subprocess.Popen([f"{PROGRAMS}/measure", report, "64", "", "true"])
+        _, status, usage = os.wait4(measurer.pid, 0)
+        measurer.returncode = os.waitstatus_to_exitcode(status)
+        self.assertEqual(measurer.returncode, 0)
+        self.assertGreater(usage.ru_maxrss, 65536)
+        self.assertLess(int(report.read_text(encoding="utf-8").split()[3]), 65536)
 
     def test_a_command_that_fails(self):
         self.assert_failed(self.race("--", *under_the_library("echo broken >&2; exit 3")), "status 3: broken")
