@@ -25,4 +25,17 @@ TEST(coarse_milliseconds, go_on_and_never_back)
     }
     EXPECT_GE(last, before + 20);
 }
+
+TEST(nanoseconds, go_on_and_never_back)
+{
+    const std::uint64_t before = os::nanoseconds();
+    std::uint64_t last = before;
+    std::this_thread::sleep_for(std::chrono::milliseconds(2));
+    for (int i = 0; i != 1000; ++i) {
+        const std::uint64_t now = os::nanoseconds();
+        ASSERT_GE(now, last);
+        last = now;
+    }
+    EXPECT_GE(last, before + 2'000'000);
+}
 } // namespace

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
 /// \file
-/// A clock that is cheap to read, for deciding what is old.
+/// A clock that is cheap to read, for deciding what is old, and one that is exact.
 ///
-/// (Linux: CLOCK_MONOTONIC_COARSE, a few nanoseconds; elsewhere the steady clock of the standard library.)
+/// (Linux: CLOCK_MONOTONIC_COARSE, a few nanoseconds, and CLOCK_MONOTONIC, some more; elsewhere the steady clock of the standard library.)
 ///
 /// Thread safety: any thread.
 #pragma once
@@ -29,6 +29,19 @@ inline std::uint64_t coarse_milliseconds() noexcept
 #else
     const auto since = std::chrono::steady_clock::now().time_since_epoch();
     return static_cast<std::uint64_t>(std::chrono::duration_cast<std::chrono::milliseconds>(since).count());
+#endif
+}
+
+/// Returns: nanoseconds since some moment before the program began; never less than a call before has returned.
+inline std::uint64_t nanoseconds() noexcept
+{
+#if defined(__linux__)
+    ::timespec now{};
+    (void)::clock_gettime(CLOCK_MONOTONIC, &now);
+    return static_cast<std::uint64_t>(now.tv_sec) * 1'000'000'000 + static_cast<std::uint64_t>(now.tv_nsec);
+#else
+    const auto since = std::chrono::steady_clock::now().time_since_epoch();
+    return static_cast<std::uint64_t>(std::chrono::duration_cast<std::chrono::nanoseconds>(since).count());
 #endif
 }
 } // namespace memory_pool::os

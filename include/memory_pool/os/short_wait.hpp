@@ -3,7 +3,7 @@
 /// \file
 /// Waiting for what another thread is in the middle of, and has done in a moment.
 ///
-///     yield, yield, ... yield, sleep, sleep, ...
+///     yield, yield, ... yield, sleep, sleep, ...      or relax, relax, ... where nobody else should run meanwhile
 ///
 /// The other thread may have a lower priority, and yielding lets none of those run (SCHED_FIFO): so it sleeps after a while. That is no
 /// cancellation point, where a thread might end with locks.
@@ -24,6 +24,16 @@
 
 namespace memory_pool::os
 {
+/// Effects: does nothing for some nanoseconds, and lets the other half of a core have it meanwhile.
+inline void relax() noexcept
+{
+#if defined(__x86_64__)
+    __builtin_ia32_pause();
+#elif defined(__aarch64__)
+    asm volatile("isb" ::: "memory"); // "yield" takes no time on most of them
+#endif
+}
+
 /// Effects: sleeps for 50 microseconds; where there is no way to do so that is no cancellation point, lets others run.
 inline void sleep_for_a_moment() noexcept
 {
