@@ -120,7 +120,8 @@ public:
         slices_ = kept;
     }
 
-    /// Effects: makes the first `count` slices usable, and some more, so that it is not asked often.
+    /// Effects: makes the first `count` slices usable, and some more, so that it is not asked often: threads that bring memory into use
+    ///   in the meantime wait.
     /// Returns: whether they are. If not, nothing is lost.
     bool commit(std::size_t count) noexcept
     {
@@ -128,7 +129,7 @@ public:
             return true;
         if (count > slices_)
             return false;
-        constexpr std::size_t least_step = (std::size_t{4} << 20) / slice_bytes;
+        constexpr std::size_t least_step = (std::size_t{32} << 20) / slice_bytes;
         // All of a part, or the system would have no huge page for it.
         const std::size_t whole_parts =
             base::round_up(std::max(count, committed() + std::max(committed() / 2, least_step)), slices_of_huge_page);

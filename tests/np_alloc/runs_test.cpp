@@ -377,12 +377,12 @@ TEST_F(runs, are_refused_while_the_system_gives_no_memory_and_nothing_is_lost)
         const test::system_calls calls;
         for (int k = 1; k <= 6; ++k) {
             calls.refuse_from(test::system_call::protect, 1);
-            EXPECT_EQ(all.take(500).first, np::no_slice);
+            EXPECT_EQ(all.take(1000).first, np::no_slice);
             EXPECT_TRUE(all.is_valid());
         }
     }
     EXPECT_EQ(all.in_use(), 1U);
-    EXPECT_EQ(all.take(500).first, a.first + 1);
+    EXPECT_EQ(all.take(1000).first, a.first + 1);
 }
 
 /// What a run should be: where, and how long.
