@@ -110,7 +110,7 @@ inline shared_heap* shared_heap_of(const void* block, owner_word owner) noexcept
         return memory().memory().record(slice_of(block)).home;
     if (owner == direct_block)
         return nullptr;
-    return reinterpret_cast<heap*>(owner & ~class_bits)->is_shared() ? &shared_heap::of(owner) : nullptr;
+    return heap::of(owner).is_shared() ? &shared_heap::of(owner) : nullptr;
 }
 
 // Large blocks.

@@ -245,6 +245,8 @@ public:
             tops_[size_class] = nullptr;
         }
         heap_ = no_heap;
+        first_to_stay_ = first_as_large_as_a_line;
+        passed_ = 0;
     }
 
     /// Effects: takes a block of that class, and if none is at hand, brings some from the heap before.
@@ -282,6 +284,19 @@ public:
         if (MEMORY_POOL_UNLIKELY(top(heap::letter_class) == nullptr))
             make_magazine(heap::letter_class);
     }
+
+    /// Effects: notes that a small block was freed here that is of another heap, and goes back to that.
+    void note_passed() noexcept
+    {
+        constexpr std::uint32_t many = 1'024;
+        if (++passed_ == many)
+            first_to_stay_ = 0;
+    }
+
+    /// Returns: whether blocks of that class may stay with this thread, of whatever heap they are; the thread may need one like it soon.
+    ///   A small one may not, as others on its line of the cache are in use by the thread that it is from; but if many were passed on
+    ///   to this thread, those probably are, too, and to send each home costs ten times as much as to keep it.
+    bool may_stay(std::size_t size_class) const noexcept { return size_class >= first_to_stay_; }
 
     /// Effects: puts all blocks back into the heap, and posts what is of others. What is found wrong is added to a list.
     /// Preconditions: has_heap().
@@ -367,8 +382,12 @@ private:
         tops_[size_class] = begin + left;
     }
 
+    static constexpr std::uint32_t first_as_large_as_a_line = sizes::of(cache_line_size);
+
     owner_word heap_ = no_heap;
     std::array<void**, class_count> tops_{};
+    std::uint32_t first_to_stay_ = first_as_large_as_a_line;
+    std::uint32_t passed_ = 0; ///< Small blocks of others that were sent home.
 };
 
 inline void** heap_memory::top(std::size_t size_class) const noexcept

@@ -136,6 +136,10 @@ public:
 
     owner_word word() const noexcept { return reinterpret_cast<owner_word>(this); }
 
+    /// Returns: the heap that a slice with that word is of.
+    /// Preconditions: it is the word of a slab.
+    static heap& of(owner_word owner) noexcept { return *reinterpret_cast<heap*>(owner & ~class_bits); }
+
     /// Returns: whether it is no thread's, but of all that take its lock: a shared_heap.
     bool is_shared() const noexcept { return is_shared_; }
 
@@ -216,7 +220,7 @@ public:
     /// Returns: whether a block of that owner can be kept without a new letter, and so without the lock.
     bool has_letter_for(owner_word owner) const noexcept
     {
-        const heap& to = *reinterpret_cast<const heap*>(owner & ~class_bits);
+        const heap& to = of(owner);
         return outbox_[place_of(to)].owner == &to;
     }
 
@@ -225,7 +229,7 @@ public:
     /// Preconditions: it is the word of a slab.
     MEMORY_POOL_NOINLINE void keep_for(owner_word owner, void* block) noexcept
     {
-        heap& to = *reinterpret_cast<heap*>(owner & ~class_bits);
+        heap& to = of(owner);
         outgoing& place = outbox_[place_of(to)];
         if (place.owner != &to && !address(place, to)) {
             add(sent_, to.post_one(owner & class_bits, block));
@@ -454,8 +458,7 @@ private:
     /// Returns: whether a slice with that word is of a slab of that class of a thread's heap.
     static bool is_of_thread(owner_word owner, std::size_t size_class) noexcept
     {
-        return is_of_slab(owner) && (owner & class_bits) == size_class &&
-               !reinterpret_cast<const heap*>(owner & ~class_bits)->is_shared();
+        return is_of_slab(owner) && (owner & class_bits) == size_class && !of(owner).is_shared();
     }
 
     // Letters.
@@ -590,7 +593,7 @@ private:
         const owner_word owner = memory().owner(memory().slice_of(read)).load(std::memory_order_relaxed);
         if ((owner & ~class_bits) == word() || !is_of_slab(owner))
             return take_in(read, bytes);
-        const std::size_t sent = reinterpret_cast<heap*>(owner & ~class_bits)->post_one(owner & class_bits, read);
+        const std::size_t sent = of(owner).post_one(owner & class_bits, read);
         add(sent_on_, sent);
         bytes += sent;
         return true;
@@ -634,18 +637,21 @@ private:
             remove_slab(slab);
     }
 
-    /// Returns: whether one more slab of that class will probably be filled, and a huge page under it is little beside what is in use.
-    ///   A slab is added only when the others are full, so a program with a little of many sizes is told from one with a lot of one.
+    /// Returns: whether one more slab of that class will probably be filled, and a huge page under it is little beside what is in use,
+    ///   or will be filled by more such slabs. A slab is added only when the others are full, so a program with a little of many sizes
+    ///   is told from one with a lot of one.
     bool may_have_huge_page(std::size_t size_class) const noexcept
     {
         constexpr std::size_t many_of_class = std::size_t{192} * 1024;
         constexpr std::size_t many = std::size_t{8} << 20;
+        constexpr std::size_t many_if_dense = std::size_t{1} << 20;
         if (is_checked || bytes_away(size_class) < many_of_class)
             return false;
         std::size_t bytes = 0;
         for (std::size_t each = 0; each != class_count; ++each)
             bytes += bytes_away(each);
-        return bytes >= many;
+        const bool is_dense = bytes >= slab_bytes_ / 8 * 5;
+        return bytes >= (is_dense ? many_if_dense : many);
     }
 
     std::size_t bytes_away(std::size_t size_class) const noexcept
@@ -658,6 +664,7 @@ private:
         const slice_number added = backend_.take_slab(size_class, word(), may_have_huge_page(size_class));
         if (added == no_slice)
             return false;
+        slab_bytes_ += facts[size_class].slab_bytes;
         slice_record& slab = record(added);
         slab.previous_in_heap = no_slice;
         slab.next_in_heap = first_slab_;
@@ -690,6 +697,7 @@ private:
             slab.next_in_heap;
         if (slab.next_in_heap != no_slice)
             record(slab.next_in_heap).previous_in_heap = slab.previous_in_heap;
+        slab_bytes_ -= facts[slab.size_class].slab_bytes;
         backend_.give_slab(slab.slab);
     }
 
@@ -761,6 +769,7 @@ protected:
     alignas(64) mutex mutex_; ///< Of at_work; a shared heap takes it itself.
 
 private:
+    std::size_t slab_bytes_ = 0;
     misuse_list* found_ = nullptr; ///< Of whoever is at work here.
     std::atomic<std::uint32_t> times_at_work_{0};
     slice_number first_slab_ = no_slice;

@@ -57,6 +57,7 @@ void* take_sample_if_due(front& at_hand, std::size_t size_class) noexcept
 void keep_for_another(front& at_hand, owner_word owner, void* block) noexcept
 {
     heap& mine = at_hand.memory().slabs;
+    at_hand.note_passed();
     if (MEMORY_POOL_LIKELY(mine.has_letter_for(owner))) {
         mine.keep_for(owner, block);
         return;
@@ -75,10 +76,7 @@ bool attach_to_free() noexcept
     return the_process.attach_to_free(this_thread);
 }
 
-/// Effects: frees a block of a slab that is not of this thread's heap.
-///
-/// It stays with this thread, which may need one like it soon. A small one does not: others on its line of the cache are in use by
-/// the thread that it is from.
+/// Effects: frees a block of a slab that is not of this thread's heap, and does not stay with this thread.
 void free_of_another(owner_word owner, void* block) noexcept
 {
     front& at_hand = this_thread.at_hand;
@@ -88,7 +86,7 @@ void free_of_another(owner_word owner, void* block) noexcept
         home->free(size_class, block);
     } else if (MEMORY_POOL_UNLIKELY(!at_hand.has_heap()) && !attach_to_free()) {
         the_process.put_late(owner, block);
-    } else if (facts[size_class].block_bytes >= cache_line_size || at_hand.class_in(owner) < class_count) {
+    } else if (at_hand.may_stay(size_class) || at_hand.class_in(owner) < class_count) {
         if (at_hand.top(size_class) == nullptr || !at_hand.push(size_class, block))
             free_to_full(size_class, block);
     } else {
@@ -213,7 +211,8 @@ MEMORY_POOL_NOINLINE void* allocate_more(std::size_t bytes) noexcept
     return bytes <= largest_in_slab ? allocate_in_class(sizes::of(bytes)) : allocate_large(bytes, 1).block;
 }
 
-MEMORY_POOL_NOINLINE void free_slowly(void* block) noexcept
+/// Effects: frees what does not simply stay with this thread.
+MEMORY_POOL_NOINLINE void free_elsewhere(void* block) noexcept
 {
     if (block == nullptr)
         return;
@@ -231,6 +230,23 @@ MEMORY_POOL_NOINLINE void free_slowly(void* block) noexcept
     } else if (!free_large(slice_of(block))) {
         report_misuse(error::double_free, block, 0); // Another thread was faster.
     }
+}
+
+/// Where threads pass blocks on, most that are freed are of another. So those that stay come first, in a function that calls no other
+/// and has nothing to save.
+MEMORY_POOL_NOINLINE void free_slowly(void* block) noexcept
+{
+    const backend::region_type& all = memory().memory();
+    front& at_hand = this_thread.at_hand;
+    const std::uintptr_t steps = all.steps_to(block);
+    if (MEMORY_POOL_LIKELY(all.is_committed(steps))) {
+        const owner_word owner = all.owner(all.slice_at(steps)).load(std::memory_order_relaxed);
+        const std::size_t size_class = owner & class_bits;
+        if (MEMORY_POOL_LIKELY(is_of_slab(owner)) && at_hand.may_stay(size_class) && !heap::of(owner).is_shared() &&
+            at_hand.top(size_class) != nullptr && at_hand.push(size_class, block))
+            return;
+    }
+    free_elsewhere(block);
 }
 
 /// A size is looked at here, where time is lost anyway: a block with less room was never asked for by that size. One with more may

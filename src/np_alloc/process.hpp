@@ -213,7 +213,7 @@ public:
     /// Effects: gives a block back to the heap of a thread that it is from, for a thread that has no heap.
     void put_late(owner_word owner, void* block) noexcept
     {
-        heap& to = *reinterpret_cast<heap*>(owner & ~class_bits);
+        heap& to = heap::of(owner);
         (void)sent_late_.fetch_add(to.post_one(owner & class_bits, block), std::memory_order_relaxed);
     }
 

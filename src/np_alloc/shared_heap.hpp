@@ -37,10 +37,7 @@ public:
 
     /// Returns: the heap of blocks whose slices have that word.
     /// Preconditions: the heap is shared.
-    static shared_heap& of(owner_word owner) noexcept
-    {
-        return static_cast<shared_heap&>(*reinterpret_cast<heap*>(owner & ~class_bits));
-    }
+    static shared_heap& of(owner_word owner) noexcept { return static_cast<shared_heap&>(heap::of(owner)); }
 
     using heap::away;
     using heap::slabs;

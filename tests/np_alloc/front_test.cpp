@@ -296,4 +296,19 @@ TEST_F(front, takes_a_block_that_is_freed_by_mistake_where_letters_are_and_repor
     EXPECT_EQ(away(), 0U);
     other.give_back_empty_slabs();
 }
+
+TEST_F(front, lets_blocks_of_others_stay_that_are_as_large_as_a_line_of_the_cache_and_smaller_ones_after_many)
+{
+    const std::size_t size_of_line = np::sizes::of(memory_pool::cache_line_size);
+    mine.use(*memory);
+    EXPECT_TRUE(mine.may_stay(size_of_line));
+    EXPECT_FALSE(mine.may_stay(size_of_line - 1));
+    for (int i = 0; i != 1023; ++i)
+        mine.note_passed();
+    EXPECT_FALSE(mine.may_stay(size_of_line - 1));
+    mine.note_passed();
+    EXPECT_TRUE(mine.may_stay(0));
+    mine.leave();
+    EXPECT_FALSE(mine.may_stay(size_of_line - 1)) << "a new beginning";
+}
 } // namespace

@@ -72,6 +72,11 @@ struct heap : testing::Test
         return count;
     }
 
+    np::huge_page_use huge_pages_under(const void* block)
+    {
+        return backend.memory().huge_pages(backend.memory().slice_of(block) / np::slices_of_huge_page);
+    }
+
     std::size_t slices_in_use()
     {
         return backend.with_runs([](const auto& runs) { return runs.is_valid() ? runs.in_use() : 0; });
@@ -128,13 +133,21 @@ TEST_F(heap, keeps_one_empty_slab_of_a_class_and_gives_the_others_back)
 TEST_F(heap, has_huge_pages_for_the_slabs_of_a_class_with_many_blocks_in_use_if_it_is_large)
 {
     constexpr std::size_t class_of_1k = np::sizes::of(1024);
+    for (std::size_t size_class = 0; size_class != np::class_count; ++size_class)
+        (void)take(mine, size_class, 1);
     const std::vector<void*> many_of_little = take(mine, class_of_1k, 5'000);
-    const auto use_under = [this](const void* block) {
-        return backend.memory().huge_pages(backend.memory().slice_of(block) / np::slices_of_huge_page);
-    };
-    EXPECT_EQ(use_under(many_of_little.back()), np::huge_page_use::untold);
+    EXPECT_EQ(huge_pages_under(many_of_little.back()), np::huge_page_use::untold);
     const std::vector<void*> many = take(mine, class_of_1k, 20'000);
-    EXPECT_EQ(use_under(many.back()), np::huge_page_use::asked_for);
+    EXPECT_EQ(huge_pages_under(many.back()), np::huge_page_use::asked_for);
+}
+
+TEST_F(heap, has_huge_pages_for_them_if_most_of_its_slabs_are_in_use)
+{
+    constexpr std::size_t class_of_1k = np::sizes::of(1024);
+    const std::vector<void*> few = take(mine, class_of_1k, 900);
+    EXPECT_EQ(huge_pages_under(few.back()), np::huge_page_use::untold);
+    const std::vector<void*> many = take(mine, class_of_1k, 4'000);
+    EXPECT_EQ(huge_pages_under(many.back()), np::huge_page_use::asked_for);
 }
 
 TEST_F(heap, has_no_huge_pages_for_the_slabs_of_classes_with_few_blocks_each_however_large_it_is)

@@ -429,6 +429,44 @@ TEST(np_threads, have_no_cache_line_together_if_they_pass_nothing_on)
         EXPECT_TRUE(test::give_back_all(np, each));
 }
 
+TEST(np_threads, get_no_small_block_again_that_was_passed_on_but_where_many_are)
+{
+    if (test::blocks_are_checked())
+        GTEST_SKIP() << "where blocks are checked, nobody can tell which block is next";
+    constexpr std::size_t bytes = 16;
+    constexpr std::size_t line = 64;
+    std::vector<filled_block> blocks;
+    for (int i = 0; i != 3000; ++i)
+        blocks.push_back(test::allocate_filled(np, bytes));
+    std::set<std::uintptr_t> lines;
+    for (const filled_block& each : blocks)
+        lines.insert(reinterpret_cast<std::uintptr_t>(each.address) / line);
+    test::lasting_thread other;
+    const auto pass_on_and_allocate = [&] {
+        filled_block allocated;
+        other.does([&] {
+            EXPECT_TRUE(test::give_back(np, blocks.back()));
+            blocks.pop_back();
+            allocated = test::allocate_filled(np, bytes);
+        });
+        return allocated;
+    };
+    const filled_block after_one = pass_on_and_allocate();
+    EXPECT_EQ(lines.count(reinterpret_cast<std::uintptr_t>(after_one.address) / line), 0U);
+    other.does([&] {
+        for (int i = 0; i != 2000; ++i) {
+            EXPECT_TRUE(test::give_back(np, blocks.back()));
+            blocks.pop_back();
+        }
+    });
+    const void* const next = blocks.back().address;
+    const filled_block after_many = pass_on_and_allocate();
+    EXPECT_EQ(after_many.address, next);
+    EXPECT_TRUE(test::give_back(np, after_one));
+    EXPECT_TRUE(test::give_back(np, after_many));
+    EXPECT_TRUE(test::give_back_all(np, blocks));
+}
+
 TEST(np_threads, use_the_same_pages_however_long_one_only_allocates_and_another_only_frees)
 {
     test::lasting_thread producer;
