@@ -6,7 +6,7 @@
     race.py [--filter REGEX] [--rounds N] [--mallocs NAME,NAME...] [--add NAME=LIBRARY]... [--json FILE]
     race.py [...] [--checked REGEX] -- COMMAND [ARGUMENT...]
 
-The rows are the workloads in benchmarks/np_alloc, or the one command. Each malloc is a library that is loaded before the
+The rows are the workloads in benchmarks/np_alloc and programs that many use, or the one command. Each malloc is a library that is loaded before the
 program, or none, for glibc. For each row, all mallocs take turns, in an order that is rotated by one in each round. Before
 that is a trial, which is not measured: in it, the dynamic linker has to say that malloc, in every process of the command, is
 that of the library. Before each run, memory is touched and given back (--warm), so that the host of a virtual machine has it
@@ -26,6 +26,7 @@ import math
 import os
 import re
 import shlex
+import shutil
 import signal
 import statistics
 import subprocess
@@ -39,6 +40,7 @@ import mallocs
 OURS = "np_alloc"
 # What a workload prints before the bar follows from its arguments: see np_alloc/workload.hpp.
 CHECKED_OF_WORKLOADS = r"^[^|\n]*"
+EVERYTHING = r"(?s).*"
 # Many threads with some blocks each, or one with many.
 MANY, ONE = "threads=50 live=2000", "threads=1 live=10000"
 RANDOM, SMALL, BIG = "least=100 most=8100", "least=50 most=300", "least=5000 most=7500"
@@ -65,6 +67,35 @@ ROWS = {
     "fragmentation": "fragmentation",
 }
 
+# Programs that many use, on work for which they need malloc.
+SQL = """
+    create table items (id integer primary key, kind integer, name text, value real);
+    with recursive n(i) as (select 1 union all select i + 1 from n where i < 60000)
+        insert into items select i, i * 7919 % 97, printf('%s-%d', hex(i * 31), i), i * 0.5 from n;
+    create index by_kind on items(kind, name);
+    select kind, count(*), sum(value), min(name), length(group_concat(name)) from items group by kind order by kind;
+    update items set name = name || name where id % 3 = 0;
+    select count(*) from items a, items b where a.id < 100 and b.name like a.name || '%';"""
+PYTHON = """
+import json, re
+texts = [str(i) * (i % 7 + 1) for i in range(200000)]
+words = {}
+for text in texts: words.setdefault(text[:3], []).append(text)
+again = json.loads(json.dumps(words))
+print(len(again), sum(len(re.findall('1+', text)) for text in texts), sorted(texts)[1000])"""
+PERL = """
+my %h; $h{$_ * 7 % 10007} .= $_ for 1..900000; my @a = sort { $a cmp $b } map { join ",", $_, $_ x 3 } 1..500000;
+my %words; push @{$words{length $_}}, $_ for @a; print scalar(keys %h), " $a[77] ", join(",", map { scalar @$_ } values %words) > 0, "\\n";"""
+ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+PROGRAMS = {
+    "compiler": ["g++", "-std=c++17", "-O1", "-I", f"{ROOT}/include", "-I", f"{ROOT}/drop_in", "-S", "-o", "-",
+                 f"{ROOT}/examples/my_struct.cpp"],
+    "sqlite": ["sqlite3", ":memory:", SQL],
+    "python": ["env", "PYTHONMALLOC=malloc", "PYTHONHASHSEED=0", sys.executable, "-c", PYTHON], # not an allocator of its own
+    "perl": ["perl", "-e", PERL],
+    "cmake": ["cmake", "--help-full"],
+}
+
 Run = collections.namedtuple("Run", "seconds processor kilobytes output")
 # What is shown of a run: its title, and the unit of the best of a row, by which the figure is divided.
 Metric = collections.namedtuple("Metric", "field title unit divisor")
@@ -88,9 +119,8 @@ class Entry:
 
 
 def parse_arguments(words):
-    root = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--build", default=os.path.join(root, "build", "release", "benchmarks", "np_alloc"),
+    parser.add_argument("--build", default=os.path.join(ROOT, "build", "release", "benchmarks", "np_alloc"),
                         help="where the programs are (default: those of the preset `release`)")
     parser.add_argument("--filter", type=argument_types.expression, default=".", metavar="REGEX",
                         help="rows to run, as a regular expression")
@@ -101,7 +131,7 @@ def parse_arguments(words):
     parser.add_argument("--timeout", type=argument_types.seconds, default=300, help="seconds after which a run has failed")
     parser.add_argument("--warm", type=argument_types.mebibytes, default=512, metavar="MIB",
                         help="memory that is touched before each run (default: %(default)s)")
-    parser.add_argument("--checked", type=argument_types.expression, default=r"(?s).*", metavar="REGEX",
+    parser.add_argument("--checked", type=argument_types.expression, default=EVERYTHING, metavar="REGEX",
                         help="what of the command's output must be the same each time (default: everything); ^ and $ are "
                         "the ends of a line")
     parser.add_argument("--json", type=argument_types.file_to_write, metavar="FILE", help="write all samples there")
@@ -140,6 +170,12 @@ def commands(arguments):
         if re.search(arguments.filter, row):
             program, *rest = line.split()
             chosen[row] = ([os.path.join(arguments.build, program), *rest], CHECKED_OF_WORKLOADS)
+    for row, command in PROGRAMS.items():
+        if re.search(arguments.filter, row):
+            if shutil.which(command[0]):
+                chosen[row] = (command, EVERYTHING)
+            else:
+                print(f"{row} is left out: there is no {command[0]}", file=sys.stderr)
     if not chosen:
         sys.exit(f"race.py: no row matches {arguments.filter}")
     return chosen
@@ -318,9 +354,9 @@ def print_metric(results, names, metric):
 
 
 def figures_of(output):
-    """Returns {name: value} of what a workload prints behind the bar."""
-    _, _, told = output.partition("|")
-    return {name: float(value) for name, value in re.findall(r"(\w+)=([\d.]+)", told)}
+    """Returns {name: value} of what a workload prints behind the bar, in its one line."""
+    told = re.fullmatch(r"[^|\n]*\|([^\n]*)\n", output)
+    return {name: float(value) for name, value in re.findall(r"(\w+)=(\d+(?:\.\d+)?)", told.group(1))} if told else {}
 
 
 def print_figures(results, names):
@@ -369,7 +405,7 @@ def main():
     before = load()
     results = {}
     for row, (command, checked) in commands(arguments).items():
-        print(f"{row}: {shlex.join(command)}", file=sys.stderr, flush=True)
+        print(f"{row}: {shlex.join(command).splitlines()[0]}", file=sys.stderr, flush=True)
         results[row] = run_row(command, checked, libraries, arguments)
     for name, library in libraries.items():
         print(f"{name.ljust(12)}{library or 'the malloc of the system'}")

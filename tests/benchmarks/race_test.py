@@ -12,6 +12,7 @@ import contextlib
 import io
 import json
 import os
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -208,6 +209,15 @@ class Figures(unittest.TestCase):
     def test_figures_stand_behind_the_bar(self):
         self.assertEqual(race.figures_of("x operations=3 | in_use=7 taken=9.5\n"), {"in_use": 7, "taken": 9.5})
         self.assertEqual(race.figures_of("x operations=3\n"), {})
+        self.assertEqual(race.figures_of("| a=1...\n| b=2\n"), {}, "of a program that says much")
+
+    def test_programs_say_the_same_each_time(self):
+        for row, command in race.PROGRAMS.items():
+            if shutil.which(command[0]):
+                with self.subTest(row=row):
+                    said = [subprocess.run(command, capture_output=True, check=True, timeout=100).stdout for _ in range(2)]
+                    self.assertGreater(len(said[0]), 10)
+                    self.assertEqual(*said)
 
     def test_each_row_is_a_workload(self):
         for line in race.ROWS.values():
