@@ -22,8 +22,11 @@ __declspec(dllimport) void __stdcall ReleaseSRWLockExclusive(_RTL_SRWLOCK*);
 #include <memory_pool/base/config.hpp>
 #include <memory_pool/os/clock.hpp>
 #include <memory_pool/os/short_wait.hpp>
+#include <memory_pool/os/single_thread.hpp>
 
 #include <pthread.h>
+
+#include <cstdint>
 #endif
 
 namespace memory_pool::os
@@ -50,7 +53,8 @@ private:
     /// Effects: waits until no other thread has it, and takes it.
     void lock() noexcept
     {
-        if (MEMORY_POOL_UNLIKELY(!try_lock()) && !try_for_a_while())
+        // Where there are no other threads, pthread_mutex_lock of glibc does without atomic operations; pthread_mutex_trylock never does.
+        if (is_single_threaded() || (MEMORY_POOL_UNLIKELY(!try_lock()) && !try_for_a_while()))
             (void)::pthread_mutex_lock(&state_);
     }
 
