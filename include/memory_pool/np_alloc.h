@@ -268,7 +268,7 @@ typedef enum np_option
                                       child of a fork has none until the option is set there. */
 
     np_option_huge_pages, /**< NP_HUGE_PAGES: whether the system is asked for huge pages where much memory is needed at once: under
-                                      blocks of 2 MiB and more, and under blocks of a size of which a thread has many and little else; 1. They take
+                                      blocks of 2 MiB and more, and under those of sizes of which a thread has many; 1. They take
                                       fewer faults, and each of those longer. */
 
     /* Only where the library is the one that checks. */
