@@ -121,7 +121,8 @@ public:
     }
 
     /// Effects: makes the first `count` slices usable, and some more, so that it is not asked often: threads that bring memory into use
-    ///   in the meantime wait.
+    ///   in the meantime wait. It is not much more than what is needed: what is usable counts towards limits of the process, and takes
+    ///   memory where all is to stay in memory (`mlockall`).
     /// Returns: whether they are. If not, nothing is lost.
     bool commit(std::size_t count) noexcept
     {
@@ -129,10 +130,11 @@ public:
             return true;
         if (count > slices_)
             return false;
-        constexpr std::size_t least_step = (std::size_t{32} << 20) / slice_bytes;
+        constexpr std::size_t least_step = (std::size_t{4} << 20) / slice_bytes;
+        constexpr std::size_t long_step = (std::size_t{32} << 20) / slice_bytes;
+        const std::size_t step = std::clamp(committed(), least_step, std::max(committed() / 2, long_step));
         // All of a part, or the system would have no huge page for it.
-        const std::size_t whole_parts =
-            base::round_up(std::max(count, committed() + std::max(committed() / 2, least_step)), slices_of_huge_page);
+        const std::size_t whole_parts = base::round_up(std::max(count, committed() + step), slices_of_huge_page);
         const std::size_t generous = std::min(whole_parts, slices_);
         return commit_exactly(generous) || commit_exactly(count);
     }

@@ -68,6 +68,20 @@ TEST_F(region, can_be_used_as_far_as_it_is_committed_tables_included)
     EXPECT_FALSE(all.commit(all.slices() + 1));
 }
 
+TEST_F(region, makes_more_usable_than_is_needed_so_that_it_is_not_asked_often_but_not_much_more)
+{
+    constexpr std::size_t slices_of_mib = mib / np::slice_bytes;
+    ASSERT_TRUE(all.reserve(512 * mib));
+    std::size_t steps = 0;
+    for (std::size_t count = 1; count <= 256 * slices_of_mib; ++count) {
+        const std::size_t before = all.committed();
+        ASSERT_TRUE(all.commit(count));
+        steps += all.committed() != before ? 1U : 0U;
+        ASSERT_LE(all.committed(), 2 * count + 6 * slices_of_mib);
+    }
+    EXPECT_LE(steps, 9U);
+}
+
 TEST_F(region, makes_do_with_less_when_the_system_has_not_so_many_addresses)
 {
     const std::size_t more_than_there_are = std::size_t{1} << 56;

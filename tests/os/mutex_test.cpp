@@ -4,6 +4,9 @@
 
 #include <gtest/gtest.h>
 
+#include <support/system_calls.hpp>
+
+#include <chrono>
 #include <mutex>
 #include <thread>
 #include <vector>
@@ -30,6 +33,24 @@ TEST(mutex, lets_one_thread_in_at_a_time)
         each.join();
     EXPECT_EQ(count, 3 * rounds);
 }
+
+#if defined(__linux__)
+TEST(mutex, has_those_who_wait_for_long_sleep_also_if_there_is_no_clock)
+{
+    static os::mutex mutex;
+    const test::system_calls calls;
+    calls.refuse_from(test::system_call::read_clock, 1);
+    mutex.lock();
+    std::thread waits([] {
+        mutex.lock();
+        mutex.unlock();
+    });
+    std::this_thread::sleep_for(std::chrono::milliseconds(50));
+    mutex.unlock();
+    waits.join();
+    EXPECT_LE(calls.refused(), 1000U);
+}
+#endif
 
 TEST(mutex, may_be_tried)
 {

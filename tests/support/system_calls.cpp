@@ -14,6 +14,7 @@
 #include <sys/mman.h>
 #include <sys/syscall.h>
 #include <sys/types.h>
+#include <time.h>
 
 using test::system_call;
 using test::system_calls;
@@ -62,6 +63,7 @@ long __real_syscall(long number, ...);
 ssize_t __real_write(int file, const void* bytes, std::size_t count);
 int __real_fcntl(int file, int command, ...);
 std::FILE* __real_fopen(const char* name, const char* mode);
+int __real_clock_gettime(clockid_t clock, timespec* now);
 
 void* __wrap_mmap(void* at, std::size_t bytes, int protection, int flags, int file, off_t offset)
 {
@@ -184,5 +186,12 @@ std::FILE* __wrap_fopen(const char* name, const char* mode)
 {
     return system_calls::refuses(system_call::open_file) ? refuse_with<std::FILE*>(EMFILE, nullptr)
                                                          : __real_fopen(name, mode);
+}
+
+int __wrap_clock_gettime(clockid_t clock, timespec* now)
+{
+    if (clock == CLOCK_MONOTONIC && system_calls::refuses(system_call::read_clock))
+        return refuse_with(EPERM, -1);
+    return __real_clock_gettime(clock, now);
 }
 }

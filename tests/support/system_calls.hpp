@@ -36,6 +36,7 @@ enum class system_call : std::size_t
     write,             ///< write
     duplicate,         ///< fcntl that opens a file once more
     open_file,         ///< fopen
+    read_clock,        ///< clock_gettime of CLOCK_MONOTONIC, as where system calls are filtered, and it is one
     any,               ///< Each of them.
 };
 inline constexpr std::size_t kinds_of_system_calls = static_cast<std::size_t>(system_call::any) + 1;
