@@ -442,6 +442,11 @@ TEST(np_threads, get_no_small_block_again_that_was_passed_on_but_where_many_are)
     for (const filled_block& each : blocks)
         lines.insert(reinterpret_cast<std::uintptr_t>(each.address) / line);
     test::lasting_thread other;
+    std::vector<filled_block> blocks_of_other; // What a thread before it has left at hand may be of this one.
+    other.does([&] {
+        for (int i = 0; i != 10'000; ++i)
+            blocks_of_other.push_back(test::allocate_filled(np, bytes));
+    });
     const auto pass_on_and_allocate = [&] {
         filled_block allocated;
         other.does([&] {
@@ -465,6 +470,7 @@ TEST(np_threads, get_no_small_block_again_that_was_passed_on_but_where_many_are)
     EXPECT_TRUE(test::give_back(np, after_one));
     EXPECT_TRUE(test::give_back(np, after_many));
     EXPECT_TRUE(test::give_back_all(np, blocks));
+    EXPECT_TRUE(test::give_back_all(np, blocks_of_other));
 }
 
 TEST(np_threads, use_the_same_pages_however_long_one_only_allocates_and_another_only_frees)
