@@ -314,7 +314,8 @@ void* np_heap_realloc(np_heap* heap, void* block, size_t bytes) MEMORY_POOL_NOEX
  *    returns. */
 void np_heap_free(np_heap* heap, void* block) MEMORY_POOL_NOEXCEPT;
 
-/** Effects: frees a heap, and every block of it. NULL is ignored.
+/** Effects: frees a heap, and every block of it. NULL is ignored. What is no heap, or was destroyed and is no new one, is reported, and
+ *    the call ignored if the error handler returns.
  *  Preconditions: no other thread is in a call with this heap or a block of it, or will be.
  *  Complexity: linear in slabs and large blocks of the heap, whatever the number of blocks. */
 void np_heap_destroy(np_heap* heap) MEMORY_POOL_NOEXCEPT;

@@ -192,6 +192,21 @@ public:
         add(away_[size_class], std::uint32_t{0} - taken_back);
     }
 
+    /// Returns: whether a block of a slab of this heap begins at `address`, which may be any, and is away.
+    bool has_away(const void* address) const noexcept
+    {
+        if (memory().slice_of(address) >= memory().committed() ||
+            reinterpret_cast<std::uintptr_t>(address) % sizes::step != 0)
+            return false;
+        const owner_word owner = owner_of(address);
+        if ((owner & ~class_bits) != word())
+            return false;
+        const slice_record& slab = slab_of(address);
+        const std::size_t number = block_at(
+            facts[owner & class_bits], static_cast<std::size_t>(static_cast<const std::byte*>(address) - slab.begin));
+        return number != no_block_there && slab.is_away(number);
+    }
+
     /// Effects: puts a block that is of this heap, or was when that was looked at, back into its slab, if it is away.
     /// Returns: what is wrong with it, if something is. It is not reported yet.
     std::optional<error> put(std::size_t size_class, void* block) noexcept

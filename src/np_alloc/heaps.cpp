@@ -8,6 +8,11 @@
 
 #include <memory_pool/np_alloc.h>
 
+#include <memory_pool/base/errors.hpp>
+
+#include "block_lookup.hpp"
+#include "misuse.hpp"
+#include "policy.hpp"
 #include "shared_heap.hpp"
 
 #include <cerrno>
@@ -20,6 +25,17 @@ namespace
 np::shared_heap& heap_of(np_heap* heap) noexcept
 {
     return *reinterpret_cast<np::shared_heap*>(heap);
+}
+
+/// Effects: reports a pointer where no heap begins that the program has made and not destroyed.
+void report_no_heap(const void* pointer) noexcept
+{
+    const np::owner_word owner = np::owner_of(pointer);
+    if (np::report_if_wrong(owner, pointer))
+        return;
+    const bool was_one = (owner & ~np::class_bits) == np::the_process.own().word();
+    np::report_misuse(was_one ? memory_pool::error::double_free : memory_pool::error::foreign_pointer, pointer, 0,
+                      "np_heap");
 }
 } // namespace
 
@@ -60,6 +76,9 @@ void np_heap_destroy(np_heap* heap) noexcept
     if (heap == nullptr)
         return;
     const np::errno_as_it_was kept;
-    np::the_process.destroy_heap(heap_of(heap));
+    if (np::the_process.is_heap(heap))
+        np::the_process.destroy_heap(heap_of(heap));
+    else
+        report_no_heap(heap);
 }
 }

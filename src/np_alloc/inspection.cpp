@@ -305,12 +305,7 @@ private:
         const owner_word owner = owner_of(memory_, slice);
         if (owner == large_block)
             return memory_.address(slice) == block && memory_.record(slice).home == &heap;
-        if ((owner & ~class_bits) != heap.word())
-            return false;
-        const slice_record& slab = memory_.record(memory_.record(slice).slab);
-        const std::size_t number = block_at(
-            facts[owner & class_bits], static_cast<std::size_t>(static_cast<const std::byte*>(block) - slab.begin));
-        return number != no_block_there && slab.is_away(number);
+        return heap.has_away(block);
     }
 
     process& all_;

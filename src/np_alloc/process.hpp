@@ -280,6 +280,9 @@ public:
         return created;
     }
 
+    /// Returns: whether there is a heap at `address`, which may be any, that the program has made and not destroyed.
+    bool is_heap(const void* address) noexcept { return own_.is_in_use(address); }
+
     /// Effects: frees a heap and all that is from it. It is in the list as long as it has something, so a fork waits for it.
     void destroy_heap(shared_heap& ended) noexcept
     {

@@ -40,6 +40,7 @@ public:
     static shared_heap& of(owner_word owner) noexcept { return static_cast<shared_heap&>(heap::of(owner)); }
 
     using heap::away;
+    using heap::has_away;
     using heap::slabs;
     using heap::word;
 
@@ -139,6 +140,13 @@ public:
             is_tidy_ = heap::purge_some_free_pages();
         }
         return is_tidy_;
+    }
+
+    /// Returns: whether a small block of this heap begins at `address`, which may be any, and is in use.
+    bool is_in_use(const void* address) noexcept
+    {
+        const std::lock_guard lock(mutex_);
+        return heap::has_away(address);
     }
 
     /// Effects: calls `look(const heap&, slice_number first_large)` with the lock held.

@@ -212,6 +212,42 @@ TEST_F(np_heaps, report_what_is_freed_twice_or_not_at_its_beginning)
                                              error::double_free}));
 }
 
+TEST(np_heap_destroy, reports_what_is_no_heap_any_more_and_forgets_none_of_the_others)
+{
+    std::array<np_heap*, 3> older{};
+    std::generate(older.begin(), older.end(), np_heap_create);
+    np_heap* const newest = np_heap_create();
+    np_heap_destroy(newest);
+    std::for_each(older.begin(), older.end(), np_heap_destroy);
+    const std::array<np_heap*, 2> in_place_of_older{np_heap_create(), np_heap_create()};
+    const test::error_recorder recorder;
+    np_heap_destroy(newest); // Its neighbour then is another heap now.
+    EXPECT_EQ(recorder.kinds(), test::kinds{error::double_free});
+    np_statistics all;
+    np_get_statistics(&all);
+    EXPECT_EQ(all.heaps, in_place_of_older.size());
+    std::for_each(in_place_of_older.begin(), in_place_of_older.end(), np_heap_destroy);
+    EXPECT_EQ(np_verify(), 1);
+}
+
+TEST_F(np_heaps, report_and_leave_alone_what_is_to_be_destroyed_and_is_no_heap)
+{
+    int local = 0;
+    const std::array<void*, 3> foreign{np_alloc(1000), np_heap_alloc(heap, 1000), &local};
+    std::memset(foreign[0], 0, 1000);
+    std::memset(foreign[1], 0x41, 1000);
+    const test::error_recorder recorder;
+    for (void* each : foreign)
+        np_heap_destroy(reinterpret_cast<np_heap*>(each));
+    EXPECT_EQ(recorder.kinds(), test::kinds(foreign.size(), error::foreign_pointer));
+    np_heap_destroy(reinterpret_cast<np_heap*>(reinterpret_cast<std::byte*>(heap) + 16));
+    EXPECT_EQ(recorder.reports().size(), foreign.size() + 1);
+    np_free(foreign[0]);
+    np_heap_free(heap, foreign[1]);
+    EXPECT_EQ(recorder.reports().size(), foreign.size() + 1) << "all were still in use";
+    EXPECT_EQ(np_verify(), 1);
+}
+
 np_heap* heap_of_handler;
 
 TEST_F(np_heaps, may_be_used_by_an_error_handler_that_is_told_of_them)
