@@ -76,7 +76,7 @@ bool attach_to_free() noexcept
     return the_process.attach_to_free(this_thread);
 }
 
-/// Effects: frees a block of a slab that is not of this thread's heap, and does not stay with this thread.
+/// Effects: frees a block of a slab that is not of this thread's heap, or of which this thread has no magazine yet.
 void free_of_another(owner_word owner, void* block) noexcept
 {
     front& at_hand = this_thread.at_hand;

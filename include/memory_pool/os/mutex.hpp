@@ -5,8 +5,8 @@
 ///
 /// A thread that finds it taken tries for some microseconds before it sleeps. A system call of whoever has it takes no longer; and in the
 /// place of a thread that sleeps, another may begin, and need memory that would have come free a moment later. (POSIX:
-/// pthread_mutex_lock, which tries for half a microsecond at most. Windows: AcquireSRWLockExclusive, which tries by itself. std::mutex
-/// is the former, but may throw.)
+/// pthread_mutex_lock, which sleeps at once. Windows: AcquireSRWLockExclusive, which tries by itself. std::mutex is the former, but may
+/// throw.)
 ///
 /// Thread safety: any thread.
 #pragma once
