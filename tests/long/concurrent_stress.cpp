@@ -106,7 +106,7 @@ int main(int argc, char** argv)
 {
     const test::long_run told = test::long_run_of(argc, argv, 120);
     const double seconds = told.amount;
-    const std::uint64_t seed = told.seed; // in a lambda below, so not of a structured binding
+    const std::uint64_t seed = told.seed;
     const auto end =
         test_clock::now() + std::chrono::duration_cast<test_clock::duration>(std::chrono::duration<double>(seconds));
     std::printf("%g s, seed %llu\n", seconds, static_cast<unsigned long long>(seed));

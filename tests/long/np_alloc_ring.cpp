@@ -141,7 +141,9 @@ std::size_t kept_bytes()
 
 int main(int argc, char** argv)
 {
-    const auto [seconds, seed] = test::long_run_of(argc, argv, 600);
+    const test::long_run told = test::long_run_of(argc, argv, 600);
+    const double seconds = told.amount;
+    const std::uint64_t seed = told.seed;
     const auto all = std::chrono::duration_cast<test_clock::duration>(std::chrono::duration<double>(seconds));
     const auto end = test_clock::now() + all;
     const auto of_a_round = std::min<test_clock::duration>(all / 4, std::chrono::seconds(5));

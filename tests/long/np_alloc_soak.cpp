@@ -147,7 +147,9 @@ std::size_t pass_all(std::uint64_t seed, test::live_bytes& live)
 
 int main(int argc, char** argv)
 {
-    const auto [seconds, seed] = test::long_run_of(argc, argv, 300);
+    const test::long_run told = test::long_run_of(argc, argv, 300);
+    const double seconds = told.amount;
+    const std::uint64_t seed = told.seed;
     const auto end =
         test_clock::now() + std::chrono::duration_cast<test_clock::duration>(std::chrono::duration<double>(seconds));
     std::printf("%g s, seed %llu\n", seconds, static_cast<unsigned long long>(seed));
