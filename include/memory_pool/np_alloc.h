@@ -244,7 +244,8 @@ typedef enum np_option
     np_option_decay_ms, /**< NP_DECAY_MS: for how many milliseconds free memory is kept before it goes back to the
                                       system, if the program goes on calling, or there is a background thread; 1000. */
     np_option_bytes_at_hand, /**< NP_BYTES_AT_HAND: how many bytes of free blocks a thread may keep for itself, beyond a few of
-                                      each size; 1M. What it keeps when this is set, it goes on keeping. */
+                                      each size; 1M. As many again for each 32 MiB of its blocks that are in use. What it keeps
+                                      when this is set, it goes on keeping. */
     np_option_region_bytes, /**< NP_REGION_BYTES: how many addresses are reserved, from 16M on; 1024G. What does not fit
                                       there is mapped block by block, which is slow. Not after the first block. */
     np_option_statistics_at_end, /**< NP_STATISTICS: whether statistics are printed when the process ends; 0. 1: as text, 2: as
@@ -290,7 +291,8 @@ int np_set_option(np_option option, size_t value) MEMORY_POOL_NOEXCEPT;
 /** Returns: the value of an option; 0 if there is no such option. */
 size_t np_get_option(np_option option) MEMORY_POOL_NOEXCEPT;
 
-/* Heaps that are freed as a whole. A block of one may also be given to every function above that takes a block. */
+/* Heaps that are freed as a whole. A block of one may also be given to every function above that takes a block. NULL instead of a
+ * heap, or one that was destroyed and is no new one, is reported, and the call fails if the error handler returns. */
 
 /** Returns: a new heap; NULL, and errno is ENOMEM, if there is no memory.
  *  Complexity: O(1). */
@@ -314,8 +316,8 @@ void* np_heap_realloc(np_heap* heap, void* block, size_t bytes) MEMORY_POOL_NOEX
  *    returns. */
 void np_heap_free(np_heap* heap, void* block) MEMORY_POOL_NOEXCEPT;
 
-/** Effects: frees a heap, and every block of it. NULL is ignored. What is no heap, or was destroyed and is no new one, is reported, and
- *    the call ignored if the error handler returns.
+/** Effects: frees a heap, and every block of it. NULL is ignored. What is no heap is reported, and the call ignored if the error
+ *    handler returns.
  *  Preconditions: no other thread is in a call with this heap or a block of it, or will be.
  *  Complexity: linear in slabs and large blocks of the heap, whatever the number of blocks. */
 void np_heap_destroy(np_heap* heap) MEMORY_POOL_NOEXCEPT;

@@ -10,8 +10,8 @@
 ///     free slices that were of large blocks:   | 0xDF 0xDF ... | anything |
 ///                                              <-- poisoned --->
 ///
-/// The guard behind a large block stays when the block is freed, as the next one may have its size. A guard that the system cannot make
-/// is not there, and nothing depends on it.
+/// A guard page stays when the slab or the large block is gone, as the next one may have its size. A guard that the system cannot make is
+/// not there, and nothing depends on it.
 ///
 /// Thread safety: whoever has the run.
 #pragma once
@@ -45,12 +45,13 @@ namespace memory_pool::np
 /// The record of a slice, where it is checked.
 struct checked_record : slice_record
 {
-    os::guarding guarding;       ///< Of the slab that begins here: how a part of it is guarded.
-    os::guarding guarding_large; ///< How a page of the slice is guarded that was behind a large block, in use or free.
-    std::uint8_t guarded_page;   ///< Which.
-    std::uint32_t poisoned;      ///< Bytes from the beginning of the slice that must be as they were left.
-    block_mark large;        ///< Of the large block that begins here. How much was asked for stands in `large_bytes`.
-    std::size_t large_bytes; ///< That were asked for.
+    os::guarding guarding_all; ///< Of the slab that begins here: how all of it is guarded.
+    os::guarding
+        guarding_page; ///< How a page of the slice is guarded that is, or was, the last of a slab, or behind a large block.
+    std::uint8_t guarded_page; ///< Which.
+    std::uint32_t poisoned;    ///< Bytes from the beginning of the slice that must be as they were left.
+    block_mark large;          ///< Of the large block that begins here. How much was asked for stands in `large_bytes`.
+    std::size_t large_bytes;   ///< That were asked for.
     block_mark blocks[largest_capacity];
 };
 
@@ -68,24 +69,27 @@ public:
 
     void slab_made(slice_number first, std::uint32_t slices) noexcept
     {
-        (void)find_damage(first, slices, false);
+        std::byte* const last_page = region_.address(first + slices) - guard_bytes;
+        (void)find_damage(first, slices, false, last_page);
         checked_record& slab = region_.record(first);
         for (std::uint32_t number = 0; number != slab.capacity; ++number)
             slab.blocks[number].forget();
-        guard(first, region_.address(first + slices) - guard_bytes, guard_bytes);
+        guard(last_page);
     }
 
-    /// A slab may be guarded as a whole: see guard_all.
+    /// Effects: what was guarded as a whole is not any more.
     void slab_ends(slice_number first, std::uint32_t slices) noexcept
     {
-        unguard(first, region_.address(first), slices * slice_bytes);
+        (void)os::unguard_memory(region_.address(first), slices * slice_bytes,
+                                 std::exchange(region_.record(first).guarding_all, os::guarding::none));
     }
 
     /// Effects: makes all blocks of a slab such that nobody may touch them.
     void guard_all(slice_number first, std::uint32_t slices) noexcept
     {
-        unguard(first, region_.address(first), slices * slice_bytes);
-        guard(first, region_.address(first), slices * slice_bytes);
+        unguard_in(first + slices - 1);
+        region_.record(first).guarding_all =
+            wants_guards() ? os::guard_memory(region_.address(first), slices * slice_bytes) : os::guarding::none;
     }
 
     /// Effects: what is in a slab that ends is lost, though blocks of it are in use.
@@ -273,51 +277,43 @@ private:
         return true;
     }
 
-    /// Guards a part of the run at `first`.
-    void guard(slice_number first, std::byte* memory, std::size_t bytes) noexcept
-    {
-        region_.record(first).guarding = wants_guards() ? os::guard_memory(memory, bytes) : os::guarding::none;
-    }
-
     static bool wants_guards() noexcept
     {
         return the_options.get(np_option_guard_pages) != 0 && os::page_size() == guard_bytes;
     }
 
-    /// Takes the guard of that run away, if it has one: the option may have come to say none since.
-    void unguard(slice_number first, std::byte* memory, std::size_t bytes) noexcept
-    {
-        (void)os::unguard_memory(memory, bytes, std::exchange(region_.record(first).guarding, os::guarding::none));
-    }
-
     std::byte* page_behind(slice_number first) const noexcept { return region_.address(first) + canary_end(first); }
 
-    /// Returns: the page of that slice that is guarded as it was behind a large block; nullptr if none is.
+    /// Returns: the page of that slice that is guarded; nullptr if none is.
     std::byte* guarded_in(std::size_t slice) const noexcept
     {
         const checked_record& its = region_.record(slice);
-        return its.guarding_large != os::guarding::none ? region_.address(slice) + its.guarded_page * guard_bytes
-                                                        : nullptr;
+        return its.guarding_page != os::guarding::none ? region_.address(slice) + its.guarded_page * guard_bytes
+                                                       : nullptr;
     }
 
-    void guard_behind(slice_number first) noexcept
+    /// Guards a page, if it is not guarded already.
+    /// Preconditions: no other page of its slice is guarded.
+    void guard(std::byte* page) noexcept
     {
-        std::byte* const page = page_behind(first);
         const std::size_t slice = region_.slice_of(page);
         if (guarded_in(slice) == page || !wants_guards())
             return;
-        region_.record(slice).guarding_large = os::guard_memory(page, guard_bytes);
-        region_.record(slice).guarded_page = static_cast<std::uint8_t>(canary_end(first) % slice_bytes / guard_bytes);
+        checked_record& its = region_.record(slice);
+        its.guarding_page = os::guard_memory(page, guard_bytes);
+        its.guarded_page = static_cast<std::uint8_t>((page - region_.address(slice)) / std::ptrdiff_t{guard_bytes});
     }
+
+    void guard_behind(slice_number first) noexcept { guard(page_behind(first)); }
 
     void unguard_behind(slice_number first) noexcept { unguard_in(region_.slice_of(page_behind(first))); }
 
     void unguard_in(std::size_t slice) noexcept
     {
         if (std::byte* const page = guarded_in(slice)) {
-            (void)os::unguard_memory(page, guard_bytes, region_.record(slice).guarding_large);
+            (void)os::unguard_memory(page, guard_bytes, region_.record(slice).guarding_page);
             std::atomic_signal_fence(std::memory_order_seq_cst); // So the child of a fork takes it away twice, or once.
-            region_.record(slice).guarding_large = os::guarding::none;
+            region_.record(slice).guarding_page = os::guarding::none;
         }
     }
 

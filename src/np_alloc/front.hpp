@@ -116,7 +116,7 @@ public:
         const std::uint32_t before = room(size_class);
         const std::uint32_t larger = std::min(std::max(2 * before, least_room(size_class)), most_room(size_class));
         const std::size_t bytes = before != 0 ? std::size_t{larger - before} * facts[size_class].block_bytes : 0;
-        if (larger == before || (bytes != 0 && bytes_more_ + bytes > the_options.get(np_option_bytes_at_hand)))
+        if (larger == before || (bytes != 0 && bytes_more_ + bytes > most_bytes_more()))
             return false;
         bytes_more_ += bytes;
         *end(size_class) = nullptr;
@@ -179,6 +179,14 @@ public:
     heap_memory* next_parked = nullptr; ///< In that of those without a thread.
 
 private:
+    /// Returns: for so many bytes of blocks all magazines together may become larger.
+    std::size_t most_bytes_more() const noexcept
+    {
+        constexpr std::size_t as_many_again_for = std::size_t{32} << 20;
+        return base::saturating_multiply(the_options.get(np_option_bytes_at_hand),
+                                         1 + slabs.bytes_away() / as_many_again_for);
+    }
+
     /// For so many bytes of blocks all magazines have become larger.
     std::size_t bytes_more_ = 0;
     std::array<std::atomic<std::uint16_t>, class_count> rooms_;

@@ -163,7 +163,7 @@ public:
             if (!slab.has_blocks())
                 unlist(slab);
         }
-        add(away_[size_class], taken);
+        count_away(size_class, taken);
         return taken;
     }
 
@@ -189,7 +189,7 @@ public:
             blocks += result.seen;
             taken_back += result.taken_back;
         }
-        add(away_[size_class], std::uint32_t{0} - taken_back);
+        count_away(size_class, std::uint32_t{0} - taken_back);
     }
 
     /// Returns: whether a block of a slab of this heap begins at `address`, which may be any, and is away.
@@ -216,7 +216,7 @@ public:
         std::optional<error> wrong;
         const slice_record::returned result =
             put_into(slab_of(block), size_class, &block, 1, [&wrong](error kind, const void*) { wrong = kind; });
-        add(away_[size_class], std::uint32_t{0} - result.taken_back);
+        count_away(size_class, std::uint32_t{0} - result.taken_back);
         return wrong;
     }
 
@@ -353,6 +353,7 @@ public:
         }
         for (std::atomic<std::uint32_t>& count : away_)
             count.store(0, std::memory_order_relaxed);
+        bytes_away_.store(0, std::memory_order_relaxed);
     }
 
     /// Effects: calls `visit(const slice_record&)` for each slab.
@@ -396,13 +397,15 @@ public:
             away[slab.size_class] += slab.capacity - slab.free_count;
             with_blocks[slab.size_class] += slab.is_listed ? 1 : 0;
         }
+        std::size_t bytes = 0;
         for (std::size_t number = 0; number != class_count; ++number) {
             if (away[number] != this->away(number))
                 return {"a heap has counted other blocks as away than are", this};
+            bytes += std::size_t{away[number]} * facts[number].block_bytes;
             if (const fault found = find_fault_in_list(number, with_blocks[number]))
                 return found;
         }
-        return {};
+        return bytes == bytes_away() ? fault{} : fault{"a heap has counted other bytes as away than are", this};
     }
 
     /// Returns: how many slabs it has.
@@ -421,6 +424,9 @@ public:
     {
         return away_[size_class].load(std::memory_order_relaxed);
     }
+
+    /// Returns: bytes of blocks of all classes that are not in its slabs.
+    std::size_t bytes_away() const noexcept { return bytes_away_.load(std::memory_order_relaxed); }
 
     /// Returns: bytes of blocks of others that it has ever kept for them, minus those of its own that it has ever taken in. The
     ///   sum over all heaps is what is on its way.
@@ -460,6 +466,14 @@ private:
     static void add(std::atomic<Number>& figure, Number more) noexcept
     {
         figure.store(figure.load(std::memory_order_relaxed) + more, std::memory_order_relaxed);
+    }
+
+    /// Counts blocks of that class that are not in slabs any more, or, if `more` is below 0 (modulo 2^32), are back.
+    void count_away(std::size_t size_class, std::uint32_t more) noexcept
+    {
+        add(away_[size_class], more);
+        add(bytes_away_, static_cast<std::size_t>(std::int64_t{static_cast<std::int32_t>(more)} *
+                                                  std::int64_t{facts[size_class].block_bytes}));
     }
 
     backend::region_type& memory() const noexcept { return backend_.memory(); }
@@ -660,18 +674,10 @@ private:
         constexpr std::size_t many_of_class = std::size_t{192} * 1024;
         constexpr std::size_t many = std::size_t{8} << 20;
         constexpr std::size_t many_if_dense = std::size_t{1} << 20;
-        if (is_checked || bytes_away(size_class) < many_of_class)
+        if (is_checked || std::size_t{away(size_class)} * facts[size_class].block_bytes < many_of_class)
             return false;
-        std::size_t bytes = 0;
-        for (std::size_t each = 0; each != class_count; ++each)
-            bytes += bytes_away(each);
-        const bool is_dense = bytes >= slab_bytes_ / 8 * 5;
-        return bytes >= (is_dense ? many_if_dense : many);
-    }
-
-    std::size_t bytes_away(std::size_t size_class) const noexcept
-    {
-        return std::size_t{away(size_class)} * facts[size_class].block_bytes;
+        const bool is_dense = bytes_away() >= slab_bytes_ / 8 * 5;
+        return bytes_away() >= (is_dense ? many_if_dense : many);
     }
 
     bool add_slab(std::size_t size_class) noexcept
@@ -791,8 +797,9 @@ private:
     slice_number next_to_purge_ = no_slice; ///< Those before it were seen to.
     std::array<slice_number, class_count> with_blocks_{};
     std::array<std::atomic<std::uint32_t>, class_count> away_{};
-    std::atomic<std::size_t> sent_{0};    ///< By its owner.
-    std::atomic<std::size_t> sent_on_{0}; ///< By whoever has read its letters.
+    std::atomic<std::size_t> bytes_away_{0}; ///< Of all classes.
+    std::atomic<std::size_t> sent_{0};       ///< By its owner.
+    std::atomic<std::size_t> sent_on_{0};    ///< By whoever has read its letters.
     std::atomic<std::size_t> received_{0};
     std::array<outgoing, outbox_places> outbox_{};
     /// On a line of its own: other threads write to it.

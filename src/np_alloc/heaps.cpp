@@ -28,14 +28,24 @@ np::shared_heap& heap_of(np_heap* heap) noexcept
 }
 
 /// Effects: reports a pointer where no heap begins that the program has made and not destroyed.
-void report_no_heap(const void* pointer) noexcept
+MEMORY_POOL_SLOW_PATH void report_no_heap(const void* pointer) noexcept
 {
     const np::owner_word owner = np::owner_of(pointer);
     if (np::report_if_wrong(owner, pointer))
         return;
     const bool was_one = (owner & ~np::class_bits) == np::the_process.own().word();
     np::report_misuse(was_one ? memory_pool::error::double_free : memory_pool::error::foreign_pointer, pointer, 0,
-                      "np_heap");
+                      "np_heap", "destroy what np_heap_create has made, once; set the pointer to nullptr afterwards");
+}
+
+/// Returns: the heap; nullptr if there is none any more, and that is reported.
+np::shared_heap* living_heap_of(np_heap* heap) noexcept
+{
+    if (MEMORY_POOL_LIKELY(heap != nullptr && heap_of(heap).is_alive()))
+        return &heap_of(heap);
+    np::report_misuse(memory_pool::error::foreign_pointer, heap, 0, "np_heap",
+                      "use what np_heap_create has made, and not after np_heap_destroy");
+    return nullptr;
 }
 } // namespace
 
@@ -50,24 +60,30 @@ np_heap* np_heap_create(void) noexcept
 
 void* np_heap_alloc(np_heap* heap, size_t bytes) noexcept
 {
-    return np::allocate_in(heap_of(heap), bytes);
+    np::shared_heap* const its = living_heap_of(heap);
+    return its != nullptr ? np::allocate_in(*its, bytes) : nullptr;
 }
 
 void* np_heap_calloc(np_heap* heap, size_t count, size_t size) noexcept
 {
-    return np::allocate_zeroed_in(heap_of(heap), count, size);
+    np::shared_heap* const its = living_heap_of(heap);
+    return its != nullptr ? np::allocate_zeroed_in(*its, count, size) : nullptr;
 }
 
 void* np_heap_realloc(np_heap* heap, void* block, size_t bytes) noexcept
 {
     if (block == nullptr)
-        return np::allocate_in(heap_of(heap), bytes);
-    return np::is_block_of(heap_of(heap), block) ? np::reallocate(block, bytes) : nullptr;
+        return np_heap_alloc(heap, bytes);
+    const np::shared_heap* const its = living_heap_of(heap);
+    return its != nullptr && np::is_block_of(*its, block) ? np::reallocate(block, bytes) : nullptr;
 }
 
 void np_heap_free(np_heap* heap, void* block) noexcept
 {
-    if (block != nullptr && np::is_block_of(heap_of(heap), block))
+    if (block == nullptr)
+        return;
+    const np::shared_heap* const its = living_heap_of(heap);
+    if (its != nullptr && np::is_block_of(*its, block))
         np::free_block(block);
 }
 

@@ -61,16 +61,16 @@ constexpr const char* remedy_for(error kind) noexcept
     }
 }
 
-/// Effects: reports what was done to `block`, which has `block_bytes`, or 0 if nobody knows. `where` is what it was given to.
-///   Pointers from elsewhere are ignored instead if the user wants that.
+/// Effects: reports what was done to `block`, which has `block_bytes`, or 0 if nobody knows. `where` is what it was given to, and
+///   `remedy` what to do about it, if that is not what it always is. Pointers from elsewhere are ignored instead if the user wants that.
 MEMORY_POOL_SLOW_PATH inline void report_misuse(error kind, const void* block, std::size_t block_bytes,
-                                                const char* where = "np_alloc") noexcept
+                                                const char* where = "np_alloc", const char* remedy = nullptr) noexcept
 {
     const errno_as_it_was kept;
     misuse_reports.fetch_add(1, std::memory_order_relaxed);
     if (kind == error::foreign_pointer && the_options.get(np_option_fatal_foreign) == 0)
         ignore_foreign(block);
     else
-        base::report_misuse(kind, block, block_bytes, where, remedy_for(kind));
+        base::report_misuse(kind, block, block_bytes, where, remedy != nullptr ? remedy : remedy_for(kind));
 }
 } // namespace memory_pool::np

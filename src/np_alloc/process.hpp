@@ -286,6 +286,7 @@ public:
     /// Effects: frees a heap and all that is from it. It is in the list as long as it has something, so a fork waits for it.
     void destroy_heap(shared_heap& ended) noexcept
     {
+        ended.end();
         ended.free_all();
         MEMORY_POOL_DELAY_POINT();
         {

@@ -20,6 +20,7 @@
 #include "mutex.hpp"
 #include "slab.hpp"
 
+#include <atomic>
 #include <cstddef>
 #include <optional>
 
@@ -104,6 +105,12 @@ public:
     }
 
     // All of it.
+
+    /// Effects: is not in use any more, as it will be destroyed.
+    void end() noexcept { alive_.store(nullptr, std::memory_order_relaxed); }
+
+    /// Returns: whether it has not ended. Of one that was destroyed, that is known until another is in its place.
+    bool is_alive() const noexcept { return alive_.load(std::memory_order_relaxed) == this; }
 
     /// Effects: frees everything.
     void free_all() noexcept
@@ -209,6 +216,7 @@ private:
 
     backend& backend_;
     call_sites* const sites_;
+    std::atomic<const shared_heap*> alive_{this};
     slice_number first_large_ = no_slice;
     // To see whether it is idle.
     std::uint32_t changes_ = 0;

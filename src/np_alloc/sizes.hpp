@@ -51,11 +51,14 @@ constexpr std::uint32_t slab_capacity(std::size_t number) noexcept
 /// All magazines begin at multiples of it, in bytes.
 inline constexpr std::size_t magazine_step = 1024;
 
-/// Returns: blocks that a magazine of that class has room for at most: about 64 KiB of them, and no more than 1,023.
+/// Returns: blocks that a magazine of that class has room for at most: about 64 KiB of them, and no more than 1,023; or, as it
+///   costs the same array, 128 KiB of those above 1 KiB, and no more than 127.
 constexpr std::uint32_t most_room(std::size_t number) noexcept
 {
     constexpr std::size_t most_bytes = std::size_t{64} * 1024;
-    return static_cast<std::uint32_t>(std::clamp<std::size_t>(most_bytes / sizes::size(number), 4, 1023));
+    const std::size_t size = sizes::size(number);
+    return static_cast<std::uint32_t>(size <= largest_small ? std::min<std::size_t>(most_bytes / size, 1023)
+                                                            : std::min<std::size_t>(2 * most_bytes / size, 127));
 }
 
 /// Returns: blocks that a magazine has room for in the beginning: about 8 KiB of them, and no more than 8.

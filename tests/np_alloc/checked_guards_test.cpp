@@ -14,6 +14,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstddef>
 #include <cstring>
 #include <vector>
@@ -100,6 +101,26 @@ TEST_F(checked_guards_death, the_guard_behind_a_large_block_is_there_for_the_nex
     EXPECT_EQ(calls.made(test::system_call::guard), 0U);
     EXPECT_DEATH(write_behind(block, bytes, np::guard_bytes), "");
     np_free(const_cast<unsigned char*>(block));
+}
+
+TEST_F(checked_guards_death, the_guard_at_the_end_of_a_slab_is_there_for_the_next_one_of_that_length)
+{
+    constexpr std::size_t bytes = 5000;
+    constexpr std::size_t of_other_class = 6000;
+    constexpr std::size_t slabs = 40;
+    std::vector<void*> blocks(slabs * np::facts[np::sizes::of(bytes)].capacity);
+    const auto come_and_go = [&blocks](std::size_t each) {
+        std::generate(blocks.begin(), blocks.end(), [each] { return np_alloc(each); });
+        std::for_each(blocks.begin(), blocks.end(), np_free);
+    };
+    come_and_go(bytes);
+    const test::system_calls calls;
+    come_and_go(bytes);
+    EXPECT_LT(calls.made(test::system_call::guard), slabs / 4) << "most are where others were";
+    come_and_go(of_other_class);
+    EXPECT_DEATH(write_behind(some_block(of_other_class), of_other_class, np::facts[np::sizes::of(bytes)].slab_bytes),
+                 "");
+    EXPECT_EQ(np_verify(), 1);
 }
 
 TEST_F(checked_guards_death, the_guard_behind_a_large_block_does_not_stay_where_the_next_one_is_larger_or_smaller)

@@ -158,21 +158,42 @@ TEST_F(front, has_a_few_blocks_of_another_class_when_less_was_chosen_than_it_hol
     ASSERT_EQ(np_set_option(np_option_bytes_at_hand, before), 0);
 }
 
-TEST_F(front, has_no_more_at_hand_of_all_classes_together_than_its_share)
+/// What a thread has at hand, beyond a few blocks of each size, when it has needed many of each.
+std::size_t bytes_kept_beyond_a_few(front& its)
 {
-    mine.use(*memory);
     std::size_t least = 0;
     std::size_t held = 0;
     for (std::size_t size_class = 0; size_class != np::class_count; ++size_class) {
         std::vector<void*> blocks(2 * std::size_t{np::most_room(size_class)});
         for (void*& block : blocks)
-            block = take(size_class);
+            block = its.take(size_class);
         for (void* block : blocks)
-            give(block);
+            its.give(block);
         least += np::least_room(size_class) * np::sizes::size(size_class);
-        held += mine.held(size_class) * np::sizes::size(size_class);
+        held += its.mine.held(size_class) * np::sizes::size(size_class);
     }
-    EXPECT_LE(held, least + np_get_option(np_option_bytes_at_hand));
+    return held - std::min(held, least);
+}
+
+TEST_F(front, has_no_more_at_hand_of_all_classes_together_than_its_share)
+{
+    mine.use(*memory);
+    EXPECT_LE(bytes_kept_beyond_a_few(*this), np_get_option(np_option_bytes_at_hand));
+}
+
+TEST_F(front, may_have_as_much_again_at_hand_for_each_32_MiB_that_are_in_use)
+{
+    mine.use(*memory);
+    constexpr std::size_t largest = np::class_count - 1;
+    std::vector<void*> in_use((std::size_t{100} << 20) / np::sizes::size(largest));
+    for (void*& block : in_use)
+        block = take(largest);
+    const std::size_t share = np_get_option(np_option_bytes_at_hand);
+    const std::size_t kept = bytes_kept_beyond_a_few(*this);
+    EXPECT_GT(kept, 2 * share);
+    EXPECT_LE(kept, 4 * share);
+    for (void* block : in_use)
+        give(block);
 }
 
 TEST_F(front, leaves_what_is_at_hand_to_the_thread_that_has_the_heap_next)

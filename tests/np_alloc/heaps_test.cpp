@@ -230,6 +230,33 @@ TEST(np_heap_destroy, reports_what_is_no_heap_any_more_and_forgets_none_of_the_o
     EXPECT_EQ(np_verify(), 1);
 }
 
+TEST_F(np_heaps, report_that_they_were_destroyed_to_whoever_still_uses_them)
+{
+    np_heap* const destroyed = np_heap_create();
+    void* const block = np_heap_alloc(heap, 100);
+    np_heap_destroy(destroyed);
+    const test::error_recorder recorder;
+    EXPECT_EQ(np_heap_alloc(destroyed, 100), nullptr);
+    EXPECT_EQ(np_heap_alloc(destroyed, 100'000), nullptr);
+    EXPECT_EQ(np_heap_calloc(destroyed, 10, 10), nullptr);
+    EXPECT_EQ(np_heap_realloc(destroyed, nullptr, 100), nullptr);
+    EXPECT_EQ(np_heap_realloc(destroyed, block, 200), nullptr);
+    np_heap_free(destroyed, block);
+    EXPECT_EQ(recorder.kinds(), test::kinds(6, error::foreign_pointer));
+    np_heap_free(heap, block);
+    EXPECT_EQ(recorder.reports().size(), 6U) << "it was still in use";
+    EXPECT_EQ(np_verify(), 1);
+}
+
+TEST_F(np_heaps, report_nullptr_where_a_heap_has_to_be)
+{
+    const test::error_recorder recorder;
+    EXPECT_EQ(np_heap_alloc(nullptr, 100), nullptr);
+    EXPECT_EQ(np_heap_calloc(nullptr, 10, 10), nullptr);
+    EXPECT_EQ(np_heap_realloc(nullptr, nullptr, 100), nullptr);
+    EXPECT_EQ(recorder.kinds(), test::kinds(3, error::foreign_pointer));
+}
+
 TEST_F(np_heaps, report_and_leave_alone_what_is_to_be_destroyed_and_is_no_heap)
 {
     int local = 0;
