@@ -146,15 +146,19 @@ def entrants(arguments):
     names = [name for name in arguments.mallocs.split(",") if name]
     found = mallocs.installed(name for name in names if name != OURS)
     if OURS in names:
-        ours = os.path.join(arguments.build, os.pardir, os.pardir, "src", "np_alloc", "libnp_malloc.so")
+        ours = os.path.abspath(os.path.join(arguments.build, os.pardir, os.pardir, "src", "np_alloc", "libnp_malloc.so"))
         if os.path.isfile(ours):
-            found[OURS] = os.path.abspath(ours)
+            found[OURS] = ours
         else:
             print(f"{OURS} is left out: there is no {ours}", file=sys.stderr)
     for added in arguments.add:
-        name, is_one, path = added.partition("=")
-        if not is_one or not os.path.isfile(path):
-            sys.exit(f"race.py: --add {added}: there is no library {path or name}")
+        name, _, path = added.partition("=")
+        if not name or not path:
+            sys.exit(f"race.py: --add {added}: say NAME=LIBRARY, with the path of a library")
+        if name in found:
+            sys.exit(f"race.py: --add {added}: there is a malloc of the name {name} already; choose another")
+        if not os.path.isfile(path):
+            sys.exit(f"race.py: --add {added}: there is no library {path}")
         found[name] = os.path.abspath(path)
     if not found:
         sys.exit("race.py: there is no malloc to run")

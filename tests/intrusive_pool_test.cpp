@@ -522,7 +522,7 @@ TEST(intrusive_pool, reports_objects_that_outlive_it_if_its_policy_says_so)
         survivor = pool.make(1, 2);
     }
     EXPECT_TRUE(contains(testing::internal::GetCapturedStderr(),
-                         "memory_pool: leak: 1 objects of 16 bytes outlive pool 'points'"));
+                         "memory_pool: leak: 1 object of 16 bytes outlived pool 'points'"));
     EXPECT_EQ(survivor->x, 1);
 }
 

@@ -40,7 +40,7 @@ namespace workload
 }
 
 /// The command line. A workload asks for each of its arguments by name, and calls `end` when it has asked for all. They are
-/// numbers, and none is 0.
+/// numbers from 1 to 2^32, as random numbers are drawn below them; where there are a `least` and a `most`, they are in that order.
 class arguments
 {
 public:
@@ -55,17 +55,21 @@ public:
         help_.append("  ").append(name).append("=").append(std::to_string(otherwise)).append("  ");
         help_.append(meaning).append("\n");
         std::size_t value = otherwise;
-        const auto is_named = [name](std::string_view argument) {
-            return argument.size() > name.size() && argument.substr(0, name.size()) == name &&
+        const auto is_named = [name](const std::string& argument) {
+            return argument.size() > name.size() && argument.compare(0, name.size(), name) == 0 &&
                    argument[name.size()] == '=';
         };
         const auto found = std::find_if(given_.begin(), given_.end(), is_named);
         if (found != given_.end()) {
             const char* const end = found->data() + found->size();
             const auto result = std::from_chars(found->data() + name.size() + 1, end, value);
-            if (result.ec == std::errc() && result.ptr == end && value != 0)
+            if (result.ec == std::errc() && result.ptr == end && value != 0 && value <= greatest)
                 given_.erase(found);
         }
+        if (name == "least")
+            least_ = value;
+        else if (name == "most" && value < least_)
+            given_.push_back("most=" + std::to_string(value) + ", which is below least=" + std::to_string(least_));
         return value;
     }
 
@@ -76,14 +80,17 @@ public:
             return;
         const bool is_help = given_.front() == "--help";
         if (!is_help)
-            std::fprintf(stderr, "not understood: %s\n", std::string(given_.front()).c_str());
+            std::fprintf(stderr, "not understood: %s\n", given_.front().c_str());
         std::fputs(help_.c_str(), is_help ? stdout : stderr);
         leave(is_help ? 0 : 2);
     }
 
 private:
-    std::vector<std::string_view> given_;
+    static constexpr std::size_t greatest = std::size_t{1} << 32U;
+
+    std::vector<std::string> given_;
     std::string help_;
+    std::size_t least_ = 0;
 };
 
 /// Random numbers (splitmix64), the same on every system, and so fast that they are not what is measured.

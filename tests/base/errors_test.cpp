@@ -47,6 +47,14 @@ TEST(out_of_memory, is_a_bad_alloc_that_says_who_had_none)
     EXPECT_STREQ(mp::out_of_memory(mp::base::message("none for %s", "me")).what(), "none for me");
 }
 
+TEST(message, speaks_of_one_block_and_of_several)
+{
+    EXPECT_TRUE(contains(mp::pool_exhausted("orders", 1, 48).what(), "1 block of 48 bytes"));
+    EXPECT_TRUE(contains(mp::size_overflow(1, 789).what(), "1 block of 789 bytes"));
+    EXPECT_TRUE(contains(mp::base::leak_message(1, 48, "orders").c_str(), "1 object of 48 bytes"));
+    EXPECT_TRUE(contains(mp::base::leak_message(2, 48, "orders").c_str(), "2 objects of 48 bytes"));
+}
+
 TEST(message, cuts_off_what_does_not_fit)
 {
     const std::string long_name(10'000, 'x');

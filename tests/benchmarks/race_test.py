@@ -138,6 +138,20 @@ class Race(unittest.TestCase):
         self.assertEqual(result.returncode, 1)
         self.assertIn("there is no library", result.stderr)
 
+    def test_a_malloc_that_is_added_without_a_name_or_a_library(self):
+        for added in ("mine", "mine=", f"={LIBRARY}"):
+            with self.subTest(added):
+                result, _ = self.race("--add", added, "--", "true")
+                self.assertEqual((result.returncode, result.stderr),
+                                 (1, f"race.py: --add {added}: say NAME=LIBRARY, with the path of a library\n"))
+
+    def test_a_name_for_two_mallocs(self):
+        for name in ("glibc", "other"):
+            with self.subTest(name):
+                result, _ = self.race("--add", f"{name}={LIBRARY}", "--", "true")
+                self.assertEqual(result.returncode, 1, result.stdout)
+                self.assertIn(f"there is a malloc of the name {name} already", result.stderr)
+
     def test_a_command_that_is_not_there(self):
         result, row = self.race("--", str(self.directory / "none"))
         self.assertEqual(result.returncode, 1)

@@ -83,11 +83,18 @@ class Workloads(unittest.TestCase):
         self.assertLessEqual(figures["taken_at_end"], figures["most_taken"])
 
     def test_arguments_that_are_not_understood(self):
-        for argument in ("thread=2", "threads=", "threads=2x", "threads=0", "threads=-1", "threads"):
+        for argument in ("thread=2", "threads=", "threads=2x", "threads=0", "threads=-1", "threads", "most=4294967297"):
             with self.subTest(argument):
                 result = run("table", argument)
                 self.assertEqual(result.returncode, 2)
                 self.assertIn(f"not understood: {argument}\n", result.stderr)
+
+    def test_sizes_of_which_the_least_is_above_the_most(self):
+        for argument in ("least=20 most=10", "least=9000", "most=99"):
+            with self.subTest(argument):
+                result = run("table", argument)
+                self.assertEqual(result.returncode, 2)
+                self.assertRegex(result.stderr, r"\Anot understood: most=\d+, which is below least=\d+\n")
 
     def test_help_tells_all_arguments(self):
         result = run("table", "--help")

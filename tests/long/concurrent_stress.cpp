@@ -5,6 +5,7 @@
 #include <memory_pool/base/policies.hpp>
 #include <memory_pool/concurrent_block_pool.hpp>
 #include "support/check.hpp"
+#include "support/long_run.hpp"
 #include "support/pool_stress.hpp"
 
 #include <algorithm>
@@ -103,8 +104,9 @@ void play(const scene& played)
 
 int main(int argc, char** argv)
 {
-    const double seconds = argc > 1 ? std::strtod(argv[1], nullptr) : 120;
-    const std::uint64_t seed = argc > 2 ? std::strtoull(argv[2], nullptr, 10) : std::random_device()();
+    const test::long_run told = test::long_run_of(argc, argv, 120);
+    const double seconds = told.amount;
+    const std::uint64_t seed = told.seed;
     const auto end =
         test_clock::now() + std::chrono::duration_cast<test_clock::duration>(std::chrono::duration<double>(seconds));
     std::printf("%g s, seed %llu\n", seconds, static_cast<unsigned long long>(seed));

@@ -6,11 +6,10 @@
 #include "support/stack_torture.hpp"
 
 #include "support/check.hpp"
+#include "support/long_run.hpp"
 
 #include <cstdint>
 #include <cstdio>
-#include <cstdlib>
-#include <random>
 
 namespace
 {
@@ -39,8 +38,9 @@ bool survives(const char* name, const test::torture_shape& shape)
 int main(int argc, char** argv)
 {
     constexpr std::uint64_t more_than_it_takes = 100'000'000;
-    const std::uint64_t operations = argc > 1 ? std::strtoull(argv[1], nullptr, 10) : 1'000'000'000;
-    const std::uint64_t seed = argc > 2 ? std::strtoull(argv[2], nullptr, 10) : std::random_device()();
+    const test::long_run told = test::long_run_of(argc, argv, 1e9);
+    const auto operations = static_cast<std::uint64_t>(told.amount);
+    const std::uint64_t seed = told.seed;
     std::printf("%llu operations, seed %llu\n", static_cast<unsigned long long>(operations),
                 static_cast<unsigned long long>(seed));
     CHECK(!survives<test::stack_of_nodes<test::untagged_stack>>("without a tag", hard_shape(more_than_it_takes, seed)));

@@ -7,6 +7,7 @@
 #include <memory_pool/np_alloc.h>
 
 #include "support/check.hpp"
+#include "support/long_run.hpp"
 #include "support/parcels.hpp"
 #include "support/resident_memory.hpp"
 #include "support/threads.hpp"
@@ -140,8 +141,9 @@ std::size_t kept_bytes()
 
 int main(int argc, char** argv)
 {
-    const double seconds = argc > 1 ? std::strtod(argv[1], nullptr) : 600;
-    const std::uint64_t seed = argc > 2 ? std::strtoull(argv[2], nullptr, 10) : std::random_device()();
+    const test::long_run told = test::long_run_of(argc, argv, 600);
+    const double seconds = told.amount;
+    const std::uint64_t seed = told.seed;
     const auto all = std::chrono::duration_cast<test_clock::duration>(std::chrono::duration<double>(seconds));
     const auto end = test_clock::now() + all;
     const auto of_a_round = std::min<test_clock::duration>(all / 4, std::chrono::seconds(5));

@@ -7,6 +7,7 @@
 
 #include "support/check.hpp"
 #include "support/handed_over.hpp"
+#include "support/long_run.hpp"
 #include "support/np_blocks.hpp"
 #include "support/resident_memory.hpp"
 #include "support/sanitizers.hpp"
@@ -146,8 +147,9 @@ std::size_t pass_all(std::uint64_t seed, test::live_bytes& live)
 
 int main(int argc, char** argv)
 {
-    const double seconds = argc > 1 ? std::strtod(argv[1], nullptr) : 300;
-    const std::uint64_t seed = argc > 2 ? std::strtoull(argv[2], nullptr, 10) : std::random_device()();
+    const test::long_run told = test::long_run_of(argc, argv, 300);
+    const double seconds = told.amount;
+    const std::uint64_t seed = told.seed;
     const auto end =
         test_clock::now() + std::chrono::duration_cast<test_clock::duration>(std::chrono::duration<double>(seconds));
     std::printf("%g s, seed %llu\n", seconds, static_cast<unsigned long long>(seed));

@@ -43,7 +43,7 @@ int main()
 
     const std::list<int, mp::np_allocator<int>> list(100, 1);
     CHECK(np_owns(&list.front()));
-    expect_error(mp::error::size_overflow, "are more than a program can address",
+    expect_error(mp::error::size_overflow, "more than a program can address",
                  [] { (void)mp::np_allocator<int>().allocate(too_many); });
     expect_error(mp::error::out_of_memory, "np_alloc has no", [] { (void)mp::np_resource()->allocate(too_many); });
 }

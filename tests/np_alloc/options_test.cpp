@@ -85,8 +85,8 @@ TEST(options, stay_as_they_are_and_say_so_on_one_line_if_a_value_makes_no_sense)
     }
     EXPECT_EQ(options_of({"NP_REGION_BYTES=15M"}).options.get(np_option_region_bytes), std::size_t{1} << 40);
     EXPECT_EQ(options_of({"NP_STATISTICS=yes", "NP_FATAL_FOREIGN=2"}).complaints,
-              "np_alloc: NP_STATISTICS=yes is no number from 0 to 2, behind which K, M or G may stand; it stays 0\n"
-              "np_alloc: NP_FATAL_FOREIGN=2 is no number from 0 to 1, behind which K, M or G may stand; it stays 1\n");
+              "np_alloc: NP_STATISTICS=yes is no number from 0 to 2; it stays 0\n"
+              "np_alloc: NP_FATAL_FOREIGN=2 is no number from 0 to 1; it stays 1\n");
 }
 
 TEST(options, do_not_take_other_variables_for_theirs)

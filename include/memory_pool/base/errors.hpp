@@ -214,9 +214,9 @@ MEMORY_POOL_SLOW_PATH inline void report_misuse(const misuse& found, const void*
 /// Returns: the text about `count` objects that outlive their pool.
 inline message leak_message(std::size_t count, std::size_t block_size, const char* pool_name) noexcept
 {
-    return message("memory_pool: leak: %zu objects of %zu bytes outlive pool '%.100s'\n"
+    return message("memory_pool: leak: %zu object%s of %zu bytes outlived pool '%.100s'\n"
                    "  remedy: let go of every pointer before the pool ends, or use a policy that allows it",
-                   count, block_size, pool_name);
+                   count, count == 1 ? "" : "s", block_size, pool_name);
 }
 
 /// Effects: reports that `count` more were found together with others, the last of which was of that kind.
@@ -239,8 +239,8 @@ public:
 
     /// Effects: keeps a text that names the pool, its limit in blocks, and the size of a block in bytes.
     pool_exhausted(const char* pool_name, std::size_t max_capacity, std::size_t block_size) noexcept
-        : text_("memory_pool: pool '%.100s' is exhausted: max_capacity allows %zu blocks of %zu bytes", pool_name,
-                max_capacity, block_size)
+        : text_("memory_pool: pool '%.100s' is exhausted: max_capacity allows %zu block%s of %zu bytes", pool_name,
+                max_capacity, max_capacity == 1 ? "" : "s", block_size)
     {
     }
 
@@ -257,7 +257,8 @@ class size_overflow : public std::bad_array_new_length
 public:
     /// Effects: keeps a text that names both factors.
     size_overflow(std::size_t count, std::size_t size) noexcept
-        : text_("memory_pool: %zu blocks of %zu bytes are more than a program can address", count, size)
+        : text_("memory_pool: %zu block%s of %zu bytes: that is more than a program can address", count,
+                count == 1 ? "" : "s", size)
     {
     }
 
