@@ -3,7 +3,8 @@
 #   headers_linked_<level>   two sources with all the headers, in opposite orders, in one program: nothing is defined twice, but
 #                            for what must not be inline in np_new_delete.hpp, which is left out
 # And in the first of them:
-#   headers_alone            one source a header, which includes it twice and nothing else: it is self-sufficient and guarded
+#   headers_alone            one source a header, which includes it twice and nothing else: it is self-sufficient and guarded; and
+#                            does without the words that Qt makes macros
 #   headers_noexcept         as headers_linked, without exceptions and RTTI
 #   headers_c                include/memory_pool/*.h as C
 
@@ -67,6 +68,7 @@ if(alone)
     add_library(headers_alone OBJECT ${alone})
     set_target_properties(headers_alone PROPERTIES CXX_STANDARD ${level})
     target_link_libraries(headers_alone PRIVATE memory_pool_program memory_pool_warnings)
+    target_compile_definitions(headers_alone PRIVATE "slots=" "signals=public" "emit=" "foreach=for")
     add_library(headers_noexcept OBJECT ${generated}/all/first.cpp ${generated}/all/second.cpp)
     target_link_libraries(headers_noexcept PRIVATE memory_pool_program memory_pool_warnings)
     target_compile_options(headers_noexcept PRIVATE -fno-exceptions -fno-rtti)

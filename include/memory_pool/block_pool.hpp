@@ -466,7 +466,7 @@ private:
             outgoing_ = store_.take_span();
             if (outgoing_.empty())
                 magazine_.fill(
-                    [this](void** slots, std::size_t room) { return store_.take(slots, std::min(room, batch)); });
+                    [this](void** out, std::size_t room) { return store_.take(out, std::min(room, batch)); });
         }
         (void)magazine_.open(patience);
         void* block = nullptr;

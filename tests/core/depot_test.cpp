@@ -86,15 +86,16 @@ TEST_F(depot_test, makes_magazines_that_do_not_overlap)
     depot_.provide(100);
     const auto all = take_all();
     std::set<std::uint32_t> numbers;
-    std::map<void**, std::size_t> slots;
+    std::map<void**, std::size_t> numbers_by_array;
     for (core::depot_magazine* const magazine : all) {
         EXPECT_LT(magazine->number, all.size());
         EXPECT_TRUE(numbers.insert(magazine->number).second) << "a number twice";
-        slots.emplace(magazine->slots(), numbers.size());
-        std::fill_n(magazine->slots(), room, magazine);
+        numbers_by_array.emplace(magazine->pointers(), numbers.size());
+        std::fill_n(magazine->pointers(), room, magazine);
     }
     for (core::depot_magazine* const magazine : all)
-        EXPECT_EQ(std::count(magazine->slots(), magazine->slots() + room, magazine), static_cast<std::ptrdiff_t>(room));
+        EXPECT_EQ(std::count(magazine->pointers(), magazine->pointers() + room, magazine),
+                  static_cast<std::ptrdiff_t>(room));
 }
 
 TEST_F(depot_test, keeps_full_ones_and_empty_ones_apart)
@@ -105,13 +106,13 @@ TEST_F(depot_test, keeps_full_ones_and_empty_ones_apart)
     ASSERT_NE(first, nullptr);
     ASSERT_NE(second, nullptr);
     EXPECT_NE(first, second);
-    first->slots()[room - 1] = &upstream_;
+    first->pointers()[room - 1] = &upstream_;
     depot_.push_full(home, first);
     EXPECT_EQ(depot_.full_count(), 1u);
     depot_.push_empty(home, second);
     EXPECT_EQ(depot_.pop_empty(home), second) << "one that was used, before those never used yet";
     EXPECT_EQ(depot_.pop_full(home), first);
-    EXPECT_EQ(first->slots()[room - 1], &upstream_) << "as it was pushed";
+    EXPECT_EQ(first->pointers()[room - 1], &upstream_) << "as it was pushed";
     EXPECT_EQ(depot_.pop_full(home), nullptr);
     EXPECT_EQ(depot_.full_count(), 0u);
 }
@@ -209,10 +210,10 @@ TEST_F(depot_test, gives_each_magazine_to_one_thread_at_a_time_while_more_are_ma
                 continue;
             if (owners[magazine->number].fetch_add(1, std::memory_order_relaxed) != 0)
                 ++shared;
-            void** const slots = magazine->slots();
-            if (wants_full && std::count(slots, slots + room, slots[0]) != static_cast<std::ptrdiff_t>(room))
+            void** const pointers = magazine->pointers();
+            if (wants_full && std::count(pointers, pointers + room, pointers[0]) != static_cast<std::ptrdiff_t>(room))
                 ++torn;
-            std::fill_n(slots, room, &owners[random() % owners.size()]);
+            std::fill_n(pointers, room, &owners[random() % owners.size()]);
             owners[magazine->number].fetch_sub(1, std::memory_order_relaxed);
             random() % 2 == 0 ? depot_.push_full(me / 2, magazine)
                               : depot_.push_empty(me / 2, magazine); // two share one

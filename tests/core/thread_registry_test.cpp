@@ -103,7 +103,7 @@ TEST(thread_registry, has_a_slot_for_every_number)
         EXPECT_FALSE(slot->is_open());
         EXPECT_TRUE(slots.insert(slot).second);
     }
-    EXPECT_EQ(slots.count(&core::this_thread_table.slots[core::thread_table::closed_slot]), 0u);
+    EXPECT_EQ(slots.count(&core::this_thread_table.fast_slots[core::thread_table::closed_slot]), 0u);
     for (std::size_t number = 0; number != core::slots_in_a_page; ++number)
         EXPECT_TRUE(slots.insert(core::thread_registry::make_slot_of_this_thread(number, false)).second)
             << "a place outside the table, where that may not be used";

@@ -143,7 +143,7 @@ public:
         top_ -= count;
     }
 
-    /// Effects: calls `fetch(first_slot, room)`, which writes up to `room` pointers from `first_slot` on and returns how
+    /// Effects: calls `fetch(out, room)`, which writes up to `room` pointers from `out` on and returns how
     ///   many, and keeps those.
     /// Preconditions: the magazine is empty.
     template <class Fetch>
@@ -152,7 +152,7 @@ public:
         top_ = bottom_ + fetch(bottom_, room());
     }
 
-    /// Effects: moves into the `room` slots at `array`, none if that is nullptr; the old array is the caller's again.
+    /// Effects: moves into the array of `room` pointers at `array`, none if that is nullptr; the old array is the caller's again.
     /// Preconditions: `room` is at least `size()`.
     /// Postcondition: the magazine is closed.
     void adopt(void** array, std::size_t room) noexcept

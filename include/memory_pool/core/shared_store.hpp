@@ -595,9 +595,9 @@ private:
     /// upstream had no memory, blocks go to the slabs.)
     void provide_magazines() { depot_.provide(slabs_.capacity() / depot_.room() + 1 + 3 * caches_.made()); }
 
-    static void** slots_of(const std::atomic<depot_magazine*>& magazine) noexcept
+    static void** bottom_of(const std::atomic<depot_magazine*>& magazine) noexcept
     {
-        return magazine.load(std::memory_order_relaxed)->slots();
+        return magazine.load(std::memory_order_relaxed)->pointers();
     }
 
     static depot_magazine* magazine_in(const std::atomic<depot_magazine*>& place) noexcept
@@ -637,11 +637,11 @@ private:
         void** top = slot.begin_slowly();
         void* block = nullptr;
         if (slot.is_open()) {
-            if (top == slots_of(cache.loaded) && load_full(cache)) {
-                top = slots_of(cache.loaded) + depot_.room();
-                slot.reload(slots_of(cache.loaded), depot_.room());
+            if (top == bottom_of(cache.loaded) && load_full(cache)) {
+                top = bottom_of(cache.loaded) + depot_.room();
+                slot.reload(bottom_of(cache.loaded), depot_.room());
             }
-            if (top != slots_of(cache.loaded))
+            if (top != bottom_of(cache.loaded))
                 block = *--top;
         }
         slot.end(top);
@@ -671,11 +671,11 @@ private:
         void** top = slot.begin_slowly();
         bool pushed = false;
         if (slot.is_open()) {
-            if (top == slots_of(cache.loaded) + depot_.room() && load_empty(cache)) {
-                top = slots_of(cache.loaded);
+            if (top == bottom_of(cache.loaded) + depot_.room() && load_empty(cache)) {
+                top = bottom_of(cache.loaded);
                 slot.reload(top, depot_.room());
             }
-            if (top != slots_of(cache.loaded) + depot_.room()) {
+            if (top != bottom_of(cache.loaded) + depot_.room()) {
                 *top++ = block;
                 pushed = true;
             }
@@ -715,7 +715,7 @@ private:
             if (!has_magazine(cache))
                 return false;
         }
-        cache.slot->open(slots_of(cache.loaded), depot_.room());
+        cache.slot->open(bottom_of(cache.loaded), depot_.room());
         return true;
     }
 
@@ -751,7 +751,7 @@ private:
         cache_slot& slot = *cache->slot;
         void** top = slot.begin_slowly(); // All is empty.
         top += fill(*cache, top);
-        void* const block = top != slots_of(cache->loaded) ? *--top : nullptr;
+        void* const block = top != bottom_of(cache->loaded) ? *--top : nullptr;
         slot.end(top);
         return block;
     }
@@ -769,9 +769,9 @@ private:
         return block;
     }
 
-    /// Writes as many blocks as seems fair to `slots`.
+    /// Writes as many blocks as seems fair from `out` on.
     /// Returns: how many.
-    std::size_t fill(thread_cache& cache, void** slots) noexcept
+    std::size_t fill(thread_cache& cache, void** out) noexcept
     {
         const std::size_t wanted = share(cache);
         std::size_t taken = 0;
@@ -779,9 +779,9 @@ private:
             const std::size_t stride = layout().stride();
             taken = std::min(wanted, spare_.bytes() / stride);
             for (std::size_t i = taken; i != 0; --i) // so that the lowest is on top
-                (void)spare_.pop_front(slots[i - 1], stride);
+                (void)spare_.pop_front(out[i - 1], stride);
         } else {
-            taken = slabs_.take(slots, wanted);
+            taken = slabs_.take(out, wanted);
         }
         return taken;
     }
@@ -850,7 +850,7 @@ private:
     void spill(thread_cache& cache) noexcept
     {
         void** const top = cache.slot->begin_slowly();
-        void** const bottom = slots_of(cache.loaded);
+        void** const bottom = bottom_of(cache.loaded);
         put_into_slabs(bottom, static_cast<std::size_t>(top - bottom));
         cache.slot->end(bottom);
     }
@@ -901,10 +901,10 @@ private:
     /// Puts what is in a closed cache into the slabs.
     void empty(thread_cache& cache, void** top) noexcept
     {
-        void** const bottom = slots_of(cache.loaded);
+        void** const bottom = bottom_of(cache.loaded);
         put_into_slabs(bottom, static_cast<std::size_t>(top - bottom));
         if (cache.previous_is_full.exchange(false, std::memory_order_relaxed))
-            put_into_slabs(slots_of(cache.previous), depot_.room());
+            put_into_slabs(bottom_of(cache.previous), depot_.room());
     }
 
     bool empty_one_of_depot() noexcept
@@ -912,7 +912,7 @@ private:
         depot_magazine* const full = depot_.pop_full(0);
         if (full == nullptr)
             return false;
-        put_into_slabs(full->slots(), depot_.room());
+        put_into_slabs(full->pointers(), depot_.room());
         depot_.push_empty(full->number, full); // to any shard
         return true;
     }
@@ -942,7 +942,7 @@ private:
     std::size_t blocks_in(const thread_cache& cache) const noexcept
     {
         const auto top = reinterpret_cast<std::uintptr_t>(cache.slot->wait_for_top());
-        const auto bottom = reinterpret_cast<std::uintptr_t>(slots_of(cache.loaded));
+        const auto bottom = reinterpret_cast<std::uintptr_t>(bottom_of(cache.loaded));
         // If the owner exchanges magazines right now, these two need not belong together.
         const std::size_t loaded = std::min((top - bottom) / sizeof(void*), depot_.room());
         return loaded + (cache.previous_is_full.load(std::memory_order_relaxed) ? depot_.room() : 0);

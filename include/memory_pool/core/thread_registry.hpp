@@ -52,8 +52,9 @@ struct thread_table
     /// The slot that is never opened.
     static constexpr std::size_t closed_slot = slots_in_a_page;
 
-    cache_slot slots[slots_in_a_page + 1];
-    cache_slot* pages[most_pools_with_slots / slots_in_a_page]; ///< The first is for pools that may not use `slots`.
+    cache_slot fast_slots[slots_in_a_page + 1];
+    cache_slot*
+        pages[most_pools_with_slots / slots_in_a_page]; ///< The first is for pools that may not use `fast_slots`.
     thread_cache* first_cache;
     std::size_t locks_held; ///< Of pools.
     bool has_ended;         ///< No cache is made any more.
@@ -132,7 +133,7 @@ public:
     {
         thread_table& table = this_thread_table;
         if (number < slots_in_a_page && may_be_in_table)
-            return &table.slots[number];
+            return &table.fast_slots[number];
         if (number >= most_pools_with_slots)
             return nullptr;
         cache_slot* const page = table.pages[number / slots_in_a_page];

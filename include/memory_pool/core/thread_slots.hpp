@@ -51,7 +51,7 @@ public:
     /// compiled for executables does not have to: pools made elsewhere send it to the slot that is always closed.
     MEMORY_POOL_ALWAYS_INLINE cache_slot* slot() const noexcept
     {
-        char* const table = reinterpret_cast<char*>(this_thread_table.slots);
+        char* const table = reinterpret_cast<char*>(this_thread_table.fast_slots);
 #if MEMORY_POOL_EXECUTABLE_CODE
         return reinterpret_cast<cache_slot*>(table + offset_in_executable_);
 #else
@@ -141,7 +141,7 @@ private:
 class pool_lock
 {
 public:
-    pool_lock(std::mutex& mutex, const thread_slots& slots) : slots_(slots), lock_(mutex, std::defer_lock)
+    pool_lock(std::mutex& mutex, const thread_slots& of_pool) : slots_(of_pool), lock_(mutex, std::defer_lock)
     {
         lock_again();
         slots_.enter_again_if_left_out();
