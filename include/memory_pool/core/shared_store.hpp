@@ -35,6 +35,7 @@
 #include <memory_pool/core/thread_caches.hpp>
 #include <memory_pool/core/thread_registry.hpp>
 #include <memory_pool/core/thread_slots.hpp>
+#include <memory_pool/core/under_way.hpp>
 #include <memory_pool/core/wait_queue.hpp>
 #include <memory_pool/os/process_barrier.hpp>
 
@@ -47,7 +48,6 @@
 #include <memory_resource>
 #include <mutex>
 #include <new>
-#include <thread>
 #include <utility>
 
 namespace memory_pool::core
@@ -429,50 +429,6 @@ private:
         }
 
         shared_store& store;
-    };
-
-    /// Something under way that the store has to know of. Lives on the stack of the thread that does it.
-    struct under_way
-    {
-        /// Not its table: each library that is loaded at run time may have tables of its own.
-        const std::thread::id thread = std::this_thread::get_id();
-        under_way* next = nullptr;
-    };
-
-    /// All that is under way of one kind.
-    template <class T>
-    class all_under_way
-    {
-    public:
-        bool empty() const noexcept { return first_ == nullptr; }
-
-        void enter(T& begun) noexcept { begun.next = std::exchange(first_, &begun); }
-
-        void leave(const T& ended) noexcept
-        {
-            under_way** link = &first_;
-            while (*link != &ended)
-                link = &(*link)->next;
-            *link = ended.next;
-        }
-
-        /// Effects: takes those of other threads out, and calls `lost(one)` for each.
-        template <class Lost>
-        void forget_other_threads(Lost&& lost) noexcept
-        {
-            under_way** link = &first_;
-            while (under_way* const one = *link) {
-                if (one->thread == std::this_thread::get_id()) {
-                    link = &one->next;
-                    continue;
-                }
-                *link = one->next;
-                lost(static_cast<T&>(*one));
-            }
-        }
-
-    private:
-        under_way* first_ = nullptr;
     };
 
     /// Keeps the caches closed.
