@@ -203,7 +203,7 @@ inline owner_allocates()
         is_done = true
     :: else ->
         OWNER_STORE(TOP, out);
-        /* As in shared_store::take_with_depot. */
+        /* As in magazine_exchange::take_slowly. */
         take_top_out_slowly();
         if
         :: OWNER_LOAD(CEILING) != CLOSED_CEILING ->
@@ -273,7 +273,7 @@ inline owner_gives_back()
         is_done = true
     :: else ->
         OWNER_STORE(TOP, out);
-        /* As in shared_store::put_with_depot. */
+        /* As in magazine_exchange::put_slowly. */
         take_top_out_slowly();
         if
         :: OWNER_LOAD(CEILING) != CLOSED_CEILING ->

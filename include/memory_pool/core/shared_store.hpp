@@ -26,8 +26,9 @@
 #include <memory_pool/base/errors.hpp>
 #include <memory_pool/base/pool_options.hpp>
 #include <memory_pool/core/block_span.hpp>
-#include <memory_pool/core/depot.hpp>
+#include <memory_pool/core/magazine_exchange.hpp>
 #include <memory_pool/core/misuse_log.hpp>
+#include <memory_pool/core/shared_counts.hpp>
 #include <memory_pool/core/slab_client.hpp>
 #include <memory_pool/core/slab_store.hpp>
 #include <memory_pool/core/statistics.hpp>
@@ -40,11 +41,8 @@
 #include <memory_pool/os/process_barrier.hpp>
 
 #include <algorithm>
-#include <atomic>
 #include <cstddef>
-#include <cstdint>
 #include <iterator>
-#include <limits>
 #include <memory_resource>
 #include <mutex>
 #include <new>
@@ -61,7 +59,8 @@ public:
                  const pool_identity& identity, std::pmr::memory_resource* upstream)
         : slabs_(layout, limit, options, identity, upstream), may_cache_(!options.fills_free_blocks),
           has_barrier_(os::has_process_barrier()),
-          depot_(magazine_room(layout.stride(), limit, options.magazine_size), upstream),
+          exchange_(magazine_exchange::suitable_room(layout.stride(), limit, options.magazine_size), has_barrier_,
+                    upstream),
           slots_(*this, !may_cache_    ? slot_kind::none
                         : has_barrier_ ? slot_kind::fast
                                        : slot_kind::slow)
@@ -239,11 +238,10 @@ public:
         gather();
         if (!may_cache_)
             slabs_.report_damage();
-        without_cache_.deallocations.fetch_add(slabs_.handed_out(), std::memory_order_relaxed);
-        live_.store(0, std::memory_order_relaxed);
+        counts_.end_all(slabs_.handed_out());
         has_lost_threads_ = false;
         if (!keeps_slabs) {
-            release_magazines();
+            exchange_.release(caches_);
             slabs_.release();
             return;
         }
@@ -329,19 +327,9 @@ public:
 
     // Counting, by a policy that does.
 
-    void count_allocation() noexcept
-    {
-        count(&thread_counts::allocations);
-        note_peak(live_.fetch_add(1, std::memory_order_relaxed) + 1);
-    }
-
-    void count_deallocation() noexcept
-    {
-        live_.fetch_sub(1, std::memory_order_relaxed);
-        count(&thread_counts::deallocations);
-    }
-
-    void count_failure() noexcept { count(&thread_counts::failed); }
+    void count_allocation() noexcept { counts_.add_allocation(slots_.existing_cache()); }
+    void count_deallocation() noexcept { counts_.add_deallocation(slots_.existing_cache()); }
+    void count_failure() noexcept { counts_.add_failure(slots_.existing_cache()); }
 
     /// Returns: what all threads have done.
     pool_statistics statistics() const noexcept
@@ -356,7 +344,7 @@ public:
     {
         const locked lock(*this);
         gather();
-        return slabs_.is_valid() && depot_.full_count() == 0 && in_use_locked() == slabs_.handed_out();
+        return slabs_.is_valid() && exchange_.blocks_in_depot() == 0 && in_use_locked() == slabs_.handed_out();
     }
 
 private:
@@ -459,26 +447,10 @@ private:
         slab_store::detached_pieces detached;
     };
 
-    /// A magazine holds so many bytes of blocks ...
-    static constexpr std::size_t bytes_in_a_magazine = std::size_t{32} * 1024;
-    /// ... but no fewer blocks than this, and no more than that.
-    static constexpr std::size_t smallest_magazine = 4;
-    static constexpr std::size_t largest_magazine = 256;
     /// What a thread takes out of the slabs at first, unless a magazine is smaller; twice as many each time. There may be thousands
     /// of threads and many pools, of which each thread needs a block or two.
     static constexpr std::size_t first_share = 8;
     static_assert(first_share * sizeof(void*) % cache_line_size == 0);
-
-    /// Blocks that share a line of the cache are in one magazine when they are handed out first, so that two threads do not
-    /// write to one line unless they pass blocks on; or a bounded pool runs out, where a thread gets less than a magazine full.
-    static std::size_t magazine_room(std::size_t stride, std::size_t limit, std::size_t most) noexcept
-    {
-        std::size_t room = std::clamp(bytes_in_a_magazine / stride, smallest_magazine, largest_magazine);
-        room = std::min(room, std::max(smallest_magazine, limit / 16));
-        if (most != 0)
-            room = std::min(room, std::max(smallest_magazine, most / 2)); // A thread has two.
-        return stride % cache_line_size == 0 ? room : base::round_up(room, 8);
-    }
 
     // Caches.
 
@@ -513,28 +485,9 @@ private:
     {
         thread_cache& cache = caches_.unused(upstream());
         provide_magazines();
-        if (!has_magazine(cache))
+        if (!exchange_.equip(cache))
             throw_no_magazine();
         return cache;
-    }
-
-    /// Returns: whether the cache has a magazine to load. Gets it from the depot, if it can.
-    bool has_magazine(thread_cache& cache) noexcept
-    {
-        if (magazine_in(cache.loaded) == nullptr)
-            cache.loaded.store(depot_.pop_empty(cache.shard), std::memory_order_relaxed);
-        return magazine_in(cache.loaded) != nullptr;
-    }
-
-    /// Gives all magazines back upstream.
-    /// Preconditions: every cache is closed, and no other thread uses the pool.
-    void release_magazines() noexcept
-    {
-        caches_.for_each([](thread_cache& cache) {
-            cache.loaded.store(nullptr, std::memory_order_relaxed);
-            cache.previous.store(nullptr, std::memory_order_relaxed);
-        });
-        depot_.release();
     }
 
     [[noreturn]] static void throw_no_magazine()
@@ -546,114 +499,18 @@ private:
 #endif
     }
 
-    /// As many magazines as it takes for all blocks to be in full ones, two for each cache, and one for each that is just
-    /// exchanging: so one who gives blocks back finds an empty one. (If not, as one may be on its way between two threads, or
-    /// upstream had no memory, blocks go to the slabs.)
-    void provide_magazines() { depot_.provide(slabs_.capacity() / depot_.room() + 1 + 3 * caches_.made()); }
-
-    static void** bottom_of(const std::atomic<depot_magazine*>& magazine) noexcept
-    {
-        return magazine.load(std::memory_order_relaxed)->pointers();
-    }
-
-    static depot_magazine* magazine_in(const std::atomic<depot_magazine*>& place) noexcept
-    {
-        return place.load(std::memory_order_relaxed);
-    }
-
-    /// Makes `incoming` the loaded magazine, and the loaded one the previous.
-    static void load(thread_cache& cache, depot_magazine* incoming, bool loaded_is_full) noexcept
-    {
-        cache.previous.store(magazine_in(cache.loaded), std::memory_order_relaxed);
-        cache.previous_is_full.store(loaded_is_full, std::memory_order_relaxed);
-        cache.loaded.store(incoming, std::memory_order_relaxed);
-    }
+    void provide_magazines() { exchange_.provide(slabs_.capacity(), caches_.made()); }
 
     /// Returns: nullptr if neither the cache, if there is one, nor the depot has a block at hand.
     void* take_without_lock(thread_cache* cache) noexcept
     {
-        if (cache == nullptr)
-            return nullptr;
-        void* block = nullptr;
-        // In a page, where take_cached does not look, its slot is not any worse.
-        return has_barrier_ && cache->slot->pop(block) ? block : take_with_depot(*cache);
+        return cache != nullptr ? exchange_.take(*cache) : nullptr;
     }
 
     /// Returns: whether it did; not if there is no cache, or it is closed, or there is no empty magazine.
     bool put_without_lock(thread_cache* cache, void* block) noexcept
     {
-        return cache != nullptr && ((has_barrier_ && cache->slot->push(block)) || put_with_depot(*cache, block));
-    }
-
-    /// Pops, after an exchange of magazines if need be.
-    /// Returns: nullptr if there is no full one, or the cache is closed.
-    void* take_with_depot(thread_cache& cache) noexcept
-    {
-        cache_slot& slot = *cache.slot;
-        void** top = slot.begin_slowly();
-        void* block = nullptr;
-        if (slot.is_open()) {
-            if (top == bottom_of(cache.loaded) && load_full(cache)) {
-                top = bottom_of(cache.loaded) + depot_.room();
-                slot.reload(bottom_of(cache.loaded), depot_.room());
-            }
-            if (top != bottom_of(cache.loaded))
-                block = *--top;
-        }
-        slot.end(top);
-        return block;
-    }
-
-    bool load_full(thread_cache& cache) noexcept
-    {
-        depot_magazine* full = magazine_in(cache.previous);
-        if (!cache.previous_is_full.load(std::memory_order_relaxed)) {
-            depot_magazine* const empty = full;
-            full = depot_.pop_full(cache.shard);
-            if (full == nullptr)
-                return false;
-            if (empty != nullptr)
-                depot_.push_empty(cache.shard, empty);
-        }
-        load(cache, full, false);
-        return true;
-    }
-
-    /// Pushes, after an exchange of magazines if need be.
-    /// Returns: whether it did; not if the cache is closed, or there is no empty magazine.
-    bool put_with_depot(thread_cache& cache, void* block) noexcept
-    {
-        cache_slot& slot = *cache.slot;
-        void** top = slot.begin_slowly();
-        bool pushed = false;
-        if (slot.is_open()) {
-            if (top == bottom_of(cache.loaded) + depot_.room() && load_empty(cache)) {
-                top = bottom_of(cache.loaded);
-                slot.reload(top, depot_.room());
-            }
-            if (top != bottom_of(cache.loaded) + depot_.room()) {
-                *top++ = block;
-                pushed = true;
-            }
-        }
-        slot.end(top);
-        return pushed;
-    }
-
-    bool load_empty(thread_cache& cache) noexcept
-    {
-        depot_magazine* empty = magazine_in(cache.previous);
-        const bool is_full = cache.previous_is_full.load(std::memory_order_relaxed);
-        if (is_full || empty == nullptr) {
-            depot_magazine* const full = empty;
-            empty = depot_.pop_empty(cache.shard);
-            if (empty == nullptr)
-                return false;
-            if (is_full)
-                depot_.push_full(cache.shard, full);
-        }
-        load(cache, empty, true);
-        return true;
+        return cache != nullptr && exchange_.put(*cache, block);
     }
 
     // With the lock held.
@@ -666,12 +523,12 @@ private:
             return true;
         if (!suspensions_.empty() || !queue_.empty() || is_abandoned_)
             return false;
-        if (magazine_in(cache.loaded) == nullptr) { // since the pool was released
+        if (!exchange_.is_equipped(cache)) { // since the pool was released
             (void)base::succeeds([this] { provide_magazines(); });
-            if (!has_magazine(cache))
+            if (!exchange_.equip(cache))
                 return false;
         }
-        cache.slot->open(bottom_of(cache.loaded), depot_.room());
+        exchange_.open(cache);
         return true;
     }
 
@@ -702,12 +559,12 @@ private:
             return nullptr; // What is free is theirs.
         if (cache == nullptr || !open(*cache))
             return take_one();
-        if (void* const block = take_with_depot(*cache))
+        if (void* const block = exchange_.take_slowly(*cache))
             return block;
         cache_slot& slot = *cache->slot;
         void** top = slot.begin_slowly(); // All is empty.
         top += fill(*cache, top);
-        void* const block = top != bottom_of(cache->loaded) ? *--top : nullptr;
+        void* const block = top != exchange_.bottom_of(*cache) ? *--top : nullptr;
         slot.end(top);
         return block;
     }
@@ -746,7 +603,7 @@ private:
     /// out, no more than half of what would be this thread's share.
     std::size_t share(thread_cache& cache) const noexcept
     {
-        const std::size_t most = std::min(cache.share, depot_.room());
+        const std::size_t most = std::min(cache.share, exchange_.room());
         cache.share = 2 * most;
         if (slabs_.may_grow())
             return most;
@@ -793,10 +650,10 @@ private:
             return;
         }
         if (cache != nullptr && open(*cache)) {
-            if (put_with_depot(*cache, block))
+            if (exchange_.put_slowly(*cache, block))
                 return;
             spill(*cache);
-            if (put_with_depot(*cache, block))
+            if (exchange_.put_slowly(*cache, block))
                 return;
         }
         put_into_slabs(&block, 1);
@@ -806,7 +663,7 @@ private:
     void spill(thread_cache& cache) noexcept
     {
         void** const top = cache.slot->begin_slowly();
-        void** const bottom = bottom_of(cache.loaded);
+        void** const bottom = exchange_.bottom_of(cache);
         put_into_slabs(bottom, static_cast<std::size_t>(top - bottom));
         cache.slot->end(bottom);
     }
@@ -857,20 +714,13 @@ private:
     /// Puts what is in a closed cache into the slabs.
     void empty(thread_cache& cache, void** top) noexcept
     {
-        void** const bottom = bottom_of(cache.loaded);
-        put_into_slabs(bottom, static_cast<std::size_t>(top - bottom));
-        if (cache.previous_is_full.exchange(false, std::memory_order_relaxed))
-            put_into_slabs(bottom_of(cache.previous), depot_.room());
+        exchange_.empty(cache, top, [this](void* const* blocks, std::size_t count) { put_into_slabs(blocks, count); });
     }
 
     bool empty_one_of_depot() noexcept
     {
-        depot_magazine* const full = depot_.pop_full(0);
-        if (full == nullptr)
-            return false;
-        put_into_slabs(full->pointers(), depot_.room());
-        depot_.push_empty(full->number, full); // to any shard
-        return true;
+        return exchange_.empty_one_of_depot(
+            [this](void* const* blocks, std::size_t count) { put_into_slabs(blocks, count); });
     }
 
     /// Brings every free block into the slabs.
@@ -882,26 +732,17 @@ private:
 
     std::size_t bytes_reserved_locked() const noexcept
     {
-        return slabs_.bytes_reserved() + depot_.bytes_reserved() + caches_.bytes();
+        return slabs_.bytes_reserved() + exchange_.bytes_reserved() + caches_.bytes();
     }
 
     std::size_t in_use_locked() const noexcept
     {
-        std::size_t free = spare_.bytes() / layout().stride() + depot_.full_count() * depot_.room();
+        std::size_t free = spare_.bytes() / layout().stride() + exchange_.blocks_in_depot();
         caches_.for_each_in_use([&](const thread_cache& cache) {
             if (cache.slot->is_open())
-                free += blocks_in(cache);
+                free += exchange_.blocks_in(cache);
         });
         return slabs_.handed_out() - std::min(free, slabs_.handed_out());
-    }
-
-    std::size_t blocks_in(const thread_cache& cache) const noexcept
-    {
-        const auto top = reinterpret_cast<std::uintptr_t>(cache.slot->wait_for_top());
-        const auto bottom = reinterpret_cast<std::uintptr_t>(bottom_of(cache.loaded));
-        // If the owner exchanges magazines right now, these two need not belong together.
-        const std::size_t loaded = std::min((top - bottom) / sizeof(void*), depot_.room());
-        return loaded + (cache.previous_is_full.load(std::memory_order_relaxed) ? depot_.room() : 0);
     }
 
     void* next_in_use(const void* after) const noexcept
@@ -920,45 +761,16 @@ private:
         }
     }
 
-    // Counting.
-
-    void count(std::atomic<std::uint64_t> thread_counts::* counter) noexcept
-    {
-        if (thread_cache* const cache = slots_.existing_cache())
-            add_as_owner(cache->counts.*counter);
-        else
-            (without_cache_.*counter).fetch_add(1, std::memory_order_relaxed);
-    }
-
-    void note_peak(std::size_t live) noexcept
-    {
-        std::size_t peak = peak_.load(std::memory_order_relaxed);
-        // Misuse that was counted, and is not found out yet, may have brought the count below 0.
-        const bool is_count = live <= std::numeric_limits<std::size_t>::max() / 2;
-        while (is_count && live > peak && !peak_.compare_exchange_weak(peak, live, std::memory_order_relaxed))
-            continue;
-    }
-
     /// Takes back the count of blocks that were given back, but turned out to be not this pool's, or here already.
-    void refuse(std::size_t blocks) noexcept
-    {
-        if (MEMORY_POOL_LIKELY(blocks == 0))
-            return;
-        refused_ += blocks;
-        note_peak(live_.fetch_add(blocks, std::memory_order_relaxed) + blocks);
-    }
+    void refuse(std::size_t blocks) noexcept { counts_.refuse(blocks); }
 
     pool_statistics statistics_locked() const noexcept
     {
-        pool_statistics sum;
-        without_cache_.add_to(sum);
-        caches_.for_each([&sum](const thread_cache& cache) { cache.counts.add_to(sum); });
-        sum.deallocations -= refused_;
-        sum.in_use = in_use_locked();
-        sum.peak_in_use = peak_.load(std::memory_order_relaxed);
-        sum.slabs = slabs_.slab_count();
-        sum.bytes_reserved = bytes_reserved_locked();
-        return sum;
+        pool_statistics all = counts_.sum(caches_);
+        all.in_use = in_use_locked();
+        all.slabs = slabs_.slab_count();
+        all.bytes_reserved = bytes_reserved_locked();
+        return all;
     }
 
     // What the registry calls.
@@ -990,17 +802,7 @@ private:
         queue_ = {};
         suspensions_.forget_other_threads([](const suspension&) {});
         trimmings_.forget_other_threads([this](const trimming& lost) { slabs_.inherit(lost.detached); });
-        forget_what_others_were_counting();
-    }
-
-    /// Another thread may have been between taking or giving a block and counting that.
-    void forget_what_others_were_counting() noexcept
-    {
-        const pool_statistics counted = statistics_locked();
-        const std::uint64_t in_use = counted.allocations - counted.deallocations;
-        without_cache_.deallocations.fetch_add(in_use - slabs_.handed_out(), std::memory_order_relaxed);
-        live_.store(slabs_.handed_out(), std::memory_order_relaxed);
-        note_peak(slabs_.handed_out());
+        counts_.settle(caches_, slabs_.handed_out());
     }
 
     mutable std::mutex mutex_;
@@ -1008,7 +810,7 @@ private:
     slab_store slabs_;
     const bool may_cache_;
     const bool has_barrier_;
-    depot depot_;
+    magazine_exchange exchange_;
     block_span spare_; ///< Blocks out of the slabs, to be handed out next.
     thread_caches<> caches_;
     all_under_way<suspension> suspensions_;
@@ -1017,10 +819,7 @@ private:
     users users_without_cache_;
     bool has_lost_threads_ = false;
     wait_queue queue_;
-    std::size_t refused_ = 0;          ///< Blocks that were counted as given back, but were not this pool's, or twice.
-    thread_counts without_cache_;      ///< By threads that have no cache.
-    std::atomic<std::size_t> live_{0}; ///< What counting costs: one count that all threads keep together, for the peak.
-    std::atomic<std::size_t> peak_{0};
+    shared_counts counts_;
     // Last, as from here on a fork comes by.
     thread_slots slots_;
 };
