@@ -320,11 +320,11 @@ public:
         return bytes;
     }
 
-    /// Effects: gives the memory of a free run back to the system that has kept it for so long.
+    /// Effects: gives the memory of a free run back to the system, if it has kept it for patience() milliseconds.
     /// Returns: whether it did.
     bool purge_one_old() noexcept { return purge_dirty_since(before(os::coarse_milliseconds(), patience())).is_done; }
 
-    /// Effects: has free runs keep their memory for so many milliseconds from now on; 1,000 in the beginning.
+    /// Effects: has free runs keep their memory for that many milliseconds from now on; 1,000 in the beginning.
     void set_patience(std::uint64_t milliseconds) noexcept { patience_.store(milliseconds, std::memory_order_relaxed); }
     std::uint64_t patience() const noexcept { return patience_.load(std::memory_order_relaxed); }
 
@@ -686,7 +686,8 @@ private:
         return runs_.dirty() > std::max(2 * runs_.in_use(), most_dirty_for_nothing);
     }
 
-    /// Notes that memory is needed that was given back; whether it was in haste, if that was not long ago.
+    /// Notes that memory is needed which the system was given back. When a lot of it was given back in haste, and not long ago, there
+    /// is no haste for a while.
     void regret(std::size_t bytes, std::uint64_t now) noexcept
     {
         if (now - purged_in_haste_at_ > patience())
@@ -744,15 +745,15 @@ private:
         return now - std::min(now, milliseconds);
     }
 
-    /// So many mappings there may be, of 65,530 that Linux lets a process have. Where they are more, memory is copied.
+    /// How many mappings moving may make, of the 65,530 that Linux lets a process have. From there on, memory is copied.
     static constexpr std::size_t most_mappings = 16'384;
-    /// Free slices that keep their memory even if hardly any others are in use.
+    /// That many free slices keep their memory as long as any others, however few are in use.
     static constexpr std::size_t most_dirty_for_nothing = (std::size_t{8} << 20) / slice_bytes;
-    /// How long others keep it then, in milliseconds: two ticks of the clock.
+    /// How long free runs keep it when most of the memory is free, in milliseconds: two ticks of the clock.
     static constexpr std::uint64_t patience_in_haste = 8;
-    /// Free runs that lose it at a time then.
+    /// How many of them lose it at a time.
     static constexpr std::size_t most_runs_in_haste = 64;
-    /// So many bytes may be needed again soon after until that is no longer done for a while.
+    /// When so many bytes were needed again soon after, nothing is given back in haste for a while.
     static constexpr std::size_t most_regretted = std::size_t{4} << 20;
 
     mutex mutex_;

@@ -1,46 +1,29 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
 /// \file
-/// What is known of a block by its address, and large blocks: for what is done beside the fast ways of engine.hpp.
+/// What is known of a block by its address: for what is done beside the fast ways of engine.hpp.
+///
+///     address -> slice -> owner word -> a block of that class | of a large block | outside of the region | none
 ///
 /// Thread safety: any thread.
 #pragma once
 
-#include <memory_pool/base/arithmetic.hpp>
 #include <memory_pool/base/config.hpp>
 #include <memory_pool/base/errors.hpp>
-#include <memory_pool/os/address_space.hpp>
 
 #include "backend.hpp"
 #include "engine.hpp"
 #include "heap.hpp"
 #include "misuse.hpp"
-#include "policy.hpp"
 #include "shared_heap.hpp"
 #include "sizes.hpp"
 
-#include <algorithm>
 #include <atomic>
-#include <cerrno>
 #include <cstddef>
 #include <cstdint>
-#include <cstring>
 
 namespace memory_pool::np
 {
-inline backend& memory() noexcept
-{
-    return the_process.memory();
-}
-
-inline void* out_of_memory() noexcept
-{
-    errno = ENOMEM;
-    return nullptr;
-}
-
-// What is known of a block.
-
 inline bool is_misaligned(const void* block) noexcept
 {
     return reinterpret_cast<std::uintptr_t>(block) % alignment_of_all != 0;
@@ -111,67 +94,5 @@ inline shared_heap* shared_heap_of(const void* block, owner_word owner) noexcept
     if (owner == direct_block)
         return nullptr;
     return heap::of(owner).is_shared() ? &shared_heap::of(owner) : nullptr;
-}
-
-// Large blocks.
-
-/// What came of a request for a large block.
-struct large_allocation
-{
-    void* block; ///< nullptr, and errno is set, if there is no memory.
-    bool is_zeroed;
-};
-
-/// Effects: has accesses to a block of so many bytes reported when it will have been freed, if it will be out of reach then.
-inline void watch_if_large([[maybe_unused]] std::size_t bytes) noexcept
-{
-    if constexpr (is_checked)
-        if (backend::goes_out_of_reach(bytes))
-            (void)the_process.watch_accesses();
-}
-
-/// Returns: a large block, in the shared heap `home` if that is not nullptr.
-MEMORY_POOL_NOINLINE inline large_allocation allocate_large(std::size_t bytes, std::size_t alignment,
-                                                            shared_heap* home = nullptr) noexcept
-{
-    if (!the_process.start())
-        return {out_of_memory(), false};
-    work_for_all();
-    watch_if_large(bytes);
-    const run taken = memory().take_large(bytes, alignment);
-    if (taken.first != no_slice) {
-        MEMORY_POOL_DELAY_POINT();
-        if (home != nullptr)
-            home->adopt_large(taken.first);
-        return {memory().memory().address(taken.first), taken.is_zeroed};
-    }
-    void* const direct = home == nullptr ? memory().take_direct(bytes, alignment) : nullptr;
-    return {direct != nullptr ? direct : out_of_memory(), true};
-}
-
-/// Returns: whether there is one still.
-inline bool free_large(slice_number first) noexcept
-{
-    shared_heap* const home = memory().memory().record(first).home;
-    return home != nullptr ? home->free_large(first) : memory().give_large(first);
-}
-
-/// Returns: a large block filled with zeros, in `home` if that is not nullptr; nullptr, and errno is set, if there is no memory.
-inline void* allocate_large_zeroed(std::size_t bytes, shared_heap* home = nullptr) noexcept
-{
-    const large_allocation large = allocate_large(bytes, 1, home);
-    if (large.block != nullptr && !large.is_zeroed)
-        os::clear_memory(large.block, bytes);
-    return large.block;
-}
-
-/// Returns: the class of blocks that have room for `bytes` and are so aligned; class_count if there is none.
-inline std::size_t aligned_class(std::size_t bytes, std::size_t alignment) noexcept
-{
-    if (bytes > largest_in_slab || alignment > largest_in_slab)
-        return class_count;
-    // Sizes that are multiples of the alignment are aligned to it; there is one between any two multiples of it.
-    const std::size_t rounded = base::round_up(std::max<std::size_t>(bytes, 1), alignment);
-    return rounded <= largest_in_slab ? sizes::of(rounded) : class_count;
 }
 } // namespace memory_pool::np

@@ -13,6 +13,7 @@
 #include "checked_record.hpp"
 #include "engine.hpp"
 #include "known_bytes.hpp"
+#include "large_blocks.hpp"
 #include "misuse.hpp"
 #include "options.hpp"
 #include "policy.hpp"

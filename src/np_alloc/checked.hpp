@@ -12,7 +12,8 @@
 ///
 /// So what is freed twice, by whatever thread and wherever the block is meanwhile, is found when it is freed, as is what is no
 /// block; what is written behind a block, when that is freed, resized, or asked for its size; and what is written to a free block,
-/// when that is handed out again. Nothing of this is known of blocks outside of the region.
+/// when that is handed out again. Blocks outside of the region have no mark, and are not filled: a table says which are in use, and
+/// the memory of one that is free is gone.
 ///
 /// A block of 0 bytes lies in a page that nobody may touch.
 ///

@@ -24,6 +24,7 @@
 #include "sizes.hpp"
 
 #include <atomic>
+#include <cerrno>
 #include <cstddef>
 #include <cstdint>
 
@@ -36,6 +37,20 @@ MEMORY_POOL_HIDDEN extern process the_process;
 MEMORY_POOL_HIDDEN extern __thread thread_state this_thread;
 
 inline constexpr std::size_t alignment_of_all = sizes::step;
+
+/// Returns: the slabs, large blocks and free memory of all heaps.
+inline backend& memory() noexcept
+{
+    return the_process.memory();
+}
+
+/// Effects: tells a caller of malloc that there is no memory.
+/// Returns: nullptr.
+inline void* out_of_memory() noexcept
+{
+    errno = ENOMEM;
+    return nullptr;
+}
 
 // The slow ways.
 void* allocate_slowly(std::size_t size_class) noexcept;

@@ -187,7 +187,7 @@ private:
                                          1 + slabs.bytes_away() / as_many_again_for);
     }
 
-    /// For so many bytes of blocks all magazines have become larger.
+    /// For how many bytes of blocks the magazines have got room since each of them was made.
     std::size_t bytes_more_ = 0;
     std::array<std::atomic<std::uint16_t>, class_count> rooms_;
     alignas(magazine_step) std::byte magazines_[all_magazines_bytes];

@@ -83,7 +83,7 @@ private:
     entry entries_[most];
 };
 
-/// The slabs of one thread.
+/// The slabs of one thread; or of all, one at a time: see shared_heap.hpp.
 class alignas(class_bits + 1) heap
 {
 public:
@@ -452,9 +452,10 @@ private:
     };
     static_assert(sizeof(letter) <= sizes::size(0), "the smallest block can be a letter");
 
+    /// A place in the outbox: a letter that is being written.
     struct outgoing
     {
-        heap* owner = nullptr;
+        heap* owner = nullptr; ///< The heap that it goes to; nullptr if there is no letter.
         letter* to_be = nullptr;
         // Of the blocks in it. The letter is told how many when it is posted: it is a block, which a program may write to.
         std::uint64_t count = 0;

@@ -11,6 +11,7 @@
 #include "block_lookup.hpp"
 #include "checked.hpp"
 #include "heap.hpp"
+#include "large_blocks.hpp"
 #include "misuse.hpp"
 #include "policy.hpp"
 #include "shared_heap.hpp"
@@ -23,9 +24,6 @@
 
 namespace memory_pool::np
 {
-MEMORY_POOL_CONSTINIT process the_process;
-__thread thread_state this_thread;
-
 namespace
 {
 /// So many slow calls of a thread go by until it looks after what others have left.
@@ -173,16 +171,6 @@ bool is_block_of(const shared_heap& home, const void* block) noexcept
         return true;
     report_misuse(error::foreign_pointer, block, usable_size(block, owner), "np_heap");
     return false;
-}
-
-process& process::current() noexcept
-{
-    return the_process;
-}
-
-heap_memory* process::heap_of_this_thread() noexcept
-{
-    return this_thread.at_hand.has_heap() ? &this_thread.at_hand.memory() : nullptr;
 }
 
 // The slow ways.

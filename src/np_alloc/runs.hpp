@@ -61,7 +61,7 @@ struct run
     slice_number first = no_slice;
     std::uint32_t length = 0;
     bool is_zeroed = false; ///< All bytes are 0.
-    // What was free there without having memory, of which the run has taken a part, or to which it has come.
+    // From where to where free slices without memory went, of which the run is a part that was taken, or beside which it lies.
     slice_number clean_begin = 0;
     slice_number clean_end = 0;
 };

@@ -46,6 +46,17 @@ constexpr std::uint32_t slab_capacity(std::size_t number) noexcept
     return static_cast<std::uint32_t>((slab_slices(number) * slice_bytes - guard_bytes) / sizes::size(number));
 }
 
+/// Returns: the class of blocks that have room for `bytes` and are so aligned; class_count if there is none.
+/// Preconditions: `alignment` is a power of two.
+constexpr std::size_t aligned_class(std::size_t bytes, std::size_t alignment) noexcept
+{
+    if (bytes > largest_in_slab || alignment > largest_in_slab)
+        return class_count;
+    // Sizes that are multiples of the alignment are aligned to it; there is one between any two multiples of it.
+    const std::size_t rounded = base::round_up(std::max<std::size_t>(bytes, 1), alignment);
+    return rounded <= largest_in_slab ? sizes::of(rounded) : class_count;
+}
+
 // Magazines.
 
 /// All magazines begin at multiples of it, in bytes.
@@ -68,14 +79,14 @@ constexpr std::uint32_t least_room(std::size_t number) noexcept
     return static_cast<std::uint32_t>(std::clamp<std::size_t>(least_bytes / sizes::size(number), 2, 8));
 }
 
-/// What follows from a class, at one place.
+/// What follows from the number of a class, side by side, as whoever needs one of them needs others.
 struct class_facts
 {
     std::uint32_t block_bytes;
     std::uint32_t capacity; ///< Blocks in a slab.
     std::uint32_t slices;   ///< The same.
     std::uint32_t slab_bytes;
-    std::uint32_t reciprocal;
+    std::uint32_t reciprocal;     ///< 2^31 by the steps in a block, rounded up: see block_at.
     std::uint32_t magazine_begin; ///< Bytes in the magazines of all classes before this one.
 };
 
