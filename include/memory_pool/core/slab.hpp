@@ -218,10 +218,10 @@ public:
         rotor_ = 0;
     }
 
-    // Neighbours in the list of slabs that may have free blocks, which slab_store keeps.
+    // For slab_list; and when it is in none, `next` links what is on its way upstream.
     slab* next = nullptr;
     slab* previous = nullptr;
-    bool listed = false;
+    bool is_listed = false;
 
 private:
     static constexpr std::uint64_t all_free = ~std::uint64_t{0};

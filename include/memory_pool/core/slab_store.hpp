@@ -23,12 +23,14 @@
 #include <memory_pool/base/poisoning.hpp>
 #include <memory_pool/core/block_checks.hpp>
 #include <memory_pool/core/block_row.hpp>
-#include <memory_pool/core/magazine.hpp>
 #include <memory_pool/core/misuse_log.hpp>
+#include <memory_pool/core/piece_plan.hpp>
 #include <memory_pool/core/slab.hpp>
 #include <memory_pool/core/slab_client.hpp>
 #include <memory_pool/core/slab_directory.hpp>
 #include <memory_pool/core/slab_layout.hpp>
+#include <memory_pool/core/slab_list.hpp>
+#include <memory_pool/core/slab_store_options.hpp>
 #include <memory_pool/os/pages.hpp>
 
 #include <algorithm>
@@ -41,25 +43,6 @@
 
 namespace memory_pool::core
 {
-/// What a pool is called and how large its blocks are: for reports.
-struct pool_identity
-{
-    const char* name;
-    std::size_t block_size;
-};
-
-/// How a store treats the memory it gets.
-struct slab_store_options
-{
-    bool prefault;              ///< Touch every page at once.
-    bool has_room_for_magazine; ///< Have room for the array of a magazine behind the first slab.
-    bool
-        fills_free_blocks; ///< Write the bytes of block_checks to blocks never used. What comes back is up to the pool.
-    std::size_t growth_step = 0;   ///< See pool_options.
-    slab_client* client = nullptr; ///< Owns the slabs, if there is one. Then the first one is like the others.
-    std::size_t magazine_size = 0; ///< See pool_options.
-};
-
 /// The slabs of one pool.
 class slab_store
 {
@@ -126,7 +109,7 @@ public:
     /// Returns: for how many pointers a magazine should have room in front of `capacity` blocks.
     std::size_t suitable_magazine_room(std::size_t capacity) const noexcept
     {
-        return magazine::suitable_room(capacity, layout_.stride(), options_.magazine_size);
+        return plan().suitable_magazine_room(capacity);
     }
 
     /// Returns: the room behind the first slab, and behind the blocks that it may have later.
@@ -142,8 +125,8 @@ public:
             extend(*extensible_, std::min(wanted, extensible_->room() - extensible_->block_count()));
             return;
         }
-        const std::size_t blocks = blocks_to_add(wanted);
-        const piece_shape shape = shape_for(blocks);
+        const std::size_t blocks = plan().blocks_to_add(wanted, capacity_);
+        const piece_shape shape = plan().next(blocks, capacity_, first_ == nullptr);
         add_piece(shape, std::min(blocks, shape.room_each));
     }
 
@@ -170,10 +153,10 @@ public:
     /// Returns: the row. An empty one says that `take` will find free blocks, or that there are none.
     block_span take_span() noexcept
     {
-        for (; first_listed_ != nullptr; unlist(first_listed_)) {
-            const block_span span = first_listed_->take_span(layout_.stride());
+        for (; slab* const home = with_free_.first(); with_free_.remove(*home)) {
+            const block_span span = home->take_span(layout_.stride());
             handed_out_ += layout_.blocks_in(span.bytes());
-            if (!span.empty() || first_listed_->has_set_bits())
+            if (!span.empty() || home->has_set_bits())
                 return span;
         }
         return {};
@@ -184,9 +167,10 @@ public:
     /// Preconditions: take_span() has just returned an empty row.
     std::size_t take(void** out, std::size_t count) noexcept
     {
-        if (first_listed_ == nullptr)
+        slab* const home = with_free_.first();
+        if (home == nullptr)
             return 0;
-        const std::size_t taken = first_listed_->take(out, count, layout_.stride());
+        const std::size_t taken = home->take(out, count, layout_.stride());
         handed_out_ += taken;
         return taken;
     }
@@ -195,8 +179,8 @@ public:
     /// Returns: it, or nullptr if there is none.
     void* take_one_late() noexcept
     {
-        for (; first_listed_ != nullptr; unlist(first_listed_)) {
-            if (void* const block = first_listed_->take_one_late(layout_.stride())) {
+        for (; slab* const home = with_free_.first(); with_free_.remove(*home)) {
+            if (void* const block = home->take_one_late(layout_.stride())) {
                 ++handed_out_;
                 return block;
             }
@@ -237,7 +221,7 @@ public:
             if (count == 0)
                 return skipped;
         }
-        list(home);
+        with_free_.add(*home);
         if (home->uncarve(first, count)) {
             handed_out_ -= count;
             return skipped;
@@ -472,8 +456,8 @@ public:
         for (slab* piece = detached.first_; piece != nullptr;) {
             slab* const next = piece->next;
             const piece_shape shape = piece == detached.first_of_store_
-                                          ? shape_of_first(piece->room(), detached.bytes_of_that_)
-                                          : shape_of_other(*piece);
+                                          ? plan().first(piece->room(), detached.bytes_of_that_)
+                                          : plan().other(*piece);
             upstream_->deallocate(piece, shape.bytes, shape.alignment);
             piece = next;
         }
@@ -485,7 +469,7 @@ public:
     {
         for (slab* piece = detached.first_; piece != nullptr;) {
             slab* const next = piece->next;
-            inherited_bytes_ += shape_of_other(*piece).bytes;
+            inherited_bytes_ += plan().other(*piece).bytes;
             piece->next = std::exchange(inherited_.first_, piece);
             piece = next;
         }
@@ -505,7 +489,7 @@ public:
         for_each_slab([this](slab* home) {
             base::forbid_access(home->first_block(), home->block_count() * layout_.stride());
             home->reset();
-            list(home);
+            with_free_.add(*home);
         });
         handed_out_ = 0;
     }
@@ -524,7 +508,7 @@ public:
         lowest_ = 0;
         highest_ = 0;
         extensible_ = nullptr;
-        first_listed_ = nullptr;
+        with_free_.clear();
         slab_count_ = 0;
         capacity_ = 0;
         handed_out_ = 0;
@@ -546,88 +530,25 @@ public:
         for_each_slab([&](const slab* home) {
             const std::size_t free_here = home->count_set_bits() + home->block_count() - home->carved();
             slabs_are_valid = slabs_are_valid && home->owner() == owner() && home->carved() <= home->block_count() &&
-                              home->is_consistent() && (free_here == 0 || home->listed);
+                              home->is_consistent() && (free_here == 0 || home->is_listed);
             ++slabs;
             blocks += home->block_count();
             free += free_here;
-            listed += home->listed ? 1 : 0;
+            listed += home->is_listed ? 1 : 0;
         });
         std::size_t bytes = 0;
         for (const slab* const piece : directory_)
             bytes += shape_of(piece).bytes;
-        return slabs_are_valid && directory_.is_sorted() && list_has(listed) && slabs == slab_count_ &&
+        return slabs_are_valid && directory_.is_sorted() && with_free_.has(listed) && slabs == slab_count_ &&
                blocks == capacity_ && bytes == piece_bytes_ && free + handed_out_ == capacity_ && capacity_ <= limit_;
     }
 
 private:
-    /// Slabs side by side, each with as many blocks and as much room.
-    struct piece_shape
-    {
-        std::size_t slabs;
-        std::size_t room_each;
-        std::size_t bytes;
-        std::size_t alignment;
-    };
-
-    piece_shape shape_of_first(std::size_t room) const noexcept
-    {
-        return shape_of_first(room, layout_.slab_bytes(room) + pointers_behind(room) * sizeof(void*));
-    }
-
-    piece_shape shape_of_first(std::size_t room, std::size_t bytes) const noexcept
-    {
-        return {1, room, bytes, options_.client != nullptr ? layout_.slab_alignment() : layout_.first_slab_alignment()};
-    }
-
-    piece_shape shape_of_other(const slab& piece) const noexcept
-    {
-        return shape_of_other(piece.slabs_in_piece(), piece.room());
-    }
-
-    piece_shape shape_of_other(std::size_t slabs, std::size_t room_each) const noexcept
-    {
-        return {slabs, room_each, (slabs - 1) * layout_.slab_alignment() + layout_.slab_bytes(room_each),
-                layout_.slab_alignment()};
-    }
+    piece_plan plan() const noexcept { return {layout_, options_, limit_}; }
 
     piece_shape shape_of(const slab* piece) const noexcept
     {
-        return piece == first_ ? shape_of_first(piece->room(), first_bytes_) : shape_of_other(*piece);
-    }
-
-    std::size_t blocks_to_add(std::size_t wanted) const noexcept
-    {
-        std::size_t blocks = std::max(wanted, std::size_t{1});
-        if (options_.growth_step == 0) {
-            if (capacity_ != 0)
-                blocks = std::max(blocks, std::min(capacity_, slab_layout::usual_piece_bytes / layout_.stride()));
-            const bool may_round_up = wanted <= 1 && (options_.client == nullptr || !options_.client->is_dear);
-            if (may_round_up && blocks < slab_layout::first_slab_bytes / layout_.stride())
-                blocks = std::max(blocks, layout_.blocks_within(slab_layout::first_slab_bytes));
-        }
-        return std::min(blocks, limit_ - capacity_);
-    }
-
-    /// The shape of a piece for `blocks` blocks, or as many of them as it can have.
-    piece_shape shape_for(std::size_t blocks) const noexcept
-    {
-        if (first_ == nullptr && options_.client == nullptr)
-            return shape_of_first(layout_.fits_first_slab(blocks) ? blocks : layout_.max_first_blocks());
-        const std::size_t largest = layout_.max_blocks();
-        const std::size_t room = std::min(std::max(blocks, room_for_steps()), largest);
-        if (first_ == nullptr)
-            return shape_of_first(room);
-        const std::size_t most_slabs =
-            std::max(std::size_t{1}, slab_layout::largest_piece_bytes / layout_.slab_alignment());
-        return shape_of_other(std::max(std::size_t{1}, std::min(blocks / largest, most_slabs)), room);
-    }
-
-    /// The slabs of a client begin at multiples of the grain. Where a step is smaller than that, the next ones are to fit in, as
-    /// many blocks as there are so far; else each step would leave most of a grain to upstream.
-    std::size_t room_for_steps() const noexcept
-    {
-        const bool grows_in_steps = options_.client != nullptr && options_.growth_step != 0;
-        return grows_in_steps ? std::min(capacity_, limit_ - capacity_) : 0;
+        return piece == first_ ? plan().first(piece->room(), first_bytes_) : plan().other(*piece);
     }
 
     void add_piece(const piece_shape& shape, std::size_t blocks_each)
@@ -677,22 +598,16 @@ private:
         if (options_.fills_free_blocks)
             for (std::size_t i = first; i != home.block_count(); ++i)
                 checks().mark_free(home.block(i, layout_.stride()));
-        list(&home);
+        with_free_.add(home);
     }
 
     /// It is at the end of the first piece.
     void note_room_for_magazine() noexcept
     {
-        const std::size_t size = pointers_behind(first_->room());
+        const std::size_t size = plan().pointers_behind(first_->room());
         if (size != 0)
             room_for_magazine_ = {reinterpret_cast<void**>(reinterpret_cast<char*>(first_) + first_bytes_) - size,
                                   size};
-    }
-
-    /// The room for a magazine behind a first slab of `blocks` blocks, in pointers.
-    std::size_t pointers_behind(std::size_t blocks) const noexcept
-    {
-        return options_.has_room_for_magazine ? suitable_magazine_room(blocks) : 0;
     }
 
     bool is_in_first(const void* block) const noexcept
@@ -817,9 +732,7 @@ private:
         }
         char* const first_block = home->first_block();
         std::uint64_t* const words = home->word_of(0);
-        const bool is_ours = home->owner() == owner();
-        const std::size_t carved = is_ours ? home->carved() : 0;
-        const std::size_t blocks_here = is_ours ? home->block_count() : 0;
+        const std::size_t carved = home->owner() == owner() ? home->carved() : 0;
         std::size_t lowest = carved;
         std::size_t accepted = 0;
         for (; block != end && slab_of(*block) == home; ++block) {
@@ -827,10 +740,7 @@ private:
             const std::size_t index = layout_.index(offset);
             const std::uint64_t bit = std::uint64_t{1} << (index % base::bits_per_word);
             if (MEMORY_POOL_UNLIKELY(index >= carved || index * layout_.stride() != offset)) {
-                report_misuse(index >= blocks_here                 ? error::foreign_pointer
-                              : index * layout_.stride() != offset ? error::misaligned_pointer
-                                                                   : error::double_free, // as one never used
-                              *block);
+                report_misuse(what_is_wrong_at(offset, *home), *block);
                 continue;
             }
             std::uint64_t& word = words[index / base::bits_per_word];
@@ -844,12 +754,23 @@ private:
         }
         if (accepted != 0) {
             home->search_from(lowest);
-            list(home);
+            with_free_.add(*home);
             handed_out_ -= accepted;
         }
         return block;
     }
 
+    /// Returns: what is wrong with giving back what lies so many bytes behind the first block of `home`, where no block begins that is
+    ///   or was in use.
+    error what_is_wrong_at(std::size_t offset, const slab& home) const noexcept
+    {
+        const std::size_t index = layout_.index(offset);
+        if (home.owner() != owner() || index >= home.block_count())
+            return error::foreign_pointer;
+        return index * layout_.stride() != offset ? error::misaligned_pointer : error::double_free;
+    }
+
+    /// Effects: reports the blocks of a word whose bits are set in `twice`.
     /// Returns: how many blocks `twice` stands for.
     MEMORY_POOL_SLOW_PATH std::size_t report_freed_twice(slab* home, const std::uint64_t* word,
                                                          std::uint64_t twice) const noexcept
@@ -864,7 +785,7 @@ private:
     void detach(slab* piece, detached_pieces& detached) noexcept
     {
         const piece_shape shape = shape_of(piece);
-        for_each_slab_in(piece, [this](slab* home) { unlist(home); });
+        for_each_slab_in(piece, [this](slab* home) { with_free_.remove(*home); });
         permit_access_to(piece);
         slab_count_ -= shape.slabs;
         capacity_ -= shape.slabs * piece->block_count();
@@ -891,40 +812,6 @@ private:
         });
     }
 
-    void list(slab* added) noexcept
-    {
-        if (added->listed)
-            return;
-        added->listed = true;
-        added->previous = nullptr;
-        added->next = first_listed_;
-        if (first_listed_ != nullptr)
-            first_listed_->previous = added;
-        first_listed_ = added;
-    }
-
-    void unlist(slab* removed) noexcept
-    {
-        if (!removed->listed)
-            return;
-        removed->listed = false;
-        (removed->previous != nullptr ? removed->previous->next : first_listed_) = removed->next;
-        if (removed->next != nullptr)
-            removed->next->previous = removed->previous;
-    }
-
-    bool list_has(std::size_t expected) const noexcept
-    {
-        std::size_t found = 0;
-        const slab* previous = nullptr;
-        for (const slab* home = first_listed_; home != nullptr && found <= expected; home = home->next, ++found) {
-            if (!home->listed || home->previous != previous)
-                return false;
-            previous = home;
-        }
-        return found == expected;
-    }
-
     slab_layout layout_;
     std::size_t limit_;
     slab_store_options options_;
@@ -938,7 +825,7 @@ private:
     std::uintptr_t lowest_ = 0;  ///< Where the other pieces begin ...
     std::uintptr_t highest_ = 0; ///< ... and end; 0 if there are none.
     slab* extensible_ = nullptr; ///< The slab that has room for more blocks, if there is one.
-    slab* first_listed_ = nullptr;
+    slab_list with_free_;        ///< Slabs that may have free blocks.
     std::size_t slab_count_ = 0;
     std::size_t capacity_ = 0;
     std::size_t handed_out_ = 0;
