@@ -313,7 +313,7 @@ public:
     std::size_t abandon() noexcept
     {
         const core::late_reports reports(store_);
-        suspended_ = true;
+        is_suspended_ = true;
         is_abandoned_ = true;
         flush();
         magazine_.close();
@@ -359,10 +359,10 @@ private:
     class cache_suspension
     {
     public:
-        explicit cache_suspension(basic_block_pool& pool) noexcept : pool_(pool), outermost_(!pool.suspended_)
+        explicit cache_suspension(basic_block_pool& pool) noexcept : pool_(pool), is_outermost_(!pool.is_suspended_)
         {
             const core::late_reports reports(pool.store_);
-            pool.suspended_ = true;
+            pool.is_suspended_ = true;
             pool.flush();
             pool.magazine_.close();
         }
@@ -370,19 +370,19 @@ private:
         cache_suspension& operator=(const cache_suspension&) = delete;
         ~cache_suspension()
         {
-            if (outermost_) {
-                pool_.suspended_ = false;
+            if (is_outermost_) {
+                pool_.is_suspended_ = false;
                 pool_.open_magazine();
             }
         }
 
     private:
         basic_block_pool& pool_;
-        bool outermost_;
+        bool is_outermost_;
     };
 
     /// Whether free blocks may lie in the magazine, span and row; else each goes to and from its slab by itself.
-    bool is_caching() const noexcept { return magazine_.room() != 0 && !suspended_; }
+    bool is_caching() const noexcept { return magazine_.room() != 0 && !is_suspended_; }
 
     // The way out.
 
@@ -596,7 +596,7 @@ private:
 
     void open_magazine() noexcept
     {
-        if (!variant::checks && !suspended_ && !is_abandoned_ && incoming_.empty())
+        if (!variant::checks && !is_suspended_ && !is_abandoned_ && incoming_.empty())
             (void)magazine_.open(patience);
     }
 
@@ -711,7 +711,7 @@ private:
     core::block_span outgoing_; ///< Handed out next, when the magazine is empty.
     core::block_row incoming_;  ///< Grows while blocks come back in the order of their addresses.
     std::size_t stride_;        ///< Bytes from one block to the next.
-    bool suspended_ = false;    ///< See cache_suspension.
+    bool is_suspended_ = false; ///< See cache_suspension.
     bool is_abandoned_ = false; ///< See abandon.
     core::slab_store store_;
 };

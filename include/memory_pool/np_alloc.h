@@ -45,13 +45,17 @@ void* np_alloc_at(size_t bytes, const char* file, int line) MEMORY_POOL_NOEXCEPT
  *  Complexity: O(1), and now and then a batch of blocks. */
 void np_free(void* block) MEMORY_POOL_NOEXCEPT;
 
-/** Returns: as np_alloc(count * size), filled with zeros; NULL, and errno is ENOMEM, if that is more than a program can address. */
+/** Returns: as np_alloc(count * size), filled with zeros; NULL, and errno is ENOMEM, if that is more than a program can address.
+ *  Complexity: as np_alloc, and linear in bytes; but for those of blocks above 32 KiB that are fresh from the system, which are zeros. */
 void* np_calloc(size_t count, size_t size) MEMORY_POOL_NOEXCEPT;
 
 /** Effects: makes a block larger or smaller, in place if it can.
  *  Returns: the block, which holds what it held, as far as it has room; NULL, and errno is ENOMEM, if there is no memory for a larger
  *    one: then the old block is as it was. For NULL, as np_alloc. NULL, and errno is EINVAL, if what was wrong with the block was
- *    reported, and the error handler has returned. */
+ *    reported, and the error handler has returned.
+ *  Preconditions: as np_free.
+ *  Complexity: as np_alloc; and if the block is moved, linear in what it holds, unless the system moves it as a whole, as Linux does
+ *    with blocks of a MiB and more that grow. */
 void* np_realloc(void* block, size_t bytes) MEMORY_POOL_NOEXCEPT;
 
 /** Returns: as np_realloc(block, count * size); NULL, and errno is ENOMEM, if that is more than a program can address. */
@@ -65,16 +69,21 @@ void* np_aligned_alloc(size_t alignment, size_t bytes) MEMORY_POOL_NOEXCEPT;
  *    `*block` is as it was then. */
 int np_posix_memalign(void** block, size_t alignment, size_t bytes) MEMORY_POOL_NOEXCEPT;
 
-/** Returns: how many bytes of `block` may be used, at least as many as were asked for; 0 for NULL. */
+/** Returns: how many bytes of `block` may be used, at least as many as were asked for; 0 for NULL, and if what was wrong with the block
+ *    was reported, and the error handler has returned.
+ *  Preconditions: as np_free. */
 size_t np_usable_size(const void* block) MEMORY_POOL_NOEXCEPT;
 
 /** Returns: how many bytes np_alloc(bytes) would give. */
 size_t np_good_size(size_t bytes) MEMORY_POOL_NOEXCEPT;
 
-/** Effects: as np_free. `bytes` is what the block was asked for with. */
+/** Effects: as np_free.
+ *  Preconditions: as np_free; the block was asked for with `bytes`. In the library that checks, another size is reported, and the
+ *    block freed all the same if the error handler returns. */
 void np_free_sized(void* block, size_t bytes) MEMORY_POOL_NOEXCEPT;
 
-/** Effects: as np_free. `alignment` and `bytes` are what the block was asked for with. */
+/** Effects: as np_free.
+ *  Preconditions: as np_free_sized; the block was asked for with `alignment`, which nobody looks at. */
 void np_free_aligned_sized(void* block, size_t alignment, size_t bytes) MEMORY_POOL_NOEXCEPT;
 
 /** Returns: whether `address` lies in memory that this library has handed out. Any pointer may be asked after.

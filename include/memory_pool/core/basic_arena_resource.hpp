@@ -141,6 +141,7 @@ public:
     /// Effects: takes arenas from upstream until `arena_count()` is at least `count`.
     /// Throws: pool_exhausted if `count` is above `max_arenas()`; size_overflow if so many arenas do not fit into memory; what
     ///   upstream throws, after which the arenas that were got are kept.
+    /// Complexity: linear in pieces of a MiB that are taken; in pages, with `prefault`.
     /// Thread safety: that of `Arenas`.
     void reserve(std::size_t count) { arenas_.reserve(count); }
 
