@@ -303,6 +303,8 @@ private:
 
 namespace base
 {
+// Each throws what it is named after. Where exceptions are off, it reports that, and ends the program.
+
 #if MEMORY_POOL_EXCEPTIONS
 [[noreturn]] MEMORY_POOL_SLOW_PATH inline void throw_exhausted(const char* pool_name, std::size_t max_capacity,
                                                                std::size_t block_size)

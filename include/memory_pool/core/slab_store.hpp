@@ -265,14 +265,16 @@ public:
         return {begin, std::max(begin, std::min(carved, span.end))};
     }
 
-    /// Returns: the slab that has a block starting at `address`, and the block's index there.
-    /// Complexity: logarithmic in slabs. Reads nothing near `address` unless it lies in a slab.
+    /// Where an address is among the blocks of a store.
     struct block_position
     {
-        slab* home;        ///< nullptr: `address` is in no slab's blocks.
-        std::size_t index; ///< Of the block that `address` lies in.
-        bool at_start;     ///< Is `address` where the block starts?
+        slab* home;        ///< The slab that it lies in; nullptr: it is in no slab's blocks.
+        std::size_t index; ///< Of the block there that it lies in.
+        bool at_start;     ///< Is it where the block starts?
     };
+
+    /// Returns: where `address` is, which may be any.
+    /// Complexity: logarithmic in slabs. Reads nothing near `address` unless it lies in a slab.
     block_position find(const void* address) const noexcept
     {
         slab* const piece = directory_.last_at_or_before(address);
@@ -346,13 +348,13 @@ public:
         });
     }
 
-    /// Effects: reports each of those.
+    /// Effects: reports each block that for_each_damaged finds.
     void report_damage() const
     {
         for_each_damaged([this](error kind, const void* block) { report_misuse(kind, block); });
     }
 
-    /// Returns: whether there are any.
+    /// Returns: whether for_each_damaged finds one.
     bool has_damage() const
     {
         bool damaged = false;

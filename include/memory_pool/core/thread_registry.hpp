@@ -41,8 +41,11 @@
 
 namespace memory_pool::core
 {
+/// As many as a thread has in thread-local storage itself.
 inline constexpr std::size_t slots_in_a_page = 64;
+/// Pools beyond these have no caches.
 inline constexpr std::size_t most_pools_with_slots = slots_in_a_page * 64;
+/// Pools beyond these are not in the registry.
 inline constexpr std::size_t most_pools = std::size_t{16} * 1024;
 
 /// The caches of one thread. Zeroed to begin with, and without a destructor, so that the compiler puts no guard before each
