@@ -30,7 +30,7 @@ inline bool is_misaligned(const void* block) noexcept
 }
 
 /// Returns: whose the slice of `address` is; direct_block if it is one; nobody if it lies outside of all.
-inline owner_word owner_of(const void* address) noexcept
+MEMORY_POOL_ALWAYS_INLINE owner_word owner_of(const void* address) noexcept
 {
     const backend::region_type& all = memory().memory();
     const std::size_t slice = all.slice_of(address);

@@ -434,6 +434,24 @@ void* allocate_for(const place& from, std::size_t held, std::size_t bytes, Alloc
     }
     return roomy;
 }
+
+/// Effects: frees the block at `from`, of which `held` bytes were asked for, when another one has what it held, as far as it has room.
+///   `home` is its shared heap, or nullptr.
+/// Returns: the other one; nullptr if there is no memory: then the old one is as it was.
+void* move_by_copying(const place& from, std::size_t held, shared_heap* home, std::size_t bytes) noexcept
+{
+    shared_heap* const own_home = from.is_empty() ? nullptr : home;
+    void* const moved = allocate_for(from, held, bytes, [own_home](std::size_t wanted) {
+        return own_home != nullptr ? allocate_like_in(*own_home, wanted) : checked::allocate(wanted);
+    });
+    if (moved == nullptr)
+        return nullptr;
+    std::memcpy(moved, from.block, std::min(bytes, held));
+    if (home != nullptr && shared_heap_of(moved, owner_of(moved)) == home)
+        home->moved(from.block, moved, bytes);
+    checked::free(from.block);
+    return moved;
+}
 } // namespace
 
 void* allocate(std::size_t bytes) noexcept
@@ -497,22 +515,12 @@ void* reallocate(void* block, std::size_t bytes) noexcept
     };
     if (resize_in_place(*where, bytes))
         return stay();
-    shared_heap* const own_home = where->is_empty() ? nullptr : home;
-    const auto allocate_like = [own_home](std::size_t wanted) {
-        return own_home != nullptr ? allocate_like_in(*own_home, wanted) : checked::allocate(wanted);
-    };
-    void* const moved = allocate_for(*where, *held, bytes, allocate_like);
-    if (moved == nullptr) {
-        if (bytes > *held)
-            return nullptr;
-        shrink_in_place(*where, bytes); // There may be no memory for a smaller one.
-        return stay();
-    }
-    std::memcpy(moved, block, std::min(bytes, *held));
-    if (home != nullptr && shared_heap_of(moved, owner_of(moved)) == home)
-        home->moved(block, moved, bytes);
-    checked::free(block);
-    return moved;
+    if (void* const moved = move_by_copying(*where, *held, home, bytes))
+        return moved;
+    if (bytes > *held)
+        return nullptr;
+    shrink_in_place(*where, bytes); // There may be no memory for a smaller one.
+    return stay();
 }
 
 std::size_t usable_size(const void* block) noexcept

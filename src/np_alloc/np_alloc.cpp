@@ -129,6 +129,26 @@ void* move_to_larger(const void* block, owner_word owner, std::size_t bytes) noe
     const run moved = memory().move_large(first, with_room_to_grow(owner, bytes));
     return moved.first != no_slice ? memory().memory().address(moved.first) : nullptr;
 }
+
+/// Effects: frees `block`, which is of `home` if that is not nullptr, when another one has what it held, as far as it has room.
+/// Returns: the other one; nullptr if there is no memory: then the old one is as it was.
+void* move_by_copying(void* block, owner_word owner, shared_heap* home, std::size_t bytes) noexcept
+{
+    const std::size_t usable = usable_size(block, owner);
+    const auto allocate_like = [home](std::size_t wanted) {
+        return home != nullptr ? allocate_like_in(*home, wanted) : allocate(wanted);
+    };
+    void* moved = bytes > usable ? allocate_like(with_room_to_grow(owner, bytes)) : nullptr;
+    if (moved == nullptr)
+        moved = allocate_like(bytes);
+    if (moved == nullptr)
+        return nullptr;
+    std::memcpy(moved, block, std::min(bytes, usable));
+    if (home != nullptr && shared_heap_of(moved, owner_of(moved)) == home)
+        home->moved(block, moved, bytes);
+    free_block(block);
+    return moved;
+}
 } // namespace
 
 // Shared heaps.
@@ -307,20 +327,9 @@ void* reallocate(void* block, std::size_t bytes) noexcept
         return stay();
     if (void* const moved = move_to_larger(block, owner, bytes))
         return moved;
-    const std::size_t usable = usable_size(block, owner);
-    const auto allocate_like = [home](std::size_t wanted) {
-        return home != nullptr ? allocate_like_in(*home, wanted) : allocate(wanted);
-    };
-    void* moved = bytes > usable ? allocate_like(with_room_to_grow(owner, bytes)) : nullptr;
-    if (moved == nullptr)
-        moved = allocate_like(bytes);
-    if (moved == nullptr)
-        return bytes <= usable ? stay() : nullptr; // There may be no memory for a smaller one.
-    std::memcpy(moved, block, std::min(bytes, usable));
-    if (home != nullptr && shared_heap_of(moved, owner_of(moved)) == home)
-        home->moved(block, moved, bytes);
-    free_block(block);
-    return moved;
+    if (void* const moved = move_by_copying(block, owner, home, bytes))
+        return moved;
+    return bytes <= usable_size(block, owner) ? stay() : nullptr; // There may be no memory for a smaller one.
 }
 
 std::size_t usable_size(const void* block) noexcept
