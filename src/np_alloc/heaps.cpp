@@ -37,16 +37,6 @@ MEMORY_POOL_SLOW_PATH void report_no_heap(const void* pointer) noexcept
     np::report_misuse(was_one ? memory_pool::error::double_free : memory_pool::error::foreign_pointer, pointer, 0,
                       "np_heap", "destroy what np_heap_create has made, once; set the pointer to nullptr afterwards");
 }
-
-/// Returns: the heap; nullptr if there is none any more, and that is reported.
-np::shared_heap* living_heap_of(np_heap* heap) noexcept
-{
-    if (MEMORY_POOL_LIKELY(heap != nullptr && heap_of(heap).is_alive()))
-        return &heap_of(heap);
-    np::report_misuse(memory_pool::error::foreign_pointer, heap, 0, "np_heap",
-                      "use what np_heap_create has made, and not after np_heap_destroy");
-    return nullptr;
-}
 } // namespace
 
 extern "C" {
@@ -60,13 +50,13 @@ np_heap* np_heap_create(void) noexcept
 
 void* np_heap_alloc(np_heap* heap, size_t bytes) noexcept
 {
-    np::shared_heap* const its = living_heap_of(heap);
+    np::shared_heap* const its = np::shared_heap::living(heap);
     return its != nullptr ? np::allocate_in(*its, bytes) : nullptr;
 }
 
 void* np_heap_calloc(np_heap* heap, size_t count, size_t size) noexcept
 {
-    np::shared_heap* const its = living_heap_of(heap);
+    np::shared_heap* const its = np::shared_heap::living(heap);
     return its != nullptr ? np::allocate_zeroed_in(*its, count, size) : nullptr;
 }
 
@@ -74,7 +64,7 @@ void* np_heap_realloc(np_heap* heap, void* block, size_t bytes) noexcept
 {
     if (block == nullptr)
         return np_heap_alloc(heap, bytes);
-    const np::shared_heap* const its = living_heap_of(heap);
+    const np::shared_heap* const its = np::shared_heap::living(heap);
     return its != nullptr && np::is_block_of(*its, block) ? np::reallocate(block, bytes) : nullptr;
 }
 
@@ -82,7 +72,7 @@ void np_heap_free(np_heap* heap, void* block) noexcept
 {
     if (block == nullptr)
         return;
-    const np::shared_heap* const its = living_heap_of(heap);
+    const np::shared_heap* const its = np::shared_heap::living(heap);
     if (its != nullptr && np::is_block_of(*its, block))
         np::free_block(block);
 }

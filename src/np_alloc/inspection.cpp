@@ -332,9 +332,10 @@ extern "C" {
 int np_visit_heap(np_heap* heap, int (*visit)(void* block, size_t bytes, void* argument), void* argument)
 {
     np::visitor visitor(np::the_process, visit, argument);
-    const bool all_were =
-        heap != nullptr ? visitor.visit(*reinterpret_cast<np::shared_heap*>(heap)) : visitor.visit_all();
-    return all_were ? 1 : 0;
+    if (heap == nullptr)
+        return visitor.visit_all() ? 1 : 0;
+    np::shared_heap* const its = np::shared_heap::living(heap);
+    return its != nullptr && visitor.visit(*its) ? 1 : 0;
 }
 
 int np_verify(void) noexcept

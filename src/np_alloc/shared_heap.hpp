@@ -13,10 +13,12 @@
 #pragma once
 
 #include <memory_pool/base/config.hpp>
+#include <memory_pool/base/errors.hpp>
 
 #include "backend.hpp"
 #include "call_sites.hpp"
 #include "heap.hpp"
+#include "misuse.hpp"
 #include "mutex.hpp"
 #include "slab.hpp"
 
@@ -39,6 +41,17 @@ public:
     /// Returns: the heap of blocks whose slices have that word.
     /// Preconditions: the heap is shared.
     static shared_heap& of(owner_word owner) noexcept { return static_cast<shared_heap&>(heap::of(owner)); }
+
+    /// Returns: the heap at an address that a program has for one; nullptr if there is none any more, and that is reported.
+    static shared_heap* living(void* address) noexcept
+    {
+        auto* const its = static_cast<shared_heap*>(address);
+        if (MEMORY_POOL_LIKELY(its != nullptr && its->is_alive()))
+            return its;
+        report_misuse(error::foreign_pointer, address, 0, "np_heap",
+                      "use what np_heap_create has made, and not after np_heap_destroy");
+        return nullptr;
+    }
 
     using heap::away;
     using heap::has_away;
