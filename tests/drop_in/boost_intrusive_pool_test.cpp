@@ -605,10 +605,10 @@ TEST(boost_intrusive_pool, finds_records_that_do_not_agree)
     const auto address = reinterpret_cast<std::uintptr_t>(item.get());
     auto* const home =
         reinterpret_cast<memory_pool::core::slab*>(address - address % memory_pool::core::client_slab_grain);
-    home->listed = !home->listed;
+    home->is_listed = !home->is_listed;
     EXPECT_FALSE(pool.check());
     EXPECT_EQ(recorder.reports().size(), 1u);
-    home->listed = !home->listed;
+    home->is_listed = !home->is_listed;
     EXPECT_TRUE(pool.check());
 }
 
