@@ -99,8 +99,8 @@ public:
             const core::late_reports reports(store_);
             store_.report_damage();
         }
-        magazine_.clear(); // Nothing is to be kept where there is no array.
-        drop_magazine();
+        if (const std::size_t bytes = own_array_bytes())
+            upstream_resource()->deallocate(magazine_.array(), bytes);
         base::pool_gone(this);
     }
 
