@@ -18,16 +18,15 @@ struct settings
 
 void fill_and_empty(const settings& its, const workload::marks& marks, workload::random& random, workload::tally& done)
 {
-    std::vector<workload::block> alive;
-    alive.reserve(its.live);
+    std::vector<workload::block> table(its.live);
     while (done.operations < its.blocks) {
-        for (std::size_t left = random.between(1, its.live); left != 0; --left)
-            alive.push_back(marks.allocate(random.between(its.least, its.most), random()));
-        for (const workload::block& each : alive) {
-            marks.free(each);
-            done.count(each);
+        const std::size_t filled = random.between(1, its.live);
+        for (std::size_t i = 0; i != filled; ++i)
+            table[i] = marks.allocate(random.between(its.least, its.most), random());
+        for (std::size_t i = 0; i != filled; ++i) {
+            marks.free(table[i]);
+            done.count(table[i]);
         }
-        alive.clear();
     }
 }
 } // namespace

@@ -21,18 +21,20 @@ int main(int argc, char** argv)
 
     const workload::tally done =
         workload::in_threads(lines, seed, [&](std::size_t, workload::random& random, workload::tally& its_own) {
-            std::vector<workload::block> alive;
+            std::vector<workload::block> held(blocks);
+            std::size_t alive = 0;
             const auto reduce_to = [&](std::size_t count) {
-                for (; alive.size() > count; alive.pop_back()) {
-                    marks.free(alive.back());
-                    its_own.count(alive.back());
+                while (alive > count) {
+                    const workload::block& last = held[--alive];
+                    marks.free(last);
+                    its_own.count(last);
                 }
             };
             for (std::size_t life = lives; life != 0; --life)
                 test::in_a_thread([&] {
                     reduce_to(0);
-                    for (std::size_t count = blocks; count != 0; --count)
-                        alive.push_back(marks.allocate(random.size_between(least, most), random()));
+                    for (; alive != blocks; ++alive)
+                        held[alive] = marks.allocate(random.size_between(least, most), random());
                     reduce_to(left_over);
                 });
             reduce_to(0);

@@ -138,8 +138,8 @@ struct block
 /// Returns: the same address, of which the compiler no longer knows where it is from: so it cannot leave out the allocation.
 inline std::byte* hide(void* address)
 {
-    void* volatile hidden = address;
-    return static_cast<std::byte*>(hidden);
+    asm volatile("" : "+r"(address)); // A volatile variable would have what comes next wait for the store.
+    return static_cast<std::byte*>(address);
 }
 
 /// Writes and checks the marks: one byte in each `stride`, and the last.
