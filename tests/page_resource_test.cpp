@@ -7,6 +7,7 @@
 
 #include <support/child.hpp>
 #include <support/error_recorder.hpp>
+#include <support/resident_memory.hpp>
 #include <support/stage_conformance.hpp>
 #include <support/system_calls.hpp>
 #include <support/threads.hpp>
@@ -357,11 +358,12 @@ TEST(page_resource, stands_behind_the_other_stages)
     EXPECT_EQ(pages.bytes_in_use(), 0u);
 }
 
-#if TESTS_MAY_FORK
+#if TESTS_MAY_FORK && TESTS_MAY_ASK_FOR_RESIDENT_MEMORY
 TEST(page_resource, goes_on_after_the_addresses_of_a_process_were_used_up)
 {
     test::expect_in_child([] {
-        rlimit limit{std::size_t{1} << 30, std::size_t{1} << 30};
+        const std::size_t most = test::bytes_of_process().addresses + (std::size_t{1} << 30);
+        rlimit limit{most, most};
         if (setrlimit(RLIMIT_AS, &limit) != 0)
             return false;
         mp::page_resource pages;

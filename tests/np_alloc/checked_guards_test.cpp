@@ -222,8 +222,9 @@ TEST(checked_letters_death, are_not_followed_when_they_were_written_to)
     EXPECT_DEATH(
         {
             const test::nothing_waits nothing_waits;
-            np_free(np_alloc(16)); // so that this thread has a heap
             test::lasting_thread owner;
+            test::lasting_thread other; // A new one: with threads that freed many small blocks of others, those stay.
+            other.does([] { np_free(np_alloc(16)); }); // so that it has a heap
             std::vector<void*> blocks(100);
             owner.does([&blocks] {
                 for (void*& block : blocks)
@@ -233,11 +234,13 @@ TEST(checked_letters_death, are_not_followed_when_they_were_written_to)
             void* letter = nullptr;
             for (std::size_t i = 0; letter == nullptr && i != blocks.size();
                  ++i) { // Now and then, one is posted at once.
-                np_free(blocks[i]);
-                letter = const_cast<void*>(letter_on_its_way());
+                other.does([&] {
+                    np_free(blocks[i]);
+                    letter = const_cast<void*>(letter_on_its_way());
+                });
             }
             std::memset(letter, 0x11, 100);
-            (void)np_trim(); // posts it, and reads what was posted to threads that are idle
+            other.does([] { (void)np_trim(); }); // posts it, and reads what was posted to threads that are idle
         },
         "write after free");
 }

@@ -621,34 +621,37 @@ TEST_F(np_verify_finds, a_block_that_is_kept_of_a_slab_that_is_nowhere)
 
 TEST_F(np_verify_finds, a_block_that_is_on_its_way_twice)
 {
-    test::lasting_thread other;
+    test::lasting_thread owner;
+    test::lasting_thread other; // A new one: with threads that freed many small blocks of others, those stay.
+    other.does([] { np_free(np_alloc(16)); }); // so that it has a heap
     void* small = nullptr;
-    other.does([&small] { small = np_alloc(16); });
-    np_free(small);
-    np::heap& slabs = mine().slabs;
-    slabs.keep_for(memory.owner(memory.slice_of(small)), small);
-    expect_fault("a block is kept twice");
-    slabs.post_all();
-    test::error_recorder recorder;
-    other.does([] {
-        np::heap& its = np::this_thread.at_hand.memory().slabs;
-        (void)its.take_in();
+    owner.does([&small] { small = np_alloc(16); });
+    other.does([this, small] {
+        np_free(small);
+        mine().slabs.keep_for(memory.owner(memory.slice_of(small)), small);
     });
+    expect_fault("a block is kept twice");
+    other.does([this] { mine().slabs.post_all(); });
+    test::error_recorder recorder;
+    owner.does([this] { (void)mine().slabs.take_in(); });
     EXPECT_EQ(recorder.kinds(), test::kinds{memory_pool::error::double_free});
 }
 
 TEST_F(np_verify_finds, a_letter_that_was_written_to_after_its_block_was_freed)
 {
-    test::lasting_thread other;
+    test::lasting_thread owner;
+    test::lasting_thread other; // A new one: with threads that freed many small blocks of others, those stay.
+    other.does([] { np_free(np_alloc(16)); }); // so that it has a heap
     const void* letter = nullptr;
     while (letter == nullptr) { // Now and then, one is posted at once.
         void* small = nullptr;
-        other.does([&small] { small = np_alloc(16); });
-        mine().slabs.post_all(); // So a new one is begun.
-        np_free(small);
-        (void)mine().slabs.for_each_on_its_way([&letter](const void* each) { return letter = each, false; });
+        owner.does([&small] { small = np_alloc(16); });
+        other.does([&] {
+            np_free(small);
+            (void)mine().slabs.for_each_on_its_way([&letter](const void* each) { return letter = each, false; });
+            mine().slabs.post_all(); // So a new one is begun.
+        });
     }
-    mine().slabs.post_all();
     auto* const words = static_cast<std::size_t*>(const_cast<void*>(letter));
     expect_fault_with(words[1], words[1] - 1, "other blocks are on their way");
     expect_fault_with(words[2], std::size_t{0xABCD'0000}, "a block that is kept is of no slab");

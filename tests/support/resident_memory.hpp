@@ -21,8 +21,14 @@
 
 namespace test
 {
-/// Returns: bytes of this process that are in memory now.
-inline std::size_t resident_bytes()
+/// How many bytes this process has.
+struct process_bytes
+{
+    std::size_t addresses = 0; ///< That are mapped, whether or not there is memory behind them.
+    std::size_t resident = 0;  ///< That are in memory now.
+};
+
+inline process_bytes bytes_of_process()
 {
     // "<pages of addresses> <pages in memory> ...", read without a buffer that would have to be allocated.
     std::array<char, 128> text{};
@@ -30,10 +36,18 @@ inline std::size_t resident_bytes()
     const auto length = file != -1 ? read(file, text.data(), text.size() - 1) : -1;
     if (file != -1)
         close(file);
+    if (length <= 0)
+        return {};
+    const auto page = static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
     char* rest = text.data();
-    if (length <= 0 || std::strtoul(rest, &rest, 10) == 0)
-        return 0;
-    return std::strtoul(rest, nullptr, 10) * static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
+    const std::size_t addresses = std::strtoul(rest, &rest, 10) * page;
+    return {addresses, std::strtoul(rest, nullptr, 10) * page};
+}
+
+/// Returns: bytes of this process that are in memory now.
+inline std::size_t resident_bytes()
+{
+    return bytes_of_process().resident;
 }
 } // namespace test
 #else
