@@ -46,8 +46,8 @@ namespace memory_pool::np
 struct checked_record : slice_record
 {
     os::guarding guarding_all; ///< Of the slab that begins here: how all of it is guarded.
-    os::guarding
-        guarding_page; ///< How a page of the slice is guarded that is, or was, the last of a slab, or behind a large block.
+    /// How a page of the slice is guarded that is, or was, the last of a slab, or behind a large block.
+    os::guarding guarding_page;
     std::uint8_t guarded_page; ///< Which.
     std::uint32_t poisoned;    ///< Bytes from the beginning of the slice that must be as they were left.
     block_mark large;          ///< Of the large block that begins here. How much was asked for stands in `large_bytes`.

@@ -22,11 +22,6 @@ namespace np = memory_pool::np;
 
 namespace
 {
-np::shared_heap& heap_of(np_heap* heap) noexcept
-{
-    return *reinterpret_cast<np::shared_heap*>(heap);
-}
-
 /// Effects: reports a pointer where no heap begins that the program has made and not destroyed.
 MEMORY_POOL_SLOW_PATH void report_no_heap(const void* pointer) noexcept
 {
@@ -83,7 +78,7 @@ void np_heap_destroy(np_heap* heap) noexcept
         return;
     const np::errno_as_it_was kept;
     if (np::the_process.is_heap(heap))
-        np::the_process.destroy_heap(heap_of(heap));
+        np::the_process.destroy_heap(*reinterpret_cast<np::shared_heap*>(heap));
     else
         report_no_heap(heap);
 }
