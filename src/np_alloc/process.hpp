@@ -135,16 +135,13 @@ public:
         forget_other_threads();
     }
 
-    /// Effects: is to be called now and then, when time is lost anyway: looks after one of the heaps, in turn, if its thread was not
-    ///   at work in it since it was looked at last, or it has none. Takes in what was posted to it; and when it has been idle for half
-    ///   as long as free runs keep their memory, gives back what slabs it has that are empty. And gives the memory of a run back that was
-    ///   free for so long: those who come to the runs do so, too, but who needs none may be the only one at work.
+    /// Effects: is to be called now and then, when time is lost anyway: looks after some of the heaps, in turn, those whose thread was
+    ///   not at work in them since they were looked at last, or that have none. Takes in what was posted to such a heap; and when it has
+    ///   been idle for half as long as free runs keep their memory, gives back what slabs it has that are empty. And gives the memory of
+    ///   a run back that was free for so long: those who come to the runs do so, too, but who needs none may be the only one at work.
     void collect() noexcept
     {
-        {
-            misuse_list found;
-            (void)collect(false, found);
-        }
+        collect_those_due();
         (void)backend_.purge_one_old();
     }
 
@@ -459,7 +456,7 @@ private:
     {
         constexpr std::uint64_t least_pause = 10;
         bool is_done = true;
-        for (std::size_t left = heap_count(); left != 0; --left)
+        for (std::size_t left = heap_count_.load(std::memory_order_relaxed); left != 0; --left)
             is_done = collect_one_wholly() && is_done;
         is_done = tidy_idle_shared_heaps() && is_done;
         while (purge_one_old_run()) {
@@ -481,7 +478,10 @@ private:
     {
         misuse_list found; // First, so that it is reported last, without the lock.
         const background_turn turn(*this);
-        return turn.is_on() ? collect(true, found) : progress::later;
+        if (!turn.is_on() || !mutex_.try_lock())
+            return progress::later;
+        const std::lock_guard lock(mutex_, std::adopt_lock);
+        return collect_next(true, found);
     }
 
     bool tidy_idle_shared_heaps() noexcept
@@ -504,12 +504,35 @@ private:
         return turn.is_on() && backend_.purge_one_old();
     }
 
-    /// As the other; if there is time, pages of slabs that are not empty are given back, too.
-    progress collect(bool is_thorough, misuse_list& found) noexcept
+    /// Effects: looks after one heap, and after more if few calls come: each has its turn a few times while free runs keep their
+    ///   memory, unless they are very many.
+    void collect_those_due() noexcept
     {
+        misuse_list found; // First, so that it is reported last, without the lock.
         if (!mutex_.try_lock())
-            return progress::later;
+            return;
         const std::lock_guard lock(mutex_, std::adopt_lock);
+        for (std::size_t left = heaps_due(); left != 0; --left)
+            (void)collect_next(false, found);
+    }
+
+    /// Returns: how many heaps are to be looked after since the last call; at least 1. The lock of the lists is held.
+    std::size_t heaps_due() noexcept
+    {
+        constexpr std::size_t rounds_in_patience = 8;
+        constexpr std::size_t most = 32; // The caller waits.
+        const std::uint64_t now = os::coarse_milliseconds();
+        const std::uint64_t passed = now - std::exchange(collected_at_, now);
+        const std::uint64_t a_round = std::max<std::uint64_t>(backend_.patience() / rounds_in_patience, 1);
+        const std::size_t all = heap_count_.load(std::memory_order_relaxed);
+        return passed >= a_round ? std::clamp<std::size_t>(all, 1, most)
+                                 : std::clamp<std::size_t>(all * passed / a_round, 1, most);
+    }
+
+    /// Effects: looks after the next heap; if there is time, pages of slabs that are not empty are given back, too. The lock of the
+    ///   lists is held.
+    progress collect_next(bool is_thorough, misuse_list& found) noexcept
+    {
         if (next_to_collect_ == nullptr)
             next_to_collect_ = first_;
         if (next_to_collect_ == nullptr)
@@ -519,17 +542,6 @@ private:
         if (made != progress::goes_on)
             next_to_collect_ = visited.next;
         return made;
-    }
-
-    std::size_t heap_count() noexcept
-    {
-        std::size_t count = 0;
-        if (!mutex_.try_lock())
-            return 0;
-        const std::lock_guard lock(mutex_, std::adopt_lock);
-        for (const heap_memory* each = first_; each != nullptr; each = each->next)
-            ++count;
-        return count;
     }
 
     /// Work in a heap of a thread, with its lock, by somebody else, who has the lock of the lists. It is off where that cannot be
@@ -699,6 +711,7 @@ private:
         const std::lock_guard lock(mutex_);
         made->next = first_;
         first_ = made;
+        (void)heap_count_.fetch_add(1, std::memory_order_relaxed);
         give_to(thread, *made);
         return true;
     }
@@ -818,6 +831,8 @@ private:
     heap_memory* first_ = nullptr;
     heap_memory* parked_ = nullptr;
     heap_memory* next_to_collect_ = nullptr;
+    std::uint64_t collected_at_ = 0; ///< By a call of the program.
+    std::atomic<std::size_t> heap_count_{0};
     shared_heap* shared_ = nullptr;
     std::atomic<std::size_t> sent_late_{0};
     heap_pages heap_pages_;

@@ -244,7 +244,20 @@ TEST(np_memory, goes_back_to_the_system_a_while_after_it_was_freed)
     expect_zeros(30'000);
 }
 
-TEST(np_memory, goes_back_to_the_system_a_while_after_the_threads_have_ended_that_used_it)
+/// Effects: begins so many threads at once, which call `work()` each with a heap of its own, and waits until they have ended.
+template <class Work>
+void in_threads_with_heaps(std::size_t threads, Work&& work)
+{
+    std::atomic<std::size_t> at_work{threads};
+    test::in_threads(threads, [&](std::size_t) {
+        work();
+        --at_work;
+        while (at_work != 0)
+            std::this_thread::yield();
+    });
+}
+
+void expect_memory_of_threads_that_end_goes_back()
 {
     constexpr std::size_t threads = 4;
     const std::size_t before = resident_bytes_in_use();
@@ -258,6 +271,17 @@ TEST(np_memory, goes_back_to_the_system_a_while_after_the_threads_have_ended_tha
     EXPECT_LE(wait_for_resident_bytes(enough), enough);
 }
 
+TEST(np_memory, goes_back_to_the_system_a_while_after_the_threads_have_ended_that_used_it)
+{
+    expect_memory_of_threads_that_end_goes_back();
+}
+
+TEST(np_memory, goes_back_to_the_system_as_soon_where_many_heaps_are_to_be_looked_after)
+{
+    in_threads_with_heaps(100, [] { np_free(np_alloc(1)); });
+    expect_memory_of_threads_that_end_goes_back();
+}
+
 TEST(np_memory, of_what_threads_had_at_hand_goes_back_to_the_system_when_they_have_ended)
 {
     if (np_get_option(np_option_poison) != 0)
@@ -265,13 +289,9 @@ TEST(np_memory, of_what_threads_had_at_hand_goes_back_to_the_system_when_they_ha
     constexpr std::size_t threads = 100;
     constexpr std::size_t most_of_each = 128 * kibibyte;
     const std::size_t before = resident_bytes_in_use();
-    std::atomic<std::size_t> at_work{threads};
-    test::in_threads(threads, [&at_work](std::size_t) {
+    in_threads_with_heaps(threads, [] {
         for (std::size_t bytes = 16; bytes <= kibibyte; bytes += 16)
             np_free(np_alloc(bytes));
-        --at_work;
-        while (at_work != 0) // Each has a heap of its own.
-            std::this_thread::yield();
     });
     EXPECT_LE(resident_bytes_in_use(), before + threads * most_of_each);
 }
