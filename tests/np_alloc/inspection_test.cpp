@@ -621,6 +621,7 @@ TEST_F(np_verify_finds, a_block_that_is_kept_of_a_slab_that_is_nowhere)
 
 TEST_F(np_verify_finds, a_block_that_is_on_its_way_twice)
 {
+    (void)np_trim(); // What waits behind a block that comes twice is lost: it leads around in a circle.
     test::lasting_thread owner;
     test::lasting_thread other; // A new one: with threads that freed many small blocks of others, those stay.
     other.does([] { np_free(np_alloc(16)); }); // so that it has a heap
