@@ -40,7 +40,7 @@ public:
     using function = int (*)(void* block, std::size_t bytes, void* argument);
 
     visitor(process& all, function told, void* argument) noexcept
-        : all_(all), told_(told), argument_(argument), rest_(all), kept_(all)
+        : all_(all), told_(told), argument_(argument), rest_(all.background()), kept_(all)
     {
     }
 
@@ -116,7 +116,7 @@ private:
     process& all_;
     function told_;
     void* argument_;
-    process::background_rest rest_;
+    background_work::rest rest_;
     kept_blocks kept_; ///< Has marks where all heaps are visited.
 };
 
@@ -340,7 +340,7 @@ int np_visit_heap(np_heap* heap, int (*visit)(void* block, size_t bytes, void* a
 
 int np_verify(void) noexcept
 {
-    const np::process::background_rest rest(np::the_process);
+    const np::background_work::rest rest(np::the_process.background());
     const np::fault found = np::inspector(np::the_process).find_fault();
     if (!found)
         return 1;

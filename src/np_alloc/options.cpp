@@ -114,7 +114,7 @@ size_t np_get_option(np_option option) noexcept
 {
     np::the_options.read_once(os::environment());
     if (option == np_option_background_thread) // The system may have refused it, or this may be the child of a fork.
-        return np::the_process.works_in_background() ? 1 : 0;
+        return np::the_process.background().is_running() ? 1 : 0;
     return np::options::is_one(option) ? np::the_options.get(option) : 0;
 }
 }

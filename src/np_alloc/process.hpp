@@ -30,7 +30,6 @@
 
 #include <memory_pool/base/arithmetic.hpp>
 #include <memory_pool/base/config.hpp>
-#include <memory_pool/os/background_thread.hpp>
 #include <memory_pool/os/clock.hpp>
 #include <memory_pool/os/environment.hpp>
 #include <memory_pool/os/fault.hpp>
@@ -40,10 +39,10 @@
 #include <memory_pool/os/thread_end.hpp>
 
 #include "backend.hpp"
+#include "background_work.hpp"
 #include "call_sites.hpp"
 #include "front.hpp"
 #include "heap.hpp"
-#include "heap_pages.hpp"
 #include "known_bytes.hpp"
 #include "mutex.hpp"
 #include "options.hpp"
@@ -51,6 +50,7 @@
 #include "policy.hpp"
 #include "sampled.hpp"
 #include "shared_heap.hpp"
+#include "thread_heaps.hpp"
 #include "traced_heap.hpp"
 
 #include <algorithm>
@@ -132,7 +132,7 @@ public:
     {
         thread_end_.stop();
         const std::lock_guard lock(mutex_);
-        forget_other_threads();
+        heaps_.forget_threads_but(heap_of_this_thread());
     }
 
     /// Effects: is to be called now and then, when time is lost anyway: looks after some of the heaps, in turn, those whose thread was
@@ -141,7 +141,7 @@ public:
     ///   a run back that was free for so long: those who come to the runs do so, too, but who needs none may be the only one at work.
     void collect() noexcept
     {
-        collect_those_due();
+        look_after_heaps();
         (void)backend_.purge_one_old();
     }
 
@@ -150,59 +150,18 @@ public:
     /// Returns: whether it is so.
     bool work_in_background(bool is_wanted) noexcept
     {
-        const counted_lock counted;
         if (is_wanted)
             return background_.start([] { return current().collect_all(); });
         background_.stop();
         return true;
     }
 
-    /// Returns: whether there is such a thread.
-    bool works_in_background() noexcept
-    {
-        const counted_lock counted;
-        return background_.is_running();
-    }
-
-    /// A time in which that thread does nothing, so that all stays as it is where nobody else is in a call.
-    class background_rest
-    {
-    public:
-        explicit background_rest(process& of) noexcept : of_(of), is_needed_(of.works_in_background()) { (void)add(1); }
-        background_rest(const background_rest&) = delete;
-        background_rest& operator=(const background_rest&) = delete;
-        ~background_rest() { (void)add(-1); }
-
-        /// Effects: calls a function of the program, and lets the thread work meanwhile: the function may never come back, as it
-        ///   throws, or leaves by a long jump.
-        /// Returns: whether the thread did work.
-        template <class Function>
-        bool interrupted_by(Function&& function) const
-        {
-            const std::uint64_t turns_before = add(-1);
-            function();
-            return add(1) != turns_before;
-        }
-
-    private:
-        /// Returns: how often the thread has worked so far.
-        std::uint64_t add(int more) const noexcept
-        {
-            if (!is_needed_)
-                return 0;
-            const std::lock_guard lock(of_.background_work_);
-            of_.background_rests_ += more;
-            return of_.background_turns_;
-        }
-
-        process& of_;
-        bool is_needed_;
-    };
+    /// Returns: what that thread does.
+    background_work& background() noexcept { return background_; }
 
     /// Effects: has free runs keep their memory for so many milliseconds from now on.
     void set_patience(std::uint64_t milliseconds) noexcept
     {
-        const counted_lock counted;
         backend_.set_patience(milliseconds);
         background_.wake();
     }
@@ -308,13 +267,7 @@ public:
             if (mine.at_hand.has_heap())
                 mine.at_hand.put_all_back(found);
             const std::lock_guard lock(mutex_);
-            for (heap_memory* each = parked_; each != nullptr; each = each->next_parked)
-                put_all_back(*each, found);
-            // Now all blocks are on their way, and when they have come in, the letters that have brought them.
-            for (const bool is_last : {false, true})
-                for (heap_memory* each = first_; each != nullptr; each = each->next)
-                    if (const guest here(*each, found); here.is_on())
-                        is_last ? here.tidy_thoroughly() : (void)here.take_in();
+            heaps_.trim(found);
             for_each_shared_heap_and_own([](shared_heap& each) { each.tidy(); });
         }
         return backend_.trim();
@@ -327,8 +280,7 @@ public:
     void for_each_heap(Visit&& visit) noexcept
     {
         const std::lock_guard lock(mutex_);
-        for (heap_memory* each = first_; each != nullptr; each = each->next)
-            visit(*each);
+        heaps_.for_each(visit);
         for_each_shared_heap(visit);
     }
 
@@ -337,8 +289,7 @@ public:
     {
         const std::lock_guard lock(mutex_);
         std::size_t count = 0;
-        for (const heap_memory* each = parked_; each != nullptr; each = each->next_parked)
-            ++count;
+        heaps_.for_each_parked([&count](const heap_memory&) { ++count; });
         return count;
     }
 
@@ -414,41 +365,14 @@ public:
     }
 
 private:
-    /// How far somebody has come who looks after heaps.
-    enum class progress
+    void look_after_heaps() noexcept
     {
-        done,   ///< Nothing is left to be done in a heap, as far as is known.
-        later,  ///< Something is, later.
-        goes_on ///< Something is, at once.
-    };
-
-    /// A time in which the background thread may work: short, as others may wait for its end. It never waits for a lock itself:
-    /// somebody may end the process with one, and wait for the thread.
-    class background_turn
-    {
-    public:
-        explicit background_turn(process& of) noexcept
-            : of_(of), has_lock_(of.background_work_.try_lock()),
-              is_on_(has_lock_ && of.background_rests_ == 0 && of.background_.is_running())
-        {
-            of.background_turns_ += is_on_ ? 1 : 0;
-        }
-        background_turn(const background_turn&) = delete;
-        background_turn& operator=(const background_turn&) = delete;
-        ~background_turn()
-        {
-            if (has_lock_)
-                of_.background_work_.unlock();
-        }
-
-        /// Returns: whether it may work; not while it rests, or has to end.
-        bool is_on() const noexcept { return is_on_; }
-
-    private:
-        process& of_;
-        bool has_lock_;
-        bool is_on_;
-    };
+        misuse_list found; // First, so that it is reported last, without the lock.
+        if (!mutex_.try_lock())
+            return;
+        const std::lock_guard lock(mutex_, std::adopt_lock);
+        heaps_.look_after_some(found);
+    }
 
     /// Effects: looks after all heaps and free runs.
     /// Returns: after how many milliseconds to do so again.
@@ -456,7 +380,7 @@ private:
     {
         constexpr std::uint64_t least_pause = 10;
         bool is_done = true;
-        for (std::size_t left = heap_count_.load(std::memory_order_relaxed); left != 0; --left)
+        for (std::size_t left = heaps_.count(); left != 0; --left)
             is_done = collect_one_wholly() && is_done;
         is_done = tidy_idle_shared_heaps() && is_done;
         while (purge_one_old_run()) {
@@ -477,16 +401,16 @@ private:
     progress collect_in_turn() noexcept
     {
         misuse_list found; // First, so that it is reported last, without the lock.
-        const background_turn turn(*this);
+        const background_work::turn turn(background_);
         if (!turn.is_on() || !mutex_.try_lock())
             return progress::later;
         const std::lock_guard lock(mutex_, std::adopt_lock);
-        return collect_next(true, found);
+        return heaps_.look_after_next(true, found);
     }
 
     bool tidy_idle_shared_heaps() noexcept
     {
-        const background_turn turn(*this);
+        const background_work::turn turn(background_);
         if (!turn.is_on() || !mutex_.try_lock())
             return false;
         const std::lock_guard lock(mutex_, std::adopt_lock);
@@ -500,112 +424,9 @@ private:
 
     bool purge_one_old_run() noexcept
     {
-        const background_turn turn(*this);
+        const background_work::turn turn(background_);
         return turn.is_on() && backend_.purge_one_old();
     }
-
-    /// Effects: looks after one heap, and after more if few calls come: each has its turn a few times while free runs keep their
-    ///   memory, unless they are very many.
-    void collect_those_due() noexcept
-    {
-        misuse_list found; // First, so that it is reported last, without the lock.
-        if (!mutex_.try_lock())
-            return;
-        const std::lock_guard lock(mutex_, std::adopt_lock);
-        for (std::size_t left = heaps_due(); left != 0; --left)
-            (void)collect_next(false, found);
-    }
-
-    /// Returns: how many heaps are to be looked after since the last call; at least 1. The lock of the lists is held.
-    std::size_t heaps_due() noexcept
-    {
-        constexpr std::size_t rounds_in_patience = 8;
-        constexpr std::size_t most = 32; // The caller waits.
-        const std::uint64_t now = os::coarse_milliseconds();
-        const std::uint64_t passed = now - std::exchange(collected_at_, now);
-        const std::uint64_t a_round = std::max<std::uint64_t>(backend_.patience() / rounds_in_patience, 1);
-        const std::size_t all = heap_count_.load(std::memory_order_relaxed);
-        return passed >= a_round ? std::clamp<std::size_t>(all, 1, most)
-                                 : std::clamp<std::size_t>(all * passed / a_round, 1, most);
-    }
-
-    /// Effects: looks after the next heap; if there is time, pages of slabs that are not empty are given back, too. The lock of the
-    ///   lists is held.
-    progress collect_next(bool is_thorough, misuse_list& found) noexcept
-    {
-        if (next_to_collect_ == nullptr)
-            next_to_collect_ = first_;
-        if (next_to_collect_ == nullptr)
-            return progress::done;
-        heap_memory& visited = *next_to_collect_;
-        const progress made = look_after(visited, is_thorough, found);
-        if (made != progress::goes_on)
-            next_to_collect_ = visited.next;
-        return made;
-    }
-
-    /// Work in a heap of a thread, with its lock, by somebody else, who has the lock of the lists. It is off where that cannot be
-    /// now: the heap's thread is at work in it; or was, when another thread forked this process. Whoever tidies a parked heap has put all
-    /// back that it had at hand.
-    class guest
-    {
-    public:
-        guest(heap_memory& where, misuse_list& found) noexcept
-            : where_(where), lock_(where.slabs, found, std::try_to_lock)
-        {
-        }
-
-        bool is_on() const noexcept { return lock_.is_on() && where_.is_known(); }
-
-        /// Returns: whether something came in.
-        bool take_in() const noexcept
-        {
-            const bool has_come = where_.slabs.take_in();
-            if (has_come)
-                where_.is_tidy = where_.is_purged = false;
-            if (where_.is_parked)
-                where_.slabs.post_all();
-            return has_come;
-        }
-
-        void tidy() const noexcept
-        {
-            (void)take_in();
-            give_back_empty_slabs();
-        }
-
-        /// Effects: the same, and gives pages of other slabs back to the system, which takes long.
-        void tidy_thoroughly() const noexcept
-        {
-            tidy();
-            where_.slabs.purge_free_pages();
-            where_.is_purged = true;
-        }
-
-        /// Effects: the same, a part at a time.
-        /// Returns: whether that was the last.
-        bool tidy_some() const noexcept
-        {
-            const bool has_come = take_in();
-            if (!where_.is_tidy)
-                give_back_empty_slabs();
-            const bool is_last = where_.slabs.purge_some_free_pages();
-            where_.is_purged = is_last && !has_come;
-            return is_last;
-        }
-
-    private:
-        void give_back_empty_slabs() const noexcept
-        {
-            where_.slabs.give_back_empty_slabs();
-            if (where_.is_parked)
-                where_.drop_magazines();
-            where_.is_tidy = true;
-        }
-
-        heap_memory& where_;
-        const heap::at_work lock_;
-    };
 
     static constexpr std::size_t class_of_heaps = sizes::of(base::round_up(sizeof(shared_heap), alignof(shared_heap)));
     static_assert(sizes::size(class_of_heaps) % alignof(shared_heap) == 0, "blocks of that class have its alignment");
@@ -618,80 +439,17 @@ private:
                thread_end_.start([](void* thread) { current().detach(*static_cast<thread_state*>(thread)); });
     }
 
-    /// Effects: has the heap of a thread wait for another one.
-    void park(thread_state& thread) noexcept
-    {
-        heap_memory& memory = thread.at_hand.memory();
-        MEMORY_POOL_DELAY_POINT();
-        const std::lock_guard lock(mutex_);
-        thread.at_hand.leave();
-        MEMORY_POOL_DELAY_POINT();
-        memory.used_by = nullptr;
-        memory.is_parked = true;
-        memory.is_tidy = memory.is_purged = false; // What it has at hand may have come since somebody looked after it.
-        memory.next_parked = parked_;
-        MEMORY_POOL_DELAY_POINT();
-        parked_ = &memory;
-    }
-
-    /// Effects: sees to it that little waits in a heap whose thread does not come. The lock of the lists is held.
-    progress look_after(heap_memory& visited, bool is_thorough, misuse_list& found) noexcept
-    {
-        MEMORY_POOL_DELAY_POINT();
-        const std::uint64_t now = os::coarse_milliseconds();
-        const std::uint32_t times = visited.slabs.times_at_work();
-        if (std::exchange(visited.times_at_work_seen, times) != times) {
-            visited.idle_since = now;
-            visited.is_tidy = visited.is_purged = false;
-            return progress::later;
-        }
-        const bool is_idle = now - visited.idle_since >= backend_.patience() / 2;
-        const bool is_to_be_purged = is_thorough && is_idle && !visited.is_purged;
-        const bool is_to_be_tidied = is_to_be_purged || (is_idle && !visited.is_tidy);
-        if (is_to_be_tidied && visited.is_parked) {
-            put_all_back(visited, found);
-            visited.times_at_work_seen = visited.slabs.times_at_work(); // That was not its thread.
-        }
-        const guest here(visited, found);
-        if (!here.is_on()) // Where nobody knows what is in it, there is never more to be done.
-            return visited.is_known() ? progress::later : progress::done;
-        if (is_to_be_purged) {
-            if (!here.tidy_some())
-                return progress::goes_on;
-        } else if (is_to_be_tidied) {
-            here.tidy();
-        } else {
-            (void)here.take_in();
-        }
-        return visited.is_tidy && (visited.is_purged || !is_thorough) ? progress::done : progress::later;
-    }
-
-    /// Effects: puts the blocks that a parked heap has at hand back into its slabs. The lock of the lists is held.
-    static void put_all_back(heap_memory& parked, misuse_list& found) noexcept
-    {
-        front visitor;
-        visitor.use(parked);
-        visitor.put_all_back(found);
-        visitor.leave();
-    }
-
     bool is_traced(const shared_heap& heap) const noexcept
     {
         return std::any_of(traced_.begin(), traced_.end(), [&heap](const traced_heap& each) { return &each == &heap; });
     }
 
     /// Effects: gives a thread a parked heap.
-    /// Returns: whether there was one.
+    /// Returns: whether there was one, and somebody will say when the thread ends.
     bool adopt(thread_state& thread) noexcept
     {
         const std::lock_guard lock(mutex_);
-        heap_memory* const adopted = hears_of_ends() ? parked_ : nullptr;
-        if (adopted == nullptr)
-            return false;
-        parked_ = adopted->next_parked;
-        adopted->is_parked = false;
-        give_to(thread, *adopted);
-        return true;
+        return hears_of_ends() && heaps_.adopt(thread.at_hand);
     }
 
     /// Effects: gives a thread a new heap.
@@ -701,7 +459,7 @@ private:
         void* memory = nullptr;
         {
             const std::lock_guard lock(mutex_);
-            memory = hears_of_ends() ? heap_pages_.take() : nullptr;
+            memory = hears_of_ends() ? heaps_.take_pages() : nullptr;
         }
         if (memory == nullptr)
             return false;
@@ -709,19 +467,16 @@ private:
         auto* const made = ::new (memory) heap_memory(backend_);
         MEMORY_POOL_DELAY_POINT();
         const std::lock_guard lock(mutex_);
-        made->next = first_;
-        first_ = made;
-        (void)heap_count_.fetch_add(1, std::memory_order_relaxed);
-        give_to(thread, *made);
+        heaps_.add(*made, thread.at_hand);
         return true;
     }
 
-    /// The lock of the lists is held.
-    static void give_to(thread_state& thread, heap_memory& memory) noexcept
+    /// Effects: has the heap of a thread wait for another one.
+    void park(thread_state& thread) noexcept
     {
         MEMORY_POOL_DELAY_POINT();
-        thread.at_hand.use(memory);
-        memory.used_by = &thread.at_hand;
+        const std::lock_guard lock(mutex_);
+        heaps_.park(thread.at_hand);
     }
 
     /// Effects: calls `visit(shared_heap&)` for those that blocks of the program are from.
@@ -744,23 +499,13 @@ private:
         visit(own_);
     }
 
-    /// Effects: looks no more at what other threads have at hand. The lock of the lists is held.
-    void forget_other_threads() noexcept
-    {
-        heap_memory* const mine = heap_of_this_thread();
-        for (heap_memory* each = first_; each != nullptr; each = each->next)
-            if (each != mine)
-                each->used_by = nullptr;
-    }
-
     // Around a fork.
 
     /// Effects: does something to the heaps that nobody else is at work in, while the lock of the lists is held.
     template <class Action>
     void for_each_quiet_heap(Action&& action) noexcept
     {
-        for (heap_memory* each = parked_; each != nullptr; each = each->next_parked)
-            action(each->slabs);
+        heaps_.for_each_parked([&action](heap_memory& each) { action(each.slabs); });
         if (heap_memory* const mine = heap_of_this_thread())
             action(mine->slabs);
     }
@@ -781,7 +526,7 @@ private:
     {
         take_in_before_fork();
         ++this_thread_locks;
-        background_work_.lock_for_fork();
+        background_.lock_for_fork();
         mutex_.lock_for_fork();
         is_single_threaded_ = os::is_single_threaded();
         for_each_shared_heap_and_own([](shared_heap& each) { each.lock_for_fork(); });
@@ -799,7 +544,7 @@ private:
             each.sites().unlock_after_fork();
         for_each_shared_heap_and_own([](shared_heap& each) { each.unlock_after_fork(); });
         mutex_.unlock_after_fork();
-        background_work_.unlock_after_fork();
+        background_.unlock_after_fork();
         --this_thread_locks;
     }
 
@@ -809,18 +554,14 @@ private:
         may_have_lost_threads_ = may_have_lost_threads_ || !is_single_threaded_;
         backend_.finish_purges();
         background_.forget_after_fork();
-        background_rests_ = 0;
         for_each_quiet_heap([](heap& each) { each.forget_posted(); });
-        forget_other_threads();
+        heaps_.forget_threads_but(heap_of_this_thread());
         after_fork();
     }
 
     /// Returns: nullptr if it has none.
     static heap_memory* heap_of_this_thread() noexcept;
 
-    mutex background_work_; ///< Held while it is done.
-    int background_rests_ = 0;
-    std::uint64_t background_turns_ = 0;
     mutex mutex_; ///< Of the lists.
     std::atomic<bool> is_started_{false};
     std::atomic<bool> accesses_are_watched_{false};
@@ -828,17 +569,12 @@ private:
     bool is_forked_ = false;
     bool is_single_threaded_ = false; ///< While this thread forks.
     bool may_have_lost_threads_ = false;
-    heap_memory* first_ = nullptr;
-    heap_memory* parked_ = nullptr;
-    heap_memory* next_to_collect_ = nullptr;
-    std::uint64_t collected_at_ = 0; ///< By a call of the program.
-    std::atomic<std::size_t> heap_count_{0};
     shared_heap* shared_ = nullptr;
     std::atomic<std::size_t> sent_late_{0};
-    heap_pages heap_pages_;
     os::thread_end thread_end_;
-    os::background_thread background_;
+    background_work background_;
     backend backend_;
+    thread_heaps heaps_{backend_};
     std::atomic<checkpoint_count> checkpoints_{0};
     shared_heap late_{backend_};
     std::array<traced_heap, traced_heap_count> traced_{traced_heap(backend_), traced_heap(backend_),

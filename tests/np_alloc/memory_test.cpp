@@ -244,19 +244,6 @@ TEST(np_memory, goes_back_to_the_system_a_while_after_it_was_freed)
     expect_zeros(30'000);
 }
 
-/// Effects: begins so many threads at once, which call `work()` each with a heap of its own, and waits until they have ended.
-template <class Work>
-void in_threads_with_heaps(std::size_t threads, Work&& work)
-{
-    std::atomic<std::size_t> at_work{threads};
-    test::in_threads(threads, [&](std::size_t) {
-        work();
-        --at_work;
-        while (at_work != 0)
-            std::this_thread::yield();
-    });
-}
-
 void expect_memory_of_threads_that_end_goes_back()
 {
     constexpr std::size_t threads = 4;
@@ -278,7 +265,7 @@ TEST(np_memory, goes_back_to_the_system_a_while_after_the_threads_have_ended_tha
 
 TEST(np_memory, goes_back_to_the_system_as_soon_where_many_heaps_are_to_be_looked_after)
 {
-    in_threads_with_heaps(100, [] { np_free(np_alloc(1)); });
+    test::in_threads_at_the_same_time(100, [] { np_free(np_alloc(1)); });
     expect_memory_of_threads_that_end_goes_back();
 }
 
@@ -289,7 +276,7 @@ TEST(np_memory, of_what_threads_had_at_hand_goes_back_to_the_system_when_they_ha
     constexpr std::size_t threads = 100;
     constexpr std::size_t most_of_each = 128 * kibibyte;
     const std::size_t before = resident_bytes_in_use();
-    in_threads_with_heaps(threads, [] {
+    test::in_threads_at_the_same_time(threads, [] {
         for (std::size_t bytes = 16; bytes <= kibibyte; bytes += 16)
             np_free(np_alloc(bytes));
     });

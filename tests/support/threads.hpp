@@ -33,6 +33,18 @@ void in_threads(std::size_t count, Action&& action)
         thread.join();
 }
 
+/// Runs `action()` in `count` threads, none of which ends before all have done it, and waits for all.
+template <class Action>
+void in_threads_at_the_same_time(std::size_t count, Action&& action)
+{
+    std::atomic<std::size_t> at_work{count};
+    in_threads(count, [&](std::size_t) {
+        action();
+        for (--at_work; at_work.load() != 0;)
+            std::this_thread::yield();
+    });
+}
+
 /// Runs `action` in a thread of its own, and waits for it.
 template <class Action>
 void in_a_thread(Action&& action)
