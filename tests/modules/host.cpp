@@ -5,6 +5,7 @@
 /// the same number.
 #include "plugin.hpp"
 
+#include <memory_pool/tracking_resource.hpp>
 #include <support/check.hpp>
 
 #include <dlfcn.h>
@@ -51,6 +52,24 @@ void arenas_cross_the_border(void* library)
     CHECK(mine.is_valid() && theirs->is_valid());
     destroy_theirs(theirs);
 }
+
+/// An object that is destroyed as its memory goes back has the library make the pool as new.
+void a_pool_is_cleared_there_while_it_is_trimmed_here(void* library)
+{
+    auto* const clear_there = function_of<decltype(clear_sessions)>(library, "clear_sessions");
+    CHECK(clear_there != nullptr);
+    memory_pool::tracking_resource upstream;
+    session_pool sessions({}, &upstream);
+    bool is_cleared = false;
+    sessions.allocate()->at_end = [&] {
+        const auto returned = upstream.statistics().deallocations;
+        clear_there(sessions);
+        CHECK(upstream.statistics().deallocations == returned); // What is being trimmed is still there.
+        is_cleared = true;
+    };
+    CHECK(sessions.trim() != 0);
+    CHECK(is_cleared && sessions.capacity() == 0 && sessions.is_valid());
+}
 } // namespace
 
 int main(int count, char** arguments)
@@ -90,4 +109,5 @@ int main(int count, char** arguments)
     CHECK(blocks_are_of(*another));
     delete another;
     arenas_cross_the_border(library);
+    a_pool_is_cleared_there_while_it_is_trimmed_here(library);
 }

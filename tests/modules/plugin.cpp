@@ -38,3 +38,8 @@ bool use_arenas(memory_pool::synchronized_arena_resource& arenas)
 {
     return blocks_are_of_arenas(arenas);
 }
+
+void clear_sessions(session_pool& sessions)
+{
+    sessions.clear();
+}

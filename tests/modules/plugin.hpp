@@ -5,11 +5,29 @@
 #pragma once
 
 #include <memory_pool/concurrent_block_pool.hpp>
+#include <memory_pool/shared_pool.hpp>
 #include <memory_pool/synchronized_arena_resource.hpp>
 
 #include <array>
 #include <cstddef>
+#include <functional>
 
+/// Calls a function when it is destroyed.
+struct session
+{
+    session() = default;
+    session(const session&) = delete;
+    session& operator=(const session&) = delete;
+    ~session()
+    {
+        if (at_end)
+            at_end();
+    }
+
+    std::function<void()> at_end;
+};
+
+using session_pool = memory_pool::recycling_shared_pool<session>;
 using counted_pool = memory_pool::basic_concurrent_block_pool<memory_pool::counting_policy>;
 
 extern "C" {
@@ -20,6 +38,7 @@ bool use_counted_pool(counted_pool& pool);
 memory_pool::synchronized_arena_resource* make_arenas();
 void destroy_arenas(memory_pool::synchronized_arena_resource* arenas);
 bool use_arenas(memory_pool::synchronized_arena_resource& arenas);
+void clear_sessions(session_pool& sessions);
 }
 
 inline constexpr int rounds_of_a_use = 10;

@@ -65,26 +65,14 @@ public:
     /// Effects: gives memory back in which no object is in use. If a destructor that runs meanwhile makes the pool let go of the
     ///   store, that is done in the end: then all objects are destroyed that were to be, and what they held is no leak.
     /// Returns: how many bytes that was.
-    std::size_t trim() noexcept
-    {
-        if (is_trimming()) // We are in such a destructor.
-            return blocks.trim();
-        std::size_t bytes = 0;
-        {
-            const release_scope trimming(scope_of_trim());
-            bytes = blocks.trim();
-        }
-        if (abandon_after_trim_ != nullptr)
-            (this->*abandon_after_trim_)(); // With it, this may be gone.
-        return bytes;
-    }
+    std::size_t trim() noexcept { return do_trim(); }
 
     /// Effects: ends the store as soon as the last object has returned, and says so if the policy does not like that.
     /// Preconditions: nobody asks it for objects any more.
-    void abandon() noexcept { after_trim(&item_store::report_leaks_and_abandon); }
+    void abandon() noexcept { do_abandon(true); }
 
     /// Effects: the same, but says nothing.
-    void abandon_silently() noexcept { after_trim(&item_store::abandon_now); }
+    void abandon_silently() noexcept { do_abandon(false); }
 
     /// Deletes a store that its pool is done with.
     struct abandoner
@@ -113,6 +101,27 @@ protected:
 
 private:
     using way_to_abandon = void (item_store::*)() noexcept;
+
+    // Virtual, so that they are those of the library that has made the store, where its objects end, too: libraries that hide their
+    // symbols have an innermost_release_scope each.
+    virtual std::size_t do_trim() noexcept
+    {
+        if (is_trimming()) // We are in such a destructor.
+            return blocks.trim();
+        std::size_t bytes = 0;
+        {
+            const release_scope trimming(scope_of_trim());
+            bytes = blocks.trim();
+        }
+        if (abandon_after_trim_ != nullptr)
+            (this->*abandon_after_trim_)(); // With it, this may be gone.
+        return bytes;
+    }
+
+    virtual void do_abandon(bool reports_leaks) noexcept
+    {
+        after_trim(reports_leaks ? &item_store::report_leaks_and_abandon : &item_store::abandon_now);
+    }
 
     Derived& derived() noexcept { return static_cast<Derived&>(*this); }
 
