@@ -55,6 +55,25 @@ void write_to_stream(const char* text, std::size_t length, void* to) noexcept
 }
 } // namespace memory_pool::core
 
+/// Effects: as np_print_statistics(format, write, argument), to a file.
+/// Complexity: as that one.
+/// Thread safety: any thread.
+inline void np_print_statistics(std::FILE* file = stderr, np_format format = np_format_text) noexcept
+{
+    np_print_statistics(format, &memory_pool::core::write_to_file, file);
+}
+
+/// Effects: the same, to a stream.
+/// Throws: what the stream throws when it could not be written to, if it was told to do so.
+/// Complexity: as np_print_statistics(format, write, argument).
+/// Thread safety: any thread.
+template <class Traits>
+void np_print_statistics(std::basic_ostream<char, Traits>& stream, np_format format = np_format_text)
+{
+    np_print_statistics(format, &memory_pool::core::write_to_stream<std::basic_ostream<char, Traits>>, &stream);
+    stream.clear(stream.rdstate());
+}
+
 /// Effects: as np_leak_diff(checkpoint, format, write, argument), to a file.
 /// Returns: how many blocks are in use that were not at the checkpoint.
 /// Complexity, thread safety: as that one.
