@@ -31,7 +31,7 @@
 #include <type_traits>
 
 /// Returns: as np_alloc(bytes). `file` and `line` say which line of the program asks.
-/// Preconditions: `file` is a text that stays where it is as long as the block is in use, as __FILE__ does.
+/// Preconditions: `file` is a text that stays where it is as long as the block is in use, as `__FILE__` does.
 /// Complexity: as np_alloc(bytes).
 /// Thread safety: any thread.
 [[nodiscard]] inline void* np_alloc(std::size_t bytes, const char* file, int line) noexcept
