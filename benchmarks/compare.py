@@ -91,7 +91,7 @@ def run(program, arguments):
                "--benchmark_enable_random_interleaving=true", f"--benchmark_repetitions={arguments.repetitions}",
                f"--benchmark_min_time={arguments.min_time * LONGER.get(program, 1)}",
                f"--benchmark_filter={arguments.filter}"]
-    print(f"running {program}, which may take some minutes ...", file=sys.stderr, flush=True)
+    print(f"running {program} ...", file=sys.stderr, flush=True)
     result = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, check=False)
     if not result.stdout.strip() and "match any benchmarks" in result.stderr + result.stdout:
         return None

@@ -8,9 +8,14 @@ set(refused_5 "make the destructor public")
 set(refused_6 "destroying a pooled object must not throw")
 set(refused_7 "a policy has two constants, counts and checks")
 set(refused_8 "an allocator is for objects that are neither const nor volatile")
+set(refused_9 "give the objects of the pool a constructor for these arguments")
 
+set(refusals RANGE 8)
+if(Boost_FOUND)
+    set(refusals RANGE 9)
+endif()
 separate_arguments(flags UNIX_COMMAND "${CMAKE_CXX_FLAGS}")
-foreach(refused RANGE 8)
+foreach(refused ${refusals})
     add_test(NAME refusals.${refused}
         COMMAND ${CMAKE_CXX_COMPILER} ${flags} -std=c++17 -fsyntax-only -DREFUSED=${refused} -I${PROJECT_SOURCE_DIR}/include
             ${CMAKE_CURRENT_SOURCE_DIR}/refusals/types.cpp)

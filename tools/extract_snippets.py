@@ -3,7 +3,8 @@
 """Writes the C++ blocks of Markdown files as sources, so that the documentation is compiled like any other code.
 
 A block fenced as ```cpp that contains `int main` becomes program_<file>_<line>.cpp. Any other becomes
-fragment_<file>_<line>.cpp: its #include lines first, then the prelude, then the rest as the body of a function.
+fragment_<file>_<line>.cpp: its #include lines first, then the rest as the body of a function. Nothing else is included,
+as whoever copies it finds nothing else either.
 A block fenced as ```cpp no-compile is left alone. Compiler messages name the Markdown file and its line.
 
 Prints the path of each source. A file that has not changed is not written again, so nothing is rebuilt for it.
@@ -16,15 +17,6 @@ from pathlib import Path
 
 FENCE = re.compile(r"^(?P<indent>\s*)(?P<ticks>`{3,}|~{3,})\s*(?P<info>[^`]*?)\s*$")
 MAIN = re.compile(r"\bint\s+main\s*\(")
-
-# A fragment sees every header of the library, precompiled, and these of the standard.
-PRELUDE_HEADERS = """
-algorithm array atomic chrono cstddef cstdint cstdio cstdlib cstring deque forward_list fstream functional iostream
-list map memory memory_resource mutex new numeric optional queue set sstream stdexcept string string_view thread
-tuple unordered_map unordered_set utility variant vector
-""".split()
-PRELUDE = "".join(f"#include <{header}>\n" for header in PRELUDE_HEADERS) + "namespace mp = memory_pool;\n"
-
 
 class Malformed(Exception):
     pass
@@ -55,7 +47,7 @@ def fragment(path: Path, line: int, body: list) -> str:
     includes = [text for text, hit in zip(body, is_include) if hit]
     rest = ["" if hit else text for text, hit in zip(body, is_include)]
     return "\n".join(
-        [*includes, PRELUDE, "static void snippet()", "{", f'#line {line} "{path.as_posix()}"', *rest, "}"]
+        [*includes, "static void snippet()", "{", f'#line {line} "{path.as_posix()}"', *rest, "}"]
         + ["void (*snippet_is_used)() = snippet;", ""]
     )
 

@@ -35,7 +35,7 @@ void* np_alloc(size_t bytes) MEMORY_POOL_NOEXCEPT;
 
 /** Returns: as np_alloc. `file` and `line` say which line of the program asks; they are remembered as long as the block is in use,
  *    whoever resizes it, if there is memory for that. See np_report_leaks and np_visit_call_sites.
- *  Preconditions: `file` is a text that stays where it is as long as the block is in use, as __FILE__ does; or NULL.
+ *  Preconditions: `file` is a text that stays where it is as long as the block is in use, as `__FILE__` does; or NULL.
  *  Complexity: as np_alloc, with locks that few threads have in common. */
 void* np_alloc_at(size_t bytes, const char* file, int line) MEMORY_POOL_NOEXCEPT;
 

@@ -31,7 +31,7 @@
 #include <type_traits>
 
 /// Returns: as np_alloc(bytes). `file` and `line` say which line of the program asks.
-/// Preconditions: `file` is a text that stays where it is as long as the block is in use, as __FILE__ does.
+/// Preconditions: `file` is a text that stays where it is as long as the block is in use, as `__FILE__` does.
 /// Complexity: as np_alloc(bytes).
 /// Thread safety: any thread.
 [[nodiscard]] inline void* np_alloc(std::size_t bytes, const char* file, int line) noexcept
@@ -54,6 +54,25 @@ void write_to_stream(const char* text, std::size_t length, void* to) noexcept
     (void)base::succeeds([&] { static_cast<Stream*>(to)->write(text, static_cast<std::ptrdiff_t>(length)); });
 }
 } // namespace memory_pool::core
+
+/// Effects: as np_print_statistics(format, write, argument), to a file.
+/// Complexity: as that one.
+/// Thread safety: any thread.
+inline void np_print_statistics(std::FILE* file = stderr, np_format format = np_format_text) noexcept
+{
+    np_print_statistics(format, &memory_pool::core::write_to_file, file);
+}
+
+/// Effects: the same, to a stream.
+/// Throws: what the stream throws when it could not be written to, if it was told to do so.
+/// Complexity: as np_print_statistics(format, write, argument).
+/// Thread safety: any thread.
+template <class Traits>
+void np_print_statistics(std::basic_ostream<char, Traits>& stream, np_format format = np_format_text)
+{
+    np_print_statistics(format, &memory_pool::core::write_to_stream<std::basic_ostream<char, Traits>>, &stream);
+    stream.clear(stream.rdstate());
+}
 
 /// Effects: as np_leak_diff(checkpoint, format, write, argument), to a file.
 /// Returns: how many blocks are in use that were not at the checkpoint.

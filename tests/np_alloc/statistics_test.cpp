@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
-#include <memory_pool/np_alloc.h>
+#include <memory_pool/np_alloc.hpp>
 
 #include <support/child.hpp>
 #include <support/error_recorder.hpp>
@@ -14,6 +14,7 @@
 #include <array>
 #include <atomic>
 #include <cstddef>
+#include <cstdio>
 #include <random>
 #include <sstream>
 #include <string>
@@ -392,5 +393,27 @@ TEST(np_print_statistics, goes_to_the_standard_error_if_there_is_no_function)
     testing::internal::CaptureStderr();
     np_print_statistics(np_format_text, nullptr, nullptr);
     EXPECT_EQ(number_behind("\n  bytes in use ", testing::internal::GetCapturedStderr()), now().bytes_in_use);
+    testing::internal::CaptureStderr();
+    np_print_statistics();
+    EXPECT_EQ(number_behind("\n  bytes in use ", testing::internal::GetCapturedStderr()), now().bytes_in_use);
+}
+
+TEST(np_print_statistics, goes_to_a_file_or_a_stream)
+{
+    testing::internal::CaptureStdout();
+    np_print_statistics(stdout, np_format_json);
+    EXPECT_EQ(number_behind("\"bytes_in_use\":", testing::internal::GetCapturedStdout()), now().bytes_in_use);
+    std::ostringstream stream;
+    np_print_statistics(stream);
+    EXPECT_EQ(number_behind("\n  bytes in use ", stream.str()), now().bytes_in_use);
+}
+
+TEST(np_print_statistics, throws_what_the_stream_throws_after_all_is_done_if_it_was_told_to)
+{
+    std::ostream broken(nullptr);
+    np_print_statistics(broken);
+    EXPECT_TRUE(broken.bad());
+    EXPECT_THROW(broken.exceptions(std::ios::badbit), std::ios::failure);
+    EXPECT_THROW(np_print_statistics(broken), std::ios::failure);
 }
 } // namespace

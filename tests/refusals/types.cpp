@@ -6,6 +6,10 @@
 #include <memory_pool/object_pool.hpp>
 #include <memory_pool/pool_resource.hpp>
 
+#if REFUSED == 9
+#include <memory_pool/intrusive_pool.hpp>
+#endif
+
 namespace mp = memory_pool;
 
 struct shape
@@ -29,6 +33,13 @@ struct counts_only
 {
     static constexpr bool counts = true;
 };
+
+#if REFUSED == 9
+struct without_constructor : mp::pooled<without_constructor>
+{
+    int number;
+};
+#endif
 
 template <class T>
 void use()
@@ -61,5 +72,9 @@ void refused()
 #elif REFUSED == 8
     mp::unsynchronized_pool_resource pools;
     const mp::resource_allocator<const int, mp::unsynchronized_pool_resource> allocator(pools);
+#elif REFUSED == 9
+    mp::intrusive_pool<without_constructor> pool;
+    (void)pool.make();
+    (void)pool.make(3);
 #endif
 }

@@ -20,7 +20,7 @@ Text.
 - in a list:
   ```cpp
   #include <memory_pool/block_pool.hpp>
-  mp::block_pool pool(48);
+  memory_pool::block_pool pool(48);
   ```
 
 ```cpp no-compile
@@ -58,8 +58,9 @@ class ExtractSnippets(unittest.TestCase):
         program = (self.output / names[0]).read_text(encoding="utf-8").splitlines()
         self.assertEqual(program[1:], ["#include <vector>", "int main() {}"])
         fragment = (self.output / names[1]).read_text(encoding="utf-8").splitlines()
-        self.assertEqual(fragment[0], "#include <memory_pool/block_pool.hpp>")
-        self.assertLess(fragment.index("{"), fragment.index("mp::block_pool pool(48);"))
+        includes = [line for line in fragment if line.startswith("#include")]
+        self.assertEqual(includes, ["#include <memory_pool/block_pool.hpp>"], "no more than the document says")
+        self.assertLess(fragment.index("{"), fragment.index("memory_pool::block_pool pool(48);"))
 
     def test_unchanged_files_are_not_written_again(self):
         self.run_extractor(DOCUMENT)

@@ -129,12 +129,19 @@ public:
     template <class... Arguments>
     MEMORY_POOL_ALWAYS_INLINE T* make_in(void* block, Arguments&&... arguments)
     {
-        base::failure_guard guard([this, block] { this->blocks.deallocate(block); });
-        T* const object = core::construct_at<T>(block, std::forward<Arguments>(arguments)...);
-        guard.succeeded();
-        this->count(*object).begin();
-        this->settle(object);
-        return object;
+        static_assert(!takes_braces<T, Arguments...>,
+                      "give the objects of the pool a constructor for these arguments: braces would have to begin "
+                      "with the base, memory_pool::pooled");
+        if constexpr (takes_braces<T, Arguments...>)
+            return nullptr; // One error is enough.
+        else {
+            base::failure_guard guard([this, block] { this->blocks.deallocate(block); });
+            T* const object = core::construct_at<T>(block, std::forward<Arguments>(arguments)...);
+            guard.succeeded();
+            this->count(*object).begin();
+            this->settle(object);
+            return object;
+        }
     }
 
 private:
