@@ -171,11 +171,12 @@ public:
     sample_count samples;
     // Of those who come by, to see whether its thread is idle.
     std::uint32_t times_at_work_seen = 0;
-    std::uint64_t idle_since = 0;       ///< In milliseconds of the coarse clock: when it was at work for the last time.
-    bool is_tidy = false;               ///< Nothing was put into it since it was tidied.
-    bool is_purged = false;             ///< Its thread was not at work since pages of its slabs were given back.
-    front* used_by = nullptr;           ///< While a thread has it.
-    heap_memory* next = nullptr;        ///< In the list of all.
+    std::uint64_t idle_since = 0; ///< In milliseconds of the coarse clock: when it was at work for the last time.
+    bool is_quiet = false;        ///< Nothing but what others post comes into it, and nothing of theirs is kept in it.
+    bool is_tidy = false;         ///< Nothing was put into it since it was tidied.
+    bool is_purged = false;       ///< Its thread was not at work since pages of its slabs were given back.
+    front* used_by = nullptr;     ///< While a thread has it.
+    heap_memory* next = nullptr;  ///< In the list of all.
     heap_memory* next_parked = nullptr; ///< In that of those without a thread.
 
 private:

@@ -276,11 +276,15 @@ public:
         return facts[size_class].block_bytes;
     }
 
+    /// Returns: whether others have posted something that was not taken in yet.
+    /// Thread safety: any thread.
+    bool has_post() const noexcept { return inbox_.load(std::memory_order_relaxed) != nullptr; }
+
     /// Effects: puts what others have posted back into the slabs. Not while this thread forks: see forget_posted.
     /// Returns: whether there was something.
     bool take_in() noexcept
     {
-        if (MEMORY_POOL_LIKELY(inbox_.load(std::memory_order_relaxed) == nullptr) || this_thread_forks)
+        if (MEMORY_POOL_LIKELY(!has_post()) || this_thread_forks)
             return false;
         std::size_t bytes = 0;
         for (letter* each = inbox_.exchange(nullptr, std::memory_order_acquire); each != nullptr;) {

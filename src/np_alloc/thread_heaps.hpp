@@ -79,7 +79,8 @@ public:
         MEMORY_POOL_DELAY_POINT();
         memory.used_by = nullptr;
         memory.is_parked = true;
-        memory.is_tidy = memory.is_purged = false; // What it has at hand may have come since somebody looked after it.
+        memory.is_quiet = memory.is_tidy = memory.is_purged =
+            false; // What it has at hand may have come since somebody looked after it.
         memory.next_parked = parked_;
         MEMORY_POOL_DELAY_POINT();
         parked_ = &memory;
@@ -117,11 +118,15 @@ public:
     // Looking after them.
 
     /// Effects: looks after heaps, one after the other, until one has taken in what was posted to it: who waits for that is not to wait
-    ///   longer because there are many heaps to which nothing comes. After some at most, as the caller waits.
+    ///   longer because there are many heaps to which nothing comes. After some at most, as the caller waits; those who call seldom look
+    ///   after more.
     void look_after_some(misuse_list& found) noexcept
     {
-        constexpr std::size_t most = 16;
-        for (std::size_t left = std::min(count(), most); left != 0; --left)
+        constexpr std::uint64_t least = 8;
+        constexpr std::uint64_t most = 64;
+        const std::uint64_t now = os::coarse_milliseconds();
+        const std::uint64_t some = std::min(least + (now - std::exchange(looked_after_at_, now)), most);
+        for (std::uint64_t left = std::min<std::uint64_t>(count(), some); left != 0; --left)
             if (look_after_next(false, found) == progress::came_in)
                 return;
     }
@@ -178,8 +183,9 @@ private:
             const bool has_come = where_.slabs.take_in();
             if (has_come)
                 where_.is_tidy = where_.is_purged = false;
-            if (where_.is_parked)
+            if (where_.is_parked && !where_.is_quiet)
                 where_.slabs.post_all();
+            where_.is_quiet = true;
             return has_come;
         }
 
@@ -230,7 +236,7 @@ private:
         const std::uint32_t times = visited.slabs.times_at_work();
         if (std::exchange(visited.times_at_work_seen, times) != times) {
             visited.idle_since = now;
-            visited.is_tidy = visited.is_purged = false;
+            visited.is_quiet = visited.is_tidy = visited.is_purged = false;
             return progress::later;
         }
         const bool is_idle = now - visited.idle_since >= memory_.patience() / 2;
@@ -240,6 +246,11 @@ private:
             put_all_back(visited, found);
             visited.times_at_work_seen = visited.slabs.times_at_work(); // That was not its thread.
         }
+        const auto left = [&visited, is_thorough] {
+            return visited.is_tidy && (visited.is_purged || !is_thorough) ? progress::done : progress::later;
+        };
+        if (!is_to_be_tidied && visited.is_quiet && !visited.slabs.has_post())
+            return left(); // Its lock is not worth it.
         const guest here(visited, found);
         if (!here.is_on()) // Where nobody knows what is in it, there is never more to be done.
             return visited.is_known() ? progress::later : progress::done;
@@ -251,7 +262,7 @@ private:
         } else if (here.take_in()) {
             return progress::came_in;
         }
-        return visited.is_tidy && (visited.is_purged || !is_thorough) ? progress::done : progress::later;
+        return left();
     }
 
     /// Effects: puts the blocks that a parked heap has at hand back into its slabs.
@@ -268,6 +279,7 @@ private:
     heap_memory* first_ = nullptr;
     heap_memory* parked_ = nullptr;
     heap_memory* next_to_look_after_ = nullptr;
+    std::uint64_t looked_after_at_ = 0; ///< By a call of the program, in milliseconds of the coarse clock.
     std::atomic<std::size_t> count_{0};
 };
 } // namespace memory_pool::np
