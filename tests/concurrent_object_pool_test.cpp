@@ -9,6 +9,7 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
+#include <chrono>
 #include <cstddef>
 #include <memory>
 #include <mutex>
@@ -20,6 +21,7 @@
 #include <vector>
 
 namespace mp = memory_pool;
+using namespace std::chrono_literals;
 
 namespace
 {
@@ -49,6 +51,46 @@ std::string text_of(std::size_t thread, int number)
 {
     return "a text that is too long to fit into the string itself: " + std::to_string(thread) + ' ' +
            std::to_string(number);
+}
+
+TEST(concurrent_object_pool, has_a_thread_wait_for_room_and_then_makes_the_object_there)
+{
+    mp::pool_options options;
+    options.max_capacity = 1;
+    mp::concurrent_object_pool<counted> pool(options);
+    counted* const first = pool.create_wait("first");
+    EXPECT_EQ(pool.try_create_for(1ms, "too late"), nullptr);
+    EXPECT_EQ(pool.try_create_until(std::chrono::system_clock::now() - 1s, "too late"), nullptr);
+    EXPECT_EQ(counted::alive, 1);
+    std::vector<std::string> made;
+    std::thread waiter([&] {
+        for (int i = 0; i != 3; ++i) {
+            counted* const object = i == 0 ? pool.create_wait("waited")
+                                    : i == 1
+                                        ? pool.try_create_for(1h, "waited for an hour")
+                                        : pool.try_create_until(std::chrono::system_clock::now() + 1h, "until then");
+            made.push_back(object->text());
+            pool.destroy(object);
+        }
+    });
+    pool.destroy(first);
+    waiter.join();
+    EXPECT_EQ(made, (std::vector<std::string>{"waited", "waited for an hour", "until then"}));
+    EXPECT_EQ(counted::alive, 0);
+    EXPECT_EQ(pool.available(), 1u);
+}
+
+TEST(concurrent_object_pool, loses_no_room_when_a_constructor_throws_that_has_waited_for_it)
+{
+    mp::pool_options options;
+    options.max_capacity = 1;
+    mp::concurrent_object_pool<counted> pool(options);
+    EXPECT_THROW((void)pool.create_wait("", true), std::runtime_error);
+    EXPECT_THROW((void)pool.try_create_for(1s, "", true), std::runtime_error);
+    EXPECT_THROW((void)pool.try_create_until(std::chrono::steady_clock::now() + 1s, "", true), std::runtime_error);
+    EXPECT_EQ(pool.in_use(), 0u);
+    EXPECT_EQ(counted::alive, 0);
+    pool.destroy(pool.create_wait("there is room"));
 }
 
 TEST(concurrent_object_pool, makes_and_destroys_objects_in_any_thread)

@@ -8,9 +8,8 @@
 ///
 ///     objects alive = blocks in use (outside of create and destroy)
 ///
-/// There are no calls that wait for room: see concurrent_block_pool. A process may fork as said there. If other threads
-/// have used the pool, it destroys no objects by itself in the child: see `clear`. (It does not know of a thread that uses it for
-/// the first time, and is just destroying an object.)
+/// A process may fork as said of concurrent_block_pool. If other threads have used the pool, it destroys no objects by itself in the
+/// child: see `clear`. (It does not know of a thread that uses it for the first time, and is just destroying an object.)
 ///
 /// Thread safety: any thread, but for `clear` and the destructor, which need the pool for themselves. Each object is its user's.
 #pragma once

@@ -21,6 +21,7 @@
 #include <memory_pool/core/statistics.hpp>
 
 #include <algorithm>
+#include <chrono>
 #include <cstddef>
 #include <memory>
 #include <memory_resource>
@@ -109,8 +110,41 @@ public:
     template <class... Arguments>
     [[nodiscard]] T* try_create(Arguments&&... arguments) noexcept(core::is_nothrow_makeable<T, Arguments...>())
     {
-        void* const block = blocks_.try_allocate();
-        return block != nullptr ? construct(block, std::forward<Arguments>(arguments)...) : nullptr;
+        return construct_if(blocks_.try_allocate(), std::forward<Arguments>(arguments)...);
+    }
+
+    /// Effects: makes a `T` as `create` does, as soon as there is a block to be had.
+    /// Preconditions: threads share the pool; only those of a concurrent_object_pool can wait.
+    /// Returns: the object.
+    /// Throws: as `Blocks::allocate_wait`, and what the constructor throws. The block is back in the pool then.
+    /// Complexity: as `Blocks::allocate_wait`, and the constructor.
+    /// Thread safety: any thread.
+    template <class... Arguments>
+    [[nodiscard]] T* create_wait(Arguments&&... arguments)
+    {
+        return construct(blocks_.allocate_wait(), std::forward<Arguments>(arguments)...);
+    }
+
+    /// Effects: as `create_wait`, but gives up at `deadline`, as `Blocks::try_allocate_until`.
+    /// Preconditions: as `create_wait`.
+    /// Returns: the object; or nullptr if no block came in time, or upstream fails and no object is alive that could be destroyed.
+    /// Throws: what the clock and the constructor throw. The block is back in the pool then.
+    /// Complexity, thread safety: as `create_wait`.
+    template <class Clock, class Duration, class... Arguments>
+    [[nodiscard]] T* try_create_until(const std::chrono::time_point<Clock, Duration>& deadline,
+                                      Arguments&&... arguments)
+    {
+        return construct_if(blocks_.try_allocate_until(deadline), std::forward<Arguments>(arguments)...);
+    }
+
+    /// Effects: as `create_wait`, but gives up after `patience`, as `Blocks::try_allocate_for`.
+    /// Preconditions: as `create_wait`.
+    /// Returns, throws: as `try_create_until`.
+    /// Complexity, thread safety: as `create_wait`.
+    template <class Rep, class Period, class... Arguments>
+    [[nodiscard]] T* try_create_for(const std::chrono::duration<Rep, Period>& patience, Arguments&&... arguments)
+    {
+        return construct_if(blocks_.try_allocate_for(patience), std::forward<Arguments>(arguments)...);
     }
 
     /// Effects: destroys `object` and takes its block back. nullptr is ignored.
@@ -237,6 +271,12 @@ public:
     bool is_valid() const noexcept { return blocks_.is_valid(); }
 
 private:
+    template <class... Arguments>
+    T* construct_if(void* block, Arguments&&... arguments) noexcept(core::is_nothrow_makeable<T, Arguments...>())
+    {
+        return block != nullptr ? construct(block, std::forward<Arguments>(arguments)...) : nullptr;
+    }
+
     template <class... Arguments>
     T* construct(void* block, Arguments&&... arguments)
     {
