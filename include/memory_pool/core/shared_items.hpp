@@ -214,11 +214,14 @@ private:
         return std::shared_ptr<T>(object, deleter{}, allocator<T>(object));
     }
 
-    bool end_runs_code() const noexcept { return Keeps ? reset_.runs_code() : !std::is_trivially_destructible_v<T>; }
+    /// Whether nothing is ever to be done when an object ends: then it is gone when its control block is, and nobody notes it.
+    static constexpr bool ends_unnoticed = !Keeps && std::is_trivially_destructible_v<T>;
 
     void object_released(T* object) noexcept
     {
-        if (!end_runs_code()) {
+        if constexpr (ends_unnoticed)
+            return;
+        if (Keeps && !reset_.runs_code()) {
             node_of(object).state.store(shared_node::object_is_gone, std::memory_order_relaxed);
             return;
         }
@@ -246,7 +249,7 @@ private:
     void control_released(void* block) noexcept
     {
         shared_node& node = node_of(block);
-        if ((node.state.load(std::memory_order_acquire) & shared_node::object_is_gone) != 0 ||
+        if (ends_unnoticed || (node.state.load(std::memory_order_acquire) & shared_node::object_is_gone) != 0 ||
             node.note(shared_node::control_is_gone))
             this->blocks.deallocate(block);
     }
