@@ -130,6 +130,30 @@ TYPED_TEST(shared_pool_test, keeps_the_block_as_long_as_there_are_weak_pointers)
     EXPECT_EQ(pool->in_use(), 0u);
 }
 
+template <class Pool>
+void expect_weak_pointers_keep_the_block_of_a_number()
+{
+    Pool pool;
+    std::shared_ptr<int> number = pool.make(3);
+    std::shared_ptr<int> same = number;
+    std::weak_ptr<int> weak = number;
+    number.reset();
+    EXPECT_EQ(*same, 3);
+    same.reset();
+    EXPECT_TRUE(weak.expired());
+    EXPECT_EQ(pool.in_use(), 1u);
+    weak.reset();
+    EXPECT_EQ(pool.in_use(), 0u);
+    EXPECT_TRUE(pool.is_valid());
+}
+
+TEST(shared_pool, keeps_the_block_also_where_nothing_is_done_when_the_object_ends)
+{
+    expect_weak_pointers_keep_the_block_of_a_number<memory_pool::shared_pool<int>>();
+    expect_weak_pointers_keep_the_block_of_a_number<memory_pool::concurrent_shared_pool<int>>();
+    expect_weak_pointers_keep_the_block_of_a_number<memory_pool::shared_pool<int, memory_pool::checking_policy>>();
+}
+
 TYPED_TEST(shared_pool_test, does_not_go_upstream_once_it_is_warm)
 {
     const auto pool = this->make_pool({}, &this->upstream_);
