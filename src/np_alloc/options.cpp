@@ -81,9 +81,9 @@ void options::read(const option_facts& its, std::atomic<std::size_t>& value, con
         value.store(*number, std::memory_order_relaxed);
         return;
     }
-    const base::message complaint("np_alloc: %s=%.100s is no number from %zu to %zu%s; it stays %zu\n", its.variable,
-                                  text, its.least, its.most,
-                                  its.most < unit_of('K') ? "" : ", behind which K, M or G may stand", its.value);
+    const base::message complaint(
+        "np_alloc: %s=%.100s is ignored: it must be a number from %zu to %zu%s; it stays %zu\n", its.variable, text,
+        its.least, its.most, its.most < unit_of('K') ? "" : ", or one followed by K, M or G", its.value);
     os::write_to_standard_error(complaint.c_str(), std::strlen(complaint.c_str()));
 }
 } // namespace memory_pool::np

@@ -79,14 +79,15 @@ TEST(options, stay_as_they_are_and_say_so_on_one_line_if_a_value_makes_no_sense)
                                     "99999999999999999999999", "18446744073709551617"}) {
         const options_of one({("NP_DECAY_MS=" + std::string(value)).c_str()});
         EXPECT_EQ(one.options.get(np_option_decay_ms), 1000U) << value;
-        EXPECT_EQ(one.complaints,
-                  "np_alloc: NP_DECAY_MS=" + std::string(value) +
-                      " is no number from 0 to 4294967295, behind which K, M or G may stand; it stays 1000\n");
+        EXPECT_EQ(
+            one.complaints,
+            "np_alloc: NP_DECAY_MS=" + std::string(value) +
+                " is ignored: it must be a number from 0 to 4294967295, or one followed by K, M or G; it stays 1000\n");
     }
     EXPECT_EQ(options_of({"NP_REGION_BYTES=15M"}).options.get(np_option_region_bytes), std::size_t{1} << 40);
     EXPECT_EQ(options_of({"NP_STATISTICS=yes", "NP_FATAL_FOREIGN=2"}).complaints,
-              "np_alloc: NP_STATISTICS=yes is no number from 0 to 2; it stays 0\n"
-              "np_alloc: NP_FATAL_FOREIGN=2 is no number from 0 to 1; it stays 1\n");
+              "np_alloc: NP_STATISTICS=yes is ignored: it must be a number from 0 to 2; it stays 0\n"
+              "np_alloc: NP_FATAL_FOREIGN=2 is ignored: it must be a number from 0 to 1; it stays 1\n");
 }
 
 TEST(options, do_not_take_other_variables_for_theirs)

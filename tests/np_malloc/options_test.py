@@ -62,8 +62,8 @@ class Options(unittest.TestCase):
     def test_a_value_that_makes_no_sense_is_named_and_nothing_else_changes(self):
         status, output, errors = run("echo", "a", NP_DECAY_MS="soon", NP_STATISTICS="0")
         self.assertEqual((status, output), (0, "a\n"))
-        self.assertEqual(errors, "np_alloc: NP_DECAY_MS=soon is no number from 0 to 4294967295, behind which K, M or G may stand; "
-                                 "it stays 1000\n")
+        self.assertEqual(errors, "np_alloc: NP_DECAY_MS=soon is ignored: it must be a number from 0 to 4294967295, "
+                                 "or one followed by K, M or G; it stays 1000\n")
 
     def test_size_of_the_region(self):
         large = int(run(sys.executable, "-c", LARGEST_RESERVED)[1])
