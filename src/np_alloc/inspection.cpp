@@ -344,7 +344,7 @@ int np_verify(void) noexcept
     const np::fault found = np::inspector(np::the_process).find_fault();
     if (!found)
         return 1;
-    base::print(base::message("np_alloc: np_verify: %s: address %p", found.what, found.where).c_str());
+    np::print(base::message("np_alloc: np_verify: %s: address %p", found.what, found.where).c_str());
     return 0;
 }
 }

@@ -10,6 +10,7 @@
 
 #include <memory_pool/base/config.hpp>
 #include <memory_pool/base/errors.hpp>
+#include <memory_pool/os/uncancelled.hpp>
 
 #include "options.hpp"
 
@@ -38,17 +39,24 @@ inline std::atomic<std::size_t> misuse_reports{0};
 /// Blocks that were freed with a size that they have no room for, as far as that was seen; they are not reported.
 inline std::atomic<std::size_t> size_mismatches{0};
 
+/// Effects: prints `text` on the standard error. Freeing is no cancellation point: the thread would end in the middle of it, and nobody
+///   would be told what is wrong.
+MEMORY_POOL_SLOW_PATH inline void print(const char* text) noexcept
+{
+    const os::uncancelled until_printed;
+    base::print(text);
+}
+
 /// Effects: says, for the first of them, that a pointer from elsewhere is ignored.
 MEMORY_POOL_SLOW_PATH inline void ignore_foreign(const void* pointer) noexcept
 {
     static std::atomic<bool> was_said{false};
     if (!was_said.exchange(true, std::memory_order_relaxed))
-        base::print(
-            base::message(
-                "np_alloc: foreign pointer: address %p is not of np_alloc, and ignored, as are any that follow\n"
-                "  remedy: free a block by the malloc that it is from; NP_FATAL_FOREIGN=1 ends the program here",
-                pointer)
-                .c_str());
+        print(base::message(
+                  "np_alloc: foreign pointer: address %p is not of np_alloc, and ignored, as are any that follow\n"
+                  "  remedy: free a block by the malloc that it is from; NP_FATAL_FOREIGN=1 ends the program here",
+                  pointer)
+                  .c_str());
 }
 
 /// Returns: what to do about a misuse.
@@ -68,9 +76,13 @@ MEMORY_POOL_SLOW_PATH inline void report_misuse(error kind, const void* block, s
 {
     const errno_as_it_was kept;
     misuse_reports.fetch_add(1, std::memory_order_relaxed);
-    if (kind == error::foreign_pointer && the_options.get(np_option_fatal_foreign) == 0)
+    if (kind == error::foreign_pointer && the_options.get(np_option_fatal_foreign) == 0) {
         ignore_foreign(block);
-    else
-        base::report_misuse(kind, block, block_bytes, where, remedy != nullptr ? remedy : remedy_for(kind));
+        return;
+    }
+    const base::message text =
+        base::text_of_misuse(kind, block, block_bytes, where, remedy != nullptr ? remedy : remedy_for(kind));
+    print(text.c_str());
+    get_error_handler()({kind, block, block_bytes, where, text.c_str()});
 }
 } // namespace memory_pool::np

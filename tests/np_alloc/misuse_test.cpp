@@ -10,6 +10,7 @@
 
 #include <cerrno>
 #include <cstddef>
+#include <pthread.h>
 #include <string>
 #include <unistd.h>
 #include <vector>
@@ -96,5 +97,25 @@ TEST(np_misuse, is_EINVAL_where_a_result_is_due)
     }
     np_set_error_handler(nullptr);
     np_free(block);
+}
+
+TEST(np_misuse, is_told_by_a_thread_that_is_to_be_cancelled_before_that_ends)
+{
+    static bool has_come_back;
+    has_come_back = false;
+    const auto free_while_cancelled = [](void*) -> void* {
+        (void)pthread_cancel(pthread_self());
+        np_free(&a_global);
+        has_come_back = true;
+        return nullptr;
+    };
+    all_told.clear();
+    np_set_error_handler(&remember);
+    pthread_t thread{};
+    ASSERT_EQ(pthread_create(&thread, nullptr, free_while_cancelled, nullptr), 0);
+    ASSERT_EQ(pthread_join(thread, nullptr), 0);
+    np_set_error_handler(nullptr);
+    EXPECT_EQ(all_told.size(), 1U);
+    EXPECT_TRUE(has_come_back);
 }
 } // namespace

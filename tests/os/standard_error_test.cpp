@@ -11,6 +11,7 @@
 
 #if defined(__unix__)
 #include <fcntl.h>
+#include <pthread.h>
 #include <unistd.h>
 #endif
 
@@ -27,6 +28,24 @@ TEST(write_to_standard_error, writes_all_of_it)
 }
 
 #if defined(__unix__)
+TEST(write_text, is_no_cancellation_point)
+{
+    static bool has_written;
+    has_written = false;
+    const auto write_while_cancelled = [](void*) -> void* {
+        (void)pthread_cancel(pthread_self());
+        os::write_to_standard_error("a line\n", 7);
+        has_written = true;
+        return nullptr;
+    };
+    testing::internal::CaptureStderr();
+    pthread_t thread{};
+    ASSERT_EQ(pthread_create(&thread, nullptr, write_while_cancelled, nullptr), 0);
+    ASSERT_EQ(pthread_join(thread, nullptr), 0);
+    EXPECT_EQ(testing::internal::GetCapturedStderr(), "a line\n");
+    EXPECT_TRUE(has_written);
+}
+
 TEST(open_standard_error_again, has_another_number_that_goes_to_the_same)
 {
     testing::internal::CaptureStderr();

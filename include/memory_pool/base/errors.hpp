@@ -154,19 +154,20 @@ constexpr const char* remedy_for(error kind) noexcept
     }
 }
 
-/// Effects: reports a misuse of the block at `address`, and that `remedy` is what to do about it.
-MEMORY_POOL_SLOW_PATH inline void report_misuse(error kind, const void* address, std::size_t block_size,
-                                                const char* pool_name, const char* remedy) noexcept
+/// Returns: what is to be said of a misuse of the block at `address`, and that `remedy` is what to do about it.
+MEMORY_POOL_SLOW_PATH inline message text_of_misuse(error kind, const void* address, std::size_t block_size,
+                                                    const char* pool_name, const char* remedy) noexcept
 {
-    const message text("memory_pool: %s: address %p, block size %zu bytes, pool '%.100s'\n  remedy: %s",
-                       error_name(kind), address, block_size, pool_name, remedy);
-    report({kind, address, block_size, pool_name, text.c_str()});
+    return message("memory_pool: %s: address %p, block size %zu bytes, pool '%.100s'\n  remedy: %s", error_name(kind),
+                   address, block_size, pool_name, remedy);
 }
 
+/// Effects: reports a misuse of the block at `address`.
 MEMORY_POOL_SLOW_PATH inline void report_misuse(error kind, const void* address, std::size_t block_size,
                                                 const char* pool_name) noexcept
 {
-    report_misuse(kind, address, block_size, pool_name, remedy_for(kind));
+    const message text = text_of_misuse(kind, address, block_size, pool_name, remedy_for(kind));
+    report({kind, address, block_size, pool_name, text.c_str()});
 }
 
 /// What a block is asked for with, and to be given back with.

@@ -14,6 +14,7 @@
 #pragma once
 
 #include <memory_pool/os/mutex.hpp>
+#include <memory_pool/os/uncancelled.hpp>
 
 #include <cstdint>
 #include <mutex>
@@ -184,10 +185,8 @@ private:
     /// Waits until that thread has ended, also if this one is to be cancelled, which would leave it half done.
     static void join(::pthread_t ended) noexcept
     {
-        int before = 0;
-        (void)::pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &before);
+        const uncancelled until_joined;
         (void)::pthread_join(ended, nullptr);
-        (void)::pthread_setcancelstate(before, nullptr);
     }
 
     void work_until_stopped() noexcept

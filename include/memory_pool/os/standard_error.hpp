@@ -8,6 +8,8 @@
 /// Thread safety: any thread.
 #pragma once
 
+#include <memory_pool/os/uncancelled.hpp>
+
 #include <cerrno>
 #include <cstddef>
 #include <cstdint>
@@ -26,11 +28,13 @@ namespace memory_pool::os
 using descriptor = int;
 inline constexpr descriptor standard_error = 2;
 
-/// Effects: writes `length` bytes, as far as the file takes them. errno stays as it is.
+/// Effects: writes `length` bytes, as far as the file takes them. errno stays as it is, and the thread is not cancelled
+///   meanwhile.
 /// Returns: whether it took all.
 /// Complexity: a system call, or several if it takes few at a time.
 inline bool write_text(descriptor to, const char* text, std::size_t length) noexcept
 {
+    const uncancelled until_written;
     const int error_before = errno;
     while (length != 0) {
 #if defined(_WIN32)

@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: MIT
+// Copyright (c) 2026 The memory_pool authors
+/// \file
+/// A time in which a thread is not cancelled: where it would leave something half done, or what it was about to say unsaid.
+///
+/// (POSIX: pthread_setcancelstate. Where threads cannot be cancelled, there is nothing to do.)
+///
+/// Thread safety: as a local object.
+#pragma once
+
+#if !defined(_WIN32)
+#include <pthread.h>
+#endif
+
+namespace memory_pool::os
+{
+/// As long as it lives, this thread is not cancelled. It may be afterwards, at its next cancellation point.
+class uncancelled
+{
+public:
+    uncancelled(const uncancelled&) = delete;
+    uncancelled& operator=(const uncancelled&) = delete;
+
+#if defined(PTHREAD_CANCEL_DISABLE)
+    uncancelled() noexcept { (void)::pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &before_); }
+    ~uncancelled() { (void)::pthread_setcancelstate(before_, nullptr); }
+
+private:
+    int before_ = PTHREAD_CANCEL_ENABLE;
+#else
+    uncancelled() noexcept {} // NOLINT(modernize-use-equals-default): one that does nothing would be an unused variable
+    ~uncancelled() {}         // NOLINT(modernize-use-equals-default)
+#endif
+};
+} // namespace memory_pool::os
