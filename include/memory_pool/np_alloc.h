@@ -74,7 +74,7 @@ int np_posix_memalign(void** block, size_t alignment, size_t bytes) MEMORY_POOL_
  *  Preconditions: as np_free. */
 size_t np_usable_size(const void* block) MEMORY_POOL_NOEXCEPT;
 
-/** Returns: how many bytes np_alloc(bytes) would give. */
+/** Returns: how many bytes np_alloc(bytes) would give, at least. */
 size_t np_good_size(size_t bytes) MEMORY_POOL_NOEXCEPT;
 
 /** Effects: as np_free.
@@ -220,7 +220,7 @@ int np_visit_heap(np_heap* heap, int (*visit)(void* block, size_t bytes, void* a
  *    writes where it should not can call this to find out when.
  *  In the child of a fork, what threads had that are not there is left out, and, if there may have been some, what stands in blocks
  *    in use where those are checked.
- *  Returns: 1 if everything is in order, else 0.
+ *  Returns: 1 if everything is in order, else 0; also if there is no memory to find that out, which is printed, too.
  *  Preconditions: no other thread is in a call of this library; its own (np_option_background_thread) rests meanwhile.
  *  Complexity: linear in what was ever in use. */
 int np_verify(void) MEMORY_POOL_NOEXCEPT;
@@ -307,7 +307,8 @@ size_t np_get_option(np_option option) MEMORY_POOL_NOEXCEPT;
  *  Complexity: O(1). */
 np_heap* np_heap_create(void) MEMORY_POOL_NOEXCEPT;
 
-/** Returns: as np_alloc, a block of that heap.
+/** Returns: as np_alloc, a block of that heap; NULL, and errno is ENOMEM, also if the region has no room for it (see
+ *    np_option_region_bytes): what is mapped block by block is of no heap.
  *  Complexity: as np_alloc, with a lock of the heap. */
 void* np_heap_alloc(np_heap* heap, size_t bytes) MEMORY_POOL_NOEXCEPT;
 

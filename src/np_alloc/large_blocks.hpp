@@ -9,6 +9,7 @@
 /// Thread safety: any thread.
 #pragma once
 
+#include <memory_pool/base/arithmetic.hpp>
 #include <memory_pool/base/config.hpp>
 #include <memory_pool/os/address_space.hpp>
 
@@ -28,6 +29,12 @@ struct large_allocation
     void* block; ///< nullptr, and errno is set, if there is no memory.
     bool is_zeroed;
 };
+
+/// Returns: how many bytes there are in a large block for which so many are asked, wherever it is; where blocks are checked, those alone.
+constexpr std::size_t bytes_in_large(std::size_t bytes) noexcept
+{
+    return is_checked ? bytes : base::saturating_add(bytes, slice_bytes - 1) & ~(slice_bytes - 1);
+}
 
 /// Effects: has accesses to a block of so many bytes reported when it will have been freed, if it will be out of reach then.
 inline void watch_if_large([[maybe_unused]] std::size_t bytes) noexcept
@@ -52,7 +59,7 @@ MEMORY_POOL_NOINLINE inline large_allocation allocate_large(std::size_t bytes, s
             home->adopt_large(taken.first);
         return {memory().memory().address(taken.first), taken.is_zeroed};
     }
-    void* const direct = home == nullptr ? memory().take_direct(bytes, alignment) : nullptr;
+    void* const direct = home == nullptr ? memory().take_direct(bytes_in_large(bytes), alignment) : nullptr;
     return {direct != nullptr ? direct : out_of_memory(), true};
 }
 

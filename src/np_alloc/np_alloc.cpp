@@ -410,7 +410,7 @@ size_t np_good_size(size_t bytes) noexcept
         return bytes; // What lies behind is a canary.
     if (bytes <= np::largest_in_slab)
         return np::sizes::size(np::sizes::of(bytes));
-    return base::saturating_add(bytes, np::slice_bytes - 1) & ~(np::slice_bytes - 1);
+    return np::bytes_in_large(bytes);
 }
 
 void np_free_sized(void* block, size_t bytes) noexcept

@@ -16,6 +16,7 @@
 #include <cerrno>
 #include <cstddef>
 #include <cstdint>
+#include <cstdlib>
 #include <cstring>
 #include <iterator>
 #include <limits>
@@ -74,6 +75,27 @@ TEST(np_alloc, gives_blocks_of_every_size_that_are_aligned_and_do_not_overlap)
         ASSERT_GE(each->first, std::prev(each)->first + std::prev(each)->second);
     for (const auto& [address, usable] : blocks)
         np_free(reinterpret_cast<void*>(address));
+}
+
+void ask_for_more_than_the_region_has()
+{
+    constexpr std::size_t region = std::size_t{16} << 20;
+    bool is_right = np_set_option(np_option_region_bytes, region) == 0;
+    for (std::size_t bytes = 0; bytes < region; bytes += 100'000)
+        (void)np_alloc(100'000);
+    for (const std::size_t bytes : interesting_sizes()) {
+        auto* const block = static_cast<unsigned char*>(np_alloc(bytes));
+        is_right = is_right && np_usable_size(block) >= np_good_size(bytes);
+        std::memset(block, 0x5A, np_usable_size(block));
+        np_free(block);
+    }
+    std::exit(is_right && np_verify() == 1 ? 0 : 1); // NOLINT(concurrency-mt-unsafe): there is one thread
+}
+
+TEST(np_alloc_death_test, gives_blocks_of_a_good_size_also_where_the_region_has_no_room)
+{
+    testing::GTEST_FLAG(death_test_style) = "threadsafe";
+    EXPECT_EXIT(ask_for_more_than_the_region_has(), testing::ExitedWithCode(0), "");
 }
 
 TEST(np_alloc, gives_two_blocks_for_two_requests_of_0_bytes)
