@@ -122,11 +122,13 @@ private:
             const std::size_t before = static_cast<std::size_t>(begin - reserved) % table_bytes;
             release(reserved, before);
             release(reserved + before + bytes(), table_bytes - before);
-            const os::moving result = os::move_memory(begin, reserved + before, bytes());
+            std::byte* const made = reserved + before;
+            const os::moving result =
+                os::commit_memory(made, bytes()) ? os::move_memory(begin, made, bytes()) : os::moving::refused;
             if (result == os::moving::done)
-                shelf = reserved + before;
+                shelf = made;
             else if (result == os::moving::refused)
-                release(reserved + before, bytes());
+                release(made, bytes());
             return shelf != nullptr;
         }
 
@@ -134,8 +136,10 @@ private:
         os::moving return_to(std::byte* from, const std::byte* to) const noexcept
         {
             const auto returned = static_cast<std::size_t>(to - from);
+            if (!os::commit_memory(from, returned))
+                return os::moving::refused;
             if (shelf == nullptr)
-                return os::commit_memory(from, returned) ? os::moving::done : os::moving::refused;
+                return os::moving::done;
             std::byte* const kept = shelf + (from - begin);
             const os::moving result = os::move_memory(kept, from, returned);
             release(kept, returned);

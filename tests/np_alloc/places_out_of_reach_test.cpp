@@ -5,6 +5,7 @@
 #include <memory_pool/os/address_space.hpp>
 #include <memory_pool/os/pages.hpp>
 
+#include <support/memory_limit.hpp>
 #include <support/system_calls.hpp>
 
 #include <gtest/gtest.h>
@@ -163,7 +164,7 @@ TEST_F(places_out_of_reach_test, have_zeros_when_their_memory_was_given_back)
 
 TEST_F(places_out_of_reach_test, leave_everything_as_it_was_if_the_system_does_not_move_it)
 {
-    for (const test::system_call kind : {test::system_call::map, test::system_call::move}) {
+    for (const test::system_call kind : {test::system_call::map, test::system_call::protect, test::system_call::move}) {
         const test::system_calls calls;
         calls.refuse_from(kind, 1);
         EXPECT_FALSE(put(2, 5));
@@ -190,6 +191,34 @@ TEST_F(places_out_of_reach_test, have_zeros_if_the_system_does_not_move_their_me
     EXPECT_EQ(take(2, 5), os::moving::done);
     EXPECT_TRUE(are_zeros(2, 5));
 }
+
+TEST_F(places_out_of_reach_test, keep_their_memory_if_the_system_does_not_make_them_usable)
+{
+    ASSERT_TRUE(put(2, 5));
+    {
+        const test::system_calls calls;
+        calls.refuse_from(test::system_call::protect, 1);
+        EXPECT_EQ(take(0, pages), os::moving::refused);
+        expect_out_of_reach(2, 5);
+    }
+    EXPECT_EQ(take(0, pages), os::moving::done);
+    EXPECT_TRUE(are_as_they_were(2, 5));
+}
+
+#if TESTS_MAY_LIMIT_MEMORY
+TEST_F(places_out_of_reach_test, stay_if_the_process_may_have_no_more_memory)
+{
+    ASSERT_TRUE(put(2, 5));
+    {
+        const test::memory_limit none(0);
+        EXPECT_FALSE(put(7, 9));
+        EXPECT_EQ(take(0, pages), os::moving::refused);
+        expect_out_of_reach(2, 5);
+    }
+    EXPECT_EQ(take(0, pages), os::moving::done);
+    EXPECT_TRUE(are_as_they_were(0, pages));
+}
+#endif
 
 TEST_F(places_out_of_reach_test, are_lost_if_others_have_them_when_they_should_come_back)
 {

@@ -149,12 +149,19 @@ inline moving move(void* from, void* to, std::size_t bytes) noexcept
     constexpr int leave_addresses = 4; // MREMAP_DONTUNMAP, since Linux 5.7
     if (::mremap(from, bytes, bytes, MREMAP_MAYMOVE | MREMAP_FIXED | leave_addresses, to) == to)
         return moving::done;
-    // Linux 6.1, for one, unmaps what is at the destination first, and sees then that it cannot: not what lies in two mappings, as
-    // memory does that was moved before and what follows it. By now, another thread may have mapped something there.
+    if (errno == EINVAL)
+        return moving::refused; // An older Linux.
+    // Linux may have unmapped what is at the destination before it saw that it cannot: for lack of memory, or, as 6.1 for one, because
+    // two mappings are to move, as memory is that was moved before and what follows it. By now, another thread may have mapped something
+    // there. Without memory, nothing may have been unmapped either.
+    const bool is_unmapped = errno == EFAULT;
     constexpr int unless_taken = 0x100000; // MAP_FIXED_NOREPLACE, since Linux 4.17
-    const int at_destination = errno == EFAULT ? unless_taken : MAP_FIXED;
-    const bool is_there = ::mmap(to, bytes, PROT_READ | PROT_WRITE, flags_of_all | at_destination, -1, 0) == to;
-    return is_there ? moving::refused : moving::lost;
+    if (::mmap(to, bytes, PROT_READ | PROT_WRITE, flags_of_all | unless_taken, -1, 0) == to)
+        return moving::refused;
+    if (errno == EEXIST && !is_unmapped)
+        return moving::refused;
+    (void)::mmap(to, bytes, PROT_NONE, flags_of_all | unless_taken, -1, 0); // So that no other mapping is made there.
+    return moving::lost;
 #else
     static_cast<void>(from);
     static_cast<void>(to);
@@ -298,7 +305,7 @@ inline bool are_one_mapping(void* memory, std::size_t bytes) noexcept
 /// Effects: moves the memory behind committed addresses, with what it holds, to others, without copying it. What was there is
 ///   lost, and zeros are where it was.
 /// Returns: what came of it; not every system can do that.
-/// Preconditions: where it goes, all bytes are zeros. What moves is one mapping of the system: of several, Linux from 6.17 on may move
+/// Preconditions: where it goes, all bytes are zeros, and committed. What moves is one mapping of the system: of several, Linux from 6.17 on may move
 ///   the first ones, and refuse the rest. Then there are zeros in both places.
 /// Complexity: a system call, and for the system linear in pages, but far less than copying.
 inline moving move_memory(void* from, void* to, std::size_t bytes) noexcept
