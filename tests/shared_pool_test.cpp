@@ -314,6 +314,64 @@ TEST(shared_pool, honours_the_alignment_of_its_objects)
     }
 }
 
+/// Objects of that shape, one of which holds another one. The other one has to wait for its end, as the first is ending.
+template <class Shape>
+struct holding final : Shape
+{
+    ~holding() { held.reset(); }
+
+    static inline std::shared_ptr<holding> held;
+};
+
+struct empty
+{
+};
+
+struct alignas(64) empty_and_aligned
+{
+};
+
+struct odd
+{
+    std::array<char, 13> bytes{};
+};
+
+template <class Shape>
+struct shared_pool_of : testing::Test
+{
+    template <class Object>
+    static void take_back_what_has_waited()
+    {
+        mp::concurrent_shared_pool<Object> pool;
+        auto first = pool.make();
+        const std::weak_ptr<Object> weak = first;
+        Object::held = pool.make();
+        EXPECT_EQ(reinterpret_cast<std::uintptr_t>(first.get()) % alignof(Object), 0U);
+        first.reset();
+        EXPECT_EQ(Object::held, nullptr);
+        EXPECT_EQ(pool.in_use(), 1U) << "the weak pointer's";
+        EXPECT_TRUE(pool.is_valid());
+    }
+};
+
+/// As `holding`, but not final, so that an empty one may take no room.
+template <class Shape>
+struct holding_in_no_room : Shape
+{
+    ~holding_in_no_room() { held.reset(); }
+
+    static inline std::shared_ptr<holding_in_no_room> held;
+};
+
+using shapes = testing::Types<empty, empty_and_aligned, odd, over_aligned, std::string, std::max_align_t>;
+TYPED_TEST_SUITE(shared_pool_of, shapes, );
+
+TYPED_TEST(shared_pool_of, any_shape_takes_objects_back_that_have_waited_for_their_end)
+{
+    this->template take_back_what_has_waited<holding<TypeParam>>();
+    this->template take_back_what_has_waited<holding_in_no_room<TypeParam>>();
+}
+
 TEST(shared_pool, refuses_an_alignment_that_is_no_power_of_two)
 {
     for (const std::size_t alignment : {0u, 3u, 12u, 24u}) {

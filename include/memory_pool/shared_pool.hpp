@@ -4,7 +4,7 @@
 /// Objects held by std::shared_ptr and std::weak_ptr, with their control blocks in the same block of a pool: no malloc once the
 /// pool is warm.
 ///
-///     make(arguments...)  ->  block [ T | control block ]  ->  std::shared_ptr<T>
+///     make(arguments...)  ->  block [ control block [ T ] ]  ->  std::shared_ptr<T>
 ///     the last shared_ptr goes  ->  T destroyed            the last weak_ptr goes  ->  block back to the pool
 ///
 ///     in_use = objects that any shared_ptr or weak_ptr points to
@@ -26,9 +26,9 @@ namespace memory_pool
 /// A pool of objects of type `T`, any type, held by std::shared_ptr, over `Blocks`: a basic_block_pool or a
 /// basic_concurrent_block_pool. See core/making_pool.hpp for what it can do. std::enable_shared_from_this works.
 template <class T, class Blocks>
-class basic_shared_pool : public making_pool<core::shared_items<T, Blocks, false>, std::shared_ptr<T>>
+class basic_shared_pool : public making_pool<core::made_shared_items<T, Blocks>, std::shared_ptr<T>>
 {
-    using base_type = making_pool<core::shared_items<T, Blocks, false>, std::shared_ptr<T>>;
+    using base_type = making_pool<core::made_shared_items<T, Blocks>, std::shared_ptr<T>>;
 
 public:
     using base_type::base_type;
@@ -41,9 +41,9 @@ public:
 /// reset when its last shared_ptr goes, and free when its last weak_ptr does. `T` may not derive from
 /// std::enable_shared_from_this, which is such a weak_ptr.
 template <class T, class Blocks>
-class basic_recycling_shared_pool : public keeping_pool<core::shared_items<T, Blocks, true>, std::shared_ptr<T>>
+class basic_recycling_shared_pool : public keeping_pool<core::kept_shared_items<T, Blocks>, std::shared_ptr<T>>
 {
-    using base_type = keeping_pool<core::shared_items<T, Blocks, true>, std::shared_ptr<T>>;
+    using base_type = keeping_pool<core::kept_shared_items<T, Blocks>, std::shared_ptr<T>>;
 
 public:
     using base_type::base_type;

@@ -3,13 +3,16 @@
 /// \file
 /// Stores of objects that std::shared_ptr holds. Object and control block lie in one block:
 ///
+///     +------+---------------------------+
+///     | node | control block [ object T ]|      made at each use: it is what std::allocate_shared makes
+///     +------+---------------------------+
 ///     +----------+------+---------------+
-///     | object T | node | control block |     the control block is what the standard library makes of it
+///     | object T | node | control block |       kept: the object is there before its control block, and after it
 ///     +----------+------+---------------+
 ///
 ///     last shared_ptr gone: object destroyed, or reset        last weak_ptr gone too: block back
 ///
-/// How large the standard library's control block is, is found out by having one made, once for each type.
+/// How large a control block of the standard library is, is found out by having one made, once for each type.
 ///
 /// Thread safety: that of `Blocks`.
 #pragma once
@@ -35,33 +38,249 @@
 
 namespace memory_pool::core
 {
-/// Between the two.
+/// What a block has besides the object and its control block.
 struct shared_node
 {
-    // What the block has not to wait for any more.
-    static constexpr std::uintptr_t object_is_gone = 1;
+    static constexpr std::uintptr_t object_waits = 1; ///< For its end, when the last shared_ptr is gone.
     static constexpr std::uintptr_t control_is_gone = 2;
 
-    void* store;                       ///< Whose the object is.
-    std::atomic<std::uintptr_t> state; ///< Those; and while the object waits for its end, a link: see release_scope.
+    void* store;                       ///< Whose the block is.
+    std::atomic<std::uintptr_t> state; ///< Those; and while the object waits, a link: see release_scope.
 
     explicit shared_node(void* its_store) noexcept : store(its_store), state(0) {}
 
-    /// Effects: notes that the object, or the control block, is gone.
-    /// Returns: whether the other one was gone before.
-    bool note(std::uintptr_t what) noexcept
+    /// Effects: notes that the object waits. Its control block is still there.
+    void wait(void* next) noexcept
     {
-        const std::uintptr_t other = (object_is_gone | control_is_gone) ^ what;
-        return (state.fetch_or(what, std::memory_order_acq_rel) & other) != 0;
+        state.store(reinterpret_cast<std::uintptr_t>(next) | object_waits, std::memory_order_relaxed);
+        // The object may lie in the control block, and lives on in memory of which the compiler may see that it is no control block
+        // any more: whatever was written to the object has to be there.
+        std::atomic_signal_fence(std::memory_order_seq_cst);
     }
-
-    void link(void* next) noexcept { state.store(reinterpret_cast<std::uintptr_t>(next), std::memory_order_relaxed); }
 
     void* linked() const noexcept
     {
-        const std::uintptr_t bits = state.load(std::memory_order_relaxed);
-        return reinterpret_cast<void*>(bits & ~(object_is_gone | control_is_gone));
+        return reinterpret_cast<void*>(state.load(std::memory_order_relaxed) & ~(object_waits | control_is_gone));
     }
+
+    /// Effects: notes that an object that has waited has ended.
+    /// Returns: whether its control block was gone before.
+    bool end_waiting() noexcept
+    {
+        return (state.fetch_and(~object_waits, std::memory_order_acq_rel) & control_is_gone) != 0;
+    }
+
+    /// Effects: notes that the control block is gone.
+    /// Returns: whether the object does not wait.
+    bool lose_control() noexcept
+    {
+        return (state.load(std::memory_order_acquire) & object_waits) == 0 ||
+               (state.fetch_or(control_is_gone, std::memory_order_acq_rel) & object_waits) == 0;
+    }
+};
+
+/// A control block that was made to find out how large it is.
+struct sample_of_control
+{
+    std::size_t bytes = 0;
+    const std::byte* begin = nullptr;
+};
+
+/// The allocator of such control blocks. As large as any other allocator here.
+template <class U>
+struct sampling_allocator
+{
+    using value_type = U;
+
+    explicit sampling_allocator(sample_of_control& made) noexcept : sample(&made) {}
+    template <class V>
+    sampling_allocator(const sampling_allocator<V>& other) noexcept : sample(other.sample)
+    {
+    }
+
+    U* allocate(std::size_t) noexcept
+    {
+        alignas(U) static std::byte memory[sizeof(U)];
+        *sample = {sizeof(U), memory};
+        return reinterpret_cast<U*>(memory);
+    }
+
+    void deallocate(U*, std::size_t) noexcept {}
+
+    friend bool operator==(const sampling_allocator&, const sampling_allocator&) noexcept { return true; }
+    friend bool operator!=(const sampling_allocator&, const sampling_allocator&) noexcept { return false; }
+
+    sample_of_control* sample;
+};
+
+/// What both kinds of stores have in common. `Derived` says where in a block things are: `node_offset`, `control_offset`,
+/// `block_of(object)`; and what is done to an object when its last shared_ptr is gone: `end(object)`.
+template <class Derived, class T, class Blocks>
+class shared_items : public item_store<Derived, Blocks>
+{
+    static_assert(std::is_object_v<T> && !std::is_array_v<T> && !std::is_const_v<T>,
+                  "a pool is for objects of one type, which may be held by std::shared_ptr<const T>");
+    static_assert(std::is_nothrow_destructible_v<T>, "destroying a pooled object must not throw");
+
+    using base_type = item_store<Derived, Blocks>;
+
+protected:
+    // No friend, as that makes a non-virtual destructor suspect to GCC.
+    shared_items(std::size_t block_bytes, const pool_options& options, std::pmr::memory_resource* upstream)
+        : base_type(nullptr, block_bytes, aligned(options), upstream)
+    {
+    }
+    ~shared_items() = default;
+
+    /// Where control blocks lie.
+    static constexpr std::size_t alignment = std::max(alignof(T), alignof(std::max_align_t));
+
+    /// Puts a control block into a block, and gives that back.
+    template <class U>
+    struct allocator
+    {
+        using value_type = U;
+
+        explicit allocator(void* its_block) noexcept : block(its_block) {}
+        template <class V>
+        allocator(const allocator<V>& other) noexcept : block(other.block)
+        {
+        }
+
+        U* allocate(std::size_t) noexcept
+        {
+            static_assert(alignof(U) <= alignment);
+            return reinterpret_cast<U*>(static_cast<char*>(block) + Derived::control_offset);
+        }
+
+        void deallocate(U*, std::size_t) noexcept { store_of(block).control_released(block); }
+
+        template <class... Arguments>
+        void construct(T* place, Arguments&&... arguments)
+        {
+            core::construct_at<T>(place, std::forward<Arguments>(arguments)...);
+        }
+
+        void destroy(T* object) noexcept { store_of(block).object_released(object); }
+
+        friend bool operator==(const allocator& a, const allocator& b) noexcept { return a.block == b.block; }
+        friend bool operator!=(const allocator& a, const allocator& b) noexcept { return a.block != b.block; }
+
+        void* block;
+    };
+
+    static shared_node& node_of(void* block) noexcept
+    {
+        return *std::launder(reinterpret_cast<shared_node*>(static_cast<char*>(block) + Derived::node_offset));
+    }
+
+    static Derived& store_of(void* block) noexcept { return *static_cast<Derived*>(node_of(block).store); }
+
+    /// Effects: makes the node of a block that is handed out.
+    void begin_use(void* block) noexcept
+    {
+        ::new (static_cast<void*>(static_cast<char*>(block) + Derived::node_offset))
+            shared_node(static_cast<Derived*>(this));
+    }
+
+    /// Effects: ends an object, now, or when its turn comes.
+    void object_released(T* object) noexcept
+    {
+        if constexpr (std::is_trivially_destructible_v<T> && !Derived::keeps_objects)
+            return;
+        // Unless it has to wait, its control block is still there when it ends, and goes after it.
+        bool has_waited = false;
+        this->in_turn(this, object, [this, &has_waited](T* ended) {
+            void* const block = Derived::block_of(ended);
+            static_cast<Derived*>(this)->end(ended);
+            if (has_waited && node_of(block).end_waiting())
+                this->blocks.deallocate(block);
+            has_waited = true;
+        });
+    }
+
+    static void link(void* object, void* next) noexcept { node_of(Derived::block_of(object)).wait(next); }
+    static void* linked(void* object) noexcept { return node_of(Derived::block_of(object)).linked(); }
+
+private:
+    static pool_options aligned(pool_options options) noexcept
+    {
+        if (base::is_power_of_two(options.alignment)) // else the blocks say so
+            options.alignment = std::max(options.alignment, alignment);
+        return options;
+    }
+
+    void control_released(void* block) noexcept
+    {
+        if (node_of(block).lose_control())
+            this->blocks.deallocate(block);
+    }
+};
+
+/// Objects that are constructed and destroyed at each use.
+template <class T, class Blocks>
+class made_shared_items final : public shared_items<made_shared_items<T, Blocks>, T, Blocks>
+{
+    using base_type = shared_items<made_shared_items, T, Blocks>;
+    friend base_type;
+    friend item_store<made_shared_items, Blocks>;
+
+public:
+    static constexpr bool keeps_objects = false;
+
+    made_shared_items(const pool_options& options, std::pmr::memory_resource* upstream)
+        : base_type(layout().bytes, options, upstream)
+    {
+    }
+
+    /// Returns: a pointer to an object made in a block of this store.
+    /// Throws: what the constructor throws; the block is back then.
+    template <class... Arguments>
+    std::shared_ptr<T> make_in(void* block, Arguments&&... arguments)
+    {
+        this->begin_use(block);
+        return std::allocate_shared<T>(allocator<T>(block), std::forward<Arguments>(arguments)...);
+    }
+
+private:
+    template <class U>
+    using allocator = typename base_type::template allocator<U>;
+
+    static constexpr std::size_t node_offset = 0;
+    static constexpr std::size_t control_offset = base::round_up(sizeof(shared_node), base_type::alignment);
+
+    struct block_layout
+    {
+        std::size_t bytes;
+        std::size_t object_offset;
+    };
+
+    /// For standard libraries that leave out empty objects.
+    struct alignas(T) empty_stand_in
+    {
+    };
+    struct alignas(T) other_stand_in
+    {
+        std::byte bytes[sizeof(T)];
+    };
+
+    static const block_layout& layout()
+    {
+        static const block_layout its = [] {
+            using stand_in =
+                std::conditional_t<std::is_empty_v<T> && !std::is_final_v<T>, empty_stand_in, other_stand_in>;
+            sample_of_control sample;
+            const auto object = std::allocate_shared<stand_in>(sampling_allocator<stand_in>(sample));
+            const auto in_control =
+                static_cast<std::size_t>(reinterpret_cast<const std::byte*>(object.get()) - sample.begin);
+            return block_layout{control_offset + sample.bytes, control_offset + in_control};
+        }();
+        return its;
+    }
+
+    static void* block_of(void* object) noexcept { return static_cast<char*>(object) - layout().object_offset; }
+
+    static void end(T* object) noexcept { object->~T(); }
 };
 
 /// Whether a `T` gets a weak_ptr to itself.
@@ -74,47 +293,33 @@ struct knows_itself<T, std::void_t<decltype(std::declval<T&>().weak_from_this())
 {
 };
 
-/// Objects that are constructed and destroyed at each use, or, if `Keeps`, constructed once.
-template <class T, class Blocks, bool Keeps>
-class shared_items final : public item_store<shared_items<T, Blocks, Keeps>, Blocks>
+/// Objects that are constructed once.
+template <class T, class Blocks>
+class kept_shared_items final : public shared_items<kept_shared_items<T, Blocks>, T, Blocks>
 {
-    static_assert(std::is_object_v<T> && !std::is_array_v<T> && !std::is_const_v<T>,
-                  "a pool is for objects of one type, which may be held by std::shared_ptr<const T>");
     static_assert(
-        !Keeps || !knows_itself<T>::value,
+        !knows_itself<T>::value,
         "an object that derives from std::enable_shared_from_this holds a weak_ptr to itself, so it would never "
         "be free again: use a shared_pool");
-    static_assert(std::is_nothrow_destructible_v<T>, "destroying a pooled object must not throw");
-    static_assert(!Keeps || std::is_default_constructible_v<T>,
+    static_assert(std::is_default_constructible_v<T>,
                   "objects that are kept are made before anybody asks for one: give them a default constructor");
-    static_assert(!Keeps || !Blocks::policy::checks,
+    static_assert(!Blocks::policy::checks,
                   "checking fills free blocks, but here objects live in them: use a shared_pool to find misuse");
 
-    using base_type = item_store<shared_items, Blocks>;
+    using base_type = shared_items<kept_shared_items, T, Blocks>;
     friend base_type;
+    friend item_store<kept_shared_items, Blocks>;
 
 public:
-    static constexpr bool keeps_objects = Keeps;
+    static constexpr bool keeps_objects = true;
 
-    shared_items(const pool_options& options, std::pmr::memory_resource* upstream,
-                 recycle_action<T> reset = recycle_action<T>(recycle::nothing))
-        : base_type(nullptr, block_bytes(), aligned(options), upstream), reset_(std::move(reset))
+    kept_shared_items(const pool_options& options, std::pmr::memory_resource* upstream, recycle_action<T> reset)
+        : base_type(block_bytes(), options, upstream), reset_(std::move(reset))
     {
     }
 
     const recycle_action<T>& reset() const noexcept { return reset_; }
     void set_reset(recycle_action<T> reset) noexcept { reset_ = std::move(reset); }
-
-    /// Returns: a pointer to an object made in a block of this store.
-    /// Throws: what the constructor throws; the block is back then.
-    template <class... Arguments>
-    std::shared_ptr<T> make_in(void* block, Arguments&&... arguments)
-    {
-        base::failure_guard guard([this, block] { this->blocks.deallocate(block); });
-        T* const object = core::construct_at<T>(block, std::forward<Arguments>(arguments)...);
-        guard.succeeded();
-        return share(object);
-    }
 
     /// Returns: a pointer to the object in a block of this store, after `init(object)`.
     /// Throws: what `init` throws; the object is back then, as init has left it.
@@ -126,55 +331,23 @@ public:
         T* const object = object_in(block);
         std::forward<Init>(init)(*object);
         guard.succeeded();
-        return share(object);
+        this->begin_use(block);
+        return std::shared_ptr<T>(object, deleter(), allocator<T>(block));
     }
 
 private:
+    template <class U>
+    using allocator = typename base_type::template allocator<U>;
+
     /// What the control block calls when the last shared_ptr is gone.
     struct deleter
     {
         void operator()(T* object) const noexcept
         {
-            if (object != nullptr) // There is none when the size is found out.
-                store_of(object).object_released(object);
+            if (object != nullptr) // There is none in a sample.
+                base_type::store_of(object).released(object);
         }
     };
-
-    /// Where the control block lies.
-    template <class U>
-    struct allocator
-    {
-        using value_type = U;
-
-        explicit allocator(void* its_block) noexcept : block(its_block) {}
-        template <class V>
-        allocator(const allocator<V>& other) noexcept : block(other.block)
-        {
-        }
-
-        U* allocate(std::size_t)
-        {
-            static_assert(alignof(U) <= alignof(std::max_align_t));
-            if (block != nullptr)
-                return reinterpret_cast<U*>(static_cast<char*>(block) + control_offset);
-            alignas(U) static std::byte memory[sizeof(U)];
-            control_bytes = sizeof(U);
-            return reinterpret_cast<U*>(memory);
-        }
-
-        void deallocate(U*, std::size_t) noexcept
-        {
-            if (block != nullptr)
-                store_of(block).control_released(block);
-        }
-
-        friend bool operator==(const allocator& a, const allocator& b) noexcept { return a.block == b.block; }
-        friend bool operator!=(const allocator& a, const allocator& b) noexcept { return a.block != b.block; }
-
-        void* block; ///< nullptr: only the size is asked for, and goes to `control_bytes`.
-    };
-
-    static inline std::size_t control_bytes = 0; ///< Written to once.
 
     static constexpr std::size_t node_offset = base::round_up(sizeof(T), alignof(shared_node));
     static constexpr std::size_t control_offset =
@@ -183,81 +356,27 @@ private:
     static std::size_t block_bytes()
     {
         static const std::size_t bytes = [] {
-            (void)std::shared_ptr<T>(static_cast<T*>(nullptr), deleter{}, allocator<T>(nullptr));
-            return control_offset + control_bytes;
+            sample_of_control sample;
+            (void)std::shared_ptr<T>(static_cast<T*>(nullptr), deleter(), sampling_allocator<T>(sample));
+            return control_offset + sample.bytes;
         }();
         return bytes;
     }
 
-    static pool_options aligned(pool_options options) noexcept
-    {
-        if (base::is_power_of_two(options.alignment)) // else the blocks say so
-            options.alignment = std::max({options.alignment, alignof(T), alignof(std::max_align_t)});
-        return options;
-    }
-
     static T* object_in(void* block) noexcept { return std::launder(static_cast<T*>(block)); }
+    static void* block_of(void* object) noexcept { return object; }
 
-    static shared_node& node_of(void* block) noexcept
+    void released(T* object) noexcept
     {
-        return *std::launder(reinterpret_cast<shared_node*>(static_cast<char*>(block) + node_offset));
+        if (reset_.runs_code())
+            this->object_released(object);
     }
 
-    static void link(void* block, void* next) noexcept { node_of(block).link(next); }
-    static void* linked(void* block) noexcept { return node_of(block).linked(); }
-
-    static shared_items& store_of(void* block) noexcept { return *static_cast<shared_items*>(node_of(block).store); }
-
-    std::shared_ptr<T> share(T* object)
-    {
-        ::new (static_cast<void*>(reinterpret_cast<char*>(object) + node_offset)) shared_node(this);
-        return std::shared_ptr<T>(object, deleter{}, allocator<T>(object));
-    }
-
-    /// Whether nothing is ever to be done when an object ends: then it is gone when its control block is, and nobody notes it.
-    static constexpr bool ends_unnoticed = !Keeps && std::is_trivially_destructible_v<T>;
-
-    void object_released(T* object) noexcept
-    {
-        if constexpr (ends_unnoticed)
-            return;
-        if (Keeps && !reset_.runs_code()) {
-            node_of(object).state.store(shared_node::object_is_gone, std::memory_order_relaxed);
-            return;
-        }
-        // Unless it has to wait, its control block is still there when it ends, and goes after it.
-        bool has_waited = false;
-        this->in_turn(this, object, [this, &has_waited](T* ended) {
-            end(ended, has_waited);
-            has_waited = true;
-        });
-    }
-
-    void end(T* object, bool has_waited) noexcept
-    {
-        if constexpr (Keeps)
-            reset_object(reset_, *object, this->blocks.name());
-        else
-            object->~T();
-        shared_node& node = node_of(object);
-        if (!has_waited)
-            node.state.store(shared_node::object_is_gone, std::memory_order_relaxed);
-        else if (node.note(shared_node::object_is_gone))
-            this->blocks.deallocate(object);
-    }
-
-    void control_released(void* block) noexcept
-    {
-        shared_node& node = node_of(block);
-        if (ends_unnoticed || (node.state.load(std::memory_order_acquire) & shared_node::object_is_gone) != 0 ||
-            node.note(shared_node::control_is_gone))
-            this->blocks.deallocate(block);
-    }
+    void end(T* object) noexcept { reset_object(reset_, *object, this->blocks.name()); }
 
     void prepare(slab& home, std::size_t first, std::size_t end, std::size_t stride) override
     {
-        if constexpr (Keeps)
-            construct_in_blocks<T>(home, first, end, stride, [](T*) {});
+        construct_in_blocks<T>(home, first, end, stride, [](T*) {});
     }
 
     void destroy_kept(void* block) noexcept { object_in(block)->~T(); }
