@@ -13,6 +13,7 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <memory>
 #include <new>
 #include <stdexcept>
@@ -370,6 +371,39 @@ TYPED_TEST(shared_pool_of, any_shape_takes_objects_back_that_have_waited_for_the
 {
     this->template take_back_what_has_waited<holding<TypeParam>>();
     this->template take_back_what_has_waited<holding_in_no_room<TypeParam>>();
+}
+
+/// Of that size and alignment, filled, in pools that notice what is written behind a block.
+template <std::size_t Bytes, std::size_t Alignment>
+void fill_objects()
+{
+    struct alignas(Alignment) object
+    {
+        std::array<unsigned char, Bytes> bytes;
+    };
+    mp::shared_pool<object, mp::checking_policy> pool;
+    std::vector<std::shared_ptr<object>> all;
+    for (int i = 0; i != 3; ++i) {
+        all.push_back(pool.make());
+        std::memset(all.back().get(), 0xA5 + i, sizeof(object));
+    }
+    EXPECT_TRUE(pool.is_valid()) << sizeof(object);
+    for (std::size_t i = 0; i != all.size(); ++i)
+        EXPECT_EQ(all[i]->bytes.back(), 0xA5 + i) << sizeof(object);
+}
+
+TEST(shared_pool, has_room_for_objects_of_any_size)
+{
+    fill_objects<1, 1>();
+    fill_objects<15, 1>();
+    fill_objects<17, 1>();
+    fill_objects<31, 1>();
+    fill_objects<33, 1>();
+    fill_objects<1001, 1>();
+    fill_objects<1002, 2>();
+    fill_objects<1004, 4>();
+    fill_objects<200, 64>();
+    fill_objects<std::size_t{3} << 20, 32>();
 }
 
 TEST(shared_pool, refuses_an_alignment_that_is_no_power_of_two)

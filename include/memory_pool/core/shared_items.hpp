@@ -255,25 +255,27 @@ private:
         std::size_t object_offset;
     };
 
-    /// For standard libraries that leave out empty objects.
+    /// In place of an object: aligned as one, and as large but for a multiple of what blocks are aligned to.
+    struct alignas(T) full_stand_in
+    {
+        static constexpr std::size_t most = 2 * base_type::alignment;
+        std::byte bytes[sizeof(T) < most ? sizeof(T) : base_type::alignment + sizeof(T) % base_type::alignment];
+    };
+    /// In place of one that a standard library may leave no room for.
     struct alignas(T) empty_stand_in
     {
     };
-    struct alignas(T) other_stand_in
-    {
-        std::byte bytes[sizeof(T)];
-    };
+    using stand_in = std::conditional_t<std::is_empty_v<T> && !std::is_final_v<T>, empty_stand_in, full_stand_in>;
 
     static const block_layout& layout()
     {
         static const block_layout its = [] {
-            using stand_in =
-                std::conditional_t<std::is_empty_v<T> && !std::is_final_v<T>, empty_stand_in, other_stand_in>;
             sample_of_control sample;
             const auto object = std::allocate_shared<stand_in>(sampling_allocator<stand_in>(sample));
             const auto in_control =
                 static_cast<std::size_t>(reinterpret_cast<const std::byte*>(object.get()) - sample.begin);
-            return block_layout{control_offset + sample.bytes, control_offset + in_control};
+            return block_layout{control_offset + sample.bytes - sizeof(stand_in) + sizeof(T),
+                                control_offset + in_control};
         }();
         return its;
     }
