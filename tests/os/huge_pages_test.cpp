@@ -3,6 +3,7 @@
 #include <memory_pool/os/huge_pages.hpp>
 
 #include <memory_pool/base/arithmetic.hpp>
+#include <memory_pool/base/config.hpp>
 #include <memory_pool/os/page_mapping.hpp>
 #include <memory_pool/os/pages.hpp>
 
@@ -16,6 +17,10 @@
 #include <fstream>
 #include <string>
 #include <vector>
+
+#if defined(__linux__)
+#include <pthread.h>
+#endif
 
 namespace os = memory_pool::os;
 namespace base = memory_pool::base;
@@ -97,6 +102,27 @@ TEST(for_each_stretch, tells_where_the_process_has_memory)
     EXPECT_EQ(found, 3u);
     EXPECT_EQ(out_of_order, 0u);
 }
+
+// As in uncancelled_test.cpp.
+#if !MEMORY_POOL_ASAN && !defined(_LIBCPP_VERSION)
+TEST(line_reader, reads_also_where_the_thread_is_to_be_cancelled)
+{
+    static bool has_read;
+    has_read = false;
+    const auto read = [](void*) -> void* {
+        (void)::pthread_cancel(::pthread_self());
+        has_read = os::detail::find_huge_page_size() == os::huge_page_size();
+        ::pthread_testcancel();
+        return nullptr;
+    };
+    pthread_t thread{};
+    ASSERT_EQ(::pthread_create(&thread, nullptr, read, nullptr), 0);
+    void* result = nullptr;
+    ASSERT_EQ(::pthread_join(thread, &result), 0);
+    EXPECT_TRUE(has_read);
+    EXPECT_EQ(result, PTHREAD_CANCELED) << "but afterwards";
+}
+#endif
 
 TEST(line_reader, reads_numbers_behind_labels)
 {

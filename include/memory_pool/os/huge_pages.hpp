@@ -9,6 +9,7 @@
 #pragma once
 
 #include <memory_pool/base/config.hpp>
+#include <memory_pool/os/uncancelled.hpp>
 
 #include <cstddef>
 #include <cstdint>
@@ -31,7 +32,8 @@ namespace memory_pool::os
 namespace detail
 {
 #if defined(__linux__)
-/// The lines of a file of the system, one after the other.
+/// The lines of a file of the system, one after the other. The thread is not cancelled meanwhile: whoever reads them may have a lock, and
+/// does not throw.
 class line_reader
 {
 public:
@@ -76,6 +78,7 @@ private:
             c = std::fgetc(file_);
     }
 
+    uncancelled until_read_; // First, so that it is over when the file is closed.
     std::FILE* file_;
     char line_[256];
 };
