@@ -159,6 +159,21 @@ TEST_F(checked_guards_death, nobody_touches_a_block_of_0_bytes)
         "");
 }
 
+TEST_F(checked_guards_death, a_write_into_another_block_of_0_bytes_is_found_when_that_is_freed)
+{
+    np_heap* const heap = np_heap_create();
+    for (void* const nothing : {np_aligned_alloc(32, 0), np_alloc_at(0, "here.cpp", 7), np_heap_alloc(heap, 0)}) {
+        EXPECT_DEATH(
+            {
+                *static_cast<bytes_of_block*>(nothing) = 1;
+                np_free(nothing);
+            },
+            "overflow: .* block size 0 bytes");
+        np_free(nothing);
+    }
+    np_heap_destroy(heap);
+}
+
 TEST_F(checked_guards_death, memory_can_be_used_for_something_else_where_guards_were)
 {
     std::vector<void*> blocks;
