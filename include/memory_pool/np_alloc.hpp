@@ -20,6 +20,7 @@
 #include <memory_pool/base/arithmetic.hpp>
 #include <memory_pool/base/config.hpp>
 #include <memory_pool/base/errors.hpp>
+#include <memory_pool/os/uncancelled.hpp>
 
 #include <cstddef>
 #include <cstdint>
@@ -41,9 +42,12 @@
 
 namespace memory_pool::core
 {
+// To write is a cancellation point, and to be cancelled is an exception, which does not get out of these.
+
 /// Writes to the file at `to`. What comes of it, the file knows.
 inline void write_to_file(const char* text, std::size_t length, void* to) noexcept
 {
+    const os::uncancelled until_written;
     (void)std::fwrite(text, 1, length, static_cast<std::FILE*>(to));
 }
 
@@ -51,6 +55,7 @@ inline void write_to_file(const char* text, std::size_t length, void* to) noexce
 template <class Stream>
 void write_to_stream(const char* text, std::size_t length, void* to) noexcept
 {
+    const os::uncancelled until_written;
     (void)base::succeeds([&] { static_cast<Stream*>(to)->write(text, static_cast<std::ptrdiff_t>(length)); });
 }
 } // namespace memory_pool::core

@@ -15,8 +15,10 @@
 #include <cstdint>
 #include <cstdio>
 #include <cstring>
+#include <fstream>
 #include <ios>
 #include <memory>
+#include <pthread.h>
 #include <sstream>
 #include <string>
 #include <thread>
@@ -201,6 +203,30 @@ TEST(np_report_leaks, goes_to_a_file_or_a_stream)
     std::ostringstream stream;
     EXPECT_EQ(np_report_leaks(stream), 1U);
     EXPECT_EQ(stream.str(), report_of_all().text);
+}
+
+TEST(np_report_leaks, comes_to_its_end_also_where_the_thread_is_to_be_cancelled)
+{
+    const traced block(64, "orders.c", 42);
+    static std::size_t reported;
+    reported = 0;
+    const auto report_while_cancelled = [](void*) -> void* {
+        std::FILE* const file = std::fopen("/dev/null", "w");
+        std::ofstream stream;
+        // Without buffers, so that each line is written at once: that is a cancellation point.
+        (void)std::setvbuf(file, nullptr, _IONBF, 0);
+        (void)stream.rdbuf()->pubsetbuf(nullptr, 0);
+        stream.open("/dev/null");
+        (void)pthread_cancel(pthread_self());
+        reported = np_report_leaks(file) + np_report_leaks(stream);
+        (void)pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, nullptr);
+        (void)std::fclose(file);
+        return nullptr;
+    };
+    pthread_t thread{};
+    ASSERT_EQ(pthread_create(&thread, nullptr, report_while_cancelled, nullptr), 0);
+    ASSERT_EQ(pthread_join(thread, nullptr), 0);
+    EXPECT_EQ(reported, 2U);
 }
 
 TEST(np_report_leaks, throws_what_the_stream_throws_after_all_is_done_if_it_was_told_to)
