@@ -510,6 +510,40 @@ TEST_P(concurrent_block_pool_test, waits_for_a_block_and_gives_up_in_time)
     EXPECT_TRUE(pool.is_valid());
 }
 
+/// Goes on by two each time that somebody looks.
+struct hasty_clock
+{
+    using duration = std::chrono::duration<std::uint32_t, std::milli>;
+    using rep = duration::rep;
+    using period = duration::period;
+    using time_point = std::chrono::time_point<hasty_clock>;
+    static constexpr bool is_steady = true;
+
+    static time_point now() noexcept { return time_point(duration(looks += 2)); }
+
+    static inline std::uint32_t looks = 0;
+};
+
+/// Its type holds a hundred days.
+struct fine_clock
+{
+    using duration = std::chrono::duration<std::int64_t, std::pico>;
+    using rep = duration::rep;
+    using period = duration::period;
+    using time_point = std::chrono::time_point<fine_clock>;
+    static constexpr bool is_steady = true;
+
+    static time_point now() noexcept { return {}; }
+};
+
+TEST_P(concurrent_block_pool_test, gives_up_when_the_clock_has_passed_the_deadline_since_it_was_looked_at)
+{
+    mp::concurrent_block_pool pool(32, bounded_to(1), &upstream_);
+    void* const block = pool.allocate();
+    EXPECT_EQ(pool.try_allocate_until(hasty_clock::now() + hasty_clock::duration(3)), nullptr);
+    pool.deallocate(block);
+}
+
 TEST_P(concurrent_block_pool_test, waits_as_long_as_any_type_can_say)
 {
     using days = std::chrono::duration<std::int64_t, std::ratio<86'400>>;
@@ -540,6 +574,8 @@ TEST_P(concurrent_block_pool_test, waits_as_long_as_any_type_can_say)
     EXPECT_TRUE(
         is_served([&] { return pool.try_allocate_until(std::chrono::time_point<clock, std::chrono::hours>::max()); }));
     EXPECT_TRUE(is_served([&] { return pool.try_allocate_until(std::chrono::time_point<clock, days>::max()); }));
+    EXPECT_TRUE(
+        is_served([&] { return pool.try_allocate_until(std::chrono::time_point<fine_clock, days>(days(200))); }));
 
     void* const block = pool.allocate();
     EXPECT_EQ(pool.try_allocate_for(days::min()), nullptr);

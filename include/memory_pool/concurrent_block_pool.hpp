@@ -42,6 +42,7 @@
 #include <cstddef>
 #include <memory_resource>
 #include <mutex>
+#include <type_traits>
 
 namespace memory_pool
 {
@@ -404,7 +405,12 @@ private:
             return false;
         if (left > a_century)
             return ready.wait_for(lock, a_century) == std::cv_status::no_timeout;
-        return ready.wait_until(lock, deadline) == std::cv_status::no_timeout;
+        if constexpr (std::is_same_v<Clock, std::chrono::system_clock>) { // It is noticed when somebody sets it.
+            return ready.wait_until(lock, deadline) == std::cv_status::no_timeout;
+        } else { // Not with the deadline: the standard library would calculate in its type, and in that of the clock.
+            (void)ready.wait_for(lock, std::chrono::ceil<std::chrono::nanoseconds>(left));
+            return true; // As long as the clock says so.
+        }
     }
 
     MEMORY_POOL_ALWAYS_INLINE void* handed_out(void* block) noexcept
