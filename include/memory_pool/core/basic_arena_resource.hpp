@@ -28,7 +28,7 @@
 namespace memory_pool
 {
 /// Arenas, over `Arenas`: core::single_arenas or core::shared_arenas. See base/policies.hpp for `Policy`: one that checks reports
-/// every misuse at once; to count, put a tracking_resource before or behind it.
+/// misuse at once, but a write to a free block when its bytes are handed out again; to count, put a tracking_resource before or behind it.
 template <class Policy, class Arenas>
 class basic_arena_resource final : public std::pmr::memory_resource
 {
