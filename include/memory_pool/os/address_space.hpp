@@ -160,7 +160,8 @@ inline moving move(void* from, void* to, std::size_t bytes) noexcept
         return moving::refused;
     if (errno == EEXIST && !is_unmapped)
         return moving::refused;
-    (void)::mmap(to, bytes, PROT_NONE, flags_of_all | unless_taken, -1, 0); // So that no other mapping is made there.
+    // So that no other mapping is made there, if the system lets it.
+    [[maybe_unused]] void* const kept = ::mmap(to, bytes, PROT_NONE, flags_of_all | unless_taken, -1, 0);
     return moving::lost;
 #else
     static_cast<void>(from);
