@@ -125,7 +125,8 @@ class shared_items : public item_store<Derived, Blocks>
     using base_type = item_store<Derived, Blocks>;
 
 protected:
-    // No friend, as that makes a non-virtual destructor suspect to GCC.
+    // Not private with a friend, as that makes a non-virtual destructor suspect to GCC.
+    // NOLINTNEXTLINE(bugprone-crtp-constructor-accessibility)
     shared_items(std::size_t block_bytes, const pool_options& options, std::pmr::memory_resource* upstream)
         : base_type(nullptr, block_bytes, aligned(options), upstream)
     {
