@@ -34,7 +34,8 @@ extern "C" {
 void* np_alloc(size_t bytes) MEMORY_POOL_NOEXCEPT;
 
 /** Returns: as np_alloc. `file` and `line` say which line of the program asks; they are remembered as long as the block is in use,
- *    whoever resizes it, if there is memory for that. See np_report_leaks and np_visit_call_sites.
+ *    whoever resizes it, if there is memory for that. See np_report_leaks and np_visit_call_sites. Reports of misuse of the block name
+ *    them, too.
  *  Preconditions: `file` is a text that stays where it is as long as the block is in use, as `__FILE__` does; or NULL.
  *  Complexity: as np_alloc, with locks that few threads have in common. */
 void* np_alloc_at(size_t bytes, const char* file, int line) MEMORY_POOL_NOEXCEPT;
@@ -234,7 +235,7 @@ typedef struct np_error_report
     const void* address; /**< The pointer in question. */
     size_t block_size;   /**< Bytes in the block, or 0 if there is none, or no longer. */
     const char* where;   /**< What it was given to: "np_alloc" or "np_heap". */
-    const char* text;    /**< The two lines that were printed. */
+    const char* text;    /**< The lines that were printed. */
 } np_error_report;
 
 /** Called after a misuse was printed on the standard error, with no lock held. If it returns, the call that was wrong is ignored. */

@@ -10,10 +10,29 @@
 
 #include <memory_pool/base/call_site.hpp>
 #include <memory_pool/base/config.hpp>
+#include <memory_pool/base/errors.hpp>
 
+#include "block_lookup.hpp"
+#include "misuse.hpp"
 #include "traced_heap.hpp"
 
 #include <cstddef>
+
+namespace memory_pool::np
+{
+/// Another heap may have had the slab meanwhile that a freed block was in: so it is to be one of the same heap still.
+base::message name_of_line(error kind, const void* block) noexcept
+{
+    const owner_word heap_now = owner_of(block) & ~class_bits;
+    for (traced_heap& each : the_process.traced()) {
+        const base::message line =
+            each.sites().name_of_line(block, kind == error::misaligned_pointer, heap_now == each.word());
+        if (*line.c_str() != '\0')
+            return line;
+    }
+    return base::message("%s", "");
+}
+} // namespace memory_pool::np
 
 namespace np = memory_pool::np;
 

@@ -15,11 +15,9 @@
 #include "site_list.hpp"
 #include "traced_heap.hpp"
 
-#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
-#include <cstring>
 
 namespace np = memory_pool::np;
 namespace base = memory_pool::base;
@@ -39,14 +37,6 @@ void list(np::site_list& sites, np::checkpoint_count checkpoints) noexcept
         each.sites().unlock();
 }
 
-/// Returns: the end of a long name, so that there is room for more on its line.
-const char* shortened(const char* name) noexcept
-{
-    constexpr std::size_t most = 250;
-    const std::size_t length = std::strlen(name);
-    return name + (length - std::min(length, most));
-}
-
 /// Returns: the line as np_alloc_at was told.
 int line_of(const np::site_figures& its) noexcept
 {
@@ -55,6 +45,7 @@ int line_of(const np::site_figures& its) noexcept
 
 void print_text(const np::site_list& sites, const np::output& to)
 {
+    constexpr std::size_t most_of_file = 250; // There is something behind it.
     const auto print_line = [&to](const base::message& subject, const np::site_figures& its) {
         to.print(base::message("  %s  %zu block%s  %zu bytes\n", subject.c_str(), its.blocks,
                                its.blocks == 1 ? "" : "s", its.bytes));
@@ -63,7 +54,7 @@ void print_text(const np::site_list& sites, const np::output& to)
         return;
     to.print("np_alloc: in use, by the line that has asked:\n");
     for (const np::site_figures& each : sites)
-        print_line(base::message("%s:%d", shortened(each.site.file), line_of(each)), each);
+        print_line(np::name_of(each.site, most_of_file), each);
     print_line(base::message("in all"), sites.all());
 }
 

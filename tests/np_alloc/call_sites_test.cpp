@@ -114,6 +114,43 @@ TEST(np_alloc_at, gives_blocks_also_if_there_is_no_memory_to_remember_them)
     EXPECT_EQ(all_sites(), sites{});
 }
 
+TEST(call_sites, name_the_line_of_a_block_or_of_the_last_one_there_if_it_may_have_been_freed)
+{
+    const std::array<char, 64> blocks{};
+    const char* const block = blocks.data();
+    np::call_sites known;
+    const auto name = [&](const void* address, bool may_be_inside, bool may_be_freed) {
+        return std::string(known.name_of_line(address, may_be_inside, may_be_freed).c_str());
+    };
+    EXPECT_EQ(name(block, true, true), "");
+    ASSERT_TRUE(known.remember(block, 32, {"a.c", 1}));
+    EXPECT_EQ(name(block, false, false), "a.c:1");
+    EXPECT_EQ(name(block + 31, true, false), "a.c:1");
+    EXPECT_EQ(name(block + 31, false, false), "");
+    EXPECT_EQ(name(block + 32, true, true), "");
+    known.forget(block);
+    EXPECT_EQ(name(block, false, true), "a.c:1");
+    EXPECT_EQ(name(block, true, false), "");
+    ASSERT_TRUE(known.remember(block, 16, {"b.c", 2}));
+    EXPECT_EQ(name(block, false, true), "b.c:2");
+    known.release();
+}
+
+TEST(call_sites, do_not_name_the_last_line_of_a_block_that_has_another_which_there_is_no_memory_to_remember)
+{
+    const char block = 0;
+    np::call_sites known;
+    ASSERT_TRUE(known.remember(&block, 1, {"a.c", 1}));
+    known.forget(&block);
+    known.release();
+    {
+        const test::system_calls calls;
+        calls.refuse_from(test::system_call::map, 1);
+        ASSERT_FALSE(known.remember(&block, 1, {"b.c", 2}));
+    }
+    EXPECT_STREQ(known.name_of_line(&block, false, true).c_str(), "");
+}
+
 TEST(np_alloc_at, says_when_it_has_no_memory_for_the_block)
 {
     EXPECT_EQ(np_alloc_at(~std::size_t{0}, "a.c", 1), nullptr);

@@ -358,4 +358,34 @@ TEST_F(checked_blocks, of_0_bytes_are_distinct_and_can_be_freed_and_resized)
     np_free(shrunk);
     expect_report(error::double_free, shrunk, 0);
 }
+
+TEST_F(checked_blocks, are_reported_with_the_line_that_has_asked_for_them)
+{
+    const auto expect_line = [this](error kind) {
+        const std::string end = "\n  allocated at orders.c:42";
+        ASSERT_FALSE(recorder.reports().empty());
+        const std::string& text = recorder.reports().back().text;
+        EXPECT_EQ(recorder.kinds().back(), kind);
+        ASSERT_GT(text.size(), end.size());
+        EXPECT_EQ(text.substr(text.size() - end.size()), end) << text;
+    };
+    void* const neighbor = np_alloc_at(20, "main.c", 1); // The slab stays.
+    auto* const block = static_cast<char*>(np_alloc_at(20, "orders.c", 42));
+    block[20] ^= 1;
+    EXPECT_EQ(np_usable_size(block), 20U);
+    expect_line(error::overflow);
+    np_free_sized(block, 21);
+    expect_line(error::size_mismatch);
+    np_free(block);
+    expect_line(error::double_free);
+    block[3] = 1;
+    std::vector<void*> others;
+    const std::size_t reports = recorder.reports().size();
+    while (recorder.reports().size() == reports && others.size() != 10'000)
+        others.push_back(np_alloc_at(20, "other.c", 1));
+    expect_line(error::write_after_free);
+    for (void* const each : others)
+        np_free(each);
+    np_free(neighbor);
+}
 } // namespace

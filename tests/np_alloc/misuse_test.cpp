@@ -10,6 +10,7 @@
 
 #include <cerrno>
 #include <cstddef>
+#include <memory>
 #include <pthread.h>
 #include <string>
 #include <unistd.h>
@@ -117,5 +118,81 @@ TEST(np_misuse, is_told_by_a_thread_that_is_to_be_cancelled_before_that_ends)
     np_set_error_handler(nullptr);
     EXPECT_EQ(all_told.size(), 1U);
     EXPECT_TRUE(has_come_back);
+}
+
+/// Returns: how the last report ends, from its third line on.
+std::string line_of_last_report()
+{
+    const std::string& text = all_told.back().text;
+    const std::size_t remedy_ends = text.find('\n', text.find('\n') + 1);
+    return remedy_ends != std::string::npos ? text.substr(remedy_ends + 1) : std::string();
+}
+
+TEST(np_misuse, of_a_block_names_the_line_that_has_asked_for_it)
+{
+    np_set_error_handler(&remember);
+    np_heap* const other_heap = np_heap_create();
+    for (const std::size_t bytes : {48U, 5000U, 100'000U}) {
+        all_told.clear();
+        auto* const block = static_cast<char*>(np_alloc_at(bytes, "orders.c", 42));
+        np_free(block + 1);
+        ASSERT_EQ(all_told.size(), 1U);
+        EXPECT_EQ(line_of_last_report(), "  allocated at orders.c:42") << bytes;
+        np_heap_free(other_heap, block);
+        ASSERT_EQ(all_told.size(), 2U);
+        EXPECT_EQ(line_of_last_report(), "  allocated at orders.c:42") << bytes;
+        np_free(block);
+    }
+    np_heap_destroy(other_heap);
+    np_set_error_handler(nullptr);
+}
+
+TEST(np_misuse, of_a_block_that_was_freed_names_its_line_when_the_name_of_the_file_is_gone)
+{
+    all_told.clear();
+    np_set_error_handler(&remember);
+    void* const neighbor = np_alloc_at(48, "main.c", 1); // The slab stays.
+    auto gone = std::make_unique<std::string>("plugin.c");
+    void* const block = np_alloc_at(48, gone->c_str(), 7);
+    np_free(block);
+    gone.reset();
+    np_free(block);
+    ASSERT_EQ(all_told.size(), 1U);
+    EXPECT_EQ(all_told.back().kind, "double free");
+    EXPECT_EQ(line_of_last_report(), "  allocated at plugin.c:7");
+    np_free(neighbor);
+    np_set_error_handler(nullptr);
+}
+
+TEST(np_misuse, of_a_block_without_a_line_names_none)
+{
+    all_told.clear();
+    np_set_error_handler(&remember);
+    void* const block = np_alloc(48);
+    np_free(static_cast<char*>(block) + 1);
+    np_free(block);
+    ASSERT_EQ(all_told.size(), 1U);
+    EXPECT_EQ(line_of_last_report(), "");
+    np_set_error_handler(nullptr);
+}
+
+TEST(np_misuse, names_the_end_of_a_file_with_a_long_name)
+{
+    all_told.clear();
+    np_set_error_handler(&remember);
+    np_heap* const other_heap = np_heap_create();
+    const std::string name = std::string(1000, 'x') + "/orders.c";
+    void* const block = np_alloc_at(48, name.c_str(), 2'000'000'000);
+    np_heap_free(other_heap, block);
+    np_free(block);
+    np_free(block);
+    np_heap_destroy(other_heap);
+    np_set_error_handler(nullptr);
+    ASSERT_EQ(all_told.size(), 2U);
+    for (const told& each : all_told) {
+        const std::string end = "xxx/orders.c:2000000000";
+        ASSERT_GT(each.text.size(), end.size());
+        EXPECT_EQ(each.text.substr(each.text.size() - end.size()), end);
+    }
 }
 } // namespace

@@ -71,7 +71,7 @@ struct error_report
     const void* address;    ///< The pointer in question, or nullptr if there is none.
     std::size_t block_size; ///< Bytes in a block of the pool, or 0 if no pool is concerned.
     const char* pool_name;  ///< `pool_options::name`, or nullptr.
-    const char* text;       ///< The two lines that were printed.
+    const char* text;       ///< The lines that were printed.
 };
 
 /// Called after the error was printed on stderr, with no lock held, and when the pool is in order: it may use the pool, but not throw.
