@@ -109,6 +109,8 @@ public:
         if (known == nullptr)
             return;
         MEMORY_POOL_DELAY_POINT();
+        if (from != to)
+            freed_place(from).keep(*known); // It will be free: here, as nobody forgets it then.
         block_entry moved = *known;
         moved.bytes = bytes;
         moved.address = reinterpret_cast<std::uintptr_t>(to);

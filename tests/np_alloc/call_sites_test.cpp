@@ -136,6 +136,21 @@ TEST(call_sites, name_the_line_of_a_block_or_of_the_last_one_there_if_it_may_hav
     known.release();
 }
 
+TEST(call_sites, name_at_both_addresses_of_a_block_that_has_moved_its_own_line)
+{
+    const std::array<char, 64> blocks{};
+    const char* const from = blocks.data();
+    const char* const to = from + 32;
+    np::call_sites known;
+    ASSERT_TRUE(known.remember(from, 16, {"a.c", 1}));
+    known.forget(from);
+    ASSERT_TRUE(known.remember(from, 16, {"b.c", 2}));
+    known.move(from, to, 32);
+    EXPECT_STREQ(known.name_of_line(from, false, true).c_str(), "b.c:2");
+    EXPECT_STREQ(known.name_of_line(to, false, false).c_str(), "b.c:2");
+    known.release();
+}
+
 TEST(call_sites, do_not_name_the_last_line_of_a_block_that_has_another_which_there_is_no_memory_to_remember)
 {
     const char block = 0;

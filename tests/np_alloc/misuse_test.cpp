@@ -164,6 +164,23 @@ TEST(np_misuse, of_a_block_that_was_freed_names_its_line_when_the_name_of_the_fi
     np_set_error_handler(nullptr);
 }
 
+TEST(np_misuse, of_the_old_address_of_a_block_that_has_moved_names_the_line_that_has_asked_for_that_block)
+{
+    all_told.clear();
+    np_set_error_handler(&remember);
+    void* const neighbor = np_alloc_at(48, "main.c", 1); // The slab stays.
+    void* const block = np_alloc_at(48, "orders.c", 42);
+    void* const moved = np_realloc(block, 5000);
+    ASSERT_NE(moved, block);
+    np_free(block);
+    ASSERT_EQ(all_told.size(), 1U);
+    EXPECT_EQ(all_told.back().kind, "double free");
+    EXPECT_EQ(line_of_last_report(), "  allocated at orders.c:42");
+    np_free(moved);
+    np_free(neighbor);
+    np_set_error_handler(nullptr);
+}
+
 TEST(np_misuse, of_a_block_without_a_line_names_none)
 {
     all_told.clear();
