@@ -48,6 +48,16 @@
 #define MEMORY_POOL_TSAN 0
 #endif
 
+// Is it built with MemorySanitizer?
+#if defined(__has_feature)
+#if __has_feature(memory_sanitizer)
+#define MEMORY_POOL_MSAN 1
+#endif
+#endif
+#ifndef MEMORY_POOL_MSAN
+#define MEMORY_POOL_MSAN 0
+#endif
+
 /// Defined to 1 by a build that is to run under Valgrind's memcheck (needs Valgrind's own header at compile time).
 #ifndef MEMORY_POOL_VALGRIND
 #define MEMORY_POOL_VALGRIND 0

@@ -70,12 +70,13 @@ struct shared_node
         return (state.fetch_and(~object_waits, std::memory_order_acq_rel) & control_is_gone) != 0;
     }
 
+    bool is_waiting() const noexcept { return (state.load(std::memory_order_acquire) & object_waits) != 0; }
+
     /// Effects: notes that the control block is gone.
-    /// Returns: whether the object does not wait.
+    /// Returns: whether the object does not wait any more.
     bool lose_control() noexcept
     {
-        return (state.load(std::memory_order_acquire) & object_waits) == 0 ||
-               (state.fetch_or(control_is_gone, std::memory_order_acq_rel) & object_waits) == 0;
+        return (state.fetch_or(control_is_gone, std::memory_order_acq_rel) & object_waits) == 0;
     }
 };
 
@@ -213,8 +214,13 @@ private:
 
     void control_released(void* block) noexcept
     {
-        if (node_of(block).lose_control())
-            this->blocks.deallocate(block);
+        if (shared_node& node = node_of(block); node.is_waiting()) {
+            base::content_outlives_object(
+                block, this->blocks.block_size()); // The object may lie in what was its control block.
+            if (!node.lose_control())
+                return;
+        }
+        this->blocks.deallocate(block);
     }
 };
 

@@ -1,0 +1,12 @@
+# SPDX-License-Identifier: MIT
+# What MemorySanitizer takes for undefined, as something has ended there, is defined where a pool keeps an object.
+if(NOT CMAKE_CXX_COMPILER_ID STREQUAL "Clang" OR NOT CMAKE_SYSTEM_NAME STREQUAL "Linux")
+    return()
+endif()
+
+add_executable(msan_shared_pool msan/shared_pool.cpp)
+target_link_libraries(msan_shared_pool PRIVATE memory_pool_program memory_pool_warnings)
+target_compile_options(msan_shared_pool PRIVATE -fsanitize=memory)
+target_link_options(msan_shared_pool PRIVATE -fsanitize=memory)
+add_test(NAME msan.shared_pool COMMAND msan_shared_pool)
+set_tests_properties(msan.shared_pool PROPERTIES TIMEOUT 60)
