@@ -25,6 +25,7 @@
 #include <algorithm>
 #include <array>
 #include <cstddef>
+#include <utility>
 
 namespace memory_pool::np
 {
@@ -133,11 +134,17 @@ private:
         }
 
         /// Effects: has those addresses be touched again, with what was there, or zeros.
-        os::moving return_to(std::byte* from, const std::byte* to) const noexcept
+        os::moving return_to(std::byte* from, const std::byte* to) noexcept
         {
             const auto returned = static_cast<std::size_t>(to - from);
-            if (!os::commit_memory(from, returned))
-                return os::moving::refused;
+            if (!os::commit_memory(from, returned)) {
+                // Until it has moved, the process has to be allowed as much once more.
+                if (shelf == nullptr)
+                    return os::moving::refused;
+                release(std::exchange(shelf, nullptr), bytes());
+                if (!os::commit_memory(from, returned))
+                    return os::moving::refused;
+            }
             if (shelf == nullptr)
                 return os::moving::done;
             std::byte* const kept = shelf + (from - begin);

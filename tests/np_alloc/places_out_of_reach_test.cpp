@@ -192,7 +192,7 @@ TEST_F(places_out_of_reach_test, have_zeros_if_the_system_does_not_move_their_me
     EXPECT_TRUE(are_zeros(2, 5));
 }
 
-TEST_F(places_out_of_reach_test, keep_their_memory_if_the_system_does_not_make_them_usable)
+TEST_F(places_out_of_reach_test, stay_without_their_memory_if_the_system_does_not_make_them_usable)
 {
     ASSERT_TRUE(put(2, 5));
     {
@@ -202,21 +202,20 @@ TEST_F(places_out_of_reach_test, keep_their_memory_if_the_system_does_not_make_t
         expect_out_of_reach(2, 5);
     }
     EXPECT_EQ(take(0, pages), os::moving::done);
-    EXPECT_TRUE(are_as_they_were(2, 5));
+    EXPECT_TRUE(are_zeros(2, 5)) << "their memory was given back, as that may be what is missing";
 }
 
 #if TESTS_MAY_LIMIT_MEMORY
-TEST_F(places_out_of_reach_test, stay_if_the_process_may_have_no_more_memory)
+TEST_F(places_out_of_reach_test, come_back_without_their_memory_if_the_process_may_have_no_more)
 {
     ASSERT_TRUE(put(2, 5));
     {
         const test::memory_limit none(0);
         EXPECT_FALSE(put(7, 9));
-        EXPECT_EQ(take(0, pages), os::moving::refused);
-        expect_out_of_reach(2, 5);
+        ASSERT_EQ(take(0, pages), os::moving::done);
     }
-    EXPECT_EQ(take(0, pages), os::moving::done);
-    EXPECT_TRUE(are_as_they_were(0, pages));
+    EXPECT_TRUE(are_zeros(2, 5));
+    EXPECT_TRUE(are_as_they_were(7, 9));
 }
 #endif
 
