@@ -137,14 +137,14 @@ private:
         os::moving return_to(std::byte* from, const std::byte* to) noexcept
         {
             const auto returned = static_cast<std::size_t>(to - from);
-            if (!os::commit_memory(from, returned)) {
-                // Until it has moved, the process has to be allowed as much once more.
-                if (shelf == nullptr)
-                    return os::moving::refused;
+            bool is_committed = os::commit_memory(from, returned);
+            if (!is_committed && shelf != nullptr) {
+                // Until what is there has moved, the process has to be allowed as much once more.
                 release(std::exchange(shelf, nullptr), bytes());
-                if (!os::commit_memory(from, returned))
-                    return os::moving::refused;
+                is_committed = os::commit_memory(from, returned);
             }
+            if (!is_committed)
+                return os::moving::refused;
             if (shelf == nullptr)
                 return os::moving::done;
             std::byte* const kept = shelf + (from - begin);
