@@ -397,8 +397,14 @@ TYPED_TEST_P(block_pool_conformance, tries_without_throwing)
     EXPECT_THROW((void)pool.allocate(), std::bad_alloc);
     EXPECT_TRUE(pool.is_valid());
     this->upstream_.never_fail();
-    EXPECT_NE(pool.try_allocate(), nullptr);
+    void* const first = pool.try_allocate();
+    ASSERT_NE(first, nullptr);
     EXPECT_EQ(pool.in_use(), 1u);
+    EXPECT_TRUE(pool.is_valid());
+    pool.deallocate(first);
+    ASSERT_NE(pool.try_allocate(), nullptr);
+    EXPECT_EQ(pool.in_use(), 1u);
+    EXPECT_TRUE(pool.is_valid()) << "as what is at hand is marked, and counted, as any other block is";
 }
 
 TYPED_TEST_P(block_pool_conformance, refuses_options_that_make_no_sense)
