@@ -144,7 +144,7 @@ def parse_arguments(words):
 def entrants(arguments):
     """Returns {name: library, or None for that of the system}."""
     names = [name for name in arguments.mallocs.split(",") if name]
-    found = mallocs.installed(name for name in names if name != OURS)
+    found = mallocs.installed((name for name in names if name != OURS), (*mallocs.LIBRARIES, OURS))
     if OURS in names:
         ours = os.path.abspath(os.path.join(arguments.build, os.pardir, os.pardir, "src", "np_alloc", "libnp_malloc.so"))
         if os.path.isfile(ours):

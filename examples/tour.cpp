@@ -405,7 +405,8 @@ measurement summary(const std::vector<measurement>& rounds)
 void print_text(const options& chosen, const reading& read)
 {
     std::printf("memory_pool tour: the same work with new and delete, and with each pool\n\n");
-    std::printf("Text: %s in %s files from %s\n", in_bytes(read.bytes).c_str(), in_thousands(read.files).c_str(),
+    std::printf("Text: %s in %s %s from %s\n", in_bytes(read.bytes).c_str(), in_thousands(read.files).c_str(),
+                read.files == 1 ? "file" : "files",
                 chosen.path ? printable(*chosen.path).c_str()
                             : "the compiler's C++ headers (name another file or folder to read that)");
     if (read.is_cut)

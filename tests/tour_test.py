@@ -173,7 +173,7 @@ class Tour(unittest.TestCase):
         self.write("a.txt", TEXT)
         self.write("b.o", b"\x7fELF\0\0" + TEXT.encode())
         self.write("c/d.png", b"\0")
-        self.assertIn(b"in 1 files from", shown := self.assert_works(self.folder))
+        self.assertIn(b"in 1 file from", shown := self.assert_works(self.folder))
         self.assertIn(b"no text, and left out: 2", shown)
 
     def test_nothing_on_stderr_but_on_a_terminal(self):

@@ -55,10 +55,10 @@ struct named_figure
 constexpr std::array<named_figure, 16> named_figures{{
     {"bytes_in_use", "bytes in use", &np_statistics::bytes_in_use},
     {"bytes_at_hand", "bytes at hand of threads", &np_statistics::bytes_at_hand},
-    {"bytes_on_the_way", "bytes on the way back", &np_statistics::bytes_on_the_way},
+    {"bytes_on_the_way", "bytes on their way back", &np_statistics::bytes_on_the_way},
     {"bytes_reserved", "bytes reserved", &np_statistics::bytes_reserved},
     {"peak_bytes_reserved", "  the most at one time", &np_statistics::peak_bytes_reserved},
-    {"bytes_dirty", "  of these free runs", &np_statistics::bytes_dirty},
+    {"bytes_dirty", "  free, and not given back", &np_statistics::bytes_dirty},
     {"bytes_purged", "bytes given back so far", &np_statistics::bytes_purged},
     {"large_blocks", "large blocks", &np_statistics::large_blocks},
     {"bytes_large", "  bytes of these", &np_statistics::bytes_large},
@@ -67,8 +67,8 @@ constexpr std::array<named_figure, 16> named_figures{{
     {"parked_heaps", "  without a thread", &np_statistics::parked_heaps},
     {"heaps", "heaps of the program", &np_statistics::heaps},
     {"misuse_reports", "reports of misuse", &np_statistics::misuse_reports},
-    {"bytes_of_call_sites", "bytes to know call sites", &np_statistics::bytes_of_call_sites},
-    {"size_mismatches", "freed with a wrong size", &np_statistics::size_mismatches},
+    {"bytes_of_call_sites", "bytes to remember call sites", &np_statistics::bytes_of_call_sites},
+    {"size_mismatches", "blocks freed with a wrong size", &np_statistics::size_mismatches},
 }};
 static_assert(sizeof(np_statistics) == named_figures.size() * sizeof(std::size_t), "each figure is printed");
 
@@ -86,7 +86,8 @@ void print_text(const np::figures& all, const np_statistics& statistics, const n
     to.print(base::message("np_alloc:\n"));
     for (const named_figure& each : named_figures)
         to.print(base::message("  %-30s%20zu\n", each.text, statistics.*each.value));
-    to.print(base::message("  blocks up to %zu bytes; handed out: in use, or on the way back\n", np::largest_in_slab));
+    to.print(
+        base::message("  blocks up to %zu bytes; handed out: in use, or on their way back\n", np::largest_in_slab));
     to.print(base::message("  %10s%20s%20s%20s\n", "size", "handed out", "bytes of these", "at hand"));
     for_each_class(all, [&to](std::size_t block_bytes, std::size_t handed_out, std::size_t at_hand) {
         to.print(base::message("  %10zu%20zu%20zu%20zu\n", block_bytes, handed_out, handed_out * block_bytes, at_hand));

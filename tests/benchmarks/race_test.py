@@ -162,6 +162,7 @@ class Race(unittest.TestCase):
         result, _ = self.race("--mallocs", "glibc,fastest", "--", "true")
         self.assertEqual(result.returncode, 1)
         self.assertIn("no such malloc: fastest", result.stderr)
+        self.assertIn("np_alloc)", result.stderr, "what there is")
 
     def test_a_malloc_that_is_not_installed(self):
         with mock.patch.dict(race.mallocs.LIBRARIES, absent="libabsent_malloc.so.1"), \
