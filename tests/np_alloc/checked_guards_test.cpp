@@ -17,7 +17,6 @@
 
 #include <algorithm>
 #include <cstddef>
-#include <cstdlib>
 #include <cstring>
 #include <vector>
 
@@ -33,20 +32,6 @@ struct checked_guards_death : testing::Test
         if (memory_pool::os::page_size() != np::guard_bytes)
             GTEST_SKIP() << "pages are too large to be guards";
     }
-};
-
-/// While it lives, no memory goes back to the system, neither soon nor because most of it is free: the guards stay where they are.
-class memory_stays
-{
-public:
-    memory_stays() { (void)np_trim(); } // What is free is in few pieces, whatever was there before.
-    memory_stays(const memory_stays&) = delete;
-    memory_stays& operator=(const memory_stays&) = delete;
-    ~memory_stays() { np_free(most_); }
-
-private:
-    test::option_for_now decay_{np_option_decay_ms, 3'600'000};
-    void* most_ = np_alloc(std::size_t{20} << 20);
 };
 
 using bytes_of_block = volatile unsigned char;
@@ -108,7 +93,6 @@ TEST_F(checked_guards_death, who_writes_on_behind_a_large_block_that_has_room_to
 
 TEST_F(checked_guards_death, the_guard_behind_a_large_block_is_there_for_the_next_one_of_that_size)
 {
-    const memory_stays memory_stays;
     constexpr std::size_t bytes = 100'000;
     void* const before = np_alloc(bytes);
     np_free(before);
@@ -124,7 +108,9 @@ TEST_F(checked_guards_death, the_guard_at_the_end_of_a_slab_is_there_for_the_nex
 {
     constexpr std::size_t bytes = 5000;
     constexpr std::size_t of_other_class = 6000;
-    const memory_stays memory_stays;
+    // Memory that goes back to the system has no guard: nothing is to go back now, or because most is free.
+    const test::option_for_now decay(np_option_decay_ms, 3'600'000);
+    void* const more_than_slabs = np_alloc(std::size_t{20} << 20);
     constexpr std::size_t slabs = 40;
     std::vector<void*> blocks(slabs * np::facts[np::sizes::of(bytes)].capacity);
     const auto come_and_go = [&blocks](std::size_t each) {
@@ -138,6 +124,7 @@ TEST_F(checked_guards_death, the_guard_at_the_end_of_a_slab_is_there_for_the_nex
     come_and_go(of_other_class);
     EXPECT_DEATH(write_behind(some_block(of_other_class), of_other_class, np::facts[np::sizes::of(bytes)].slab_bytes),
                  "");
+    np_free(more_than_slabs);
     EXPECT_EQ(np_verify(), 1);
 }
 
@@ -200,7 +187,7 @@ TEST_F(checked_guards_death, memory_can_be_used_for_something_else_where_guards_
     EXPECT_EQ(np_verify(), 1);
 }
 
-void use_memory_where_guards_were()
+TEST_F(checked_guards_death, memory_can_be_used_where_guards_were_also_when_none_were_wanted_since)
 {
     // As if it were in an environment that was not there yet when the first blocks were asked for.
     const auto want_guards = [](std::size_t value) { (void)np::the_options.set(np_option_guard_pages, value); };
@@ -215,9 +202,10 @@ void use_memory_where_guards_were()
         block = std::memset(np_alloc(bytes), 1, bytes);
     for (void* block : blocks)
         np_free(block);
+    want_guards(1);
 }
 
-void use_memory_of_a_system_without_guards()
+TEST_F(checked_guards_death, a_system_that_has_no_guards_is_a_system_without_them)
 {
     const test::system_calls calls;
     test::system_calls::refuse_from(test::system_call::guard, 1);
@@ -230,22 +218,7 @@ void use_memory_of_a_system_without_guards()
     }
     void* const nothing = np_alloc(0);
     np_free(nothing);
-}
-
-/// Ends the process, with 0 if everything is in order. Tests without guards have one of their own, as their slabs stay as they are.
-void end_if_in_order()
-{
-    std::_Exit(np_verify() == 1 ? 0 : 1);
-}
-
-TEST_F(checked_guards_death, memory_can_be_used_where_guards_were_also_when_none_were_wanted_since)
-{
-    EXPECT_EXIT((use_memory_where_guards_were(), end_if_in_order()), testing::ExitedWithCode(0), "");
-}
-
-TEST_F(checked_guards_death, a_system_that_has_no_guards_is_a_system_without_them)
-{
-    EXPECT_EXIT((use_memory_of_a_system_without_guards(), end_if_in_order()), testing::ExitedWithCode(0), "");
+    EXPECT_EQ(np_verify(), 1);
 }
 
 /// Finds what is on its way to another thread.
