@@ -35,15 +35,23 @@ struct checked_blocks : testing::Test
     /// Expects one report more, of `address`.
     void expect_report(error kind, const void* address, std::size_t bytes)
     {
-        ASSERT_EQ(recorder.reports().size(), reports_ + 1) << bytes;
+        ASSERT_EQ(recorder.reports().size(), reports_ + 1) << bytes << "\n" << texts();
         EXPECT_EQ(recorder.kinds().back(), kind) << bytes;
         EXPECT_EQ(recorder.reports().back().address, address) << bytes;
         ++reports_;
     }
 
-    void expect_no_report() { EXPECT_EQ(recorder.reports().size(), reports_); }
+    void expect_no_report() { EXPECT_EQ(recorder.reports().size(), reports_) << texts(); }
 
 private:
+    std::string texts() const
+    {
+        std::string all;
+        for (const test::error_recorder::entry& report : recorder.reports())
+            all += report.text + '\n';
+        return all;
+    }
+
     std::size_t reports_ = 0;
 };
 
