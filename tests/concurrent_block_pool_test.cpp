@@ -759,6 +759,41 @@ TEST_P(concurrent_block_pool_test, lets_a_thread_be_cancelled_while_it_waits)
     EXPECT_EQ(pool->available(), 1u);
     EXPECT_TRUE(pool->is_valid());
 }
+
+template <class Pool>
+void cancels_a_thread_and_then_gives_it_what_it_waits_for(test::accounting_upstream& upstream)
+{
+    static Pool* pool = nullptr;
+    Pool mine(32, bounded_to(1), &upstream);
+    pool = &mine;
+    for (int round = 0; round != 20; ++round) {
+        void* const block = pool->allocate();
+        pthread_t thread{};
+        ASSERT_EQ(pthread_create(
+                      &thread, nullptr,
+                      [](void*) -> void* {
+                          pool->deallocate(pool->allocate_wait());
+                          return nullptr;
+                      },
+                      nullptr),
+                  0);
+        while (pool->waiting() != 1)
+            std::this_thread::yield();
+        pthread_cancel(thread);
+        pool->deallocate(block); // It takes the thread longer to wake up.
+        pthread_join(thread, nullptr);
+        EXPECT_EQ(pool->waiting(), 0u);
+        EXPECT_EQ(pool->available(), 1u);
+        EXPECT_TRUE(pool->is_valid());
+    }
+}
+
+TEST_P(concurrent_block_pool_test, takes_a_block_back_that_comes_to_a_thread_that_is_being_cancelled)
+{
+    cancels_a_thread_and_then_gives_it_what_it_waits_for<mp::concurrent_block_pool>(upstream_);
+    cancels_a_thread_and_then_gives_it_what_it_waits_for<mp::basic_concurrent_block_pool<mp::checking_policy>>(
+        upstream_);
+}
 #endif
 #endif
 
