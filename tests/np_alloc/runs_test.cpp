@@ -336,21 +336,28 @@ TEST_F(runs, are_purged_in_order_of_age)
 TEST_F(runs, tell_how_far_free_slices_without_memory_go_around_them_when_they_are_purged)
 {
     (void)all.take(1);
-    const np::run clean = all.take(100);
-    const np::run dirty = all.take(2);
-    const np::run in_use = all.take(1);
+    const np::run before = all.take(100);
+    const np::run between = all.take(2);
+    const np::run behind = all.take(100);
+    (void)all.take(1);
+    const np::run alone = all.take(2);
+    (void)all.take(1);
     const np::run last = all.take(3);
-    all.put(clean.first, clean.length, false, 1);
-    all.put(dirty.first, dirty.length, true, 1);
-    all.put(last.first, last.length, true, 2);
-    const np::run between = all.take_dirty_since(2);
-    ASSERT_EQ(between.first, dirty.first);
-    EXPECT_EQ(between.clean_begin, clean.first);
-    EXPECT_EQ(between.clean_end, in_use.first);
-    const np::run at_end = all.take_dirty_since(2);
-    ASSERT_EQ(at_end.first, last.first);
-    EXPECT_EQ(at_end.clean_begin, last.first);
-    EXPECT_EQ(at_end.clean_end, region_slices);
+    all.put(before.first, before.length, false, 1);
+    all.put(behind.first, behind.length, false, 1);
+    all.put(between.first, between.length, true, 1);
+    all.put(alone.first, alone.length, true, 2);
+    all.put(last.first, last.length, true, 3);
+    const auto expect_next = [this](const np::run& expected, std::size_t clean_begin, std::size_t clean_end) {
+        const np::run purged = all.take_dirty_since(3);
+        EXPECT_EQ(purged.first, expected.first);
+        EXPECT_EQ(purged.length, expected.length);
+        EXPECT_EQ(purged.clean_begin, clean_begin);
+        EXPECT_EQ(purged.clean_end, clean_end);
+    };
+    expect_next(between, before.first, behind.first + behind.length);
+    expect_next(alone, alone.first, alone.first + alone.length);
+    expect_next(last, last.first, region_slices);
 }
 
 TEST_F(runs, are_found_while_they_are_purged_and_are_nobody_elses)
