@@ -30,6 +30,8 @@
 
 namespace memorypool
 {
+inline namespace MEMORY_POOL_ABI
+{
 /// The base of all items. `init(...)` is up to them, and is found by its name.
 class boost_intrusive_pool_item : public memory_pool::pooled<boost_intrusive_pool_item>
 {
@@ -180,4 +182,5 @@ private:
 
     std::unique_ptr<pool_type> pool_; // not the pool itself, so that `init` can change its mind about everything
 };
+} // namespace MEMORY_POOL_ABI
 } // namespace memorypool

@@ -31,6 +31,8 @@
 
 namespace memory_pool
 {
+inline namespace MEMORY_POOL_ABI
+{
 /// A number of objects.
 using SizeT = std::uint64_t;
 
@@ -159,4 +161,5 @@ private:
     std::size_t at_work_ = 0; // constructors and destructors that have not returned
     bool is_to_be_cleared_ = false;
 };
+} // namespace MEMORY_POOL_ABI
 } // namespace memory_pool

@@ -23,6 +23,8 @@
 
 namespace arena_mr
 {
+inline namespace MEMORY_POOL_ABI
+{
 /// A resource that hands out memory of arenas, and uses an arena again when all its blocks are back.
 class UnsynchronizedArenaMR : public std::pmr::memory_resource
 {
@@ -83,4 +85,5 @@ private:
     memory_pool::unsynchronized_arena_resource arenas_;
     std::size_t bytes_per_arena_;
 };
+} // namespace MEMORY_POOL_ABI
 } // namespace arena_mr

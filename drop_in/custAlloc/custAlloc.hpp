@@ -17,6 +17,8 @@
 
 #include <cstddef>
 
+inline namespace MEMORY_POOL_GLOBAL_ABI
+{
 /// A pool of a fixed number of blocks of one size.
 class PoolAllocator
 {
@@ -58,3 +60,4 @@ private:
 
     memory_pool::concurrent_block_pool blocks_;
 };
+} // namespace MEMORY_POOL_GLOBAL_ABI

@@ -21,6 +21,8 @@
 
 namespace memory_pool
 {
+inline namespace MEMORY_POOL_ABI
+{
 /// Allocates objects of type `T` from a `Resource`: anything with `allocate(bytes, alignment)` and
 /// `deallocate(block, bytes, alignment)`, as every resource has.
 ///
@@ -102,4 +104,5 @@ bool operator!=(const resource_allocator<A, Resource>& a, const resource_allocat
 {
     return !(a == b);
 }
+} // namespace MEMORY_POOL_ABI
 } // namespace memory_pool

@@ -48,6 +48,8 @@
 
 namespace memory_pool
 {
+inline namespace MEMORY_POOL_ABI
+{
 /// A pool of blocks of one size. See `block_pool` for the plain one, and base/policies.hpp for `Policy`.
 template <class Policy = default_policy>
 class basic_block_pool : private core::allocation_counters<base::checked_policy<Policy>::counts>,
@@ -719,4 +721,5 @@ private:
 /// Raw blocks of one size, for one thread, as fast as can be.
 using block_pool = basic_block_pool<default_policy>;
 
+} // namespace MEMORY_POOL_ABI
 } // namespace memory_pool

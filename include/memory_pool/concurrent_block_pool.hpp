@@ -46,6 +46,8 @@
 
 namespace memory_pool
 {
+inline namespace MEMORY_POOL_ABI
+{
 /// A pool of blocks of one size that threads share. See `concurrent_block_pool` for the plain one, and base/policies.hpp for
 /// `Policy`.
 template <class Policy = default_policy>
@@ -467,4 +469,5 @@ private:
 
 /// Raw blocks of one size, for many threads.
 using concurrent_block_pool = basic_concurrent_block_pool<default_policy>;
+} // namespace MEMORY_POOL_ABI
 } // namespace memory_pool

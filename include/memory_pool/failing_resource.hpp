@@ -11,6 +11,7 @@
 /// Thread safety: any thread, if upstream is for any thread; otherwise one thread at a time.
 #pragma once
 
+#include <memory_pool/base/config.hpp>
 #include <memory_pool/base/errors.hpp>
 #include <memory_pool/core/resource_stage.hpp>
 
@@ -21,6 +22,8 @@
 #include <type_traits>
 
 namespace memory_pool
+{
+inline namespace MEMORY_POOL_ABI
 {
 /// How likely each allocation is to fail.
 struct failure_chance
@@ -160,4 +163,5 @@ private:
     failure_chance chance_;
     std::uint64_t calls_since_chance_ = 0; ///< Was set.
 };
+} // namespace MEMORY_POOL_ABI
 } // namespace memory_pool

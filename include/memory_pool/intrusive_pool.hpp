@@ -19,6 +19,7 @@
 #endif
 #endif
 
+#include <memory_pool/base/config.hpp>
 #include <memory_pool/base/policies.hpp>
 #include <memory_pool/block_pool.hpp>
 #include <memory_pool/concurrent_block_pool.hpp>
@@ -31,6 +32,8 @@
 #include <type_traits>
 
 namespace memory_pool
+{
+inline namespace MEMORY_POOL_ABI
 {
 namespace core
 {
@@ -71,4 +74,5 @@ public:
     /// The variant that this pool is.
     using policy = Policy;
 };
+} // namespace MEMORY_POOL_ABI
 } // namespace memory_pool

@@ -11,6 +11,7 @@
 /// Thread safety: any thread, if upstream is for any thread; otherwise one thread at a time.
 #pragma once
 
+#include <memory_pool/base/config.hpp>
 #include <memory_pool/base/errors.hpp>
 #include <memory_pool/base/failure_guard.hpp>
 #include <memory_pool/core/resource_stage.hpp>
@@ -23,6 +24,8 @@
 #include <utility>
 
 namespace memory_pool
+{
+inline namespace MEMORY_POOL_ABI
 {
 class limit_resource;
 
@@ -135,4 +138,5 @@ private:
     limit_options options_;
     std::atomic<std::size_t> bytes_in_use_{0};
 };
+} // namespace MEMORY_POOL_ABI
 } // namespace memory_pool

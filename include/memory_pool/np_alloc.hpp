@@ -31,6 +31,8 @@
 #include <new>
 #include <type_traits>
 
+inline namespace MEMORY_POOL_GLOBAL_ABI
+{
 /// Returns: as np_alloc(bytes). `file` and `line` say which line of the program asks.
 /// Preconditions: `file` is a text that stays where it is as long as the block is in use, as `__FILE__` does.
 /// Complexity: as np_alloc(bytes).
@@ -39,8 +41,13 @@
 {
     return np_alloc_at(bytes, file, line);
 }
+} // namespace MEMORY_POOL_GLOBAL_ABI
 
-namespace memory_pool::core
+namespace memory_pool
+{
+inline namespace MEMORY_POOL_ABI
+{
+namespace core
 {
 // To write is a cancellation point, and to be cancelled is an exception, which does not get out of these.
 
@@ -58,14 +65,18 @@ void write_to_stream(const char* text, std::size_t length, void* to) noexcept
     const os::uncancelled until_written;
     (void)base::succeeds([&] { static_cast<Stream*>(to)->write(text, static_cast<std::ptrdiff_t>(length)); });
 }
-} // namespace memory_pool::core
+} // namespace core
+} // namespace MEMORY_POOL_ABI
+} // namespace memory_pool
 
+inline namespace MEMORY_POOL_GLOBAL_ABI
+{
 /// Effects: as np_print_statistics(format, write, argument), to a file.
 /// Complexity: as that one.
 /// Thread safety: any thread.
 inline void np_print_statistics(std::FILE* file = stderr, np_format format = np_format_text) noexcept
 {
-    np_print_statistics(format, &memory_pool::core::write_to_file, file);
+    ::np_print_statistics(format, &memory_pool::core::write_to_file, file);
 }
 
 /// Effects: the same, to a stream.
@@ -75,7 +86,7 @@ inline void np_print_statistics(std::FILE* file = stderr, np_format format = np_
 template <class Traits>
 void np_print_statistics(std::basic_ostream<char, Traits>& stream, np_format format = np_format_text)
 {
-    np_print_statistics(format, &memory_pool::core::write_to_stream<std::basic_ostream<char, Traits>>, &stream);
+    ::np_print_statistics(format, &memory_pool::core::write_to_stream<std::basic_ostream<char, Traits>>, &stream);
     stream.clear(stream.rdstate());
 }
 
@@ -85,7 +96,7 @@ void np_print_statistics(std::basic_ostream<char, Traits>& stream, np_format for
 inline std::size_t np_leak_diff(std::uint64_t checkpoint, std::FILE* file = stderr,
                                 np_format format = np_format_text) noexcept
 {
-    return np_leak_diff(checkpoint, format, &memory_pool::core::write_to_file, file);
+    return ::np_leak_diff(checkpoint, format, &memory_pool::core::write_to_file, file);
 }
 
 /// Effects: the same, to a stream.
@@ -96,7 +107,7 @@ template <class Traits>
 std::size_t np_leak_diff(std::uint64_t checkpoint, std::basic_ostream<char, Traits>& stream,
                          np_format format = np_format_text)
 {
-    const std::size_t blocks = np_leak_diff(
+    const std::size_t blocks = ::np_leak_diff(
         checkpoint, format, &memory_pool::core::write_to_stream<std::basic_ostream<char, Traits>>, &stream);
     stream.clear(stream.rdstate());
     return blocks;
@@ -119,8 +130,11 @@ std::size_t np_report_leaks(std::basic_ostream<char, Traits>& stream, np_format 
 {
     return np_leak_diff(0, stream, format);
 }
+} // namespace MEMORY_POOL_GLOBAL_ABI
 
 namespace memory_pool
+{
+inline namespace MEMORY_POOL_ABI
 {
 /// Every block of np_alloc is aligned to so many bytes, if not to more.
 inline constexpr std::size_t np_alignment = 16;
@@ -276,4 +290,5 @@ constexpr bool operator!=(const np_allocator<A>&, const np_allocator<B>&) noexce
 {
     return false;
 }
+} // namespace MEMORY_POOL_ABI
 } // namespace memory_pool

@@ -21,7 +21,11 @@
 #include <cstddef>
 #include <new>
 
-namespace memory_pool::core
+namespace memory_pool
+{
+inline namespace MEMORY_POOL_ABI
+{
+namespace core
 {
 inline constexpr std::size_t alignment_of_new(std::align_val_t alignment) noexcept
 {
@@ -45,7 +49,9 @@ void* new_without_throwing(Allocate&&, std::size_t bytes, std::size_t alignment 
     return block != nullptr ? block : np_allocate_with_handler(bytes, alignment);
 }
 #endif
-} // namespace memory_pool::core
+} // namespace core
+} // namespace MEMORY_POOL_ABI
+} // namespace memory_pool
 
 // NOLINTBEGIN(misc-definitions-in-headers): a replacement of these operators must not be inline.
 

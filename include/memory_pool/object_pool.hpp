@@ -11,13 +11,17 @@
 /// Thread safety: none of its own: one thread at a time may use a pool.
 #pragma once
 
+#include <memory_pool/base/config.hpp>
 #include <memory_pool/base/policies.hpp>
 #include <memory_pool/block_pool.hpp>
 #include <memory_pool/core/basic_object_pool.hpp>
 
 namespace memory_pool
 {
+inline namespace MEMORY_POOL_ABI
+{
 /// A pool of objects of type `T`, for one thread. See base/policies.hpp for `Policy`, and basic_object_pool for what it can do.
 template <class T, class Policy = default_policy>
 using object_pool = basic_object_pool<T, basic_block_pool<Policy>>;
+} // namespace MEMORY_POOL_ABI
 } // namespace memory_pool

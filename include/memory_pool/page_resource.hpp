@@ -14,6 +14,7 @@
 /// Thread safety: any thread.
 #pragma once
 
+#include <memory_pool/base/config.hpp>
 #include <memory_pool/base/errors.hpp>
 #include <memory_pool/base/poisoning.hpp>
 #include <memory_pool/core/pool_arguments.hpp>
@@ -31,6 +32,8 @@
 #include <utility>
 
 namespace memory_pool
+{
+inline namespace MEMORY_POOL_ABI
 {
 /// What a page_resource does about huge pages. They take less time to find in memory, and cost it in larger steps.
 enum class huge_page_use
@@ -241,4 +244,5 @@ private:
     piece_map refused_;        ///< Not in use, but the system has not taken them back.
     std::size_t bytes_in_use_ = 0;
 };
+} // namespace MEMORY_POOL_ABI
 } // namespace memory_pool

@@ -11,6 +11,7 @@
 /// Thread safety: with plain_references, one thread at a time may use pointers to one object; with atomic_references, any.
 #pragma once
 
+#include <memory_pool/base/config.hpp>
 #include <memory_pool/core/reference_count.hpp>
 #include <memory_pool/core/returning_item.hpp>
 
@@ -19,6 +20,8 @@
 #include <type_traits>
 
 namespace memory_pool
+{
+inline namespace MEMORY_POOL_ABI
 {
 /// Counts references for one thread.
 struct plain_references
@@ -92,4 +95,5 @@ inline constexpr bool is_pooled<T, std::void_t<decltype(core::references_in(stat
 /// `references`, it is not asked.
 template <class T>
 using references_of = decltype(core::references_in(static_cast<const T*>(nullptr)));
+} // namespace MEMORY_POOL_ABI
 } // namespace memory_pool

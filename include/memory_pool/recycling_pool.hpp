@@ -13,6 +13,7 @@
 /// Thread safety: that of the references, as in intrusive_pool.hpp.
 #pragma once
 
+#include <memory_pool/base/config.hpp>
 #include <memory_pool/base/policies.hpp>
 #include <memory_pool/core/making_pool.hpp>
 #include <memory_pool/core/returning_items.hpp>
@@ -21,6 +22,8 @@
 #include <boost/smart_ptr/intrusive_ptr.hpp>
 
 namespace memory_pool
+{
+inline namespace MEMORY_POOL_ABI
 {
 /// A pool of objects of type `T`, which is derived from `pooled` and has a default constructor, held by boost::intrusive_ptr. See
 /// base/policies.hpp for `Policy`, which may not check, and core/making_pool.hpp for what it can do.
@@ -36,4 +39,5 @@ public:
     /// The variant that this pool is.
     using policy = Policy;
 };
+} // namespace MEMORY_POOL_ABI
 } // namespace memory_pool

@@ -13,6 +13,7 @@
 /// concurrent_shared_pool and concurrent_recycling_shared_pool: any thread, as far as std::shared_ptr itself allows.
 #pragma once
 
+#include <memory_pool/base/config.hpp>
 #include <memory_pool/base/policies.hpp>
 #include <memory_pool/block_pool.hpp>
 #include <memory_pool/concurrent_block_pool.hpp>
@@ -22,6 +23,8 @@
 #include <memory>
 
 namespace memory_pool
+{
+inline namespace MEMORY_POOL_ABI
 {
 /// A pool of objects of type `T`, any type, held by std::shared_ptr, over `Blocks`: a basic_block_pool or a
 /// basic_concurrent_block_pool. See core/making_pool.hpp for what it can do. std::enable_shared_from_this works.
@@ -67,4 +70,5 @@ using recycling_shared_pool = basic_recycling_shared_pool<T, basic_block_pool<Po
 /// Objects for std::shared_ptr that are kept, and that threads share.
 template <class T, class Policy = default_policy>
 using concurrent_recycling_shared_pool = basic_recycling_shared_pool<T, basic_concurrent_block_pool<Policy>>;
+} // namespace MEMORY_POOL_ABI
 } // namespace memory_pool

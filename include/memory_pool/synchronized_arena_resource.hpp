@@ -17,11 +17,14 @@
 /// Thread safety: any thread, but for `clear`, `release` and the destructor, which need the resource for themselves.
 #pragma once
 
+#include <memory_pool/base/config.hpp>
 #include <memory_pool/base/policies.hpp>
 #include <memory_pool/core/basic_arena_resource.hpp>
 #include <memory_pool/core/shared_arenas.hpp>
 
 namespace memory_pool
+{
+inline namespace MEMORY_POOL_ABI
 {
 /// Arenas for many threads. See base/policies.hpp for `Policy`, and basic_arena_resource for what they can do.
 template <class Policy = default_policy>
@@ -29,4 +32,5 @@ using basic_synchronized_arena_resource = basic_arena_resource<Policy, core::sha
 
 /// Arenas for many threads, without checks beyond those that cost nothing.
 using synchronized_arena_resource = basic_synchronized_arena_resource<>;
+} // namespace MEMORY_POOL_ABI
 } // namespace memory_pool

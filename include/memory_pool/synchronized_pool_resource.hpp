@@ -16,12 +16,15 @@
 /// Thread safety: any thread, but for `release` and the destructor, which need the resource for themselves.
 #pragma once
 
+#include <memory_pool/base/config.hpp>
 #include <memory_pool/base/policies.hpp>
 #include <memory_pool/concurrent_block_pool.hpp>
 #include <memory_pool/core/basic_pool_resource.hpp>
 #include <memory_pool/core/locked_upstream.hpp>
 
 namespace memory_pool
+{
+inline namespace MEMORY_POOL_ABI
 {
 /// Pools by size for many threads. See base/policies.hpp for `Policy`, which is that of the pools, and basic_pool_resource for what they
 /// can do.
@@ -31,4 +34,5 @@ using basic_synchronized_pool_resource =
 
 /// Pools by size for many threads, without checks beyond those that cost nothing.
 using synchronized_pool_resource = basic_synchronized_pool_resource<>;
+} // namespace MEMORY_POOL_ABI
 } // namespace memory_pool

@@ -8,6 +8,7 @@
 /// Thread safety: any thread.
 #pragma once
 
+#include <memory_pool/base/config.hpp>
 #include <memory_pool/core/resource_stage.hpp>
 
 #include <cstddef>
@@ -15,6 +16,8 @@
 #include <mutex>
 
 namespace memory_pool
+{
+inline namespace MEMORY_POOL_ABI
 {
 /// Makes a resource that is for one thread at a time one for any thread, as long as all use it through this one. Upstream must
 /// not come back to it. As with any std::mutex, a child that is forked while another thread is in a call finds it locked.
@@ -44,4 +47,5 @@ private:
 
     std::mutex mutex_;
 };
+} // namespace MEMORY_POOL_ABI
 } // namespace memory_pool

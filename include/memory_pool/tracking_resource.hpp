@@ -12,6 +12,7 @@
 #pragma once
 
 #include <memory_pool/base/call_site.hpp>
+#include <memory_pool/base/config.hpp>
 #include <memory_pool/core/counting_stage.hpp>
 #include <memory_pool/core/resource_counters.hpp>
 
@@ -23,6 +24,8 @@
 #include <utility>
 
 namespace memory_pool
+{
+inline namespace MEMORY_POOL_ABI
 {
 /// Counts what passes through. See core/counting_stage.hpp for `statistics()` and `bytes_in_use()`.
 ///
@@ -109,4 +112,5 @@ private:
     mutable std::mutex mutex_; ///< Of the map, not of what is in it.
     site_map sites_;
 };
+} // namespace MEMORY_POOL_ABI
 } // namespace memory_pool

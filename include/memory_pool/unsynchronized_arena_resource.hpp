@@ -18,11 +18,14 @@
 /// Thread safety: none. Use one from one thread at a time, or a synchronized_arena_resource.
 #pragma once
 
+#include <memory_pool/base/config.hpp>
 #include <memory_pool/base/policies.hpp>
 #include <memory_pool/core/basic_arena_resource.hpp>
 #include <memory_pool/core/single_arenas.hpp>
 
 namespace memory_pool
+{
+inline namespace MEMORY_POOL_ABI
 {
 /// Arenas for one thread. See base/policies.hpp for `Policy`, and basic_arena_resource for what they can do.
 template <class Policy = default_policy>
@@ -30,4 +33,5 @@ using basic_unsynchronized_arena_resource = basic_arena_resource<Policy, core::s
 
 /// Arenas for one thread, without checks beyond those that cost nothing.
 using unsynchronized_arena_resource = basic_unsynchronized_arena_resource<>;
+} // namespace MEMORY_POOL_ABI
 } // namespace memory_pool

@@ -17,12 +17,15 @@
 /// Thread safety: none. Use one from one thread at a time, or a synchronized_pool_resource.
 #pragma once
 
+#include <memory_pool/base/config.hpp>
 #include <memory_pool/base/policies.hpp>
 #include <memory_pool/block_pool.hpp>
 #include <memory_pool/core/basic_pool_resource.hpp>
 #include <memory_pool/core/plain_upstream.hpp>
 
 namespace memory_pool
+{
+inline namespace MEMORY_POOL_ABI
 {
 /// Pools by size for one thread. See base/policies.hpp for `Policy`, which is that of the pools, and basic_pool_resource for what they
 /// can do.
@@ -31,4 +34,5 @@ using basic_unsynchronized_pool_resource = basic_pool_resource<basic_block_pool<
 
 /// Pools by size for one thread, without checks beyond those that cost nothing.
 using unsynchronized_pool_resource = basic_unsynchronized_pool_resource<>;
+} // namespace MEMORY_POOL_ABI
 } // namespace memory_pool

@@ -4,10 +4,14 @@
 /// What an arena resource can be told when it is made.
 #pragma once
 
+#include <memory_pool/base/config.hpp>
+
 #include <cstddef>
 #include <limits>
 
 namespace memory_pool
+{
+inline namespace MEMORY_POOL_ABI
 {
 /// The options every arena resource understands. Each has a default that suits most programs.
 struct arena_options
@@ -33,4 +37,5 @@ struct arena_options
     /// How the resource calls itself in reports. Not copied: it must outlive the resource, as a string literal does.
     const char* name = "unnamed";
 };
+} // namespace MEMORY_POOL_ABI
 } // namespace memory_pool

@@ -12,7 +12,11 @@
 #include <cstdint>
 #include <limits>
 
-namespace memory_pool::base
+namespace memory_pool
+{
+inline namespace MEMORY_POOL_ABI
+{
+namespace base
 {
 inline constexpr unsigned bits_per_word = 64;
 
@@ -108,4 +112,6 @@ constexpr std::uint64_t bit_range(unsigned first, unsigned count) noexcept
 {
     return (~std::uint64_t{0} >> (bits_per_word - count)) << first;
 }
-} // namespace memory_pool::base
+} // namespace base
+} // namespace MEMORY_POOL_ABI
+} // namespace memory_pool

@@ -3,7 +3,7 @@
 /// \file
 /// What the compiler and the build say, as macros and constants. The one place in the headers, besides os/, that
 /// asks which compiler or platform this is. Every macro is always defined, to 0 or 1 where it answers a question,
-/// and none changes the layout of a type.
+/// and none changes the layout of a type. Those that change the body of a function change its name: see MEMORY_POOL_ABI.
 #pragma once
 
 // Older programs come here by the drop-ins. It is said before the compiler meets what it does not know.
@@ -62,6 +62,58 @@
 #ifndef MEMORY_POOL_VALGRIND
 #define MEMORY_POOL_VALGRIND 0
 #endif
+
+/// Raised by a release that changes the layout of a type, or what inline functions of older headers expect of it.
+#define MEMORY_POOL_ABI_VERSION 0
+
+// How a unit is built changes the bodies of inline functions, and those of one name must be alike in a whole program. So the name
+// says how: MEMORY_POOL_ABI is the inline namespace around all that these headers declare. It is `v0` with exceptions and without
+// a tool that watches the memory, else for example `v0_noexcept` or `v0_asan`. A pool that is passed to a unit that is built
+// otherwise is an undefined symbol, and the linker prints the name. What is outside, base/errors.hpp lists.
+//
+// No part of the name, as it does no harm:
+// - position-independent code, for MEMORY_POOL_EXECUTABLE_CODE: each body is right in each module that it can be linked into;
+// - the language level, the optimisation and NDEBUG, GCC or Clang: no body asks for them;
+// - RTTI: no body asks for it. Only dynamic_cast and typeid of a resource may miss the type, as of any class in a header;
+// - MEMORY_POOL_DELAY_POINT, which tests define for their whole program.
+#if MEMORY_POOL_EXCEPTIONS
+#define MEMORY_POOL_ABI_EXCEPTIONS
+#else
+#define MEMORY_POOL_ABI_EXCEPTIONS _noexcept
+#endif
+#if MEMORY_POOL_ASAN
+#define MEMORY_POOL_ABI_ASAN _asan
+#else
+#define MEMORY_POOL_ABI_ASAN
+#endif
+#if MEMORY_POOL_MSAN
+#define MEMORY_POOL_ABI_MSAN _msan
+#else
+#define MEMORY_POOL_ABI_MSAN
+#endif
+#if MEMORY_POOL_TSAN
+#define MEMORY_POOL_ABI_TSAN _tsan
+#else
+#define MEMORY_POOL_ABI_TSAN
+#endif
+#if MEMORY_POOL_VALGRIND
+#define MEMORY_POOL_ABI_VALGRIND _valgrind
+#else
+#define MEMORY_POOL_ABI_VALGRIND
+#endif
+
+#define MEMORY_POOL_ABI_PASTED(prefix, version, exceptions, asan, msan, tsan, valgrind, suffix)                        \
+    prefix##v##version##exceptions##asan##msan##tsan##valgrind##suffix
+#define MEMORY_POOL_ABI_JOINED(prefix, version, exceptions, asan, msan, tsan, valgrind, suffix)                        \
+    MEMORY_POOL_ABI_PASTED(prefix, version, exceptions, asan, msan, tsan, valgrind, suffix)
+
+/// The name of the inline namespace, between a prefix and a suffix, which may be empty, or macros. For a header whose bodies
+/// depend on macros of its own, the suffix names those that are not at their defaults.
+#define MEMORY_POOL_ABI_NAMED(prefix, suffix)                                                                          \
+    MEMORY_POOL_ABI_JOINED(prefix, MEMORY_POOL_ABI_VERSION, MEMORY_POOL_ABI_EXCEPTIONS, MEMORY_POOL_ABI_ASAN,          \
+                           MEMORY_POOL_ABI_MSAN, MEMORY_POOL_ABI_TSAN, MEMORY_POOL_ABI_VALGRIND, suffix)
+#define MEMORY_POOL_ABI MEMORY_POOL_ABI_NAMED(, ) ///< In namespace memory_pool, and in the namespaces of drop-ins.
+#define MEMORY_POOL_GLOBAL_ABI MEMORY_POOL_ABI_NAMED(memory_pool_, ) ///< In the global namespace.
 
 #if defined(__GNUC__) || defined(__clang__)
 #define MEMORY_POOL_GNU_BUILTINS 1
@@ -147,12 +199,22 @@
 #define MEMORY_POOL_DELAY_POINT() static_cast<void>(0)
 #endif
 
+#if MEMORY_POOL_GNU_BUILTINS && (defined(__ELF__) || defined(__APPLE__))
+#define MEMORY_POOL_VISIBLE                                                                                            \
+    __attribute__((visibility("default"))) ///< Seen outside of its library, also with -fvisibility=hidden.
+#else
+#define MEMORY_POOL_VISIBLE ///< Seen outside of its library, also with -fvisibility=hidden.
+#endif
+
 /// Everything a user of the library names.
 namespace memory_pool
+{
+inline namespace MEMORY_POOL_ABI
 {
 /// Bytes that a processor moves between memory and its caches at once, and that two threads should not both write.
 /// A fixed figure on purpose: std::hardware_destructive_interference_size may differ between translation units.
 inline constexpr std::size_t cache_line_size = 64;
 
 static_assert(sizeof(void*) == 8, "memory_pool is for targets with 64 bits");
+} // namespace MEMORY_POOL_ABI
 } // namespace memory_pool

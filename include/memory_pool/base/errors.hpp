@@ -27,8 +27,13 @@
 
 namespace memory_pool
 {
+// What the modules and the units of one process share, however each is built. It is outside of MEMORY_POOL_ABI, and visible from
+// every module, so that a library obeys the program's error handler and the program catches what the library throws. Once
+// released it stays: no body here may ask how it is built, no class may change; kinds of errors and members of a report are
+// added at the end only.
+
 /// What went wrong.
-enum class error
+enum class MEMORY_POOL_VISIBLE error
 {
     double_free,        ///< A block was given back that is not in use.
     foreign_pointer,    ///< A pointer was given back that no block of this pool contains.
@@ -44,6 +49,158 @@ enum class error
     invalid_argument, ///< An option made no sense. Reported only where exceptions are off.
 };
 
+/// What the error handler is told. The strings live until it returns.
+struct MEMORY_POOL_VISIBLE error_report
+{
+    error kind;             ///< What went wrong.
+    const void* address;    ///< The pointer in question, or nullptr if there is none.
+    std::size_t block_size; ///< Bytes in a block of the pool, or 0 if no pool is concerned.
+    const char* pool_name;  ///< `pool_options::name`, or nullptr.
+    const char* text;       ///< The lines that were printed.
+};
+
+/// Called after the error was printed on stderr, with no lock held, and when the pool is in order: it may use the pool, but not throw.
+/// If it returns, the pool ignores the operation that was wrong and stays intact; where exceptions are off and a result is due, the
+/// program aborts.
+using error_handler = void (*)(const error_report&);
+
+namespace process_wide
+{
+/// A line of text that is put together without the heap. What does not fit is cut off.
+class MEMORY_POOL_VISIBLE message
+{
+public:
+    MEMORY_POOL_PRINTF_LIKE(2, 3) explicit message(const char* format, ...) noexcept
+    {
+        std::va_list arguments;
+        va_start(arguments, format);
+        (void)std::vsnprintf(text_, sizeof text_, format, arguments);
+        va_end(arguments);
+    }
+
+    const char* c_str() const noexcept { return text_; }
+
+private:
+    char text_[448];
+};
+
+MEMORY_POOL_VISIBLE inline void abort_program(const error_report&)
+{
+    std::abort();
+}
+
+MEMORY_POOL_VISIBLE inline std::atomic<error_handler> current_error_handler{&abort_program};
+
+MEMORY_POOL_VISIBLE inline message text_of_exhausted(const char* pool_name, std::size_t max_capacity,
+                                                     std::size_t block_size) noexcept
+{
+    return message("memory_pool: pool '%.100s' is exhausted: max_capacity allows %zu block%s of %zu bytes", pool_name,
+                   max_capacity, max_capacity == 1 ? "" : "s", block_size);
+}
+
+MEMORY_POOL_VISIBLE inline message text_of_size_overflow(std::size_t count, std::size_t size) noexcept
+{
+    return message("memory_pool: %zu block%s of %zu bytes: that is more than a program can address", count,
+                   count == 1 ? "" : "s", size);
+}
+
+MEMORY_POOL_VISIBLE inline message text_of_limit_exceeded(const char* resource_name, std::size_t limit,
+                                                          std::size_t bytes_in_use, std::size_t bytes) noexcept
+{
+    return message(
+        "memory_pool: resource '%.100s': %zu bytes more than the %zu in use are above its limit of %zu bytes",
+        resource_name, bytes, bytes_in_use, limit);
+}
+} // namespace process_wide
+
+/// Effects: makes `handler` the one that is called for errors from now on; nullptr stands for the default, which aborts.
+///   Shared libraries have the handler of the program, with two exceptions, which have one of their own and set it themselves:
+///   libraries loaded by dlopen, unless the program exports its symbols (-rdynamic; in CMake, ENABLE_EXPORTS); and those that
+///   hide the symbols of namespace memory_pool when they are linked (--version-script, --exclude-libs, -Bsymbolic).
+/// Returns: the handler until now.
+/// Thread safety: any thread.
+MEMORY_POOL_VISIBLE inline error_handler set_error_handler(error_handler handler) noexcept
+{
+    return process_wide::current_error_handler.exchange(handler != nullptr ? handler : &process_wide::abort_program);
+}
+
+/// Returns: the handler that is called for errors now.
+/// Thread safety: any thread.
+MEMORY_POOL_VISIBLE inline error_handler get_error_handler() noexcept
+{
+    return process_wide::current_error_handler.load();
+}
+
+/// Thrown by a bounded pool that would need more than `max_capacity` blocks, and by whatever else has a limit that would be passed.
+class MEMORY_POOL_VISIBLE pool_exhausted : public std::bad_alloc
+{
+public:
+    /// Effects: keeps a text that names what is exhausted, and its limit.
+    explicit pool_exhausted(const process_wide::message& text) noexcept : text_(text) {}
+
+    /// Effects: keeps a text that names the pool, its limit in blocks, and the size of a block in bytes.
+    pool_exhausted(const char* pool_name, std::size_t max_capacity, std::size_t block_size) noexcept
+        : text_(process_wide::text_of_exhausted(pool_name, max_capacity, block_size))
+    {
+    }
+
+    /// Returns: the text. Lives as long as the exception.
+    const char* what() const noexcept override { return text_.c_str(); }
+
+private:
+    process_wide::message text_;
+};
+
+/// Thrown when a number of blocks or bytes does not fit into std::size_t.
+class MEMORY_POOL_VISIBLE size_overflow : public std::bad_array_new_length
+{
+public:
+    /// Effects: keeps a text that names both factors.
+    size_overflow(std::size_t count, std::size_t size) noexcept
+        : text_(process_wide::text_of_size_overflow(count, size))
+    {
+    }
+
+    /// Returns: the text. Lives as long as the exception.
+    const char* what() const noexcept override { return text_.c_str(); }
+
+private:
+    process_wide::message text_;
+};
+
+/// Thrown by a resource with a limit in bytes that an allocation would pass.
+class MEMORY_POOL_VISIBLE limit_exceeded : public std::bad_alloc
+{
+public:
+    /// Effects: keeps a text that names the resource and all three numbers of bytes.
+    limit_exceeded(const char* resource_name, std::size_t limit, std::size_t bytes_in_use, std::size_t bytes) noexcept
+        : text_(process_wide::text_of_limit_exceeded(resource_name, limit, bytes_in_use, bytes))
+    {
+    }
+
+    /// Returns: the text. Lives as long as the exception.
+    const char* what() const noexcept override { return text_.c_str(); }
+
+private:
+    process_wide::message text_;
+};
+
+/// Thrown by a resource that has no upstream to ask, or does not ask it, and has no memory to give.
+class MEMORY_POOL_VISIBLE out_of_memory : public std::bad_alloc
+{
+public:
+    /// Effects: keeps a text that says who had none.
+    explicit out_of_memory(const process_wide::message& text) noexcept : text_(text) {}
+
+    /// Returns: the text. Lives as long as the exception.
+    const char* what() const noexcept override { return text_.c_str(); }
+
+private:
+    process_wide::message text_;
+};
+
+inline namespace MEMORY_POOL_ABI
+{
 /// Returns: the name of an error as reports print it.
 constexpr const char* error_name(error kind) noexcept
 {
@@ -64,65 +221,10 @@ constexpr const char* error_name(error kind) noexcept
     return "unknown error";
 }
 
-/// What the error handler is told. The strings live until it returns.
-struct error_report
-{
-    error kind;             ///< What went wrong.
-    const void* address;    ///< The pointer in question, or nullptr if there is none.
-    std::size_t block_size; ///< Bytes in a block of the pool, or 0 if no pool is concerned.
-    const char* pool_name;  ///< `pool_options::name`, or nullptr.
-    const char* text;       ///< The lines that were printed.
-};
-
-/// Called after the error was printed on stderr, with no lock held, and when the pool is in order: it may use the pool, but not throw.
-/// If it returns, the pool ignores the operation that was wrong and stays intact; where exceptions are off and a result is due, the
-/// program aborts.
-using error_handler = void (*)(const error_report&);
-
 namespace base
 {
-inline void abort_program(const error_report&)
-{
-    std::abort();
-}
-
-inline std::atomic<error_handler> current_error_handler{&abort_program};
-} // namespace base
-
-/// Effects: makes `handler` the one that is called for errors from now on; nullptr stands for the default, which aborts.
-/// Returns: the handler until now.
-/// Thread safety: any thread.
-inline error_handler set_error_handler(error_handler handler) noexcept
-{
-    return base::current_error_handler.exchange(handler != nullptr ? handler : &base::abort_program);
-}
-
-/// Returns: the handler that is called for errors now.
-/// Thread safety: any thread.
-inline error_handler get_error_handler() noexcept
-{
-    return base::current_error_handler.load();
-}
-
-namespace base
-{
-/// A line of text that is put together without the heap. What does not fit is cut off.
-class message
-{
-public:
-    MEMORY_POOL_PRINTF_LIKE(2, 3) explicit message(const char* format, ...) noexcept
-    {
-        std::va_list arguments;
-        va_start(arguments, format);
-        (void)std::vsnprintf(text_, sizeof text_, format, arguments);
-        va_end(arguments);
-    }
-
-    const char* c_str() const noexcept { return text_; }
-
-private:
-    char text_[448];
-};
+using process_wide::abort_program;
+using process_wide::message;
 
 /// Effects: prints `text` on stderr.
 MEMORY_POOL_SLOW_PATH inline void print(const char* text) noexcept
@@ -229,81 +331,7 @@ MEMORY_POOL_SLOW_PATH inline void report_more_misuse(std::size_t count, error ki
                        count, error_name(kind), block_size, pool_name, remedy_for(kind));
     report({kind, nullptr, block_size, pool_name, text.c_str()});
 }
-} // namespace base
 
-/// Thrown by a bounded pool that would need more than `max_capacity` blocks, and by whatever else has a limit that would be passed.
-class pool_exhausted : public std::bad_alloc
-{
-public:
-    /// Effects: keeps a text that names what is exhausted, and its limit.
-    explicit pool_exhausted(const base::message& text) noexcept : text_(text) {}
-
-    /// Effects: keeps a text that names the pool, its limit in blocks, and the size of a block in bytes.
-    pool_exhausted(const char* pool_name, std::size_t max_capacity, std::size_t block_size) noexcept
-        : text_("memory_pool: pool '%.100s' is exhausted: max_capacity allows %zu block%s of %zu bytes", pool_name,
-                max_capacity, max_capacity == 1 ? "" : "s", block_size)
-    {
-    }
-
-    /// Returns: the text. Lives as long as the exception.
-    const char* what() const noexcept override { return text_.c_str(); }
-
-private:
-    base::message text_;
-};
-
-/// Thrown when a number of blocks or bytes does not fit into std::size_t.
-class size_overflow : public std::bad_array_new_length
-{
-public:
-    /// Effects: keeps a text that names both factors.
-    size_overflow(std::size_t count, std::size_t size) noexcept
-        : text_("memory_pool: %zu block%s of %zu bytes: that is more than a program can address", count,
-                count == 1 ? "" : "s", size)
-    {
-    }
-
-    /// Returns: the text. Lives as long as the exception.
-    const char* what() const noexcept override { return text_.c_str(); }
-
-private:
-    base::message text_;
-};
-
-/// Thrown by a resource with a limit in bytes that an allocation would pass.
-class limit_exceeded : public std::bad_alloc
-{
-public:
-    /// Effects: keeps a text that names the resource and all three numbers of bytes.
-    limit_exceeded(const char* resource_name, std::size_t limit, std::size_t bytes_in_use, std::size_t bytes) noexcept
-        : text_("memory_pool: resource '%.100s': %zu bytes more than the %zu in use are above its limit of %zu bytes",
-                resource_name, bytes, bytes_in_use, limit)
-    {
-    }
-
-    /// Returns: the text. Lives as long as the exception.
-    const char* what() const noexcept override { return text_.c_str(); }
-
-private:
-    base::message text_;
-};
-
-/// Thrown by a resource that has no upstream to ask, or does not ask it, and has no memory to give.
-class out_of_memory : public std::bad_alloc
-{
-public:
-    /// Effects: keeps a text that says who had none.
-    explicit out_of_memory(const base::message& text) noexcept : text_(text) {}
-
-    /// Returns: the text. Lives as long as the exception.
-    const char* what() const noexcept override { return text_.c_str(); }
-
-private:
-    base::message text_;
-};
-
-namespace base
-{
 // Each throws what it is named after. Where exceptions are off, it reports that, and ends the program.
 
 #if MEMORY_POOL_EXCEPTIONS
@@ -352,11 +380,13 @@ bool succeeds(Action&& action) noexcept
     }
 }
 #else
+// No object of the exception classes is made here: with -fno-rtti as well, their virtual tables would lack the type, also for
+// units that throw and catch them, if the linker took these.
 [[noreturn]] MEMORY_POOL_SLOW_PATH inline void throw_exhausted(const char* pool_name, std::size_t max_capacity,
                                                                std::size_t block_size)
 {
-    const pool_exhausted exhausted(pool_name, max_capacity, block_size);
-    report({error::exhausted, nullptr, block_size, pool_name, exhausted.what()});
+    const message text = process_wide::text_of_exhausted(pool_name, max_capacity, block_size);
+    report({error::exhausted, nullptr, block_size, pool_name, text.c_str()});
     std::abort();
 }
 
@@ -368,16 +398,16 @@ bool succeeds(Action&& action) noexcept
 
 [[noreturn]] MEMORY_POOL_SLOW_PATH inline void throw_size_overflow(std::size_t count, std::size_t size)
 {
-    const size_overflow overflow(count, size);
-    report({error::size_overflow, nullptr, size, nullptr, overflow.what()});
+    const message text = process_wide::text_of_size_overflow(count, size);
+    report({error::size_overflow, nullptr, size, nullptr, text.c_str()});
     std::abort();
 }
 
 [[noreturn]] MEMORY_POOL_SLOW_PATH inline void throw_limit_exceeded(const char* resource_name, std::size_t limit,
                                                                     std::size_t bytes_in_use, std::size_t bytes)
 {
-    const limit_exceeded exceeded(resource_name, limit, bytes_in_use, bytes);
-    report({error::exhausted, nullptr, 0, resource_name, exceeded.what()});
+    const message text = process_wide::text_of_limit_exceeded(resource_name, limit, bytes_in_use, bytes);
+    report({error::exhausted, nullptr, 0, resource_name, text.c_str()});
     std::abort();
 }
 
@@ -401,4 +431,5 @@ bool succeeds(Action&& action) noexcept
 }
 #endif
 } // namespace base
+} // namespace MEMORY_POOL_ABI
 } // namespace memory_pool

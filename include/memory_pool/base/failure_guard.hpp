@@ -6,9 +6,15 @@
 /// Thread safety: a local variable.
 #pragma once
 
+#include <memory_pool/base/config.hpp>
+
 #include <utility>
 
-namespace memory_pool::base
+namespace memory_pool
+{
+inline namespace MEMORY_POOL_ABI
+{
+namespace base
 {
 /// Calls `Action` when it ends, unless `succeeded` was called before.
 template <class Action>
@@ -30,4 +36,6 @@ private:
     Action action_;
     bool has_succeeded_ = false;
 };
-} // namespace memory_pool::base
+} // namespace base
+} // namespace MEMORY_POOL_ABI
+} // namespace memory_pool

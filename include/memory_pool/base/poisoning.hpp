@@ -25,7 +25,11 @@
 #include <valgrind/memcheck.h>
 #endif
 
-namespace memory_pool::base
+namespace memory_pool
+{
+inline namespace MEMORY_POOL_ABI
+{
+namespace base
 {
 /// Effects: `bytes` at `memory` may not be touched until a block there is handed out.
 inline void forbid_access([[maybe_unused]] const void* memory, [[maybe_unused]] std::size_t bytes) noexcept
@@ -124,4 +128,6 @@ MEMORY_POOL_ALWAYS_INLINE void block_given_back([[maybe_unused]] const void* poo
     VALGRIND_MEMPOOL_FREE(pool, block);
 #endif
 }
-} // namespace memory_pool::base
+} // namespace base
+} // namespace MEMORY_POOL_ABI
+} // namespace memory_pool

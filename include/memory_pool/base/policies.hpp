@@ -20,6 +20,8 @@
 
 namespace memory_pool
 {
+inline namespace MEMORY_POOL_ABI
+{
 /// What it is that objects are still in use when their pool ends, which they return to by themselves.
 enum class outliving
 {
@@ -92,4 +94,5 @@ inline constexpr outliving outliving_of = outliving::allowed;
 template <class Policy>
 inline constexpr outliving outliving_of<Policy, std::void_t<decltype(Policy::outliving)>> = Policy::outliving;
 } // namespace base
+} // namespace MEMORY_POOL_ABI
 } // namespace memory_pool

@@ -4,10 +4,14 @@
 /// What a pool can be told when it is made. Named members rather than arguments, so that two numbers cannot be swapped.
 #pragma once
 
+#include <memory_pool/base/config.hpp>
+
 #include <cstddef>
 #include <limits>
 
 namespace memory_pool
+{
+inline namespace MEMORY_POOL_ABI
 {
 /// The options every pool understands. Each has a default that suits most pools.
 struct pool_options
@@ -42,4 +46,5 @@ struct pool_options
     /// does.
     const char* name = "unnamed";
 };
+} // namespace MEMORY_POOL_ABI
 } // namespace memory_pool

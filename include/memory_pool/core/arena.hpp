@@ -22,7 +22,11 @@
 #include <cstddef>
 #include <cstdint>
 
-namespace memory_pool::core
+namespace memory_pool
+{
+inline namespace MEMORY_POOL_ABI
+{
+namespace core
 {
 /// Blocks in an arena begin at multiples of this many bytes, and take up a multiple of it.
 inline constexpr std::size_t arena_granule = 8;
@@ -66,4 +70,6 @@ struct alignas(cache_line_size) arena : arena_links<arena>
 
 /// Stands for an arena where there is none. It has no room, so nothing is ever written to it.
 inline arena no_arena{};
-} // namespace memory_pool::core
+} // namespace core
+} // namespace MEMORY_POOL_ABI
+} // namespace memory_pool

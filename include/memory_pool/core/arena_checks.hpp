@@ -9,6 +9,7 @@
 /// Thread safety: none; the resource that owns the arenas sees to it.
 #pragma once
 
+#include <memory_pool/base/config.hpp>
 #include <memory_pool/base/errors.hpp>
 #include <memory_pool/core/arena.hpp>
 #include <memory_pool/core/arena_marks.hpp>
@@ -19,7 +20,11 @@
 #include <cstddef>
 #include <optional>
 
-namespace memory_pool::core
+namespace memory_pool
+{
+inline namespace MEMORY_POOL_ABI
+{
+namespace core
 {
 /// Checks the blocks of one resource: those of its store, which was made to be checked, and large ones.
 template <class Arena>
@@ -83,4 +88,6 @@ private:
     const arena_store<Arena>& store_;
     const large_blocks& large_;
 };
-} // namespace memory_pool::core
+} // namespace core
+} // namespace MEMORY_POOL_ABI
+} // namespace memory_pool

@@ -11,6 +11,7 @@
 #pragma once
 
 #include <memory_pool/base/arithmetic.hpp>
+#include <memory_pool/base/config.hpp>
 #include <memory_pool/base/errors.hpp>
 #include <memory_pool/core/arena.hpp>
 
@@ -18,7 +19,11 @@
 #include <cstddef>
 #include <cstdint>
 
-namespace memory_pool::core
+namespace memory_pool
+{
+inline namespace MEMORY_POOL_ABI
+{
+namespace core
 {
 /// The marks of one arena.
 class arena_marks
@@ -105,4 +110,6 @@ private:
     std::uint8_t* notes_;
     std::size_t count_;
 };
-} // namespace memory_pool::core
+} // namespace core
+} // namespace MEMORY_POOL_ABI
+} // namespace memory_pool

@@ -31,7 +31,11 @@
 #include <new>
 #include <utility>
 
-namespace memory_pool::core
+namespace memory_pool
+{
+inline namespace MEMORY_POOL_ABI
+{
+namespace core
 {
 /// Returns: bytes of an arena, header included.
 /// Throws: std::invalid_argument or size_overflow, for options that make no sense.
@@ -383,4 +387,6 @@ private:
     std::size_t arena_count_ = 0;
     std::size_t carved_count_ = 0;
 };
-} // namespace memory_pool::core
+} // namespace core
+} // namespace MEMORY_POOL_ABI
+} // namespace memory_pool

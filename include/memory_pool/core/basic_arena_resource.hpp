@@ -27,6 +27,8 @@
 
 namespace memory_pool
 {
+inline namespace MEMORY_POOL_ABI
+{
 /// Arenas, over `Arenas`: core::single_arenas or core::shared_arenas. See base/policies.hpp for `Policy`: one that checks reports
 /// misuse at once, but a write to a free block when its bytes are handed out again; to count, put a tracking_resource before or behind it.
 template <class Policy, class Arenas>
@@ -287,4 +289,5 @@ private:
     Arenas arenas_;
     const std::size_t largest_block_;
 };
+} // namespace MEMORY_POOL_ABI
 } // namespace memory_pool

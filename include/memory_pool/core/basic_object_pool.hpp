@@ -31,6 +31,8 @@
 
 namespace memory_pool
 {
+inline namespace MEMORY_POOL_ABI
+{
 /// A pool of objects of type `T`, over `Blocks`: a basic_block_pool or a basic_concurrent_block_pool.
 template <class T, class Blocks>
 class basic_object_pool
@@ -357,4 +359,5 @@ private:
     bool is_clearing_ = false;
     endings endings_;
 };
+} // namespace MEMORY_POOL_ABI
 } // namespace memory_pool

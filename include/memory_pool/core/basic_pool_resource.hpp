@@ -25,6 +25,8 @@
 
 namespace memory_pool
 {
+inline namespace MEMORY_POOL_ABI
+{
 /// Pools by size, of `Pool`: a basic_block_pool over core::plain_upstream, or a basic_concurrent_block_pool over
 /// core::locked_upstream.
 template <class Pool, class Upstream>
@@ -221,4 +223,5 @@ private:
     Upstream upstream_;
     core::class_pools<Pool> pools_;
 };
+} // namespace MEMORY_POOL_ABI
 } // namespace memory_pool

@@ -11,13 +11,18 @@
 /// Thread safety: as far as the block is not shared.
 #pragma once
 
+#include <memory_pool/base/config.hpp>
 #include <memory_pool/base/poisoning.hpp>
 
 #include <algorithm>
 #include <cstddef>
 #include <cstring>
 
-namespace memory_pool::core
+namespace memory_pool
+{
+inline namespace MEMORY_POOL_ABI
+{
+namespace core
 {
 /// Writes and verifies the known bytes of the blocks of one pool.
 class block_checks
@@ -69,4 +74,6 @@ private:
     std::size_t block_size_;
     std::size_t stride_;
 };
-} // namespace memory_pool::core
+} // namespace core
+} // namespace MEMORY_POOL_ABI
+} // namespace memory_pool

@@ -19,11 +19,16 @@
 /// Thread safety: a value.
 #pragma once
 
+#include <memory_pool/base/config.hpp>
 #include <memory_pool/core/block_span.hpp>
 
 #include <cstddef>
 
-namespace memory_pool::core
+namespace memory_pool
+{
+inline namespace MEMORY_POOL_ABI
+{
+namespace core
 {
 /// A row of blocks that have come back. Default-made it is empty, and the block that comes next is nullptr.
 struct block_row
@@ -46,4 +51,6 @@ struct block_row
         return step < 0 ? block_span{next - step, first - step} : block_span{first, next};
     }
 };
-} // namespace memory_pool::core
+} // namespace core
+} // namespace MEMORY_POOL_ABI
+} // namespace memory_pool

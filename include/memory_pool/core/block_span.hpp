@@ -21,7 +21,11 @@
 
 #include <cstddef>
 
-namespace memory_pool::core
+namespace memory_pool
+{
+inline namespace MEMORY_POOL_ABI
+{
+namespace core
 {
 /// Free blocks side by side.
 struct block_span
@@ -53,4 +57,6 @@ private:
     /// paid in loops that write to the blocks at once, and cost 5 % in those that do not.)
     static constexpr std::ptrdiff_t prefetch_distance = 4 * cache_line_size;
 };
-} // namespace memory_pool::core
+} // namespace core
+} // namespace MEMORY_POOL_ABI
+} // namespace memory_pool

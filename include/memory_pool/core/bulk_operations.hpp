@@ -6,11 +6,16 @@
 /// Thread safety: that of the pool.
 #pragma once
 
+#include <memory_pool/base/config.hpp>
 #include <memory_pool/base/failure_guard.hpp>
 
 #include <cstddef>
 
-namespace memory_pool::core
+namespace memory_pool
+{
+inline namespace MEMORY_POOL_ABI
+{
+namespace core
 {
 /// The bulk forms of `Pool`, which derives from this.
 template <class Pool>
@@ -62,4 +67,6 @@ private:
 
     Pool& pool() noexcept { return static_cast<Pool&>(*this); }
 };
-} // namespace memory_pool::core
+} // namespace core
+} // namespace MEMORY_POOL_ABI
+} // namespace memory_pool

@@ -27,7 +27,11 @@
 #include <memory_resource>
 #include <new>
 
-namespace memory_pool::core
+namespace memory_pool
+{
+inline namespace MEMORY_POOL_ABI
+{
+namespace core
 {
 /// How such pools call themselves in reports.
 inline constexpr const char* name_of_class_pools = "of a pool resource";
@@ -201,4 +205,6 @@ private:
     std::pmr::memory_resource* const upstream_of_pools_;
     large_blocks large_;
 };
-} // namespace memory_pool::core
+} // namespace core
+} // namespace MEMORY_POOL_ABI
+} // namespace memory_pool

@@ -18,7 +18,11 @@
 #include <type_traits>
 #include <utility>
 
-namespace memory_pool::core
+namespace memory_pool
+{
+inline namespace MEMORY_POOL_ABI
+{
+namespace core
 {
 /// Whether it takes braces to make a `T` from such arguments.
 template <class T, class... Arguments>
@@ -49,4 +53,6 @@ MEMORY_POOL_ALWAYS_INLINE T* construct_at(void* block, Arguments&&... arguments)
     else
         return ::new (block) T(std::forward<Arguments>(arguments)...);
 }
-} // namespace memory_pool::core
+} // namespace core
+} // namespace MEMORY_POOL_ABI
+} // namespace memory_pool

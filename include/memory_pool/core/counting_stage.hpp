@@ -6,6 +6,7 @@
 /// Thread safety: as upstream; the counting itself is for any thread.
 #pragma once
 
+#include <memory_pool/base/config.hpp>
 #include <memory_pool/base/failure_guard.hpp>
 #include <memory_pool/core/resource_counters.hpp>
 #include <memory_pool/core/resource_stage.hpp>
@@ -13,7 +14,11 @@
 #include <cstddef>
 #include <memory_resource>
 
-namespace memory_pool::core
+namespace memory_pool
+{
+inline namespace MEMORY_POOL_ABI
+{
+namespace core
 {
 /// See tracking_resource, which is one, and has one more for each call site.
 class counting_stage : public resource_stage
@@ -54,4 +59,6 @@ protected:
 private:
     resource_counters counters_;
 };
-} // namespace memory_pool::core
+} // namespace core
+} // namespace MEMORY_POOL_ABI
+} // namespace memory_pool

@@ -32,7 +32,11 @@
 #include <memory_resource>
 #include <new>
 
-namespace memory_pool::core
+namespace memory_pool
+{
+inline namespace MEMORY_POOL_ABI
+{
+namespace core
 {
 /// The head of an array of pointers, which follow it. Two magazines share no line of the cache.
 struct alignas(cache_line_size) depot_magazine : stack_node
@@ -217,4 +221,6 @@ private:
     const std::size_t room_;
     std::pmr::memory_resource* const upstream_;
 };
-} // namespace memory_pool::core
+} // namespace core
+} // namespace MEMORY_POOL_ABI
+} // namespace memory_pool

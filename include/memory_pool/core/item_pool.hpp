@@ -8,6 +8,7 @@
 /// Thread safety: that of the blocks.
 #pragma once
 
+#include <memory_pool/base/config.hpp>
 #include <memory_pool/base/pool_options.hpp>
 #include <memory_pool/core/item_store.hpp>
 #include <memory_pool/core/statistics.hpp>
@@ -17,6 +18,8 @@
 #include <utility>
 
 namespace memory_pool
+{
+inline namespace MEMORY_POOL_ABI
 {
 /// A pool over a `Store` of items.
 template <class Store>
@@ -120,4 +123,5 @@ private:
 
     core::item_store_owner<Store> store_;
 };
+} // namespace MEMORY_POOL_ABI
 } // namespace memory_pool

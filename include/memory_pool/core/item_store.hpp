@@ -33,7 +33,11 @@
 #include <new>
 #include <utility>
 
-namespace memory_pool::core
+namespace memory_pool
+{
+inline namespace MEMORY_POOL_ABI
+{
+namespace core
 {
 /// Effects: constructs a `T` in each block of `home` from number `first` up to `end`, and calls `made(object)` for it.
 /// Throws: what the constructor throws, after it has destroyed those that it made.
@@ -250,4 +254,6 @@ item_store_owner<Store> make_item_store(const pool_options& options, std::pmr::m
         owner->blocks.reserve(options.initial_capacity);
     return owner;
 }
-} // namespace memory_pool::core
+} // namespace core
+} // namespace MEMORY_POOL_ABI
+} // namespace memory_pool

@@ -12,6 +12,7 @@
 #pragma once
 
 #include <memory_pool/base/arithmetic.hpp>
+#include <memory_pool/base/config.hpp>
 #include <memory_pool/base/errors.hpp>
 #include <memory_pool/base/poisoning.hpp>
 #include <memory_pool/core/block_checks.hpp>
@@ -23,7 +24,11 @@
 #include <new>
 #include <optional>
 
-namespace memory_pool::core
+namespace memory_pool
+{
+inline namespace MEMORY_POOL_ABI
+{
+namespace core
 {
 /// The large blocks of one resource.
 class large_blocks
@@ -157,4 +162,6 @@ private:
     std::size_t bytes_in_use_ = 0;
     std::size_t bytes_reserved_ = 0;
 };
-} // namespace memory_pool::core
+} // namespace core
+} // namespace MEMORY_POOL_ABI
+} // namespace memory_pool

@@ -8,10 +8,15 @@
 /// Thread safety: none; whoever uses the store has it. (Where threads share a store, its lock has the log.)
 #pragma once
 
+#include <memory_pool/base/config.hpp>
 #include <memory_pool/core/misuse_log.hpp>
 #include <memory_pool/core/slab_store.hpp>
 
-namespace memory_pool::core
+namespace memory_pool
+{
+inline namespace MEMORY_POOL_ABI
+{
+namespace core
 {
 /// While it lives, a store writes down what misuse it finds; then it is reported. Within another one for the same store, it leaves
 /// that to the outer one.
@@ -47,4 +52,6 @@ private:
     const bool is_outermost_;
     misuse_log log_;
 };
-} // namespace memory_pool::core
+} // namespace core
+} // namespace MEMORY_POOL_ABI
+} // namespace memory_pool

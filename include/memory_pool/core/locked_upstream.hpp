@@ -10,6 +10,7 @@
 /// Thread safety: any thread.
 #pragma once
 
+#include <memory_pool/base/config.hpp>
 #include <memory_pool/core/thread_cache.hpp>
 #include <memory_pool/core/thread_slots.hpp>
 
@@ -17,7 +18,11 @@
 #include <memory_resource>
 #include <mutex>
 
-namespace memory_pool::core
+namespace memory_pool
+{
+inline namespace MEMORY_POOL_ABI
+{
+namespace core
 {
 /// A resource, and a lock around it.
 class locked_upstream final : public std::pmr::memory_resource, private thread_cached
@@ -64,4 +69,6 @@ private:
     std::pmr::memory_resource* const upstream_;
     thread_slots slots_;
 };
-} // namespace memory_pool::core
+} // namespace core
+} // namespace MEMORY_POOL_ABI
+} // namespace memory_pool

@@ -30,7 +30,11 @@
 #include <cstdint>
 #include <cstring>
 
-namespace memory_pool::core
+namespace memory_pool
+{
+inline namespace MEMORY_POOL_ABI
+{
+namespace core
 {
 /// A stack of pointers to free blocks in an array that somebody else provides.
 class magazine
@@ -187,4 +191,6 @@ private:
     void** limit_ = nullptr;
     void** end_ = nullptr;
 };
-} // namespace memory_pool::core
+} // namespace core
+} // namespace MEMORY_POOL_ABI
+} // namespace memory_pool

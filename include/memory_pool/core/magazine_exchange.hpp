@@ -26,7 +26,11 @@
 #include <cstdint>
 #include <memory_resource>
 
-namespace memory_pool::core
+namespace memory_pool
+{
+inline namespace MEMORY_POOL_ABI
+{
+namespace core
 {
 /// The depot of a pool, and how caches use it.
 class magazine_exchange
@@ -250,4 +254,6 @@ private:
     depot depot_;
     const bool has_barrier_;
 };
-} // namespace memory_pool::core
+} // namespace core
+} // namespace MEMORY_POOL_ABI
+} // namespace memory_pool

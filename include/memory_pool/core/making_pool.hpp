@@ -20,7 +20,11 @@
 #include <type_traits>
 #include <utility>
 
-namespace memory_pool::core
+namespace memory_pool
+{
+inline namespace MEMORY_POOL_ABI
+{
+namespace core
 {
 /// Returns: `object`, which has a reference that nobody holds yet, as a `Pointer` that does.
 template <class Pointer, class T>
@@ -34,10 +38,8 @@ Pointer adopt(Pointer pointer)
     return pointer;
 }
 
-} // namespace memory_pool::core
+} // namespace core
 
-namespace memory_pool
-{
 /// A pool whose objects are constructed and destroyed at each use, and held by `Pointer`.
 template <class Store, class Pointer>
 class making_pool : public item_pool<Store>
@@ -231,4 +233,5 @@ public:
         return core::adopt<Pointer>(store.hand_out(block, std::forward<Function>(function)));
     }
 };
+} // namespace MEMORY_POOL_ABI
 } // namespace memory_pool

@@ -7,12 +7,17 @@
 /// Thread safety: none; whoever has the lock has the log.
 #pragma once
 
+#include <memory_pool/base/config.hpp>
 #include <memory_pool/base/errors.hpp>
 
 #include <array>
 #include <cstddef>
 
-namespace memory_pool::core
+namespace memory_pool
+{
+inline namespace MEMORY_POOL_ABI
+{
+namespace core
 {
 /// A few findings, and how many more there were.
 class misuse_log
@@ -49,4 +54,6 @@ private:
     std::size_t more_ = 0;
     error last_ = error::double_free; ///< Of those.
 };
-} // namespace memory_pool::core
+} // namespace core
+} // namespace MEMORY_POOL_ABI
+} // namespace memory_pool

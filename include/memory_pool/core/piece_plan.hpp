@@ -11,6 +11,7 @@
 /// Thread safety: a value.
 #pragma once
 
+#include <memory_pool/base/config.hpp>
 #include <memory_pool/core/magazine.hpp>
 #include <memory_pool/core/slab.hpp>
 #include <memory_pool/core/slab_layout.hpp>
@@ -19,7 +20,11 @@
 #include <algorithm>
 #include <cstddef>
 
-namespace memory_pool::core
+namespace memory_pool
+{
+inline namespace MEMORY_POOL_ABI
+{
+namespace core
 {
 /// Slabs side by side, each with as many blocks and as much room.
 struct piece_shape
@@ -116,4 +121,6 @@ private:
     const slab_store_options& options_;
     std::size_t limit_;
 };
-} // namespace memory_pool::core
+} // namespace core
+} // namespace MEMORY_POOL_ABI
+} // namespace memory_pool

@@ -6,9 +6,15 @@
 /// Thread safety: that of upstream.
 #pragma once
 
+#include <memory_pool/base/config.hpp>
+
 #include <memory_resource>
 
-namespace memory_pool::core
+namespace memory_pool
+{
+inline namespace MEMORY_POOL_ABI
+{
+namespace core
 {
 /// A resource, and no lock around it.
 class plain_upstream
@@ -30,4 +36,6 @@ public:
 private:
     std::pmr::memory_resource* upstream_;
 };
-} // namespace memory_pool::core
+} // namespace core
+} // namespace MEMORY_POOL_ABI
+} // namespace memory_pool

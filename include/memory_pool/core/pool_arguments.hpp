@@ -7,6 +7,7 @@
 #pragma once
 
 #include <memory_pool/base/arithmetic.hpp>
+#include <memory_pool/base/config.hpp>
 #include <memory_pool/base/errors.hpp>
 #include <memory_pool/base/pool_options.hpp>
 #include <memory_pool/core/slab_store.hpp>
@@ -16,7 +17,11 @@
 #include <limits>
 #include <memory_resource>
 
-namespace memory_pool::core
+namespace memory_pool
+{
+inline namespace MEMORY_POOL_ABI
+{
+namespace core
 {
 /// No more than this many bytes are even asked for: a quarter of the addresses, or the half of 2^48 that a 64-bit
 /// processor commonly leaves to a program.
@@ -106,4 +111,6 @@ inline void check_reservation(std::size_t count, std::size_t stride, std::size_t
     if (count > limit)
         base::throw_exhausted(identity.name, limit, identity.block_size);
 }
-} // namespace memory_pool::core
+} // namespace core
+} // namespace MEMORY_POOL_ABI
+} // namespace memory_pool

@@ -16,15 +16,16 @@
 
 namespace memory_pool
 {
+inline namespace MEMORY_POOL_ABI
+{
 /// What a pool that keeps its objects does to one that comes back.
 enum class recycle
 {
     nothing,      ///< Leaves it as it is.
     call_destroy, ///< Calls its `destroy()`, which lets go of what the object should not keep.
 };
-} // namespace memory_pool
 
-namespace memory_pool::core
+namespace core
 {
 /// Calls `object.destroy()`, or does nothing if there is no such function.
 template <class T, class = void>
@@ -85,4 +86,6 @@ void reset_object(const recycle_action<T>& action, T& object, const char* pool_n
     if (!base::succeeds([&] { action(object); }))
         base::report_misuse(error::hook_failed, std::addressof(object), sizeof(T), pool_name);
 }
-} // namespace memory_pool::core
+} // namespace core
+} // namespace MEMORY_POOL_ABI
+} // namespace memory_pool

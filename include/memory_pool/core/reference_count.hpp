@@ -21,7 +21,11 @@
 #include <limits>
 #include <type_traits>
 
-namespace memory_pool::core
+namespace memory_pool
+{
+inline namespace MEMORY_POOL_ABI
+{
+namespace core
 {
 /// What a dropped reference was.
 enum class dropped
@@ -145,4 +149,6 @@ private:
 
     std::atomic<Integer> value_;
 };
-} // namespace memory_pool::core
+} // namespace core
+} // namespace MEMORY_POOL_ABI
+} // namespace memory_pool

@@ -16,7 +16,11 @@
 
 #include <cstddef>
 
-namespace memory_pool::core
+namespace memory_pool
+{
+inline namespace MEMORY_POOL_ABI
+{
+namespace core
 {
 class release_scope;
 
@@ -78,4 +82,6 @@ MEMORY_POOL_ALWAYS_INLINE void end_in_turn(const void* store, Object* object, En
         end(next);
     }
 }
-} // namespace memory_pool::core
+} // namespace core
+} // namespace MEMORY_POOL_ABI
+} // namespace memory_pool

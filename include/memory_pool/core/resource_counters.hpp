@@ -8,12 +8,16 @@
 /// Thread safety: any thread.
 #pragma once
 
+#include <memory_pool/base/config.hpp>
+
 #include <algorithm>
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
 
 namespace memory_pool
+{
+inline namespace MEMORY_POOL_ABI
 {
 /// What has passed through a memory resource since it was made. A piece is what one allocation gives, and its bytes are
 /// those that were asked for.
@@ -27,9 +31,8 @@ struct resource_statistics
     std::size_t bytes_in_use = 0;      ///< Bytes in use now.
     std::size_t peak_bytes_in_use = 0; ///< The most bytes that were in use at one time.
 };
-} // namespace memory_pool
 
-namespace memory_pool::core
+namespace core
 {
 /// The counters behind resource_statistics. They order no other memory.
 class resource_counters
@@ -83,4 +86,6 @@ private:
     std::atomic<std::size_t> bytes_in_use_{0};
     std::atomic<std::size_t> peak_bytes_in_use_{0};
 };
-} // namespace memory_pool::core
+} // namespace core
+} // namespace MEMORY_POOL_ABI
+} // namespace memory_pool

@@ -10,12 +10,17 @@
 /// Thread safety: that of the stage.
 #pragma once
 
+#include <memory_pool/base/config.hpp>
 #include <memory_pool/base/errors.hpp>
 
 #include <cstddef>
 #include <memory_resource>
 
-namespace memory_pool::core
+namespace memory_pool
+{
+inline namespace MEMORY_POOL_ABI
+{
+namespace core
 {
 /// A stage that passes everything on. It keeps nothing, so it has nothing to give back when it ends.
 class resource_stage : public std::pmr::memory_resource
@@ -54,4 +59,6 @@ protected:
 private:
     std::pmr::memory_resource* const upstream_;
 };
-} // namespace memory_pool::core
+} // namespace core
+} // namespace MEMORY_POOL_ABI
+} // namespace memory_pool

@@ -28,7 +28,11 @@
 #include <cstddef>
 #include <cstdint>
 
-namespace memory_pool::core
+namespace memory_pool
+{
+inline namespace MEMORY_POOL_ABI
+{
+namespace core
 {
 /// The base of memory_pool::pooled, which has no members that a user's class could see.
 template <class Count>
@@ -136,4 +140,6 @@ private:
         base::report_misuse(error::double_free, &item, sizeof item, "of the object");
     }
 };
-} // namespace memory_pool::core
+} // namespace core
+} // namespace MEMORY_POOL_ABI
+} // namespace memory_pool

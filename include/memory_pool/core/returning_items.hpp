@@ -30,7 +30,11 @@
 #include <type_traits>
 #include <utility>
 
-namespace memory_pool::core
+namespace memory_pool
+{
+inline namespace MEMORY_POOL_ABI
+{
+namespace core
 {
 /// Whether a pointer to a base can be cast to one to `T`, which it cannot where the base is virtual.
 template <class T, class Base, class = void>
@@ -221,4 +225,6 @@ private:
 
     recycle_action<T> reset_;
 };
-} // namespace memory_pool::core
+} // namespace core
+} // namespace MEMORY_POOL_ABI
+} // namespace memory_pool

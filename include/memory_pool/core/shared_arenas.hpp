@@ -34,7 +34,11 @@
 #include <memory_resource>
 #include <mutex>
 
-namespace memory_pool::core
+namespace memory_pool
+{
+inline namespace MEMORY_POOL_ABI
+{
+namespace core
 {
 /// An arena that one thread fills, and that many may empty.
 struct alignas(cache_line_size) shared_arena : arena_links<shared_arena>
@@ -458,4 +462,6 @@ private:
     std::atomic<shared_arena*> common_{nullptr}; ///< Filled by threads that have no cache, with the lock held.
     thread_slots slots_;                         // Last, as from here on a fork comes by.
 };
-} // namespace memory_pool::core
+} // namespace core
+} // namespace MEMORY_POOL_ABI
+} // namespace memory_pool

@@ -21,7 +21,11 @@
 #include <cstdint>
 #include <limits>
 
-namespace memory_pool::core
+namespace memory_pool
+{
+inline namespace MEMORY_POOL_ABI
+{
+namespace core
 {
 /// The counters behind pool_statistics, for many threads. `mine` is the cache of the thread that counts, or nullptr.
 class shared_counts
@@ -104,4 +108,6 @@ private:
     std::atomic<std::size_t> live_{0};
     std::atomic<std::size_t> peak_{0};
 };
-} // namespace memory_pool::core
+} // namespace core
+} // namespace MEMORY_POOL_ABI
+} // namespace memory_pool

@@ -18,6 +18,7 @@
 #pragma once
 
 #include <memory_pool/base/arithmetic.hpp>
+#include <memory_pool/base/config.hpp>
 #include <memory_pool/base/failure_guard.hpp>
 #include <memory_pool/base/poisoning.hpp>
 #include <memory_pool/base/pool_options.hpp>
@@ -36,7 +37,11 @@
 #include <type_traits>
 #include <utility>
 
-namespace memory_pool::core
+namespace memory_pool
+{
+inline namespace MEMORY_POOL_ABI
+{
+namespace core
 {
 /// What a block has besides the object and its control block.
 struct shared_node
@@ -392,4 +397,6 @@ private:
 
     recycle_action<T> reset_;
 };
-} // namespace memory_pool::core
+} // namespace core
+} // namespace MEMORY_POOL_ABI
+} // namespace memory_pool

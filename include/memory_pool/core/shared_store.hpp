@@ -48,7 +48,11 @@
 #include <new>
 #include <utility>
 
-namespace memory_pool::core
+namespace memory_pool
+{
+inline namespace MEMORY_POOL_ABI
+{
+namespace core
 {
 /// Blocks for many threads.
 class shared_store final : private thread_cached
@@ -823,4 +827,6 @@ private:
     // Last, as from here on a fork comes by.
     thread_slots slots_;
 };
-} // namespace memory_pool::core
+} // namespace core
+} // namespace MEMORY_POOL_ABI
+} // namespace memory_pool

@@ -21,7 +21,11 @@
 #include <cstddef>
 #include <memory_resource>
 
-namespace memory_pool::core
+namespace memory_pool
+{
+inline namespace MEMORY_POOL_ABI
+{
+namespace core
 {
 /// Arenas for one thread.
 class single_arenas
@@ -195,4 +199,6 @@ private:
     store_type store_;
     large_blocks large_;
 };
-} // namespace memory_pool::core
+} // namespace core
+} // namespace MEMORY_POOL_ABI
+} // namespace memory_pool

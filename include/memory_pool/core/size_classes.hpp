@@ -13,10 +13,15 @@
 #pragma once
 
 #include <memory_pool/base/arithmetic.hpp>
+#include <memory_pool/base/config.hpp>
 
 #include <cstddef>
 
-namespace memory_pool::core
+namespace memory_pool
+{
+inline namespace MEMORY_POOL_ABI
+{
+namespace core
 {
 /// Classes of sizes: multiples of `Step` up to `Finest`, then `ToEachDoubling` up to `Largest`. All are powers of two.
 template <std::size_t Step, std::size_t Finest, std::size_t ToEachDoubling, std::size_t Largest>
@@ -70,4 +75,6 @@ struct size_classes
                   "sizes of classes are computed by shifting");
     static_assert(Step <= Finest / ToEachDoubling && Finest <= Largest, "steps must not become smaller with the size");
 };
-} // namespace memory_pool::core
+} // namespace core
+} // namespace MEMORY_POOL_ABI
+} // namespace memory_pool

@@ -19,6 +19,7 @@
 #pragma once
 
 #include <memory_pool/base/arithmetic.hpp>
+#include <memory_pool/base/config.hpp>
 #include <memory_pool/core/block_span.hpp>
 #include <memory_pool/core/slab_client.hpp>
 #include <memory_pool/core/slab_layout.hpp>
@@ -28,7 +29,11 @@
 #include <cstdint>
 #include <type_traits>
 
-namespace memory_pool::core
+namespace memory_pool
+{
+inline namespace MEMORY_POOL_ABI
+{
+namespace core
 {
 /// The header of a slab. The words with the bits follow it.
 class slab
@@ -285,4 +290,6 @@ private:
 
 static_assert(sizeof(slab) == slab_header_bytes, "slab_layout counts on it");
 static_assert(std::is_trivially_destructible_v<slab>, "a slab ends when its memory goes back upstream");
-} // namespace memory_pool::core
+} // namespace core
+} // namespace MEMORY_POOL_ABI
+} // namespace memory_pool

@@ -8,9 +8,15 @@
 /// Thread safety: as said at each function.
 #pragma once
 
+#include <memory_pool/base/config.hpp>
+
 #include <cstddef>
 
-namespace memory_pool::core
+namespace memory_pool
+{
+inline namespace MEMORY_POOL_ABI
+{
+namespace core
 {
 class slab;
 
@@ -46,4 +52,6 @@ protected:
     slab_client(give_back_function function, bool dear) noexcept : give_back(function), is_dear(dear) {}
     ~slab_client() = default;
 };
-} // namespace memory_pool::core
+} // namespace core
+} // namespace MEMORY_POOL_ABI
+} // namespace memory_pool

@@ -11,6 +11,7 @@
 /// Thread safety: none; whoever owns the directory sees to it.
 #pragma once
 
+#include <memory_pool/base/config.hpp>
 #include <memory_pool/core/slab.hpp>
 
 #include <algorithm>
@@ -20,7 +21,11 @@
 #include <functional>
 #include <memory_resource>
 
-namespace memory_pool::core
+namespace memory_pool
+{
+inline namespace MEMORY_POOL_ABI
+{
+namespace core
 {
 /// A sorted array of slabs, the first of each piece.
 class slab_directory
@@ -117,4 +122,6 @@ private:
     std::size_t room_ = few_.size();
     std::pmr::memory_resource* upstream_;
 };
-} // namespace memory_pool::core
+} // namespace core
+} // namespace MEMORY_POOL_ABI
+} // namespace memory_pool

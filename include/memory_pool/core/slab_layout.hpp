@@ -22,13 +22,18 @@
 #pragma once
 
 #include <memory_pool/base/arithmetic.hpp>
+#include <memory_pool/base/config.hpp>
 
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <limits>
 
-namespace memory_pool::core
+namespace memory_pool
+{
+inline namespace MEMORY_POOL_ABI
+{
+namespace core
 {
 /// Bytes that every slab begins with. core/slab.hpp checks that its header is just this large.
 inline constexpr std::size_t slab_header_bytes = 64;
@@ -164,4 +169,6 @@ private:
     std::size_t slab_alignment_ = 0;
     std::uint32_t reciprocal_ = 0; ///< 0 where a slab has one block: every index is 0 then.
 };
-} // namespace memory_pool::core
+} // namespace core
+} // namespace MEMORY_POOL_ABI
+} // namespace memory_pool

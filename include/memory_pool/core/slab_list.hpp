@@ -8,11 +8,16 @@
 /// Thread safety: none; whoever owns the list sees to it.
 #pragma once
 
+#include <memory_pool/base/config.hpp>
 #include <memory_pool/core/slab.hpp>
 
 #include <cstddef>
 
-namespace memory_pool::core
+namespace memory_pool
+{
+inline namespace MEMORY_POOL_ABI
+{
+namespace core
 {
 /// A list of slabs, each of which knows whether it is listed.
 class slab_list
@@ -69,4 +74,6 @@ public:
 private:
     slab* first_ = nullptr;
 };
-} // namespace memory_pool::core
+} // namespace core
+} // namespace MEMORY_POOL_ABI
+} // namespace memory_pool

@@ -18,6 +18,7 @@
 /// Thread safety: none; the pool that owns the store sees to it.
 #pragma once
 
+#include <memory_pool/base/config.hpp>
 #include <memory_pool/base/errors.hpp>
 #include <memory_pool/base/failure_guard.hpp>
 #include <memory_pool/base/poisoning.hpp>
@@ -41,7 +42,11 @@
 #include <new>
 #include <utility>
 
-namespace memory_pool::core
+namespace memory_pool
+{
+inline namespace MEMORY_POOL_ABI
+{
+namespace core
 {
 /// The slabs of one pool.
 class slab_store
@@ -836,4 +841,6 @@ private:
     std::size_t inherited_bytes_ = 0;
     std::size_t steps_ = 0;
 };
-} // namespace memory_pool::core
+} // namespace core
+} // namespace MEMORY_POOL_ABI
+} // namespace memory_pool

@@ -6,11 +6,16 @@
 /// Thread safety: values.
 #pragma once
 
+#include <memory_pool/base/config.hpp>
 #include <memory_pool/core/slab_client.hpp>
 
 #include <cstddef>
 
-namespace memory_pool::core
+namespace memory_pool
+{
+inline namespace MEMORY_POOL_ABI
+{
+namespace core
 {
 /// What a pool is called and how large its blocks are: for reports.
 struct pool_identity
@@ -30,4 +35,6 @@ struct slab_store_options
     slab_client* client = nullptr; ///< Owns the slabs, if there is one. Then the first one is like the others.
     std::size_t magazine_size = 0; ///< See pool_options.
 };
-} // namespace memory_pool::core
+} // namespace core
+} // namespace MEMORY_POOL_ABI
+} // namespace memory_pool

@@ -8,10 +8,14 @@
 /// Thread safety: none; the pool that owns the counters sees to it.
 #pragma once
 
+#include <memory_pool/base/config.hpp>
+
 #include <cstddef>
 #include <cstdint>
 
 namespace memory_pool
+{
+inline namespace MEMORY_POOL_ABI
 {
 /// What a pool whose policy counts has done since it was made.
 struct pool_statistics
@@ -24,9 +28,8 @@ struct pool_statistics
     std::size_t slabs = 0;           ///< Slabs held now.
     std::size_t bytes_reserved = 0;  ///< Bytes taken from upstream and not given back, bookkeeping included.
 };
-} // namespace memory_pool
 
-namespace memory_pool::core
+namespace core
 {
 /// The counters behind pool_statistics. Empty, with empty functions, unless `Counts`: derive from it.
 template <bool Counts>
@@ -81,4 +84,6 @@ private:
     std::uint64_t failed_ = 0;
     std::size_t peak_in_use_ = 0;
 };
-} // namespace memory_pool::core
+} // namespace core
+} // namespace MEMORY_POOL_ABI
+} // namespace memory_pool

@@ -24,7 +24,11 @@
 #include <cstddef>
 #include <cstdint>
 
-namespace memory_pool::core
+namespace memory_pool
+{
+inline namespace MEMORY_POOL_ABI
+{
+namespace core
 {
 /// What a node of a tagged_stack has to have.
 struct stack_node
@@ -117,4 +121,6 @@ private:
 
     std::atomic<std::uint64_t> head_{0};
 };
-} // namespace memory_pool::core
+} // namespace core
+} // namespace MEMORY_POOL_ABI
+} // namespace memory_pool

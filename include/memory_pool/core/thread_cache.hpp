@@ -31,7 +31,11 @@
 #include <cstddef>
 #include <cstdint>
 
-namespace memory_pool::core
+namespace memory_pool
+{
+inline namespace MEMORY_POOL_ABI
+{
+namespace core
 {
 struct thread_cache;
 struct thread_table;
@@ -239,4 +243,6 @@ struct alignas(cache_line_size) thread_cache
     thread_cache* next_in_thread = nullptr;
     thread_cache* previous_in_thread = nullptr;
 };
-} // namespace memory_pool::core
+} // namespace core
+} // namespace MEMORY_POOL_ABI
+} // namespace memory_pool

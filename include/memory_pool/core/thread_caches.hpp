@@ -14,13 +14,18 @@
 /// Thread safety: none. The pool's lock guards it.
 #pragma once
 
+#include <memory_pool/base/config.hpp>
 #include <memory_pool/core/thread_cache.hpp>
 
 #include <cstddef>
 #include <memory_resource>
 #include <new>
 
-namespace memory_pool::core
+namespace memory_pool
+{
+inline namespace MEMORY_POOL_ABI
+{
+namespace core
 {
 /// The caches of a pool, each a `Cache`, which is a thread_cache.
 template <class Cache = thread_cache>
@@ -125,4 +130,6 @@ private:
     std::size_t made_ = 0;
     std::size_t in_use_ = 0;
 };
-} // namespace memory_pool::core
+} // namespace core
+} // namespace MEMORY_POOL_ABI
+} // namespace memory_pool

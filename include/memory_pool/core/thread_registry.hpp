@@ -39,7 +39,11 @@
 #include <mutex>
 #include <new>
 
-namespace memory_pool::core
+namespace memory_pool
+{
+inline namespace MEMORY_POOL_ABI
+{
+namespace core
 {
 /// As many as a thread has in thread-local storage itself.
 inline constexpr std::size_t slots_in_a_page = 64;
@@ -369,4 +373,6 @@ private:
 /// Handlers run before a fork in the reverse order of their registration, and after it in that order. Ours are there from the
 /// start, so that those of a program may use pools.
 inline const bool fork_is_prepared = (static_cast<void>(thread_registry::get()), true);
-} // namespace memory_pool::core
+} // namespace core
+} // namespace MEMORY_POOL_ABI
+} // namespace memory_pool

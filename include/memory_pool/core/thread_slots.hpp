@@ -17,7 +17,11 @@
 #include <cstddef>
 #include <mutex>
 
-namespace memory_pool::core
+namespace memory_pool
+{
+inline namespace MEMORY_POOL_ABI
+{
+namespace core
 {
 /// Which slots a pool is to have.
 enum class slot_kind
@@ -177,4 +181,6 @@ private:
     const thread_slots& slots_;
     std::unique_lock<std::mutex> lock_;
 };
-} // namespace memory_pool::core
+} // namespace core
+} // namespace MEMORY_POOL_ABI
+} // namespace memory_pool

@@ -9,10 +9,16 @@
 /// Thread safety: none; the pool's lock guards it.
 #pragma once
 
+#include <memory_pool/base/config.hpp>
+
 #include <thread>
 #include <utility>
 
-namespace memory_pool::core
+namespace memory_pool
+{
+inline namespace MEMORY_POOL_ABI
+{
+namespace core
 {
 /// Something under way. Lives on the stack of the thread that does it.
 struct under_way
@@ -58,4 +64,6 @@ public:
 private:
     under_way* first_ = nullptr;
 };
-} // namespace memory_pool::core
+} // namespace core
+} // namespace MEMORY_POOL_ABI
+} // namespace memory_pool

@@ -8,10 +8,16 @@
 /// Thread safety: none; the pool's lock guards it.
 #pragma once
 
+#include <memory_pool/base/config.hpp>
+
 #include <condition_variable>
 #include <cstddef>
 
-namespace memory_pool::core
+namespace memory_pool
+{
+inline namespace MEMORY_POOL_ABI
+{
+namespace core
 {
 /// One who waits.
 struct waiter
@@ -72,4 +78,6 @@ private:
     waiter* first_ = nullptr;
     waiter* last_ = nullptr;
 };
-} // namespace memory_pool::core
+} // namespace core
+} // namespace MEMORY_POOL_ABI
+} // namespace memory_pool

@@ -32,7 +32,11 @@
 #include <sys/sysinfo.h>
 #endif
 
-namespace memory_pool::os
+namespace memory_pool
+{
+inline namespace MEMORY_POOL_ABI
+{
+namespace os
 {
 /// What came of moving memory.
 enum class moving
@@ -349,4 +353,6 @@ inline bool release_addresses(void* memory, std::size_t bytes) noexcept
 {
     return detail::release(memory, bytes);
 }
-} // namespace memory_pool::os
+} // namespace os
+} // namespace MEMORY_POOL_ABI
+} // namespace memory_pool

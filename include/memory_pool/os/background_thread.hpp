@@ -13,6 +13,7 @@
 /// Thread safety: any thread, but for `forget_after_fork`.
 #pragma once
 
+#include <memory_pool/base/config.hpp>
 #include <memory_pool/os/mutex.hpp>
 #include <memory_pool/os/uncancelled.hpp>
 
@@ -30,7 +31,11 @@
 #include <utility>
 #endif
 
-namespace memory_pool::os
+namespace memory_pool
+{
+inline namespace MEMORY_POOL_ABI
+{
+namespace os
 {
 /// A thread that calls a function again and again.
 class background_thread
@@ -240,4 +245,6 @@ private:
     bool has_ended_ = false; ///< Or will, whatever it is told.
 #endif
 };
-} // namespace memory_pool::os
+} // namespace os
+} // namespace MEMORY_POOL_ABI
+} // namespace memory_pool

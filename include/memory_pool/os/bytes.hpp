@@ -15,7 +15,11 @@
 #include <cstdint>
 #include <cstring>
 
-namespace memory_pool::os
+namespace memory_pool
+{
+inline namespace MEMORY_POOL_ABI
+{
+namespace os
 {
 namespace detail
 {
@@ -69,4 +73,6 @@ inline bool are_all(const void* memory, std::size_t bytes, unsigned char value) 
 #endif
     return detail::are_all_by_comparing(first, bytes, expected);
 }
-} // namespace memory_pool::os
+} // namespace os
+} // namespace MEMORY_POOL_ABI
+} // namespace memory_pool

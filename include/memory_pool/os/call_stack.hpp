@@ -27,7 +27,11 @@
 #define MEMORY_POOL_OS_HAS_CALL_STACKS 0 ///< Can the calls of a thread be told?
 #endif
 
-namespace memory_pool::os
+namespace memory_pool
+{
+inline namespace MEMORY_POOL_ABI
+{
+namespace os
 {
 /// The innermost calls of a thread at some moment, or none.
 class call_stack
@@ -128,4 +132,6 @@ inline code_place find_code([[maybe_unused]] const void* address) noexcept
     return {};
 #endif
 }
-} // namespace memory_pool::os
+} // namespace os
+} // namespace MEMORY_POOL_ABI
+} // namespace memory_pool

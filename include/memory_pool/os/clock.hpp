@@ -8,6 +8,8 @@
 /// Thread safety: any thread.
 #pragma once
 
+#include <memory_pool/base/config.hpp>
+
 #include <cstdint>
 
 #if defined(__linux__)
@@ -16,7 +18,11 @@
 #include <chrono>
 #endif
 
-namespace memory_pool::os
+namespace memory_pool
+{
+inline namespace MEMORY_POOL_ABI
+{
+namespace os
 {
 /// Returns: milliseconds since some moment before the program began; never less than a call before has returned. May be some
 ///   milliseconds behind.
@@ -44,4 +50,6 @@ inline std::uint64_t nanoseconds() noexcept
     return static_cast<std::uint64_t>(std::chrono::duration_cast<std::chrono::nanoseconds>(since).count());
 #endif
 }
-} // namespace memory_pool::os
+} // namespace os
+} // namespace MEMORY_POOL_ABI
+} // namespace memory_pool

@@ -8,6 +8,8 @@
 /// Thread safety: as getenv: any thread, as long as none changes the environment.
 #pragma once
 
+#include <memory_pool/base/config.hpp>
+
 #if defined(_WIN32)
 #include <stdlib.h>
 #elif defined(__APPLE__)
@@ -18,7 +20,11 @@
 extern "C" char** environ; // NOLINT(readability-redundant-declaration): see above
 #endif
 
-namespace memory_pool::os
+namespace memory_pool
+{
+inline namespace MEMORY_POOL_ABI
+{
+namespace os
 {
 /// Returns: texts of the form NAME=VALUE, and nullptr behind the last of them; nullptr if the process is not so far yet.
 inline const char* const* environment() noexcept
@@ -31,4 +37,6 @@ inline const char* const* environment() noexcept
     return ::environ;
 #endif
 }
-} // namespace memory_pool::os
+} // namespace os
+} // namespace MEMORY_POOL_ABI
+} // namespace memory_pool

@@ -11,6 +11,8 @@
 /// Thread safety: one thread at a time begins or stops to watch; faults are told in the thread that they are of.
 #pragma once
 
+#include <memory_pool/base/config.hpp>
+
 #include <atomic>
 #include <cerrno>
 
@@ -18,7 +20,11 @@
 #include <csignal>
 #endif
 
-namespace memory_pool::os
+namespace memory_pool
+{
+inline namespace MEMORY_POOL_ABI
+{
+namespace os
 {
 /// Is told the address that was to be accessed. May do what a handler of a signal may.
 using fault_watcher = void (*)(const void* address);
@@ -151,4 +157,6 @@ inline void stop_watching_faults() noexcept
         each.stop(&detail::handle_fault);
 }
 #endif
-} // namespace memory_pool::os
+} // namespace os
+} // namespace MEMORY_POOL_ABI
+} // namespace memory_pool

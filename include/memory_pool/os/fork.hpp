@@ -6,12 +6,18 @@
 /// Thread safety: any thread.
 #pragma once
 
+#include <memory_pool/base/config.hpp>
+
 #if !defined(_WIN32)
 #include <pthread.h>
 #include <unistd.h>
 #endif
 
-namespace memory_pool::os
+namespace memory_pool
+{
+inline namespace MEMORY_POOL_ABI
+{
+namespace os
 {
 /// Effects: has `prepare` called before each fork, `in_parent` and `in_child` after it, in the thread that forks.
 /// Returns: whether there was memory for that.
@@ -34,4 +40,6 @@ inline long process_number() noexcept
     return ::getpid();
 #endif
 }
-} // namespace memory_pool::os
+} // namespace os
+} // namespace MEMORY_POOL_ABI
+} // namespace memory_pool

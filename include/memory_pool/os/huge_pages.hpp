@@ -27,7 +27,11 @@ extern "C" __declspec(dllimport) std::conditional_t<sizeof(void*) == 8, unsigned
                                                     unsigned long> __stdcall GetLargePageMinimum();
 #endif
 
-namespace memory_pool::os
+namespace memory_pool
+{
+inline namespace MEMORY_POOL_ABI
+{
+namespace os
 {
 namespace detail
 {
@@ -167,4 +171,6 @@ bool for_each_stretch([[maybe_unused]] Visit&& visit)
     return false;
 #endif
 }
-} // namespace memory_pool::os
+} // namespace os
+} // namespace MEMORY_POOL_ABI
+} // namespace memory_pool

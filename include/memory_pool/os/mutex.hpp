@@ -29,7 +29,11 @@ __declspec(dllimport) void __stdcall ReleaseSRWLockExclusive(_RTL_SRWLOCK*);
 #include <cstdint>
 #endif
 
-namespace memory_pool::os
+namespace memory_pool
+{
+inline namespace MEMORY_POOL_ABI
+{
+namespace os
 {
 /// A lock: at most one thread has it. To be used with std::lock_guard.
 class mutex
@@ -84,4 +88,6 @@ private:
     ::pthread_mutex_t state_ = PTHREAD_MUTEX_INITIALIZER;
 #endif
 };
-} // namespace memory_pool::os
+} // namespace os
+} // namespace MEMORY_POOL_ABI
+} // namespace memory_pool

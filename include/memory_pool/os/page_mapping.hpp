@@ -13,6 +13,7 @@
 #pragma once
 
 #include <memory_pool/base/arithmetic.hpp>
+#include <memory_pool/base/config.hpp>
 #include <memory_pool/os/address_space.hpp>
 #include <memory_pool/os/huge_pages.hpp>
 #include <memory_pool/os/pages.hpp>
@@ -29,7 +30,11 @@
 #include <sys/mman.h>
 #endif
 
-namespace memory_pool::os
+namespace memory_pool
+{
+inline namespace MEMORY_POOL_ABI
+{
+namespace os
 {
 /// Which pages are asked for.
 enum class page_kind
@@ -155,4 +160,6 @@ inline bool populate_pages(const page_mapping& mapping) noexcept
 {
     return detail::populate(mapping.memory, mapping.bytes);
 }
-} // namespace memory_pool::os
+} // namespace os
+} // namespace MEMORY_POOL_ABI
+} // namespace memory_pool

@@ -19,7 +19,11 @@
 #include <unistd.h>
 #endif
 
-namespace memory_pool::os
+namespace memory_pool
+{
+inline namespace MEMORY_POOL_ABI
+{
+namespace os
 {
 /// Returns: the size of a page in bytes, as the running system has it (not as the building one had it).
 /// Complexity: a system call at most.
@@ -48,4 +52,6 @@ inline void touch_pages(void* memory, std::size_t bytes) noexcept
     for (std::size_t offset = to_next_page; offset < bytes; offset += page)
         first[offset] = 0;
 }
-} // namespace memory_pool::os
+} // namespace os
+} // namespace MEMORY_POOL_ABI
+} // namespace memory_pool

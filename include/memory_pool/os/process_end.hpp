@@ -12,10 +12,16 @@
 /// Thread safety: only for the thread that ends the process.
 #pragma once
 
+#include <memory_pool/base/config.hpp>
+
 #include <cstdio>
 #include <cstdlib>
 
-namespace memory_pool::os
+namespace memory_pool
+{
+inline namespace MEMORY_POOL_ABI
+{
+namespace os
 {
 /// Effects: ends the process with that status. Handlers and destructors that have not run yet do, where the C library is glibc;
 ///   elsewhere, files are flushed, and nothing else.
@@ -29,4 +35,6 @@ namespace memory_pool::os
     std::_Exit(status);
 #endif
 }
-} // namespace memory_pool::os
+} // namespace os
+} // namespace MEMORY_POOL_ABI
+} // namespace memory_pool

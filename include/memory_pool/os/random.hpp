@@ -8,6 +8,7 @@
 /// Thread safety: any thread.
 #pragma once
 
+#include <memory_pool/base/config.hpp>
 #include <memory_pool/os/clock.hpp>
 
 #include <cerrno>
@@ -18,7 +19,11 @@
 #include <unistd.h>
 #endif
 
-namespace memory_pool::os
+namespace memory_pool
+{
+inline namespace MEMORY_POOL_ABI
+{
+namespace os
 {
 /// Returns: such a number, another one each time. errno stays as it is.
 /// Complexity: a system call.
@@ -37,4 +42,6 @@ inline std::uint64_t random_number() noexcept
     number = reinterpret_cast<std::uintptr_t>(&number) ^ coarse_milliseconds() << 32U;
     return number * 0x9E37'79B9'7F4A'7C15U;
 }
-} // namespace memory_pool::os
+} // namespace os
+} // namespace MEMORY_POOL_ABI
+} // namespace memory_pool

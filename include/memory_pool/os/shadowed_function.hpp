@@ -17,7 +17,11 @@
 #include <dlfcn.h>
 #endif
 
-namespace memory_pool::os
+namespace memory_pool
+{
+inline namespace MEMORY_POOL_ABI
+{
+namespace os
 {
 #if defined(_WIN32)
 /// Returns: nullptr. No function stands before another of its name.
@@ -50,4 +54,6 @@ MEMORY_POOL_SLOW_PATH inline void* find_shadowed_function(const char* name, cons
     return library_of(found) != library_of(here) ? found : nullptr;
 }
 #endif
-} // namespace memory_pool::os
+} // namespace os
+} // namespace MEMORY_POOL_ABI
+} // namespace memory_pool

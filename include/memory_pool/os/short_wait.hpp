@@ -13,6 +13,8 @@
 /// Thread safety: none.
 #pragma once
 
+#include <memory_pool/base/config.hpp>
+
 #include <thread>
 
 #if defined(__linux__) && defined(__LP64__)
@@ -22,7 +24,11 @@
 #include <unistd.h>
 #endif
 
-namespace memory_pool::os
+namespace memory_pool
+{
+inline namespace MEMORY_POOL_ABI
+{
+namespace os
 {
 /// Effects: does nothing for some nanoseconds, and lets the other half of a core have it meanwhile.
 inline void relax() noexcept
@@ -67,4 +73,6 @@ private:
 
     unsigned yields_ = 0;
 };
-} // namespace memory_pool::os
+} // namespace os
+} // namespace MEMORY_POOL_ABI
+} // namespace memory_pool

@@ -6,11 +6,17 @@
 /// Thread safety: any thread.
 #pragma once
 
+#include <memory_pool/base/config.hpp>
+
 #if __has_include(<sys/single_threaded.h>)
 #include <sys/single_threaded.h>
 #endif
 
-namespace memory_pool::os
+namespace memory_pool
+{
+inline namespace MEMORY_POOL_ABI
+{
+namespace os
 {
 /// Returns: whether there is no other thread for certain; false also where the system does not say so.
 ///
@@ -23,4 +29,6 @@ inline bool is_single_threaded() noexcept
     return false;
 #endif
 }
-} // namespace memory_pool::os
+} // namespace os
+} // namespace MEMORY_POOL_ABI
+} // namespace memory_pool

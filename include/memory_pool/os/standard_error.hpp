@@ -8,6 +8,7 @@
 /// Thread safety: any thread.
 #pragma once
 
+#include <memory_pool/base/config.hpp>
 #include <memory_pool/os/uncancelled.hpp>
 
 #include <cerrno>
@@ -22,7 +23,11 @@
 #include <unistd.h>
 #endif
 
-namespace memory_pool::os
+namespace memory_pool
+{
+inline namespace MEMORY_POOL_ABI
+{
+namespace os
 {
 /// A file that the process has open, by its number.
 using descriptor = int;
@@ -100,4 +105,6 @@ inline file_identity identity_of([[maybe_unused]] descriptor file) noexcept
     return is_told ? file_identity{told.st_dev, told.st_ino} : file_identity{};
 #endif
 }
-} // namespace memory_pool::os
+} // namespace os
+} // namespace MEMORY_POOL_ABI
+} // namespace memory_pool

@@ -9,6 +9,8 @@
 /// Thread safety: any thread.
 #pragma once
 
+#include <memory_pool/base/config.hpp>
+
 #if defined(_WIN32)
 extern "C" {
 __declspec(dllimport) unsigned long __stdcall FlsAlloc(void(__stdcall*)(void*));
@@ -21,7 +23,11 @@ __declspec(dllimport) int __stdcall FlsFree(unsigned long);
 
 #include <atomic>
 
-namespace memory_pool::os
+namespace memory_pool
+{
+inline namespace MEMORY_POOL_ABI
+{
+namespace os
 {
 /// Does a `thread_local` variable last until the last destructor of its thread has run? (Not with GCC for Windows, which emulates
 /// them: their memory is free before the first of these destructors runs.)
@@ -92,4 +98,6 @@ private:
 #endif
     std::atomic<bool> is_started_{false};
 };
-} // namespace memory_pool::os
+} // namespace os
+} // namespace MEMORY_POOL_ABI
+} // namespace memory_pool

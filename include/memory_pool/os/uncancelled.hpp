@@ -8,11 +8,17 @@
 /// Thread safety: as a local object.
 #pragma once
 
+#include <memory_pool/base/config.hpp>
+
 #if !defined(_WIN32)
 #include <pthread.h>
 #endif
 
-namespace memory_pool::os
+namespace memory_pool
+{
+inline namespace MEMORY_POOL_ABI
+{
+namespace os
 {
 /// As long as it lives, this thread is not cancelled. It may be afterwards, at its next cancellation point.
 class uncancelled
@@ -32,4 +38,6 @@ private:
     ~uncancelled() {}         // NOLINT(modernize-use-equals-default)
 #endif
 };
-} // namespace memory_pool::os
+} // namespace os
+} // namespace MEMORY_POOL_ABI
+} // namespace memory_pool
