@@ -30,12 +30,14 @@
 
 #include <memory_pool/base/arithmetic.hpp>
 #include <memory_pool/base/config.hpp>
+#include <memory_pool/os/blocked_signals.hpp>
 #include <memory_pool/os/clock.hpp>
 #include <memory_pool/os/environment.hpp>
 #include <memory_pool/os/fault.hpp>
 #include <memory_pool/os/fork.hpp>
 #include <memory_pool/os/short_wait.hpp>
 #include <memory_pool/os/single_thread.hpp>
+#include <memory_pool/os/stdio_lock.hpp>
 #include <memory_pool/os/thread_end.hpp>
 
 #include "backend.hpp"
@@ -515,6 +517,7 @@ private:
     void take_in_before_fork() noexcept
     {
         misuse_list found;
+        const os::blocked_signals blocked; // A handler that forks would wait for this lock.
         const std::lock_guard lock(mutex_);
         for_each_quiet_heap([&found](heap& each) {
             const heap::at_work lock_of_heap(each, found);
@@ -522,9 +525,53 @@ private:
         });
     }
 
+    /// A signal handler may fork while its thread is inside of fork(): the locks are taken by the outermost one only.
     void before_fork() noexcept
     {
+        if (this_thread_forks) {
+            ++nested_forks_;
+            return;
+        }
         take_in_before_fork();
+        os::lock_stdio_list(); // fork() takes it, too, and a thread that holds it may want one of ours.
+        const os::blocked_signals blocked;
+        lock_for_fork();
+    }
+
+    void after_fork() noexcept
+    {
+        if (nested_forks_ != 0) {
+            --nested_forks_;
+            return;
+        }
+        {
+            const os::blocked_signals blocked;
+            unlock_after_fork();
+        }
+        os::unlock_stdio_list();
+    }
+
+    /// Of nested forks, each child goes on with the outer ones, whose locks it has.
+    void after_fork_in_child() noexcept
+    {
+        const os::blocked_signals blocked;
+        is_forked_ = true;
+        may_have_lost_threads_ = may_have_lost_threads_ || !is_single_threaded_;
+        backend_.finish_purges();
+        background_.forget_after_fork();
+        for_each_quiet_heap([](heap& each) { each.forget_posted(); });
+        heaps_.forget_threads_but(heap_of_this_thread());
+        os::reset_stdio_list_lock();
+        if (nested_forks_ != 0) {
+            --nested_forks_;
+            os::lock_stdio_list();
+        } else {
+            unlock_after_fork();
+        }
+    }
+
+    void lock_for_fork() noexcept
+    {
         ++this_thread_locks;
         background_.lock_for_fork();
         mutex_.lock_for_fork();
@@ -536,7 +583,7 @@ private:
         this_thread_forks = true;
     }
 
-    void after_fork() noexcept
+    void unlock_after_fork() noexcept
     {
         this_thread_forks = false;
         backend_.unlock_after_fork();
@@ -548,17 +595,6 @@ private:
         --this_thread_locks;
     }
 
-    void after_fork_in_child() noexcept
-    {
-        is_forked_ = true;
-        may_have_lost_threads_ = may_have_lost_threads_ || !is_single_threaded_;
-        backend_.finish_purges();
-        background_.forget_after_fork();
-        for_each_quiet_heap([](heap& each) { each.forget_posted(); });
-        heaps_.forget_threads_but(heap_of_this_thread());
-        after_fork();
-    }
-
     /// Returns: nullptr if it has none.
     static heap_memory* heap_of_this_thread() noexcept;
 
@@ -568,6 +604,7 @@ private:
     std::atomic<std::size_t> sample_bytes_{0};
     bool is_forked_ = false;
     bool is_single_threaded_ = false; ///< While this thread forks.
+    unsigned nested_forks_ = 0;       ///< Forks inside of the one that has the locks, by handlers of signals.
     bool may_have_lost_threads_ = false;
     shared_heap* shared_ = nullptr;
     std::atomic<std::size_t> sent_late_{0};

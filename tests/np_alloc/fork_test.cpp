@@ -12,7 +12,11 @@
 #include <algorithm>
 #include <array>
 #include <atomic>
+#include <chrono>
+#include <csignal>
 #include <cstddef>
+#include <cstdio>
+#include <cstdlib>
 #include <cstring>
 #include <new>
 #include <random>
@@ -247,10 +251,16 @@ TEST(np_fork, lets_handlers_allocate_that_were_registered_after_its_own)
 /// Set before that one is, which is registered by whoever wants it.
 std::atomic<bool> early_handlers_are_active{false};
 
+std::atomic<bool> early_handlers_raise_signals{false};
+
 void allocate_in_early_handler()
 {
     if (early_handlers_are_active)
         allocate_in_handler();
+    if (early_handlers_raise_signals.exchange(false)) { // not in the fork of the handler
+        (void)std::raise(SIGUSR1);
+        early_handlers_raise_signals = true;
+    }
 }
 
 void register_early()
@@ -267,6 +277,97 @@ TEST(np_fork, lets_handlers_allocate_that_were_registered_before_its_own)
     test::expect_in_child([] {
         early_handlers_are_active = true;
         return forks_with_handlers();
+    });
+}
+#endif
+
+#if defined(__linux__)
+// Locks of the C library.
+
+/// Lets others have a lock: those of glibc are not fair.
+void pause_without_lock()
+{
+    std::this_thread::sleep_for(std::chrono::microseconds(20));
+}
+
+/// Reads some lines, and allocates meanwhile, with the lock of the stream.
+ssize_t read_lines(void*, char* buffer, std::size_t size)
+{
+    for (int i = 0; i != 20; ++i)
+        np_free(np_alloc(100'000));
+    std::memset(buffer, '\n', size);
+    return static_cast<ssize_t>(size);
+}
+
+void read_stream(const std::atomic<bool>& ends)
+{
+    std::FILE* const stream = fopencookie(nullptr, "r", {&read_lines, nullptr, nullptr, nullptr});
+    std::array<char, 2> buffer{};
+    (void)std::setvbuf(stream, buffer.data(), _IOFBF, buffer.size());
+    char* line = nullptr;
+    std::size_t size = 0;
+    while (!ends) {
+        (void)getline(&line, &size, stream);
+        pause_without_lock();
+    }
+    std::free(line); // NOLINT(cppcoreguidelines-no-malloc): getline has made it
+    (void)std::fclose(stream);
+}
+
+TEST(np_fork, does_not_deadlock_with_threads_that_flush_all_streams_while_others_allocate_with_the_lock_of_one)
+{
+    test::expect_in_child([] {
+        alarm(20);
+        std::atomic<bool> ends{false};
+        std::vector<std::thread> threads;
+        for (int i = 0; i != 4; ++i)
+            threads.emplace_back([&ends] { read_stream(ends); });
+        threads.emplace_back([&ends] {
+            while (!ends) {
+                (void)std::fflush(nullptr);
+                pause_without_lock();
+            }
+        });
+        for (int i = 0; i != 100; ++i)
+            test::expect_in_child([] { return works_in_child() && std::fflush(nullptr) == 0; });
+        ends = true;
+        for (std::thread& each : threads)
+            each.join();
+        return !testing::Test::HasFailure();
+    });
+}
+
+// Handlers of signals.
+
+/// Forks, where its thread is inside of fork() already.
+void fork_in_signal_handler(int)
+{
+    ++handler_calls;
+    test::expect_in_child([] {
+        alarm(10);
+        return use_blocks(5);
+    });
+}
+
+TEST(np_fork, may_be_called_by_a_signal_handler_that_interrupts_it)
+{
+    np_free(np_alloc(1));
+    test::expect_in_child([] {
+        alarm(10);
+        (void)std::signal(SIGUSR1, &fork_in_signal_handler);
+        const busy_threads busy(2);
+        for (int i = 0; i != 10; ++i) {
+            early_handlers_raise_signals = true;
+            const pid_t child = fork();
+            early_handlers_raise_signals = false;
+            if (child == 0)
+                _exit(works_in_child() ? 0 : 1);
+            int status = 0;
+            EXPECT_EQ(waitpid(child, &status, 0), child);
+            EXPECT_EQ(status, 0);
+            EXPECT_TRUE(use_blocks(1));
+        }
+        return handler_calls == 20 && !testing::Test::HasFailure(); // Before each fork, and after it in the parent.
     });
 }
 #endif

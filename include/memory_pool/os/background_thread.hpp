@@ -14,6 +14,7 @@
 #pragma once
 
 #include <memory_pool/base/config.hpp>
+#include <memory_pool/os/blocked_signals.hpp>
 #include <memory_pool/os/mutex.hpp>
 #include <memory_pool/os/uncancelled.hpp>
 
@@ -152,13 +153,8 @@ private:
     /// A thread begins with the signals blocked that are blocked here.
     bool make_thread_without_signals() noexcept
     {
-        ::sigset_t all;
-        ::sigset_t before;
-        (void)::sigfillset(&all);
-        (void)::pthread_sigmask(SIG_SETMASK, &all, &before);
-        const bool is_made = make_thread_with(stack_bytes) || ::pthread_create(&thread_, nullptr, &run, this) == 0;
-        (void)::pthread_sigmask(SIG_SETMASK, &before, nullptr);
-        return is_made;
+        const blocked_signals blocked;
+        return make_thread_with(stack_bytes) || ::pthread_create(&thread_, nullptr, &run, this) == 0;
     }
 
     bool make_thread_with(std::size_t stack) noexcept

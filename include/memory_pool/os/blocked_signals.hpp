@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: MIT
+// Copyright (c) 2026 The memory_pool authors
+/// \file
+/// A scope in which no signal handler interrupts this thread.
+///
+/// Thread safety: any thread.
+#pragma once
+
+#include <memory_pool/base/config.hpp>
+
+#if !defined(_WIN32)
+#include <csignal>
+#include <signal.h>
+#endif
+
+namespace memory_pool
+{
+inline namespace MEMORY_POOL_ABI
+{
+namespace os
+{
+#if defined(_WIN32)
+class blocked_signals
+{
+public:
+    blocked_signals() noexcept {}
+    blocked_signals(const blocked_signals&) = delete;
+    blocked_signals& operator=(const blocked_signals&) = delete;
+    ~blocked_signals() {}
+};
+#else
+/// Blocks all signals of this thread while it lives. A thread that is created meanwhile starts with them blocked.
+class blocked_signals
+{
+public:
+    blocked_signals() noexcept
+    {
+        ::sigset_t all;
+        (void)::sigfillset(&all);
+        (void)::pthread_sigmask(SIG_SETMASK, &all, &before_);
+    }
+    blocked_signals(const blocked_signals&) = delete;
+    blocked_signals& operator=(const blocked_signals&) = delete;
+    ~blocked_signals() { (void)::pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
+
+private:
+    ::sigset_t before_;
+};
+#endif
+} // namespace os
+} // namespace MEMORY_POOL_ABI
+} // namespace memory_pool

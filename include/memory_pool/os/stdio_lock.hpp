@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: MIT
+// Copyright (c) 2026 The memory_pool authors
+/// \file
+/// The lock of the C library's list of streams, which fork() takes.
+///
+/// A thread in fflush(NULL) holds it while it waits for the lock of a stream, whose owner may be waiting for memory. A malloc that
+/// takes its own locks before fork() takes this one would close the circle, so it takes this one first. The lock is recursive.
+///
+/// Thread safety: any thread.
+#pragma once
+
+#include <memory_pool/base/config.hpp>
+
+#include <cstdio> // __GLIBC__
+
+#if defined(__GLIBC__)
+// Exported by every glibc, declared by none of its headers.
+extern "C" {
+void _IO_list_lock() __attribute__((weak));      // NOLINT(bugprone-reserved-identifier,cert-dcl37-c,cert-dcl51-cpp)
+void _IO_list_unlock() __attribute__((weak));    // NOLINT(bugprone-reserved-identifier,cert-dcl37-c,cert-dcl51-cpp)
+void _IO_list_resetlock() __attribute__((weak)); // NOLINT(bugprone-reserved-identifier,cert-dcl37-c,cert-dcl51-cpp)
+}
+#endif
+
+namespace memory_pool
+{
+inline namespace MEMORY_POOL_ABI
+{
+namespace os
+{
+/// Effects: takes the lock, where the C library has one.
+inline void lock_stdio_list() noexcept
+{
+#if defined(__GLIBC__)
+    if (_IO_list_lock != nullptr)
+        _IO_list_lock();
+#endif
+}
+
+/// Effects: releases the lock once.
+/// Preconditions: this thread holds it.
+inline void unlock_stdio_list() noexcept
+{
+#if defined(__GLIBC__)
+    if (_IO_list_unlock != nullptr)
+        _IO_list_unlock();
+#endif
+}
+
+/// Effects: makes the lock free, however often it is held. (In the child of a process with threads, glibc has done so.)
+/// Preconditions: this is the child of a fork, which has one thread.
+inline void reset_stdio_list_lock() noexcept
+{
+#if defined(__GLIBC__)
+    if (_IO_list_resetlock != nullptr)
+        _IO_list_resetlock();
+#endif
+}
+} // namespace os
+} // namespace MEMORY_POOL_ABI
+} // namespace memory_pool
