@@ -42,6 +42,11 @@ MEMORY_POOL_HIDDEN void* np_new_aligned(std::size_t bytes, std::align_val_t alig
 MEMORY_POOL_HIDDEN void* np_new_aligned_array(std::size_t bytes, std::align_val_t alignment)
     __attribute__((alias("_ZnamSt11align_val_t"), malloc, alloc_size(1), alloc_align(2)));
 MEMORY_POOL_HIDDEN void np_delete(void* block) noexcept __attribute__((alias("_ZdlPv")));
+MEMORY_POOL_HIDDEN void np_delete_array(void* block) noexcept __attribute__((alias("_ZdaPv")));
+MEMORY_POOL_HIDDEN void np_delete_aligned(void* block, std::align_val_t alignment) noexcept
+    __attribute__((alias("_ZdlPvSt11align_val_t")));
+MEMORY_POOL_HIDDEN void np_delete_aligned_array(void* block, std::align_val_t alignment) noexcept
+    __attribute__((alias("_ZdaPvSt11align_val_t")));
 }
 
 namespace
@@ -75,6 +80,24 @@ bool new_aligned_array_is_replaced() noexcept
 {
     void (*const chosen)(void*) = &::operator delete;
     return chosen != &np_delete;
+}
+
+[[maybe_unused]] bool delete_array_is_replaced() noexcept
+{
+    void (*const chosen)(void*) = &::operator delete[];
+    return chosen != &np_delete_array || delete_is_replaced();
+}
+
+[[maybe_unused]] bool delete_aligned_is_replaced() noexcept
+{
+    void (*const chosen)(void*, std::align_val_t) = &::operator delete;
+    return chosen != &np_delete_aligned;
+}
+
+[[maybe_unused]] bool delete_aligned_array_is_replaced() noexcept
+{
+    void (*const chosen)(void*, std::align_val_t) = &::operator delete[];
+    return chosen != &np_delete_aligned_array || delete_aligned_is_replaced();
 }
 
 void* allocate(std::size_t bytes, std::align_val_t alignment) noexcept
@@ -123,17 +146,19 @@ MEMORY_POOL_SLOW_PATH void* quiet_new_of_library(const char* name, const void* c
     return form != nullptr ? form(bytes_to_ask_for(bytes), further...) : nullptr;
 }
 
-/// Effects: as operator delete(block). `bytes` is what was asked for, if no operator of the program stands between, which may ask
-///   for more.
-void delete_sized(void* block, [[maybe_unused]] std::size_t bytes) noexcept
+/// Effects: frees the block if this is the checked build, which compares `bytes` with what was asked for; unless an operator of the
+///   program stands between, which may have asked for more.
+/// Returns: whether it has freed the block.
+bool free_checked(void* block, [[maybe_unused]] std::size_t bytes, [[maybe_unused]] bool is_replaced) noexcept
 {
     if constexpr (np::is_checked) {
-        if (!delete_is_replaced() && !new_is_replaced()) {
+        if (!is_replaced) {
             np::free_sized(block, bytes);
-            return;
+            return true;
         }
     }
-    ::operator delete(block);
+    (void)block;
+    return false;
 }
 } // namespace
 
@@ -209,12 +234,14 @@ void operator delete[](void* block) noexcept
 
 void operator delete(void* block, std::size_t bytes) noexcept
 {
-    delete_sized(block, bytes);
+    if (!free_checked(block, bytes, delete_is_replaced() || new_is_replaced()))
+        ::operator delete(block);
 }
 
-void operator delete[](void* block, std::size_t) noexcept
+void operator delete[](void* block, std::size_t bytes) noexcept
 {
-    ::operator delete[](block);
+    if (!free_checked(block, bytes, delete_array_is_replaced() || new_array_is_replaced()))
+        ::operator delete[](block);
 }
 
 void operator delete(void* block, const std::nothrow_t&) noexcept
@@ -237,14 +264,16 @@ void operator delete[](void* block, std::align_val_t alignment) noexcept
     ::operator delete(block, alignment);
 }
 
-void operator delete(void* block, std::size_t, std::align_val_t alignment) noexcept
+void operator delete(void* block, std::size_t bytes, std::align_val_t alignment) noexcept
 {
-    ::operator delete(block, alignment);
+    if (!free_checked(block, bytes, delete_aligned_is_replaced() || new_aligned_is_replaced()))
+        ::operator delete(block, alignment);
 }
 
-void operator delete[](void* block, std::size_t, std::align_val_t alignment) noexcept
+void operator delete[](void* block, std::size_t bytes, std::align_val_t alignment) noexcept
 {
-    ::operator delete[](block, alignment);
+    if (!free_checked(block, bytes, delete_aligned_array_is_replaced() || new_aligned_array_is_replaced()))
+        ::operator delete[](block, alignment);
 }
 
 void operator delete(void* block, std::align_val_t alignment, const std::nothrow_t&) noexcept

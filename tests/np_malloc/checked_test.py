@@ -34,7 +34,9 @@ class Misuse(unittest.TestCase):
         self.expect_end("after", "write after free")
 
     def test_an_object_that_is_deleted_with_another_size(self):
-        self.expect_end("size", "size mismatch")
+        for how in "size", "array size", "aligned size", "aligned array size":
+            with self.subTest(how):
+                self.expect_end(how, "size mismatch")
 
     def test_nothing_that_is_right(self):
         self.assertEqual(run("right size"), (0, "goes on\n", ""))

@@ -11,14 +11,31 @@ namespace
 /// So that the compiler does not see what happens to it.
 char* volatile block;
 
+constexpr std::align_val_t alignment{64};
+
 void misuse(const char* how)
 {
     if (std::strcmp(how, "size") == 0) {
         block = static_cast<char*>(::operator new(100));
         ::operator delete(block, 60);
+    } else if (std::strcmp(how, "array size") == 0) {
+        block = static_cast<char*>(::operator new[](100));
+        ::operator delete[](block, 60);
+    } else if (std::strcmp(how, "aligned size") == 0) {
+        block = static_cast<char*>(::operator new(100, alignment));
+        ::operator delete(block, 60, alignment);
+    } else if (std::strcmp(how, "aligned array size") == 0) {
+        block = static_cast<char*>(::operator new[](100, alignment));
+        ::operator delete[](block, 60, alignment);
     } else if (std::strcmp(how, "right size") == 0) {
         block = static_cast<char*>(::operator new(100));
         ::operator delete(block, 100);
+        block = static_cast<char*>(::operator new[](100));
+        ::operator delete[](block, 100);
+        block = static_cast<char*>(::operator new(100, alignment));
+        ::operator delete(block, 100, alignment);
+        block = static_cast<char*>(::operator new[](100, alignment));
+        ::operator delete[](block, 100, alignment);
     } else if (std::strcmp(how, "twice") == 0) {
         block = static_cast<char*>(std::malloc(300'000));
         std::free(block);
