@@ -16,6 +16,8 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstddef>
+#include <cstdio>
+#include <limits>
 
 namespace np = memory_pool::np;
 namespace base = memory_pool::base;
@@ -91,37 +93,89 @@ MEMORY_POOL_EXPORTED int malloc_trim(std::size_t)
     return np::trim() != 0 ? 1 : 0;
 }
 
-/// What glibc calls mallinfo2, as the function.
+namespace
+{
+/// What glibc calls `struct mallinfo2` with std::size_t, and `struct mallinfo` with int.
+template <class Number>
 struct figures_of_glibc
 {
-    std::size_t arena;    ///< Bytes reserved, but for large blocks.
-    std::size_t ordblks;  ///< Unknown: 0.
-    std::size_t smblks;   ///< Unknown: 0.
-    std::size_t hblks;    ///< Large blocks.
-    std::size_t hblkhd;   ///< Bytes in those.
-    std::size_t usmblks;  ///< The most bytes reserved at one time.
-    std::size_t fsmblks;  ///< Bytes at hand of threads.
-    std::size_t uordblks; ///< Bytes in use, but for large blocks.
-    std::size_t fordblks; ///< The other bytes of `arena`.
-    std::size_t keepcost; ///< Bytes that malloc_trim would give back.
+    Number arena;    ///< Bytes reserved, but for large blocks.
+    Number ordblks;  ///< Unknown: 0.
+    Number smblks;   ///< Unknown: 0.
+    Number hblks;    ///< Large blocks.
+    Number hblkhd;   ///< Bytes in those.
+    Number usmblks;  ///< The most bytes reserved at one time.
+    Number fsmblks;  ///< Bytes cached by threads.
+    Number uordblks; ///< Bytes in use, but for large blocks.
+    Number fordblks; ///< The other bytes of `arena`.
+    Number keepcost; ///< Bytes that malloc_trim would give back.
 };
 
-MEMORY_POOL_EXPORTED figures_of_glibc mallinfo2()
+/// While other threads work, figures need not fit together: no difference falls below 0.
+std::size_t difference(std::size_t whole, std::size_t part) noexcept
+{
+    return whole - std::min(whole, part);
+}
+
+figures_of_glibc<std::size_t> take_figures_of_glibc() noexcept
 {
     np_statistics all;
     np_get_statistics(&all);
-    // While other threads are at work, they need not fit together.
-    const std::size_t in_use = all.bytes_in_use - std::min(all.bytes_in_use, all.bytes_large);
-    figures_of_glibc info{};
-    info.arena = all.bytes_reserved - all.bytes_large;
+    figures_of_glibc<std::size_t> info{};
+    info.arena = difference(all.bytes_reserved, all.bytes_large);
     info.hblks = all.large_blocks;
     info.hblkhd = all.bytes_large;
     info.usmblks = all.peak_bytes_reserved;
     info.fsmblks = all.bytes_at_hand;
-    info.uordblks = std::min(in_use, info.arena);
+    info.uordblks = std::min(difference(all.bytes_in_use, all.bytes_large), info.arena);
     info.fordblks = info.arena - info.uordblks;
     info.keepcost = all.bytes_dirty;
     return info;
+}
+
+/// Returns: `figure`, or the largest int.
+int as_int(std::size_t figure) noexcept
+{
+    return static_cast<int>(std::min<std::size_t>(figure, std::numeric_limits<int>::max()));
+}
+} // namespace
+
+MEMORY_POOL_EXPORTED figures_of_glibc<std::size_t> mallinfo2()
+{
+    return take_figures_of_glibc();
+}
+
+/// As mallinfo2; figures that do not fit into an int are the largest int.
+MEMORY_POOL_EXPORTED figures_of_glibc<int> mallinfo()
+{
+    const figures_of_glibc<std::size_t> all = take_figures_of_glibc();
+    return {as_int(all.arena),   as_int(all.ordblks), as_int(all.smblks),   as_int(all.hblks),    as_int(all.hblkhd),
+            as_int(all.usmblks), as_int(all.fsmblks), as_int(all.uordblks), as_int(all.fordblks), as_int(all.keepcost)};
+}
+
+/// Prints np_print_statistics's text on stderr.
+MEMORY_POOL_EXPORTED void malloc_stats()
+{
+    np_print_statistics(np_format_text, nullptr, nullptr);
+}
+
+/// Prints XML in the form of glibc's, with the figures that np_alloc has.
+MEMORY_POOL_EXPORTED int malloc_info(int options, std::FILE* stream)
+{
+    if (options != 0)
+        return EINVAL;
+    const figures_of_glibc<std::size_t> all = take_figures_of_glibc();
+    (void)std::fprintf(stream,
+                       "<malloc version=\"1\">\n"
+                       "<total type=\"fast\" count=\"0\" size=\"%zu\"/>\n"
+                       "<total type=\"rest\" count=\"0\" size=\"%zu\"/>\n"
+                       "<total type=\"mmap\" count=\"%zu\" size=\"%zu\"/>\n"
+                       "<system type=\"current\" size=\"%zu\"/>\n"
+                       "<system type=\"max\" size=\"%zu\"/>\n"
+                       "</malloc>\n",
+                       all.fsmblks, difference(all.fordblks, all.fsmblks), all.hblks, all.hblkhd,
+                       all.arena + all.hblkhd, all.usmblks);
+    return 0;
 }
 
 MEMORY_POOL_EXPORTED void cfree(void* block)

@@ -10,6 +10,7 @@ import os
 import subprocess
 import sys
 import unittest
+from xml.etree import ElementTree
 
 PROGRAM = os.path.abspath(sys.argv[1])
 LIBRARY = os.path.abspath(sys.argv[2]) if len(sys.argv) > 2 else None
@@ -66,6 +67,50 @@ assert after.arena == after.uordblks + after.fordblks
 assert after.usmblks >= after.arena + after.hblkhd
 """
         output_of(sys.executable, "-c", program, LD_PRELOAD=LIBRARY)
+
+    @unittest.skipIf(LIBRARY is None, "there is no library to take the place of malloc")
+    def test_mallinfo_tells_the_same_in_ints_and_stops_at_the_largest(self):
+        program = """
+import ctypes
+names = "arena ordblks smblks hblks hblkhd usmblks fsmblks uordblks fordblks keepcost".split()
+class Figures(ctypes.Structure):
+    _fields_ = [(name, ctypes.c_int) for name in names]
+libc = ctypes.CDLL(None)
+libc.mallinfo.restype = Figures
+libc.malloc.restype = ctypes.c_void_p
+libc.malloc.argtypes = [ctypes.c_size_t]
+block = libc.malloc(10000000)
+assert 10000000 <= libc.mallinfo().hblkhd < 2**31 - 1
+block = libc.malloc(3 * 2**30)
+assert libc.mallinfo().hblkhd == 2**31 - 1, libc.mallinfo().hblkhd
+"""
+        output_of(sys.executable, "-c", program, LD_PRELOAD=LIBRARY)
+
+    @unittest.skipIf(LIBRARY is None, "there is no library to take the place of malloc")
+    def test_malloc_stats_prints_the_figures_of_np_alloc(self):
+        program = "import ctypes; ctypes.CDLL(None).malloc_stats()"
+        done = subprocess.run([sys.executable, "-c", program], env={**os.environ, "LD_PRELOAD": LIBRARY},
+                              stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=60, check=True)
+        self.assertIn(b"np_alloc:\n", done.stderr)
+
+    @unittest.skipIf(LIBRARY is None, "there is no library to take the place of malloc")
+    def test_malloc_info_prints_the_figures_of_np_alloc_as_xml(self):
+        program = """
+import ctypes, errno
+libc = ctypes.CDLL(None)
+libc.malloc.restype = ctypes.c_void_p
+block = libc.malloc(10000000)
+stream = ctypes.c_void_p.in_dll(libc, "stdout")
+assert libc.malloc_info(1, stream) == errno.EINVAL
+assert libc.malloc_info(0, stream) == 0
+libc.fflush(stream)
+"""
+        document = ElementTree.fromstring(output_of(sys.executable, "-c", program, LD_PRELOAD=LIBRARY))
+        self.assertEqual((document.tag, document.get("version")), ("malloc", "1"))
+        large = document.find("total[@type='mmap']")
+        self.assertGreaterEqual(int(large.get("count")), 1)
+        self.assertGreaterEqual(int(large.get("size")), 10000000)
+        self.assertGreaterEqual(int(document.find("system[@type='current']").get("size")), int(large.get("size")))
 
 
 if __name__ == "__main__":

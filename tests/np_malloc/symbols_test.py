@@ -15,7 +15,7 @@ LIBRARY = sys.argv[1]
 
 MALLOC = """
 malloc calloc realloc reallocarray free free_sized free_aligned_sized cfree memalign posix_memalign aligned_alloc valloc
-pvalloc malloc_usable_size malloc_trim mallinfo2
+pvalloc malloc_usable_size malloc_trim mallinfo mallinfo2 malloc_stats malloc_info
 """.split()
 
 SIZE, NOTHROW, ALIGN = "unsigned long", "std::nothrow_t const&", "std::align_val_t"
