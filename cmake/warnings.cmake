@@ -27,3 +27,57 @@ target_compile_options(memory_pool_warnings INTERFACE
 if(MEMORY_POOL_WARNINGS_AS_ERRORS)
     target_compile_options(memory_pool_warnings INTERFACE -Werror)
 endif()
+
+# memory_pool_user_warnings: what users may enable for their own translation units, and then for the headers in them.
+add_library(memory_pool_user_warnings INTERFACE)
+target_link_libraries(memory_pool_user_warnings INTERFACE memory_pool_warnings)
+if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+    # Without -Wswitch-default: a switch over all values of an enumeration has no default, so that -Wswitch sees a new value.
+    target_compile_options(memory_pool_user_warnings INTERFACE
+        -Wnull-dereference          # needs -O2
+        -Wcast-align=strict
+        -Wcast-qual
+        -Wswitch-enum
+        -Wfloat-equal
+        -Wformat-signedness
+        -Warith-conversion
+        -Wunused-macros
+        -Wunused-const-variable=2
+        -Wredundant-decls
+        -Wmissing-declarations
+        -Wdate-time
+        -Walloca
+        -Wvla
+        -Wshift-overflow=2
+        -Wstringop-overflow=4
+        -Warray-bounds=2
+        -Wstrict-aliasing=2
+        -Wstrict-overflow=2
+        -Wuseless-cast
+        -Wzero-as-null-pointer-constant
+        -Wsuggest-override
+        -Wredundant-tags
+        -Wmismatched-tags
+        -Wdeprecated-copy-dtor
+        -Wctor-dtor-privacy
+        -Wplacement-new=2
+        -Wcatch-value=3
+        -Wcomma-subscript
+        -Wvolatile
+        -Wstrict-null-sentinel)
+elseif(CMAKE_CXX_COMPILER_ID STREQUAL "Clang")
+    target_compile_options(memory_pool_user_warnings INTERFACE
+        -Weverything
+        # The library is for C++17: what older languages lack is no fault.
+        -Wno-c++98-compat
+        -Wno-c++98-compat-pedantic
+        -Wno-pre-c++14-compat
+        -Wno-pre-c++17-compat
+        -Wno-pre-c++17-compat-pedantic
+        -Wno-padded                 # the layout is chosen for the cache
+        -Wno-unsafe-buffer-usage    # a memory pool is made of pointer arithmetic
+        -Wno-weak-vtables           # a header-only class has no source to put the vtable into
+        -Wno-switch-default         # contradicts -Wcovered-switch-default, which is on
+        -Wno-exit-time-destructors  # the one of a thread hands the thread's caches back
+        -Wno-global-constructors)   # one, which registers the fork handlers before the program's own
+endif()

@@ -7,6 +7,9 @@
 #                            does without the words that Qt makes macros
 #   headers_noexcept         as headers_linked, without exceptions and RTTI
 #   headers_c                include/memory_pool/*.h as C
+#   headers_used             headers/*.cpp, which use every public class template with every policy, as a user's translation unit
+#                            that has more warnings on than this project's own: see memory_pool_user_warnings in
+#                            cmake/warnings.cmake. With GCC once more, as headers_optimised: some warnings need -O2.
 
 file(GLOB_RECURSE library_headers CONFIGURE_DEPENDS RELATIVE ${PROJECT_SOURCE_DIR}/include
     ${PROJECT_SOURCE_DIR}/include/*.hpp ${PROJECT_SOURCE_DIR}/include/*.h)
@@ -72,6 +75,28 @@ if(alone)
     add_library(headers_noexcept OBJECT ${generated}/all/first.cpp ${generated}/all/second.cpp)
     target_link_libraries(headers_noexcept PRIVATE memory_pool_program memory_pool_warnings)
     target_compile_options(headers_noexcept PRIVATE -fno-exceptions -fno-rtti)
+endif()
+
+# The public headers also come without being used, so that a new one is not forgotten.
+set(public_headers ${headers})
+list(FILTER public_headers EXCLUDE REGEX "^memory_pool/(base|os|core)/")
+list(TRANSFORM public_headers REPLACE "^(.+)$" "#include <\\1>" OUTPUT_VARIABLE lines)
+list(JOIN lines "\n" text)
+file(CONFIGURE OUTPUT ${generated}/all/public.cpp CONTENT "${text}\n")
+file(GLOB using CONFIGURE_DEPENDS headers/*.cpp)
+memory_pool_drop_unbuildable(using)
+# memory_pool_add_used_headers(<target> <compiler option>)
+function(memory_pool_add_used_headers target optimisation)
+    add_library(${target} OBJECT ${generated}/all/public.cpp ${using})
+    target_link_libraries(${target} PRIVATE memory_pool_program memory_pool_user_warnings)
+    target_include_directories(${target} PRIVATE ${CMAKE_CURRENT_SOURCE_DIR})
+    target_compile_options(${target} PRIVATE ${optimisation})
+endfunction()
+if(NOT CMAKE_CXX_FLAGS MATCHES "-fsanitize" AND MEMORY_POOL_HAVE_EXCEPTIONS)
+    memory_pool_add_used_headers(headers_used -O0)
+    if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+        memory_pool_add_used_headers(headers_optimised -O2)
+    endif()
 endif()
 if(alone_c)
     add_library(headers_c OBJECT ${alone_c})

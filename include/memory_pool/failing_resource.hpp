@@ -65,7 +65,7 @@ public:
     /// Thread safety: any thread.
     void fail_at(std::uint64_t call)
     {
-        const std::lock_guard lock(mutex_);
+        const std::lock_guard<std::mutex> lock(mutex_);
         calls_until_failure_ = call;
         chance_ = {};
     }
@@ -76,7 +76,7 @@ public:
     void fail_by_chance(const failure_chance& chance)
     {
         const failure_chance accepted = checked(chance);
-        const std::lock_guard lock(mutex_);
+        const std::lock_guard<std::mutex> lock(mutex_);
         calls_until_failure_ = 0;
         chance_ = accepted;
         calls_since_chance_ = 0;
@@ -90,7 +90,7 @@ public:
     /// Thread safety: any thread.
     std::uint64_t calls() const
     {
-        const std::lock_guard lock(mutex_);
+        const std::lock_guard<std::mutex> lock(mutex_);
         return calls_;
     }
 
@@ -98,7 +98,7 @@ public:
     /// Thread safety: any thread.
     std::uint64_t failures() const
     {
-        const std::lock_guard lock(mutex_);
+        const std::lock_guard<std::mutex> lock(mutex_);
         return failures_;
     }
 
@@ -127,7 +127,7 @@ private:
     /// Returns: its number, if it is to fail, and otherwise 0.
     std::uint64_t count_call()
     {
-        const std::lock_guard lock(mutex_);
+        const std::lock_guard<std::mutex> lock(mutex_);
         ++calls_;
         ++calls_since_chance_;
         if (!is_due() && fraction(chance_.seed, calls_since_chance_) >= chance_.probability)

@@ -86,7 +86,7 @@ public:
     /// Thread safety: any thread.
     std::size_t bytes_in_use() const
     {
-        const std::lock_guard lock(mutex_);
+        const std::lock_guard<std::mutex> lock(mutex_);
         return bytes_in_use_;
     }
 
@@ -99,7 +99,7 @@ public:
     /// Thread safety: any thread; others that use the resource wait meanwhile.
     std::size_t bytes_in_huge_pages() const
     {
-        const std::lock_guard lock(mutex_);
+        const std::lock_guard<std::mutex> lock(mutex_);
         std::size_t bytes = 0;
         for (const auto& [memory, mapping] : pieces_)
             bytes += mapping.kind == os::page_kind::huge ? mapping.bytes : 0;
@@ -189,7 +189,7 @@ private:
 
     void* remember(piece_map::node_type record) noexcept
     {
-        const std::lock_guard lock(mutex_);
+        const std::lock_guard<std::mutex> lock(mutex_);
         bytes_in_use_ += record.mapped().reserved_bytes;
         return pieces_.insert(std::move(record)).position->first;
     }
@@ -198,7 +198,7 @@ private:
     ///   once. Empty, if there is no such piece.
     piece_map::node_type forget(void* piece) noexcept
     {
-        const std::lock_guard lock(mutex_);
+        const std::lock_guard<std::mutex> lock(mutex_);
         piece_map::node_type record = pieces_.extract(piece);
         if (!record.empty()) {
             const os::page_mapping& mapping = record.mapped();
@@ -209,18 +209,18 @@ private:
         return record;
     }
 
-    /// Effects: gives pages back, or writes down that the system did not take them.
+    /// Effects: gives pages back, or writes down that the system did not take them. An empty record has none.
     void give_back(piece_map::node_type record) noexcept
     {
-        if (os::unmap_pages(record.mapped()))
+        if (record.empty() || os::unmap_pages(record.mapped()))
             return;
-        const std::lock_guard lock(mutex_);
+        const std::lock_guard<std::mutex> lock(mutex_);
         refused_.insert(std::move(record));
     }
 
     void retry_what_the_system_refused() noexcept
     {
-        const std::lock_guard lock(mutex_);
+        const std::lock_guard<std::mutex> lock(mutex_);
         while (!refused_.empty() && os::unmap_pages(refused_.begin()->second))
             refused_.erase(refused_.begin());
     }

@@ -35,13 +35,13 @@ public:
 private:
     void* do_allocate(std::size_t bytes, std::size_t alignment) override
     {
-        const std::lock_guard lock(mutex_);
+        const std::lock_guard<std::mutex> lock(mutex_);
         return resource_stage::do_allocate(bytes, alignment);
     }
 
     void do_deallocate(void* piece, std::size_t bytes, std::size_t alignment) override
     {
-        const std::lock_guard lock(mutex_);
+        const std::lock_guard<std::mutex> lock(mutex_);
         resource_stage::do_deallocate(piece, bytes, alignment);
     }
 

@@ -52,7 +52,7 @@ public:
     /// Thread safety: any thread.
     [[nodiscard]] std::pmr::memory_resource* at(const call_site& site = call_site::here())
     {
-        const std::lock_guard lock(mutex_);
+        const std::lock_guard<std::mutex> lock(mutex_);
         return &sites_.try_emplace(site, this).first->second;
     }
 
@@ -94,13 +94,13 @@ private:
     // A walk takes the lock for each step, not for the visit. Entries stay where they are until the resource ends.
     const site_map::value_type* first_site() const
     {
-        const std::lock_guard lock(mutex_);
+        const std::lock_guard<std::mutex> lock(mutex_);
         return entry_at(sites_.begin());
     }
 
     const site_map::value_type* site_after(const site_map::value_type& entry) const
     {
-        const std::lock_guard lock(mutex_);
+        const std::lock_guard<std::mutex> lock(mutex_);
         return entry_at(sites_.upper_bound(entry.first));
     }
 

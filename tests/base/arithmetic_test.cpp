@@ -77,11 +77,19 @@ TEST(bit_range, sets_just_the_bits_asked_for)
     EXPECT_EQ(base::bit_range(63, 1), std::uint64_t{1} << 63);
     EXPECT_EQ(base::bit_range(4, 3), 0x70u);
 }
+
 TEST(arithmetic, finds_the_highest_bit)
 {
     for (unsigned bit = 0; bit != 64; ++bit) {
         EXPECT_EQ(base::highest_bit(std::uint64_t{1} << bit), bit);
         EXPECT_EQ(base::highest_bit((std::uint64_t{1} << bit) | 1), bit);
     }
+}
+
+TEST(arithmetic, finds_an_address_a_number_of_bytes_past_another)
+{
+    std::uint32_t words[3] = {1, 2, 3};
+    EXPECT_EQ(base::address_past(words, 0), static_cast<void*>(words));
+    EXPECT_EQ(*static_cast<std::uint32_t*>(base::address_past(words, 2 * sizeof words[0])), 3u);
 }
 } // namespace

@@ -106,6 +106,12 @@ inline unsigned count_bits(std::uint64_t word) noexcept
 #endif
 }
 
+/// Returns: the address `bytes` past `from`, for a static_cast to what lies there.
+MEMORY_POOL_ALWAYS_INLINE void* address_past(void* from, std::size_t bytes) noexcept
+{
+    return static_cast<std::byte*>(from) + bytes;
+}
+
 /// Returns: a word whose `count` bits from `first` upwards are set.
 /// Preconditions: `count` is at least 1, and `first + count` at most 64.
 constexpr std::uint64_t bit_range(unsigned first, unsigned count) noexcept

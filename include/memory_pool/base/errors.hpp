@@ -84,7 +84,7 @@ private:
     char text_[448];
 };
 
-MEMORY_POOL_VISIBLE inline void abort_program(const error_report&)
+[[noreturn]] MEMORY_POOL_VISIBLE inline void abort_program(const error_report&)
 {
     std::abort();
 }
@@ -252,8 +252,13 @@ constexpr const char* remedy_for(error kind) noexcept
     case error::overflow: return "find the write past the end of this block; AddressSanitizer stops at it";
     case error::write_after_free: return "find the write through an old pointer; AddressSanitizer stops at it";
     case error::hook_failed: return "catch in the function what it may throw; the object went back as it is";
-    default: return "see the line above";
+    case error::leak:
+    case error::exhausted:
+    case error::size_overflow:
+    case error::out_of_memory:
+    case error::invalid_argument: break;
     }
+    return "see the line above";
 }
 
 /// Returns: what is to be said of a misuse of the block at `address`, and that `remedy` is what to do about it.

@@ -36,6 +36,8 @@ private:
     Action action_;
     bool has_succeeded_ = false;
 };
+template <class Action>
+failure_guard(Action) -> failure_guard<Action>;
 } // namespace base
 } // namespace MEMORY_POOL_ABI
 } // namespace memory_pool

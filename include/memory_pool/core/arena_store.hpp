@@ -313,7 +313,7 @@ private:
 
     Arena* arena_in(Arena& piece, std::size_t index) const noexcept
     {
-        return reinterpret_cast<Arena*>(reinterpret_cast<std::byte*>(&piece) + index * arena_size_);
+        return static_cast<Arena*>(base::address_past(&piece, index * arena_size_));
     }
 
     template <class Visit>

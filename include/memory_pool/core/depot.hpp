@@ -45,7 +45,7 @@ struct alignas(cache_line_size) depot_magazine : stack_node
 
     const std::uint32_t number;
 
-    void** pointers() noexcept { return reinterpret_cast<void**>(reinterpret_cast<std::byte*>(this) + head_bytes); }
+    void** pointers() noexcept { return static_cast<void**>(base::address_past(this, head_bytes)); }
 
     static constexpr std::size_t head_bytes = base::round_up(3 * sizeof(std::uint32_t), sizeof(void*));
 };

@@ -47,7 +47,7 @@ void construct_in_blocks(slab& home, std::size_t first, std::size_t end, std::si
     std::size_t next = first;
     base::failure_guard guard([&] {
         while (next-- != first)
-            std::launder(reinterpret_cast<T*>(home.block(next, stride)))->~T();
+            std::launder(static_cast<T*>(static_cast<void*>(home.block(next, stride))))->~T();
     });
     for (; next != end; ++next)
         made(::new (static_cast<void*>(home.block(next, stride))) T());

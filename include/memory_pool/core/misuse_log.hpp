@@ -27,10 +27,12 @@ public:
 
     void add(error kind, const void* address) noexcept
     {
-        if (count_ != findings_.size())
+        if (count_ != findings_.size()) {
             findings_[count_++] = {kind, address};
-        else
-            ++more_, last_ = kind;
+        } else {
+            ++more_;
+            last_ = kind;
+        }
     }
 
     /// Effects: reports all, for a pool of that name with blocks of that size.

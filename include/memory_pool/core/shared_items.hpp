@@ -108,7 +108,7 @@ struct sampling_allocator
     {
         alignas(U) static std::byte memory[sizeof(U)];
         *sample = {sizeof(U), memory};
-        return reinterpret_cast<U*>(memory);
+        return static_cast<U*>(static_cast<void*>(memory));
     }
 
     void deallocate(U*, std::size_t) noexcept {}
@@ -157,7 +157,7 @@ protected:
         U* allocate(std::size_t) noexcept
         {
             static_assert(alignof(U) <= alignment);
-            return reinterpret_cast<U*>(static_cast<char*>(block) + Derived::control_offset);
+            return static_cast<U*>(base::address_past(block, Derived::control_offset));
         }
 
         void deallocate(U*, std::size_t) noexcept { store_of(block).control_released(block); }
@@ -178,7 +178,7 @@ protected:
 
     static shared_node& node_of(void* block) noexcept
     {
-        return *std::launder(reinterpret_cast<shared_node*>(static_cast<char*>(block) + Derived::node_offset));
+        return *std::launder(static_cast<shared_node*>(base::address_past(block, Derived::node_offset)));
     }
 
     static Derived& store_of(void* block) noexcept { return *static_cast<Derived*>(node_of(block).store); }

@@ -207,7 +207,7 @@ public:
         const std::uint64_t* const search_begin = words() + std::min<std::size_t>(search_from_, word_count());
         if (std::any_of(words(), search_begin, [](std::uint64_t word) { return word != 0; }))
             return false;
-        const auto rest = static_cast<unsigned>(carved_ % base::bits_per_word);
+        const std::uint32_t rest = carved_ % base::bits_per_word;
         return rest == 0 || (end_of_words()[-1] >> rest) == 0;
     }
 

@@ -136,10 +136,7 @@ public:
     /// Multiplies by r = ceil(2^32 / stride) instead of dividing. For offset = k * stride the product is
     /// k * 2^32 + k * (r * stride - 2^32), whose last term is below k * stride, so below 2^32: exact.
     /// (Granlund and Montgomery, "Division by Invariant Integers using Multiplication", 1994.)
-    std::size_t index(std::size_t offset) const noexcept
-    {
-        return static_cast<std::size_t>((static_cast<std::uint64_t>(offset) * reciprocal_) >> 32);
-    }
+    std::size_t index(std::size_t offset) const noexcept { return (offset * reciprocal_) >> 32; }
 
     /// Returns: `bytes / stride()`, for whole blocks side by side in a slab.
     std::size_t blocks_in(std::size_t bytes) const noexcept

@@ -18,6 +18,7 @@
 /// Thread safety: none; the pool that owns the store sees to it.
 #pragma once
 
+#include <memory_pool/base/arithmetic.hpp>
 #include <memory_pool/base/config.hpp>
 #include <memory_pool/base/errors.hpp>
 #include <memory_pool/base/failure_guard.hpp>
@@ -613,8 +614,7 @@ private:
     {
         const std::size_t size = plan().pointers_behind(first_->room());
         if (size != 0)
-            room_for_magazine_ = {reinterpret_cast<void**>(reinterpret_cast<char*>(first_) + first_bytes_) - size,
-                                  size};
+            room_for_magazine_ = {static_cast<void**>(base::address_past(first_, first_bytes_)) - size, size};
     }
 
     bool is_in_first(const void* block) const noexcept
@@ -687,8 +687,7 @@ private:
 
     slab* slab_in(const slab* piece, std::size_t index) const noexcept
     {
-        auto* const first = reinterpret_cast<char*>(const_cast<slab*>(piece));
-        return reinterpret_cast<slab*>(first + index * layout_.slab_alignment());
+        return static_cast<slab*>(base::address_past(const_cast<slab*>(piece), index * layout_.slab_alignment()));
     }
 
     template <class Visit>

@@ -74,10 +74,7 @@ public:
 
 private:
     /// Not below 0, even while a misuse has been counted that has not been found out yet.
-    std::size_t in_use() const noexcept
-    {
-        return allocations_ < deallocations_ ? 0 : static_cast<std::size_t>(allocations_ - deallocations_);
-    }
+    std::size_t in_use() const noexcept { return allocations_ < deallocations_ ? 0 : allocations_ - deallocations_; }
 
     std::uint64_t allocations_ = 0;
     std::uint64_t deallocations_ = 0;

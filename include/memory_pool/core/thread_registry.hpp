@@ -90,7 +90,7 @@ public:
     ///   one of those that have none.
     std::size_t enter(thread_cached& pool, bool needs_slots = true) noexcept
     {
-        const std::lock_guard lock(mutex_);
+        const std::lock_guard<std::mutex> lock(mutex_);
         const std::size_t first = needs_slots ? 0 : most_pools_with_slots;
         for (std::size_t i = first / base::bits_per_word; i != numbers_.size(); ++i) {
             if (numbers_[i] == ~std::uint64_t{0})
@@ -108,7 +108,7 @@ public:
     /// Effects: takes a pool in that a fork has left out.
     void enter_again(thread_cached& pool, std::size_t number) noexcept
     {
-        const std::lock_guard lock(mutex_);
+        const std::lock_guard<std::mutex> lock(mutex_);
         pools_[number] = &pool;
         pool.registered.is_left_out = false;
     }
@@ -118,7 +118,7 @@ public:
     template <class ForEachCache>
     void leave(thread_cached& pool, std::size_t number, ForEachCache&& for_each_cache) noexcept
     {
-        std::unique_lock lock(mutex_);
+        std::unique_lock<std::mutex> lock(mutex_);
         take_from_threads(lock, pool, for_each_cache);
         if (number == most_pools)
             return;
@@ -130,7 +130,7 @@ public:
     template <class ForEachCache>
     void take_from_threads(thread_cached& pool, ForEachCache&& for_each_cache) noexcept
     {
-        std::unique_lock lock(mutex_);
+        std::unique_lock<std::mutex> lock(mutex_);
         take_from_threads(lock, pool, for_each_cache);
     }
 
@@ -183,7 +183,7 @@ public:
     /// Effects: has the pool told when this thread ends.
     void attach(thread_cache& cache) noexcept
     {
-        const std::lock_guard lock(mutex_);
+        const std::lock_guard<std::mutex> lock(mutex_);
         thread_table& table = this_thread_table;
         cache.previous_in_thread = nullptr;
         cache.next_in_thread = table.first_cache;
@@ -252,7 +252,7 @@ private:
     {
         thread_table& table = this_thread_table;
         table.has_ended = true;
-        std::unique_lock lock(mutex_);
+        std::unique_lock<std::mutex> lock(mutex_);
         while (thread_cache* const cache = table.first_cache) {
             unlink(*cache);
             thread_cached& pool = *cache->pool;

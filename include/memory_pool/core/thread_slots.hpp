@@ -9,6 +9,7 @@
 /// Thread safety: any thread.
 #pragma once
 
+#include <memory_pool/base/arithmetic.hpp>
 #include <memory_pool/base/config.hpp>
 #include <memory_pool/core/thread_cache.hpp>
 #include <memory_pool/core/thread_caches.hpp>
@@ -55,11 +56,11 @@ public:
     /// compiled for executables does not have to: pools made elsewhere send it to the slot that is always closed.
     MEMORY_POOL_ALWAYS_INLINE cache_slot* slot() const noexcept
     {
-        char* const table = reinterpret_cast<char*>(this_thread_table.fast_slots);
+        void* const table = this_thread_table.fast_slots;
 #if MEMORY_POOL_EXECUTABLE_CODE
-        return reinterpret_cast<cache_slot*>(table + offset_in_executable_);
+        return static_cast<cache_slot*>(base::address_past(table, offset_in_executable_));
 #else
-        auto* const slot = reinterpret_cast<cache_slot*>(table + offset_in_library_);
+        auto* const slot = static_cast<cache_slot*>(base::address_past(table, offset_in_library_));
         return MEMORY_POOL_LIKELY(slot->pool == &pool_) ? slot : nullptr;
 #endif
     }

@@ -62,7 +62,7 @@ public:
     /// Returns: whether there is one; not if the system has no room for it.
     bool start(work what) noexcept
     {
-        const std::lock_guard control(control_);
+        const std::lock_guard<mutex> control(control_);
         if (is_running_)
             return true;
         what_ = what;
@@ -76,7 +76,7 @@ public:
     {
         ::pthread_t ended{};
         {
-            const std::lock_guard control(control_);
+            const std::lock_guard<mutex> control(control_);
             if (!is_running_ && !has_stopped_itself_)
                 return;
             is_running_ = false;
@@ -92,7 +92,7 @@ public:
     /// Returns: whether there is such a thread, and nobody has told it to end.
     bool is_running() noexcept
     {
-        const std::lock_guard control(control_);
+        const std::lock_guard<mutex> control(control_);
         return is_running_;
     }
 

@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: MIT
+// Copyright (c) 2026 The memory_pool authors
+/// \file
+/// What the units here put into pools, and the calls that all pools have whose objects return by themselves.
+#pragma once
+
+#include <memory_pool/base/pool_options.hpp>
+#include <memory_pool/core/recycle_action.hpp>
+
+#include <cstddef>
+#include <string>
+#include <utility>
+
+namespace headers
+{
+/// Has a constructor, a destructor, and what pools that recycle may call.
+struct value
+{
+    explicit value(std::string initial = {}) : text(std::move(initial)) {}
+    void init(const char* initial) { text = initial; }
+    void destroy() { text.clear(); }
+
+    std::string text;
+};
+
+/// Effects: calls what every pool can do, whatever it hands out.
+template <class Pool>
+std::size_t use_figures(Pool& pool)
+{
+    pool.reserve(10);
+    const std::size_t bytes = pool.trim() + pool.bytes_reserved();
+    pool.clear();
+    return bytes + pool.capacity() + pool.max_capacity() + pool.in_use() + pool.available() +
+           (pool.is_bounded() && pool.is_valid() && pool.name() != nullptr && pool.upstream_resource() != nullptr ? 1
+                                                                                                                  : 0);
+}
+
+/// Effects: calls what pools can do whose objects are constructed at each use.
+template <class Pool>
+std::size_t use_made()
+{
+    Pool pool;
+    const auto object = pool.make("x");
+    const auto perhaps = pool.try_make();
+    return use_figures(pool) + object->text.size() + (perhaps ? perhaps->text.size() : 0);
+}
+
+/// Effects: calls what pools can do whose objects are constructed once.
+template <class Pool>
+std::size_t use_kept()
+{
+    using object = typename Pool::value_type;
+    Pool pool([](object& each) { each.destroy(); });
+    Pool destroying(memory_pool::recycle::call_destroy);
+    pool.set_recycle_action(memory_pool::recycle::nothing);
+    pool.set_recycle_action([](object& each) { each.destroy(); });
+    const auto first = pool.allocate();
+    const auto second = pool.allocate_through_init("x");
+    const auto third = pool.allocate_through_function([](object& each) { each.init("x"); });
+    const auto perhaps = pool.try_allocate();
+    const auto other = destroying.try_allocate_through_init("x");
+    return use_figures(pool) + first->text.size() + second->text.size() + third->text.size() +
+           (perhaps ? perhaps->text.size() : 0) + (other ? other->text.size() : 0);
+}
+} // namespace headers
