@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
 #include <memory_pool/recycling_pool.hpp>
+#include <memory_pool/shared_pool.hpp>
 
 #include <support/child.hpp>
 #include <support/error_recorder.hpp>
@@ -22,6 +23,10 @@
 #include <thread>
 #include <utility>
 #include <vector>
+
+#if defined(__unix__)
+#include <unistd.h>
+#endif
 
 namespace mp = memory_pool;
 using test::accounting_upstream;
@@ -179,10 +184,11 @@ TYPED_TEST(recycling_pool_test, loses_nothing_if_growth_throws_at_any_constructo
 TYPED_TEST(recycling_pool_test, says_nullptr_if_growth_throws_and_one_may_ask_without_exceptions)
 {
     typename TestFixture::pool_type pool(in_steps_of(4), &this->upstream_);
-    live_count::until_throw = 2;
+    live_count::until_throw = 0;
     EXPECT_EQ(pool.try_allocate(), nullptr);
     live_count::until_throw = -1;
     EXPECT_EQ(pool.capacity(), 0u);
+    EXPECT_EQ(this->upstream_.live_bytes(), pool.bytes_reserved());
     EXPECT_NE(pool.try_allocate(), nullptr);
 }
 
@@ -515,6 +521,166 @@ TYPED_TEST(recycling_pool_test, may_be_trimmed_and_cleared_by_destructors_that_t
     };
     EXPECT_GT(pool.trim(), 0u);
     EXPECT_EQ(this->upstream_.live_bytes(), pool.bytes_reserved());
+}
+
+/// Its constructor can be told to fail, and its destructor to do something.
+struct fragile_part
+{
+    static inline int until_throw = -1;
+    static inline int alive = 0;
+    static inline std::function<void()> at_end; ///< For the first that is destroyed.
+
+    fragile_part()
+    {
+        if (until_throw == 0)
+            throw std::runtime_error("constructor");
+        if (until_throw > 0)
+            --until_throw;
+        ++alive;
+    }
+    fragile_part(const fragile_part&) = delete;
+    fragile_part& operator=(const fragile_part&) = delete;
+    ~fragile_part()
+    {
+        --alive;
+        if (at_end)
+            std::exchange(at_end, nullptr)();
+    }
+};
+
+template <class References>
+struct fragile_item : mp::pooled<fragile_item<References>, References>, fragile_part
+{
+};
+
+/// All pools that keep their objects, when a constructor fails after others of the same growth have made theirs.
+template <class Pool>
+class growth_that_fails : public testing::Test
+{
+protected:
+    growth_that_fails()
+    {
+#if defined(__unix__)
+        (void)alarm(20); // A thread that waits for its own lock would wait for ever.
+#endif
+        pool_->reserve(4);
+    }
+    ~growth_that_fails() override
+    {
+        fragile_part::at_end = nullptr;
+        fragile_part::until_throw = -1;
+        pool_.reset();
+        held_.reset();
+        EXPECT_EQ(fragile_part::alive, 0);
+        EXPECT_EQ(upstream_.live_bytes(), 0u);
+#if defined(__unix__)
+        (void)alarm(0);
+#endif
+    }
+
+    /// Effects: has the pool grow from 4 to `count` objects, of which the constructor of the one behind the first `made` fails.
+    void fail_to_grow_to(std::size_t count, int made)
+    {
+        fragile_part::until_throw = made;
+        EXPECT_THROW(pool_->reserve(count), std::runtime_error);
+        fragile_part::until_throw = -1;
+    }
+
+    /// Effects: the same, while destructors would do that to the pool.
+    void fail_to_grow_while_destructors(std::function<void()> use_the_pool)
+    {
+        held_ = pool_->allocate();
+        fragile_part::at_end = [use = std::move(use_the_pool)] {
+            fragile_part::until_throw = -1;
+            use();
+        };
+        fail_to_grow_to(5000, 3000);
+        EXPECT_NE(fragile_part::at_end, nullptr) << "a destructor has run";
+        EXPECT_TRUE(pool_->is_valid());
+        held_ = pool_->allocate();
+        EXPECT_EQ(pool_->in_use(), 1u);
+    }
+
+    shared_accounting_upstream upstream_;
+    std::unique_ptr<Pool> pool_ = std::make_unique<Pool>(in_steps_of(4), &upstream_);
+    typename Pool::pointer held_;
+};
+using keeping_pools =
+    testing::Types<mp::recycling_pool<fragile_item<mp::plain_references>>,
+                   mp::recycling_pool<fragile_item<mp::atomic_references>>, mp::recycling_shared_pool<fragile_part>,
+                   mp::concurrent_recycling_shared_pool<fragile_part>>;
+TYPED_TEST_SUITE(growth_that_fails, keeping_pools, );
+
+TYPED_TEST(growth_that_fails, keeps_the_objects_that_were_made_before)
+{
+    this->fail_to_grow_to(12, 5);
+    EXPECT_EQ(this->pool_->capacity(), 9u);
+    EXPECT_EQ(fragile_part::alive, 9);
+    std::vector<typename TypeParam::pointer> all;
+    for (int i = 0; i != 9; ++i)
+        all.push_back(this->pool_->allocate());
+    EXPECT_EQ(fragile_part::alive, 9);
+    all.push_back(this->pool_->allocate());
+    EXPECT_EQ(this->pool_->capacity(), 13u);
+    EXPECT_TRUE(this->pool_->is_valid());
+}
+
+TYPED_TEST(growth_that_fails, goes_on_where_it_stopped_in_memory_of_many_slabs)
+{
+    this->fail_to_grow_to(50'000, 3000);
+    EXPECT_EQ(this->pool_->capacity(), 3004u);
+    this->fail_to_grow_to(50'000, 7000);
+    EXPECT_EQ(this->pool_->capacity(), 10'004u);
+    this->pool_->reserve(30'000);
+    EXPECT_EQ(this->pool_->capacity(), static_cast<std::size_t>(fragile_part::alive));
+    EXPECT_TRUE(this->pool_->is_valid());
+    EXPECT_GT(this->pool_->trim(), 0u);
+    EXPECT_EQ(fragile_part::alive, 0);
+    EXPECT_TRUE(this->pool_->is_valid());
+}
+
+TYPED_TEST(growth_that_fails, hands_out_an_object_if_there_is_one_at_least)
+{
+    const std::vector<typename TypeParam::pointer> all{this->pool_->allocate(), this->pool_->allocate(),
+                                                       this->pool_->allocate(), this->pool_->allocate()};
+    fragile_part::until_throw = 1;
+    EXPECT_NE(this->pool_->try_allocate(), nullptr);
+    EXPECT_NE(this->pool_->allocate(), nullptr) << "the same";
+    const auto fifth = this->pool_->allocate();
+    EXPECT_EQ(this->pool_->try_allocate(), nullptr);
+    EXPECT_THROW((void)this->pool_->allocate(), std::runtime_error);
+    EXPECT_EQ(this->pool_->capacity(), 5u);
+    EXPECT_TRUE(this->pool_->is_valid());
+}
+
+TYPED_TEST(growth_that_fails, leaves_alone_destructors_that_ask_the_pool_for_objects)
+{
+    this->fail_to_grow_while_destructors([this] { (void)this->pool_->allocate(); });
+}
+
+TYPED_TEST(growth_that_fails, leaves_alone_destructors_that_make_it_grow)
+{
+    this->fail_to_grow_while_destructors([this] { this->pool_->reserve(10'000); });
+}
+
+TYPED_TEST(growth_that_fails, leaves_alone_destructors_that_let_go_of_objects)
+{
+    this->fail_to_grow_while_destructors([this] { this->held_.reset(); });
+}
+
+TYPED_TEST(growth_that_fails, leaves_alone_destructors_that_trim_the_pool)
+{
+    this->fail_to_grow_while_destructors([this] { (void)this->pool_->trim(); });
+}
+
+TYPED_TEST(growth_that_fails, leaves_alone_destructors_that_clear_the_pool)
+{
+    this->fail_to_grow_while_destructors([this] { this->pool_->clear(); });
+}
+
+TYPED_TEST(growth_that_fails, leaves_alone_destructors_that_end_the_pool)
+{
+    this->fail_to_grow_while_destructors([this] { this->pool_ = std::make_unique<TypeParam>(); });
 }
 
 using shared_item = test::item<mp::atomic_references>;

@@ -100,6 +100,18 @@ TEST(succeeds, turns_any_exception_into_false)
     EXPECT_FALSE(mp::base::succeeds([] { throw std::bad_alloc(); }));
 }
 
+TEST(try_to, drops_an_exception_if_enough_was_done_before)
+{
+    int done = 0;
+    const auto fail = [&] {
+        ++done;
+        throw std::bad_alloc();
+    };
+    EXPECT_NO_THROW(mp::base::try_to(fail, [&] { return done == 1; }));
+    EXPECT_THROW(mp::base::try_to(fail, [&] { return done == 1; }), std::bad_alloc);
+    EXPECT_NO_THROW(mp::base::try_to([] {}, [] { return false; }));
+}
+
 TEST(error_handler, is_told_everything_about_a_misuse)
 {
     const test::error_recorder recorder;

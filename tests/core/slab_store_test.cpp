@@ -412,11 +412,12 @@ public:
     std::size_t until_failure = unbounded;
 
 private:
-    void prepare(core::slab&, std::size_t first, std::size_t end, std::size_t) override
+    void add_blocks(core::slab& home, std::size_t count, std::size_t) override
     {
         if (until_failure-- == 0)
             throw std::bad_alloc();
-        prepared += end - first;
+        home.extend(count);
+        prepared += count;
     }
     void leave(core::slab& leaving, std::size_t) noexcept override { left += leaving.block_count(); }
     void survivor_returned(void*) noexcept override {}
@@ -553,19 +554,42 @@ TEST_F(slab_store_with_client, begins_each_slab_at_a_multiple_of_the_grain)
         ASSERT_EQ(reinterpret_cast<std::uintptr_t>(store_.slab_of(block)) % core::client_slab_grain, 0u);
 }
 
-TEST_F(slab_store_with_client, gives_a_piece_back_that_it_could_not_prepare)
+TEST_F(slab_store_with_client, gives_a_piece_back_of_which_no_block_could_be_prepared)
 {
     while (store_.capacity() < 50'000)
         store_.grow(1);
     const std::size_t before = store_.capacity();
     const std::size_t bytes = upstream_.live_bytes();
-    const std::size_t prepared = client_.prepared;
-    client_.until_failure = 3; // a piece has several slabs by now
+    client_.until_failure = 0;
     EXPECT_THROW(store_.grow(50'000), std::bad_alloc);
-    EXPECT_GT(client_.prepared, prepared);
-    EXPECT_EQ(client_.prepared - client_.left, before);
+    EXPECT_EQ(client_.prepared, before);
     EXPECT_EQ(store_.capacity(), before);
     EXPECT_EQ(upstream_.live_bytes(), bytes);
+    EXPECT_TRUE(store_.is_valid());
+}
+
+TEST_F(slab_store_with_client, keeps_a_piece_of_which_some_blocks_could_be_prepared_and_goes_on_there)
+{
+    while (store_.capacity() < 50'000)
+        store_.grow(1);
+    const std::size_t before = store_.capacity();
+    client_.until_failure = 3; // a piece has several slabs by now
+    EXPECT_THROW(store_.grow(50'000), std::bad_alloc);
+    EXPECT_GT(client_.prepared, before);
+    EXPECT_EQ(client_.left, 0u);
+    EXPECT_EQ(client_.prepared, store_.capacity());
+    EXPECT_TRUE(store_.is_valid());
+    client_.until_failure = unbounded;
+    const std::size_t calls = upstream_.calls();
+    const std::size_t slabs = store_.slab_count();
+    store_.grow(1000);
+    EXPECT_GE(client_.prepared, before + 1000);
+    EXPECT_EQ(upstream_.calls(), calls);
+    EXPECT_EQ(store_.slab_count(), slabs);
+    EXPECT_TRUE(store_.is_valid());
+    trim(store_);
+    EXPECT_EQ(client_.left, client_.prepared);
+    EXPECT_EQ(store_.capacity(), 0u);
     EXPECT_TRUE(store_.is_valid());
 }
 } // namespace

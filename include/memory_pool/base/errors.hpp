@@ -384,6 +384,18 @@ bool succeeds(Action&& action) noexcept
         return false;
     }
 }
+
+/// Effects: calls `action`. What it throws is dropped if `is_enough()`, which says that it came far enough before.
+template <class Action, class IsEnough>
+void try_to(Action&& action, IsEnough&& is_enough)
+{
+    try {
+        std::forward<Action>(action)();
+    } catch (...) {
+        if (!is_enough())
+            throw;
+    }
+}
 #else
 // No object of the exception classes is made here: with -fno-rtti as well, their virtual tables would lack the type, also for
 // units that throw and catch them, if the linker took these.
@@ -433,6 +445,12 @@ bool succeeds(Action&& action) noexcept
 {
     std::forward<Action>(action)();
     return true;
+}
+
+template <class Action, class IsEnough>
+void try_to(Action&& action, IsEnough&&)
+{
+    std::forward<Action>(action)();
 }
 #endif
 } // namespace base

@@ -39,19 +39,15 @@ inline namespace MEMORY_POOL_ABI
 {
 namespace core
 {
-/// Effects: constructs a `T` in each block of `home` from number `first` up to `end`, and calls `made(object)` for it.
-/// Throws: what the constructor throws, after it has destroyed those that it made.
+/// Effects: adds `count` blocks to `home`, each with a `T` for which it has called `made(object)`.
+/// Throws: what the constructor throws. The blocks that were added before stay.
 template <class T, class Made>
-void construct_in_blocks(slab& home, std::size_t first, std::size_t end, std::size_t stride, Made&& made)
+void add_blocks_with_objects(slab& home, std::size_t count, std::size_t stride, Made&& made)
 {
-    std::size_t next = first;
-    base::failure_guard guard([&] {
-        while (next-- != first)
-            std::launder(static_cast<T*>(static_cast<void*>(home.block(next, stride))))->~T();
-    });
-    for (; next != end; ++next)
-        made(::new (static_cast<void*>(home.block(next, stride))) T());
-    guard.succeeded();
+    for (; count != 0; --count) {
+        made(::new (static_cast<void*>(home.block(home.block_count(), stride))) T());
+        home.extend(1);
+    }
 }
 
 /// The blocks of the objects, and who takes care of them when the pool is gone. `Derived` says with `keeps_objects` whether there
@@ -138,7 +134,7 @@ private:
         upstream->deallocate(&store, sizeof(Derived), alignof(Derived));
     }
 
-    void prepare(slab&, std::size_t, std::size_t, std::size_t) override {}
+    void add_blocks(slab& home, std::size_t count, std::size_t) override { home.extend(count); }
     void leave(slab& leaving, std::size_t stride) noexcept override
     {
         if constexpr (Derived::keeps_objects)

@@ -96,8 +96,8 @@ public:
 };
 
 /// A pool whose objects are constructed once, when it grows, and used again and again, held by `Pointer`. They have a default
-/// constructor, which must not use the pool; nor may their destructor, when another constructor has failed. Under
-/// AddressSanitizer, nobody may touch an object that is not in use, also no other object; nor does LeakSanitizer look into those: what
+/// constructor, which must not use the pool. If it throws while the pool grows, the objects that were constructed before stay in the
+/// pool. Under AddressSanitizer, nobody may touch an object that is not in use, also no other object; nor does LeakSanitizer look into those: what
 /// they hold on to counts as lost if the process ends before the pool, unless LSAN_OPTIONS has use_poisoned=1.
 template <class Store, class Pointer>
 class keeping_pool : public item_pool<Store>
@@ -163,8 +163,8 @@ public:
 
     /// Effects: hands out an object, as it came back, or as its constructor made it.
     /// Returns: a pointer to it, which never is nullptr.
-    /// Throws: pool_exhausted if the pool is bounded and at its limit; what upstream throws, and the constructors of the objects
-    ///   that the pool grows by. Nothing is in use then that was not before.
+    /// Throws: pool_exhausted if the pool is bounded and at its limit; what upstream or a constructor throws, if the pool cannot
+    ///   grow by a single object. Nothing is in use then that was not before.
     /// Complexity: O(1), and now and then growth, which is linear in the objects it adds.
     /// Thread safety: that of the pool.
     [[nodiscard]] MEMORY_POOL_ALWAYS_INLINE Pointer allocate()

@@ -211,9 +211,9 @@ private:
             this->blocks.deallocate(std::addressof(object));
     }
 
-    void prepare(slab& home, std::size_t first, std::size_t end, std::size_t stride) override
+    void add_blocks(slab& home, std::size_t count, std::size_t stride) override
     {
-        construct_in_blocks<T>(home, first, end, stride, [this](T* object) { this->settle(object); });
+        add_blocks_with_objects<T>(home, count, stride, [this](T* object) { this->settle(object); });
     }
 
     void destroy_kept(void* block) noexcept

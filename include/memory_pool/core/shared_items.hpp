@@ -388,9 +388,9 @@ private:
 
     void end(T* object) noexcept { reset_object(reset_, *object, this->blocks.name()); }
 
-    void prepare(slab& home, std::size_t first, std::size_t end, std::size_t stride) override
+    void add_blocks(slab& home, std::size_t count, std::size_t stride) override
     {
-        construct_in_blocks<T>(home, first, end, stride, [](T*) {});
+        add_blocks_with_objects<T>(home, count, stride, [](T*) {});
     }
 
     void destroy_kept(void* block) noexcept { object_in(block)->~T(); }

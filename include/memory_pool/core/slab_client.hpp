@@ -26,12 +26,14 @@ class slab_client
 public:
     using give_back_function = void (*)(slab_client& self, void* counted);
 
-    /// Effects: makes something of new blocks of a slab: those from number `first` up to `end`.
-    /// Throws: what it will, after it has undone what it did. There will be no such blocks then.
-    virtual void prepare(slab& home, std::size_t first, std::size_t end, std::size_t stride) = 0;
+    /// Effects: adds `count` blocks to a slab, each as soon as it has made something of it.
+    /// Preconditions: there is room.
+    /// Throws: what it will. The blocks that were added before stay, so that none of them has to be undone in the middle of growth,
+    ///   which may run code of the program.
+    virtual void add_blocks(slab& home, std::size_t count, std::size_t stride) = 0;
 
-    /// Effects: undoes that, for a slab whose blocks are all free.
-    /// Thread safety: no lock is held, but when another slab could not be prepared.
+    /// Effects: undoes what was made of them, for a slab whose blocks are all free.
+    /// Thread safety: no lock is held.
     virtual void leave(slab& leaving, std::size_t stride) noexcept = 0;
 
     /// Effects: takes note that `block` came back, after the client has let go of its blocks: see shared_store::abandon.
@@ -45,7 +47,7 @@ public:
     /// For the client to change.
     give_back_function give_back;
 
-    /// Whether `prepare` is so dear that the store takes no more blocks than are asked for, or as many as it has.
+    /// Whether `add_blocks` is so dear that the store takes no more blocks than are asked for, or as many as it has.
     const bool is_dear;
 
 protected:

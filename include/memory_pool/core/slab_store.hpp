@@ -124,14 +124,14 @@ public:
     /// Effects: adds some blocks: where a slab has room for more, or else in a piece of upstream memory, as large as all so far
     ///   together, within bounds, and for `wanted` blocks if the bounds allow it.
     /// Preconditions: may_grow().
-    /// Throws: what upstream throws; nothing is added then.
+    /// Throws: what upstream throws, and nothing is added then; and what the client throws: the blocks that it has added stay.
     void grow(std::size_t wanted)
     {
+        const std::size_t blocks = plan().blocks_to_add(wanted, capacity_);
         if (extensible_ != nullptr) {
-            extend(*extensible_, std::min(wanted, extensible_->room() - extensible_->block_count()));
+            extend(*slab_with_room(extensible_), blocks);
             return;
         }
-        const std::size_t blocks = plan().blocks_to_add(wanted, capacity_);
         const piece_shape shape = plan().next(blocks, capacity_, first_ == nullptr);
         add_piece(shape, std::min(blocks, shape.room_each));
     }
@@ -143,9 +143,12 @@ public:
     {
         const std::size_t end =
             capacity_ + std::min(std::max<std::size_t>(options_.growth_step, 1), limit_ - capacity_);
-        grow(end - capacity_);
-        while (capacity_ < end && base::succeeds([&] { grow(end - capacity_); }))
-            continue;
+        const std::size_t before = capacity_;
+        const auto grow_to_end = [&] {
+            while (capacity_ < end)
+                grow(end - capacity_);
+        };
+        base::try_to(grow_to_end, [&] { return capacity_ != before; });
         note_step();
     }
 
@@ -562,7 +565,20 @@ private:
     void add_piece(const piece_shape& shape, std::size_t blocks_each)
     {
         directory_.make_room();
-        slab* const piece = new_piece(shape, blocks_each);
+        slab* const piece = new_piece(shape);
+        base::failure_guard guard([&] {
+            if (piece->block_count() == 0)
+                upstream_->deallocate(piece, shape.bytes, shape.alignment);
+            else
+                insert(piece, shape);
+        });
+        for_each_slab_in(piece, [&](slab* home) { add_blocks(*home, blocks_each); });
+        guard.succeeded();
+        insert(piece, shape);
+    }
+
+    void insert(slab* piece, const piece_shape& shape) noexcept
+    {
         for (std::size_t i = shape.slabs; i-- != 0;) // backwards, so that the first comes first in the list
             offer(*slab_in(piece, i), 0);
         directory_.insert(piece);
@@ -576,27 +592,55 @@ private:
             lowest_ = highest_ == 0 ? begin : std::min(lowest_, begin);
             highest_ = std::max(highest_, begin + shape.bytes);
         }
-        if (blocks_each != shape.room_each)
+        if (slab_with_room(piece) != nullptr)
             extensible_ = piece;
         slab_count_ += shape.slabs;
-        capacity_ += shape.slabs * blocks_each;
+        capacity_ += blocks_in(piece);
         piece_bytes_ += shape.bytes;
     }
 
-    /// Adds blocks where there is room for them.
-    void extend(slab& home, std::size_t count)
+    /// Adds up to `most` blocks to a slab of the extensible piece, as far as there is room.
+    void extend(slab& home, std::size_t most)
     {
         const std::size_t first = home.block_count();
-        char* const begin = home.block(first, layout_.stride());
-        base::permit_access(begin, count * layout_.stride());
-        base::failure_guard guard([&] { base::forbid_access(begin, count * layout_.stride()); });
-        options_.client->prepare(home, first, first + count, layout_.stride());
+        const std::size_t count = std::min(most, home.room() - first);
+        const auto take_over = [&] {
+            offer(home, first);
+            capacity_ += home.block_count() - first;
+            if (slab_with_room(extensible_) == nullptr)
+                extensible_ = nullptr;
+        };
+        base::permit_access(home.block(first, layout_.stride()), count * layout_.stride());
+        base::failure_guard guard(take_over);
+        add_blocks(home, count);
         guard.succeeded();
-        home.extend(count);
-        offer(home, first);
-        capacity_ += count;
-        if (home.block_count() == home.room())
-            extensible_ = nullptr;
+        take_over();
+    }
+
+    void add_blocks(slab& home, std::size_t count)
+    {
+        if (options_.client != nullptr)
+            options_.client->add_blocks(home, count, layout_.stride());
+        else
+            home.extend(count);
+    }
+
+    /// Returns: the first slab of a piece that has room for more blocks, or nullptr.
+    slab* slab_with_room(const slab* piece) const noexcept
+    {
+        slab* found = nullptr;
+        for_each_slab_in(piece, [&found](slab* home) {
+            if (found == nullptr && home->block_count() != home->room())
+                found = home;
+        });
+        return found;
+    }
+
+    std::size_t blocks_in(const slab* piece) const noexcept
+    {
+        std::size_t blocks = 0;
+        for_each_slab_in(piece, [&blocks](const slab* home) { blocks += home->block_count(); });
+        return blocks;
     }
 
     /// Has blocks that are new taken from now on: those of `home` from number `first` on.
@@ -656,33 +700,16 @@ private:
         return options_.client != nullptr ? static_cast<const void*>(options_.client) : this;
     }
 
-    /// Takes a piece from upstream and makes its slabs.
-    slab* new_piece(const piece_shape& shape, std::size_t blocks_each)
+    /// Takes a piece from upstream and makes its slabs, which have no blocks yet.
+    slab* new_piece(const piece_shape& shape)
     {
         void* const memory = upstream_->allocate(shape.bytes, shape.alignment);
         if (options_.prefault)
             os::touch_pages(memory, shape.bytes);
         auto* const piece = static_cast<slab*>(memory);
         for (std::size_t i = 0; i != shape.slabs; ++i)
-            ::new (slab_in(piece, i)) slab(owner(), layout_, blocks_each, i == 0 ? shape.slabs : 0, shape.room_each);
-        if (options_.client != nullptr)
-            prepare(piece, shape);
+            ::new (slab_in(piece, i)) slab(owner(), layout_, 0, i == 0 ? shape.slabs : 0, shape.room_each);
         return piece;
-    }
-
-    void prepare(slab* piece, const piece_shape& shape)
-    {
-        std::size_t done = 0;
-        base::failure_guard guard([&] {
-            while (done-- != 0)
-                options_.client->leave(*slab_in(piece, done), layout_.stride());
-            upstream_->deallocate(piece, shape.bytes, shape.alignment);
-        });
-        for (; done != shape.slabs; ++done) {
-            slab* const home = slab_in(piece, done);
-            options_.client->prepare(*home, 0, home->block_count(), layout_.stride());
-        }
-        guard.succeeded();
     }
 
     slab* slab_in(const slab* piece, std::size_t index) const noexcept
@@ -794,7 +821,7 @@ private:
         for_each_slab_in(piece, [this](slab* home) { with_free_.remove(*home); });
         permit_access_to(piece);
         slab_count_ -= shape.slabs;
-        capacity_ -= shape.slabs * piece->block_count();
+        capacity_ -= blocks_in(piece);
         piece_bytes_ -= shape.bytes;
         if (piece == extensible_)
             extensible_ = nullptr;
@@ -830,7 +857,7 @@ private:
     magazine_room room_for_magazine_;
     std::uintptr_t lowest_ = 0;  ///< Where the other pieces begin ...
     std::uintptr_t highest_ = 0; ///< ... and end; 0 if there are none.
-    slab* extensible_ = nullptr; ///< The slab that has room for more blocks, if there is one.
+    slab* extensible_ = nullptr; ///< The piece that has room for more blocks, if there is one.
     slab_list with_free_;        ///< Slabs that may have free blocks.
     std::size_t slab_count_ = 0;
     std::size_t capacity_ = 0;
