@@ -5,6 +5,7 @@
 #include <support/block_pool_conformance.hpp>
 #include <support/error_recorder.hpp>
 #include <support/options.hpp>
+#include <support/overflows.hpp>
 #include <support/sanitizers.hpp>
 #include <support/upstreams.hpp>
 #include <support/what.hpp>
@@ -660,6 +661,23 @@ TEST_F(checking_policy_test, reports_an_overflow_by_one_byte)
     ASSERT_EQ(recorder_.kinds(), test::kinds{error::overflow});
     EXPECT_EQ(recorder_.reports()[0].address, block);
     EXPECT_EQ(pool_.in_use(), 1u) << "ignored";
+}
+
+TEST_F(checking_policy_test, reports_each_overflow_once)
+{
+    test::expect_one_report_of_each_overflow<checking_pool>();
+}
+
+TEST_F(checking_policy_test, reports_a_further_overflow_of_a_block_that_was_reported)
+{
+    void* const block = pool_.allocate();
+    for (int i = 0; i != 2; ++i) {
+        write_to(block, 40);
+        pool_.deallocate(block);
+    }
+    EXPECT_EQ(recorder_.kinds(), test::kinds(2, error::overflow));
+    pool_.deallocate(block);
+    EXPECT_EQ(pool_.in_use(), 0u);
 }
 
 TEST_F(checking_policy_test, reports_a_write_after_free_when_the_block_is_handed_out_again)

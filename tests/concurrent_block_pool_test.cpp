@@ -6,6 +6,7 @@
 #include <support/child.hpp>
 #include <support/error_recorder.hpp>
 #include <support/options.hpp>
+#include <support/overflows.hpp>
 #include <support/threads.hpp>
 #include <support/upstreams.hpp>
 
@@ -1040,6 +1041,11 @@ TEST(checking_shared_policy, reports_misuse_from_any_thread)
     EXPECT_TRUE(pool.is_valid());
     EXPECT_EQ(recorder.kinds(),
               (test::kinds{error::double_free, error::foreign_pointer, error::misaligned_pointer, error::overflow}));
+}
+
+TEST(checking_shared_policy, reports_each_overflow_once)
+{
+    test::expect_one_report_of_each_overflow<pool_that_checks>();
 }
 
 pool_that_checks* pool_to_ask = nullptr;

@@ -5,6 +5,7 @@
 #include <support/error_recorder.hpp>
 #include <support/items.hpp>
 #include <support/options.hpp>
+#include <support/overflows.hpp>
 #include <support/threads.hpp>
 #include <support/upstreams.hpp>
 #include <support/what.hpp>
@@ -468,6 +469,11 @@ TEST(intrusive_pool, may_be_destroyed_by_its_last_object)
     EXPECT_EQ(upstream.live_bytes(), 0u);
 }
 
+struct number : mp::pooled<number>
+{
+    int value = 0;
+};
+
 struct point : mp::pooled<point>
 {
     point(int first, int second) : x(first), y(second) {}
@@ -556,6 +562,13 @@ TEST(intrusive_pool, finds_misuse_if_its_policy_checks)
     EXPECT_EQ(errors.kinds(), std::vector<mp::error>{mp::error::write_after_free});
 }
 #endif
+
+TEST(intrusive_pool, reports_an_overflow_once_and_takes_the_block_back)
+{
+    test::expect_one_report_when_the_last_pointer_goes<mp::intrusive_pool<plain_item, mp::checking_policy>>();
+    test::expect_one_report_when_the_last_pointer_goes<mp::intrusive_pool<shared_item, mp::checking_policy>>();
+    test::expect_one_report_when_the_last_pointer_goes<mp::intrusive_pool<number, mp::checking_policy>>();
+}
 
 TEST(intrusive_pool, lets_objects_outlive_it_with_a_policy_that_checks)
 {

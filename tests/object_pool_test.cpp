@@ -5,6 +5,7 @@
 #include <support/block_pool_conformance.hpp>
 #include <support/error_recorder.hpp>
 #include <support/options.hpp>
+#include <support/overflows.hpp>
 #include <support/upstreams.hpp>
 
 #include <gtest/gtest.h>
@@ -516,6 +517,84 @@ TEST(object_pool, reports_a_double_destroy_before_the_destructor_runs)
     ASSERT_EQ(recorder.kinds(), test::kinds{mp::error::double_free});
     EXPECT_EQ(recorder.reports()[0].address, object);
     EXPECT_EQ(recorder.reports()[0].pool_name, "counted");
+}
+
+TEST(object_pool, reports_an_overflow_once_and_destroys_the_object_when_it_ends)
+{
+    for (const bool is_destroyed : {true, false}) {
+        counted::alive = 0;
+        const test::error_recorder recorder;
+        {
+            mp::object_pool<counted, mp::checking_policy> pool;
+            counted* const object = pool.create(1);
+            test::write_behind(object, sizeof(counted));
+            if (is_destroyed) {
+                pool.destroy(object);
+                EXPECT_EQ(counted::alive, 1) << "ignored";
+            }
+        }
+        EXPECT_EQ(counted::alive, 0);
+        EXPECT_EQ(recorder.kinds(), test::kinds{mp::error::overflow}) << is_destroyed;
+    }
+}
+
+TEST(object_pool, reports_an_overflow_once_and_destroys_the_object_when_it_is_cleared)
+{
+    counted::alive = 0;
+    const test::error_recorder recorder;
+    mp::object_pool<counted, mp::checking_policy> pool;
+    (void)pool.create(1);
+    test::write_behind(pool.create(2), sizeof(counted));
+    pool.clear();
+    EXPECT_EQ(counted::alive, 0);
+    EXPECT_EQ(pool.in_use(), 0u);
+    EXPECT_EQ(recorder.kinds(), test::kinds{mp::error::overflow});
+}
+
+/// Writes behind itself in the end.
+struct overflowing_destructor
+{
+    static inline int destroyed = 0;
+    ~overflowing_destructor()
+    {
+        ++destroyed;
+        test::write_behind(this, sizeof(overflowing_destructor));
+    }
+    int number = 0;
+};
+
+TEST(object_pool, reports_an_overflow_by_a_destructor_once_and_runs_it_once)
+{
+    overflowing_destructor::destroyed = 0;
+    const test::error_recorder recorder;
+    {
+        mp::object_pool<overflowing_destructor, mp::checking_policy> pool;
+        pool.destroy(pool.create());
+        EXPECT_EQ(pool.in_use(), 0u);
+        (void)pool.create();
+    }
+    EXPECT_EQ(overflowing_destructor::destroyed, 2);
+    EXPECT_EQ(recorder.kinds(), test::kinds(2, mp::error::overflow));
+}
+
+struct overflowing_constructor
+{
+    overflowing_constructor()
+    {
+        test::write_behind(this, sizeof(overflowing_constructor));
+        throw std::runtime_error("constructor");
+    }
+    ~overflowing_constructor() { ADD_FAILURE() << "there is no such object"; }
+    int number = 0;
+};
+
+TEST(object_pool, reports_an_overflow_by_a_constructor_that_throws_once_and_has_the_block_back)
+{
+    const test::error_recorder recorder;
+    mp::object_pool<overflowing_constructor, mp::checking_policy> pool;
+    EXPECT_THROW((void)pool.create(), std::runtime_error);
+    EXPECT_EQ(pool.in_use(), 0u);
+    EXPECT_EQ(recorder.kinds(), test::kinds{mp::error::overflow});
 }
 
 TEST(object_pool, refuses_what_makes_no_sense)

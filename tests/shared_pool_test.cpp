@@ -4,6 +4,7 @@
 
 #include <support/error_recorder.hpp>
 #include <support/options.hpp>
+#include <support/overflows.hpp>
 #include <support/threads.hpp>
 #include <support/upstreams.hpp>
 
@@ -390,6 +391,13 @@ void fill_objects()
     EXPECT_TRUE(pool.is_valid()) << sizeof(object);
     for (std::size_t i = 0; i != all.size(); ++i)
         EXPECT_EQ(all[i]->bytes.back(), 0xA5 + i) << sizeof(object);
+}
+
+TEST(shared_pool, reports_an_overflow_once_and_takes_the_block_back)
+{
+    test::expect_one_report_when_the_last_pointer_goes<mp::shared_pool<int, mp::checking_policy>>();
+    test::expect_one_report_when_the_last_pointer_goes<mp::shared_pool<std::string, mp::checking_policy>>();
+    test::expect_one_report_when_the_last_pointer_goes<mp::concurrent_shared_pool<std::string, mp::checking_policy>>();
 }
 
 TEST(shared_pool, has_room_for_objects_of_any_size)

@@ -231,7 +231,7 @@ public:
     bool is_in_use(const void* block) const noexcept { return store_.has_handed_out(block); }
 
     /// Effects: reports a double free, a foreign or misaligned pointer, or an overflow, if that is what it would be to
-    ///   give `block` back now.
+    ///   give `block` back now. Each overflow is reported once: after that, the block may be given back.
     /// Returns: whether there was nothing to report.
     /// Preconditions: `Policy::checks`.
     /// Complexity: logarithmic in slabs.

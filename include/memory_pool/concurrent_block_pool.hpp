@@ -263,7 +263,7 @@ public:
     }
 
     /// Effects: reports a double free, a foreign or misaligned pointer, or an overflow, if that is what it would be to
-    ///   give `block` back now.
+    ///   give `block` back now. Each overflow is reported once: after that, the block may be given back.
     /// Returns: whether there was nothing to report.
     /// Preconditions: `Policy::checks`.
     /// Complexity: logarithmic in slabs.

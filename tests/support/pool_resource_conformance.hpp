@@ -11,6 +11,7 @@
 
 #include <support/error_recorder.hpp>
 #include <support/filled_blocks.hpp>
+#include <support/overflows.hpp>
 #include <support/upstreams.hpp>
 #include <support/what.hpp>
 
@@ -263,6 +264,26 @@ TYPED_TEST_P(checking_pool_resource_conformance, reports_a_write_behind_the_room
     EXPECT_EQ(this->recorder_.reports()[0].address, this->block_.address);
 }
 
+TYPED_TEST_P(checking_pool_resource_conformance, reports_each_write_behind_the_room_of_a_block_once)
+{
+    const filled_block large = allocate_filled(this->pools_, 100'000);
+    for (const filled_block& block : {this->block_, large}) {
+        write_behind(block.address, block.bytes == 100 ? 112 : block.bytes);
+        for (int i = 0; i != 2; ++i)
+            this->pools_.deallocate(block.address, block.bytes);
+    }
+    EXPECT_EQ(this->recorder_.kinds(), kinds(2, memory_pool::error::overflow));
+    EXPECT_EQ(this->pools_.bytes_in_use(), 0u) << "the second time, they were taken back";
+}
+
+TYPED_TEST_P(checking_pool_resource_conformance, reports_a_write_behind_a_block_once_if_all_is_released_then)
+{
+    write_behind(this->block_.address, 112);
+    this->pools_.deallocate(this->block_.address, 100);
+    this->pools_.release();
+    EXPECT_EQ(this->recorder_.kinds(), kinds{memory_pool::error::overflow});
+}
+
 TYPED_TEST_P(checking_pool_resource_conformance, refuses_an_alignment_that_is_no_power_of_two)
 {
     for (const std::size_t alignment : {0u, 3u, 24u, 100'000u})
@@ -312,6 +333,7 @@ REGISTER_TYPED_TEST_SUITE_P(
     reports_a_block_that_comes_back_with_an_alignment_of_another_pool,
     reports_a_large_block_that_comes_back_as_a_small_one, reports_a_large_block_that_comes_back_with_another_size,
     reports_a_large_block_that_comes_back_twice, reports_a_pointer_into_a_block,
-    reports_a_write_behind_the_room_of_a_block, refuses_an_alignment_that_is_no_power_of_two,
+    reports_a_write_behind_the_room_of_a_block, reports_each_write_behind_the_room_of_a_block_once,
+    reports_a_write_behind_a_block_once_if_all_is_released_then, refuses_an_alignment_that_is_no_power_of_two,
     gives_back_what_the_error_handler_takes_when_it_ends, ends_the_program_with_a_text_unless_there_is_another_handler);
 } // namespace test

@@ -43,7 +43,7 @@ struct counting_policy : default_policy
     static constexpr bool counts = true; ///< Yes.
 };
 
-/// Statistics, and every misuse reported where it can be seen: see memory_pool::error.
+/// Statistics, and every misuse reported where it can be seen, once: see memory_pool::error.
 struct checking_policy : counting_policy
 {
     static constexpr bool checks = true; ///< Yes.

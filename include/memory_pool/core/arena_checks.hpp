@@ -47,7 +47,7 @@ public:
         return is_untouched ? std::nullopt : std::optional(error::write_after_free);
     }
 
-    /// Returns: what is wrong with giving that block back, if anything. Any pointer may be asked after.
+    /// Returns: what is wrong with giving that block back, if anything; an overflow, just once. Any pointer may be asked after.
     std::optional<base::misuse> misuse(void* block, const base::block_request& given) const noexcept
     {
         if (!store_.contains(block))
@@ -56,7 +56,7 @@ public:
             return *misuse;
         if (const base::block_request actual = marks_at(block).request_of(block); actual != given)
             return base::misuse(actual);
-        if (!checks_for(given.bytes).canary_is_intact(block))
+        if (checks_for(given.bytes).take_overflow(block))
             return error::overflow;
         return std::nullopt;
     }

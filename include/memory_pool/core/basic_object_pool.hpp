@@ -17,6 +17,7 @@
 #include <memory_pool/base/policies.hpp>
 #include <memory_pool/base/pool_options.hpp>
 #include <memory_pool/core/construct.hpp>
+#include <memory_pool/core/ended_block.hpp>
 #include <memory_pool/core/pool_arguments.hpp>
 #include <memory_pool/core/statistics.hpp>
 
@@ -282,7 +283,7 @@ private:
     template <class... Arguments>
     T* construct(void* block, Arguments&&... arguments)
     {
-        base::failure_guard guard([this, block] { blocks_.deallocate(block); });
+        base::failure_guard guard([this, block] { core::give_back_ended(blocks_, block); });
         T* const object = core::construct_at<T>(block, std::forward<Arguments>(arguments)...);
         guard.succeeded();
         return object;
@@ -296,7 +297,7 @@ private:
                 return false;
         }
         object->~T();
-        blocks_.deallocate(block_of(object));
+        core::give_back_ended(blocks_, block_of(object));
         return true;
     }
 
@@ -345,6 +346,8 @@ private:
         const ending here{object, endings_.innermost};
         endings_.innermost = &here;
         ++endings_.depth;
+        if constexpr (base::checked_policy<policy>::checks)
+            (void)blocks_.verify(block_of(object)); // An object that has overflowed is reported, and ends all the same.
         if (destroy_now(object))
             ++endings_.count;
         --endings_.depth;

@@ -51,6 +51,16 @@ public:
         return is_filled(static_cast<const char*>(block) + block_size_, stride_ - block_size_, canary_byte);
     }
 
+    /// Effects: makes that so again, if it was written to: each overflow is reported once.
+    /// Returns: whether it was.
+    bool take_overflow(void* block) const noexcept
+    {
+        const bool has_overflowed = !canary_is_intact(block);
+        if (has_overflowed)
+            mark_in_use(block);
+        return has_overflowed;
+    }
+
 private:
     static constexpr unsigned char free_byte = 0xDF;
     static constexpr unsigned char canary_byte = 0xCA;

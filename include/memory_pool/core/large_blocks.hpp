@@ -88,7 +88,7 @@ public:
         }
     }
 
-    /// Returns: what is wrong with giving that block back, if anything. Any pointer may be asked after.
+    /// Returns: what is wrong with giving that block back, if anything; an overflow, just once. Any pointer may be asked after.
     /// Complexity: linear in blocks.
     std::optional<base::misuse> misuse(const void* block, const base::block_request& given) const noexcept
     {
@@ -97,7 +97,7 @@ public:
             return error::foreign_pointer;
         if (const base::block_request actual{its->bytes, its->alignment}; actual != given)
             return base::misuse(actual);
-        if (!canary_behind(given.bytes).canary_is_intact(block))
+        if (canary_behind(given.bytes).take_overflow(its->block))
             return error::overflow;
         return std::nullopt;
     }

@@ -14,6 +14,7 @@
 #include <memory_pool/base/poisoning.hpp>
 #include <memory_pool/base/pool_options.hpp>
 #include <memory_pool/core/construct.hpp>
+#include <memory_pool/core/ended_block.hpp>
 #include <memory_pool/core/item_store.hpp>
 #include <memory_pool/core/pool_arguments.hpp>
 #include <memory_pool/core/recycle_action.hpp>
@@ -98,7 +99,7 @@ private:
     static void take_back(slab_client& self, void* counted)
     {
         auto& store = static_cast<Derived&>(self);
-        store.blocks.deallocate(object_at(store, counted));
+        give_back_ended(store.blocks, object_at(store, counted));
     }
 
     static void end_and_take_back(slab_client& self, void* counted)
@@ -139,7 +140,7 @@ public:
         if constexpr (takes_braces<T, Arguments...>)
             return nullptr; // One error is enough.
         else {
-            base::failure_guard guard([this, block] { this->blocks.deallocate(block); });
+            base::failure_guard guard([this, block] { give_back_ended(this->blocks, block); });
             T* const object = core::construct_at<T>(block, std::forward<Arguments>(arguments)...);
             guard.succeeded();
             this->count(*object).begin();
@@ -152,7 +153,7 @@ private:
     void end(T& object) noexcept
     {
         object.~T();
-        this->blocks.deallocate(std::addressof(object));
+        give_back_ended(this->blocks, std::addressof(object));
     }
 };
 

@@ -23,6 +23,7 @@
 #include <memory_pool/base/poisoning.hpp>
 #include <memory_pool/base/pool_options.hpp>
 #include <memory_pool/core/construct.hpp>
+#include <memory_pool/core/ended_block.hpp>
 #include <memory_pool/core/item_store.hpp>
 #include <memory_pool/core/recycle_action.hpp>
 #include <memory_pool/core/slab.hpp>
@@ -201,7 +202,7 @@ protected:
             void* const block = Derived::block_of(ended);
             static_cast<Derived*>(this)->end(ended);
             if (has_waited && node_of(block).end_waiting())
-                this->blocks.deallocate(block);
+                give_back_ended(this->blocks, block);
             has_waited = true;
         });
     }
@@ -225,7 +226,7 @@ private:
             if (!node.lose_control())
                 return;
         }
-        this->blocks.deallocate(block);
+        give_back_ended(this->blocks, block);
     }
 };
 

@@ -319,7 +319,7 @@ public:
         return position.home != nullptr && position.at_start && !position.home->is_free(position.index);
     }
 
-    /// Effects: reports what is wrong with giving `block` back, if it would be wrong.
+    /// Effects: reports what is wrong with giving `block` back, if it would be wrong; an overflow, just once.
     /// Returns: whether there was nothing to report.
     /// Preconditions: the bits say exactly what is in use, and whoever uses the store fills blocks as block_checks asks.
     /// Complexity: as `find`.
@@ -336,7 +336,7 @@ public:
             return found(error::misaligned_pointer);
         if (position.home->is_free(position.index))
             return found(error::double_free);
-        if (!checks().canary_is_intact(block))
+        if (checks().take_overflow(position.home->block(position.index, layout_.stride())))
             return found(error::overflow);
         return true;
     }

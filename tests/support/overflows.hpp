@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: MIT
+// Copyright (c) 2026 The memory_pool authors
+/// \file
+/// Writes behind blocks, and whether each of them is reported once, whatever is done to the block and its pool after that.
+#pragma once
+
+#include <memory_pool/base/errors.hpp>
+#include <memory_pool/base/poisoning.hpp>
+#include <memory_pool/base/pool_options.hpp>
+#include <memory_pool/core/block_checks.hpp>
+
+#include <support/error_recorder.hpp>
+#include <support/upstreams.hpp>
+
+#include <gtest/gtest.h>
+
+#include <cstddef>
+#include <functional>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace test
+{
+/// Effects: writes to the byte at that distance from `block`, although a tool that watches would stop it.
+inline void write_behind(void* block, std::size_t offset)
+{
+    auto* const target = static_cast<unsigned char*>(block) + offset;
+    memory_pool::base::permit_access(target, 1);
+    *target = 'x';
+}
+
+/// What a program may do to a block that has overflowed, or to its pool.
+template <class Pool>
+struct named_step
+{
+    const char* name;
+    std::function<void(std::optional<Pool>&, void*)> run;
+};
+
+/// Effects: expects of a pool of blocks that an overflow is reported once: by the first step that looks at the block, and by none of
+///   those that follow.
+template <class Pool>
+void expect_one_report_of_each_overflow()
+{
+    const std::vector<named_step<Pool>> finding{
+        {"deallocate", [](std::optional<Pool>& pool, void* block) { pool->deallocate(block); }},
+        {"verify", [](std::optional<Pool>& pool, void* block) { EXPECT_FALSE(pool->verify(block)); }},
+    };
+    const std::vector<named_step<Pool>> following{
+        {"deallocate", [](std::optional<Pool>& pool, void* block) { pool->deallocate(block); }},
+        {"verify", [](std::optional<Pool>& pool, void* block) { EXPECT_TRUE(pool->verify(block)); }},
+        {"trim", [](std::optional<Pool>& pool, void*) { (void)pool->trim(); }},
+        {"clear", [](std::optional<Pool>& pool, void*) { pool->clear(); }},
+        {"release", [](std::optional<Pool>& pool, void*) { pool->release(); }},
+        {"the destructor", [](std::optional<Pool>& pool, void*) { pool.reset(); }},
+    };
+    const auto expect_one_report = [](const std::vector<named_step<Pool>>& steps) {
+        const error_recorder errors;
+        std::string names;
+        std::optional<Pool> pool(std::in_place, 40);
+        void* const block = pool->allocate();
+        write_behind(block, 40);
+        for (const named_step<Pool>& step : steps) {
+            step.run(pool, block);
+            names += step.name + std::string(", ");
+        }
+        EXPECT_TRUE(!pool || pool->is_valid()) << names;
+        pool.reset();
+        EXPECT_EQ(errors.kinds(), kinds{memory_pool::error::overflow}) << names;
+    };
+    for (const named_step<Pool>& then : following) {
+        for (const named_step<Pool>& first : finding)
+            expect_one_report({first, then});
+        if (then.name != std::string("verify") && then.name != std::string("trim"))
+            expect_one_report({then});
+    }
+}
+
+/// Effects: expects of a pool whose objects return by themselves that an overflow is reported once, when the last pointer to the object
+///   goes, and that the block is back then: nothing could give it back later.
+template <class Pool>
+void expect_one_report_when_the_last_pointer_goes()
+{
+    for (const bool outlives : {false, true}) {
+        const error_recorder errors;
+        shared_accounting_upstream upstream;
+        std::optional<Pool> pool(std::in_place, memory_pool::pool_options{}, &upstream);
+        auto object = pool->make();
+        for (std::size_t i = 0; i != memory_pool::core::block_checks::canary_bytes; ++i)
+            write_behind(object.get(), sizeof *object + i); // Some of these may still be in the block.
+        if (outlives)
+            pool.reset();
+        object.reset();
+        EXPECT_TRUE(!pool || pool->in_use() == 0);
+        pool.reset();
+        EXPECT_EQ(errors.kinds(), kinds{memory_pool::error::overflow}) << outlives;
+        EXPECT_EQ(upstream.live_bytes(), 0u) << outlives;
+    }
+}
+} // namespace test
