@@ -1,19 +1,241 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
-// `np_alloc` and `np_free`, the interface of the library np_alloc, over the np_alloc of this one, which has these names itself.
-//
-//     void* np_alloc(size_t bytes);
-//     void* np_alloc(size_t bytes, const char file[], int line);
-//     void  np_free(void* ptr);
-//
-// A block that was asked for with its file and line is listed by np_report_leaks() as long as it is in use, and by NP_LEAKS=1 in the
-// environment if it still is when the process ends.
-//
-// What differs from the original: a block may be freed by any thread, also when the one that has allocated it has ended;
-// nullptr may be freed; sizes are not cut to 32 bits; memory that is free goes back to the system; no pool has to be made or
-// destroyed. Include path: drop_in/ and include/, or the CMake target memory_pool::drop_in; link with memory_pool::np_alloc.
-//
-// Thread safety: any thread.
+/// \file
+/// The interface of the library np_alloc, for C++14 programs too, over the np_alloc of this library.
+///
+///     void* np_alloc(size_t bytes);
+///     void* np_alloc(size_t bytes, const char file[], int line);
+///     void  np_free(void* ptr);
+///     void  np_debug_print();
+///
+/// The names of the original's np_common.h are here, too: `NP_API`, and the types and functions of namespace `np`; and
+/// so are the headers of the standard library that such programs take from it. C++14 programs also get the C interface
+/// of memory_pool/np_alloc.h, programs in C++17 or later all of memory_pool/np_alloc.hpp.
+///
+/// What differs from the original:
+///
+/// - A block may be freed by any thread, also after the thread that allocated it has ended. nullptr may be freed.
+/// - Sizes are not cut to 32 bits. If there is no memory, np_alloc returns nullptr, and errno is ENOMEM.
+/// - Free memory goes back to the system. There is no pool to create or destroy, and nothing is printed on the way.
+/// - A block that was allocated with file and line is listed by np_report_leaks() while it is in use; with NP_LEAKS=1
+///   in the environment, also on stderr when the process ends.
+/// - np_debug_print() prints the statistics of this library, on stderr.
+/// - `NP_API` is empty. np_alloc is a static library, for Linux and other Unix systems.
+/// - `np::string`, `np::vector` and `np::array` are those of std, so that they are not ambiguous in a program that has
+///   `using namespace np` and `using namespace std`. Two names are: `byte` from C++17 on, which has a std::byte, and
+///   `aligned_alloc` where the C library has a function of that name. Write `np::byte` and `np::aligned_alloc`.
+/// - `np::clz`, `np::ctz`, `np::popcnt` and `np::log2` take every integer type, are constexpr, and have a result for 0.
+/// - `np::aligned_alloc` takes the size first, as _aligned_malloc does. np_free may free its blocks, too.
+///
+/// Include path: drop_in/ and include/. Link the CMake target memory_pool::np_alloc_drop_in, which asks for C++14; or
+/// memory_pool::drop_in and memory_pool::np_alloc, which ask for C++17. pkg-config: memory_pool_drop_in and
+/// memory_pool_np_alloc.
+///
+/// Thread safety: any thread.
 #pragma once
 
+#if __cplusplus < 201402
+#error "memory_pool: this header needs C++14: -std=c++14, or CMAKE_CXX_STANDARD 14"
+#endif
+
+#include <memory_pool/np_alloc.h>
+#if __cplusplus >= 201703
 #include <memory_pool/np_alloc.hpp>
+#endif
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <cassert>
+#include <chrono>
+#include <cmath>
+#include <condition_variable>
+#include <cstddef>
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <functional>
+#include <iostream>
+#include <memory>
+#include <mutex>
+#include <random>
+#include <string>
+#include <thread>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+/// Stands before the declarations of the original; here it is empty.
+#define NP_API
+
+#if __cplusplus < 201703
+/// Returns: as np_alloc(bytes). `file` and `line` say which line of the program asks.
+/// Preconditions: `file` is a text that stays where it is as long as the block is in use, as `__FILE__` does.
+/// Complexity: as np_alloc(bytes).
+/// Thread safety: any thread.
+inline void* np_alloc(std::size_t bytes, const char file[], int line) noexcept
+{
+    return np_alloc_at(bytes, file, line);
+}
+#endif
+
+/// Effects: prints the statistics of this moment on stderr, as np_print_statistics does.
+/// Complexity: as np_print_statistics.
+/// Thread safety: any thread.
+inline void np_debug_print() noexcept
+{
+    np_print_statistics(np_format_text, nullptr, nullptr);
+}
+
+namespace np
+{
+using byte = unsigned char;   ///< Also in C++17: programs calculate with it, which they cannot with a std::byte.
+using int32 = std::int32_t;   ///< A signed integer of 32 bits.
+using int64 = std::int64_t;   ///< A signed integer of 64 bits.
+using uint32 = std::uint32_t; ///< An unsigned integer of 32 bits.
+using uint64 = std::uint64_t; ///< An unsigned integer of 64 bits.
+
+// Declared, not defined anew: so they are not ambiguous in a program that is `using namespace std`, too.
+using std::array;
+using std::string;
+using std::vector;
+} // namespace np
+
+namespace memory_pool
+{
+// NOLINTNEXTLINE(modernize-concat-nested-namespaces): for C++14.
+namespace np_bits
+{
+/// `Integer` as an unsigned type of 32 or 64 bits; no type if it is no integer, or longer.
+template <class Integer>
+using widened = std::enable_if_t<std::is_integral<Integer>::value && sizeof(Integer) <= sizeof(np::uint64),
+                                 std::conditional_t<sizeof(Integer) <= sizeof(np::uint32), np::uint32, np::uint64>>;
+
+template <class Integer>
+constexpr np::uint32 width() noexcept
+{
+    return 8 * sizeof(widened<Integer>);
+}
+
+template <class Integer>
+constexpr np::uint64 bits_of(Integer value) noexcept
+{
+    const auto bits = static_cast<widened<Integer>>(value);
+    return bits;
+}
+
+constexpr np::uint32 leading_zeros(np::uint64 bits) noexcept
+{
+    return bits == 0 ? 64 : static_cast<np::uint32>(__builtin_clzll(bits));
+}
+
+constexpr np::uint32 floor_of_log2(np::uint64 bits) noexcept
+{
+    return bits == 0 ? 0 : 63 - leading_zeros(bits);
+}
+} // namespace np_bits
+} // namespace memory_pool
+
+namespace np
+{
+/// Returns: a number of bytes, as in `64_MB`, which is 64 * 2^20.
+/// Complexity: O(1).
+constexpr std::size_t operator""_MB(unsigned long long count) noexcept
+{
+    return static_cast<std::size_t>(count) << 20;
+}
+
+/// Returns: a number of bytes, as in `4_GB`, which is 4 * 2^30.
+/// Complexity: O(1).
+constexpr std::size_t operator""_GB(unsigned long long count) noexcept
+{
+    return static_cast<std::size_t>(count) << 30;
+}
+
+// Integers of up to 32 bits are taken as 32 bits, others as 64; negative ones as the unsigned ones of the same bits.
+
+/// Returns: the number of zeros before the highest bit that is set; 32 or 64 for 0.
+/// Complexity: O(1).
+template <class Integer>
+constexpr uint32 clz(Integer value) noexcept
+{
+    return memory_pool::np_bits::leading_zeros(memory_pool::np_bits::bits_of(value)) -
+           (64 - memory_pool::np_bits::width<Integer>());
+}
+
+/// Returns: the number of zeros behind the lowest bit that is set; 32 or 64 for 0.
+/// Complexity: O(1).
+template <class Integer>
+constexpr uint32 ctz(Integer value) noexcept
+{
+    const uint64 bits = memory_pool::np_bits::bits_of(value);
+    return bits == 0 ? memory_pool::np_bits::width<Integer>() : static_cast<uint32>(__builtin_ctzll(bits));
+}
+
+/// Returns: the number of bits that are set.
+/// Complexity: O(1).
+template <class Integer>
+constexpr uint32 popcnt(Integer value) noexcept
+{
+    return static_cast<uint32>(__builtin_popcountll(memory_pool::np_bits::bits_of(value)));
+}
+
+/// Returns: the number of the highest bit that is set, which is the logarithm to base 2, rounded down; 0 for 0.
+/// Complexity: O(1).
+constexpr uint32 log2(unsigned long long value) noexcept
+{
+    return memory_pool::np_bits::floor_of_log2(value);
+}
+
+// One function for each type: a template would be ambiguous with that of std, and an int with ::log2(double).
+
+/// Returns: the same.
+constexpr uint32 log2(unsigned long value) noexcept
+{
+    return memory_pool::np_bits::floor_of_log2(value);
+}
+
+/// Returns: the same.
+constexpr uint32 log2(unsigned value) noexcept
+{
+    return memory_pool::np_bits::floor_of_log2(value);
+}
+
+/// Returns: the same.
+constexpr uint32 log2(long long value) noexcept
+{
+    return log2(static_cast<unsigned long long>(value));
+}
+
+/// Returns: the same.
+constexpr uint32 log2(long value) noexcept
+{
+    return log2(static_cast<unsigned long>(value));
+}
+
+/// Returns: the same.
+constexpr uint32 log2(int value) noexcept
+{
+    return log2(static_cast<unsigned>(value));
+}
+
+/// Returns: a block of at least `size` bytes, aligned to `alignment`; nullptr if that is not a power of two, or if
+///    there is no memory. It has at least `alignment` bytes, too, as C11 has the arguments in the other order: a program
+///    that mixes them up does not write beyond the block.
+/// Complexity: as np_aligned_alloc.
+/// Thread safety: any thread.
+inline void* aligned_alloc(std::size_t size, std::size_t alignment) noexcept
+{
+    return np_aligned_alloc(alignment, size < alignment ? alignment : size);
+}
+
+/// Effects: takes a block back. nullptr is ignored.
+/// Preconditions: `block` is from aligned_alloc, or from np_alloc, and in use.
+/// Complexity: as np_free.
+/// Thread safety: any thread.
+inline void aligned_free(void* block) noexcept
+{
+    np_free(block);
+}
+} // namespace np

@@ -4,11 +4,16 @@
 
 #include <gtest/gtest.h>
 
+#include <array>
+#include <cerrno>
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <limits>
 #include <random>
 #include <sstream>
+#include <string>
 #include <thread>
 #include <type_traits>
 #include <vector>
@@ -108,5 +113,142 @@ TEST(np_alloc_drop_in, gives_as_much_as_was_asked_for_beyond_32_bits)
     EXPECT_GE(np_usable_size(block), bytes);
     EXPECT_EQ(block[bytes - 1], 7);
     np_free(block);
+}
+
+TEST(np_alloc_drop_in, prints_statistics)
+{
+    void* const block = np_alloc(100);
+    testing::internal::CaptureStderr();
+    np_debug_print();
+    const std::string printed = testing::internal::GetCapturedStderr();
+    testing::internal::CaptureStderr();
+    np_print_statistics();
+    EXPECT_EQ(printed, testing::internal::GetCapturedStderr());
+    EXPECT_NE(printed, "");
+    np_free(block);
+}
+
+NP_API int declared_with_np_api();
+
+NP_API int declared_with_np_api()
+{
+    return 1;
+}
+
+TEST(np_alloc_drop_in, lets_programs_declare_functions_with_np_api)
+{
+    EXPECT_EQ(declared_with_np_api(), 1);
+}
+
+TEST(np_alloc_drop_in, names_integers_by_their_size)
+{
+    static_assert(std::is_same_v<np::byte, unsigned char>);
+    static_assert(std::is_same_v<np::int32, std::int32_t> && std::is_same_v<np::int64, std::int64_t>);
+    static_assert(std::is_same_v<np::uint32, std::uint32_t> && std::is_same_v<np::uint64, std::uint64_t>);
+    np::byte byte = 255;
+    EXPECT_EQ(++byte, 0);
+}
+
+TEST(np_alloc_drop_in, has_the_containers_of_std)
+{
+    static_assert(std::is_same_v<np::string, std::string>);
+    static_assert(std::is_same_v<np::vector<int>, std::vector<int>>);
+    static_assert(std::is_same_v<np::array<int, 3>, std::array<int, 3>>);
+}
+
+TEST(np_alloc_drop_in, may_be_used_without_the_names_of_namespaces)
+{
+    using namespace np;
+    using namespace std;
+    const array<string, 2> words{"one", "two"};
+    const vector<uint32> numbers{log2(8U), log2(8), log2(uint64{8}), log2(short{8} + 0L), clz(1U), ctz(8U), popcnt(7U)};
+    EXPECT_EQ(words[1], "two");
+    EXPECT_EQ(numbers, (vector<uint32>{3, 3, 3, 3, 31, 3, 3}));
+    EXPECT_EQ(log2(8.5), std::log2(8.5)); // what is no integer, as always
+    EXPECT_EQ(1_MB, 1024U * 1024U);
+}
+
+TEST(np_alloc_drop_in, counts_bytes_in_mb_and_gb)
+{
+    using namespace np;
+    static_assert(std::is_same_v<decltype(1_MB), std::size_t> && std::is_same_v<decltype(1_GB), std::size_t>);
+    static_assert(1_MB == 1'048'576 && 64_MB == 67'108'864);
+    static_assert(1_GB == 1'073'741'824 && 8_GB == 8'589'934'592);
+    EXPECT_EQ(0_MB, 0U);
+}
+
+TEST(np_alloc_drop_in, counts_zeros_from_either_end_of_32_and_64_bits)
+{
+    for (np::uint32 bit = 0; bit != 32; ++bit) {
+        EXPECT_EQ(np::clz(np::uint32{1} << bit), 31 - bit);
+        EXPECT_EQ(np::ctz(~np::uint32{0} << bit), bit);
+    }
+    for (np::uint32 bit = 0; bit != 64; ++bit) {
+        EXPECT_EQ(np::clz(np::uint64{1} << bit), 63 - bit);
+        EXPECT_EQ(np::ctz(~np::uint64{0} << bit), bit);
+    }
+    EXPECT_EQ(np::clz(-1), 0U);
+    EXPECT_EQ(np::clz(static_cast<unsigned char>(1)), 31U); // taken as 32 bits
+    EXPECT_EQ(np::ctz(-8LL), 3U);
+}
+
+TEST(np_alloc_drop_in, counts_all_bits_of_0_as_zeros)
+{
+    static_assert(np::clz(np::uint32{0}) == 32 && np::ctz(np::uint32{0}) == 32);
+    static_assert(np::clz(np::uint64{0}) == 64 && np::ctz(np::uint64{0}) == 64);
+    static_assert(np::clz(0) == 32 && np::ctz(0LL) == 64);
+}
+
+TEST(np_alloc_drop_in, counts_bits_that_are_set)
+{
+    static_assert(np::popcnt(0) == 0 && np::popcnt(-1) == 32 && np::popcnt(-1LL) == 64);
+    static_assert(np::popcnt(np::uint32{0xF0F0}) == 8 && np::popcnt(np::uint64{0xF0} << 40) == 4);
+    static_assert(np::popcnt(static_cast<signed char>(-1)) == 32);
+}
+
+template <class Integer>
+void expect_logarithms()
+{
+    EXPECT_EQ(np::log2(Integer{0}), 0U);
+    for (np::uint32 bit = 0; bit != std::numeric_limits<Integer>::digits; ++bit) {
+        const auto power = static_cast<Integer>(Integer{1} << bit);
+        EXPECT_EQ(np::log2(power), bit);
+        EXPECT_EQ(np::log2(static_cast<Integer>(power | (power - 1))), bit);
+    }
+}
+
+TEST(np_alloc_drop_in, rounds_logarithms_down)
+{
+    expect_logarithms<int>();
+    expect_logarithms<unsigned>();
+    expect_logarithms<long>();
+    expect_logarithms<unsigned long>();
+    expect_logarithms<long long>();
+    expect_logarithms<unsigned long long>();
+    expect_logarithms<unsigned char>();
+    static_assert(np::log2(-1) == 31 && np::log2(-1LL) == 63); // the same bits
+}
+
+TEST(np_alloc_drop_in, aligns_blocks)
+{
+    for (std::size_t alignment = 1; alignment <= 1 << 20; alignment *= 2) {
+        for (const std::size_t size : {std::size_t{0}, std::size_t{1}, std::size_t{100}, std::size_t{100'000}}) {
+            void* const block = np::aligned_alloc(size, alignment);
+            ASSERT_NE(block, nullptr);
+            EXPECT_EQ(reinterpret_cast<std::uintptr_t>(block) % alignment, 0U);
+            EXPECT_GE(np_usable_size(block), size);
+            np::aligned_free(block);
+        }
+    }
+    np::aligned_free(nullptr);
+}
+
+TEST(np_alloc_drop_in, has_room_in_aligned_blocks_for_either_argument)
+{
+    void* const block = np::aligned_alloc(64, 4096); // as C11 would have it: 4096 bytes aligned to 64
+    EXPECT_GE(np_usable_size(block), 4096U);
+    np_free(block);
+    EXPECT_EQ(np::aligned_alloc(64, 1000), nullptr);
+    EXPECT_EQ(errno, EINVAL);
 }
 } // namespace
