@@ -1,89 +1,446 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
 /// \file
-/// `arena_mr::UnsynchronizedArenaMR`, the interface of the library ArenaMR, over unsynchronized_arena_resource.
+/// `arena_mr::UnsynchronizedArenaMR`, the interface of the library ArenaMR.
 ///
-///     UnsynchronizedArenaMR(n, s, upstream) -> [ arena | arena | ... ]  n arenas of s bytes, and more if those are full
+///     UnsynchronizedArenaMR(n, s, upstream) -> [ n records | arena of s bytes | arena | ... ]  more if all are full
 ///
-///     NumOfArenas = arenas in use + FreeArenaSize
+///     active:  | block | gap | block |        room       |   allocate moves the cursor
+///              ^ begin               ^ cursor            ^ end
+///     full:    | block | block |  block  |    wasted     |   waits until all its blocks are back
+///     free:    |                  room                   |   becomes active when the active one is full
 ///
-/// What differs from the original: everything goes back upstream, large blocks at once and arenas at the end; every alignment is
-/// honoured; giving back takes the same time however many arenas there are, and allocates nothing; allocate(0) is a block like
-/// any other; the header may be included in several source files. An arena takes up the next power of two from s bytes on, and
-/// keeps a line of the cache of them for itself; blocks larger than the rest come from upstream one by one. Include path:
-/// drop_in/ and include/, or the CMake target memory_pool::drop_in.
+///     UsedMemory   = from begin to cursor, of the active arena and all full ones, and oversized blocks
+///     WastedMemory = from cursor to end, of all full arenas
+///
+/// An arena counts its blocks, and is free again when the last of them is back. The arena of a block is the block's
+/// offset in its chunk, divided by the size of an arena. A block that no arena can hold is oversized: it comes from
+/// upstream by itself, and goes back there at once.
+///
+/// What a program can tell from the original:
+/// - Everything goes back upstream: oversized blocks when they are given back, and arenas at the end. An oversized
+///   block never becomes a free arena.
+/// - Every alignment is honoured. A block that may not fit into an arena because of its alignment is oversized.
+/// - allocate(0) is a block of 1 byte, and nullptr can be given back.
+/// - Giving back allocates nothing, and takes the same time however many arenas there are; logarithmic in chunks if the
+///   block is oversized, or lies in another chunk of arenas than the last one did.
+/// - All memory is from upstream, also the record of each arena, of 32 bytes. Arenas lie side by side, each at a
+///   multiple of 16 bytes, as far as upstream has chunks of that size. When all are full, an eighth as many come at
+///   once.
+/// - If upstream throws, the resource is as before.
+/// - Arguments that make no sense are refused. Reported are pointers that are not from this resource or point into an
+///   oversized block, and blocks that come back to an arena in which nothing is in use.
+/// - For AddressSanitizer and Valgrind, bytes of an arena that are not in use are out of bounds.
+/// - The header may be included in several source files.
+///
+/// Include path: drop_in/ and include/, or the CMake target memory_pool::drop_in.
 ///
 /// Thread safety: none. Use one from one thread at a time.
 #pragma once
 
-#include <memory_pool/unsynchronized_arena_resource.hpp>
+#include <memory_pool/base/arithmetic.hpp>
+#include <memory_pool/base/config.hpp>
+#include <memory_pool/base/errors.hpp>
+#include <memory_pool/base/failure_guard.hpp>
+#include <memory_pool/base/poisoning.hpp>
+#include <memory_pool/core/pool_arguments.hpp>
 
+#include <algorithm>
 #include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <map>
 #include <memory_resource>
+#include <new>
+#include <utility>
 
 namespace arena_mr
 {
 inline namespace MEMORY_POOL_ABI
 {
+namespace detail
+{
+inline constexpr const char* resource_name = "UnsynchronizedArenaMR";
+
+/// Arenas begin at multiples of this many bytes.
+inline constexpr std::size_t granule = alignof(std::max_align_t);
+
+/// The record of an arena.
+struct arena
+{
+    std::byte* begin;
+    std::size_t blocks = 0;    ///< In use.
+    std::size_t bytes_cut = 0; ///< While it is full.
+    arena* next_free = nullptr;
+};
+
+/// Memory from upstream: records and their arenas, or an oversized block.
+struct chunk
+{
+    std::byte* begin = nullptr; ///< Of the first arena, or of the block.
+    std::size_t bytes = 0;      ///< From there on.
+    arena* records = nullptr;   ///< nullptr: it is an oversized block.
+    std::size_t alignment = granule;
+
+    bool is_oversized() const noexcept { return records == nullptr; }
+};
+
+/// The arenas and oversized blocks of one resource: takes them from upstream, finds them by address, gives them back.
+class arena_chunks
+{
+    using directory = std::pmr::map<const std::byte*, chunk, std::less<>>; ///< By the beginning.
+
+public:
+    /// Throws: std::invalid_argument or memory_pool::size_overflow, for arguments that make no sense.
+    arena_chunks(std::size_t number_of_arenas, std::size_t bytes_per_arena, std::pmr::memory_resource* upstream)
+        : stride_(checked_stride(number_of_arenas, bytes_per_arena, upstream)), reciprocal_(reciprocal_of(stride_)),
+          upstream_(upstream), chunks_(upstream)
+    {
+    }
+
+    arena_chunks(const arena_chunks&) = delete;
+    arena_chunks& operator=(const arena_chunks&) = delete;
+
+    ~arena_chunks()
+    {
+        for (const auto& [begin, each] : chunks_)
+            give_back(each);
+    }
+
+    /// Takes arenas from upstream until there are `count`, in as few chunks as upstream allows.
+    void reserve(std::size_t count)
+    {
+        for (std::size_t at_once = arenas_in_largest_chunk(); arena_count_ < count;)
+            at_once = grow(std::min(at_once, count - arena_count_));
+    }
+
+    /// Hands out a free arena; takes more from upstream if there is none.
+    arena& take_arena()
+    {
+        if (first_free_ == nullptr)
+            grow(std::clamp(arena_count_ / 8, std::size_t{1}, arenas_in_largest_chunk()));
+        return *std::exchange(first_free_, first_free_->next_free);
+    }
+
+    void put_arena(arena& empty) noexcept { empty.next_free = std::exchange(first_free_, &empty); }
+
+    void* allocate_oversized(std::size_t bytes, std::size_t alignment)
+    {
+        if (std::max(bytes, alignment) > memory_pool::core::largest_size)
+            memory_pool::base::throw_size_overflow(1, std::max(bytes, alignment));
+        void* const block = upstream_->allocate(bytes, alignment);
+        add({static_cast<std::byte*>(block), bytes, nullptr, alignment});
+        oversized_bytes_ += bytes;
+        return block;
+    }
+
+    void deallocate_oversized(const chunk& its) noexcept
+    {
+        oversized_bytes_ -= its.bytes;
+        give_back(its);
+        chunks_.erase(its.begin);
+    }
+
+    std::size_t oversized_bytes() const noexcept { return oversized_bytes_; }
+
+    /// Returns: the arena that `address` lies in, if that is in the last chunk of arenas that was found; else nullptr.
+    MEMORY_POOL_ALWAYS_INLINE arena* arena_in_last_chunk(const void* address) const noexcept
+    {
+        const std::size_t offset = offset_in(last_, address);
+        return MEMORY_POOL_LIKELY(offset < last_.bytes) ? last_.records + index(offset) : nullptr;
+    }
+
+    /// Effects: finds the chunk that `address` lies in. If it has arenas, it is the last chunk from now on.
+    /// Returns: it, or nullptr.
+    /// Complexity: logarithmic in chunks.
+    const chunk* find_chunk(const void* address) noexcept
+    {
+        const auto behind = chunks_.upper_bound(static_cast<const std::byte*>(address));
+        if (behind == chunks_.begin())
+            return nullptr;
+        const chunk& found = std::prev(behind)->second;
+        if (offset_in(found, address) >= found.bytes)
+            return nullptr;
+        if (!found.is_oversized())
+            last_ = found;
+        return &found;
+    }
+
+private:
+    /// Offsets in a chunk with several arenas are less than 2^32 granules.
+    static constexpr std::size_t largest_chunk = granule << 32;
+
+    static std::size_t checked_stride(std::size_t number_of_arenas, std::size_t bytes_per_arena,
+                                      const std::pmr::memory_resource* upstream)
+    {
+        namespace base = memory_pool::base;
+        memory_pool::core::check_upstream(upstream, resource_name);
+        if (bytes_per_arena == 0)
+            base::throw_invalid_argument(base::message(
+                "memory_pool: '%s': bytes_per_arena is 0; ask for as many bytes as many blocks need together",
+                resource_name));
+        const std::size_t least = std::max<std::size_t>(number_of_arenas, 1);
+        if (base::saturating_multiply(least, bytes_per_arena) > memory_pool::core::largest_size)
+            base::throw_size_overflow(least, bytes_per_arena);
+        return base::round_up(bytes_per_arena, granule);
+    }
+
+    static std::uint64_t reciprocal_of(std::size_t stride) noexcept
+    {
+        return stride <= largest_chunk ? memory_pool::base::divide_round_up(std::size_t{1} << 32, stride / granule) : 0;
+    }
+
+    std::size_t arenas_in_largest_chunk() const noexcept { return std::max<std::size_t>(largest_chunk / stride_, 1); }
+
+    static std::size_t offset_in(const chunk& its, const void* address) noexcept
+    {
+        return reinterpret_cast<std::uintptr_t>(address) - reinterpret_cast<std::uintptr_t>(its.begin);
+    }
+
+    /// Returns: `offset / stride_`. The reciprocal is rounded up by less than 1, and an offset has less than 2^32
+    ///   granules, so the product is too large by less than 2^32, and the estimate is right or one too many.
+    std::size_t index(std::size_t offset) const noexcept
+    {
+        const std::size_t estimate = (offset / granule * reciprocal_) >> 32;
+        return estimate * stride_ > offset ? estimate - 1 : estimate;
+    }
+
+    /// Takes a chunk of up to `count` arenas, as many as upstream has. Returns how many it took.
+    std::size_t grow(std::size_t count)
+    {
+        while (count > 1) {
+            if (memory_pool::base::succeeds([&] { add_arenas(count); }))
+                return count;
+            count /= 2;
+        }
+        add_arenas(1);
+        return 1;
+    }
+
+    void add_arenas(std::size_t count)
+    {
+        const std::size_t bytes_before = count * sizeof(arena);
+        void* const memory = upstream_->allocate(bytes_before + count * stride_, granule);
+        std::byte* const begin = static_cast<std::byte*>(memory) + bytes_before;
+        add({begin, count * stride_, static_cast<arena*>(memory), granule});
+        arena_count_ += count;
+        for (std::size_t i = count; i-- != 0;)
+            put_arena(*::new (static_cast<arena*>(memory) + i) arena{begin + i * stride_});
+        memory_pool::base::forbid_access(begin, count * stride_);
+    }
+
+    /// Adds a chunk to the directory. If there is no room for that, gives it back.
+    void add(const chunk& added)
+    {
+        memory_pool::base::failure_guard guard([&] { give_back(added); });
+        chunks_.emplace(added.begin, added);
+        guard.succeeded();
+        if (!added.is_oversized())
+            last_ = added;
+    }
+
+    void give_back(const chunk& leaving) noexcept
+    {
+        if (leaving.is_oversized()) {
+            upstream_->deallocate(leaving.begin, leaving.bytes, leaving.alignment);
+            return;
+        }
+        memory_pool::base::permit_access(leaving.begin, leaving.bytes);
+        upstream_->deallocate(leaving.records, leaving.bytes / stride_ * (sizeof(arena) + stride_), leaving.alignment);
+    }
+
+    const std::size_t stride_;       ///< From one arena to the next.
+    const std::uint64_t reciprocal_; ///< 2^32 by the granules in a stride, rounded up; 0 where a chunk has one arena.
+    std::pmr::memory_resource* const upstream_;
+    chunk last_; ///< Of arenas: where the last block was found.
+    arena* first_free_ = nullptr;
+    std::size_t arena_count_ = 0;
+    std::size_t oversized_bytes_ = 0;
+    directory chunks_;
+};
+} // namespace detail
+
 /// A resource that hands out memory of arenas, and uses an arena again when all its blocks are back.
 class UnsynchronizedArenaMR : public std::pmr::memory_resource
 {
 public:
-    /// Effects: makes a resource, and takes `number_of_arenas` arenas of `bytes_per_arena` bytes from `upstream` at once.
+    /// Effects: makes a resource, and takes `number_of_arenas` arenas of `bytes_per_arena` bytes from `upstream` at
+    ///   once. The first of them is active.
     /// Preconditions: `upstream` outlives the resource.
-    /// Throws: std::invalid_argument if `bytes_per_arena` is 0 or `upstream` is nullptr; memory_pool::size_overflow, which is a
-    ///   std::bad_alloc, if that is more than a program can address; what upstream throws.
-    /// Complexity: linear in MiB that are taken.
+    /// Throws: std::invalid_argument if `bytes_per_arena` is 0 or `upstream` is nullptr; memory_pool::size_overflow,
+    ///   which is a std::bad_alloc, if that is more than a program can address; what upstream throws.
+    /// Complexity: linear in arenas.
     UnsynchronizedArenaMR(std::size_t number_of_arenas, std::size_t bytes_per_arena,
                           std::pmr::memory_resource* upstream = std::pmr::get_default_resource())
-        : arenas_(options_for(number_of_arenas, bytes_per_arena), upstream), bytes_per_arena_(bytes_per_arena)
+        : number_of_arenas_(number_of_arenas), bytes_per_arena_(bytes_per_arena),
+          chunks_(number_of_arenas, bytes_per_arena, upstream)
     {
+        chunks_.reserve(number_of_arenas);
+        if (number_of_arenas != 0)
+            activate(chunks_.take_arena());
+        memory_pool::base::pool_made(this);
     }
 
     UnsynchronizedArenaMR(const UnsynchronizedArenaMR&) = delete;
     UnsynchronizedArenaMR& operator=(const UnsynchronizedArenaMR&) = delete;
 
     /// Effects: gives everything back upstream. Blocks still in use are gone.
-    ~UnsynchronizedArenaMR() override = default;
+    ~UnsynchronizedArenaMR() override { memory_pool::base::pool_gone(this); }
 
-    /// Returns: arenas held: those the resource was made with, and those it took later.
-    std::size_t NumOfArenas() const noexcept { return arenas_.arena_count(); }
+    /// Returns: arenas that the resource was made with.
+    std::size_t NumOfArenas() const noexcept { return number_of_arenas_; }
 
     /// Returns: bytes of an arena, as they were asked for.
     std::size_t SizePerArena() const noexcept { return bytes_per_arena_; }
 
-    /// Returns: arenas in which nothing is in use.
-    std::size_t FreeArenaSize() const noexcept { return arenas_.free_arenas(); }
-
-    /// Returns: bytes in use: those of blocks in arenas, each rounded up to a multiple of 8, and those of large blocks.
-    /// Complexity: linear in arenas.
-    std::size_t UsedMemory() const noexcept { return arenas_.bytes_in_use(); }
-
-    /// Returns: bytes in arenas that are not in use, but can be handed out only when all other blocks of their arena are back.
-    /// Complexity: linear in arenas.
-    std::size_t WastedMemory() const noexcept { return arenas_.bytes_wasted(); }
-
-private:
-    static memory_pool::arena_options options_for(std::size_t number_of_arenas, std::size_t bytes_per_arena) noexcept
+    /// Returns: arenas in which nothing is in use, without the active one. Those that came when all were full are
+    ///   counted from their first use on.
+    std::size_t FreeArenaSize() const noexcept
     {
-        memory_pool::arena_options options;
-        options.arena_count = number_of_arenas;
-        options.arena_size = bytes_per_arena;
-        options.name = "UnsynchronizedArenaMR";
-        return options;
+        return std::max(number_of_arenas_, most_arenas_used_) - arenas_used();
     }
 
-    void* do_allocate(std::size_t bytes, std::size_t alignment) override { return arenas_.allocate(bytes, alignment); }
+    /// Returns: bytes cut from arenas that are not free again, gaps for alignment included, and those of oversized
+    ///   blocks. A block that comes back lowers it only if it is the last of its arena, or oversized.
+    std::size_t UsedMemory() const noexcept
+    {
+        return bytes_cut_from_full_ + cut_from_active() + chunks_.oversized_bytes();
+    }
+
+    /// Returns: bytes left at the end of arenas that are neither free nor active.
+    std::size_t WastedMemory() const noexcept { return full_arenas_ * bytes_per_arena_ - bytes_cut_from_full_; }
+
+private:
+    // `allocate` and `deallocate`. Both are O(1), but for calls upstream and a search in what the file comment says.
+
+    void* do_allocate(std::size_t bytes, std::size_t alignment) override
+    {
+        const std::size_t extent = bytes + (bytes == 0 ? 1 : 0);
+        std::byte* block = cut(extent, alignment);
+        if (MEMORY_POOL_UNLIKELY(block == nullptr)) {
+            if (!fits_arena(extent, alignment))
+                return chunks_.allocate_oversized(extent, alignment);
+            activate(chunks_.take_arena());
+            block = cut(extent, alignment);
+        }
+        memory_pool::base::block_handed_out(this, block, bytes);
+        return block;
+    }
 
     void do_deallocate(void* block, std::size_t bytes, std::size_t alignment) override
     {
-        arenas_.deallocate(block, bytes, alignment);
+        detail::arena* const its = chunks_.arena_in_last_chunk(block);
+        if (MEMORY_POOL_LIKELY(its != nullptr))
+            take_back(*its, block, {bytes, alignment});
+        else
+            deallocate_elsewhere(block, {bytes, alignment});
     }
 
     bool do_is_equal(const std::pmr::memory_resource& other) const noexcept override { return this == &other; }
 
-    memory_pool::unsynchronized_arena_resource arenas_;
-    std::size_t bytes_per_arena_;
+    /// Cuts a block from the active arena. Returns nullptr if there is none, or not enough room.
+    MEMORY_POOL_ALWAYS_INLINE std::byte* cut(std::size_t extent, std::size_t alignment) noexcept
+    {
+        const auto room = static_cast<std::size_t>(end_ - cursor_);
+        const std::size_t gap = (std::uintptr_t{0} - reinterpret_cast<std::uintptr_t>(cursor_)) & (alignment - 1);
+        if (MEMORY_POOL_UNLIKELY(gap >= room || extent > room - gap))
+            return nullptr;
+        std::byte* const block = cursor_ + gap;
+        cursor_ = block + extent;
+        ++active_->blocks;
+        return block;
+    }
+
+    /// Throws: std::invalid_argument if `alignment` is not a power of two.
+    bool fits_arena(std::size_t extent, std::size_t alignment) const
+    {
+        memory_pool::core::check_alignment(alignment, detail::resource_name);
+        const std::size_t largest_gap = std::max(alignment, detail::granule) - detail::granule;
+        return extent <= bytes_per_arena_ && largest_gap <= bytes_per_arena_ - extent;
+    }
+
+    /// Makes an arena in which nothing is in use the active one. The one until now is full.
+    void activate(detail::arena& next) noexcept
+    {
+        if (active_ != nullptr) {
+            active_->bytes_cut = cut_from_active();
+            bytes_cut_from_full_ += active_->bytes_cut;
+            ++full_arenas_;
+        }
+        active_ = &next;
+        cursor_ = next.begin;
+        end_ = next.begin + bytes_per_arena_;
+        most_arenas_used_ = std::max(most_arenas_used_, arenas_used());
+    }
+
+    MEMORY_POOL_ALWAYS_INLINE void take_back(detail::arena& its, void* block,
+                                             const memory_pool::base::block_request& given) noexcept
+    {
+        if (MEMORY_POOL_UNLIKELY(its.blocks == 0)) {
+            report(memory_pool::error::double_free, block, given);
+            return;
+        }
+        memory_pool::base::block_given_back(this, block, given.bytes);
+        if (MEMORY_POOL_UNLIKELY(--its.blocks == 0))
+            became_empty(its);
+    }
+
+    MEMORY_POOL_ALWAYS_INLINE void became_empty(detail::arena& its) noexcept
+    {
+        if (&its == active_) {
+            forbid_access(its, cut_from_active());
+            cursor_ = its.begin;
+            return;
+        }
+        forbid_access(its, its.bytes_cut);
+        bytes_cut_from_full_ -= its.bytes_cut;
+        --full_arenas_;
+        chunks_.put_arena(its);
+    }
+
+    /// Blocks that are no multiple of 8 bytes leave some that AddressSanitizer cannot forbid one by one.
+    static void forbid_access(const detail::arena& empty, std::size_t bytes_cut) noexcept
+    {
+        memory_pool::base::forbid_access(empty.begin, bytes_cut);
+    }
+
+    MEMORY_POOL_NOINLINE void deallocate_elsewhere(void* block, const memory_pool::base::block_request& given) noexcept
+    {
+        if (block == nullptr)
+            return;
+        const detail::chunk* const its = chunks_.find_chunk(block);
+        if (its == nullptr)
+            report(memory_pool::error::foreign_pointer, block, given);
+        else if (!its->is_oversized())
+            take_back(*chunks_.arena_in_last_chunk(block), block, given);
+        else if (its->begin != block)
+            report(memory_pool::error::misaligned_pointer, block, given);
+        else
+            chunks_.deallocate_oversized(*its);
+    }
+
+    MEMORY_POOL_SLOW_PATH static void report(memory_pool::error kind, const void* block,
+                                             const memory_pool::base::block_request& given) noexcept
+    {
+        memory_pool::base::report_misuse(kind, block, given, detail::resource_name);
+    }
+
+    std::size_t cut_from_active() const noexcept
+    {
+        return active_ != nullptr ? static_cast<std::size_t>(cursor_ - active_->begin) : 0;
+    }
+
+    std::size_t arenas_used() const noexcept { return full_arenas_ + (active_ != nullptr ? 1 : 0); }
+
+    std::byte* cursor_ = nullptr; ///< Of the active arena.
+    std::byte* end_ = nullptr;
+    detail::arena* active_ = nullptr; ///< nullptr until one is needed, if the resource was made without.
+    std::size_t full_arenas_ = 0;
+    std::size_t bytes_cut_from_full_ = 0;
+    std::size_t most_arenas_used_ = 0; ///< Full ones and the active one, at one time.
+    const std::size_t number_of_arenas_;
+    const std::size_t bytes_per_arena_;
+    detail::arena_chunks chunks_;
 };
 } // namespace MEMORY_POOL_ABI
 } // namespace arena_mr

@@ -2,6 +2,8 @@
 // Copyright (c) 2026 The memory_pool authors
 #include <ArenaMR/ArenaMR.hpp>
 
+#include <support/error_recorder.hpp>
+#include <support/sanitizers.hpp>
 #include <support/upstreams.hpp>
 
 #include <gtest/gtest.h>
@@ -50,41 +52,201 @@ TEST_F(ArenaMR, serves_containers_over_another_resource)
     EXPECT_EQ(v.front(), 123);
 }
 
-TEST_F(ArenaMR, tells_its_five_figures)
+// The five figures.
+
+TEST_F(ArenaMR, has_one_arena_active_from_the_start)
 {
-    UnsynchronizedArenaMR arenas(10, 10'000, &upstream_);
+    const UnsynchronizedArenaMR arenas(10, 10'000, &upstream_);
     EXPECT_EQ(arenas.NumOfArenas(), 10U);
     EXPECT_EQ(arenas.SizePerArena(), 10'000U);
-    EXPECT_EQ(arenas.FreeArenaSize(), 10U);
+    EXPECT_EQ(arenas.FreeArenaSize(), 9U);
     EXPECT_EQ(arenas.UsedMemory(), 0U);
     EXPECT_EQ(arenas.WastedMemory(), 0U);
+}
 
+TEST_F(ArenaMR, counts_what_is_cut_from_an_arena_as_used_until_its_last_block_is_back)
+{
+    UnsynchronizedArenaMR arenas(10, 10'000, &upstream_);
     void* const first = arenas.allocate(400);
     void* const second = arenas.allocate(160);
-    EXPECT_EQ(arenas.FreeArenaSize(), 9U);
     EXPECT_EQ(arenas.UsedMemory(), 560U);
-    EXPECT_EQ(arenas.WastedMemory(), 0U);
-
-    arenas.deallocate(first, 400);
-    EXPECT_EQ(arenas.UsedMemory(), 160U);
-    EXPECT_EQ(arenas.WastedMemory(), 400U) << "in front of a block in use";
 
     arenas.deallocate(second, 160);
-    EXPECT_EQ(arenas.FreeArenaSize(), 10U);
-    EXPECT_EQ(arenas.UsedMemory(), 0U);
+    EXPECT_EQ(arenas.UsedMemory(), 560U) << "the cursor does not move back";
+    void* const third = arenas.allocate(40);
+    EXPECT_EQ(arenas.UsedMemory(), 600U);
+    arenas.deallocate(first, 400);
+    EXPECT_EQ(arenas.UsedMemory(), 600U);
     EXPECT_EQ(arenas.WastedMemory(), 0U);
+    EXPECT_EQ(arenas.FreeArenaSize(), 9U);
+
+    arenas.deallocate(third, 40);
+    EXPECT_EQ(arenas.UsedMemory(), 0U);
+    EXPECT_EQ(arenas.FreeArenaSize(), 9U) << "it is the active one still";
 }
 
-TEST_F(ArenaMR, counts_what_is_in_use_in_steps_of_8_in_arenas_and_exactly_beyond)
+TEST_F(ArenaMR, counts_used_bytes_exactly_with_the_gaps_for_alignment)
 {
-    UnsynchronizedArenaMR arenas(1, 1000, &upstream_);
-    void* const small = arenas.allocate(9, 1);
-    EXPECT_EQ(arenas.UsedMemory(), 16U);
-    void* const large = arenas.allocate(30'001, 1);
-    EXPECT_EQ(arenas.UsedMemory(), 16U + 30'001U);
-    arenas.deallocate(large, 30'001, 1);
-    arenas.deallocate(small, 9, 1);
+    UnsynchronizedArenaMR arenas(1, 1'000, &upstream_);
+    (void)arenas.allocate(9, 1);
+    EXPECT_EQ(arenas.UsedMemory(), 9U);
+    (void)arenas.allocate(3, 1);
+    EXPECT_EQ(arenas.UsedMemory(), 12U);
+    (void)arenas.allocate(8, 8);
+    EXPECT_EQ(arenas.UsedMemory(), 24U);
 }
+
+TEST_F(ArenaMR, wastes_what_is_left_at_the_end_of_full_arenas)
+{
+    UnsynchronizedArenaMR arenas(3, 1'000, &upstream_);
+    void* const first = arenas.allocate(600);
+    void* const second = arenas.allocate(700);
+    EXPECT_EQ(arenas.WastedMemory(), 400U);
+    EXPECT_EQ(arenas.UsedMemory(), 1'300U);
+    EXPECT_EQ(arenas.FreeArenaSize(), 1U);
+    void* const third = arenas.allocate(800);
+    EXPECT_EQ(arenas.WastedMemory(), 400U + 300U);
+    EXPECT_EQ(arenas.FreeArenaSize(), 0U);
+
+    arenas.deallocate(first, 600);
+    EXPECT_EQ(arenas.WastedMemory(), 300U);
+    EXPECT_EQ(arenas.UsedMemory(), 1'500U);
+    EXPECT_EQ(arenas.FreeArenaSize(), 1U);
+    arenas.deallocate(third, 800);
+    arenas.deallocate(second, 700);
+    EXPECT_EQ(arenas.WastedMemory(), 0U);
+    EXPECT_EQ(arenas.UsedMemory(), 0U);
+    EXPECT_EQ(arenas.FreeArenaSize(), 2U);
+}
+
+TEST_F(ArenaMR, fits_a_block_of_the_whole_size_into_an_arena)
+{
+    for (const std::size_t size : {std::size_t{1}, std::size_t{100}, std::size_t{1'001}, std::size_t{4'096}}) {
+        UnsynchronizedArenaMR arenas(3, size, &upstream_);
+        const std::size_t calls = upstream_.calls();
+        std::vector<void*> blocks;
+        for (std::size_t i = 0; i != 3; ++i) {
+            blocks.push_back(arenas.allocate(size));
+            std::memset(blocks.back(), static_cast<int>(i), size);
+            EXPECT_EQ(arenas.UsedMemory(), (i + 1) * size);
+            EXPECT_EQ(arenas.FreeArenaSize(), 2 - i);
+        }
+        EXPECT_EQ(arenas.WastedMemory(), 0U);
+        EXPECT_EQ(upstream_.calls(), calls);
+        for (void* const block : blocks)
+            arenas.deallocate(block, size);
+        EXPECT_EQ(arenas.UsedMemory(), 0U);
+        EXPECT_EQ(arenas.FreeArenaSize(), 2U);
+    }
+}
+
+TEST_F(ArenaMR, keeps_the_values_of_its_constructor_whatever_comes_later)
+{
+    UnsynchronizedArenaMR arenas(2, 1'000, &upstream_);
+    for (std::size_t i = 0; i != 1'000; ++i)
+        (void)arenas.allocate(100);
+    (void)arenas.allocate(30'000);
+    EXPECT_EQ(arenas.NumOfArenas(), 2U);
+    EXPECT_EQ(arenas.SizePerArena(), 1'000U);
+}
+
+TEST_F(ArenaMR, counts_arenas_that_came_later_from_their_first_use_on)
+{
+    UnsynchronizedArenaMR arenas(2, 1'000, &upstream_);
+    std::vector<void*> blocks;
+    for (std::size_t i = 0; i != 100; ++i) {
+        blocks.push_back(arenas.allocate(1'000));
+        ASSERT_EQ(arenas.FreeArenaSize(), i == 0 ? 1U : 0U) << "after " << i + 1 << " blocks";
+    }
+    for (std::size_t i = 0; i != 99; ++i) {
+        arenas.deallocate(blocks[i], 1'000);
+        ASSERT_EQ(arenas.FreeArenaSize(), i + 1);
+    }
+    arenas.deallocate(blocks.back(), 1'000);
+    EXPECT_EQ(arenas.FreeArenaSize(), 99U) << "one is active";
+}
+
+TEST_F(ArenaMR, counts_an_oversized_block_as_used_while_it_is_in_use)
+{
+    UnsynchronizedArenaMR arenas(2, 1'000, &upstream_);
+    void* const small = arenas.allocate(600);
+    void* const oversized = arenas.allocate(1'001);
+    EXPECT_EQ(arenas.UsedMemory(), 600U + 1'001U);
+    EXPECT_EQ(arenas.WastedMemory(), 0U) << "the active arena stays the active one";
+    EXPECT_EQ(arenas.FreeArenaSize(), 1U);
+    arenas.deallocate(oversized, 1'001);
+    EXPECT_EQ(arenas.UsedMemory(), 600U);
+    EXPECT_EQ(arenas.FreeArenaSize(), 1U);
+    arenas.deallocate(small, 600);
+}
+
+// What it takes from upstream.
+
+TEST_F(ArenaMR, takes_little_more_than_the_arenas_from_upstream)
+{
+    for (const std::size_t size : {std::size_t{1'000}, std::size_t{10'000}, std::size_t{100'000}}) {
+        const UnsynchronizedArenaMR arenas(10, size, &upstream_);
+        EXPECT_GE(upstream_.live_bytes(), 10 * size);
+        EXPECT_LE(upstream_.live_bytes(), 10 * (size + 64) + 128);
+    }
+}
+
+TEST_F(ArenaMR, fits_into_a_buffer_with_nothing_behind_it)
+{
+    std::pmr::monotonic_buffer_resource buffer(150'000, &upstream_);
+    const UnsynchronizedArenaMR first(1, 10, &buffer); // From here on, the buffer is all there is.
+    upstream_.fail_always();
+    UnsynchronizedArenaMR arenas(10, 10'000, &buffer);
+    for (int round = 0; round != 20; ++round) {
+        std::pmr::map<int, std::pmr::string> texts(&arenas);
+        for (int i = 0; i != 500; ++i)
+            texts.emplace(i, "long enough that it does not fit inside the object itself");
+        std::pmr::vector<int> numbers(1'000, round, &arenas);
+        ASSERT_EQ(texts.size(), 500U);
+        ASSERT_EQ(numbers.back(), round);
+    }
+    for (int i = 0; i != 10; ++i)
+        (void)arenas.allocate(10'000);
+    EXPECT_EQ(arenas.FreeArenaSize(), 0U);
+    for (int i = 0; i != 4; ++i)
+        (void)arenas.allocate(10'000); // Further arenas have no more than 50'000 bytes.
+    EXPECT_EQ(arenas.UsedMemory(), 140'000U);
+    EXPECT_THROW((void)arenas.allocate(10'000), std::bad_alloc);
+}
+
+TEST_F(ArenaMR, makes_do_with_small_chunks_if_upstream_has_no_others)
+{
+    upstream_.allow_pieces_of_at_most(30'000);
+    UnsynchronizedArenaMR arenas(10, 10'000, &upstream_);
+    std::set<void*> blocks;
+    for (int i = 0; i != 30; ++i)
+        blocks.insert(arenas.allocate(10'000));
+    EXPECT_EQ(blocks.size(), 30U);
+    for (void* const block : blocks)
+        arenas.deallocate(block, 10'000);
+    EXPECT_EQ(arenas.UsedMemory(), 0U);
+    EXPECT_EQ(arenas.FreeArenaSize(), 29U);
+}
+
+TEST_F(ArenaMR, gives_all_chunks_back_if_upstream_fails_in_the_constructor)
+{
+    upstream_.allow_pieces_of_at_most(
+        15'000); // An arena at a time, each of which is a call for it and one for its entry.
+    std::size_t failures = 0;
+    for (std::size_t call = 1; call != 30; ++call) {
+        upstream_.fail_at(call);
+        try {
+            const UnsynchronizedArenaMR arenas(10, 10'000, &upstream_);
+        } catch (const std::bad_alloc&) {
+            ++failures;
+        }
+        EXPECT_EQ(upstream_.live_pieces(), 0U);
+        EXPECT_EQ(upstream_.mismatched(), 0U);
+    }
+    EXPECT_EQ(failures, 20U);
+}
+
+// Arenas are used again.
 
 TEST_F(ArenaMR, uses_an_arena_again_when_its_last_block_is_back)
 {
@@ -110,10 +272,31 @@ TEST_F(ArenaMR, takes_more_arenas_when_all_are_full)
         blocks.insert(block);
     }
     EXPECT_EQ(blocks.size(), 1'000U);
-    EXPECT_GE(arenas.NumOfArenas(), 100U);
+    EXPECT_GE(upstream_.live_bytes(), 100'000U);
+    EXPECT_LE(upstream_.live_bytes(), 125'000U);
     for (void* const block : blocks)
         arenas.deallocate(block, 100);
-    EXPECT_EQ(arenas.FreeArenaSize(), arenas.NumOfArenas());
+    EXPECT_EQ(arenas.UsedMemory(), 0U);
+    EXPECT_GE(arenas.FreeArenaSize(), 99U);
+}
+
+TEST_F(ArenaMR, finds_the_arena_of_every_block)
+{
+    // Sizes on both sides of powers of two; 70,000 arenas, in one chunk and in many.
+    std::mt19937 random(8);
+    for (const std::size_t size : {17U, 31U, 32U, 33U, 1'000U, 4'095U, 4'096U, 4'097U, 10'000U})
+        for (const std::size_t number_of_arenas : {std::size_t{0}, 700'000 / size}) {
+            UnsynchronizedArenaMR arenas(number_of_arenas, size, &upstream_);
+            std::vector<void*> blocks(700'000 / size);
+            for (void*& block : blocks)
+                block = arenas.allocate(size, 1);
+            ASSERT_EQ(arenas.UsedMemory(), blocks.size() * size);
+            std::shuffle(blocks.begin(), blocks.end(), random);
+            for (std::size_t i = 0; i != blocks.size(); ++i) {
+                arenas.deallocate(blocks[i], size, 1);
+                ASSERT_EQ(arenas.UsedMemory(), (blocks.size() - i - 1) * size) << "arenas of " << size << " bytes";
+            }
+        }
 }
 
 // What the original gets wrong.
@@ -156,7 +339,26 @@ TEST_F(ArenaMR, honours_every_alignment_within_what_it_has)
     for (const request& each : requests)
         arenas.deallocate(each.block, each.bytes, each.alignment);
     EXPECT_EQ(arenas.UsedMemory(), 0U);
-    EXPECT_EQ(arenas.FreeArenaSize(), arenas.NumOfArenas());
+    EXPECT_EQ(arenas.WastedMemory(), 0U);
+}
+
+TEST_F(ArenaMR, finds_the_arena_of_a_block_at_the_end_of_large_arenas)
+{
+    constexpr std::size_t mib = std::size_t{1} << 20;
+    UnsynchronizedArenaMR arenas(50, mib + 16, &upstream_);
+    std::vector<void*> first;
+    std::vector<void*> last;
+    for (int i = 0; i != 50; ++i) {
+        first.push_back(arenas.allocate(mib));
+        last.push_back(arenas.allocate(16));
+    }
+    ASSERT_EQ(arenas.UsedMemory(), 50 * (mib + 16));
+    for (void* const block : last)
+        arenas.deallocate(block, 16);
+    EXPECT_EQ(arenas.FreeArenaSize(), 0U) << "each arena has a block in use";
+    for (void* const block : first)
+        arenas.deallocate(block, mib);
+    EXPECT_EQ(arenas.FreeArenaSize(), 49U);
 }
 
 TEST_F(ArenaMR, does_not_grow_with_large_blocks_that_come_and_go)
@@ -169,7 +371,7 @@ TEST_F(ArenaMR, does_not_grow_with_large_blocks_that_come_and_go)
         arenas.deallocate(large, 1'000'000);
     }
     EXPECT_EQ(upstream_.live_bytes(), bytes_before);
-    EXPECT_EQ(arenas.NumOfArenas(), 10U);
+    EXPECT_EQ(arenas.FreeArenaSize(), 9U);
 }
 
 TEST_F(ArenaMR, allocates_nothing_when_blocks_come_back)
@@ -180,13 +382,12 @@ TEST_F(ArenaMR, allocates_nothing_when_blocks_come_back)
         block = arenas.allocate(64);
     std::shuffle(blocks.begin(), blocks.end(), std::mt19937(5));
     const std::size_t calls = upstream_.calls();
-    const std::size_t arena_count = arenas.NumOfArenas();
     std::pmr::memory_resource* const usual = std::pmr::set_default_resource(std::pmr::null_memory_resource());
     for (void* const block : blocks)
         arenas.deallocate(block, 64);
     std::pmr::set_default_resource(usual);
     EXPECT_EQ(upstream_.calls(), calls);
-    EXPECT_EQ(arenas.FreeArenaSize(), arena_count);
+    EXPECT_EQ(arenas.UsedMemory(), 0U);
 }
 
 TEST_F(ArenaMR, gives_a_block_of_its_own_for_zero_bytes)
@@ -210,36 +411,90 @@ TEST_F(ArenaMR, takes_blocks_back_from_many_arenas_in_any_order)
     std::vector<void*> leaving;
     for (int i = 0; i != 20'000; ++i)
         (i % 10 == 0 ? staying : leaving).push_back(arenas.allocate(64));
+    const std::size_t used = arenas.UsedMemory();
     std::shuffle(leaving.begin(), leaving.end(), std::mt19937(6));
     for (void* const block : leaving)
         arenas.deallocate(block, 64);
-    EXPECT_EQ(arenas.UsedMemory(), staying.size() * 64);
+    EXPECT_EQ(arenas.UsedMemory(), used) << "each arena has blocks in use";
     std::shuffle(staying.begin(), staying.end(), std::mt19937(7));
     for (void* const block : staying)
         arenas.deallocate(block, 64);
-    EXPECT_EQ(arenas.FreeArenaSize(), arenas.NumOfArenas());
+    EXPECT_EQ(arenas.UsedMemory(), 0U);
+    EXPECT_GE(arenas.FreeArenaSize(), 1'249U) << "of 16 blocks each, and one is active";
+}
+
+TEST_F(ArenaMR, takes_oversized_blocks_back_in_any_order)
+{
+    UnsynchronizedArenaMR arenas(1, 1'000, &upstream_);
+    const std::size_t bytes_before = upstream_.live_bytes();
+    std::vector<void*> blocks(1'000);
+    for (void*& block : blocks)
+        block = arenas.allocate(1'001);
+    std::shuffle(blocks.begin(), blocks.end(), std::mt19937(9));
+    const std::size_t calls = upstream_.calls();
+    for (void* const block : blocks)
+        arenas.deallocate(block, 1'001);
+    EXPECT_EQ(upstream_.calls(), calls) << "nothing is allocated";
+    EXPECT_EQ(upstream_.live_bytes(), bytes_before);
+    EXPECT_EQ(upstream_.mismatched(), 0U);
+}
+
+#if !MEMORY_POOL_ASAN // libstdc++ forbids it, so UndefinedBehaviorSanitizer stops there.
+TEST_F(ArenaMR, ignores_nullptr_that_is_given_back)
+{
+    UnsynchronizedArenaMR arenas(1, 1'000, &upstream_);
+    const test::error_recorder recorder;
+    void* volatile nothing = nullptr; // The compiler warns of what it can see.
+    arenas.deallocate(nothing, 100);
+    EXPECT_TRUE(recorder.reports().empty());
+}
+#endif
+
+TEST_F(ArenaMR, reports_what_is_given_back_but_is_not_in_use)
+{
+    UnsynchronizedArenaMR arenas(2, 1'000, &upstream_);
+    UnsynchronizedArenaMR others(2, 1'000, &upstream_);
+    void* const block = arenas.allocate(40);
+    auto* const oversized = static_cast<std::byte*>(arenas.allocate(2'000));
+    const test::error_recorder recorder;
+    others.deallocate(block, 40);
+    others.deallocate(oversized, 2'000);
+    arenas.deallocate(oversized + 64, 2'000);
+    arenas.deallocate(block, 40);
+    arenas.deallocate(block, 40);
+    using memory_pool::error;
+    EXPECT_EQ(recorder.kinds(), (test::kinds{error::foreign_pointer, error::foreign_pointer, error::misaligned_pointer,
+                                             error::double_free}));
+    EXPECT_EQ(recorder.reports().back().pool_name, "UnsynchronizedArenaMR");
+    EXPECT_EQ(arenas.UsedMemory(), 2'000U) << "what is wrong is ignored";
+    EXPECT_EQ(others.UsedMemory(), 0U);
 }
 
 // The rest of the interface.
 
 TEST_F(ArenaMR, loses_nothing_when_upstream_fails_at_any_call)
 {
-    for (std::size_t call = 1; call != 20; ++call) {
-        UnsynchronizedArenaMR arenas(1, 1'000, &upstream_);
-        upstream_.fail_at(call);
-        std::set<void*> blocks;
-        while (blocks.size() != 2'000) {
-            try {
-                blocks.insert(arenas.allocate(100));
-            } catch (const std::bad_alloc&) {
-                blocks.insert(arenas.allocate(100)); // the next call works
+    for (std::size_t call = 1; call != 20; ++call)
+        for (const std::size_t bytes : {std::size_t{100}, std::size_t{1'100}}) {
+            UnsynchronizedArenaMR arenas(1, 1'000, &upstream_);
+            upstream_.fail_at(call);
+            std::set<void*> blocks;
+            while (blocks.size() != 2'000) {
+                const std::size_t used = arenas.UsedMemory();
+                const std::size_t wasted = arenas.WastedMemory();
+                try {
+                    blocks.insert(arenas.allocate(bytes));
+                } catch (const std::bad_alloc&) {
+                    EXPECT_EQ(arenas.UsedMemory(), used);
+                    EXPECT_EQ(arenas.WastedMemory(), wasted);
+                    blocks.insert(arenas.allocate(bytes)); // the next call works
+                }
             }
+            upstream_.never_fail();
+            for (void* const block : blocks)
+                arenas.deallocate(block, bytes);
+            EXPECT_EQ(arenas.UsedMemory(), 0U);
         }
-        upstream_.never_fail();
-        for (void* const block : blocks)
-            arenas.deallocate(block, 100);
-        EXPECT_EQ(arenas.UsedMemory(), 0U);
-    }
     EXPECT_EQ(upstream_.live_pieces(), 0U);
 }
 
@@ -253,6 +508,7 @@ TEST_F(ArenaMR, refuses_sizes_that_make_no_sense)
     UnsynchronizedArenaMR arenas(10, 10'000, &upstream_);
     const volatile std::size_t too_many = most; // The compiler warns of what it can see.
     EXPECT_THROW((void)arenas.allocate(too_many), std::bad_alloc);
+    EXPECT_THROW((void)arenas.allocate(1, too_many / 2 + 1), std::bad_alloc);
     EXPECT_EQ(arenas.UsedMemory(), 0U);
 }
 
@@ -260,8 +516,10 @@ TEST_F(ArenaMR, begins_without_arenas_if_asked_for_none)
 {
     UnsynchronizedArenaMR arenas(0, 10'000, &upstream_);
     EXPECT_EQ(upstream_.live_bytes(), 0U);
+    EXPECT_EQ(arenas.FreeArenaSize(), 0U);
     arenas.deallocate(arenas.allocate(100), 100);
-    EXPECT_EQ(arenas.NumOfArenas(), 1U);
+    EXPECT_EQ(arenas.NumOfArenas(), 0U);
+    EXPECT_EQ(arenas.FreeArenaSize(), 0U) << "the one that came is active";
 }
 
 TEST_F(ArenaMR, is_equal_to_itself_alone_and_not_copied)
@@ -273,4 +531,33 @@ TEST_F(ArenaMR, is_equal_to_itself_alone_and_not_copied)
     EXPECT_FALSE(std::is_copy_constructible_v<UnsynchronizedArenaMR>);
     EXPECT_FALSE(std::is_copy_assignable_v<UnsynchronizedArenaMR>);
 }
+
+#if MEMORY_POOL_ASAN
+TEST(ArenaMR_address_sanitizer, stops_at_a_use_of_what_is_free)
+{
+    test::expect_reports_without_names();
+    const auto use_after_free = [] {
+        UnsynchronizedArenaMR arenas(2, 1'000);
+        (void)arenas.allocate(40);
+        auto* const block = static_cast<volatile char*>(arenas.allocate(40));
+        arenas.deallocate(const_cast<char*>(block), 40);
+        block[3] = 'x';
+    };
+    const auto use_of_a_gap = [] {
+        UnsynchronizedArenaMR arenas(2, 1'000);
+        auto* const first = static_cast<volatile char*>(arenas.allocate(1, 1));
+        void* const second = arenas.allocate(2, 1);
+        arenas.deallocate(const_cast<char*>(first), 1, 1);
+        arenas.deallocate(second, 2, 1);
+        first[0] = 'x';
+    };
+    const auto overflow = [] {
+        UnsynchronizedArenaMR arenas(2, 1'000);
+        static_cast<volatile char*>(arenas.allocate(1'000))[1'000] = 'x';
+    };
+    EXPECT_DEATH(use_after_free(), "use-after-poison");
+    EXPECT_DEATH(use_of_a_gap(), "use-after-poison");
+    EXPECT_DEATH(overflow(), "use-after-poison");
+}
+#endif
 } // namespace

@@ -23,6 +23,8 @@ public:
     void fail_at(std::size_t call) { calls_until_failure_ = call; }
     /// Makes every call throw std::bad_alloc.
     void fail_always() { fails_always_ = true; }
+    /// Makes every call for more bytes throw std::bad_alloc.
+    void allow_pieces_of_at_most(std::size_t bytes) { largest_piece_ = bytes; }
     void never_fail()
     {
         calls_until_failure_ = never;
@@ -40,7 +42,7 @@ protected:
         ++calls_;
         if (calls_until_failure_ != never)
             --calls_until_failure_;
-        if (fails_always_)
+        if (fails_always_ || bytes > largest_piece_)
             throw std::bad_alloc();
         if (calls_until_failure_ == 0) {
             never_fail();
@@ -73,6 +75,7 @@ private:
     std::map<void*, shape> pieces_;
     std::size_t calls_until_failure_ = never;
     bool fails_always_ = false;
+    std::size_t largest_piece_ = std::numeric_limits<std::size_t>::max();
     std::size_t calls_ = 0;
     std::size_t live_bytes_ = 0;
     std::size_t mismatched_ = 0;
