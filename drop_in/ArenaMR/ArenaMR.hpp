@@ -147,7 +147,11 @@ public:
     MEMORY_POOL_ALWAYS_INLINE arena* arena_in_last_chunk(const void* address) const noexcept
     {
         const std::size_t offset = offset_in(last_, address);
-        return MEMORY_POOL_LIKELY(offset < last_.bytes) ? last_.records + index(offset) : nullptr;
+        if (MEMORY_POOL_UNLIKELY(offset >= last_.bytes))
+            return nullptr;
+        arena* const its = last_.records + index(offset);
+        MEMORY_POOL_ASSUME(its != nullptr); // Saves the caller from asking.
+        return its;
     }
 
     /// Effects: finds the chunk that `address` lies in. If it has arenas, it is the last chunk from now on.
@@ -316,13 +320,9 @@ private:
     void* do_allocate(std::size_t bytes, std::size_t alignment) override
     {
         const std::size_t extent = bytes + (bytes == 0 ? 1 : 0);
-        std::byte* block = cut(extent, alignment);
-        if (MEMORY_POOL_UNLIKELY(block == nullptr)) {
-            if (!fits_arena(extent, alignment))
-                return chunks_.allocate_oversized(extent, alignment);
-            activate(chunks_.take_arena());
-            block = cut(extent, alignment);
-        }
+        std::byte* const block = cut(extent, alignment);
+        if (MEMORY_POOL_UNLIKELY(block == nullptr))
+            return allocate_slowly(extent, alignment);
         memory_pool::base::block_handed_out(this, block, bytes);
         return block;
     }
@@ -331,9 +331,9 @@ private:
     {
         detail::arena* const its = chunks_.arena_in_last_chunk(block);
         if (MEMORY_POOL_LIKELY(its != nullptr))
-            take_back(*its, block, {bytes, alignment});
+            take_back(*its, block, bytes, alignment);
         else
-            deallocate_elsewhere(block, {bytes, alignment});
+            deallocate_elsewhere(block, bytes, alignment);
     }
 
     bool do_is_equal(const std::pmr::memory_resource& other) const noexcept override { return this == &other; }
@@ -348,13 +348,23 @@ private:
         std::byte* const block = cursor_ + gap;
         cursor_ = block + extent;
         ++active_->blocks;
+        MEMORY_POOL_ASSUME(block != nullptr); // Saves the caller from asking.
         return block;
     }
 
-    /// Throws: std::invalid_argument if `alignment` is not a power of two.
-    bool fits_arena(std::size_t extent, std::size_t alignment) const
+    MEMORY_POOL_NOINLINE void* allocate_slowly(std::size_t extent, std::size_t alignment)
     {
         memory_pool::core::check_alignment(alignment, detail::resource_name);
+        if (!fits_arena(extent, alignment))
+            return chunks_.allocate_oversized(extent, alignment);
+        activate(chunks_.take_arena());
+        std::byte* const block = cut(extent, alignment);
+        memory_pool::base::block_handed_out(this, block, extent);
+        return block;
+    }
+
+    bool fits_arena(std::size_t extent, std::size_t alignment) const noexcept
+    {
         const std::size_t largest_gap = std::max(alignment, detail::granule) - detail::granule;
         return extent <= bytes_per_arena_ && largest_gap <= bytes_per_arena_ - extent;
     }
@@ -373,14 +383,14 @@ private:
         most_arenas_used_ = std::max(most_arenas_used_, arenas_used());
     }
 
-    MEMORY_POOL_ALWAYS_INLINE void take_back(detail::arena& its, void* block,
-                                             const memory_pool::base::block_request& given) noexcept
+    MEMORY_POOL_ALWAYS_INLINE void take_back(detail::arena& its, void* block, std::size_t bytes,
+                                             std::size_t alignment) noexcept
     {
         if (MEMORY_POOL_UNLIKELY(its.blocks == 0)) {
-            report(memory_pool::error::double_free, block, given);
+            report(memory_pool::error::double_free, block, bytes, alignment);
             return;
         }
-        memory_pool::base::block_given_back(this, block, given.bytes);
+        memory_pool::base::block_given_back(this, block, bytes);
         if (MEMORY_POOL_UNLIKELY(--its.blocks == 0))
             became_empty(its);
     }
@@ -404,25 +414,25 @@ private:
         memory_pool::base::forbid_access(empty.begin, bytes_cut);
     }
 
-    MEMORY_POOL_NOINLINE void deallocate_elsewhere(void* block, const memory_pool::base::block_request& given) noexcept
+    MEMORY_POOL_NOINLINE void deallocate_elsewhere(void* block, std::size_t bytes, std::size_t alignment) noexcept
     {
         if (block == nullptr)
             return;
         const detail::chunk* const its = chunks_.find_chunk(block);
         if (its == nullptr)
-            report(memory_pool::error::foreign_pointer, block, given);
+            report(memory_pool::error::foreign_pointer, block, bytes, alignment);
         else if (!its->is_oversized())
-            take_back(*chunks_.arena_in_last_chunk(block), block, given);
+            take_back(*chunks_.arena_in_last_chunk(block), block, bytes, alignment);
         else if (its->begin != block)
-            report(memory_pool::error::misaligned_pointer, block, given);
+            report(memory_pool::error::misaligned_pointer, block, bytes, alignment);
         else
             chunks_.deallocate_oversized(*its);
     }
 
-    MEMORY_POOL_SLOW_PATH static void report(memory_pool::error kind, const void* block,
-                                             const memory_pool::base::block_request& given) noexcept
+    MEMORY_POOL_SLOW_PATH static void report(memory_pool::error kind, const void* block, std::size_t bytes,
+                                             std::size_t alignment) noexcept
     {
-        memory_pool::base::report_misuse(kind, block, given, detail::resource_name);
+        memory_pool::base::report_misuse(kind, block, {bytes, alignment}, detail::resource_name);
     }
 
     std::size_t cut_from_active() const noexcept
