@@ -4,10 +4,11 @@
 /// How intrusive pools were made before, written anew, to be measured against: objects with a virtual destructor find their
 /// way back through a counted pointer to their pool.
 ///
-///     allocate:    pop(item)  ->  dynamic_cast<T>  ->  item points to the pool, which counts it
+///     allocate:    pop(item)  ->  dynamic_cast<T>  ->  item points to the pool, which counts it  ->  enlarge, if it was the last
 ///     last release:  pool->recycle(item), virtual  ->  dynamic_cast<T>  ->  function, if there is one  ->  push(item)
 ///
-/// The list of free objects goes through them. They are constructed when the pool grows, in arrays, and used again and again.
+/// The list of free objects goes through them. They are constructed when the pool grows, in arrays, by new[], and used again and
+/// again. The pool grows as soon as its last free object goes out.
 ///
 /// Thread safety: one thread at a time.
 #pragma once
@@ -83,13 +84,13 @@ public:
 
     T* take()
     {
-        if (free_ == nullptr)
-            enlarge();
         item* const taken = free_;
         free_ = taken->next_;
         --free_count_;
         taken->next_ = nullptr;
         taken->origin_ = this;
+        if (free_ == nullptr)
+            enlarge();
         return dynamic_cast<T*>(taken);
     }
 
@@ -113,7 +114,8 @@ private:
 
     void enlarge()
     {
-        arrays_.push_back(std::make_unique<T[]>(step_));
+        // Not std::make_unique, which would write zeros to all of them first.
+        arrays_.push_back(std::unique_ptr<T[]>(new T[step_])); // NOLINT(modernize-make-unique)
         for (std::size_t i = step_; i-- != 0;)
             push(&arrays_.back()[i]);
     }

@@ -7,7 +7,7 @@ find_package(Threads REQUIRED)
 find_package(Boost 1.66 QUIET)
 
 # Sources with one of these stems need Boost: the headers, their tests, benchmarks and examples.
-set(MEMORY_POOL_BOOST_STEMS intrusive_pool recycling_pool boost_intrusive_pool tutorial returning_patterns)
+set(MEMORY_POOL_BOOST_STEMS intrusive_pool recycling_pool boost_intrusive_pool boost_intrusive_pool_debug tutorial returning_patterns)
 if(NOT Boost_FOUND)
     message(STATUS "memory_pool: Boost not found, leaving out ${MEMORY_POOL_BOOST_STEMS}")
 endif()

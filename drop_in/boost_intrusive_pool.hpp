@@ -1,46 +1,108 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
 /// \file
-/// `memorypool::boost_intrusive_pool<Item>`, the interface of the library boost-intrusive-pool, over recycling_pool.
+/// `memorypool::boost_intrusive_pool<Item>`, the interface and the behaviour of the library boost-intrusive-pool.
 ///
-///     allocate_through_init(...)  ->  item.init(...)  ->  boost::intrusive_ptr<Item>
-///     the last pointer goes       ->  nothing, item.destroy(), or function(item)  ->  back to the pool
+///     pool --counted--> store [ arrays of items | free list | items never used ]
+///                         ^
+///     item in use --------+ counted: the store lives as long as its pool or any item in use; then all items are destroyed
 ///
-///     capacity() = unused_count() + inuse_count();   more: enlarge_step at a time, up to max_size
+///     new Item             ->  the last pointer deletes it
+///     pool.allocate()      ->  the last pointer: nothing, item.destroy(), or function(item)  ->  back to the free list
+///     pool.clear()         ->  the pool lets go of the store; the next allocate makes another one
 ///
-/// What differs from the original: a bounded pool works on after `clear`; `is_memory_exhausted` says how it is now;
-/// nothing is lost when a constructor, `init` or the heap throws; items may outlive their pool; an item is larger by 8
-/// bytes and its virtual destructor, and no macro changes that. Include path: drop_in/, or the CMake target
-/// memory_pool::drop_in, and that of Boost.
+///     capacity() = unused_count() + inuse_count();   grows when its last unused item goes out, not when the next one is missed
+///
+/// What differs from the original:
+/// - It needs C++17, and Boost 1.66.
+/// - A bounded pool goes on after `clear`: the next allocate constructs as many items as it had to begin with.
+/// - `allocate` before `init` returns nullptr. `init` may be called again: items in use live on, as with `clear`.
+/// - Nothing is lost when a constructor, `init`, a function or the heap throws. A pool that cannot grow ahead still hands out
+///   the item that it has, and grows with the next `allocate`, which throws if that fails too.
+/// - Sizes that contradict each other, and a missing function, are refused: `init` returns false, the constructor and
+///   `set_recycle_method` throw std::invalid_argument.
+/// - What a recycle function throws is reported as error::hook_failed, and the item is back.
+/// - Items that end one another in a chain need no more stack from the 256th on: those that are deeper wait for their turn.
+/// - A reference count does not overflow. What is wrong is reported by memory_pool/base/errors.hpp: a pointer too many that goes,
+///   an item that returns twice or to the wrong pool.
+/// - `check` returns whether all is well, beside reporting what is not.
+/// - The debug macros change no layout. Translation units that differ in them do not link their pools to each other.
+///
+/// As there, items are constructed by `new Item[n]` and stay so while they are free: nothing is poisoned for AddressSanitizer.
+/// Include path: drop_in/, or the CMake target memory_pool::drop_in, and that of Boost.
 ///
 /// Thread safety: none of its own: one thread at a time may use a pool and its items.
 #pragma once
 
-#include <memory_pool/recycling_pool.hpp>
+#include <memory_pool/base/config.hpp>
+#include <memory_pool/base/errors.hpp>
+#include <memory_pool/base/failure_guard.hpp>
+#include <memory_pool/core/recycle_action.hpp>
+#include <memory_pool/core/reference_count.hpp>
+
+#include <boost/intrusive_ptr.hpp>
+#include <boost/smart_ptr/intrusive_ref_counter.hpp>
 
 #include <algorithm>
+#include <cassert> // As the next four, for programs that have come to expect it from this header.
+#include <cstdio>
+#include <cstdlib>
+#include <stdexcept>
+#include <string>
+
 #include <cstddef>
+#include <cstdint>
 #include <functional>
 #include <memory>
+#include <thread>
+#include <type_traits>
 #include <utility>
+#include <vector>
 
+// Each can be defined before this header is included, the same in all translation units of a program.
+#ifndef BOOST_INTRUSIVE_POOL_DEFAULT_POOL_SIZE
 #define BOOST_INTRUSIVE_POOL_DEFAULT_POOL_SIZE (64) ///< Items to begin with.
-#define BOOST_INTRUSIVE_POOL_INCREASE_STEP (64)     ///< Items to grow by.
-#define BOOST_INTRUSIVE_POOL_NO_MAX_SIZE (0)        ///< Stands for: no limit.
+#endif
+#ifndef BOOST_INTRUSIVE_POOL_INCREASE_STEP
+#define BOOST_INTRUSIVE_POOL_INCREASE_STEP (64) ///< Items to grow by.
+#endif
+#ifndef BOOST_INTRUSIVE_POOL_NO_MAX_SIZE
+#define BOOST_INTRUSIVE_POOL_NO_MAX_SIZE (0) ///< Stands for: no limit.
+#endif
+#ifndef BOOST_INTRUSIVE_POOL_DEBUG_CHECKS
+#define BOOST_INTRUSIVE_POOL_DEBUG_CHECKS                                                                              \
+    (0) ///< 1: `check` looks at every item, and an item at the pool that it returns to.
+#endif
+#ifndef BOOST_INTRUSIVE_POOL_DEBUG_THREAD_ACCESS
+#define BOOST_INTRUSIVE_POOL_DEBUG_THREAD_ACCESS (0) ///< 1: use by another thread than the first is reported.
+#endif
+// More pointers to one item than that are reported: if it is defined, or with BOOST_INTRUSIVE_POOL_DEBUG_CHECKS.
+#ifdef BOOST_INTRUSIVE_POOL_DEBUG_MAX_REFCOUNT
+#define BOOST_INTRUSIVE_POOL_COUNTS_POINTERS 1
+#else
+#define BOOST_INTRUSIVE_POOL_COUNTS_POINTERS BOOST_INTRUSIVE_POOL_DEBUG_CHECKS
+#define BOOST_INTRUSIVE_POOL_DEBUG_MAX_REFCOUNT (1024)
+#endif
 
 namespace memorypool
 {
 inline namespace MEMORY_POOL_ABI
 {
-/// The base of all items. `init(...)` is up to them, and is found by its name.
-class boost_intrusive_pool_item : public memory_pool::pooled<boost_intrusive_pool_item>
+// A function that checks is another one than that which does not: the linker must not take one for the other.
+#if BOOST_INTRUSIVE_POOL_DEBUG_CHECKS
+inline namespace debug_checks
 {
-public:
-    virtual ~boost_intrusive_pool_item() = default;
+#endif
+#if BOOST_INTRUSIVE_POOL_DEBUG_THREAD_ACCESS
+inline namespace debug_thread_access
+{
+#endif
+#if BOOST_INTRUSIVE_POOL_COUNTS_POINTERS
+inline namespace debug_max_refcount
+{
+#endif
 
-    /// Effects: nothing; an item lets go here of what it should not keep, for RECYCLE_METHOD_DESTROY_FUNCTION.
-    virtual void destroy() {}
-};
+class boost_intrusive_pool_item;
 
 /// What is done to an item that returns.
 enum recycle_method_e
@@ -50,137 +112,688 @@ enum recycle_method_e
     RECYCLE_METHOD_CUSTOM_FUNCTION,  ///< A function is called with it.
 };
 
+/// What an item knows of the pool that it returns to. Ends with the last boost::intrusive_ptr to it.
+class boost_intrusive_pool_iface
+    : public boost::intrusive_ref_counter<boost_intrusive_pool_iface, boost::thread_unsafe_counter>
+{
+public:
+    virtual ~boost_intrusive_pool_iface() = default;
+
+    /// Effects: takes `item` back, whose last pointer is gone.
+    virtual void recycle(boost_intrusive_pool_item* item) = 0;
+
+    /// Returns: whether it never grows.
+    virtual bool is_bounded() const = 0;
+
+    /// Returns: whether it has tried to grow in vain.
+    virtual bool is_memory_exhausted() const = 0;
+};
+
+/// The base of all items. `init(...)` is up to them, and is found by its name. Copying an item, or assigning to it, changes
+/// neither its pointers nor its place.
+class boost_intrusive_pool_item
+{
+    friend struct boost_intrusive_pool_access;
+
+public:
+    boost_intrusive_pool_item() noexcept = default;
+    boost_intrusive_pool_item(const boost_intrusive_pool_item&) noexcept {}
+    boost_intrusive_pool_item& operator=(const boost_intrusive_pool_item&) noexcept { return *this; }
+    virtual ~boost_intrusive_pool_item() = default;
+
+    /// Effects: nothing; an item lets go here of what it should not keep, for RECYCLE_METHOD_DESTROY_FUNCTION.
+    virtual void destroy() {}
+
+    /// Returns: how many pointers there are.
+    std::size_t use_count() const noexcept
+    {
+        using zones = memory_pool::core::reference_zones<std::uint32_t>;
+        const std::uint32_t count = pool_item_count_.read();
+        return count >= zones::idle && count < zones::half ? count - zones::idle : count;
+    }
+
+    /// Returns: whether it was constructed by a pool, or returns to one.
+    bool is_in_memory_pool() const noexcept
+    {
+        return pool_item_state_ != pool_item_state::plain || pool_item_pool_ != nullptr;
+    }
+
+    /// Effects: reports what it knows of itself if that cannot be.
+    /// Returns: whether it can be.
+    /// Complexity: O(1).
+    bool check() const noexcept;
+
+    // For pools: the list of free items, and the way back. An item in use keeps its pool alive.
+
+    boost_intrusive_pool_item* _refcounted_item_get_next() const noexcept { return pool_item_next_; }
+    void _refcounted_item_set_next(boost_intrusive_pool_item* next) noexcept { pool_item_next_ = next; }
+    boost::intrusive_ptr<boost_intrusive_pool_iface> _refcounted_item_get_pool() const noexcept
+    {
+        return pool_item_pool_;
+    }
+    void _refcounted_item_set_pool(boost::intrusive_ptr<boost_intrusive_pool_iface> pool) noexcept
+    {
+        pool_item_pool_ = std::move(pool);
+    }
+
+private:
+    enum class pool_item_state : std::uint32_t
+    {
+        plain, // made by the program, or never handed out
+        in_use,
+        free,
+    };
+
+    // Idle while it ends, so that pointers which come and go meanwhile do not end it again.
+    mutable memory_pool::core::plain_reference_count<std::uint32_t> pool_item_count_{0};
+    pool_item_state pool_item_state_ = pool_item_state::plain;
+    boost_intrusive_pool_item* pool_item_next_ = nullptr;
+    boost::intrusive_ptr<boost_intrusive_pool_iface> pool_item_pool_;
+};
+
+/// Items that end in this thread, one inside the other.
+struct boost_intrusive_pool_endings
+{
+    static constexpr unsigned most = 256;
+    unsigned depth;
+    boost_intrusive_pool_item* waiting; ///< Those that would be deeper, linked by their `next`.
+};
+
+// Without constructor or destructor to run, so that the compiler puts no guard before each access.
+inline thread_local boost_intrusive_pool_endings boost_intrusive_pool_endings_here{0, nullptr};
+
+/// The operations on items.
+struct boost_intrusive_pool_access
+{
+    using item = boost_intrusive_pool_item;
+    using state = item::pool_item_state;
+
+    /// Effects: reports what is wrong with `address`, which is a `what`.
+    MEMORY_POOL_SLOW_PATH static void report(memory_pool::error kind, const void* address, const char* what,
+                                             const char* remedy) noexcept
+    {
+        const memory_pool::base::message text("memory_pool: %s: address %p, %s\n  remedy: %s",
+                                              memory_pool::error_name(kind), address, what, remedy);
+        memory_pool::base::report({kind, address, 0, "boost_intrusive_pool", text.c_str()});
+    }
+
+    /// Returns: whether what `checked` knows of itself can be.
+    static bool is_valid(const item& checked) noexcept
+    {
+        switch (checked.pool_item_state_) {
+        case state::plain: return true;
+        case state::in_use: return checked.pool_item_pool_ != nullptr;
+        case state::free: return checked.pool_item_pool_ == nullptr && checked.pool_item_count_.read() == 0;
+        }
+        return false;
+    }
+
+    static bool is_free(const item& asked) noexcept { return asked.pool_item_state_ == state::free; }
+    static bool is_in_use(const item& asked) noexcept { return asked.pool_item_state_ == state::in_use; }
+
+    static void add_reference(const item& counted) noexcept
+    {
+        counted.pool_item_count_.add();
+#if BOOST_INTRUSIVE_POOL_COUNTS_POINTERS
+        if (counted.use_count() == std::size_t{BOOST_INTRUSIVE_POOL_DEBUG_MAX_REFCOUNT} + 1)
+            report(memory_pool::error::leak, &counted,
+                   "more pointers to it than BOOST_INTRUSIVE_POOL_DEBUG_MAX_REFCOUNT",
+                   "look for pointers that are kept and no longer needed, or define the macro to a larger number");
+#endif
+    }
+
+    static void drop_reference(item& counted) noexcept
+    {
+        const memory_pool::core::dropped was = counted.pool_item_count_.drop();
+        if (was == memory_pool::core::dropped::the_last)
+            end(counted);
+        else if (MEMORY_POOL_UNLIKELY(was == memory_pool::core::dropped::one_too_many))
+            report_dead(counted);
+    }
+
+    /// Effects: begins the use of `taken`, an item of `pool`.
+    static void hand_out(item& taken, boost_intrusive_pool_iface& pool) noexcept
+    {
+        taken.pool_item_state_ = state::in_use;
+        taken.pool_item_next_ = nullptr;
+        taken.pool_item_pool_ = &pool;
+    }
+
+    /// Returns: whether `item` is in use and has no pointer any more.
+    static bool is_returning(const item* asked) noexcept
+    {
+        return asked != nullptr && is_in_use(*asked) && asked->pool_item_count_.read() == 0;
+    }
+
+    /// Effects: ends the use of `returned`, and puts it before `next`.
+    static void put_back(item& returned, item* next) noexcept
+    {
+        returned.pool_item_state_ = state::free;
+        returned.pool_item_next_ = next;
+        returned.pool_item_pool_ = nullptr;
+    }
+
+    /// Effects: calls `end()`, which ends `ended`, an item of `pool` or of none: now, or if that were too deep, later.
+    template <class End>
+    static void end_in_turn(item& ended, boost_intrusive_pool_iface* pool, End&& end)
+    {
+        boost_intrusive_pool_endings& here = boost_intrusive_pool_endings_here;
+        ended.pool_item_count_.write(memory_pool::core::reference_zones<std::uint32_t>::idle);
+        ended.pool_item_pool_ = pool;
+        if (MEMORY_POOL_UNLIKELY(here.depth == here.most)) {
+            ended.pool_item_next_ = std::exchange(here.waiting, &ended);
+            return;
+        }
+        ++here.depth;
+        std::forward<End>(end)();
+        if (here.depth == 1)
+            end_waiting(here);
+        --here.depth;
+    }
+
+    /// Returns: whether nothing has made a pointer to `ended` that is still there. Else it is in use again.
+    static bool has_ended(item& ended) noexcept { return ended.pool_item_count_.resume() == 0; }
+
+private:
+    /// Effects: gives `ended`, whose last pointer is gone, back to its pool, or deletes it.
+    static void end(item& ended) noexcept
+    {
+        const boost::intrusive_ptr<boost_intrusive_pool_iface> pool = std::move(ended.pool_item_pool_);
+        if (MEMORY_POOL_LIKELY(pool != nullptr))
+            pool->recycle(&ended);
+        else if (MEMORY_POOL_LIKELY(ended.pool_item_state_ == state::plain))
+            end_in_turn(ended, nullptr, [&ended] { delete &ended; });
+        else
+            report_dead(ended);
+    }
+
+    static void end_waiting(boost_intrusive_pool_endings& here) noexcept
+    {
+        while (MEMORY_POOL_UNLIKELY(here.waiting != nullptr)) {
+            item& next = *here.waiting;
+            here.waiting = std::exchange(next.pool_item_next_, nullptr);
+            if (has_ended(next))
+                end(next);
+        }
+    }
+
+    MEMORY_POOL_SLOW_PATH static void report_dead(const item& dead) noexcept
+    {
+        report(memory_pool::error::double_free, &dead, "an item that is not in use, has lost a pointer",
+               "leave counting to boost::intrusive_ptr, and make none from the address of an item that has returned");
+    }
+};
+
+inline bool boost_intrusive_pool_item::check() const noexcept
+{
+    const bool is_valid = boost_intrusive_pool_access::is_valid(*this);
+    if (!is_valid)
+        boost_intrusive_pool_access::report(memory_pool::error::overflow, this, "an item whose records do not agree",
+                                            "find the write past the end of an item; AddressSanitizer stops at it");
+    return is_valid;
+}
+
+/// Effects: adds a pointer.
+/// Complexity: O(1).
+inline void intrusive_ptr_add_ref(const boost_intrusive_pool_item* item) noexcept
+{
+    boost_intrusive_pool_access::add_reference(*item);
+}
+
+/// Effects: drops a pointer. If it was the last, the item returns to its pool; if it has none, it is deleted.
+/// Complexity: O(1), and what ends the item.
+inline void intrusive_ptr_release(const boost_intrusive_pool_item* item) noexcept
+{
+    boost_intrusive_pool_access::drop_reference(const_cast<boost_intrusive_pool_item&>(*item));
+}
+
+/// Whether a pointer to the base can be cast to one to `Item`, which it cannot where the base is virtual.
+template <class Item, class = void>
+inline constexpr bool boost_intrusive_pool_cast_exists = false;
+template <class Item>
+inline constexpr bool boost_intrusive_pool_cast_exists<
+    Item, std::void_t<decltype(static_cast<Item&>(std::declval<boost_intrusive_pool_item&>()))>> = true;
+
+/// What a pool was told. Never changes, so that pool and stores can share it.
+template <class Item>
+struct boost_intrusive_pool_plan
+    : public boost::intrusive_ref_counter<boost_intrusive_pool_plan<Item>, boost::thread_unsafe_counter>
+{
+    std::size_t init_size;
+    std::size_t step;
+    std::size_t max_size;
+    recycle_method_e method;
+    std::function<void(Item&)> function;
+
+    boost_intrusive_pool_plan(std::size_t first, std::size_t enlarge_step, std::size_t limit, recycle_method_e how,
+                              std::function<void(Item&)> what)
+        : init_size(first), step(enlarge_step), max_size(limit), method(how), function(std::move(what))
+    {
+    }
+
+    bool is_bounded() const noexcept { return step == 0; }
+    bool is_limited() const noexcept { return is_bounded() || max_size != BOOST_INTRUSIVE_POOL_NO_MAX_SIZE; }
+
+    /// Returns: by how many items a pool grows that has `capacity` of them. 0 if it may not.
+    std::size_t next_step(std::size_t capacity) const noexcept
+    {
+        if (is_bounded())
+            return capacity == 0 ? init_size : 0; // after clear
+        return is_limited() ? std::min(step, max_size - capacity) : step;
+    }
+
+    /// Effects: does to `item`, which returns, what is to be done.
+    void recycle(Item& item) const
+    {
+        using destroy_of_item = memory_pool::core::destroy_function<Item>;
+        if (method == RECYCLE_METHOD_CUSTOM_FUNCTION)
+            function(item);
+        else if constexpr (destroy_of_item::exists)
+            destroy_of_item::call(item);
+        else // It hides the one of the base behind another one.
+            static_cast<boost_intrusive_pool_item&>(item).destroy();
+    }
+};
+
+/// The items of a pool, from when it was made or cleared until it is cleared or gone.
+template <class Item>
+class boost_intrusive_pool_store final : public boost_intrusive_pool_iface
+{
+    static_assert(std::is_base_of_v<boost_intrusive_pool_item, Item>,
+                  "derive the items of the pool from memorypool::boost_intrusive_pool_item");
+    static_assert(std::is_default_constructible_v<Item>,
+                  "items are constructed before they are asked for: give them a default constructor, and an init()");
+
+    using access = boost_intrusive_pool_access;
+    using base_item = boost_intrusive_pool_item;
+    using self_ptr = boost::intrusive_ptr<boost_intrusive_pool_store>;
+
+public:
+    using plan_ptr = boost::intrusive_ptr<const boost_intrusive_pool_plan<Item>>;
+
+    explicit boost_intrusive_pool_store(plan_ptr plan) : plan_(std::move(plan)) {}
+
+    const plan_ptr& plan() const noexcept { return plan_; }
+    void set_plan(plan_ptr plan) noexcept { plan_ = std::move(plan); }
+
+    bool is_bounded() const override { return plan_->is_bounded(); }
+    bool is_memory_exhausted() const override { return is_exhausted_; }
+    std::size_t capacity() const noexcept { return capacity_; }
+    std::size_t unused() const noexcept { return unused_; }
+    std::size_t steps() const noexcept { return arrays_.size(); }
+
+    /// Returns: an item, or nullptr if there is none and the plan allows no more.
+    /// Throws: what constructors and the heap throw; the store is exhausted then, and nothing else is changed.
+    Item* take()
+    {
+        note_thread();
+        return MEMORY_POOL_LIKELY(unused_ != 0) ? take_unused() : grow_and_take();
+    }
+
+    void recycle(base_item* item) override
+    {
+        note_thread();
+        if (MEMORY_POOL_UNLIKELY(!access::is_returning(item) || !is_own(item)))
+            access::report(memory_pool::error::foreign_pointer, item, "not an item that returns to this pool",
+                           "leave it to boost::intrusive_ptr to return items");
+        else if (MEMORY_POOL_LIKELY(plan_->method == RECYCLE_METHOD_NONE))
+            take_back(*item);
+        else
+            access::end_in_turn(*item, this, [this, item] { recycle_by_plan(*item); });
+    }
+
+    /// Effects: constructs `count` items. If one of their constructors makes it grow, that is in vain.
+    /// Returns: whether there are more now.
+    /// Throws: what constructors and the heap throw; the store is exhausted then, and nothing else is changed.
+    bool grow(std::size_t count)
+    {
+        is_exhausted_ = true;
+        if (count == 0 || is_growing_)
+            return false;
+        is_growing_ = true;
+        const self_ptr self(this); // which a constructor that clears the pool would end
+        memory_pool::base::failure_guard no_longer([this] { is_growing_ = false; });
+        arrays_.push_back({std::unique_ptr<Item[]>(new Item[count]), count});
+        no_longer.succeeded();
+        is_growing_ = is_exhausted_ = false;
+        never_used_ = arrays_.back().items.get();
+        capacity_ += count;
+        unused_ += count;
+        return true;
+    }
+
+    /// Effects: with BOOST_INTRUSIVE_POOL_DEBUG_THREAD_ACCESS, reports use by another thread than the first.
+    void note_thread() noexcept
+    {
+#if BOOST_INTRUSIVE_POOL_DEBUG_THREAD_ACCESS
+        if (user_ == std::thread::id())
+            user_ = std::this_thread::get_id();
+        else if (user_ != std::this_thread::get_id())
+            access::report(memory_pool::error::wrong_thread, this,
+                           "a boost_intrusive_pool that another thread has used",
+                           "give each thread a pool of its own, and let go of items in the thread that has got them");
+#endif
+    }
+
+    /// Returns: whether the records agree.
+    /// Complexity: O(1); with BOOST_INTRUSIVE_POOL_DEBUG_CHECKS linear in items, for each array.
+    bool is_valid() const noexcept
+    {
+        const std::size_t never_used = count_of_never_used();
+        if (unused_ > capacity_ || never_used > unused_ || (never_used == unused_) != (free_ == nullptr))
+            return false;
+        if (free_ != nullptr && !is_listed(*free_))
+            return false;
+#if BOOST_INTRUSIVE_POOL_DEBUG_CHECKS
+        return count_of_listed() + never_used == unused_ && items_are_valid();
+#else
+        return true;
+#endif
+    }
+
+private:
+    struct array
+    {
+        std::unique_ptr<Item[]> items;
+        std::size_t count;
+    };
+
+    static Item& whole(base_item& part)
+    {
+        if constexpr (boost_intrusive_pool_cast_exists<Item>)
+            return static_cast<Item&>(part);
+        else // The base is virtual.
+            return dynamic_cast<Item&>(part);
+    }
+
+    Item* take_unused()
+    {
+        Item* taken = nullptr;
+        if (MEMORY_POOL_LIKELY(free_ != nullptr)) {
+            taken = &whole(*free_);
+            free_ = free_->_refcounted_item_get_next();
+            MEMORY_POOL_PREFETCH_FOR_WRITE(free_); // which the next allocate would have to wait for
+        } else {
+            taken = never_used_++;
+            MEMORY_POOL_PREFETCH_FOR_WRITE(never_used_);
+        }
+        access::hand_out(*taken, *this);
+        if (MEMORY_POOL_UNLIKELY(--unused_ == 0))
+            grow_ahead();
+        return taken;
+    }
+
+    MEMORY_POOL_NOINLINE Item* grow_and_take()
+    {
+        const self_ptr self(this);
+        return grow(plan_->next_step(capacity_)) ? take_unused() : nullptr;
+    }
+
+    // Preconditions: an item is in use, so that this stays.
+    MEMORY_POOL_NOINLINE void grow_ahead() noexcept
+    {
+        if (!is_bounded()) // If it fails, that is tried again when the next item is asked for.
+            (void)memory_pool::base::succeeds([this] { grow(plan_->next_step(capacity_)); });
+    }
+
+    // Preconditions: something else keeps this, too.
+    void recycle_by_plan(base_item& returned) noexcept
+    {
+        Item& item = whole(returned);
+        const plan_ptr plan = plan_; // The function may set another one.
+        if (!memory_pool::base::succeeds([&plan, &item] { plan->recycle(item); }))
+            memory_pool::base::report_misuse(memory_pool::error::hook_failed, &item, sizeof item,
+                                             "boost_intrusive_pool");
+        if (access::has_ended(returned))
+            take_back(returned);
+    }
+
+    void take_back(base_item& returned) noexcept
+    {
+        access::put_back(returned, free_);
+        free_ = &returned;
+        ++unused_;
+    }
+
+    bool is_own([[maybe_unused]] const base_item* item) const noexcept
+    {
+#if BOOST_INTRUSIVE_POOL_DEBUG_CHECKS
+        const auto address = reinterpret_cast<std::uintptr_t>(item);
+        return std::any_of(arrays_.begin(), arrays_.end(), [address](const array& step) {
+            return address - reinterpret_cast<std::uintptr_t>(step.items.get()) < step.count * sizeof(Item);
+        });
+#else
+        return true;
+#endif
+    }
+
+    bool is_listed(const base_item& item) const noexcept
+    {
+        return is_own(&item) && access::is_free(item) && access::is_valid(item);
+    }
+
+    std::size_t count_of_never_used() const noexcept
+    {
+        return arrays_.empty() ? 0 : static_cast<std::size_t>(end_of(arrays_.back()) - never_used_);
+    }
+
+    static const Item* end_of(const array& step) noexcept { return step.items.get() + step.count; }
+
+#if BOOST_INTRUSIVE_POOL_DEBUG_CHECKS
+    // Returns: as many as are right, up to the first that is not.
+    std::size_t count_of_listed() const noexcept
+    {
+        std::size_t count = 0;
+        for (const base_item* item = free_; item != nullptr && is_listed(*item) && count != capacity_; ++count)
+            item = item->_refcounted_item_get_next();
+        return count;
+    }
+
+    bool items_are_valid() const noexcept
+    {
+        std::size_t count = 0;
+        std::size_t in_use = 0;
+        for (const array& step : arrays_)
+            for (const Item* item = step.items.get(); item != end_of(step); ++item, ++count) {
+                if (!access::is_valid(*item))
+                    return false;
+                in_use += access::is_in_use(*item) ? 1u : 0u;
+            }
+        return count == capacity_ && in_use == capacity_ - unused_;
+    }
+#endif
+
+    plan_ptr plan_;
+    base_item* free_ = nullptr;  // those that have returned
+    Item* never_used_ = nullptr; // the first of them; they are at the end of the last array
+    std::size_t unused_ = 0;     // of both kinds
+    std::size_t capacity_ = 0;
+    bool is_exhausted_ = false;
+    bool is_growing_ = false;
+    std::thread::id user_;
+    std::vector<array> arrays_;
+};
+
 /// A pool of items, which are constructed by their default constructors and used again and again.
 template <class Item>
 class boost_intrusive_pool
 {
+    using plan_type = boost_intrusive_pool_plan<Item>;
+    using plan_ptr = boost::intrusive_ptr<const plan_type>;
+    using store = boost_intrusive_pool_store<Item>;
+    using store_ptr = boost::intrusive_ptr<store>;
+
 public:
-    using item_ptr = boost::intrusive_ptr<Item>;         ///< What it hands out.
-    using recycle_function = std::function<void(Item&)>; ///< For RECYCLE_METHOD_CUSTOM_FUNCTION.
-    using allocate_function =
-        std::function<void(Item&)>; ///< For `allocate_through_function`, which takes any other, too.
+    using item_ptr = boost::intrusive_ptr<Item>;          ///< What it hands out.
+    using allocate_function = std::function<void(Item&)>; ///< For `allocate_through_function`.
+    using recycle_function = std::function<void(Item&)>;  ///< For RECYCLE_METHOD_CUSTOM_FUNCTION.
 
-    /// Effects: makes a pool that takes nothing from the heap until an item is asked for, or until `init`.
-    boost_intrusive_pool() : boost_intrusive_pool(0) {}
+    /// Effects: makes a pool without items, and without any to come until `init`.
+    boost_intrusive_pool() noexcept = default;
 
-    /// Effects: as `init`. A pool can be moved; the one it is moved from is of no use until `init`.
+    /// Effects: as `init`.
+    /// Throws: std::invalid_argument where `init` returns false, and what `init` throws.
     boost_intrusive_pool(std::size_t init_size, std::size_t enlarge_step = BOOST_INTRUSIVE_POOL_INCREASE_STEP,
                          std::size_t max_size = BOOST_INTRUSIVE_POOL_NO_MAX_SIZE,
                          recycle_method_e method = RECYCLE_METHOD_NONE, recycle_function function = nullptr)
     {
-        init(init_size, enlarge_step, max_size, method, std::move(function));
+        if (!init(init_size, enlarge_step, max_size, method, std::move(function)))
+            memory_pool::base::throw_invalid_argument(memory_pool::base::message(
+                "memory_pool: a boost_intrusive_pool of %zu items, and of %zu at most, with the recycle method %d\n"
+                "  remedy: begin with no more than the maximum, and pass a function with the custom method",
+                init_size, max_size, static_cast<int>(method)));
     }
 
-    /// Effects: begins anew with `init_size` items, and grows by `enlarge_step` of them up to `max_size`, with a step
-    ///   of 0 not at all. Items of before that are in use live on.
-    /// Throws: std::invalid_argument if there could never be an item, if `init_size` is above `max_size`, and as
-    ///   `set_recycle_method`; what constructors and the heap throw. Nothing is changed then.
+    /// Effects: hands over items and plan. `other` is as before `init` then.
+    boost_intrusive_pool(boost_intrusive_pool&& other) noexcept = default;
+    boost_intrusive_pool& operator=(boost_intrusive_pool&& other) noexcept = default;
+    boost_intrusive_pool(const boost_intrusive_pool&) = delete;
+    boost_intrusive_pool& operator=(const boost_intrusive_pool&) = delete;
+
+    /// Effects: as `clear`.
+    virtual ~boost_intrusive_pool() = default;
+
+    /// Effects: begins anew with `init_size` items. The pool grows by `enlarge_step` of them, up to `max_size`; with a step of
+    ///   0, not at all. Items of before that are in use live on.
+    /// Returns: true; or false if `init_size` is above `max_size` or `function` is missing, and nothing is changed then.
+    /// Throws: what constructors and the heap throw; nothing is changed then.
     /// Complexity: linear in items.
-    void init(std::size_t init_size = BOOST_INTRUSIVE_POOL_DEFAULT_POOL_SIZE,
+    bool init(std::size_t init_size = BOOST_INTRUSIVE_POOL_DEFAULT_POOL_SIZE,
               std::size_t enlarge_step = BOOST_INTRUSIVE_POOL_INCREASE_STEP,
               std::size_t max_size = BOOST_INTRUSIVE_POOL_NO_MAX_SIZE, recycle_method_e method = RECYCLE_METHOD_NONE,
               recycle_function function = nullptr)
     {
-        memory_pool::pool_options options;
-        options.initial_capacity = init_size;
-        options.growth_step = enlarge_step != 0 ? enlarge_step : init_size; // which is needed after `clear`
-        if (max_size != BOOST_INTRUSIVE_POOL_NO_MAX_SIZE)
-            options.max_capacity = max_size;
-        if (enlarge_step == 0)
-            options.max_capacity = std::min(options.max_capacity, init_size);
-        options.name = "boost_intrusive_pool";
-        auto pool = std::make_unique<pool_type>(options);
-        set_action(*pool, method, std::move(function));
-        pool_ = std::move(pool);
+        if ((max_size != BOOST_INTRUSIVE_POOL_NO_MAX_SIZE && init_size > max_size) || is_missing(method, function))
+            return false;
+        plan_ptr plan(new plan_type(init_size, enlarge_step, max_size, method, std::move(function)));
+        store_ptr items(new store(plan));
+        if (init_size != 0)
+            items->grow(init_size);
+        plan_.swap(plan);
+        store_.swap(items);
+        return true;
     }
 
-    /// Effects: from now on, does this to items that return. What `function` throws is reported, and the item is back.
-    /// Preconditions: not called from such a function.
-    /// Throws: std::invalid_argument if there is no `function` for that method; nothing is changed then.
+    /// Effects: from now on, does this to items that return; before `init`, nothing. Those of before `clear` return as before.
+    /// Throws: std::invalid_argument if `function` is missing, and std::bad_alloc; nothing is changed then.
     /// Complexity: O(1).
     void set_recycle_method(recycle_method_e method, recycle_function function = nullptr)
     {
-        set_action(*pool_, method, std::move(function));
+        if (is_missing(method, function))
+            memory_pool::base::throw_invalid_argument(memory_pool::base::message(
+                "memory_pool: a boost_intrusive_pool has no function for RECYCLE_METHOD_CUSTOM_FUNCTION\n"
+                "  remedy: pass one, or RECYCLE_METHOD_NONE"));
+        if (plan_ == nullptr)
+            return;
+        plan_ = new plan_type(plan_->init_size, plan_->step, plan_->max_size, method, std::move(function));
+        if (store_ != nullptr)
+            store_->set_plan(plan_);
     }
 
-    /// Returns: an item as it came back, or as it was constructed; nullptr if a bounded pool has none left.
-    /// Throws: what constructors and the heap throw when the pool grows. Every item is where it was then.
+    /// Returns: an item as it came back, or as it was constructed; nullptr if there is none left and the pool may not grow.
+    /// Throws: what constructors and the heap throw when there is none left and the pool has to grow; nothing is lost then.
     /// Complexity: O(1), but where the pool grows.
     item_ptr allocate()
     {
-        return allocate_through_function([](Item&) {});
+        if (MEMORY_POOL_UNLIKELY(store_ == nullptr)) {
+            if (plan_ == nullptr)
+                return nullptr;
+            store_ = new store(plan_);
+        }
+        return item_ptr(store_->take());
     }
 
     /// Returns: as `allocate`, after `item.init(arguments...)`.
-    /// Throws: as `allocate`, and what `init` throws; the item is back then.
+    /// Throws: as `allocate`, and what `init` throws; the item has returned then.
     /// Complexity: as `allocate`.
     template <class... Arguments>
     item_ptr allocate_through_init(Arguments&&... arguments)
     {
-        return allocate_through_function([&](Item& item) { item.init(std::forward<Arguments>(arguments)...); });
+        item_ptr item = allocate();
+        if (MEMORY_POOL_LIKELY(item != nullptr))
+            item->init(std::forward<Arguments>(arguments)...);
+        return item;
     }
 
     /// Returns: as `allocate`, after `function(item)`.
-    /// Throws: as `allocate`, and what `function` throws; the item is back then.
+    /// Throws: as `allocate`, and what `function` throws; the item has returned then.
     /// Complexity: as `allocate`.
-    template <class Function>
+    template <class Function, class = std::enable_if_t<std::is_invocable_v<Function&, Item&>>>
     item_ptr allocate_through_function(Function&& function)
     {
-        // Where the pool cannot grow, there is nothing else that it can fail for; where it can, it is not exhausted.
-        return pool_->capacity() == pool_->max_capacity()
-                   ? pool_->try_allocate_through_function(std::forward<Function>(function))
-                   : pool_->allocate_through_function(std::forward<Function>(function));
+        item_ptr item = allocate();
+        if (MEMORY_POOL_LIKELY(item != nullptr))
+            std::invoke(function, *item);
+        return item;
     }
 
-    /// Effects: destroys the items that are not in use, and gives up those that are, which live on. The pool grows
-    ///   again when it is asked for items.
-    /// Throws: std::bad_alloc if there is no memory at all; nothing is changed then.
-    /// Complexity: linear in items.
-    void clear() { pool_->clear(); }
+    /// The same, for what converts to a function.
+    item_ptr allocate_through_function(const allocate_function& function)
+    {
+        return allocate_through_function<const allocate_function&>(function);
+    }
 
-    /// Effects: if the records of the pool do not agree, says so on stderr and to the error handler, which aborts by
-    ///   default.
+    /// Effects: gives up all items. As soon as none of them is in use, which may be now, they are destroyed. The pool grows when
+    ///   it is asked for items again.
+    /// Complexity: O(1), and the destructors.
+    void clear()
+    {
+        if (store_ != nullptr)
+            store_->note_thread();
+        store_.reset();
+    }
+
+    /// Effects: if the records of the pool do not agree, says so on stderr and to the error handler, which aborts by default.
     /// Returns: whether they agree.
-    /// Complexity: linear in items.
+    /// Complexity: O(1); with BOOST_INTRUSIVE_POOL_DEBUG_CHECKS it looks at every item.
     bool check() const noexcept
     {
-        const bool is_valid = pool_->is_valid();
+        const bool is_valid = store_ == nullptr || store_->is_valid();
         if (!is_valid)
-            memory_pool::base::report(
-                {memory_pool::error::overflow, nullptr, sizeof(Item), pool_->name(),
-                 "memory_pool: the records of a boost_intrusive_pool do not agree\n"
-                 "  remedy: find the write past the end of an item; AddressSanitizer stops at it"});
+            boost_intrusive_pool_access::report(memory_pool::error::overflow, this,
+                                                "a boost_intrusive_pool whose records do not agree",
+                                                "find the write past the end of an item; AddressSanitizer stops at it");
         return is_valid;
     }
 
-    /// Returns: whether there is a limit.
-    bool is_bounded() const noexcept { return pool_->is_bounded(); }
-    /// Returns: whether `allocate` would return nullptr now.
-    bool is_memory_exhausted() const noexcept { return is_bounded() && pool_->available() == 0; }
-    /// Returns: items that there are, in use or not.
-    std::size_t capacity() const noexcept { return pool_->capacity(); }
-    /// Returns: items that `allocate` can hand out before the pool has to grow.
-    std::size_t unused_count() const noexcept { return capacity() - inuse_count(); }
-    /// Returns: items in use.
-    std::size_t inuse_count() const noexcept { return pool_->in_use(); }
     /// Returns: whether no item is in use.
     bool empty() const noexcept { return inuse_count() == 0; }
-    /// Returns: how often the pool has taken memory since it was made or cleared, the first time included.
-    std::size_t enlarge_steps() const noexcept { return pool_->enlarge_steps(); }
+    /// Returns: whether it never grows, as its step is 0.
+    bool is_bounded() const noexcept { return plan_ != nullptr && plan_->is_bounded(); }
+    /// Returns: whether there is a limit, be it that its step is 0, or a maximum.
+    bool is_limited() const noexcept { return plan_ != nullptr && plan_->is_limited(); }
+    /// Returns: whether it has tried to grow in vain since it was made or cleared, or has grown.
+    bool is_memory_exhausted() const noexcept { return store_ != nullptr && store_->is_memory_exhausted(); }
+    /// Returns: items that there are, in use or not.
+    std::size_t capacity() const noexcept { return store_ != nullptr ? store_->capacity() : 0; }
+    /// Returns: the capacity if that never grows; else the maximum that was given.
+    std::size_t max_size() const noexcept { return is_bounded() || plan_ == nullptr ? capacity() : plan_->max_size; }
+    /// Returns: items that `allocate` can hand out before the pool has to grow.
+    std::size_t unused_count() const noexcept { return store_ != nullptr ? store_->unused() : 0; }
+    /// Returns: items in use.
+    std::size_t inuse_count() const noexcept { return capacity() - unused_count(); }
+    /// Returns: how often it has grown since it was made or cleared, the first items included.
+    std::size_t enlarge_steps_done() const noexcept { return store_ != nullptr ? store_->steps() : 0; }
 
 private:
-    using pool_type = memory_pool::recycling_pool<Item>;
-
-    static void set_action(pool_type& pool, recycle_method_e method, recycle_function function)
+    static bool is_missing(recycle_method_e method, const recycle_function& function) noexcept
     {
-        switch (method) {
-        case RECYCLE_METHOD_NONE: pool.set_recycle_action(memory_pool::recycle::nothing); break;
-        case RECYCLE_METHOD_DESTROY_FUNCTION: pool.set_recycle_action(memory_pool::recycle::call_destroy); break;
-        case RECYCLE_METHOD_CUSTOM_FUNCTION: pool.set_recycle_action(std::move(function)); break;
-        }
+        return method == RECYCLE_METHOD_CUSTOM_FUNCTION && !function;
     }
 
-    std::unique_ptr<pool_type> pool_; // not the pool itself, so that `init` can change its mind about everything
+    plan_ptr plan_;   // null before init
+    store_ptr store_; // null before init, and from clear to the next allocate
 };
-} // namespace MEMORY_POOL_ABI
+inline namespace MEMORY_POOL_ABI
+{
+
+#if BOOST_INTRUSIVE_POOL_COUNTS_POINTERS
+} // namespace debug_max_refcount
+#endif
+#if BOOST_INTRUSIVE_POOL_DEBUG_THREAD_ACCESS
+} // namespace debug_thread_access
+#endif
+#if BOOST_INTRUSIVE_POOL_DEBUG_CHECKS
+} // namespace debug_checks
+#endif
 } // namespace memorypool

@@ -6,7 +6,7 @@
 2. A file includes headers of the standard library and of this project, and nothing else but what EXTERNAL lists.
 3. Quotes are for this project's headers.
 4. Only os/ and base/config.hpp ask for the platform: elsewhere an #if may name MEMORY_POOL_ macros, __cplusplus and
-   __has_include, and nothing else.
+   __has_include, and nothing else; and those of a drop-in, which programs define, BOOST_INTRUSIVE_POOL_.
 
 Prints one line for each violation, as `file:line: message`, and exits 1 if there is one.
 """
@@ -46,7 +46,7 @@ stdio.h stdlib.h string.h time.h
 INCLUDE = re.compile(r'\s*#\s*include\s*(?:<(?P<angle>[^>]+)>|"(?P<quote>[^"]+)")')
 CONDITION = re.compile(r"\s*#\s*(?:if|ifdef|ifndef|elif|elifdef|elifndef)\b(?P<text>.*)")
 HAS_INCLUDE = re.compile(r"__has_include\s*\(\s*[<\"][^>\"]*[>\"]\s*\)")
-ALLOWED_IN_CONDITION = re.compile(r"MEMORY_POOL_\w*|__cplusplus|__has_include|defined|true|false|and|or|not")
+ALLOWED_IN_CONDITION = re.compile(r"MEMORY_POOL_\w*|BOOST_INTRUSIVE_POOL_\w*|__cplusplus|__has_include|defined|true|false|and|or|not")
 
 
 def logical_lines(text: str):

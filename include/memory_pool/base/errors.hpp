@@ -47,6 +47,7 @@ enum class MEMORY_POOL_VISIBLE error
     size_overflow,    ///< A size did not fit into std::size_t. Reported only where exceptions are off.
     out_of_memory,    ///< There was no memory to be had. Reported only where exceptions are off.
     invalid_argument, ///< An option made no sense. Reported only where exceptions are off.
+    wrong_thread,     ///< What is for one thread was used by another. Reported only by pools that check it.
 };
 
 /// What the error handler is told. The strings live until it returns.
@@ -217,6 +218,7 @@ constexpr const char* error_name(error kind) noexcept
     case error::size_overflow: return "size overflow";
     case error::out_of_memory: return "out of memory";
     case error::invalid_argument: return "invalid argument";
+    case error::wrong_thread: return "wrong thread";
     }
     return "unknown error";
 }
