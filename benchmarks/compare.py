@@ -14,13 +14,12 @@ import argparse
 import collections
 import json
 import os
-import platform
-import re
 import statistics
-import subprocess
 import sys
 
 import argument_types
+import google_benchmark
+from google_benchmark import number
 
 # What --check asks for. The least ratio against new/delete, at any n, in the program that is about this side:
 LEAST_RATIOS = {("pair", "block_pool"): 13.3, ("bulk", "block_pool"): 9.0, ("churn", "block_pool"): 9.2,
@@ -82,25 +81,10 @@ def parse_arguments():
     return parser.parse_args()
 
 
-def is_built(program, arguments):
-    return os.access(os.path.join(arguments.build, program), os.X_OK)
-
-
 def run(program, arguments):
-    command = [os.path.join(arguments.build, program), "--benchmark_format=json",
-               "--benchmark_enable_random_interleaving=true", f"--benchmark_repetitions={arguments.repetitions}",
-               f"--benchmark_min_time={arguments.min_time * LONGER.get(program, 1)}",
-               f"--benchmark_filter={arguments.filter}"]
     print(f"running {program} ...", file=sys.stderr, flush=True)
-    result = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, check=False)
-    if not result.stdout.strip() and "match any benchmarks" in result.stderr + result.stdout:
-        return None
-    if result.returncode != 0:
-        sys.exit(f"compare.py: {program} failed:\n{result.stderr}")
-    try:
-        return json.loads(result.stdout)
-    except json.JSONDecodeError:
-        return None  # No row of this program matches the filter.
+    return google_benchmark.run(os.path.join(arguments.build, program), arguments.repetitions,
+                                arguments.min_time * LONGER.get(program, 1), arguments.filter)
 
 
 Row = collections.namedtuple("Row", "median least")
@@ -109,19 +93,12 @@ Row = collections.namedtuple("Row", "median least")
 def rows_of(report):
     """Returns {(shape, n): {side: Row}}, in nanoseconds per block."""
     samples = collections.defaultdict(lambda: collections.defaultdict(list))
-    for sample in report["benchmarks"]:
-        if sample.get("error_occurred"):
-            sys.exit(f"compare.py: {sample['name']}: {sample['error_message']}")
-        if sample["run_type"] == "iteration":
-            shape, side, *rest = sample["run_name"].split("/")
-            n = int(rest[0]) if rest and rest[0].isdigit() else 1
-            samples[shape, n][side].append(sample["per_block"] * 1e9)
+    for name, sample in google_benchmark.samples(report):
+        shape, side, *rest = name.split("/")
+        n = int(rest[0]) if rest and rest[0].isdigit() else 1
+        samples[shape, n][side].append(sample["per_block"] * 1e9)
     return {key: {side: Row(statistics.median(times), min(times)) for side, times in sides.items()}
             for key, sides in samples.items()}
-
-
-def number(value):
-    return f"{value:.2f}" if value < 100 else f"{value:.0f}"
 
 
 def against(reference, row):
@@ -171,54 +148,22 @@ def missed_goals(rows, ours):
             yield f"{shape}: {side} takes {number(times[0])} ns for the smallest n, {number(times[-1])} for the largest"
 
 
-def first_line_of(path, pattern):
-    try:
-        with open(path, encoding="utf-8") as lines:
-            for line in lines:
-                match = re.match(pattern, line)
-                if match:
-                    return match.group(1).strip()
-    except OSError:
-        pass
-    return None
-
-
-def print_machine(context):
-    model = first_line_of("/proc/cpuinfo", r"model name\s*:(.*)") or platform.processor() or "unknown"
-    governor = first_line_of("/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor", "(.*)") or "none"
-    print(f"machine    {model}, {os.cpu_count()} cores, governor {governor}")
-    print(f"system     {platform.system()} {platform.release()}, {platform.machine()}")
-    caches = ", ".join(f"L{c['level']} {c['type']} {c['size'] // 1024} KiB" for c in context.get("caches", []))
-    print(f"caches     {caches}")
-    print(f"load       {', '.join(f'{load:.2f}' for load in os.getloadavg())} before the run")
-
-
-def print_versions(context, told):
-    """Prints what this program was built with and those before it were not."""
-    known = ("compiler", "optimised", "memory_pool", "glibc", "boost", "foonathan_memory", "tbb", "mimalloc")
-    news = {key: context[key] for key in known if context.get(key, told.get(key)) != told.get(key)}
-    if news:
-        print("built with " + ", ".join(f"{key} {value}" for key, value in news.items()))
-        print()
-    told.update(news)
-
-
 def main():
     arguments = parse_arguments()
     reports = {}
     told = {}
     missed = []
     for program in PROGRAMS:
-        if program not in OPTIONAL and not is_built(program, arguments):
+        if program not in OPTIONAL and not google_benchmark.is_built(arguments.build, program):
             sys.exit(f"compare.py: {program} is not in {arguments.build}; build the target `benchmarks` first, or say "
                      "--build DIRECTORY")
     for program, ours in AHEAD.items():
-        report = run(program, arguments) if is_built(program, arguments) else None
+        report = run(program, arguments) if google_benchmark.is_built(arguments.build, program) else None
         if report is None:
             continue
         if not reports:
-            print_machine(report["context"])
-        print_versions(report["context"], told)
+            google_benchmark.print_machine(report["context"])
+        google_benchmark.print_versions(report["context"], told)
         reports[program] = report
         rows = rows_of(report)
         print_table(rows, ours)

@@ -784,8 +784,6 @@ private:
     plan_ptr plan_;   // null before init
     store_ptr store_; // null before init, and from clear to the next allocate
 };
-inline namespace MEMORY_POOL_ABI
-{
 
 #if BOOST_INTRUSIVE_POOL_COUNTS_POINTERS
 } // namespace debug_max_refcount
@@ -796,4 +794,5 @@ inline namespace MEMORY_POOL_ABI
 #if BOOST_INTRUSIVE_POOL_DEBUG_CHECKS
 } // namespace debug_checks
 #endif
+} // namespace MEMORY_POOL_ABI
 } // namespace memorypool

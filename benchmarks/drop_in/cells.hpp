@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: MIT
+// Copyright (c) 2026 The memory_pool authors
+/// \file
+/// Registers the cells of a drop-in: the same job for the stand-in of the original and for the drop-in. drop_ins.py compares the
+/// two rows of each cell, by their names:
+///
+///     <shape>/<arguments>/<n>/<side>    arguments: the size of an item, or what else the shape depends on; without a slash
+///                                       side: stand_in or drop_in
+///
+/// A row is compared by its counter `per_block`, in seconds, if it has one; else by its time for one iteration.
+#pragma once
+
+#include <benchmark/benchmark.h>
+
+#include <cstddef>
+#include <string>
+
+namespace cells
+{
+/// What runs one row, for `n` items.
+using row = void (*)(benchmark::State& state, std::size_t n);
+
+/// Which time of an iteration is the figure.
+enum class timing
+{
+    of_thread, ///< All of it, as far as the processor was at it.
+    manual,    ///< What the row sets with SetIterationTime.
+};
+
+inline void add_row(const std::string& cell, const char* side, row run, std::size_t n, timing timed)
+{
+    auto* const added =
+        benchmark::RegisterBenchmark((cell + '/' + side).c_str(), [run, n](benchmark::State& state) { run(state, n); });
+    if (timed == timing::manual)
+        added->UseManualTime();
+}
+
+/// Effects: registers both rows of a cell.
+inline void add(const std::string& shape, const std::string& arguments, std::size_t n, row stand_in, row drop_in,
+                timing timed = timing::of_thread)
+{
+    const std::string cell = shape + '/' + arguments + '/' + std::to_string(n);
+    add_row(cell, "stand_in", stand_in, n, timed);
+    add_row(cell, "drop_in", drop_in, n, timed);
+}
+
+/// Effects: has `state` report the time for one of the `blocks` that an iteration handles.
+inline void set_per_block(benchmark::State& state, std::size_t blocks)
+{
+    state.counters["per_block"] = benchmark::Counter(
+        static_cast<double>(blocks), benchmark::Counter::kIsIterationInvariantRate | benchmark::Counter::kInvert);
+}
+} // namespace cells
