@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: MIT
+// Copyright (c) 2026 The memory_pool authors
+/// \file
+/// A shared library that shows its two functions and nothing else: it is compiled with -fvisibility=hidden.
+#include <memory_pool/block_pool.hpp>
+
+#define SHOWN extern "C" __attribute__((visibility("default")))
+
+/// Effects: gives a block back twice, which is reported.
+SHOWN void misuse_a_pool()
+{
+    memory_pool::basic_block_pool<memory_pool::checking_policy> pool(64);
+    void* const block = pool.allocate();
+    pool.deallocate(block);
+    pool.deallocate(block);
+}
+
+/// Throws: pool_exhausted.
+SHOWN void exhaust_a_pool()
+{
+    memory_pool::pool_options options;
+    options.max_capacity = 1;
+    memory_pool::block_pool pool(64, options);
+    (void)pool.allocate();
+    (void)pool.allocate();
+}

@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: MIT
+// Copyright (c) 2026 The memory_pool authors
+/// \file
+/// A program of two units that are built in different ways: see pools.cpp. It has no pools of its own.
+#include <cstdio>
+
+extern "C" int plain();
+extern "C" int other();
+extern "C" int requests_to_memcheck;
+int requests_to_memcheck = 0;
+
+int main()
+{
+    if (const int line = plain()) {
+        std::fprintf(stderr, "pools.cpp:%d, in the unit that is built as usual\n", line);
+        return 1;
+    }
+    if (const int line = other()) {
+        std::fprintf(stderr, "pools.cpp:%d, in the unit that is built otherwise\n", line);
+        return 1;
+    }
+    return 0;
+}

@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: MIT
+// Copyright (c) 2026 The memory_pool authors
+/// \file
+/// A pool goes from one unit to another: TAKES_THE_POOL is 1 in one of them. They link if they are built alike.
+#include <memory_pool/block_pool.hpp>
+
+void take(memory_pool::block_pool& pool);
+
+#if TAKES_THE_POOL
+void take(memory_pool::block_pool& pool)
+{
+    pool.deallocate(pool.allocate());
+}
+#else
+int main()
+{
+    memory_pool::block_pool pool(64);
+    take(pool);
+}
+#endif
