@@ -75,6 +75,26 @@ foreach(name IN LISTS pc_files)
         set(pc_suffix "_checked")
         set(pc_remark ", which checks each block")
     endif()
-    configure_file(${CMAKE_CURRENT_LIST_DIR}/${template}.pc.in ${PROJECT_BINARY_DIR}/${name}.pc @ONLY)
-    install(FILES ${PROJECT_BINARY_DIR}/${name}.pc DESTINATION ${pkgconfig_dir})
+    set(pc_include_option "-isystem ") # Warnings that users ask for are about their own sources.
+    configure_file(${CMAKE_CURRENT_LIST_DIR}/${template}.pc.in ${PROJECT_BINARY_DIR}/pkgconfig/elsewhere/${name}.pc @ONLY)
+    # Compilers search /usr/include last, and their own headers reach the C library there by #include_next, which -isystem
+    # /usr/include would break. -I does not: compilers ignore it for a directory of their own, and it holds if the tree is moved.
+    set(pc_include_option "-I")
+    configure_file(${CMAKE_CURRENT_LIST_DIR}/${template}.pc.in ${PROJECT_BINARY_DIR}/pkgconfig/usr/${name}.pc @ONLY)
 endforeach()
+
+list(JOIN pc_files " " pc_names)
+# Which of the two is known when it is installed: `cmake --install` may be given another prefix.
+install(CODE "
+    cmake_path(SET includedir \"${CMAKE_INSTALL_INCLUDEDIR}\")
+    cmake_path(ABSOLUTE_PATH includedir BASE_DIRECTORY \"\${CMAKE_INSTALL_PREFIX}\" NORMALIZE)
+    set(variant elsewhere)
+    if(includedir MATCHES \"^/usr/include/?$\")
+        set(variant usr)
+    endif()
+    foreach(name IN ITEMS ${pc_names})
+        configure_file(\"${PROJECT_BINARY_DIR}/pkgconfig/\${variant}/\${name}.pc\" \"${PROJECT_BINARY_DIR}/\${name}.pc\" COPYONLY)
+    endforeach()")
+list(TRANSFORM pc_files PREPEND ${PROJECT_BINARY_DIR}/)
+list(TRANSFORM pc_files APPEND .pc)
+install(FILES ${pc_files} DESTINATION ${pkgconfig_dir})
