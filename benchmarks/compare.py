@@ -66,7 +66,7 @@ FIRST_SIDES = ("new_delete",) + OURS
 PROGRAMS = tuple(AHEAD)
 
 
-def parse_arguments():
+def parse_arguments(argv):
     root = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--build", default=os.path.join(root, "build", "release", "benchmarks"),
@@ -78,7 +78,7 @@ def parse_arguments():
                         help="rows to run, as a regular expression")
     parser.add_argument("--json", type=argument_types.file_to_write, metavar="FILE", help="write what the programs reported there")
     parser.add_argument("--check", action="store_true", help="fail if a goal is missed")
-    return parser.parse_args()
+    return parser.parse_args(argv)
 
 
 def run(program, arguments):
@@ -149,7 +149,7 @@ def missed_goals(rows, ours):
 
 
 def main():
-    arguments = parse_arguments()
+    arguments = parse_arguments(sys.argv[1:])
     reports = {}
     told = {}
     missed = []

@@ -41,7 +41,7 @@ CHECKED_STATES = ("new", "reused")
 Sample = collections.namedtuple("Sample", "nanoseconds faults")
 
 
-def parse_arguments():
+def parse_arguments(argv):
     root = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--program", default=os.path.join(root, "build", "release", "benchmarks", "returning_patterns"),
@@ -54,7 +54,7 @@ def parse_arguments():
     parser.add_argument("--csv", type=argument_types.file_to_write, metavar="FILE", help="write the least times there")
     parser.add_argument("--plots", metavar="DIRECTORY", help="write a picture for each malloc and pattern there")
     parser.add_argument("--check", action="store_true", help="fail if a goal is missed")
-    return parser.parse_args()
+    return parser.parse_args(argv)
 
 
 def run(program, library, arguments):
@@ -184,7 +184,7 @@ def write_plots(least, directory):
 
 
 def main():
-    arguments = parse_arguments()
+    arguments = parse_arguments(sys.argv[1:])
     if not os.access(arguments.program, os.X_OK):
         sys.exit(f"returning_patterns.py: there is no {arguments.program}; build the target `benchmarks` first")
     if arguments.plots:

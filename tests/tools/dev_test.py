@@ -1,0 +1,179 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+# Copyright (c) 2026 The memory_pool authors
+"""./dev where it cannot write, where it cannot install, and where it has nothing to build. It runs in a copy of the tree, and finds
+no other programs than those named here, and an apt-get that does what the test says."""
+import os
+import shutil
+import stat
+import subprocess
+import tempfile
+import unittest
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+COPIED = ("dev", "tools", "benchmarks", "include", "drop_in", "src", "README.md")
+PROGRAMS = ("bash", "cat", "chmod", "dirname", "env", "git", "grep", "head", "mkdir", "mktemp", "nproc", "python3", "rm", "sed",
+            "sleep", "tail", "true", "xargs")
+NOBODY = 65534
+LOCKED = "E: Could not get lock /var/lib/apt/lists/lock. It is held by process 7 (apt-get)"
+UNREACHABLE = "W: Failed to fetch http://deb.invalid/InRelease  Temporary failure resolving 'deb.invalid'"
+
+
+class Dev(unittest.TestCase):
+    def setUp(self):
+        directory = tempfile.TemporaryDirectory()
+        self.addCleanup(directory.cleanup)
+        self.directory = Path(directory.name)
+        self.directory.chmod(0o755)
+        self.tree = self.directory / "tree"
+        self.tree.mkdir()
+        for name in COPIED:
+            copy = shutil.copytree if (ROOT / name).is_dir() else shutil.copy
+            copy(ROOT / name, self.tree / name)
+        for command in (["init", "-q"], ["add", "-A"]):
+            subprocess.run(["git", "-C", self.tree, *command], check=True)
+        self.bin = self.directory / "bin"
+        self.bin.mkdir()
+        for program in PROGRAMS:
+            (self.bin / program).symlink_to(shutil.which(program, path="/usr/bin:/bin") or shutil.which(program))
+        self.calls = self.directory / "calls"
+        self.calls.touch(0o666)
+        self.calls.chmod(0o666)
+        self.add_program("sudo", 'shift; exec "$@"')
+        self.set_apt("exit 1")
+
+    def add_program(self, name, script):
+        program = self.bin / name
+        program.write_text(f"#!/bin/sh\n{script}\n", encoding="utf-8")
+        program.chmod(0o755)
+
+    def set_apt(self, script):
+        """Has apt-get write down each call, and then run the script, which finds the number of calls in $calls."""
+        self.add_program("apt-get", f'echo "$*" >>{self.calls}; calls=$(grep -c "" {self.calls})\n{script}')
+
+    def forbid_writing(self):
+        for path in (self.tree, *self.tree.rglob("*")):
+            if not path.is_symlink():
+                path.chmod(path.stat().st_mode & ~(stat.S_IWUSR | stat.S_IWGRP | stat.S_IWOTH))
+        self.addCleanup(lambda: subprocess.run(["chmod", "-R", "u+w", self.tree], check=True))
+
+    def dev(self, *arguments, patience=20):
+        def become_nobody():
+            if os.geteuid() == 0:
+                os.setgroups([])
+                os.setgid(NOBODY)
+                os.setuid(NOBODY)
+        temporary = self.directory / "temporary"
+        temporary.mkdir(exist_ok=True)
+        temporary.chmod(0o777)
+        return subprocess.run([self.tree / "dev", *arguments], cwd="/", capture_output=True, text=True, check=False, timeout=60,
+                              env={"PATH": str(self.bin), "TMPDIR": str(temporary), "HOME": str(temporary),
+                                   "MEMORY_POOL_LOCK_SECONDS": str(patience)}, preexec_fn=become_nobody)
+
+    def install_shellcheck(self, patience=20):
+        """Runs a check for which a package has to be installed."""
+        for path in (self.tree, *self.tree.rglob("*")):
+            path.chmod(0o777)
+        self.bin.chmod(0o777)
+        return self.dev("check", "scripts", patience=patience)
+
+    def assert_one_line(self, result, *words):
+        self.assertNotEqual(result.returncode, 0)
+        self.assertEqual(len(result.stderr.splitlines()), 1, result.stderr)
+        for word in words:
+            self.assertIn(word, result.stderr)
+
+
+class WithoutWriting(Dev):
+    def setUp(self):
+        super().setUp()
+        self.forbid_writing()
+
+    def test_what_builds_says_so_in_one_line(self):
+        for command in ("tour", "test", "test dev", "bench", "bench race", "bench patterns", "check", "check docs", "check --long"):
+            with self.subTest(command):
+                self.assert_one_line(self.dev(*command.split()), f"cannot write to {self.tree}/build; copy the tree")
+        self.assert_one_line(self.dev("format"), "cannot write to the sources")
+        self.assertEqual(self.calls.read_text(encoding="utf-8"), "", "nothing is installed in vain")
+
+    def test_what_does_not_build_works(self):
+        self.add_program("shellcheck", "exit 0")
+        before = sorted(self.tree.rglob("*"))
+        for command in ("help", "check layers licence text scripts", "bench race --help", "bench --help", "bench patterns --help"):
+            with self.subTest(command):
+                result = self.dev(*command.split())
+                self.assertEqual((result.returncode, result.stderr), (0, ""), result.stdout)
+                self.assertNotEqual(result.stdout, "")
+        self.assertEqual(sorted(self.tree.rglob("*")), before)
+        self.assertEqual(list((self.directory / "temporary").iterdir()), [], "temporary logs")
+
+    def test_a_check_that_fails_there_still_says_why(self):
+        self.add_program("shellcheck", "echo line 7 is wrong; exit 1")
+        result = self.dev("check", "scripts")
+        self.assertEqual(result.returncode, 1)
+        self.assertIn("line 7 is wrong", result.stdout)
+
+
+class WithoutBuilding(Dev):
+    def test_help_builds_and_installs_nothing(self):
+        for command in ("bench --help", "bench -h", "bench race --help", "bench patterns --help"):
+            with self.subTest(command):
+                result = self.dev(*command.split())
+                self.assertEqual((result.returncode, result.stderr), (0, ""))
+                self.assertIn("usage: ", result.stdout)
+        self.assertEqual(self.calls.read_text(encoding="utf-8"), "")
+        self.assertFalse((self.tree / "build").exists())
+
+    def test_what_is_wrong_is_refused_before_the_build(self):
+        for command in ("bench --nonsense", "bench pair --min-time=0", "bench race --rounds=0", "bench patterns --items=x",
+                        "test dev nonsense", "check scripts nonsense"):
+            with self.subTest(command):
+                result = self.dev(*command.split())
+                self.assertEqual(result.returncode, 2)
+                self.assertRegex(result.stderr, "nonsense|min-time|rounds|items")
+        self.assertEqual(self.calls.read_text(encoding="utf-8"), "")
+        self.assertFalse((self.tree / "build").exists())
+
+
+class Installing(Dev):
+    def log(self):
+        return (self.tree / "build/log/install.log").read_text(encoding="utf-8")
+
+    def test_a_lock_is_waited_for(self):
+        # Free for the lists at the second call, and for the packages at the fourth.
+        self.set_apt(f"""[ $calls = 2 ] && exit 0
+            [ $calls = 4 ] || {{ echo '{LOCKED}' >&2; exit 100; }}
+            printf '#!/bin/sh\\n' >{self.bin}/shellcheck; chmod +x {self.bin}/shellcheck""")
+        result = self.install_shellcheck()
+        self.assertEqual(result.returncode, 0, result.stdout + result.stderr)
+        calls = self.calls.read_text(encoding="utf-8").splitlines()
+        self.assertEqual(["update" in call for call in calls], [True, True, False, False])
+        self.assertIn("install -y --no-install-recommends shellcheck", calls[-1])
+        self.assertIn("waiting for up to", result.stderr)
+
+    def test_a_lock_that_stays_is_not_waited_for_for_ever(self):
+        self.set_apt(f"echo '{LOCKED}' >&2; exit 100")
+        result = self.install_shellcheck(patience=1)
+        self.assertEqual(result.returncode, 3)
+        self.assertIn("could not install shellcheck: another process still holds the lock", result.stderr.splitlines()[-1])
+        self.assertNotIn("E: ", result.stderr)
+
+    def test_no_network_is_said_in_one_line(self):
+        self.set_apt(f"""[ $calls = 1 ] && {{ echo "{UNREACHABLE}"; exit 0; }}
+            echo 'E: Unable to locate package shellcheck' >&2; exit 100""")
+        result = self.install_shellcheck()
+        self.assert_one_line(result, "could not install shellcheck: no package server can be reached; "
+                                     f"see {self.tree}/build/log/install.log")
+        self.assertIn("Temporary failure resolving", self.log())
+        self.assertIn("Unable to locate package", self.log())
+
+    def test_another_failure_names_the_log(self):
+        self.set_apt("echo 'E: No space left' >&2; exit 100")
+        result = self.install_shellcheck()
+        self.assert_one_line(result, f"could not install shellcheck; see {self.tree}/build/log/install.log")
+        self.assertIn("No space left", self.log())
+
+
+if __name__ == "__main__":
+    unittest.main()
