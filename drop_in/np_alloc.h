@@ -1,37 +1,36 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
-/// \file
-/// The interface of the library np_alloc, for C++14 programs too, over the np_alloc of this library.
-///
-///     void* np_alloc(size_t bytes);
-///     void* np_alloc(size_t bytes, const char file[], int line);
-///     void  np_free(void* ptr);
-///     void  np_debug_print();
-///
-/// The names of the original's np_common.h are here, too: `NP_API`, and the types and functions of namespace `np`; and
-/// so are the headers of the standard library that such programs take from it. C++14 programs also get the C interface
-/// of memory_pool/np_alloc.h, programs in C++17 or later all of memory_pool/np_alloc.hpp.
-///
-/// What differs from the original:
-///
-/// - A block may be freed by any thread, also after the thread that allocated it has ended. nullptr may be freed.
-/// - Sizes are not cut to 32 bits. If there is no memory, np_alloc returns nullptr, and errno is ENOMEM.
-/// - Free memory goes back to the system. There is no pool to create or destroy, and nothing is printed on the way.
-/// - A block that was allocated with file and line is listed by np_report_leaks() while it is in use; with NP_LEAKS=1
-///   in the environment, also on stderr when the process ends.
-/// - np_debug_print() prints the statistics of this library, on stderr.
-/// - `NP_API` is empty. np_alloc is a static library, for Linux and other Unix systems.
-/// - `np::string`, `np::vector` and `np::array` are those of std, so that they are not ambiguous in a program that has
-///   `using namespace np` and `using namespace std`. Two names are: `byte` from C++17 on, which has a std::byte, and
-///   `aligned_alloc` where the C library has a function of that name. Write `np::byte` and `np::aligned_alloc`.
-/// - `np::clz`, `np::ctz`, `np::popcnt` and `np::log2` take every integer type, are constexpr, and have a result for 0.
-/// - `np::aligned_alloc` takes the size first, as _aligned_malloc does. np_free may free its blocks, too.
-///
-/// Include path: drop_in/ and include/. Link the CMake target memory_pool::np_alloc_drop_in, which asks for C++14; or
-/// memory_pool::drop_in and memory_pool::np_alloc, which ask for C++17. pkg-config: memory_pool_drop_in and
-/// memory_pool_np_alloc.
-///
-/// Thread safety: any thread.
+// The interface of the library np_alloc, for C++14 programs too, over the np_alloc of this library.
+//
+//     void* np_alloc(size_t bytes);
+//     void* np_alloc(size_t bytes, const char file[], int line);
+//     void  np_free(void* ptr);
+//     void  np_debug_print();
+//
+// The names of the original's np_common.h are here, too: `NP_API`, and the types and functions of namespace `np`; and
+// so are the headers of the standard library that such programs take from it. C++14 programs also get the C interface
+// of memory_pool/np_alloc.h, programs in C++17 or later all of memory_pool/np_alloc.hpp.
+//
+// What differs from the original:
+//
+// - A block may be freed by any thread, also after the thread that allocated it has ended. nullptr may be freed.
+// - Sizes are not cut to 32 bits. If there is no memory, np_alloc returns nullptr, and errno is ENOMEM.
+// - Free memory goes back to the system. There is no pool to create or destroy, and nothing is printed on the way.
+// - A block that was allocated with file and line is listed by np_report_leaks() while it is in use; with NP_LEAKS=1
+//   in the environment, also on stderr when the process ends.
+// - np_debug_print() prints the statistics of this library, on stderr.
+// - `NP_API` is empty. np_alloc is a static library, for Linux and other Unix systems.
+// - `np::string`, `np::vector` and `np::array` are those of std, so that they are not ambiguous in a program that has
+//   `using namespace np` and `using namespace std`. Two names are: `byte` from C++17 on, which has a std::byte, and
+//   `aligned_alloc` where the C library has a function of that name. Write `np::byte` and `np::aligned_alloc`.
+// - `np::clz`, `np::ctz`, `np::popcnt` and `np::log2` take every integer type, are constexpr, and have a result for 0.
+// - `np::aligned_alloc` takes the size first, as _aligned_malloc does. np_free may free its blocks, too.
+//
+// Include path: drop_in/ and include/. Link the CMake target memory_pool::np_alloc_drop_in, which asks for C++14; or
+// memory_pool::drop_in and memory_pool::np_alloc, which ask for C++17. pkg-config: memory_pool_drop_in and
+// memory_pool_np_alloc.
+//
+// Thread safety: any thread.
 #pragma once
 
 #if __cplusplus < 201402
@@ -66,7 +65,7 @@
 #include <utility>
 #include <vector>
 
-/// Stands before the declarations of the original; here it is empty.
+// Stands before the declarations of the original; here it is empty.
 #define NP_API
 
 #if __cplusplus < 201703
@@ -105,36 +104,41 @@ using std::vector;
 namespace memory_pool
 {
 // NOLINTNEXTLINE(modernize-concat-nested-namespaces): for C++14.
-namespace np_bits
+namespace detail
 {
 /// `Integer` as an unsigned type of 32 or 64 bits; no type if it is no integer, or longer.
 template <class Integer>
 using widened = std::enable_if_t<std::is_integral<Integer>::value && sizeof(Integer) <= sizeof(np::uint64),
                                  std::conditional_t<sizeof(Integer) <= sizeof(np::uint32), np::uint32, np::uint64>>;
 
+/// Returns: the bits of such a type.
 template <class Integer>
 constexpr np::uint32 width() noexcept
 {
     return 8 * sizeof(widened<Integer>);
 }
 
+/// Returns: the bits of `value`, and zeros above.
 template <class Integer>
 constexpr np::uint64 bits_of(Integer value) noexcept
 {
+    // NOLINTNEXTLINE(bugprone-signed-char-misuse): a negative character counts as the int that it is promoted to.
     const auto bits = static_cast<widened<Integer>>(value);
     return bits;
 }
 
+/// Returns: zeros before the highest bit that is set; 64 for 0.
 constexpr np::uint32 leading_zeros(np::uint64 bits) noexcept
 {
     return bits == 0 ? 64 : static_cast<np::uint32>(__builtin_clzll(bits));
 }
 
+/// Returns: the number of the highest bit that is set; 0 for 0.
 constexpr np::uint32 floor_of_log2(np::uint64 bits) noexcept
 {
     return bits == 0 ? 0 : 63 - leading_zeros(bits);
 }
-} // namespace np_bits
+} // namespace detail
 } // namespace memory_pool
 
 namespace np
@@ -160,8 +164,8 @@ constexpr std::size_t operator""_GB(unsigned long long count) noexcept
 template <class Integer>
 constexpr uint32 clz(Integer value) noexcept
 {
-    return memory_pool::np_bits::leading_zeros(memory_pool::np_bits::bits_of(value)) -
-           (64 - memory_pool::np_bits::width<Integer>());
+    return memory_pool::detail::leading_zeros(memory_pool::detail::bits_of(value)) -
+           (64 - memory_pool::detail::width<Integer>());
 }
 
 /// Returns: the number of zeros behind the lowest bit that is set; 32 or 64 for 0.
@@ -169,8 +173,8 @@ constexpr uint32 clz(Integer value) noexcept
 template <class Integer>
 constexpr uint32 ctz(Integer value) noexcept
 {
-    const uint64 bits = memory_pool::np_bits::bits_of(value);
-    return bits == 0 ? memory_pool::np_bits::width<Integer>() : static_cast<uint32>(__builtin_ctzll(bits));
+    const uint64 bits = memory_pool::detail::bits_of(value);
+    return bits == 0 ? memory_pool::detail::width<Integer>() : static_cast<uint32>(__builtin_ctzll(bits));
 }
 
 /// Returns: the number of bits that are set.
@@ -178,14 +182,14 @@ constexpr uint32 ctz(Integer value) noexcept
 template <class Integer>
 constexpr uint32 popcnt(Integer value) noexcept
 {
-    return static_cast<uint32>(__builtin_popcountll(memory_pool::np_bits::bits_of(value)));
+    return static_cast<uint32>(__builtin_popcountll(memory_pool::detail::bits_of(value)));
 }
 
 /// Returns: the number of the highest bit that is set, which is the logarithm to base 2, rounded down; 0 for 0.
 /// Complexity: O(1).
 constexpr uint32 log2(unsigned long long value) noexcept
 {
-    return memory_pool::np_bits::floor_of_log2(value);
+    return memory_pool::detail::floor_of_log2(value);
 }
 
 // One function for each type: a template would be ambiguous with that of std, and an int with ::log2(double).
@@ -193,13 +197,13 @@ constexpr uint32 log2(unsigned long long value) noexcept
 /// Returns: the same.
 constexpr uint32 log2(unsigned long value) noexcept
 {
-    return memory_pool::np_bits::floor_of_log2(value);
+    return memory_pool::detail::floor_of_log2(value);
 }
 
 /// Returns: the same.
 constexpr uint32 log2(unsigned value) noexcept
 {
-    return memory_pool::np_bits::floor_of_log2(value);
+    return memory_pool::detail::floor_of_log2(value);
 }
 
 /// Returns: the same.
@@ -221,8 +225,8 @@ constexpr uint32 log2(int value) noexcept
 }
 
 /// Returns: a block of at least `size` bytes, aligned to `alignment`; nullptr if that is not a power of two, or if
-///    there is no memory. It has at least `alignment` bytes, too, as C11 has the arguments in the other order: a program
-///    that mixes them up does not write beyond the block.
+///    there is no memory. It has at least `alignment` bytes, too, as C11 has the arguments in the other order: so a
+///    program that mixes them up does not write beyond the block.
 /// Complexity: as np_aligned_alloc.
 /// Thread safety: any thread.
 inline void* aligned_alloc(std::size_t size, std::size_t alignment) noexcept

@@ -24,7 +24,7 @@ void expect(bool condition, const char* what)
     cerr << "failed: " << what << '\n';
 }
 
-static_assert(is_same<decltype(1_MB), size_t>::value && 3_MB == 3 * 1024 * 1024 && 4_GB == 4096_MB, "");
+static_assert(is_same<decltype(1_MB), size_t>::value && 3_MB == 3145728 && 4_GB == 4096_MB, "");
 static_assert(clz(uint32{1}) == 31 && ctz(uint64{1} << 40) == 40 && popcnt(uint32{0xFF}) == 8, "");
 static_assert(log2(1024) == 10, "");
 

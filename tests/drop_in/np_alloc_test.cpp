@@ -171,7 +171,8 @@ TEST(np_alloc_drop_in, may_be_used_without_the_names_of_namespaces)
 TEST(np_alloc_drop_in, counts_bytes_in_mb_and_gb)
 {
     using namespace np;
-    static_assert(std::is_same_v<decltype(1_MB), std::size_t> && std::is_same_v<decltype(1_GB), std::size_t>);
+    static_assert(std::is_same_v<decltype(1_MB), std::size_t>);
+    static_assert(std::is_same_v<decltype(1_GB), std::size_t>);
     static_assert(1_MB == 1'048'576 && 64_MB == 67'108'864);
     static_assert(1_GB == 1'073'741'824 && 8_GB == 8'589'934'592);
     EXPECT_EQ(0_MB, 0U);
