@@ -19,7 +19,7 @@ class idle_client final : public core::slab_client
 {
 public:
     explicit idle_client(bool dear) noexcept : slab_client(nullptr, dear) {}
-    void prepare(core::slab&, std::size_t, std::size_t, std::size_t) override {}
+    void add_blocks(core::slab&, std::size_t, std::size_t) override {}
     void leave(core::slab&, std::size_t) noexcept override {}
     void survivor_returned(void*) noexcept override {}
 };

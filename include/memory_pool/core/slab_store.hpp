@@ -128,8 +128,8 @@ public:
     void grow(std::size_t wanted)
     {
         const std::size_t blocks = plan().blocks_to_add(wanted, capacity_);
-        if (extensible_ != nullptr) {
-            extend(*slab_with_room(extensible_), blocks);
+        if (slab* const home = extensible_ != nullptr ? slab_with_room(extensible_) : nullptr) {
+            extend(*home, blocks);
             return;
         }
         const piece_shape shape = plan().next(blocks, capacity_, first_ == nullptr);
