@@ -11,7 +11,7 @@
 /// rounds. Every container calls its resource through a pointer of which the compiler knows nothing else.
 #include <ArenaMR/ArenaMR.hpp>
 
-#include "../context.hpp"
+#include "context.hpp"
 #include "stand_ins/list_of_arenas.hpp"
 
 #include <benchmark/benchmark.h>

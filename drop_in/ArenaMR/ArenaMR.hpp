@@ -315,7 +315,8 @@ public:
     std::size_t WastedMemory() const noexcept { return full_arenas_ * bytes_per_arena_ - bytes_cut_from_full_; }
 
 private:
-    // `allocate` and `deallocate`. Both are O(1), but for calls upstream and a search in what the file comment says.
+    // `allocate` and `deallocate`. Complexity: O(1), but for calls upstream, and logarithmic in chunks for what is not in the
+    // chunk that was found last.
 
     void* do_allocate(std::size_t bytes, std::size_t alignment) override
     {

@@ -13,6 +13,7 @@
 /// Thread safety: any thread, but for the destructor, which needs the pool for itself.
 #pragma once
 
+#include <memory_pool/base/config.hpp>
 #include <memory_pool/concurrent_block_pool.hpp>
 
 #include <cstddef>
@@ -40,13 +41,13 @@ public:
     /// Returns: a block, aligned to 64 bytes, with undefined content; nullptr if all `pool_size` are in use.
     /// Complexity: O(1); linear in threads before it returns nullptr.
     /// Thread safety: any thread.
-    [[nodiscard]] void* allocate_object() noexcept { return blocks_.try_allocate(); }
+    [[nodiscard]] MEMORY_POOL_ALWAYS_INLINE void* allocate_object() noexcept { return blocks_.try_allocate(); }
 
     /// Effects: takes a block back. nullptr is ignored.
     /// Preconditions: `object` is from this pool and in use.
     /// Complexity: O(1).
     /// Thread safety: any thread, also one that has not handed it out.
-    void deallocate_object(void* object) noexcept { blocks_.deallocate(object); }
+    MEMORY_POOL_ALWAYS_INLINE void deallocate_object(void* object) noexcept { blocks_.deallocate(object); }
 
 private:
     static memory_pool::pool_options options_for(std::size_t pool_size) noexcept

@@ -1,0 +1,182 @@
+// SPDX-License-Identifier: MIT
+// Copyright (c) 2026 The memory_pool authors
+/// \file
+/// The drop-in for poolAllocator against the original's algorithm, on the shapes of the original's benchmarks, in one
+/// thread and in several that share a pool.
+///
+///     single   a thread takes one block, and gives it back
+///     bulk     ... 10,000 blocks, then gives all back in the order they came
+///     churn    ... gives one back of 1,000 that it has, chosen at random, and takes another
+///
+/// A row is called <shape>/<threads>/<n>/<side>, where n is the number of blocks that each thread has at one time.
+/// `per_block` is what the cores spend on a block to go out and come back:
+///
+///     time from when the first thread begins until the last is done * min(threads, cores) / blocks of all threads
+///
+/// Every row runs in threads of its own, also one with a single thread.
+#include <custAlloc/custAlloc.hpp>
+
+#include "context.hpp"
+#include "stand_ins/free_list_with_caches.hpp"
+#include "thread_team.hpp"
+
+#include <benchmark/benchmark.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <new>
+#include <string>
+#include <vector>
+
+namespace
+{
+using together::team;
+
+constexpr std::size_t object_size = 24;
+
+/// Throws: bad_alloc where the pool returns nullptr.
+template <class Pool>
+MEMORY_POOL_ALWAYS_INLINE void* take(Pool& pool)
+{
+    void* const block = pool.allocate_object();
+    if (block == nullptr)
+        throw std::bad_alloc();
+    return block;
+}
+
+// What a thread does, over and over again. `blocks` go out and come back each time.
+
+template <class Pool>
+class single
+{
+public:
+    static constexpr std::size_t live_blocks = 1;
+    static constexpr std::size_t blocks = 1;
+
+    explicit single(Pool& pool) : pool_(pool) {}
+
+    void run(std::size_t times)
+    {
+        Pool& pool = pool_; // in a register, whatever is written to memory
+        for (; times != 0; --times) {
+            void* block = take(pool);
+            benchmark::DoNotOptimize(static_cast<void* const&>(block));
+            pool.deallocate_object(block);
+        }
+    }
+
+private:
+    Pool& pool_;
+};
+
+template <class Pool>
+class bulk
+{
+public:
+    static constexpr std::size_t live_blocks = 10'000;
+    static constexpr std::size_t blocks = live_blocks;
+
+    explicit bulk(Pool& pool) : pool_(pool), blocks_(live_blocks) {}
+
+    void run(std::size_t times)
+    {
+        for (; times != 0; --times) {
+            for (void*& block : blocks_)
+                block = take(pool_);
+            benchmark::ClobberMemory();
+            for (void* const block : blocks_)
+                pool_.deallocate_object(block);
+        }
+    }
+
+private:
+    Pool& pool_;
+    std::vector<void*> blocks_;
+};
+
+template <class Pool>
+class churn
+{
+public:
+    static constexpr std::size_t live_blocks = 1'000;
+    static constexpr std::size_t blocks = 1;
+
+    explicit churn(Pool& pool) : pool_(pool), blocks_(live_blocks)
+    {
+        for (void*& block : blocks_)
+            block = take(pool_);
+    }
+
+    churn(const churn&) = delete;
+    churn& operator=(const churn&) = delete;
+
+    void run(std::size_t times)
+    {
+        for (; times != 0; --times) {
+            void*& block = blocks_[next_random() % live_blocks];
+            pool_.deallocate_object(block);
+            block = take(pool_);
+        }
+    }
+
+private:
+    /// The same numbers for every side: those of a linear congruential generator.
+    std::uint32_t next_random()
+    {
+        state_ = state_ * 6'364'136'223'846'793'005U + 1'442'695'040'888'963'407U;
+        return static_cast<std::uint32_t>(state_ >> 33);
+    }
+
+    Pool& pool_;
+    std::vector<void*> blocks_;
+    std::uint64_t state_ = 2026;
+};
+
+template <class Pool, template <class> class Job>
+void row(benchmark::State& state, std::size_t threads)
+{
+    using job = Job<Pool>;
+    constexpr std::size_t slack = 2 * stand_ins::free_list_with_caches::cached_blocks;
+    team team(threads);
+    Pool pool(object_size, threads * (job::live_blocks + slack));
+    const auto times = static_cast<std::size_t>(state.max_iterations);
+    while (state.KeepRunningBatch(state.max_iterations)) {
+        team.run([&](std::size_t number) {
+            job own(pool);
+            own.run(2);
+            team.time(number, [&] { own.run(times); });
+        });
+        state.SetIterationTime(team.seconds());
+    }
+    state.counters["per_block"] = team.core_seconds() / static_cast<double>(times * threads * job::blocks);
+    together::finish(state, team);
+}
+
+template <class Pool, template <class> class Job>
+void add_rows(const std::string& shape, const std::string& side)
+{
+    const std::string items = std::to_string(Job<Pool>::live_blocks);
+    for (const std::size_t threads : {1U, 2U, 4U, 8U}) {
+        const std::string name =
+            shape + '/' + std::to_string(threads) + (threads == 1 ? "_thread/" : "_threads/") + items + '/' + side;
+        benchmark::RegisterBenchmark(name.c_str(), [threads](benchmark::State& state) {
+            row<Pool, Job>(state, threads);
+        })->UseManualTime();
+    }
+}
+
+template <class Pool>
+void add_side(const std::string& side)
+{
+    add_rows<Pool, single>("single", side);
+    add_rows<Pool, bulk>("bulk", side);
+    add_rows<Pool, churn>("churn", side);
+}
+
+[[maybe_unused]] const bool rows_are_added = [] {
+    context::add();
+    add_side<stand_ins::free_list_with_caches>("stand_in");
+    add_side<PoolAllocator>("drop_in");
+    return true;
+}();
+} // namespace
