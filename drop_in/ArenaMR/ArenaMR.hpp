@@ -154,6 +154,12 @@ public:
         return its;
     }
 
+    /// Returns: the arena of `its` that `address` lies in.
+    arena& arena_in(const chunk& its, const void* address) const noexcept
+    {
+        return its.records[index(offset_in(its, address))];
+    }
+
     /// Effects: finds the chunk that `address` lies in. If it has arenas, it is the last chunk from now on.
     /// Returns: it, or nullptr.
     /// Complexity: logarithmic in chunks.
@@ -423,7 +429,7 @@ private:
         if (its == nullptr)
             report(memory_pool::error::foreign_pointer, block, bytes, alignment);
         else if (!its->is_oversized())
-            take_back(*chunks_.arena_in_last_chunk(block), block, bytes, alignment);
+            take_back(chunks_.arena_in(*its, block), block, bytes, alignment);
         else if (its->begin != block)
             report(memory_pool::error::misaligned_pointer, block, bytes, alignment);
         else
