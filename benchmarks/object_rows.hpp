@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
 /// \file
-/// Pools of objects, step by step: what it costs to make and destroy a pool for n objects, and to make and destroy n objects
-/// in it.
+/// Pools of objects, step by step: what it costs to make and destroy a pool for n objects, and to make and destroy n
+/// objects in it.
 ///
 ///     creation                  make a pool with room for n objects, and the first object, as some pools wait for that
 ///     destruction               destroy such a pool, in which no object is alive
@@ -14,8 +14,9 @@
 ///     Side::value_type, side(capacity), make() -> value_type*, destroy(value_type*)
 ///     is_new(object), mark(object, number), is_marked(object, number): found by argument
 ///
-/// The time is that of one pool. Only the step that the row is named after is timed; each is taken for several small pools in
-/// one go. `per_block` is the time divided by n, where n objects are made or destroyed. Rows need manual time.
+/// The time is that of one pool. Only the step that the row is named after is timed; each is taken for several small
+/// pools in one go. `per_block` is the time divided by n, where n objects are made or destroyed. Rows need manual
+/// time.
 #pragma once
 
 #include "timed_step.hpp"

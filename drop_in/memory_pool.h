@@ -1,28 +1,64 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
 /// \file
-/// `memory_pool::MemoryPool<T>`, the interface of the library of that name, over object_pool.
+/// `memory_pool::MemoryPool<T>`, the interface of the library of that name, over an array of blocks.
 ///
 ///     allocate(n) -> [ T | T | - | - | - ]  at most n objects at one time;  size() = n = in use + available_capacity()
 ///
-/// What differs from the original: objects are constructed when a block is handed out and destroyed when it is given
-/// back; asking for one too many throws std::out_of_range in Debug and Release alike; creation takes the same time for any
-/// size. Include path: drop_in/, or the CMake target memory_pool::drop_in.
+/// What is alive in a block depends on the call, and on whether T has a default constructor:
+///
+///     | call              | T() exists | in the block                                    | at delete_block_pt, clear |
+///     |-------------------|------------|-------------------------------------------------|---------------------------|
+///     | new_block_pt(T&&) | yes or no  | an object, constructed from the argument        | destroyed                 |
+///     | new_block_pt()    | yes        | an object, default-initialised, so not zeroed   | destroyed                 |
+///     | new_block_pt()    | no         | no object: storage to assign to or construct in | nothing                   |
+///
+/// Assign to storage without an object if T is trivially copyable. Construct others there, with `::new (pointer)
+/// T(...)`, and destroy them before delete_block_pt or clear.
+///
+/// Differences from the original:
+/// - Objects are destroyed as in the table, also when the pool is cleared or ends.
+/// - Creating a pool is O(1), or takes a byte for each object if T has a destructor that does something. Blocks that
+///   were never in use go out in the order of their addresses.
+/// - Over-aligned types are aligned.
+/// - A pool is neither copied nor moved.
+/// - delete_block_pt ignores nullptr, and what it sees is not in use: with a destructor that does something, any such
+///   pointer.
+/// - Constructors and destructors of objects may use the pool, and clear it.
+/// - The limit can be set by MEMORY_POOL_MAX_NUMBER_OF_OBJECTS_IN_POOL.
+/// - A second template argument selects a policy. With `checking_policy`, misuse is reported, and blocks go out in
+///   any order.
+/// - The texts of exceptions differ, and their types may be derived from those of the original. Where exceptions are
+///   off, the text is printed and the program aborts.
+/// - BlockTracker::setup pushes the indices so that 0 is popped first.
+///
+/// Include path: drop_in/, or the CMake target memory_pool::drop_in.
 ///
 /// Thread safety: none of its own: one thread at a time may use a pool.
 #pragma once
 
+#include <memory_pool/base/config.hpp>
 #include <memory_pool/base/errors.hpp>
 #include <memory_pool/base/failure_guard.hpp>
-#include <memory_pool/object_pool.hpp>
+#include <memory_pool/base/policies.hpp>
+#include <memory_pool/block_pool.hpp>
+#include <memory_pool/core/block_array.hpp>
+#include <memory_pool/core/pool_arguments.hpp>
 
+// Programs may have these by this header.
+#include <cassert>
 #include <cstddef>
 #include <cstdint>
+#include <iostream>
+#include <memory>
 #include <new>
 #include <optional>
+#include <stack>
 #include <stdexcept>
 #include <string>
+#include <type_traits>
 #include <utility>
+#include <vector>
 
 /// The most objects that one pool may be made for. Define it before the first inclusion, alike everywhere, to raise it.
 #ifndef MEMORY_POOL_MAX_NUMBER_OF_OBJECTS_IN_POOL
@@ -33,11 +69,145 @@ namespace memory_pool
 {
 inline namespace MEMORY_POOL_ABI
 {
+/// A byte of memory.
+using Byte = std::byte;
+
 /// A number of objects.
 using SizeT = std::uint64_t;
 
 /// The most objects that one pool may be made for.
 inline constexpr SizeT g_MaxNumberOfObjectsInPool = MEMORY_POOL_MAX_NUMBER_OF_OBJECTS_IN_POOL;
+
+/// A stack of the indices of free blocks, for programs that use it by itself: the pool here has none.
+class BlockTracker
+{
+public:
+    /// Effects: makes an empty stack.
+    BlockTracker() = default;
+
+    /// Effects: makes a stack with the indices of `num_blocks` blocks.
+    /// Throws: as `setup`.
+    BlockTracker(const SizeT& num_blocks) { setup(num_blocks); }
+
+    /// Effects: makes the stack one of the indices of `num_blocks` blocks; 0 is popped first.
+    /// Throws: std::bad_alloc, std::length_error. The stack is unchanged then.
+    /// Complexity: linear in `num_blocks`.
+    void setup(const SizeT& num_blocks)
+    {
+        std::vector<SizeT> indices(static_cast<std::size_t>(num_blocks));
+        SizeT index = num_blocks;
+        for (SizeT& each : indices)
+            each = --index;
+        free_.swap(indices);
+    }
+
+    /// Effects: empties the stack.
+    void clear() noexcept { free_.clear(); }
+
+    /// Returns: how many indices are on the stack.
+    SizeT size() const noexcept { return free_.size(); }
+
+    /// Effects: puts an index on the stack.
+    /// Throws: std::bad_alloc. The stack is unchanged then.
+    void push(const SizeT& index) { free_.push_back(index); }
+
+    /// Effects: takes the index from the stack that was pushed last.
+    /// Returns: it.
+    /// Throws: std::runtime_error if the stack is empty.
+    SizeT pop()
+    {
+        if (free_.empty())
+            throw_empty();
+        const SizeT index = free_.back();
+        free_.pop_back();
+        return index;
+    }
+
+private:
+    [[noreturn]] MEMORY_POOL_SLOW_PATH static void throw_empty()
+    {
+        constexpr const char* text =
+            "BlockTracker: pop from an empty stack: all blocks are in use; push one, or set up more";
+#if MEMORY_POOL_EXCEPTIONS
+        throw std::runtime_error(text);
+#else
+        base::throw_exhausted("BlockTracker", base::message("memory_pool: %s", text));
+#endif
+    }
+
+    std::vector<SizeT> free_;
+};
+
+namespace drop_in
+{
+/// The blocks of a pool that checks. Their states are behind the objects.
+template <class T, class Policy>
+class checked_blocks
+{
+public:
+    void allocate(std::size_t count)
+    {
+        pool_options options;
+        options.initial_capacity = options.max_capacity = count;
+        options.name = name;
+        pool_.emplace(sizeof(T) + (has_states ? sizeof(core::block_state) : 0), core::with_alignment_of<T>(options));
+    }
+
+    void release() noexcept { pool_.reset(); }
+
+    bool is_exhausted() const noexcept { return available() == 0; }
+
+    void* take()
+    {
+        void* const block = pool_->allocate();
+        if constexpr (has_states)
+            state(block) = core::block_state::free;
+        return block;
+    }
+
+    void put(void* block) noexcept { pool_->deallocate(block); }
+
+    /// Returns: whether the block can be put back; if not, that is reported, unless there are no blocks.
+    bool verify(const void* block) noexcept
+    {
+        if (!pool_ || !pool_->verify(block))
+            return false;
+        if constexpr (has_states) {
+            if (!is_state(state(block))) {
+                base::report_misuse(error::overflow, block, sizeof(T), name);
+                return false;
+            }
+        }
+        return true;
+    }
+
+    core::block_state& state(const void* block) noexcept
+    {
+        return *reinterpret_cast<core::block_state*>(static_cast<std::byte*>(const_cast<void*>(block)) + sizeof(T));
+    }
+
+    template <class Visit>
+    void for_each(Visit&& visit)
+    {
+        pool_->for_each(visit);
+    }
+
+    std::size_t size() const noexcept { return pool_ ? pool_->max_capacity() : 0; }
+    std::size_t available() const noexcept { return pool_ ? pool_->available() : 0; }
+
+private:
+    static constexpr bool has_states = !std::is_trivially_destructible_v<T>;
+    static constexpr const char* name = "MemoryPool";
+
+    static bool is_state(core::block_state state) noexcept
+    {
+        return state == core::block_state::free || state == core::block_state::raw ||
+               state == core::block_state::object || state == core::block_state::ending;
+    }
+
+    std::optional<basic_block_pool<Policy>> pool_; // none while there is room for no object
+};
+} // namespace drop_in
 
 /// A pool of a fixed number of objects. `Policy` is the library's own: `checking_policy` reports a double delete.
 template <class T, class Policy = default_policy>
@@ -49,92 +219,198 @@ public:
 
     /// Effects: makes a pool for `num_blocks` objects.
     /// Throws: as `allocate`.
-    MemoryPool(const SizeT& num_blocks) { allocate(num_blocks); }
+    MemoryPool(const SizeT& num_blocks)
+    {
+        require_at_most_the_maximum(num_blocks);
+        make_blocks(num_blocks);
+    }
 
     MemoryPool(const MemoryPool&) = delete;
     MemoryPool& operator=(const MemoryPool&) = delete;
 
-    /// Effects: destroys the objects that are alive and gives the memory back.
+    /// Effects: as `clear`.
     ~MemoryPool() { clear(); }
 
     /// Effects: clears the pool and makes room for `num_blocks` objects.
-    /// Throws: std::bad_alloc if that is more than `g_MaxNumberOfObjectsInPool`, or than there is memory for; std::invalid_argument
-    ///   if a constructor or destructor of its objects calls it.
-    /// Complexity: O(1), and that of `clear`.
+    /// Throws: std::bad_alloc if that is more than `g_MaxNumberOfObjectsInPool`; std::invalid_argument if a
+    ///   constructor or destructor of its objects calls it. The pool is unchanged then. std::bad_alloc if memory is
+    ///   missing; the pool is cleared then.
+    /// Complexity: O(1), and that of `clear`; linear in `num_blocks` if T has a destructor that does something.
     void allocate(const SizeT& num_blocks = g_MaxNumberOfObjectsInPool)
     {
         const SizeT count = num_blocks; // which may be in an object of this pool
-        if (count > g_MaxNumberOfObjectsInPool)
-            base::throw_exhausted("MemoryPool, limited by MEMORY_POOL_MAX_NUMBER_OF_OBJECTS_IN_POOL",
-                                  g_MaxNumberOfObjectsInPool, sizeof(T));
+        require_at_most_the_maximum(count);
         if (at_work_ != 0)
-            base::throw_invalid_argument(base::message(
-                "MemoryPool: allocate was called by a constructor or destructor of an object in the pool"));
+            base::throw_invalid_argument(base::message("MemoryPool: allocate was called by a constructor or destructor "
+                                                       "of an object in the pool; call it later"));
         clear();
-        if (count == 0)
-            return;
-        pool_options options;
-        options.initial_capacity = options.max_capacity = static_cast<std::size_t>(count);
-        options.name = "MemoryPool";
-        pool_.emplace(options);
-        size_ = count;
+        make_blocks(count);
     }
 
-    /// Effects: destroys the objects that are alive and gives the memory back. If a constructor or destructor of its objects calls
-    ///   it, that is done when all of them have returned.
-    /// Complexity: linear in objects.
+    /// Effects: destroys the objects that are alive and gives the memory back. If a constructor or destructor of an
+    ///   object calls it, that is deferred until all of them have returned. Destructors may use the pool meanwhile;
+    ///   where they delete others more than 500 deep, the next one is destroyed when they have returned.
+    /// Complexity: linear in objects that were ever in use; O(1) if T has a destructor that does nothing.
     void clear() noexcept
     {
-        is_to_be_cleared_ = at_work_ != 0;
-        if (is_to_be_cleared_ || !pool_)
+        is_to_be_cleared_ = true;
+        if (at_work_ != 0)
             return;
-        ++at_work_;
-        pool_->clear(); // Destructors may use the pool, which is whole meanwhile.
-        --at_work_;
+        if constexpr (!std::is_trivially_destructible_v<T>)
+            end_objects();
         is_to_be_cleared_ = false;
-        pool_.reset();
-        size_ = 0;
+        blocks_.release();
     }
 
-    /// Returns: a new object, made by its default constructor; nullptr if that has cleared the pool.
-    /// Throws: std::out_of_range if `size()` objects are alive; what the constructor throws.
-    /// Complexity: O(1).
-    T* new_block_pt() { return make(); }
+    /// Effects: takes the block that came back last, and default-initialises an object in it, if T has a default
+    ///   constructor.
+    /// Returns: the block; nullptr if the constructor has cleared the pool.
+    /// Throws: std::out_of_range if `size()` blocks are in use; what the constructor throws. The pool is unchanged
+    ///   then.
+    /// Complexity: O(1), and the constructor.
+    T* new_block_pt()
+    {
+        void* const block = take();
+        if constexpr (std::is_default_constructible_v<T>) {
+            return construct<std::is_trivially_default_constructible_v<T>>(block, [block] { return ::new (block) T; });
+        } else {
+            set_state(block, core::block_state::raw);
+            return static_cast<T*>(block);
+        }
+    }
 
-    /// Returns: a new object, made from `obj`.
-    /// Throws: as the other one.
-    /// Complexity: O(1).
-    T* new_block_pt(T&& obj) { return make(std::move(obj)); }
+    /// Effects: as the other one, but constructs the object from `obj`.
+    /// Returns, throws, complexity: as the other one.
+    T* new_block_pt(T&& obj)
+    {
+        void* const block = take();
+        return construct<std::is_trivially_move_constructible_v<T>>(
+            block, [block, &obj] { return ::new (block) T(std::move(obj)); });
+    }
 
-    /// Effects: destroys the object and sets the pointer to nullptr, which may be given again.
-    /// Complexity: O(1).
+    /// Effects: destroys the object that new_block_pt has constructed in the block, if any, takes the block back, and
+    ///   sets the pointer to nullptr. nullptr is ignored.
+    /// Preconditions: the block is from this pool and in use. A policy that checks reports it if not, and ignores the
+    ///   call.
+    /// Complexity: O(1), and the destructor.
     void delete_block_pt(T*& obj_pt) noexcept
     {
-        T* const object = std::exchange(obj_pt, nullptr);
-        if (!pool_)
+        void* const block = std::exchange(obj_pt, nullptr);
+        if (block == nullptr)
             return;
-        ++at_work_;
-        pool_->destroy(object);
-        (void)end_work();
+        if constexpr (checks) {
+            if (!blocks_.verify(block))
+                return;
+        }
+        if constexpr (std::is_trivially_destructible_v<T>)
+            blocks_.put(block);
+        else
+            end_and_put(block);
     }
 
     /// Returns: the most objects that can be alive at one time.
-    SizeT size() const noexcept { return size_; }
+    SizeT size() const noexcept { return blocks_.size(); }
 
-    /// Returns: how many more objects can be made.
-    SizeT available_capacity() const noexcept { return pool_ ? pool_->available() : 0; }
+    /// Returns: how many more blocks can be had.
+    SizeT available_capacity() const noexcept { return blocks_.available(); }
 
 private:
-    template <class... Arguments>
-    T* make(Arguments&&... arguments)
+    static constexpr bool checks = base::checked_policy<Policy>::checks;
+    /// How deep destructors may delete others while the pool is being cleared.
+    static constexpr std::size_t deepest = 500;
+
+    static void require_at_most_the_maximum(SizeT count)
     {
-        if (!pool_ || pool_->available() == 0)
+        if (count > g_MaxNumberOfObjectsInPool)
+            base::throw_exhausted("MemoryPool, limited by MEMORY_POOL_MAX_NUMBER_OF_OBJECTS_IN_POOL",
+                                  g_MaxNumberOfObjectsInPool, sizeof(T));
+    }
+
+    void make_blocks(SizeT count)
+    {
+        if (count != 0)
+            blocks_.allocate(static_cast<std::size_t>(count));
+    }
+
+    MEMORY_POOL_ALWAYS_INLINE void* take()
+    {
+        if (MEMORY_POOL_UNLIKELY(blocks_.is_exhausted()))
             throw_out_of_range();
+        return blocks_.take();
+    }
+
+    void set_state(const void* block, core::block_state state) noexcept
+    {
+        if constexpr (!std::is_trivially_destructible_v<T>)
+            blocks_.state(block) = state;
+    }
+
+    /// Has `make` construct an object in the block. Only a trivial constructor cannot use the pool meanwhile.
+    template <bool IsTrivial, class Make>
+    T* construct(void* block, Make&& make)
+    {
+        if constexpr (IsTrivial) {
+            T* const object = make();
+            set_state(block, core::block_state::object);
+            return object;
+        } else {
+            ++at_work_;
+            base::failure_guard guard([this, block] {
+                blocks_.put(block);
+                (void)end_work();
+            });
+            T* const object = make();
+            guard.succeeded();
+            set_state(block, core::block_state::object);
+            return end_work() ? object : nullptr;
+        }
+    }
+
+    /// Takes a block back whose object, if it has one, is destroyed before.
+    void end_and_put(void* block) noexcept
+    {
+        if constexpr (!checks) {
+            if (!blocks_.owns(block))
+                return;
+        }
+        const core::block_state found = blocks_.state(block);
+        if (found == core::block_state::raw)
+            put(block);
+        else if (found == core::block_state::object && !(is_to_be_cleared_ && at_work_ > deepest))
+            end(block);
+    }
+
+    void end(void* block) noexcept
+    {
+        set_state(block, core::block_state::ending);
         ++at_work_;
-        base::failure_guard guard([this] { (void)end_work(); });
-        T* const object = pool_->create(std::forward<Arguments>(arguments)...);
-        guard.succeeded();
-        return end_work() ? object : nullptr;
+        std::launder(static_cast<T*>(block))->~T();
+        put(block);
+        (void)end_work();
+    }
+
+    void put(void* block) noexcept
+    {
+        set_state(block, core::block_state::free);
+        blocks_.put(block);
+    }
+
+    /// Destroys objects until none is left, as destructors may make some.
+    void end_objects() noexcept
+    {
+        if (blocks_.size() == 0)
+            return;
+        ++at_work_;
+        bool is_done = false;
+        while (!std::exchange(is_done, true)) {
+            blocks_.for_each([&](void* block) {
+                if (blocks_.state(block) == core::block_state::object) {
+                    end(block);
+                    is_done = false;
+                }
+            });
+        }
+        --at_work_;
     }
 
     /// Effects: clears the pool if it was to be cleared meanwhile.
@@ -147,17 +423,17 @@ private:
         return false;
     }
 
-    [[noreturn]] void throw_out_of_range() const
+    [[noreturn]] MEMORY_POOL_SLOW_PATH void throw_out_of_range() const
     {
 #if MEMORY_POOL_EXCEPTIONS
-        throw std::out_of_range("MemoryPool: all " + std::to_string(size()) + " objects of the pool are in use");
+        throw std::out_of_range("MemoryPool: all " + std::to_string(size()) +
+                                " objects of the pool are in use; delete one before the next, or allocate more");
 #else
         base::throw_exhausted("MemoryPool", static_cast<std::size_t>(size()), sizeof(T));
 #endif
     }
 
-    std::optional<object_pool<T, Policy>> pool_; // none while there is room for no object
-    SizeT size_ = 0;
+    std::conditional_t<checks, drop_in::checked_blocks<T, Policy>, core::block_array<T>> blocks_;
     std::size_t at_work_ = 0; // constructors and destructors that have not returned
     bool is_to_be_cleared_ = false;
 };

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
 /// \file
-/// Registers the cells of a drop-in: the same job for the stand-in of the original and for the drop-in. drop_ins.py compares the
-/// two rows of each cell, by their names:
+/// Registers the cells of a drop-in: the same job for the stand-in of the original and for the drop-in. drop_ins.py
+/// compares the two rows of each cell, by their names:
 ///
 ///     <shape>/<arguments>/<n>/<side>    arguments: the size of an item, or what else the shape depends on; without a slash
 ///                                       side: stand_in or drop_in

@@ -21,6 +21,10 @@
 #include <cstdint>
 #include <string>
 
+#if defined(__GLIBC__)
+#include <malloc.h>
+#endif
+
 namespace
 {
 template <std::size_t Size>
@@ -102,8 +106,21 @@ void add_cells(std::size_t n)
     cells::add("pair", size, n, pair<a>, pair<b>);
 }
 
+/// Has malloc keep memory, as it does in a program that makes one pool after the other. By itself, it gives back to
+/// the system what several pools were in, or does not, by some bytes more or less; and then that decides about the
+/// figures.
+void keep_memory()
+{
+#if defined(__GLIBC__)
+    constexpr int most = 32 * 1024 * 1024; // that it accepts
+    (void)mallopt(M_MMAP_THRESHOLD, most);
+    (void)mallopt(M_TRIM_THRESHOLD, -1);
+#endif
+}
+
 bool add_rows()
 {
+    keep_memory();
     for (std::size_t n = 8; n <= 32768; n *= 4) {
         add_cells<16>(n);
         add_cells<1024>(n);

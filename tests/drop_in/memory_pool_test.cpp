@@ -6,7 +6,11 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <array>
+#include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <functional>
 #include <new>
 #include <stdexcept>
@@ -15,6 +19,11 @@
 #include <utility>
 #include <vector>
 
+#if MEMORY_POOL_ASAN
+#include <sanitizer/asan_interface.h>
+#endif
+
+using memory_pool::BlockTracker;
 using memory_pool::MemoryPool;
 
 namespace
@@ -162,6 +171,350 @@ TEST(MemoryPool, loses_nothing_when_a_constructor_throws)
     for (int i = 0; i != 10; ++i)
         EXPECT_THROW(pool.new_block_pt(), std::runtime_error);
     EXPECT_EQ(pool.available_capacity(), 1u);
+}
+
+TEST(MemoryPool, has_the_names_of_the_original)
+{
+    EXPECT_TRUE((std::is_same_v<memory_pool::Byte, std::byte>));
+    EXPECT_TRUE((std::is_same_v<memory_pool::SizeT, std::uint64_t>));
+    EXPECT_TRUE((std::is_same_v<decltype(memory_pool::g_MaxNumberOfObjectsInPool), const memory_pool::SizeT>));
+    EXPECT_EQ(memory_pool::g_MaxNumberOfObjectsInPool, 1000u);
+}
+
+TEST(MemoryPool, accepts_exactly_the_maximum)
+{
+    MemoryPool<int> pool(memory_pool::g_MaxNumberOfObjectsInPool);
+    for (memory_pool::SizeT i = 0; i != memory_pool::g_MaxNumberOfObjectsInPool; ++i) {
+        EXPECT_EQ(pool.available_capacity(), memory_pool::g_MaxNumberOfObjectsInPool - i);
+        *pool.new_block_pt() = static_cast<int>(i);
+    }
+    EXPECT_EQ(pool.available_capacity(), 0u);
+    EXPECT_THROW(pool.new_block_pt(), std::out_of_range);
+}
+
+TEST(MemoryPool, hands_blocks_out_in_the_reverse_order_of_coming_back)
+{
+    MemoryPool<std::uint64_t> pool(1000);
+    std::vector<std::uint64_t*> blocks(1000);
+    for (std::uint64_t*& block : blocks)
+        block = pool.new_block_pt();
+    for (const bool is_reversed : {false, true}) {
+        if (is_reversed)
+            std::reverse(blocks.begin(), blocks.end());
+        for (std::uint64_t* block : blocks)
+            pool.delete_block_pt(block);
+        for (auto block = blocks.rbegin(); block != blocks.rend(); ++block)
+            ASSERT_EQ(pool.new_block_pt(), *block);
+    }
+}
+
+TEST(MemoryPool, hands_a_returned_block_out_before_those_that_were_never_in_use)
+{
+    MemoryPool<int> pool(10);
+    int* first = pool.new_block_pt();
+    const int* const before = first;
+    (void)pool.new_block_pt();
+    pool.delete_block_pt(first);
+    EXPECT_EQ(pool.new_block_pt(), before);
+}
+
+TEST(MemoryPool, default_initialises_and_so_leaves_the_content_of_a_plain_struct)
+{
+    using record = std::array<unsigned char, 1024>;
+    MemoryPool<record> pool(1);
+    record* object = pool.new_block_pt();
+    std::memset(object, 0x5a, sizeof(record));
+    pool.delete_block_pt(object);
+    const volatile unsigned char* const bytes = pool.new_block_pt()->data();
+    for (std::size_t i = 0; i != sizeof(record); ++i)
+        ASSERT_EQ(bytes[i], 0x5a);
+}
+
+struct without_default
+{
+    explicit without_default(int number) : value(number) {}
+    int value;
+};
+
+TEST(MemoryPool, hands_out_storage_for_a_type_without_default_constructor)
+{
+    MemoryPool<without_default> pool(2);
+    without_default* assigned = pool.new_block_pt();
+    *assigned = without_default(7);
+    without_default* const moved = pool.new_block_pt(without_default(8));
+    EXPECT_EQ(assigned->value, 7);
+    EXPECT_EQ(moved->value, 8);
+    EXPECT_THROW(pool.new_block_pt(), std::out_of_range);
+    pool.delete_block_pt(assigned);
+    EXPECT_EQ(pool.available_capacity(), 1u);
+}
+
+struct counted_without_default
+{
+    static inline int destroyed = 0;
+    explicit counted_without_default(int number) : value(number) {}
+    counted_without_default(counted_without_default&& other) noexcept : value(other.value) { other.value = 0; }
+    counted_without_default& operator=(counted_without_default&&) = delete;
+    ~counted_without_default() { destroyed += value; }
+    int value;
+};
+
+template <class Policy>
+class MemoryPool_of_storage : public testing::Test
+{
+};
+using policies =
+    testing::Types<memory_pool::default_policy, memory_pool::counting_policy, memory_pool::checking_policy>;
+TYPED_TEST_SUITE(MemoryPool_of_storage, policies, );
+
+TYPED_TEST(MemoryPool_of_storage, destroys_only_what_it_has_constructed)
+{
+    counted_without_default::destroyed = 0;
+    MemoryPool<counted_without_default, TypeParam> pool(4);
+    counted_without_default* storage = pool.new_block_pt();
+    counted_without_default* object = pool.new_block_pt(counted_without_default(1));
+    ::new (storage) counted_without_default(10);
+    pool.delete_block_pt(object);
+    EXPECT_EQ(counted_without_default::destroyed, 1);
+    storage->~counted_without_default();
+    EXPECT_EQ(counted_without_default::destroyed, 11);
+    pool.delete_block_pt(storage);
+    EXPECT_EQ(counted_without_default::destroyed, 11) << "the caller has destroyed it";
+    (void)pool.new_block_pt();
+    (void)pool.new_block_pt(counted_without_default(100));
+    pool.clear();
+    EXPECT_EQ(counted_without_default::destroyed, 111) << "the object, not the storage";
+}
+
+TYPED_TEST(MemoryPool_of_storage, knows_what_is_in_a_block_that_is_used_again)
+{
+    counted_without_default::destroyed = 0;
+    {
+        MemoryPool<counted_without_default, TypeParam> pool(1);
+        counted_without_default* block = pool.new_block_pt(counted_without_default(1));
+        pool.delete_block_pt(block);
+        block = pool.new_block_pt();
+        pool.delete_block_pt(block);
+        EXPECT_EQ(counted_without_default::destroyed, 1);
+        (void)pool.new_block_pt(counted_without_default(10));
+    }
+    EXPECT_EQ(counted_without_default::destroyed, 11);
+}
+
+TEST(MemoryPool, constructs_from_an_object_without_default_constructor_or_assignment)
+{
+    MemoryPool<counted_without_default> pool(1);
+    EXPECT_EQ(pool.new_block_pt(counted_without_default(3))->value, 3);
+}
+
+class base_class
+{
+public:
+    base_class() = default;
+    base_class(const base_class&) = default;
+    base_class& operator=(const base_class&) = default;
+    virtual ~base_class() = default;
+    virtual int kind() const { return 1; }
+};
+
+class derived_class : public base_class
+{
+public:
+    derived_class() = default;
+    explicit derived_class(double first) : values{first, 2.0} {}
+    int kind() const override { return 2; }
+    std::array<double, 2> values{};
+};
+
+TEST(MemoryPool, keeps_objects_of_classes_with_virtual_functions)
+{
+    MemoryPool<derived_class> pool(2);
+    derived_class* assigned = pool.new_block_pt();
+    *assigned = derived_class(4.0);
+    base_class* const moved = pool.new_block_pt(derived_class(5.0));
+    EXPECT_EQ(assigned->values[0], 4.0);
+    EXPECT_EQ(static_cast<base_class*>(assigned)->kind(), 2);
+    EXPECT_EQ(moved->kind(), 2);
+}
+
+TEST(MemoryPool, may_be_cleared_twice_and_allocated_with_nothing)
+{
+    MemoryPool<int> pool(3);
+    pool.clear();
+    pool.clear();
+    EXPECT_EQ(pool.size(), 0u);
+    pool.allocate(0);
+    EXPECT_EQ(pool.size(), 0u);
+    EXPECT_EQ(pool.available_capacity(), 0u);
+    EXPECT_THROW(pool.new_block_pt(), std::out_of_range);
+    pool.allocate(1);
+    EXPECT_NE(pool.new_block_pt(), nullptr);
+}
+
+TEST(MemoryPool, is_empty_when_there_is_no_memory)
+{
+    struct huge
+    {
+        char bytes[std::size_t{1} << 60];
+    };
+    MemoryPool<huge> pool;
+    EXPECT_THROW(pool.allocate(1000), std::bad_alloc);
+    EXPECT_EQ(pool.size(), 0u);
+    EXPECT_THROW(pool.new_block_pt(), std::out_of_range);
+}
+
+TEST(MemoryPool, ignores_nullptr)
+{
+    int* none = nullptr;
+    MemoryPool<int> pool(2);
+    pool.delete_block_pt(none);
+    EXPECT_EQ(pool.available_capacity(), 2u);
+    noisy* no_object = nullptr;
+    MemoryPool<noisy>().delete_block_pt(no_object);
+}
+
+TEST(MemoryPool, ignores_more_blocks_than_there_are)
+{
+    MemoryPool<int> pool(1);
+    int* block = pool.new_block_pt();
+    int* copy = block;
+    pool.delete_block_pt(block);
+    pool.delete_block_pt(copy);
+    EXPECT_EQ(pool.available_capacity(), 1u);
+}
+
+TEST(MemoryPool, ignores_an_object_that_was_destroyed_already)
+{
+    noisy::alive = 0;
+    MemoryPool<noisy> pool(3);
+    (void)pool.new_block_pt();
+    noisy* object = pool.new_block_pt();
+    noisy* copy = object;
+    pool.delete_block_pt(object);
+    pool.delete_block_pt(copy);
+    EXPECT_EQ(noisy::alive, 1);
+    EXPECT_EQ(pool.available_capacity(), 2u);
+    noisy foreign;
+    noisy* pointer = &foreign;
+    pool.delete_block_pt(pointer);
+    EXPECT_EQ(noisy::alive, 2);
+    EXPECT_EQ(pool.available_capacity(), 2u);
+}
+
+TEST(MemoryPool, reports_a_write_past_the_end_of_an_object_when_asked_to_check)
+{
+    MemoryPool<noisy, memory_pool::checking_policy> pool(2);
+    noisy* object = pool.new_block_pt();
+    auto* const behind = reinterpret_cast<unsigned char*>(object) + sizeof(noisy);
+    const unsigned char before = *behind;
+    *behind = 0x11;
+    const test::error_recorder recorder;
+    noisy* copy = object;
+    pool.delete_block_pt(copy);
+    EXPECT_EQ(recorder.kinds(), test::kinds{memory_pool::error::overflow});
+    EXPECT_EQ(pool.available_capacity(), 1u) << "the call was ignored";
+    *behind = before;
+    pool.delete_block_pt(object);
+    EXPECT_EQ(pool.available_capacity(), 2u);
+}
+
+#if MEMORY_POOL_ASAN
+TEST(MemoryPool, lets_only_blocks_in_use_be_touched)
+{
+    MemoryPool<std::uint64_t> pool(2);
+    std::uint64_t* block = pool.new_block_pt();
+    const std::uint64_t* const first = block;
+    EXPECT_FALSE(__asan_address_is_poisoned(first));
+    EXPECT_TRUE(__asan_address_is_poisoned(first + 1)) << "never handed out";
+    pool.delete_block_pt(block);
+    EXPECT_TRUE(__asan_address_is_poisoned(first));
+    EXPECT_EQ(pool.new_block_pt(), first);
+    EXPECT_FALSE(__asan_address_is_poisoned(first));
+}
+#endif
+
+TEST(BlockTracker, pops_first_what_was_pushed_last)
+{
+    BlockTracker tracker;
+    EXPECT_EQ(tracker.size(), 0u);
+    tracker.push(3);
+    tracker.push(1);
+    EXPECT_EQ(tracker.size(), 2u);
+    EXPECT_EQ(tracker.pop(), 1u);
+    tracker.push(2);
+    EXPECT_EQ(tracker.pop(), 2u);
+    EXPECT_EQ(tracker.pop(), 3u);
+    EXPECT_EQ(tracker.size(), 0u);
+}
+
+TEST(BlockTracker, begins_with_the_index_of_each_block)
+{
+    BlockTracker tracker(3);
+    EXPECT_EQ(tracker.size(), 3u);
+    for (memory_pool::SizeT index = 0; index != 3; ++index)
+        EXPECT_EQ(tracker.pop(), index);
+    tracker.push(9);
+    tracker.setup(2);
+    EXPECT_EQ(tracker.size(), 2u);
+    EXPECT_EQ(tracker.pop(), 0u);
+    tracker.clear();
+    EXPECT_EQ(tracker.size(), 0u);
+}
+
+TEST(BlockTracker, throws_when_it_is_empty)
+{
+    BlockTracker tracker;
+    EXPECT_THROW((void)tracker.pop(), std::runtime_error);
+    tracker.setup(1);
+    (void)tracker.pop();
+    EXPECT_THROW((void)tracker.pop(), std::runtime_error);
+}
+
+/// Deletes the next one of its list.
+struct list_node
+{
+    explicit list_node(MemoryPool<list_node>& owner) : pool(&owner) {}
+    list_node(list_node&& other) noexcept : pool(std::exchange(other.pool, nullptr)) {}
+    list_node& operator=(list_node&&) = delete;
+    ~list_node()
+    {
+        if (pool == nullptr)
+            return;
+        ++destroyed;
+        deepest = std::max(deepest, ++depth);
+        pool->delete_block_pt(next);
+        --depth;
+    }
+
+    static inline int destroyed = 0;
+    static inline int depth = 0;
+    static inline int deepest = 0;
+    MemoryPool<list_node>* pool;
+    list_node* next = nullptr;
+};
+
+TEST(MemoryPool, destroys_each_node_of_a_list_once_and_not_all_inside_each_other)
+{
+    MemoryPool<list_node> pool(1000);
+    list_node* previous = pool.new_block_pt(list_node(pool));
+    for (int i = 1; i != 1000; ++i)
+        previous = previous->next = pool.new_block_pt(list_node(pool));
+    pool.clear();
+    EXPECT_EQ(list_node::destroyed, 1000);
+    EXPECT_LE(list_node::deepest, 501);
+}
+
+TEST(MemoryPool, destroys_objects_that_delete_each_other_once)
+{
+    list_node::destroyed = 0;
+    MemoryPool<list_node> pool(2);
+    list_node* a = pool.new_block_pt(list_node(pool));
+    list_node* const b = pool.new_block_pt(list_node(pool));
+    a->next = b;
+    b->next = a;
+    pool.delete_block_pt(a);
+    EXPECT_EQ(list_node::destroyed, 2);
+    EXPECT_EQ(pool.available_capacity(), 2u);
 }
 
 /// Does what it is told when it is made, and when it is destroyed.

@@ -1,0 +1,193 @@
+// SPDX-License-Identifier: MIT
+// Copyright (c) 2026 The memory_pool authors
+/// \file
+/// A fixed number of blocks for objects of one type, in one array.
+///
+///     memory:  [ stack of free blocks | states | block 0 | block 1 | ... | block n - 1 ]
+///                 ^bottom   ^top                               ^next: from here on, no block was ever free on the stack
+///
+///     take:  pop; if the stack is empty, push the next 16 blocks first         put:  push
+///     n = outstanding + on the stack + from next to the end
+///
+/// Blocks go out in the reverse order of coming back; if none is back, in the order of their addresses. Nothing is
+/// written to a block, so that making the array takes the same time for any n; but for the states, a byte for each
+/// block, which only types have whose destructor does something.
+///
+/// Thread safety: none of its own: one thread at a time may use an array.
+#pragma once
+
+#include <memory_pool/base/arithmetic.hpp>
+#include <memory_pool/base/config.hpp>
+#include <memory_pool/base/errors.hpp>
+#include <memory_pool/base/poisoning.hpp>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <limits>
+#include <new>
+#include <type_traits>
+
+namespace memory_pool::core
+{
+/// What is in a block. Values that are seldom written by mistake.
+enum class block_state : unsigned char
+{
+    free = 0xf1,   ///< Nothing, or an object that is being made.
+    raw = 0xa5,    ///< What the program has put there.
+    object = 0x3c, ///< An object, which the pool destroys.
+    ending = 0x96, ///< An object whose destructor is under way.
+};
+
+/// Blocks for objects of type `T`. If destroying one does something, each block has a state as well, which the user
+/// keeps.
+template <class T>
+class block_array
+{
+public:
+    block_array() noexcept = default;
+    block_array(const block_array&) = delete;
+    block_array& operator=(const block_array&) = delete;
+    ~block_array() { release(); }
+
+    /// Effects: gets memory for `count` blocks, all of them free.
+    /// Preconditions: there is none.
+    /// Throws: size_overflow, std::bad_alloc; there is none then.
+    void allocate(std::size_t count)
+    {
+        constexpr std::size_t bytes_a_block = sizeof(T) + sizeof(std::uintptr_t) + bytes_of_state;
+        const std::size_t most = base::saturating_add(base::saturating_multiply(count, bytes_a_block), alignment);
+        if (most == std::numeric_limits<std::size_t>::max())
+            base::throw_size_overflow(count, sizeof(T));
+        const std::size_t before = base::round_up(count * (sizeof(std::uintptr_t) + bytes_of_state), alignment);
+        auto* const memory = static_cast<std::byte*>(new_bytes(before + count * sizeof(T)));
+        bottom_ = top_ = reinterpret_cast<std::uintptr_t*>(memory);
+        limit_ = bottom_ + count;
+        next_ = memory + before;
+        end_ = next_ + count * sizeof(T);
+        if constexpr (has_states)
+            std::memset(limit_, static_cast<int>(block_state::free), count);
+        base::pool_made(this);
+        base::forbid_access(next_, count * sizeof(T));
+    }
+
+    /// Effects: gives the memory back, with all blocks, in use or not.
+    void release() noexcept
+    {
+        if (bottom_ == nullptr)
+            return;
+        base::pool_gone(this);
+        base::permit_access(first(), size() * sizeof(T));
+        delete_bytes(bottom_);
+        bottom_ = top_ = limit_ = nullptr;
+        next_ = end_ = nullptr;
+    }
+
+    /// Returns: whether no block is free.
+    MEMORY_POOL_ALWAYS_INLINE bool is_exhausted() noexcept
+    {
+        return MEMORY_POOL_UNLIKELY(top_ == bottom_) && !push_new_blocks();
+    }
+
+    /// Returns: a free block, which is in use from now on, with undefined content.
+    /// Preconditions: is_exhausted() was false just before.
+    MEMORY_POOL_ALWAYS_INLINE void* take() noexcept
+    {
+        void* const block = reinterpret_cast<void*>(*--top_);
+        base::block_handed_out(this, block, sizeof(T));
+        return block;
+    }
+
+    /// Effects: takes a block back. Ignored where it can be seen that it came back already.
+    /// Preconditions: it is from this array, and in use.
+    MEMORY_POOL_ALWAYS_INLINE void put(void* block) noexcept
+    {
+        if (MEMORY_POOL_UNLIKELY(top_ == limit_))
+            return; // Where all are free; else one that comes back twice would be written behind the stack.
+        *top_++ = reinterpret_cast<std::uintptr_t>(block);
+        base::block_given_back(this, block, sizeof(T));
+    }
+
+    /// Returns: whether `address` is in one of the blocks.
+    bool owns(const void* address) const noexcept
+    {
+        return reinterpret_cast<std::uintptr_t>(address) - reinterpret_cast<std::uintptr_t>(first()) <
+               size() * sizeof(T);
+    }
+
+    /// Returns: the state of a block of this array.
+    block_state& state(const void* block) noexcept
+    {
+        static_assert(has_states);
+        const auto index = static_cast<std::size_t>(static_cast<const std::byte*>(block) - first()) / sizeof(T);
+        return reinterpret_cast<block_state*>(limit_)[index];
+    }
+
+    /// Effects: calls `visit(void*)` for each block that was ever in use, and a few more, in the order of addresses.
+    ///   `visit` may take and put.
+    template <class Visit>
+    void for_each(Visit&& visit)
+    {
+        for (std::byte* block = first(); block != next_; block += sizeof(T))
+            visit(static_cast<void*>(block));
+    }
+
+    /// Returns: how many blocks there are.
+    std::size_t size() const noexcept { return static_cast<std::size_t>(limit_ - bottom_); }
+
+    /// Returns: how many of them are free.
+    std::size_t available() const noexcept
+    {
+        return static_cast<std::size_t>(top_ - bottom_) + static_cast<std::size_t>(end_ - next_) / sizeof(T);
+    }
+
+private:
+    static constexpr bool has_states = !std::is_trivially_destructible_v<T>;
+    static constexpr std::size_t bytes_of_state = has_states ? sizeof(block_state) : 0;
+    /// As arrays of bytes have it, at least.
+    static constexpr std::size_t alignment = alignof(T) > __STDCPP_DEFAULT_NEW_ALIGNMENT__
+                                                 ? alignof(T)
+                                                 : __STDCPP_DEFAULT_NEW_ALIGNMENT__;
+    /// Of the blocks to push at a time.
+    static constexpr std::size_t bytes_a_batch = base::saturating_multiply(16, sizeof(T));
+    static constexpr bool is_over_aligned = alignment > __STDCPP_DEFAULT_NEW_ALIGNMENT__;
+
+    static void* new_bytes(std::size_t bytes)
+    {
+        if constexpr (is_over_aligned)
+            return ::operator new(bytes, std::align_val_t{alignment});
+        else
+            return ::operator new(bytes);
+    }
+
+    static void delete_bytes(void* memory) noexcept
+    {
+        if constexpr (is_over_aligned)
+            ::operator delete(memory, std::align_val_t{alignment});
+        else
+            ::operator delete(memory);
+    }
+
+    /// Pushes some that were never handed out onto the stack, which is empty; the lowest last.
+    /// Returns: whether there were any.
+    MEMORY_POOL_NOINLINE bool push_new_blocks() noexcept
+    {
+        std::byte* const from = next_;
+        next_ += std::min(bytes_a_batch, static_cast<std::size_t>(end_ - from));
+        for (std::byte* block = next_; block != from;)
+            *top_++ = reinterpret_cast<std::uintptr_t>(block -= sizeof(T));
+        return next_ != from;
+    }
+
+    std::byte* first() const noexcept { return end_ - size() * sizeof(T); }
+
+    // The stack holds numbers, not pointers: the compiler knows that writing one does not change `top_`, and keeps that in a
+    // register.
+    std::uintptr_t* bottom_ = nullptr;
+    std::uintptr_t* top_ = nullptr;
+    std::uintptr_t* limit_ = nullptr;
+    std::byte* next_ = nullptr;
+    std::byte* end_ = nullptr;
+};
+} // namespace memory_pool::core
