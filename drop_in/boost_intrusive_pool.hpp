@@ -453,7 +453,8 @@ public:
         is_growing_ = true;
         const self_ptr self(this); // which a constructor that clears the pool would end
         memory_pool::base::failure_guard no_longer([this] { is_growing_ = false; });
-        arrays_.push_back({std::unique_ptr<Item[]>(new Item[count]), count});
+        std::unique_ptr<Item[]> items(new Item[count]);
+        arrays_.push_back(array{std::move(items), count});
         no_longer.succeeded();
         is_growing_ = is_exhausted_ = false;
         never_used_ = arrays_.back().items.get();

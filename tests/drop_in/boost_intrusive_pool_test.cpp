@@ -6,8 +6,11 @@
 
 #include <gtest/gtest.h>
 
+#include <array>
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <cstdlib>
 #include <functional>
 #include <memory>
 #include <new>
@@ -23,6 +26,37 @@ using memorypool::boost_intrusive_pool_item;
 using memorypool::RECYCLE_METHOD_CUSTOM_FUNCTION;
 using memorypool::RECYCLE_METHOD_DESTROY_FUNCTION;
 using memorypool::RECYCLE_METHOD_NONE;
+
+namespace
+{
+// The heap of this program counts, and can be made to fail. Other tests have threads.
+std::atomic<std::size_t> pieces_of_the_heap{0};
+std::atomic<std::size_t> calls_until_the_heap_fails{0}; ///< 0: it does not.
+} // namespace
+
+void* operator new(std::size_t bytes)
+{
+    if (calls_until_the_heap_fails != 0 && --calls_until_the_heap_fails == 0)
+        throw std::bad_alloc();
+    void* const piece = std::malloc(bytes != 0 ? bytes : 1);
+    if (piece == nullptr)
+        throw std::bad_alloc();
+    ++pieces_of_the_heap;
+    return piece;
+}
+
+void operator delete(void* piece) noexcept
+{
+    if (piece == nullptr)
+        return;
+    --pieces_of_the_heap;
+    std::free(piece);
+}
+
+void operator delete(void* piece, std::size_t) noexcept
+{
+    operator delete(piece);
+}
 
 namespace
 {
@@ -105,7 +139,6 @@ class heavy : public boost_intrusive_pool_item
 {
 public:
     static inline int arrays = 0;
-    static inline int arrays_made = 0;
     static inline bool heap_fails = false;
 
     static void* operator new[](std::size_t bytes)
@@ -114,7 +147,6 @@ public:
             throw std::bad_alloc();
         void* const array = ::operator new(bytes);
         ++arrays;
-        ++arrays_made;
         return array;
     }
     static void operator delete[](void* array)
@@ -686,13 +718,42 @@ TEST(boost_intrusive_pool, loses_nothing_when_the_heap_fails)
     EXPECT_EQ(heavy::arrays, 0);
 }
 
+TEST(boost_intrusive_pool, gives_everything_back_whichever_call_of_the_heap_fails)
+{
+    bool has_failed = true;
+    for (std::size_t call = 1; has_failed; ++call) {
+        std::size_t made = 0;
+        const std::size_t pieces = pieces_of_the_heap;
+        calls_until_the_heap_fails = call;
+        try {
+            boost_intrusive_pool<message> pool(3, 2);
+            std::array<boost::intrusive_ptr<message>, 40> items;
+            for (auto& item : items) {
+                item = pool.allocate();
+                ++made;
+                if (made == 20)
+                    pool.clear();
+            }
+            EXPECT_TRUE(pool.check());
+        } catch (const std::bad_alloc&) {
+            EXPECT_LT(made, 40u);
+        }
+        has_failed = calls_until_the_heap_fails == 0;
+        calls_until_the_heap_fails = 0;
+        EXPECT_EQ(pieces_of_the_heap, pieces);
+        EXPECT_EQ(message::alive, 0);
+    }
+}
+
 TEST(boost_intrusive_pool, takes_nothing_from_the_heap_for_items_that_it_has)
 {
     boost_intrusive_pool<heavy> pool(100);
-    const int arrays = heavy::arrays_made;
-    for (int round = 0; round != 3; ++round)
-        EXPECT_NE(take(pool, 99).back(), nullptr);
-    EXPECT_EQ(heavy::arrays_made, arrays);
+    const auto returned = pool.allocate();
+    calls_until_the_heap_fails = 1;
+    for (int round = 0; round != 300; ++round)
+        EXPECT_NE(pool.allocate(), returned);
+    EXPECT_EQ(calls_until_the_heap_fails, 1u);
+    calls_until_the_heap_fails = 0;
 }
 
 // Items and their pools.
