@@ -94,7 +94,7 @@ public:
     /// Complexity: linear in `num_blocks`.
     void setup(const SizeT& num_blocks)
     {
-        std::vector<SizeT> indices(static_cast<std::size_t>(num_blocks));
+        std::vector<SizeT> indices(num_blocks);
         SizeT index = num_blocks;
         for (SizeT& each : indices)
             each = --index;
@@ -329,7 +329,7 @@ private:
     void make_blocks(SizeT count)
     {
         if (count != 0)
-            blocks_.allocate(static_cast<std::size_t>(count));
+            blocks_.allocate(count);
     }
 
     MEMORY_POOL_ALWAYS_INLINE void* take()
@@ -429,7 +429,7 @@ private:
         throw std::out_of_range("MemoryPool: all " + std::to_string(size()) +
                                 " objects of the pool are in use; delete one before the next, or allocate more");
 #else
-        base::throw_exhausted("MemoryPool", static_cast<std::size_t>(size()), sizeof(T));
+        base::throw_exhausted("MemoryPool", size(), sizeof(T));
 #endif
     }
 

@@ -254,7 +254,8 @@ constexpr const char* remedy_for(error kind) noexcept
     case error::overflow: return "find the write past the end of this block; AddressSanitizer stops at it";
     case error::write_after_free: return "find the write through an old pointer; AddressSanitizer stops at it";
     case error::hook_failed: return "catch in the function what it may throw; the object went back as it is";
-    case error::wrong_thread: return "use a pool and its objects from one thread, or take a pool that threads may share";
+    case error::wrong_thread:
+        return "use a pool and its objects from one thread, or take a pool that threads may share";
     case error::leak:
     case error::exhausted:
     case error::size_overflow:

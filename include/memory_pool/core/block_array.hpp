@@ -29,7 +29,11 @@
 #include <new>
 #include <type_traits>
 
-namespace memory_pool::core
+namespace memory_pool
+{
+inline namespace MEMORY_POOL_ABI
+{
+namespace core
 {
 /// What is in a block. Values that are seldom written by mistake.
 enum class block_state : unsigned char
@@ -61,10 +65,10 @@ public:
         if (most == std::numeric_limits<std::size_t>::max())
             base::throw_size_overflow(count, sizeof(T));
         const std::size_t before = base::round_up(count * (sizeof(std::uintptr_t) + bytes_of_state), alignment);
-        auto* const memory = static_cast<std::byte*>(new_bytes(before + count * sizeof(T)));
-        bottom_ = top_ = reinterpret_cast<std::uintptr_t*>(memory);
+        void* const memory = new_bytes(before + count * sizeof(T));
+        bottom_ = top_ = static_cast<std::uintptr_t*>(memory);
         limit_ = bottom_ + count;
-        next_ = memory + before;
+        next_ = static_cast<std::byte*>(memory) + before;
         end_ = next_ + count * sizeof(T);
         if constexpr (has_states)
             std::memset(limit_, static_cast<int>(block_state::free), count);
@@ -190,4 +194,6 @@ private:
     std::byte* next_ = nullptr;
     std::byte* end_ = nullptr;
 };
-} // namespace memory_pool::core
+} // namespace core
+} // namespace MEMORY_POOL_ABI
+} // namespace memory_pool
