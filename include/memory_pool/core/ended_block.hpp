@@ -9,7 +9,11 @@
 #include <memory_pool/base/config.hpp>
 #include <memory_pool/base/policies.hpp>
 
-namespace memory_pool::core
+namespace memory_pool
+{
+inline namespace MEMORY_POOL_ABI
+{
+namespace core
 {
 /// Effects: gives a block back. With a policy that checks, an overflow is reported, and the block goes back all the same.
 template <class Blocks>
@@ -21,4 +25,6 @@ MEMORY_POOL_ALWAYS_INLINE void give_back_ended(Blocks& blocks, void* block) noex
     }
     blocks.deallocate(block);
 }
-} // namespace memory_pool::core
+} // namespace core
+} // namespace MEMORY_POOL_ABI
+} // namespace memory_pool
