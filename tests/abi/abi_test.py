@@ -45,6 +45,9 @@ OUTSIDE = {
     },
 }
 
+# Also for C++14, where base/config.hpp does not compile. Its functions call those of C, in every unit.
+FILES_OUTSIDE = ["drop_in/np_alloc.h"]
+
 
 def run(command, **options):
     return subprocess.run([str(word) for word in command], capture_output=True, text=True, errors="replace", check=False,
@@ -328,7 +331,7 @@ class Names(Programs):
         includes = "".join(f"#include <{header}>\n" for header in headers(PROJECT) if not re.search(left_out, header))
         text = self.succeed([*self.compiler(), "-fno-exceptions", "-E", "-x", "c++", "-"], input=includes)
         ours = [(scopes, name) for scopes, name, file in Declarations(text).found
-                if re.match(rf"{PROJECT}/(include|drop_in)/", file)]
+                if re.match(rf"{PROJECT}/(include|drop_in)/", file) and not file.endswith(tuple(FILES_OUTSIDE))]
         tags = {"v0_noexcept", "memory_pool_v0_noexcept"}
         self.assertGreater(len([scopes for scopes, _ in ours if tags & set(scopes)]), 300)
         outside = {("::".join(scopes), name) for scopes, name in ours if not tags & set(scopes) and '"C"' not in scopes}

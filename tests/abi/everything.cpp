@@ -17,7 +17,6 @@ template class memory_pool::basic_recycling_shared_pool<
     int, memory_pool::basic_concurrent_block_pool<memory_pool::counting_policy>>;
 template class memory_pool::block_resource<memory_pool::block_pool>;
 template class memory_pool::np_allocator<int>;
-template class memory_pool::MemoryPool<int>;
 
 /// Effects: makes one of each resource.
 void use_resources()
@@ -31,6 +30,9 @@ void use_resources()
     memory_pool::unsynchronized_arena_resource arenas;
     memory_pool::synchronized_arena_resource shared_arenas;
     arena_mr::UnsynchronizedArenaMR dropped_in(1, 1024);
+    memory_pool::MemoryPool<int> objects(1);
+    int* object = objects.new_block_pt();
+    objects.delete_block_pt(object);
     PoolAllocator blocks(8, 8);
     np_print_statistics(stderr);
     np_free(np_alloc(1, __FILE__, __LINE__));
