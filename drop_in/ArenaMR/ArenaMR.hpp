@@ -49,6 +49,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <iterator>
 #include <map>
 #include <memory_resource>
 #include <new>
@@ -321,8 +322,8 @@ public:
     std::size_t WastedMemory() const noexcept { return full_arenas_ * bytes_per_arena_ - bytes_cut_from_full_; }
 
 private:
-    // `allocate` and `deallocate`. Complexity: O(1), but for calls upstream, and logarithmic in chunks for what is not in the
-    // chunk that was found last.
+    // `allocate` and `deallocate`. Complexity: O(1), but for calls upstream, and logarithmic in chunks for what is
+    // not in the chunk that was found last.
 
     void* do_allocate(std::size_t bytes, std::size_t alignment) override
     {

@@ -5,10 +5,11 @@
 ///
 ///     PoolAllocator(s, n) -> [ s bytes | s bytes | ... ]  n blocks, each at a multiple of 64 bytes
 ///
-/// What differs from the original: a block that a thread gives back is there for every thread, while that one lives and after
-/// it; any number of pools may be used in turn; nullptr may be given back; sizes that make no sense are refused. Its statistics
-/// have no interface of their own; where they are wanted, take basic_concurrent_block_pool<counting_policy>. Include path:
-/// drop_in/ and include/, or the CMake target memory_pool::drop_in.
+/// What differs from the original: a block that a thread gives back is there for every thread, while that one lives
+/// and after it; any number of pools may be used in turn; nullptr may be given back; sizes that make no sense are
+/// refused. Its statistics have no interface of their own; where they are wanted, take
+/// basic_concurrent_block_pool<counting_policy>. Include path: drop_in/ and include/, or the CMake target
+/// memory_pool::drop_in.
 ///
 /// Thread safety: any thread, but for the destructor, which needs the pool for itself.
 #pragma once
@@ -24,10 +25,10 @@ inline namespace MEMORY_POOL_GLOBAL_ABI
 class PoolAllocator
 {
 public:
-    /// Effects: makes a pool of `pool_size` blocks, each for an object of `object_size` bytes, and takes the memory for all of
-    ///   them at once.
-    /// Throws: std::invalid_argument if either is 0; memory_pool::size_overflow, which is a std::bad_alloc, if they are more
-    ///   than a program can address; std::bad_alloc if there is no memory.
+    /// Effects: makes a pool of `pool_size` blocks, each for an object of `object_size` bytes, and takes the memory
+    ///   for all of them at once.
+    /// Throws: std::invalid_argument if either is 0; memory_pool::size_overflow, which is a std::bad_alloc, if they
+    ///   are more than a program can address; std::bad_alloc if there is no memory.
     /// Complexity: O(1).
     PoolAllocator(std::size_t object_size, std::size_t pool_size) : blocks_(object_size, options_for(pool_size)) {}
 

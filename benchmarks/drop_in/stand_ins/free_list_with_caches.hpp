@@ -9,9 +9,9 @@
 ///         refill  |          v  flush     32 blocks each
 ///     list:    head -> block -> block -> ...
 ///
-/// A refill pops block by block, each with a compare-and-swap of the head; a flush pushes its blocks as one chain. The head
-/// has a tag, which every change counts up, against ABA. The cache belongs to the pool that the thread has used last: with
-/// another one, what is in it goes back first. What is in the cache of a thread that ends is lost.
+/// A refill pops block by block, each with a compare-and-swap of the head; a flush pushes its blocks as one chain.
+/// The head has a tag, which every change counts up, against ABA. The cache belongs to the pool that the thread has
+/// used last: with another one, what is in it goes back first. What is in the cache of a thread that ends is lost.
 #pragma once
 
 #include <array>
