@@ -117,8 +117,8 @@
 
 #if defined(__GNUC__) || defined(__clang__)
 #define MEMORY_POOL_GNU_BUILTINS 1
-#define MEMORY_POOL_LIKELY(condition) __builtin_expect(!!(condition), 1)
-#define MEMORY_POOL_UNLIKELY(condition) __builtin_expect(!!(condition), 0)
+#define MEMORY_POOL_LIKELY(condition) __builtin_expect((condition), 1)
+#define MEMORY_POOL_UNLIKELY(condition) __builtin_expect((condition), 0)
 #define MEMORY_POOL_ASSUME(condition) ((condition) ? static_cast<void>(0) : __builtin_unreachable())
 #define MEMORY_POOL_ALWAYS_INLINE inline __attribute__((always_inline))
 #define MEMORY_POOL_SLOW_PATH __attribute__((noinline, cold))
