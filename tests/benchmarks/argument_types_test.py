@@ -15,6 +15,8 @@ REFUSED = {
                 "--warm": ("-1", "x", ""), "--checked": ("(",), "--json": ("/nowhere/figures.json", "/")},
     "compare.py": {"--repetitions": ("0", "x"), "--min-time": ("0", "-1", "x"), "--filter": ("(",),
                    "--json": ("/nowhere/figures.json",)},
+    "drop_ins.py": {"--rounds": ("0", "x"), "--repetitions": ("0", "x"), "--min-time": ("0", "x"), "--filter": ("(",),
+                    "--json": ("/nowhere/figures.json",)},
     "returning_patterns.py": {"--repetitions": ("0",), "--items": ("0", "x"), "--steps": ("1,x", "-1", ""),
                               "--csv": ("/nowhere/figures.csv",)},
 }
@@ -41,6 +43,7 @@ class Arguments(unittest.TestCase):
             for script, arguments in {
                     "race.py": ("--rounds=1", "--timeout=.5", "--filter=^a|b$", "--warm=0", f"--json={nothing}/new", f"--build={nothing}"),
                     "compare.py": ("--repetitions=1", "--min-time=1e-3", f"--json={nothing}/new", f"--build={nothing}"),
+                    "drop_ins.py": ("--rounds=1", "--min-time=1e-3", f"--json={nothing}/new", f"--build={nothing}"),
                     "returning_patterns.py": ("--steps=0,10", f"--csv={nothing}/new", f"--program={nothing}/none")}.items():
                 with self.subTest(script=script):
                     result = run(script, *arguments)
