@@ -6,9 +6,9 @@
     drop_ins.py [--build DIRECTORY] [--filter REGEX] [--rounds N] [--repetitions N] [--min-time SECONDS] [--json FILE]
                 [--check] [DROP-IN...]
 
-A cell is a shape with its arguments and a number n of items. In each round the program of a drop-in is started anew, and runs
-every row so many times, in an order that is random anew each time, so that sides and cells take turns. Compared are the
-medians over all rounds. A row is named <shape>/<arguments>/<n>/<side>: see drop_in/cells.hpp.
+A cell is a shape with its arguments and a number n of items. Each round starts the program of a drop-in anew and
+repeats all of its rows in random order, so that sides and cells alternate. Compared are the medians over all rounds. A
+row is named <shape>/<arguments>/<n>/<side>: see drop_in/cells.hpp.
 """
 import argparse
 import collections
@@ -24,9 +24,10 @@ from google_benchmark import number
 
 DROP_INS = ("memory_pool", "boost_intrusive_pool", "ArenaMR", "custAlloc", "np_alloc")
 SIDES = STAND_IN, DROP_IN = ("stand_in", "drop_in")
-# What --check asks for: no cell takes more than so many times as long as that of the stand-in, and their geometric mean is
-# ahead of it.
+# The goals: no cell takes more than this many times as long as that of the stand-in, and the geometric mean of the ratios
+# is below 1.
 MOST_RATIO = 1.05
+REMEDY = "build the target `drop_in_benchmarks` first, or say --build DIRECTORY"
 
 
 def parse_arguments():
@@ -39,7 +40,8 @@ def parse_arguments():
                         help="rows to run, as a regular expression")
     parser.add_argument("--rounds", type=argument_types.count, default=3)
     parser.add_argument("--repetitions", type=argument_types.count, default=3, help="of a row in a round")
-    parser.add_argument("--min-time", type=argument_types.seconds, default=0.005, help="seconds for a repetition of a row")
+    parser.add_argument("--min-time", type=argument_types.seconds, default=0.005,
+                        help="seconds for a repetition of a row")
     parser.add_argument("--json", type=argument_types.file_to_write, metavar="FILE", help="write all samples there")
     parser.add_argument("--check", action="store_true",
                         help=f"fail if a cell is above {MOST_RATIO}, or the geometric mean of a drop-in is not below 1")
@@ -58,13 +60,11 @@ def programs(arguments):
         if google_benchmark.is_built(arguments.build, program):
             found[name] = os.path.join(arguments.build, program)
         elif name in arguments.drop_ins:
-            sys.exit(f"drop_ins.py: {program} is not in {arguments.build}; build the target `drop_in_benchmarks` first, or "
-                     "say --build DIRECTORY")
+            sys.exit(f"drop_ins.py: {program} is not in {arguments.build}; {REMEDY}")
         else:
             print(f"{name} is left out: there is no {program} in {arguments.build}", file=sys.stderr)
     if not found:
-        sys.exit(f"drop_ins.py: there is no program in {arguments.build}; build the target `drop_in_benchmarks` first, or say "
-                 "--build DIRECTORY")
+        sys.exit(f"drop_ins.py: there is no program in {arguments.build}; {REMEDY}")
     return found
 
 

@@ -14,11 +14,12 @@ def is_built(directory, program):
 
 
 def run(path, repetitions, min_time, rows):
-    """Runs each row that matches the regular expression so many times, in an order that is random anew each time.
+    """Repeats the rows that match the regular expression, all of them in random order.
 
     Returns the report; or None if no row matches."""
     command = [path, "--benchmark_format=json", "--benchmark_enable_random_interleaving=true",
-               f"--benchmark_repetitions={repetitions}", f"--benchmark_min_time={min_time}", f"--benchmark_filter={rows}"]
+               f"--benchmark_repetitions={repetitions}", f"--benchmark_min_time={min_time}",
+               f"--benchmark_filter={rows}"]
     result = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, check=False)
     if not result.stdout.strip() and "match any benchmarks" in result.stderr + result.stdout:
         return None

@@ -376,7 +376,7 @@ private:
         const core::block_state found = blocks_.state(block);
         if (found == core::block_state::raw)
             put(block);
-        else if (found == core::block_state::object && !(is_to_be_cleared_ && at_work_ > deepest))
+        else if (found == core::block_state::object && (!is_to_be_cleared_ || at_work_ <= deepest))
             end(block);
     }
 

@@ -4,8 +4,10 @@
 /// Registers the cells of a drop-in: the same job for the stand-in of the original and for the drop-in. drop_ins.py
 /// compares the two rows of each cell, by their names:
 ///
-///     <shape>/<arguments>/<n>/<side>    arguments: the size of an item, or what else the shape depends on; without a slash
-///                                       side: stand_in or drop_in
+///     <shape>/<arguments>/<n>/<side>
+///
+/// where the arguments are the size of an item, or what else the shape depends on, without a slash, and the side is
+/// stand_in or drop_in.
 ///
 /// A row is compared by its counter `per_block`, in seconds, if it has one; else by its time for one iteration.
 #pragma once
@@ -23,7 +25,7 @@ using row = void (*)(benchmark::State& state, std::size_t n);
 /// Which time of an iteration is the figure.
 enum class timing
 {
-    of_thread, ///< All of it, as far as the processor was at it.
+    of_thread, ///< Processor time of the thread, for all of it.
     manual,    ///< What the row sets with SetIterationTime.
 };
 

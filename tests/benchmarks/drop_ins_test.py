@@ -14,8 +14,8 @@ SCRIPT = Path(__file__).resolve().parents[2] / "benchmarks" / "drop_ins.py"
 
 
 def row(name, **figures):
-    return {"name": name, "run_name": name, "run_type": "iteration", "time_unit": "ns", "real_time": 0.0, "cpu_time": 0.0,
-            **figures}
+    return {"name": name, "run_name": name, "run_type": "iteration", "time_unit": "ns", "real_time": 0.0,
+            "cpu_time": 0.0, **figures}
 
 
 class DropIns(unittest.TestCase):
@@ -40,8 +40,8 @@ print(json.dumps(first))
         path.chmod(0o755)
 
     def compare(self, *arguments):
-        return subprocess.run([sys.executable, SCRIPT, f"--build={self.build}", *arguments], capture_output=True, text=True,
-                              check=False, timeout=60)
+        return subprocess.run([sys.executable, SCRIPT, f"--build={self.build}", *arguments], capture_output=True,
+                              text=True, check=False, timeout=60)
 
     def line_of(self, result, cell):
         lines = [line.split() for line in result.stdout.splitlines() if line.startswith(cell + " ")]
@@ -49,8 +49,9 @@ print(json.dumps(first))
         return lines[0][1:]
 
     def test_compares_medians_over_all_rounds(self):
-        self.program("memory_pool", *[[row("pair/16/8/stand_in", cpu_time=10.0), row("pair/16/8/drop_in", cpu_time=time)]
-                                      for time in (4.0, 100.0, 5.0)])
+        stand_in = row("pair/16/8/stand_in", cpu_time=10.0)
+        self.program("memory_pool",
+                     *[[stand_in, row("pair/16/8/drop_in", cpu_time=time)] for time in (4.0, 100.0, 5.0)])
         result = self.compare("--rounds=3", "--check")
         self.assertEqual(self.line_of(result, "pair/16/8"), ["10.00", "5.00", "0.500"])
         self.assertEqual(result.returncode, 0, result.stdout)
@@ -66,13 +67,14 @@ print(json.dumps(first))
         self.assertEqual([self.line_of(result, f"{shape}/1/8")[2] for shape in "abc"], ["0.500", "0.200", "0.700"])
 
     def test_sorts_numbers_by_their_value(self):
-        self.program("custAlloc", [row(f"a/16/{n}/{side}", cpu_time=1.0) for n in (128, 8, 32) for side in ("stand_in", "drop_in")])
+        self.program("custAlloc", [row(f"a/16/{n}/{side}", cpu_time=1.0)
+                                   for n in (128, 8, 32) for side in ("stand_in", "drop_in")])
         cells = [line.split()[0] for line in self.compare("--rounds=1").stdout.splitlines() if line.startswith("a/")]
         self.assertEqual(cells, ["a/16/8", "a/16/32", "a/16/128"])
 
     def test_fails_if_a_cell_takes_too_long(self):
         self.program("memory_pool", [row("a/1/8/stand_in", cpu_time=10.0), row("a/1/8/drop_in", cpu_time=1.0),
-                                     row("b/1/8/stand_in", cpu_time=10.0), row("b/1/8/drop_in", cpu_time=10.6)] )
+                                     row("b/1/8/stand_in", cpu_time=10.0), row("b/1/8/drop_in", cpu_time=10.6)])
         result = self.compare("--rounds=1", "--check")
         self.assertEqual(result.returncode, 1)
         self.assertIn("1 goals missed\n  memory_pool: b/1/8: the drop-in takes 1.060 times", result.stdout)

@@ -4,7 +4,7 @@
 /// A fixed number of blocks for objects of one type, in one array.
 ///
 ///     memory:  [ stack of free blocks | states | block 0 | block 1 | ... | block n - 1 ]
-///                 ^bottom   ^top                               ^next: from here on, no block was ever free on the stack
+///                 ^bottom   ^top                               ^next: from here on, no block was ever on the stack
 ///
 ///     take:  pop; if the stack is empty, push the next 16 blocks first         put:  push
 ///     n = outstanding + on the stack + from next to the end
@@ -186,8 +186,8 @@ private:
 
     std::byte* first() const noexcept { return end_ - size() * sizeof(T); }
 
-    // The stack holds numbers, not pointers: the compiler knows that writing one does not change `top_`, and keeps that in a
-    // register.
+    // The stack holds numbers, not pointers: the compiler knows that writing one does not change `top_`, and keeps that
+    // in a register.
     std::uintptr_t* bottom_ = nullptr;
     std::uintptr_t* top_ = nullptr;
     std::uintptr_t* limit_ = nullptr;
