@@ -33,6 +33,7 @@
 #include <memory_pool/core/late_reports.hpp>
 #include <memory_pool/core/magazine.hpp>
 #include <memory_pool/core/pool_arguments.hpp>
+#include <memory_pool/core/refusals.hpp>
 #include <memory_pool/core/slab.hpp>
 #include <memory_pool/core/slab_client.hpp>
 #include <memory_pool/core/slab_layout.hpp>
@@ -76,6 +77,16 @@ public:
             reserve(options.initial_capacity);
     }
 
+    /// Does not compile: the number of blocks, for example, is an option.
+    template <class Given, class... More, class = core::if_none_of<Given, const pool_options&>>
+    basic_block_pool(std::size_t block_size, const Given&, const More&...) : basic_block_pool(block_size)
+    {
+        static_assert(core::is_of_use<Given>,
+                      "a pool of blocks takes the bytes of a block, a pool_options, and then a memory "
+                      "resource: set initial_capacity or max_capacity in the options for a number "
+                      "of blocks");
+    }
+
     /// For pools that are built on this one: as the other, but `client` owns the slabs and is told about them. Takes nothing
     /// from `upstream` yet.
     basic_block_pool(std::size_t block_size, const pool_options& options, std::pmr::memory_resource* upstream,
@@ -88,6 +99,7 @@ public:
               {options.prefault, !variant::checks, variant::checks, options.growth_step, client, options.magazine_size},
               {core::name_in(options), block_size}, upstream)
     {
+        base::check_policy<Policy>();
         base::pool_made(this);
     }
 
@@ -133,6 +145,28 @@ public:
             return try_allocate_uncached();
         hand_out(block);
         return block;
+    }
+
+    /// Does not compile, nor do the two others that wait: no other thread could give a block back.
+    template <class... Given>
+    void* allocate_wait(const Given&...)
+    {
+        static_assert(core::is_of_use<Given...>,
+                      "waiting is for pools that threads share, as another thread must give a "
+                      "block back: use a concurrent_block_pool or a concurrent_object_pool");
+        return nullptr;
+    }
+    /// Does not compile.
+    template <class... Given>
+    void* try_allocate_until(const Given&... given)
+    {
+        return allocate_wait(given...);
+    }
+    /// Does not compile.
+    template <class... Given>
+    void* try_allocate_for(const Given&... given)
+    {
+        return allocate_wait(given...);
     }
 
     /// Effects: takes a block back. nullptr is ignored.

@@ -31,6 +31,7 @@
 #include <memory_pool/core/block_checks.hpp>
 #include <memory_pool/core/bulk_operations.hpp>
 #include <memory_pool/core/pool_arguments.hpp>
+#include <memory_pool/core/refusals.hpp>
 #include <memory_pool/core/shared_store.hpp>
 #include <memory_pool/core/slab_layout.hpp>
 #include <memory_pool/core/slab_store.hpp>
@@ -74,6 +75,17 @@ public:
             reserve(options.initial_capacity);
     }
 
+    /// Does not compile: the number of blocks, for example, is an option.
+    template <class Given, class... More, class = core::if_none_of<Given, const pool_options&>>
+    basic_concurrent_block_pool(std::size_t block_size, const Given&, const More&...)
+        : basic_concurrent_block_pool(block_size)
+    {
+        static_assert(core::is_of_use<Given>,
+                      "a pool of blocks takes the bytes of a block, a pool_options, and then a memory "
+                      "resource: set initial_capacity or max_capacity in the options for a number "
+                      "of blocks");
+    }
+
     /// For pools that are built on this one: as the other, but `client` owns the slabs and is told about them, with the lock of
     /// the pool held when they are new. Takes nothing from `upstream` yet.
     basic_concurrent_block_pool(std::size_t block_size, const pool_options& options,
@@ -85,6 +97,7 @@ public:
                  {options.prefault, false, variant::checks, options.growth_step, client, options.magazine_size},
                  {core::name_in(options), block_size}, upstream)
     {
+        base::check_policy<Policy>();
         base::pool_made(this);
     }
 

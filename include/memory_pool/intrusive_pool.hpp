@@ -24,6 +24,7 @@
 #include <memory_pool/block_pool.hpp>
 #include <memory_pool/concurrent_block_pool.hpp>
 #include <memory_pool/core/making_pool.hpp>
+#include <memory_pool/core/refusals.hpp>
 #include <memory_pool/core/returning_items.hpp>
 #include <memory_pool/pooled.hpp>
 
@@ -37,42 +38,62 @@ inline namespace MEMORY_POOL_ABI
 {
 namespace core
 {
-template <class T, class Policy>
-struct blocks_for_pooled
+/// Stands for a type that is not derived from `pooled`.
+struct no_pooled_object : pooled<no_pooled_object>
 {
-    static_assert(is_pooled<T>, "derive the objects of the pool from memory_pool::pooled: struct item : "
-                                "memory_pool::pooled<item>; publicly, and once");
-
-    /// Without such a base, the above is all there is to say.
-    static constexpr bool are_shared()
+    template <class... Arguments>
+    explicit no_pooled_object(Arguments&&...) noexcept
     {
-        if constexpr (is_pooled<T>)
-            return references_of<T>::are_shared;
-        else
-            return false;
     }
-
-    using type = std::conditional_t<are_shared(), basic_concurrent_block_pool<Policy>, basic_block_pool<Policy>>;
 };
+
+template <class T>
+using pooled_object = std::conditional_t<is_pooled<T>, T, no_pooled_object>;
+
+template <class T>
+struct pooled_object_check
+{
+    static constexpr bool is_made = true;
+    static constexpr bool is_declared_only = std::is_class_v<T> && !is_complete<T>;
+    static_assert(!is_declared_only,
+                  "the objects of the pool have an incomplete type here: include the header that defines it");
+    static_assert(is_pooled<T> || is_declared_only,
+                  "derive the objects of the pool from memory_pool::pooled: struct item : "
+                  "memory_pool::pooled<item>; publicly, once, and they are not const");
+};
+
+template <class T>
+using kept_pooled_object =
+    std::conditional_t<std::is_default_constructible_v<pooled_object<T>>, pooled_object<T>, no_pooled_object>;
+
+template <class T, class Policy>
+using blocks_for_pooled =
+    std::conditional_t<references_of<T>::are_shared, basic_concurrent_block_pool<Policy>, basic_block_pool<Policy>>;
+
+template <class T, class Policy>
+using making_pooled = making_pool<made_items<T, blocks_for_pooled<T, Policy>>, boost::intrusive_ptr<T>>;
+template <class T, class Policy>
+using keeping_pooled = keeping_pool<kept_items<T, blocks_for_pooled<T, Policy>>, boost::intrusive_ptr<T>>;
 } // namespace core
 
 /// The blocks for objects of type `T`, which says how it counts its references.
 template <class T, class Policy>
-using blocks_for_references = typename core::blocks_for_pooled<T, Policy>::type;
+using blocks_for_references = core::blocks_for_pooled<core::pooled_object<T>, Policy>;
 
 /// A pool of objects of type `T`, which is derived from `pooled`, held by boost::intrusive_ptr. See base/policies.hpp for
 /// `Policy`, and core/making_pool.hpp for what it can do.
 template <class T, class Policy = default_policy>
-class intrusive_pool
-    : public making_pool<core::made_items<T, blocks_for_references<T, Policy>>, boost::intrusive_ptr<T>>
+class intrusive_pool : public core::making_pooled<core::pooled_object<T>, Policy>
 {
-    using base_type = making_pool<core::made_items<T, blocks_for_references<T, Policy>>, boost::intrusive_ptr<T>>;
+    using base_type = core::making_pooled<core::pooled_object<T>, Policy>;
 
 public:
     using base_type::base_type;
 
     /// The variant that this pool is.
     using policy = Policy;
+
+    static_assert(core::pooled_object_check<T>::is_made);
 };
 } // namespace MEMORY_POOL_ABI
 } // namespace memory_pool

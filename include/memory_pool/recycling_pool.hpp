@@ -28,16 +28,17 @@ inline namespace MEMORY_POOL_ABI
 /// A pool of objects of type `T`, which is derived from `pooled` and has a default constructor, held by boost::intrusive_ptr. See
 /// base/policies.hpp for `Policy`, which may not check, and core/making_pool.hpp for what it can do.
 template <class T, class Policy = default_policy>
-class recycling_pool
-    : public keeping_pool<core::kept_items<T, blocks_for_references<T, Policy>>, boost::intrusive_ptr<T>>
+class recycling_pool : public core::keeping_pooled<core::kept_pooled_object<T>, Policy>
 {
-    using base_type = keeping_pool<core::kept_items<T, blocks_for_references<T, Policy>>, boost::intrusive_ptr<T>>;
+    using base_type = core::keeping_pooled<core::kept_pooled_object<T>, Policy>;
 
 public:
     using base_type::base_type;
 
     /// The variant that this pool is.
     using policy = Policy;
+
+    static_assert(core::pooled_object_check<T>::is_made && core::kept_object_check<core::pooled_object<T>>::is_made);
 };
 } // namespace MEMORY_POOL_ABI
 } // namespace memory_pool

@@ -18,6 +18,7 @@
 #include <memory_pool/block_pool.hpp>
 #include <memory_pool/concurrent_block_pool.hpp>
 #include <memory_pool/core/making_pool.hpp>
+#include <memory_pool/core/refusals.hpp>
 #include <memory_pool/core/shared_items.hpp>
 
 #include <memory>
@@ -26,33 +27,45 @@ namespace memory_pool
 {
 inline namespace MEMORY_POOL_ABI
 {
+namespace core
+{
+template <class T, class Blocks>
+using making_shared_pool = making_pool<made_shared_items<T, Blocks>, std::shared_ptr<T>>;
+template <class T, class Blocks>
+using keeping_shared_pool = keeping_pool<kept_shared_items<T, Blocks>, std::shared_ptr<T>>;
+} // namespace core
+
 /// A pool of objects of type `T`, any type, held by std::shared_ptr, over `Blocks`: a basic_block_pool or a
 /// basic_concurrent_block_pool. See core/making_pool.hpp for what it can do. std::enable_shared_from_this works.
 template <class T, class Blocks>
-class basic_shared_pool : public making_pool<core::made_shared_items<T, Blocks>, std::shared_ptr<T>>
+class basic_shared_pool : public core::making_shared_pool<core::returning_object<T>, Blocks>
 {
-    using base_type = making_pool<core::made_shared_items<T, Blocks>, std::shared_ptr<T>>;
+    using base_type = core::making_shared_pool<core::returning_object<T>, Blocks>;
 
 public:
     using base_type::base_type;
 
     /// The variant that this pool is.
     using policy = typename Blocks::policy;
+
+    static_assert(core::returning_object_check<T>::is_made);
 };
 
 /// The same, but objects are constructed once, when the pool grows, and used again and again, as in recycling_pool. An object is
 /// reset when its last shared_ptr goes, and free when its last weak_ptr does. `T` may not derive from
 /// std::enable_shared_from_this, which is such a weak_ptr.
 template <class T, class Blocks>
-class basic_recycling_shared_pool : public keeping_pool<core::kept_shared_items<T, Blocks>, std::shared_ptr<T>>
+class basic_recycling_shared_pool : public core::keeping_shared_pool<core::kept_object<T>, Blocks>
 {
-    using base_type = keeping_pool<core::kept_shared_items<T, Blocks>, std::shared_ptr<T>>;
+    using base_type = core::keeping_shared_pool<core::kept_object<T>, Blocks>;
 
 public:
     using base_type::base_type;
 
     /// The variant that this pool is.
     using policy = typename Blocks::policy;
+
+    static_assert(core::kept_object_check<T>::is_made);
 };
 
 /// Objects for std::shared_ptr, for one thread.

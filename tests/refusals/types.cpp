@@ -3,12 +3,18 @@
 /// \file
 /// Programs that must not compile, one for each value of REFUSED, and a few that must, where it is 0: refusals.cmake has the texts.
 #include <memory_pool/allocator.hpp>
+#include <memory_pool/arena_resource.hpp>
+#include <memory_pool/concurrent_block_pool.hpp>
 #include <memory_pool/object_pool.hpp>
 #include <memory_pool/pool_resource.hpp>
+#include <memory_pool/shared_pool.hpp>
 
-#if REFUSED == 9
-#include <memory_pool/intrusive_pool.hpp>
+#if REFUSED > 40
+#include <memory_pool/recycling_pool.hpp>
 #endif
+
+#include <chrono>
+#include <string>
 
 namespace mp = memory_pool;
 
@@ -34,18 +40,60 @@ struct counts_only
     static constexpr bool counts = true;
 };
 
-#if REFUSED == 9
+struct only_declared;
+
+struct takes_a_number
+{
+    explicit takes_a_number(int) {}
+};
+
+#if REFUSED > 40
 struct without_constructor : mp::pooled<without_constructor>
 {
     int number;
 };
+
+struct pooled_shape : mp::pooled<pooled_shape>
+{
+    virtual double area() const = 0;
+    virtual ~pooled_shape() = default;
+};
+
+struct pooled_loud : mp::pooled<pooled_loud>
+{
+    pooled_loud() {}
+    ~pooled_loud() noexcept(false) {}
+};
+
+struct pooled_number : mp::pooled<pooled_number>
+{
+    explicit pooled_number(int) {}
+};
+
+struct pooled_item : mp::pooled<pooled_item>
+{
+};
 #endif
 
-template <class T>
+template <class T, class Policy = mp::default_policy>
 void use()
 {
-    mp::object_pool<T> pool;
+    mp::object_pool<T, Policy> pool;
     pool.destroy(pool.create());
+}
+
+template <class Pool>
+void make()
+{
+    Pool pool;
+    (void)pool.make();
+}
+
+template <class Pool>
+void recycle()
+{
+    Pool pool;
+    (void)pool.allocate();
 }
 
 void refused()
@@ -55,6 +103,16 @@ void refused()
     use<const int>();
     use<volatile int>();
     mp::object_pool<shape*> pointers;
+    recycle<mp::recycling_shared_pool<int>>();
+    mp::block_pool blocks(48, {1000});
+    mp::object_pool<int> objects({1000});
+    mp::object_pool<int> braces{{1000}};
+    mp::shared_pool<int> shared({1000});
+    mp::recycling_shared_pool<int> kept(mp::pool_options{1000});
+    mp::recycling_shared_pool<int> by_lambda([](int& number) { number = 0; });
+    mp::unsynchronized_arena_resource arenas({10, 1000});
+    mp::unsynchronized_arena_resource over_another(&arenas);
+    mp::unsynchronized_pool_resource pools({10, 1000}, &arenas);
 #elif REFUSED == 1
     use<int&>();
 #elif REFUSED == 2
@@ -73,8 +131,98 @@ void refused()
     mp::unsynchronized_pool_resource pools;
     const mp::resource_allocator<const int, mp::unsynchronized_pool_resource> allocator(pools);
 #elif REFUSED == 9
+    use<only_declared>();
+#elif REFUSED == 10
+    use<int()>();
+#elif REFUSED == 11
+    mp::object_pool<int> pool;
+    (void)pool.create_wait(1);
+#elif REFUSED == 12
+    mp::object_pool<int> pool;
+    (void)pool.try_create_for(std::chrono::seconds(1), 1);
+#elif REFUSED == 13
+    mp::object_pool<int> pool;
+    (void)pool.try_create_until(std::chrono::steady_clock::now(), 1);
+#elif REFUSED == 14
+    mp::block_pool pool(8);
+    (void)pool.allocate_wait();
+#elif REFUSED == 15
+    mp::block_pool pool(8);
+    (void)pool.try_allocate_for(std::chrono::seconds(1));
+#elif REFUSED == 16
+    mp::block_pool pool(8);
+    (void)pool.try_allocate_until(std::chrono::steady_clock::now());
+#elif REFUSED == 17
+    mp::block_pool pool(48, 1000);
+#elif REFUSED == 18
+    mp::block_pool pool(48, std::string("orders"));
+#elif REFUSED == 19
+    mp::concurrent_block_pool pool(48, -1, std::pmr::get_default_resource());
+#elif REFUSED == 20
+    mp::object_pool<int> pool(1000);
+#elif REFUSED == 21
+    mp::object_pool<int> pool("orders");
+#elif REFUSED == 22
+    mp::unsynchronized_arena_resource arenas(10, 1000);
+#elif REFUSED == 23
+    mp::synchronized_arena_resource arenas(mp::pool_options{});
+#elif REFUSED == 24
+    mp::unsynchronized_pool_resource pools(1000);
+#elif REFUSED == 25
+    mp::shared_pool<int> pool(1000);
+#elif REFUSED == 26
+    mp::recycling_shared_pool<int> pool(1000);
+#elif REFUSED == 27
+    mp::basic_concurrent_block_pool<int> pool(8);
+#elif REFUSED == 28
+    use<int, int>();
+#elif REFUSED == 29
+    make<mp::shared_pool<int, int>>();
+#elif REFUSED == 30
+    mp::basic_unsynchronized_pool_resource<int> pools;
+    (void)pools.allocate(8);
+#elif REFUSED == 31
+    make<mp::shared_pool<int&>>();
+#elif REFUSED == 32
+    make<mp::shared_pool<only_declared>>();
+#elif REFUSED == 33
+    make<mp::shared_pool<int[3]>>();
+#elif REFUSED == 34
+    make<mp::shared_pool<const int>>();
+#elif REFUSED == 35
+    make<mp::shared_pool<shape>>();
+#elif REFUSED == 36
+    make<mp::shared_pool<locked_in>>();
+#elif REFUSED == 37
+    recycle<mp::recycling_shared_pool<void>>();
+#elif REFUSED == 38
+    recycle<mp::recycling_shared_pool<takes_a_number>>();
+#elif REFUSED == 39
+    recycle<mp::recycling_shared_pool<shape>>();
+#elif REFUSED == 40
+    recycle<mp::recycling_shared_pool<int, mp::checking_policy>>();
+#elif REFUSED == 41
     mp::intrusive_pool<without_constructor> pool;
-    (void)pool.make();
     (void)pool.make(3);
+#elif REFUSED == 42
+    make<mp::intrusive_pool<int&>>();
+#elif REFUSED == 43
+    recycle<mp::recycling_pool<takes_a_number>>();
+#elif REFUSED == 44
+    make<mp::intrusive_pool<only_declared>>();
+#elif REFUSED == 45
+    make<mp::intrusive_pool<pooled_shape>>();
+#elif REFUSED == 46
+    make<mp::intrusive_pool<pooled_loud>>();
+#elif REFUSED == 47
+    recycle<mp::recycling_pool<pooled_number>>();
+#elif REFUSED == 48
+    make<mp::intrusive_pool<pooled_item, int>>();
+#elif REFUSED == 49
+    mp::intrusive_pool<pooled_item> pool(1000);
+#elif REFUSED == 50
+    mp::recycling_pool<pooled_item> pool(1000);
+#elif REFUSED == 51
+    recycle<mp::recycling_pool<pooled_item, mp::checking_policy>>();
 #endif
 }

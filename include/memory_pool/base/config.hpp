@@ -6,9 +6,10 @@
 /// and none changes the layout of a type. Those that change the body of a function change its name: see MEMORY_POOL_ABI.
 #pragma once
 
-// Older programs come here by the drop-ins. It is said before the compiler meets what it does not know.
+// Older programs come here by the drop-ins. It is said before the compiler meets what it does not know; and as a file that there is
+// not, since compilers stop at that, where after an #error they would go on to errors by the hundred.
 #if __cplusplus < 201703L && !(defined(_MSVC_LANG) && _MSVC_LANG >= 201703L)
-#error "memory_pool: these headers need C++17: -std=c++17, or CMAKE_CXX_STANDARD 17"
+#include <memory_pool: these headers need C++17: -std=c++17, or CMAKE_CXX_STANDARD 17>
 #endif
 
 #include <cstddef>

@@ -72,12 +72,10 @@ template <class Policy>
 inline constexpr bool
     is_policy<Policy, std::void_t<std::bool_constant<Policy::counts>, std::bool_constant<Policy::checks>>> = true;
 
-/// A policy as pools read it, so that one which is none gives one error, with this text, and not one for each use.
+/// A policy as pools read it. One that is none is read as the default, so that all there is to say is what check_policy says.
 template <class Policy, bool IsOne = is_policy<Policy>>
 struct checked_policy
 {
-    static_assert(IsOne, "a policy has two constants, counts and checks: derive yours from "
-                         "memory_pool::default_policy, and say what differs");
     static constexpr bool counts = false;
     static constexpr bool checks = false;
 };
@@ -87,6 +85,14 @@ struct checked_policy<Policy, true>
     static constexpr bool counts = Policy::counts;
     static constexpr bool checks = Policy::checks;
 };
+
+/// For the constructors of what has a policy: does not compile if it is none.
+template <class Policy>
+constexpr void check_policy() noexcept
+{
+    static_assert(is_policy<Policy>, "a policy has two constants, counts and checks: derive yours from "
+                                     "memory_pool::default_policy, and say what differs");
+}
 
 /// What a policy says about `outliving`.
 template <class Policy, class = void>

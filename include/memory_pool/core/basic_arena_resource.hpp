@@ -20,6 +20,7 @@
 #include <memory_pool/core/arena.hpp>
 #include <memory_pool/core/arena_checks.hpp>
 #include <memory_pool/core/pool_arguments.hpp>
+#include <memory_pool/core/refusals.hpp>
 
 #include <cstddef>
 #include <memory_resource>
@@ -61,10 +62,23 @@ public:
         : arenas_(options, variant::checks, upstream), largest_block_(arenas_.store().largest_extent() - canary_bytes)
     {
         arenas_.reserve(options.arena_count);
+        base::check_policy<Policy>();
         base::pool_made(this);
     }
 
-    basic_arena_resource(const basic_arena_resource&) = delete;
+    /// Does not compile: the number of arenas, for example, is an option.
+    template <
+        class Given, class... More,
+        class = core::if_none_of<Given, const arena_options&, std::pmr::memory_resource*, const basic_arena_resource&>>
+    explicit basic_arena_resource(const Given&, const More&...) : basic_arena_resource()
+    {
+        static_assert(core::is_of_use<Given>,
+                      "an arena resource takes an arena_options, and then a memory resource: set "
+                      "arena_count or arena_size in the options for a number of arenas or bytes");
+    }
+
+    // Not from const: else what is in braces, and is meant for the options, could be meant for a resource to copy as well.
+    basic_arena_resource(basic_arena_resource&) = delete;
     basic_arena_resource& operator=(const basic_arena_resource&) = delete;
 
     /// Effects: gives everything back upstream. Blocks still in use are gone.

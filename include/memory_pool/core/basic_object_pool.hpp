@@ -19,6 +19,7 @@
 #include <memory_pool/core/construct.hpp>
 #include <memory_pool/core/ended_block.hpp>
 #include <memory_pool/core/pool_arguments.hpp>
+#include <memory_pool/core/refusals.hpp>
 #include <memory_pool/core/statistics.hpp>
 
 #include <algorithm>
@@ -34,12 +35,11 @@ namespace memory_pool
 {
 inline namespace MEMORY_POOL_ABI
 {
-/// A pool of objects of type `T`, over `Blocks`: a basic_block_pool or a basic_concurrent_block_pool.
-template <class T, class Blocks>
+/// A pool of objects of type `Object`, over `Blocks`: a basic_block_pool or a basic_concurrent_block_pool.
+template <class Object, class Blocks>
 class basic_object_pool
 {
-    static_assert(std::is_object_v<T>, "a pool is for objects, not for references, functions or void");
-    static_assert(!std::is_array_v<T>, "a pool is for single objects: pool an array in a struct");
+    using T = core::checked_object<Object>;
 
 public:
     /// What the pool holds.
@@ -74,22 +74,35 @@ public:
     /// Complexity: as `Blocks`.
     explicit basic_object_pool(const pool_options& options = {},
                                std::pmr::memory_resource* upstream = std::pmr::get_default_resource())
-        : blocks_(sizeof(T), core::with_alignment_of<T>(options), upstream)
+        : blocks_(sizeof(core::complete_object<T>), core::with_alignment_of<core::complete_object<T>>(options),
+                  upstream)
     {
     }
 
-    basic_object_pool(const basic_object_pool&) = delete;
+    /// Does not compile: the number of objects, for example, is an option.
+    template <class Given, class... More,
+              class = core::if_none_of<Given, const pool_options&, const basic_object_pool&>>
+    explicit basic_object_pool(const Given&, const More&...) : basic_object_pool()
+    {
+        static_assert(core::is_of_use<Given>,
+                      "an object pool takes a pool_options, and then a memory resource: set "
+                      "initial_capacity or max_capacity in the options for a number of objects");
+    }
+
+    // Not from const: else what is in braces, and is meant for the options, could be meant for a pool to copy as well.
+    basic_object_pool(basic_object_pool&) = delete;
     basic_object_pool& operator=(const basic_object_pool&) = delete;
 
     /// Effects: destroys the objects that are alive, as `clear` does, and gives everything back upstream.
     ~basic_object_pool()
     {
         // Not said of the class, as an object may have owners of others as members: so far, its type is incomplete.
-        static_assert(std::is_destructible_v<T>,
+        using complete = core::complete_object<T>;
+        static_assert(std::is_destructible_v<complete>,
                       "the pool must be able to destroy its objects: make the destructor public");
-        static_assert(std::is_nothrow_destructible_v<T> || !std::is_destructible_v<T>,
+        static_assert(std::is_nothrow_destructible_v<complete> || !std::is_destructible_v<complete>,
                       "destroying a pooled object must not throw");
-        if constexpr (std::is_trivially_destructible_v<T>)
+        if constexpr (std::is_trivially_destructible_v<complete>)
             return;
         clear(); // Also if none seems to be alive: one that was destroyed twice hides one that was not, until the blocks are looked at.
     }
@@ -159,7 +172,7 @@ public:
     {
         if (object == nullptr)
             return;
-        if constexpr (!std::is_trivially_destructible_v<T>) {
+        if constexpr (!std::is_trivially_destructible_v<core::complete_object<T>>) {
             if (MEMORY_POOL_UNLIKELY(is_clearing_)) {
                 destroy_while_clearing(object);
                 return;
@@ -204,7 +217,7 @@ public:
     /// Thread safety: that of the blocks.
     void clear() noexcept
     {
-        if constexpr (std::is_trivially_destructible_v<T>) {
+        if constexpr (std::is_trivially_destructible_v<core::complete_object<T>>) {
             blocks_.clear();
         } else {
             if (blocks_.has_lost_threads()) {
@@ -296,7 +309,7 @@ private:
             if (!blocks_.verify(block_of(object)))
                 return false;
         }
-        object->~T();
+        core::destroy_object(object);
         core::give_back_ended(blocks_, block_of(object));
         return true;
     }

@@ -14,10 +14,12 @@
 
 #include <memory_pool/base/config.hpp>
 #include <memory_pool/base/errors.hpp>
+#include <memory_pool/base/policies.hpp>
 #include <memory_pool/core/block_classes.hpp>
 #include <memory_pool/core/class_pools.hpp>
 #include <memory_pool/core/large_blocks.hpp>
 #include <memory_pool/core/pool_arguments.hpp>
+#include <memory_pool/core/refusals.hpp>
 
 #include <cstddef>
 #include <memory_resource>
@@ -59,7 +61,18 @@ public:
         core::check_upstream(upstream, "resource");
     }
 
-    basic_pool_resource(const basic_pool_resource&) = delete;
+    /// Does not compile: the size of the largest block, for example, is an option.
+    template <class Given, class... More,
+              class = core::if_none_of<Given, const std::pmr::pool_options&, std::pmr::memory_resource*,
+                                       const basic_pool_resource&>>
+    explicit basic_pool_resource(const Given&, const More&...) : basic_pool_resource()
+    {
+        static_assert(core::is_of_use<Given>,
+                      "a pool resource takes a std::pmr::pool_options, and then a memory resource");
+    }
+
+    // Not from const: else what is in braces, and is meant for the options, could be meant for a resource to copy as well.
+    basic_pool_resource(basic_pool_resource&) = delete;
     basic_pool_resource& operator=(const basic_pool_resource&) = delete;
 
     /// Effects: gives everything back upstream. Blocks still in use are gone.
@@ -76,7 +89,7 @@ public:
     [[nodiscard]] MEMORY_POOL_ALWAYS_INLINE void* allocate(std::size_t bytes,
                                                            std::size_t alignment = alignof(std::max_align_t))
     {
-        if constexpr (policy::checks)
+        if constexpr (base::checked_policy<policy>::checks)
             core::check_alignment(alignment, "resource");
         const std::size_t needed = core::bytes_in_class(bytes, alignment);
         if (MEMORY_POOL_UNLIKELY(needed > pools_.largest_block()))
@@ -101,7 +114,7 @@ public:
             return;
         }
         Pool* const pool = pools_.find(core::block_class_of(needed));
-        if constexpr (policy::checks)
+        if constexpr (base::checked_policy<policy>::checks)
             if (!is_in_place(block, pool, {bytes, alignment}))
                 return;
         if (MEMORY_POOL_LIKELY(pool != nullptr))
@@ -175,7 +188,7 @@ private:
         if (block == nullptr)
             return;
         const base::block_request given{bytes, alignment};
-        if constexpr (policy::checks) {
+        if constexpr (base::checked_policy<policy>::checks) {
             if (!is_in_place(block, nullptr, given))
                 return;
         }

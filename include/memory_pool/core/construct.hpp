@@ -13,6 +13,7 @@
 #pragma once
 
 #include <memory_pool/base/config.hpp>
+#include <memory_pool/core/refusals.hpp>
 
 #include <new>
 #include <type_traits>
@@ -32,7 +33,9 @@ inline constexpr bool takes_braces = std::is_aggregate_v<T> && !std::is_construc
 template <class T, class... Arguments>
 constexpr bool is_nothrow_makeable() noexcept
 {
-    if constexpr (takes_braces<T, Arguments...>)
+    if constexpr (!is_complete<T>)
+        return true; // It is said elsewhere.
+    else if constexpr (takes_braces<T, Arguments...>)
         return noexcept(T{std::declval<Arguments>()...});
     else
         return std::is_nothrow_constructible_v<T, Arguments...>;
@@ -44,14 +47,22 @@ constexpr bool is_nothrow_makeable() noexcept
 template <class T, class... Arguments>
 MEMORY_POOL_ALWAYS_INLINE T* construct_at(void* block, Arguments&&... arguments)
 {
-    static_assert(!std::is_abstract_v<T>,
+    static_assert(!std::is_abstract_v<complete_object<T>>,
                   "objects of an abstract class cannot be made: pool each class derived from it");
-    if constexpr (std::is_abstract_v<T>)
+    if constexpr (std::is_abstract_v<complete_object<T>> || !is_complete<T>)
         return nullptr; // One error is enough.
     else if constexpr (takes_braces<T, Arguments...>)
         return ::new (block) T{std::forward<Arguments>(arguments)...};
     else
         return ::new (block) T(std::forward<Arguments>(arguments)...);
+}
+
+/// Effects: destroys an object; nothing, if it is said elsewhere that it cannot be destroyed.
+template <class T>
+MEMORY_POOL_ALWAYS_INLINE void destroy_object([[maybe_unused]] T* object) noexcept
+{
+    if constexpr (std::is_destructible_v<complete_object<T>> && is_complete<T>)
+        object->~T();
 }
 } // namespace core
 } // namespace MEMORY_POOL_ABI

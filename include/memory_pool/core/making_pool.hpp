@@ -14,6 +14,7 @@
 #include <memory_pool/base/pool_options.hpp>
 #include <memory_pool/core/item_pool.hpp>
 #include <memory_pool/core/recycle_action.hpp>
+#include <memory_pool/core/refusals.hpp>
 
 #include <functional>
 #include <memory_resource>
@@ -61,6 +62,19 @@ public:
         : item_pool<Store>(options, upstream)
     {
     }
+
+    /// Does not compile: the number of objects, for example, is an option.
+    template <class Given, class... More, class = core::if_none_of<Given, const pool_options&, const making_pool&>>
+    explicit making_pool(const Given&, const More&...) : making_pool()
+    {
+        static_assert(core::is_of_use<Given>,
+                      "a pool takes a pool_options, and then a memory resource: set initial_capacity "
+                      "or max_capacity in the options for a number of objects");
+    }
+
+    // Not from const: else what is in braces, and is meant for the options, could be meant for a pool to copy as well.
+    making_pool(making_pool&) = delete;
+    making_pool& operator=(const making_pool&) = delete;
 
     /// Effects: lets go of its objects: those in use live on until their last pointer is gone, unless the policy says that this
     ///   is a leak, which is reported.
@@ -139,6 +153,23 @@ public:
                            core::recycle_action<value_type>(std::function<void(value_type&)>(std::move(function))))
     {
     }
+
+    /// Does not compile: the number of objects, for example, is an option.
+    template <class Given, class... More,
+              class = core::if_none_of<Given, const pool_options&, recycle, const keeping_pool&>,
+              class = std::enable_if_t<!std::is_invocable_v<const Given&, value_type&> &&
+                                       !std::is_invocable_v<Given&, value_type&>>>
+    explicit keeping_pool(const Given&, const More&...) : keeping_pool()
+    {
+        static_assert(core::is_of_use<Given>,
+                      "a pool that keeps its objects takes a recycle, or a function of an object, a "
+                      "pool_options, and then a memory resource: set initial_capacity or "
+                      "max_capacity in the options for a number of objects");
+    }
+
+    // Not from const: else what is in braces, and is meant for the options, could be meant for a pool to copy as well.
+    keeping_pool(keeping_pool&) = delete;
+    keeping_pool& operator=(const keeping_pool&) = delete;
 
     /// Effects: lets go of its objects: those in use live on until their last pointer is gone, unless the policy says that this
     ///   is a leak, which is reported. All others are destroyed.

@@ -12,6 +12,7 @@
 #include <memory_pool/base/config.hpp>
 #include <memory_pool/base/failure_guard.hpp>
 #include <memory_pool/base/poisoning.hpp>
+#include <memory_pool/base/policies.hpp>
 #include <memory_pool/base/pool_options.hpp>
 #include <memory_pool/core/construct.hpp>
 #include <memory_pool/core/ended_block.hpp>
@@ -19,6 +20,7 @@
 #include <memory_pool/core/pool_arguments.hpp>
 #include <memory_pool/core/recycle_action.hpp>
 #include <memory_pool/core/reference_count.hpp>
+#include <memory_pool/core/refusals.hpp>
 #include <memory_pool/core/returning_item.hpp>
 #include <memory_pool/core/slab.hpp>
 
@@ -47,9 +49,6 @@ inline constexpr bool is_cast_from<T, Base, std::void_t<decltype(static_cast<T*>
 template <class Derived, class T, class Blocks>
 class returning_items : public item_store<Derived, Blocks>
 {
-    static_assert(std::is_nothrow_destructible_v<T>, "destroying a pooled object must not throw");
-    static_assert(sizeof(T) <= std::numeric_limits<std::uint32_t>::max() / 2, "an object of gigabytes is no item");
-
     using item = std::remove_pointer_t<decltype(item_access::item_of(static_cast<T*>(nullptr)))>;
 
 protected:
@@ -58,6 +57,9 @@ protected:
     returning_items(const pool_options& options, std::pmr::memory_resource* upstream, bool end_runs_code)
         : item_store<Derived, Blocks>(way_back(end_runs_code), sizeof(T), with_alignment_of<T>(options), upstream)
     {
+        static_assert(std::is_nothrow_destructible_v<T>,
+                      "destroying a pooled object must not throw, and its destructor must be public");
+        static_assert(sizeof(T) <= std::numeric_limits<std::uint32_t>::max() / 2, "an object of gigabytes is no item");
     }
     ~returning_items() = default;
 
@@ -152,7 +154,7 @@ public:
 private:
     void end(T& object) noexcept
     {
-        object.~T();
+        destroy_object(std::addressof(object));
         give_back_ended(this->blocks, std::addressof(object));
     }
 };
@@ -161,12 +163,6 @@ private:
 template <class T, class Blocks>
 class kept_items final : public returning_items<kept_items<T, Blocks>, T, Blocks>
 {
-    static_assert(std::is_default_constructible_v<T>,
-                  "objects that are kept are made before anybody asks for one: give "
-                  "them a default constructor, and an init() or a function");
-    static_assert(!Blocks::policy::checks, "checking fills free blocks, but here objects live in them: use an "
-                                           "intrusive_pool to find misuse");
-
     using base_type = returning_items<kept_items, T, Blocks>;
     friend base_type;
     friend item_store<kept_items, Blocks>;
@@ -177,6 +173,9 @@ public:
     kept_items(const pool_options& options, std::pmr::memory_resource* upstream, recycle_action<T> reset)
         : base_type(options, upstream, reset.runs_code()), reset_(std::move(reset))
     {
+        static_assert(!base::checked_policy<typename Blocks::policy>::checks,
+                      "checking fills free blocks, but here objects live in them: use an "
+                      "intrusive_pool to find misuse");
     }
 
     const recycle_action<T>& reset() const noexcept { return reset_; }
@@ -221,7 +220,7 @@ private:
     {
         T* const object = this->object_in(block);
         this->count(*object).write(reference_zones<std::uint32_t>::idle);
-        object->~T();
+        destroy_object(object);
     }
 
     recycle_action<T> reset_;

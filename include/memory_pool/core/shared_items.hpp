@@ -21,11 +21,13 @@
 #include <memory_pool/base/config.hpp>
 #include <memory_pool/base/failure_guard.hpp>
 #include <memory_pool/base/poisoning.hpp>
+#include <memory_pool/base/policies.hpp>
 #include <memory_pool/base/pool_options.hpp>
 #include <memory_pool/core/construct.hpp>
 #include <memory_pool/core/ended_block.hpp>
 #include <memory_pool/core/item_store.hpp>
 #include <memory_pool/core/recycle_action.hpp>
+#include <memory_pool/core/refusals.hpp>
 #include <memory_pool/core/slab.hpp>
 
 #include <algorithm>
@@ -125,10 +127,6 @@ struct sampling_allocator
 template <class Derived, class T, class Blocks>
 class shared_items : public item_store<Derived, Blocks>
 {
-    static_assert(std::is_object_v<T> && !std::is_array_v<T> && !std::is_const_v<T>,
-                  "a pool is for objects of one type, which may be held by std::shared_ptr<const T>");
-    static_assert(std::is_nothrow_destructible_v<T>, "destroying a pooled object must not throw");
-
     using base_type = item_store<Derived, Blocks>;
 
 protected:
@@ -137,6 +135,8 @@ protected:
     shared_items(std::size_t block_bytes, const pool_options& options, std::pmr::memory_resource* upstream)
         : base_type(nullptr, block_bytes, aligned(options), upstream)
     {
+        static_assert(std::is_nothrow_destructible_v<T>,
+                      "destroying a pooled object must not throw, and its destructor must be public");
     }
     ~shared_items() = default;
 
@@ -295,7 +295,7 @@ private:
 
     static void* block_of(void* object) noexcept { return static_cast<char*>(object) - layout().object_offset; }
 
-    static void end(T* object) noexcept { object->~T(); }
+    static void end(T* object) noexcept { destroy_object(object); }
 };
 
 /// Whether a `T` gets a weak_ptr to itself.
@@ -312,15 +312,6 @@ struct knows_itself<T, std::void_t<decltype(std::declval<T&>().weak_from_this())
 template <class T, class Blocks>
 class kept_shared_items final : public shared_items<kept_shared_items<T, Blocks>, T, Blocks>
 {
-    static_assert(
-        !knows_itself<T>::value,
-        "an object that derives from std::enable_shared_from_this holds a weak_ptr to itself, so it would never "
-        "be free again: use a shared_pool");
-    static_assert(std::is_default_constructible_v<T>,
-                  "objects that are kept are made before anybody asks for one: give them a default constructor");
-    static_assert(!Blocks::policy::checks,
-                  "checking fills free blocks, but here objects live in them: use a shared_pool to find misuse");
-
     using base_type = shared_items<kept_shared_items, T, Blocks>;
     friend base_type;
     friend item_store<kept_shared_items, Blocks>;
@@ -331,6 +322,12 @@ public:
     kept_shared_items(const pool_options& options, std::pmr::memory_resource* upstream, recycle_action<T> reset)
         : base_type(block_bytes(), options, upstream), reset_(std::move(reset))
     {
+        static_assert(
+            !knows_itself<T>::value,
+            "an object that derives from std::enable_shared_from_this holds a weak_ptr to itself, so it would never "
+            "be free again: use a shared_pool");
+        static_assert(!base::checked_policy<typename Blocks::policy>::checks,
+                      "checking fills free blocks, but here objects live in them: use a shared_pool to find misuse");
     }
 
     const recycle_action<T>& reset() const noexcept { return reset_; }
@@ -394,7 +391,7 @@ private:
         add_blocks_with_objects<T>(home, count, stride, [](T*) {});
     }
 
-    void destroy_kept(void* block) noexcept { object_in(block)->~T(); }
+    void destroy_kept(void* block) noexcept { destroy_object(object_in(block)); }
 
     recycle_action<T> reset_;
 };

@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: MIT
+// Copyright (c) 2026 The memory_pool authors
+/// \file
+/// How the compiler says, in one sentence, what a pool cannot be made for: a check that fails puts another type in the place of the wrong
+/// one, with which everything else compiles.
+///
+///     T  ->  checked_object<T>  ->  T, or else the sentence, and no_object
+///
+/// Thread safety: none is needed.
+#pragma once
+
+#include <memory_pool/base/config.hpp>
+#include <memory_pool/base/policies.hpp>
+
+#include <cstddef>
+#include <type_traits>
+
+namespace memory_pool
+{
+inline namespace MEMORY_POOL_ABI
+{
+namespace core
+{
+/// False, once there are such arguments: for a static_assert in a template that no program may use.
+template <class...>
+inline constexpr bool is_of_use = false;
+
+/// Stands for a type that no pool can be made for.
+struct no_object
+{
+    template <class... Arguments>
+    explicit no_object(Arguments&&...) noexcept
+    {
+    }
+};
+
+/// Whether the type is defined, and not only declared, where that is asked first.
+template <class T, class = void>
+inline constexpr bool is_complete = false;
+template <class T>
+inline constexpr bool is_complete<T, std::void_t<decltype(sizeof(T))>> = true;
+
+template <class T, bool IsObject = std::is_object_v<T> && !std::is_array_v<T>>
+struct object_check
+{
+    using type = no_object; // First, as clang takes nothing from behind an assertion that fails.
+    static_assert(std::is_object_v<T>, "a pool is for objects, not for references, functions or void");
+    static_assert(!std::is_array_v<T>, "a pool is for single objects: pool an array in a struct");
+};
+template <class T>
+struct object_check<T, true>
+{
+    using type = T;
+};
+
+/// `T`, if it is the type of single objects.
+template <class T>
+using checked_object = typename object_check<T>::type;
+
+template <class T, bool IsComplete = is_complete<T>>
+struct completeness_check
+{
+    using type = no_object;
+    static_assert(IsComplete,
+                  "the objects of the pool have an incomplete type here: include the header that defines it");
+};
+template <class T>
+struct completeness_check<T, true>
+{
+    using type = T;
+};
+
+/// `T`, if it is complete, which an object with owners of others as members is not yet when the class of their pool is made.
+template <class T>
+using complete_object = typename completeness_check<T>::type;
+
+// Where a base is chosen, a check that fails leaves clang without one. So there, the wrong type is replaced silently, and the sentence
+// is said in the class.
+
+/// Whether pointers can share such objects, of which the last one destroys them, or has them destroyed, for which their type is complete.
+template <class T, class = void>
+inline constexpr bool can_return = false;
+template <class T>
+inline constexpr bool can_return<
+    T, std::enable_if_t<std::is_object_v<T> && !std::is_array_v<T> && !std::is_const_v<T> && !std::is_volatile_v<T>>> =
+    is_complete<T>;
+
+template <class T>
+using returning_object = std::conditional_t<can_return<T>, T, no_object>;
+
+template <class T>
+struct returning_object_check
+{
+    static constexpr bool is_made = true;
+    static_assert(std::is_object_v<T>, "a pool is for objects, not for references, functions or void");
+    static_assert(!std::is_array_v<T>, "a pool is for single objects: pool an array in a struct");
+    static_assert(!std::is_const_v<T> && !std::is_volatile_v<T>,
+                  "objects that return by themselves are neither const nor volatile: hold them by pointers to const");
+    static_assert(can_return<T> || std::is_const_v<T> || std::is_volatile_v<T> || !std::is_object_v<T> ||
+                      std::is_array_v<T>,
+                  "the objects of the pool have an incomplete type here: include the header that defines it");
+};
+
+template <class T>
+using kept_object =
+    std::conditional_t<std::is_default_constructible_v<returning_object<T>>, returning_object<T>, no_object>;
+
+template <class T, class Returning = returning_object<T>>
+struct kept_object_check : returning_object_check<T>
+{
+    static_assert(!std::is_abstract_v<Returning>,
+                  "objects of an abstract class cannot be made: pool each class derived from it");
+    static_assert(std::is_default_constructible_v<Returning> || std::is_abstract_v<Returning>,
+                  "objects that are kept are made before anybody asks for one: give them a default constructor, and an "
+                  "init() or a function");
+};
+
+/// For a constructor that says what should be in the place of what it was given, which is none of `Right`.
+template <class Given, class... Right>
+using if_none_of = std::enable_if_t<!(std::is_convertible_v<const Given&, Right> || ...)>;
+} // namespace core
+} // namespace MEMORY_POOL_ABI
+} // namespace memory_pool
