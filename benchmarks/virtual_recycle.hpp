@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
 /// \file
-/// How intrusive pools were made before, written anew, to be measured against: objects with a virtual destructor find their
-/// way back through a counted pointer to their pool.
+/// How intrusive pools were made before, written anew, to be measured against: objects with a virtual destructor find
+/// their way back through a counted pointer to their pool.
 ///
-///     allocate:    pop(item)  ->  dynamic_cast<T>  ->  item points to the pool, which counts it  ->  enlarge, if it was the last
+///     allocate:    pop(item)  ->  item points to the pool, which counts it  ->  enlarge, if it was the last
 ///     last release:  pool->recycle(item), virtual  ->  dynamic_cast<T>  ->  function, if there is one  ->  push(item)
 ///
-/// The list of free objects goes through them. They are constructed when the pool grows, in arrays, by new[], and used again and
-/// again. The pool grows as soon as its last free object goes out.
+/// The list of free objects goes through them. They are constructed when the pool grows, in arrays, by new[], and used
+/// again and again. The pool grows as soon as its last free object goes out.
 ///
 /// Thread safety: one thread at a time.
 #pragma once

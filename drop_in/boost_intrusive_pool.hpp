@@ -5,31 +5,32 @@
 ///
 ///     pool --counted--> store [ arrays of items | free list | items never used ]
 ///                         ^
-///     item in use --------+ counted: the store lives as long as its pool or any item in use; then all items are destroyed
+///     item in use --------+ counted: without pool and item in use, the store ends, and destroys all its items
 ///
 ///     new Item             ->  the last pointer deletes it
 ///     pool.allocate()      ->  the last pointer: nothing, item.destroy(), or function(item)  ->  back to the free list
 ///     pool.clear()         ->  the pool lets go of the store; the next allocate makes another one
 ///
-///     capacity() = unused_count() + inuse_count();   grows when its last unused item goes out, not when the next one is missed
+///     capacity() = unused_count() + inuse_count();   the pool grows when its last unused item goes out
 ///
 /// What differs from the original:
 /// - It needs C++17, and Boost 1.66.
 /// - A bounded pool goes on after `clear`: the next allocate constructs as many items as it had to begin with.
 /// - `allocate` before `init` returns nullptr. `init` may be called again: items in use live on, as with `clear`.
-/// - Nothing is lost when a constructor, `init`, a function or the heap throws. A pool that cannot grow ahead still hands out
-///   the item that it has, and grows with the next `allocate`, which throws if that fails too.
+/// - Nothing is lost when a constructor, `init`, a function or the heap throws. A pool that cannot grow ahead still
+///   hands out the item that it has, and grows with the next `allocate`, which throws if that fails too.
 /// - Sizes that contradict each other, and a missing function, are refused: `init` returns false, the constructor and
 ///   `set_recycle_method` throw std::invalid_argument.
 /// - What a recycle function throws is reported as error::hook_failed, and the item is back.
-/// - Items that end one another in a chain need no more stack from the 256th on: those that are deeper wait for their turn.
-/// - A reference count does not overflow. What is wrong is reported by memory_pool/base/errors.hpp: a pointer too many that goes,
-///   an item that returns twice or to the wrong pool.
+/// - Items that end one another in a chain need no more stack from the 256th on: those that are deeper wait for their
+///   turn.
+/// - A reference count does not overflow. What is wrong is reported by memory_pool/base/errors.hpp: a pointer too many
+///   that goes, an item that returns twice or to the wrong pool.
 /// - `check` returns whether all is well, beside reporting what is not.
 /// - The debug macros change no layout. Translation units that differ in them do not link their pools to each other.
 ///
-/// As there, items are constructed by `new Item[n]` and stay so while they are free: nothing is poisoned for AddressSanitizer.
-/// Include path: drop_in/, or the CMake target memory_pool::drop_in, and that of Boost.
+/// As there, items are constructed by `new Item[n]` and stay so while they are free: nothing is poisoned for
+/// AddressSanitizer. Include path: drop_in/, or the CMake target memory_pool::drop_in, and that of Boost.
 ///
 /// Thread safety: none of its own: one thread at a time may use a pool and its items.
 #pragma once
@@ -129,8 +130,8 @@ public:
     virtual bool is_memory_exhausted() const = 0;
 };
 
-/// The base of all items. `init(...)` is up to them, and is found by its name. Copying an item, or assigning to it, changes
-/// neither its pointers nor its place.
+/// The base of all items. `init(...)` is up to them, and is found by its name. Copying an item, or assigning to it,
+/// changes neither its pointers nor its place.
 class boost_intrusive_pool_item
 {
     friend struct boost_intrusive_pool_access;
@@ -654,9 +655,10 @@ public:
     /// Effects: as `clear`.
     virtual ~boost_intrusive_pool() = default;
 
-    /// Effects: begins anew with `init_size` items. The pool grows by `enlarge_step` of them, up to `max_size`; with a step of
-    ///   0, not at all. Items of before that are in use live on.
-    /// Returns: true; or false if `init_size` is above `max_size` or `function` is missing, and nothing is changed then.
+    /// Effects: begins anew with `init_size` items. The pool grows by `enlarge_step` of them, up to `max_size`; with a
+    ///   step of 0, not at all. Items of before that are in use live on.
+    /// Returns: true; or false if `init_size` is above `max_size` or `function` is missing, and nothing is changed
+    ///   then.
     /// Throws: what constructors and the heap throw; nothing is changed then.
     /// Complexity: linear in items.
     bool init(std::size_t init_size = BOOST_INTRUSIVE_POOL_DEFAULT_POOL_SIZE,
@@ -675,7 +677,8 @@ public:
         return true;
     }
 
-    /// Effects: from now on, does this to items that return; before `init`, nothing. Those of before `clear` return as before.
+    /// Effects: from now on, does this to items that return; before `init`, nothing. Those of before `clear` return as
+    ///   before.
     /// Throws: std::invalid_argument if `function` is missing, and std::bad_alloc; nothing is changed then.
     /// Complexity: O(1).
     void set_recycle_method(recycle_method_e method, recycle_function function = nullptr)
@@ -691,8 +694,10 @@ public:
             store_->set_plan(plan_);
     }
 
-    /// Returns: an item as it came back, or as it was constructed; nullptr if there is none left and the pool may not grow.
-    /// Throws: what constructors and the heap throw when there is none left and the pool has to grow; nothing is lost then.
+    /// Returns: an item as it came back, or as it was constructed; nullptr if there is none left and the pool may not
+    ///   grow.
+    /// Throws: what constructors and the heap throw when there is none left and the pool has to grow; nothing is lost
+    ///   then.
     /// Complexity: O(1), but where the pool grows.
     item_ptr allocate()
     {
@@ -734,8 +739,8 @@ public:
         return allocate_through_function<const allocate_function&>(function);
     }
 
-    /// Effects: gives up all items. As soon as none of them is in use, which may be now, they are destroyed. The pool grows when
-    ///   it is asked for items again.
+    /// Effects: gives up all items. As soon as none of them is in use, which may be now, they are destroyed. The pool
+    ///   grows when it is asked for items again.
     /// Complexity: O(1), and the destructors.
     void clear()
     {
@@ -744,7 +749,8 @@ public:
         store_.reset();
     }
 
-    /// Effects: if the records of the pool do not agree, says so on stderr and to the error handler, which aborts by default.
+    /// Effects: if the records of the pool do not agree, says so on stderr and to the error handler, which aborts by
+    ///   default.
     /// Returns: whether they agree.
     /// Complexity: O(1); with BOOST_INTRUSIVE_POOL_DEBUG_CHECKS it looks at every item.
     bool check() const noexcept

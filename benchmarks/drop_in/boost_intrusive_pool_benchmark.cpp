@@ -4,14 +4,15 @@
 /// boost_intrusive_pool.hpp against the way in which such pools were made before: see ../virtual_recycle.hpp.
 ///
 ///     continuous    all items are asked for and kept, then all are let go of
-///     mixed         all are asked for; after each, with a probability of 1/2, one of those kept is let go of, chosen at random but
-///                   the same in every run; those that are left, in the end
+///     mixed         all are asked for; after each, with a probability of 1/2, one of those kept is let go of, chosen
+///                   at random but the same in every run; those that are left, in the end
 ///
 ///     ..._new       with a pool that is made and destroyed each time
 ///     ..._reused    with a pool that has items enough
 ///
-/// A row is called <pattern>/<bytes in an item>/<step>/<side>, and takes 100,000 items. These are lightly processed: a few bytes of
-/// them are written, and read. They have no constructor of their own, so that the pool is what is measured.
+/// A row is called <pattern>/<bytes in an item>/<step>/<side>, and takes 100,000 items. These are lightly processed: a
+/// few bytes of them are written, and read. They have no constructor of their own, so that the pool is what is
+/// measured.
 #include <boost_intrusive_pool.hpp>
 
 #include "../context.hpp"
