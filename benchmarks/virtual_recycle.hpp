@@ -4,7 +4,7 @@
 /// How intrusive pools were made before, written anew, to be measured against: objects with a virtual destructor find
 /// their way back through a counted pointer to their pool.
 ///
-///     allocate:    pop(item)  ->  item points to the pool, which counts it  ->  enlarge, if it was the last
+///     allocate:    pop(item)  ->  item points to the pool, which counts it  ->  enlarge, if last  ->  dynamic_cast<T>
 ///     last release:  pool->recycle(item), virtual  ->  dynamic_cast<T>  ->  function, if there is one  ->  push(item)
 ///
 /// The list of free objects goes through them. They are constructed when the pool grows, in arrays, by new[], and used
