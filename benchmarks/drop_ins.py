@@ -22,7 +22,7 @@ import argument_types
 import google_benchmark
 from google_benchmark import number
 
-DROP_INS = ("memory_pool", "boost_intrusive_pool", "ArenaMR", "custAlloc", "np_alloc")
+DROP_INS = ("memory_pool", "boost_intrusive_pool", "ArenaMR", "custAlloc")
 SIDES = STAND_IN, DROP_IN = ("stand_in", "drop_in")
 # The goals: no cell takes more than this many times as long as that of the stand-in, and the geometric mean of the ratios
 # is below 1.
@@ -30,7 +30,7 @@ MOST_RATIO = 1.05
 REMEDY = "build the target `drop_in_benchmarks` first, or say --build DIRECTORY"
 
 
-def parse_arguments():
+def parse_arguments(argv):
     root = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("drop_ins", nargs="*", metavar="DROP-IN", help=f"default: all: {' '.join(DROP_INS)}")
@@ -45,7 +45,7 @@ def parse_arguments():
     parser.add_argument("--json", type=argument_types.file_to_write, metavar="FILE", help="write all samples there")
     parser.add_argument("--check", action="store_true",
                         help=f"fail if a cell is above {MOST_RATIO}, or the geometric mean of a drop-in is not below 1")
-    arguments = parser.parse_args()
+    arguments = parser.parse_args(argv)
     for name in arguments.drop_ins:
         if name not in DROP_INS:
             parser.error(f"argument DROP-IN: {name!r} is none of {', '.join(DROP_INS)}")
@@ -142,7 +142,7 @@ def missed_goals(name, rows):
 
 
 def main():
-    arguments = parse_arguments()
+    arguments = parse_arguments(sys.argv[1:])
     told = {}
     measured = {}
     missed = []

@@ -100,9 +100,9 @@ print(json.dumps(first))
         result = self.compare("pool")
         self.assertEqual(result.returncode, 2)
         self.assertIn("'pool' is none of memory_pool, ", result.stderr)
-        result = self.compare("np_alloc")
+        result = self.compare("boost_intrusive_pool")
         self.assertEqual(result.returncode, 1)
-        self.assertIn("np_alloc_benchmark is not in", result.stderr)
+        self.assertIn("boost_intrusive_pool_benchmark is not in", result.stderr)
 
 
 if __name__ == "__main__":
