@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
 # Copyright (c) 2026 The memory_pool authors
-"""Has a script of this directory parse its arguments, and do nothing else.
+"""Lets a script of this directory parse its arguments, without running it.
 
     check_arguments.py SCRIPT [ARGUMENT...]
 
-Exits with 0 if the script would begin its work, with 10 if it has printed its help, and as the script does if it refuses them.
+Exits with 0 if the arguments are valid, with 10 if the script has printed its help, and with the script's status if it
+rejects them.
 """
 import importlib
 import os

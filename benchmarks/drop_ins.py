@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
 # Copyright (c) 2026 The memory_pool authors
-"""Compares each drop-in with a stand-in of what it takes the place of: times of the cells, and their ratios.
+"""Compares each drop-in with a stand-in of its original: times of the cells, and their ratios.
 
     drop_ins.py [--build DIRECTORY] [--filter REGEX] [--rounds N] [--repetitions N] [--min-time SECONDS] [--json FILE]
                 [--check] [DROP-IN...]
@@ -24,8 +24,7 @@ from google_benchmark import number
 
 DROP_INS = ("memory_pool", "boost_intrusive_pool", "ArenaMR", "custAlloc")
 SIDES = STAND_IN, DROP_IN = ("stand_in", "drop_in")
-# The goals: no cell takes more than this many times as long as that of the stand-in, and the geometric mean of the ratios
-# is below 1.
+# The goals: no cell exceeds this ratio of drop-in to stand-in time, and the geometric mean of the ratios is below 1.
 MOST_RATIO = 1.05
 REMEDY = "build the target `drop_in_benchmarks` first, or say --build DIRECTORY"
 

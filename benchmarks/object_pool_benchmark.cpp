@@ -3,7 +3,7 @@
 /// \file
 /// Objects of 64 bytes: the shapes of object_rows.hpp for our pools, those of other libraries, and without a pool.
 ///
-/// A row is called <shape>/<side>/<n>.
+/// A row is named <shape>/<side>/<n>.
 #define MEMORY_POOL_MAX_NUMBER_OF_OBJECTS_IN_POOL 32768
 
 #include <memory_pool/object_pool.hpp>

@@ -1,22 +1,20 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
 /// \file
-/// Pools of objects, step by step: what it costs to make and destroy a pool for n objects, and to make and destroy n
-/// objects in it.
+/// The cost of creating and destroying a pool for n objects, and n objects in it, step by step.
 ///
-///     creation                  make a pool with room for n objects, and the first object, as some pools wait for that
-///     destruction               destroy such a pool, in which no object is alive
-///     sequential_allocation     make n objects, in a pool that n were destroyed in, in the order they were made
+///     creation                  create a pool with room for n objects, and the first object, as some pools are lazy
+///     destruction               destroy such a pool, without live objects
+///     sequential_allocation     create n objects, in a pool where n were destroyed in the order of their creation
 ///     random_allocation         ... in an order that is random, but the same for every side
-///     sequential_deallocation   destroy n objects in the order they were made
+///     sequential_deallocation   destroy n objects in the order of their creation
 ///     random_deallocation       ... in that random order
 ///
 ///     Side::value_type, side(capacity), make() -> value_type*, destroy(value_type*)
 ///     is_new(object), mark(object, number), is_marked(object, number): found by argument
 ///
-/// The time is that of one pool. Only the step that the row is named after is timed; each is taken for several small
-/// pools in one go. `per_block` is the time divided by n, where n objects are made or destroyed. Rows need manual
-/// time.
+/// The time is that of one pool. Only the step that the row is named after is timed, for several small pools at a time.
+/// `per_block` is the time divided by n if n objects are created or destroyed. Rows need manual time.
 #pragma once
 
 #include "timed_step.hpp"
@@ -35,7 +33,7 @@ namespace object_rows
 {
 using timed_step::time;
 
-/// Several pools of one side, and the objects made in them.
+/// Several pools of one side, and the objects in them.
 template <class Side>
 class pools
 {
@@ -47,7 +45,7 @@ public:
           objects_(pools_.size() * capacity), order_(capacity)
     {
         std::iota(order_.begin(), order_.end(), std::size_t{0});
-        // The same order for every side and in every run is the point.
+        // Fixed seed: the same order for every side and in every run.
         std::shuffle(order_.begin(), order_.end(), std::mt19937(2026));
         create();
         destroy_first_objects();
@@ -101,8 +99,7 @@ public:
         }
     }
 
-    /// Returns: whether as many objects as the pools have room for are distinct, made by their constructor, and keep
-    ///   what is written to them.
+    /// Returns: true if a full set of objects is distinct, initialised by the constructor, and keeps what is written.
     bool hold_data()
     {
         fill();
@@ -118,7 +115,7 @@ public:
     }
 
 private:
-    /// Enough for a step to take as long as reading the clock does, or longer; few enough to stay in the cache.
+    /// Enough for a step to take at least as long as reading the clock; few enough to stay in the cache.
     static constexpr std::size_t blocks_in_a_step = 512;
     static constexpr std::size_t most_pools = 64;
 
@@ -128,19 +125,19 @@ private:
     std::vector<std::size_t> order_;
 };
 
-/// Returns: whether to go on, with an iteration for each pool.
+/// Returns: true while the benchmark runs, with an iteration for each pool.
 template <class Side>
 bool goes_on(benchmark::State& state, const pools<Side>& pools)
 {
     return state.KeepRunningBatch(static_cast<benchmark::IterationCount>(pools.count()));
 }
 
-/// Every row ends with this: a wrong result is a failure, not a figure.
+/// Ends every row: reports an error instead of a time if the result is wrong.
 template <class Side>
 void finish(benchmark::State& state, pools<Side>& pools, std::size_t capacity, std::size_t blocks)
 {
     if (!pools.hold_data())
-        state.SkipWithError("objects overlap, or are not what their constructor makes");
+        state.SkipWithError("objects overlap, or were not initialised by the constructor");
     state.counters["per_block"] = benchmark::Counter(
         static_cast<double>(blocks), benchmark::Counter::kIsIterationInvariantRate | benchmark::Counter::kInvert);
     state.SetComplexityN(static_cast<benchmark::IterationCount>(capacity));
@@ -149,7 +146,7 @@ void finish(benchmark::State& state, pools<Side>& pools, std::size_t capacity, s
 template <class Side>
 void creation(benchmark::State& state, std::size_t capacity)
 {
-    pools<Side> pools(capacity, 8); // One pool is too short to time.
+    pools<Side> pools(capacity, 8); // A single pool is too fast to time.
     while (goes_on(state, pools)) {
         pools.destroy();
         time(state, [&pools] { pools.create(); });
@@ -161,7 +158,7 @@ void creation(benchmark::State& state, std::size_t capacity)
 template <class Side>
 void destruction(benchmark::State& state, std::size_t capacity)
 {
-    pools<Side> pools(capacity, 8); // One pool is too short to time.
+    pools<Side> pools(capacity, 8); // A single pool is too fast to time.
     while (goes_on(state, pools)) {
         time(state, [&pools] { pools.destroy(); });
         pools.create();

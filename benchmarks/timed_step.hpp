@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
 /// \file
-/// Times one step of an iteration, for rows with manual time. What reading the clock takes is subtracted.
+/// Times one step of an iteration, for rows with manual time. The overhead of reading the clock is subtracted.
 #pragma once
 
 #include <benchmark/benchmark.h>
@@ -13,8 +13,7 @@
 
 namespace timed_step
 {
-/// Returns: seconds that this thread has run, as far as the system says; so that what else the machine does, does not
-///   count.
+/// Returns: the CPU time of this thread in seconds if available, so that other load on the machine does not count.
 inline double thread_seconds()
 {
 #if defined(CLOCK_THREAD_CPUTIME_ID)
@@ -26,7 +25,7 @@ inline double thread_seconds()
 #endif
 }
 
-/// Returns: the seconds between reading the clock and reading it again.
+/// Returns: the seconds between two clock readings around `step`.
 template <class Step>
 double seconds_of(Step&& step)
 {
@@ -37,7 +36,7 @@ double seconds_of(Step&& step)
     return thread_seconds() - start;
 }
 
-/// Returns: what seconds_of says of nothing, as a rule.
+/// Returns: the median time of an empty step.
 inline double seconds_of_nothing()
 {
     std::array<double, 1001> samples{};
@@ -47,7 +46,7 @@ inline double seconds_of_nothing()
     return samples[samples.size() / 2];
 }
 
-/// Adds the time that `step` takes to the figure.
+/// Adds the time of `step` to the iteration time.
 template <class Step>
 void time(benchmark::State& state, Step&& step)
 {

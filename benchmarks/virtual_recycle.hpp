@@ -4,11 +4,11 @@
 /// How intrusive pools were made before, written anew, to be measured against: objects with a virtual destructor find
 /// their way back through a counted pointer to their pool.
 ///
-///     allocate:    pop(item)  ->  item points to the pool, which counts it  ->  enlarge, if last  ->  dynamic_cast<T>
+///     allocate:      pop(item)  ->  dynamic_cast<T>  ->  item refers to the counted pool  ->  enlarge if it was the last
 ///     last release:  pool->recycle(item), virtual  ->  dynamic_cast<T>  ->  function, if there is one  ->  push(item)
 ///
-/// The list of free objects goes through them. They are constructed when the pool grows, in arrays, by new[], and used
-/// again and again. The pool grows as soon as its last free object goes out.
+/// The free list is intrusive. Objects are constructed when the pool grows, in arrays, by new[], and reused. The pool
+/// grows as soon as its last free object is allocated.
 ///
 /// Thread safety: one thread at a time.
 #pragma once
@@ -114,7 +114,7 @@ private:
 
     void enlarge()
     {
-        // Not std::make_unique, which would write zeros to all of them first.
+        // Not std::make_unique, which would zero-initialise all of them.
         arrays_.push_back(std::unique_ptr<T[]>(new T[step_])); // NOLINT(modernize-make-unique)
         for (std::size_t i = step_; i-- != 0;)
             push(&arrays_.back()[i]);

@@ -75,16 +75,17 @@ foreach(name IN LISTS pc_files)
         set(pc_suffix "_checked")
         set(pc_remark ", which checks each block")
     endif()
-    set(pc_include_option "-isystem ") # Warnings that users ask for are about their own sources.
+    set(pc_include_option "-isystem ") # No warnings from these headers in users' builds.
     configure_file(${CMAKE_CURRENT_LIST_DIR}/${template}.pc.in ${PROJECT_BINARY_DIR}/pkgconfig/elsewhere/${name}.pc @ONLY)
-    # Compilers search /usr/include last, and their own headers reach the C library there by #include_next, which -isystem
-    # /usr/include would break. -I does not: compilers ignore it for a directory of their own, and it holds if the tree is moved.
+    # Compilers search /usr/include last, and their own headers find the C library there by #include_next; -isystem
+    # /usr/include would break that. -I does not: compilers ignore it for a system directory, and it is valid if the
+    # tree is moved.
     set(pc_include_option "-I")
     configure_file(${CMAKE_CURRENT_LIST_DIR}/${template}.pc.in ${PROJECT_BINARY_DIR}/pkgconfig/usr/${name}.pc @ONLY)
 endforeach()
 
 list(JOIN pc_files " " pc_names)
-# Which of the two is known when it is installed: `cmake --install` may be given another prefix.
+# Selected at install time: `cmake --install` may use another prefix.
 install(CODE "
     cmake_path(SET includedir \"${CMAKE_INSTALL_INCLUDEDIR}\")
     cmake_path(ABSOLUTE_PATH includedir BASE_DIRECTORY \"\${CMAKE_INSTALL_PREFIX}\" NORMALIZE)

@@ -28,11 +28,11 @@ if(MEMORY_POOL_WARNINGS_AS_ERRORS)
     target_compile_options(memory_pool_warnings INTERFACE -Werror)
 endif()
 
-# memory_pool_user_warnings: what users may enable for their own translation units, and then for the headers in them.
+# memory_pool_user_warnings: warnings that users may enable for their translation units, and so for the headers.
 add_library(memory_pool_user_warnings INTERFACE)
 target_link_libraries(memory_pool_user_warnings INTERFACE memory_pool_warnings)
 if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
-    # Without -Wswitch-default: a switch over all values of an enumeration has no default, so that -Wswitch sees a new value.
+    # Without -Wswitch-default: a switch over all enumerators has no default, so that -Wswitch detects a new one.
     target_compile_options(memory_pool_user_warnings INTERFACE
         -Wnull-dereference          # needs -O2
         -Wcast-align=strict
@@ -68,7 +68,7 @@ if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
 elseif(CMAKE_CXX_COMPILER_ID STREQUAL "Clang")
     target_compile_options(memory_pool_user_warnings INTERFACE
         -Weverything
-        # The library is for C++17: what older languages lack is no fault.
+        # The library needs C++17: compatibility warnings do not apply.
         -Wno-c++98-compat
         -Wno-c++98-compat-pedantic
         -Wno-pre-c++14-compat
@@ -78,6 +78,6 @@ elseif(CMAKE_CXX_COMPILER_ID STREQUAL "Clang")
         -Wno-unsafe-buffer-usage    # a memory pool is made of pointer arithmetic
         -Wno-weak-vtables           # a header-only class has no source to put the vtable into
         -Wno-switch-default         # contradicts -Wcovered-switch-default, which is on
-        -Wno-exit-time-destructors  # the one of a thread hands the thread's caches back
-        -Wno-global-constructors)   # one, which registers the fork handlers before the program's own
+        -Wno-exit-time-destructors  # a thread's destructor flushes its caches
+        -Wno-global-constructors)   # one registers the fork handlers before the program's own
 endif()

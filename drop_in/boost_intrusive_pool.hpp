@@ -5,34 +5,35 @@
 ///
 ///     pool --counted--> store [ arrays of items | free list | items never used ]
 ///                         ^
-///     item in use --------+ counted: without pool and item in use, the store ends, and destroys all its items
+///     item in use --------+ counted: the store outlives its pool and all items in use; then all items are destroyed
 ///
 ///     new Item             ->  the last pointer deletes it
 ///     pool.allocate()      ->  the last pointer: nothing, item.destroy(), or function(item)  ->  back to the free list
-///     pool.clear()         ->  the pool lets go of the store; the next allocate makes another one
+///     pool.clear()         ->  the pool releases the store; the next allocate creates another one
 ///
-///     capacity() = unused_count() + inuse_count();   the pool grows when its last unused item goes out
+///     capacity() = unused_count() + inuse_count();   grows when its last unused item is allocated
 ///
-/// What differs from the original:
+/// Differences from the original:
 /// - It needs C++17, and Boost 1.66.
-/// - A bounded pool goes on after `clear`: the next allocate constructs as many items as it had to begin with.
+/// - A bounded pool can be used after `clear`: the next allocate constructs the initial number of items again.
 /// - `allocate` before `init` returns nullptr. `init` may be called again: items in use live on, as with `clear`.
-/// - Nothing is lost when a constructor, `init`, a function or the heap throws. A pool that cannot grow ahead still
-///   hands out the item that it has, and grows with the next `allocate`, which throws if that fails too.
-/// - Sizes that contradict each other, and a missing function, are refused: `init` returns false, the constructor and
+/// - No item leaks when a constructor, `init`, a function or the heap throws. A pool that cannot grow ahead of need
+///   still returns the item that it has, and grows in the next `allocate`, which throws if that fails too.
+/// - Contradictory sizes and a missing function are rejected: `init` returns false, the constructor and
 ///   `set_recycle_method` throw std::invalid_argument.
-/// - What a recycle function throws is reported as error::hook_failed, and the item is back.
-/// - Items that end one another in a chain need no more stack from the 256th on: those that are deeper wait for their
-///   turn.
-/// - A reference count does not overflow. What is wrong is reported by memory_pool/base/errors.hpp: a pointer too many
-///   that goes, an item that returns twice or to the wrong pool.
-/// - `check` returns whether all is well, beside reporting what is not.
-/// - The debug macros change no layout. Translation units that differ in them do not link their pools to each other.
+/// - An exception of a recycle function is reported as error::hook_failed, and the item is returned.
+/// - Items that release each other in a chain have bounded recursion: 256 deep, the others are deferred.
+/// - A reference count does not overflow. Misuse is reported by memory_pool/base/errors.hpp: a reference released too
+///   often, an item returned twice or to the wrong pool.
+/// - `check` also returns whether the pool is consistent.
+/// - The debug macros do not change the layout. Passing a pool between translation units that differ in them is a link
+///   error.
 ///
-/// As there, items are constructed by `new Item[n]` and stay so while they are free: nothing is poisoned for
-/// AddressSanitizer. Include path: drop_in/, or the CMake target memory_pool::drop_in, and that of Boost.
+/// As in the original, items are constructed by `new Item[n]` and stay constructed while they are free: they are not
+/// poisoned for AddressSanitizer.
+/// Include path: drop_in/, or the CMake target memory_pool::drop_in, and that of Boost.
 ///
-/// Thread safety: none of its own: one thread at a time may use a pool and its items.
+/// Thread safety: one thread at a time may use a pool and its items.
 #pragma once
 
 #include <memory_pool/base/config.hpp>
@@ -45,7 +46,7 @@
 #include <boost/smart_ptr/intrusive_ref_counter.hpp>
 
 #include <algorithm>
-#include <cassert> // As the next four, for programs that have come to expect it from this header.
+#include <cassert> // This and the next four: for programs that rely on this header to include them.
 #include <cstdio>
 #include <cstdlib>
 #include <stdexcept>
@@ -60,24 +61,25 @@
 #include <utility>
 #include <vector>
 
-// Each can be defined before this header is included, the same in all translation units of a program.
+// Each can be defined before this header is included, identically in all translation units of a program.
 #ifndef BOOST_INTRUSIVE_POOL_DEFAULT_POOL_SIZE
-#define BOOST_INTRUSIVE_POOL_DEFAULT_POOL_SIZE (64) ///< Items to begin with.
+#define BOOST_INTRUSIVE_POOL_DEFAULT_POOL_SIZE (64) ///< Initial number of items.
 #endif
 #ifndef BOOST_INTRUSIVE_POOL_INCREASE_STEP
 #define BOOST_INTRUSIVE_POOL_INCREASE_STEP (64) ///< Items to grow by.
 #endif
 #ifndef BOOST_INTRUSIVE_POOL_NO_MAX_SIZE
-#define BOOST_INTRUSIVE_POOL_NO_MAX_SIZE (0) ///< Stands for: no limit.
+#define BOOST_INTRUSIVE_POOL_NO_MAX_SIZE (0) ///< No limit.
 #endif
 #ifndef BOOST_INTRUSIVE_POOL_DEBUG_CHECKS
 #define BOOST_INTRUSIVE_POOL_DEBUG_CHECKS                                                                              \
-    (0) ///< 1: `check` looks at every item, and an item at the pool that it returns to.
+    (0) ///< 1: `check` inspects every item, and a returned item is checked against its pool.
 #endif
 #ifndef BOOST_INTRUSIVE_POOL_DEBUG_THREAD_ACCESS
-#define BOOST_INTRUSIVE_POOL_DEBUG_THREAD_ACCESS (0) ///< 1: use by another thread than the first is reported.
+#define BOOST_INTRUSIVE_POOL_DEBUG_THREAD_ACCESS (0) ///< 1: reports use by another thread than the first.
 #endif
-// More pointers to one item than that are reported: if it is defined, or with BOOST_INTRUSIVE_POOL_DEBUG_CHECKS.
+// Maximum number of pointers to one item; more are reported if it is defined, or with
+// BOOST_INTRUSIVE_POOL_DEBUG_CHECKS.
 #ifdef BOOST_INTRUSIVE_POOL_DEBUG_MAX_REFCOUNT
 #define BOOST_INTRUSIVE_POOL_COUNTS_POINTERS 1
 #else
@@ -89,7 +91,7 @@ namespace memorypool
 {
 inline namespace MEMORY_POOL_ABI
 {
-// A function that checks is another one than that which does not: the linker must not take one for the other.
+// Functions with and without checks need different mangled names (one definition rule).
 #if BOOST_INTRUSIVE_POOL_DEBUG_CHECKS
 inline namespace debug_checks
 {
@@ -105,7 +107,7 @@ inline namespace debug_max_refcount
 
 class boost_intrusive_pool_item;
 
-/// What is done to an item that returns.
+/// What to do with a returned item.
 enum recycle_method_e
 {
     RECYCLE_METHOD_NONE,             ///< Nothing.
@@ -113,25 +115,25 @@ enum recycle_method_e
     RECYCLE_METHOD_CUSTOM_FUNCTION,  ///< A function is called with it.
 };
 
-/// What an item knows of the pool that it returns to. Ends with the last boost::intrusive_ptr to it.
+/// The interface of a pool for its items. Deleted by the last boost::intrusive_ptr to it.
 class boost_intrusive_pool_iface
     : public boost::intrusive_ref_counter<boost_intrusive_pool_iface, boost::thread_unsafe_counter>
 {
 public:
     virtual ~boost_intrusive_pool_iface() = default;
 
-    /// Effects: takes `item` back, whose last pointer is gone.
+    /// Effects: returns `item`, whose last pointer is gone, to the pool.
     virtual void recycle(boost_intrusive_pool_item* item) = 0;
 
-    /// Returns: whether it never grows.
+    /// Returns: true if it never grows.
     virtual bool is_bounded() const = 0;
 
-    /// Returns: whether it has tried to grow in vain.
+    /// Returns: true if an attempt to grow has failed.
     virtual bool is_memory_exhausted() const = 0;
 };
 
-/// The base of all items. `init(...)` is up to them, and is found by its name. Copying an item, or assigning to it,
-/// changes neither its pointers nor its place.
+/// The base class of all items. They may define `init(...)`, which is not virtual. Copying or assigning an item affects
+/// neither its reference count nor its pool.
 class boost_intrusive_pool_item
 {
     friend struct boost_intrusive_pool_access;
@@ -142,10 +144,10 @@ public:
     boost_intrusive_pool_item& operator=(const boost_intrusive_pool_item&) noexcept { return *this; }
     virtual ~boost_intrusive_pool_item() = default;
 
-    /// Effects: nothing; an item lets go here of what it should not keep, for RECYCLE_METHOD_DESTROY_FUNCTION.
+    /// Effects: none; override it to release resources of a returned item, for RECYCLE_METHOD_DESTROY_FUNCTION.
     virtual void destroy() {}
 
-    /// Returns: how many pointers there are.
+    /// Returns: the number of pointers.
     std::size_t use_count() const noexcept
     {
         using zones = memory_pool::core::reference_zones<std::uint32_t>;
@@ -153,18 +155,18 @@ public:
         return count >= zones::idle && count < zones::half ? count - zones::idle : count;
     }
 
-    /// Returns: whether it was constructed by a pool, or returns to one.
+    /// Returns: true if it was constructed by a pool, or will return to one.
     bool is_in_memory_pool() const noexcept
     {
         return pool_item_state_ != pool_item_state::plain || pool_item_pool_ != nullptr;
     }
 
-    /// Effects: reports what it knows of itself if that cannot be.
-    /// Returns: whether it can be.
+    /// Effects: reports inconsistent metadata.
+    /// Returns: true if the metadata is consistent.
     /// Complexity: O(1).
     bool check() const noexcept;
 
-    // For pools: the list of free items, and the way back. An item in use keeps its pool alive.
+    // For pools: the free list, and the pool to return to. An item in use keeps its pool alive.
 
     boost_intrusive_pool_item* _refcounted_item_get_next() const noexcept { return pool_item_next_; }
     void _refcounted_item_set_next(boost_intrusive_pool_item* next) noexcept { pool_item_next_ = next; }
@@ -180,27 +182,27 @@ public:
 private:
     enum class pool_item_state : std::uint32_t
     {
-        plain, // made by the program, or never handed out
+        plain, // created by the program, or never allocated
         in_use,
         free,
     };
 
-    // Idle while it ends, so that pointers which come and go meanwhile do not end it again.
+    // `idle` while the item is being returned, so that temporary pointers do not return it again.
     mutable memory_pool::core::plain_reference_count<std::uint32_t> pool_item_count_{0};
     pool_item_state pool_item_state_ = pool_item_state::plain;
     boost_intrusive_pool_item* pool_item_next_ = nullptr;
     boost::intrusive_ptr<boost_intrusive_pool_iface> pool_item_pool_;
 };
 
-/// Items that end in this thread, one inside the other.
+/// Nested returns of items in this thread.
 struct boost_intrusive_pool_endings
 {
     static constexpr unsigned most = 256;
     unsigned depth;
-    boost_intrusive_pool_item* waiting; ///< Those that would be deeper, linked by their `next`.
+    boost_intrusive_pool_item* waiting; ///< Deferred returns, linked by their `next`.
 };
 
-// Without constructor or destructor to run, so that the compiler puts no guard before each access.
+// Trivially constructible and destructible, so that accesses need no initialisation guard.
 inline thread_local boost_intrusive_pool_endings boost_intrusive_pool_endings_here{0, nullptr};
 
 /// The operations on items.
@@ -209,7 +211,7 @@ struct boost_intrusive_pool_access
     using item = boost_intrusive_pool_item;
     using state = item::pool_item_state;
 
-    /// Effects: reports what is wrong with `address`, which is a `what`.
+    /// Reports an error of `address`, described by `what`.
     MEMORY_POOL_SLOW_PATH static void report(memory_pool::error kind, const void* address, const char* what,
                                              const char* remedy) noexcept
     {
@@ -218,7 +220,6 @@ struct boost_intrusive_pool_access
         memory_pool::base::report({kind, address, 0, "boost_intrusive_pool", text.c_str()});
     }
 
-    /// Returns: whether what `checked` knows of itself can be.
     static bool is_valid(const item& checked) noexcept
     {
         switch (checked.pool_item_state_) {
@@ -239,7 +240,7 @@ struct boost_intrusive_pool_access
         if (counted.use_count() == std::size_t{BOOST_INTRUSIVE_POOL_DEBUG_MAX_REFCOUNT} + 1)
             report(memory_pool::error::leak, &counted,
                    "more pointers to it than BOOST_INTRUSIVE_POOL_DEBUG_MAX_REFCOUNT",
-                   "look for pointers that are kept and no longer needed, or define the macro to a larger number");
+                   "look for pointers that are kept but not needed, or define the macro to a larger number");
 #endif
     }
 
@@ -252,7 +253,7 @@ struct boost_intrusive_pool_access
             report_dead(counted);
     }
 
-    /// Effects: begins the use of `taken`, an item of `pool`.
+    /// Marks `taken`, an item of `pool`, as in use.
     static void hand_out(item& taken, boost_intrusive_pool_iface& pool) noexcept
     {
         taken.pool_item_state_ = state::in_use;
@@ -260,13 +261,13 @@ struct boost_intrusive_pool_access
         taken.pool_item_pool_ = &pool;
     }
 
-    /// Returns: whether `item` is in use and has no pointer any more.
+    /// Returns: true if `asked` is in use and its last pointer is gone.
     static bool is_returning(const item* asked) noexcept
     {
         return asked != nullptr && is_in_use(*asked) && asked->pool_item_count_.read() == 0;
     }
 
-    /// Effects: ends the use of `returned`, and puts it before `next`.
+    /// Marks `returned` as free and links it before `next`.
     static void put_back(item& returned, item* next) noexcept
     {
         returned.pool_item_state_ = state::free;
@@ -274,7 +275,7 @@ struct boost_intrusive_pool_access
         returned.pool_item_pool_ = nullptr;
     }
 
-    /// Effects: calls `end()`, which ends `ended`, an item of `pool` or of none: now, or if that were too deep, later.
+    /// Calls `end()`, which returns `ended` to `pool` or deletes it; defers that if returns are nested too deep.
     template <class End>
     static void end_in_turn(item& ended, boost_intrusive_pool_iface* pool, End&& end)
     {
@@ -292,11 +293,11 @@ struct boost_intrusive_pool_access
         --here.depth;
     }
 
-    /// Returns: whether nothing has made a pointer to `ended` that is still there. Else it is in use again.
+    /// Returns: false if a new pointer to `ended` exists; it is in use again then.
     static bool has_ended(item& ended) noexcept { return ended.pool_item_count_.resume() == 0; }
 
 private:
-    /// Effects: gives `ended`, whose last pointer is gone, back to its pool, or deletes it.
+    /// Returns `ended`, whose last pointer is gone, to its pool, or deletes it.
     static void end(item& ended) noexcept
     {
         const boost::intrusive_ptr<boost_intrusive_pool_iface> pool = std::move(ended.pool_item_pool_);
@@ -320,8 +321,8 @@ private:
 
     MEMORY_POOL_SLOW_PATH static void report_dead(const item& dead) noexcept
     {
-        report(memory_pool::error::double_free, &dead, "an item that is not in use, has lost a pointer",
-               "leave counting to boost::intrusive_ptr, and make none from the address of an item that has returned");
+        report(memory_pool::error::double_free, &dead, "reference released on an item that is not in use",
+               "let boost::intrusive_ptr count, and do not create one from the address of a returned item");
     }
 };
 
@@ -329,33 +330,33 @@ inline bool boost_intrusive_pool_item::check() const noexcept
 {
     const bool is_valid = boost_intrusive_pool_access::is_valid(*this);
     if (!is_valid)
-        boost_intrusive_pool_access::report(memory_pool::error::overflow, this, "an item whose records do not agree",
+        boost_intrusive_pool_access::report(memory_pool::error::overflow, this, "item metadata is inconsistent",
                                             "find the write past the end of an item; AddressSanitizer stops at it");
     return is_valid;
 }
 
-/// Effects: adds a pointer.
+/// Effects: increments the reference count.
 /// Complexity: O(1).
 inline void intrusive_ptr_add_ref(const boost_intrusive_pool_item* item) noexcept
 {
     boost_intrusive_pool_access::add_reference(*item);
 }
 
-/// Effects: drops a pointer. If it was the last, the item returns to its pool; if it has none, it is deleted.
-/// Complexity: O(1), and what ends the item.
+/// Effects: decrements the reference count. At 0, the item returns to its pool, or is deleted if it has none.
+/// Complexity: O(1) plus the recycle function or destructor.
 inline void intrusive_ptr_release(const boost_intrusive_pool_item* item) noexcept
 {
     boost_intrusive_pool_access::drop_reference(const_cast<boost_intrusive_pool_item&>(*item));
 }
 
-/// Whether a pointer to the base can be cast to one to `Item`, which it cannot where the base is virtual.
+/// Whether static_cast from the base to `Item` is possible; it is not if the base is virtual.
 template <class Item, class = void>
 inline constexpr bool boost_intrusive_pool_cast_exists = false;
 template <class Item>
 inline constexpr bool boost_intrusive_pool_cast_exists<
     Item, std::void_t<decltype(static_cast<Item&>(std::declval<boost_intrusive_pool_item&>()))>> = true;
 
-/// What a pool was told. Never changes, so that pool and stores can share it.
+/// The options of a pool. Immutable, so that the pool and its stores can share them.
 template <class Item>
 struct boost_intrusive_pool_plan
     : public boost::intrusive_ref_counter<boost_intrusive_pool_plan<Item>, boost::thread_unsafe_counter>
@@ -375,7 +376,7 @@ struct boost_intrusive_pool_plan
     bool is_bounded() const noexcept { return step == 0; }
     bool is_limited() const noexcept { return is_bounded() || max_size != BOOST_INTRUSIVE_POOL_NO_MAX_SIZE; }
 
-    /// Returns: by how many items a pool grows that has `capacity` of them. 0 if it may not.
+    /// Returns: the number of items by which a pool with `capacity` items grows; 0 if it may not grow.
     std::size_t next_step(std::size_t capacity) const noexcept
     {
         if (is_bounded())
@@ -383,7 +384,7 @@ struct boost_intrusive_pool_plan
         return is_limited() ? std::min(step, max_size - capacity) : step;
     }
 
-    /// Effects: does to `item`, which returns, what is to be done.
+    /// Applies the recycle method to `item`.
     void recycle(Item& item) const
     {
         using destroy_of_item = memory_pool::core::destroy_function<Item>;
@@ -391,19 +392,19 @@ struct boost_intrusive_pool_plan
             function(item);
         else if constexpr (destroy_of_item::exists)
             destroy_of_item::call(item);
-        else // It hides the one of the base behind another one.
+        else // `Item` hides the function of the base.
             static_cast<boost_intrusive_pool_item&>(item).destroy();
     }
 };
 
-/// The items of a pool, from when it was made or cleared until it is cleared or gone.
+/// The items of a pool from its construction or `clear` until the next `clear` or its destruction.
 template <class Item>
 class boost_intrusive_pool_store final : public boost_intrusive_pool_iface
 {
     static_assert(std::is_base_of_v<boost_intrusive_pool_item, Item>,
                   "derive the items of the pool from memorypool::boost_intrusive_pool_item");
     static_assert(std::is_default_constructible_v<Item>,
-                  "items are constructed before they are asked for: give them a default constructor, and an init()");
+                  "items are constructed before they are requested: give them a default constructor, and an init()");
 
     using access = boost_intrusive_pool_access;
     using base_item = boost_intrusive_pool_item;
@@ -423,8 +424,8 @@ public:
     std::size_t unused() const noexcept { return unused_; }
     std::size_t steps() const noexcept { return arrays_.size(); }
 
-    /// Returns: an item, or nullptr if there is none and the plan allows no more.
-    /// Throws: what constructors and the heap throw; the store is exhausted then, and nothing else is changed.
+    /// Returns: an item, or nullptr if none is free and the pool may not grow.
+    /// Throws: what constructors and the heap throw; the store is exhausted then, but otherwise unchanged.
     Item* take()
     {
         note_thread();
@@ -435,24 +436,25 @@ public:
     {
         note_thread();
         if (MEMORY_POOL_UNLIKELY(!access::is_returning(item) || !is_own(item)))
-            access::report(memory_pool::error::foreign_pointer, item, "not an item that returns to this pool",
-                           "leave it to boost::intrusive_ptr to return items");
+            access::report(memory_pool::error::foreign_pointer, item,
+                           "recycle() of nullptr, a referenced item, or an item of another pool",
+                           "let boost::intrusive_ptr return items");
         else if (MEMORY_POOL_LIKELY(plan_->method == RECYCLE_METHOD_NONE))
             take_back(*item);
         else
             access::end_in_turn(*item, this, [this, item] { recycle_by_plan(*item); });
     }
 
-    /// Effects: constructs `count` items. If one of their constructors makes it grow, that is in vain.
-    /// Returns: whether there are more now.
-    /// Throws: what constructors and the heap throw; the store is exhausted then, and nothing else is changed.
+    /// Effects: constructs `count` items. A nested attempt to grow, by one of their constructors, fails.
+    /// Returns: true if the store has grown.
+    /// Throws: what constructors and the heap throw; the store is exhausted then, but otherwise unchanged.
     bool grow(std::size_t count)
     {
         is_exhausted_ = true;
         if (count == 0 || is_growing_)
             return false;
         is_growing_ = true;
-        const self_ptr self(this); // which a constructor that clears the pool would end
+        const self_ptr self(this); // A constructor may clear the pool.
         memory_pool::base::failure_guard no_longer([this] { is_growing_ = false; });
         std::unique_ptr<Item[]> items(new Item[count]);
         arrays_.push_back(array{std::move(items), count});
@@ -473,11 +475,11 @@ public:
         else if (user_ != std::this_thread::get_id())
             access::report(memory_pool::error::wrong_thread, this,
                            "a boost_intrusive_pool that another thread has used",
-                           "give each thread a pool of its own, and let go of items in the thread that has got them");
+                           "use one pool per thread, and release items in the thread that allocated them");
 #endif
     }
 
-    /// Returns: whether the records agree.
+    /// Returns: true if the metadata is consistent.
     /// Complexity: O(1); with BOOST_INTRUSIVE_POOL_DEBUG_CHECKS linear in items, for each array.
     bool is_valid() const noexcept
     {
@@ -514,7 +516,7 @@ private:
         if (MEMORY_POOL_LIKELY(free_ != nullptr)) {
             taken = &whole(*free_);
             free_ = free_->_refcounted_item_get_next();
-            MEMORY_POOL_PREFETCH_FOR_WRITE(free_); // which the next allocate would have to wait for
+            MEMORY_POOL_PREFETCH_FOR_WRITE(free_); // The next allocate writes to it.
         } else {
             taken = never_used_++;
             MEMORY_POOL_PREFETCH_FOR_WRITE(never_used_);
@@ -531,14 +533,14 @@ private:
         return grow(plan_->next_step(capacity_)) ? take_unused() : nullptr;
     }
 
-    // Preconditions: an item is in use, so that this stays.
+    // Preconditions: an item is in use, which keeps this alive.
     MEMORY_POOL_NOINLINE void grow_ahead() noexcept
     {
-        if (!is_bounded()) // If it fails, that is tried again when the next item is asked for.
+        if (!is_bounded()) // On failure, the next allocate retries.
             (void)memory_pool::base::succeeds([this] { grow(plan_->next_step(capacity_)); });
     }
 
-    // Preconditions: something else keeps this, too.
+    // Preconditions: another reference keeps this alive.
     void recycle_by_plan(base_item& returned) noexcept
     {
         Item& item = whole(returned);
@@ -582,7 +584,7 @@ private:
     static const Item* end_of(const array& step) noexcept { return step.items.get() + step.count; }
 
 #if BOOST_INTRUSIVE_POOL_DEBUG_CHECKS
-    // Returns: as many as are right, up to the first that is not.
+    // Returns: the number of valid items before the first invalid one.
     std::size_t count_of_listed() const noexcept
     {
         std::size_t count = 0;
@@ -606,8 +608,8 @@ private:
 #endif
 
     plan_ptr plan_;
-    base_item* free_ = nullptr;  // those that have returned
-    Item* never_used_ = nullptr; // the first of them; they are at the end of the last array
+    base_item* free_ = nullptr;  // returned items
+    Item* never_used_ = nullptr; // the first never-used item; they are at the end of the last array
     std::size_t unused_ = 0;     // of both kinds
     std::size_t capacity_ = 0;
     bool is_exhausted_ = false;
@@ -616,7 +618,7 @@ private:
     std::vector<array> arrays_;
 };
 
-/// A pool of items, which are constructed by their default constructors and used again and again.
+/// A pool of items that are default-constructed once and reused.
 template <class Item>
 class boost_intrusive_pool
 {
@@ -626,11 +628,11 @@ class boost_intrusive_pool
     using store_ptr = boost::intrusive_ptr<store>;
 
 public:
-    using item_ptr = boost::intrusive_ptr<Item>;          ///< What it hands out.
+    using item_ptr = boost::intrusive_ptr<Item>;          ///< The type of allocated items.
     using allocate_function = std::function<void(Item&)>; ///< For `allocate_through_function`.
     using recycle_function = std::function<void(Item&)>;  ///< For RECYCLE_METHOD_CUSTOM_FUNCTION.
 
-    /// Effects: makes a pool without items, and without any to come until `init`.
+    /// Effects: creates a pool without items; it cannot allocate until `init`.
     boost_intrusive_pool() noexcept = default;
 
     /// Effects: as `init`.
@@ -641,12 +643,12 @@ public:
     {
         if (!init(init_size, enlarge_step, max_size, method, std::move(function)))
             memory_pool::base::throw_invalid_argument(memory_pool::base::message(
-                "memory_pool: a boost_intrusive_pool of %zu items, and of %zu at most, with the recycle method %d\n"
-                "  remedy: begin with no more than the maximum, and pass a function with the custom method",
+                "memory_pool: boost_intrusive_pool: invalid options: %zu items, at most %zu, recycle method %d\n"
+                "  remedy: use no more than the maximum, and pass a function with RECYCLE_METHOD_CUSTOM_FUNCTION",
                 init_size, max_size, static_cast<int>(method)));
     }
 
-    /// Effects: hands over items and plan. `other` is as before `init` then.
+    /// Effects: moves items and options. `other` is then as before `init`.
     boost_intrusive_pool(boost_intrusive_pool&& other) noexcept = default;
     boost_intrusive_pool& operator=(boost_intrusive_pool&& other) noexcept = default;
     boost_intrusive_pool(const boost_intrusive_pool&) = delete;
@@ -655,10 +657,10 @@ public:
     /// Effects: as `clear`.
     virtual ~boost_intrusive_pool() = default;
 
-    /// Effects: begins anew with `init_size` items. The pool grows by `enlarge_step` of them, up to `max_size`; with a
-    ///   step of 0, not at all. Items of before that are in use live on.
-    /// Returns: true; or false if `init_size` is above `max_size` or `function` is missing, and nothing is changed
-    ///   then.
+    /// Effects: resets the pool to `init_size` new items. It grows by `enlarge_step` items, up to `max_size`; with a
+    ///   step of 0, not at all. Existing items in use live on.
+    /// Returns: true; or false if `init_size` exceeds `max_size` or `function` is missing. On failure nothing is
+    ///   changed.
     /// Throws: what constructors and the heap throw; nothing is changed then.
     /// Complexity: linear in items.
     bool init(std::size_t init_size = BOOST_INTRUSIVE_POOL_DEFAULT_POOL_SIZE,
@@ -677,16 +679,16 @@ public:
         return true;
     }
 
-    /// Effects: from now on, does this to items that return; before `init`, nothing. Those of before `clear` return as
-    ///   before.
+    /// Effects: sets what is done with returned items; a no-op before `init`. Items allocated before the last `clear`
+    ///   keep the previous method.
     /// Throws: std::invalid_argument if `function` is missing, and std::bad_alloc; nothing is changed then.
     /// Complexity: O(1).
     void set_recycle_method(recycle_method_e method, recycle_function function = nullptr)
     {
         if (is_missing(method, function))
             memory_pool::base::throw_invalid_argument(memory_pool::base::message(
-                "memory_pool: a boost_intrusive_pool has no function for RECYCLE_METHOD_CUSTOM_FUNCTION\n"
-                "  remedy: pass one, or RECYCLE_METHOD_NONE"));
+                "memory_pool: boost_intrusive_pool: RECYCLE_METHOD_CUSTOM_FUNCTION without a function\n"
+                "  remedy: pass a function, or RECYCLE_METHOD_NONE"));
         if (plan_ == nullptr)
             return;
         plan_ = new plan_type(plan_->init_size, plan_->step, plan_->max_size, method, std::move(function));
@@ -694,11 +696,10 @@ public:
             store_->set_plan(plan_);
     }
 
-    /// Returns: an item as it came back, or as it was constructed; nullptr if there is none left and the pool may not
+    /// Returns: an item as it was returned, or as it was constructed; nullptr if none is free and the pool may not
     ///   grow.
-    /// Throws: what constructors and the heap throw when there is none left and the pool has to grow; nothing is lost
-    ///   then.
-    /// Complexity: O(1), but where the pool grows.
+    /// Throws: what constructors and the heap throw if none is free and the pool has to grow; nothing leaks then.
+    /// Complexity: O(1), except when the pool grows.
     item_ptr allocate()
     {
         if (MEMORY_POOL_UNLIKELY(store_ == nullptr)) {
@@ -710,7 +711,7 @@ public:
     }
 
     /// Returns: as `allocate`, after `item.init(arguments...)`.
-    /// Throws: as `allocate`, and what `init` throws; the item has returned then.
+    /// Throws: as `allocate`, and what `init` throws; the item is returned then.
     /// Complexity: as `allocate`.
     template <class... Arguments>
     item_ptr allocate_through_init(Arguments&&... arguments)
@@ -722,7 +723,7 @@ public:
     }
 
     /// Returns: as `allocate`, after `function(item)`.
-    /// Throws: as `allocate`, and what `function` throws; the item has returned then.
+    /// Throws: as `allocate`, and what `function` throws; the item is returned then.
     /// Complexity: as `allocate`.
     template <class Function, class = std::enable_if_t<std::is_invocable_v<Function&, Item&>>>
     item_ptr allocate_through_function(Function&& function)
@@ -733,15 +734,15 @@ public:
         return item;
     }
 
-    /// The same, for what converts to a function.
+    /// The same, for anything that converts to `allocate_function`.
     item_ptr allocate_through_function(const allocate_function& function)
     {
         return allocate_through_function<const allocate_function&>(function);
     }
 
-    /// Effects: gives up all items. As soon as none of them is in use, which may be now, they are destroyed. The pool
-    ///   grows when it is asked for items again.
-    /// Complexity: O(1), and the destructors.
+    /// Effects: abandons all items. They are destroyed when none of them is in use, possibly at once. The next
+    ///   `allocate` constructs new ones.
+    /// Complexity: O(1) plus the destructors.
     void clear()
     {
         if (store_ != nullptr)
@@ -749,37 +750,35 @@ public:
         store_.reset();
     }
 
-    /// Effects: if the records of the pool do not agree, says so on stderr and to the error handler, which aborts by
-    ///   default.
-    /// Returns: whether they agree.
-    /// Complexity: O(1); with BOOST_INTRUSIVE_POOL_DEBUG_CHECKS it looks at every item.
+    /// Effects: reports inconsistent metadata of the pool on stderr and to the error handler, which aborts by default.
+    /// Returns: true if the metadata is consistent.
+    /// Complexity: O(1); with BOOST_INTRUSIVE_POOL_DEBUG_CHECKS, linear in items.
     bool check() const noexcept
     {
         const bool is_valid = store_ == nullptr || store_->is_valid();
         if (!is_valid)
-            boost_intrusive_pool_access::report(memory_pool::error::overflow, this,
-                                                "a boost_intrusive_pool whose records do not agree",
+            boost_intrusive_pool_access::report(memory_pool::error::overflow, this, "pool metadata is inconsistent",
                                                 "find the write past the end of an item; AddressSanitizer stops at it");
         return is_valid;
     }
 
-    /// Returns: whether no item is in use.
+    /// Returns: true if no item is in use.
     bool empty() const noexcept { return inuse_count() == 0; }
-    /// Returns: whether it never grows, as its step is 0.
+    /// Returns: true if the pool never grows, as its step is 0.
     bool is_bounded() const noexcept { return plan_ != nullptr && plan_->is_bounded(); }
-    /// Returns: whether there is a limit, be it that its step is 0, or a maximum.
+    /// Returns: true if the pool has a limit: a step of 0, or a maximum.
     bool is_limited() const noexcept { return plan_ != nullptr && plan_->is_limited(); }
-    /// Returns: whether it has tried to grow in vain since it was made or cleared, or has grown.
+    /// Returns: true if an attempt to grow has failed since the pool was created, was cleared or has grown.
     bool is_memory_exhausted() const noexcept { return store_ != nullptr && store_->is_memory_exhausted(); }
-    /// Returns: items that there are, in use or not.
+    /// Returns: the number of items, in use or not.
     std::size_t capacity() const noexcept { return store_ != nullptr ? store_->capacity() : 0; }
-    /// Returns: the capacity if that never grows; else the maximum that was given.
+    /// Returns: the capacity if the pool never grows; else `max_size`.
     std::size_t max_size() const noexcept { return is_bounded() || plan_ == nullptr ? capacity() : plan_->max_size; }
     /// Returns: items that `allocate` can hand out before the pool has to grow.
     std::size_t unused_count() const noexcept { return store_ != nullptr ? store_->unused() : 0; }
     /// Returns: items in use.
     std::size_t inuse_count() const noexcept { return capacity() - unused_count(); }
-    /// Returns: how often it has grown since it was made or cleared, the first items included.
+    /// Returns: the number of times it has grown since it was created or cleared, including the initial items.
     std::size_t enlarge_steps_done() const noexcept { return store_ != nullptr ? store_->steps() : 0; }
 
 private:

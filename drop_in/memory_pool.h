@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
 /// \file
-/// `memory_pool::MemoryPool<T>`, the interface of the library of that name, over an array of blocks.
+/// `memory_pool::MemoryPool<T>`: the interface of the original MemoryPool library, over an array of blocks.
 ///
 ///     allocate(n) -> [ T | T | - | - | - ]  at most n objects at one time;  size() = n = in use + available_capacity()
 ///
-/// What is alive in a block depends on the call, and on whether T has a default constructor:
+/// Whether a block contains an object depends on the call, and on whether T has a default constructor:
 ///
 ///     | call              | T() exists | in the block                                    | at delete_block_pt, clear |
 ///     |-------------------|------------|-------------------------------------------------|---------------------------|
@@ -17,24 +17,23 @@
 /// T(...)`, and destroy them before delete_block_pt or clear.
 ///
 /// Differences from the original:
-/// - Objects are destroyed as in the table, also when the pool is cleared or ends.
-/// - Creating a pool is O(1), or takes a byte for each object if T has a destructor that does something. Blocks that
-///   were never in use go out in the order of their addresses.
+/// - Objects are destroyed as in the table, also when the pool is cleared or destroyed.
+/// - Creating a pool is O(1); or linear, with one byte per object, if T is not trivially destructible. Never-used
+///   blocks are handed out in address order.
 /// - Over-aligned types are aligned.
-/// - A pool is neither copied nor moved.
-/// - delete_block_pt ignores nullptr, and what it sees is not in use: with a destructor that does something, any such
-///   pointer.
+/// - A pool cannot be copied or moved.
+/// - delete_block_pt ignores nullptr, and detectable double frees: all of them if T is not trivially destructible.
 /// - Constructors and destructors of objects may use the pool, and clear it.
 /// - The limit can be set by MEMORY_POOL_MAX_NUMBER_OF_OBJECTS_IN_POOL.
-/// - A second template argument selects a policy. With `checking_policy`, misuse is reported, and blocks go out in
-///   any order.
-/// - The texts of exceptions differ, and their types may be derived from those of the original. Where exceptions are
-///   off, the text is printed and the program aborts.
+/// - A second template argument selects a policy. With `checking_policy`, misuse is reported, and blocks are handed out
+///   in unspecified order.
+/// - The texts of exceptions differ, and their types may be derived from those of the original. With exceptions off,
+///   the text is printed and the program aborts.
 /// - BlockTracker::setup pushes the indices so that 0 is popped first.
 ///
 /// Include path: drop_in/, or the CMake target memory_pool::drop_in.
 ///
-/// Thread safety: none of its own: one thread at a time may use a pool.
+/// Thread safety: one thread at a time may use a pool.
 #pragma once
 
 #include <memory_pool/base/config.hpp>
@@ -45,7 +44,7 @@
 #include <memory_pool/core/block_array.hpp>
 #include <memory_pool/core/pool_arguments.hpp>
 
-// Programs may have these by this header.
+// Programs may rely on these includes.
 #include <cassert>
 #include <cstddef>
 #include <cstdint>
@@ -78,7 +77,7 @@ using SizeT = std::uint64_t;
 /// The most objects that one pool may be made for.
 inline constexpr SizeT g_MaxNumberOfObjectsInPool = MEMORY_POOL_MAX_NUMBER_OF_OBJECTS_IN_POOL;
 
-/// A stack of the indices of free blocks, for programs that use it by itself: the pool here has none.
+/// A stack of the indices of free blocks. Unused by MemoryPool; for programs that use it directly.
 class BlockTracker
 {
 public:
@@ -89,7 +88,7 @@ public:
     /// Throws: as `setup`.
     BlockTracker(const SizeT& num_blocks) { setup(num_blocks); }
 
-    /// Effects: makes the stack one of the indices of `num_blocks` blocks; 0 is popped first.
+    /// Effects: replaces the content by the indices of `num_blocks` blocks; 0 is popped first.
     /// Throws: std::bad_alloc, std::length_error. The stack is unchanged then.
     /// Complexity: linear in `num_blocks`.
     void setup(const SizeT& num_blocks)
@@ -104,15 +103,15 @@ public:
     /// Effects: empties the stack.
     void clear() noexcept { free_.clear(); }
 
-    /// Returns: how many indices are on the stack.
+    /// Returns: the number of indices on the stack.
     SizeT size() const noexcept { return free_.size(); }
 
-    /// Effects: puts an index on the stack.
+    /// Effects: pushes an index.
     /// Throws: std::bad_alloc. The stack is unchanged then.
     void push(const SizeT& index) { free_.push_back(index); }
 
-    /// Effects: takes the index from the stack that was pushed last.
-    /// Returns: it.
+    /// Effects: pops the index that was pushed last.
+    /// Returns: the index.
     /// Throws: std::runtime_error if the stack is empty.
     SizeT pop()
     {
@@ -140,7 +139,7 @@ private:
 
 namespace drop_in
 {
-/// The blocks of a pool that checks. Their states are behind the objects.
+/// The blocks of a checking pool. Each state is stored after its object.
 template <class T, class Policy>
 class checked_blocks
 {
@@ -167,7 +166,7 @@ public:
 
     void put(void* block) noexcept { pool_->deallocate(block); }
 
-    /// Returns: whether the block can be put back; if not, that is reported, unless there are no blocks.
+    /// Returns: true if the block can be freed; else reports the misuse, unless the pool has no blocks.
     bool verify(const void* block) noexcept
     {
         if (!pool_ || !pool_->verify(block))
@@ -205,11 +204,11 @@ private:
                state == core::block_state::object || state == core::block_state::ending;
     }
 
-    std::optional<basic_block_pool<Policy>> pool_; // none while there is room for no object
+    std::optional<basic_block_pool<Policy>> pool_; // empty while the capacity is 0
 };
 } // namespace drop_in
 
-/// A pool of a fixed number of objects. `Policy` is the library's own: `checking_policy` reports a double delete.
+/// A pool of a fixed number of objects. `Policy` is an extension: `checking_policy` reports a double delete.
 template <class T, class Policy = default_policy>
 class MemoryPool
 {
@@ -217,7 +216,7 @@ public:
     /// Effects: makes a pool for no object, until `allocate`.
     MemoryPool() noexcept = default;
 
-    /// Effects: makes a pool for `num_blocks` objects.
+    /// Effects: creates a pool for `num_blocks` objects.
     /// Throws: as `allocate`.
     MemoryPool(const SizeT& num_blocks)
     {
@@ -232,10 +231,10 @@ public:
     ~MemoryPool() { clear(); }
 
     /// Effects: clears the pool and makes room for `num_blocks` objects.
-    /// Throws: std::bad_alloc if that is more than `g_MaxNumberOfObjectsInPool`; std::invalid_argument if a
-    ///   constructor or destructor of its objects calls it. The pool is unchanged then. std::bad_alloc if memory is
-    ///   missing; the pool is cleared then.
-    /// Complexity: O(1), and that of `clear`; linear in `num_blocks` if T has a destructor that does something.
+    /// Throws: std::bad_alloc if that is more than `g_MaxNumberOfObjectsInPool`; std::invalid_argument if called by a
+    ///   constructor or destructor of an object in the pool. In both cases the pool is unchanged. std::bad_alloc if out
+    ///   of memory; the pool is cleared then.
+    /// Complexity: O(1) plus that of `clear`; linear in `num_blocks` if T is not trivially destructible.
     void allocate(const SizeT& num_blocks = g_MaxNumberOfObjectsInPool)
     {
         const SizeT count = num_blocks; // which may be in an object of this pool
@@ -247,10 +246,10 @@ public:
         make_blocks(count);
     }
 
-    /// Effects: destroys the objects that are alive and gives the memory back. If a constructor or destructor of an
-    ///   object calls it, that is deferred until all of them have returned. Destructors may use the pool meanwhile;
-    ///   where they delete others more than 500 deep, the next one is destroyed when they have returned.
-    /// Complexity: linear in objects that were ever in use; O(1) if T has a destructor that does nothing.
+    /// Effects: destroys all objects and frees the memory. A call by a constructor or destructor of an object is
+    ///   deferred until all of them have returned. Destructors may use the pool meanwhile; deletions nested more than
+    ///   500 deep are deferred too.
+    /// Complexity: linear in blocks that were ever in use; O(1) if T is trivially destructible.
     void clear() noexcept
     {
         is_to_be_cleared_ = true;
@@ -262,12 +261,12 @@ public:
         blocks_.release();
     }
 
-    /// Effects: takes the block that came back last, and default-initialises an object in it, if T has a default
+    /// Effects: allocates the most recently freed block, and default-initialises an object in it if T has a default
     ///   constructor.
-    /// Returns: the block; nullptr if the constructor has cleared the pool.
+    /// Returns: the block; nullptr if the constructor cleared the pool.
     /// Throws: std::out_of_range if `size()` blocks are in use; what the constructor throws. The pool is unchanged
     ///   then.
-    /// Complexity: O(1), and the constructor.
+    /// Complexity: O(1) plus the constructor.
     T* new_block_pt()
     {
         void* const block = take();
@@ -279,8 +278,8 @@ public:
         }
     }
 
-    /// Effects: as the other one, but constructs the object from `obj`.
-    /// Returns, throws, complexity: as the other one.
+    /// Effects: as the other overload, but constructs the object from `obj`.
+    /// Returns, throws, complexity: as the other overload.
     T* new_block_pt(T&& obj)
     {
         void* const block = take();
@@ -288,11 +287,11 @@ public:
             block, [block, &obj] { return ::new (block) T(std::move(obj)); });
     }
 
-    /// Effects: destroys the object that new_block_pt has constructed in the block, if any, takes the block back, and
-    ///   sets the pointer to nullptr. nullptr is ignored.
-    /// Preconditions: the block is from this pool and in use. A policy that checks reports it if not, and ignores the
+    /// Effects: destroys the object that new_block_pt constructed in the block, if any, frees the block, and sets the
+    ///   pointer to nullptr. nullptr is ignored.
+    /// Preconditions: the block is from this pool and in use. A checking policy reports a violation and ignores the
     ///   call.
-    /// Complexity: O(1), and the destructor.
+    /// Complexity: O(1) plus the destructor.
     void delete_block_pt(T*& obj_pt) noexcept
     {
         void* const block = std::exchange(obj_pt, nullptr);
@@ -308,15 +307,15 @@ public:
             end_and_put(block);
     }
 
-    /// Returns: the most objects that can be alive at one time.
+    /// Returns: the maximum number of objects alive at one time.
     SizeT size() const noexcept { return blocks_.size(); }
 
-    /// Returns: how many more blocks can be had.
+    /// Returns: the number of free blocks.
     SizeT available_capacity() const noexcept { return blocks_.available(); }
 
 private:
     static constexpr bool checks = base::checked_policy<Policy>::checks;
-    /// How deep destructors may delete others while the pool is being cleared.
+    /// Maximum nesting of deletions by destructors while the pool is being cleared.
     static constexpr std::size_t deepest = 500;
 
     static void require_at_most_the_maximum(SizeT count)
@@ -345,7 +344,7 @@ private:
             blocks_.state(block) = state;
     }
 
-    /// Has `make` construct an object in the block. Only a trivial constructor cannot use the pool meanwhile.
+    /// Lets `make` construct an object in the block. A nontrivial constructor may use the pool meanwhile.
     template <bool IsTrivial, class Make>
     T* construct(void* block, Make&& make)
     {
@@ -366,7 +365,7 @@ private:
         }
     }
 
-    /// Takes a block back whose object, if it has one, is destroyed before.
+    /// Destroys the object in the block, if any, and frees the block.
     void end_and_put(void* block) noexcept
     {
         if constexpr (!checks) {
@@ -395,7 +394,7 @@ private:
         blocks_.put(block);
     }
 
-    /// Destroys objects until none is left, as destructors may make some.
+    /// Destroys objects until none is left, as destructors may construct new ones.
     void end_objects() noexcept
     {
         if (blocks_.size() == 0)

@@ -1,30 +1,30 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
-// The interface of the library np_alloc, for C++14 programs too, over the np_alloc of this library.
+// The interface of the original np_alloc library, also for C++14 programs, over the np_alloc of this library.
 //
 //     void* np_alloc(size_t bytes);
 //     void* np_alloc(size_t bytes, const char file[], int line);
 //     void  np_free(void* ptr);
 //     void  np_debug_print();
 //
-// The names of the original's np_common.h are here, too: `NP_API`, and the types and functions of namespace `np`; and
-// so are the headers of the standard library that such programs take from it. C++14 programs also get the C interface
-// of memory_pool/np_alloc.h, programs in C++17 or later all of memory_pool/np_alloc.hpp.
+// Also has the names of the original's np_common.h (`NP_API`, and the types and functions of namespace `np`), and
+// includes the standard headers that programs get from it. C++14 programs also get the C interface of
+// memory_pool/np_alloc.h, programs in C++17 or later all of memory_pool/np_alloc.hpp.
 //
-// What differs from the original:
+// Differences from the original:
 //
 // - A block may be freed by any thread, also after the thread that allocated it has ended. nullptr may be freed.
-// - Sizes are not cut to 32 bits. If there is no memory, np_alloc returns nullptr, and errno is ENOMEM.
-// - Free memory goes back to the system. There is no pool to create or destroy, and nothing is printed on the way.
+// - Sizes are not truncated to 32 bits. If out of memory, np_alloc returns nullptr and sets errno to ENOMEM.
+// - Free memory is returned to the OS. There is no pool to create or destroy, and nothing is printed meanwhile.
 // - A block that was allocated with file and line is listed by np_report_leaks() while it is in use; with NP_LEAKS=1
 //   in the environment, also on stderr when the process ends.
 // - np_debug_print() prints the statistics of this library, on stderr.
 // - `NP_API` is empty. np_alloc is a static library, for Linux and other Unix systems.
-// - `np::string`, `np::vector` and `np::array` are those of std, so that they are not ambiguous in a program that has
-//   `using namespace np` and `using namespace std`. Two names are: `byte` from C++17 on, which has a std::byte, and
-//   `aligned_alloc` where the C library has a function of that name. Write `np::byte` and `np::aligned_alloc`.
-// - `np::clz`, `np::ctz`, `np::popcnt` and `np::log2` take every integer type, are constexpr, and have a result for 0.
-// - `np::aligned_alloc` takes the size first, as _aligned_malloc does. np_free may free its blocks, too.
+// - `np::string`, `np::vector` and `np::array` are those of std, so that they are not ambiguous in a program with
+//   `using namespace np` and `using namespace std`. Two names remain ambiguous: `byte` (std::byte in C++17), and
+//   `aligned_alloc` if the C library has it. Write `np::byte` and `np::aligned_alloc`.
+// - `np::clz`, `np::ctz`, `np::popcnt` and `np::log2` take every integer type, are constexpr, and are defined for 0.
+// - `np::aligned_alloc` takes the size first, as _aligned_malloc does. np_free may also free its blocks.
 //
 // Include path: drop_in/ and include/. Link the CMake target memory_pool::np_alloc_drop_in, which asks for C++14; or
 // memory_pool::drop_in and memory_pool::np_alloc, which ask for C++17. pkg-config: memory_pool_drop_in and
@@ -65,12 +65,12 @@
 #include <utility>
 #include <vector>
 
-// Stands before the declarations of the original; here it is empty.
+// Prefix of the original's declarations; empty here.
 #define NP_API
 
 #if __cplusplus < 201703
-/// Returns: as np_alloc(bytes). `file` and `line` say which line of the program asks.
-/// Preconditions: `file` is a text that stays where it is as long as the block is in use, as `__FILE__` does.
+/// Returns: as np_alloc(bytes). `file` and `line` are the allocation site.
+/// Preconditions: `file` stays valid while the block is in use, as `__FILE__` does.
 /// Complexity: as np_alloc(bytes).
 /// Thread safety: any thread.
 inline void* np_alloc(std::size_t bytes, const char file[], int line) noexcept
@@ -79,7 +79,7 @@ inline void* np_alloc(std::size_t bytes, const char file[], int line) noexcept
 }
 #endif
 
-/// Effects: prints the statistics of this moment on stderr, as np_print_statistics does.
+/// Effects: prints the current statistics on stderr, as np_print_statistics does.
 /// Complexity: as np_print_statistics.
 /// Thread safety: any thread.
 inline void np_debug_print() noexcept
@@ -89,13 +89,13 @@ inline void np_debug_print() noexcept
 
 namespace np
 {
-using byte = unsigned char;   ///< Also in C++17: programs calculate with it, which they cannot with a std::byte.
+using byte = unsigned char;   ///< Also in C++17: programs do arithmetic with it, unlike std::byte.
 using int32 = std::int32_t;   ///< A signed integer of 32 bits.
 using int64 = std::int64_t;   ///< A signed integer of 64 bits.
 using uint32 = std::uint32_t; ///< An unsigned integer of 32 bits.
 using uint64 = std::uint64_t; ///< An unsigned integer of 64 bits.
 
-// Declared, not defined anew: so they are not ambiguous in a program that is `using namespace std`, too.
+// Using-declarations, so that they are not ambiguous in a program with `using namespace std`.
 using std::array;
 using std::string;
 using std::vector;
@@ -106,19 +106,19 @@ namespace memory_pool
 // NOLINTNEXTLINE(modernize-concat-nested-namespaces): for C++14.
 namespace detail
 {
-/// `Integer` as an unsigned type of 32 or 64 bits; no type if it is no integer, or longer.
+/// `Integer` as an unsigned type of 32 or 64 bits; no type if it is not an integer, or wider.
 template <class Integer>
 using widened = std::enable_if_t<std::is_integral<Integer>::value && sizeof(Integer) <= sizeof(np::uint64),
                                  std::conditional_t<sizeof(Integer) <= sizeof(np::uint32), np::uint32, np::uint64>>;
 
-/// Returns: the bits of such a type.
+/// The width of such a type in bits.
 template <class Integer>
 constexpr np::uint32 width() noexcept
 {
     return 8 * sizeof(widened<Integer>);
 }
 
-/// Returns: the bits of `value`, and zeros above.
+/// Zero-extends the bits of `value`.
 template <class Integer>
 constexpr np::uint64 bits_of(Integer value) noexcept
 {
@@ -127,13 +127,13 @@ constexpr np::uint64 bits_of(Integer value) noexcept
     return bits;
 }
 
-/// Returns: zeros before the highest bit that is set; 64 for 0.
+/// Counts the zeros above the highest set bit; 64 for 0.
 constexpr np::uint32 leading_zeros(np::uint64 bits) noexcept
 {
     return bits == 0 ? 64 : static_cast<np::uint32>(__builtin_clzll(bits));
 }
 
-/// Returns: the number of the highest bit that is set; 0 for 0.
+/// The index of the highest set bit; 0 for 0.
 constexpr np::uint32 floor_of_log2(np::uint64 bits) noexcept
 {
     return bits == 0 ? 0 : 63 - leading_zeros(bits);
@@ -143,23 +143,23 @@ constexpr np::uint32 floor_of_log2(np::uint64 bits) noexcept
 
 namespace np
 {
-/// Returns: a number of bytes, as in `64_MB`, which is 64 * 2^20.
+/// Returns: `count` MiB in bytes: `64_MB` is 64 * 2^20.
 /// Complexity: O(1).
 constexpr std::size_t operator""_MB(unsigned long long count) noexcept
 {
     return static_cast<std::size_t>(count) << 20;
 }
 
-/// Returns: a number of bytes, as in `4_GB`, which is 4 * 2^30.
+/// Returns: `count` GiB in bytes: `4_GB` is 4 * 2^30.
 /// Complexity: O(1).
 constexpr std::size_t operator""_GB(unsigned long long count) noexcept
 {
     return static_cast<std::size_t>(count) << 30;
 }
 
-// Integers of up to 32 bits are taken as 32 bits, others as 64; negative ones as the unsigned ones of the same bits.
+// Integers of up to 32 bits are converted to 32 bits, others to 64; signed ones to the unsigned type.
 
-/// Returns: the number of zeros before the highest bit that is set; 32 or 64 for 0.
+/// Returns: the number of leading zeros; 32 or 64 for 0.
 /// Complexity: O(1).
 template <class Integer>
 constexpr uint32 clz(Integer value) noexcept
@@ -168,7 +168,7 @@ constexpr uint32 clz(Integer value) noexcept
            (64 - memory_pool::detail::width<Integer>());
 }
 
-/// Returns: the number of zeros behind the lowest bit that is set; 32 or 64 for 0.
+/// Returns: the number of trailing zeros; 32 or 64 for 0.
 /// Complexity: O(1).
 template <class Integer>
 constexpr uint32 ctz(Integer value) noexcept
@@ -177,7 +177,7 @@ constexpr uint32 ctz(Integer value) noexcept
     return bits == 0 ? memory_pool::detail::width<Integer>() : static_cast<uint32>(__builtin_ctzll(bits));
 }
 
-/// Returns: the number of bits that are set.
+/// Returns: the number of set bits.
 /// Complexity: O(1).
 template <class Integer>
 constexpr uint32 popcnt(Integer value) noexcept
@@ -185,14 +185,14 @@ constexpr uint32 popcnt(Integer value) noexcept
     return static_cast<uint32>(__builtin_popcountll(memory_pool::detail::bits_of(value)));
 }
 
-/// Returns: the number of the highest bit that is set, which is the logarithm to base 2, rounded down; 0 for 0.
+/// Returns: the index of the highest set bit, that is the logarithm to base 2, rounded down; 0 for 0.
 /// Complexity: O(1).
 constexpr uint32 log2(unsigned long long value) noexcept
 {
     return memory_pool::detail::floor_of_log2(value);
 }
 
-// One function for each type: a template would be ambiguous with that of std, and an int with ::log2(double).
+// One overload per type: a template would be ambiguous with std::log2, and an int with ::log2(double).
 
 /// Returns: the same.
 constexpr uint32 log2(unsigned long value) noexcept
@@ -224,9 +224,9 @@ constexpr uint32 log2(int value) noexcept
     return log2(static_cast<unsigned>(value));
 }
 
-/// Returns: a block of at least `size` bytes, aligned to `alignment`; nullptr if that is not a power of two, or if
-///    there is no memory. It has at least `alignment` bytes, too, as C11 has the arguments in the other order: so a
-///    program that mixes them up does not write beyond the block.
+/// Returns: a block of at least `size` bytes, aligned to `alignment`; nullptr if `alignment` is not a power of two, or
+///   if out of memory. The block also has at least `alignment` bytes: a program that uses C11's order of arguments does
+///   not overflow it.
 /// Complexity: as np_aligned_alloc.
 /// Thread safety: any thread.
 inline void* aligned_alloc(std::size_t size, std::size_t alignment) noexcept

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-# Units of one program that are built in different ways. The script compiles them, with this compiler and its flags, but those that
-# it chooses. As each takes some seconds: with one preset of each compiler.
+# Units of different build configurations in one program. The script compiles them with this compiler and its flags, and
+# overrides the flags under test. Slow, so only with one preset of each compiler.
 if(NOT CMAKE_BUILD_TYPE STREQUAL "Release" OR NOT "${CMAKE_CXX_COMPILER_ID} ${CMAKE_CXX_FLAGS}" MATCHES "^GNU|-stdlib=" OR CMAKE_CROSSCOMPILING)
     return()
 endif()

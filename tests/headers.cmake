@@ -7,9 +7,9 @@
 #                            does without the words that Qt makes macros
 #   headers_noexcept         as headers_linked, without exceptions and RTTI
 #   headers_c                include/memory_pool/*.h as C
-#   headers_used             headers/*.cpp, which use every public class template with every policy, as a user's translation unit
-#                            that has more warnings on than this project's own: see memory_pool_user_warnings in
-#                            cmake/warnings.cmake. With GCC once more, as headers_optimised: some warnings need -O2.
+#   headers_used             headers/*.cpp, which use every public class template with every policy, as a user's
+#                            translation unit with more warnings than this project's own: see memory_pool_user_warnings
+#                            in cmake/warnings.cmake. Also as headers_optimised with GCC: some warnings need -O2.
 
 file(GLOB_RECURSE library_headers CONFIGURE_DEPENDS RELATIVE ${PROJECT_SOURCE_DIR}/include
     ${PROJECT_SOURCE_DIR}/include/*.hpp ${PROJECT_SOURCE_DIR}/include/*.h)
@@ -77,7 +77,7 @@ if(alone)
     target_compile_options(headers_noexcept PRIVATE -fno-exceptions -fno-rtti)
 endif()
 
-# The public headers also come without being used, so that a new one is not forgotten.
+# All public headers are also compiled unused, so that a new one is not forgotten.
 set(public_headers ${headers})
 list(FILTER public_headers EXCLUDE REGEX "^memory_pool/(base|os|core)/")
 list(TRANSFORM public_headers REPLACE "^(.+)$" "#include <\\1>" OUTPUT_VARIABLE lines)

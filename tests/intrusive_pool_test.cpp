@@ -563,7 +563,7 @@ TEST(intrusive_pool, finds_misuse_if_its_policy_checks)
 }
 #endif
 
-TEST(intrusive_pool, reports_an_overflow_once_and_takes_the_block_back)
+TEST(intrusive_pool, reports_an_overflow_once_and_frees_the_block)
 {
     test::expect_one_report_when_the_last_pointer_goes<mp::intrusive_pool<plain_item, mp::checking_policy>>();
     test::expect_one_report_when_the_last_pointer_goes<mp::intrusive_pool<shared_item, mp::checking_policy>>();

@@ -19,7 +19,7 @@ add_test(NAME np_alloc.leaks_at_end
     COMMAND Python3::Interpreter ${CMAKE_CURRENT_SOURCE_DIR}/np_alloc/leaks_test.py $<TARGET_FILE:np_alloc_leak_at_end>)
 set_tests_properties(np_alloc.leaks_at_end PROPERTIES TIMEOUT 120)
 
-# The drop-in np_alloc.h in a program of the language that it was written for.
+# The drop-in np_alloc.h in a C++14 program.
 add_executable(np_alloc_drop_in_cxx14 drop_in/np_alloc_cxx14.cpp)
 set_target_properties(np_alloc_drop_in_cxx14 PROPERTIES CXX_STANDARD 14)
 target_link_libraries(np_alloc_drop_in_cxx14 PRIVATE memory_pool_warnings memory_pool::np_alloc_drop_in Threads::Threads)

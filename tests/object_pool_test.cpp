@@ -519,7 +519,7 @@ TEST(object_pool, reports_a_double_destroy_before_the_destructor_runs)
     EXPECT_EQ(recorder.reports()[0].pool_name, "counted");
 }
 
-TEST(object_pool, reports_an_overflow_once_and_destroys_the_object_when_it_ends)
+TEST(object_pool, reports_an_overflow_once_and_destroys_the_object_in_the_destructor)
 {
     for (const bool is_destroyed : {true, false}) {
         counted::alive = 0;
@@ -551,7 +551,7 @@ TEST(object_pool, reports_an_overflow_once_and_destroys_the_object_when_it_is_cl
     EXPECT_EQ(recorder.kinds(), test::kinds{mp::error::overflow});
 }
 
-/// Writes behind itself in the end.
+/// Its destructor writes past the end of the object.
 struct overflowing_destructor
 {
     static inline int destroyed = 0;
@@ -588,7 +588,7 @@ struct overflowing_constructor
     int number = 0;
 };
 
-TEST(object_pool, reports_an_overflow_by_a_constructor_that_throws_once_and_has_the_block_back)
+TEST(object_pool, reports_an_overflow_by_a_throwing_constructor_once_and_frees_the_block)
 {
     const test::error_recorder recorder;
     mp::object_pool<overflowing_constructor, mp::checking_policy> pool;

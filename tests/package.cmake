@@ -71,7 +71,7 @@ cmake_path(IS_RELATIVE CMAKE_INSTALL_LIBDIR libdir_is_relative)
 if(PkgConfig_FOUND AND libdir_is_relative)
     memory_pool_add_consumer(pkg_config package -DCONSUME=pkg_config
         "-DPC_DIRECTORY=${root}/moved/${CMAKE_INSTALL_LIBDIR}/pkgconfig" ${with_checked})
-    # The flags as they are, which CMake would change: for an installed copy that was moved, and for one in /usr.
+    # The unmodified flags, which CMake would rewrite: of a moved installation, and of one in /usr.
     add_test(NAME package.pkg_config_flags
         COMMAND ${CMAKE_COMMAND}
             -D build=${PROJECT_BINARY_DIR} -D config=$<CONFIG> -D root=${root} -D libdir=${CMAKE_INSTALL_LIBDIR}

@@ -523,12 +523,12 @@ TYPED_TEST(recycling_pool_test, may_be_trimmed_and_cleared_by_destructors_that_t
     EXPECT_EQ(this->upstream_.live_bytes(), pool.bytes_reserved());
 }
 
-/// Its constructor can be told to fail, and its destructor to do something.
+/// Has a constructor that can be made to throw, and a destructor that can call a function.
 struct fragile_part
 {
     static inline int until_throw = -1;
     static inline int alive = 0;
-    static inline std::function<void()> at_end; ///< For the first that is destroyed.
+    static inline std::function<void()> at_end; ///< Called by the first destructor.
 
     fragile_part()
     {
@@ -553,7 +553,7 @@ struct fragile_item : mp::pooled<fragile_item<References>, References>, fragile_
 {
 };
 
-/// All pools that keep their objects, when a constructor fails after others of the same growth have made theirs.
+/// All recycling pools, when a constructor throws after others of the same growth have succeeded.
 template <class Pool>
 class growth_that_fails : public testing::Test
 {
@@ -561,7 +561,7 @@ protected:
     growth_that_fails()
     {
 #if defined(__unix__)
-        (void)alarm(20); // A thread that waits for its own lock would wait for ever.
+        (void)alarm(20); // Ends the test if a thread deadlocks on its own lock.
 #endif
         pool_->reserve(4);
     }
@@ -578,7 +578,7 @@ protected:
 #endif
     }
 
-    /// Effects: has the pool grow from 4 to `count` objects, of which the constructor of the one behind the first `made` fails.
+    /// Effects: grows the pool from 4 to `count` objects; the constructor after the first `made` throws.
     void fail_to_grow_to(std::size_t count, int made)
     {
         fragile_part::until_throw = made;
@@ -586,7 +586,7 @@ protected:
         fragile_part::until_throw = -1;
     }
 
-    /// Effects: the same, while destructors would do that to the pool.
+    /// Effects: the same, with a destructor that would call `use_the_pool`.
     void fail_to_grow_while_destructors(std::function<void()> use_the_pool)
     {
         held_ = pool_->allocate();
@@ -611,7 +611,7 @@ using keeping_pools =
                    mp::concurrent_recycling_shared_pool<fragile_part>>;
 TYPED_TEST_SUITE(growth_that_fails, keeping_pools, );
 
-TYPED_TEST(growth_that_fails, keeps_the_objects_that_were_made_before)
+TYPED_TEST(growth_that_fails, keeps_the_objects_constructed_before)
 {
     this->fail_to_grow_to(12, 5);
     EXPECT_EQ(this->pool_->capacity(), 9u);
@@ -639,7 +639,7 @@ TYPED_TEST(growth_that_fails, goes_on_where_it_stopped_in_memory_of_many_slabs)
     EXPECT_TRUE(this->pool_->is_valid());
 }
 
-TYPED_TEST(growth_that_fails, hands_out_an_object_if_there_is_one_at_least)
+TYPED_TEST(growth_that_fails, allocates_if_at_least_one_object_was_constructed)
 {
     const std::vector<typename TypeParam::pointer> all{this->pool_->allocate(), this->pool_->allocate(),
                                                        this->pool_->allocate(), this->pool_->allocate()};
@@ -653,32 +653,32 @@ TYPED_TEST(growth_that_fails, hands_out_an_object_if_there_is_one_at_least)
     EXPECT_TRUE(this->pool_->is_valid());
 }
 
-TYPED_TEST(growth_that_fails, leaves_alone_destructors_that_ask_the_pool_for_objects)
+TYPED_TEST(growth_that_fails, runs_no_destructor_that_would_allocate)
 {
     this->fail_to_grow_while_destructors([this] { (void)this->pool_->allocate(); });
 }
 
-TYPED_TEST(growth_that_fails, leaves_alone_destructors_that_make_it_grow)
+TYPED_TEST(growth_that_fails, runs_no_destructor_that_would_grow_the_pool)
 {
     this->fail_to_grow_while_destructors([this] { this->pool_->reserve(10'000); });
 }
 
-TYPED_TEST(growth_that_fails, leaves_alone_destructors_that_let_go_of_objects)
+TYPED_TEST(growth_that_fails, runs_no_destructor_that_would_release_objects)
 {
     this->fail_to_grow_while_destructors([this] { this->held_.reset(); });
 }
 
-TYPED_TEST(growth_that_fails, leaves_alone_destructors_that_trim_the_pool)
+TYPED_TEST(growth_that_fails, runs_no_destructor_that_would_trim_the_pool)
 {
     this->fail_to_grow_while_destructors([this] { (void)this->pool_->trim(); });
 }
 
-TYPED_TEST(growth_that_fails, leaves_alone_destructors_that_clear_the_pool)
+TYPED_TEST(growth_that_fails, runs_no_destructor_that_would_clear_the_pool)
 {
     this->fail_to_grow_while_destructors([this] { this->pool_->clear(); });
 }
 
-TYPED_TEST(growth_that_fails, leaves_alone_destructors_that_end_the_pool)
+TYPED_TEST(growth_that_fails, runs_no_destructor_that_would_destroy_the_pool)
 {
     this->fail_to_grow_while_destructors([this] { this->pool_ = std::make_unique<TypeParam>(); });
 }

@@ -9,7 +9,7 @@ set(waiting "waiting is for pools that threads share")
 set(options_of_blocks "a pool of blocks takes the bytes of a block, a pool_options, and then a memory.*initial_capacity")
 set(options_of_objects "an object pool takes a pool_options, and then a memory resource.*initial_capacity")
 set(options "a pool takes a pool_options, and then a memory resource.*initial_capacity")
-set(options_of_kept "a pool that keeps its objects takes a recycle, or a function of an object, a.*initial_capacity")
+set(options_of_kept "a recycling pool takes a recycle, or a function of an object, a.*initial_capacity")
 
 set(refused_1 "${objects}")
 set(refused_2 "${objects}")
@@ -51,7 +51,7 @@ set(refused_37 "${objects}")
 set(refused_38 "give.*them a default constructor, and an.*init")
 set(refused_39 "${abstract}")
 set(refused_40 "checking fills free blocks, but here objects live in them: use a shared_pool")
-# These are about headers that need Boost.
+# Headers that need Boost.
 set(refused_41 "give the objects of the pool a constructor for these arguments")
 set(refused_42 "derive the objects of the pool from memory_pool::pooled")
 set(refused_43 "derive the objects of the pool from memory_pool::pooled")
@@ -69,7 +69,7 @@ if(Boost_FOUND)
     set(refusals RANGE 51)
 endif()
 separate_arguments(flags UNIX_COMMAND "${CMAKE_CXX_FLAGS}")
-# One sentence: a second error would be about what follows from the first.
+# A single error: a second one would be a follow-up of the first.
 set(second_error "error: .*error: ")
 foreach(refused ${refusals})
     add_test(NAME refusals.${refused}
@@ -82,7 +82,7 @@ foreach(refused ${refusals})
     endif()
 endforeach()
 
-# Nor does any header in an older language, in which there are programs that the drop-ins are for.
+# No header compiles in an older C++ than it needs; programs for the drop-ins may use one.
 file(GLOB headers CONFIGURE_DEPENDS
     ${PROJECT_SOURCE_DIR}/include/memory_pool/*.hpp ${PROJECT_SOURCE_DIR}/drop_in/*.h* ${PROJECT_SOURCE_DIR}/drop_in/*/*.hpp)
 foreach(header IN LISTS headers)

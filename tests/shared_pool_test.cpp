@@ -393,7 +393,7 @@ void fill_objects()
         EXPECT_EQ(all[i]->bytes.back(), 0xA5 + i) << sizeof(object);
 }
 
-TEST(shared_pool, reports_an_overflow_once_and_takes_the_block_back)
+TEST(shared_pool, reports_an_overflow_once_and_frees_the_block)
 {
     test::expect_one_report_when_the_last_pointer_goes<mp::shared_pool<int, mp::checking_policy>>();
     test::expect_one_report_when_the_last_pointer_goes<mp::shared_pool<std::string, mp::checking_policy>>();

@@ -3,12 +3,12 @@
 /// \file
 /// The drop-in for ArenaMR against the original's algorithm, on the shapes of the original's two benchmarks.
 ///
-///     clear_and_refill             a container of std::pmr is filled and cleared, and that ten times, with a resource
-///                                  that is new, over new and delete
-///     clear_and_refill_in_buffer   the same with fewer elements, over a monotonic buffer that never grows
+///     clear_and_refill             fill and clear a std::pmr container ten times, with a new resource over new and
+///                                  delete
+///     clear_and_refill_in_buffer   the same with fewer elements, over a monotonic buffer of fixed size
 ///
-/// A row is called <shape>/<container>/<n>/<side>, where n is the number of elements. Its time is that of all ten
-/// rounds. Every container calls its resource through a pointer of which the compiler knows nothing else.
+/// A row is named <shape>/<container>/<n>/<side>, where n is the number of elements. Its time is that of all ten
+/// rounds. Every container calls its resource through an opaque pointer, so calls cannot be devirtualised.
 #include <ArenaMR/ArenaMR.hpp>
 
 #include "context.hpp"
@@ -28,7 +28,7 @@ namespace
 constexpr int rounds = 10;
 constexpr std::size_t bytes_per_arena = 10'000;
 
-/// Arenas for `elements` elements, whose container takes no more than that for each.
+/// The number of arenas for `elements` elements, given an upper bound of bytes per element.
 constexpr std::size_t bytes_per_element = 200;
 constexpr std::size_t arenas_for(int elements)
 {
@@ -57,7 +57,7 @@ struct map : std::pmr::map<int, int>
     }
 };
 
-/// Keys that have nothing to do with the order of addresses.
+/// Keys that do not correlate with the order of addresses.
 struct shuffled_map : std::pmr::map<unsigned, int>
 {
     using std::pmr::map<unsigned, int>::map;
@@ -68,7 +68,7 @@ struct shuffled_map : std::pmr::map<unsigned, int>
     }
 };
 
-/// Texts that do not fit inside of a string.
+/// Strings beyond the small-string optimisation.
 struct strings : std::pmr::list<std::pmr::string>
 {
     using std::pmr::list<std::pmr::string>::list;
@@ -93,7 +93,7 @@ struct vectors : std::pmr::list<std::pmr::vector<int>>
     }
 };
 
-/// Outgrows the arenas, and gives its memory back each time.
+/// Outgrows the arenas, and frees its memory at each growth.
 struct vector : std::pmr::vector<int>
 {
     using std::pmr::vector<int>::vector;

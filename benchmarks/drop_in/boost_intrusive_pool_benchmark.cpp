@@ -1,18 +1,17 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
 /// \file
-/// boost_intrusive_pool.hpp against the way in which such pools were made before: see ../virtual_recycle.hpp.
+/// boost_intrusive_pool.hpp against the original's algorithm: see ../virtual_recycle.hpp.
 ///
-///     continuous    all items are asked for and kept, then all are let go of
-///     mixed         all are asked for; after each, with a probability of 1/2, one of those kept is let go of, chosen
-///                   at random but the same in every run; those that are left, in the end
+///     continuous    allocate all items, then release all
+///     mixed         allocate all items; after each, with a probability of 1/2, release one of those kept, chosen at
+///                   random but identically in every run; release the rest at the end
 ///
-///     ..._new       with a pool that is made and destroyed each time
-///     ..._reused    with a pool that has items enough
+///     ..._new       with a pool that is created and destroyed each time
+///     ..._reused    with a pool that has enough items
 ///
-/// A row is called <pattern>/<bytes in an item>/<step>/<side>, and takes 100,000 items. These are lightly processed: a
-/// few bytes of them are written, and read. They have no constructor of their own, so that the pool is what is
-/// measured.
+/// A row is named <pattern>/<bytes in an item>/<step>/<side>, and allocates 100,000 items. A few bytes of each item are
+/// written and read. Items have no constructor of their own, so that the pool dominates the time.
 #include <boost_intrusive_pool.hpp>
 
 #include "../context.hpp"
@@ -32,7 +31,7 @@ namespace
 {
 constexpr std::uint32_t items_in_a_run = 100'000;
 
-/// What an item has beside what its pool needs.
+/// The payload of an item.
 template <std::size_t Bytes>
 class record
 {
@@ -84,7 +83,7 @@ private:
     memorypool::boost_intrusive_pool<item> pool_;
 };
 
-/// Which item goes after each step: numbers below those kept, or `none`.
+/// The index of the item to release after each step, among those kept; or `none`.
 using plan = std::vector<std::uint32_t>;
 constexpr auto none = static_cast<std::uint32_t>(-1);
 

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
 /// \file
-/// Registers the cells of a drop-in: the same job for the stand-in of the original and for the drop-in. drop_ins.py
-/// compares the two rows of each cell, by their names:
+/// Registers the cells of a drop-in: the same work for the stand-in of the original and for the drop-in. drop_ins.py
+/// compares the two rows of each cell by their names:
 ///
 ///     <shape>/<arguments>/<n>/<side>
 ///
-/// where the arguments are the size of an item, or what else the shape depends on, without a slash, and the side is
+/// where the arguments are the size of an item or other parameters of the shape, without a slash, and the side is
 /// stand_in or drop_in.
 ///
-/// A row is compared by its counter `per_block`, in seconds, if it has one; else by its time for one iteration.
+/// A row is compared by its counter `per_block`, in seconds, if it has one; else by its time per iteration.
 #pragma once
 
 #include <benchmark/benchmark.h>
@@ -19,14 +19,14 @@
 
 namespace cells
 {
-/// What runs one row, for `n` items.
+/// Runs one row for `n` items.
 using row = void (*)(benchmark::State& state, std::size_t n);
 
-/// Which time of an iteration is the figure.
+/// Which time of an iteration is reported.
 enum class timing
 {
-    of_thread, ///< Processor time of the thread, for all of it.
-    manual,    ///< What the row sets with SetIterationTime.
+    of_thread, ///< CPU time of the thread for the whole iteration.
+    manual,    ///< Set by the row with SetIterationTime.
 };
 
 inline void add_row(const std::string& cell, const char* side, row run, std::size_t n, timing timed)
@@ -46,7 +46,7 @@ inline void add(const std::string& shape, const std::string& arguments, std::siz
     add_row(cell, "drop_in", drop_in, n, timed);
 }
 
-/// Effects: has `state` report the time for one of the `blocks` that an iteration handles.
+/// Effects: makes `state` report the time per block, for iterations of `blocks` blocks.
 inline void set_per_block(benchmark::State& state, std::size_t blocks)
 {
     state.counters["per_block"] = benchmark::Counter(

@@ -4,14 +4,14 @@
 /// The drop-in for poolAllocator against the original's algorithm, on the shapes of the original's benchmarks, in one
 /// thread and in several that share a pool.
 ///
-///     single   a thread takes one block, and gives it back
-///     bulk     ... 10,000 blocks, then gives all back in the order they came
-///     churn    ... gives one back of 1,000 that it has, chosen at random, and takes another
+///     single   a thread allocates one block, and frees it
+///     bulk     ... allocates 10,000 blocks, then frees all in FIFO order
+///     churn    ... frees one of its 1,000 blocks, chosen at random, and allocates another
 ///
-/// A row is called <shape>/<threads>/<n>/<side>, where n is the number of blocks that each thread has at one time.
-/// `per_block` is what the cores spend on a block to go out and come back:
+/// A row is named <shape>/<threads>/<n>/<side>, where n is the number of blocks that each thread has at one time.
+/// `per_block` is the core time per allocation and deallocation of a block:
 ///
-///     time from when the first thread begins until the last is done * min(threads, cores) / blocks of all threads
+///     time from the start of the first thread to the end of the last * min(threads, cores) / blocks of all threads
 ///
 /// Every row runs in threads of its own, also one with a single thread.
 #include <custAlloc/custAlloc.hpp>
@@ -34,7 +34,7 @@ using together::team;
 
 constexpr std::size_t object_size = 24;
 
-/// Throws: bad_alloc where the pool returns nullptr.
+/// Throws: bad_alloc if the pool returns nullptr.
 template <class Pool>
 MEMORY_POOL_ALWAYS_INLINE void* take(Pool& pool)
 {
@@ -44,7 +44,7 @@ MEMORY_POOL_ALWAYS_INLINE void* take(Pool& pool)
     return block;
 }
 
-// What a thread does, over and over again. `blocks` go out and come back each time.
+// The work that a thread repeats. Each repetition allocates and frees `blocks` blocks.
 
 template <class Pool>
 class single
@@ -57,7 +57,7 @@ public:
 
     void run(std::size_t times)
     {
-        Pool& pool = pool_; // in a register, whatever is written to memory
+        Pool& pool = pool_; // in a register despite possible aliasing
         for (; times != 0; --times) {
             void* block = take(pool);
             benchmark::DoNotOptimize(static_cast<void* const&>(block));
@@ -120,7 +120,7 @@ public:
     }
 
 private:
-    /// The same numbers for every side: those of a linear congruential generator.
+    /// A linear congruential generator: the same numbers for every side.
     std::uint32_t next_random()
     {
         state_ = state_ * 6'364'136'223'846'793'005U + 1'442'695'040'888'963'407U;

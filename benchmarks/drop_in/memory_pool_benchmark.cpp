@@ -3,7 +3,7 @@
 /// \file
 /// memory_pool.h: the shapes of object_rows.hpp, and
 ///
-///     pair    make an object and destroy it, in a pool with room for n
+///     pair    create and destroy an object, in a pool with room for n
 ///
 /// with objects of 16 bytes and 1 KiB that are not initialised.
 #define MEMORY_POOL_MAX_NUMBER_OF_OBJECTS_IN_POOL 32768
@@ -36,7 +36,7 @@ struct record
 template <std::size_t Size>
 bool is_new(const record<Size>&)
 {
-    return true; // with any content
+    return true; // The content is indeterminate.
 }
 
 template <std::size_t Size>
@@ -54,7 +54,7 @@ bool is_marked(const record<Size>& object, std::size_t number)
     return is;
 }
 
-/// Either pool, which have the same interface.
+/// Adapts either pool; both have the same interface.
 template <class T, class Pool>
 class side
 {
@@ -106,13 +106,12 @@ void add_cells(std::size_t n)
     cells::add("pair", size, n, pair<a>, pair<b>);
 }
 
-/// Has malloc keep memory, as it does in a program that makes one pool after the other. By itself, it gives back to
-/// the system what several pools were in, or does not, by some bytes more or less; and then that decides about the
-/// figures.
+/// Makes malloc keep freed memory, as in a program that creates one pool after the other. By default, a few bytes more
+/// or less decide whether malloc returns the memory of several pools to the OS, which would dominate the times.
 void keep_memory()
 {
 #if defined(__GLIBC__)
-    constexpr int most = 32 * 1024 * 1024; // that it accepts
+    constexpr int most = 32 * 1024 * 1024; // the most that mallopt accepts
     (void)mallopt(M_MMAP_THRESHOLD, most);
     (void)mallopt(M_TRIM_THRESHOLD, -1);
 #endif

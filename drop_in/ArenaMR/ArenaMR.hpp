@@ -7,30 +7,30 @@
 ///
 ///     active:  | block | gap | block |        room       |   allocate moves the cursor
 ///              ^ begin               ^ cursor            ^ end
-///     full:    | block | block |  block  |    wasted     |   waits until all its blocks are back
+///     full:    | block | block |  block  |    wasted     |   until all its blocks are freed
 ///     free:    |                  room                   |   becomes active when the active one is full
 ///
 ///     UsedMemory   = from begin to cursor, of the active arena and all full ones, and oversized blocks
 ///     WastedMemory = from cursor to end, of all full arenas
 ///
-/// An arena counts its blocks, and is free again when the last of them is back. The arena of a block is the block's
-/// offset in its chunk, divided by the size of an arena. A block that no arena can hold is oversized: it comes from
-/// upstream by itself, and goes back there at once.
+/// An arena counts its blocks, and is free again when the last of them is freed. The index of the arena of a block is
+/// the block's offset in its chunk, divided by the size of an arena. A block that does not fit into an arena is
+/// oversized: it has an upstream allocation of its own, which is freed with it.
 ///
-/// What a program can tell from the original:
-/// - Everything goes back upstream: oversized blocks when they are given back, and arenas at the end. An oversized
+/// Differences from the original:
+/// - All memory is returned to upstream: oversized blocks when they are freed, arenas by the destructor. An oversized
 ///   block never becomes a free arena.
 /// - Every alignment is honoured. A block that may not fit into an arena because of its alignment is oversized.
-/// - allocate(0) is a block of 1 byte, and nullptr can be given back.
-/// - Giving back allocates nothing, and takes the same time however many arenas there are; logarithmic in chunks if the
-///   block is oversized, or lies in another chunk of arenas than the last one did.
-/// - All memory is from upstream, also the record of each arena, of 32 bytes. Arenas lie side by side, each at a
-///   multiple of 16 bytes, as far as upstream has chunks of that size. When all are full, an eighth as many come at
-///   once.
-/// - If upstream throws, the resource is as before.
-/// - Arguments that make no sense are refused. Reported are pointers that are not from this resource or point into an
-///   oversized block, and blocks that come back to an arena in which nothing is in use.
-/// - For AddressSanitizer and Valgrind, bytes of an arena that are not in use are out of bounds.
+/// - allocate(0) returns a block of 1 byte, and nullptr may be freed.
+/// - Freeing allocates nothing, and is O(1) for any number of arenas; logarithmic in chunks if the block is oversized,
+///   or in a different chunk than the last block.
+/// - All memory is from upstream, including a record of 32 bytes per arena. Arenas are contiguous, each at a multiple
+///   of 16 bytes, as far as upstream can allocate chunks of that size. When all are full, an eighth as many are added
+///   at once.
+/// - If upstream throws, the resource is unchanged.
+/// - Invalid arguments are rejected. Foreign pointers, pointers into oversized blocks, and blocks freed to an arena
+///   without blocks in use are reported.
+/// - Unused bytes of an arena are poisoned for AddressSanitizer and Valgrind.
 /// - The header may be included in several source files.
 ///
 /// Include path: drop_in/ and include/, or the CMake target memory_pool::drop_in.
@@ -63,7 +63,7 @@ namespace detail
 {
 inline constexpr const char* resource_name = "UnsynchronizedArenaMR";
 
-/// Arenas begin at multiples of this many bytes.
+/// The alignment of arenas.
 inline constexpr std::size_t granule = alignof(std::max_align_t);
 
 /// The record of an arena.
@@ -71,28 +71,28 @@ struct arena
 {
     std::byte* begin;
     std::size_t blocks = 0;    ///< In use.
-    std::size_t bytes_cut = 0; ///< While it is full.
+    std::size_t bytes_cut = 0; ///< Valid while the arena is full.
     arena* next_free = nullptr;
 };
 
 /// Memory from upstream: records and their arenas, or an oversized block.
 struct chunk
 {
-    std::byte* begin = nullptr; ///< Of the first arena, or of the block.
-    std::size_t bytes = 0;      ///< From there on.
-    arena* records = nullptr;   ///< nullptr: it is an oversized block.
+    std::byte* begin = nullptr; ///< The first arena, or the block.
+    std::size_t bytes = 0;      ///< From `begin` on.
+    arena* records = nullptr;   ///< nullptr for an oversized block.
     std::size_t alignment = granule;
 
     bool is_oversized() const noexcept { return records == nullptr; }
 };
 
-/// The arenas and oversized blocks of one resource: takes them from upstream, finds them by address, gives them back.
+/// The arenas and oversized blocks of one resource: allocates them from upstream, finds them by address, frees them.
 class arena_chunks
 {
-    using directory = std::pmr::map<const std::byte*, chunk, std::less<>>; ///< By the beginning.
+    using directory = std::pmr::map<const std::byte*, chunk, std::less<>>; ///< By `begin`.
 
 public:
-    /// Throws: std::invalid_argument or memory_pool::size_overflow, for arguments that make no sense.
+    /// Throws: std::invalid_argument or memory_pool::size_overflow for invalid arguments.
     arena_chunks(std::size_t number_of_arenas, std::size_t bytes_per_arena, std::pmr::memory_resource* upstream)
         : stride_(checked_stride(number_of_arenas, bytes_per_arena, upstream)), reciprocal_(reciprocal_of(stride_)),
           upstream_(upstream), chunks_(upstream)
@@ -108,14 +108,14 @@ public:
             give_back(each);
     }
 
-    /// Takes arenas from upstream until there are `count`, in as few chunks as upstream allows.
+    /// Allocates arenas from upstream until there are `count`, in as few chunks as upstream allows.
     void reserve(std::size_t count)
     {
         for (std::size_t at_once = arenas_in_largest_chunk(); arena_count_ < count;)
             at_once = grow(std::min(at_once, count - arena_count_));
     }
 
-    /// Hands out a free arena; takes more from upstream if there is none.
+    /// Takes a free arena; allocates more from upstream if there is none.
     arena& take_arena()
     {
         if (first_free_ == nullptr)
@@ -144,25 +144,24 @@ public:
 
     std::size_t oversized_bytes() const noexcept { return oversized_bytes_; }
 
-    /// Returns: the arena that `address` lies in, if that is in the last chunk of arenas that was found; else nullptr.
+    /// Returns the arena that contains `address` if it is in the chunk found last, else nullptr.
     MEMORY_POOL_ALWAYS_INLINE arena* arena_in_last_chunk(const void* address) const noexcept
     {
         const std::size_t offset = offset_in(last_, address);
         if (MEMORY_POOL_UNLIKELY(offset >= last_.bytes))
             return nullptr;
         arena* const its = last_.records + index(offset);
-        MEMORY_POOL_ASSUME(its != nullptr); // Saves the caller from asking.
+        MEMORY_POOL_ASSUME(its != nullptr); // Saves a check in the caller.
         return its;
     }
 
-    /// Returns: the arena of `its` that `address` lies in.
+    /// Returns the arena of `its` that contains `address`.
     arena& arena_in(const chunk& its, const void* address) const noexcept
     {
         return its.records[index(offset_in(its, address))];
     }
 
-    /// Effects: finds the chunk that `address` lies in. If it has arenas, it is the last chunk from now on.
-    /// Returns: it, or nullptr.
+    /// Returns the chunk that contains `address`, or nullptr. Caches a chunk of arenas as the one found last.
     /// Complexity: logarithmic in chunks.
     const chunk* find_chunk(const void* address) noexcept
     {
@@ -188,8 +187,7 @@ private:
         memory_pool::core::check_upstream(upstream, resource_name);
         if (bytes_per_arena == 0)
             base::throw_invalid_argument(base::message(
-                "memory_pool: '%s': bytes_per_arena is 0; ask for as many bytes as many blocks need together",
-                resource_name));
+                "memory_pool: '%s': bytes_per_arena is 0; pass the total size of many blocks", resource_name));
         const std::size_t least = std::max<std::size_t>(number_of_arenas, 1);
         if (base::saturating_multiply(least, bytes_per_arena) > memory_pool::core::largest_size)
             base::throw_size_overflow(least, bytes_per_arena);
@@ -208,15 +206,15 @@ private:
         return reinterpret_cast<std::uintptr_t>(address) - reinterpret_cast<std::uintptr_t>(its.begin);
     }
 
-    /// Returns: `offset / stride_`. The reciprocal is rounded up by less than 1, and an offset has less than 2^32
-    ///   granules, so the product is too large by less than 2^32, and the estimate is right or one too many.
+    /// Returns `offset / stride_`. The reciprocal is rounded up by less than 1, and an offset has less than 2^32
+    /// granules, so the product is too large by less than 2^32, and the estimate is exact or 1 too large.
     std::size_t index(std::size_t offset) const noexcept
     {
         const std::size_t estimate = (offset / granule * reciprocal_) >> 32;
         return estimate * stride_ > offset ? estimate - 1 : estimate;
     }
 
-    /// Takes a chunk of up to `count` arenas, as many as upstream has. Returns how many it took.
+    /// Allocates a chunk of up to `count` arenas, as many as upstream can provide. Returns their number.
     std::size_t grow(std::size_t count)
     {
         while (count > 1) {
@@ -240,7 +238,7 @@ private:
         memory_pool::base::forbid_access(begin, count * stride_);
     }
 
-    /// Adds a chunk to the directory. If there is no room for that, gives it back.
+    /// Adds a chunk to the directory; frees it on failure.
     void add(const chunk& added)
     {
         memory_pool::base::failure_guard guard([&] { give_back(added); });
@@ -261,9 +259,9 @@ private:
     }
 
     const std::size_t stride_;       ///< From one arena to the next.
-    const std::uint64_t reciprocal_; ///< 2^32 by the granules in a stride, rounded up; 0 where a chunk has one arena.
+    const std::uint64_t reciprocal_; ///< 2^32 / granules in a stride, rounded up; 0 if a chunk has one arena.
     std::pmr::memory_resource* const upstream_;
-    chunk last_; ///< Of arenas: where the last block was found.
+    chunk last_; ///< The chunk of arenas that was found last.
     arena* first_free_ = nullptr;
     std::size_t arena_count_ = 0;
     std::size_t oversized_bytes_ = 0;
@@ -271,15 +269,15 @@ private:
 };
 } // namespace detail
 
-/// A resource that hands out memory of arenas, and uses an arena again when all its blocks are back.
+/// A resource that allocates from arenas, and reuses an arena when all its blocks are freed.
 class UnsynchronizedArenaMR : public std::pmr::memory_resource
 {
 public:
-    /// Effects: makes a resource, and takes `number_of_arenas` arenas of `bytes_per_arena` bytes from `upstream` at
-    ///   once. The first of them is active.
+    /// Effects: creates a resource, and allocates `number_of_arenas` arenas of `bytes_per_arena` bytes from `upstream`.
+    ///   The first of them is active.
     /// Preconditions: `upstream` outlives the resource.
     /// Throws: std::invalid_argument if `bytes_per_arena` is 0 or `upstream` is nullptr; memory_pool::size_overflow,
-    ///   which is a std::bad_alloc, if that is more than a program can address; what upstream throws.
+    ///   which is a std::bad_alloc, if the total size overflows; what upstream throws.
     /// Complexity: linear in arenas.
     UnsynchronizedArenaMR(std::size_t number_of_arenas, std::size_t bytes_per_arena,
                           std::pmr::memory_resource* upstream = std::pmr::get_default_resource())
@@ -295,35 +293,35 @@ public:
     UnsynchronizedArenaMR(const UnsynchronizedArenaMR&) = delete;
     UnsynchronizedArenaMR& operator=(const UnsynchronizedArenaMR&) = delete;
 
-    /// Effects: gives everything back upstream. Blocks still in use are gone.
+    /// Effects: returns all memory to upstream, including blocks in use.
     ~UnsynchronizedArenaMR() override { memory_pool::base::pool_gone(this); }
 
-    /// Returns: arenas that the resource was made with.
+    /// Returns: the initial number of arenas.
     std::size_t NumOfArenas() const noexcept { return number_of_arenas_; }
 
-    /// Returns: bytes of an arena, as they were asked for.
+    /// Returns: the requested size of an arena in bytes.
     std::size_t SizePerArena() const noexcept { return bytes_per_arena_; }
 
-    /// Returns: arenas in which nothing is in use, without the active one. Those that came when all were full are
-    ///   counted from their first use on.
+    /// Returns: the number of arenas without blocks in use, except the active one. Arenas added later are counted from
+    ///   their first use on.
     std::size_t FreeArenaSize() const noexcept
     {
         return std::max(number_of_arenas_, most_arenas_used_) - arenas_used();
     }
 
-    /// Returns: bytes cut from arenas that are not free again, gaps for alignment included, and those of oversized
-    ///   blocks. A block that comes back lowers it only if it is the last of its arena, or oversized.
+    /// Returns: bytes allocated from arenas that are not free, including alignment gaps, and bytes of oversized blocks.
+    ///   Freeing a block lowers it only if it is the last of its arena, or oversized.
     std::size_t UsedMemory() const noexcept
     {
         return bytes_cut_from_full_ + cut_from_active() + chunks_.oversized_bytes();
     }
 
-    /// Returns: bytes left at the end of arenas that are neither free nor active.
+    /// Returns: unused bytes at the end of full arenas.
     std::size_t WastedMemory() const noexcept { return full_arenas_ * bytes_per_arena_ - bytes_cut_from_full_; }
 
 private:
-    // `allocate` and `deallocate`. Complexity: O(1), but for calls upstream, and logarithmic in chunks for what is
-    // not in the chunk that was found last.
+    // `allocate` and `deallocate`. Complexity: O(1), except for upstream calls; logarithmic in chunks for a block
+    // outside of the chunk that was found last.
 
     void* do_allocate(std::size_t bytes, std::size_t alignment) override
     {
@@ -346,7 +344,7 @@ private:
 
     bool do_is_equal(const std::pmr::memory_resource& other) const noexcept override { return this == &other; }
 
-    /// Cuts a block from the active arena. Returns nullptr if there is none, or not enough room.
+    /// Allocates a block from the active arena. Returns nullptr if there is none, or not enough room.
     MEMORY_POOL_ALWAYS_INLINE std::byte* cut(std::size_t extent, std::size_t alignment) noexcept
     {
         const auto room = static_cast<std::size_t>(end_ - cursor_);
@@ -356,7 +354,7 @@ private:
         std::byte* const block = cursor_ + gap;
         cursor_ = block + extent;
         ++active_->blocks;
-        MEMORY_POOL_ASSUME(block != nullptr); // Saves the caller from asking.
+        MEMORY_POOL_ASSUME(block != nullptr); // Saves a check in the caller.
         return block;
     }
 
@@ -377,7 +375,7 @@ private:
         return extent <= bytes_per_arena_ && largest_gap <= bytes_per_arena_ - extent;
     }
 
-    /// Makes an arena in which nothing is in use the active one. The one until now is full.
+    /// Makes a free arena the active one. The previous one is full.
     void activate(detail::arena& next) noexcept
     {
         if (active_ != nullptr) {
@@ -416,7 +414,7 @@ private:
         chunks_.put_arena(its);
     }
 
-    /// Blocks that are no multiple of 8 bytes leave some that AddressSanitizer cannot forbid one by one.
+    /// AddressSanitizer poisons memory in granules of 8 bytes; blocks of other sizes leave a rest.
     static void forbid_access(const detail::arena& empty, std::size_t bytes_cut) noexcept
     {
         memory_pool::base::forbid_access(empty.begin, bytes_cut);
@@ -450,12 +448,12 @@ private:
 
     std::size_t arenas_used() const noexcept { return full_arenas_ + (active_ != nullptr ? 1 : 0); }
 
-    std::byte* cursor_ = nullptr; ///< Of the active arena.
+    std::byte* cursor_ = nullptr; ///< In the active arena.
     std::byte* end_ = nullptr;
-    detail::arena* active_ = nullptr; ///< nullptr until one is needed, if the resource was made without.
+    detail::arena* active_ = nullptr; ///< nullptr until first use, if the initial number is 0.
     std::size_t full_arenas_ = 0;
     std::size_t bytes_cut_from_full_ = 0;
-    std::size_t most_arenas_used_ = 0; ///< Full ones and the active one, at one time.
+    std::size_t most_arenas_used_ = 0; ///< Maximum of full arenas plus the active one.
     const std::size_t number_of_arenas_;
     const std::size_t bytes_per_arena_;
     detail::arena_chunks chunks_;

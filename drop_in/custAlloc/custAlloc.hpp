@@ -5,11 +5,10 @@
 ///
 ///     PoolAllocator(s, n) -> [ s bytes | s bytes | ... ]  n blocks, each at a multiple of 64 bytes
 ///
-/// What differs from the original: a block that a thread gives back is there for every thread, while that one lives
-/// and after it; any number of pools may be used in turn; nullptr may be given back; sizes that make no sense are
-/// refused. Its statistics have no interface of their own; where they are wanted, take
-/// basic_concurrent_block_pool<counting_policy>. Include path: drop_in/ and include/, or the CMake target
-/// memory_pool::drop_in.
+/// Differences from the original: a freed block is available to every thread, also after the thread that freed it has
+/// ended; a thread may use any number of pools in turn; nullptr may be freed; invalid sizes are rejected. There is no
+/// interface for statistics: use basic_concurrent_block_pool<counting_policy> for them. Include path: drop_in/ and
+/// include/, or the CMake target memory_pool::drop_in.
 ///
 /// Thread safety: any thread, but for the destructor, which needs the pool for itself.
 #pragma once
@@ -25,10 +24,9 @@ inline namespace MEMORY_POOL_GLOBAL_ABI
 class PoolAllocator
 {
 public:
-    /// Effects: makes a pool of `pool_size` blocks, each for an object of `object_size` bytes, and takes the memory
-    ///   for all of them at once.
-    /// Throws: std::invalid_argument if either is 0; memory_pool::size_overflow, which is a std::bad_alloc, if they
-    ///   are more than a program can address; std::bad_alloc if there is no memory.
+    /// Effects: creates a pool of `pool_size` blocks of `object_size` bytes, and allocates the memory for all of them.
+    /// Throws: std::invalid_argument if either is 0; memory_pool::size_overflow, which is a std::bad_alloc, if the
+    ///   total size overflows; std::bad_alloc if there is no memory.
     /// Complexity: O(1).
     PoolAllocator(std::size_t object_size, std::size_t pool_size) : blocks_(object_size, options_for(pool_size)) {}
 

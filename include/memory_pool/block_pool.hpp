@@ -77,7 +77,7 @@ public:
             reserve(options.initial_capacity);
     }
 
-    /// Does not compile: the number of blocks, for example, is an option.
+    /// Rejects wrong arguments, such as a number of blocks, which is an option.
     template <class Given, class... More, class = core::if_none_of<Given, const pool_options&>>
     basic_block_pool(std::size_t block_size, const Given&, const More&...) : basic_block_pool(block_size)
     {
@@ -147,13 +147,13 @@ public:
         return block;
     }
 
-    /// Does not compile, nor do the two others that wait: no other thread could give a block back.
+    /// Does not compile: no other thread could free a block.
     template <class... Given>
     void* allocate_wait(const Given&...)
     {
         static_assert(core::is_of_use<Given...>,
-                      "waiting is for pools that threads share, as another thread must give a "
-                      "block back: use a concurrent_block_pool or a concurrent_object_pool");
+                      "waiting is for pools that threads share, as another thread must free a "
+                      "block: use a concurrent_block_pool or a concurrent_object_pool");
         return nullptr;
     }
     /// Does not compile.
@@ -265,7 +265,7 @@ public:
     bool is_in_use(const void* block) const noexcept { return store_.has_handed_out(block); }
 
     /// Effects: reports a double free, a foreign or misaligned pointer, or an overflow, if that is what it would be to
-    ///   give `block` back now. Each overflow is reported once: after that, the block may be given back.
+    ///   give `block` back now. Each overflow is reported once; the block can then be freed.
     /// Returns: whether there was nothing to report.
     /// Preconditions: `Policy::checks`.
     /// Complexity: logarithmic in slabs.

@@ -75,7 +75,7 @@ public:
             reserve(options.initial_capacity);
     }
 
-    /// Does not compile: the number of blocks, for example, is an option.
+    /// Rejects wrong arguments, such as a number of blocks, which is an option.
     template <class Given, class... More, class = core::if_none_of<Given, const pool_options&>>
     basic_concurrent_block_pool(std::size_t block_size, const Given&, const More&...)
         : basic_concurrent_block_pool(block_size)
@@ -276,7 +276,7 @@ public:
     }
 
     /// Effects: reports a double free, a foreign or misaligned pointer, or an overflow, if that is what it would be to
-    ///   give `block` back now. Each overflow is reported once: after that, the block may be given back.
+    ///   give `block` back now. Each overflow is reported once; the block can then be freed.
     /// Returns: whether there was nothing to report.
     /// Preconditions: `Policy::checks`.
     /// Complexity: logarithmic in slabs.

@@ -38,7 +38,7 @@ inline namespace MEMORY_POOL_ABI
 {
 namespace core
 {
-/// Stands for a type that is not derived from `pooled`.
+/// Replaces a type that is not derived from `pooled`.
 struct no_pooled_object : pooled<no_pooled_object>
 {
     template <class... Arguments>
@@ -59,7 +59,7 @@ struct pooled_object_check
                   "the objects of the pool have an incomplete type here: include the header that defines it");
     static_assert(is_pooled<T> || is_declared_only,
                   "derive the objects of the pool from memory_pool::pooled: struct item : "
-                  "memory_pool::pooled<item>; publicly, once, and they are not const");
+                  "memory_pool::pooled<item>, publicly and once, and do not make them const");
 };
 
 template <class T>

@@ -209,7 +209,7 @@ private:
         return record;
     }
 
-    /// Effects: gives pages back, or writes down that the system did not take them. An empty record has none.
+    /// Unmaps pages, or records that munmap failed. An empty record is a no-op.
     void give_back(piece_map::node_type record) noexcept
     {
         if (record.empty() || os::unmap_pages(record.mapped()))

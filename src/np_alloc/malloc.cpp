@@ -95,23 +95,23 @@ MEMORY_POOL_EXPORTED int malloc_trim(std::size_t)
 
 namespace
 {
-/// What glibc calls `struct mallinfo2` with std::size_t, and `struct mallinfo` with int.
+/// glibc's `struct mallinfo2` with std::size_t, and `struct mallinfo` with int.
 template <class Number>
 struct figures_of_glibc
 {
-    Number arena;    ///< Bytes reserved, but for large blocks.
+    Number arena;    ///< Bytes reserved, without large blocks.
     Number ordblks;  ///< Unknown: 0.
     Number smblks;   ///< Unknown: 0.
     Number hblks;    ///< Large blocks.
     Number hblkhd;   ///< Bytes in those.
     Number usmblks;  ///< The most bytes reserved at one time.
     Number fsmblks;  ///< Bytes cached by threads.
-    Number uordblks; ///< Bytes in use, but for large blocks.
+    Number uordblks; ///< Bytes in use, without large blocks.
     Number fordblks; ///< The other bytes of `arena`.
-    Number keepcost; ///< Bytes that malloc_trim would give back.
+    Number keepcost; ///< Bytes that malloc_trim would release.
 };
 
-/// While other threads work, figures need not fit together: no difference falls below 0.
+/// Saturating, as figures taken while other threads run may be inconsistent.
 std::size_t difference(std::size_t whole, std::size_t part) noexcept
 {
     return whole - std::min(whole, part);
@@ -133,7 +133,7 @@ figures_of_glibc<std::size_t> take_figures_of_glibc() noexcept
     return info;
 }
 
-/// Returns: `figure`, or the largest int.
+/// Converts, saturating at the largest int.
 int as_int(std::size_t figure) noexcept
 {
     return static_cast<int>(std::min<std::size_t>(figure, std::numeric_limits<int>::max()));
@@ -145,7 +145,7 @@ MEMORY_POOL_EXPORTED figures_of_glibc<std::size_t> mallinfo2()
     return take_figures_of_glibc();
 }
 
-/// As mallinfo2; figures that do not fit into an int are the largest int.
+/// As mallinfo2, saturating at the largest int.
 MEMORY_POOL_EXPORTED figures_of_glibc<int> mallinfo()
 {
     const figures_of_glibc<std::size_t> all = take_figures_of_glibc();
@@ -153,13 +153,13 @@ MEMORY_POOL_EXPORTED figures_of_glibc<int> mallinfo()
             as_int(all.usmblks), as_int(all.fsmblks), as_int(all.uordblks), as_int(all.fordblks), as_int(all.keepcost)};
 }
 
-/// Prints np_print_statistics's text on stderr.
+/// Prints the text of np_print_statistics on stderr.
 MEMORY_POOL_EXPORTED void malloc_stats()
 {
     np_print_statistics(np_format_text, nullptr, nullptr);
 }
 
-/// Prints XML in the form of glibc's, with the figures that np_alloc has.
+/// Prints glibc's XML format, with the figures that np_alloc has.
 MEMORY_POOL_EXPORTED int malloc_info(int options, std::FILE* stream)
 {
     if (options != 0)

@@ -146,9 +146,8 @@ MEMORY_POOL_SLOW_PATH void* quiet_new_of_library(const char* name, const void* c
     return form != nullptr ? form(bytes_to_ask_for(bytes), further...) : nullptr;
 }
 
-/// Effects: frees the block if this is the checked build, which compares `bytes` with what was asked for; unless an operator of the
-///   program stands between, which may have asked for more.
-/// Returns: whether it has freed the block.
+/// Checked build: frees the block and compares `bytes` with the requested size, unless the program has replaced an
+/// operator, which may have requested more. Returns true if it has freed the block.
 bool free_checked(void* block, [[maybe_unused]] std::size_t bytes, [[maybe_unused]] bool is_replaced) noexcept
 {
     if constexpr (np::is_checked) {

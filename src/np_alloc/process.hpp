@@ -517,7 +517,7 @@ private:
     void take_in_before_fork() noexcept
     {
         misuse_list found;
-        const os::blocked_signals blocked; // A handler that forks would wait for this lock.
+        const os::blocked_signals blocked; // A signal handler that forks would deadlock on this lock.
         const std::lock_guard lock(mutex_);
         for_each_quiet_heap([&found](heap& each) {
             const heap::at_work lock_of_heap(each, found);
@@ -525,7 +525,7 @@ private:
         });
     }
 
-    /// A signal handler may fork while its thread is inside of fork(): the locks are taken by the outermost one only.
+    /// A signal handler may fork while its thread is in fork(): only the outermost fork takes the locks.
     void before_fork() noexcept
     {
         if (this_thread_forks) {
@@ -533,7 +533,7 @@ private:
             return;
         }
         take_in_before_fork();
-        os::lock_stdio_list(); // fork() takes it, too, and a thread that holds it may want one of ours.
+        os::lock_stdio_list(); // fork() takes it too, and its owner may be waiting for one of our locks.
         const os::blocked_signals blocked;
         lock_for_fork();
     }
@@ -551,7 +551,7 @@ private:
         os::unlock_stdio_list();
     }
 
-    /// Of nested forks, each child goes on with the outer ones, whose locks it has.
+    /// The child of a nested fork is still in the outer forks, and holds their locks.
     void after_fork_in_child() noexcept
     {
         const os::blocked_signals blocked;
@@ -604,7 +604,7 @@ private:
     std::atomic<std::size_t> sample_bytes_{0};
     bool is_forked_ = false;
     bool is_single_threaded_ = false; ///< While this thread forks.
-    unsigned nested_forks_ = 0;       ///< Forks inside of the one that has the locks, by handlers of signals.
+    unsigned nested_forks_ = 0;       ///< Forks by signal handlers, inside of the fork that holds the locks.
     bool may_have_lost_threads_ = false;
     shared_heap* shared_ = nullptr;
     std::atomic<std::size_t> sent_late_{0};

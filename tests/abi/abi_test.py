@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Units of one program that are built in different ways, or against headers of different releases, do not mix their pools up.
+"""Units of different build configurations, or of different releases of the headers, can be linked into one program.
 
 Usage: abi_test.py <C++ compiler with its flags, one argument> <library of np_alloc, or -> [<argument of unittest>...]
 
-Compiles the programs beside it, in a directory that is gone afterwards, and runs them. Those whose libraries are not there, as of a
-sanitizer, are skipped.
+Compiles the programs beside it in a temporary directory, and runs them. Skips those whose libraries, for example of a
+sanitizer, are not installed.
 """
 
 import itertools
@@ -24,7 +24,7 @@ COMPILER = shlex.split(sys.argv[1]) if len(sys.argv) > 1 else ["c++"]
 NP_ALLOC = sys.argv[2] if len(sys.argv) > 2 else "-"
 LANGUAGE = [] if any(flag.startswith("-std=") for flag in COMPILER) else ["-std=c++17"]
 
-# How a unit may be built, and what the name of the inline namespace says then.
+# Build configurations, and the name of the inline namespace for each.
 WAYS = {
     "noexcept": ["-fno-exceptions"],
     "asan": ["-fsanitize=address"],
@@ -33,7 +33,7 @@ WAYS = {
 
 HIDDEN = ["-fvisibility=hidden", "-fvisibility-inlines-hidden"]
 
-# What is outside of the inline namespaces: one a process, or made to be replaced. See base/errors.hpp.
+# Names outside of the inline namespaces: unique in a process, or replaceable. See base/errors.hpp.
 OUTSIDE = {
     "memory_pool": {
         "error", "error_report", "error_handler", "set_error_handler", "get_error_handler",
@@ -45,7 +45,7 @@ OUTSIDE = {
     },
 }
 
-# Also for C++14, where base/config.hpp does not compile. Its functions call those of C, in every unit.
+# Supports C++14, where base/config.hpp does not compile. Its functions call only C functions.
 FILES_OUTSIDE = ["drop_in/np_alloc.h"]
 
 
@@ -55,7 +55,7 @@ def run(command, **options):
 
 
 def headers(root: Path):
-    """Returns: all headers below include/ and drop_in/ of a tree, as they are included."""
+    """Returns all headers below include/ and drop_in/ of a tree, as include paths."""
     folders = [root / "include", root / "drop_in"]
     files = [(folder, file) for folder in folders for file in sorted(folder.rglob("*.h*"))]
     return [file.relative_to(folder).as_posix() for folder, file in files]
@@ -82,13 +82,13 @@ class Programs(unittest.TestCase):
         return result.stdout
 
     def compile(self, source, name, *flags, project=None):
-        """Returns: the object file, of position-independent code: it serves programs and libraries."""
+        """Returns the object file, which is position-independent, for programs and libraries."""
         output = self.directory / name
         self.succeed([*self.compiler(project), "-fPIC", *flags, "-c", HERE / source, "-o", output])
         return output
 
     def link_flags_of(self, way):
-        """Returns: what a program needs that has a unit built that way. Skips the test if the compiler has not got it."""
+        """Returns the link options for units of a configuration. Skips the test if the compiler does not support it."""
         flags = [flag for flag in WAYS[way] if flag.startswith("-fsanitize")]
         (self.directory / "nothing.cpp").write_text("int main() {}\n", encoding="utf-8")
         if run([*COMPILER, *flags, "nothing.cpp", "-o", "nothing"], cwd=self.directory).returncode != 0:
@@ -97,16 +97,16 @@ class Programs(unittest.TestCase):
 
 
     def make_library(self, project=None):
-        """Makes library.so, which hides what it can."""
+        """Builds library.so, with hidden visibility."""
         self.succeed([*self.compiler(project), "-fPIC", "-shared", *HIDDEN, HERE / "library.cpp", "-o", "library.so"])
 
     def link_host(self, *arguments):
-        """Makes the program `host`, which uses the library."""
+        """Builds the program `host`, which uses the library."""
         self.succeed([*self.compiler(), HERE / "library_host.cpp", *arguments, "-o", "host"])
 
 
 class Mixtures(Programs):
-    """Two units of one program, one of them built as usual: each acts as it is built, whichever is linked first."""
+    """Two units of one program, one in the default configuration: each behaves as configured, in any link order."""
 
     def act_as_built(self, way):
         flags = self.link_flags_of(way)
@@ -134,7 +134,7 @@ class Mixtures(Programs):
 
 
 class NpAlloc(Programs):
-    """Units that are built in any way use the library of np_alloc, which is built in one."""
+    """Units of any configuration can use a single build of np_alloc."""
 
     def test_links_with_units_of_every_kind(self):
         if NP_ALLOC == "-":
@@ -151,7 +151,7 @@ class NpAlloc(Programs):
 
 
 class Libraries(Programs):
-    """A library that hides what it can obeys the error handler of the program, which catches what it throws."""
+    """A library with hidden visibility uses the program's error handler, and the program can catch its exceptions."""
 
     def setUp(self):
         self.make_library()
@@ -168,7 +168,7 @@ class Libraries(Programs):
 
 
 class Passing(Programs):
-    """A pool that is passed between units built in different ways does not link, and the linker prints why."""
+    """Passing a pool between units of different configurations is a link error that names the configuration."""
 
     def test_alike(self):
         units = [self.compile("passes.cpp", f"{part}.o", f"-DTAKES_THE_POOL={part}") for part in (0, 1)]
@@ -187,7 +187,7 @@ class Passing(Programs):
 
 
 class Releases(Programs):
-    """Headers of a later release beside those of today: with one option more, and a raised version."""
+    """Headers of a later release beside the current ones: with an additional option and an incremented version."""
 
     def later_headers(self, version):
         later = self.directory / f"later_{version}"
@@ -232,7 +232,7 @@ class Releases(Programs):
 
 
 class Declarations:
-    """What is declared in namespaces, by the text of the preprocessor: (namespaces, name, file)."""
+    """Parses preprocessed text for declarations in namespaces: (namespaces, name, file)."""
 
     TOKEN = re.compile(
         r'#\s*(?P<line>\d+)\s+"(?P<file>[^"]*)"[^\n]*|#[^\n]*'
@@ -241,7 +241,7 @@ class Declarations:
 
     def __init__(self, text):
         self.found = []
-        self.scopes = []  # of each open brace: names of namespaces, or None if it is no namespace's
+        self.scopes = []  # for each open brace: the names of the namespaces, or None
         self.file = ""
         self.statement = []
         for match in self.TOKEN.finditer(text):
@@ -300,7 +300,7 @@ class Declarations:
 
 
 class Names(Programs):
-    """All that the headers declare and define is in the inline namespace, but for what a process has once."""
+    """All declarations of the headers are in the inline namespace, except for what is unique in a process."""
 
     def test_say_how_a_unit_is_built(self):
         for flags, name in (([], "v0"), (["-fno-exceptions", "-fno-rtti"], "v0_noexcept"),
@@ -353,5 +353,5 @@ class Names(Programs):
 
 
 if __name__ == "__main__":
-    os.environ.pop("ASAN_OPTIONS", None)  # Those of a test preset are for programs that are built alike.
+    os.environ.pop("ASAN_OPTIONS", None)  # The options of a test preset are for single-configuration programs.
     unittest.main(argv=[sys.argv[0], *sys.argv[3:]])

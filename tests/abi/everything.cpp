@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
 /// \file
-/// Has the compiler make functions of the public classes, for the names of their symbols.
+/// Instantiates functions of the public classes, for the names of their symbols.
 #include <memory_pool/memory_pool.hpp>
 #include <memory_pool/np_alloc.hpp>
 
@@ -18,7 +18,7 @@ template class memory_pool::basic_recycling_shared_pool<
 template class memory_pool::block_resource<memory_pool::block_pool>;
 template class memory_pool::np_allocator<int>;
 
-/// Effects: makes one of each resource.
+/// Effects: creates one of each resource.
 void use_resources()
 {
     memory_pool::page_resource pages;

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
 /// \file
-/// Where the members of options, statistics and reports lie, as of MEMORY_POOL_ABI_VERSION 0 on systems with 64 bits.
+/// The layout of options, statistics and reports, as of MEMORY_POOL_ABI_VERSION 0 on 64-bit systems.
 ///
-/// Units compiled against headers of different releases meet in one program. As long as the version is the same, they take each
-/// other's objects for their own. So once a version is released, a change that fails here raises it: change the figures, and
-/// MEMORY_POOL_ABI_VERSION in base/config.hpp, and say so in CHANGELOG.md. What is outside of MEMORY_POOL_ABI has no version: it
-/// may not change at all, but for kinds of errors and members of the report that are added at the end.
+/// Units compiled against headers of different releases can be linked into one program, and share objects if the
+/// version is the same. Once a version is released, a change that fails here requires a new version: update the values
+/// here and MEMORY_POOL_ABI_VERSION in base/config.hpp, and document it in CHANGELOG.md. What is outside of
+/// MEMORY_POOL_ABI has no version and must not change, except that error kinds and members of the report may be
+/// appended.
 #include <memory_pool/memory_pool.hpp>
 
 #include <cstddef>
@@ -18,11 +19,11 @@ static_assert(MEMORY_POOL_ABI_VERSION == 0, "record the layout of this version i
 
 namespace
 {
-/// Becomes the initial value of any member.
+/// Converts to the initial value of any member.
 struct anything
 {
     template <class T>
-    operator T() const; // NOLINT(google-explicit-constructor): of whatever type it has
+    operator T() const; // NOLINT(google-explicit-constructor): of any type
 };
 
 template <class T, std::size_t... Indices>
@@ -36,7 +37,7 @@ constexpr bool has_members(std::index_sequence<Indices...>, long)
     return false;
 }
 
-/// Returns: how many members a struct has, also those that fit into what was padding.
+/// Returns: the number of members of a struct; detects a member added in padding, which does not change the size.
 template <class T, std::size_t Count = 1>
 constexpr std::size_t members()
 {

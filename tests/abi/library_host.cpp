@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
 /// \file
-/// A program that uses the library in library.cpp: linked with it, or, if there is an argument, loaded from the file of that name.
+/// A program that uses the library in library.cpp: linked with it, or loaded by dlopen from the file given as argument.
 #include <memory_pool/base/errors.hpp>
 
 #include <cstdio>

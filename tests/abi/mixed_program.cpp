@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
 /// \file
-/// A program of two units that are built in different ways: see pools.cpp. It has no pools of its own.
+/// A program of two units of different configurations: see pools.cpp. This unit has no pools.
 #include <cstdio>
 
 extern "C" int plain();

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
 /// \file
-/// A pool goes from one unit to another: TAKES_THE_POOL is 1 in one of them. They link if they are built alike.
+/// Passes a pool from one unit to another, in which TAKES_THE_POOL is 1. They link if their configurations are the
+/// same.
 #include <memory_pool/block_pool.hpp>
 
 void take(memory_pool::block_pool& pool);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
 /// \file
-/// One of the units of a program, each of which is built in its own way: UNIT is the name of its function, which returns 0 if pools
-/// do what they do in a program that is built so as a whole, or else the line that found out.
+/// One of the units of a program, each with a configuration of its own. UNIT is the name of its function, which returns
+/// 0 if pools behave as in a program of that single configuration, else the line of the failed check.
 #include <memory_pool/block_pool.hpp>
 #include <memory_pool/concurrent_block_pool.hpp>
 

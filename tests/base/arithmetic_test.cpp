@@ -86,7 +86,7 @@ TEST(arithmetic, finds_the_highest_bit)
     }
 }
 
-TEST(arithmetic, finds_an_address_a_number_of_bytes_past_another)
+TEST(arithmetic, computes_an_address_past_another)
 {
     std::uint32_t words[3] = {1, 2, 3};
     EXPECT_EQ(base::address_past(words, 0), static_cast<void*>(words));

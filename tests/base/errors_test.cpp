@@ -100,7 +100,7 @@ TEST(succeeds, turns_any_exception_into_false)
     EXPECT_FALSE(mp::base::succeeds([] { throw std::bad_alloc(); }));
 }
 
-TEST(try_to, drops_an_exception_if_enough_was_done_before)
+TEST(try_to, drops_an_exception_after_enough_progress)
 {
     int done = 0;
     const auto fail = [&] {

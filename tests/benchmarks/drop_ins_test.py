@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
 # Copyright (c) 2026 The memory_pool authors
-"""drop_ins.py compares the two rows of each cell, on programs that tell times of our choice."""
+"""drop_ins.py compares the two rows of each cell, tested with programs that report given times."""
 import json
 import os
 import subprocess
@@ -25,7 +25,7 @@ class DropIns(unittest.TestCase):
         self.build = Path(folder.name)
 
     def program(self, name, *rounds):
-        """Makes a program that reports the rows of the first round at its first run, and so on."""
+        """Creates a program that reports the rows of the first round in its first run, and so on."""
         reports = self.build / f"{name}.json"
         reports.write_text(json.dumps([{"context": {}, "benchmarks": rows} for rows in rounds]), encoding="utf-8")
         path = self.build / f"{name}_benchmark"

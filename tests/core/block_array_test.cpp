@@ -36,7 +36,7 @@ TEST(block_array, is_exhausted_until_it_has_memory)
     EXPECT_FALSE(blocks.is_exhausted());
 }
 
-TEST(block_array, hands_out_each_block_once_in_the_order_of_addresses)
+TEST(block_array, hands_out_each_block_once_in_address_order)
 {
     for (const std::size_t count : {1u, 15u, 16u, 17u, 100u}) {
         block_array<std::uint64_t> blocks;
@@ -49,7 +49,7 @@ TEST(block_array, hands_out_each_block_once_in_the_order_of_addresses)
     }
 }
 
-TEST(block_array, hands_out_first_what_came_back_last)
+TEST(block_array, reuses_freed_blocks_in_lifo_order)
 {
     block_array<std::uint64_t> blocks;
     blocks.allocate(40);
@@ -66,7 +66,7 @@ TEST(block_array, hands_out_first_what_came_back_last)
     EXPECT_EQ(taken[1], second);
 }
 
-TEST(block_array, ignores_more_than_it_has)
+TEST(block_array, ignores_a_put_when_all_blocks_are_free)
 {
     block_array<std::uint64_t> blocks;
     blocks.allocate(2);
@@ -82,7 +82,7 @@ struct alignas(128) over_aligned
     char byte;
 };
 
-TEST(block_array, aligns_blocks_as_their_type_asks)
+TEST(block_array, aligns_blocks_for_their_type)
 {
     block_array<over_aligned> blocks;
     blocks.allocate(20);
@@ -90,7 +90,7 @@ TEST(block_array, aligns_blocks_as_their_type_asks)
         EXPECT_EQ(reinterpret_cast<std::uintptr_t>(block) % 128, 0u);
 }
 
-TEST(block_array, keeps_a_state_for_each_block_whose_object_has_a_destructor)
+TEST(block_array, has_states_if_the_type_is_not_trivially_destructible)
 {
     block_array<std::string> blocks;
     blocks.allocate(20);
@@ -107,7 +107,7 @@ TEST(block_array, keeps_a_state_for_each_block_whose_object_has_a_destructor)
     EXPECT_EQ(states, expected);
 }
 
-TEST(block_array, owns_what_is_in_its_blocks)
+TEST(block_array, owns_addresses_in_its_blocks)
 {
     block_array<std::string> blocks;
     EXPECT_FALSE(blocks.owns(nullptr));
@@ -134,7 +134,7 @@ TEST(block_array, can_be_allocated_again_after_release)
     blocks.for_each([&](const void* block) { EXPECT_EQ(blocks.state(block), block_state::free); });
 }
 
-TEST(block_array, has_no_memory_for_more_than_can_be_addressed)
+TEST(block_array, throws_size_overflow_for_an_unaddressable_size)
 {
     struct large
     {

@@ -554,7 +554,7 @@ TEST_F(slab_store_with_client, begins_each_slab_at_a_multiple_of_the_grain)
         ASSERT_EQ(reinterpret_cast<std::uintptr_t>(store_.slab_of(block)) % core::client_slab_grain, 0u);
 }
 
-TEST_F(slab_store_with_client, gives_a_piece_back_of_which_no_block_could_be_prepared)
+TEST_F(slab_store_with_client, returns_a_chunk_of_which_no_block_could_be_initialised)
 {
     while (store_.capacity() < 50'000)
         store_.grow(1);
@@ -568,7 +568,7 @@ TEST_F(slab_store_with_client, gives_a_piece_back_of_which_no_block_could_be_pre
     EXPECT_TRUE(store_.is_valid());
 }
 
-TEST_F(slab_store_with_client, keeps_a_piece_of_which_some_blocks_could_be_prepared_and_goes_on_there)
+TEST_F(slab_store_with_client, keeps_and_extends_a_chunk_of_which_some_blocks_could_be_initialised)
 {
     while (store_.capacity() < 50'000)
         store_.grow(1);

@@ -52,7 +52,7 @@ TEST_F(ArenaMR, serves_containers_over_another_resource)
     EXPECT_EQ(v.front(), 123);
 }
 
-// The five figures.
+// Statistics.
 
 TEST_F(ArenaMR, has_one_arena_active_from_the_start)
 {
@@ -64,7 +64,7 @@ TEST_F(ArenaMR, has_one_arena_active_from_the_start)
     EXPECT_EQ(arenas.WastedMemory(), 0U);
 }
 
-TEST_F(ArenaMR, counts_what_is_cut_from_an_arena_as_used_until_its_last_block_is_back)
+TEST_F(ArenaMR, counts_bytes_of_an_arena_as_used_until_its_last_block_is_freed)
 {
     UnsynchronizedArenaMR arenas(10, 10'000, &upstream_);
     void* const first = arenas.allocate(400);
@@ -85,7 +85,7 @@ TEST_F(ArenaMR, counts_what_is_cut_from_an_arena_as_used_until_its_last_block_is
     EXPECT_EQ(arenas.FreeArenaSize(), 9U) << "it is the active one still";
 }
 
-TEST_F(ArenaMR, counts_used_bytes_exactly_with_the_gaps_for_alignment)
+TEST_F(ArenaMR, counts_used_bytes_including_alignment_gaps)
 {
     UnsynchronizedArenaMR arenas(1, 1'000, &upstream_);
     (void)arenas.allocate(9, 1);
@@ -96,7 +96,7 @@ TEST_F(ArenaMR, counts_used_bytes_exactly_with_the_gaps_for_alignment)
     EXPECT_EQ(arenas.UsedMemory(), 24U);
 }
 
-TEST_F(ArenaMR, wastes_what_is_left_at_the_end_of_full_arenas)
+TEST_F(ArenaMR, counts_the_rest_of_full_arenas_as_wasted)
 {
     UnsynchronizedArenaMR arenas(3, 1'000, &upstream_);
     void* const first = arenas.allocate(600);
@@ -119,7 +119,7 @@ TEST_F(ArenaMR, wastes_what_is_left_at_the_end_of_full_arenas)
     EXPECT_EQ(arenas.FreeArenaSize(), 2U);
 }
 
-TEST_F(ArenaMR, fits_a_block_of_the_whole_size_into_an_arena)
+TEST_F(ArenaMR, fits_a_block_of_the_arena_size_into_an_arena)
 {
     for (const std::size_t size : {std::size_t{1}, std::size_t{100}, std::size_t{1'001}, std::size_t{4'096}}) {
         UnsynchronizedArenaMR arenas(3, size, &upstream_);
@@ -140,7 +140,7 @@ TEST_F(ArenaMR, fits_a_block_of_the_whole_size_into_an_arena)
     }
 }
 
-TEST_F(ArenaMR, keeps_the_values_of_its_constructor_whatever_comes_later)
+TEST_F(ArenaMR, keeps_the_values_of_its_constructor)
 {
     UnsynchronizedArenaMR arenas(2, 1'000, &upstream_);
     for (std::size_t i = 0; i != 1'000; ++i)
@@ -150,7 +150,7 @@ TEST_F(ArenaMR, keeps_the_values_of_its_constructor_whatever_comes_later)
     EXPECT_EQ(arenas.SizePerArena(), 1'000U);
 }
 
-TEST_F(ArenaMR, counts_arenas_that_came_later_from_their_first_use_on)
+TEST_F(ArenaMR, counts_added_arenas_from_their_first_use_on)
 {
     UnsynchronizedArenaMR arenas(2, 1'000, &upstream_);
     std::vector<void*> blocks;
@@ -180,9 +180,9 @@ TEST_F(ArenaMR, counts_an_oversized_block_as_used_while_it_is_in_use)
     arenas.deallocate(small, 600);
 }
 
-// What it takes from upstream.
+// Upstream allocations.
 
-TEST_F(ArenaMR, takes_little_more_than_the_arenas_from_upstream)
+TEST_F(ArenaMR, allocates_little_more_than_the_arenas_from_upstream)
 {
     for (const std::size_t size : {std::size_t{1'000}, std::size_t{10'000}, std::size_t{100'000}}) {
         const UnsynchronizedArenaMR arenas(10, size, &upstream_);
@@ -191,10 +191,10 @@ TEST_F(ArenaMR, takes_little_more_than_the_arenas_from_upstream)
     }
 }
 
-TEST_F(ArenaMR, fits_into_a_buffer_with_nothing_behind_it)
+TEST_F(ArenaMR, fits_into_a_buffer_without_fallback)
 {
     std::pmr::monotonic_buffer_resource buffer(150'000, &upstream_);
-    const UnsynchronizedArenaMR first(1, 10, &buffer); // From here on, the buffer is all there is.
+    const UnsynchronizedArenaMR first(1, 10, &buffer); // The only upstream from here on.
     upstream_.fail_always();
     UnsynchronizedArenaMR arenas(10, 10'000, &buffer);
     for (int round = 0; round != 20; ++round) {
@@ -214,7 +214,7 @@ TEST_F(ArenaMR, fits_into_a_buffer_with_nothing_behind_it)
     EXPECT_THROW((void)arenas.allocate(10'000), std::bad_alloc);
 }
 
-TEST_F(ArenaMR, makes_do_with_small_chunks_if_upstream_has_no_others)
+TEST_F(ArenaMR, falls_back_to_small_chunks_if_upstream_has_no_large_ones)
 {
     upstream_.allow_pieces_of_at_most(30'000);
     UnsynchronizedArenaMR arenas(10, 10'000, &upstream_);
@@ -228,10 +228,10 @@ TEST_F(ArenaMR, makes_do_with_small_chunks_if_upstream_has_no_others)
     EXPECT_EQ(arenas.FreeArenaSize(), 29U);
 }
 
-TEST_F(ArenaMR, gives_all_chunks_back_if_upstream_fails_in_the_constructor)
+TEST_F(ArenaMR, frees_all_chunks_if_upstream_fails_in_the_constructor)
 {
     upstream_.allow_pieces_of_at_most(
-        15'000); // An arena at a time, each of which is a call for it and one for its entry.
+        15'000); // One arena at a time: a call for the arena and one for its directory entry.
     std::size_t failures = 0;
     for (std::size_t call = 1; call != 30; ++call) {
         upstream_.fail_at(call);
@@ -246,7 +246,7 @@ TEST_F(ArenaMR, gives_all_chunks_back_if_upstream_fails_in_the_constructor)
     EXPECT_EQ(failures, 20U);
 }
 
-// Arenas are used again.
+// Reuse of arenas.
 
 TEST_F(ArenaMR, uses_an_arena_again_when_its_last_block_is_back)
 {
@@ -423,7 +423,7 @@ TEST_F(ArenaMR, takes_blocks_back_from_many_arenas_in_any_order)
     EXPECT_GE(arenas.FreeArenaSize(), 1'249U) << "of 16 blocks each, and one is active";
 }
 
-TEST_F(ArenaMR, takes_oversized_blocks_back_in_any_order)
+TEST_F(ArenaMR, frees_oversized_blocks_in_any_order)
 {
     UnsynchronizedArenaMR arenas(1, 1'000, &upstream_);
     const std::size_t bytes_before = upstream_.live_bytes();
@@ -440,17 +440,17 @@ TEST_F(ArenaMR, takes_oversized_blocks_back_in_any_order)
 }
 
 #if !MEMORY_POOL_ASAN // libstdc++ forbids it, so UndefinedBehaviorSanitizer stops there.
-TEST_F(ArenaMR, ignores_nullptr_that_is_given_back)
+TEST_F(ArenaMR, ignores_freeing_nullptr)
 {
     UnsynchronizedArenaMR arenas(1, 1'000, &upstream_);
     const test::error_recorder recorder;
-    void* volatile nothing = nullptr; // The compiler warns of what it can see.
+    void* volatile nothing = nullptr; // volatile avoids a compile-time warning.
     arenas.deallocate(nothing, 100);
     EXPECT_TRUE(recorder.reports().empty());
 }
 #endif
 
-TEST_F(ArenaMR, reports_what_is_given_back_but_is_not_in_use)
+TEST_F(ArenaMR, reports_freeing_what_is_not_in_use)
 {
     UnsynchronizedArenaMR arenas(2, 1'000, &upstream_);
     UnsynchronizedArenaMR others(2, 1'000, &upstream_);
@@ -506,7 +506,7 @@ TEST_F(ArenaMR, refuses_sizes_that_make_no_sense)
     EXPECT_THROW(UnsynchronizedArenaMR(1, most, &upstream_), std::bad_alloc);
     EXPECT_THROW(UnsynchronizedArenaMR(most / 2, 10'000, &upstream_), std::bad_alloc);
     UnsynchronizedArenaMR arenas(10, 10'000, &upstream_);
-    const volatile std::size_t too_many = most; // The compiler warns of what it can see.
+    const volatile std::size_t too_many = most; // volatile avoids a compile-time warning.
     EXPECT_THROW((void)arenas.allocate(too_many), std::bad_alloc);
     EXPECT_THROW((void)arenas.allocate(1, too_many / 2 + 1), std::bad_alloc);
     EXPECT_EQ(arenas.UsedMemory(), 0U);
@@ -533,7 +533,7 @@ TEST_F(ArenaMR, is_equal_to_itself_alone_and_not_copied)
 }
 
 #if MEMORY_POOL_ASAN
-TEST(ArenaMR_address_sanitizer, stops_at_a_use_of_what_is_free)
+TEST(ArenaMR_address_sanitizer, stops_at_a_use_of_free_memory)
 {
     test::expect_reports_without_names();
     const auto use_after_free = [] {
@@ -553,7 +553,7 @@ TEST(ArenaMR_address_sanitizer, stops_at_a_use_of_what_is_free)
     };
     const auto overflow = [] {
         UnsynchronizedArenaMR arenas(2, 1'000);
-        void* volatile block = arenas.allocate(1'000); // The other sanitizer stops at what the compiler can see.
+        void* volatile block = arenas.allocate(1'000); // volatile hides the size, or UBSan stops first.
         static_cast<volatile char*>(block)[1'000] = 'x';
     };
     EXPECT_DEATH(use_after_free(), "use-after-poison");

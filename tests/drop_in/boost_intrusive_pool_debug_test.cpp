@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
-// The debug macros of boost_intrusive_pool.hpp, which are defined before it is included.
+// The debug macros of boost_intrusive_pool.hpp, defined before it is included.
 #define BOOST_INTRUSIVE_POOL_DEFAULT_POOL_SIZE (5)
 #define BOOST_INTRUSIVE_POOL_INCREASE_STEP (3)
 #define BOOST_INTRUSIVE_POOL_DEBUG_CHECKS (1)
@@ -25,7 +25,7 @@ class checked : public memorypool::boost_intrusive_pool_item
 {
 };
 
-TEST(boost_intrusive_pool_debug, finds_nothing_where_all_is_well)
+TEST(boost_intrusive_pool_debug, reports_nothing_for_a_consistent_pool)
 {
     boost_intrusive_pool<checked> pool(4, 3, 0, memorypool::RECYCLE_METHOD_DESTROY_FUNCTION);
     EXPECT_TRUE(pool.check());
@@ -53,7 +53,7 @@ TEST(boost_intrusive_pool_debug, takes_sizes_from_the_macros)
     EXPECT_EQ(pool.unused_count(), 3u);
 }
 
-TEST(boost_intrusive_pool_debug, looks_at_each_item)
+TEST(boost_intrusive_pool_debug, inspects_each_item)
 {
     boost_intrusive_pool<checked> pool(3, 0);
     checked* lower = nullptr;
@@ -69,9 +69,9 @@ TEST(boost_intrusive_pool_debug, looks_at_each_item)
     checked* const upper = lower;
     lower = static_cast<checked*>(upper->_refcounted_item_get_next());
     const test::error_recorder recorder;
-    lower->_refcounted_item_set_next(upper); // a list without an end
+    lower->_refcounted_item_set_next(upper); // a cycle
     EXPECT_FALSE(pool.check());
-    upper->_refcounted_item_set_next(nullptr); // one that is too short
+    upper->_refcounted_item_set_next(nullptr); // a truncated list
     EXPECT_FALSE(pool.check());
     lower->_refcounted_item_set_next(nullptr);
     upper->_refcounted_item_set_next(lower);
@@ -121,7 +121,7 @@ TEST(boost_intrusive_pool_debug, reports_use_by_another_thread_than_the_first)
     EXPECT_EQ(recorder.reports().size(), 3u) << "one for allocate, one for its return";
     pool.clear();
     EXPECT_EQ(recorder.reports().size(), 4u);
-    EXPECT_NE(recorder.reports()[0].text.find("remedy: give each thread a pool of its own"), std::string::npos);
+    EXPECT_NE(recorder.reports()[0].text.find("remedy: use one pool per thread"), std::string::npos);
     pool.allocate();
     EXPECT_EQ(recorder.reports().size(), 4u) << "the first after clear";
 }

@@ -29,7 +29,7 @@ using memorypool::RECYCLE_METHOD_NONE;
 
 namespace
 {
-// The heap of this program counts, and can be made to fail. Other tests have threads.
+// This program's heap counts calls and can be made to fail. Atomic, as other tests have threads.
 std::atomic<std::size_t> pieces_of_the_heap{0};
 std::atomic<std::size_t> calls_until_the_heap_fails{0}; ///< 0: it does not.
 } // namespace
@@ -134,7 +134,7 @@ public:
     }
 };
 
-/// Counts the arrays of its kind, and can make one fail.
+/// Counts arrays of this class, and can make an allocation fail.
 class heavy : public boost_intrusive_pool_item
 {
 public:
@@ -156,7 +156,7 @@ public:
     }
 };
 
-/// Keeps another one until it returns, or is destroyed.
+/// Holds another one until it is returned or destroyed.
 class link : public boost_intrusive_pool_item
 {
 public:
@@ -169,7 +169,7 @@ public:
     boost::intrusive_ptr<link> next;
 };
 
-/// Made by the program.
+/// Created by the program, not by a pool.
 class plain : public boost_intrusive_pool_item
 {
 public:
@@ -259,7 +259,7 @@ TEST(boost_intrusive_pool, begins_with_what_it_was_made_for)
     EXPECT_TRUE(pool.check());
 }
 
-TEST(boost_intrusive_pool, has_nothing_before_init)
+TEST(boost_intrusive_pool, has_no_items_before_init)
 {
     boost_intrusive_pool<message> pool;
     EXPECT_EQ(message::alive, 0);
@@ -296,7 +296,7 @@ TEST(boost_intrusive_pool, can_be_told_later_what_it_is)
     EXPECT_EQ(items.back()->text, "as constructed") << "which takes nothing away";
 }
 
-TEST(boost_intrusive_pool, grows_by_its_step_when_the_last_unused_item_goes_out)
+TEST(boost_intrusive_pool, grows_by_its_step_when_the_last_unused_item_is_allocated)
 {
     for (const std::size_t step : {1u, 3u, 64u, 5000u}) {
         boost_intrusive_pool<message> pool(10, step);
@@ -317,7 +317,7 @@ TEST(boost_intrusive_pool, grows_by_its_step_when_the_last_unused_item_goes_out)
     }
 }
 
-TEST(boost_intrusive_pool, grows_by_what_is_left_to_its_maximum)
+TEST(boost_intrusive_pool, grows_up_to_its_maximum)
 {
     boost_intrusive_pool<number> pool(4, 5, 11);
     auto items = take(pool, 4);
@@ -336,7 +336,7 @@ TEST(boost_intrusive_pool, grows_by_what_is_left_to_its_maximum)
     EXPECT_EQ(pool.enlarge_steps_done(), 3u);
 }
 
-TEST(boost_intrusive_pool, without_items_to_begin_with_grows_with_the_first)
+TEST(boost_intrusive_pool, without_initial_items_grows_in_the_first_allocate)
 {
     boost_intrusive_pool<number> pool(0, 3);
     EXPECT_EQ(pool.capacity(), 0u);
@@ -346,7 +346,7 @@ TEST(boost_intrusive_pool, without_items_to_begin_with_grows_with_the_first)
     EXPECT_EQ(pool.unused_count(), 2u);
 }
 
-TEST(boost_intrusive_pool, never_used_and_returned_items_go_out_in_the_usual_order)
+TEST(boost_intrusive_pool, allocates_returned_and_never_used_items_in_the_order_of_the_original)
 {
     boost_intrusive_pool<number> pool(4);
     auto items = take(pool, 3);
@@ -373,7 +373,7 @@ TEST(boost_intrusive_pool, hands_no_item_out_twice)
     EXPECT_EQ(pool.inuse_count(), 0u);
 }
 
-TEST(boost_intrusive_pool, that_is_limited_returns_nullptr_when_it_has_none_left)
+TEST(boost_intrusive_pool, with_a_maximum_returns_nullptr_when_exhausted)
 {
     for (const std::size_t limit : {1u, 4u, 100u, 3000u}) {
         boost_intrusive_pool<message> pool(1, 3, limit);
@@ -410,7 +410,7 @@ TEST(boost_intrusive_pool, without_a_step_is_bounded)
     EXPECT_EQ(pool.enlarge_steps_done(), 1u);
 }
 
-TEST(boost_intrusive_pool, without_items_and_step_has_none)
+TEST(boost_intrusive_pool, without_initial_items_and_step_has_no_items)
 {
     boost_intrusive_pool<number> pool(0, 0);
     EXPECT_EQ(pool.allocate(), nullptr);
@@ -426,7 +426,7 @@ TEST(boost_intrusive_pool, neither_bounded_nor_limited_has_no_maximum)
     EXPECT_EQ(pool.max_size(), std::size_t{BOOST_INTRUSIVE_POOL_NO_MAX_SIZE});
 }
 
-TEST(boost_intrusive_pool, refuses_sizes_that_contradict_each_other)
+TEST(boost_intrusive_pool, rejects_contradictory_sizes)
 {
     EXPECT_THROW(boost_intrusive_pool<number>(10, 1, 9), std::invalid_argument);
     EXPECT_THROW(boost_intrusive_pool<number>(10, 0, 9), std::invalid_argument);
@@ -694,7 +694,7 @@ TEST(boost_intrusive_pool, is_not_made_if_a_constructor_throws)
     EXPECT_NE(pool.allocate(), nullptr);
 }
 
-TEST(boost_intrusive_pool, loses_nothing_when_the_heap_fails)
+TEST(boost_intrusive_pool, leaks_nothing_when_the_heap_fails)
 {
     {
         heavy::heap_fails = true;
@@ -718,7 +718,7 @@ TEST(boost_intrusive_pool, loses_nothing_when_the_heap_fails)
     EXPECT_EQ(heavy::arrays, 0);
 }
 
-TEST(boost_intrusive_pool, gives_everything_back_whichever_call_of_the_heap_fails)
+TEST(boost_intrusive_pool, frees_everything_when_any_call_of_the_heap_fails)
 {
     bool has_failed = true;
     for (std::size_t call = 1; has_failed; ++call) {
@@ -745,7 +745,7 @@ TEST(boost_intrusive_pool, gives_everything_back_whichever_call_of_the_heap_fail
     }
 }
 
-TEST(boost_intrusive_pool, takes_nothing_from_the_heap_for_items_that_it_has)
+TEST(boost_intrusive_pool, does_not_use_the_heap_while_it_has_free_items)
 {
     boost_intrusive_pool<heavy> pool(100);
     const auto returned = pool.allocate();
@@ -773,7 +773,7 @@ TEST(boost_intrusive_pool_item, made_by_new_is_deleted_by_the_last_pointer)
     EXPECT_EQ(plain::alive, 0);
 }
 
-TEST(boost_intrusive_pool_item, knows_its_pool_and_its_pointers)
+TEST(boost_intrusive_pool_item, knows_its_pool_and_reference_count)
 {
     boost_intrusive_pool<number> pool(2, 0);
     const boost::intrusive_ptr<number> item = pool.allocate();
@@ -793,7 +793,7 @@ TEST(boost_intrusive_pool_item, knows_its_pool_and_its_pointers)
     EXPECT_TRUE(constant.check());
 }
 
-TEST(boost_intrusive_pool_item, keeps_count_and_place_when_it_is_copied_moved_or_assigned_to)
+TEST(boost_intrusive_pool_item, keeps_reference_count_and_pool_when_copied_moved_or_assigned_to)
 {
     boost_intrusive_pool<number> pool(2);
     const auto item = pool.allocate();
@@ -815,17 +815,17 @@ TEST(boost_intrusive_pool_item, keeps_count_and_place_when_it_is_copied_moved_or
     copy = *item;
     EXPECT_FALSE(copy.is_in_memory_pool());
     EXPECT_EQ(pool.inuse_count(), 1u);
-    std::vector<number> by_value(3, *item); // which moves them about as it grows
+    std::vector<number> by_value(3, *item); // moves its elements as it grows
     by_value.resize(100);
     EXPECT_EQ(by_value[2].use_count(), 0u);
 }
 
-TEST(boost_intrusive_pool_item, is_counted_as_without_pointers_while_its_recycle_function_runs)
+TEST(boost_intrusive_pool_item, has_use_count_0_while_its_recycle_function_runs)
 {
     std::size_t count = 77;
     boost_intrusive_pool<number> pool(1, 0, 0, RECYCLE_METHOD_CUSTOM_FUNCTION, [&](number& item) {
         count = item.use_count();
-        const boost::intrusive_ptr<number> for_a_moment(&item); // which does not end it once more
+        const boost::intrusive_ptr<number> for_a_moment(&item); // does not return it again
     });
     pool.allocate();
     EXPECT_EQ(count, 0u);
@@ -846,7 +846,7 @@ TEST(boost_intrusive_pool_item, is_in_use_again_if_its_recycle_function_keeps_a_
     EXPECT_TRUE(pool.check());
 }
 
-TEST(boost_intrusive_pool_item, returns_to_whatever_pool_it_was_given)
+TEST(boost_intrusive_pool_item, returns_to_the_pool_that_was_set)
 {
     class own_pool : public memorypool::boost_intrusive_pool_iface
     {
@@ -879,7 +879,7 @@ TEST(boost_intrusive_pool_item, returns_to_whatever_pool_it_was_given)
     EXPECT_EQ(plain::alive, 0);
 }
 
-TEST(boost_intrusive_pool_item, reports_a_pointer_too_many_that_goes)
+TEST(boost_intrusive_pool_item, reports_a_reference_released_too_often)
 {
     boost_intrusive_pool<number> pool(2);
     number* const returned = pool.allocate().get();
@@ -890,12 +890,12 @@ TEST(boost_intrusive_pool_item, reports_a_pointer_too_many_that_goes)
         const boost::intrusive_ptr<number> late(returned);
     }
     EXPECT_EQ(recorder.kinds(), (test::kinds{memory_pool::error::double_free, memory_pool::error::double_free}));
-    EXPECT_NE(recorder.reports()[0].text.find("remedy: leave counting to boost::intrusive_ptr"), std::string::npos);
+    EXPECT_NE(recorder.reports()[0].text.find("remedy: let boost::intrusive_ptr count"), std::string::npos);
     EXPECT_EQ(pool.unused_count(), 2u);
     EXPECT_TRUE(pool.check());
 }
 
-TEST(boost_intrusive_pool_item, reports_that_it_is_returned_by_hand_while_in_use)
+TEST(boost_intrusive_pool_item, reports_a_manual_recycle_while_in_use)
 {
     boost_intrusive_pool<number> pool(2);
     const auto item = pool.allocate();
@@ -909,7 +909,7 @@ TEST(boost_intrusive_pool_item, reports_that_it_is_returned_by_hand_while_in_use
 
 // Items that outlive their pool, or its clear().
 
-TEST(boost_intrusive_pool, destroys_no_item_before_the_last_one_in_use_of_before_clear_is_back)
+TEST(boost_intrusive_pool, keeps_all_items_after_clear_until_the_last_one_in_use_is_returned)
 {
     int recycled = 0;
     boost_intrusive_pool<message> pool(4, 3, 0, RECYCLE_METHOD_CUSTOM_FUNCTION, [&](message&) { ++recycled; });
@@ -966,7 +966,7 @@ TEST(boost_intrusive_pool, may_end_before_its_items)
     EXPECT_EQ(recycled, 2);
 }
 
-TEST(boost_intrusive_pool, may_be_ended_by_its_recycle_function)
+TEST(boost_intrusive_pool, may_be_destroyed_by_its_recycle_function)
 {
     auto pool = std::make_unique<boost_intrusive_pool<message>>();
     pool->init(2, 2, 0, RECYCLE_METHOD_CUSTOM_FUNCTION, [&](message&) { pool.reset(); });
@@ -1006,23 +1006,23 @@ TEST(boost_intrusive_pool, may_be_cleared_by_constructors_and_destructors_of_its
     clearing::of_all() = nullptr;
 }
 
-// Items that make others return.
+// Items that release other items.
 
-TEST(boost_intrusive_pool, takes_items_back_in_the_order_in_which_they_end)
+TEST(boost_intrusive_pool, returns_items_in_the_order_in_which_their_recycling_ends)
 {
     boost_intrusive_pool<link> pool(2, 0, 0, RECYCLE_METHOD_DESTROY_FUNCTION);
     auto outer = pool.allocate();
     outer->next = pool.allocate();
     link* const inner = outer->next.get();
     link* const first = outer.get();
-    outer.reset(); // which ends the inner one before it is done
+    outer.reset(); // returns the inner one meanwhile
     EXPECT_EQ(pool.unused_count(), 2u);
     const auto again = pool.allocate();
     EXPECT_EQ(again.get(), first);
     EXPECT_EQ(pool.allocate().get(), inner);
 }
 
-TEST(boost_intrusive_pool, counts_an_item_as_returned_while_the_one_that_has_kept_it_returns)
+TEST(boost_intrusive_pool, counts_an_item_as_returned_while_its_holder_returns)
 {
     std::size_t unused = 77;
     boost_intrusive_pool<link> pool(2, 0);
@@ -1037,9 +1037,9 @@ TEST(boost_intrusive_pool, counts_an_item_as_returned_while_the_one_that_has_kep
     EXPECT_TRUE(pool.empty());
 }
 
-TEST(boost_intrusive_pool, takes_back_chains_of_any_length)
+TEST(boost_intrusive_pool, recycles_chains_of_any_length)
 {
-    constexpr std::size_t length = 300'000; // the stack has no room for so many calls
+    constexpr std::size_t length = 300'000; // recursion would overflow the stack
     boost_intrusive_pool<link> pool(length, 1000, 0, RECYCLE_METHOD_DESTROY_FUNCTION);
     boost::intrusive_ptr<link> chain;
     for (std::size_t i = 0; i != length; ++i) {
@@ -1053,7 +1053,7 @@ TEST(boost_intrusive_pool, takes_back_chains_of_any_length)
     EXPECT_TRUE(pool.check());
 }
 
-TEST(boost_intrusive_pool_item, made_by_new_may_keep_chains_of_any_length)
+TEST(boost_intrusive_pool_item, made_by_new_may_hold_chains_of_any_length)
 {
     boost::intrusive_ptr<plain> chain;
     for (int i = 0; i != 300'000; ++i) {
@@ -1065,7 +1065,7 @@ TEST(boost_intrusive_pool_item, made_by_new_may_keep_chains_of_any_length)
     EXPECT_EQ(plain::alive, 0);
 }
 
-TEST(boost_intrusive_pool, may_be_asked_for_items_while_one_returns)
+TEST(boost_intrusive_pool, can_allocate_while_an_item_is_recycled)
 {
     boost::intrusive_ptr<number> successor;
     bool has_asked = false;
@@ -1083,7 +1083,7 @@ TEST(boost_intrusive_pool, may_be_asked_for_items_while_one_returns)
     EXPECT_TRUE(pool.empty());
 }
 
-TEST(boost_intrusive_pool, gives_its_items_none_of_itself_while_they_are_constructed)
+TEST(boost_intrusive_pool, does_not_allocate_items_under_construction)
 {
     struct greedy : boost_intrusive_pool_item
     {
@@ -1113,13 +1113,13 @@ TEST(boost_intrusive_pool, finds_records_that_do_not_agree)
     number* const returned = pool.allocate().get();
     EXPECT_TRUE(pool.check());
     const test::error_recorder recorder;
-    intrusive_ptr_add_ref(returned); // which is free, and must have none
+    intrusive_ptr_add_ref(returned); // a free item, which must not have references
     EXPECT_FALSE(returned->check());
     EXPECT_FALSE(pool.check());
     EXPECT_EQ(recorder.kinds(), (test::kinds{memory_pool::error::overflow, memory_pool::error::overflow}));
 }
 
-TEST(boost_intrusive_pool, looks_at_each_item_only_if_that_is_asked_for)
+TEST(boost_intrusive_pool, inspects_each_item_only_with_debug_checks)
 {
     boost_intrusive_pool<number> pool(3, 0);
     number* lower = nullptr;
@@ -1127,7 +1127,7 @@ TEST(boost_intrusive_pool, looks_at_each_item_only_if_that_is_asked_for)
         const auto items = take(pool, 2);
         lower = items.front().get();
         const auto last = pool.allocate();
-    } // which leaves `lower` below another one in the list
+    } // leaves `lower` below another item in the free list
     lower->_refcounted_item_set_next(lower);
     EXPECT_TRUE(pool.check()) << "see boost_intrusive_pool_debug_test.cpp";
     lower->_refcounted_item_set_next(nullptr);
@@ -1165,7 +1165,7 @@ TEST(boost_intrusive_pool, has_a_virtual_destructor)
     EXPECT_TRUE(is_destroyed);
 }
 
-TEST(boost_intrusive_pool, calls_destroy_also_where_an_item_hides_it)
+TEST(boost_intrusive_pool, calls_destroy_if_an_item_hides_it)
 {
     class secretive : public boost_intrusive_pool_item
     {

@@ -192,7 +192,7 @@ TEST(MemoryPool, accepts_exactly_the_maximum)
     EXPECT_THROW(pool.new_block_pt(), std::out_of_range);
 }
 
-TEST(MemoryPool, hands_blocks_out_in_the_reverse_order_of_coming_back)
+TEST(MemoryPool, reuses_freed_blocks_in_lifo_order)
 {
     MemoryPool<std::uint64_t> pool(1000);
     std::vector<std::uint64_t*> blocks(1000);
@@ -208,7 +208,7 @@ TEST(MemoryPool, hands_blocks_out_in_the_reverse_order_of_coming_back)
     }
 }
 
-TEST(MemoryPool, hands_a_returned_block_out_before_those_that_were_never_in_use)
+TEST(MemoryPool, reuses_a_freed_block_before_never_used_ones)
 {
     MemoryPool<int> pool(10);
     int* first = pool.new_block_pt();
@@ -218,7 +218,7 @@ TEST(MemoryPool, hands_a_returned_block_out_before_those_that_were_never_in_use)
     EXPECT_EQ(pool.new_block_pt(), before);
 }
 
-TEST(MemoryPool, default_initialises_and_so_leaves_the_content_of_a_plain_struct)
+TEST(MemoryPool, default_initialises_and_so_does_not_zero_a_plain_struct)
 {
     using record = std::array<unsigned char, 1024>;
     MemoryPool<record> pool(1);
@@ -236,7 +236,7 @@ struct without_default
     int value;
 };
 
-TEST(MemoryPool, hands_out_storage_for_a_type_without_default_constructor)
+TEST(MemoryPool, returns_storage_for_a_type_without_default_constructor)
 {
     MemoryPool<without_default> pool(2);
     without_default* assigned = pool.new_block_pt();
@@ -267,7 +267,7 @@ using policies =
     testing::Types<memory_pool::default_policy, memory_pool::counting_policy, memory_pool::checking_policy>;
 TYPED_TEST_SUITE(MemoryPool_of_storage, policies, );
 
-TYPED_TEST(MemoryPool_of_storage, destroys_only_what_it_has_constructed)
+TYPED_TEST(MemoryPool_of_storage, destroys_only_objects_that_it_has_constructed)
 {
     counted_without_default::destroyed = 0;
     MemoryPool<counted_without_default, TypeParam> pool(4);
@@ -286,7 +286,7 @@ TYPED_TEST(MemoryPool_of_storage, destroys_only_what_it_has_constructed)
     EXPECT_EQ(counted_without_default::destroyed, 111) << "the object, not the storage";
 }
 
-TYPED_TEST(MemoryPool_of_storage, knows_what_is_in_a_block_that_is_used_again)
+TYPED_TEST(MemoryPool_of_storage, tracks_the_content_of_a_reused_block)
 {
     counted_without_default::destroyed = 0;
     {
@@ -337,7 +337,7 @@ TEST(MemoryPool, keeps_objects_of_classes_with_virtual_functions)
     EXPECT_EQ(moved->kind(), 2);
 }
 
-TEST(MemoryPool, may_be_cleared_twice_and_allocated_with_nothing)
+TEST(MemoryPool, may_be_cleared_twice_and_allocated_with_size_0)
 {
     MemoryPool<int> pool(3);
     pool.clear();
@@ -351,7 +351,7 @@ TEST(MemoryPool, may_be_cleared_twice_and_allocated_with_nothing)
     EXPECT_NE(pool.new_block_pt(), nullptr);
 }
 
-TEST(MemoryPool, is_empty_when_there_is_no_memory)
+TEST(MemoryPool, is_empty_when_out_of_memory)
 {
     struct huge
     {
@@ -373,7 +373,7 @@ TEST(MemoryPool, ignores_nullptr)
     MemoryPool<noisy>().delete_block_pt(no_object);
 }
 
-TEST(MemoryPool, ignores_more_blocks_than_there_are)
+TEST(MemoryPool, ignores_a_delete_when_all_blocks_are_free)
 {
     MemoryPool<int> pool(1);
     int* block = pool.new_block_pt();
@@ -419,7 +419,7 @@ TEST(MemoryPool, reports_a_write_past_the_end_of_an_object_when_asked_to_check)
 }
 
 #if MEMORY_POOL_ASAN
-TEST(MemoryPool, lets_only_blocks_in_use_be_touched)
+TEST(MemoryPool, poisons_free_blocks)
 {
     MemoryPool<std::uint64_t> pool(2);
     std::uint64_t* block = pool.new_block_pt();
@@ -433,7 +433,7 @@ TEST(MemoryPool, lets_only_blocks_in_use_be_touched)
 }
 #endif
 
-TEST(BlockTracker, pops_first_what_was_pushed_last)
+TEST(BlockTracker, pops_in_lifo_order)
 {
     BlockTracker tracker;
     EXPECT_EQ(tracker.size(), 0u);
@@ -470,7 +470,7 @@ TEST(BlockTracker, throws_when_it_is_empty)
     EXPECT_THROW((void)tracker.pop(), std::runtime_error);
 }
 
-/// Deletes the next one of its list.
+/// Its destructor deletes the next node of the list.
 struct list_node
 {
     explicit list_node(MemoryPool<list_node>& owner) : pool(&owner) {}
@@ -493,7 +493,7 @@ struct list_node
     list_node* next = nullptr;
 };
 
-TEST(MemoryPool, destroys_each_node_of_a_list_once_and_not_all_inside_each_other)
+TEST(MemoryPool, destroys_each_node_of_a_list_once_with_bounded_recursion)
 {
     MemoryPool<list_node> pool(1000);
     list_node* previous = pool.new_block_pt(list_node(pool));

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
 /// \file
-/// A C++14 program of its time, as np_alloc was written for: nothing but np_alloc.h is included, and its names are used
-/// without namespaces. It exits 0.
+/// A typical C++14 program for the original np_alloc: includes only np_alloc.h and uses its names without namespaces.
+/// Exits with 0.
 #include <np_alloc.h>
 
 static_assert(__cplusplus == 201402L, "this program shows that nothing asks for a later language");
@@ -28,7 +28,7 @@ static_assert(is_same<decltype(1_MB), size_t>::value && 3_MB == 3145728 && 4_GB 
 static_assert(clz(uint32{1}) == 31 && ctz(uint64{1} << 40) == 40 && popcnt(uint32{0xFF}) == 8, "");
 static_assert(log2(1024) == 10, "");
 
-/// Fills a table with blocks of random sizes, frees every other one, and goes on; in the end, frees all of them.
+/// Repeatedly fills a table with blocks of random sizes and frees every other one; frees all of them at the end.
 void allocate_and_free(uint32 seed)
 {
     mt19937 random(seed);

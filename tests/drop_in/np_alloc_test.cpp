@@ -164,7 +164,7 @@ TEST(np_alloc_drop_in, may_be_used_without_the_names_of_namespaces)
     const vector<uint32> numbers{log2(8U), log2(8), log2(uint64{8}), log2(short{8} + 0L), clz(1U), ctz(8U), popcnt(7U)};
     EXPECT_EQ(words[1], "two");
     EXPECT_EQ(numbers, (vector<uint32>{3, 3, 3, 3, 31, 3, 3}));
-    EXPECT_EQ(log2(8.5), std::log2(8.5)); // what is no integer, as always
+    EXPECT_EQ(log2(8.5), std::log2(8.5)); // floating point still calls std::log2
     EXPECT_EQ(1_MB, 1024U * 1024U);
 }
 
@@ -189,7 +189,7 @@ TEST(np_alloc_drop_in, counts_zeros_from_either_end_of_32_and_64_bits)
         EXPECT_EQ(np::ctz(~np::uint64{0} << bit), bit);
     }
     EXPECT_EQ(np::clz(-1), 0U);
-    EXPECT_EQ(np::clz(static_cast<unsigned char>(1)), 31U); // taken as 32 bits
+    EXPECT_EQ(np::clz(static_cast<unsigned char>(1)), 31U); // converted to 32 bits
     EXPECT_EQ(np::ctz(-8LL), 3U);
 }
 
@@ -244,9 +244,9 @@ TEST(np_alloc_drop_in, aligns_blocks)
     np::aligned_free(nullptr);
 }
 
-TEST(np_alloc_drop_in, has_room_in_aligned_blocks_for_either_argument)
+TEST(np_alloc_drop_in, makes_aligned_blocks_large_enough_for_either_order_of_arguments)
 {
-    void* const block = np::aligned_alloc(64, 4096); // as C11 would have it: 4096 bytes aligned to 64
+    void* const block = np::aligned_alloc(64, 4096); // C11's order of arguments: 4096 bytes aligned to 64
     EXPECT_GE(np_usable_size(block), 4096U);
     np_free(block);
     EXPECT_EQ(np::aligned_alloc(64, 1000), nullptr);

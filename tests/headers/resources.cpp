@@ -19,7 +19,7 @@ template class memory_pool::resource_allocator<int, mp::synchronized_pool_resour
 
 namespace headers
 {
-/// Effects: calls what every arena and every pool by size can do.
+/// Effects: calls the members common to all arena and pool resources.
 template <class Resource>
 std::size_t use_resource()
 {

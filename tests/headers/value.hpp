@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
 /// \file
-/// What the units here put into pools, and the calls that all pools have whose objects return by themselves.
+/// The pooled types of these units, and calls of the members common to pools whose objects return by themselves.
 #pragma once
 
 #include <memory_pool/base/pool_options.hpp>
@@ -13,7 +13,7 @@
 
 namespace headers
 {
-/// Has a constructor, a destructor, and what pools that recycle may call.
+/// Has a constructor, a destructor, and the functions that recycling pools may call.
 struct value
 {
     explicit value(std::string initial = {}) : text(std::move(initial)) {}
@@ -23,7 +23,7 @@ struct value
     std::string text;
 };
 
-/// Effects: calls what every pool can do, whatever it hands out.
+/// Effects: calls the members common to all pools.
 template <class Pool>
 std::size_t use_figures(Pool& pool)
 {
@@ -35,7 +35,7 @@ std::size_t use_figures(Pool& pool)
                                                                                                                   : 0);
 }
 
-/// Effects: calls what pools can do whose objects are constructed at each use.
+/// Effects: calls the members of pools that construct objects for each use.
 template <class Pool>
 std::size_t use_made()
 {
@@ -45,7 +45,7 @@ std::size_t use_made()
     return use_figures(pool) + object->text.size() + (perhaps ? perhaps->text.size() : 0);
 }
 
-/// Effects: calls what pools can do whose objects are constructed once.
+/// Effects: calls the members of recycling pools.
 template <class Pool>
 std::size_t use_kept()
 {

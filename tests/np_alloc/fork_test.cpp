@@ -257,7 +257,7 @@ void allocate_in_early_handler()
 {
     if (early_handlers_are_active)
         allocate_in_handler();
-    if (early_handlers_raise_signals.exchange(false)) { // not in the fork of the handler
+    if (early_handlers_raise_signals.exchange(false)) { // not in the handler's nested fork
         (void)std::raise(SIGUSR1);
         early_handlers_raise_signals = true;
     }
@@ -284,13 +284,13 @@ TEST(np_fork, lets_handlers_allocate_that_were_registered_before_its_own)
 #if defined(__linux__)
 // Locks of the C library.
 
-/// Lets others have a lock: those of glibc are not fair.
+/// Yields to waiters: glibc's locks are not fair.
 void pause_without_lock()
 {
     std::this_thread::sleep_for(std::chrono::microseconds(20));
 }
 
-/// Reads some lines, and allocates meanwhile, with the lock of the stream.
+/// Reads lines, which allocates while the stream is locked.
 ssize_t read_lines(void*, char* buffer, std::size_t size)
 {
     for (int i = 0; i != 20; ++i)
@@ -310,11 +310,11 @@ void read_stream(const std::atomic<bool>& ends)
         (void)getline(&line, &size, stream);
         pause_without_lock();
     }
-    std::free(line); // NOLINT(cppcoreguidelines-no-malloc): getline has made it
+    std::free(line); // NOLINT(cppcoreguidelines-no-malloc): allocated by getline
     (void)std::fclose(stream);
 }
 
-TEST(np_fork, does_not_deadlock_with_threads_that_flush_all_streams_while_others_allocate_with_the_lock_of_one)
+TEST(np_fork, does_not_deadlock_with_fflush_of_all_streams_and_allocation_under_a_stream_lock)
 {
     test::expect_in_child([] {
         alarm(20);
@@ -337,9 +337,9 @@ TEST(np_fork, does_not_deadlock_with_threads_that_flush_all_streams_while_others
     });
 }
 
-// Handlers of signals.
+// Signal handlers.
 
-/// Forks, where its thread is inside of fork() already.
+/// Forks while its thread is in fork() already.
 void fork_in_signal_handler(int)
 {
     ++handler_calls;
@@ -367,7 +367,7 @@ TEST(np_fork, may_be_called_by_a_signal_handler_that_interrupts_it)
             EXPECT_EQ(status, 0);
             EXPECT_TRUE(use_blocks(1));
         }
-        return handler_calls == 20 && !testing::Test::HasFailure(); // Before each fork, and after it in the parent.
+        return handler_calls == 20 && !testing::Test::HasFailure(); // Before and after each fork in the parent.
     });
 }
 #endif

@@ -24,7 +24,7 @@ TEST(blocked_signals, are_handled_when_the_scope_ends)
     (void)std::signal(SIGUSR2, before);
 }
 
-TEST(blocked_signals, stay_blocked_that_were_before)
+TEST(blocked_signals, restore_the_previous_mask)
 {
     const memory_pool::os::blocked_signals outer;
     {

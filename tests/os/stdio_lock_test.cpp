@@ -15,7 +15,7 @@ namespace os = memory_pool::os;
 namespace
 {
 #if defined(__GLIBC__)
-TEST(stdio_list_lock, keeps_another_thread_from_flushing_all_streams_until_it_is_released_as_often_as_it_was_taken)
+TEST(stdio_list_lock, is_recursive_and_blocks_other_threads_that_flush_all_streams)
 {
     os::lock_stdio_list();
     os::lock_stdio_list();

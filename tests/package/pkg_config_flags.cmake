@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 # cmake -D build=<tree> -D config=<configuration> -D root=<directory> -D libdir=<relative> -D includedir=<relative>
 #     -D pkg_config=<file> -D compiler=<file> -P pkg_config_flags.cmake
-# What pkg-config says of the copy in <root>/moved, and of one that is installed for /usr into <root>/stage.
+# The pkg-config flags of the copy in <root>/moved, and of one that is installed for /usr into <root>/stage.
 set(source ${CMAKE_CURRENT_LIST_DIR}/drop_in.cpp)
 
 # ask(<variable> <directory> <environment or argument of pkg-config>...): the flags that it prints
@@ -21,7 +21,7 @@ function(ask variable directory)
     set(${variable} "${flags}" PARENT_SCOPE)
 endfunction()
 
-# The headers are not free of this warning, which here is an error in the user's source alone.
+# The headers cause this warning; -isystem must suppress it in them, while it is an error in the user's source.
 function(compile flags)
     separate_arguments(flags UNIX_COMMAND "${flags}")
     execute_process(COMMAND ${compiler} -std=c++17 -fsyntax-only -Werror -Wswitch-default ${flags} ${source}
@@ -48,12 +48,12 @@ ask(flags ${stage}/usr memory_pool)
 if(flags MATCHES "-isystem" OR NOT flags MATCHES "^-I[^ ]*/${includedir}$")
     message(SEND_ERROR "for /usr/include, which compilers search by themselves: ${flags}")
 endif()
-# The drop-ins lie in a directory below it, where no compiler looks.
+# The drop-ins are in a subdirectory, which is not a default include directory.
 ask(flags ${stage}/usr memory_pool_drop_in)
 if(NOT flags MATCHES "-isystem [^ ]*/${includedir}/memory_pool_drop_in( |$)" OR flags MATCHES "-isystem [^ ]*/${includedir}( |$)")
     message(SEND_ERROR "for the drop-ins below /usr/include: ${flags}")
 endif()
-# With -I/usr/include the compiler's own headers still find those of the C library. It stands for the directory of the stage, which
-# comes behind it, as it would with the headers in /usr/include.
+# With -I/usr/include the compiler's own headers still find those of the C library. The flag replaces that of the staged
+# directory, which is searched last, as /usr/include is.
 string(REGEX REPLACE "-I[^ ]*/${includedir}( |$)" "-I/usr/include -idirafter ${stage}/usr/${includedir}\\1" flags "${flags}")
 compile("${flags}")

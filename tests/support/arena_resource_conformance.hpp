@@ -659,7 +659,7 @@ TYPED_TEST_P(checking_arena_conformance, reports_a_write_just_behind_a_block)
     this->expect_report(memory_pool::error::overflow, this->block_.address);
 }
 
-TYPED_TEST_P(checking_arena_conformance, reports_each_write_just_behind_a_block_once)
+TYPED_TEST_P(checking_arena_conformance, reports_each_write_past_the_end_of_a_block_once)
 {
     const filled_block large = allocate_filled(this->arenas_, 100'000);
     for (const filled_block& block : {this->block_, large}) {
@@ -745,15 +745,18 @@ TYPED_TEST_P(checking_arena_conformance, ends_the_program_with_a_text_unless_the
                  "write after free: .*pool 'frames'");
 }
 
-REGISTER_TYPED_TEST_SUITE_P(
-    checking_arena_conformance, refuses_an_alignment_that_is_no_power_of_two, reports_a_double_free,
-    reports_a_double_free_of_a_block_that_was_undone, reports_a_double_free_in_an_arena_that_is_empty,
-    reports_a_pointer_that_is_no_block_of_any_resource, reports_a_pointer_into_the_header_of_an_arena,
-    reports_a_pointer_into_a_block, reports_a_size_that_is_too_small, reports_a_size_that_is_too_large,
-    reports_a_size_or_alignment_that_is_nearly_right, reports_a_size_that_no_arena_has_room_for,
-    reports_a_large_block_that_comes_back_with_another_size, reports_a_large_block_that_comes_back_as_a_small_one,
-    reports_a_large_block_that_comes_back_twice, reports_a_write_just_behind_a_block,
-    reports_each_write_just_behind_a_block_once, reports_a_write_to_a_block_that_is_back_when_its_place_is_used_again,
-    reports_a_write_to_a_block_that_is_gone_since_all_was_cleared, says_nothing_about_right_use,
-    ends_the_program_with_a_text_unless_there_is_another_handler);
+REGISTER_TYPED_TEST_SUITE_P(checking_arena_conformance, refuses_an_alignment_that_is_no_power_of_two,
+                            reports_a_double_free, reports_a_double_free_of_a_block_that_was_undone,
+                            reports_a_double_free_in_an_arena_that_is_empty,
+                            reports_a_pointer_that_is_no_block_of_any_resource,
+                            reports_a_pointer_into_the_header_of_an_arena, reports_a_pointer_into_a_block,
+                            reports_a_size_that_is_too_small, reports_a_size_that_is_too_large,
+                            reports_a_size_or_alignment_that_is_nearly_right, reports_a_size_that_no_arena_has_room_for,
+                            reports_a_large_block_that_comes_back_with_another_size,
+                            reports_a_large_block_that_comes_back_as_a_small_one,
+                            reports_a_large_block_that_comes_back_twice, reports_a_write_just_behind_a_block,
+                            reports_each_write_past_the_end_of_a_block_once,
+                            reports_a_write_to_a_block_that_is_back_when_its_place_is_used_again,
+                            reports_a_write_to_a_block_that_is_gone_since_all_was_cleared, says_nothing_about_right_use,
+                            ends_the_program_with_a_text_unless_there_is_another_handler);
 } // namespace test

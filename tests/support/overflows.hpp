@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
 /// \file
-/// Writes behind blocks, and whether each of them is reported once, whatever is done to the block and its pool after that.
+/// Writes past the end of blocks; expects a single report, for any later operation on the block and its pool.
 #pragma once
 
 #include <memory_pool/base/errors.hpp>
@@ -23,7 +23,7 @@
 
 namespace test
 {
-/// Effects: writes to the byte at that distance from `block`, although a tool that watches would stop it.
+/// Effects: writes to the byte at `offset` from `block`, and unpoisons it for sanitizers first.
 inline void write_behind(void* block, std::size_t offset)
 {
     auto* const target = static_cast<unsigned char*>(block) + offset;
@@ -31,7 +31,7 @@ inline void write_behind(void* block, std::size_t offset)
     *target = 'x';
 }
 
-/// What a program may do to a block that has overflowed, or to its pool.
+/// An operation on a block that has overflowed, or on its pool.
 template <class Pool>
 struct named_step
 {
@@ -39,8 +39,8 @@ struct named_step
     std::function<void(std::optional<Pool>&, void*)> run;
 };
 
-/// Effects: expects of a pool of blocks that an overflow is reported once: by the first step that looks at the block, and by none of
-///   those that follow.
+/// Effects: expects a block pool to report an overflow once: in the first step that checks the block, and in none of
+///   the following steps.
 template <class Pool>
 void expect_one_report_of_each_overflow()
 {
@@ -78,8 +78,8 @@ void expect_one_report_of_each_overflow()
     }
 }
 
-/// Effects: expects of a pool whose objects return by themselves that an overflow is reported once, when the last pointer to the object
-///   goes, and that the block is back then: nothing could give it back later.
+/// Effects: expects an overflow to be reported once, when the last pointer to an object is gone, and the block to be
+///   free then.
 template <class Pool>
 void expect_one_report_when_the_last_pointer_goes()
 {

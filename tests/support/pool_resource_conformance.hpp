@@ -264,7 +264,7 @@ TYPED_TEST_P(checking_pool_resource_conformance, reports_a_write_behind_the_room
     EXPECT_EQ(this->recorder_.reports()[0].address, this->block_.address);
 }
 
-TYPED_TEST_P(checking_pool_resource_conformance, reports_each_write_behind_the_room_of_a_block_once)
+TYPED_TEST_P(checking_pool_resource_conformance, reports_each_write_past_the_capacity_of_a_block_once)
 {
     const filled_block large = allocate_filled(this->pools_, 100'000);
     for (const filled_block& block : {this->block_, large}) {
@@ -276,7 +276,7 @@ TYPED_TEST_P(checking_pool_resource_conformance, reports_each_write_behind_the_r
     EXPECT_EQ(this->pools_.bytes_in_use(), 0u) << "the second time, they were taken back";
 }
 
-TYPED_TEST_P(checking_pool_resource_conformance, reports_a_write_behind_a_block_once_if_all_is_released_then)
+TYPED_TEST_P(checking_pool_resource_conformance, reports_a_write_past_the_end_of_a_block_once_in_release)
 {
     write_behind(this->block_.address, 112);
     this->pools_.deallocate(this->block_.address, 100);
@@ -333,7 +333,7 @@ REGISTER_TYPED_TEST_SUITE_P(
     reports_a_block_that_comes_back_with_an_alignment_of_another_pool,
     reports_a_large_block_that_comes_back_as_a_small_one, reports_a_large_block_that_comes_back_with_another_size,
     reports_a_large_block_that_comes_back_twice, reports_a_pointer_into_a_block,
-    reports_a_write_behind_the_room_of_a_block, reports_each_write_behind_the_room_of_a_block_once,
-    reports_a_write_behind_a_block_once_if_all_is_released_then, refuses_an_alignment_that_is_no_power_of_two,
+    reports_a_write_behind_the_room_of_a_block, reports_each_write_past_the_capacity_of_a_block_once,
+    reports_a_write_past_the_end_of_a_block_once_in_release, refuses_an_alignment_that_is_no_power_of_two,
     gives_back_what_the_error_handler_takes_when_it_ends, ends_the_program_with_a_text_unless_there_is_another_handler);
 } // namespace test

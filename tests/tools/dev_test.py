@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
 # Copyright (c) 2026 The memory_pool authors
-"""./dev where it cannot write, where it cannot install, and where it has nothing to build. It runs in a copy of the tree, and finds
-no other programs than those named here, and an apt-get that does what the test says."""
+"""./dev in a read-only tree, where it cannot install packages, and where it has nothing to build. It runs in a copy of
+the tree, with only the programs listed here in its PATH, and a scripted apt-get."""
 import os
 import shutil
 import stat
@@ -49,7 +49,7 @@ class Dev(unittest.TestCase):
         program.chmod(0o755)
 
     def set_apt(self, script):
-        """Has apt-get write down each call, and then run the script, which finds the number of calls in $calls."""
+        """Makes apt-get log each call, and then run the script, with the number of calls in $calls."""
         self.add_program("apt-get", f'echo "$*" >>{self.calls}; calls=$(grep -c "" {self.calls})\n{script}')
 
     def forbid_writing(self):
@@ -72,7 +72,7 @@ class Dev(unittest.TestCase):
                                    "MEMORY_POOL_LOCK_SECONDS": str(patience)}, preexec_fn=become_nobody)
 
     def install_shellcheck(self, patience=20):
-        """Runs a check for which a package has to be installed."""
+        """Runs a check that needs a package to be installed."""
         for path in (self.tree, *self.tree.rglob("*")):
             path.chmod(0o777)
         self.bin.chmod(0o777)
@@ -141,7 +141,7 @@ class Installing(Dev):
         return (self.tree / "build/log/install.log").read_text(encoding="utf-8")
 
     def test_a_lock_is_waited_for(self):
-        # Free for the lists at the second call, and for the packages at the fourth.
+        # The lock is free at the second call (update) and at the fourth (install).
         self.set_apt(f"""[ $calls = 2 ] && exit 0
             [ $calls = 4 ] || {{ echo '{LOCKED}' >&2; exit 100; }}
             printf '#!/bin/sh\\n' >{self.bin}/shellcheck; chmod +x {self.bin}/shellcheck""")

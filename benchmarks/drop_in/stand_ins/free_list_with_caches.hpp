@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
 /// \file
-/// The algorithm of poolAllocator, written anew, for its drop-in to be measured against: one lock-free list of all free
-/// blocks, and one cache a thread.
+/// The algorithm of poolAllocator, reimplemented as the baseline of its drop-in: a lock-free list of all free blocks,
+/// and a cache per thread.
 ///
 ///     thread:  [ block | block | ... ]    64 at most
 ///                 ^          |
 ///         refill  |          v  flush     32 blocks each
 ///     list:    head -> block -> block -> ...
 ///
-/// A refill pops block by block, each with a compare-and-swap of the head; a flush pushes its blocks as one chain.
-/// The head has a tag, which every change counts up, against ABA. The cache belongs to the pool that the thread has
-/// used last: with another one, what is in it goes back first. What is in the cache of a thread that ends is lost.
+/// A refill pops block by block, each with a compare-and-swap of the head; a flush pushes its blocks as one chain. The
+/// head has a tag, incremented by every change, against ABA. The cache belongs to the pool that the thread used last:
+/// using another one flushes it first. The cached blocks of a thread that ends are leaked.
 #pragma once
 
 #include <array>
@@ -111,7 +111,7 @@ private:
                                           stride_);
     }
 
-    /// The index of a block, and the tag above it.
+    /// The index of a block in the low bits, the tag above.
     static std::uint64_t next_head(std::uint64_t head, std::uint32_t index) noexcept
     {
         return ((head >> 32) + 1) << 32 | index;
@@ -143,7 +143,7 @@ private:
     static inline thread_local cache this_thread_cache{};
 
     std::size_t stride_;
-    std::vector<std::atomic<std::uint32_t>> links_; ///< By the index of a free block: the next one.
+    std::vector<std::atomic<std::uint32_t>> links_; ///< The next free block, by index.
     std::byte* memory_;
     alignas(alignment) std::atomic<std::uint64_t> head_{none};
 };

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
 /// \file
-/// How the pool that memory_pool.h takes the place of works, written anew, to be measured against: one array of
-/// bytes, and a stack with the index of each free block.
+/// The algorithm of the original of memory_pool.h, reimplemented as a baseline: an array of bytes, and a stack with the
+/// index of each free block.
 ///
 ///     setup(n):  array of n * sizeof(T) bytes; push n - 1, ..., 1, 0
 ///     new:       pop  ->  within the array?  ->  address = array + index * sizeof(T)
@@ -52,7 +52,7 @@ private:
     std::vector<std::uint64_t> indices_;
 };
 
-/// A pool of `T` of the default alignment at most.
+/// A pool of `T`, which must not be over-aligned.
 template <class T>
 class pool
 {

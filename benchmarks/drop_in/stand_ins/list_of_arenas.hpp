@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
 /// \file
-/// The algorithm of ArenaMR, written anew, for its drop-in to be measured against: a list of free arenas, one that is
-/// active, and a map in which the arena of a block is found by the block's address.
+/// The algorithm of ArenaMR, reimplemented as the baseline of its drop-in: a list of free arenas, an active arena, and
+/// a map that finds the arena of a block by address.
 ///
-///     active  [ block | block |   room   ]     a block is cut by moving the cursor; the arena counts it
+///     active  [ block | block |   room   ]     allocating a block moves the cursor; the arena counts it
 ///     free    [ arena ] -> [ arena ] -> ...    those whose count is 0 again
 ///     map     begin -> arena                   all of them; O(log n)
 ///

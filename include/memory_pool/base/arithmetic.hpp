@@ -106,7 +106,7 @@ inline unsigned count_bits(std::uint64_t word) noexcept
 #endif
 }
 
-/// Returns: the address `bytes` past `from`, for a static_cast to what lies there.
+/// Returns: the address `bytes` past `from`, to be cast with static_cast.
 MEMORY_POOL_ALWAYS_INLINE void* address_past(void* from, std::size_t bytes) noexcept
 {
     return static_cast<std::byte*>(from) + bytes;

@@ -3,11 +3,12 @@
 /// \file
 /// What the compiler and the build say, as macros and constants. The one place in the headers, besides os/, that
 /// asks which compiler or platform this is. Every macro is always defined, to 0 or 1 where it answers a question,
-/// and none changes the layout of a type. Those that change the body of a function change its name: see MEMORY_POOL_ABI.
+/// and none changes the layout of a type. Those that change an inline function change its mangled name: see
+/// MEMORY_POOL_ABI.
 #pragma once
 
-// Older programs come here by the drop-ins. It is said before the compiler meets what it does not know; and as a file that there is
-// not, since compilers stop at that, where after an #error they would go on to errors by the hundred.
+// Pre-C++17 programs reach this header through the drop-ins. A missing include stops the compiler; after an #error, it
+// would go on to hundreds of follow-up errors.
 #if __cplusplus < 201703L && !(defined(_MSVC_LANG) && _MSVC_LANG >= 201703L)
 #include <memory_pool: these headers need C++17: -std=c++17, or CMAKE_CXX_STANDARD 17>
 #endif
@@ -64,19 +65,20 @@
 #define MEMORY_POOL_VALGRIND 0
 #endif
 
-/// Raised by a release that changes the layout of a type, or what inline functions of older headers expect of it.
+/// Incremented by a release that changes the layout of a type, or what inline functions of older headers expect of it.
 #define MEMORY_POOL_ABI_VERSION 0
 
-// How a unit is built changes the bodies of inline functions, and those of one name must be alike in a whole program. So the name
-// says how: MEMORY_POOL_ABI is the inline namespace around all that these headers declare. It is `v0` with exceptions and without
-// a tool that watches the memory, else for example `v0_noexcept` or `v0_asan`. A pool that is passed to a unit that is built
-// otherwise is an undefined symbol, and the linker prints the name. What is outside, base/errors.hpp lists.
+// The build configuration changes the bodies of inline functions, but the one definition rule requires the same body
+// for the same name. MEMORY_POOL_ABI, the inline namespace around everything that these headers declare, therefore
+// encodes the configuration: `v0` with exceptions and without sanitizers and Valgrind, else for example `v0_noexcept`
+// or `v0_asan`. Passing a pool to a unit of another configuration is a link error that prints the name. base/errors.hpp
+// lists what is outside.
 //
-// No part of the name, as it does no harm:
-// - position-independent code, for MEMORY_POOL_EXECUTABLE_CODE: each body is right in each module that it can be linked into;
-// - the language level, the optimisation and NDEBUG, GCC or Clang: no body asks for them;
-// - RTTI: no body asks for it. Only dynamic_cast and typeid of a resource may miss the type, as of any class in a header;
-// - MEMORY_POOL_DELAY_POINT, which tests define for their whole program.
+// Not encoded, as mixing is harmless:
+// - position-independent code (MEMORY_POOL_EXECUTABLE_CODE): each body is correct in each module it can be linked into;
+// - the language level, optimisation, NDEBUG, GCC or Clang: no body depends on them;
+// - RTTI: no body depends on it. Only dynamic_cast and typeid of a resource may fail, as for any class in a header;
+// - MEMORY_POOL_DELAY_POINT, which tests define for the whole program.
 #if MEMORY_POOL_EXCEPTIONS
 #define MEMORY_POOL_ABI_EXCEPTIONS
 #else
@@ -108,12 +110,12 @@
 #define MEMORY_POOL_ABI_JOINED(prefix, version, exceptions, asan, msan, tsan, valgrind, suffix)                        \
     MEMORY_POOL_ABI_PASTED(prefix, version, exceptions, asan, msan, tsan, valgrind, suffix)
 
-/// The name of the inline namespace, between a prefix and a suffix, which may be empty, or macros. For a header whose bodies
-/// depend on macros of its own, the suffix names those that are not at their defaults.
+/// The name of the inline namespace with a prefix and a suffix, each of which may be empty or a macro. A header whose
+/// inline functions depend on macros of its own encodes their non-default values in the suffix.
 #define MEMORY_POOL_ABI_NAMED(prefix, suffix)                                                                          \
     MEMORY_POOL_ABI_JOINED(prefix, MEMORY_POOL_ABI_VERSION, MEMORY_POOL_ABI_EXCEPTIONS, MEMORY_POOL_ABI_ASAN,          \
                            MEMORY_POOL_ABI_MSAN, MEMORY_POOL_ABI_TSAN, MEMORY_POOL_ABI_VALGRIND, suffix)
-#define MEMORY_POOL_ABI MEMORY_POOL_ABI_NAMED(, ) ///< In namespace memory_pool, and in the namespaces of drop-ins.
+#define MEMORY_POOL_ABI MEMORY_POOL_ABI_NAMED(, )                    ///< In memory_pool and the namespaces of drop-ins.
 #define MEMORY_POOL_GLOBAL_ABI MEMORY_POOL_ABI_NAMED(memory_pool_, ) ///< In the global namespace.
 
 #if defined(__GNUC__) || defined(__clang__)
@@ -202,9 +204,9 @@
 
 #if MEMORY_POOL_GNU_BUILTINS && (defined(__ELF__) || defined(__APPLE__))
 #define MEMORY_POOL_VISIBLE                                                                                            \
-    __attribute__((visibility("default"))) ///< Seen outside of its library, also with -fvisibility=hidden.
+    __attribute__((visibility("default"))) ///< Default visibility, also with -fvisibility=hidden.
 #else
-#define MEMORY_POOL_VISIBLE ///< Seen outside of its library, also with -fvisibility=hidden.
+#define MEMORY_POOL_VISIBLE ///< Default visibility, also with -fvisibility=hidden.
 #endif
 
 /// Everything a user of the library names.

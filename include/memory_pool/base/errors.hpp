@@ -27,10 +27,10 @@
 
 namespace memory_pool
 {
-// What the modules and the units of one process share, however each is built. It is outside of MEMORY_POOL_ABI, and visible from
-// every module, so that a library obeys the program's error handler and the program catches what the library throws. Once
-// released it stays: no body here may ask how it is built, no class may change; kinds of errors and members of a report are
-// added at the end only.
+// Shared by all modules and translation units of a process, in any build configuration: outside of MEMORY_POOL_ABI and
+// with default visibility, so that a library calls the program's error handler and the program can catch the library's
+// exceptions. Frozen once released: inline functions must not depend on the configuration, classes must not change, and
+// error kinds and members of a report are only appended.
 
 /// What went wrong.
 enum class MEMORY_POOL_VISIBLE error
@@ -47,7 +47,7 @@ enum class MEMORY_POOL_VISIBLE error
     size_overflow,    ///< A size did not fit into std::size_t. Reported only where exceptions are off.
     out_of_memory,    ///< There was no memory to be had. Reported only where exceptions are off.
     invalid_argument, ///< An option made no sense. Reported only where exceptions are off.
-    wrong_thread,     ///< What is for one thread was used by another. Reported only by pools that check it.
+    wrong_thread,     ///< A single-threaded pool was used by another thread. Reported only by pools that check it.
 };
 
 /// What the error handler is told. The strings live until it returns.
@@ -67,7 +67,7 @@ using error_handler = void (*)(const error_report&);
 
 namespace process_wide
 {
-/// A line of text that is put together without the heap. What does not fit is cut off.
+/// A text formatted without the heap, truncated to its capacity.
 class MEMORY_POOL_VISIBLE message
 {
 public:
@@ -115,9 +115,9 @@ MEMORY_POOL_VISIBLE inline message text_of_limit_exceeded(const char* resource_n
 } // namespace process_wide
 
 /// Effects: makes `handler` the one that is called for errors from now on; nullptr stands for the default, which aborts.
-///   Shared libraries have the handler of the program, with two exceptions, which have one of their own and set it themselves:
-///   libraries loaded by dlopen, unless the program exports its symbols (-rdynamic; in CMake, ENABLE_EXPORTS); and those that
-///   hide the symbols of namespace memory_pool when they are linked (--version-script, --exclude-libs, -Bsymbolic).
+///   Shared libraries use the handler of the program, except libraries loaded by dlopen if the program does not export
+///   its symbols (-rdynamic; in CMake, ENABLE_EXPORTS), and libraries linked with the symbols of namespace memory_pool
+///   hidden (--version-script, --exclude-libs, -Bsymbolic): those have a handler of their own.
 /// Returns: the handler until now.
 /// Thread safety: any thread.
 MEMORY_POOL_VISIBLE inline error_handler set_error_handler(error_handler handler) noexcept
@@ -132,20 +132,20 @@ MEMORY_POOL_VISIBLE inline error_handler get_error_handler() noexcept
     return process_wide::current_error_handler.load();
 }
 
-/// Thrown by a bounded pool that would need more than `max_capacity` blocks, and by whatever else has a limit that would be passed.
+/// Thrown when a bounded pool would need more than `max_capacity` blocks, or another limit would be exceeded.
 class MEMORY_POOL_VISIBLE pool_exhausted : public std::bad_alloc
 {
 public:
-    /// Effects: keeps a text that names what is exhausted, and its limit.
+    /// Effects: stores `text`, which names the exhausted resource and its limit.
     explicit pool_exhausted(const process_wide::message& text) noexcept : text_(text) {}
 
-    /// Effects: keeps a text that names the pool, its limit in blocks, and the size of a block in bytes.
+    /// Effects: formats a text with the name of the pool, its limit in blocks, and the block size in bytes.
     pool_exhausted(const char* pool_name, std::size_t max_capacity, std::size_t block_size) noexcept
         : text_(process_wide::text_of_exhausted(pool_name, max_capacity, block_size))
     {
     }
 
-    /// Returns: the text. Lives as long as the exception.
+    /// Returns: the text, valid as long as the exception.
     const char* what() const noexcept override { return text_.c_str(); }
 
 private:
@@ -156,44 +156,44 @@ private:
 class MEMORY_POOL_VISIBLE size_overflow : public std::bad_array_new_length
 {
 public:
-    /// Effects: keeps a text that names both factors.
+    /// Effects: formats a text with both factors.
     size_overflow(std::size_t count, std::size_t size) noexcept
         : text_(process_wide::text_of_size_overflow(count, size))
     {
     }
 
-    /// Returns: the text. Lives as long as the exception.
+    /// Returns: the text, valid as long as the exception.
     const char* what() const noexcept override { return text_.c_str(); }
 
 private:
     process_wide::message text_;
 };
 
-/// Thrown by a resource with a limit in bytes that an allocation would pass.
+/// Thrown by a resource when an allocation would exceed its limit in bytes.
 class MEMORY_POOL_VISIBLE limit_exceeded : public std::bad_alloc
 {
 public:
-    /// Effects: keeps a text that names the resource and all three numbers of bytes.
+    /// Effects: formats a text with the name of the resource and all three numbers of bytes.
     limit_exceeded(const char* resource_name, std::size_t limit, std::size_t bytes_in_use, std::size_t bytes) noexcept
         : text_(process_wide::text_of_limit_exceeded(resource_name, limit, bytes_in_use, bytes))
     {
     }
 
-    /// Returns: the text. Lives as long as the exception.
+    /// Returns: the text, valid as long as the exception.
     const char* what() const noexcept override { return text_.c_str(); }
 
 private:
     process_wide::message text_;
 };
 
-/// Thrown by a resource that has no upstream to ask, or does not ask it, and has no memory to give.
+/// Thrown by a resource that is out of memory and does not fall back to an upstream.
 class MEMORY_POOL_VISIBLE out_of_memory : public std::bad_alloc
 {
 public:
-    /// Effects: keeps a text that says who had none.
+    /// Effects: stores `text`, which names the resource.
     explicit out_of_memory(const process_wide::message& text) noexcept : text_(text) {}
 
-    /// Returns: the text. Lives as long as the exception.
+    /// Returns: the text, valid as long as the exception.
     const char* what() const noexcept override { return text_.c_str(); }
 
 private:
@@ -389,7 +389,7 @@ bool succeeds(Action&& action) noexcept
     }
 }
 
-/// Effects: calls `action`. What it throws is dropped if `is_enough()`, which says that it came far enough before.
+/// Calls `action`. Drops its exception if `is_enough()`, that is, if it had made enough progress before.
 template <class Action, class IsEnough>
 void try_to(Action&& action, IsEnough&& is_enough)
 {
@@ -401,8 +401,8 @@ void try_to(Action&& action, IsEnough&& is_enough)
     }
 }
 #else
-// No object of the exception classes is made here: with -fno-rtti as well, their virtual tables would lack the type, also for
-// units that throw and catch them, if the linker took these.
+// Must not create exception objects: under -fno-rtti their vtables have no type information, and if the linker picked
+// those vtables, units that throw and catch would lack it too.
 [[noreturn]] MEMORY_POOL_SLOW_PATH inline void throw_exhausted(const char* pool_name, std::size_t max_capacity,
                                                                std::size_t block_size)
 {

@@ -43,7 +43,7 @@ struct counting_policy : default_policy
     static constexpr bool counts = true; ///< Yes.
 };
 
-/// Statistics, and every misuse reported where it can be seen, once: see memory_pool::error.
+/// Statistics, and each detectable misuse is reported, once: see memory_pool::error.
 struct checking_policy : counting_policy
 {
     static constexpr bool checks = true; ///< Yes.
@@ -72,7 +72,7 @@ template <class Policy>
 inline constexpr bool
     is_policy<Policy, std::void_t<std::bool_constant<Policy::counts>, std::bool_constant<Policy::checks>>> = true;
 
-/// A policy as pools read it. One that is none is read as the default, so that all there is to say is what check_policy says.
+/// The constants of a policy. Those of the default for an invalid policy, so that check_policy's is the only error.
 template <class Policy, bool IsOne = is_policy<Policy>>
 struct checked_policy
 {
@@ -86,12 +86,12 @@ struct checked_policy<Policy, true>
     static constexpr bool checks = Policy::checks;
 };
 
-/// For the constructors of what has a policy: does not compile if it is none.
+/// Rejects an invalid policy; called by the constructors of class templates with a policy.
 template <class Policy>
 constexpr void check_policy() noexcept
 {
     static_assert(is_policy<Policy>, "a policy has two constants, counts and checks: derive yours from "
-                                     "memory_pool::default_policy, and say what differs");
+                                     "memory_pool::default_policy and redefine the constants that differ");
 }
 
 /// What a policy says about `outliving`.

@@ -47,7 +47,7 @@ public:
         return is_untouched ? std::nullopt : std::optional(error::write_after_free);
     }
 
-    /// Returns: what is wrong with giving that block back, if anything; an overflow, just once. Any pointer may be asked after.
+    /// Returns: the misuse that freeing `block`, which may be any pointer, would be, if any; each overflow only once.
     std::optional<base::misuse> misuse(void* block, const base::block_request& given) const noexcept
     {
         if (!store_.contains(block))

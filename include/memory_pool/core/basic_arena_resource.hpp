@@ -66,7 +66,7 @@ public:
         base::pool_made(this);
     }
 
-    /// Does not compile: the number of arenas, for example, is an option.
+    /// Rejects wrong arguments, such as a number of arenas, which is an option.
     template <
         class Given, class... More,
         class = core::if_none_of<Given, const arena_options&, std::pmr::memory_resource*, const basic_arena_resource&>>
@@ -77,7 +77,7 @@ public:
                       "arena_count or arena_size in the options for a number of arenas or bytes");
     }
 
-    // Not from const: else what is in braces, and is meant for the options, could be meant for a resource to copy as well.
+    // Takes a non-const reference, so that a braced initializer for the options is not ambiguous with a copy.
     basic_arena_resource(basic_arena_resource&) = delete;
     basic_arena_resource& operator=(const basic_arena_resource&) = delete;
 

@@ -79,7 +79,7 @@ public:
     {
     }
 
-    /// Does not compile: the number of objects, for example, is an option.
+    /// Rejects wrong arguments, such as a number of objects, which is an option.
     template <class Given, class... More,
               class = core::if_none_of<Given, const pool_options&, const basic_object_pool&>>
     explicit basic_object_pool(const Given&, const More&...) : basic_object_pool()
@@ -89,7 +89,7 @@ public:
                       "initial_capacity or max_capacity in the options for a number of objects");
     }
 
-    // Not from const: else what is in braces, and is meant for the options, could be meant for a pool to copy as well.
+    // Takes a non-const reference, so that a braced initializer for the options is not ambiguous with a copy.
     basic_object_pool(basic_object_pool&) = delete;
     basic_object_pool& operator=(const basic_object_pool&) = delete;
 
@@ -360,7 +360,7 @@ private:
         endings_.innermost = &here;
         ++endings_.depth;
         if constexpr (base::checked_policy<policy>::checks)
-            (void)blocks_.verify(block_of(object)); // An object that has overflowed is reported, and ends all the same.
+            (void)blocks_.verify(block_of(object)); // Reports an overflow; the object is destroyed anyway.
         if (destroy_now(object))
             ++endings_.count;
         --endings_.depth;

@@ -61,7 +61,7 @@ public:
         core::check_upstream(upstream, "resource");
     }
 
-    /// Does not compile: the size of the largest block, for example, is an option.
+    /// Rejects wrong arguments, such as the size of the largest block, which is an option.
     template <class Given, class... More,
               class = core::if_none_of<Given, const std::pmr::pool_options&, std::pmr::memory_resource*,
                                        const basic_pool_resource&>>
@@ -71,7 +71,7 @@ public:
                       "a pool resource takes a std::pmr::pool_options, and then a memory resource");
     }
 
-    // Not from const: else what is in braces, and is meant for the options, could be meant for a resource to copy as well.
+    // Takes a non-const reference, so that a braced initializer for the options is not ambiguous with a copy.
     basic_pool_resource(basic_pool_resource&) = delete;
     basic_pool_resource& operator=(const basic_pool_resource&) = delete;
 

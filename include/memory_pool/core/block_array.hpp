@@ -4,16 +4,15 @@
 /// A fixed number of blocks for objects of one type, in one array.
 ///
 ///     memory:  [ stack of free blocks | states | block 0 | block 1 | ... | block n - 1 ]
-///                 ^bottom   ^top                               ^next: from here on, no block was ever on the stack
+///                 ^bottom   ^top                               ^next: never-used blocks from here on
 ///
 ///     take:  pop; if the stack is empty, push the next 16 blocks first         put:  push
 ///     n = outstanding + on the stack + from next to the end
 ///
-/// Blocks go out in the reverse order of coming back; if none is back, in the order of their addresses. Nothing is
-/// written to a block, so that making the array takes the same time for any n; but for the states, a byte for each
-/// block, which only types have whose destructor does something.
+/// Freed blocks are reused in LIFO order, before never-used blocks in address order. Nothing is written to a block, so
+/// creating the array is O(1), except for the states: one byte per block, only if T is not trivially destructible.
 ///
-/// Thread safety: none of its own: one thread at a time may use an array.
+/// Thread safety: one thread at a time.
 #pragma once
 
 #include <memory_pool/base/arithmetic.hpp>
@@ -35,17 +34,17 @@ inline namespace MEMORY_POOL_ABI
 {
 namespace core
 {
-/// What is in a block. Values that are seldom written by mistake.
+/// The content of a block. The values are unlikely to be written by mistake.
 enum class block_state : unsigned char
 {
-    free = 0xf1,   ///< Nothing, or an object that is being made.
-    raw = 0xa5,    ///< What the program has put there.
+    free = 0xf1,   ///< No object, or one under construction.
+    raw = 0xa5,    ///< Storage that the program manages.
     object = 0x3c, ///< An object, which the pool destroys.
-    ending = 0x96, ///< An object whose destructor is under way.
+    ending = 0x96, ///< An object whose destructor is running.
 };
 
-/// Blocks for objects of type `T`. If destroying one does something, each block has a state as well, which the user
-/// keeps.
+/// Blocks for objects of type `T`. If T is not trivially destructible, each block also has a state, which the user
+/// maintains.
 template <class T>
 class block_array
 {
@@ -55,9 +54,9 @@ public:
     block_array& operator=(const block_array&) = delete;
     ~block_array() { release(); }
 
-    /// Effects: gets memory for `count` blocks, all of them free.
-    /// Preconditions: there is none.
-    /// Throws: size_overflow, std::bad_alloc; there is none then.
+    /// Effects: allocates memory for `count` blocks, all free.
+    /// Preconditions: the array has no memory.
+    /// Throws: size_overflow, std::bad_alloc; the array has no memory then.
     void allocate(std::size_t count)
     {
         constexpr std::size_t bytes_a_block = sizeof(T) + sizeof(std::uintptr_t) + bytes_of_state;
@@ -76,7 +75,7 @@ public:
         base::forbid_access(next_, count * sizeof(T));
     }
 
-    /// Effects: gives the memory back, with all blocks, in use or not.
+    /// Effects: frees the memory with all blocks, in use or not.
     void release() noexcept
     {
         if (bottom_ == nullptr)
@@ -88,14 +87,14 @@ public:
         next_ = end_ = nullptr;
     }
 
-    /// Returns: whether no block is free.
+    /// Returns: true if no block is free.
     MEMORY_POOL_ALWAYS_INLINE bool is_exhausted() noexcept
     {
         return MEMORY_POOL_UNLIKELY(top_ == bottom_) && !push_new_blocks();
     }
 
-    /// Returns: a free block, which is in use from now on, with undefined content.
-    /// Preconditions: is_exhausted() was false just before.
+    /// Returns: a block with indeterminate content, now in use.
+    /// Preconditions: is_exhausted() has just returned false.
     MEMORY_POOL_ALWAYS_INLINE void* take() noexcept
     {
         void* const block = reinterpret_cast<void*>(*--top_);
@@ -103,17 +102,17 @@ public:
         return block;
     }
 
-    /// Effects: takes a block back. Ignored where it can be seen that it came back already.
-    /// Preconditions: it is from this array, and in use.
+    /// Effects: frees a block. A double free is ignored if all blocks are free.
+    /// Preconditions: `block` is from this array and in use.
     MEMORY_POOL_ALWAYS_INLINE void put(void* block) noexcept
     {
         if (MEMORY_POOL_UNLIKELY(top_ == limit_))
-            return; // Where all are free; else one that comes back twice would be written behind the stack.
+            return; // All blocks are free: a double free would overflow the stack.
         *top_++ = reinterpret_cast<std::uintptr_t>(block);
         base::block_given_back(this, block, sizeof(T));
     }
 
-    /// Returns: whether `address` is in one of the blocks.
+    /// Returns: true if `address` is in one of the blocks.
     bool owns(const void* address) const noexcept
     {
         return reinterpret_cast<std::uintptr_t>(address) - reinterpret_cast<std::uintptr_t>(first()) <
@@ -128,8 +127,8 @@ public:
         return reinterpret_cast<block_state*>(limit_)[index];
     }
 
-    /// Effects: calls `visit(void*)` for each block that was ever in use, and a few more, in the order of addresses.
-    ///   `visit` may take and put.
+    /// Effects: calls `visit(void*)` for each block that was ever in use, and possibly a few more, in address order.
+    ///   `visit` may call take and put.
     template <class Visit>
     void for_each(Visit&& visit)
     {
@@ -137,10 +136,10 @@ public:
             visit(static_cast<void*>(block));
     }
 
-    /// Returns: how many blocks there are.
+    /// Returns: the number of blocks.
     std::size_t size() const noexcept { return static_cast<std::size_t>(limit_ - bottom_); }
 
-    /// Returns: how many of them are free.
+    /// Returns: the number of free blocks.
     std::size_t available() const noexcept
     {
         return static_cast<std::size_t>(top_ - bottom_) + static_cast<std::size_t>(end_ - next_) / sizeof(T);
@@ -149,11 +148,11 @@ public:
 private:
     static constexpr bool has_states = !std::is_trivially_destructible_v<T>;
     static constexpr std::size_t bytes_of_state = has_states ? sizeof(block_state) : 0;
-    /// As arrays of bytes have it, at least.
+    /// At least that of `operator new`.
     static constexpr std::size_t alignment = alignof(T) > __STDCPP_DEFAULT_NEW_ALIGNMENT__
                                                  ? alignof(T)
                                                  : __STDCPP_DEFAULT_NEW_ALIGNMENT__;
-    /// Of the blocks to push at a time.
+    /// Total size of the blocks pushed at a time.
     static constexpr std::size_t bytes_a_batch = base::saturating_multiply(16, sizeof(T));
     static constexpr bool is_over_aligned = alignment > __STDCPP_DEFAULT_NEW_ALIGNMENT__;
 
@@ -173,8 +172,7 @@ private:
             ::operator delete(memory);
     }
 
-    /// Pushes some that were never handed out onto the stack, which is empty; the lowest last.
-    /// Returns: whether there were any.
+    /// Pushes never-used blocks onto the empty stack, the lowest address last. Returns true if there were any.
     MEMORY_POOL_NOINLINE bool push_new_blocks() noexcept
     {
         std::byte* const from = next_;
@@ -186,8 +184,7 @@ private:
 
     std::byte* first() const noexcept { return end_ - size() * sizeof(T); }
 
-    // The stack holds numbers, not pointers: the compiler knows that writing one does not change `top_`, and keeps that
-    // in a register.
+    // The stack holds integers, not pointers: they cannot alias `top_`, so the compiler keeps it in a register.
     std::uintptr_t* bottom_ = nullptr;
     std::uintptr_t* top_ = nullptr;
     std::uintptr_t* limit_ = nullptr;

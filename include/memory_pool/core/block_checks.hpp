@@ -51,8 +51,8 @@ public:
         return is_filled(static_cast<const char*>(block) + block_size_, stride_ - block_size_, canary_byte);
     }
 
-    /// Effects: makes that so again, if it was written to: each overflow is reported once.
-    /// Returns: whether it was.
+    /// Effects: restores the canary if it was overwritten, so that each overflow is reported once.
+    /// Returns: true if it was overwritten.
     bool take_overflow(void* block) const noexcept
     {
         const bool has_overflowed = !canary_is_intact(block);

@@ -34,7 +34,7 @@ template <class T, class... Arguments>
 constexpr bool is_nothrow_makeable() noexcept
 {
     if constexpr (!is_complete<T>)
-        return true; // It is said elsewhere.
+        return true; // Rejected elsewhere.
     else if constexpr (takes_braces<T, Arguments...>)
         return noexcept(T{std::declval<Arguments>()...});
     else
@@ -57,7 +57,7 @@ MEMORY_POOL_ALWAYS_INLINE T* construct_at(void* block, Arguments&&... arguments)
         return ::new (block) T(std::forward<Arguments>(arguments)...);
 }
 
-/// Effects: destroys an object; nothing, if it is said elsewhere that it cannot be destroyed.
+/// Destroys an object; a no-op for types that cannot be destroyed, which are rejected elsewhere.
 template <class T>
 MEMORY_POOL_ALWAYS_INLINE void destroy_object([[maybe_unused]] T* object) noexcept
 {

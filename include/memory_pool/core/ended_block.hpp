@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
 /// \file
-/// How a block goes back to its pool whose object is gone, or could not be made: nothing could give it back later.
+/// Frees the block of an object that was destroyed, or whose constructor threw: the last chance to free it.
 ///
 /// Thread safety: that of `Blocks`.
 #pragma once
@@ -15,7 +15,7 @@ inline namespace MEMORY_POOL_ABI
 {
 namespace core
 {
-/// Effects: gives a block back. With a policy that checks, an overflow is reported, and the block goes back all the same.
+/// Effects: frees a block. A checking policy reports an overflow; the block is freed anyway.
 template <class Blocks>
 MEMORY_POOL_ALWAYS_INLINE void give_back_ended(Blocks& blocks, void* block) noexcept
 {

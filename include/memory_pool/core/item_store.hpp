@@ -39,8 +39,8 @@ inline namespace MEMORY_POOL_ABI
 {
 namespace core
 {
-/// Effects: adds `count` blocks to `home`, each with a `T` for which it has called `made(object)`.
-/// Throws: what the constructor throws. The blocks that were added before stay.
+/// Effects: adds `count` blocks to `home`, constructs a `T` in each, and calls `made(object)` for it.
+/// Throws: what the constructor throws. The blocks added before stay.
 template <class T, class Made>
 void add_blocks_with_objects(slab& home, std::size_t count, std::size_t stride, Made&& made)
 {

@@ -88,7 +88,7 @@ public:
         }
     }
 
-    /// Returns: what is wrong with giving that block back, if anything; an overflow, just once. Any pointer may be asked after.
+    /// Returns: the misuse that freeing `block`, which may be any pointer, would be, if any; each overflow only once.
     /// Complexity: linear in blocks.
     std::optional<base::misuse> misuse(const void* block, const base::block_request& given) const noexcept
     {

@@ -63,7 +63,7 @@ public:
     {
     }
 
-    /// Does not compile: the number of objects, for example, is an option.
+    /// Rejects wrong arguments, such as a number of objects, which is an option.
     template <class Given, class... More, class = core::if_none_of<Given, const pool_options&, const making_pool&>>
     explicit making_pool(const Given&, const More&...) : making_pool()
     {
@@ -72,7 +72,7 @@ public:
                       "or max_capacity in the options for a number of objects");
     }
 
-    // Not from const: else what is in braces, and is meant for the options, could be meant for a pool to copy as well.
+    // Takes a non-const reference, so that a braced initializer for the options is not ambiguous with a copy.
     making_pool(making_pool&) = delete;
     making_pool& operator=(const making_pool&) = delete;
 
@@ -110,9 +110,10 @@ public:
 };
 
 /// A pool whose objects are constructed once, when it grows, and used again and again, held by `Pointer`. They have a default
-/// constructor, which must not use the pool. If it throws while the pool grows, the objects that were constructed before stay in the
-/// pool. Under AddressSanitizer, nobody may touch an object that is not in use, also no other object; nor does LeakSanitizer look into those: what
-/// they hold on to counts as lost if the process ends before the pool, unless LSAN_OPTIONS has use_poisoned=1.
+/// constructor, which must not use the pool. If it throws while the pool grows, the objects constructed so far stay in
+/// the pool. Objects that are not in use are poisoned for AddressSanitizer, also for each other, and LeakSanitizer does
+/// not scan them: what they hold on to counts as lost if the process ends before the pool, unless LSAN_OPTIONS has
+/// use_poisoned=1.
 template <class Store, class Pointer>
 class keeping_pool : public item_pool<Store>
 {
@@ -154,20 +155,19 @@ public:
     {
     }
 
-    /// Does not compile: the number of objects, for example, is an option.
+    /// Rejects wrong arguments, such as a number of objects, which is an option.
     template <class Given, class... More,
               class = core::if_none_of<Given, const pool_options&, recycle, const keeping_pool&>,
               class = std::enable_if_t<!std::is_invocable_v<const Given&, value_type&> &&
                                        !std::is_invocable_v<Given&, value_type&>>>
     explicit keeping_pool(const Given&, const More&...) : keeping_pool()
     {
-        static_assert(core::is_of_use<Given>,
-                      "a pool that keeps its objects takes a recycle, or a function of an object, a "
-                      "pool_options, and then a memory resource: set initial_capacity or "
-                      "max_capacity in the options for a number of objects");
+        static_assert(core::is_of_use<Given>, "a recycling pool takes a recycle, or a function of an object, a "
+                                              "pool_options, and then a memory resource: set initial_capacity or "
+                                              "max_capacity in the options for a number of objects");
     }
 
-    // Not from const: else what is in braces, and is meant for the options, could be meant for a pool to copy as well.
+    // Takes a non-const reference, so that a braced initializer for the options is not ambiguous with a copy.
     keeping_pool(keeping_pool&) = delete;
     keeping_pool& operator=(const keeping_pool&) = delete;
 
@@ -194,8 +194,8 @@ public:
 
     /// Effects: hands out an object, as it came back, or as its constructor made it.
     /// Returns: a pointer to it, which never is nullptr.
-    /// Throws: pool_exhausted if the pool is bounded and at its limit; what upstream or a constructor throws, if the pool cannot
-    ///   grow by a single object. Nothing is in use then that was not before.
+    /// Throws: pool_exhausted if the pool is bounded and at its limit; what upstream or a constructor throws, if the
+    ///   pool cannot grow by a single object. No additional object is in use then.
     /// Complexity: O(1), and now and then growth, which is linear in the objects it adds.
     /// Thread safety: that of the pool.
     [[nodiscard]] MEMORY_POOL_ALWAYS_INLINE Pointer allocate()

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
 /// \file
-/// How the compiler says, in one sentence, what a pool cannot be made for: a check that fails puts another type in the place of the wrong
-/// one, with which everything else compiles.
+/// Rejects unsupported types with a single compiler error: a failed check replaces the type by one with which the rest
+/// of the code compiles.
 ///
-///     T  ->  checked_object<T>  ->  T, or else the sentence, and no_object
+///     T  ->  checked_object<T>  ->  T, or else a static_assert and no_object
 ///
-/// Thread safety: none is needed.
+/// Thread safety: compile time only.
 #pragma once
 
 #include <memory_pool/base/config.hpp>
@@ -21,11 +21,11 @@ inline namespace MEMORY_POOL_ABI
 {
 namespace core
 {
-/// False, once there are such arguments: for a static_assert in a template that no program may use.
+/// Dependent false: for a static_assert in a template that must not be instantiated.
 template <class...>
 inline constexpr bool is_of_use = false;
 
-/// Stands for a type that no pool can be made for.
+/// Replaces an unsupported type.
 struct no_object
 {
     template <class... Arguments>
@@ -34,7 +34,7 @@ struct no_object
     }
 };
 
-/// Whether the type is defined, and not only declared, where that is asked first.
+/// Whether the type is complete at the first instantiation.
 template <class T, class = void>
 inline constexpr bool is_complete = false;
 template <class T>
@@ -43,7 +43,7 @@ inline constexpr bool is_complete<T, std::void_t<decltype(sizeof(T))>> = true;
 template <class T, bool IsObject = std::is_object_v<T> && !std::is_array_v<T>>
 struct object_check
 {
-    using type = no_object; // First, as clang takes nothing from behind an assertion that fails.
+    using type = no_object; // First, as clang ignores members after a failed static_assert.
     static_assert(std::is_object_v<T>, "a pool is for objects, not for references, functions or void");
     static_assert(!std::is_array_v<T>, "a pool is for single objects: pool an array in a struct");
 };
@@ -53,7 +53,7 @@ struct object_check<T, true>
     using type = T;
 };
 
-/// `T`, if it is the type of single objects.
+/// `T` if it is an object type and no array, else an error and no_object.
 template <class T>
 using checked_object = typename object_check<T>::type;
 
@@ -70,14 +70,15 @@ struct completeness_check<T, true>
     using type = T;
 };
 
-/// `T`, if it is complete, which an object with owners of others as members is not yet when the class of their pool is made.
+/// `T` if it is complete, else an error and no_object. Checked late: a class whose members own objects of its pool is
+/// incomplete when the class of the pool is instantiated.
 template <class T>
 using complete_object = typename completeness_check<T>::type;
 
-// Where a base is chosen, a check that fails leaves clang without one. So there, the wrong type is replaced silently, and the sentence
-// is said in the class.
+// A check that fails in a base clause leaves clang without the base. So the type is replaced silently there, and the
+// static_assert is in the class.
 
-/// Whether pointers can share such objects, of which the last one destroys them, or has them destroyed, for which their type is complete.
+/// Whether `T` can be a pooled object that its last pointer destroys: a complete, non-const, non-volatile object type.
 template <class T, class = void>
 inline constexpr bool can_return = false;
 template <class T>
@@ -111,11 +112,11 @@ struct kept_object_check : returning_object_check<T>
     static_assert(!std::is_abstract_v<Returning>,
                   "objects of an abstract class cannot be made: pool each class derived from it");
     static_assert(std::is_default_constructible_v<Returning> || std::is_abstract_v<Returning>,
-                  "objects that are kept are made before anybody asks for one: give them a default constructor, and an "
+                  "recycled objects are constructed before they are requested: give them a default constructor, and an "
                   "init() or a function");
 };
 
-/// For a constructor that says what should be in the place of what it was given, which is none of `Right`.
+/// Enables a constructor that rejects an argument that converts to none of `Right`.
 template <class Given, class... Right>
 using if_none_of = std::enable_if_t<!(std::is_convertible_v<const Given&, Right> || ...)>;
 } // namespace core

@@ -59,7 +59,8 @@ protected:
     {
         static_assert(std::is_nothrow_destructible_v<T>,
                       "destroying a pooled object must not throw, and its destructor must be public");
-        static_assert(sizeof(T) <= std::numeric_limits<std::uint32_t>::max() / 2, "an object of gigabytes is no item");
+        static_assert(sizeof(T) <= std::numeric_limits<std::uint32_t>::max() / 2,
+                      "pooled objects must be smaller than 2 GiB");
     }
     ~returning_items() = default;
 

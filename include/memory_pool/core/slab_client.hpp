@@ -26,13 +26,12 @@ class slab_client
 public:
     using give_back_function = void (*)(slab_client& self, void* counted);
 
-    /// Effects: adds `count` blocks to a slab, each as soon as it has made something of it.
-    /// Preconditions: there is room.
-    /// Throws: what it will. The blocks that were added before stay, so that none of them has to be undone in the middle of growth,
-    ///   which may run code of the program.
+    /// Effects: adds `count` blocks to a slab, each after initialising it.
+    /// Preconditions: the slab has room.
+    /// Throws: anything. The blocks added before stay: undoing them during growth could run user code.
     virtual void add_blocks(slab& home, std::size_t count, std::size_t stride) = 0;
 
-    /// Effects: undoes what was made of them, for a slab whose blocks are all free.
+    /// Effects: undoes the initialisation of all blocks of a slab, all of which are free.
     /// Thread safety: no lock is held.
     virtual void leave(slab& leaving, std::size_t stride) noexcept = 0;
 
@@ -47,7 +46,7 @@ public:
     /// For the client to change.
     give_back_function give_back;
 
-    /// Whether `add_blocks` is so dear that the store takes no more blocks than are asked for, or as many as it has.
+    /// Whether `add_blocks` is expensive: the store then adds no more blocks than requested, or than it has.
     const bool is_dear;
 
 protected:

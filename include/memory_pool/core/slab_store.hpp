@@ -124,7 +124,8 @@ public:
     /// Effects: adds some blocks: where a slab has room for more, or else in a piece of upstream memory, as large as all so far
     ///   together, within bounds, and for `wanted` blocks if the bounds allow it.
     /// Preconditions: may_grow().
-    /// Throws: what upstream throws, and nothing is added then; and what the client throws: the blocks that it has added stay.
+    /// Throws: what upstream throws, and nothing is added then; what the client throws, and the blocks it has added
+    ///   stay.
     void grow(std::size_t wanted)
     {
         const std::size_t blocks = plan().blocks_to_add(wanted, capacity_);
@@ -319,7 +320,7 @@ public:
         return position.home != nullptr && position.at_start && !position.home->is_free(position.index);
     }
 
-    /// Effects: reports what is wrong with giving `block` back, if it would be wrong; an overflow, just once.
+    /// Effects: reports the misuse that freeing `block` would be, if any; each overflow only once.
     /// Returns: whether there was nothing to report.
     /// Preconditions: the bits say exactly what is in use, and whoever uses the store fills blocks as block_checks asks.
     /// Complexity: as `find`.
@@ -599,7 +600,7 @@ private:
         piece_bytes_ += shape.bytes;
     }
 
-    /// Adds up to `most` blocks to a slab of the extensible piece, as far as there is room.
+    /// Adds up to `most` blocks to a slab of the extensible chunk, as far as there is room.
     void extend(slab& home, std::size_t most)
     {
         const std::size_t first = home.block_count();
@@ -625,7 +626,7 @@ private:
             home.extend(count);
     }
 
-    /// Returns: the first slab of a piece that has room for more blocks, or nullptr.
+    /// Returns: the first slab of a chunk that has room for more blocks, or nullptr.
     slab* slab_with_room(const slab* piece) const noexcept
     {
         slab* found = nullptr;
@@ -700,7 +701,7 @@ private:
         return options_.client != nullptr ? static_cast<const void*>(options_.client) : this;
     }
 
-    /// Takes a piece from upstream and makes its slabs, which have no blocks yet.
+    /// Allocates a chunk from upstream and creates its slabs, still without blocks.
     slab* new_piece(const piece_shape& shape)
     {
         void* const memory = upstream_->allocate(shape.bytes, shape.alignment);
@@ -857,7 +858,7 @@ private:
     magazine_room room_for_magazine_;
     std::uintptr_t lowest_ = 0;  ///< Where the other pieces begin ...
     std::uintptr_t highest_ = 0; ///< ... and end; 0 if there are none.
-    slab* extensible_ = nullptr; ///< The piece that has room for more blocks, if there is one.
+    slab* extensible_ = nullptr; ///< The chunk that has room for more blocks, or nullptr.
     slab_list with_free_;        ///< Slabs that may have free blocks.
     std::size_t slab_count_ = 0;
     std::size_t capacity_ = 0;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
 /// \file
-/// A scope in which no signal handler interrupts this thread.
+/// A scope in which no signal handler interrupts the calling thread.
 ///
 /// Thread safety: any thread.
 #pragma once
@@ -29,7 +29,7 @@ public:
     ~blocked_signals() {}
 };
 #else
-/// Blocks all signals of this thread while it lives. A thread that is created meanwhile starts with them blocked.
+/// Blocks all signals of the calling thread during its lifetime. Threads created meanwhile inherit the mask.
 class blocked_signals
 {
 public:

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
 /// \file
-/// The lock of the C library's list of streams, which fork() takes.
+/// The C library's stream list lock, which fork() takes.
 ///
-/// A thread in fflush(NULL) holds it while it waits for the lock of a stream, whose owner may be waiting for memory. A malloc that
-/// takes its own locks before fork() takes this one would close the circle, so it takes this one first. The lock is recursive.
+/// Lock order: a thread in fflush(NULL) holds it while it waits for the lock of a stream, whose owner may be waiting
+/// for malloc. A malloc whose fork handler took its own locks first would deadlock, so it takes this one first. The
+/// lock is recursive.
 ///
 /// Thread safety: any thread.
 #pragma once
@@ -14,7 +15,7 @@
 #include <cstdio> // __GLIBC__
 
 #if defined(__GLIBC__)
-// Exported by every glibc, declared by none of its headers.
+// Exported by glibc, but not declared in its headers.
 extern "C" {
 void _IO_list_lock() __attribute__((weak));      // NOLINT(bugprone-reserved-identifier,cert-dcl37-c,cert-dcl51-cpp)
 void _IO_list_unlock() __attribute__((weak));    // NOLINT(bugprone-reserved-identifier,cert-dcl37-c,cert-dcl51-cpp)
@@ -28,7 +29,7 @@ inline namespace MEMORY_POOL_ABI
 {
 namespace os
 {
-/// Effects: takes the lock, where the C library has one.
+/// Effects: acquires the lock, if the C library has one.
 inline void lock_stdio_list() noexcept
 {
 #if defined(__GLIBC__)
@@ -47,8 +48,9 @@ inline void unlock_stdio_list() noexcept
 #endif
 }
 
-/// Effects: makes the lock free, however often it is held. (In the child of a process with threads, glibc has done so.)
-/// Preconditions: this is the child of a fork, which has one thread.
+/// Effects: resets the lock to free, regardless of its recursion count. (In the child of a multithreaded process, glibc
+///   has done so.)
+/// Preconditions: this is the child of a fork, with a single thread.
 inline void reset_stdio_list_lock() noexcept
 {
 #if defined(__GLIBC__)
