@@ -33,8 +33,9 @@
 // Thread safety: any thread.
 #pragma once
 
+// As in base/config.hpp: compilers stop at a file that does not exist, but go on after an #error.
 #if __cplusplus < 201402
-#error "memory_pool: this header needs C++14: -std=c++14, or CMAKE_CXX_STANDARD 14"
+#include <memory_pool: this header needs C++14: -std=c++14, or CMAKE_CXX_STANDARD 14>
 #endif
 
 #include <memory_pool/np_alloc.h>

@@ -209,6 +209,14 @@
 #define MEMORY_POOL_VISIBLE ///< Default visibility, also with -fvisibility=hidden.
 #endif
 
+/// Stands before a variable in a header that is one in the whole process. GCC would bind an inline one as STB_GNU_UNIQUE, which
+/// keeps the library that it is in from being unloaded by dlclose; a weak one is merged by the linker and the loader as well.
+#if MEMORY_POOL_GNU_BUILTINS && defined(__ELF__)
+#define MEMORY_POOL_ONE_PER_PROCESS MEMORY_POOL_VISIBLE __attribute__((weak))
+#else
+#define MEMORY_POOL_ONE_PER_PROCESS MEMORY_POOL_VISIBLE inline
+#endif
+
 /// Everything a user of the library names.
 namespace memory_pool
 {
