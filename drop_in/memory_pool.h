@@ -166,18 +166,19 @@ public:
 
     void put(void* block) noexcept { pool_->deallocate(block); }
 
-    /// Returns: true if the block can be freed; else reports the misuse, unless the pool has no blocks.
+    /// Returns: true if the block can be freed; else reports the misuse, unless the pool has no blocks. Each overflow is
+    ///   reported once.
     bool verify(const void* block) noexcept
     {
-        if (!pool_ || !pool_->verify(block))
+        if (!pool_)
             return false;
-        if constexpr (has_states) {
-            if (!is_state(state(block))) {
-                base::report_misuse(error::overflow, block, sizeof(T), name);
-                return false;
-            }
-        }
-        return true;
+        const bool is_sound = pool_->verify(block);
+        if (!has_states || !pool_->is_in_use(block) || is_state(state(block)))
+            return is_sound;
+        state(block) = core::block_state::raw; // Its content is unknown.
+        if (is_sound)
+            base::report_misuse(error::overflow, block, sizeof(T), name);
+        return false;
     }
 
     core::block_state& state(const void* block) noexcept
@@ -403,6 +404,8 @@ private:
         bool is_done = false;
         while (!std::exchange(is_done, true)) {
             blocks_.for_each([&](void* block) {
+                if constexpr (checks)
+                    (void)blocks_.verify(block);
                 if (blocks_.state(block) == core::block_state::object) {
                     end(block);
                     is_done = false;

@@ -3,6 +3,7 @@
 #include <memory_pool.h>
 
 #include <support/error_recorder.hpp>
+#include <support/overflows.hpp>
 
 #include <gtest/gtest.h>
 
@@ -416,6 +417,40 @@ TEST(MemoryPool, reports_a_write_past_the_end_of_an_object_when_asked_to_check)
     *behind = before;
     pool.delete_block_pt(object);
     EXPECT_EQ(pool.available_capacity(), 2u);
+}
+
+TEST(MemoryPool, reports_each_write_past_the_end_of_an_object_once_when_asked_to_check)
+{
+    struct object
+    {
+        std::uint64_t value = 0;
+        ~object() { value = 1; }
+    };
+    using pool_type = MemoryPool<object, memory_pool::checking_policy>;
+    const std::vector<std::function<void(pool_type&, object*)>> ways_to_end{
+        [](pool_type&, object*) {}, // The destructor ends it.
+        [](pool_type& pool, object*) { pool.clear(); },
+        [](pool_type& pool, object* written) { pool.delete_block_pt(written); },
+        [](pool_type& pool, object* written) {
+            object* again = written;
+            pool.delete_block_pt(written);
+            pool.delete_block_pt(again);
+            EXPECT_EQ(pool.available_capacity(), 2u);
+        },
+    };
+    for (const std::size_t bytes : {1u, 8u}) {
+        for (std::size_t i = 0; i != ways_to_end.size(); ++i) {
+            const test::error_recorder recorder;
+            {
+                pool_type pool(2);
+                object* const written = pool.new_block_pt();
+                for (std::size_t behind = 0; behind != bytes; ++behind)
+                    test::write_behind(written, sizeof(object) + behind);
+                ways_to_end[i](pool, written);
+            }
+            EXPECT_EQ(recorder.kinds(), test::kinds{memory_pool::error::overflow}) << bytes << ", " << i;
+        }
+    }
 }
 
 #if MEMORY_POOL_ASAN
