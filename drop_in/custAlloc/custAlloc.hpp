@@ -40,7 +40,7 @@ public:
     /// Returns: a block, aligned to 64 bytes, with undefined content; nullptr if all `pool_size` are in use.
     /// Complexity: O(1); linear in threads before it returns nullptr.
     /// Thread safety: any thread.
-    [[nodiscard]] MEMORY_POOL_ALWAYS_INLINE void* allocate_object() noexcept { return blocks_.try_allocate(); }
+    MEMORY_POOL_ALWAYS_INLINE void* allocate_object() noexcept { return blocks_.try_allocate(); }
 
     /// Effects: takes a block back. nullptr is ignored.
     /// Preconditions: `object` is from this pool and in use.

@@ -55,6 +55,14 @@ TEST(PoolAllocator, hands_out_as_many_blocks_as_it_was_made_for)
     }
 }
 
+// The test is that this compiles with warnings as errors: a program for the original may do it.
+TEST(PoolAllocator, lets_programs_ignore_a_block)
+{
+    PoolAllocator pool(24, 2);
+    pool.allocate_object();
+    EXPECT_EQ(all_blocks_of(pool).size(), 1U);
+}
+
 TEST(PoolAllocator, recovers_with_each_block_that_comes_back)
 {
     PoolAllocator pool(24, 5);
