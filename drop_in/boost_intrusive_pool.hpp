@@ -78,12 +78,11 @@
 #ifndef BOOST_INTRUSIVE_POOL_DEBUG_THREAD_ACCESS
 #define BOOST_INTRUSIVE_POOL_DEBUG_THREAD_ACCESS (0) ///< 1: reports use by another thread than the first.
 #endif
-// Maximum number of pointers to one item; more are reported if it is defined, or with
-// BOOST_INTRUSIVE_POOL_DEBUG_CHECKS.
 #ifdef BOOST_INTRUSIVE_POOL_DEBUG_MAX_REFCOUNT
 #define BOOST_INTRUSIVE_POOL_COUNTS_POINTERS 1
 #else
 #define BOOST_INTRUSIVE_POOL_COUNTS_POINTERS BOOST_INTRUSIVE_POOL_DEBUG_CHECKS
+/// Maximum number of pointers to one item; more are reported if it is defined, or with BOOST_INTRUSIVE_POOL_DEBUG_CHECKS.
 #define BOOST_INTRUSIVE_POOL_DEBUG_MAX_REFCOUNT (1024)
 #endif
 
@@ -139,8 +138,11 @@ class boost_intrusive_pool_item
     friend struct boost_intrusive_pool_access;
 
 public:
+    /// Effects: makes an item without pointers, outside of any pool; so does copying.
     boost_intrusive_pool_item() noexcept = default;
+    /// Effects: as the default constructor.
     boost_intrusive_pool_item(const boost_intrusive_pool_item&) noexcept {}
+    /// Effects: none.
     boost_intrusive_pool_item& operator=(const boost_intrusive_pool_item&) noexcept { return *this; }
     virtual ~boost_intrusive_pool_item() = default;
 
@@ -168,12 +170,16 @@ public:
 
     // For pools: the free list, and the pool to return to. An item in use keeps its pool alive.
 
+    /// Returns: the next item in the free list.
     boost_intrusive_pool_item* _refcounted_item_get_next() const noexcept { return pool_item_next_; }
+    /// Effects: sets the next item in the free list.
     void _refcounted_item_set_next(boost_intrusive_pool_item* next) noexcept { pool_item_next_ = next; }
+    /// Returns: the pool that the item returns to, or null.
     boost::intrusive_ptr<boost_intrusive_pool_iface> _refcounted_item_get_pool() const noexcept
     {
         return pool_item_pool_;
     }
+    /// Effects: sets the pool that the item returns to.
     void _refcounted_item_set_pool(boost::intrusive_ptr<boost_intrusive_pool_iface> pool) noexcept
     {
         pool_item_pool_ = std::move(pool);
@@ -650,6 +656,7 @@ public:
 
     /// Effects: moves items and options. `other` is then as before `init`.
     boost_intrusive_pool(boost_intrusive_pool&& other) noexcept = default;
+    /// Effects: as `clear`, then as the move constructor.
     boost_intrusive_pool& operator=(boost_intrusive_pool&& other) noexcept = default;
     boost_intrusive_pool(const boost_intrusive_pool&) = delete;
     boost_intrusive_pool& operator=(const boost_intrusive_pool&) = delete;

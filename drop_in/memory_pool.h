@@ -13,8 +13,8 @@
 ///     | new_block_pt()    | yes        | an object, default-initialised, so not zeroed   | destroyed                 |
 ///     | new_block_pt()    | no         | no object: storage to assign to or construct in | nothing                   |
 ///
-/// Assign to storage without an object if T is trivially copyable. Construct others there, with `::new (pointer)
-/// T(...)`, and destroy them before delete_block_pt or clear.
+/// Assign to storage without an object if T is trivially copyable. Construct others there by placement new, and destroy
+/// them before delete_block_pt or clear.
 ///
 /// Differences from the original:
 /// - Objects are destroyed as in the table, also when the pool is cleared or destroyed.
