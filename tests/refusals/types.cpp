@@ -105,12 +105,12 @@ void refused()
     mp::object_pool<shape*> pointers;
     recycle<mp::recycling_shared_pool<int>>();
     mp::block_pool blocks(48, {1000});
-    mp::object_pool<int> objects({1000});
+    mp::object_pool<int> objects(mp::pool_options{1000});
     mp::object_pool<int> braces{{1000}};
-    mp::shared_pool<int> shared({1000});
+    mp::shared_pool<int> shared(mp::pool_options{1000});
     mp::recycling_shared_pool<int> kept(mp::pool_options{1000});
     mp::recycling_shared_pool<int> by_lambda([](int& number) { number = 0; });
-    mp::unsynchronized_arena_resource arenas({10, 1000});
+    mp::unsynchronized_arena_resource arenas(mp::arena_options{10, 1000});
     mp::unsynchronized_arena_resource over_another(&arenas);
     mp::unsynchronized_pool_resource pools({10, 1000}, &arenas);
 #elif REFUSED == 1

@@ -77,8 +77,7 @@ public:
                       "arena_count or arena_size in the options for a number of arenas or bytes");
     }
 
-    // Takes a non-const reference, so that a braced initializer for the options is not ambiguous with a copy.
-    basic_arena_resource(basic_arena_resource&) = delete;
+    basic_arena_resource(const basic_arena_resource&) = delete;
     basic_arena_resource& operator=(const basic_arena_resource&) = delete;
 
     /// Effects: gives everything back upstream. Blocks still in use are gone.

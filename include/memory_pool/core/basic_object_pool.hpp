@@ -89,8 +89,7 @@ public:
                       "initial_capacity or max_capacity in the options for a number of objects");
     }
 
-    // Takes a non-const reference, so that a braced initializer for the options is not ambiguous with a copy.
-    basic_object_pool(basic_object_pool&) = delete;
+    basic_object_pool(const basic_object_pool&) = delete;
     basic_object_pool& operator=(const basic_object_pool&) = delete;
 
     /// Effects: destroys the objects that are alive, as `clear` does, and gives everything back upstream.

@@ -71,8 +71,7 @@ public:
                       "a pool resource takes a std::pmr::pool_options, and then a memory resource");
     }
 
-    // Takes a non-const reference, so that a braced initializer for the options is not ambiguous with a copy.
-    basic_pool_resource(basic_pool_resource&) = delete;
+    basic_pool_resource(const basic_pool_resource&) = delete;
     basic_pool_resource& operator=(const basic_pool_resource&) = delete;
 
     /// Effects: gives everything back upstream. Blocks still in use are gone.

@@ -72,8 +72,7 @@ public:
                       "or max_capacity in the options for a number of objects");
     }
 
-    // Takes a non-const reference, so that a braced initializer for the options is not ambiguous with a copy.
-    making_pool(making_pool&) = delete;
+    making_pool(const making_pool&) = delete;
     making_pool& operator=(const making_pool&) = delete;
 
     /// Effects: lets go of its objects: those in use live on until their last pointer is gone, unless the policy says that this
@@ -167,8 +166,7 @@ public:
                                               "max_capacity in the options for a number of objects");
     }
 
-    // Takes a non-const reference, so that a braced initializer for the options is not ambiguous with a copy.
-    keeping_pool(keeping_pool&) = delete;
+    keeping_pool(const keeping_pool&) = delete;
     keeping_pool& operator=(const keeping_pool&) = delete;
 
     /// Effects: lets go of its objects: those in use live on until their last pointer is gone, unless the policy says that this

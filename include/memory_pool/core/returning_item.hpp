@@ -102,7 +102,7 @@ struct item_access
     template <class Count>
     static void link(returning_item<Count>& item, void* next) noexcept
     {
-        const std::uint64_t bits = reinterpret_cast<std::uintptr_t>(next);
+        const auto bits = reinterpret_cast<std::uintptr_t>(next);
         item.count_.write(static_cast<std::uint32_t>(bits));
         item.grains_ = static_cast<std::uint32_t>(bits >> 32);
     }
