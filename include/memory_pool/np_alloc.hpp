@@ -37,7 +37,7 @@ inline namespace MEMORY_POOL_GLOBAL_ABI
 /// Preconditions: `file` is a text that stays where it is as long as the block is in use, as `__FILE__` does.
 /// Complexity: as np_alloc(bytes).
 /// Thread safety: any thread.
-[[nodiscard]] inline void* np_alloc(std::size_t bytes, const char* file, int line) noexcept
+inline void* np_alloc(std::size_t bytes, const char* file, int line) noexcept
 {
     return np_alloc_at(bytes, file, line);
 }

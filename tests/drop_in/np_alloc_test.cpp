@@ -9,6 +9,7 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <cstdlib>
 #include <cstring>
 #include <limits>
 #include <random>
@@ -82,6 +83,18 @@ TEST(np_alloc_drop_in, lists_what_is_in_use_by_the_line_that_has_asked)
                             "  in all  1 block  100 bytes\n");
     np_free(block);
     EXPECT_EQ(np_report_leaks(), 0U);
+}
+
+// The test is that this compiles with warnings as errors: a program for the original may do it. The blocks are never
+// freed, so a process of its own asks for them.
+TEST(np_alloc_drop_in, lets_programs_ignore_a_block)
+{
+    const auto ignore_blocks = [] {
+        np_alloc(8);
+        np_alloc(8, __FILE__, __LINE__);
+        std::_Exit(np_report_leaks() == 1 ? 0 : 1);
+    };
+    EXPECT_EXIT(ignore_blocks(), ::testing::ExitedWithCode(0), "");
 }
 
 TEST(np_alloc_drop_in, ignores_nullptr)
