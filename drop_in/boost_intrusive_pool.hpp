@@ -5,7 +5,7 @@
 ///
 ///     pool --counted--> store [ arrays of items | free list | items never used ]
 ///                         ^
-///     item in use --------+ counted: the store outlives its pool and all items in use; then all items are destroyed
+///     item in use --------+ counted: lives until the pool and the last item in use are gone, then destroys its items
 ///
 ///     new Item             ->  the last pointer deletes it
 ///     pool.allocate()      ->  the last pointer: nothing, item.destroy(), or function(item)  ->  back to the free list
@@ -28,6 +28,8 @@
 /// - `check` also returns whether the pool is consistent.
 /// - The debug macros do not change the layout. Passing a pool between translation units that differ in them is a link
 ///   error.
+/// - Include this header instead of declaring its classes: a forward declaration by the program, such as
+///   `class boost_intrusive_pool_item;`, declares another class, and the name is ambiguous then.
 ///
 /// As in the original, items are constructed by `new Item[n]` and stay constructed while they are free: they are not
 /// poisoned for AddressSanitizer.

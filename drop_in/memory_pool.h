@@ -23,6 +23,8 @@
 /// - Over-aligned types are aligned.
 /// - A pool cannot be copied or moved.
 /// - delete_block_pt ignores nullptr, and detectable double frees: all of them if T is not trivially destructible.
+/// - Include this header instead of declaring its classes: a forward declaration by the program declares another class,
+///   and the name is ambiguous then.
 /// - Constructors and destructors of objects may use the pool, and clear it.
 /// - The limit can be set by MEMORY_POOL_MAX_NUMBER_OF_OBJECTS_IN_POOL.
 /// - A second template argument selects a policy. With `checking_policy`, misuse is reported, and blocks are handed out

@@ -19,6 +19,8 @@
 // - A block that was allocated with file and line is listed by np_report_leaks() while it is in use; with NP_LEAKS=1
 //   in the environment, also on stderr when the process ends.
 // - np_debug_print() prints the statistics of this library, on stderr.
+// - `np_alloc(bytes)` and `np_free` have C linkage, and all functions are noexcept: include this header instead of
+//   declaring them.
 // - `NP_API` is empty. np_alloc is a static library, for Linux and other Unix systems.
 // - `np::string`, `np::vector` and `np::array` are those of std, so that they are not ambiguous in a program with
 //   `using namespace np` and `using namespace std`. Two names remain ambiguous: `byte` (std::byte in C++17), and

@@ -32,6 +32,8 @@
 ///   without blocks in use are reported.
 /// - Unused bytes of an arena are poisoned for AddressSanitizer and Valgrind.
 /// - The header may be included in several source files.
+/// - A forward declaration by the program, such as `class UnsynchronizedArenaMR;`, is another class, and the name is
+///   ambiguous then: include this header instead.
 ///
 /// Include path: drop_in/ and include/, or the CMake target memory_pool::drop_in.
 ///

@@ -7,7 +7,8 @@
 ///
 /// Differences from the original: a freed block is available to every thread, also after the thread that freed it has
 /// ended; a thread may use any number of pools in turn; nullptr may be freed; invalid sizes are rejected. There is no
-/// interface for statistics: use basic_concurrent_block_pool<counting_policy> for them. Include path: drop_in/ and
+/// interface for statistics: use basic_concurrent_block_pool<counting_policy> for them. A forward declaration by the
+/// program, `class PoolAllocator;`, declares another class: include this header instead. Include path: drop_in/ and
 /// include/, or the CMake target memory_pool::drop_in.
 ///
 /// Thread safety: any thread, but for the destructor, which needs the pool for itself.
