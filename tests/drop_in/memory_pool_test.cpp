@@ -174,6 +174,33 @@ TEST(MemoryPool, loses_nothing_when_a_constructor_throws)
     EXPECT_EQ(pool.available_capacity(), 1u);
 }
 
+// All members are compiled for these, used or not; see the explicit instantiations at the end of this file.
+struct plain_instance
+{
+    int value;
+};
+
+struct text_instance
+{
+    std::string value;
+};
+
+struct instance_without_default
+{
+    explicit instance_without_default(int its_value) : value(its_value) {}
+    int value;
+};
+
+TEST(MemoryPool, can_be_instantiated_explicitly)
+{
+    MemoryPool<plain_instance> plain(1);
+    EXPECT_EQ(plain.new_block_pt(plain_instance{1})->value, 1);
+    MemoryPool<text_instance> texts(1);
+    EXPECT_EQ(texts.new_block_pt(text_instance{"text"})->value, "text");
+    MemoryPool<instance_without_default> others(1);
+    EXPECT_EQ(others.new_block_pt(instance_without_default(2))->value, 2);
+}
+
 TEST(MemoryPool, has_the_names_of_the_original)
 {
     EXPECT_TRUE((std::is_same_v<memory_pool::Byte, std::byte>));
@@ -686,3 +713,9 @@ TEST_F(MemoryPool_with_busy_objects, is_not_allocated_anew_by_one_of_them)
     EXPECT_EQ(pool_.available_capacity(), 5u);
 }
 } // namespace
+
+template class memory_pool::MemoryPool<plain_instance>;
+template class memory_pool::MemoryPool<text_instance>;
+template class memory_pool::MemoryPool<instance_without_default>;
+template class memory_pool::MemoryPool<plain_instance, memory_pool::checking_policy>;
+template class memory_pool::MemoryPool<text_instance, memory_pool::checking_policy>;
