@@ -533,8 +533,9 @@ private:
             return;
         }
         take_in_before_fork();
-        os::lock_stdio_list(); // fork() takes it too, and its owner may be waiting for one of our locks.
+        // A handler that forks between these would leave its child without the first lock, and that would release it.
         const os::blocked_signals blocked;
+        os::lock_stdio_list(); // fork() takes it, too, and a thread that holds it may want one of ours.
         lock_for_fork();
     }
 
@@ -544,10 +545,8 @@ private:
             --nested_forks_;
             return;
         }
-        {
-            const os::blocked_signals blocked;
-            unlock_after_fork();
-        }
+        const os::blocked_signals blocked;
+        unlock_after_fork();
         os::unlock_stdio_list();
     }
 

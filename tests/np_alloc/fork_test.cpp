@@ -2,6 +2,7 @@
 // Copyright (c) 2026 The memory_pool authors
 // Processes that are forked at every bad moment, by the interface alone.
 #include <memory_pool/np_alloc.h>
+#include <memory_pool/os/stdio_lock.hpp>
 
 #include <support/child.hpp>
 #include <support/np_blocks.hpp>
@@ -24,6 +25,7 @@
 #include <vector>
 
 #if TESTS_MAY_FORK
+#include <dlfcn.h>
 #include <pthread.h>
 #include <spawn.h>
 #include <unistd.h>
@@ -369,6 +371,80 @@ TEST(np_fork, may_be_called_by_a_signal_handler_that_interrupts_it)
         }
         return handler_calls == 20 && !testing::Test::HasFailure(); // Before and after each fork in the parent.
     });
+}
+#endif
+
+#if defined(__GLIBC__)
+// A handler of a signal that comes while np_alloc has the lock of the streams, or nearly.
+
+enum class moment
+{
+    none,
+    stdio_list_was_locked,
+    stdio_list_is_to_be_unlocked,
+};
+
+std::atomic<moment> moment_of_signal{moment::none};
+pid_t child_of_handler = -1;
+
+void raise_signal_at(moment now)
+{
+    if (moment_of_signal == now) {
+        moment_of_signal = moment::none;
+        (void)std::raise(SIGUSR1);
+    }
+}
+
+void call_of_libc(const char* name)
+{
+    reinterpret_cast<void (*)()>(dlsym(RTLD_NEXT, name))();
+}
+} // namespace
+
+// Here np_alloc finds these, and libc its own.
+
+// NOLINTNEXTLINE(bugprone-reserved-identifier,cert-dcl37-c,cert-dcl51-cpp)
+extern "C" void _IO_list_lock()
+{
+    call_of_libc("_IO_list_lock");
+    raise_signal_at(moment::stdio_list_was_locked);
+}
+
+// NOLINTNEXTLINE(bugprone-reserved-identifier,cert-dcl37-c,cert-dcl51-cpp)
+extern "C" void _IO_list_unlock()
+{
+    raise_signal_at(moment::stdio_list_is_to_be_unlocked);
+    call_of_libc("_IO_list_unlock");
+}
+
+namespace
+{
+/// Returns: whether the lock of the streams is free in this process, and was in the child of the handler.
+bool can_flush_streams_in_any_thread()
+{
+    alarm(5);
+    (void)std::fflush(nullptr);
+    std::thread([] { (void)std::fflush(nullptr); }).join();
+    if (child_of_handler == 0)
+        _exit(0);
+    int status = 0;
+    return waitpid(child_of_handler, &status, 0) == child_of_handler && status == 0;
+}
+
+TEST(np_fork, leaves_the_streams_usable_if_a_signal_handler_forks_around_their_lock)
+{
+    np_free(np_alloc(1));
+    for (const moment each : {moment::stdio_list_was_locked, moment::stdio_list_is_to_be_unlocked}) {
+        test::expect_in_child([each] {
+            (void)std::signal(SIGUSR1, [](int) { child_of_handler = fork(); });
+            moment_of_signal = each;
+            const pid_t child = fork();
+            if (child == 0)
+                _exit(0);
+            (void)waitpid(child, nullptr, 0); // In the child of the handler, it may be a sibling.
+            return can_flush_streams_in_any_thread();
+        });
+    }
 }
 #endif
 
