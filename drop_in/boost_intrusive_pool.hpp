@@ -145,6 +145,7 @@ public:
     /// Effects: as the default constructor.
     boost_intrusive_pool_item(const boost_intrusive_pool_item&) noexcept {}
     /// Effects: none.
+    // NOLINTNEXTLINE(bugprone-unhandled-self-assignment): nothing is assigned.
     boost_intrusive_pool_item& operator=(const boost_intrusive_pool_item&) noexcept { return *this; }
     virtual ~boost_intrusive_pool_item() = default;
 

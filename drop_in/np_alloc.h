@@ -104,9 +104,9 @@ using std::string;
 using std::vector;
 } // namespace np
 
+// NOLINTBEGIN(modernize-concat-nested-namespaces,modernize-type-traits): for C++14.
 namespace memory_pool
 {
-// NOLINTNEXTLINE(modernize-concat-nested-namespaces): for C++14.
 namespace detail
 {
 /// `Integer` as an unsigned type of 32 or 64 bits; no type if it is not an integer, or wider.
@@ -143,6 +143,7 @@ constexpr np::uint32 floor_of_log2(np::uint64 bits) noexcept
 }
 } // namespace detail
 } // namespace memory_pool
+// NOLINTEND(modernize-concat-nested-namespaces,modernize-type-traits)
 
 namespace np
 {

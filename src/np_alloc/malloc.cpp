@@ -111,6 +111,9 @@ struct figures_of_glibc
     Number keepcost; ///< Bytes that malloc_trim would release.
 };
 
+static_assert(sizeof(figures_of_glibc<int>) == 10 * sizeof(int));
+static_assert(sizeof(figures_of_glibc<std::size_t>) == 10 * sizeof(std::size_t));
+
 /// Saturating, as figures taken while other threads run may be inconsistent.
 std::size_t difference(std::size_t whole, std::size_t part) noexcept
 {

@@ -90,6 +90,7 @@ private:
     std::abort();
 }
 
+// NOLINTNEXTLINE(misc-definitions-in-headers): it is weak.
 MEMORY_POOL_ONE_PER_PROCESS std::atomic<error_handler> current_error_handler{&abort_program};
 
 MEMORY_POOL_VISIBLE inline message text_of_exhausted(const char* pool_name, std::size_t max_capacity,

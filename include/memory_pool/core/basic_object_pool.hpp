@@ -39,7 +39,7 @@ inline namespace MEMORY_POOL_ABI
 template <class Object, class Blocks>
 class basic_object_pool
 {
-    using T = core::checked_object<Object>;
+    using T = core::checked_object<Object>; // NOLINT(readability-identifier-naming): stands for the parameter
 
 public:
     /// What the pool holds.

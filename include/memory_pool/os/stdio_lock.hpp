@@ -16,11 +16,13 @@
 
 #if defined(__GLIBC__)
 // Exported by glibc, but not declared in its headers.
+// NOLINTBEGIN(bugprone-reserved-identifier,cert-dcl37-c,cert-dcl51-cpp,readability-identifier-naming): glibc's names
 extern "C" {
-void _IO_list_lock() __attribute__((weak));      // NOLINT(bugprone-reserved-identifier,cert-dcl37-c,cert-dcl51-cpp)
-void _IO_list_unlock() __attribute__((weak));    // NOLINT(bugprone-reserved-identifier,cert-dcl37-c,cert-dcl51-cpp)
-void _IO_list_resetlock() __attribute__((weak)); // NOLINT(bugprone-reserved-identifier,cert-dcl37-c,cert-dcl51-cpp)
+void _IO_list_lock() __attribute__((weak));
+void _IO_list_unlock() __attribute__((weak));
+void _IO_list_resetlock() __attribute__((weak));
 }
+// NOLINTEND(bugprone-reserved-identifier,cert-dcl37-c,cert-dcl51-cpp,readability-identifier-naming)
 #endif
 
 namespace memory_pool
