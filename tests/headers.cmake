@@ -9,7 +9,7 @@
 #   headers_c                include/memory_pool/*.h as C
 #   headers_used             headers/*.cpp, which use every public class template with every policy, as a user's
 #                            translation unit with more warnings than this project's own: see memory_pool_user_warnings
-#                            in cmake/warnings.cmake. Also as headers_optimised with GCC: some warnings need -O2.
+#                            in cmake/warnings.cmake. With GCC at -O2, which some warnings need.
 
 file(GLOB_RECURSE library_headers CONFIGURE_DEPENDS RELATIVE ${PROJECT_SOURCE_DIR}/include
     ${PROJECT_SOURCE_DIR}/include/*.hpp ${PROJECT_SOURCE_DIR}/include/*.h)
@@ -93,9 +93,10 @@ function(memory_pool_add_used_headers target optimisation)
     target_compile_options(${target} PRIVATE ${optimisation})
 endfunction()
 if(NOT CMAKE_CXX_FLAGS MATCHES "-fsanitize" AND MEMORY_POOL_HAVE_EXCEPTIONS)
-    memory_pool_add_used_headers(headers_used -O0)
     if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
-        memory_pool_add_used_headers(headers_optimised -O2)
+        memory_pool_add_used_headers(headers_used -O2) # Some of GCC's warnings need it.
+    else()
+        memory_pool_add_used_headers(headers_used -O0)
     endif()
 endif()
 if(alone_c)
