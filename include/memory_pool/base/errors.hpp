@@ -90,6 +90,7 @@ private:
     std::abort();
 }
 
+MEMORY_POOL_ONE_PER_PROCESS extern std::atomic<error_handler> current_error_handler;
 // NOLINTNEXTLINE(misc-definitions-in-headers): it is weak.
 MEMORY_POOL_ONE_PER_PROCESS std::atomic<error_handler> current_error_handler{&abort_program};
 
