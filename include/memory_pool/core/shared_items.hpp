@@ -251,8 +251,13 @@ public:
     template <class... Arguments>
     std::shared_ptr<T> make_in(void* block, Arguments&&... arguments)
     {
+        static_assert(!std::is_abstract_v<T>,
+                      "objects of an abstract class cannot be made: pool each class derived from it");
         this->begin_use(block);
-        return std::allocate_shared<T>(allocator<T>(block), std::forward<Arguments>(arguments)...);
+        if constexpr (std::is_abstract_v<T>) // Else the standard library would add errors of its own.
+            return nullptr;
+        else
+            return std::allocate_shared<T>(allocator<T>(block), std::forward<Arguments>(arguments)...);
     }
 
 private:
