@@ -15,7 +15,7 @@ ROOT = Path(__file__).resolve().parents[2]
 COPIED = ("dev", "tools", "benchmarks", "include", "drop_in", "src", "README.md")
 PROGRAMS = ("bash", "cat", "chmod", "dirname", "env", "git", "grep", "head", "mkdir", "mktemp", "nproc", "python3", "rm", "sed",
             "sleep", "tail", "true", "xargs")
-NOBODY = 65534
+UNPRIVILEGED = 65534
 LOCKED = "E: Could not get lock /var/lib/apt/lists/lock. It is held by process 7 (apt-get)"
 UNREACHABLE = "W: Failed to fetch http://deb.invalid/InRelease  Temporary failure resolving 'deb.invalid'"
 
@@ -62,8 +62,8 @@ class Dev(unittest.TestCase):
         def become_nobody():
             if os.geteuid() == 0:
                 os.setgroups([])
-                os.setgid(NOBODY)
-                os.setuid(NOBODY)
+                os.setgid(UNPRIVILEGED)
+                os.setuid(UNPRIVILEGED)
         temporary = self.directory / "temporary"
         temporary.mkdir(exist_ok=True)
         temporary.chmod(0o777)
