@@ -29,7 +29,9 @@ endforeach()
 
 set(fragments ${snippets})
 list(FILTER fragments INCLUDE REGEX "/fragment_[^/]*$")
-if(fragments)
+# They are compiled, not run: not again with a sanitizer, and not optimised, which takes longer than all the rest.
+if(fragments AND NOT CMAKE_CXX_FLAGS MATCHES "-fsanitize=")
     add_library(snippet_fragments OBJECT ${fragments})
     target_link_libraries(snippet_fragments PRIVATE memory_pool_program)
+    target_compile_options(snippet_fragments PRIVATE -O0)
 endif()
