@@ -12,6 +12,8 @@
 
 #include <memory_pool/np_alloc.h>
 
+#include <memory_pool/base/config.hpp>
+
 #include "policy.hpp"
 
 #include <array>
@@ -113,5 +115,5 @@ private:
 };
 
 /// Those of the process.
-extern __attribute__((visibility("hidden"))) options the_options;
+MEMORY_POOL_HIDDEN extern options the_options;
 } // namespace memory_pool::np

@@ -133,7 +133,6 @@
 #define MEMORY_POOL_PRINTF_LIKE(text, values) __attribute__((format(printf, text, values)))
 #endif
 #define MEMORY_POOL_PREFETCH_FOR_WRITE(address) __builtin_prefetch(address, 1)
-#define MEMORY_POOL_HIDDEN __attribute__((visibility("hidden")))              ///< Not seen outside of its library.
 #define MEMORY_POOL_MAY_RACE __attribute__((noinline, no_sanitize("thread"))) ///< A function that races on purpose.
 #else
 #define MEMORY_POOL_GNU_BUILTINS 0
@@ -145,7 +144,6 @@
 #define MEMORY_POOL_NOINLINE
 #define MEMORY_POOL_PRINTF_LIKE(text, values)
 #define MEMORY_POOL_PREFETCH_FOR_WRITE(address) static_cast<void>(address)
-#define MEMORY_POOL_HIDDEN   ///< Not seen outside of its library.
 #define MEMORY_POOL_MAY_RACE ///< A function that races on purpose.
 #endif
 
@@ -203,9 +201,11 @@
 #endif
 
 #if MEMORY_POOL_GNU_BUILTINS && (defined(__ELF__) || defined(__APPLE__))
+#define MEMORY_POOL_HIDDEN __attribute__((visibility("hidden"))) ///< Not seen outside of its library.
 #define MEMORY_POOL_VISIBLE                                                                                            \
     __attribute__((visibility("default"))) ///< Default visibility, also with -fvisibility=hidden.
 #else
+#define MEMORY_POOL_HIDDEN  ///< Not seen outside of its library.
 #define MEMORY_POOL_VISIBLE ///< Default visibility, also with -fvisibility=hidden.
 #endif
 

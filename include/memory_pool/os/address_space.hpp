@@ -213,7 +213,7 @@ inline guarding guard(void* memory, std::size_t bytes) noexcept
     return guarding::none;
 }
 
-inline bool unguard(void* memory, std::size_t bytes, guarding how) noexcept
+inline bool unguard(void* memory, std::size_t bytes, [[maybe_unused]] guarding how) noexcept
 {
 #if defined(__linux__)
     constexpr int remove = 103; // MADV_GUARD_REMOVE

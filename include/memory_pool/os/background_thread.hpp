@@ -8,7 +8,7 @@
 /// It handles no signals, as those are the program's. Memory is asked for by the system alone, when the thread is made, so it can serve
 /// a library that is asked for memory.
 ///
-/// (POSIX: pthread_create, pthread_cond_timedwait. Windows: there is none.)
+/// (POSIX: pthread_create, pthread_cond_timedwait; Apple: pthread_cond_timedwait_relative_np. Windows: there is none.)
 ///
 /// Thread safety: any thread, but for `forget_after_fork`.
 #pragma once
@@ -115,12 +115,16 @@ private:
     {
         if (has_monotonic_clock_)
             return true;
+#if defined(__APPLE__)
+        has_monotonic_clock_ = true; // wait_until() waits for a while, not until the clock of the day shows a time.
+#else
         ::pthread_condattr_t attributes;
         if (::pthread_condattr_init(&attributes) != 0)
             return false;
         has_monotonic_clock_ = ::pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC) == 0 &&
                                ::pthread_cond_init(&told_, &attributes) == 0;
         (void)::pthread_condattr_destroy(&attributes);
+#endif
         return has_monotonic_clock_;
     }
 
@@ -211,16 +215,38 @@ private:
     {
         const ::timespec end = after(milliseconds);
         while (is_wanted_here() && !is_woken_)
-            if (::pthread_cond_timedwait(&told_, &state_, &end) != 0)
+            if (!wait_until(end))
                 return; // It is time.
+    }
+
+    /// Returns: whether the condition was signalled before that time of the monotonic clock, or may have been.
+    bool wait_until(const ::timespec& end) noexcept
+    {
+#if defined(__APPLE__)
+        const ::timespec now = monotonic_time();
+        ::timespec left{end.tv_sec - now.tv_sec, end.tv_nsec - now.tv_nsec};
+        if (left.tv_nsec < 0) {
+            left.tv_nsec += 1'000'000'000;
+            --left.tv_sec;
+        }
+        return left.tv_sec >= 0 && ::pthread_cond_timedwait_relative_np(&told_, &state_, &left) == 0;
+#else
+        return ::pthread_cond_timedwait(&told_, &state_, &end) == 0;
+#endif
+    }
+
+    static ::timespec monotonic_time() noexcept
+    {
+        ::timespec time{};
+        (void)::clock_gettime(CLOCK_MONOTONIC, &time);
+        return time;
     }
 
     static ::timespec after(std::uint64_t milliseconds) noexcept
     {
         constexpr std::uint64_t most = std::uint64_t{24} * 60 * 60 * 1000;
         milliseconds = std::min(milliseconds, most);
-        ::timespec time{};
-        (void)::clock_gettime(CLOCK_MONOTONIC, &time);
+        ::timespec time = monotonic_time();
         const long nanoseconds = time.tv_nsec + static_cast<long>(milliseconds % 1000) * 1'000'000;
         time.tv_sec += static_cast<::time_t>(milliseconds / 1000) + nanoseconds / 1'000'000'000;
         time.tv_nsec = nanoseconds % 1'000'000'000;

@@ -36,7 +36,7 @@ public:
     blocked_signals() noexcept
     {
         ::sigset_t all;
-        (void)::sigfillset(&all);
+        (void)sigfillset(&all); // A macro on some systems.
         (void)::pthread_sigmask(SIG_SETMASK, &all, &before_);
     }
     blocked_signals(const blocked_signals&) = delete;

@@ -83,8 +83,13 @@ inline descriptor open_standard_error_again() noexcept
 /// What a file has for itself, whichever number it is open by.
 struct file_identity
 {
+#if defined(_WIN32)
     std::uint64_t device = 0;
     std::uint64_t number = 0; ///< 0: none.
+#else
+    ::dev_t device = 0; // Signed on some systems.
+    ::ino_t number = 0; ///< 0: none.
+#endif
 
     friend bool operator==(const file_identity& one, const file_identity& other) noexcept
     {
