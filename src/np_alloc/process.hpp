@@ -433,12 +433,14 @@ private:
     static constexpr std::size_t class_of_heaps = sizes::of(base::round_up(sizeof(shared_heap), alignof(shared_heap)));
     static_assert(sizes::size(class_of_heaps) % alignof(shared_heap) == 0, "blocks of that class have its alignment");
 
-    /// Returns: whether threads can be asked to say when they end; not if the system has no memory, or the program all its keys.
+    /// Returns: whether threads can be asked to say when they end; not if the system has no memory, or the program all its keys, nor
+    ///   where their thread-local storage is gone by then.
     /// Preconditions: the lock is held.
     bool hears_of_ends() noexcept
     {
-        return thread_end_.has_started() ||
-               thread_end_.start([](void* thread) { current().detach(*static_cast<thread_state*>(thread)); });
+        return os::thread_locals_outlive_destructors &&
+               (thread_end_.has_started() ||
+                thread_end_.start([](void* thread) { current().detach(*static_cast<thread_state*>(thread)); }));
     }
 
     bool is_traced(const shared_heap& heap) const noexcept

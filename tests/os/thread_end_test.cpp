@@ -12,9 +12,16 @@ namespace os = memory_pool::os;
 
 namespace
 {
-TEST(thread_end, calls_the_function_once_in_each_thread_that_has_asked)
+template <class ThreadEnd>
+class thread_end_of_each_kind : public testing::Test
 {
-    static os::thread_end end;
+};
+using kinds = testing::Types<os::detail::thread_end_by_key, os::detail::thread_end_by_destructor>;
+TYPED_TEST_SUITE(thread_end_of_each_kind, kinds, );
+
+TYPED_TEST(thread_end_of_each_kind, calls_the_function_once_in_each_thread_that_has_asked)
+{
+    static TypeParam end;
     ASSERT_TRUE(end.start([](void* value) { ++*static_cast<int*>(value); }));
     int calls = 0;
     int other_calls = 0;
@@ -30,9 +37,9 @@ TEST(thread_end, calls_the_function_once_in_each_thread_that_has_asked)
     EXPECT_EQ(other_calls, 1);
 }
 
-TEST(thread_end, calls_nothing_and_refuses_after_it_was_stopped)
+TYPED_TEST(thread_end_of_each_kind, calls_nothing_and_refuses_after_it_was_stopped)
 {
-    static os::thread_end end;
+    static TypeParam end;
     ASSERT_TRUE(end.start([](void* value) { ++*static_cast<int*>(value); }));
     int calls = 0;
     std::thread([&] {
@@ -74,10 +81,45 @@ TEST(thread_end, does_not_call_the_function_in_a_thread_that_the_system_had_no_m
     EXPECT_EQ(calls_of_it, 1);
 }
 
-TEST(thread_end, refuses_before_it_was_started)
+TYPED_TEST(thread_end_of_each_kind, refuses_before_it_was_started)
 {
-    os::thread_end end;
+    TypeParam end;
     int value = 0;
     EXPECT_FALSE(end.ask(&value));
+}
+
+thread_local int of_this_thread = 0;
+
+TYPED_TEST(thread_end_of_each_kind, calls_the_function_while_the_variables_of_the_thread_are_there)
+{
+    static int seen = 0;
+    static TypeParam end;
+    ASSERT_TRUE(end.start([](void* value) {
+        EXPECT_EQ(value, &of_this_thread);
+        seen = of_this_thread;
+    }));
+    std::thread([&] {
+        of_this_thread = 7;
+        EXPECT_TRUE(end.ask(&of_this_thread));
+    }).join();
+    EXPECT_EQ(seen, 7);
+}
+
+TEST(thread_end_by_destructor, has_one_function_a_thread_and_refuses_when_that_was_called)
+{
+    static os::detail::thread_end_by_destructor end;
+    static os::detail::thread_end_by_destructor other;
+    static int calls = 0;
+    ASSERT_TRUE(end.start([](void* value) {
+        ++calls;
+        EXPECT_FALSE(end.ask(value));
+    }));
+    ASSERT_TRUE(other.start([](void*) { FAIL() << "it was refused"; }));
+    int value = 0;
+    std::thread([&] {
+        EXPECT_TRUE(end.ask(&value));
+        EXPECT_FALSE(other.ask(&value));
+    }).join();
+    EXPECT_EQ(calls, 1);
 }
 } // namespace

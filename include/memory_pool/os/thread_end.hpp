@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
 /// \file
-/// What is to be done when a thread ends, for code that may not allocate when it says so.
+/// What is done when a thread ends, for code that may not allocate when it asks for it.
 ///
-/// (POSIX: pthread_key_create, pthread_key_delete; Windows: FlsAlloc, FlsFree. A `thread_local` object with a destructor would do the same, but asks malloc
-/// for memory in each thread.)
+/// (POSIX: pthread_key_create, pthread_key_delete; Windows: FlsAlloc, FlsFree. A `thread_local` object with a destructor does the same,
+/// but asks malloc for memory in each thread. Apple: such an object even so, as the thread-local variables are gone before the
+/// destructors of keys run.)
 ///
 /// Thread safety: any thread.
 #pragma once
@@ -37,14 +38,16 @@ inline constexpr bool thread_locals_outlive_destructors = false;
 inline constexpr bool thread_locals_outlive_destructors = true;
 #endif
 
-/// A function that is called at the end of each thread that has asked for it.
-class thread_end
+namespace detail
+{
+/// A function that is called at the end of each thread that has asked for it, by a key of the system.
+class thread_end_by_key
 {
 public:
-    constexpr thread_end() noexcept = default;
-    thread_end(const thread_end&) = delete;
-    thread_end& operator=(const thread_end&) = delete;
-    ~thread_end() = default;
+    constexpr thread_end_by_key() noexcept = default;
+    thread_end_by_key(const thread_end_by_key&) = delete;
+    thread_end_by_key& operator=(const thread_end_by_key&) = delete;
+    ~thread_end_by_key() = default;
 
     /// Effects: chooses the function.
     /// Returns: whether the system has room for it.
@@ -98,6 +101,75 @@ private:
 #endif
     std::atomic<bool> is_started_{false};
 };
+
+#if !defined(_WIN32)
+/// The same by the destructor of a `thread_local` object: before any thread-local memory is freed. The system ends the process if it has
+/// no memory for that.
+class thread_end_by_destructor
+{
+public:
+    constexpr thread_end_by_destructor() noexcept = default;
+    thread_end_by_destructor(const thread_end_by_destructor&) = delete;
+    thread_end_by_destructor& operator=(const thread_end_by_destructor&) = delete;
+    ~thread_end_by_destructor() = default;
+
+    bool start(void (*action)(void*)) noexcept
+    {
+        action_.store(action, std::memory_order_release);
+        return true;
+    }
+
+    bool has_started() const noexcept { return action_.load(std::memory_order_acquire) != nullptr; }
+
+    /// Returns: false also if the thread has asked another one, or its destructors have run.
+    bool ask(void* value) const noexcept
+    {
+        request& mine = of_this_thread;
+        if (!has_started() || mine.is_over || (mine.to != nullptr && mine.to != this))
+            return false;
+        thread_local const ending at_end;
+        static_cast<void>(&at_end); // is what makes it exist
+        mine.to = this;
+        mine.value = value;
+        return true;
+    }
+
+    void stop() noexcept { action_.store(nullptr, std::memory_order_release); }
+
+private:
+    /// Without a destructor, so that it is there until the very end of the thread.
+    struct request
+    {
+        const thread_end_by_destructor* to;
+        void* value;
+        bool is_over;
+    };
+
+    struct ending
+    {
+        ending() noexcept = default;
+        ending(const ending&) = delete;
+        ending& operator=(const ending&) = delete;
+        ~ending()
+        {
+            of_this_thread.is_over = true;
+            if (void (*const action)(void*) = of_this_thread.to->action_.load(std::memory_order_acquire))
+                action(of_this_thread.value);
+        }
+    };
+
+    static inline thread_local request of_this_thread{};
+
+    std::atomic<void (*)(void*)> action_{nullptr};
+};
+#endif
+} // namespace detail
+
+#if defined(__APPLE__)
+using thread_end = detail::thread_end_by_destructor;
+#else
+using thread_end = detail::thread_end_by_key;
+#endif
 } // namespace os
 } // namespace MEMORY_POOL_ABI
 } // namespace memory_pool
