@@ -1,0 +1,13 @@
+# SPDX-License-Identifier: MIT
+# Says on which platforms this is not tested; README.md lists the others.
+if(MSVC)
+    message(STATUS "memory_pool: not tested with MSVC")
+elseif(APPLE)
+    message(STATUS "memory_pool: not tested on ${CMAKE_SYSTEM_NAME}: it is compiled and linked for macOS, but has not been run there")
+elseif(NOT CMAKE_SYSTEM_NAME MATCHES "^(Linux|Windows)$")
+    message(STATUS "memory_pool: not tested on ${CMAKE_SYSTEM_NAME}")
+endif()
+if(MEMORY_POOL_ENABLE_NP_ALLOC AND NOT np_alloc_is_portable_here)
+    message(FATAL_ERROR "memory_pool: np_alloc needs GCC or Clang, on a POSIX system or with MinGW-w64; "
+        "to build the rest: -D MEMORY_POOL_ENABLE_NP_ALLOC=OFF")
+endif()
