@@ -3,7 +3,8 @@
 /// \file
 /// A number that nobody outside of the process can know, for code that may not allocate.
 ///
-/// (Linux: getrandom; elsewhere, and before the system has gathered enough: the address of a variable, and the time.)
+/// (Linux: getrandom; Windows: rand_s; Apple and BSD: arc4random_buf; elsewhere, and before the system has gathered enough: the address
+/// of a variable, the time, and a count.)
 ///
 /// Thread safety: any thread.
 #pragma once
@@ -11,12 +12,22 @@
 #include <memory_pool/base/config.hpp>
 #include <memory_pool/os/clock.hpp>
 
+#include <atomic>
 #include <cerrno>
 #include <cstdint>
 
 #if defined(__linux__)
 #include <sys/syscall.h>
 #include <unistd.h>
+#elif defined(_WIN32)
+// As stdlib.h has it, if it is told so before it is included for the first time.
+extern "C" __declspec(dllimport) int __cdecl rand_s(unsigned* number);
+#elif defined(__APPLE__) || defined(__FreeBSD__) || defined(__NetBSD__) || defined(__OpenBSD__)
+#define MEMORY_POOL_OS_HAS_ARC4RANDOM 1 ///< Is there arc4random_buf?
+#include <stdlib.h>
+#endif
+#ifndef MEMORY_POOL_OS_HAS_ARC4RANDOM
+#define MEMORY_POOL_OS_HAS_ARC4RANDOM 0 ///< Is there arc4random_buf?
 #endif
 
 namespace memory_pool
@@ -38,9 +49,21 @@ inline std::uint64_t random_number() noexcept
     errno = error_before;
     if (received == static_cast<long>(sizeof number))
         return number;
+#elif defined(_WIN32)
+    unsigned high = 0;
+    unsigned low = 0;
+    if (::rand_s(&high) == 0 && ::rand_s(&low) == 0)
+        return std::uint64_t{high} << 32U | low;
+#elif MEMORY_POOL_OS_HAS_ARC4RANDOM
+    ::arc4random_buf(&number, sizeof number);
 #endif
+#if MEMORY_POOL_OS_HAS_ARC4RANDOM
+    return number;
+#else
+    static std::atomic<std::uint64_t> calls{0};
     number = reinterpret_cast<std::uintptr_t>(&number) ^ coarse_milliseconds() << 32U;
-    return number * 0x9E37'79B9'7F4A'7C15U;
+    return (number + calls.fetch_add(1, std::memory_order_relaxed)) * 0x9E37'79B9'7F4A'7C15U;
+#endif
 }
 } // namespace os
 } // namespace MEMORY_POOL_ABI
