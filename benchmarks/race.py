@@ -51,6 +51,8 @@ ROWS = {
     "table_small_1": f"table {ONE} {SMALL} blocks=8000000",
     "table_big_50": f"table {MANY} {BIG} blocks=10000",
     "table_big_1": f"table {ONE} {BIG} blocks=300000",
+    "six_tables": "six_tables",
+    "six_tables_back": "six_tables order=654321",
     "pairs": "pairs",
     "random_sizes_1": "random_sizes",
     "random_sizes_2": "random_sizes threads=2 steps=1500000",

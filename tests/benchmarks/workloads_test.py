@@ -16,6 +16,7 @@ import unittest
 # Each workload, with what makes it take milliseconds. Marks go into every byte.
 TINY = {
     "table": "blocks=500 live=50 threads=3 stride=1",
+    "six_tables": "threads=3 live=50 live_of_one=50 divisor=20000 stride=1",
     "pairs": "pairs=2000 stride=1",
     "random_sizes": "steps=500 live=50 threads=2 stride=1",
     "server": "threads=3 lives=2 steps=200 live=20 stride=1",
@@ -37,6 +38,7 @@ WITHOUT_SEED = ("pairs", "tree")
 UNDER_FAULTY_MALLOC = {
     **TINY,
     "table": "blocks=3000 live=500 stride=1",
+    "six_tables": "order=246 live_of_one=500 divisor=300 stride=1",
     "random_sizes": "steps=3000 live=50 stride=1",
     "server": "threads=1 lives=3 steps=2000 live=50 stride=1",
     "producer_consumer": "batches=100 stride=1",

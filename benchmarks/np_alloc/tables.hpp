@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: MIT
+// Copyright (c) 2026 The memory_pool authors
+/// \file
+/// Tables of blocks, which threads fill and empty: of the workloads `table` and `six_tables`.
+#pragma once
+
+#include "workload.hpp"
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+namespace workload
+{
+struct table_settings
+{
+    std::size_t blocks; ///< That a thread allocates, or some more.
+    std::size_t live;   ///< Blocks at most that it has at once.
+    std::size_t least;  ///< Bytes of a block.
+    std::size_t most;   ///< The same.
+};
+
+/// Allocates up to a random number of blocks, frees them all, and starts over.
+inline void fill_and_empty(const table_settings& its, const marks& marks, random& random, tally& done)
+{
+    std::vector<block> table(its.live);
+    while (done.operations < its.blocks) {
+        const std::size_t filled = random.between(1, its.live);
+        for (std::size_t i = 0; i != filled; ++i)
+            table[i] = marks.allocate(random.between(its.least, its.most), random());
+        for (std::size_t i = 0; i != filled; ++i) {
+            marks.free(table[i]);
+            done.count(table[i]);
+        }
+    }
+}
+
+/// Does so in several threads at once.
+inline tally fill_and_empty_in_threads(std::size_t threads, std::uint64_t seed, const table_settings& its,
+                                       const marks& marks)
+{
+    return in_threads(threads, seed, [&](std::size_t, random& random, tally& its_own) {
+        fill_and_empty(its, marks, random, its_own);
+    });
+}
+} // namespace workload
