@@ -254,8 +254,9 @@ typedef enum np_option
     np_option_decay_ms, /**< NP_DECAY_MS: for how many milliseconds free memory is kept before it goes back to the
                                       system, if the program goes on calling, or there is a background thread; 1000. */
     np_option_bytes_at_hand, /**< NP_BYTES_AT_HAND: how many bytes of free blocks a thread may keep for itself, beyond a few of
-                                      each size; 1M. As many again for each 32 MiB of its blocks that are in use. What it keeps
-                                      when this is set, it goes on keeping. */
+                                      each size; 1M. As many again for each 32 MiB of its blocks that are in use. Sizes that
+                                      are not used any more leave their part to others that need it. What it
+                                      keeps when this is set, it keeps until then. */
     np_option_region_bytes, /**< NP_REGION_BYTES: how many addresses are reserved, from 16M on; 1024G. What does not fit
                                       there is mapped block by block, which is slow. Not after the first block. */
     np_option_statistics_at_end, /**< NP_STATISTICS: whether statistics are printed when the process ends; 0. 1: as text, 2: as

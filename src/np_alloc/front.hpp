@@ -14,7 +14,9 @@
 /// then `put` looks closer.) One that is freed twice otherwise is found when it goes back to its slab.
 ///
 /// A magazine begins small, and ends further up each time it was empty or full. So a thread that needs a few blocks holds on to a
-/// few. When a thread has ended, and no other has begun for a while, its magazines are emptied, and begin anew.
+/// few. All magazines of a thread have a share together. When it is used up, and one of them needs more room, others shrink that use
+/// less than a quarter of theirs: see magazine_demand.hpp. When a thread has ended, and no other has begun for a while, its magazines
+/// are emptied, and begin anew.
 ///
 /// To free a block, one load tells both whether it is this thread's and its class: the owner word of its slice, with this thread's
 /// heap taken out of it bit by bit, is the class, or else far too large for one. A pointer from elsewhere, a misaligned one and
@@ -39,6 +41,7 @@
 #include "backend.hpp"
 #include "heap.hpp"
 #include "heap_checks.hpp"
+#include "magazine_demand.hpp"
 #include "misuse.hpp"
 #include "options.hpp"
 #include "policy.hpp"
@@ -114,15 +117,22 @@ public:
     bool grow(std::size_t size_class) noexcept
     {
         const std::uint32_t before = room(size_class);
-        const std::uint32_t larger = std::min(std::max(2 * before, least_room(size_class)), most_room(size_class));
-        const std::size_t bytes = before != 0 ? std::size_t{larger - before} * facts[size_class].block_bytes : 0;
+        const class_facts& its = facts[size_class];
+        const std::uint32_t larger = std::min(std::max(2 * before, its.least_room), its.most_room);
+        const std::size_t bytes = before != 0 ? std::size_t{larger - before} * its.block_bytes : 0;
         if (larger == before || (bytes != 0 && bytes_more_ + bytes > most_bytes_more()))
             return false;
         bytes_more_ += bytes;
-        *end(size_class) = nullptr;
-        rooms_[size_class].store(static_cast<std::uint16_t>(larger), std::memory_order_relaxed);
-        *end(size_class) = full_mark();
+        set_room(size_class, larger);
         return true;
+    }
+
+    /// Effects: makes the magazine of a class smaller.
+    /// Preconditions: there is one, which holds at most `smaller` blocks; that is not below least_room(size_class).
+    void shrink(std::size_t size_class, std::uint32_t smaller) noexcept
+    {
+        bytes_more_ -= std::size_t{room(size_class) - smaller} * facts[size_class].block_bytes;
+        set_room(size_class, smaller);
     }
 
     /// Effects: gives the memory of the magazines back to the system. Those of classes that the heap has slabs of stay, as small as they
@@ -169,6 +179,7 @@ public:
     bool is_parked = false;
     checks_of_heap checks;
     sample_count samples;
+    magazine_demand demand; ///< Of its thread.
     // Of those who come by, to see whether its thread is idle.
     std::uint32_t times_at_work_seen = 0;
     std::uint64_t idle_since = 0; ///< In milliseconds of the coarse clock: when it was at work for the last time.
@@ -180,6 +191,13 @@ public:
     heap_memory* next_parked = nullptr; ///< In that of those without a thread.
 
 private:
+    void set_room(std::size_t size_class, std::uint32_t room) noexcept
+    {
+        *end(size_class) = nullptr;
+        rooms_[size_class].store(static_cast<std::uint16_t>(room), std::memory_order_relaxed);
+        *end(size_class) = full_mark();
+    }
+
     /// Returns: for so many bytes of blocks all magazines together may become larger.
     std::size_t most_bytes_more() const noexcept
     {
@@ -240,8 +258,8 @@ public:
     void use(heap_memory& memory) noexcept
     {
         heap_ = memory.slabs.word();
-        for (std::size_t size_class = 0; size_class != class_count; ++size_class)
-            tops_[size_class] = memory.tops[size_class];
+        tops_ = memory.tops;
+        memory.demand.restart([this](std::size_t size_class) { return held(size_class); });
     }
 
     /// Effects: posts what is kept for others, and leaves the heap as it is, with its magazines.
@@ -280,7 +298,7 @@ public:
         }
         if (top(size_class) == nullptr)
             make_magazine(size_class);
-        else if (top(size_class) == memory().end(size_class) && !memory().grow(size_class))
+        else if (top(size_class) == memory().end(size_class) && !grow(size_class, found))
             flush(size_class, (held(size_class) + 1) / 2, found);
         *tops_[size_class]++ = block;
     }
@@ -354,15 +372,41 @@ private:
         tops_[size_class] = memory().begin(size_class);
     }
 
+    /// Makes a magazine larger that was empty or full. If the share is used up, another one may shrink for it.
+    /// Returns: whether it has room for more now.
+    bool grow(std::size_t size_class, misuse_list& found) noexcept
+    {
+        heap_memory& its = memory();
+        its.demand.note_miss(size_class);
+        if (its.grow(size_class))
+            return true;
+        return its.room(size_class) != facts[size_class].most_room && shrink_next(found) && its.grow(size_class);
+    }
+
+    /// Samples the next magazine, and shrinks it to twice what it uses if that is less than a quarter of its room. The gap keeps it
+    /// from growing and shrinking in turns.
+    /// Returns: whether it shrank.
+    bool shrink_next(misuse_list& found) noexcept
+    {
+        const auto [size_class, swing] = memory().demand.sample([this](std::size_t sampled) { return held(sampled); });
+        if (size_class == class_count || memory().room(size_class) <= std::max(4 * swing, facts[size_class].least_room))
+            return false;
+        const std::uint32_t smaller = std::max(2 * swing, facts[size_class].least_room);
+        if (held(size_class) > smaller)
+            flush(size_class, held(size_class) - smaller, found);
+        memory().shrink(size_class, smaller);
+        return true;
+    }
+
     /// Brings blocks from the heap to an empty magazine.
     void refill(std::size_t size_class) noexcept
     {
         misuse_list found;
-        const heap::at_work lock(memory().slabs, found);
-        memory().slabs.take_in();
         if (top(size_class) == nullptr)
             make_magazine(size_class);
-        (void)memory().grow(size_class);
+        (void)grow(size_class, found);
+        const heap::at_work lock(memory().slabs, found);
+        memory().slabs.take_in();
         void** const begin = memory().begin(size_class);
         const std::uint32_t taken = memory().slabs.take(size_class, begin, (memory().room(size_class) + 1) / 2);
         memory().samples.add(std::size_t{taken} * facts[size_class].block_bytes);

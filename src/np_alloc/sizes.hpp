@@ -88,6 +88,8 @@ struct class_facts
     std::uint32_t slab_bytes;
     std::uint32_t reciprocal;     ///< 2^31 by the steps in a block, rounded up: see block_at.
     std::uint32_t magazine_begin; ///< Bytes in the magazines of all classes before this one.
+    std::uint32_t least_room;     ///< The same.
+    std::uint32_t most_room;      ///< The same.
 };
 
 namespace detail
@@ -111,7 +113,9 @@ constexpr std::array<class_facts, class_count> all_class_facts() noexcept
                        slab_slices(number),
                        static_cast<std::uint32_t>(slab_slices(number) * slice_bytes),
                        static_cast<std::uint32_t>(base::divide_round_up(std::uint64_t{1} << reciprocal_shift, steps)),
-                       static_cast<std::uint32_t>(begin)};
+                       static_cast<std::uint32_t>(begin),
+                       least_room(number),
+                       most_room(number)};
         begin += magazine_bytes(number);
     }
     return all;

@@ -55,6 +55,17 @@ struct front : testing::Test
         (void)memory->slabs.take_in();
     }
 
+    /// What is at hand, beyond a few blocks of each size.
+    std::size_t bytes_held_beyond_a_few()
+    {
+        std::size_t bytes = 0;
+        for (std::size_t size_class = 0; size_class != np::class_count; ++size_class) {
+            const std::size_t held = mine.held(size_class);
+            bytes += (held - std::min<std::size_t>(held, np::least_room(size_class))) * np::sizes::size(size_class);
+        }
+        return bytes;
+    }
+
     std::size_t away()
     {
         std::size_t count = 0;
@@ -158,27 +169,26 @@ TEST_F(front, has_a_few_blocks_of_another_class_when_less_was_chosen_than_it_hol
     ASSERT_EQ(np_set_option(np_option_bytes_at_hand, before), 0);
 }
 
-/// What a thread has at hand, beyond a few blocks of each size, when it has needed many of each.
-std::size_t bytes_kept_beyond_a_few(front& its)
+/// Takes many blocks of one size and gives them back.
+void need_many(front& its, std::size_t size_class)
 {
-    std::size_t least = 0;
-    std::size_t held = 0;
-    for (std::size_t size_class = 0; size_class != np::class_count; ++size_class) {
-        std::vector<void*> blocks(2 * std::size_t{np::most_room(size_class)});
-        for (void*& block : blocks)
-            block = its.take(size_class);
-        for (void* block : blocks)
-            its.give(block);
-        least += np::least_room(size_class) * np::sizes::size(size_class);
-        held += its.mine.held(size_class) * np::sizes::size(size_class);
-    }
-    return held - std::min(held, least);
+    std::vector<void*> blocks(2 * std::size_t{np::most_room(size_class)});
+    std::generate(blocks.begin(), blocks.end(), [&] { return its.take(size_class); });
+    std::for_each(blocks.begin(), blocks.end(), [&its](void* block) { its.give(block); });
+}
+
+/// Does so for each size, from that of a class on.
+void need_many_of_each(front& its, std::size_t first = 0)
+{
+    for (std::size_t size_class = first; size_class != np::class_count; ++size_class)
+        need_many(its, size_class);
 }
 
 TEST_F(front, has_no_more_at_hand_of_all_classes_together_than_its_share)
 {
     mine.use(*memory);
-    EXPECT_LE(bytes_kept_beyond_a_few(*this), np_get_option(np_option_bytes_at_hand));
+    need_many_of_each(*this);
+    EXPECT_LE(bytes_held_beyond_a_few(), np_get_option(np_option_bytes_at_hand));
 }
 
 TEST_F(front, may_have_as_much_again_at_hand_for_each_32_MiB_that_are_in_use)
@@ -189,11 +199,109 @@ TEST_F(front, may_have_as_much_again_at_hand_for_each_32_MiB_that_are_in_use)
     for (void*& block : in_use)
         block = take(largest);
     const std::size_t share = np_get_option(np_option_bytes_at_hand);
-    const std::size_t kept = bytes_kept_beyond_a_few(*this);
+    need_many_of_each(*this);
+    const std::size_t kept = bytes_held_beyond_a_few();
     EXPECT_GT(kept, 2 * share);
     EXPECT_LE(kept, 4 * share);
     for (void* block : in_use)
         give(block);
+}
+
+constexpr std::size_t first_small = 3;
+constexpr std::size_t first_of_others = 11;
+
+/// Takes many blocks of some small classes, and gives them back, again and again.
+/// Returns: how often that needed slabs.
+std::uint32_t slow_calls_for_small_classes(front& its)
+{
+    const np::heap& slabs = its.mine.memory().slabs;
+    const std::uint32_t before = slabs.times_at_work();
+    std::vector<void*> blocks(2000);
+    for (int round = 0; round != 20; ++round) {
+        std::size_t taken = 0;
+        for (void*& block : blocks)
+            block = its.take(first_small + taken++ % (first_of_others - first_small));
+        for (void* block : blocks)
+            its.give(block);
+    }
+    return slabs.times_at_work() - before;
+}
+
+/// Returns: the same, in a heap that was used for nothing else.
+std::uint32_t slow_calls_in_a_new_heap()
+{
+    struct : front
+    {
+        void TestBody() override {}
+    } fresh;
+    fresh.mine.use(*fresh.memory);
+    return slow_calls_for_small_classes(fresh);
+}
+
+TEST_F(front, gives_the_share_of_classes_that_are_not_used_any_more_to_those_that_are)
+{
+    mine.use(*memory);
+    need_many_of_each(*this, first_of_others);
+    (void)slow_calls_for_small_classes(*this);
+    EXPECT_LT(slow_calls_for_small_classes(*this), slow_calls_in_a_new_heap());
+    EXPECT_LE(bytes_held_beyond_a_few(), np_get_option(np_option_bytes_at_hand));
+    tidy(mine);
+    EXPECT_EQ(away(), 0U);
+}
+
+TEST_F(front, gives_the_share_of_classes_that_the_last_thread_used_to_those_that_the_next_one_uses)
+{
+    mine.use(*memory);
+    need_many_of_each(*this, first_of_others);
+    mine.leave();
+    mine.use(*memory);
+    EXPECT_LT(slow_calls_for_small_classes(*this), 3 * slow_calls_in_a_new_heap());
+    EXPECT_LE(bytes_held_beyond_a_few(), np_get_option(np_option_bytes_at_hand));
+    tidy(mine);
+    EXPECT_EQ(away(), 0U);
+}
+
+/// Has one large class after the other need more room.
+void need_many_of_the_next(front& its, std::size_t& next)
+{
+    constexpr std::size_t few = 32;
+    need_many(its, np::class_count - few + next++ % few);
+}
+
+TEST_F(front, takes_no_share_from_a_class_that_uses_it_without_slabs)
+{
+    mine.use(*memory);
+    need_many_of_each(*this, first_of_others);
+    (void)slow_calls_for_small_classes(*this);
+    const std::uint32_t room = memory->room(first_small);
+    ASSERT_GE(room, 8 * np::least_room(first_small));
+    std::vector<void*> blocks(mine.held(first_small));
+    for (std::size_t next = 0; next != 400;) {
+        std::generate(blocks.begin(), blocks.end(), [this] { return take(first_small); });
+        need_many_of_the_next(*this, next);
+        ASSERT_EQ(memory->room(first_small), room);
+        std::for_each(blocks.begin(), blocks.end(), [this](void* block) { give(block); });
+        need_many_of_the_next(*this, next);
+        ASSERT_EQ(memory->room(first_small), room);
+    }
+}
+
+TEST_F(front, takes_no_share_from_a_class_that_is_empty_again_and_again)
+{
+    mine.use(*memory);
+    need_many_of_each(*this, first_of_others);
+    (void)slow_calls_for_small_classes(*this);
+    while (mine.held(first_small) != 0)
+        (void)take(first_small);
+    const std::uint32_t room = memory->room(first_small);
+    ASSERT_GE(room, 8 * np::least_room(first_small));
+    for (std::size_t next = 0; next != 200;) {
+        do
+            (void)take(first_small);
+        while (mine.held(first_small) != 0);
+        need_many_of_the_next(*this, next);
+    }
+    EXPECT_GE(memory->room(first_small), room);
 }
 
 TEST_F(front, leaves_what_is_at_hand_to_the_thread_that_has_the_heap_next)
