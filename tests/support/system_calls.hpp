@@ -14,6 +14,7 @@
 #include <array>
 #include <atomic>
 #include <cstddef>
+#include <cstdint>
 #include <limits>
 
 namespace test
@@ -138,5 +139,39 @@ private:
 
     static inline std::array<call_counter, kinds_of_system_calls> kinds;
     static inline std::atomic<std::size_t> refused_count{0};
+};
+
+/// What the first touch of a page costs, by the CPU clock of threads: the library reads it twice before, and once after that. As long
+/// as this is there, whatever it costs. One at a time.
+class first_touch_costs
+{
+public:
+    /// 0: there is no such clock.
+    explicit first_touch_costs(std::uint64_t nanoseconds) noexcept { set(nanoseconds); }
+    first_touch_costs(const first_touch_costs&) = delete;
+    first_touch_costs& operator=(const first_touch_costs&) = delete;
+    ~first_touch_costs() { is_set = false; }
+
+    static void set(std::uint64_t nanoseconds) noexcept
+    {
+        cost = nanoseconds;
+        is_set = true;
+    }
+
+    // For the function in the place of the system's.
+    static inline std::atomic<bool> is_set{false};
+    /// Returns: what the clock says now; 0 if there is none.
+    static std::uint64_t now() noexcept
+    {
+        if (cost == 0)
+            return 0;
+        constexpr std::uint64_t reads_of_each = 3;
+        const std::uint64_t read = reads++;
+        return read + 1 + (read / reads_of_each + (read % reads_of_each == 2 ? 1 : 0)) * cost;
+    }
+
+private:
+    static inline std::atomic<std::uint64_t> cost{0};
+    static inline std::atomic<std::uint64_t> reads{0};
 };
 } // namespace test

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
 /// \file
-/// A clock that is cheap to read, for deciding what is old, and one that is exact.
+/// A clock that is cheap to read, for deciding what is old, one that is exact, and the CPU time of a thread.
 ///
-/// (Linux: CLOCK_MONOTONIC_COARSE, a few nanoseconds, and CLOCK_MONOTONIC, some more; elsewhere the steady clock of the standard library.)
+/// (Linux: CLOCK_MONOTONIC_COARSE, a few nanoseconds, CLOCK_MONOTONIC, some more, and CLOCK_THREAD_CPUTIME_ID, a system call; elsewhere
+/// the steady clock of the standard library.)
 ///
 /// Thread safety: any thread.
 #pragma once
@@ -48,6 +49,18 @@ inline std::uint64_t nanoseconds() noexcept
 #else
     const auto since = std::chrono::steady_clock::now().time_since_epoch();
     return static_cast<std::uint64_t>(std::chrono::duration_cast<std::chrono::nanoseconds>(since).count());
+#endif
+}
+
+/// Returns: nanoseconds of CPU time that the calling thread has used, in the system too; 0 where there is no such clock.
+inline std::uint64_t thread_cpu_nanoseconds() noexcept
+{
+#if defined(__linux__)
+    ::timespec now{};
+    (void)::clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+    return static_cast<std::uint64_t>(now.tv_sec) * 1'000'000'000 + static_cast<std::uint64_t>(now.tv_nsec);
+#else
+    return 0;
 #endif
 }
 } // namespace os

@@ -18,6 +18,11 @@
 #else
 #include <unistd.h>
 #endif
+#if defined(__linux__)
+#include <algorithm>
+#include <array>
+#include <sys/mman.h>
+#endif
 
 namespace memory_pool
 {
@@ -51,6 +56,29 @@ inline void touch_pages(void* memory, std::size_t bytes) noexcept
     const std::size_t to_next_page = page - (reinterpret_cast<std::uintptr_t>(memory) & (page - 1));
     for (std::size_t offset = to_next_page; offset < bytes; offset += page)
         first[offset] = 0;
+}
+
+/// Returns: how many of the pages at `memory` are backed by memory now; 0 where the system does not say.
+/// Preconditions: `memory` and `bytes` are multiples of page_size(), and the bytes may be read.
+/// Complexity: a system call for 512 pages.
+inline std::size_t resident_pages([[maybe_unused]] void* memory, [[maybe_unused]] std::size_t bytes) noexcept
+{
+    std::size_t count = 0;
+#if defined(__linux__)
+    std::array<unsigned char, 512> pages; // The system writes what is read of it.
+    const std::size_t page = page_size();
+    auto* each = static_cast<unsigned char*>(memory);
+    for (std::size_t left = bytes / page; left != 0;) {
+        const std::size_t now = std::min(left, pages.size());
+        if (::mincore(each, now * page, pages.data()) != 0)
+            break;
+        count += static_cast<std::size_t>(
+            std::count_if(pages.begin(), pages.begin() + now, [](unsigned char its) { return (its & 1U) != 0; }));
+        each += now * page;
+        left -= now;
+    }
+#endif
+    return count;
 }
 } // namespace os
 } // namespace MEMORY_POOL_ABI
