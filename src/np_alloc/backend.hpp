@@ -27,7 +27,7 @@
 #include "checked_record.hpp"
 #include "direct_blocks.hpp"
 #include "guarded_places.hpp"
-#include "huge_pages.hpp"
+#include "huge_page_policy.hpp"
 #include "misuse.hpp"
 #include "mutex.hpp"
 #include "options.hpp"
@@ -114,11 +114,13 @@ public:
     slice_number take_slab(std::size_t size_class, owner_word heap, bool will_be_filled) noexcept
     {
         const std::uint32_t slices = slab_slices(size_class);
-        const run taken = take(slices, 1, [this, will_be_filled](const run& its) {
-            huge_pages_.enter(its, will_be_filled && may_have_huge_pages());
+        first_touch touch;
+        const run taken = take(slices, 1, [this, will_be_filled, &touch](const run& its) {
+            touch = huge_pages_.enter_slab(its, will_be_filled);
         });
         if (taken.first == no_slice)
             return no_slice;
+        measure(touch, taken.first + slices);
         MEMORY_POOL_DELAY_POINT();
         region_.record(taken.first).start(taken.first, region_.address(taken.first), size_class);
         for (slice_number slice = taken.first; slice != taken.first + slices; ++slice)
@@ -148,7 +150,7 @@ public:
     {
         {
             const std::lock_guard lock(mutex_);
-            huge_pages_.lose_memory(first, slab_slices(region_.record(first).size_class));
+            huge_pages_.parts().lose_memory(first, slab_slices(region_.record(first).size_class));
         }
         (void)os::purge_memory(memory, bytes);
     }
@@ -157,21 +159,7 @@ public:
     /// Returns: it, or a run that begins at no_slice.
     run take_large(std::size_t bytes, std::size_t alignment) noexcept
     {
-        const run taken =
-            take_bytes(is_checked ? checks().with_guard(bytes) : bytes, alignment, [this](const run& its) {
-                ask_for_huge_pages(its.first, its.length);
-                region_.record(its.first).home = nullptr;
-                set_owner(its.first, 1, large_block);
-                set_owner(its.first + 1, its.length - 1, inside_large_block);
-                count_large(1, its.length * slice_bytes);
-            });
-        MEMORY_POOL_DELAY_POINT();
-        // Reported last, as the error handler may leave by a long jump.
-        if constexpr (is_checked)
-            if (taken.first != no_slice)
-                if (const void* const damaged = checks().large_made(taken.first, taken.length, bytes))
-                    report_misuse(error::write_after_free, damaged, 0);
-        return taken;
+        return take_large(bytes, alignment, [this](const run& its) { return huge_pages_.enter_large(its); });
     }
 
     /// Effects: takes a large block apart.
@@ -186,7 +174,9 @@ public:
     run move_large(slice_number first, std::size_t bytes) noexcept
     {
         const std::size_t old_bytes = held_by_large(first);
-        const run moved = take_large(bytes, 1);
+        const run moved = take_large(bytes, 1, [this, first](const run& its) {
+            return huge_pages_.grow_large(first, region_.record(first).length, its);
+        });
         if (moved.first == no_slice)
             return {};
         std::byte* const from = region_.address(first);
@@ -475,39 +465,75 @@ private:
             return region_.record(first).length * slice_bytes;
     }
 
+    /// `decide(const run&)` says about huge pages under it, and what first touch is to be timed; with the lock held.
+    template <class Decide>
+    run take_large(std::size_t bytes, std::size_t alignment, Decide&& decide) noexcept
+    {
+        first_touch touch;
+        const run taken = take_bytes(is_checked ? checks().with_guard(bytes) : bytes, alignment, [&](const run& its) {
+            touch = decide(its);
+            region_.record(its.first).home = nullptr;
+            set_owner(its.first, 1, large_block);
+            set_owner(its.first + 1, its.length - 1, inside_large_block);
+            count_large(1, its.length * slice_bytes);
+        });
+        MEMORY_POOL_DELAY_POINT();
+        measure(touch, taken.first + taken.length);
+        // Reported last, as the error handler may leave by a long jump.
+        if constexpr (is_checked)
+            if (taken.first != no_slice)
+                if (const void* const damaged = checks().large_made(taken.first, taken.length, bytes))
+                    report_misuse(error::write_after_free, damaged, 0);
+        return taken;
+    }
+
+    /// Effects: times a first touch, without the lock, as it may take long. The slices up to `end` are the caller's.
+    void measure(const first_touch& touch, slice_number end) noexcept
+    {
+        if (MEMORY_POOL_LIKELY(touch.kind == first_touch::page::none))
+            return;
+        const std::uint64_t cost = huge_pages_.measure(region_.address(touch.at));
+        const std::lock_guard lock(mutex_);
+        huge_pages_.note_cost(touch, cost, end);
+    }
+
     bool resize_run(slice_number first, std::size_t bytes) noexcept
     {
         const std::uint32_t slices = slices_for(is_checked ? checks().with_guard(bytes) : bytes);
         const std::uint32_t length = region_.record(first).length;
         if (slices == 0 || (slices <= length && slices >= length - length / 4))
             return slices != 0;
-        const std::lock_guard lock(mutex_);
-        if (slices > length) {
+        return slices > length ? extend_run(first, length, slices) : shorten_run(first, length, slices);
+    }
+
+    bool extend_run(slice_number first, std::uint32_t length, std::uint32_t slices) noexcept
+    {
+        first_touch touch;
+        {
+            const std::lock_guard lock(mutex_);
             if (out_of_reach_.overlap(region_.address(first + length), region_.address(first + slices)) ||
                 !runs_.extend(first, length, slices))
                 return false;
             if constexpr (is_checked)
                 checks().large_extended(first + length, slices - length);
-            ask_for_huge_pages(first, slices);
+            touch = huge_pages_.grow_large(first, length, {first, slices});
             set_owner(first + length, slices - length, inside_large_block);
             count_large(0, (slices - length) * slice_bytes);
             note_peak();
-            return true;
         }
+        measure(touch, first + slices);
+        return true;
+    }
+
+    bool shorten_run(slice_number first, std::uint32_t length, std::uint32_t slices) noexcept
+    {
+        const std::lock_guard lock(mutex_);
+        huge_pages_.leave_large(first, length);
         set_owner(first + slices, length - slices, nobody);
         count_large(0, std::size_t{0} - (length - slices) * slice_bytes);
         runs_.shorten(first, length, slices, os::coarse_milliseconds());
         note_peak();
         return true;
-    }
-
-    static bool may_have_huge_pages() noexcept { return the_options.get(np_option_huge_pages) != 0; }
-
-    /// Effects: asks for huge pages under a block, if it is as large as one: under all of it, as it will be easier to move.
-    void ask_for_huge_pages(slice_number first, std::uint32_t length) noexcept
-    {
-        if (length >= slices_of_huge_page && may_have_huge_pages())
-            huge_pages_.ask_for(first, length);
     }
 
     /// Effects: moves what a large block holds, without copying it. With the lock, so that nobody tells the system things about a
@@ -520,7 +546,7 @@ private:
         const os::moving result = os::move_memory(region_.address(from), region_.address(to.first),
                                                   region_.record(from).length * slice_bytes);
         if (result == os::moving::refused)
-            huge_pages_.forget(to.first, to.length);
+            huge_pages_.parts().forget(to.first, to.length);
         return result;
     }
 
@@ -534,6 +560,7 @@ private:
             if (region_.owner(first).load(std::memory_order_relaxed) != large_block)
                 return 0;
             const std::uint32_t length = region_.record(first).length;
+            huge_pages_.leave_large(first, length);
             set_owner(first, length, nobody);
             count_large(minus_one, std::size_t{0} - length * slice_bytes);
             put_out_of_reach(first, freed, is_dirty);
@@ -613,7 +640,7 @@ private:
     bool note_mappings(slice_number from, slice_number to) noexcept
     {
         const std::uint32_t length = region_.record(from).length;
-        if (mappings_ >= most_mappings || !huge_pages_.are_alike(from, to, length) ||
+        if (mappings_ >= most_mappings || !huge_pages_.parts().are_alike(from, to, length) ||
             !os::are_one_mapping(region_.address(from), length * slice_bytes))
             return false;
         for (const slice_number begin : {from, from + length, to, to + length})
@@ -715,8 +742,8 @@ private:
             oldest = runs_.take_dirty_since(since);
             if (oldest.first == no_slice)
                 return {};
-            huge_pages_.lose_memory(oldest.first, oldest.length);
-            huge_pages_.purge_around(oldest);
+            huge_pages_.parts().lose_memory(oldest.first, oldest.length);
+            huge_pages_.parts().purge_around(oldest);
         }
         return purge(oldest);
     }
@@ -759,7 +786,7 @@ private:
     mutex mutex_;
     region_type region_;
     runs<region_type> runs_{region_};
-    huge_pages<region_type> huge_pages_{region_};
+    huge_page_policy<region_type> huge_pages_{region_};
     direct_blocks direct_;
     std::conditional_t<is_checked, places_out_of_reach, no_places_out_of_reach> out_of_reach_;
     std::uint64_t purged_in_haste_at_ = 0;

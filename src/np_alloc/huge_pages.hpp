@@ -6,9 +6,9 @@
 ///     parts:    |               | asked for     | asked for     | refused       |               | ...
 ///     runs:     | slab | slab | a large block              | slab | purged | ...
 ///
-/// A huge page takes one fault where others take 512, but all of its memory at once. So it is asked for where that will be needed:
-/// under large blocks, and under slabs of a class of which a large heap has many. It is refused where a part has given some of its
-/// memory back, as the system would bring that again when it finds the time.
+/// A huge page takes one fault where others take 512, but all of its memory at once. Where that will be needed is decided by
+/// huge_page_policy.hpp. It is refused where a part has given some of its memory back, as the system would bring that again when it
+/// finds the time.
 ///
 /// To the system, neighbours about which it was told different things are different mappings, of which a process may have 65,530. So
 /// there is an end to that, and memory in different mappings is not moved: see backend.hpp.
@@ -44,13 +44,23 @@ public:
         tell(part_of(first), end_of_parts(first + length), huge_page_use::asked_for);
     }
 
-    /// Effects: asks for huge pages, or refuses them where they were asked for, in those parts that `taken` lies in and that had no
-    ///   memory before.
+    /// Returns: how many parts `taken` lies in that had no memory before.
+    static std::size_t entered(const run& taken) noexcept
+    {
+        return first_entered(taken) < end_of_entered(taken) ? end_of_entered(taken) - first_entered(taken) : 0;
+    }
+
+    /// Effects: asks for huge pages, or refuses them where they were asked for, in those parts.
     void enter(const run& taken, bool are_wanted) noexcept
     {
-        const std::size_t begin = std::max(end_of_parts(taken.clean_begin), part_of(taken.first));
-        const std::size_t end = std::min(part_of(taken.clean_end), end_of_parts(taken.first + taken.length));
-        tell(begin, end, are_wanted ? huge_page_use::asked_for : huge_page_use::refused);
+        tell(first_entered(taken), end_of_entered(taken),
+             are_wanted ? huge_page_use::asked_for : huge_page_use::refused);
+    }
+
+    /// Effects: refuses huge pages in those parts where they were asked for of which all are these slices.
+    void refuse(slice_number first, std::uint32_t length) noexcept
+    {
+        tell(end_of_parts(first), part_of(std::size_t{first} + length), huge_page_use::refused);
     }
 
     /// Effects: refuses huge pages in those parts of which a run has memory that goes back to the system, but not all.
@@ -83,6 +93,12 @@ public:
         return of_all != huge_page_use::unknown && are_all(of_all, first, length) && are_all(of_all, other, length);
     }
 
+    /// Returns: whether huge pages were asked for in all parts that these slices lie in.
+    bool are_asked_for(slice_number first, std::uint32_t length) const noexcept
+    {
+        return are_all(huge_page_use::asked_for, first, length);
+    }
+
     /// Returns: how many neighbours there are about which the system was told different things.
     std::size_t changes() const noexcept { return changes_; }
     /// Returns: how many there may be.
@@ -94,6 +110,15 @@ private:
     static constexpr std::size_t end_of_parts(std::size_t slice) noexcept
     {
         return base::divide_round_up(slice, std::size_t{slices_of_huge_page});
+    }
+
+    static constexpr std::size_t first_entered(const run& taken) noexcept
+    {
+        return std::max(end_of_parts(taken.clean_begin), part_of(taken.first));
+    }
+    static constexpr std::size_t end_of_entered(const run& taken) noexcept
+    {
+        return std::min(part_of(taken.clean_end), end_of_parts(taken.first + taken.length));
     }
 
     huge_page_use use_of(std::size_t part) const noexcept

@@ -25,6 +25,7 @@ constexpr std::size_t MiB = std::size_t{1} << 20;
 struct backend : testing::Test
 {
     np::backend all;
+    test::first_touch_costs unknown{0}; ///< Whatever huge pages cost here and now.
 
     backend() { EXPECT_TRUE(all.start(std::size_t{256} << 20)); }
     ~backend() override
@@ -45,6 +46,21 @@ struct backend : testing::Test
         const np::run one_more = all.take_large(MiB, 1);
         std::this_thread::sleep_for(std::chrono::milliseconds(milliseconds));
         all.give_large(one_more.first);
+    }
+
+    /// Returns: a large block of which all has memory.
+    np::run take_filled(std::size_t bytes)
+    {
+        const np::run taken = all.take_large(bytes, 1);
+        std::memset(memory(taken), 1, bytes);
+        return taken;
+    }
+
+    /// Returns: a large block behind one as large that was filled.
+    np::run take_behind_filled(std::size_t bytes)
+    {
+        (void)take_filled(bytes);
+        return all.take_large(bytes, 1);
     }
 
     bool is_filled(const np::run& of, std::size_t bytes, unsigned char value)
@@ -263,13 +279,12 @@ TEST_F(backend, copies_a_large_block_of_several_mappings_as_it_might_move_in_par
 
 TEST_F(backend, copies_a_large_block_where_two_were_used_that_the_system_was_told_different_things_about)
 {
-    const np::run first = all.take_large(3 * MiB, 1);
-    const np::run rest = all.take_large(MiB, 1); // Of the second part, for which huge pages are asked, too.
+    const np::run first = take_behind_filled(4 * MiB);
     const np::run behind = all.take_large(MiB, 1);
-    for (const np::run& each : {first, rest, behind})
+    for (const np::run& each : {first, behind}) {
         std::memset(memory(each), 1, each.length * np::slice_bytes);
-    for (const np::run& each : {first, rest, behind})
         all.give_large(each.first);
+    }
     const np::run block = all.take_large(5 * MiB, 1);
     ASSERT_EQ(block.first, first.first);
     ASSERT_EQ(huge_pages(behind.first), huge_pages(first.first)) << "nothing tells them apart now";
@@ -316,18 +331,57 @@ TEST(backend_that_moves_often, leaves_the_program_most_of_the_mappings_that_it_m
 }
 #endif
 
-TEST_F(backend, asks_for_huge_pages_under_blocks_that_are_as_large_as_one)
+TEST_F(backend, asks_for_no_huge_pages_under_large_blocks_that_are_touched_here_and_there)
 {
-    const np::run small = all.take_large(2 * MiB - np::slice_bytes - np::guard_bytes, 1);
-    EXPECT_EQ(huge_pages(small.first), np::huge_page_use::untold);
-    const np::run large = all.take_large(5 * MiB, 1);
+    const test::system_calls calls;
+    for (int i = 0; i != 10; ++i) {
+        const np::run large = all.take_large(16 * MiB, 1);
+        for (const std::size_t place : {std::size_t{0}, 8 * MiB, 16 * MiB - 1})
+            memory(large)[place] = std::byte{1};
+        EXPECT_EQ(huge_pages(large.first), np::huge_page_use::untold);
+    }
+    EXPECT_EQ(calls.made(test::system_call::advise_huge_pages), 0U);
+}
+
+TEST_F(backend, asks_for_huge_pages_under_large_blocks_when_one_was_filled)
+{
+    const np::run large = take_behind_filled(5 * MiB);
     for (std::size_t slice = large.first; slice != large.first + large.length; ++slice)
         EXPECT_EQ(huge_pages(slice), np::huge_page_use::asked_for);
 }
 
+TEST_F(backend, asks_for_huge_pages_under_large_blocks_when_one_was_freed_that_was_filled)
+{
+    all.give_large(take_filled(5 * MiB).first);
+    (void)all.trim();
+    EXPECT_EQ(huge_pages(all.take_large(5 * MiB, 1).first), np::huge_page_use::asked_for);
+}
+
+TEST_F(backend, asks_for_no_more_huge_pages_when_one_turns_out_to_be_dear)
+{
+    test::first_touch_costs::set(20'000); // Of small ones.
+    (void)take_filled(20 * MiB);
+    test::first_touch_costs::set(20'000'000);
+    const np::run tried = all.take_large(20 * MiB, 1);
+    EXPECT_EQ(huge_pages(tried.first), np::huge_page_use::asked_for);
+    EXPECT_EQ(huge_pages(tried.first + tried.length / 2), np::huge_page_use::refused);
+    EXPECT_NE(huge_pages(all.take_large(20 * MiB, 1).first), np::huge_page_use::asked_for);
+}
+
+TEST_F(backend, tries_huge_pages_where_a_slab_enters_a_part)
+{
+    test::first_touch_costs::set(20'000);
+    (void)all.take_slab(0, 128, false);
+    test::first_touch_costs::set(20'000'000);
+    while (huge_pages(all.take_slab(0, 128, true)) != np::huge_page_use::asked_for) {
+    }
+    (void)all.take_large(2 * MiB - np::guard_bytes, 1); // The next slab enters another.
+    EXPECT_EQ(huge_pages(all.take_slab(0, 128, true)), np::huge_page_use::untold);
+}
+
 TEST_F(backend, asks_for_huge_pages_when_a_block_has_become_so_large)
 {
-    const np::run block = all.take_large(MiB, 1);
+    const np::run block = take_filled(MiB);
     ASSERT_TRUE(all.resize_large(block.first, 5 * MiB));
     EXPECT_EQ(huge_pages(block.first), np::huge_page_use::asked_for);
     EXPECT_EQ(huge_pages(block.first + 5 * MiB / np::slice_bytes - 1), np::huge_page_use::asked_for);
@@ -337,7 +391,7 @@ TEST_F(backend, asks_for_no_huge_pages_if_nobody_wants_them)
 {
     const test::option_for_now unwanted(np_option_huge_pages, 0);
     const test::system_calls calls;
-    const np::run block = all.take_large(5 * MiB, 1);
+    const np::run block = take_behind_filled(5 * MiB);
     EXPECT_EQ(huge_pages(block.first), np::huge_page_use::untold);
     const np::slice_number slab = all.take_slab(0, 128, true);
     EXPECT_EQ(huge_pages(slab), np::huge_page_use::untold);
@@ -362,7 +416,7 @@ TEST_F(backend, refuses_huge_pages_where_memory_has_gone_back_between_others)
     const np::slice_number slab = all.take_slab(0, 128, true);
     all.purge_part_of_slab(slab, all.memory().address(slab), 4096);
     EXPECT_EQ(huge_pages(slab), np::huge_page_use::refused);
-    const np::run large = all.take_large(6 * MiB, 1);
+    const np::run large = take_behind_filled(6 * MiB);
     const np::run behind = all.take_large(MiB / 2, 1);
     const np::slice_number inside = large.first + 2 * np::slices_of_huge_page;
     const np::slice_number last = large.first + large.length - 1;
@@ -376,6 +430,7 @@ TEST_F(backend, refuses_huge_pages_where_memory_has_gone_back_between_others)
 TEST_F(backend, gives_back_what_a_huge_page_has_brought_behind_a_block_when_that_goes_back)
 {
     const np::run all_clean = all.take_large(64 * MiB, 1);
+    all.give_large(take_filled(3 * MiB).first);
     all.give_large(all_clean.first);
     (void)all.trim();
     const np::run block = all.take_large(3 * MiB, 1);

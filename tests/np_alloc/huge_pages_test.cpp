@@ -117,6 +117,26 @@ TEST_F(huge_pages, are_asked_for_by_who_enters_a_part_that_had_no_memory)
     EXPECT_EQ(told(7), "-a--aa-");
 }
 
+TEST_F(huge_pages, are_told_of_parts_that_a_run_enters)
+{
+    using parts = np::huge_pages<region_type>;
+    EXPECT_EQ(parts::entered(run_in(part, 4, part, 3 * part)), 1U);
+    EXPECT_EQ(parts::entered(run_in(part, 2 * part, 0, 3 * part)), 2U);
+    EXPECT_EQ(parts::entered(run_in(2 * part, 4, 2 * part - 1, 3 * part - 1)), 0U) << "the last slice has memory";
+    EXPECT_EQ(parts::entered(run_in(4, 4, 4, 4)), 0U);
+}
+
+TEST_F(huge_pages, are_refused_in_parts_that_a_run_has_for_itself)
+{
+    all.ask_for(0, 4 * part);
+    all.refuse(1, 3 * part);
+    EXPECT_EQ(told(4), "arra");
+    all.refuse(1, 4);
+    EXPECT_EQ(told(4), "arra");
+    EXPECT_FALSE(all.are_asked_for(0, part + 1));
+    EXPECT_TRUE(all.are_asked_for(1, part - 1));
+}
+
 TEST_F(huge_pages, are_refused_by_who_enters_such_a_part_and_does_not_want_them)
 {
     all.ask_for(0, 3 * part);
