@@ -44,6 +44,8 @@ EVERYTHING = r"(?s).*"
 # Many threads with some blocks each, or one with many.
 MANY, ONE = "threads=50 live=2000", "threads=1 live=10000"
 RANDOM, SMALL, BIG = "least=100 most=8100", "least=50 most=300", "least=5000 most=7500"
+# Buffers of 4 to 64 MiB, of each of which three bytes are touched at most.
+SPARSE = "least=4096 most=65536 stride=33554432"
 ROWS = {
     "table_random_50": f"table {MANY} {RANDOM} blocks=10000",
     "table_random_1": f"table {ONE} {RANDOM} blocks=1000000",
@@ -60,6 +62,7 @@ ROWS = {
     "producer_consumer": "producer_consumer",
     "ring": "ring",
     "big_buffers": "big_buffers",
+    "sparse_buffers": f"big_buffers buffers=4000 live=40 {SPARSE}",
     "growing_vectors": "growing_vectors",
     "strings": "strings",
     "tree": "tree",
@@ -67,6 +70,7 @@ ROWS = {
     "calloc": "calloc",
     "thread_churn": "thread_churn",
     "fragmentation": "fragmentation",
+    "littered_heap": "littered_heap",
 }
 
 # Programs that many use, on work for which they need malloc.

@@ -30,6 +30,7 @@ TINY = {
     "calloc": "steps=300 live=20 most=4096 stride=1",
     "thread_churn": "threads=2 lives=5 blocks=20 left=5 stride=1",
     "fragmentation": "rounds=1 full=512 stride=1",
+    "littered_heap": "litter=500 left=10 steps=500 live=50 stride=1",
 }
 # What has no random numbers, so no seed.
 WITHOUT_SEED = ("pairs", "tree")

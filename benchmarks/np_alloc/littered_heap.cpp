@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: MIT
+// Copyright (c) 2026 The memory_pool authors
+// A program that starts on a littered heap: many small blocks were allocated and freed in random order, all but some that stay
+// where they are. Then it allocates as many again, a few at a time.
+#include "workload.hpp"
+
+#include <cstddef>
+#include <utility>
+#include <vector>
+
+int main(int argc, char** argv)
+{
+    workload::arguments arguments(argc, argv, "littered_heap: small blocks, on a heap where many others were freed.");
+    const std::size_t threads = arguments.number("threads", 1, "at once");
+    const std::size_t litter = arguments.number("litter", 2000000, "blocks of each thread in the beginning");
+    const std::size_t left = arguments.number("left", 20, "one in so many of them stays until the end");
+    const std::size_t steps = arguments.number("steps", 2000000, "blocks that each thread allocates afterwards");
+    const std::size_t live = arguments.number("live", 50000, "of these, in each thread");
+    const std::size_t least = arguments.number("least", 16, "bytes of a block");
+    const std::size_t most = arguments.number("most", 512, "bytes of a block");
+    const std::size_t seed = arguments.number("seed", 1, "of the random numbers");
+    const workload::marks marks(arguments, 4096);
+    arguments.end();
+
+    const workload::tally done =
+        workload::in_threads(threads, seed, [&](std::size_t, workload::random& random, workload::tally& its_own) {
+            const auto allocate = [&] { return marks.allocate(random.size_between(least, most), random()); };
+            const auto give_back = [&](const workload::block& block) {
+                marks.free(block);
+                its_own.count(block);
+            };
+            std::vector<workload::block> littered(litter);
+            for (workload::block& each : littered)
+                each = allocate();
+            for (std::size_t i = litter; i > litter / left; --i) {
+                std::swap(littered[random.below(i)], littered[i - 1]);
+                give_back(littered[i - 1]);
+            }
+            littered.resize(litter / left);
+            std::vector<workload::block> alive(live);
+            for (std::size_t i = 0; i != steps; ++i) {
+                workload::block& victim = alive[random.below(live)];
+                if (victim.memory != nullptr)
+                    give_back(victim);
+                victim = allocate();
+            }
+            for (const workload::block& each : alive)
+                if (each.memory != nullptr)
+                    give_back(each);
+            for (const workload::block& each : littered)
+                give_back(each);
+        });
+    done.print("littered_heap");
+}
