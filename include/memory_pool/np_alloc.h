@@ -279,9 +279,10 @@ typedef enum np_option
                                       back to the system also while the program does not call; 0. It blocks all signals. The
                                       child of a fork has none until the option is set there. */
 
-    np_option_huge_pages, /**< NP_HUGE_PAGES: whether the system is asked for huge pages where much memory is needed at once: under
-                                      blocks of 2 MiB and more, and under those of sizes of which a thread has many; 1. They take
-                                      fewer faults, and each of those longer. */
+    np_option_huge_pages, /**< NP_HUGE_PAGES: whether the system is asked for huge pages where memory is filled: under blocks of
+                                      2 MiB and more of a size of which others were filled, and under those of sizes of which a thread
+                                      has many; 1. They take fewer faults, and each of those longer: while too long, none are
+                                      asked for. */
 
     /* Only where the library is the one that checks. */
 
