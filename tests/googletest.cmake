@@ -7,8 +7,9 @@ check_cxx_source_compiles("#include <ciso646>
     #endif
     int main() {}" MEMORY_POOL_USES_LIBCXX)
 
-if(MEMORY_POOL_USES_LIBCXX AND NOT APPLE)
-    # The system's GoogleTest is compiled against the other standard library; Debian ships the source beside it.
+if((MEMORY_POOL_USES_LIBCXX AND NOT APPLE) OR CMAKE_CROSSCOMPILING)
+    # The system's GoogleTest is compiled against the other standard library, or for another processor; Debian ships the source
+    # beside it.
     find_path(MEMORY_POOL_GOOGLETEST_SOURCE googletest/include/gtest/gtest.h
         PATHS /usr/src/googletest NO_DEFAULT_PATH)
     if(MEMORY_POOL_GOOGLETEST_SOURCE)

@@ -34,6 +34,7 @@
 #include "places_out_of_reach.hpp"
 #include "policy.hpp"
 #include "region.hpp"
+#include "reservation_cost.hpp"
 #include "runs.hpp"
 #include "sizes.hpp"
 #include "slab.hpp"
@@ -95,7 +96,11 @@ public:
     bool start(std::size_t most_bytes) noexcept
     {
         const std::lock_guard lock(mutex_);
-        return region_.slices() != 0 || region_.reserve(most_bytes);
+        if (region_.slices() != 0)
+            return true;
+        if ((os::addresses_are_limited() || reserving_is_dear()) && region_.reserve_to_grow(most_bytes))
+            return true;
+        return region_.reserve(most_bytes);
     }
 
     /// Effects: gives those addresses back that were never needed. What is needed from now on is mapped for itself.

@@ -6,11 +6,12 @@
 ///     | nobody may touch | heap | heap | ... | not used yet | nobody may touch |
 ///
 /// There are several at a time, as threads that get memory wait while another one gets addresses; and not so many that the system
-/// would have one huge page for them.
+/// would have one huge page for them. Where addresses are limited, there is one.
 ///
 /// Thread safety: none; whoever has it has a lock.
 #pragma once
 
+#include <memory_pool/os/address_space.hpp>
 #include <memory_pool/os/pages.hpp>
 
 #include "front.hpp"
@@ -40,12 +41,12 @@ private:
 
     bool bring_more() noexcept
     {
-        const std::size_t bytes = heaps_at_a_time * in_whole_pages(sizeof(heap_memory));
-        void* const pages = take_own_pages(bytes, os::page_size());
+        const std::size_t heaps = os::addresses_are_limited() ? 1 : heaps_at_a_time;
+        void* const pages = take_own_pages(heaps * in_whole_pages(sizeof(heap_memory)), os::page_size());
         if (pages == nullptr)
             return false;
         next_ = static_cast<std::byte*>(pages);
-        left_ = heaps_at_a_time;
+        left_ = heaps;
         return true;
     }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
 /// \file
-/// The addresses that everything comes from, reserved once, and the tables that say what lies where.
+/// The addresses that everything comes from, and the tables that say what lies where.
 ///
 ///     slices:   | 64 KiB | 64 KiB | 64 KiB | ... committed ... | ... reserved only ...                 |
 ///     owners:   |   w    |   w    |   w    |                     a word a slice: read by every free
@@ -13,6 +13,13 @@
 /// The tables lie in ranges of their own, so that what is written past a block does not reach them, and are found by
 /// arithmetic alone. As much of them is committed as there are committed slices.
 ///
+/// As a rule, all addresses are reserved at once. Where each of them counts towards a limit of the process, or takes the system time,
+/// the region grows: each range begins where the addresses behind it are free, as far as anyone knows, and gets them chunk by chunk.
+/// If something else is mapped there by then, the region stays as large as it is.
+///
+///     | slices -> ...        | owners -> ...        | records -> ...        | parts -> ...        |
+///      <------------- addresses for as many slices as there may ever be: free_addresses.hpp ----->
+///
 /// Thread safety: `commit` one thread at a time; what is committed, any thread.
 #pragma once
 
@@ -20,11 +27,15 @@
 #include <memory_pool/base/config.hpp>
 #include <memory_pool/os/address_space.hpp>
 #include <memory_pool/os/pages.hpp>
+#include <memory_pool/os/random.hpp>
+
+#include "free_addresses.hpp"
 
 #include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <numeric>
 
 namespace memory_pool::np
 {
@@ -91,33 +102,34 @@ public:
         return false;
     }
 
+    /// Effects: reserves a few addresses, with room to grow up to `most_bytes`.
+    /// Returns: whether the system has let it.
+    bool reserve_to_grow(std::size_t most_bytes) noexcept
+    {
+        constexpr int most_tries = 8;
+        const free_addresses all = free_addresses::find();
+        const std::size_t slices = std::min(most_bytes, all.most_bytes()) / slice_bytes;
+        for (int tried = 0; tried != most_tries; ++tried)
+            if (begin_to_grow(all, slices))
+                return true;
+        return false;
+    }
+
     /// Effects: gives all addresses back.
     void release() noexcept
     {
-        if (slices_ == 0)
-            return;
-        (void)os::release_addresses(reserved_, slices_ * slice_bytes + huge_page_bytes);
-        (void)os::release_addresses(owners_, table_bytes(sizeof(Owner), slices_));
-        (void)os::release_addresses(records_, table_bytes(sizeof(Record), slices_));
-        (void)os::release_addresses(parts_, table_bytes(sizeof(huge_page_use), parts(slices_)));
+        release_from(0);
         reserved_ = nullptr;
         base_.write(nowhere);
-        slices_ = 0;
+        most_slices_ = spare_bytes_ = 0;
         committed_steps_.write(0);
     }
 
     /// Effects: gives back the addresses of slices that are not committed, which are none from now on.
     void release_uncommitted() noexcept
     {
-        const std::size_t kept = committed();
-        if (kept == slices_)
-            return;
-        release_behind(reserved_, kept * slice_bytes + huge_page_bytes, slices_ * slice_bytes + huge_page_bytes);
-        release_behind(owners_, table_bytes(sizeof(Owner), kept), table_bytes(sizeof(Owner), slices_));
-        release_behind(records_, table_bytes(sizeof(Record), kept), table_bytes(sizeof(Record), slices_));
-        release_behind(parts_, table_bytes(sizeof(huge_page_use), parts(kept)),
-                       table_bytes(sizeof(huge_page_use), parts(slices_)));
-        slices_ = kept;
+        release_from(committed());
+        most_slices_ = slices_;
     }
 
     /// Effects: makes the first `count` slices usable, and some more, so that it is not asked often: threads that bring memory into use
@@ -128,20 +140,21 @@ public:
     {
         if (count <= committed())
             return true;
-        if (count > slices_)
+        if (count > most_slices_)
             return false;
-        constexpr std::size_t least_step = (std::size_t{4} << 20) / slice_bytes;
-        constexpr std::size_t long_step = (std::size_t{32} << 20) / slice_bytes;
-        const std::size_t step = std::clamp(committed(), least_step, std::max(committed() / 2, long_step));
+        const std::size_t step = least_step();
         // All of a part, or the system would have no huge page for it.
-        const std::size_t whole_parts = base::round_up(std::max(count, committed() + step), slices_of_huge_page);
-        const std::size_t generous = std::min(whole_parts, slices_);
+        const std::size_t whole_parts =
+            base::round_up(std::max(count, committed() + step), std::min<std::size_t>(step, slices_of_huge_page));
+        const std::size_t generous = std::min(whole_parts, most_slices_);
         return commit_exactly(generous) || commit_exactly(count);
     }
 
     std::byte* base() const noexcept { return reinterpret_cast<std::byte*>(base_.read()); }
     /// Returns: slices that have addresses.
     std::size_t slices() const noexcept { return slices_; }
+    /// Returns: slices that have addresses, or may get some.
+    std::size_t most_slices() const noexcept { return most_slices_; }
     /// Returns: slices that may be used.
     std::size_t committed() const noexcept { return committed_steps_.read() / steps_per_slice; }
 
@@ -202,63 +215,130 @@ private:
         return true;
     }
 
-    static void release_behind(void* memory, std::size_t kept, std::size_t bytes) noexcept
+    /// Of slices, owners, records, and parts.
+    static constexpr std::size_t range_count = 4;
+    using range_begins = std::array<void*, range_count>;
+    using range_sizes = std::array<std::size_t, range_count>;
+
+    range_begins begins() const noexcept { return {reserved_, owners_, records_, parts_}; }
+
+    void begin_at(const range_begins& begins) noexcept
     {
-        if (kept != bytes)
-            (void)os::release_addresses(static_cast<std::byte*>(memory) + kept, bytes - kept);
+        reserved_ = begins[0];
+        owners_ = static_cast<Owner*>(begins[1]);
+        records_ = static_cast<Record*>(begins[2]);
+        parts_ = static_cast<huge_page_use*>(begins[3]);
     }
+
+    /// Returns: bytes of the addresses that so many slices need.
+    static range_sizes sizes(std::size_t slices, std::size_t spare_bytes) noexcept
+    {
+        return {slices != 0 ? slices * slice_bytes + spare_bytes : 0, table_bytes(sizeof(Owner), slices),
+                table_bytes(sizeof(Record), slices), table_bytes(sizeof(huge_page_use), parts(slices))};
+    }
+
+    /// Calls `visit(void* memory, std::size_t bytes)` for what each range has more for `count` slices than for `before`, from that range on,
+    /// as long as that returns true.
+    /// Returns: whether it always did.
+    template <class Visit>
+    bool visit_ranges(std::size_t range, std::size_t before, std::size_t count, Visit&& visit) const noexcept
+    {
+        const range_sizes begin = sizes(before, spare_bytes_);
+        const range_sizes end = sizes(count, spare_bytes_);
+        for (; range != range_count; ++range)
+            if (begin[range] != end[range] &&
+                !visit(static_cast<std::byte*>(begins()[range]) + begin[range], end[range] - begin[range]))
+                return false;
+        return true;
+    }
+
+    void release_from(std::size_t kept) noexcept
+    {
+        (void)visit_ranges(0, kept, slices_, [](void* memory, std::size_t bytes) {
+            (void)os::release_addresses(memory, bytes);
+            return true;
+        });
+        slices_ = kept;
+    }
+
+    bool grows() const noexcept { return spare_bytes_ == 0; }
 
     bool reserve_exactly(std::size_t slices) noexcept
     {
-        // More, so that there are as many from a multiple of a huge page on.
-        const std::size_t bytes = slices * slice_bytes + huge_page_bytes;
-        struct range
-        {
-            std::size_t bytes;
-            void* memory = nullptr;
-        };
-        std::array<range, 4> all{{{bytes},
-                                  {table_bytes(sizeof(Owner), slices)},
-                                  {table_bytes(sizeof(Record), slices)},
-                                  {table_bytes(sizeof(huge_page_use), parts(slices))}}};
-        for (range& each : all)
-            each.memory = os::reserve_addresses(each.bytes);
-        if (std::any_of(all.begin(), all.end(), [](const range& each) { return each.memory == nullptr; })) {
-            for (const range& each : all)
-                if (each.memory != nullptr)
-                    (void)os::release_addresses(each.memory, each.bytes);
+        const range_sizes bytes = sizes(slices, huge_page_bytes);
+        range_begins all{};
+        for (std::size_t range = 0; range != range_count; ++range)
+            all[range] = os::reserve_addresses(bytes[range]);
+        if (std::find(all.begin(), all.end(), nullptr) != all.end()) {
+            for (std::size_t range = 0; range != range_count; ++range)
+                if (all[range] != nullptr)
+                    (void)os::release_addresses(all[range], bytes[range]);
             return false;
         }
-        reserved_ = all[0].memory;
+        begin_at(all);
+        spare_bytes_ = huge_page_bytes; // So that there are as many from a multiple of a huge page on.
+        slices_ = most_slices_ = slices;
         base_.write(base::round_up(reinterpret_cast<std::uintptr_t>(reserved_), huge_page_bytes));
-        owners_ = static_cast<Owner*>(all[1].memory);
-        records_ = static_cast<Record*>(all[2].memory);
-        parts_ = static_cast<huge_page_use*>(all[3].memory);
-        slices_ = slices;
         return true;
+    }
+
+    /// Reserves the first few addresses of all ranges, somewhere with room for as many slices.
+    bool begin_to_grow(const free_addresses& all, std::size_t most_slices) noexcept
+    {
+        constexpr std::size_t first_slices = 4;
+        range_sizes bytes = sizes(most_slices, 0);
+        for (std::size_t& each : bytes) // With what lies between.
+            each = base::round_up(each + huge_page_bytes, huge_page_bytes);
+        const std::size_t all_bytes = std::accumulate(bytes.begin(), bytes.end(), std::size_t{0});
+        const std::uintptr_t first = all.pick(all_bytes, huge_page_bytes, os::random_number());
+        range_begins begins{};
+        std::uintptr_t next = first;
+        for (std::size_t range = 0; range != range_count; next += bytes[range++])
+            begins[range] = reinterpret_cast<void*>(next);
+        begin_at(begins);
+        if (first == 0 || !reserve_more(first_slices))
+            return false;
+        most_slices_ = most_slices;
+        base_.write(first);
+        return true;
+    }
+
+    /// Reserves the addresses that `count` slices need and have not yet, if they are free.
+    bool reserve_more(std::size_t count) noexcept
+    {
+        std::size_t reserved = 0;
+        const bool are_reserved = visit_ranges(0, slices_, count, [&reserved](void* memory, std::size_t bytes) {
+            const bool is_reserved = os::reserve_addresses_at(memory, bytes);
+            reserved += is_reserved ? 1U : 0U;
+            return is_reserved;
+        });
+        if (!are_reserved)
+            (void)visit_ranges(0, slices_, count, [&reserved](void* memory, std::size_t bytes) {
+                return reserved-- != 0 && (static_cast<void>(os::release_addresses(memory, bytes)), true);
+            });
+        slices_ = are_reserved ? count : slices_;
+        return are_reserved;
+    }
+
+    /// Returns: how many slices to make usable at least, the next time: fewer where those count that are not in use.
+    std::size_t least_step() const noexcept
+    {
+        constexpr std::size_t slices_of_mib = (std::size_t{1} << 20) / slice_bytes;
+        if (grows())
+            return std::clamp(committed() / 32, slices_of_mib / 4, 8 * slices_of_mib);
+        return std::clamp(committed(), 4 * slices_of_mib, std::max(committed() / 2, 32 * slices_of_mib));
     }
 
     bool commit_exactly(std::size_t count) noexcept
     {
-        if (!commit_table(owners_, sizeof(Owner), count) || !commit_table(records_, sizeof(Record), count) ||
-            !commit_table(parts_, sizeof(huge_page_use), parts(committed()), parts(count)) ||
-            !os::commit_memory(address(committed()), (count - committed()) * slice_bytes))
+        if (count > slices_ && !reserve_more(count))
+            return false;
+        const auto commit = [](void* memory, std::size_t bytes) { return os::commit_memory(memory, bytes); };
+        if (!visit_ranges(1, committed(), count, commit) ||
+            !commit(address(committed()), (count - committed()) * slice_bytes))
             return false;
         committed_steps_.write(count * steps_per_slice);
         return true;
-    }
-
-    /// Makes the first `count` entries of a table usable: the pages of it that are not yet.
-    bool commit_table(void* table, std::size_t entry_bytes, std::size_t count) const noexcept
-    {
-        return commit_table(table, entry_bytes, committed(), count);
-    }
-
-    static bool commit_table(void* table, std::size_t entry_bytes, std::size_t count_before, std::size_t count) noexcept
-    {
-        const std::size_t before = table_bytes(entry_bytes, count_before);
-        const std::size_t more = table_bytes(entry_bytes, count) - before;
-        return more == 0 || os::commit_memory(static_cast<std::byte*>(table) + before, more);
     }
 
     often_read base_{nowhere};
@@ -266,7 +346,9 @@ private:
     Record* records_ = nullptr;
     huge_page_use* parts_ = nullptr;
     std::size_t slices_ = 0;
+    std::size_t most_slices_ = 0;
     often_read committed_steps_{0}; ///< Whoever has a pointer into a slice has been told.
     void* reserved_ = nullptr;
+    std::size_t spare_bytes_ = 0; ///< Of addresses, before and behind the slices; 0: the region grows.
 };
 } // namespace memory_pool::np

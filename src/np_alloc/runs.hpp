@@ -89,7 +89,7 @@ public:
     {
         const std::uint32_t spare = alignment - 1;
         const auto used_before = static_cast<slice_number>(used_);
-        if (length > region_.slices() || spare > region_.slices() - length)
+        if (length > region_.most_slices() || spare > region_.most_slices() - length)
             return {};
         run whole = take_free_of(length + spare, most_looks);
         if (whole.first == no_slice)
@@ -102,7 +102,7 @@ public:
         taken.clean_begin = whole.is_zeroed ? whole.first : std::max(whole.first, used_before);
         taken.clean_end = whole.first + whole.length;
         if (taken.clean_end == used_)
-            taken.clean_end = static_cast<slice_number>(region_.slices());
+            taken.clean_end = static_cast<slice_number>(region_.most_slices());
         return taken;
     }
 
@@ -157,7 +157,7 @@ public:
         if (oldest.first != 0 && record(oldest.first - 1).state == slice_state::free)
             oldest.clean_begin -= record(oldest.first - 1).length;
         if (end == used_)
-            oldest.clean_end = static_cast<slice_number>(region_.slices());
+            oldest.clean_end = static_cast<slice_number>(region_.most_slices());
         else if (record(end).state == slice_state::free)
             oldest.clean_end += record(end).length;
         mark(oldest.first, oldest.length, slice_state::being_purged);

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
-// limits address_space MIB | data MIB | locked_memory KIB | locked | overcommit
+// limits address_space MIB | small_blocks MIB | data MIB | locked_memory KIB | locked | overcommit
 //
 // Starts itself anew in a process with that limit, which is there before anything is allocated, and sees that np_alloc serves as
 // much as can be had, says ENOMEM then, and serves it again when it was freed. `locked`: all memory is to stay in memory, from the
 // beginning. `overcommit`: where the system promises no more memory than there is; elsewhere the program exits with 77.
+// `small_blocks`: with a limit on addresses, how much of what it leaves small blocks may have.
 #include <memory_pool/np_alloc.h>
 
 #include <support/check.hpp>
@@ -26,6 +27,7 @@
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <unistd.h>
+#include <utility>
 
 namespace
 {
@@ -80,6 +82,75 @@ std::size_t take_all(std::size_t bytes, std::size_t enough)
     }
     CHECK(found == count);
     return count * bytes;
+}
+
+/// Before anything is allocated; addresses that are mapped count towards their limit.
+std::size_t mapped_at_start = 0;
+
+std::size_t mapped_bytes()
+{
+    std::array<char, 100> text{};
+    const int file = open("/proc/self/statm", O_RDONLY | O_CLOEXEC);
+    CHECK(file != -1 && read(file, text.data(), text.size() - 1) > 0);
+    close(file);
+    return std::strtoull(text.data(), nullptr, 10) * static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
+}
+
+/// Small blocks, each of which begins with the address of the one before.
+class chain
+{
+public:
+    explicit chain(std::size_t bytes) : bytes_(bytes) {}
+    chain(const chain&) = delete;
+    chain& operator=(const chain&) = delete;
+    ~chain()
+    {
+        while (last_ != nullptr)
+            np_free(std::exchange(last_, before(last_)));
+    }
+
+    /// Returns: bytes of them that can be used, when there are no more, or enough.
+    std::size_t grow(std::size_t enough)
+    {
+        while (usable_ < enough) {
+            void* const block = np_alloc(bytes_);
+            if (block == nullptr)
+                break;
+            CHECK(np_usable_size(block) >= bytes_);
+            std::memcpy(block, &last_, sizeof last_);
+            last_ = block;
+            // One that is mapped by itself has a page, which is not what it is for.
+            usable_ += std::min(np_usable_size(block), bytes_ + bytes_ / 8);
+        }
+        return usable_;
+    }
+
+private:
+    static void* before(const void* block)
+    {
+        void* found = nullptr;
+        std::memcpy(&found, block, sizeof found);
+        return found;
+    }
+
+    std::size_t bytes_;
+    std::size_t usable_ = 0;
+    void* last_ = nullptr;
+};
+
+void small_blocks_are_served(std::size_t limit)
+{
+    const std::size_t left = limit - mapped_at_start;
+    const std::size_t least = left / 100 * (test::blocks_are_checked() ? 60 : 85);
+    for (std::size_t bytes : {std::size_t{100}, std::size_t{1000}}) {
+        chain all(bytes);
+        const std::size_t usable = all.grow(limit);
+        std::printf("blocks of %zu bytes: %zu KiB usable of %zu\n", bytes, usable / kibibyte, left / kibibyte);
+        CHECK(usable >= least);
+        errno = 0;
+        CHECK(np_alloc(bytes) == nullptr && errno == ENOMEM);
+    }
+    use_blocks(1);
 }
 
 /// Effects: makes a block larger, with others behind it, until there is no memory for that, or enough.
@@ -165,14 +236,15 @@ bool is_with_limit(int count, char** arguments, const char* name)
 }
 
 /// Before anything is allocated, as far as a program can.
-void lock_memory(int count, char** arguments, char**)
+void prepare_process(int count, char** arguments, char**)
 {
+    mapped_at_start = mapped_bytes();
     if (!is_with_limit(count, arguments, "locked") && !is_with_limit(count, arguments, "locked_memory"))
         return;
     CHECK(mlockall(MCL_FUTURE) == 0 || errno == EPERM);
 }
 
-[[gnu::section(".preinit_array"), gnu::used]] void (*const lock_before_all)(int, char**, char**) = &lock_memory;
+[[gnu::section(".preinit_array"), gnu::used]] void (*const prepare_before_all)(int, char**, char**) = &prepare_process;
 
 void set_limit(__rlimit_resource which, std::size_t bytes)
 {
@@ -183,7 +255,7 @@ void set_limit(__rlimit_resource which, std::size_t bytes)
 /// Effects: has the next program begin with that limit.
 void prepare(const std::string& name, std::size_t number)
 {
-    if (name == "address_space") {
+    if (name == "address_space" || name == "small_blocks") {
         set_limit(RLIMIT_AS, number * mebibyte);
     } else if (name == "data") {
         set_limit(RLIMIT_DATA, number * mebibyte);
@@ -197,6 +269,8 @@ int run(const std::string& name, std::size_t number)
 {
     if (name == "address_space" || name == "data")
         is_served(number * mebibyte);
+    else if (name == "small_blocks")
+        small_blocks_are_served(number * mebibyte);
     else if (name == "locked_memory")
         is_served_or_refused();
     else if (name == "locked" || promises_only_what_there_is())

@@ -2,6 +2,8 @@
 // Copyright (c) 2026 The memory_pool authors
 #include <np_alloc/region.hpp>
 
+#include <np_alloc/reservation_cost.hpp>
+
 #include <support/system_calls.hpp>
 
 #include <gtest/gtest.h>
@@ -84,6 +86,8 @@ TEST_F(region, makes_more_usable_than_is_needed_so_that_it_is_not_asked_often_bu
 
 TEST_F(region, makes_do_with_less_when_the_system_has_not_so_many_addresses)
 {
+    if (np::reserving_is_dear())
+        GTEST_SKIP() << "that takes minutes here";
     const std::size_t more_than_there_are = std::size_t{1} << 56;
     ASSERT_TRUE(all.reserve(more_than_there_are));
     EXPECT_LT(all.slices() * np::slice_bytes, more_than_there_are);
@@ -134,5 +138,103 @@ TEST_F(region, stays_as_it_is_when_memory_is_refused_and_has_it_later)
     }
     EXPECT_TRUE(all.commit(beyond_a_page_of_each_table));
     *all.address(beyond_a_page_of_each_table - 1) = std::byte{1};
+}
+
+// One that grows.
+
+TEST_F(region, takes_only_the_addresses_that_it_needs_when_it_is_to_grow)
+{
+    const test::system_calls calls;
+    ASSERT_TRUE(all.reserve_to_grow(std::size_t{1} << 40));
+    EXPECT_EQ(reinterpret_cast<std::uintptr_t>(all.base()) % np::huge_page_bytes, 0U);
+    EXPECT_LE(all.slices() * np::slice_bytes, mib);
+    EXPECT_GE(all.most_slices() * np::slice_bytes, mib << 10);
+    for (std::size_t count = 1; count <= 1024; ++count) {
+        ASSERT_TRUE(all.commit(count));
+        ASSERT_GE(all.committed(), count);
+        ASSERT_LE(all.slices(), count + count / 16 + 7) << "and not many more";
+        *(all.address(count) - 1) = std::byte{1};
+        all.owner(count - 1) = count;
+        all.record(count - 1).words[7] = count;
+        all.huge_pages((count - 1) / np::slices_of_huge_page) = np::huge_page_use::refused;
+    }
+    for (std::size_t count = 1; count <= 1024; ++count) {
+        ASSERT_EQ(*(all.address(count) - 1), std::byte{1});
+        ASSERT_EQ(all.owner(count - 1), count);
+        ASSERT_EQ(all.record(count - 1).words[7], count);
+    }
+    EXPECT_FALSE(all.commit(all.most_slices() + 1));
+}
+
+TEST_F(region, begins_elsewhere_when_it_is_to_grow_again)
+{
+    ASSERT_TRUE(all.reserve_to_grow(64 * mib));
+    np::region<std::uintptr_t, record> other;
+    ASSERT_TRUE(other.reserve_to_grow(64 * mib));
+    EXPECT_NE(all.base(), other.base());
+    other.release();
+    EXPECT_EQ(other.slices(), 0U);
+    EXPECT_EQ(other.most_slices(), 0U);
+}
+
+TEST_F(region, stays_as_large_as_it_is_when_what_follows_is_not_free)
+{
+    ASSERT_TRUE(all.reserve_to_grow(64 * mib));
+    ASSERT_TRUE(all.commit(10));
+    const std::size_t before = all.committed();
+    std::byte* const behind = all.address(all.slices()) + np::slice_bytes;
+    ASSERT_TRUE(memory_pool::os::reserve_addresses_at(behind, np::slice_bytes));
+    EXPECT_FALSE(all.commit(before + 2));
+    EXPECT_EQ(all.committed(), before);
+    EXPECT_TRUE(all.commit(before + 1)) << "up to there";
+    EXPECT_FALSE(all.commit(before + 2));
+    ASSERT_TRUE(memory_pool::os::release_addresses(behind, np::slice_bytes));
+    EXPECT_TRUE(all.commit(before + 2)) << "it is free again";
+}
+
+TEST_F(region, that_grows_gives_addresses_back_when_it_ends)
+{
+    const test::system_calls calls;
+    ASSERT_TRUE(all.reserve_to_grow(64 * mib));
+    ASSERT_TRUE(all.commit(100));
+    std::byte* const base = all.base();
+    all.release_uncommitted();
+    EXPECT_EQ(all.most_slices(), all.committed());
+    EXPECT_FALSE(all.commit(all.committed() + 1));
+    all.release();
+    ASSERT_TRUE(memory_pool::os::reserve_addresses_at(base, 100 * np::slice_bytes)) << "they are free";
+    EXPECT_TRUE(memory_pool::os::release_addresses(base, 100 * np::slice_bytes));
+}
+
+TEST_F(region, that_grows_stays_as_it_is_when_addresses_or_memory_are_refused_and_has_them_later)
+{
+    const std::size_t beyond_a_page_of_each_table = 600;
+    for (const test::system_call kind : {test::system_call::map, test::system_call::protect}) {
+        all.release();
+        ASSERT_TRUE(all.reserve_to_grow(256 * mib));
+        ASSERT_TRUE(all.commit(1));
+        const std::size_t before = all.committed();
+        for (std::size_t call = 1; call <= 3; ++call) {
+            const test::system_calls calls;
+            calls.refuse_from(kind, call);
+            EXPECT_FALSE(all.commit(beyond_a_page_of_each_table)) << call;
+            EXPECT_EQ(all.committed(), before);
+        }
+        EXPECT_TRUE(all.commit(beyond_a_page_of_each_table));
+        *all.address(beyond_a_page_of_each_table - 1) = std::byte{1};
+        all.record(beyond_a_page_of_each_table - 1).words[0] = 1;
+    }
+}
+
+TEST_F(region, reserves_nothing_to_grow_when_one_of_its_parts_is_refused)
+{
+    const test::system_calls calls;
+    for (std::size_t call = 1; call <= 5; ++call) {
+        calls.refuse_from(test::system_call::map, call);
+        EXPECT_FALSE(all.reserve_to_grow(64 * mib)) << call;
+        EXPECT_EQ(all.slices(), 0U);
+    }
+    calls.refuse_nothing();
+    EXPECT_TRUE(all.reserve_to_grow(64 * mib));
 }
 } // namespace

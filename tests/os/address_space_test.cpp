@@ -40,6 +40,19 @@ TEST_F(address_space, is_usable_and_zero_where_it_is_committed)
     memory[page] = memory[3 * page - 1] = std::byte{7};
 }
 
+TEST_F(address_space, is_reserved_where_it_is_free_and_nowhere_else)
+{
+    const test::system_calls calls;
+    EXPECT_FALSE(os::reserve_addresses_at(memory + page, page));
+    ASSERT_TRUE(os::commit_memory(memory + page, page)) << "it is there as before";
+    ASSERT_TRUE(os::release_addresses(memory + page, page));
+    EXPECT_TRUE(os::reserve_addresses_at(memory + page, page));
+    ASSERT_TRUE(os::commit_memory(memory, 3 * page));
+    memory[page] = std::byte{7};
+    calls.refuse_from(test::system_call::map, 1);
+    EXPECT_FALSE(os::reserve_addresses_at(memory + 100 * bytes, page));
+}
+
 TEST_F(address_space, reads_as_zeros_when_it_was_purged)
 {
     ASSERT_TRUE(os::commit_memory(memory, 3 * page));

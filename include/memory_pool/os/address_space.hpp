@@ -25,6 +25,7 @@
 #else
 #include <cerrno>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #endif
 #if defined(__linux__)
 #include <algorithm>
@@ -63,6 +64,16 @@ inline void* reserve(std::size_t bytes) noexcept
     constexpr unsigned long reserve_only = 0x2000;
     constexpr unsigned long no_access = 0x01;
     return ::VirtualAlloc(nullptr, bytes, reserve_only, no_access);
+}
+
+inline bool reserve_at(void*, std::size_t) noexcept
+{
+    return false;
+}
+
+inline bool are_limited() noexcept
+{
+    return false;
 }
 
 inline bool commit(void* memory, std::size_t bytes) noexcept
@@ -120,6 +131,25 @@ inline void* reserve(std::size_t bytes) noexcept
 {
     void* const memory = ::mmap(nullptr, bytes, PROT_NONE, flags_of_all, -1, 0);
     return memory != MAP_FAILED ? memory : nullptr;
+}
+
+inline bool reserve_at(void* memory, std::size_t bytes) noexcept
+{
+#if defined(__linux__)
+    constexpr int unless_taken = 0x100000; // MAP_FIXED_NOREPLACE, since Linux 4.17
+#else
+    constexpr int unless_taken = 0;
+#endif
+    void* const reserved = ::mmap(memory, bytes, PROT_NONE, flags_of_all | unless_taken, -1, 0);
+    if (reserved != MAP_FAILED && reserved != memory)
+        (void)::munmap(reserved, bytes); // Elsewhere, and for an older Linux, the address is but a hint.
+    return reserved == memory;
+}
+
+inline bool are_limited() noexcept
+{
+    ::rlimit limit{};
+    return ::getrlimit(RLIMIT_AS, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY;
 }
 
 inline bool commit(void* memory, std::size_t bytes) noexcept
@@ -236,6 +266,21 @@ inline bool unguard(void* memory, std::size_t bytes, [[maybe_unused]] guarding h
 inline void* reserve_addresses(std::size_t bytes) noexcept
 {
     return detail::reserve(bytes);
+}
+
+/// Effects: takes those addresses, if they are free.
+/// Returns: whether it did; not if a limit is in the way, nor on systems where what is reserved at once is given back at once.
+/// Complexity: a system call or two.
+inline bool reserve_addresses_at(void* memory, std::size_t bytes) noexcept
+{
+    return detail::reserve_at(memory, bytes);
+}
+
+/// Returns: whether the process may have only so many addresses, those counted that are reserved (RLIMIT_AS).
+/// Complexity: a system call.
+inline bool addresses_are_limited() noexcept
+{
+    return detail::are_limited();
 }
 
 /// Effects: makes reserved addresses usable: zeros are there. The system gives memory when a page is first written to.

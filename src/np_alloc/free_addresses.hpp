@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: MIT
+// Copyright (c) 2026 The memory_pool authors
+/// \file
+/// Where in the address space a mapping has room to grow.
+///
+///     | program, its heap | ... | here: an eighth to a half | ... | program, its heap | ... <- mappings | stack |
+///     0                         end / 8              end / 2                                                  end
+///
+/// Systems place the program and its heap at the bottom, or at two thirds; what is mapped goes down from the stack, or, where that has no
+/// limit, up from a third. So little is ever mapped in between. A process whose address space is limited cannot ask what is free
+/// there, except by mapping it.
+///
+/// Thread safety: any thread.
+#pragma once
+
+#include <memory_pool/base/arithmetic.hpp>
+#include <memory_pool/os/address_space.hpp>
+#include <memory_pool/os/pages.hpp>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+
+namespace memory_pool::np
+{
+/// What is known of the address space of this process.
+struct free_addresses
+{
+    std::uintptr_t end;    ///< A power of two: programs have no addresses from there on.
+    std::uintptr_t mapped; ///< Where the system maps something now.
+
+    /// Returns: how many bytes a range may have for which there is room for sure, on every system.
+    std::size_t most_bytes() const noexcept { return end / 8; }
+
+    /// Returns: the first of `bytes` addresses, a multiple of `alignment`, that are not likely to be in use, which of them depends on
+    ///   `chance`, any number; 0 if there are not so many.
+    /// Preconditions: `alignment` is a power of two, and at most `end / 8`.
+    std::uintptr_t pick(std::size_t bytes, std::size_t alignment, std::uint64_t chance) const noexcept
+    {
+        const std::uintptr_t first = end / 8;
+        const std::uintptr_t last = mapped > first ? std::min(end / 2, mapped) : end / 2;
+        if (bytes >= last - first)
+            return 0;
+        return (first + chance % (last - first - bytes)) / alignment * alignment;
+    }
+
+    /// Complexity: two system calls.
+    static free_addresses find() noexcept
+    {
+        const std::byte on_the_stack{};
+        void* const mapped = os::reserve_addresses(os::page_size());
+        if (mapped == nullptr)
+            return {0, 0};
+        (void)os::release_addresses(mapped, os::page_size());
+        const auto begin = reinterpret_cast<std::uintptr_t>(mapped);
+        const std::uintptr_t highest = std::max(begin, reinterpret_cast<std::uintptr_t>(&on_the_stack));
+        return {std::uintptr_t{2} << base::highest_bit(highest), begin};
+    }
+};
+} // namespace memory_pool::np

@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: MIT
+// Copyright (c) 2026 The memory_pool authors
+/// \file
+/// What it costs to reserve addresses: a few microseconds, however many they are; but where a program emulates the system, it may
+/// keep something for each page of them (qemu-user up to 8.0: 1 TiB takes minutes, and 19 GB).
+///
+/// Thread safety: any thread.
+#pragma once
+
+#include <memory_pool/os/address_space.hpp>
+#include <memory_pool/os/clock.hpp>
+
+#include <cstddef>
+#include <cstdint>
+
+namespace memory_pool::np
+{
+/// Returns: whether the time it takes depends on how many addresses are reserved, so that 1 TiB would take a second or longer. It is
+///   not, if one try of three says so: a thread may lose the processor in the middle of others.
+/// Complexity: two system calls, as a rule.
+template <class Clock>
+bool reserving_is_dear(Clock&& nanoseconds) noexcept
+{
+    constexpr int tries = 3;
+    constexpr std::size_t bytes = std::size_t{64} << 20;
+    constexpr std::uint64_t nanoseconds_of_a_second = 1'000'000'000;
+    constexpr std::uint64_t most = nanoseconds_of_a_second / ((std::size_t{1} << 40) / bytes);
+    for (int tried = 0; tried != tries; ++tried) {
+        const std::uint64_t begin = nanoseconds();
+        void* const reserved = os::reserve_addresses(bytes);
+        if (reserved == nullptr)
+            return false;
+        (void)os::release_addresses(reserved, bytes);
+        if (nanoseconds() - begin <= most)
+            return false;
+    }
+    return true;
+}
+
+inline bool reserving_is_dear() noexcept
+{
+    return reserving_is_dear(os::nanoseconds);
+}
+} // namespace memory_pool::np
