@@ -34,7 +34,6 @@
 #include "places_out_of_reach.hpp"
 #include "policy.hpp"
 #include "region.hpp"
-#include "reservation_cost.hpp"
 #include "runs.hpp"
 #include "sizes.hpp"
 #include "slab.hpp"
@@ -91,16 +90,13 @@ public:
     backend& operator=(const backend&) = delete;
     ~backend() = default;
 
-    /// Effects: reserves addresses, if that was not done yet.
+    /// Effects: reserves addresses, if that was not done yet. `is_to_grow`: as few as it can be, if the system lets it.
     /// Returns: whether there are some.
-    bool start(std::size_t most_bytes) noexcept
+    bool start(std::size_t most_bytes, bool is_to_grow = false) noexcept
     {
         const std::lock_guard lock(mutex_);
-        if (region_.slices() != 0)
-            return true;
-        if ((os::addresses_are_limited() || reserving_is_dear()) && region_.reserve_to_grow(most_bytes))
-            return true;
-        return region_.reserve(most_bytes);
+        return region_.most_slices() != 0 || (is_to_grow && region_.reserve_to_grow(most_bytes)) ||
+               region_.reserve(most_bytes);
     }
 
     /// Effects: gives those addresses back that were never needed. What is needed from now on is mapped for itself.
@@ -668,15 +664,15 @@ private:
         bool is_due = false;
         {
             const std::lock_guard lock(mutex_);
-            const std::size_t used_before = runs_.used();
             taken = runs_.take(slices, alignment);
             if (taken.first != no_slice)
                 taken = in_reach(taken, now);
             note_peak();
             if (taken.first != no_slice)
                 mark(taken);
-            if (taken.is_zeroed && runs_.used() == used_before)
+            if (taken.is_zeroed && runs_.used() <= most_used_)
                 regret(taken.length * slice_bytes, now);
+            most_used_ = std::max(most_used_, runs_.used());
             is_due = runs_.has_dirty_since(before(now, patience()));
         }
         if (MEMORY_POOL_UNLIKELY(is_due))
@@ -699,6 +695,8 @@ private:
             if (slices == 0)
                 return false;
             runs_.put(first, slices, is_dirty, now);
+            if (!is_dirty && region_.grows())
+                shrink_region();
             note_peak();
             if (MEMORY_POOL_UNLIKELY(is_mostly_free()) && now >= not_hasty_until_) {
                 since = std::max(since, before(now, patience_in_haste));
@@ -768,8 +766,24 @@ private:
             purged_.fetch_add(bytes, std::memory_order_relaxed);
         const std::lock_guard lock(mutex_);
         runs_.put_purged(taken, !is_done, os::coarse_milliseconds());
+        if (region_.grows())
+            shrink_region();
         note_peak();
         return {bytes, is_done};
+    }
+
+    /// Effects: gives the addresses behind all runs back, if they are worth a system call: the program may need them for something else.
+    void shrink_region() noexcept
+    {
+        constexpr std::size_t least_slices = (std::size_t{1} << 20) / slice_bytes;
+        [[maybe_unused]] const run last = runs_.forget_last_if_clean();
+        if constexpr (is_checked)
+            if (last.first != no_slice)
+                checks().run_purged(last.first, last.length); // or guards would seem to be there that are not
+        if (region_.committed() - runs_.used() < least_slices)
+            return;
+        huge_pages_.forget_from(static_cast<slice_number>(runs_.used()));
+        region_.shrink(runs_.used());
     }
 
     static constexpr std::uint64_t before(std::uint64_t now, std::uint64_t milliseconds) noexcept
@@ -797,6 +811,7 @@ private:
     std::uint64_t purged_in_haste_at_ = 0;
     std::uint64_t not_hasty_until_ = 0;
     std::size_t regretted_ = 0;
+    std::size_t most_used_ = 0; ///< The most slices that ever were.
     std::size_t peak_reserved_ = 0;
     std::size_t direct_bytes_ = 0;
     std::size_t mappings_ = 0;

@@ -86,6 +86,14 @@ public:
         set(part_of(first), end_of_parts(first + length), huge_page_use::unknown);
     }
 
+    /// Effects: notes that from there on, nothing is mapped any more.
+    void forget_from(slice_number first) noexcept
+    {
+        if (use_of(part_of(first)) != huge_page_use::untold)
+            set(part_of(first), end_of_parts(first), huge_page_use::unknown);
+        set(end_of_parts(first), end_of_parts(region_.committed()), huge_page_use::untold);
+    }
+
     /// Returns: whether the system was told the same about all these slices, and about as many others.
     bool are_alike(slice_number first, slice_number other, std::uint32_t length) const noexcept
     {

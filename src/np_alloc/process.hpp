@@ -30,6 +30,7 @@
 
 #include <memory_pool/base/arithmetic.hpp>
 #include <memory_pool/base/config.hpp>
+#include <memory_pool/os/address_space.hpp>
 #include <memory_pool/os/blocked_signals.hpp>
 #include <memory_pool/os/clock.hpp>
 #include <memory_pool/os/environment.hpp>
@@ -50,6 +51,7 @@
 #include "options.hpp"
 #include "output.hpp"
 #include "policy.hpp"
+#include "reservation_cost.hpp"
 #include "sampled.hpp"
 #include "shared_heap.hpp"
 #include "thread_heaps.hpp"
@@ -343,7 +345,8 @@ public:
         if constexpr (is_checked)
             the_canary.draw();
         backend_.set_patience(the_options.get(np_option_decay_ms));
-        if (!backend_.start(the_options.get(np_option_region_bytes)))
+        const bool is_to_grow = os::addresses_are_limited() || reserving_is_dear();
+        if (!backend_.start(the_options.get(np_option_region_bytes), is_to_grow))
             return false;
         is_started_.store(true, std::memory_order_release);
         return true;

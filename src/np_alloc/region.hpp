@@ -118,7 +118,7 @@ public:
     /// Effects: gives all addresses back.
     void release() noexcept
     {
-        release_from(0);
+        release_from(0, 0);
         reserved_ = nullptr;
         base_.write(nowhere);
         most_slices_ = spare_bytes_ = 0;
@@ -128,8 +128,18 @@ public:
     /// Effects: gives back the addresses of slices that are not committed, which are none from now on.
     void release_uncommitted() noexcept
     {
-        release_from(committed());
+        release_from(committed(), grows() ? entries_ : committed());
         most_slices_ = slices_;
+    }
+
+    /// Effects: gives back the addresses of slices from `count` on, if the region grows: it may have them again. The tables stay, as any
+    ///   thread may look there for what it took for a block.
+    /// Preconditions: those are not in use, and have no memory.
+    void shrink(std::size_t count) noexcept
+    {
+        committed_steps_.write(count * steps_per_slice);
+        if (os::release_addresses(address(count), (slices_ - count) * slice_bytes))
+            slices_ = count;
     }
 
     /// Effects: makes the first `count` slices usable, and some more, so that it is not asked often: threads that bring memory into use
@@ -149,6 +159,9 @@ public:
         const std::size_t generous = std::min(whole_parts, most_slices_);
         return commit_exactly(generous) || commit_exactly(count);
     }
+
+    /// Returns: whether it has only the addresses that it needs.
+    bool grows() const noexcept { return spare_bytes_ == 0; }
 
     std::byte* base() const noexcept { return reinterpret_cast<std::byte*>(base_.read()); }
     /// Returns: slices that have addresses.
@@ -230,42 +243,40 @@ private:
         parts_ = static_cast<huge_page_use*>(begins[3]);
     }
 
-    /// Returns: bytes of the addresses that so many slices need.
-    static range_sizes sizes(std::size_t slices, std::size_t spare_bytes) noexcept
+    /// Returns: bytes of the addresses that so many slices need, and so many entries in each table.
+    static range_sizes sizes(std::size_t slices, std::size_t entries, std::size_t spare_bytes) noexcept
     {
-        return {slices != 0 ? slices * slice_bytes + spare_bytes : 0, table_bytes(sizeof(Owner), slices),
-                table_bytes(sizeof(Record), slices), table_bytes(sizeof(huge_page_use), parts(slices))};
+        return {slices != 0 ? slices * slice_bytes + spare_bytes : 0, table_bytes(sizeof(Owner), entries),
+                table_bytes(sizeof(Record), entries), table_bytes(sizeof(huge_page_use), parts(entries))};
     }
 
-    /// Calls `visit(void* memory, std::size_t bytes)` for what each range has more for `count` slices than for `before`, from that range on,
-    /// as long as that returns true.
+    /// Calls `visit(void* memory, std::size_t bytes)` for what each range has more at the end than at the begin, as long as that returns
+    /// true.
     /// Returns: whether it always did.
     template <class Visit>
-    bool visit_ranges(std::size_t range, std::size_t before, std::size_t count, Visit&& visit) const noexcept
+    bool visit_ranges(const range_sizes& begin, const range_sizes& end, Visit&& visit) const noexcept
     {
-        const range_sizes begin = sizes(before, spare_bytes_);
-        const range_sizes end = sizes(count, spare_bytes_);
-        for (; range != range_count; ++range)
-            if (begin[range] != end[range] &&
+        for (std::size_t range = 0; range != range_count; ++range)
+            if (begin[range] < end[range] &&
                 !visit(static_cast<std::byte*>(begins()[range]) + begin[range], end[range] - begin[range]))
                 return false;
         return true;
     }
 
-    void release_from(std::size_t kept) noexcept
+    void release_from(std::size_t slices, std::size_t entries) noexcept
     {
-        (void)visit_ranges(0, kept, slices_, [](void* memory, std::size_t bytes) {
-            (void)os::release_addresses(memory, bytes);
-            return true;
-        });
-        slices_ = kept;
+        (void)visit_ranges(sizes(slices, entries, spare_bytes_), sizes(slices_, entries_, spare_bytes_),
+                           [](void* memory, std::size_t bytes) {
+                               (void)os::release_addresses(memory, bytes);
+                               return true;
+                           });
+        slices_ = slices;
+        entries_ = entries;
     }
-
-    bool grows() const noexcept { return spare_bytes_ == 0; }
 
     bool reserve_exactly(std::size_t slices) noexcept
     {
-        const range_sizes bytes = sizes(slices, huge_page_bytes);
+        const range_sizes bytes = sizes(slices, slices, huge_page_bytes);
         range_begins all{};
         for (std::size_t range = 0; range != range_count; ++range)
             all[range] = os::reserve_addresses(bytes[range]);
@@ -277,7 +288,7 @@ private:
         }
         begin_at(all);
         spare_bytes_ = huge_page_bytes; // So that there are as many from a multiple of a huge page on.
-        slices_ = most_slices_ = slices;
+        slices_ = entries_ = most_slices_ = slices;
         base_.write(base::round_up(reinterpret_cast<std::uintptr_t>(reserved_), huge_page_bytes));
         return true;
     }
@@ -286,7 +297,7 @@ private:
     bool begin_to_grow(const free_addresses& all, std::size_t most_slices) noexcept
     {
         constexpr std::size_t first_slices = 4;
-        range_sizes bytes = sizes(most_slices, 0);
+        range_sizes bytes = sizes(most_slices, most_slices, 0);
         for (std::size_t& each : bytes) // With what lies between.
             each = base::round_up(each + huge_page_bytes, huge_page_bytes);
         const std::size_t all_bytes = std::accumulate(bytes.begin(), bytes.end(), std::size_t{0});
@@ -306,18 +317,23 @@ private:
     /// Reserves the addresses that `count` slices need and have not yet, if they are free.
     bool reserve_more(std::size_t count) noexcept
     {
+        const range_sizes begin = sizes(slices_, entries_, 0);
+        const range_sizes end = sizes(count, std::max(count, entries_), 0);
         std::size_t reserved = 0;
-        const bool are_reserved = visit_ranges(0, slices_, count, [&reserved](void* memory, std::size_t bytes) {
+        const bool are_reserved = visit_ranges(begin, end, [&reserved](void* memory, std::size_t bytes) {
             const bool is_reserved = os::reserve_addresses_at(memory, bytes);
             reserved += is_reserved ? 1U : 0U;
             return is_reserved;
         });
-        if (!are_reserved)
-            (void)visit_ranges(0, slices_, count, [&reserved](void* memory, std::size_t bytes) {
+        if (!are_reserved) {
+            (void)visit_ranges(begin, end, [&reserved](void* memory, std::size_t bytes) {
                 return reserved-- != 0 && (static_cast<void>(os::release_addresses(memory, bytes)), true);
             });
-        slices_ = are_reserved ? count : slices_;
-        return are_reserved;
+            return false;
+        }
+        slices_ = count;
+        entries_ = std::max(count, entries_);
+        return true;
     }
 
     /// Returns: how many slices to make usable at least, the next time: fewer where those count that are not in use.
@@ -334,7 +350,7 @@ private:
         if (count > slices_ && !reserve_more(count))
             return false;
         const auto commit = [](void* memory, std::size_t bytes) { return os::commit_memory(memory, bytes); };
-        if (!visit_ranges(1, committed(), count, commit) ||
+        if (!visit_ranges(sizes(0, committed(), 0), sizes(0, count, 0), commit) ||
             !commit(address(committed()), (count - committed()) * slice_bytes))
             return false;
         committed_steps_.write(count * steps_per_slice);
@@ -347,6 +363,7 @@ private:
     huge_page_use* parts_ = nullptr;
     std::size_t slices_ = 0;
     std::size_t most_slices_ = 0;
+    std::size_t entries_ = 0;       ///< Of the tables, that have addresses: as many as there are slices, or ever were.
     often_read committed_steps_{0}; ///< Whoever has a pointer into a slice has been told.
     void* reserved_ = nullptr;
     std::size_t spare_bytes_ = 0; ///< Of addresses, before and behind the slices; 0: the region grows.

@@ -172,6 +172,19 @@ public:
         put(purged.first, purged.length, is_dirty, now);
     }
 
+    /// Effects: has the last run be slices that were never used, if it is free and has no memory.
+    /// Returns: it; `first` is no_slice if there is no such run.
+    run forget_last_if_clean() noexcept
+    {
+        const slice_number last = last_free();
+        if (last == no_slice || record(last).is_dirty)
+            return {};
+        unlist(last);
+        mark(last, record(last).length, slice_state::untouched);
+        used_ = last;
+        return {last, record(last).length, true};
+    }
+
     /// Returns: a run that was handed out to be purged; `first` is no_slice if there is none.
     /// Complexity: O(1) if there is none, or else linear in runs.
     run find_being_purged() const noexcept
@@ -188,7 +201,7 @@ public:
     std::size_t in_use() const noexcept { return in_use_; }
     /// Returns: slices in free runs that may have memory.
     std::size_t dirty() const noexcept { return dirty_; }
-    /// Returns: slices that were ever used.
+    /// Returns: slices that are used, or were, up to the last of them.
     std::size_t used() const noexcept { return used_; }
 
     /// Returns: whether all that is said above holds.

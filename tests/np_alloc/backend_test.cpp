@@ -527,4 +527,59 @@ TEST_F(backend, knows_the_blocks_outside_of_the_region)
     EXPECT_EQ(all.direct_bytes(block), 0U);
     EXPECT_FALSE(all.is_in_direct(block));
 }
+
+/// One whose region has only the addresses that it needs.
+struct backend_that_grows : testing::Test
+{
+    np::backend all;
+
+    backend_that_grows() { EXPECT_TRUE(all.start(std::size_t{256} << 20, true)); }
+    ~backend_that_grows() override
+    {
+        EXPECT_TRUE(all.with_runs([](const auto& runs) { return runs.is_valid(); }));
+        all.stop();
+    }
+
+    std::size_t mebibytes() { return all.memory().slices() * np::slice_bytes / MiB; }
+};
+
+TEST_F(backend_that_grows, gives_addresses_back_when_what_is_behind_them_has_been_free_for_a_while)
+{
+    EXPECT_LE(mebibytes(), 1U);
+    const np::run small = all.take_large(MiB, 1);
+    const np::run large = all.take_large(100 * MiB, 1);
+    std::memset(all.memory().address(large.first), 7, 100 * MiB);
+    EXPECT_GE(mebibytes(), 101U);
+    EXPECT_LE(mebibytes(), 108U);
+    all.give_large(large.first);
+    EXPECT_GE(all.trim(), 100 * MiB);
+    EXPECT_LE(mebibytes(), 2U);
+    const np::run again = all.take_large(100 * MiB, 1);
+    EXPECT_EQ(again.first, large.first);
+    EXPECT_TRUE(again.is_zeroed);
+    EXPECT_EQ(*all.memory().address(again.first), std::byte{0});
+    all.give_large(small.first);
+    all.trim();
+    EXPECT_GE(mebibytes(), 101U) << "what is behind is in use";
+    all.give_large(again.first);
+    all.trim();
+    EXPECT_LE(mebibytes(), 1U);
+}
+
+TEST_F(backend_that_grows, keeps_what_is_needed_again_soon)
+{
+    const auto pause = [] { std::this_thread::sleep_for(std::chrono::milliseconds(20)); };
+    std::size_t given_back = 0;
+    for (int round = 0; round != 8; ++round) {
+        const np::run small = all.take_large(MiB, 1);
+        const np::run large = all.take_large(100 * MiB, 1);
+        all.give_large(large.first);
+        pause();
+        all.give_large(small.first);
+        given_back += mebibytes() < 50 ? 1U : 0U;
+    }
+    EXPECT_GE(given_back, 1U);
+    EXPECT_LE(given_back, 3U) << "it was in vain";
+    all.trim();
+}
 } // namespace

@@ -253,4 +253,25 @@ TEST(huge_pages_of_a_small_region, are_asked_for_no_further_than_its_addresses_g
     EXPECT_EQ(region.huge_pages((slices - 1) / part), use::asked_for);
     region.release();
 }
+
+TEST(huge_pages_of_a_region_that_grows, are_not_known_any_more_where_it_has_become_shorter)
+{
+    np::region<std::uintptr_t, np::run_links> region;
+    np::huge_pages<np::region<std::uintptr_t, np::run_links>> all{region};
+    ASSERT_TRUE(region.reserve_to_grow(16 * part * np::slice_bytes));
+    ASSERT_TRUE(region.commit(4 * part));
+    const std::size_t changes = all.changes();
+    all.ask_for(part, 3 * part);
+    all.forget_from(2 * part + 1);
+    region.shrink(2 * part + 1);
+    ASSERT_TRUE(region.commit(4 * part));
+    EXPECT_EQ(region.huge_pages(0), use::untold);
+    EXPECT_EQ(region.huge_pages(1), use::asked_for);
+    EXPECT_EQ(region.huge_pages(2), use::unknown) << "it is of two mappings";
+    EXPECT_EQ(region.huge_pages(3), use::untold);
+    all.forget_from(part);
+    region.shrink(part);
+    EXPECT_EQ(all.changes(), changes);
+    region.release();
+}
 } // namespace

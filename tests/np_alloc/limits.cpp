@@ -5,7 +5,8 @@
 // Starts itself anew in a process with that limit, which is there before anything is allocated, and sees that np_alloc serves as
 // much as can be had, says ENOMEM then, and serves it again when it was freed. `locked`: all memory is to stay in memory, from the
 // beginning. `overcommit`: where the system promises no more memory than there is; elsewhere the program exits with 77.
-// `small_blocks`: with a limit on addresses, how much of what it leaves small blocks may have.
+// `small_blocks`: with a limit on addresses, how much of what it leaves small blocks may have, and what others
+// may have when those are freed.
 #include <memory_pool/np_alloc.h>
 
 #include <support/check.hpp>
@@ -150,7 +151,12 @@ void small_blocks_are_served(std::size_t limit)
         errno = 0;
         CHECK(np_alloc(bytes) == nullptr && errno == ENOMEM);
     }
-    use_blocks(1);
+    // What is not used is free for others: threads have stacks of 8 MiB, and want memory in a row.
+    (void)np_trim();
+    chain half(100);
+    CHECK(half.grow(least / 2) >= least / 2);
+    test::in_threads_at_the_same_time(3, [] { use_blocks(1); });
+    CHECK(mmap(nullptr, left / 5, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0) != MAP_FAILED);
 }
 
 /// Effects: makes a block larger, with others behind it, until there is no memory for that, or enough.

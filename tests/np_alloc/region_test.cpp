@@ -237,4 +237,41 @@ TEST_F(region, reserves_nothing_to_grow_when_one_of_its_parts_is_refused)
     calls.refuse_nothing();
     EXPECT_TRUE(all.reserve_to_grow(64 * mib));
 }
+
+TEST_F(region, that_grows_gives_addresses_back_behind_what_is_used_and_has_them_again)
+{
+    ASSERT_TRUE(all.reserve_to_grow(256 * mib));
+    ASSERT_TRUE(all.commit(600));
+    *all.address(99) = *all.address(599) = std::byte{1};
+    all.owner(599) = 7;
+    all.shrink(100);
+    EXPECT_EQ(all.committed(), 100U);
+    EXPECT_EQ(all.slices(), 100U);
+    EXPECT_EQ(all.owner(599), 7U) << "tables stay";
+    ASSERT_TRUE(memory_pool::os::reserve_addresses_at(all.address(110), np::slice_bytes)) << "they are free";
+    EXPECT_FALSE(all.commit(600));
+    EXPECT_EQ(all.committed(), 100U);
+    ASSERT_TRUE(memory_pool::os::release_addresses(all.address(110), np::slice_bytes));
+    ASSERT_TRUE(all.commit(2000));
+    EXPECT_EQ(*all.address(99), std::byte{1});
+    EXPECT_EQ(*all.address(599), std::byte{0});
+    EXPECT_EQ(all.owner(599), 7U);
+    all.owner(1999) = all.record(1999).words[7] = 7;
+    all.shrink(0);
+    EXPECT_TRUE(all.commit(1)) << "even if it had none any more";
+}
+
+TEST_F(region, that_grows_keeps_addresses_that_the_system_does_not_take)
+{
+    const test::system_calls calls;
+    ASSERT_TRUE(all.reserve_to_grow(256 * mib));
+    ASSERT_TRUE(all.commit(600));
+    *all.address(599) = std::byte{1};
+    calls.refuse_from(test::system_call::unmap, 1);
+    all.shrink(100);
+    EXPECT_EQ(all.committed(), 100U);
+    ASSERT_TRUE(all.commit(2000));
+    EXPECT_EQ(*all.address(599), std::byte{0});
+    calls.refuse_nothing();
+}
 } // namespace

@@ -360,6 +360,25 @@ TEST_F(runs, tell_how_far_free_slices_without_memory_go_around_them_when_they_ar
     expect_next(last, last.first, region_slices);
 }
 
+TEST_F(runs, at_the_end_are_forgotten_if_they_are_free_and_have_no_memory)
+{
+    EXPECT_EQ(all.forget_last_if_clean().first, np::no_slice) << "there is none";
+    const np::run first = all.take(3);
+    const np::run last = all.take(5);
+    EXPECT_EQ(all.forget_last_if_clean().first, np::no_slice) << "it is in use";
+    all.put(last.first, last.length, true, 1);
+    EXPECT_EQ(all.forget_last_if_clean().first, np::no_slice) << "it has memory";
+    EXPECT_EQ(purge_since(1), 5U);
+    const np::run forgotten = all.forget_last_if_clean();
+    EXPECT_EQ(forgotten.first, last.first);
+    EXPECT_EQ(forgotten.length, last.length);
+    EXPECT_EQ(all.used(), 3U);
+    EXPECT_TRUE(all.is_valid());
+    EXPECT_EQ(all.take(2).first, last.first);
+    all.put(first.first, first.length, false, 1);
+    EXPECT_EQ(all.forget_last_if_clean().first, np::no_slice) << "it is not the last";
+}
+
 TEST_F(runs, are_found_while_they_are_purged_and_are_nobody_elses)
 {
     (void)all.take(2);
