@@ -357,15 +357,16 @@ private:
         return true;
     }
 
+    // What each free reads comes first.
     often_read base_{nowhere};
+    often_read committed_steps_{0}; ///< Whoever has a pointer into a slice has been told.
     Owner* owners_ = nullptr;
     Record* records_ = nullptr;
     huge_page_use* parts_ = nullptr;
+    void* reserved_ = nullptr;
     std::size_t slices_ = 0;
     std::size_t most_slices_ = 0;
-    std::size_t entries_ = 0;       ///< Of the tables, that have addresses: as many as there are slices, or ever were.
-    often_read committed_steps_{0}; ///< Whoever has a pointer into a slice has been told.
-    void* reserved_ = nullptr;
+    std::size_t entries_ = 0;     ///< Of the tables, that have addresses: as many as there are slices, or ever were.
     std::size_t spare_bytes_ = 0; ///< Of addresses, before and behind the slices; 0: the region grows.
 };
 } // namespace memory_pool::np

@@ -529,21 +529,28 @@ TEST_F(backend, knows_the_blocks_outside_of_the_region)
 }
 
 /// One whose region has only the addresses that it needs.
-struct backend_that_grows : testing::Test
+struct growing_backend : testing::Test
 {
     np::backend all;
 
-    backend_that_grows() { EXPECT_TRUE(all.start(std::size_t{256} << 20, true)); }
-    ~backend_that_grows() override
+    growing_backend() { EXPECT_TRUE(all.start(std::size_t{256} << 20, true)); }
+    ~growing_backend() override
     {
         EXPECT_TRUE(all.with_runs([](const auto& runs) { return runs.is_valid(); }));
         all.stop();
     }
 
+    void SetUp() override
+    {
+#if MEMORY_POOL_TSAN
+        GTEST_SKIP() << "ThreadSanitizer has no room for it";
+#endif
+    }
+
     std::size_t mebibytes() { return all.memory().slices() * np::slice_bytes / MiB; }
 };
 
-TEST_F(backend_that_grows, gives_addresses_back_when_what_is_behind_them_has_been_free_for_a_while)
+TEST_F(growing_backend, gives_addresses_back_when_what_is_behind_them_has_been_free_for_a_while)
 {
     EXPECT_LE(mebibytes(), 1U);
     const np::run small = all.take_large(MiB, 1);
@@ -566,7 +573,7 @@ TEST_F(backend_that_grows, gives_addresses_back_when_what_is_behind_them_has_bee
     EXPECT_LE(mebibytes(), 1U);
 }
 
-TEST_F(backend_that_grows, keeps_what_is_needed_again_soon)
+TEST_F(growing_backend, keeps_what_is_needed_again_soon)
 {
     const auto pause = [] { std::this_thread::sleep_for(std::chrono::milliseconds(20)); };
     std::size_t given_back = 0;

@@ -140,9 +140,17 @@ TEST_F(region, stays_as_it_is_when_memory_is_refused_and_has_it_later)
     *all.address(beyond_a_page_of_each_table - 1) = std::byte{1};
 }
 
-// One that grows.
+struct growing_region : region
+{
+    void SetUp() override
+    {
+#if MEMORY_POOL_TSAN
+        GTEST_SKIP() << "ThreadSanitizer has no room for it";
+#endif
+    }
+};
 
-TEST_F(region, takes_only_the_addresses_that_it_needs_when_it_is_to_grow)
+TEST_F(growing_region, takes_only_the_addresses_that_it_needs)
 {
     const test::system_calls calls;
     ASSERT_TRUE(all.reserve_to_grow(std::size_t{1} << 40));
@@ -166,7 +174,7 @@ TEST_F(region, takes_only_the_addresses_that_it_needs_when_it_is_to_grow)
     EXPECT_FALSE(all.commit(all.most_slices() + 1));
 }
 
-TEST_F(region, begins_elsewhere_when_it_is_to_grow_again)
+TEST_F(growing_region, begins_elsewhere_than_another)
 {
     ASSERT_TRUE(all.reserve_to_grow(64 * mib));
     np::region<std::uintptr_t, record> other;
@@ -177,7 +185,7 @@ TEST_F(region, begins_elsewhere_when_it_is_to_grow_again)
     EXPECT_EQ(other.most_slices(), 0U);
 }
 
-TEST_F(region, stays_as_large_as_it_is_when_what_follows_is_not_free)
+TEST_F(growing_region, stays_as_large_as_it_is_when_what_follows_is_not_free)
 {
     ASSERT_TRUE(all.reserve_to_grow(64 * mib));
     ASSERT_TRUE(all.commit(10));
@@ -192,7 +200,7 @@ TEST_F(region, stays_as_large_as_it_is_when_what_follows_is_not_free)
     EXPECT_TRUE(all.commit(before + 2)) << "it is free again";
 }
 
-TEST_F(region, that_grows_gives_addresses_back_when_it_ends)
+TEST_F(growing_region, gives_addresses_back_when_it_ends)
 {
     const test::system_calls calls;
     ASSERT_TRUE(all.reserve_to_grow(64 * mib));
@@ -206,7 +214,7 @@ TEST_F(region, that_grows_gives_addresses_back_when_it_ends)
     EXPECT_TRUE(memory_pool::os::release_addresses(base, 100 * np::slice_bytes));
 }
 
-TEST_F(region, that_grows_stays_as_it_is_when_addresses_or_memory_are_refused_and_has_them_later)
+TEST_F(growing_region, stays_as_it_is_when_addresses_or_memory_are_refused_and_has_them_later)
 {
     const std::size_t beyond_a_page_of_each_table = 600;
     for (const test::system_call kind : {test::system_call::map, test::system_call::protect}) {
@@ -226,7 +234,7 @@ TEST_F(region, that_grows_stays_as_it_is_when_addresses_or_memory_are_refused_an
     }
 }
 
-TEST_F(region, reserves_nothing_to_grow_when_one_of_its_parts_is_refused)
+TEST_F(growing_region, reserves_nothing_when_one_of_its_parts_is_refused)
 {
     const test::system_calls calls;
     for (std::size_t call = 1; call <= 5; ++call) {
@@ -238,7 +246,7 @@ TEST_F(region, reserves_nothing_to_grow_when_one_of_its_parts_is_refused)
     EXPECT_TRUE(all.reserve_to_grow(64 * mib));
 }
 
-TEST_F(region, that_grows_gives_addresses_back_behind_what_is_used_and_has_them_again)
+TEST_F(growing_region, gives_addresses_back_behind_what_is_used_and_has_them_again)
 {
     ASSERT_TRUE(all.reserve_to_grow(256 * mib));
     ASSERT_TRUE(all.commit(600));
@@ -261,7 +269,7 @@ TEST_F(region, that_grows_gives_addresses_back_behind_what_is_used_and_has_them_
     EXPECT_TRUE(all.commit(1)) << "even if it had none any more";
 }
 
-TEST_F(region, that_grows_keeps_addresses_that_the_system_does_not_take)
+TEST_F(growing_region, keeps_addresses_that_the_system_does_not_take)
 {
     const test::system_calls calls;
     ASSERT_TRUE(all.reserve_to_grow(256 * mib));
