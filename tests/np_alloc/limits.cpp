@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
-// limits address_space MIB | small_blocks MIB | data MIB | locked_memory KIB | locked | overcommit
+// limits address_space MIB | small_blocks MIB | late_limit MIB | data MIB | locked_memory KIB | locked | overcommit
 //
 // Starts itself anew in a process with that limit, which is there before anything is allocated, and sees that np_alloc serves as
 // much as can be had, says ENOMEM then, and serves it again when it was freed. `locked`: all memory is to stay in memory, from the
 // beginning. `overcommit`: where the system promises no more memory than there is; elsewhere the program exits with 77.
 // `small_blocks`: with a limit on addresses, how much of what it leaves small blocks may have, and what others
-// may have when those are freed.
+// may have when those are freed. `late_limit`: it comes when blocks were allocated already.
 #include <memory_pool/np_alloc.h>
 
 #include <support/check.hpp>
@@ -97,6 +97,15 @@ std::size_t mapped_bytes()
     return std::strtoull(text.data(), nullptr, 10) * static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
 }
 
+/// It may be raised again.
+void set_limit(__rlimit_resource which, std::size_t bytes)
+{
+    rlimit limit{};
+    CHECK(getrlimit(which, &limit) == 0);
+    limit.rlim_cur = bytes;
+    CHECK(setrlimit(which, &limit) == 0);
+}
+
 /// Small blocks, each of which begins with the address of the one before.
 class chain
 {
@@ -157,6 +166,19 @@ void small_blocks_are_served(std::size_t limit)
     CHECK(half.grow(least / 2) >= least / 2);
     test::in_threads_at_the_same_time(3, [] { use_blocks(1); });
     CHECK(mmap(nullptr, left / 5, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0) != MAP_FAILED);
+    set_limit(RLIMIT_AS, 2 * limit);
+    CHECK(half.grow(left) >= left);
+}
+
+/// What is reserved already counts: nothing more can be mapped, but blocks are there.
+void is_served_in_spite_of_a_late_limit(std::size_t limit)
+{
+    use_blocks(10);
+    set_limit(RLIMIT_AS, limit);
+    CHECK(mmap(nullptr, mebibyte, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0) == MAP_FAILED);
+    use_blocks(10);
+    chain small(100);
+    CHECK(small.grow(32 * mebibyte) >= 32 * mebibyte);
 }
 
 /// Effects: makes a block larger, with others behind it, until there is no memory for that, or enough.
@@ -252,12 +274,6 @@ void prepare_process(int count, char** arguments, char**)
 
 [[gnu::section(".preinit_array"), gnu::used]] void (*const prepare_before_all)(int, char**, char**) = &prepare_process;
 
-void set_limit(__rlimit_resource which, std::size_t bytes)
-{
-    const rlimit limit{bytes, bytes};
-    CHECK(setrlimit(which, &limit) == 0);
-}
-
 /// Effects: has the next program begin with that limit.
 void prepare(const std::string& name, std::size_t number)
 {
@@ -277,6 +293,8 @@ int run(const std::string& name, std::size_t number)
         is_served(number * mebibyte);
     else if (name == "small_blocks")
         small_blocks_are_served(number * mebibyte);
+    else if (name == "late_limit")
+        is_served_in_spite_of_a_late_limit(number * mebibyte);
     else if (name == "locked_memory")
         is_served_or_refused();
     else if (name == "locked" || promises_only_what_there_is())
