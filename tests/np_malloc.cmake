@@ -43,11 +43,13 @@ add_test(NAME np_malloc_checked.preload
         ${np_malloc_checked} ${PROJECT_SOURCE_DIR} $<TARGET_FILE:np_malloc_own_new> Loading Tools)
 add_test(NAME np_malloc_checked.misuse
     COMMAND Python3::Interpreter ${CMAKE_CURRENT_SOURCE_DIR}/np_malloc/checked_test.py
-        ${np_malloc_checked} $<TARGET_FILE:np_malloc_wrong_delete>)
+        ${np_malloc_checked} $<TARGET_FILE:np_malloc_wrong_delete> $<TARGET_FILE:np_malloc_own_nothrow_new>)
 set_tests_properties(np_malloc_checked.preload np_malloc_checked.misuse PROPERTIES TIMEOUT 300)
 
 add_executable(np_malloc_wrong_delete np_malloc/wrong_delete.cpp)
 target_compile_options(np_malloc_wrong_delete PRIVATE -fno-builtin)
+add_executable(np_malloc_own_nothrow_new np_malloc/own_nothrow_new.cpp)
+target_compile_options(np_malloc_own_nothrow_new PRIVATE -fno-builtin)
 
 # Samples between guards, in both.
 add_executable(np_malloc_wrong_access np_malloc/wrong_access.cpp)

@@ -233,7 +233,7 @@ typedef struct np_error_report
 {
     const char* kind;    /**< What went wrong, as the report says it: "double free", "foreign pointer", ... */
     const void* address; /**< The pointer in question. */
-    size_t block_size;   /**< Bytes in the block, or 0 if there is none, or no longer. */
+    size_t block_size;   /**< Its bytes, in the checked build as requested; or 0 if there is no such block, or no longer. */
     const char* where;   /**< What it was given to: "np_alloc" or "np_heap". */
     const char* text;    /**< The lines that were printed. */
 } np_error_report;

@@ -4,7 +4,7 @@
 /// Whether a block is in use, and how many bytes of it were asked for, as the libraries that check write it down beside the slab.
 ///
 ///     mark of a block:   | bytes that were asked for | 1 |     in use
-///                        |             0             | 2 |     given back, and filled with a known value since
+///                        |    the same, for reports  | 2 |     given back, and filled with a known value since
 ///                        |             0             | 0 |     not handed out yet, or written to by the library
 ///
 /// The bits of a slab say of a block whether it is away, and are its heap's alone. A mark says whether it is the program's. It is
@@ -28,13 +28,13 @@ public:
     static constexpr std::size_t most_bytes = (std::size_t{1} << 30) - 1;
 
     /// Effects: the block is in use.
-    /// Returns: whether it had been given back before, and must be as it was left then.
+    /// Returns: if it had been given back before, and must be as it was left then, how many bytes of it were asked for until then.
     /// Preconditions: it is not in use.
-    bool hand_out(std::size_t bytes) noexcept
+    std::optional<std::size_t> hand_out(std::size_t bytes) noexcept
     {
         const std::uint32_t before = word_.load(std::memory_order_relaxed);
         word_.store(in_use_with(bytes), std::memory_order_relaxed);
-        return before == given_back;
+        return is_given_back(before) ? std::optional(bytes_of(before)) : std::nullopt;
     }
 
     /// Effects: the block is given back, if it is in use.
@@ -42,7 +42,8 @@ public:
     std::optional<std::size_t> take_back() noexcept
     {
         std::uint32_t word = word_.load(std::memory_order_relaxed);
-        if (!is_in_use(word) || !word_.compare_exchange_strong(word, given_back, std::memory_order_relaxed))
+        if (!is_in_use(word) ||
+            !word_.compare_exchange_strong(word, word ^ in_use ^ given_back, std::memory_order_relaxed))
             return std::nullopt;
         return bytes_of(word);
     }
@@ -60,8 +61,11 @@ public:
         return is_in_use(word) ? std::optional(bytes_of(word)) : std::nullopt;
     }
 
+    /// Returns: how many bytes were asked for when it was handed out last, also if it is not in use any more; 0 if that is not known.
+    std::size_t last_bytes() const noexcept { return bytes_of(word_.load(std::memory_order_relaxed)); }
+
     bool is_in_use() const noexcept { return is_in_use(word_.load(std::memory_order_relaxed)); }
-    bool is_given_back() const noexcept { return word_.load(std::memory_order_relaxed) == given_back; }
+    bool is_given_back() const noexcept { return is_given_back(word_.load(std::memory_order_relaxed)); }
 
 private:
     static constexpr std::uint32_t in_use = 1;
@@ -72,6 +76,7 @@ private:
         return static_cast<std::uint32_t>(bytes) << 2U | in_use;
     }
     static constexpr bool is_in_use(std::uint32_t word) noexcept { return (word & 3U) == in_use; }
+    static constexpr bool is_given_back(std::uint32_t word) noexcept { return (word & 3U) == given_back; }
     static constexpr std::size_t bytes_of(std::uint32_t word) noexcept { return word >> 2U; }
 
     std::atomic<std::uint32_t> word_;

@@ -105,6 +105,20 @@ std::optional<place> find_place(owner_word owner, void* block) noexcept
     return place_of_large(block);
 }
 
+/// Returns: bytes that were asked for of the block that the address lies in, when it was handed out last; 0 if that is not known.
+std::size_t last_asked_around(owner_word owner, const void* address) noexcept
+{
+    if (owner == large_block)
+        return memory().checks().bytes_of_large(slice_of(address));
+    if (!is_of_slab(owner))
+        return 0;
+    const class_facts& its = facts[owner & class_bits];
+    const checked_record& slab = slab_of(its, slice_of(address));
+    const std::size_t number =
+        static_cast<std::size_t>(static_cast<const std::byte*>(address) - slab.begin) / its.block_bytes;
+    return number < slab.capacity ? slab.blocks[number].last_bytes() : 0;
+}
+
 /// Effects: reports what is wrong with an address where no block begins.
 MEMORY_POOL_SLOW_PATH void report_no_place(owner_word owner, const void* address) noexcept
 {
@@ -112,8 +126,7 @@ MEMORY_POOL_SLOW_PATH void report_no_place(owner_word owner, const void* address
     if (all.slice_of(address) >= all.slices())
         report_wrong_outside(address);
     else if (owner != nobody || is_misaligned(address))
-        report_misuse(error::misaligned_pointer, address,
-                      is_of_slab(owner) ? facts[owner & class_bits].block_bytes : 0);
+        report_misuse(error::misaligned_pointer, address, last_asked_around(owner, address));
     else
         report_misuse(error::double_free, address, 0); // Of what was there, nothing is left.
 }
@@ -128,16 +141,22 @@ std::optional<place> place_of(void* block) noexcept
     return found;
 }
 
-MEMORY_POOL_SLOW_PATH void report(error kind, const place& where) noexcept
-{
-    report_misuse(kind, where.block, where.block_bytes);
-}
-
 // Sizes that were asked for.
 
 std::size_t asked(const place& where, std::size_t marked) noexcept
 {
     return where.is_large() ? memory().checks().bytes_of_large(slice_of(where.block)) : marked;
+}
+
+/// Returns: bytes that were asked for when the block was handed out last, whether it is in use or not; 0 if that is not known.
+std::size_t last_asked(const place& where) noexcept
+{
+    return where.is_outside() ? memory().direct_bytes(where.block) : asked(where, where.mark->last_bytes());
+}
+
+MEMORY_POOL_SLOW_PATH void report(error kind, const place& where, const char* to = "np_alloc") noexcept
+{
+    report_misuse(kind, where.block, last_asked(where), to);
 }
 
 /// Returns: how many bytes of a block were asked for; nothing if it is not in use, which is reported.
@@ -177,22 +196,23 @@ void look_at_canary(const place& where, std::size_t bytes) noexcept
 
 // Handing out.
 
-/// Effects: writes the canary of a block that was written to while it was free, and reports that: last, as the error handler may
-///   leave by a long jump.
-MEMORY_POOL_SLOW_PATH void hand_out_damaged(std::byte* block, std::size_t block_bytes, std::size_t bytes) noexcept
+/// Effects: writes the canary of a block that was written to while it was free, and reports that, with the bytes that were asked for
+///   before it was freed: last, as the error handler may leave by a long jump.
+MEMORY_POOL_SLOW_PATH void hand_out_damaged(std::byte* block, std::size_t block_bytes, std::size_t bytes,
+                                            std::size_t bytes_before) noexcept
 {
     the_canary.write_to_new(block + bytes, block + block_bytes);
-    report_misuse(error::write_after_free, block, block_bytes);
+    report_misuse(error::write_after_free, block, bytes_before);
 }
 
 /// Effects: makes a block that is not empty the program's, for which it has asked for so many bytes.
 MEMORY_POOL_ALWAYS_INLINE void hand_out(block_mark& mark, std::byte* block, std::size_t block_bytes,
                                         std::size_t bytes) noexcept
 {
-    const bool was_given_back = mark.hand_out(bytes);
-    if (MEMORY_POOL_LIKELY(was_given_back) && the_options.get(np_option_poison) != 0 &&
+    const std::optional<std::size_t> bytes_before = mark.hand_out(bytes);
+    if (MEMORY_POOL_LIKELY(bytes_before.has_value()) && the_options.get(np_option_poison) != 0 &&
         MEMORY_POOL_UNLIKELY(!is_poisoned(block, block_bytes)))
-        hand_out_damaged(block, block_bytes, bytes);
+        hand_out_damaged(block, block_bytes, bytes, *bytes_before);
     else
         the_canary.write_to_new(block + bytes, block + block_bytes);
 }
@@ -241,7 +261,7 @@ void* allocate_empty() noexcept
         return hand_out(smallest, allocate_in_class(smallest), 0);
     checked_record& slab = record(slice_of(block));
     const std::size_t number = number_in(slab, facts[smallest], block);
-    const bool was_given_back = slab.blocks[number].hand_out(0);
+    const bool was_given_back = slab.blocks[number].hand_out(0).has_value();
     if (number == 0 && !was_given_back) // The first of a slab goes out first.
         memory().checks().guard_all(slab.slab, slab_slices(smallest));
     return block;
@@ -562,7 +582,7 @@ bool is_block_of(const shared_heap& home, const void* block) noexcept
         return false;
     if (shared_heap_of(block, where->owner) == &home)
         return true;
-    report_misuse(error::foreign_pointer, block, where->block_bytes, "np_heap");
+    report(error::foreign_pointer, *where, "np_heap");
     return false;
 }
 } // namespace memory_pool::np::checked

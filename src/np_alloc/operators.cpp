@@ -41,6 +41,16 @@ MEMORY_POOL_HIDDEN void* np_new_aligned(std::size_t bytes, std::align_val_t alig
     __attribute__((alias("_ZnwmSt11align_val_t"), malloc, alloc_size(1), alloc_align(2)));
 MEMORY_POOL_HIDDEN void* np_new_aligned_array(std::size_t bytes, std::align_val_t alignment)
     __attribute__((alias("_ZnamSt11align_val_t"), malloc, alloc_size(1), alloc_align(2)));
+MEMORY_POOL_HIDDEN void* np_new_quiet(std::size_t bytes, const std::nothrow_t& quiet) noexcept
+    __attribute__((alias("_ZnwmRKSt9nothrow_t"), malloc, alloc_size(1)));
+MEMORY_POOL_HIDDEN void* np_new_array_quiet(std::size_t bytes, const std::nothrow_t& quiet) noexcept
+    __attribute__((alias("_ZnamRKSt9nothrow_t"), malloc, alloc_size(1)));
+MEMORY_POOL_HIDDEN void* np_new_aligned_quiet(std::size_t bytes, std::align_val_t alignment,
+                                              const std::nothrow_t& quiet) noexcept
+    __attribute__((alias("_ZnwmSt11align_val_tRKSt9nothrow_t"), malloc, alloc_size(1), alloc_align(2)));
+MEMORY_POOL_HIDDEN void* np_new_aligned_array_quiet(std::size_t bytes, std::align_val_t alignment,
+                                                    const std::nothrow_t& quiet) noexcept
+    __attribute__((alias("_ZnamSt11align_val_tRKSt9nothrow_t"), malloc, alloc_size(1), alloc_align(2)));
 MEMORY_POOL_HIDDEN void np_delete(void* block) noexcept __attribute__((alias("_ZdlPv")));
 MEMORY_POOL_HIDDEN void np_delete_array(void* block) noexcept __attribute__((alias("_ZdaPv")));
 MEMORY_POOL_HIDDEN void np_delete_aligned(void* block, std::align_val_t alignment) noexcept
@@ -74,6 +84,32 @@ bool new_aligned_array_is_replaced() noexcept
 {
     void* (*const chosen)(std::size_t, std::align_val_t) = &::operator new[];
     return chosen != &np_new_aligned_array || new_aligned_is_replaced();
+}
+
+// Of the forms that do not throw, only the checked build asks: one that the program replaces may ask for more bytes than it was
+// asked for, and the block comes back by the same `delete` as those of this library.
+[[maybe_unused]] bool new_quiet_is_replaced() noexcept
+{
+    void* (*const chosen)(std::size_t, const std::nothrow_t&) = &::operator new;
+    return chosen != &np_new_quiet;
+}
+
+[[maybe_unused]] bool new_array_quiet_is_replaced() noexcept
+{
+    void* (*const chosen)(std::size_t, const std::nothrow_t&) = &::operator new[];
+    return chosen != &np_new_array_quiet;
+}
+
+[[maybe_unused]] bool new_aligned_quiet_is_replaced() noexcept
+{
+    void* (*const chosen)(std::size_t, std::align_val_t, const std::nothrow_t&) = &::operator new;
+    return chosen != &np_new_aligned_quiet;
+}
+
+[[maybe_unused]] bool new_aligned_array_quiet_is_replaced() noexcept
+{
+    void* (*const chosen)(std::size_t, std::align_val_t, const std::nothrow_t&) = &::operator new[];
+    return chosen != &np_new_aligned_array_quiet;
 }
 
 [[maybe_unused]] bool delete_is_replaced() noexcept
@@ -233,13 +269,14 @@ void operator delete[](void* block) noexcept
 
 void operator delete(void* block, std::size_t bytes) noexcept
 {
-    if (!free_checked(block, bytes, delete_is_replaced() || new_is_replaced()))
+    if (!free_checked(block, bytes, delete_is_replaced() || new_is_replaced() || new_quiet_is_replaced()))
         ::operator delete(block);
 }
 
 void operator delete[](void* block, std::size_t bytes) noexcept
 {
-    if (!free_checked(block, bytes, delete_array_is_replaced() || new_array_is_replaced()))
+    if (!free_checked(block, bytes,
+                      delete_array_is_replaced() || new_array_is_replaced() || new_array_quiet_is_replaced()))
         ::operator delete[](block);
 }
 
@@ -265,13 +302,16 @@ void operator delete[](void* block, std::align_val_t alignment) noexcept
 
 void operator delete(void* block, std::size_t bytes, std::align_val_t alignment) noexcept
 {
-    if (!free_checked(block, bytes, delete_aligned_is_replaced() || new_aligned_is_replaced()))
+    if (!free_checked(block, bytes,
+                      delete_aligned_is_replaced() || new_aligned_is_replaced() || new_aligned_quiet_is_replaced()))
         ::operator delete(block, alignment);
 }
 
 void operator delete[](void* block, std::size_t bytes, std::align_val_t alignment) noexcept
 {
-    if (!free_checked(block, bytes, delete_aligned_array_is_replaced() || new_aligned_array_is_replaced()))
+    if (!free_checked(block, bytes,
+                      delete_aligned_array_is_replaced() || new_aligned_array_is_replaced() ||
+                          new_aligned_array_quiet_is_replaced()))
         ::operator delete[](block, alignment);
 }
 

@@ -262,9 +262,40 @@ TEST_F(checked_blocks, are_named_with_what_is_wrong_and_what_to_do_about_it)
     np_free(block);
     np_free(block);
     ASSERT_EQ(recorder.reports().size(), 1U);
-    EXPECT_EQ(recorder.reports()[0].block_size, 48U);
+    EXPECT_EQ(recorder.reports()[0].block_size, 40U);
     EXPECT_NE(recorder.reports()[0].text.find("double free: address 0x"), std::string::npos);
+    EXPECT_NE(recorder.reports()[0].text.find(", block size 40 bytes, "), std::string::npos);
     EXPECT_NE(recorder.reports()[0].text.find("\n  remedy: give each block back once"), std::string::npos);
+}
+
+TEST_F(checked_blocks, have_the_requested_size_in_reports)
+{
+    const test::option_for_now none_wait(np_option_quarantine_bytes, 0);
+    const test::option_for_now in_order(np_option_random_order, 0);
+    for (const std::size_t bytes : {std::size_t{50}, std::size_t{100}, std::size_t{5'000}, std::size_t{32'000}}) {
+        auto* const block = static_cast<unsigned char*>(np_alloc(bytes));
+        np_free(block + 16);
+        expect_report(error::misaligned_pointer, block + 16, bytes);
+        EXPECT_EQ(recorder.reports().back().block_size, bytes) << "of the block that it points into";
+        np_free(block);
+        np_free(block);
+        expect_report(error::double_free, block, bytes);
+        EXPECT_EQ(recorder.reports().back().block_size, bytes);
+        np_free(block + 16);
+        expect_report(error::misaligned_pointer, block + 16, bytes);
+        EXPECT_EQ(recorder.reports().back().block_size, bytes) << "of the block that was freed";
+        block[0] = 0;
+        void* const again = np_alloc(bytes - 1);
+        ASSERT_EQ(again, block);
+        expect_report(error::write_after_free, block, bytes);
+        EXPECT_EQ(recorder.reports().back().block_size, bytes) << "of the block that was freed, not of the new one";
+        np_free(again);
+    }
+    auto* const large = static_cast<unsigned char*>(np_alloc(100'000));
+    np_free(large + 16);
+    expect_report(error::misaligned_pointer, large + 16, 100'000);
+    EXPECT_EQ(recorder.reports().back().block_size, 100'000U);
+    np_free(large);
 }
 
 TEST_F(checked_blocks, are_freed_with_the_size_that_was_asked_for)

@@ -97,7 +97,8 @@ public:
     void keep(void* block) { kept_.push_back(block); }
 
     /// Effects: notes how large a block is that reports will name.
-    void is_about(const void* block) { notes_.block_bytes = np_usable_size(block); }
+    void is_about(const void* block) { is_about_bytes(np_usable_size(block)); }
+    void is_about_bytes(std::size_t bytes) { notes_.block_bytes = bytes; }
 
     /// Effects: does something in the thread of the owner, before that ends.
     void by_owner(const std::function<void()>& action);

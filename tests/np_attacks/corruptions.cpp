@@ -185,6 +185,7 @@ std::byte* put_into_letter(scene& here, std::byte* block)
 void write_to_letter(scene& here)
 {
     std::byte* const letter = put_into_letter(here, here.block());
+    here.is_about_bytes(letter_bytes);
     here.begins(letter);
     write(letter, letter_bytes);
 }

@@ -12,6 +12,7 @@ void* from_new(scene& here, form_of_new form)
 {
     void* block = nullptr;
     here.by_owner([&] { block = by_new(here.bytes(), form); });
+    here.is_about(block);
     here.begins(block);
     return block;
 }

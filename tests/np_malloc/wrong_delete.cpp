@@ -40,6 +40,10 @@ void misuse(const char* how)
         block = static_cast<char*>(std::malloc(300'000));
         std::free(block);
         std::free(block);
+    } else if (std::strcmp(how, "small twice") == 0) {
+        block = static_cast<char*>(std::malloc(24));
+        std::free(block);
+        std::free(block);
     } else if (std::strcmp(how, "overflow") == 0) {
         block = static_cast<char*>(std::malloc(24));
         std::strcpy(block, "a text of 24 characters."); // NOLINT: and a zero behind it
