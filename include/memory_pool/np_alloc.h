@@ -263,8 +263,8 @@ typedef enum np_option
                                       JSON. */
     np_option_fatal_foreign, /**< NP_FATAL_FOREIGN: what a pointer does that is given back and is not from here; 1: it is reported,
                                       which ends the program unless it has an error handler; 0: it is ignored, and the first
-                                      is named on the standard error. 1, but 0 in libnp_malloc.so: a program may have blocks
-                                      from before. */
+                                      is named on the standard error. 1, but 0 in libnp_malloc.so, as a program may have blocks
+                                      from before; 1 in libnp_malloc_checked.so, too. */
     np_option_leaks_at_end, /**< NP_LEAKS: whether np_report_leaks is called when the process ends, for the standard error; 0. 1: as
                                       text, of which there is none if nothing from np_alloc_at is in use; 2: as JSON. That is at
                                       return from main or exit(), after destructors of static objects and handlers of the program. */

@@ -11,6 +11,7 @@
 #include <memory_pool/os/standard_error.hpp>
 
 #include "engine.hpp"
+#include "policy.hpp"
 
 #include <cerrno>
 #include <cstddef>
@@ -24,7 +25,14 @@
 
 namespace memory_pool::np
 {
-MEMORY_POOL_CONSTINIT options the_options{MEMORY_POOL_TAKES_PLACE_OF_MALLOC != 0};
+namespace
+{
+/// A program whose malloc this library takes the place of may have blocks of another one. The checked build is there to find what is
+/// wrong, so it reports them all the same.
+constexpr bool ignores_foreign = MEMORY_POOL_TAKES_PLACE_OF_MALLOC != 0 && !is_checked;
+} // namespace
+
+MEMORY_POOL_CONSTINIT options the_options{ignores_foreign};
 
 namespace
 {

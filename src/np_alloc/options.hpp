@@ -38,9 +38,9 @@ inline constexpr std::size_t options_of_all = 10;
 inline constexpr std::size_t options_of_checks = 4;
 inline constexpr std::size_t option_count = options_of_all + (is_checked ? options_of_checks : 0);
 
-/// By the number of the option. `takes_place_of_malloc`: then pointers of another malloc are to be expected.
+/// By the number of the option. `ignores_foreign`: pointers of another malloc are to be expected.
 constexpr std::array<option_facts, options_of_all + options_of_checks> facts_of_options(
-    bool takes_place_of_malloc) noexcept
+    bool ignores_foreign) noexcept
 {
     constexpr std::size_t kilo = std::size_t{1} << 10;
     constexpr std::size_t mega = kilo * kilo;
@@ -49,7 +49,7 @@ constexpr std::array<option_facts, options_of_all + options_of_checks> facts_of_
         {"NP_BYTES_AT_HAND", 0, 1024 * mega, mega},
         {"NP_REGION_BYTES", 16 * mega, mega * mega * 128, mega * mega},
         {"NP_STATISTICS", 0, 2, 0},
-        {"NP_FATAL_FOREIGN", 0, 1, takes_place_of_malloc ? std::size_t{0} : 1},
+        {"NP_FATAL_FOREIGN", 0, 1, ignores_foreign ? std::size_t{0} : 1},
         {"NP_LEAKS", 0, 2, 0},
         {"NP_LEAKS_EXIT", 0, 255, 0},
         {"NP_SAMPLE_BYTES", 0, mega * mega, 0},
@@ -73,8 +73,8 @@ class options
     }
 
 public:
-    constexpr explicit options(bool takes_place_of_malloc) noexcept
-        : options(facts_of_options(takes_place_of_malloc), std::make_index_sequence<option_count>())
+    constexpr explicit options(bool ignores_foreign) noexcept
+        : options(facts_of_options(ignores_foreign), std::make_index_sequence<option_count>())
     {
     }
     options(const options&) = delete;

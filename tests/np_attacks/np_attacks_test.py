@@ -16,7 +16,8 @@ are told.
     nothing or a report      nothing, or write after free, if the same memory is handed out again
     the program is harmed    the attack does what it is after
 
-In libnp_malloc.so, a foreign pointer is named and ignored, and ends the program only if NP_FATAL_FOREIGN is 1.
+In libnp_malloc.so, a foreign pointer is named and ignored, and ends the program only if NP_FATAL_FOREIGN is 1. In
+libnp_malloc_checked.so, it ends the program unless NP_FATAL_FOREIGN is 0.
 """
 import os
 import re
@@ -241,8 +242,12 @@ class Attacks(unittest.TestCase):
         self.assertFalse(failures, f"{len(failures)} of {len(all_cases)} attacks:\n" + "\n".join(failures))
 
     def test_each_attack(self):
-        runs = [(run("ending"), wrong_ignoring if IS_MALLOC else wrong_end),
-                (run("ending", NP_FATAL_FOREIGN="1"), wrong_end) if IS_MALLOC else (run("counting"), wrong_count)]
+        if IS_MALLOC:
+            by_default, otherwise = (wrong_end, wrong_ignoring) if IS_CHECKED else (wrong_ignoring, wrong_end)
+            chosen = "0" if IS_CHECKED else "1"
+            runs = [(run("ending"), by_default), (run("ending", NP_FATAL_FOREIGN=chosen), otherwise)]
+        else:
+            runs = [(run("ending"), wrong_end), (run("counting"), wrong_count)]
         for process, wrong in runs:
             output, errors = process.communicate(timeout=200)
             with self.subTest(wrong.__name__):

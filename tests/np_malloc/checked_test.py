@@ -28,6 +28,16 @@ class Misuse(unittest.TestCase):
         self.expect_end("twice", "double free", 0)
         self.expect_end("small twice", "double free", 24)
 
+    def test_a_pointer_that_was_never_handed_out(self):
+        for how in "stack", "static", "mapped":
+            with self.subTest(how):
+                self.expect_end(how, "foreign pointer", 0)
+
+    def test_a_pointer_that_was_never_handed_out_if_those_are_to_be_ignored(self):
+        status, output, errors = run(WRONG_DELETE, "stack", NP_FATAL_FOREIGN="0")
+        self.assertEqual((status, output), (0, "goes on\n"))
+        self.assertRegex(errors, r"^np_alloc: foreign pointer: address 0x[0-9a-f]+ is not of np_alloc, and ignored.*\n.*\n$")
+
     def test_a_text_without_room_for_its_zero(self):
         self.expect_end("overflow", "overflow", 24)
 

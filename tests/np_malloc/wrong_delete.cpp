@@ -6,6 +6,8 @@
 #include <cstring>
 #include <new>
 
+#include <sys/mman.h>
+
 namespace
 {
 /// So that the compiler does not see what happens to it.
@@ -36,6 +38,17 @@ void misuse(const char* how)
         ::operator delete(block, 100, alignment);
         block = static_cast<char*>(::operator new[](100, alignment));
         ::operator delete[](block, 100, alignment);
+    } else if (std::strcmp(how, "stack") == 0) {
+        alignas(64) char local[64] = {};
+        block = local;
+        std::free(block);
+    } else if (std::strcmp(how, "static") == 0) {
+        alignas(64) static char kept[64];
+        block = kept;
+        std::free(block);
+    } else if (std::strcmp(how, "mapped") == 0) {
+        block = static_cast<char*>(mmap(nullptr, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
+        std::free(block);
     } else if (std::strcmp(how, "twice") == 0) {
         block = static_cast<char*>(std::malloc(300'000));
         std::free(block);
