@@ -30,6 +30,7 @@
 #include "huge_page_policy.hpp"
 #include "misuse.hpp"
 #include "mutex.hpp"
+#include "noted_parts.hpp"
 #include "options.hpp"
 #include "places_out_of_reach.hpp"
 #include "policy.hpp"
@@ -84,6 +85,7 @@ class backend
 {
 public:
     using region_type = region<std::atomic<owner_word>, record_of_slice>;
+    using noted_parts_type = std::conditional_t<is_checked, noted_parts, no_noted_parts>;
 
     constexpr backend() noexcept = default;
     backend(const backend&) = delete;
@@ -95,8 +97,14 @@ public:
     bool start(std::size_t most_bytes, bool is_to_grow = false) noexcept
     {
         const std::lock_guard lock(mutex_);
-        return region_.most_slices() != 0 || (is_to_grow && region_.reserve_to_grow(most_bytes)) ||
-               region_.reserve(most_bytes);
+        if (region_.most_slices() != 0)
+            return true;
+        if (!(is_to_grow && region_.reserve_to_grow(most_bytes)) && !region_.reserve(most_bytes))
+            return false;
+        if (noted_.start(region_.most_slices()))
+            return true;
+        region_.release();
+        return false;
     }
 
     /// Effects: gives those addresses back that were never needed. What is needed from now on is mapped for itself.
@@ -108,7 +116,11 @@ public:
 
     /// Effects: gives all addresses back.
     /// Preconditions: nothing is in use, or will be touched again.
-    void stop() noexcept { region_.release(); }
+    void stop() noexcept
+    {
+        region_.release();
+        noted_.stop();
+    }
 
     /// Effects: makes a slab of that class that belongs to the heap at `heap`. `will_be_filled`: so that a huge page is not too much.
     /// Returns: its first slice, or no_slice.
@@ -351,7 +363,7 @@ public:
     std::size_t lost_runs() const noexcept { return lost_runs_; }
 
     /// Returns: what looks after guards, and what free memory is filled with. To be used where blocks are checked.
-    run_checks<region_type> checks() noexcept { return run_checks<region_type>(region_); }
+    run_checks<region_type, noted_parts_type> checks() noexcept { return {region_, noted_}; }
 
     /// Effects: calls `visit(slice_number first, const slice_record&)` for each run, in use or free, until that returns false.
     /// Returns: whether it never did.
@@ -806,6 +818,7 @@ private:
     region_type region_;
     runs<region_type> runs_{region_};
     huge_page_policy<region_type> huge_pages_{region_};
+    noted_parts_type noted_;
     direct_blocks direct_;
     std::conditional_t<is_checked, places_out_of_reach, no_places_out_of_reach> out_of_reach_;
     std::uint64_t purged_in_haste_at_ = 0;

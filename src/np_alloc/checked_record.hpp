@@ -59,11 +59,11 @@ struct checked_record : slice_record
 using record_of_slice = std::conditional_t<is_checked, checked_record, slice_record>;
 
 /// What is done to the memory of runs, so that what a program does there by mistake is found.
-template <class Region>
+template <class Region, class NotedParts>
 class run_checks
 {
 public:
-    constexpr explicit run_checks(Region& region) noexcept : region_(region) {}
+    constexpr run_checks(Region& region, NotedParts& noted) noexcept : region_(region), noted_(noted) {}
 
     // Slabs.
 
@@ -141,9 +141,11 @@ public:
         if (!wipe(region_.address(first), end, region_.record(first).length * slice_bytes))
             return false;
         if (the_options.get(np_option_poison) != 0)
-            for (std::size_t slice = 0; slice * slice_bytes < end; ++slice)
+            for (std::size_t slice = 0; slice * slice_bytes < end; ++slice) {
+                noted_.note(first + slice);
                 region_.record(first + slice).poisoned =
                     static_cast<std::uint32_t>(std::min(end - slice * slice_bytes, slice_bytes));
+            }
         return true;
     }
 
@@ -240,11 +242,13 @@ public:
     /// Returns: what is wrong with a free run.
     fault find_fault_in_free(slice_number first, std::uint32_t slices) const noexcept
     {
-        for (slice_number slice = first; slice != first + slices; ++slice)
+        fault found;
+        noted_.for_each(first, slices, [&](slice_number slice) {
             if (const std::size_t bytes = region_.record(slice).poisoned;
-                bytes != 0 && !is_poisoned(region_.address(slice), bytes))
-                return {"a free block was written to", region_.address(slice)};
-        return {};
+                !found && bytes != 0 && !is_poisoned(region_.address(slice), bytes))
+                found = {"a free block was written to", region_.address(slice)};
+        });
+        return found;
     }
 
     // Free runs.
@@ -297,6 +301,7 @@ private:
     void guard(std::byte* page) noexcept
     {
         const std::size_t slice = region_.slice_of(page);
+        noted_.note(slice);
         if (guarded_in(slice) == page || !wants_guards())
             return;
         checked_record& its = region_.record(slice);
@@ -322,19 +327,20 @@ private:
                             const std::byte* guarded = nullptr) noexcept
     {
         const void* damaged = nullptr;
-        for (slice_number slice = first; slice != first + slices; ++slice) {
+        noted_.take_each(first, slices, [&](slice_number slice) {
             if (guarded_in(slice) != guarded)
                 unguard_in(slice);
             const std::size_t bytes = region_.record(slice).poisoned;
             if (bytes == 0)
-                continue;
+                return;
             if (is_wanted && damaged == nullptr && !is_poisoned(region_.address(slice), bytes))
                 damaged = region_.address(slice);
             region_.record(slice).poisoned = 0;
-        }
+        });
         return damaged;
     }
 
     Region& region_;
+    NotedParts& noted_;
 };
 } // namespace memory_pool::np

@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: MIT
+// Copyright (c) 2026 The memory_pool authors
+// The library that checks: runs of many GiB that the program does not touch. Each slice of them has a record in a page of its own, so
+// page faults tell whether those are looked at one by one.
+#include <memory_pool/np_alloc.h>
+
+#include <support/resident_memory.hpp>
+
+#include <gtest/gtest.h>
+
+#include <array>
+#include <cstddef>
+
+#if TESTS_MAY_ASK_FOR_RESIDENT_MEMORY
+#include <sys/resource.h>
+
+namespace
+{
+constexpr std::size_t gibibyte = std::size_t{1} << 30;
+constexpr std::size_t slice_bytes = std::size_t{64} << 10;
+
+std::size_t page_faults()
+{
+    rusage used{};
+    (void)getrusage(RUSAGE_SELF, &used);
+    return static_cast<std::size_t>(used.ru_minflt) + static_cast<std::size_t>(used.ru_majflt);
+}
+
+TEST(checked_untouched_runs, take_no_fault_for_each_slice_of_a_block)
+{
+    constexpr std::size_t bytes = 2 * gibibyte;
+    const std::size_t before = page_faults();
+    void* const block = np_alloc(bytes);
+    ASSERT_NE(block, nullptr);
+    np_free(block);
+    (void)np_trim();
+    EXPECT_LT(page_faults() - before, bytes / slice_bytes / 16);
+    EXPECT_EQ(np_verify(), 1);
+}
+
+TEST(checked_untouched_runs, take_no_fault_for_each_slice_between_aligned_blocks)
+{
+    // When one is freed, the addresses before it that were never used are up to eight times as long as what is free behind them, and
+    // become one run with that.
+    constexpr std::array<std::size_t, 4> alignments{gibibyte / 32, gibibyte / 4, 2 * gibibyte, 16 * gibibyte};
+    std::array<void*, alignments.size()> blocks{};
+    const std::size_t before = page_faults();
+    for (std::size_t i = 0; i != blocks.size(); ++i) {
+        blocks[i] = np_aligned_alloc(alignments[i], std::size_t{4} << 20);
+        ASSERT_NE(blocks[i], nullptr);
+    }
+    for (void* each : blocks)
+        np_free(each);
+    (void)np_trim();
+    EXPECT_EQ(np_verify(), 1);
+    const std::size_t slices_of_blocks = blocks.size() * ((std::size_t{4} << 20) / slice_bytes + 1);
+    const std::size_t pages_of_blocks = blocks.size() * ((std::size_t{4} << 20) / 4096);
+    EXPECT_LT(page_faults() - before, pages_of_blocks + 4 * slices_of_blocks + 2'000);
+}
+} // namespace
+#endif
