@@ -8,15 +8,26 @@
 /// and they may allocate. As what the locks guard is in order then, and nobody else comes to it, the thread passes them.
 ///
 /// Each thread counts the locks that it has, or waits for: so a process knows that it is ended by a handler of a signal which has come
-/// in the middle of a call, when it must not wait for them.
+/// in the middle of a call, when it must not wait for them. And each lock knows which thread has it: a handler that has come while its
+/// thread has the lock, and allocates, would wait for itself, so that is reported, and ends the program.
+///
+///     lock:     in transition | os lock | owner = this thread           |
+///     unlock:                   in transition | owner = none | os unlock |
+///
+/// While it is in transition, the lock may be taken and have no owner.
 ///
 /// Thread safety: any thread.
 #pragma once
 
 #include <memory_pool/base/config.hpp>
 #include <memory_pool/os/mutex.hpp>
+#include <memory_pool/os/short_wait.hpp>
+#include <memory_pool/os/standard_error.hpp>
 
+#include <atomic>
 #include <cstdint>
+#include <cstdlib>
+#include <cstring>
 
 #include <mutex> // std::lock_guard
 
@@ -28,6 +39,11 @@ MEMORY_POOL_HIDDEN inline __thread bool this_thread_forks = false;
 /// How many locks this thread has, or is about to have.
 MEMORY_POOL_HIDDEN inline __thread std::uint32_t this_thread_locks = 0;
 
+class mutex;
+
+/// The lock that this thread is about to take, or to let go of.
+MEMORY_POOL_HIDDEN inline __thread const mutex* this_thread_transition = nullptr;
+
 /// As long as it lives, this thread counts as one with a lock.
 class counted_lock
 {
@@ -37,6 +53,17 @@ public:
     counted_lock& operator=(const counted_lock&) = delete;
     ~counted_lock() { --this_thread_locks; }
 };
+
+/// Effects: reports that a handler of a signal needs a lock that its thread has, and ends the program. It is async-signal-safe.
+[[noreturn]] MEMORY_POOL_SLOW_PATH inline void report_reentrant_call() noexcept
+{
+    constexpr const char* text =
+        "np_alloc: reentrant call: a signal handler allocates, frees or forks while it interrupts np_alloc in "
+        "the same thread\n"
+        "  remedy: call async-signal-safe functions only in signal handlers; malloc and free are not\n";
+    os::write_to_standard_error(text, std::strlen(text));
+    std::abort();
+}
 
 /// A lock, which the thread that forks passes. To be used with std::lock_guard.
 class mutex
@@ -50,25 +77,39 @@ public:
     void lock() noexcept
     {
         MEMORY_POOL_DELAY_POINT();
-        ++this_thread_locks;
-        if (MEMORY_POOL_LIKELY(!this_thread_forks))
+        const bool is_first = this_thread_locks++ == 0;
+        if (MEMORY_POOL_UNLIKELY(this_thread_forks))
+            return;
+        const transition to_locked(this);
+        if (MEMORY_POOL_LIKELY(is_first))
             mutex_.lock();
+        else if (MEMORY_POOL_UNLIKELY(!mutex_.try_lock()))
+            wait(to_locked.interrupted());
+        owner_.store(this_thread(), std::memory_order_relaxed);
     }
 
     /// Returns: whether it was to be had at once. Not while this thread forks: it is for what can wait.
     bool try_lock() noexcept
     {
         ++this_thread_locks;
-        if (!this_thread_forks && mutex_.try_lock())
-            return true;
+        if (!this_thread_forks) {
+            const transition to_locked(this);
+            if (mutex_.try_lock()) {
+                owner_.store(this_thread(), std::memory_order_relaxed);
+                return true;
+            }
+        }
         --this_thread_locks;
         return false;
     }
 
     void unlock() noexcept
     {
-        if (MEMORY_POOL_LIKELY(!this_thread_forks))
+        if (MEMORY_POOL_LIKELY(!this_thread_forks)) {
+            const transition to_unlocked(this);
+            owner_.store(nullptr, std::memory_order_relaxed);
             mutex_.unlock();
+        }
         --this_thread_locks;
     }
 
@@ -76,7 +117,8 @@ public:
 
     void lock_for_fork() noexcept
     {
-        mutex_.lock();
+        if (MEMORY_POOL_UNLIKELY(!mutex_.try_lock()))
+            wait(this_thread_transition);
         is_held_for_fork_ = true;
     }
 
@@ -90,7 +132,53 @@ public:
     }
 
 private:
+    /// Returns: an address that stands for the thread.
+    static const void* this_thread() noexcept { return &this_thread_locks; }
+
+    /// While it lives, the lock is in transition for this thread.
+    class transition
+    {
+    public:
+        explicit transition(const mutex* which) noexcept : interrupted_(this_thread_transition)
+        {
+            this_thread_transition = which;
+            std::atomic_signal_fence(std::memory_order_seq_cst); // A handler sees it before the lock is taken,
+        }
+        transition(const transition&) = delete;
+        transition& operator=(const transition&) = delete;
+        ~transition()
+        {
+            std::atomic_signal_fence(std::memory_order_seq_cst); // and until it has its owner, or is free.
+            this_thread_transition = interrupted_;
+        }
+
+        /// Returns: the lock that was in transition before: then this is a call of a handler, which has interrupted that.
+        const mutex* interrupted() const noexcept { return interrupted_; }
+
+    private:
+        const mutex* interrupted_;
+    };
+
+    /// Takes the lock when another thread has let go of it. If it is this one that has it, the call is a handler's, and would wait for
+    /// ever. In transition, this thread may have it, or wait for another one: which, that soon has an owner to be told from.
+    MEMORY_POOL_SLOW_PATH void wait(const mutex* interrupted) noexcept
+    {
+        constexpr int most_moments = 2'000; // 0.1 s at least
+        if (interrupted == this)
+            for (int moments = 0; owner_.load(std::memory_order_relaxed) == nullptr; ++moments) {
+                if (mutex_.try_lock())
+                    return;
+                if (moments == most_moments)
+                    report_reentrant_call();
+                os::sleep_for_a_moment();
+            }
+        if (owner_.load(std::memory_order_relaxed) == this_thread())
+            report_reentrant_call();
+        mutex_.lock();
+    }
+
     os::mutex mutex_;
+    std::atomic<const void*> owner_{nullptr}; ///< Only the thread that has the lock writes to it.
     bool is_held_for_fork_ = false;
 };
 } // namespace memory_pool::np
