@@ -794,7 +794,7 @@ private:
                 checks().run_purged(last.first, last.length); // or guards would seem to be there that are not
         if (region_.committed() - runs_.used() < least_slices)
             return;
-        huge_pages_.forget_from(static_cast<slice_number>(runs_.used()));
+        huge_pages_.parts().forget_from(static_cast<slice_number>(runs_.used()));
         region_.shrink(runs_.used());
     }
 
