@@ -65,8 +65,8 @@ public:
     /// Returns: what is to be measured.
     first_touch enter_slab(const run& taken, bool will_be_filled) noexcept
     {
-        const std::size_t entered = parts_.entered(taken);
-        const bool are_wanted = will_be_filled && entered != 0 && is_enabled() && costs_.admit(entered);
+        const std::size_t entered = is_enabled() ? parts_.entered(taken) : 0;
+        const bool are_wanted = will_be_filled && entered != 0 && costs_.admit(entered);
         parts_.enter(taken, are_wanted);
         return what_to_measure(taken.is_zeroed && entered != 0, are_wanted, taken.first);
     }
@@ -112,10 +112,11 @@ public:
         if (!is_enabled())
             return {};
         leave_large(first, old_length);
-        if (grown.length < slices_of_huge_page)
-            return {};
         const slice_number old_end = grown.first + old_length;
         const slice_number end = grown.first + grown.length;
+        const bool enters_part = (old_end - 1) / slices_of_huge_page != (end - 1) / slices_of_huge_page;
+        if (grown.length < slices_of_huge_page || (grown.first == first && !enters_part))
+            return {};
         const bool are_in_use = parts_.are_asked_for(first, old_length);
         if (!are_in_use && look_at(first, old_length) != density::dense) {
             parts_.refuse(grown.first, grown.length);
@@ -162,8 +163,10 @@ public:
     {
         if (cost == 0)
             return;
-        if (touch.kind == first_touch::page::small)
-            return costs_.note_small(cost);
+        if (touch.kind == first_touch::page::small) {
+            costs_.note_small(cost);
+            return;
+        }
         costs_.note_huge(cost);
         const slice_number next = touch.at + slices_of_huge_page;
         if (costs_.are_huge_dear() && next < end)

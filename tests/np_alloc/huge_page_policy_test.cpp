@@ -180,6 +180,15 @@ TEST_F(huge_page_policy, gives_more_to_a_block_that_grows_if_it_is_filled)
     EXPECT_TRUE(is_huge(moved));
 }
 
+TEST_F(huge_page_policy, does_not_look_at_a_block_that_grows_in_the_part_where_it_ends)
+{
+    const np::run block = take_and_fill(part + 1);
+    policy.grow_large(block.first, part + 1, {block.first, 2 * part});
+    EXPECT_FALSE(is_huge_somewhere(block));
+    policy.grow_large(block.first, 2 * part, {block.first, 2 * part + 1});
+    EXPECT_TRUE(is_huge({block.first, 2 * part + 1}));
+}
+
 TEST_F(huge_page_policy, gives_nothing_to_a_block_that_grows_if_it_is_not)
 {
     const np::run sparse = take_and_touch(2 * part);
