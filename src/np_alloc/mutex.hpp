@@ -36,7 +36,7 @@ namespace memory_pool::np
 /// Whether this thread has all locks, as it is about to fork, or has just done so.
 MEMORY_POOL_HIDDEN inline __thread bool this_thread_forks = false;
 
-/// How many locks this thread has, or is about to have.
+/// How many locks this thread has, or is about to have; one more while it has all of them for a fork.
 MEMORY_POOL_HIDDEN inline __thread std::uint32_t this_thread_locks = 0;
 
 class mutex;
@@ -77,15 +77,13 @@ public:
     void lock() noexcept
     {
         MEMORY_POOL_DELAY_POINT();
-        const bool is_first = this_thread_locks++ == 0;
-        if (MEMORY_POOL_UNLIKELY(this_thread_forks))
+        if (MEMORY_POOL_UNLIKELY(this_thread_locks++ != 0)) {
+            lock_further();
             return;
-        const transition to_locked(this);
-        if (MEMORY_POOL_LIKELY(is_first))
-            mutex_.lock();
-        else if (MEMORY_POOL_UNLIKELY(!mutex_.try_lock()))
-            wait(to_locked.interrupted());
-        owner_.store(this_thread(), std::memory_order_relaxed);
+        }
+        begin_transition();
+        mutex_.lock();
+        set_owner(this_thread());
     }
 
     /// Returns: whether it was to be had at once. Not while this thread forks: it is for what can wait.
@@ -93,11 +91,14 @@ public:
     {
         ++this_thread_locks;
         if (!this_thread_forks) {
-            const transition to_locked(this);
-            if (mutex_.try_lock()) {
-                owner_.store(this_thread(), std::memory_order_relaxed);
+            const mutex* const interrupted = this_thread_transition;
+            begin_transition();
+            const bool is_taken = mutex_.try_lock();
+            if (is_taken)
+                set_owner(this_thread());
+            this_thread_transition = interrupted;
+            if (is_taken)
                 return true;
-            }
         }
         --this_thread_locks;
         return false;
@@ -105,11 +106,10 @@ public:
 
     void unlock() noexcept
     {
-        if (MEMORY_POOL_LIKELY(!this_thread_forks)) {
-            const transition to_unlocked(this);
-            owner_.store(nullptr, std::memory_order_relaxed);
-            mutex_.unlock();
-        }
+        if (MEMORY_POOL_LIKELY(this_thread_locks == 1))
+            release();
+        else
+            unlock_further();
         --this_thread_locks;
     }
 
@@ -135,29 +135,51 @@ private:
     /// Returns: an address that stands for the thread.
     static const void* this_thread() noexcept { return &this_thread_locks; }
 
-    /// While it lives, the lock is in transition for this thread.
-    class transition
+    // A handler sees the transition before the lock is taken, until it has its owner; and from before it has none until it is free.
+    // Where a thread has no other lock, what was in transition before has ended, so nothing is restored.
+
+    void begin_transition() noexcept
     {
-    public:
-        explicit transition(const mutex* which) noexcept : interrupted_(this_thread_transition)
-        {
-            this_thread_transition = which;
-            std::atomic_signal_fence(std::memory_order_seq_cst); // A handler sees it before the lock is taken,
-        }
-        transition(const transition&) = delete;
-        transition& operator=(const transition&) = delete;
-        ~transition()
-        {
-            std::atomic_signal_fence(std::memory_order_seq_cst); // and until it has its owner, or is free.
-            this_thread_transition = interrupted_;
-        }
+        this_thread_transition = this;
+        std::atomic_signal_fence(std::memory_order_seq_cst);
+    }
 
-        /// Returns: the lock that was in transition before: then this is a call of a handler, which has interrupted that.
-        const mutex* interrupted() const noexcept { return interrupted_; }
+    void set_owner(const void* owner) noexcept
+    {
+        owner_.store(owner, std::memory_order_relaxed);
+        std::atomic_signal_fence(std::memory_order_seq_cst);
+    }
 
-    private:
-        const mutex* interrupted_;
-    };
+    /// Takes the lock for a thread that has one, or is about to: maybe this one, if it is a handler that calls. What is in transition
+    /// there goes on to be.
+    MEMORY_POOL_NOINLINE void lock_further() noexcept
+    {
+        if (this_thread_forks)
+            return;
+        const mutex* const interrupted = this_thread_transition;
+        begin_transition();
+        if (MEMORY_POOL_UNLIKELY(!mutex_.try_lock()))
+            wait(interrupted);
+        set_owner(this_thread());
+        this_thread_transition = interrupted;
+    }
+
+    void release() noexcept
+    {
+        begin_transition();
+        set_owner(nullptr);
+        mutex_.unlock();
+    }
+
+    MEMORY_POOL_NOINLINE void unlock_further() noexcept
+    {
+        if (this_thread_forks)
+            return;
+        const mutex* const interrupted = this_thread_transition;
+        release();
+        std::atomic_signal_fence(std::memory_order_seq_cst);
+        this_thread_transition = interrupted;
+    }
 
     /// Takes the lock when another thread has let go of it. If it is this one that has it, the call is a handler's, and would wait for
     /// ever. In transition, this thread may have it, or wait for another one: which, that soon has an owner to be told from.

@@ -51,7 +51,7 @@ TEST(locks, are_waited_for_by_a_thread_that_has_others)
         step = 1;
         const std::lock_guard other_lock(of_another);
         EXPECT_EQ(step, 2);
-        EXPECT_EQ(np::this_thread_transition, nullptr);
+        EXPECT_EQ(np::this_thread_transition, &mine);
     }
     another.join();
     EXPECT_EQ(np::this_thread_locks, 0U);
