@@ -258,7 +258,8 @@ public:
     void use(heap_memory& memory) noexcept
     {
         heap_ = memory.slabs.word();
-        tops_ = memory.tops;
+        for (std::size_t size_class = 0; size_class != class_count; ++size_class)
+            tops_[size_class] = memory.tops[size_class];
         memory.demand.restart([this](std::size_t size_class) { return held(size_class); });
     }
 
