@@ -44,11 +44,19 @@ class mutex;
 /// The lock that this thread is about to take, or to let go of.
 MEMORY_POOL_HIDDEN inline __thread const mutex* this_thread_transition = nullptr;
 
+/// Effects: has this thread count as one with a lock more, which is not one of those below. What was in transition last has ended, if
+///   it has no other.
+inline void count_lock() noexcept
+{
+    if (this_thread_locks++ == 0)
+        this_thread_transition = nullptr;
+}
+
 /// As long as it lives, this thread counts as one with a lock.
 class counted_lock
 {
 public:
-    counted_lock() noexcept { ++this_thread_locks; }
+    counted_lock() noexcept { count_lock(); }
     counted_lock(const counted_lock&) = delete;
     counted_lock& operator=(const counted_lock&) = delete;
     ~counted_lock() { --this_thread_locks; }

@@ -576,7 +576,7 @@ private:
 
     void lock_for_fork() noexcept
     {
-        ++this_thread_locks;
+        count_lock();
         background_.lock_for_fork();
         mutex_.lock_for_fork();
         is_single_threaded_ = os::is_single_threaded();

@@ -3,6 +3,7 @@
 // What memory holds when it is handed out again, moved or given back to the system, by the interface alone.
 #include <memory_pool/np_alloc.h>
 
+#include <support/emulation.hpp>
 #include <support/many_blocks.hpp>
 #include <support/np_blocks.hpp>
 #include <support/resident_memory.hpp>
@@ -271,6 +272,8 @@ TEST(np_memory, goes_back_to_the_system_as_soon_where_many_heaps_are_to_be_looke
 
 TEST(np_memory, of_what_threads_had_at_hand_goes_back_to_the_system_when_they_have_ended)
 {
+    if (test::system_is_emulated())
+        GTEST_SKIP() << "the memory of the emulator counts";
     if (np_get_option(np_option_poison) != 0)
         GTEST_SKIP() << "where blocks are checked, what is known of them stays";
     constexpr std::size_t threads = 100;

@@ -31,6 +31,20 @@ constexpr const char* report = "^np_alloc: reentrant call: a signal handler allo
                                "  remedy: call async-signal-safe functions only in signal handlers; .*\n$";
 constexpr std::size_t large_bytes = std::size_t{1} << 20;
 
+TEST(locks, are_not_in_transition_any_more_for_a_thread_that_has_none)
+{
+    np::mutex one;
+    one.lock();
+    one.unlock();
+    const np::counted_lock counted;
+    EXPECT_EQ(np::this_thread_transition, nullptr);
+    one.lock();
+    EXPECT_EQ(np::this_thread_transition, nullptr) << "it has its owner";
+    one.unlock();
+    EXPECT_EQ(np::this_thread_transition, nullptr);
+    EXPECT_EQ(np::this_thread_locks, 1U);
+}
+
 TEST(locks, are_waited_for_by_a_thread_that_has_others)
 {
     np::mutex mine;
