@@ -147,25 +147,36 @@ public:
 
     /// Effects: takes a slab apart.
     /// Preconditions: no block of it is away.
-    void give_slab(slice_number first) noexcept
+    void give_slab(slice_number first) noexcept { give_slab(first, true); }
+
+    /// Effects: the same, and gives its memory back to the system before.
+    /// Preconditions: the same; blocks are not checked.
+    void give_slab_and_memory(slice_number first) noexcept
     {
-        const std::uint32_t slices = slab_slices(region_.record(first).size_class);
-        set_owner(first, slices, nobody);
-        if constexpr (is_checked)
-            checks().slab_ends(first, slices);
-        MEMORY_POOL_DELAY_POINT();
-        slabs_.fetch_sub(1, std::memory_order_relaxed);
-        (void)give(first, true, [slices] { return slices; });
+        const bool is_purged = purge_part_of_slab(first, region_.address(first), slab_bytes_of(first));
+        if (is_purged)
+            purged_.fetch_add(slab_bytes_of(first), std::memory_order_relaxed);
+        give_slab(first, !is_purged);
+    }
+
+    /// Effects: gives the memory of free runs back to the system, the oldest first, as long as most is free; unless such memory was
+    ///   needed again soon after.
+    void purge_while_mostly_free() noexcept
+    {
+        while (is_due_at_once(os::coarse_milliseconds()) &&
+               purge_dirty_since(std::numeric_limits<std::uint64_t>::max()).is_done) {
+        }
     }
 
     /// Effects: gives memory back to the system that lies in a slab, between blocks.
-    void purge_part_of_slab(slice_number first, std::byte* memory, std::size_t bytes) noexcept
+    /// Returns: whether the system took it.
+    bool purge_part_of_slab(slice_number first, std::byte* memory, std::size_t bytes) noexcept
     {
         {
             const std::lock_guard lock(mutex_);
             huge_pages_.parts().lose_memory(first, slab_slices(region_.record(first).size_class));
         }
-        (void)os::purge_memory(memory, bytes);
+        return os::purge_memory(memory, bytes);
     }
 
     /// Effects: makes a large block.
@@ -328,8 +339,17 @@ public:
     bool purge_one_old() noexcept { return purge_dirty_since(before(os::coarse_milliseconds(), patience())).is_done; }
 
     /// Effects: has free runs keep their memory for that many milliseconds from now on; 1,000 in the beginning.
-    void set_patience(std::uint64_t milliseconds) noexcept { patience_.store(milliseconds, std::memory_order_relaxed); }
+    void set_patience(std::uint64_t milliseconds) noexcept
+    {
+        patience_.store(milliseconds, std::memory_order_relaxed);
+        const std::lock_guard lock(mutex_);
+        not_hasty_until_ = 0;
+        regretted_ = 0;
+    }
     std::uint64_t patience() const noexcept { return patience_.load(std::memory_order_relaxed); }
+
+    /// Returns: slices in free runs that may have memory.
+    std::size_t dirty_slices() const noexcept { return dirty_slices_.load(std::memory_order_relaxed); }
 
     /// Returns: bytes that were ever given back to the system.
     std::size_t purged() const noexcept { return purged_.load(std::memory_order_relaxed); }
@@ -465,7 +485,11 @@ private:
 
     std::size_t reserved() const noexcept { return (runs_.in_use() + runs_.dirty()) * slice_bytes + direct_bytes_; }
     /// To be called whenever something is taken or given back: a clean run that a dirty one is joined with counts as dirty.
-    void note_peak() noexcept { peak_reserved_ = std::max(peak_reserved_, reserved()); }
+    void note_peak() noexcept
+    {
+        peak_reserved_ = std::max(peak_reserved_, reserved());
+        dirty_slices_.store(runs_.dirty(), std::memory_order_relaxed);
+    }
 
     // Runs.
 
@@ -561,6 +585,22 @@ private:
         if (result == os::moving::refused)
             huge_pages_.parts().forget(to.first, to.length);
         return result;
+    }
+
+    void give_slab(slice_number first, bool is_dirty) noexcept
+    {
+        const std::uint32_t slices = slab_slices(region_.record(first).size_class);
+        set_owner(first, slices, nobody);
+        if constexpr (is_checked)
+            checks().slab_ends(first, slices);
+        MEMORY_POOL_DELAY_POINT();
+        slabs_.fetch_sub(1, std::memory_order_relaxed);
+        (void)give(first, is_dirty, [slices] { return slices; });
+    }
+
+    std::size_t slab_bytes_of(slice_number first) const noexcept
+    {
+        return std::size_t{slab_slices(region_.record(first).size_class)} * slice_bytes;
     }
 
     bool give_large(slice_number first, bool is_dirty) noexcept
@@ -728,6 +768,15 @@ private:
         return runs_.dirty() > std::max(2 * runs_.in_use(), most_dirty_for_nothing);
     }
 
+    /// Returns: whether memory goes back to the system that has become free just now.
+    bool is_due_at_once(std::uint64_t now) noexcept
+    {
+        const std::lock_guard lock(mutex_);
+        const bool is_due = is_mostly_free() && now >= not_hasty_until_;
+        purged_in_haste_at_ = is_due ? now : purged_in_haste_at_;
+        return is_due;
+    }
+
     /// Notes that memory is needed which the system was given back. When a lot of it was given back in haste, and not long ago, there
     /// is no haste for a while.
     void regret(std::size_t bytes, std::uint64_t now) noexcept
@@ -829,6 +878,7 @@ private:
     std::size_t direct_bytes_ = 0;
     std::size_t mappings_ = 0;
     std::size_t lost_runs_ = 0;
+    std::atomic<std::size_t> dirty_slices_{0}; ///< What the runs say, for those who have no lock.
     std::atomic<std::size_t> slabs_{0};
     std::atomic<std::size_t> large_blocks_{0};
     std::atomic<std::size_t> large_bytes_{0};

@@ -22,6 +22,9 @@
 /// heap taken out of it bit by bit, is the class, or else far too large for one. A pointer from elsewhere, a misaligned one and
 /// nullptr fail one comparison before that.
 ///
+/// While free memory waits for its decay, each free is to come by, even if there is room for its block. Then no word is found to be of
+/// this thread's heap at first: see decay_watch.hpp.
+///
 /// A thread that has no heap yet has tops that are all nullptr, which is empty, and a heap that is nobody's; so there is no question
 /// whether it has one. A magazine that was never needed is not there either, and its top is nullptr: there is no block of that class
 /// to be freed to it. All of that also holds if everything is 0: so thread-local storage is while the loader still works on it, and
@@ -39,6 +42,7 @@
 #include <memory_pool/os/pages.hpp>
 
 #include "backend.hpp"
+#include "decay_watch.hpp"
 #include "heap.hpp"
 #include "heap_checks.hpp"
 #include "magazine_demand.hpp"
@@ -137,7 +141,7 @@ public:
 
     /// Effects: gives the memory of the magazines back to the system. Those of classes that the heap has slabs of stay, as small as they
     ///   are in the beginning: blocks may come back to them.
-    /// Preconditions: it is parked, and has nothing at hand; whoever calls is at work in it.
+    /// Preconditions: no thread uses it, and it has nothing at hand; whoever calls is at work in it.
     void drop_magazines() noexcept
     {
         if (std::all_of(tops.begin(), tops.end(), [](void** top) { return top == nullptr; }))
@@ -177,6 +181,8 @@ public:
     heap slabs;
     std::array<void**, class_count> tops{}; ///< While it is parked.
     bool is_parked = false;
+    bool is_kept_whole = false; ///< It is parked with all it has, which counts to a reserve of such heaps.
+    std::size_t bytes_kept = 0; ///< There.
     checks_of_heap checks;
     sample_count samples;
     magazine_demand demand; ///< Of its thread.
@@ -250,14 +256,18 @@ public:
     /// Returns: the class of a block whose slice has that word, if it is of this thread's heap; else something larger.
     MEMORY_POOL_ALWAYS_INLINE owner_word class_in(owner_word word) const noexcept { return word ^ heap_; }
 
-    bool has_heap() const noexcept { return heap_ > no_heap; }
+    bool has_heap() const noexcept { return own_heap_ > no_heap; }
 
-    heap_memory& memory() const noexcept { return *reinterpret_cast<heap_memory*>(heap_); }
+    /// Preconditions: has_heap().
+    heap_memory& memory() const noexcept { return *reinterpret_cast<heap_memory*>(own_heap_); }
+
+    /// Returns: whether a slice with that word is of a slab of this thread's heap.
+    bool owns(owner_word word) const noexcept { return (word ^ own_heap_) < class_count; }
 
     /// Effects: has the thread use that heap, and what is in its magazines.
     void use(heap_memory& memory) noexcept
     {
-        heap_ = memory.slabs.word();
+        heap_ = own_heap_ = memory.slabs.word();
         for (std::size_t size_class = 0; size_class != class_count; ++size_class)
             tops_[size_class] = memory.tops[size_class];
         memory.demand.restart([this](std::size_t size_class) { return held(size_class); });
@@ -272,10 +282,31 @@ public:
             memory().tops[size_class] = tops_[size_class];
             tops_[size_class] = nullptr;
         }
-        heap_ = no_heap;
+        heap_ = own_heap_ = no_heap;
         first_to_stay_ = first_as_large_as_a_line;
         passed_ = 0;
+        watch_ = decay_watch();
     }
+
+    // While free memory waits for its decay, each free may come by: see decay_watch.hpp.
+
+    /// Effects: has no free find its block to be of this thread's heap at once, nor one that may stay, until stop_watch().
+    /// Preconditions: has_heap().
+    void start_watch(std::uint64_t now) noexcept
+    {
+        watch_.start(now);
+        heap_ = no_heap;
+        first_to_stay_ = class_count;
+    }
+
+    void stop_watch(std::uint64_t now, std::size_t dirty) noexcept
+    {
+        watch_.stop(now, dirty);
+        heap_ = own_heap_;
+        first_to_stay_ = first_that_may_stay();
+    }
+
+    decay_watch& watch() noexcept { return watch_; }
 
     /// Effects: takes a block of that class, and if none is at hand, brings some from the heap before.
     /// Returns: it, or nullptr if there is no memory.
@@ -316,15 +347,18 @@ public:
     /// Effects: notes that a small block was freed here that is of another heap, and goes back to that.
     void note_passed() noexcept
     {
-        constexpr std::uint32_t many = 1'024;
-        if (++passed_ == many)
+        passed_ = std::min(passed_ + 1, many_passed);
+        if (passed_ == many_passed && !watch_.is_on())
             first_to_stay_ = 0;
     }
 
     /// Returns: whether blocks of that class may stay with this thread, of whatever heap they are; the thread may need one like it soon.
     ///   A small one may not, as others on its line of the cache are in use by the thread that it is from; but if many were passed on
     ///   to this thread, those probably are, too, and to send each home costs ten times as much as to keep it.
-    bool may_stay(std::size_t size_class) const noexcept { return size_class >= first_to_stay_; }
+    bool may_stay(std::size_t size_class) const noexcept { return size_class >= first_that_may_stay(); }
+
+    /// Returns: the same, and that it need not come by.
+    bool stays_at_once(std::size_t size_class) const noexcept { return size_class >= first_to_stay_; }
 
     /// Effects: puts all blocks back into the heap, and posts what is of others. What is found wrong is added to a list.
     /// Preconditions: has_heap().
@@ -437,11 +471,17 @@ private:
     }
 
     static constexpr std::uint32_t first_as_large_as_a_line = sizes::of(cache_line_size);
+    static constexpr std::uint32_t many_passed = 1'024;
 
+    std::uint32_t first_that_may_stay() const noexcept { return passed_ < many_passed ? first_as_large_as_a_line : 0; }
+
+    /// What frees compare with: none while each of them is to come by.
     owner_word heap_ = no_heap;
     std::array<void**, class_count> tops_{};
-    std::uint32_t first_to_stay_ = first_as_large_as_a_line;
-    std::uint32_t passed_ = 0; ///< Small blocks of others that were sent home.
+    std::uint32_t first_to_stay_ = first_as_large_as_a_line; ///< class_count while each free is to come by.
+    std::uint32_t passed_ = 0; ///< Small blocks of others that were sent home; many_passed at most.
+    owner_word own_heap_ = no_heap;
+    decay_watch watch_;
 };
 
 inline void** heap_memory::top(std::size_t size_class) const noexcept

@@ -164,6 +164,7 @@ public:
                 unlist(slab);
         }
         count_away(size_class, taken);
+        most_bytes_away_ = std::max(most_bytes_away_, bytes_away());
         return taken;
     }
 
@@ -318,6 +319,27 @@ public:
             each = next;
         }
     }
+
+    /// Effects: the same, and gives their memory back to the system before.
+    void give_back_empty_slabs_and_memory() noexcept
+    {
+        for (slice_number each = first_slab_; each != no_slice;) {
+            slice_record& slab = record(each);
+            each = slab.next_in_heap;
+            if (slab.is_empty())
+                remove_slab(slab, true);
+        }
+    }
+
+    /// Returns: how much memory its slabs have of the system, at most. A block is touched only if all below it in its slab are away, so
+    ///   that is a page for each slab beyond what was ever away at a time.
+    std::size_t most_memory() const noexcept
+    {
+        return std::min(slab_bytes_, most_bytes_away_ + slab_bytes_ / slice_bytes * os::page_size());
+    }
+
+    /// Effects: has the most that was ever away be what is now.
+    void forget_most() noexcept { most_bytes_away_ = bytes_away(); }
 
     /// Effects: gives pages of slabs back to the system on which no block is away. They are not counted, as nobody knows whether it has
     ///   them already. (Where blocks are checked, free ones stay as they were left.)
@@ -713,7 +735,7 @@ private:
         return true;
     }
 
-    void remove_slab(slice_record& slab) noexcept
+    void remove_slab(slice_record& slab, bool with_memory = false) noexcept
     {
         if (slab.is_listed)
             unlist(slab);
@@ -724,7 +746,7 @@ private:
         if (slab.next_in_heap != no_slice)
             record(slab.next_in_heap).previous_in_heap = slab.previous_in_heap;
         slab_bytes_ -= facts[slab.size_class].slab_bytes;
-        backend_.give_slab(slab.slab);
+        with_memory ? backend_.give_slab_and_memory(slab.slab) : backend_.give_slab(slab.slab);
     }
 
     void list(slice_record& slab) noexcept
@@ -796,7 +818,8 @@ protected:
 
 private:
     std::size_t slab_bytes_ = 0;
-    misuse_list* found_ = nullptr; ///< Of whoever is at work here.
+    std::size_t most_bytes_away_ = 0; ///< Since forget_most().
+    misuse_list* found_ = nullptr;    ///< Of whoever is at work here.
     std::atomic<std::uint32_t> times_at_work_{0};
     slice_number first_slab_ = no_slice;
     slice_number next_to_purge_ = no_slice; ///< Those before it were seen to.

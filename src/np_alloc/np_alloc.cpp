@@ -7,9 +7,12 @@
 #include <memory_pool/base/arithmetic.hpp>
 #include <memory_pool/base/config.hpp>
 #include <memory_pool/base/errors.hpp>
+#include <memory_pool/os/clock.hpp>
 
 #include "block_lookup.hpp"
 #include "checked.hpp"
+#include "decay_watch.hpp"
+#include "front.hpp"
 #include "heap.hpp"
 #include "large_blocks.hpp"
 #include "misuse.hpp"
@@ -28,6 +31,10 @@ namespace
 {
 /// So many slow calls of a thread go by until it looks after what others have left.
 constexpr std::uint8_t collecting_period = 64;
+
+/// So many free runs lose their memory in one call of a thread that calls often, or seldom.
+constexpr int most_runs_if_busy = 64;
+constexpr int most_runs_if_idle = 1024;
 
 /// Effects: takes in what has come for this thread, and posts what it keeps for others.
 void take_in_and_post(heap& mine) noexcept
@@ -74,6 +81,33 @@ bool attach_to_free() noexcept
     return the_process.attach_to_free(this_thread);
 }
 
+/// Effects: has frees of this thread look for memory that is due from now on, if more is free than before: it may have no other calls
+///   that come by the heap. (Where blocks are checked, all do.)
+void watch_decay_if_needed() noexcept
+{
+    front& at_hand = this_thread.at_hand;
+    if (!is_checked && MEMORY_POOL_UNLIKELY(at_hand.watch().is_needed(memory().dirty_slices())) && at_hand.has_heap())
+        at_hand.start_watch(os::coarse_milliseconds());
+}
+
+/// Effects: looks for memory that is due, if time has passed since that was done; does so no more, if there is none that will be, or
+///   other calls of this thread do so.
+MEMORY_POOL_NOINLINE void look_for_due_memory() noexcept
+{
+    const errno_as_it_was kept;
+    decay_watch& watch = this_thread.at_hand.watch();
+    const std::uint64_t now = os::coarse_milliseconds();
+    if (!watch.look(now, memory().dirty_slices()))
+        return;
+    const bool is_idle = watch.is_idle(now, memory().patience() / 2);
+    if (is_idle && !watch.is_tidy())
+        watch.set_tidy(process::tidy_idle(this_thread.at_hand));
+    the_process.collect(is_idle ? most_runs_if_idle : most_runs_if_busy);
+    const std::size_t dirty = memory().dirty_slices();
+    if (!watch.goes_on(now, dirty))
+        this_thread.at_hand.stop_watch(now, dirty);
+}
+
 /// Effects: frees a block of a slab that is not of this thread's heap, or of which this thread has no magazine yet.
 void free_of_another(owner_word owner, void* block) noexcept
 {
@@ -84,7 +118,7 @@ void free_of_another(owner_word owner, void* block) noexcept
         home->free(size_class, block);
     } else if (MEMORY_POOL_UNLIKELY(!at_hand.has_heap()) && !attach_to_free()) {
         the_process.put_late(owner, block);
-    } else if (at_hand.may_stay(size_class) || at_hand.class_in(owner) < class_count) {
+    } else if (at_hand.may_stay(size_class) || at_hand.owns(owner)) {
         if (at_hand.top(size_class) == nullptr || !at_hand.push(size_class, block))
             free_to_full(size_class, block);
     } else {
@@ -238,6 +272,19 @@ MEMORY_POOL_NOINLINE void free_elsewhere(void* block) noexcept
     } else if (!free_large(slice_of(block))) {
         report_misuse(error::double_free, block, 0); // Another thread was faster.
     }
+    watch_decay_if_needed();
+}
+
+/// Effects: frees a block at an address in the region, while this thread's frees look for memory that is due.
+MEMORY_POOL_NOINLINE void free_while_watching(owner_word owner, void* block) noexcept
+{
+    front& at_hand = this_thread.at_hand;
+    if (MEMORY_POOL_UNLIKELY(at_hand.watch().is_due()))
+        look_for_due_memory();
+    const std::size_t size_class = owner & class_bits;
+    if (MEMORY_POOL_UNLIKELY(!at_hand.owns(owner)) || at_hand.top(size_class) == nullptr ||
+        !at_hand.push(size_class, block))
+        free_elsewhere(block);
 }
 
 /// Where threads pass blocks on, most that are freed are of another. So those that stay come first, in a function that calls no other
@@ -250,9 +297,13 @@ MEMORY_POOL_NOINLINE void free_slowly(void* block) noexcept
     if (MEMORY_POOL_LIKELY(all.is_committed(steps))) {
         const owner_word owner = all.owner(all.slice_at(steps)).load(std::memory_order_relaxed);
         const std::size_t size_class = owner & class_bits;
-        if (MEMORY_POOL_LIKELY(is_of_slab(owner)) && at_hand.may_stay(size_class) && !heap::of(owner).is_shared() &&
-            at_hand.top(size_class) != nullptr && at_hand.push(size_class, block))
+        if (MEMORY_POOL_LIKELY(is_of_slab(owner)) && at_hand.stays_at_once(size_class) &&
+            !heap::of(owner).is_shared() && at_hand.top(size_class) != nullptr && at_hand.push(size_class, block))
             return;
+        if (at_hand.watch().is_on()) {
+            free_while_watching(owner, block);
+            return;
+        }
     }
     free_elsewhere(block);
 }
@@ -269,11 +320,13 @@ MEMORY_POOL_NOINLINE void free_sized_slowly(void* block, std::size_t bytes) noex
 
 void work_for_all() noexcept
 {
+    watch_decay_if_needed();
     if (++this_thread.slow_calls % collecting_period != 0)
         return;
     if (this_thread.at_hand.has_heap())
         take_in_and_post(this_thread.at_hand.memory().slabs);
     the_process.collect();
+    this_thread.at_hand.watch().forget(os::coarse_milliseconds(), memory().patience(), memory().dirty_slices());
 }
 
 MEMORY_POOL_NOINLINE void free_to_full(std::size_t size_class, void* block) noexcept

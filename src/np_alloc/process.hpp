@@ -7,8 +7,8 @@
 ///     shared:       the late one (of threads that have ended)    the traced ones (blocks with call sites)
 ///                   those that the program has made            its own one (where those are)
 ///
-/// The heap of a thread is never destroyed. When its thread ends, it is parked whole, with its magazines and the blocks that are
-/// still in use; the next thread that begins adopts it. Others post to it as before, and now and then one of them takes in what has
+/// The heap of a thread is never destroyed. When its thread ends, it is parked with the blocks that are still in use; the next thread
+/// that begins adopts it. A few that are parked keep their magazines and free memory for that; others have given both back. Others post to it as before, and now and then one of them takes in what has
 /// come to a heap, so that nothing waits for a thread that has ended, or is idle.
 ///
 /// A thread may free, and even allocate, when it has ended already: in destructors of thread-local objects that run after ours.
@@ -122,7 +122,8 @@ public:
         return false;
     }
 
-    /// Effects: parks the heap of a thread that ends.
+    /// Effects: parks the heap of a thread that ends. What is free there goes back to the system now, but for a reserve that all
+    ///   parked heaps have: nobody may ever call again.
     void detach(thread_state& thread) noexcept
     {
         thread.may_have_heap = false;
@@ -147,6 +148,32 @@ public:
     {
         look_after_heaps();
         (void)backend_.purge_one_old();
+    }
+
+    /// Effects: the same for up to so many runs: the thread may not come here again soon.
+    void collect(int most_runs) noexcept
+    {
+        look_after_heaps();
+        for (int left = most_runs; left != 0 && backend_.purge_one_old(); --left) {
+        }
+    }
+
+    /// Effects: gives the memory of free blocks back to the system that this thread has, which is idle: those at hand, too. If that is
+    ///   very much, a part of it.
+    /// Returns: whether it was all.
+    static bool tidy_idle(front& at_hand) noexcept
+    {
+        constexpr int most_parts = 16; // Of a millisecond at most, each.
+        misuse_list found;             // First, so that it is reported last, without the lock.
+        heap& its = at_hand.memory().slabs;
+        at_hand.put_all_back(found);
+        const heap::at_work lock(its, found);
+        (void)its.take_in();
+        its.give_back_empty_slabs_and_memory();
+        for (int left = most_parts; left != 0; --left)
+            if (its.purge_some_free_pages())
+                return true;
+        return false;
     }
 
     /// Effects: has a thread of its own look after all heaps and free runs from now on, so that memory goes back to the system also
@@ -482,8 +509,19 @@ private:
     void park(thread_state& thread) noexcept
     {
         MEMORY_POOL_DELAY_POINT();
+        if (park_whole(thread))
+            return;
+        heap_memory& memory = thread.at_hand.memory();
+        misuse_list found; // First, so that it is reported last, without the lock.
+        heaps_.leave_empty(thread.at_hand, found);
         const std::lock_guard lock(mutex_);
-        heaps_.park(thread.at_hand);
+        heaps_.park(memory);
+    }
+
+    bool park_whole(thread_state& thread) noexcept
+    {
+        const std::lock_guard lock(mutex_);
+        return heaps_.park_whole(thread.at_hand);
     }
 
     /// Effects: calls `visit(shared_heap&)` for those that blocks of the program are from.

@@ -67,23 +67,55 @@ public:
             return false;
         parked_ = adopted->next_parked;
         adopted->is_parked = false;
+        leave_reserve(*adopted);
         give_to(user, *adopted);
         return true;
     }
 
-    /// Effects: has the heap of a thread wait for another one.
-    void park(front& user) noexcept
+    /// Effects: has the heap of a thread wait for another one, with all it has, if there is room for that in the reserve.
+    /// Returns: whether there was. If not, it is to be emptied and parked.
+    bool park_whole(front& user) noexcept
     {
         heap_memory& memory = user.memory();
+        const std::size_t bytes = memory.slabs.most_memory();
+        // Where blocks are checked, what is known of them stays.
+        if (!is_checked && (heaps_kept_ == most_heaps_kept || bytes > most_bytes_kept - bytes_kept_))
+            return false;
+        memory.is_kept_whole = true;
+        memory.bytes_kept = bytes;
+        bytes_kept_ += bytes;
+        ++heaps_kept_;
         user.leave();
-        MEMORY_POOL_DELAY_POINT();
-        memory.used_by = nullptr;
-        memory.is_parked = true;
-        memory.is_quiet = memory.is_tidy = memory.is_purged =
-            false; // What it has at hand may have come since somebody looked after it.
-        memory.next_parked = parked_;
-        MEMORY_POOL_DELAY_POINT();
-        parked_ = &memory;
+        park(memory, parked_);
+        return true;
+    }
+
+    /// Effects: has a heap wait for a thread, behind those that have kept what they had at hand.
+    /// Preconditions: its thread has left it.
+    void park(heap_memory& emptied) noexcept
+    {
+        heap_memory** place = &parked_;
+        while (*place != nullptr && (*place)->is_kept_whole)
+            place = &(*place)->next_parked;
+        park(emptied, *place);
+    }
+
+    /// Effects: has the thread that ends leave its heap, and gives back what is free there: blocks at hand to their slabs, slabs without
+    ///   others to the runs, and the memory of those to the system if most is free.
+    /// Thread safety: without the lock; for the thread whose heap it is.
+    void leave_empty(front& user, misuse_list& found) noexcept
+    {
+        heap_memory& memory = user.memory();
+        user.put_all_back(found);
+        user.leave();
+        {
+            const heap::at_work lock(memory.slabs, found);
+            (void)memory.slabs.take_in();
+            memory.slabs.give_back_empty_slabs();
+            memory.slabs.forget_most();
+            memory.drop_magazines();
+        }
+        memory_.purge_while_mostly_free();
     }
 
     /// Effects: looks no more at what threads have at hand, but for the one whose heap is `mine`, which may be nullptr.
@@ -148,7 +180,7 @@ public:
     /// Effects: gives back what those without a thread have at hand, what slabs all have that are empty, and pages of the others.
     void trim(misuse_list& found) noexcept
     {
-        for_each_parked([&found](heap_memory& each) { put_all_back(each, found); });
+        for_each_parked([&found, this](heap_memory& each) { put_all_back(each, found); });
         // Now all blocks are on their way, and when they have come in, the letters that have brought them.
         for (const bool is_last : {false, true})
             for_each([is_last, &found](heap_memory& each) {
@@ -158,6 +190,30 @@ public:
     }
 
 private:
+    // So many parked heaps keep all they have, and so much altogether, for threads that begin soon.
+    static constexpr std::size_t most_heaps_kept = 8;
+    static constexpr std::size_t most_bytes_kept = std::size_t{16} << 20;
+
+    static void park(heap_memory& memory, heap_memory*& place) noexcept
+    {
+        MEMORY_POOL_DELAY_POINT();
+        memory.used_by = nullptr;
+        memory.is_parked = true;
+        memory.is_quiet = memory.is_tidy = memory.is_purged =
+            false; // What it has at hand may have come since somebody looked after it.
+        memory.next_parked = place;
+        MEMORY_POOL_DELAY_POINT();
+        place = &memory;
+    }
+
+    void leave_reserve(heap_memory& memory) noexcept
+    {
+        if (!std::exchange(memory.is_kept_whole, false))
+            return;
+        bytes_kept_ -= memory.bytes_kept;
+        --heaps_kept_;
+    }
+
     static void give_to(front& user, heap_memory& memory) noexcept
     {
         MEMORY_POOL_DELAY_POINT();
@@ -266,8 +322,9 @@ private:
     }
 
     /// Effects: puts the blocks that a parked heap has at hand back into its slabs.
-    static void put_all_back(heap_memory& parked, misuse_list& found) noexcept
+    void put_all_back(heap_memory& parked, misuse_list& found) noexcept
     {
+        leave_reserve(parked);
         front visitor;
         visitor.use(parked);
         visitor.put_all_back(found);
@@ -280,6 +337,8 @@ private:
     heap_memory* parked_ = nullptr;
     heap_memory* next_to_look_after_ = nullptr;
     std::uint64_t looked_after_at_ = 0; ///< By a call of the program, in milliseconds of the coarse clock.
+    std::size_t heaps_kept_ = 0;        ///< Parked with all they have.
+    std::size_t bytes_kept_ = 0;        ///< By those.
     std::atomic<std::size_t> count_{0};
 };
 } // namespace memory_pool::np

@@ -280,14 +280,9 @@ TEST_F(backend, copies_a_large_block_of_several_mappings_as_it_might_move_in_par
 
 TEST_F(backend, copies_a_large_block_where_two_were_used_that_the_system_was_told_different_things_about)
 {
-<<<<<<< HEAD
-    const np::run first = take_behind_filled(4 * MiB);
-=======
     if (test::system_is_emulated())
         GTEST_SKIP() << "mappings are others";
-    const np::run first = all.take_large(3 * MiB, 1);
-    const np::run rest = all.take_large(MiB, 1); // Of the second part, for which huge pages are asked, too.
->>>>>>> f939353 (tests: Skip what cannot be seen where the system is emulated)
+    const np::run first = take_behind_filled(4 * MiB);
     const np::run behind = all.take_large(MiB, 1);
     for (const np::run& each : {first, behind}) {
         std::memset(memory(each), 1, each.length * np::slice_bytes);

@@ -85,6 +85,23 @@ TEST_F(front, has_nothing_at_hand_and_knows_no_block_before_it_has_a_heap)
     EXPECT_GE(mine.class_in(memory->slabs.word() | 3), np::class_count);
 }
 
+TEST_F(front, knows_its_blocks_while_each_free_comes_by)
+{
+    mine.use(*memory);
+    void* const block = take(5);
+    const np::owner_word word = memory->slabs.word() | 5;
+    mine.start_watch(0);
+    EXPECT_GE(mine.class_in(word), np::class_count);
+    EXPECT_FALSE(mine.stays_at_once(np::class_count - 1));
+    EXPECT_TRUE(mine.owns(word));
+    EXPECT_TRUE(mine.may_stay(np::class_count - 1));
+    EXPECT_TRUE(mine.has_heap());
+    mine.stop_watch(0, 0);
+    EXPECT_EQ(mine.class_in(word), 5U);
+    EXPECT_TRUE(mine.stays_at_once(np::class_count - 1));
+    give(block);
+}
+
 TEST_F(front, tells_the_class_of_its_own_blocks_and_that_others_are_not_its)
 {
     mine.use(*memory);
