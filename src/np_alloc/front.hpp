@@ -151,12 +151,27 @@ public:
         (void)os::purge_memory(magazines_ + to_page, (sizeof magazines_ - to_page) / os::page_size() * os::page_size());
         bytes_more_ = 0;
         tops.fill(nullptr);
+        lent_.fill(0);
         for (std::atomic<std::uint16_t>& room : rooms_)
             room.store(0, std::memory_order_relaxed);
         slabs.for_each_slab([this](const slice_record& slab) {
             if (tops[slab.size_class] == nullptr && grow(slab.size_class))
                 tops[slab.size_class] = begin(slab.size_class);
         });
+    }
+
+    /// Returns: the class that the next block of a class is to be of, of which the thread has none at hand. If there are many heaps, a slab
+    ///   and a magazine for each class in each of them would be most of the memory; so the first few blocks of a class that it has no
+    ///   magazine for are of a larger one.
+    std::size_t class_to_allocate(std::size_t size_class) noexcept
+    {
+        constexpr std::uint8_t most_lent = 4;
+        constexpr std::size_t few_bytes = std::size_t{256} * 1024;
+        if (!is_one_of_many || room(size_class) != 0 || lent_[size_class] == most_lent ||
+            slabs.bytes_away() > few_bytes)
+            return size_class;
+        ++lent_[size_class];
+        return facts[size_class].coarse_class;
     }
 
     /// What stands in the word behind a magazine.
@@ -181,8 +196,9 @@ public:
     heap slabs;
     std::array<void**, class_count> tops{}; ///< While it is parked.
     bool is_parked = false;
-    bool is_kept_whole = false; ///< It is parked with all it has, which counts to a reserve of such heaps.
-    std::size_t bytes_kept = 0; ///< There.
+    bool is_one_of_many = false; ///< There were many heaps when a thread got it.
+    bool is_kept_whole = false;  ///< It is parked with all it has, which counts to a reserve of such heaps.
+    std::size_t bytes_kept = 0;  ///< There.
     checks_of_heap checks;
     sample_count samples;
     magazine_demand demand; ///< Of its thread.
@@ -214,6 +230,8 @@ private:
 
     /// For how many bytes of blocks the magazines have got room since each of them was made.
     std::size_t bytes_more_ = 0;
+    /// Blocks of a larger class that were handed out instead of each, up to a few.
+    std::array<std::uint8_t, class_count> lent_{};
     std::array<std::atomic<std::uint16_t>, class_count> rooms_;
     alignas(magazine_step) std::byte magazines_[all_magazines_bytes];
 };

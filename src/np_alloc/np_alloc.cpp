@@ -235,6 +235,8 @@ MEMORY_POOL_NOINLINE void* allocate_slowly(std::size_t size_class) noexcept
     void* block = nullptr;
     if (at_hand.has_heap()) {
         work_for_all();
+        if (const std::size_t lent = at_hand.memory().class_to_allocate(size_class); lent != size_class)
+            return allocate_in_class(lent);
         block = take_sample_if_due(at_hand, size_class);
         if (MEMORY_POOL_LIKELY(block == nullptr))
             block = at_hand.get(size_class);

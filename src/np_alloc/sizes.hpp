@@ -57,6 +57,18 @@ constexpr std::size_t aligned_class(std::size_t bytes, std::size_t alignment) no
     return rounded <= largest_in_slab ? sizes::of(rounded) : class_count;
 }
 
+/// Returns: the class of which a thread may get a block instead, if it has few blocks: of sizes that are powers of two or lie in the
+///   middle between two, the next. It is aligned to as much, or more.
+constexpr std::size_t coarse_class(std::size_t number) noexcept
+{
+    const std::size_t size = sizes::size(number);
+    std::size_t power = sizes::size(0);
+    while (power < size)
+        power *= 2;
+    const std::size_t middle = power / 4 * 3;
+    return sizes::of(size <= middle && middle % sizes::step == 0 ? middle : power);
+}
+
 // Magazines.
 
 /// All magazines begin at multiples of it, in bytes.
@@ -90,6 +102,7 @@ struct class_facts
     std::uint32_t magazine_begin; ///< Bytes in the magazines of all classes before this one.
     std::uint32_t least_room;     ///< The same.
     std::uint32_t most_room;      ///< The same.
+    std::uint32_t coarse_class;   ///< See there.
 };
 
 namespace detail
@@ -115,7 +128,8 @@ constexpr std::array<class_facts, class_count> all_class_facts() noexcept
                        static_cast<std::uint32_t>(base::divide_round_up(std::uint64_t{1} << reciprocal_shift, steps)),
                        static_cast<std::uint32_t>(begin),
                        least_room(number),
-                       most_room(number)};
+                       most_room(number),
+                       static_cast<std::uint32_t>(coarse_class(number))};
         begin += magazine_bytes(number);
     }
     return all;

@@ -214,8 +214,10 @@ private:
         --heaps_kept_;
     }
 
-    static void give_to(front& user, heap_memory& memory) noexcept
+    void give_to(front& user, heap_memory& memory) noexcept
     {
+        constexpr std::size_t many = 16;
+        memory.is_one_of_many = !is_checked && count() > many;
         MEMORY_POOL_DELAY_POINT();
         user.use(memory);
         memory.used_by = &user;

@@ -85,6 +85,38 @@ TEST_F(front, has_nothing_at_hand_and_knows_no_block_before_it_has_a_heap)
     EXPECT_GE(mine.class_in(memory->slabs.word() | 3), np::class_count);
 }
 
+TEST(front_classes, have_a_coarse_class_that_is_at_most_half_larger_and_aligned_to_as_much)
+{
+    const auto alignment = [](std::size_t bytes) { return bytes & (~bytes + 1); };
+    for (std::size_t number = 0; number != np::class_count; ++number) {
+        const std::size_t coarse = np::facts[number].coarse_class;
+        const std::size_t bytes = np::sizes::size(number);
+        EXPECT_GE(np::sizes::size(coarse), bytes);
+        EXPECT_LE(np::sizes::size(coarse), bytes + bytes / 2);
+        EXPECT_GE(alignment(np::sizes::size(coarse)), alignment(bytes)) << bytes;
+        EXPECT_EQ(np::facts[coarse].coarse_class, coarse) << bytes;
+    }
+}
+
+TEST_F(front, gets_the_first_blocks_of_a_class_from_a_larger_one_if_it_is_one_of_many)
+{
+    if (np::is_checked)
+        GTEST_SKIP() << "where blocks are checked, each is of its class";
+    constexpr std::size_t size_class = np::sizes::of(400);
+    mine.use(*memory);
+    EXPECT_EQ(memory->class_to_allocate(size_class), size_class);
+    memory->is_one_of_many = true;
+    std::size_t lent = 0;
+    while (memory->class_to_allocate(size_class) == np::sizes::of(512))
+        ++lent;
+    EXPECT_GE(lent, 2U);
+    EXPECT_LE(lent, 8U);
+    EXPECT_EQ(memory->class_to_allocate(size_class), size_class);
+    EXPECT_EQ(memory->class_to_allocate(np::sizes::of(512)), np::sizes::of(512));
+    give(take(np::sizes::of(300)));
+    EXPECT_EQ(memory->class_to_allocate(np::sizes::of(300)), np::sizes::of(300)) << "as it has a magazine";
+}
+
 TEST_F(front, knows_its_blocks_while_each_free_comes_by)
 {
     mine.use(*memory);
