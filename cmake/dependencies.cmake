@@ -16,7 +16,7 @@ endif()
 # their names, or those of their directories, begin with np_.
 function(memory_pool_drop_unbuildable list)
     if(NOT TARGET memory_pool_np_alloc)
-        list(FILTER ${list} EXCLUDE REGEX "(^|/)np_[^/]*(/[^/]*)?$")
+        list(FILTER ${list} EXCLUDE REGEX "(^|/)np_[^/]*(/[^/]*)?(/[^/]*)?$")
         set(${list} "${${list}}" PARENT_SCOPE)
     endif()
     if(NOT Boost_FOUND)

@@ -41,8 +41,8 @@
 #include <memory_pool/base/config.hpp>
 #include <memory_pool/base/errors.hpp>
 #include <memory_pool/base/failure_guard.hpp>
-#include <memory_pool/core/recycle_action.hpp>
-#include <memory_pool/core/reference_count.hpp>
+#include <memory_pool/core/objects/recycle_action.hpp>
+#include <memory_pool/core/objects/reference_count.hpp>
 
 #include <boost/intrusive_ptr.hpp>
 #include <boost/smart_ptr/intrusive_ref_counter.hpp>

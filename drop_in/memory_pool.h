@@ -43,8 +43,8 @@
 #include <memory_pool/base/failure_guard.hpp>
 #include <memory_pool/base/policies.hpp>
 #include <memory_pool/block_pool.hpp>
-#include <memory_pool/core/block_array.hpp>
-#include <memory_pool/core/pool_arguments.hpp>
+#include <memory_pool/core/blocks/block_array.hpp>
+#include <memory_pool/core/blocks/pool_arguments.hpp>
 
 // Programs may rely on these includes.
 #include <cassert>

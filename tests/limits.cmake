@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
-# np_alloc, and malloc of libnp_malloc.so, in processes whose memory is limited: see np_alloc/limits.cpp.
-add_executable(limits_np_alloc np_alloc/limits.cpp)
+# np_alloc, and malloc of libnp_malloc.so, in processes whose memory is limited: see np_alloc/api/limits.cpp.
+add_executable(limits_np_alloc np_alloc/api/limits.cpp)
 target_link_libraries(limits_np_alloc PRIVATE memory_pool::np_alloc)
-add_executable(limits_np_malloc np_alloc/limits.cpp np_malloc/np_alloc_by_malloc.cpp)
+add_executable(limits_np_malloc np_alloc/api/limits.cpp np_alloc/preload/np_alloc_by_malloc.cpp)
 target_link_libraries(limits_np_malloc PRIVATE memory_pool::np_malloc)
 add_executable(limits_np_alloc_checked np_alloc/limits.cpp)
 target_link_libraries(limits_np_alloc_checked PRIVATE memory_pool::np_alloc_checked)

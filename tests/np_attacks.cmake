@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: MIT
-# What a program must not do to np_alloc, done: see np_attacks/attacks.hpp, and np_attacks_test.py for what has to come of it.
+# What a program must not do to np_alloc, done: see np_alloc/attacks/attacks.hpp, and np_attacks_test.py for what has to come of it.
 # That does not depend on the compiler, so it is tried with one; and not under sanitizers, which have their own way with signals.
 if((NOT CMAKE_CXX_COMPILER_ID STREQUAL "GNU" OR CMAKE_CXX_FLAGS MATCHES "-fsanitize") AND NOT CMAKE_CXX_CLANG_TIDY)
     return()
 endif()
-file(GLOB sources CONFIGURE_DEPENDS np_attacks/*.cpp)
+file(GLOB sources CONFIGURE_DEPENDS np_alloc/attacks/*.cpp)
 list(FILTER sources EXCLUDE REGEX "/as_[a-z_]+\\.cpp$")
 add_library(np_attacks_of_all OBJECT ${sources})
 target_link_libraries(np_attacks_of_all PRIVATE memory_pool_program memory_pool_warnings)
@@ -18,13 +18,13 @@ function(memory_pool_add_attacks library)
         memory_pool_program memory_pool_warnings np_attacks_of_all memory_pool::${library})
     target_include_directories(${program} PRIVATE ${CMAKE_CURRENT_SOURCE_DIR})
     add_test(NAME np_attacks.${library}
-        COMMAND Python3::Interpreter ${CMAKE_CURRENT_SOURCE_DIR}/np_attacks/np_attacks_test.py
+        COMMAND Python3::Interpreter ${CMAKE_CURRENT_SOURCE_DIR}/np_alloc/attacks/np_attacks_test.py
             $<TARGET_FILE:${program}> ${library})
     set_tests_properties(np_attacks.${library} PROPERTIES TIMEOUT 300 PROCESSORS 2)
     add_dependencies(memory_pool_tidy_tests ${program})
 endfunction()
 
 foreach(tier "" _checked)
-    memory_pool_add_attacks(np_alloc${tier} np_attacks/as_np_alloc.cpp)
-    memory_pool_add_attacks(np_malloc${tier} np_attacks/as_malloc.cpp np_malloc/np_alloc_by_malloc.cpp)
+    memory_pool_add_attacks(np_alloc${tier} np_alloc/attacks/as_np_alloc.cpp)
+    memory_pool_add_attacks(np_malloc${tier} np_alloc/attacks/as_malloc.cpp np_alloc/preload/np_alloc_by_malloc.cpp)
 endforeach()

@@ -4,22 +4,22 @@
 set(np_malloc $<TARGET_FILE:memory_pool_np_malloc>)
 
 add_test(NAME np_malloc.options
-    COMMAND Python3::Interpreter ${CMAKE_CURRENT_SOURCE_DIR}/np_malloc/options_test.py ${np_malloc})
+    COMMAND Python3::Interpreter ${CMAKE_CURRENT_SOURCE_DIR}/np_alloc/preload/options_test.py ${np_malloc})
 set_tests_properties(np_malloc.options PROPERTIES TIMEOUT 120)
 add_test(NAME np_malloc.symbols
-    COMMAND Python3::Interpreter ${CMAKE_CURRENT_SOURCE_DIR}/np_malloc/symbols_test.py ${np_malloc})
+    COMMAND Python3::Interpreter ${CMAKE_CURRENT_SOURCE_DIR}/np_alloc/preload/symbols_test.py ${np_malloc})
 
 if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_SYSTEM_PROCESSOR STREQUAL "x86_64" AND CMAKE_BUILD_TYPE STREQUAL "Release")
     add_test(NAME np_malloc.instructions
-        COMMAND Python3::Interpreter ${CMAKE_CURRENT_SOURCE_DIR}/np_malloc/instructions_test.py ${np_malloc})
+        COMMAND Python3::Interpreter ${CMAKE_CURRENT_SOURCE_DIR}/np_alloc/preload/instructions_test.py ${np_malloc})
 endif()
 
 # What holds for np_alloc by its interface holds for malloc: in this executable, it has the place of the C library's.
-target_sources(unit_np_malloc PRIVATE np_malloc/np_alloc_by_malloc.cpp $<TARGET_OBJECTS:tests_of_any_malloc>)
+target_sources(unit_np_malloc PRIVATE np_alloc/preload/np_alloc_by_malloc.cpp $<TARGET_OBJECTS:tests_of_any_malloc>)
 target_link_libraries(unit_np_malloc PRIVATE memory_pool::np_malloc)
 
 # Calls each function. The tests of operator new are those of the header that replaces it.
-add_executable(np_malloc_calls np_malloc/calls.cpp np_new_delete/operators_test.cpp)
+add_executable(np_malloc_calls np_alloc/preload/calls.cpp np_alloc/new_delete/operators_test.cpp)
 target_link_libraries(np_malloc_calls PRIVATE
     memory_pool_program memory_pool_warnings GTest::gtest_main ${CMAKE_DL_LIBS})
 target_include_directories(np_malloc_calls PRIVATE ${CMAKE_CURRENT_SOURCE_DIR})
@@ -28,8 +28,8 @@ add_test(NAME np_malloc.calls COMMAND np_malloc_calls)
 set_tests_properties(np_malloc.calls PROPERTIES TIMEOUT 120 ENVIRONMENT LD_PRELOAD=${np_malloc})
 
 # Without this project's warnings, one of which is that it leaves out forms of operator delete.
-add_executable(np_malloc_own_new np_malloc/own_new.cpp)
-set(preload_test Python3::Interpreter ${CMAKE_CURRENT_SOURCE_DIR}/np_malloc/preload_test.py
+add_executable(np_malloc_own_new np_alloc/preload/own_new.cpp)
+set(preload_test Python3::Interpreter ${CMAKE_CURRENT_SOURCE_DIR}/np_alloc/preload/preload_test.py
     ${np_malloc} ${PROJECT_SOURCE_DIR} $<TARGET_FILE:np_malloc_own_new>)
 add_test(NAME np_malloc.preload COMMAND ${preload_test})
 set_tests_properties(np_malloc.preload PROPERTIES TIMEOUT 300)
@@ -37,24 +37,24 @@ set_tests_properties(np_malloc.preload PROPERTIES TIMEOUT 300)
 # The library that checks: what depends on how it is made, and what programs do to a malloc.
 set(np_malloc_checked $<TARGET_FILE:memory_pool_np_malloc_checked>)
 add_test(NAME np_malloc_checked.symbols
-    COMMAND Python3::Interpreter ${CMAKE_CURRENT_SOURCE_DIR}/np_malloc/symbols_test.py ${np_malloc_checked})
+    COMMAND Python3::Interpreter ${CMAKE_CURRENT_SOURCE_DIR}/np_alloc/preload/symbols_test.py ${np_malloc_checked})
 add_test(NAME np_malloc_checked.preload
-    COMMAND Python3::Interpreter ${CMAKE_CURRENT_SOURCE_DIR}/np_malloc/preload_test.py
+    COMMAND Python3::Interpreter ${CMAKE_CURRENT_SOURCE_DIR}/np_alloc/preload/preload_test.py
         ${np_malloc_checked} ${PROJECT_SOURCE_DIR} $<TARGET_FILE:np_malloc_own_new> Loading Tools)
 add_test(NAME np_malloc_checked.misuse
-    COMMAND Python3::Interpreter ${CMAKE_CURRENT_SOURCE_DIR}/np_malloc/checked_test.py
+    COMMAND Python3::Interpreter ${CMAKE_CURRENT_SOURCE_DIR}/np_alloc/preload/checked_test.py
         ${np_malloc_checked} $<TARGET_FILE:np_malloc_wrong_delete> $<TARGET_FILE:np_malloc_own_nothrow_new>)
 set_tests_properties(np_malloc_checked.preload np_malloc_checked.misuse PROPERTIES TIMEOUT 300)
 
-add_executable(np_malloc_wrong_delete np_malloc/wrong_delete.cpp)
+add_executable(np_malloc_wrong_delete np_alloc/preload/wrong_delete.cpp)
 target_compile_options(np_malloc_wrong_delete PRIVATE -fno-builtin)
-add_executable(np_malloc_own_nothrow_new np_malloc/own_nothrow_new.cpp)
+add_executable(np_malloc_own_nothrow_new np_alloc/preload/own_nothrow_new.cpp)
 target_compile_options(np_malloc_own_nothrow_new PRIVATE -fno-builtin)
 
 # Samples between guards, in both.
-add_executable(np_malloc_wrong_access np_malloc/wrong_access.cpp)
+add_executable(np_malloc_wrong_access np_alloc/preload/wrong_access.cpp)
 target_compile_options(np_malloc_wrong_access PRIVATE -fno-builtin)
 add_test(NAME np_malloc.sampled
-    COMMAND Python3::Interpreter ${CMAKE_CURRENT_SOURCE_DIR}/np_malloc/sampled_test.py
+    COMMAND Python3::Interpreter ${CMAKE_CURRENT_SOURCE_DIR}/np_alloc/preload/sampled_test.py
         $<TARGET_FILE:np_malloc_wrong_access> ${np_malloc} ${np_malloc_checked})
 set_tests_properties(np_malloc.sampled PROPERTIES TIMEOUT 120)

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 """Checks that the folders are the layers, by reading the #include and #if lines of the library.
 
-1. A file includes its own floor or a lower one.
+1. A file includes its own layer or a lower one. Within core/ and src/np_alloc/, each folder is a sub-layer.
 2. A file includes headers of the standard library and of this project, and nothing else but what EXTERNAL lists.
 3. Quotes are for this project's headers.
 4. Only os/ and base/config.hpp ask for the platform: elsewhere an #if may name MEMORY_POOL_ macros, __cplusplus and
@@ -16,10 +16,28 @@ import re
 import sys
 from pathlib import Path
 
-# The floors, lowest first. src/ stands on the report floor: it implements faces, and may use all that is below drop_in.
-FLOORS = ["base", "os", "core", "faces", "report", "drop_in"]
-FLOOR_OF_SRC = FLOORS.index("report")
-FLOOR_OF_UMBRELLA = FLOORS.index("report")
+# Lowest first. The umbrella header includes all public headers, and none of them includes it.
+LAYERS = [
+    "base",
+    "os",
+    "core/slabs",
+    "core/threads",
+    "core/blocks",
+    "core/arenas",
+    "core/objects",
+    "core/resources",
+    "public headers",
+    "umbrella header",
+    "np_alloc/support",
+    "np_alloc/slices",
+    "np_alloc/hardening",
+    "np_alloc/page_heap",
+    "np_alloc/heaps",
+    "np_alloc/engine",
+    "np_alloc/diagnostics",
+    "np_alloc/api",
+    "drop_in",
+]
 UMBRELLA = "include/memory_pool/memory_pool.hpp"
 PLATFORM_FILES = re.compile(r"include/memory_pool/(os/.*|base/config\.hpp)")
 
@@ -85,16 +103,19 @@ class Tree:
     def name(self, path: Path) -> str:
         return path.relative_to(self.root).as_posix()
 
-    def floor(self, path: Path):
-        """The number of the floor a file stands on, or None for a folder that is not in the ladder."""
+    def layer(self, path: Path):
+        """The index in LAYERS of the layer a file belongs to, or None if its folder is not a layer."""
         if path.is_relative_to(self.drop_in):
-            return FLOORS.index("drop_in")
-        if path.is_relative_to(self.src):
-            return FLOOR_OF_SRC
-        if self.name(path) == UMBRELLA:
-            return FLOOR_OF_UMBRELLA
-        folder = path.relative_to(self.library).parts[0] if path.parent != self.library else "faces"
-        return FLOORS.index(folder) if folder in ("base", "os", "core", "faces", "report") else None
+            layer = "drop_in"
+        elif path.is_relative_to(self.src):
+            layer = path.parent.relative_to(self.src).as_posix()
+        elif self.name(path) == UMBRELLA:
+            layer = "umbrella header"
+        elif path.parent == self.library:
+            layer = "public headers"
+        else:
+            layer = path.parent.relative_to(self.library).as_posix()
+        return LAYERS.index(layer) if layer in LAYERS else None
 
     def find(self, header: str, places):
         for place in places:
@@ -118,9 +139,9 @@ class Tree:
             if any(re.fullmatch(files, name) and re.fullmatch(headers, header) for files, headers in EXTERNAL):
                 return None
             return f"<{header}> is neither of the standard library nor of this project"
-        mine, its = self.floor(path), self.floor(own)
+        mine, its = self.layer(path), self.layer(own)
         if mine is not None and its is not None and its > mine:
-            return f"a file of floor {mine} ({FLOORS[mine]}) includes {header} of floor {its} ({FLOORS[its]})"
+            return f"{LAYERS[mine]} includes {header}, which is of a higher layer: {LAYERS[its]}"
         return None
 
     def check_condition(self, path: Path, text: str):
@@ -134,8 +155,8 @@ class Tree:
 
     def check(self):
         for path in self.files():
-            if self.floor(path) is None:
-                yield f"{self.name(path)}:1: this folder is not a floor; floors are {', '.join(FLOORS)}"
+            if self.layer(path) is None:
+                yield f"{self.name(path)}:1: this folder is not a layer; layers are {', '.join(LAYERS)}"
             for number, line in logical_lines(path.read_text(encoding="utf-8")):
                 message = None
                 if match := INCLUDE.match(line):

@@ -45,7 +45,7 @@
 #include <memory_pool/base/errors.hpp>
 #include <memory_pool/base/failure_guard.hpp>
 #include <memory_pool/base/poisoning.hpp>
-#include <memory_pool/core/pool_arguments.hpp>
+#include <memory_pool/core/blocks/pool_arguments.hpp>
 
 #include <algorithm>
 #include <cstddef>

@@ -13,7 +13,7 @@
 
 #include <memory_pool/base/config.hpp>
 #include <memory_pool/base/errors.hpp>
-#include <memory_pool/core/pool_arguments.hpp>
+#include <memory_pool/core/blocks/pool_arguments.hpp>
 
 #include <cstddef>
 #include <memory_resource>

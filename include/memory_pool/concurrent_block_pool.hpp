@@ -28,14 +28,14 @@
 #include <memory_pool/base/poisoning.hpp>
 #include <memory_pool/base/policies.hpp>
 #include <memory_pool/base/pool_options.hpp>
-#include <memory_pool/core/block_checks.hpp>
-#include <memory_pool/core/bulk_operations.hpp>
-#include <memory_pool/core/pool_arguments.hpp>
-#include <memory_pool/core/refusals.hpp>
-#include <memory_pool/core/shared_store.hpp>
-#include <memory_pool/core/slab_layout.hpp>
-#include <memory_pool/core/slab_store.hpp>
-#include <memory_pool/core/statistics.hpp>
+#include <memory_pool/base/refusals.hpp>
+#include <memory_pool/base/statistics.hpp>
+#include <memory_pool/core/blocks/bulk_operations.hpp>
+#include <memory_pool/core/blocks/pool_arguments.hpp>
+#include <memory_pool/core/blocks/shared_store.hpp>
+#include <memory_pool/core/slabs/block_checks.hpp>
+#include <memory_pool/core/slabs/slab_layout.hpp>
+#include <memory_pool/core/slabs/slab_store.hpp>
 
 #include <algorithm>
 #include <chrono>

@@ -17,7 +17,7 @@
 #include <memory_pool/base/config.hpp>
 #include <memory_pool/base/policies.hpp>
 #include <memory_pool/concurrent_block_pool.hpp>
-#include <memory_pool/core/basic_object_pool.hpp>
+#include <memory_pool/core/objects/basic_object_pool.hpp>
 
 namespace memory_pool
 {

@@ -21,11 +21,11 @@
 
 #include <memory_pool/base/config.hpp>
 #include <memory_pool/base/policies.hpp>
+#include <memory_pool/base/refusals.hpp>
 #include <memory_pool/block_pool.hpp>
 #include <memory_pool/concurrent_block_pool.hpp>
-#include <memory_pool/core/making_pool.hpp>
-#include <memory_pool/core/refusals.hpp>
-#include <memory_pool/core/returning_items.hpp>
+#include <memory_pool/core/objects/making_pool.hpp>
+#include <memory_pool/core/objects/returning_items.hpp>
 #include <memory_pool/pooled.hpp>
 
 #include <boost/smart_ptr/intrusive_ptr.hpp>

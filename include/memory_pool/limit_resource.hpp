@@ -14,7 +14,7 @@
 #include <memory_pool/base/config.hpp>
 #include <memory_pool/base/errors.hpp>
 #include <memory_pool/base/failure_guard.hpp>
-#include <memory_pool/core/resource_stage.hpp>
+#include <memory_pool/core/resources/resource_stage.hpp>
 
 #include <atomic>
 #include <cstddef>

@@ -17,7 +17,7 @@
 #include <memory_pool/base/config.hpp>
 #include <memory_pool/base/errors.hpp>
 #include <memory_pool/base/poisoning.hpp>
-#include <memory_pool/core/pool_arguments.hpp>
+#include <memory_pool/core/blocks/pool_arguments.hpp>
 #include <memory_pool/os/huge_pages.hpp>
 #include <memory_pool/os/page_mapping.hpp>
 #include <memory_pool/os/pages.hpp>

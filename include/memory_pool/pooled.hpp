@@ -12,8 +12,8 @@
 #pragma once
 
 #include <memory_pool/base/config.hpp>
-#include <memory_pool/core/reference_count.hpp>
-#include <memory_pool/core/returning_item.hpp>
+#include <memory_pool/core/objects/reference_count.hpp>
+#include <memory_pool/core/objects/returning_item.hpp>
 
 #include <cstddef>
 #include <cstdint>

@@ -15,8 +15,8 @@
 
 #include <memory_pool/base/config.hpp>
 #include <memory_pool/base/policies.hpp>
-#include <memory_pool/core/making_pool.hpp>
-#include <memory_pool/core/returning_items.hpp>
+#include <memory_pool/core/objects/making_pool.hpp>
+#include <memory_pool/core/objects/returning_items.hpp>
 #include <memory_pool/intrusive_pool.hpp>
 
 #include <boost/smart_ptr/intrusive_ptr.hpp>

@@ -15,11 +15,11 @@
 
 #include <memory_pool/base/config.hpp>
 #include <memory_pool/base/policies.hpp>
+#include <memory_pool/base/refusals.hpp>
 #include <memory_pool/block_pool.hpp>
 #include <memory_pool/concurrent_block_pool.hpp>
-#include <memory_pool/core/making_pool.hpp>
-#include <memory_pool/core/refusals.hpp>
-#include <memory_pool/core/shared_items.hpp>
+#include <memory_pool/core/objects/making_pool.hpp>
+#include <memory_pool/core/objects/shared_items.hpp>
 
 #include <memory>
 

@@ -19,8 +19,8 @@
 
 #include <memory_pool/base/config.hpp>
 #include <memory_pool/base/policies.hpp>
-#include <memory_pool/core/basic_arena_resource.hpp>
-#include <memory_pool/core/shared_arenas.hpp>
+#include <memory_pool/core/arenas/basic_arena_resource.hpp>
+#include <memory_pool/core/arenas/shared_arenas.hpp>
 
 namespace memory_pool
 {

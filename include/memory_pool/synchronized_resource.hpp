@@ -9,7 +9,7 @@
 #pragma once
 
 #include <memory_pool/base/config.hpp>
-#include <memory_pool/core/resource_stage.hpp>
+#include <memory_pool/core/resources/resource_stage.hpp>
 
 #include <cstddef>
 #include <memory_resource>

@@ -13,8 +13,8 @@
 
 #include <memory_pool/base/call_site.hpp>
 #include <memory_pool/base/config.hpp>
-#include <memory_pool/core/counting_stage.hpp>
-#include <memory_pool/core/resource_counters.hpp>
+#include <memory_pool/core/resources/counting_stage.hpp>
+#include <memory_pool/core/resources/resource_counters.hpp>
 
 #include <cstddef>
 #include <cstdio>

@@ -3,7 +3,7 @@
 // Threads held up between the load and the exchange of a pop, while others pop and push the same nodes (the ABA problem).
 #include "support/stack_torture.hpp"
 
-#include <memory_pool/core/tagged_stack.hpp>
+#include <memory_pool/core/threads/tagged_stack.hpp>
 
 #include <gtest/gtest.h>
 

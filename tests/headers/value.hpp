@@ -5,7 +5,7 @@
 #pragma once
 
 #include <memory_pool/base/pool_options.hpp>
-#include <memory_pool/core/recycle_action.hpp>
+#include <memory_pool/core/objects/recycle_action.hpp>
 
 #include <cstddef>
 #include <string>

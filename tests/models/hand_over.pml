@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
    Copyright (c) 2026 The memory_pool authors
 
-   How a heap of np_alloc goes from a thread that ends to the next one (src/np_alloc/process.hpp), for Spin.
+   How a heap of np_alloc goes from a thread that ends to the next one (src/np_alloc/heaps/process.hpp), for Spin.
 
        thread:      adopt the heap, if it is parked;  take from and put into the magazine;  now and then, with the lock of the
                     heap: take in, refill, flush, keep for others, post;  park the heap with its magazine.

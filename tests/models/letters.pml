@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
    Copyright (c) 2026 The memory_pool authors
 
-   Letters between heaps (src/np_alloc/heap.hpp), for Spin.
+   Letters between heaps (src/np_alloc/heaps/heap.hpp), for Spin.
 
        post:      write the letter;  next of letter = inbox;  compare and exchange inbox for the letter, or look again.
        take in:   exchange inbox for nothing;  for each letter: read it, put the block that it brings back, send it home.

@@ -7,7 +7,7 @@
 
 #include <memory_pool/base/arena_options.hpp>
 #include <memory_pool/base/errors.hpp>
-#include <memory_pool/core/block_checks.hpp>
+#include <memory_pool/core/slabs/block_checks.hpp>
 #include <memory_pool/unsynchronized_pool_resource.hpp>
 
 #include <support/error_recorder.hpp>

@@ -5,7 +5,7 @@
 #pragma once
 
 #include <memory_pool/base/arithmetic.hpp>
-#include <memory_pool/core/size_classes.hpp>
+#include <memory_pool/core/resources/size_classes.hpp>
 #include <memory_pool/np_alloc.h>
 
 #include <support/filled_blocks.hpp>

@@ -6,8 +6,8 @@
 
 #include <memory_pool/np_alloc.h>
 
-#include <np_alloc/engine.hpp>
-#include <np_alloc/guarded_places.hpp>
+#include <np_alloc/engine/engine.hpp>
+#include <np_alloc/hardening/guarded_places.hpp>
 
 #include <support/option_for_now.hpp>
 

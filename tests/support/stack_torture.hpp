@@ -8,8 +8,8 @@
 #include "support/delays.hpp"
 
 #include <memory_pool/base/config.hpp>
-#include <memory_pool/core/depot.hpp>
-#include <memory_pool/core/tagged_stack.hpp>
+#include <memory_pool/core/threads/depot.hpp>
+#include <memory_pool/core/threads/tagged_stack.hpp>
 
 #include <algorithm>
 #include <array>

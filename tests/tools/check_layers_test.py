@@ -2,86 +2,124 @@
 # SPDX-License-Identifier: MIT
 """The layer check accepts a good tree, and names file and line of each kind of violation in a bad one."""
 
-import subprocess
+import contextlib
+import io
 import sys
 import tempfile
 import unittest
 from pathlib import Path
+from unittest import mock
 
-CHECKER = Path(__file__).resolve().parents[2] / "tools" / "check_layers.py"
+sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "tools"))
+import check_layers  # noqa: E402
+
 LIBRARY = "include/memory_pool"
+
+SLABS = f"{LIBRARY}/core/slabs"
 
 GOOD = {
     f"{LIBRARY}/base/config.hpp": "#if defined(__linux__) && __cpp_exceptions\n#endif\n",
     f"{LIBRARY}/base/poisoning.hpp": "#if __has_include(<valgrind/memcheck.h>)\n#include <valgrind/memcheck.h>\n#endif\n",
     f"{LIBRARY}/os/pages.hpp": "#include <memory_pool/base/config.hpp>\n#ifdef _WIN32\n#include <sys/mman.h>\n#endif\n",
-    f"{LIBRARY}/core/slab.hpp": '#include "../os/pages.hpp"\n#include <memory_pool/base/config.hpp>\n#include <cstddef>\n',
-    f"{LIBRARY}/block_pool.hpp": "// #include <memory_pool/report/text.hpp>\n#include <memory_pool/core/slab.hpp>\n",
+    f"{SLABS}/slab.hpp": '#include "../../os/pages.hpp"\n#include <memory_pool/base/config.hpp>\n#include <cstddef>\n',
+    f"{LIBRARY}/core/threads/depot.hpp": "#include <memory_pool/core/slabs/slab.hpp>\n",
+    f"{LIBRARY}/core/blocks/store.hpp": "#include <memory_pool/core/threads/depot.hpp>\n",
+    f"{LIBRARY}/core/arenas/arena.hpp": "#include <memory_pool/core/blocks/store.hpp>\n",
+    f"{LIBRARY}/core/objects/item.hpp": "#include <memory_pool/core/arenas/arena.hpp>\n",
+    f"{LIBRARY}/core/resources/pools.hpp": "#include <memory_pool/core/objects/item.hpp>\n",
+    f"{LIBRARY}/block_pool.hpp": "// #include <memory_pool/memory_pool.hpp>\n#include <memory_pool/core/resources/pools.hpp>\n",
     f"{LIBRARY}/intrusive_pool.hpp": "#include <boost/smart_ptr/intrusive_ptr.hpp>\n",
     f"{LIBRARY}/np_alloc.h": "#include <stddef.h>\n#ifdef __cplusplus\n#endif\n",
-    f"{LIBRARY}/report/text.hpp": "#include <memory_pool/block_pool.hpp>\n#include <ostream>\n",
-    f"{LIBRARY}/memory_pool.hpp": "#include <memory_pool/block_pool.hpp>\n#include <memory_pool/report/text.hpp>\n",
+    f"{LIBRARY}/memory_pool.hpp": "#include <memory_pool/block_pool.hpp>\n",
     "drop_in/memory_pool.h": "#include <memory_pool/memory_pool.hpp>\n",
-    "src/np_alloc/heap.hpp": "#include <memory_pool/core/slab.hpp>\n",
-    "src/np_alloc/heap.cpp": '#include "heap.hpp"\n#include "np_alloc/heap.hpp"\n',
+    "src/np_alloc/support/options.hpp": "#include <memory_pool/core/slabs/slab.hpp>\n",
+    "src/np_alloc/slices/runs.hpp": '#include "../support/options.hpp"\n',
+    "src/np_alloc/hardening/marks.hpp": '#include "../slices/runs.hpp"\n',
+    "src/np_alloc/page_heap/page_heap.hpp": '#include "np_alloc/hardening/marks.hpp"\n',
+    "src/np_alloc/heaps/heap.hpp": '#include "../page_heap/page_heap.hpp"\n',
+    "src/np_alloc/engine/engine.hpp": '#include "../heaps/heap.hpp"\n',
+    "src/np_alloc/diagnostics/leaks.hpp": '#include "../engine/engine.hpp"\n',
+    "src/np_alloc/api/np_alloc.cpp": '#include "../diagnostics/leaks.hpp"\n#include "np_alloc/heaps/heap.hpp"\n',
 }
+
+
+def upwards(lower, header, layer):
+    """A file in a folder, the header of a higher layer that it includes, and the words of the complaint."""
+    return f"{lower}/bits.hpp", f"#include {header}\n", 1, f"of a higher layer: {layer}"
+
 
 # What is written into a file of the good tree, and the place and words of the complaint.
 BAD = {
-    "base includes os": (f"{LIBRARY}/base/bits.hpp", "\n#include <memory_pool/os/pages.hpp>\n", 2, "floor 1 (os)"),
-    "os includes core": (f"{LIBRARY}/os/barrier.hpp", "#include <memory_pool/core/slab.hpp>\n", 1, "floor 2 (core)"),
-    "core includes a face": (f"{LIBRARY}/core/depot.hpp", "#include <memory_pool/block_pool.hpp>\n", 1, "floor 3 (faces)"),
-    "a face includes report": (f"{LIBRARY}/object_pool.hpp", "#include <memory_pool/report/text.hpp>\n", 1, "floor 4 (report)"),
-    "a face includes the umbrella": (f"{LIBRARY}/object_pool.hpp", "#include <memory_pool/memory_pool.hpp>\n", 1, "floor 4"),
-    "report includes drop_in": (f"{LIBRARY}/report/json.hpp", "#include <memory_pool.h>\n", 1, "floor 5 (drop_in)"),
-    "src includes drop_in": ("src/np_alloc/api.cpp", '#include "memory_pool.h"\n', 1, "floor 5 (drop_in)"),
-    "upwards by a relative path": (f"{LIBRARY}/base/bits.hpp", '#include "../core/slab.hpp"\n', 1, "floor 2 (core)"),
-    "a folder outside the ladder": (f"{LIBRARY}/util/bits.hpp", "", 1, "not a floor"),
+    "base includes os": (f"{LIBRARY}/base/bits.hpp", "\n#include <memory_pool/os/pages.hpp>\n", 2, "higher layer: os"),
+    "os includes core": upwards(f"{LIBRARY}/os", "<memory_pool/core/slabs/slab.hpp>", "core/slabs"),
+    "slabs include threads": upwards(SLABS, '"../threads/depot.hpp"', "core/threads"),
+    "threads include blocks": upwards(f"{LIBRARY}/core/threads", '"../blocks/store.hpp"', "core/blocks"),
+    "blocks include arenas": upwards(f"{LIBRARY}/core/blocks", "<memory_pool/core/arenas/arena.hpp>", "core/arenas"),
+    "arenas include objects": upwards(f"{LIBRARY}/core/arenas", "<memory_pool/core/objects/item.hpp>", "core/objects"),
+    "objects include resources": upwards(f"{LIBRARY}/core/objects", "<memory_pool/core/resources/pools.hpp>", "core/resources"),
+    "core includes a public header": upwards(f"{LIBRARY}/core/resources", "<memory_pool/block_pool.hpp>", "public headers"),
+    "a public header includes the umbrella": upwards(LIBRARY, "<memory_pool/memory_pool.hpp>", "umbrella header"),
+    "a public header includes src": upwards(LIBRARY, '"np_alloc/support/options.hpp"', "np_alloc/support"),
+    "support includes slices": upwards("src/np_alloc/support", '"../slices/runs.hpp"', "np_alloc/slices"),
+    "slices include hardening": upwards("src/np_alloc/slices", '"../hardening/marks.hpp"', "np_alloc/hardening"),
+    "hardening includes the page heap": upwards("src/np_alloc/hardening", '"../page_heap/page_heap.hpp"', "np_alloc/page_heap"),
+    "the page heap includes heaps": upwards("src/np_alloc/page_heap", '"../heaps/heap.hpp"', "np_alloc/heaps"),
+    "heaps include the engine": upwards("src/np_alloc/heaps", '"np_alloc/engine/engine.hpp"', "np_alloc/engine"),
+    "the engine includes diagnostics": upwards("src/np_alloc/engine", '"../diagnostics/leaks.hpp"', "np_alloc/diagnostics"),
+    "src includes drop_in": upwards("src/np_alloc/api", '"memory_pool.h"', "drop_in"),
+    "upwards by a relative path": upwards(f"{LIBRARY}/base", '"../core/slabs/slab.hpp"', "core/slabs"),
+    "a folder that is no layer": (f"{LIBRARY}/util/bits.hpp", "", 1, "not a layer"),
+    "a file beside the sub-layers of core": (f"{LIBRARY}/core/bits.hpp", "", 1, "not a layer"),
+    "a file beside the sub-layers of src": ("src/np_alloc/bits.hpp", "", 1, "not a layer"),
+    "a folder below a sub-layer": (f"{SLABS}/more/bits.hpp", "", 1, "not a layer"),
     "a header that is not there": (f"{LIBRARY}/block_pool.hpp", "#include <memory_pool/core/none.hpp>\n", 1, "no such header"),
-    "system header outside os": (f"{LIBRARY}/core/slab.hpp", "#include <cstddef>\n#include <sys/mman.h>\n", 2, "<sys/mman.h>"),
-    "quotes for a standard header": (f"{LIBRARY}/core/slab.hpp", '#include "vector"\n', 1, "quotes"),
-    "boost in another face": (f"{LIBRARY}/block_pool.hpp", "#include <boost/assert.hpp>\n", 1, "<boost/assert.hpp>"),
-    "valgrind outside poisoning": (f"{LIBRARY}/core/slab.hpp", "#include <valgrind/memcheck.h>\n", 1, "<valgrind/memcheck.h>"),
-    "#if on the system": (f"{LIBRARY}/core/slab.hpp", "#if defined(__linux__)\n#endif\n", 1, "__linux__"),
+    "system header outside os": (f"{SLABS}/slab.hpp", "#include <cstddef>\n#include <sys/mman.h>\n", 2, "<sys/mman.h>"),
+    "quotes for a standard header": (f"{SLABS}/slab.hpp", '#include "vector"\n', 1, "quotes"),
+    "boost in another public header": (f"{LIBRARY}/block_pool.hpp", "#include <boost/assert.hpp>\n", 1, "<boost/assert.hpp>"),
+    "valgrind outside poisoning": (f"{SLABS}/slab.hpp", "#include <valgrind/memcheck.h>\n", 1, "<valgrind/memcheck.h>"),
+    "#if on the system": (f"{SLABS}/slab.hpp", "#if defined(__linux__)\n#endif\n", 1, "__linux__"),
     "#ifdef on the compiler": (f"{LIBRARY}/block_pool.hpp", "\n\n#ifdef __GNUC__\n#endif\n", 3, "__GNUC__"),
     "#elif on the compiler": (f"{LIBRARY}/block_pool.hpp", "#if MEMORY_POOL_X\n#elif _MSC_VER\n#endif\n", 2, "_MSC_VER"),
     "#if over two lines": (f"{LIBRARY}/block_pool.hpp", "#if MEMORY_POOL_X && \\\n    __SANITIZE_ADDRESS__\n#endif\n", 1, "__SANITIZE_ADDRESS__"),
-    "#if on a feature": (f"{LIBRARY}/core/slab.hpp", "#if __has_feature(address_sanitizer)\n#endif\n", 1, "__has_feature"),
+    "#if on a feature": (f"{SLABS}/slab.hpp", "#if __has_feature(address_sanitizer)\n#endif\n", 1, "__has_feature"),
     "#if on exceptions": (f"{LIBRARY}/block_pool.hpp", "#if __cpp_exceptions\n#endif\n", 1, "__cpp_exceptions"),
     "#if on NDEBUG": (f"{LIBRARY}/block_pool.hpp", "#ifndef NDEBUG\n#endif\n", 1, "NDEBUG"),
-    "#if in src": ("src/np_alloc/api.cpp", "#ifdef __APPLE__\n#endif\n", 1, "__APPLE__"),
+    "#if in src": ("src/np_alloc/api/api.cpp", "#ifdef __APPLE__\n#endif\n", 1, "__APPLE__"),
     "#if in drop_in": ("drop_in/np_alloc.h", "#ifdef __unix__\n#endif\n", 1, "__unix__"),
 }
 
 
 def run_checker(files: dict):
+    """Returns the exit status of the checker on a tree of these files, and what it prints."""
     with tempfile.TemporaryDirectory() as directory:
         for name, text in files.items():
             path = Path(directory, name)
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_text(text, encoding="utf-8")
-        return subprocess.run([sys.executable, CHECKER, directory], capture_output=True, text=True, check=False)
+        output = io.StringIO()
+        with mock.patch.object(sys, "argv", ["check_layers.py", directory]), contextlib.redirect_stdout(output):
+            return check_layers.main(), output.getvalue()
 
 
 class CheckLayers(unittest.TestCase):
     def test_good_tree_passes(self):
-        result = run_checker(GOOD)
-        self.assertEqual(result.returncode, 0, result.stdout + result.stderr)
-        self.assertIn(f"{len(GOOD)} files, 0 violations", result.stdout)
+        status, output = run_checker(GOOD)
+        self.assertEqual(status, 0, output)
+        self.assertIn(f"{len(GOOD)} files, 0 violations", output)
 
     def test_each_violation_is_named(self):
         for what, (name, text, line, words) in BAD.items():
             with self.subTest(what):
-                result = run_checker({**GOOD, name: text})
-                self.assertEqual(result.returncode, 1, result.stdout + result.stderr)
-                complaints = result.stdout.splitlines()[:-1]
-                self.assertEqual(len(complaints), 1, result.stdout)
+                status, output = run_checker({**GOOD, name: text})
+                self.assertEqual(status, 1, output)
+                complaints = output.splitlines()[:-1]
+                self.assertEqual(len(complaints), 1, output)
                 self.assertTrue(complaints[0].startswith(f"{name}:{line}: "), complaints[0])
                 self.assertIn(words, complaints[0])
 
-    def test_several_violations_are_all_told(self):
-        result = run_checker({**GOOD, "drop_in/a.h": "#include <x.h>\n#include <y.h>\n"})
-        self.assertIn("2 violations", result.stdout)
+    def test_all_violations_are_listed(self):
+        _, output = run_checker({**GOOD, "drop_in/a.h": "#include <x.h>\n#include <y.h>\n"})
+        self.assertIn("2 violations", output)
 
 
 if __name__ == "__main__":

@@ -2,7 +2,7 @@
 // Copyright (c) 2026 The memory_pool authors
 // stack_orders publishing|weak_push|weak_pop|weak_both: hands payloads from one thread to another through a tagged_stack with
 // these memory orders. ThreadSanitizer must see a data race in each but the first, which shows that it can see one.
-#include <memory_pool/core/tagged_stack.hpp>
+#include <memory_pool/core/threads/tagged_stack.hpp>
 
 #include <array>
 #include <atomic>

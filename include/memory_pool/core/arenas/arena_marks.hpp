@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: MIT
+// Copyright (c) 2026 The memory_pool authors
+/// \file
+/// Where in an arena blocks in use begin and end, and what they were asked for with, for a policy that checks.
+///
+///     | header | a note of one byte for each granule | block | block | ...
+///
+///     block of three granules:  | begins, aligned to 2^n |  0  | ends, n bytes more than asked for |
+///
+/// Thread safety: none; whoever owns the arena sees to it.
+#pragma once
+
+#include <memory_pool/base/arithmetic.hpp>
+#include <memory_pool/base/config.hpp>
+#include <memory_pool/base/errors.hpp>
+#include <memory_pool/core/arenas/arena.hpp>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+
+namespace memory_pool
+{
+inline namespace MEMORY_POOL_ABI
+{
+namespace core
+{
+/// The marks of one arena.
+class arena_marks
+{
+public:
+    /// Returns: bytes that the marks of an arena of that size take.
+    static constexpr std::size_t bytes_for(std::size_t arena_size) noexcept { return arena_size / arena_granule; }
+
+    /// The marks that lie at `notes` in the arena that begins at `begin`.
+    arena_marks(std::byte* begin, std::byte* notes, std::size_t arena_size) noexcept
+        : begin_(begin), notes_(reinterpret_cast<std::uint8_t*>(notes)), count_(bytes_for(arena_size))
+    {
+    }
+
+    /// Effects: nothing in the arena is in use.
+    void clear() noexcept { std::fill_n(notes_, count_, std::uint8_t{0}); }
+
+    /// Effects: notes that a block is in use which was asked for like that, and takes up `extent` bytes.
+    /// Preconditions: that is more than one granule, and less than 64 bytes more than was asked for.
+    void add(const void* block, const base::block_request& asked, std::size_t extent) noexcept
+    {
+        notes_[granule(block)] = static_cast<std::uint8_t>(begins | base::highest_bit(asked.alignment));
+        notes_[granule(block) + extent / arena_granule - 1] = static_cast<std::uint8_t>(ends | (extent - asked.bytes));
+    }
+
+    /// Effects: notes that a block is not in use any more.
+    /// Preconditions: is_start(block).
+    void remove(const void* block) noexcept
+    {
+        notes_[end_of(block)] = 0;
+        notes_[granule(block)] = 0;
+    }
+
+    /// Returns: what a block was asked for with.
+    /// Preconditions: is_start(block).
+    base::block_request request_of(const void* block) const noexcept
+    {
+        const std::size_t first = granule(block);
+        const std::size_t last = end_of(block);
+        return {(last + 1 - first) * arena_granule - (notes_[last] & number),
+                std::size_t{1} << (notes_[first] & number)};
+    }
+
+    /// Returns: whether a block in use begins at `address`.
+    bool is_start(const void* address) const noexcept
+    {
+        return offset(address) % arena_granule == 0 && (notes_[granule(address)] & begins) != 0;
+    }
+
+    /// Returns: whether `address`, at which no block begins, lies in one in use.
+    bool is_inside(const void* address) const noexcept
+    {
+        for (std::size_t i = granule(address) + 1; i-- != 0;) {
+            if ((notes_[i] & begins) != 0)
+                return true;
+            if (i != granule(address) && (notes_[i] & ends) != 0)
+                return false;
+        }
+        return false;
+    }
+
+private:
+    // What is in a note.
+    static constexpr unsigned begins = 0x80;
+    static constexpr unsigned ends = 0x40;
+    static constexpr unsigned number = 0x3F;
+
+    std::size_t offset(const void* address) const noexcept
+    {
+        return static_cast<std::size_t>(static_cast<const std::byte*>(address) - begin_);
+    }
+    std::size_t granule(const void* address) const noexcept { return offset(address) / arena_granule; }
+
+    /// Returns: the number of the last granule of a block.
+    std::size_t end_of(const void* block) const noexcept
+    {
+        std::size_t last = granule(block);
+        while ((notes_[last] & ends) == 0)
+            ++last;
+        return last;
+    }
+
+    std::byte* begin_;
+    std::uint8_t* notes_;
+    std::size_t count_;
+};
+} // namespace core
+} // namespace MEMORY_POOL_ABI
+} // namespace memory_pool

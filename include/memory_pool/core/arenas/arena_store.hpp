@@ -1,0 +1,392 @@
+// SPDX-License-Identifier: MIT
+// Copyright (c) 2026 The memory_pool authors
+/// \file
+/// All arenas of one resource: takes them from upstream, keeps those that are free, and gives them back.
+///
+///     pieces:  [ arena | arena | arena | never used ] -> [ never used | never used ]     what upstream gave at once
+///     free:    arena -> arena                                                            used before, and empty again
+///
+///     arenas in all pieces = with blocks in use, or being filled + in the list of free ones + never used
+///
+/// Every arena begins at a multiple of its size, so that the arena of a block is found by masking the block's address.
+///
+/// Thread safety: none; the resource that owns the store sees to it.
+#pragma once
+
+#include <memory_pool/base/arena_options.hpp>
+#include <memory_pool/base/arithmetic.hpp>
+#include <memory_pool/base/config.hpp>
+#include <memory_pool/base/errors.hpp>
+#include <memory_pool/base/poisoning.hpp>
+#include <memory_pool/core/arenas/arena.hpp>
+#include <memory_pool/core/arenas/arena_marks.hpp>
+#include <memory_pool/core/blocks/pool_arguments.hpp>
+#include <memory_pool/core/slabs/block_checks.hpp>
+#include <memory_pool/os/pages.hpp>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <memory_resource>
+#include <new>
+#include <utility>
+
+namespace memory_pool
+{
+inline namespace MEMORY_POOL_ABI
+{
+namespace core
+{
+/// Returns: bytes of an arena, header included.
+/// Throws: std::invalid_argument or size_overflow, for options that make no sense.
+inline std::size_t checked_arena_size(const arena_options& options, const std::pmr::memory_resource* upstream)
+{
+    const char* const name = options.name != nullptr ? options.name : arena_options{}.name;
+    check_upstream(upstream, name);
+    if (options.arena_size == 0)
+        base::throw_invalid_argument(base::message(
+            "memory_pool: arenas '%.100s': arena_size is 0; ask for as many bytes as many blocks need together", name));
+    if (options.max_arenas == 0)
+        base::throw_invalid_argument(
+            base::message("memory_pool: arenas '%.100s': max_arenas is 0; allow at least 1 arena, "
+                          "or leave it at arena_options::unbounded",
+                          name));
+    if (options.max_arenas < options.arena_count)
+        base::throw_invalid_argument(base::message(
+            "memory_pool: arenas '%.100s': max_arenas is %zu, below arena_count, which is %zu; raise one or "
+            "lower the other",
+            name, options.max_arenas, options.arena_count));
+    constexpr std::size_t smallest_arena = 1024;
+    if (base::saturating_multiply(std::max<std::size_t>(options.arena_count, 1), options.arena_size) > largest_size)
+        base::throw_size_overflow(std::max<std::size_t>(options.arena_count, 1), options.arena_size);
+    return base::power_of_two_at_least(std::max(options.arena_size, smallest_arena));
+}
+
+/// The arenas of one resource. `Arena` is derived from arena_links.
+template <class Arena>
+class arena_store
+{
+public:
+    /// Effects: makes a store without arenas. If it `checks`, there are marks behind the header of each, and free bytes are filled.
+    /// Throws: as checked_arena_size.
+    arena_store(const arena_options& options, bool checks, std::pmr::memory_resource* upstream)
+        : arena_size_(checked_arena_size(options, upstream)), checks_(checks),
+          start_(base::round_up(sizeof(Arena) + (checks ? arena_marks::bytes_for(arena_size_) : 0), cache_line_size)),
+          max_arenas_(options.max_arenas), prefault_(options.prefault),
+          name_(options.name != nullptr ? options.name : arena_options{}.name), upstream_(upstream)
+    {
+    }
+
+    arena_store(const arena_store&) = delete;
+    arena_store& operator=(const arena_store&) = delete;
+    ~arena_store() { release(); }
+
+    /// Effects: hands out an arena in which nothing is in use.
+    /// Throws: pool_exhausted if there may be no more arenas; what upstream throws.
+    /// Complexity: O(1), and now and then a call upstream.
+    Arena& take(const void* owner)
+    {
+        if (Arena* const free = first_free_) {
+            first_free_ = free->next_free;
+            free->is_free = false;
+            --free_count_;
+            return *free;
+        }
+        if (carving_ == nullptr)
+            grow(std::clamp(arena_count_, std::size_t{1}, arenas_in_largest_piece()));
+        return carve(owner);
+    }
+
+    /// Effects: takes back an arena in which nothing is in use any more.
+    void put(Arena& empty) noexcept
+    {
+        empty.reset(start_of(empty));
+        empty.is_free = true;
+        empty.next_free = std::exchange(first_free_, &empty);
+        ++free_count_;
+    }
+
+    /// Effects: takes arenas from upstream until there are at least `count`.
+    /// Throws: size_overflow if so many do not fit into memory; else as `take`.
+    void reserve(std::size_t count)
+    {
+        check_count(count);
+        while (arena_count_ < count)
+            grow(std::min(count - arena_count_, arenas_in_largest_piece()));
+    }
+
+    /// Throws: as `reserve`, before it asks upstream. Depends on what never changes only.
+    void check_count(std::size_t count) const
+    {
+        if (base::saturating_multiply(count, arena_size_) > largest_size)
+            base::throw_size_overflow(count, arena_size_);
+        if (count > max_arenas_)
+            throw_exhausted();
+    }
+
+    bool has_free() const noexcept { return first_free_ != nullptr || carving_ != nullptr; }
+    bool may_take() const noexcept { return has_free() || arena_count_ < max_arenas_; }
+
+    [[noreturn]] void throw_exhausted() const
+    {
+        base::throw_exhausted(
+            name_, base::message("memory_pool: arenas '%.100s' are exhausted: max_arenas allows %zu of %zu bytes",
+                                 name_, max_arenas_, arena_size_));
+    }
+
+    /// Effects: gives every piece whose arenas are all free back upstream.
+    /// Returns: how many bytes that was.
+    /// Complexity: linear in arenas.
+    std::size_t trim() noexcept
+    {
+        Arena* leaving = nullptr;
+        for (Arena** link = &first_piece_; *link != nullptr;) {
+            Arena* const piece = *link;
+            if (!is_wholly_free(*piece)) {
+                link = &piece->next_piece;
+                continue;
+            }
+            *link = piece->next_piece;
+            piece->next_piece = std::exchange(leaving, piece);
+            for_each_carved(*piece, [](Arena& free) { free.is_free = false; });
+        }
+        drop_from_free_list();
+        find_pieces();
+        return give_back(leaving);
+    }
+
+    /// Effects: makes every arena free, whatever is in use there.
+    void clear() noexcept
+    {
+        first_free_ = nullptr;
+        free_count_ = 0;
+        for_each_arena([this](Arena& each) {
+            put(each);
+            make_untouched(each);
+        });
+    }
+
+    /// Effects: gives everything back upstream, whatever is in use.
+    void release() noexcept
+    {
+        Arena* const leaving = std::exchange(first_piece_, nullptr);
+        first_free_ = nullptr;
+        free_count_ = 0;
+        find_pieces();
+        (void)give_back(leaving);
+    }
+
+    /// Effects: calls `visit(Arena&)` for each arena that was ever used.
+    template <class Visit>
+    void for_each_arena(Visit&& visit) const
+    {
+        for (Arena* piece = first_piece_; piece != nullptr; piece = piece->next_piece)
+            for_each_carved(*piece, visit);
+    }
+
+    // Addresses.
+
+    /// Returns: the arena that a block lies in.
+    MEMORY_POOL_ALWAYS_INLINE Arena* arena_of(const void* block) const noexcept
+    {
+        return reinterpret_cast<Arena*>(reinterpret_cast<std::uintptr_t>(block) & ~(arena_size_ - 1));
+    }
+
+    arena_marks marks_of(Arena& of) const noexcept
+    {
+        auto* const begin = reinterpret_cast<std::byte*>(&of);
+        return {begin, begin + sizeof(Arena), arena_size_};
+    }
+
+    std::byte* start_of(Arena& of) const noexcept { return reinterpret_cast<std::byte*>(&of) + start_; }
+    std::byte* end_of(Arena& of) const noexcept { return reinterpret_cast<std::byte*>(&of) + arena_size_; }
+
+    /// Returns: whether `address` lies in one of the arenas. Any pointer may be asked after.
+    /// Complexity: linear in pieces.
+    bool contains(const void* address) const noexcept
+    {
+        const auto asked = reinterpret_cast<std::uintptr_t>(address);
+        for (const Arena* piece = first_piece_; piece != nullptr; piece = piece->next_piece)
+            if (asked - reinterpret_cast<std::uintptr_t>(piece) < piece->carved_arenas * arena_size_)
+                return true;
+        return false;
+    }
+
+    /// Returns: the largest extent that an arena has room for, if blocks are aligned to the cache line at most.
+    std::size_t largest_extent() const noexcept { return arena_size_ - start_; }
+
+    /// Returns: whether a block of that extent and alignment fits into an empty arena.
+    bool fits(std::size_t extent, std::size_t alignment) const noexcept
+    {
+        return alignment < arena_size_ && extent <= arena_size_ - base::round_up(start_, alignment);
+    }
+
+    // Figures.
+
+    std::size_t arena_size() const noexcept { return arena_size_; }
+    std::size_t arena_count() const noexcept { return arena_count_; }
+    std::size_t max_arenas() const noexcept { return max_arenas_; }
+    std::size_t bytes_reserved() const noexcept { return arena_count_ * arena_size_; }
+    const char* name() const noexcept { return name_; }
+    std::pmr::memory_resource* upstream() const noexcept { return upstream_; }
+
+    /// Returns: arenas that are free: empty again, or never used.
+    std::size_t free_count() const noexcept { return free_count_ + arena_count_ - carved_count_; }
+
+    /// Returns: whether all that is said above holds.
+    bool is_valid() const noexcept
+    {
+        std::size_t arenas = 0;
+        std::size_t carved = 0;
+        std::size_t marked_free = 0;
+        std::size_t listed = 0;
+        for (const Arena* piece = first_piece_; piece != nullptr; piece = piece->next_piece) {
+            arenas += piece->piece_arenas;
+            carved += piece->carved_arenas;
+        }
+        for_each_arena([&](const Arena& each) { marked_free += each.is_free ? 1 : 0; });
+        for (const Arena* free = first_free_; free != nullptr; free = free->next_free)
+            ++listed;
+        return arenas == arena_count_ && carved == carved_count_ && listed == free_count_ && marked_free == listed;
+    }
+
+private:
+    /// Beyond this, pieces have one arena each.
+    static constexpr std::size_t bytes_in_largest_piece = std::size_t{1} << 20;
+
+    std::size_t arenas_in_largest_piece() const noexcept
+    {
+        return std::max<std::size_t>(bytes_in_largest_piece / arena_size_, 1);
+    }
+
+    /// Effects: takes a piece with up to `wanted` arenas from upstream.
+    void grow(std::size_t wanted)
+    {
+        const std::size_t arenas = std::min(wanted, max_arenas_ - arena_count_);
+        if (arenas == 0)
+            throw_exhausted();
+        if (arenas > 1 && base::succeeds([&] { add_piece(arenas); }))
+            return;
+        add_piece(1); // Upstream may have that much.
+    }
+
+    void add_piece(std::size_t arenas)
+    {
+        void* const memory = upstream_->allocate(arenas * arena_size_, arena_size_);
+        if (prefault_)
+            os::touch_pages(memory, arenas * arena_size_);
+        auto* const piece = ::new (memory) Arena;
+        piece->piece_arenas = arenas;
+        (last_piece_ != nullptr ? last_piece_->next_piece : first_piece_) = piece;
+        last_piece_ = piece;
+        if (carving_ == nullptr)
+            carving_ = piece;
+        arena_count_ += arenas;
+    }
+
+    /// Effects: makes an arena of memory that was never used.
+    /// Preconditions: there is some.
+    Arena& carve(const void* owner) noexcept
+    {
+        Arena& piece = *carving_;
+        Arena* const fresh = arena_in(piece, piece.carved_arenas);
+        if (piece.carved_arenas != 0) // The header of the first is that of the piece.
+            ::new (static_cast<void*>(fresh)) Arena;
+        if (++piece.carved_arenas == piece.piece_arenas)
+            carving_ = piece.next_piece;
+        ++carved_count_;
+        fresh->owner = owner;
+        fresh->reset(start_of(*fresh));
+        make_untouched(*fresh);
+        return *fresh;
+    }
+
+    /// Makes all bytes of an arena such that nobody may touch them, and that it is found out if somebody does.
+    void make_untouched(Arena& empty) const noexcept
+    {
+        if (checks_) {
+            marks_of(empty).clear();
+            block_checks(largest_extent(), largest_extent()).mark_free(start_of(empty));
+        }
+        base::forbid_access(start_of(empty), largest_extent());
+    }
+
+    Arena* arena_in(Arena& piece, std::size_t index) const noexcept
+    {
+        return static_cast<Arena*>(base::address_past(&piece, index * arena_size_));
+    }
+
+    template <class Visit>
+    void for_each_carved(Arena& piece, Visit&& visit) const
+    {
+        for (std::size_t i = 0; i != piece.carved_arenas; ++i)
+            visit(*arena_in(piece, i));
+    }
+
+    bool is_wholly_free(Arena& piece) const noexcept
+    {
+        bool all_are = true;
+        for_each_carved(piece, [&](const Arena& each) { all_are = all_are && each.is_free; });
+        return all_are;
+    }
+
+    /// Drops those that are not free any more.
+    void drop_from_free_list() noexcept
+    {
+        for (Arena** link = &first_free_; *link != nullptr;) {
+            if ((*link)->is_free) {
+                link = &(*link)->next_free;
+                continue;
+            }
+            *link = (*link)->next_free;
+            --free_count_;
+        }
+    }
+
+    /// Counts what the pieces hold, and finds the last of them and the first that has room, after some have left.
+    void find_pieces() noexcept
+    {
+        last_piece_ = carving_ = nullptr;
+        arena_count_ = carved_count_ = 0;
+        for (Arena* piece = first_piece_; piece != nullptr; piece = piece->next_piece) {
+            last_piece_ = piece;
+            if (carving_ == nullptr && piece->carved_arenas != piece->piece_arenas)
+                carving_ = piece;
+            arena_count_ += piece->piece_arenas;
+            carved_count_ += piece->carved_arenas;
+        }
+    }
+
+    /// Gives the pieces of a list back upstream.
+    std::size_t give_back(Arena* leaving) noexcept
+    {
+        std::size_t bytes = 0;
+        while (leaving != nullptr) {
+            Arena* const piece = std::exchange(leaving, leaving->next_piece);
+            const std::size_t size = piece->piece_arenas * arena_size_;
+            base::permit_access(piece, size);
+            upstream_->deallocate(piece, size, arena_size_);
+            bytes += size;
+        }
+        return bytes;
+    }
+
+    const std::size_t arena_size_;
+    const bool checks_;
+    const std::size_t start_; ///< Of blocks, from the beginning of an arena.
+    const std::size_t max_arenas_;
+    const bool prefault_;
+    const char* const name_;
+    std::pmr::memory_resource* const upstream_;
+    Arena* first_piece_ = nullptr;
+    Arena* last_piece_ = nullptr;
+    Arena* carving_ =
+        nullptr; ///< The first piece with arenas that were never used; those behind it have been used even less.
+    Arena* first_free_ = nullptr;
+    std::size_t free_count_ = 0;
+    std::size_t arena_count_ = 0;
+    std::size_t carved_count_ = 0;
+};
+} // namespace core
+} // namespace MEMORY_POOL_ABI
+} // namespace memory_pool

@@ -1,0 +1,306 @@
+// SPDX-License-Identifier: MIT
+// Copyright (c) 2026 The memory_pool authors
+/// \file
+/// Reusable arenas as std::pmr sees them. The faces are unsynchronized_arena_resource.hpp, for one thread, and
+/// synchronized_arena_resource.hpp, for several.
+///
+///     allocate    ->  fits into an arena:  current arena, cursor moves         else:  a large block, from upstream
+///     deallocate  ->  the same question:   arena found by masking, floor moves  else:  a large block, back upstream
+///
+///     bytes_reserved = arena_count * arena_size + large blocks + what threads have
+///
+/// Thread safety: that of the arenas.
+#pragma once
+
+#include <memory_pool/base/arena_options.hpp>
+#include <memory_pool/base/config.hpp>
+#include <memory_pool/base/errors.hpp>
+#include <memory_pool/base/poisoning.hpp>
+#include <memory_pool/base/policies.hpp>
+#include <memory_pool/base/refusals.hpp>
+#include <memory_pool/core/arenas/arena.hpp>
+#include <memory_pool/core/arenas/arena_checks.hpp>
+#include <memory_pool/core/blocks/pool_arguments.hpp>
+
+#include <cstddef>
+#include <memory_resource>
+#include <optional>
+
+namespace memory_pool
+{
+inline namespace MEMORY_POOL_ABI
+{
+/// Arenas, over `Arenas`: core::single_arenas or core::shared_arenas. See base/policies.hpp for `Policy`: one that checks reports
+/// misuse at once, but a write to a free block when its bytes are handed out again; to count, put a tracking_resource before or behind it.
+template <class Policy, class Arenas>
+class basic_arena_resource final : public std::pmr::memory_resource
+{
+    using variant = base::checked_policy<Policy>;
+    using arena_type = typename Arenas::arena_type;
+    using checks_type = core::arena_checks<arena_type>;
+
+public:
+    /// The variant that this resource is.
+    using policy = Policy;
+
+    /// Effects: makes a resource with 64 KiB arenas from the default resource.
+    basic_arena_resource() : basic_arena_resource(arena_options{}) {}
+
+    /// Effects: makes a resource with 64 KiB arenas from `upstream`.
+    explicit basic_arena_resource(std::pmr::memory_resource* upstream) : basic_arena_resource(arena_options{}, upstream)
+    {
+    }
+
+    /// Effects: makes a resource, and takes `options.arena_count` arenas from `upstream` at once.
+    /// Preconditions: `upstream` outlives the resource. Shared arenas call it with a lock held, so never from two threads at the same
+    ///   time.
+    /// Throws: std::invalid_argument if an option makes no sense or `upstream` is nullptr; size_overflow if the sizes do not fit;
+    ///   what upstream throws.
+    /// Complexity: linear in pieces of a MiB that are taken; in pages, with `options.prefault`.
+    explicit basic_arena_resource(const arena_options& options,
+                                  std::pmr::memory_resource* upstream = std::pmr::get_default_resource())
+        : arenas_(options, variant::checks, upstream), largest_block_(arenas_.store().largest_extent() - canary_bytes)
+    {
+        arenas_.reserve(options.arena_count);
+        base::check_policy<Policy>();
+        base::pool_made(this);
+    }
+
+    /// Rejects wrong arguments, such as a number of arenas, which is an option.
+    template <
+        class Given, class... More,
+        class = core::if_none_of<Given, const arena_options&, std::pmr::memory_resource*, const basic_arena_resource&>>
+    explicit basic_arena_resource(const Given&, const More&...) : basic_arena_resource()
+    {
+        static_assert(core::is_of_use<Given>,
+                      "an arena resource takes an arena_options, and then a memory resource: set "
+                      "arena_count or arena_size in the options for a number of arenas or bytes");
+    }
+
+    basic_arena_resource(const basic_arena_resource&) = delete;
+    basic_arena_resource& operator=(const basic_arena_resource&) = delete;
+
+    /// Effects: gives everything back upstream. Blocks still in use are gone.
+    /// Thread safety: no other thread may use the resource any more. Threads that have used it may end before, at the same time,
+    ///   or later.
+    ~basic_arena_resource() override { base::pool_gone(this); }
+
+    /// Effects: hands out a block. Through the concrete type this is no virtual call; see resource_allocator.
+    /// Returns: it: `bytes` bytes, aligned to `alignment`. Also for 0 bytes it is not nullptr.
+    /// Preconditions: `alignment` is a power of two. A policy that checks throws std::invalid_argument if not.
+    /// Throws: pool_exhausted if there may be no more arenas, and the current one is too full; size_overflow if `bytes` is more than
+    ///   a program can address; what upstream throws. No block is handed out then.
+    /// Complexity: O(1), and now and then a call upstream; for shared arenas, with a lock.
+    /// Thread safety: that of `Arenas`.
+    [[nodiscard]] MEMORY_POOL_ALWAYS_INLINE void* allocate(std::size_t bytes,
+                                                           std::size_t alignment = alignof(std::max_align_t))
+    {
+        if constexpr (variant::checks)
+            core::check_alignment(alignment, name());
+        if (MEMORY_POOL_UNLIKELY(bytes > largest_block_))
+            return allocate_slowly(bytes, alignment);
+        void* const block = arenas_.bump(extent(bytes), alignment);
+        if (MEMORY_POOL_UNLIKELY(block == nullptr))
+            return allocate_slowly(bytes, alignment);
+        return handed_out(block, {bytes, alignment});
+    }
+
+    /// Effects: takes a block back. If it was the last that was handed out of its arena, it is as if it had never been; if it was
+    ///   the last in use there, the arena is used again. (Of shared arenas, the first holds for the one that this thread fills.)
+    ///   nullptr is ignored.
+    /// Preconditions: `block` is from this resource and in use, and was asked for with these `bytes` and this `alignment`. A
+    ///   policy that checks reports it if not, and ignores the call; any other one reports what it sees in the
+    ///   header of the arena.
+    /// Complexity: O(1), however many arenas there are. Of shared arenas: an atomic operation if this thread does not fill the
+    ///   arena, a lock if it was the last block in use there. Allocates nothing.
+    /// Thread safety: that of `Arenas`; of shared ones, also a thread that has not handed it out.
+    MEMORY_POOL_ALWAYS_INLINE void deallocate(void* block, std::size_t bytes,
+                                              std::size_t alignment = alignof(std::max_align_t)) noexcept
+    {
+        if (MEMORY_POOL_UNLIKELY(block == nullptr))
+            return;
+        if (MEMORY_POOL_UNLIKELY(bytes > largest_block_ || alignment > cache_line_size) && !fits(bytes, alignment)) {
+            deallocate_large(block, bytes, alignment);
+            return;
+        }
+        if constexpr (variant::checks) {
+            if (!take_back_checked(block, {bytes, alignment}))
+                return;
+        }
+        arena_type& its = *arenas_.store().arena_of(block);
+        if (MEMORY_POOL_UNLIKELY(its.owner != &arenas_)) {
+            report(error::foreign_pointer, block, {bytes, alignment});
+            return;
+        }
+        base::block_given_back(this, block, bytes);
+        if (MEMORY_POOL_UNLIKELY(!arenas_.take_back(its, static_cast<std::byte*>(block), extent(bytes))))
+            report(error::double_free, block, {bytes, alignment});
+    }
+
+    /// Effects: gives every piece of memory whose arenas are all free back upstream. Those that other threads fill stay.
+    /// Returns: how many bytes went back.
+    /// Complexity: linear in arenas.
+    /// Thread safety: that of `Arenas`.
+    std::size_t trim() noexcept { return arenas_.trim(); }
+
+    /// Effects: takes every block back, and keeps the arenas for later. Large blocks go back upstream.
+    /// Complexity: linear in arenas, large blocks and threads.
+    /// Thread safety: no other thread may use the resource at the same time.
+    void clear() noexcept { forget_blocks(true); }
+
+    /// Effects: takes every block back, and gives everything back upstream. The resource works on.
+    /// Complexity: linear in pieces, large blocks and threads.
+    /// Thread safety: no other thread may use the resource at the same time.
+    void release() noexcept { forget_blocks(false); }
+
+    /// Effects: takes arenas from upstream until `arena_count()` is at least `count`.
+    /// Throws: pool_exhausted if `count` is above `max_arenas()`; size_overflow if so many arenas do not fit into memory; what
+    ///   upstream throws, after which the arenas that were got are kept.
+    /// Complexity: linear in pieces of a MiB that are taken; in pages, with `prefault`.
+    /// Thread safety: that of `Arenas`.
+    void reserve(std::size_t count) { arenas_.reserve(count); }
+
+    /// Returns: whether a block of this resource could begin at `address`: it lies in an arena. Any pointer may be asked after.
+    ///   Not told of large blocks.
+    /// Complexity: linear in pieces.
+    /// Thread safety: that of `Arenas`.
+    bool owns(const void* address) const noexcept
+    {
+        return arenas_.with_store([address](const auto& store) { return store.contains(address); });
+    }
+
+    /// Returns: the most arenas there may be; arena_options::unbounded if there is no limit.
+    std::size_t max_arenas() const noexcept { return arenas_.store().max_arenas(); }
+
+    /// Returns: bytes of an arena, header included.
+    std::size_t arena_size() const noexcept { return arenas_.store().arena_size(); }
+
+    /// Returns: the largest block that comes from an arena, in bytes, if it is aligned to 64 bytes at most.
+    std::size_t largest_block() const noexcept { return largest_block_; }
+
+    // Figures of shared arenas are read with the lock, and are exact if no other thread is at work in the resource.
+
+    /// Returns: arenas held, in use or not.
+    std::size_t arena_count() const noexcept
+    {
+        return arenas_.with_store([](const auto& store) { return store.arena_count(); });
+    }
+
+    /// Returns: arenas in which nothing is in use; of shared ones, also such as a thread fills, which only that thread can have.
+    /// Complexity: linear in threads.
+    std::size_t free_arenas() const noexcept { return arenas_.free_arenas(); }
+
+    /// Returns: bytes in use: those of blocks in arenas, each rounded up to a multiple of 8, and those of large blocks. (With a
+    ///   policy that checks, what it has behind each block is in use, too.)
+    /// Complexity: linear in arenas.
+    std::size_t bytes_in_use() const noexcept { return arenas_.bytes_in_use(); }
+
+    /// Returns: bytes in arenas that can be handed out only after the last block in use in the same arena has come back: gaps, and
+    ///   what is left at the end of an arena that the next block did not fit into.
+    /// Complexity: linear in arenas and threads.
+    std::size_t bytes_wasted() const noexcept { return arenas_.bytes_wasted(); }
+
+    /// Returns: bytes taken from upstream and not given back, bookkeeping included.
+    std::size_t bytes_reserved() const noexcept { return arenas_.bytes_reserved(); }
+
+    /// Returns: how the resource calls itself in reports.
+    const char* name() const noexcept { return arenas_.store().name(); }
+
+    /// Returns: where the arenas come from.
+    std::pmr::memory_resource* upstream_resource() const noexcept { return arenas_.store().upstream(); }
+
+    /// Returns: whether the bookkeeping is in order. For tests.
+    /// Complexity: linear in arenas.
+    /// Thread safety: no other thread may use the resource at the same time.
+    bool is_valid() const noexcept { return arenas_.is_valid(); }
+
+private:
+    void* do_allocate(std::size_t bytes, std::size_t alignment) override { return allocate(bytes, alignment); }
+    void do_deallocate(void* block, std::size_t bytes, std::size_t alignment) override
+    {
+        deallocate(block, bytes, alignment);
+    }
+    bool do_is_equal(const std::pmr::memory_resource& other) const noexcept override { return this == &other; }
+
+    static constexpr std::size_t canary_bytes = variant::checks ? checks_type::canary_bytes : 0;
+
+    static std::size_t extent(std::size_t bytes) noexcept { return core::arena_extent(bytes) + canary_bytes; }
+
+    /// Whether a block comes from an arena; by its size and alignment alone, so that it is known when it comes back.
+    bool fits(std::size_t bytes, std::size_t alignment) const noexcept
+    {
+        return bytes <= largest_block_ && arenas_.store().fits(extent(bytes), alignment);
+    }
+
+    MEMORY_POOL_NOINLINE void* allocate_slowly(std::size_t bytes, std::size_t alignment)
+    {
+        core::check_alignment(alignment, name());
+        if (!fits(bytes, alignment))
+            return arenas_.allocate_large(bytes, alignment);
+        return handed_out(arenas_.bump_in_next(extent(bytes), alignment), {bytes, alignment});
+    }
+
+    MEMORY_POOL_SLOW_PATH void deallocate_large(void* block, std::size_t bytes, std::size_t alignment) noexcept
+    {
+        const base::block_request given{bytes, alignment};
+        if constexpr (variant::checks)
+            if (const auto misuse =
+                    arenas_.with_checks([&](const checks_type& checks) { return checks.misuse(block, given); })) {
+                report(*misuse, block, given);
+                return;
+            }
+        if (!arenas_.deallocate_large(block, bytes, alignment))
+            report(error::foreign_pointer, block, given);
+    }
+
+    MEMORY_POOL_ALWAYS_INLINE void* handed_out(void* block, const base::block_request& asked)
+    {
+        if constexpr (variant::checks) {
+            note_handed_out(block, asked);
+        } else {
+            base::block_handed_out(this, block, asked.bytes);
+        }
+        return block;
+    }
+
+    MEMORY_POOL_NOINLINE void note_handed_out(void* block, const base::block_request& asked)
+    {
+        const auto misuse =
+            arenas_.with_checks([&](const checks_type& checks) { return checks.hand_out(block, asked); });
+        base::block_handed_out(this, block, asked.bytes);
+        if (misuse) // Last, as the error handler may use the resource.
+            report(*misuse, block, asked);
+    }
+
+    /// Returns: whether nothing was wrong with that.
+    MEMORY_POOL_NOINLINE bool take_back_checked(void* block, const base::block_request& given) noexcept
+    {
+        const std::optional<base::misuse> misuse = arenas_.with_checks([&](const checks_type& checks) {
+            const std::optional<base::misuse> found = checks.misuse(block, given);
+            if (!found)
+                checks.take_back(block, given.bytes);
+            return found;
+        });
+        if (misuse)
+            report(*misuse, block, given);
+        return !misuse;
+    }
+
+    void forget_blocks(bool keeps_arenas) noexcept
+    {
+        arenas_.forget_blocks(keeps_arenas);
+        base::pool_gone(this);
+        base::pool_made(this);
+    }
+
+    MEMORY_POOL_SLOW_PATH void report(const base::misuse& found, const void* block,
+                                      const base::block_request& given) const noexcept
+    {
+        base::report_misuse(found, block, given, name());
+    }
+
+    Arenas arenas_;
+    const std::size_t largest_block_;
+};
+} // namespace MEMORY_POOL_ABI
+} // namespace memory_pool

@@ -1,0 +1,167 @@
+// SPDX-License-Identifier: MIT
+// Copyright (c) 2026 The memory_pool authors
+/// \file
+/// Blocks that are too large for what a resource manages itself: each is a request upstream.
+///
+///     | block                         | canary | node |      node: where it begins, its size, and the blocks before and after
+///
+/// The node lies behind the block, where its size says, so that the block is aligned as upstream gives it, and taking one back
+/// is no search. It is there so that what was never given back can be, at the end.
+///
+/// Thread safety: none; whoever owns them sees to it.
+#pragma once
+
+#include <memory_pool/base/arithmetic.hpp>
+#include <memory_pool/base/config.hpp>
+#include <memory_pool/base/errors.hpp>
+#include <memory_pool/base/poisoning.hpp>
+#include <memory_pool/core/blocks/pool_arguments.hpp>
+#include <memory_pool/core/slabs/block_checks.hpp>
+
+#include <algorithm>
+#include <cstddef>
+#include <memory_resource>
+#include <new>
+#include <optional>
+
+namespace memory_pool
+{
+inline namespace MEMORY_POOL_ABI
+{
+namespace core
+{
+/// The large blocks of one resource.
+class large_blocks
+{
+public:
+    explicit large_blocks(std::pmr::memory_resource* upstream) noexcept : upstream_(upstream) {}
+    large_blocks(const large_blocks&) = delete;
+    large_blocks& operator=(const large_blocks&) = delete;
+    ~large_blocks() { release(); }
+
+    /// Throws: size_overflow if that is more than a program can address.
+    static void check_size(std::size_t bytes, std::size_t alignment)
+    {
+        if (bytes > largest_size || alignment > largest_size)
+            base::throw_size_overflow(1, std::max(bytes, alignment));
+    }
+
+    /// Effects: takes a block from upstream.
+    /// Throws: size_overflow if that is more than a program can address; what upstream throws.
+    /// Complexity: O(1), and a call upstream.
+    void* allocate(std::size_t bytes, std::size_t alignment)
+    {
+        check_size(bytes, alignment);
+        void* const block = upstream_->allocate(bytes_with_node(bytes), alignment_with_node(alignment));
+        node* const added = ::new (place_of_node(block, bytes)) node{block, bytes, alignment, first_, nullptr};
+        canary_behind(bytes).mark_in_use(block);
+        if (first_ != nullptr)
+            first_->previous = added;
+        first_ = added;
+        bytes_in_use_ += bytes;
+        bytes_reserved_ += bytes_with_node(bytes);
+        return block;
+    }
+
+    /// Effects: gives a block back upstream.
+    /// Preconditions: it came from `allocate` with these arguments. What does not look so is left alone.
+    /// Returns: whether it did.
+    /// Complexity: O(1), and a call upstream.
+    bool deallocate(void* block, std::size_t bytes, std::size_t alignment) noexcept
+    {
+        const node* const leaving = std::launder(static_cast<node*>(place_of_node(block, bytes)));
+        if (leaving->block != block || leaving->bytes != bytes || leaving->alignment != alignment)
+            return false;
+        (leaving->previous != nullptr ? leaving->previous->next : first_) = leaving->next;
+        if (leaving->next != nullptr)
+            leaving->next->previous = leaving->previous;
+        give_back(*leaving);
+        return true;
+    }
+
+    /// Effects: gives all blocks back upstream.
+    void release() noexcept
+    {
+        while (const node* const leaving = first_) {
+            first_ = leaving->next;
+            give_back(*leaving);
+        }
+    }
+
+    /// Returns: the misuse that freeing `block`, which may be any pointer, would be, if any; each overflow only once.
+    /// Complexity: linear in blocks.
+    std::optional<base::misuse> misuse(const void* block, const base::block_request& given) const noexcept
+    {
+        const node* const its = find(block);
+        if (its == nullptr)
+            return error::foreign_pointer;
+        if (const base::block_request actual{its->bytes, its->alignment}; actual != given)
+            return base::misuse(actual);
+        if (canary_behind(given.bytes).take_overflow(its->block))
+            return error::overflow;
+        return std::nullopt;
+    }
+
+    std::pmr::memory_resource* upstream() const noexcept { return upstream_; }
+
+    /// Returns: bytes that were asked for.
+    std::size_t bytes_in_use() const noexcept { return bytes_in_use_; }
+    /// Returns: bytes taken from upstream.
+    std::size_t bytes_reserved() const noexcept { return bytes_reserved_; }
+
+private:
+    struct node
+    {
+        void* block;
+        std::size_t bytes;
+        std::size_t alignment;
+        node* next;
+        node* previous;
+    };
+
+    const node* find(const void* block) const noexcept
+    {
+        const node* each = first_;
+        while (each != nullptr && each->block != block)
+            each = each->next;
+        return each;
+    }
+
+    static std::size_t offset_of_node(std::size_t bytes) noexcept
+    {
+        return base::round_up(bytes + block_checks::canary_bytes, alignof(node));
+    }
+
+    static void* place_of_node(void* block, std::size_t bytes) noexcept
+    {
+        return static_cast<std::byte*>(block) + offset_of_node(bytes);
+    }
+
+    static std::size_t bytes_with_node(std::size_t bytes) noexcept { return offset_of_node(bytes) + sizeof(node); }
+
+    static block_checks canary_behind(std::size_t bytes) noexcept { return {bytes, offset_of_node(bytes)}; }
+
+    static std::size_t alignment_with_node(std::size_t alignment) noexcept
+    {
+        return std::max(alignment, alignof(node));
+    }
+
+    void give_back(const node& leaving) noexcept
+    {
+        void* const block = leaving.block;
+        const std::size_t bytes = leaving.bytes;
+        const std::size_t alignment = leaving.alignment;
+        bytes_in_use_ -= bytes;
+        bytes_reserved_ -= bytes_with_node(bytes);
+        base::permit_access(block, bytes_with_node(bytes));
+        upstream_->deallocate(block, bytes_with_node(bytes), alignment_with_node(alignment));
+    }
+
+    std::pmr::memory_resource* upstream_;
+    node* first_ = nullptr;
+    std::size_t bytes_in_use_ = 0;
+    std::size_t bytes_reserved_ = 0;
+};
+} // namespace core
+} // namespace MEMORY_POOL_ABI
+} // namespace memory_pool

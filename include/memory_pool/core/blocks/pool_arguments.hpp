@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: MIT
+// Copyright (c) 2026 The memory_pool authors
+/// \file
+/// What a pool is asked for, and whether that makes sense.
+///
+/// Thread safety: any thread.
+#pragma once
+
+#include <memory_pool/base/arithmetic.hpp>
+#include <memory_pool/base/config.hpp>
+#include <memory_pool/base/errors.hpp>
+#include <memory_pool/base/pool_options.hpp>
+#include <memory_pool/core/slabs/slab_store.hpp>
+
+#include <algorithm>
+#include <cstddef>
+#include <limits>
+#include <memory_resource>
+
+namespace memory_pool
+{
+inline namespace MEMORY_POOL_ABI
+{
+namespace core
+{
+/// No more than this many bytes are even asked for: a quarter of the addresses, or the half of 2^48 that a 64-bit
+/// processor commonly leaves to a program.
+inline constexpr std::size_t largest_size =
+    std::numeric_limits<std::ptrdiff_t>::max() / (sizeof(std::size_t) > 4 ? std::size_t{1} << 16 : 4);
+
+/// Returns: the alignment that blocks get, in bytes.
+inline std::size_t alignment_of_blocks(const pool_options& options) noexcept
+{
+    return std::max(options.alignment, alignof(void*));
+}
+
+/// Returns: the most blocks that the pool takes from upstream when it grows.
+inline std::size_t blocks_in_a_step(const pool_options& options) noexcept
+{
+    return options.growth_step != 0 ? options.growth_step : pool_options::unbounded;
+}
+
+/// Returns: what the pool is to be called.
+inline const char* name_in(const pool_options& options) noexcept
+{
+    return options.name != nullptr ? options.name : pool_options{}.name;
+}
+
+/// Throws: std::invalid_argument if there is no upstream.
+inline void check_upstream(const std::pmr::memory_resource* upstream, const char* name)
+{
+    if (upstream == nullptr)
+        base::throw_invalid_argument(base::message(
+            "memory_pool: pool '%.100s': upstream is nullptr; leave it out for std::pmr::get_default_resource()",
+            name));
+}
+
+/// Throws: std::invalid_argument if `alignment` cannot be one.
+inline void check_alignment(std::size_t alignment, const char* name)
+{
+    if (!base::is_power_of_two(alignment))
+        base::throw_invalid_argument(base::message(
+            "memory_pool: pool '%.100s': alignment is %zu, which is not a power of two; use 8, 16, 32, ...", name,
+            alignment));
+}
+
+/// Returns: the options for blocks that hold objects of type `T`.
+template <class T>
+pool_options with_alignment_of(pool_options options) noexcept
+{
+    const bool is_stricter = options.alignment > std::max(alignof(T), alignof(std::max_align_t));
+    if (base::is_power_of_two(options.alignment) && !is_stricter)
+        options.alignment = alignof(T);
+    return options;
+}
+
+/// Returns: bytes from one block of `block_size` bytes, with `behind` more that the pool needs there, to the next.
+/// Throws: std::invalid_argument or size_overflow, for arguments that make no sense.
+inline std::size_t checked_stride(std::size_t block_size, std::size_t behind, const pool_options& options,
+                                  const std::pmr::memory_resource* upstream)
+{
+    const char* const name = name_in(options);
+    check_upstream(upstream, name);
+    if (block_size == 0)
+        base::throw_invalid_argument(
+            base::message("memory_pool: pool '%.100s': block_size is 0; ask for at least 1 byte", name));
+    check_alignment(options.alignment, name);
+    if (options.max_capacity == 0)
+        base::throw_invalid_argument(
+            base::message("memory_pool: pool '%.100s': max_capacity is 0; ask for at least 1 block, "
+                          "or leave it at pool_options::unbounded",
+                          name));
+    if (options.max_capacity < options.initial_capacity)
+        base::throw_invalid_argument(base::message("memory_pool: pool '%.100s': max_capacity is %zu, below "
+                                                   "initial_capacity, which is %zu; raise one or lower the "
+                                                   "other",
+                                                   name, options.max_capacity, options.initial_capacity));
+    if (block_size > largest_size || options.alignment > largest_size)
+        base::throw_size_overflow(std::max<std::size_t>(options.initial_capacity, 1),
+                                  std::max(block_size, options.alignment));
+    if (base::saturating_multiply(std::min(options.growth_step, options.max_capacity), block_size) > largest_size)
+        base::throw_size_overflow(options.growth_step, block_size);
+    return base::round_up(block_size + behind, alignment_of_blocks(options));
+}
+
+/// Throws: size_overflow or pool_exhausted, if `count` blocks are more than there can be.
+inline void check_reservation(std::size_t count, std::size_t stride, std::size_t limit, const pool_identity& identity)
+{
+    if (base::saturating_multiply(count, stride) > largest_size)
+        base::throw_size_overflow(count, stride);
+    if (count > limit)
+        base::throw_exhausted(identity.name, limit, identity.block_size);
+}
+} // namespace core
+} // namespace MEMORY_POOL_ABI
+} // namespace memory_pool

@@ -1,0 +1,378 @@
+// SPDX-License-Identifier: MIT
+// Copyright (c) 2026 The memory_pool authors
+/// \file
+/// Objects of one type, made and destroyed in the blocks of a pool. The faces are object_pool.hpp, for one thread, and
+/// concurrent_object_pool.hpp, for several.
+///
+///     create(arguments...)  ->  block from the pool  ->  T constructed in it  ->  T*
+///     destroy(T*)           ->  T destroyed          ->  block back to the pool
+///
+///     objects alive = blocks in use (outside of create and destroy)
+///
+/// Thread safety: that of the blocks. Each object is its user's.
+#pragma once
+
+#include <memory_pool/base/config.hpp>
+#include <memory_pool/base/failure_guard.hpp>
+#include <memory_pool/base/policies.hpp>
+#include <memory_pool/base/pool_options.hpp>
+#include <memory_pool/base/refusals.hpp>
+#include <memory_pool/base/statistics.hpp>
+#include <memory_pool/core/blocks/pool_arguments.hpp>
+#include <memory_pool/core/objects/construct.hpp>
+#include <memory_pool/core/objects/ended_block.hpp>
+
+#include <algorithm>
+#include <chrono>
+#include <cstddef>
+#include <memory>
+#include <memory_resource>
+#include <new>
+#include <type_traits>
+#include <utility>
+
+namespace memory_pool
+{
+inline namespace MEMORY_POOL_ABI
+{
+/// A pool of objects of type `Object`, over `Blocks`: a basic_block_pool or a basic_concurrent_block_pool.
+template <class Object, class Blocks>
+class basic_object_pool
+{
+    using T = core::checked_object<Object>; // NOLINT(readability-identifier-naming): stands for the parameter
+
+public:
+    /// What the pool holds.
+    using value_type = T;
+    /// The variant that this pool is.
+    using policy = typename Blocks::policy;
+
+    /// Destroys an object of a pool: the deleter of `unique_ptr`.
+    class deleter
+    {
+    public:
+        /// Effects: makes a deleter for no pool, which only nullptr may be used with.
+        deleter() noexcept = default;
+
+        /// Effects: makes a deleter for the objects of `pool`.
+        explicit deleter(basic_object_pool& pool) noexcept : pool_(&pool) {}
+
+        /// Effects: destroys `object` and gives its block back.
+        /// Preconditions: it is alive, from the pool, and the pool lives.
+        void operator()(T* object) const noexcept { pool_->destroy(object); }
+
+    private:
+        basic_object_pool* pool_ = nullptr;
+    };
+
+    /// A std::unique_ptr that gives its object back to the pool.
+    using unique_ptr = std::unique_ptr<T, deleter>;
+
+    /// Effects: makes a pool, and takes room for `options.initial_capacity` objects from `upstream` at once.
+    /// Preconditions: `upstream` outlives the pool.
+    /// Throws: as `Blocks`.
+    /// Complexity: as `Blocks`.
+    explicit basic_object_pool(const pool_options& options = {},
+                               std::pmr::memory_resource* upstream = std::pmr::get_default_resource())
+        : blocks_(sizeof(core::complete_object<T>), core::with_alignment_of<core::complete_object<T>>(options),
+                  upstream)
+    {
+    }
+
+    /// Rejects wrong arguments, such as a number of objects, which is an option.
+    template <class Given, class... More,
+              class = core::if_none_of<Given, const pool_options&, const basic_object_pool&>>
+    explicit basic_object_pool(const Given&, const More&...) : basic_object_pool()
+    {
+        static_assert(core::is_of_use<Given>,
+                      "an object pool takes a pool_options, and then a memory resource: set "
+                      "initial_capacity or max_capacity in the options for a number of objects");
+    }
+
+    basic_object_pool(const basic_object_pool&) = delete;
+    basic_object_pool& operator=(const basic_object_pool&) = delete;
+
+    /// Effects: destroys the objects that are alive, as `clear` does, and gives everything back upstream.
+    ~basic_object_pool()
+    {
+        // Not said of the class, as an object may have owners of others as members: so far, its type is incomplete.
+        using complete = core::complete_object<T>;
+        static_assert(std::is_destructible_v<complete>,
+                      "the pool must be able to destroy its objects: make the destructor public");
+        static_assert(std::is_nothrow_destructible_v<complete> || !std::is_destructible_v<complete>,
+                      "destroying a pooled object must not throw");
+        if constexpr (std::is_trivially_destructible_v<complete>)
+            return;
+        clear(); // Also if none seems to be alive: one that was destroyed twice hides one that was not, until the blocks are looked at.
+    }
+
+    /// Effects: makes a `T` from `arguments`, as `T(arguments...)`, or `T{arguments...}` for an aggregate.
+    /// Returns: the object.
+    /// Throws: as `Blocks::allocate`, and what the constructor throws. The block is back in the pool then.
+    /// Complexity: as `Blocks::allocate`, and the constructor.
+    /// Thread safety: that of the blocks.
+    template <class... Arguments>
+    [[nodiscard]] T* create(Arguments&&... arguments)
+    {
+        return construct(blocks_.allocate(), std::forward<Arguments>(arguments)...);
+    }
+
+    /// Effects: makes a `T` as `create` does, if there is a block to be had.
+    /// Returns: the object; or nullptr if the pool is at its limit, or upstream fails.
+    /// Throws: what the constructor throws. The block is back in the pool then.
+    /// Complexity: as `create`.
+    /// Thread safety: that of the blocks.
+    template <class... Arguments>
+    [[nodiscard]] T* try_create(Arguments&&... arguments) noexcept(core::is_nothrow_makeable<T, Arguments...>())
+    {
+        return construct_if(blocks_.try_allocate(), std::forward<Arguments>(arguments)...);
+    }
+
+    /// Effects: makes a `T` as `create` does, as soon as there is a block to be had.
+    /// Preconditions: threads share the pool; only those of a concurrent_object_pool can wait.
+    /// Returns: the object.
+    /// Throws: as `Blocks::allocate_wait`, and what the constructor throws. The block is back in the pool then.
+    /// Complexity: as `Blocks::allocate_wait`, and the constructor.
+    /// Thread safety: any thread.
+    template <class... Arguments>
+    [[nodiscard]] T* create_wait(Arguments&&... arguments)
+    {
+        return construct(blocks_.allocate_wait(), std::forward<Arguments>(arguments)...);
+    }
+
+    /// Effects: as `create_wait`, but gives up at `deadline`, as `Blocks::try_allocate_until`.
+    /// Preconditions: as `create_wait`.
+    /// Returns: the object; or nullptr if no block came in time, or upstream fails and no object is alive that could be destroyed.
+    /// Throws: what the clock and the constructor throw. The block is back in the pool then.
+    /// Complexity, thread safety: as `create_wait`.
+    template <class Clock, class Duration, class... Arguments>
+    [[nodiscard]] T* try_create_until(const std::chrono::time_point<Clock, Duration>& deadline,
+                                      Arguments&&... arguments)
+    {
+        return construct_if(blocks_.try_allocate_until(deadline), std::forward<Arguments>(arguments)...);
+    }
+
+    /// Effects: as `create_wait`, but gives up after `patience`, as `Blocks::try_allocate_for`.
+    /// Preconditions: as `create_wait`.
+    /// Returns, throws: as `try_create_until`.
+    /// Complexity, thread safety: as `create_wait`.
+    template <class Rep, class Period, class... Arguments>
+    [[nodiscard]] T* try_create_for(const std::chrono::duration<Rep, Period>& patience, Arguments&&... arguments)
+    {
+        return construct_if(blocks_.try_allocate_for(patience), std::forward<Arguments>(arguments)...);
+    }
+
+    /// Effects: destroys `object` and takes its block back. nullptr is ignored.
+    /// Preconditions: `object` is alive and from this pool. A policy that checks reports it if not, before the destructor
+    ///   could run, and ignores the call.
+    /// Complexity: O(1), and the destructor.
+    /// Thread safety: that of the blocks.
+    MEMORY_POOL_ALWAYS_INLINE void destroy(T* object) noexcept
+    {
+        if (object == nullptr)
+            return;
+        if constexpr (!std::is_trivially_destructible_v<core::complete_object<T>>) {
+            if (MEMORY_POOL_UNLIKELY(is_clearing_)) {
+                destroy_while_clearing(object);
+                return;
+            }
+        }
+        (void)destroy_now(object);
+    }
+
+    /// Effects: makes a `T` as `create` does.
+    /// Returns: its owner, which must not outlive the pool.
+    /// Throws: as `create`.
+    /// Complexity: as `create`.
+    /// Thread safety: that of the blocks.
+    template <class... Arguments>
+    [[nodiscard]] unique_ptr make_unique(Arguments&&... arguments)
+    {
+        return unique_ptr(create(std::forward<Arguments>(arguments)...), deleter(*this));
+    }
+
+    /// Effects: calls `visit(T&)` for each object that is alive, in the order of addresses. `visit` may destroy objects
+    ///   and create some (which may or may not be visited), but not call `trim` or `clear`.
+    /// Throws: what `visit` throws.
+    /// Complexity: linear in blocks that were ever in use. Costs nothing elsewhere.
+    /// Thread safety: that of the blocks, but while no other thread creates or destroys objects: one that is just being made, or
+    ///   is gone already, would be visited too. So it would in the child of a fork, if a thread was at that in the parent.
+    template <class Visit>
+    void for_each(Visit&& visit)
+    {
+        blocks_.for_each([&visit](void* block) { visit(*object_in(block)); });
+    }
+
+    /// Effects: destroys every object that is alive. Their destructors may destroy others, and each is destroyed once,
+    ///   whoever comes first; and make new ones, which are destroyed too. Where destructors destroy others more than 1,000 deep, the
+    ///   next one is destroyed when they have returned, so that a list of any length may end that way. The memory is kept for later.
+    ///   A destructor that calls it meanwhile changes nothing.
+    ///   In the child of a fork, if other threads have used the pool in the parent, it destroys none: any of them may have been
+    ///   half made, or half destroyed, by a thread that is not there. It only takes their blocks back. Objects that are made after
+    ///   that are destroyed again.
+    /// Preconditions: not called by a destructor that `destroy` runs at other times, as its object would be destroyed again;
+    ///   destructors that make new objects stop doing so at some time, or it has no end.
+    /// Complexity: linear in blocks that were ever in use; in slabs, if destroying a `T` does nothing.
+    /// Thread safety: that of the blocks.
+    void clear() noexcept
+    {
+        if constexpr (std::is_trivially_destructible_v<core::complete_object<T>>) {
+            blocks_.clear();
+        } else {
+            if (blocks_.has_lost_threads()) {
+                blocks_.clear();
+                is_clearing_ = false; // One of those threads may have been at it.
+                return;
+            }
+            if (std::exchange(is_clearing_, true))
+                return; // called by a destructor: it is under way
+            endings_ = {};
+            do { // until none is left, or none can be destroyed
+                endings_.count = 0;
+                blocks_.for_each([this](void* block) { end(object_in(block)); });
+            } while (endings_.count != 0 && in_use() != 0);
+            is_clearing_ = false;
+        }
+    }
+
+    /// Effects: takes memory from upstream until `capacity()` is at least `count`.
+    /// Throws: as `Blocks::reserve`.
+    /// Complexity: as `Blocks::reserve`.
+    /// Thread safety: that of the blocks.
+    void reserve(std::size_t count) { blocks_.reserve(count); }
+
+    /// Effects: gives memory in which no object is alive back upstream.
+    /// Returns: how many bytes went back.
+    /// Complexity: as `Blocks::trim`.
+    /// Thread safety: that of the blocks.
+    std::size_t trim() noexcept { return blocks_.trim(); }
+
+    /// Returns: whether a block of this pool starts at `object`. Any pointer may be asked after.
+    /// Complexity: logarithmic in slabs.
+    bool owns(const T* object) const noexcept { return blocks_.owns(object); }
+
+    /// Returns: objects that there is room for, alive or not.
+    std::size_t capacity() const noexcept { return blocks_.capacity(); }
+
+    /// Returns: the most objects that can be alive at one time, `pool_options::unbounded` if there is no limit.
+    std::size_t max_capacity() const noexcept { return blocks_.max_capacity(); }
+
+    /// Returns: whether there is a limit.
+    bool is_bounded() const noexcept { return blocks_.is_bounded(); }
+
+    /// Returns: objects alive.
+    /// Complexity: as `Blocks::in_use`.
+    std::size_t in_use() const noexcept { return blocks_.in_use(); }
+
+    /// Returns: as `Blocks::available`.
+    /// Complexity: as `Blocks::available`.
+    std::size_t available() const noexcept { return blocks_.available(); }
+
+    /// Returns: bytes taken from upstream and not given back, bookkeeping included.
+    std::size_t bytes_reserved() const noexcept { return blocks_.bytes_reserved(); }
+
+    /// Returns: how the pool calls itself in reports.
+    const char* name() const noexcept { return blocks_.name(); }
+
+    /// Returns: where the pool takes its memory from.
+    std::pmr::memory_resource* upstream_resource() const noexcept { return blocks_.upstream_resource(); }
+
+    /// Returns: what the pool has done so far, exactly.
+    /// Preconditions: `policy::counts`.
+    pool_statistics statistics() const noexcept { return blocks_.statistics(); }
+
+    /// Returns: whether the pool is in order, as `Blocks::is_valid`. For tests.
+    /// Complexity: linear in blocks.
+    bool is_valid() const noexcept { return blocks_.is_valid(); }
+
+private:
+    template <class... Arguments>
+    T* construct_if(void* block, Arguments&&... arguments) noexcept(core::is_nothrow_makeable<T, Arguments...>())
+    {
+        return block != nullptr ? construct(block, std::forward<Arguments>(arguments)...) : nullptr;
+    }
+
+    template <class... Arguments>
+    T* construct(void* block, Arguments&&... arguments)
+    {
+        base::failure_guard guard([this, block] { core::give_back_ended(blocks_, block); });
+        T* const object = core::construct_at<T>(block, std::forward<Arguments>(arguments)...);
+        guard.succeeded();
+        return object;
+    }
+
+    /// Returns: whether it did; not if a policy that checks has reported why not.
+    MEMORY_POOL_ALWAYS_INLINE bool destroy_now(T* object) noexcept
+    {
+        if constexpr (base::checked_policy<policy>::checks) {
+            if (!blocks_.verify(block_of(object)))
+                return false;
+        }
+        core::destroy_object(object);
+        core::give_back_ended(blocks_, block_of(object));
+        return true;
+    }
+
+    /// An object whose destructor is under way, while the pool is being cleared, and the one whose destructor destroys it.
+    struct ending
+    {
+        const T* object;
+        const ending* outer;
+    };
+
+    /// How far clear() is. In the child of a fork, this may be the work of a thread that is not there.
+    struct endings
+    {
+        const ending* innermost = nullptr;
+        std::size_t depth = 0;
+        std::size_t count = 0; ///< Objects destroyed since clear() began to walk over them.
+    };
+
+    /// So deep may destructors destroy others. What is next in a list that is longer waits until clear() comes by.
+    static constexpr std::size_t deepest_ending = 1000;
+
+    /// For destructors that destroy others.
+    MEMORY_POOL_NOINLINE void destroy_while_clearing(T* object) noexcept
+    {
+        if (!blocks_.is_in_use(block_of(object))) { // clear() came by here before
+            if constexpr (base::checked_policy<policy>::checks) {
+                if (!blocks_.owns(block_of(object)))
+                    (void)blocks_.verify(block_of(object));
+            }
+            return;
+        }
+        if (blocks_.has_lost_threads()) {
+            (void)destroy_now(object);
+            return;
+        }
+        for (const ending* each = endings_.innermost; each != nullptr; each = each->outer)
+            if (each->object == object)
+                return;
+        if (endings_.depth != deepest_ending)
+            end(object);
+    }
+
+    /// Destroys one that is in use and whose destructor is not under way: what clear() comes by is, and it need not ask.
+    void end(T* object) noexcept
+    {
+        const ending here{object, endings_.innermost};
+        endings_.innermost = &here;
+        ++endings_.depth;
+        if constexpr (base::checked_policy<policy>::checks)
+            (void)blocks_.verify(block_of(object)); // Reports an overflow; the object is destroyed anyway.
+        if (destroy_now(object))
+            ++endings_.count;
+        --endings_.depth;
+        endings_.innermost = here.outer;
+    }
+
+    static T* object_in(void* block) noexcept { return std::launder(static_cast<T*>(block)); }
+
+    static void* block_of(T* object) noexcept { return const_cast<void*>(static_cast<const volatile void*>(object)); }
+
+    Blocks blocks_;
+    bool is_clearing_ = false;
+    endings endings_;
+};
+} // namespace MEMORY_POOL_ABI
+} // namespace memory_pool

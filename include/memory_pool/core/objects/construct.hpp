@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: MIT
+// Copyright (c) 2026 The memory_pool authors
+/// \file
+/// How objects are made in the blocks of pools.
+///
+///     T has such a constructor:    T(arguments...)
+///     T is an aggregate:           T{arguments...}
+///     neither:                     T(arguments...), so that the compiler says what is wrong
+///
+/// Braces are for aggregates only: elsewhere they may find a constructor that nobody asked for, the one of an initializer list.
+///
+/// Thread safety: that of the constructor.
+#pragma once
+
+#include <memory_pool/base/config.hpp>
+#include <memory_pool/base/refusals.hpp>
+
+#include <new>
+#include <type_traits>
+#include <utility>
+
+namespace memory_pool
+{
+inline namespace MEMORY_POOL_ABI
+{
+namespace core
+{
+/// Whether it takes braces to make a `T` from such arguments.
+template <class T, class... Arguments>
+inline constexpr bool takes_braces = std::is_aggregate_v<T> && !std::is_constructible_v<T, Arguments...>;
+
+/// Returns: whether `construct_at` does not throw.
+template <class T, class... Arguments>
+constexpr bool is_nothrow_makeable() noexcept
+{
+    if constexpr (!is_complete<T>)
+        return true; // Rejected elsewhere.
+    else if constexpr (takes_braces<T, Arguments...>)
+        return noexcept(T{std::declval<Arguments>()...});
+    else
+        return std::is_nothrow_constructible_v<T, Arguments...>;
+}
+
+/// Effects: constructs a `T` in `block`.
+/// Returns: it.
+/// Throws: what the constructor throws.
+template <class T, class... Arguments>
+MEMORY_POOL_ALWAYS_INLINE T* construct_at(void* block, Arguments&&... arguments)
+{
+    static_assert(!std::is_abstract_v<complete_object<T>>,
+                  "objects of an abstract class cannot be made: pool each class derived from it");
+    if constexpr (std::is_abstract_v<complete_object<T>> || !is_complete<T>)
+        return nullptr; // One error is enough.
+    else if constexpr (takes_braces<T, Arguments...>)
+        return ::new (block) T{std::forward<Arguments>(arguments)...};
+    else
+        return ::new (block) T(std::forward<Arguments>(arguments)...);
+}
+
+/// Destroys an object; a no-op for types that cannot be destroyed, which are rejected elsewhere.
+template <class T>
+MEMORY_POOL_ALWAYS_INLINE void destroy_object([[maybe_unused]] T* object) noexcept
+{
+    if constexpr (std::is_destructible_v<complete_object<T>> && is_complete<T>)
+        object->~T();
+}
+} // namespace core
+} // namespace MEMORY_POOL_ABI
+} // namespace memory_pool

@@ -1,0 +1,255 @@
+// SPDX-License-Identifier: MIT
+// Copyright (c) 2026 The memory_pool authors
+/// \file
+/// Where objects live that return by themselves: blocks, and a life of their own, which ends when both the pool and its last
+/// object are gone.
+///
+///     pool ----owns----> item_store [ blocks ] <----find---- objects in use
+///
+///     abandoned (the pool is gone):    survivors = objects in use     0: the store goes too
+///
+/// While the pool lives, a block that comes back goes to the blocks, and nothing is counted. When the pool lets go of the store,
+/// the objects in use are counted once, and from then on each that returns counts itself off.
+///
+/// Thread safety: that of `Blocks`.
+#pragma once
+
+#include <memory_pool/base/config.hpp>
+#include <memory_pool/base/errors.hpp>
+#include <memory_pool/base/failure_guard.hpp>
+#include <memory_pool/base/poisoning.hpp>
+#include <memory_pool/base/policies.hpp>
+#include <memory_pool/base/pool_options.hpp>
+#include <memory_pool/core/blocks/pool_arguments.hpp>
+#include <memory_pool/core/objects/release_scope.hpp>
+#include <memory_pool/core/slabs/slab.hpp>
+#include <memory_pool/core/slabs/slab_client.hpp>
+
+#include <atomic>
+#include <cstddef>
+#include <limits>
+#include <memory>
+#include <memory_resource>
+#include <new>
+#include <utility>
+
+namespace memory_pool
+{
+inline namespace MEMORY_POOL_ABI
+{
+namespace core
+{
+/// Effects: adds `count` blocks to `home`, constructs a `T` in each, and calls `made(object)` for it.
+/// Throws: what the constructor throws. The blocks added before stay.
+template <class T, class Made>
+void add_blocks_with_objects(slab& home, std::size_t count, std::size_t stride, Made&& made)
+{
+    for (; count != 0; --count) {
+        made(::new (static_cast<void*>(home.block(home.block_count(), stride))) T());
+        home.extend(1);
+    }
+}
+
+/// The blocks of the objects, and who takes care of them when the pool is gone. `Derived` says with `keeps_objects` whether there
+/// are objects in blocks that are not in use; `link(block, next)` keeps `next` in the object there while it waits for its end, and
+/// `linked(block)` returns it; `destroy_kept(block)` destroys an object that was kept.
+template <class Derived, class Blocks>
+class item_store : public slab_client
+{
+public:
+    /// The blocks. With the last one that comes back after the pool is gone, the store goes too.
+    Blocks blocks;
+
+    const pool_options& options() const noexcept { return options_; }
+
+    /// Effects: gives memory back in which no object is in use. If a destructor that runs meanwhile makes the pool let go of the
+    ///   store, that is done in the end: then all objects are destroyed that were to be, and what they held is no leak.
+    /// Returns: how many bytes that was.
+    std::size_t trim() noexcept { return do_trim(); }
+
+    /// Effects: ends the store as soon as the last object has returned, and says so if the policy does not like that.
+    /// Preconditions: nobody asks it for objects any more.
+    void abandon() noexcept { do_abandon(true); }
+
+    /// Effects: the same, but says nothing.
+    void abandon_silently() noexcept { do_abandon(false); }
+
+    /// Deletes a store that its pool is done with.
+    struct abandoner
+    {
+        void operator()(item_store* store) const noexcept { store->abandon(); }
+    };
+
+protected:
+    // Not private with a friend, as that makes a non-virtual destructor suspect to GCC.
+    // NOLINTNEXTLINE(bugprone-crtp-constructor-accessibility)
+    item_store(give_back_function function, std::size_t block_size, const pool_options& options,
+               std::pmr::memory_resource* upstream)
+        : slab_client(function, Derived::keeps_objects), blocks(block_size, options, upstream, this), options_(options)
+    {
+    }
+    ~item_store() = default;
+
+    /// Effects: calls `end(object)`, now or, while another object of the same `scope` ends in this thread, when its turn comes.
+    template <class Object, class End>
+    MEMORY_POOL_ALWAYS_INLINE static void in_turn(const void* scope, Object* object, End&& end)
+    {
+        end_in_turn(
+            scope, object, std::forward<End>(end), [](Object* waiting, void* next) { Derived::link(waiting, next); },
+            [](Object* waiting) { return Derived::linked(waiting); });
+    }
+
+private:
+    using way_to_abandon = void (item_store::*)() noexcept;
+
+    // Virtual, so that they are those of the library that has made the store, where its objects end, too: libraries that hide their
+    // symbols have an innermost_release_scope each.
+    virtual std::size_t do_trim() noexcept
+    {
+        if (is_trimming()) // We are in such a destructor.
+            return blocks.trim();
+        std::size_t bytes = 0;
+        {
+            const release_scope trimming(scope_of_trim());
+            bytes = blocks.trim();
+        }
+        if (abandon_after_trim_ != nullptr)
+            (this->*abandon_after_trim_)(); // With it, this may be gone.
+        return bytes;
+    }
+
+    virtual void do_abandon(bool reports_leaks) noexcept
+    {
+        after_trim(reports_leaks ? &item_store::report_leaks_and_abandon : &item_store::abandon_now);
+    }
+
+    Derived& derived() noexcept { return static_cast<Derived&>(*this); }
+
+    /// Effects: destroys the store and gives its memory back.
+    void destroy() noexcept
+    {
+        std::pmr::memory_resource* const upstream = blocks.upstream_resource();
+        Derived& store = derived();
+        store.~Derived();
+        upstream->deallocate(&store, sizeof(Derived), alignof(Derived));
+    }
+
+    void add_blocks(slab& home, std::size_t count, std::size_t) override { home.extend(count); }
+    void leave(slab& leaving, std::size_t stride) noexcept override
+    {
+        if constexpr (Derived::keeps_objects)
+            for (std::size_t i = leaving.block_count(); i-- != 0;)
+                destroy_kept_in(leaving.block(i, stride));
+    }
+
+    void destroy_kept_in(void* block) noexcept
+    {
+        base::permit_access(block, blocks.block_size());
+        derived().destroy_kept(block);
+    }
+
+    /// What a release_scope is known by while this thread trims.
+    const void* scope_of_trim() const noexcept { return &options_; }
+
+    bool is_trimming() const noexcept { return release_scope::of(scope_of_trim()) != nullptr; }
+
+    void after_trim(way_to_abandon way) noexcept
+    {
+        if (is_trimming())
+            abandon_after_trim_ = way;
+        else
+            (this->*way)();
+    }
+
+    void report_leaks_and_abandon() noexcept
+    {
+        const std::size_t in_use = end_idle_objects();
+        const std::size_t returned = not_counted_yet - survivors_.load();
+        const release_scope* const ending = release_scope::of(this); // Those are in use, but nobody holds them.
+        const std::size_t held_by_nobody = returned + (ending != nullptr ? ending->objects : 0);
+        if (in_use > held_by_nobody)
+            report_leak(in_use - held_by_nobody);
+        count_survivors(in_use);
+    }
+
+    void abandon_now() noexcept { count_survivors(end_idle_objects()); }
+
+    /// Returns: how many objects were in use before. What idle ones referred to may have returned meanwhile.
+    std::size_t end_idle_objects() noexcept
+    {
+        const std::size_t in_use = blocks.abandon();
+        if constexpr (Derived::keeps_objects)
+            blocks.for_each_free([this](void* block) { destroy_kept_in(block); });
+        return in_use;
+    }
+
+    /// Until this is called, survivors_ is so large that those that return meanwhile cannot bring it to 0.
+    void count_survivors(std::size_t in_use) noexcept
+    {
+        const std::size_t excess = not_counted_yet - in_use;
+        if (survivors_.fetch_sub(excess, std::memory_order_acq_rel) == excess)
+            destroy();
+    }
+
+    void survivor_returned(void* block) noexcept override
+    {
+        if constexpr (!Derived::keeps_objects) {
+            count_off();
+        } else {
+            base::permit_access(block, blocks.block_size());
+            // A scope of its own, not that of the store: an object may come here on its way back, which is in that one.
+            in_turn(&survivors_, block, [this](void* ended) {
+                derived().destroy_kept(ended);
+                count_off();
+            });
+        }
+    }
+
+    /// Effects: counts a survivor off. With the last one, the store is gone.
+    void count_off() noexcept
+    {
+        if (survivors_.fetch_sub(1, std::memory_order_acq_rel) == 1)
+            destroy();
+    }
+
+    void report_leak(std::size_t count) noexcept
+    {
+        constexpr outliving allowed = base::outliving_of<typename Blocks::policy>;
+        if constexpr (allowed != outliving::allowed) {
+            const base::message text = base::leak_message(count, blocks.block_size(), blocks.name());
+            if constexpr (allowed == outliving::fatal)
+                base::report({error::leak, nullptr, blocks.block_size(), blocks.name(), text.c_str()});
+            else
+                base::print(text.c_str());
+        }
+    }
+
+    static constexpr std::size_t not_counted_yet = std::numeric_limits<std::size_t>::max() / 2;
+
+    pool_options options_;
+    std::atomic<std::size_t> survivors_{not_counted_yet};
+    way_to_abandon abandon_after_trim_ = nullptr;
+};
+
+/// Owns a store, as long as its pool needs it.
+template <class Store>
+using item_store_owner = std::unique_ptr<Store, typename Store::abandoner>;
+
+/// Effects: makes a store, and takes `options.initial_capacity` objects from `upstream`.
+/// Throws: what is wrong with the options, and what upstream or a constructor throws; nothing is left then.
+template <class Store, class... Arguments>
+item_store_owner<Store> make_item_store(const pool_options& options, std::pmr::memory_resource* upstream,
+                                        Arguments&&... arguments)
+{
+    check_upstream(upstream, name_in(options));
+    void* const memory = upstream->allocate(sizeof(Store), alignof(Store));
+    base::failure_guard guard([&] { upstream->deallocate(memory, sizeof(Store), alignof(Store)); });
+    item_store_owner<Store> owner(::new (memory) Store(options, upstream, std::forward<Arguments>(arguments)...));
+    guard.succeeded();
+    if (options.initial_capacity != 0)
+        owner->blocks.reserve(options.initial_capacity);
+    return owner;
+}
+} // namespace core
+} // namespace MEMORY_POOL_ABI
+} // namespace memory_pool

@@ -1,0 +1,231 @@
+// SPDX-License-Identifier: MIT
+// Copyright (c) 2026 The memory_pool authors
+/// \file
+/// Stores of objects that count their references themselves: one constructs and destroys them at each use, one keeps them.
+///
+///     free -- make: construct -------------> in use -- last reference: destroy --> free          made_items
+///     free, constructed -- allocate -------> in use -- last reference: reset ----> free          kept_items
+///
+/// Thread safety: that of `Blocks`.
+#pragma once
+
+#include <memory_pool/base/config.hpp>
+#include <memory_pool/base/failure_guard.hpp>
+#include <memory_pool/base/poisoning.hpp>
+#include <memory_pool/base/policies.hpp>
+#include <memory_pool/base/pool_options.hpp>
+#include <memory_pool/base/refusals.hpp>
+#include <memory_pool/core/blocks/pool_arguments.hpp>
+#include <memory_pool/core/objects/construct.hpp>
+#include <memory_pool/core/objects/ended_block.hpp>
+#include <memory_pool/core/objects/item_store.hpp>
+#include <memory_pool/core/objects/recycle_action.hpp>
+#include <memory_pool/core/objects/reference_count.hpp>
+#include <memory_pool/core/objects/returning_item.hpp>
+#include <memory_pool/core/slabs/slab.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <memory>
+#include <memory_resource>
+#include <new>
+#include <type_traits>
+#include <utility>
+
+namespace memory_pool
+{
+inline namespace MEMORY_POOL_ABI
+{
+namespace core
+{
+/// Whether a pointer to a base can be cast to one to `T`, which it cannot where the base is virtual.
+template <class T, class Base, class = void>
+inline constexpr bool is_cast_from = false;
+template <class T, class Base>
+inline constexpr bool is_cast_from<T, Base, std::void_t<decltype(static_cast<T*>(std::declval<Base*>()))>> = true;
+
+/// What both have in common. `Derived::end(T&)` does what is due when the last reference is gone, if `end_runs_code`.
+template <class Derived, class T, class Blocks>
+class returning_items : public item_store<Derived, Blocks>
+{
+    using item = std::remove_pointer_t<decltype(item_access::item_of(static_cast<T*>(nullptr)))>;
+
+protected:
+    // Not private with a friend, as that makes a non-virtual destructor suspect to GCC.
+    // NOLINTNEXTLINE(bugprone-crtp-constructor-accessibility)
+    returning_items(const pool_options& options, std::pmr::memory_resource* upstream, bool end_runs_code)
+        : item_store<Derived, Blocks>(way_back(end_runs_code), sizeof(T), with_alignment_of<T>(options), upstream)
+    {
+        static_assert(std::is_nothrow_destructible_v<T>,
+                      "destroying a pooled object must not throw, and its destructor must be public");
+        static_assert(sizeof(T) <= std::numeric_limits<std::uint32_t>::max() / 2,
+                      "pooled objects must be smaller than 2 GiB");
+    }
+    ~returning_items() = default;
+
+    static item& item_in(T& object) noexcept { return object; }
+
+    static T* object_in(void* block) noexcept { return std::launder(static_cast<T*>(block)); }
+
+    /// A new object is at its place.
+    MEMORY_POOL_ALWAYS_INLINE void settle(T* object) const noexcept
+    {
+        item_access::settle(item_in(*object), this->blocks.layout());
+    }
+
+    static auto& count(T& object) noexcept { return item_access::count(item_in(object)); }
+
+    static void link(void* block, void* next) noexcept { item_access::link(item_in(*object_in(block)), next); }
+    static void* linked(void* block) noexcept { return item_access::linked(item_in(*object_in(block))); }
+
+    /// Chosen once, so that nobody asks each time.
+    static slab_client::give_back_function way_back(bool end_runs_code) noexcept
+    {
+        return end_runs_code ? &end_and_take_back : &take_back;
+    }
+
+private:
+    static T* object_at([[maybe_unused]] const Derived& store, void* counted) noexcept
+    {
+        item* const part = static_cast<item*>(counted);
+        if constexpr (is_cast_from<T, item>) {
+            return static_cast<T*>(part);
+        } else { // The object begins where its block does.
+            const std::size_t stride = store.blocks.layout().stride();
+            const slab& home = item_access::slab_of(*part);
+            const auto offset = static_cast<std::size_t>(static_cast<char*>(counted) - home.first_block());
+            return object_in(home.block(offset / stride, stride));
+        }
+    }
+
+    static void take_back(slab_client& self, void* counted)
+    {
+        auto& store = static_cast<Derived&>(self);
+        give_back_ended(store.blocks, object_at(store, counted));
+    }
+
+    static void end_and_take_back(slab_client& self, void* counted)
+    {
+        auto& store = static_cast<Derived&>(self);
+        store.in_turn(&store, object_at(store, counted), [&store](T* ended) {
+            item_access::settle_again(item_in(*ended), store.blocks.layout()); // where a link may be
+            count(*ended).write(reference_zones<std::uint32_t>::idle);
+            store.end(*ended);
+        });
+    }
+};
+
+/// Objects that are constructed and destroyed at each use.
+template <class T, class Blocks>
+class made_items final : public returning_items<made_items<T, Blocks>, T, Blocks>
+{
+    using base_type = returning_items<made_items, T, Blocks>;
+    friend base_type;
+    friend item_store<made_items, Blocks>;
+
+public:
+    static constexpr bool keeps_objects = false;
+
+    made_items(const pool_options& options, std::pmr::memory_resource* upstream)
+        : base_type(options, upstream, !std::is_trivially_destructible_v<T>)
+    {
+    }
+
+    /// Effects: makes an object with one reference in a block of this store.
+    /// Throws: what the constructor throws; the block is back then.
+    template <class... Arguments>
+    MEMORY_POOL_ALWAYS_INLINE T* make_in(void* block, Arguments&&... arguments)
+    {
+        static_assert(!takes_braces<T, Arguments...>,
+                      "give the objects of the pool a constructor for these arguments: braces would have to begin "
+                      "with the base, memory_pool::pooled");
+        if constexpr (takes_braces<T, Arguments...>)
+            return nullptr; // One error is enough.
+        else {
+            base::failure_guard guard([this, block] { give_back_ended(this->blocks, block); });
+            T* const object = core::construct_at<T>(block, std::forward<Arguments>(arguments)...);
+            guard.succeeded();
+            this->count(*object).begin();
+            this->settle(object);
+            return object;
+        }
+    }
+
+private:
+    void end(T& object) noexcept
+    {
+        destroy_object(std::addressof(object));
+        give_back_ended(this->blocks, std::addressof(object));
+    }
+};
+
+/// Objects that are constructed once, when the store grows, and used again and again.
+template <class T, class Blocks>
+class kept_items final : public returning_items<kept_items<T, Blocks>, T, Blocks>
+{
+    using base_type = returning_items<kept_items, T, Blocks>;
+    friend base_type;
+    friend item_store<kept_items, Blocks>;
+
+public:
+    static constexpr bool keeps_objects = true;
+
+    kept_items(const pool_options& options, std::pmr::memory_resource* upstream, recycle_action<T> reset)
+        : base_type(options, upstream, reset.runs_code()), reset_(std::move(reset))
+    {
+        static_assert(!base::checked_policy<typename Blocks::policy>::checks,
+                      "checking fills free blocks, but here objects live in them: use an "
+                      "intrusive_pool to find misuse");
+    }
+
+    const recycle_action<T>& reset() const noexcept { return reset_; }
+    void set_reset(recycle_action<T> reset) noexcept
+    {
+        reset_ = std::move(reset);
+        this->give_back = this->way_back(reset_.runs_code());
+    }
+
+    /// Effects: hands out the object in a block of this store, with one reference, after `init(object)`.
+    /// Throws: what `init` throws; the object is back then, as init has left it.
+    template <class Init>
+    MEMORY_POOL_ALWAYS_INLINE T* hand_out(void* block, Init&& init)
+    {
+        base::block_content_is_kept(block, sizeof(T));
+        T* const object = this->object_in(block);
+        this->count(*object).write(1);
+        base::failure_guard guard([this, object] {
+            if (this->count(*object).drop() == dropped::the_last) // Else init has kept a pointer to it.
+                this->blocks.deallocate(object);
+        });
+        std::forward<Init>(init)(*object);
+        guard.succeeded();
+        return object;
+    }
+
+private:
+    void end(T& object) noexcept
+    {
+        reset_object(reset_, object, this->blocks.name());
+        // If the hook has kept a pointer to the object, it is in use again.
+        if (this->count(object).resume() == 0)
+            this->blocks.deallocate(std::addressof(object));
+    }
+
+    void add_blocks(slab& home, std::size_t count, std::size_t stride) override
+    {
+        add_blocks_with_objects<T>(home, count, stride, [this](T* object) { this->settle(object); });
+    }
+
+    void destroy_kept(void* block) noexcept
+    {
+        T* const object = this->object_in(block);
+        this->count(*object).write(reference_zones<std::uint32_t>::idle);
+        destroy_object(object);
+    }
+
+    recycle_action<T> reset_;
+};
+} // namespace core
+} // namespace MEMORY_POOL_ABI
+} // namespace memory_pool

@@ -1,0 +1,239 @@
+// SPDX-License-Identifier: MIT
+// Copyright (c) 2026 The memory_pool authors
+/// \file
+/// Blocks of any size for std::pmr, from pools by size. The faces are unsynchronized_pool_resource.hpp, for one thread, and
+/// synchronized_pool_resource.hpp, for several.
+///
+///     allocate(50)  ->  class of 56 bytes  ->  its pool           deallocate(block, 50)  ->  the same class, the same pool
+///     allocate(1 MB)  ->  a large block, from upstream
+///
+///     bytes_in_use = sum over pools of (blocks in use * block size) + large blocks
+///
+/// Thread safety: that of the pools, but for `release` and the destructor, which need the resource for themselves.
+#pragma once
+
+#include <memory_pool/base/config.hpp>
+#include <memory_pool/base/errors.hpp>
+#include <memory_pool/base/policies.hpp>
+#include <memory_pool/base/refusals.hpp>
+#include <memory_pool/core/arenas/large_blocks.hpp>
+#include <memory_pool/core/blocks/pool_arguments.hpp>
+#include <memory_pool/core/resources/block_classes.hpp>
+#include <memory_pool/core/resources/class_pools.hpp>
+
+#include <cstddef>
+#include <memory_resource>
+#include <optional>
+
+namespace memory_pool
+{
+inline namespace MEMORY_POOL_ABI
+{
+/// Pools by size, of `Pool`: a basic_block_pool over core::plain_upstream, or a basic_concurrent_block_pool over
+/// core::locked_upstream.
+template <class Pool, class Upstream>
+class basic_pool_resource final : public std::pmr::memory_resource
+{
+public:
+    /// The variant that this resource is.
+    using policy = typename Pool::policy;
+
+    /// Effects: makes a resource over the default resource.
+    basic_pool_resource() : basic_pool_resource(std::pmr::pool_options{}) {}
+
+    /// Effects: makes a resource over `upstream`.
+    explicit basic_pool_resource(std::pmr::memory_resource* upstream)
+        : basic_pool_resource(std::pmr::pool_options{}, upstream)
+    {
+    }
+
+    /// Effects: makes a resource. Takes nothing from `upstream` yet. `options` mean what they do for std::pmr: the most blocks that
+    ///   a pool takes at once, and the largest block that comes from a pool; 0 stands for the default: up to a MiB, and 4096
+    ///   bytes. Pools for blocks larger than a MiB there are none.
+    /// Preconditions: `upstream` outlives the resource. For shared pools, it is called with a lock held, so
+    ///   never from two threads at the same time.
+    /// Throws: std::invalid_argument if `upstream` is nullptr.
+    /// Complexity: O(1).
+    explicit basic_pool_resource(const std::pmr::pool_options& options,
+                                 std::pmr::memory_resource* upstream = std::pmr::get_default_resource())
+        : upstream_(upstream), pools_(options, upstream, upstream_.for_pools())
+    {
+        core::check_upstream(upstream, "resource");
+    }
+
+    /// Rejects wrong arguments, such as the size of the largest block, which is an option.
+    template <class Given, class... More,
+              class = core::if_none_of<Given, const std::pmr::pool_options&, std::pmr::memory_resource*,
+                                       const basic_pool_resource&>>
+    explicit basic_pool_resource(const Given&, const More&...) : basic_pool_resource()
+    {
+        static_assert(core::is_of_use<Given>,
+                      "a pool resource takes a std::pmr::pool_options, and then a memory resource");
+    }
+
+    basic_pool_resource(const basic_pool_resource&) = delete;
+    basic_pool_resource& operator=(const basic_pool_resource&) = delete;
+
+    /// Effects: gives everything back upstream. Blocks still in use are gone.
+    /// Thread safety: no other thread may use the resource any more. Threads that have used it may end before, at the same time,
+    ///   or later.
+    ~basic_pool_resource() override = default;
+
+    /// Effects: hands out a block. Through the concrete type this is no virtual call; see resource_allocator.
+    /// Returns: it: `bytes` bytes, aligned to `alignment`. Also for 0 bytes it is not nullptr.
+    /// Preconditions: `alignment` is a power of two. A policy that checks throws std::invalid_argument if not.
+    /// Throws: size_overflow if `bytes` is more than a program can address; what upstream throws. No block is handed out then.
+    /// Complexity: that of `Pool`: O(1), and now and then a call upstream.
+    /// Thread safety: that of `Pool`.
+    [[nodiscard]] MEMORY_POOL_ALWAYS_INLINE void* allocate(std::size_t bytes,
+                                                           std::size_t alignment = alignof(std::max_align_t))
+    {
+        if constexpr (base::checked_policy<policy>::checks)
+            core::check_alignment(alignment, "resource");
+        const std::size_t needed = core::bytes_in_class(bytes, alignment);
+        if (MEMORY_POOL_UNLIKELY(needed > pools_.largest_block()))
+            return allocate_large(bytes, alignment);
+        const std::size_t number = core::block_class_of(needed);
+        Pool* const pool = pools_.find(number);
+        return MEMORY_POOL_LIKELY(pool != nullptr) ? pool->allocate() : allocate_first(number, alignment);
+    }
+
+    /// Effects: takes a block back. nullptr is ignored.
+    /// Preconditions: `block` is from this resource and in use, and was asked for with these `bytes` and this `alignment`. If not,
+    ///   the pool of that size reports it, as its policy says; one that checks also reports a block of another pool as one whose
+    ///   size or alignment is wrong.
+    /// Complexity: that of `Pool`: O(1). For large blocks, a call upstream, and in shared pools a lock.
+    /// Thread safety: that of `Pool`; in shared pools, also a thread that has not handed it out.
+    MEMORY_POOL_ALWAYS_INLINE void deallocate(void* block, std::size_t bytes,
+                                              std::size_t alignment = alignof(std::max_align_t)) noexcept
+    {
+        const std::size_t needed = core::bytes_in_class(bytes, alignment);
+        if (MEMORY_POOL_UNLIKELY(needed > pools_.largest_block())) {
+            deallocate_large(block, bytes, alignment);
+            return;
+        }
+        Pool* const pool = pools_.find(core::block_class_of(needed));
+        if constexpr (base::checked_policy<policy>::checks)
+            if (!is_in_place(block, pool, {bytes, alignment}))
+                return;
+        if (MEMORY_POOL_LIKELY(pool != nullptr))
+            pool->deallocate(block);
+        else
+            core::report_misuse_in_pools(error::foreign_pointer, block, {bytes, alignment});
+    }
+
+    /// Effects: gives every slab that is wholly free back upstream.
+    /// Returns: how many bytes went back.
+    /// Complexity: that of `Pool`: linear in slabs and free blocks.
+    /// Thread safety: that of `Pool`.
+    std::size_t trim() noexcept { return pools_.trim(); }
+
+    /// Effects: takes every block back, and gives everything back upstream. The resource works on.
+    /// Complexity: linear in slabs and large blocks.
+    /// Thread safety: no other thread may use the resource at the same time.
+    void release() noexcept { pools_.release(); }
+
+    /// Returns: the options as they are heeded.
+    std::pmr::pool_options options() const noexcept { return pools_.options(); }
+
+    /// Returns: bytes in blocks in use, each as large as its pool makes it, and in large blocks; about as many, if
+    ///   other threads are at work.
+    /// Complexity: linear in pools, and as `Pool::in_use`.
+    /// Thread safety: that of `Pool`.
+    std::size_t bytes_in_use() const noexcept
+    {
+        return pools_.bytes_in_pools() + with_large([](const auto& large) { return large.bytes_in_use(); });
+    }
+
+    /// Returns: bytes taken from upstream and not given back, bookkeeping included.
+    /// Complexity: linear in pools.
+    /// Thread safety: that of `Pool`.
+    std::size_t bytes_reserved() const noexcept
+    {
+        return pools_.bytes_for_pools() + with_large([](const auto& large) { return large.bytes_reserved(); });
+    }
+
+    /// Returns: where the memory comes from.
+    std::pmr::memory_resource* upstream_resource() const noexcept { return pools_.upstream(); }
+
+    /// Returns: whether the bookkeeping is in order. For tests.
+    /// Complexity: linear in blocks.
+    bool is_valid() const noexcept { return pools_.is_valid(); }
+
+private:
+    void* do_allocate(std::size_t bytes, std::size_t alignment) override { return allocate(bytes, alignment); }
+    void do_deallocate(void* block, std::size_t bytes, std::size_t alignment) override
+    {
+        deallocate(block, bytes, alignment);
+    }
+    bool do_is_equal(const std::pmr::memory_resource& other) const noexcept override { return this == &other; }
+
+    MEMORY_POOL_SLOW_PATH void* allocate_first(std::size_t number, std::size_t alignment)
+    {
+        core::check_alignment(alignment, "resource");
+        return make(number).allocate();
+    }
+
+    MEMORY_POOL_SLOW_PATH void* allocate_large(std::size_t bytes, std::size_t alignment)
+    {
+        core::check_alignment(alignment, "resource");
+        core::large_blocks::check_size(bytes, alignment);
+        [[maybe_unused]] const auto held = upstream_.lock();
+        return pools_.large().allocate(bytes, alignment);
+    }
+
+    MEMORY_POOL_SLOW_PATH void deallocate_large(void* block, std::size_t bytes, std::size_t alignment) noexcept
+    {
+        if (block == nullptr)
+            return;
+        const base::block_request given{bytes, alignment};
+        if constexpr (base::checked_policy<policy>::checks) {
+            if (!is_in_place(block, nullptr, given))
+                return;
+        }
+        if (!give_back_large(block, bytes, alignment))
+            core::report_misuse_in_pools(error::foreign_pointer, block, given);
+    }
+
+    /// Effects: reports a block that is elsewhere than in `pool`; or, if that is nullptr, whatever is wrong with giving it back.
+    /// Returns: whether there was nothing to report.
+    MEMORY_POOL_NOINLINE bool is_in_place(const void* block, const Pool* pool,
+                                          const base::block_request& given) const noexcept
+    {
+        if (block == nullptr || (pool != nullptr && pool->owns(block)))
+            return true;
+        std::optional<base::misuse> misuse;
+        if (const Pool* const owner = pools_.find_owner(block))
+            misuse = base::misuse({owner->block_size(), owner->alignment()});
+        else
+            misuse = with_large([&](const auto& large) { return large.misuse(block, given); });
+        if (!misuse || (pool != nullptr && misuse->kind != error::size_mismatch))
+            return true;
+        core::report_misuse_in_pools(*misuse, block, given);
+        return false;
+    }
+
+    Pool& make(std::size_t number)
+    {
+        [[maybe_unused]] const auto held = upstream_.lock();
+        return pools_.make(number);
+    }
+
+    bool give_back_large(void* block, std::size_t bytes, std::size_t alignment) noexcept
+    {
+        [[maybe_unused]] const auto held = upstream_.lock();
+        return pools_.large().deallocate(block, bytes, alignment);
+    }
+
+    template <class Look>
+    auto with_large(Look&& look) const noexcept
+    {
+        [[maybe_unused]] const auto held = upstream_.lock();
+        return look(pools_.large());
+    }
+
+    Upstream upstream_;
+    core::class_pools<Pool> pools_;
+};
+} // namespace MEMORY_POOL_ABI
+} // namespace memory_pool

@@ -1,0 +1,210 @@
+// SPDX-License-Identifier: MIT
+// Copyright (c) 2026 The memory_pool authors
+/// \file
+/// A pool for each class of blocks, made when it is first needed, and large blocks beside them.
+///
+///     pools:  [ 8 | 16 | 24 | ... ]      each: nothing, or a pool in memory from upstream
+///                   |
+///                   v
+///                  pool of 16 bytes
+///
+/// The size of a block tells its class, so to take one back is no search.
+///
+/// Thread safety: `find` any thread; else none, whoever owns them sees to it.
+#pragma once
+
+#include <memory_pool/base/config.hpp>
+#include <memory_pool/base/errors.hpp>
+#include <memory_pool/base/failure_guard.hpp>
+#include <memory_pool/base/pool_options.hpp>
+#include <memory_pool/core/arenas/large_blocks.hpp>
+#include <memory_pool/core/resources/block_classes.hpp>
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <cstddef>
+#include <memory_resource>
+#include <new>
+
+namespace memory_pool
+{
+inline namespace MEMORY_POOL_ABI
+{
+namespace core
+{
+/// How such pools call themselves in reports.
+inline constexpr const char* name_of_class_pools = "of a pool resource";
+
+/// Effects: reports a misuse of a block that no pool has, unless it is nullptr.
+MEMORY_POOL_SLOW_PATH inline void report_misuse_in_pools(const base::misuse& found, const void* block,
+                                                         const base::block_request& given) noexcept
+{
+    if (block != nullptr)
+        base::report_misuse(found, block, given, name_of_class_pools);
+}
+
+/// The pools of one resource, of blocks in `Pool`.
+template <class Pool>
+class class_pools
+{
+public:
+    /// Effects: makes no pool yet. Pools take blocks from `upstream_of_pools`; they themselves lie in memory from `upstream`, and
+    ///   so do large blocks.
+    class_pools(const std::pmr::pool_options& options, std::pmr::memory_resource* upstream,
+                std::pmr::memory_resource* upstream_of_pools) noexcept
+        : options_(actual(options)), upstream_of_pools_(upstream_of_pools), large_(upstream)
+    {
+    }
+
+    class_pools(const class_pools&) = delete;
+    class_pools& operator=(const class_pools&) = delete;
+    ~class_pools()
+    {
+        // Not all at once: the error handler may ask for more when a pool that ends reports misuse.
+        while (has_pools())
+            release();
+    }
+
+    /// Returns: the pool of that class, or nullptr if there is none yet.
+    MEMORY_POOL_ALWAYS_INLINE Pool* find(std::size_t number) const noexcept
+    {
+        return pools_[number].load(std::memory_order_acquire);
+    }
+
+    /// Effects: makes the pool of that class, unless it is there.
+    /// Throws: what upstream throws.
+    Pool& make(std::size_t number)
+    {
+        if (Pool* const existing = find(number))
+            return *existing;
+        memory_pool::pool_options options;
+        options.alignment = block_class_alignment(number);
+        options.growth_step = growth_step(block_class_size(number));
+        options.magazine_size = magazine_size;
+        options.name = name_of_class_pools;
+        void* const memory = upstream()->allocate(sizeof(Pool), alignof(Pool));
+        base::failure_guard guard([&] { upstream()->deallocate(memory, sizeof(Pool), alignof(Pool)); });
+        auto* const made = ::new (memory) Pool(block_class_size(number), options, upstream_of_pools_);
+        guard.succeeded();
+        pools_[number].store(made, std::memory_order_release);
+        return *made;
+    }
+
+    /// Returns: the largest block that comes from a pool, in bytes.
+    std::size_t largest_block() const noexcept { return options_.largest_required_pool_block; }
+
+    large_blocks& large() noexcept { return large_; }
+    const large_blocks& large() const noexcept { return large_; }
+    std::pmr::memory_resource* upstream() const noexcept { return large_.upstream(); }
+
+    /// Effects: gives everything back upstream.
+    void release() noexcept
+    {
+        large_.release();
+        for (std::atomic<Pool*>& place : pools_) {
+            if (Pool* const leaving = place.exchange(nullptr, std::memory_order_relaxed)) {
+                leaving->~Pool();
+                upstream()->deallocate(leaving, sizeof(Pool), alignof(Pool));
+            }
+        }
+    }
+
+    /// Returns: the pool that has a block at `address`, or nullptr. Any pointer may be asked after.
+    Pool* find_owner(const void* address) const noexcept
+    {
+        Pool* owner = nullptr;
+        for_each([&](Pool& pool) { owner = owner == nullptr && pool.owns(address) ? &pool : owner; });
+        return owner;
+    }
+
+    /// Effects: calls `visit(Pool&)` for each pool there is.
+    template <class Visit>
+    void for_each(Visit&& visit) const
+    {
+        for (std::size_t number = 0; number != block_class_count; ++number)
+            if (Pool* const pool = find(number))
+                visit(*pool);
+    }
+
+    /// Effects: gives slabs that are wholly free back upstream.
+    /// Returns: how many bytes that was.
+    std::size_t trim() noexcept
+    {
+        std::size_t bytes = 0;
+        for_each([&bytes](Pool& pool) { bytes += pool.trim(); });
+        return bytes;
+    }
+
+    /// Returns: bytes in blocks in use, but for large ones.
+    std::size_t bytes_in_pools() const noexcept
+    {
+        std::size_t sum = 0;
+        for_each([&sum](const Pool& pool) { sum += pool.in_use() * pool.block_size(); });
+        return sum;
+    }
+
+    /// Returns: bytes that the pools take, but for large blocks.
+    std::size_t bytes_for_pools() const noexcept
+    {
+        std::size_t sum = 0;
+        for_each([&sum](const Pool& pool) { sum += pool.bytes_reserved() + sizeof(Pool); });
+        return sum;
+    }
+
+    bool is_valid() const noexcept
+    {
+        bool all_are = true;
+        for_each([&all_are](Pool& pool) { all_are = all_are && pool.is_valid(); });
+        return all_are;
+    }
+
+    /// Returns: the options as they are heeded.
+    const std::pmr::pool_options& options() const noexcept { return options_; }
+
+private:
+    bool has_pools() const noexcept
+    {
+        bool any = false;
+        for_each([&any](const Pool&) { any = true; });
+        return any;
+    }
+
+    /// Containers are walked through, and often given back in an order that has nothing to do with addresses. With larger
+    /// magazines, a map that is filled again has its nodes all over the place: it takes a third longer then.
+    static constexpr std::size_t magazine_size = 256;
+
+    /// Bytes that a pool takes at once if it is not told how many blocks.
+    static constexpr std::size_t most_it_sees_fit = std::size_t{1} << 20;
+
+    /// What those of the standard library take for blocks, too.
+    static constexpr std::size_t default_largest_block = 4096;
+
+    static std::pmr::pool_options actual(std::pmr::pool_options options) noexcept
+    {
+        const std::size_t largest =
+            options.largest_required_pool_block != 0 ? options.largest_required_pool_block : default_largest_block;
+        options.largest_required_pool_block = block_class_size(block_class_of(std::min(largest, largest_block_class)));
+        if (options.max_blocks_per_chunk == 0)
+            options.max_blocks_per_chunk = most_it_sees_fit / block_class_size(0);
+        return options;
+    }
+
+    /// Returns: how many blocks a pool is to take at once; 0: as many as it sees fit, which is up to a MiB.
+    std::size_t growth_step(std::size_t block_size) const noexcept
+    {
+        constexpr std::size_t usual_step = std::size_t{64} * 1024;
+        const std::size_t most = options_.max_blocks_per_chunk;
+        if (most >= most_it_sees_fit / block_size)
+            return 0;
+        return std::min(most, std::max<std::size_t>(usual_step / block_size, 1));
+    }
+
+    std::array<std::atomic<Pool*>, block_class_count> pools_{};
+    const std::pmr::pool_options options_;
+    std::pmr::memory_resource* const upstream_of_pools_;
+    large_blocks large_;
+};
+} // namespace core
+} // namespace MEMORY_POOL_ABI
+} // namespace memory_pool

@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: MIT
+// Copyright (c) 2026 The memory_pool authors
+/// \file
+/// An upstream that the pools of one resource share among threads: they ask one at a time, and a fork waits until none does.
+///
+///     pool A --+
+///              +--> lock --> upstream
+///     pool B --+
+///
+/// Thread safety: any thread.
+#pragma once
+
+#include <memory_pool/base/config.hpp>
+#include <memory_pool/core/threads/thread_cache.hpp>
+#include <memory_pool/core/threads/thread_slots.hpp>
+
+#include <cstddef>
+#include <memory_resource>
+#include <mutex>
+
+namespace memory_pool
+{
+inline namespace MEMORY_POOL_ABI
+{
+namespace core
+{
+/// A resource, and a lock around it.
+class locked_upstream final : public std::pmr::memory_resource, private thread_cached
+{
+public:
+    explicit locked_upstream(std::pmr::memory_resource* upstream) noexcept
+        : upstream_(upstream), slots_(*this, slot_kind::none)
+    {
+    }
+
+    locked_upstream(const locked_upstream&) = delete;
+    locked_upstream& operator=(const locked_upstream&) = delete;
+    ~locked_upstream() override { slots_.leave(); }
+
+    /// Returns: the lock, for whatever else must not happen at the same time.
+    pool_lock lock() const { return {mutex_, slots_}; }
+
+    /// Returns: what pools take their memory from.
+    std::pmr::memory_resource* for_pools() noexcept { return this; }
+
+private:
+    void* do_allocate(std::size_t bytes, std::size_t alignment) override
+    {
+        const pool_lock held = lock();
+        return upstream_->allocate(bytes, alignment);
+    }
+
+    void do_deallocate(void* block, std::size_t bytes, std::size_t alignment) override
+    {
+        const pool_lock held = lock();
+        upstream_->deallocate(block, bytes, alignment);
+    }
+
+    bool do_is_equal(const std::pmr::memory_resource& other) const noexcept override { return this == &other; }
+
+    // What the registry calls.
+    void detach(thread_cache&) noexcept override {}
+    bool try_lock_for_fork() noexcept override { return mutex_.try_lock(); }
+    void unlock_after_fork() noexcept override { mutex_.unlock(); }
+    void quiesce() noexcept override {}
+    void forget_other_threads(const thread_table*) noexcept override {}
+
+    mutable std::mutex mutex_;
+    std::pmr::memory_resource* const upstream_;
+    thread_slots slots_;
+};
+} // namespace core
+} // namespace MEMORY_POOL_ABI
+} // namespace memory_pool

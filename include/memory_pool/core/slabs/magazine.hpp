@@ -1,0 +1,196 @@
+// SPDX-License-Identifier: MIT
+// Copyright (c) 2026 The memory_pool authors
+/// \file
+/// A magazine: an array of pointers to free blocks, used as a stack.
+///
+///     bottom            top              limit            end
+///       |                |                 |               |
+///       v                v                 v               v
+///     +---+---+-...-+---+---+---+-...-+---+---+-...-+---+
+///     | block pointers  |     empty        |  not used yet |
+///     +---+---+-...-+---+---+---+-...-+---+---+-...-+---+
+///
+///     bottom <= top <= limit <= end, or closed: limit == nullptr
+///
+/// An array beats a list threaded through the blocks: neither pop nor push touches the block, so nothing waits for a
+/// block to come into the cache or for a store to it to retire. (Bonwick and Adams, "Magazines and Vmem", 2001, has the
+/// name and the idea of a layer of them.)
+///
+/// `limit` is where a push calls for attention. It is raised in steps, so that the owner can look now and then whether
+/// blocks come back side by side, and take such a row out: see step_of_row.
+///
+/// Thread safety: none. One thread owns a magazine.
+#pragma once
+
+#include <memory_pool/base/config.hpp>
+#include <memory_pool/core/slabs/block_row.hpp>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+
+namespace memory_pool
+{
+inline namespace MEMORY_POOL_ABI
+{
+namespace core
+{
+/// A stack of pointers to free blocks in an array that somebody else provides.
+class magazine
+{
+public:
+    /// How many blocks side by side make a row.
+    static constexpr std::size_t row_length = 32;
+
+    /// Returns: for how many pointers a magazine should have room in front of `capacity` blocks, `stride` bytes apart; not more
+    ///   than `most`, if that is not 0.
+    static std::size_t suitable_room(std::size_t capacity, std::size_t stride, std::size_t most) noexcept
+    {
+        const std::size_t affordable = capacity * stride / (slab_bytes_per_magazine_byte * sizeof(void*));
+        return std::min({std::max(affordable, small_enough_for_all), capacity,
+                         most != 0 ? std::max(most, smallest_room) : largest_room});
+    }
+
+    /// Effects: makes a magazine without an array: closed for good, until `adopt`.
+    magazine() noexcept = default;
+    magazine(const magazine&) = delete;
+    magazine& operator=(const magazine&) = delete;
+    ~magazine() = default;
+
+    std::size_t size() const noexcept { return static_cast<std::size_t>(top_ - bottom_); }
+    std::size_t room() const noexcept { return static_cast<std::size_t>(end_ - bottom_); }
+    bool empty() const noexcept { return top_ == bottom_; }
+
+    /// Returns: the pointers, oldest first.
+    void* const* blocks() const noexcept { return bottom_; }
+
+    /// Returns: the array, nullptr if there is none.
+    void** array() const noexcept { return bottom_; }
+
+    /// Effects: takes the pointer out that was pushed last, into `block`.
+    /// Returns: whether there was one.
+    MEMORY_POOL_ALWAYS_INLINE bool pop(void*& block) noexcept
+    {
+        void** const top = top_;
+        if (top == bottom_)
+            return false;
+        block = top[-1];
+        top_ = top - 1;
+        return true;
+    }
+
+    /// Effects: adds `block`.
+    /// Returns: whether there was room below the limit.
+    MEMORY_POOL_ALWAYS_INLINE bool push(void* block) noexcept
+    {
+        void** const top = top_;
+        if (MEMORY_POOL_UNLIKELY(top >= limit_))
+            return false;
+        *top = block;
+        top_ = top + 1;
+        return true;
+    }
+
+    /// Effects: sets the limit such that `count` pointers can be pushed, or as many as the array has room for.
+    /// Returns: whether any can.
+    bool open(std::size_t count) noexcept
+    {
+        limit_ = top_ + std::min(count, static_cast<std::size_t>(end_ - top_));
+        return limit_ != top_;
+    }
+
+    /// Effects: refuses pushes, whatever is popped meanwhile, until `open`.
+    void close() noexcept { limit_ = nullptr; }
+
+    /// Returns: how far it is from each of the last `row_length` blocks to the next, if that is `stride` or `-stride` for
+    ///   all of them; else 0.
+    std::ptrdiff_t step_of_row(std::size_t stride) const noexcept
+    {
+        if (size() < row_length)
+            return 0;
+        // As integers, which may wrap: the blocks need not be of one slab.
+        const auto address = [this](std::size_t age) {
+            return reinterpret_cast<std::uintptr_t>(top_[-static_cast<std::ptrdiff_t>(age)]);
+        };
+        const std::uintptr_t step = address(1) - address(2);
+        if (step != stride && step != 0 - stride)
+            return 0;
+        for (std::size_t age = 2; age != row_length; ++age)
+            if (address(age) - address(age + 1) != step)
+                return 0;
+        return static_cast<std::ptrdiff_t>(step);
+    }
+
+    /// Returns: the blocks that the last `row_length` pointers point to, as a row.
+    /// Preconditions: `step` is what step_of_row has returned, and not 0.
+    block_row row(std::ptrdiff_t step) const noexcept
+    {
+        void* const first = *(top_ - row_length);
+        return {static_cast<char*>(first), static_cast<char*>(top_[-1]) + step, step};
+    }
+
+    /// Effects: takes the last `row_length` pointers out.
+    /// Returns: the blocks they point to, as a row.
+    /// Preconditions: as `row`.
+    block_row take_row(std::ptrdiff_t step) noexcept
+    {
+        const block_row taken = row(step);
+        top_ -= row_length;
+        return taken;
+    }
+
+    /// Effects: takes the `count` oldest pointers out, which `blocks()` still showed.
+    void forget_oldest(std::size_t count) noexcept
+    {
+        std::memmove(bottom_, bottom_ + count, (size() - count) * sizeof(void*));
+        top_ -= count;
+    }
+
+    /// Effects: calls `fetch(out, room)`, which writes up to `room` pointers from `out` on and returns how
+    ///   many, and keeps those.
+    /// Preconditions: the magazine is empty.
+    template <class Fetch>
+    void fill(Fetch&& fetch) noexcept
+    {
+        top_ = bottom_ + fetch(bottom_, room());
+    }
+
+    /// Effects: moves into the array of `room` pointers at `array`, none if that is nullptr; the old array is the caller's again.
+    /// Preconditions: `room` is at least `size()`.
+    /// Postcondition: the magazine is closed.
+    void adopt(void** array, std::size_t room) noexcept
+    {
+        const std::size_t kept = size();
+        if (array != nullptr)
+            std::copy(bottom_, top_, array);
+        bottom_ = array;
+        top_ = array + kept;
+        end_ = array + room;
+        close();
+    }
+
+    /// Effects: forgets what is in the magazine.
+    void clear() noexcept { top_ = bottom_; }
+
+private:
+    /// A large magazine takes at most this part of the bytes in the slabs, so that all bookkeeping stays below an eighth.
+    static constexpr std::size_t slab_bytes_per_magazine_byte = 10;
+
+    /// Up to this many blocks (4 KiB of pointers) the magazine has room for all.
+    static constexpr std::size_t small_enough_for_all = 512;
+
+    /// Below this, batches would be too small to be worth while.
+    static constexpr std::size_t smallest_room = 16;
+
+    /// Above this a magazine would push other things out of the first-level cache.
+    static constexpr std::size_t largest_room = 4096;
+
+    void** top_ = nullptr;
+    void** bottom_ = nullptr;
+    void** limit_ = nullptr;
+    void** end_ = nullptr;
+};
+} // namespace core
+} // namespace MEMORY_POOL_ABI
+} // namespace memory_pool

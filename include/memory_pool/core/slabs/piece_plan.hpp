@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: MIT
+// Copyright (c) 2026 The memory_pool authors
+/// \file
+/// How large the pieces are that a pool takes from upstream, and how its slabs lie in them.
+///
+///     the first:   | slab | array of a magazine |          at no special address, unless there is a client
+///     the others:  | slab | gap | slab | gap | slab |      each slab at a multiple of slab_alignment
+///
+///     bytes = (slabs - 1) * slab_alignment + slab_bytes(room_each)          of all but the first
+///
+/// Thread safety: a value.
+#pragma once
+
+#include <memory_pool/base/config.hpp>
+#include <memory_pool/core/slabs/magazine.hpp>
+#include <memory_pool/core/slabs/slab.hpp>
+#include <memory_pool/core/slabs/slab_layout.hpp>
+#include <memory_pool/core/slabs/slab_store_options.hpp>
+
+#include <algorithm>
+#include <cstddef>
+
+namespace memory_pool
+{
+inline namespace MEMORY_POOL_ABI
+{
+namespace core
+{
+/// Slabs side by side, each with as many blocks and as much room.
+struct piece_shape
+{
+    std::size_t slabs;
+    std::size_t room_each; ///< Blocks that fit into a slab.
+    std::size_t bytes;
+    std::size_t alignment;
+};
+
+/// Plans the pieces of one pool. Refers to the layout and the options that it was made with.
+class piece_plan
+{
+public:
+    /// Effects: plans for up to `limit` blocks.
+    piece_plan(const slab_layout& layout, const slab_store_options& options, std::size_t limit) noexcept
+        : layout_(layout), options_(options), limit_(limit)
+    {
+    }
+
+    /// Returns: how many blocks to add to a pool of `capacity`, of which `wanted` are asked for: as many as there are so far, within
+    ///   bounds, or what the options say.
+    /// Preconditions: `capacity` is below the limit.
+    std::size_t blocks_to_add(std::size_t wanted, std::size_t capacity) const noexcept
+    {
+        std::size_t blocks = std::max(wanted, std::size_t{1});
+        if (options_.growth_step == 0) {
+            if (capacity != 0)
+                blocks = std::max(blocks, std::min(capacity, slab_layout::usual_piece_bytes / layout_.stride()));
+            const bool may_round_up = wanted <= 1 && (options_.client == nullptr || !options_.client->is_dear);
+            if (may_round_up && blocks < slab_layout::first_slab_bytes / layout_.stride())
+                blocks = std::max(blocks, layout_.blocks_within(slab_layout::first_slab_bytes));
+        }
+        return std::min(blocks, limit_ - capacity);
+    }
+
+    /// Returns: the shape of a piece for `blocks` blocks more than `capacity`, or as many of them as it can have. `is_first` says that
+    ///   there is no first one now: there never was, or it has gone upstream.
+    piece_shape next(std::size_t blocks, std::size_t capacity, bool is_first) const noexcept
+    {
+        if (is_first && options_.client == nullptr)
+            return first(layout_.fits_first_slab(blocks) ? blocks : layout_.max_first_blocks());
+        const std::size_t largest = layout_.max_blocks();
+        const std::size_t room = std::min(std::max(blocks, room_for_steps(capacity)), largest);
+        if (is_first)
+            return first(room);
+        const std::size_t most_slabs =
+            std::max(std::size_t{1}, slab_layout::largest_piece_bytes / layout_.slab_alignment());
+        return other(std::max(std::size_t{1}, std::min(blocks / largest, most_slabs)), room);
+    }
+
+    /// Returns: the shape of the first piece, whose slab has that room, and which has `bytes` bytes.
+    piece_shape first(std::size_t room, std::size_t bytes) const noexcept
+    {
+        return {1, room, bytes, options_.client != nullptr ? layout_.slab_alignment() : layout_.first_slab_alignment()};
+    }
+
+    /// Returns: the shape of a further piece, by its first slab.
+    piece_shape other(const slab& piece) const noexcept { return other(piece.slabs_in_piece(), piece.room()); }
+
+    /// Returns: for how many pointers a magazine should have room in front of `capacity` blocks.
+    std::size_t suitable_magazine_room(std::size_t capacity) const noexcept
+    {
+        return magazine::suitable_room(capacity, layout_.stride(), options_.magazine_size);
+    }
+
+    /// Returns: the room for a magazine behind a first slab that has room for `blocks` blocks, in pointers.
+    std::size_t pointers_behind(std::size_t blocks) const noexcept
+    {
+        return options_.has_room_for_magazine ? suitable_magazine_room(blocks) : 0;
+    }
+
+private:
+    piece_shape first(std::size_t room) const noexcept
+    {
+        return first(room, layout_.slab_bytes(room) + pointers_behind(room) * sizeof(void*));
+    }
+
+    piece_shape other(std::size_t slabs, std::size_t room_each) const noexcept
+    {
+        return {slabs, room_each, (slabs - 1) * layout_.slab_alignment() + layout_.slab_bytes(room_each),
+                layout_.slab_alignment()};
+    }
+
+    /// The slabs of a client begin at multiples of the grain. Where a step is smaller than that, the next ones are to fit in, as
+    /// many blocks as there are so far; else each step would leave most of a grain to upstream.
+    std::size_t room_for_steps(std::size_t capacity) const noexcept
+    {
+        const bool grows_in_steps = options_.client != nullptr && options_.growth_step != 0;
+        return grows_in_steps ? std::min(capacity, limit_ - capacity) : 0;
+    }
+
+    const slab_layout& layout_;
+    const slab_store_options& options_;
+    std::size_t limit_;
+};
+} // namespace core
+} // namespace MEMORY_POOL_ABI
+} // namespace memory_pool

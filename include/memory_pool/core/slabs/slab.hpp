@@ -1,0 +1,295 @@
+// SPDX-License-Identifier: MIT
+// Copyright (c) 2026 The memory_pool authors
+/// \file
+/// A slab: the header at the start of a stretch of upstream memory that is cut into blocks of one size.
+///
+///     +--------+------------------+---------+---------+-- ... --+---------+---------+-- ... --+
+///     | header | 1 0 1 1 ... 0    | block 0 | block 1 |         | block c | never used yet    |
+///     +--------+------------------+---------+---------+-- ... --+---------+---------+-- ... --+
+///               bit = 1: free, here                     blocks below `carved` have a bit
+///
+///     free blocks = set bits + (block_count - carved)
+///
+/// The bits stand beside the blocks, not in them. Free blocks are therefore never touched (they stay out of the cache,
+/// and poisoned for AddressSanitizer); writing past a block or after its release cannot damage the pool; walking over
+/// the blocks in use, or finding a double free, is looking at bits; and what is handed out again comes in the order of
+/// addresses. Bits of blocks that were never used are not even written: making a slab is O(1).
+///
+/// Thread safety: none; whoever owns the slab sees to it.
+#pragma once
+
+#include <memory_pool/base/arithmetic.hpp>
+#include <memory_pool/base/config.hpp>
+#include <memory_pool/core/slabs/block_span.hpp>
+#include <memory_pool/core/slabs/slab_client.hpp>
+#include <memory_pool/core/slabs/slab_layout.hpp>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <type_traits>
+
+namespace memory_pool
+{
+inline namespace MEMORY_POOL_ABI
+{
+namespace core
+{
+/// The header of a slab. The words with the bits follow it.
+class slab
+{
+public:
+    /// `slabs_in_piece` is 0 for all but the first slab of a piece of upstream memory.
+    slab(const void* owner, const slab_layout& layout, std::size_t block_count, std::size_t slabs_in_piece = 1) noexcept
+        : slab(owner, layout, block_count, slabs_in_piece, block_count)
+    {
+    }
+
+    /// One that has `block_count` blocks, and memory for `room`.
+    slab(const void* owner, const slab_layout& layout, std::size_t block_count, std::size_t slabs_in_piece,
+         std::size_t room) noexcept
+        : owner_(owner), first_block_(reinterpret_cast<char*>(this) + layout.first_block(room)),
+          block_count_(static_cast<std::uint32_t>(block_count)),
+          slabs_in_piece_(static_cast<std::uint32_t>(slabs_in_piece)), room_(static_cast<std::uint32_t>(room))
+    {
+    }
+
+    /// Returns: the slab that a block lies in.
+    /// Preconditions: it is a block of a slab made with `layout`, and not of the first slab of a pool.
+    static slab* of(const void* block, const slab_layout& layout) noexcept
+    {
+        return reinterpret_cast<slab*>(reinterpret_cast<std::uintptr_t>(block) & ~(layout.slab_alignment() - 1));
+    }
+
+    const void* owner() const noexcept { return owner_; }
+
+    /// Returns: the owner.
+    /// Preconditions: it is a client.
+    slab_client& client() const noexcept { return *static_cast<slab_client*>(const_cast<void*>(owner_)); }
+
+    char* first_block() const noexcept { return first_block_; }
+    std::size_t block_count() const noexcept { return block_count_; }
+    std::size_t room() const noexcept { return room_; }
+    std::size_t carved() const noexcept { return carved_; }
+    std::size_t slabs_in_piece() const noexcept { return slabs_in_piece_; }
+    bool has_uncarved() const noexcept { return carved_ != block_count_; }
+
+    char* block(std::size_t index, std::size_t stride) const noexcept { return first_block_ + index * stride; }
+
+    /// Returns: the word with the bit of block `index`, and those of its 63 neighbours.
+    std::uint64_t* word_of(std::size_t index) noexcept { return words() + index / base::bits_per_word; }
+
+    bool is_free(std::size_t index) const noexcept
+    {
+        return index >= carved_ || (words()[index / base::bits_per_word] >> (index % base::bits_per_word) & 1) != 0;
+    }
+
+    /// Effects: lets searches begin no later than at block `index`.
+    void search_from(std::size_t index) noexcept
+    {
+        search_from_ = std::min(search_from_, static_cast<std::uint32_t>(index / base::bits_per_word));
+    }
+
+    /// Effects: calls `visit(word, mask)` for each word that has bits of the `count` blocks from `first` on.
+    template <class Visit>
+    void for_each_word(std::size_t first, std::size_t count, Visit&& visit) noexcept
+    {
+        while (count != 0) {
+            const auto bit = static_cast<unsigned>(first % base::bits_per_word);
+            const auto here = static_cast<unsigned>(std::min<std::size_t>(count, base::bits_per_word - bit));
+            visit(word_of(first), base::bit_range(bit, here));
+            first += here;
+            count -= here;
+        }
+    }
+
+    /// Effects: takes out a row of free blocks, if the first free one starts a full word; else, if no bit is set, of
+    ///   blocks that were never used.
+    /// Returns: the row, or an empty one.
+    block_span take_span(std::size_t stride) noexcept
+    {
+        std::uint64_t* const end = end_of_words();
+        std::uint64_t* const first = first_used_word();
+        if (first == end)
+            return carve(carve_step, stride);
+        std::uint64_t* last = first;
+        while (last != end && *last == all_free)
+            *last++ = 0;
+        search_from_ = static_cast<std::uint32_t>(last - words());
+        return {block_of(first, stride), block_of(last, stride)};
+    }
+
+    /// Effects: takes the `count` blocks from `first` on back as ones that were never used, which spares their bits; if they are the
+    ///   last that were taken, and no bit of them is set.
+    /// Returns: whether it did.
+    bool uncarve(std::size_t first, std::size_t count) noexcept
+    {
+        if (first + count != carved_)
+            return false;
+        const std::uint64_t* const word = words() + first / base::bits_per_word;
+        std::uint64_t bits = *word >> (first % base::bits_per_word);
+        for (const std::uint64_t* each = word + 1; each < end_of_words(); ++each)
+            bits |= *each;
+        if (bits != 0)
+            return false;
+        carved_ = static_cast<std::uint32_t>(first);
+        return true;
+    }
+
+    /// Effects: takes up to `count` free blocks out whose bits are set, up to the next full word (a matter for take_span),
+    ///   and writes their addresses from `out` on, descending, so that taking them from the end ascends.
+    /// Returns: how many.
+    std::size_t take(void** out, std::size_t count, std::size_t stride) noexcept
+    {
+        std::uint64_t* const end = end_of_words();
+        std::uint64_t* word = first_used_word();
+        std::size_t taken = 0;
+        for (; word != end && *word != all_free; ++word) {
+            taken += take_bits(*word, block_of(word, stride), out + taken, count - taken, stride);
+            if (*word != 0)
+                break;
+        }
+        search_from_ = static_cast<std::uint32_t>(word - words());
+        std::reverse(out, out + taken);
+        return taken;
+    }
+
+    /// Effects: takes out the block that has not been handed out for longest, as far as that is known: one that was never
+    ///   used, or else the next one, round and round.
+    /// Returns: it, or nullptr.
+    void* take_one_late(std::size_t stride) noexcept
+    {
+        if (has_uncarved())
+            return carve(1, stride).begin;
+        std::uint64_t* const words_begin = words();
+        const auto word_count = static_cast<std::uint32_t>(end_of_words() - words_begin);
+        for (std::uint32_t tried = 0; tried != word_count;
+             ++tried, rotor_ = rotor_ + 1 == word_count ? 0 : rotor_ + 1) {
+            std::uint64_t& word = words_begin[rotor_];
+            if (word == 0)
+                continue;
+            const unsigned bit = base::lowest_bit(word);
+            word &= word - 1;
+            return block(rotor_ * std::size_t{base::bits_per_word} + bit, stride);
+        }
+        return nullptr;
+    }
+
+    /// Returns: the first block in use whose index is not below `from`, as an index; or `carved()` if there is none.
+    std::size_t next_in_use(std::size_t from) const noexcept
+    {
+        while (from < carved_) {
+            const auto bit = static_cast<unsigned>(from % base::bits_per_word);
+            const std::uint64_t in_use = ~words()[from / base::bits_per_word] >> bit;
+            if (in_use != 0)
+                return std::min<std::size_t>(from + base::lowest_bit(in_use), carved_);
+            from += base::bits_per_word - bit;
+        }
+        return carved_;
+    }
+
+    /// Returns: how many bits are set.
+    std::size_t count_set_bits() const noexcept
+    {
+        std::size_t count = 0;
+        for (const std::uint64_t* word = words(); word != end_of_words(); ++word)
+            count += base::count_bits(*word);
+        return count;
+    }
+
+    bool has_set_bits() noexcept { return first_used_word() != end_of_words(); }
+
+    bool is_wholly_free() const noexcept { return count_set_bits() == carved_; }
+
+    /// Returns: whether no bit is set where none may be: before the word that a search starts from, or past `carved`.
+    bool is_consistent() const noexcept
+    {
+        const std::uint64_t* const search_begin = words() + std::min<std::size_t>(search_from_, word_count());
+        if (std::any_of(words(), search_begin, [](std::uint64_t word) { return word != 0; }))
+            return false;
+        const std::uint32_t rest = carved_ % base::bits_per_word;
+        return rest == 0 || (end_of_words()[-1] >> rest) == 0;
+    }
+
+    /// Effects: adds `count` blocks behind the others.
+    /// Preconditions: there is room.
+    void extend(std::size_t count) noexcept { block_count_ += static_cast<std::uint32_t>(count); }
+
+    /// Effects: forgets every block: all are free, none was ever used.
+    void reset() noexcept
+    {
+        carved_ = 0;
+        search_from_ = 0;
+        rotor_ = 0;
+    }
+
+    // For slab_list; and when it is in none, `next` links what is on its way upstream.
+    slab* next = nullptr;
+    slab* previous = nullptr;
+    bool is_listed = false;
+
+private:
+    static constexpr std::uint64_t all_free = ~std::uint64_t{0};
+
+    /// How many blocks to take at once of those never used. Bounds the time for writing their bits.
+    static constexpr std::size_t carve_step = std::size_t{4096};
+
+    std::uint64_t* words() noexcept { return reinterpret_cast<std::uint64_t*>(this + 1); }
+    const std::uint64_t* words() const noexcept { return reinterpret_cast<const std::uint64_t*>(this + 1); }
+
+    /// One past the last word that has bits of carved blocks.
+    std::uint64_t* end_of_words() noexcept { return words() + base::divide_round_up(carved_, base::bits_per_word); }
+    const std::uint64_t* end_of_words() const noexcept
+    {
+        return words() + base::divide_round_up(carved_, base::bits_per_word);
+    }
+
+    std::uint64_t* first_used_word() noexcept
+    {
+        return std::find_if(words() + std::min<std::size_t>(search_from_, word_count()), end_of_words(),
+                            [](std::uint64_t word) { return word != 0; });
+    }
+
+    std::size_t word_count() const noexcept { return static_cast<std::size_t>(end_of_words() - words()); }
+
+    char* block_of(const std::uint64_t* word, std::size_t stride) noexcept
+    {
+        return block(static_cast<std::size_t>(word - words()) * base::bits_per_word, stride);
+    }
+
+    static std::size_t take_bits(std::uint64_t& word, char* blocks, void** out, std::size_t count,
+                                 std::size_t stride) noexcept
+    {
+        std::size_t taken = 0;
+        std::uint64_t bits = word;
+        for (; bits != 0 && taken != count; bits &= bits - 1)
+            out[taken++] = blocks + base::lowest_bit(bits) * stride;
+        word = bits;
+        return taken;
+    }
+
+    block_span carve(std::size_t count, std::size_t stride) noexcept
+    {
+        count = std::min<std::size_t>(count, block_count_ - carved_);
+        char* const begin = block(carved_, stride);
+        std::uint64_t* const untouched = end_of_words();
+        carved_ += static_cast<std::uint32_t>(count);
+        std::fill(untouched, end_of_words(), std::uint64_t{0});
+        return {begin, begin + count * stride};
+    }
+
+    const void* owner_;
+    char* first_block_;
+    std::uint32_t block_count_;
+    std::uint32_t carved_ = 0;
+    std::uint32_t search_from_ = 0; ///< No word before this one has a bit set.
+    std::uint32_t rotor_ = 0;       ///< Where take_one_late goes on.
+    std::uint32_t slabs_in_piece_;
+    std::uint32_t room_; ///< block_count_ <= room_
+};
+
+static_assert(sizeof(slab) == slab_header_bytes, "slab_layout counts on it");
+static_assert(std::is_trivially_destructible_v<slab>, "a slab ends when its memory goes back upstream");
+} // namespace core
+} // namespace MEMORY_POOL_ABI
+} // namespace memory_pool

@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: MIT
+// Copyright (c) 2026 The memory_pool authors
+/// \file
+/// The pieces of upstream memory of one pool, each by its first slab, in the order of their addresses, so that any pointer
+/// can be asked after safely.
+///
+///     +--------+--------+--------+-- ... --+--------+
+///     | slab a | slab b | slab c |         |  room  |     a < b < c < ...
+///     +--------+--------+--------+-- ... --+--------+
+///
+/// Thread safety: none; whoever owns the directory sees to it.
+#pragma once
+
+#include <memory_pool/base/config.hpp>
+#include <memory_pool/core/slabs/slab.hpp>
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory_resource>
+
+namespace memory_pool
+{
+inline namespace MEMORY_POOL_ABI
+{
+namespace core
+{
+/// A sorted array of slabs, the first of each piece.
+class slab_directory
+{
+public:
+    explicit slab_directory(std::pmr::memory_resource* upstream) noexcept : upstream_(upstream) {}
+    slab_directory(const slab_directory&) = delete; // Nor to be moved: slabs_ may point into it.
+    slab_directory& operator=(const slab_directory&) = delete;
+    ~slab_directory() { clear(); }
+
+    std::size_t size() const noexcept { return size_; }
+
+    /// Returns: bytes taken from upstream: none for the first few slabs.
+    std::size_t bytes_reserved() const noexcept { return slabs_ == few_.data() ? 0 : room_ * sizeof(slab*); }
+
+    slab* const* begin() const noexcept { return slabs_; }
+    slab* const* end() const noexcept { return slabs_ + size_; }
+
+    /// Effects: makes sure that the next `insert` has room.
+    /// Throws: what upstream throws; nothing is changed then.
+    void make_room()
+    {
+        if (size_ == room_)
+            move_to(2 * room_);
+    }
+
+    /// Effects: adds `added`.
+    /// Preconditions: `make_room` was called since the last insertion.
+    void insert(slab* added) noexcept
+    {
+        slab** const place = std::upper_bound(slabs_, slabs_ + size_, added, std::less<>());
+        std::copy_backward(place, slabs_ + size_, slabs_ + size_ + 1);
+        *place = added;
+        ++size_;
+    }
+
+    /// Effects: takes out every slab for which `condition` is true, after which it calls `dispose` for it.
+    template <class Condition, class Dispose>
+    void remove_if(Condition&& condition, Dispose&& dispose) noexcept
+    {
+        slab** kept = slabs_;
+        for (slab* const candidate : *this) {
+            if (condition(candidate))
+                dispose(candidate);
+            else
+                *kept++ = candidate;
+        }
+        size_ = static_cast<std::size_t>(kept - slabs_);
+    }
+
+    /// Returns: the last slab that does not begin behind `address`, or nullptr.
+    /// Complexity: logarithmic in slabs.
+    slab* last_at_or_before(const void* address) const noexcept
+    {
+        slab* const* const behind = std::upper_bound(begin(), end(), address, std::less<const void*>());
+        return behind == begin() ? nullptr : behind[-1];
+    }
+
+    /// Returns: the first slab that begins behind `address`, or nullptr. Serves to walk over them while some come.
+    /// Complexity: logarithmic in slabs.
+    slab* first_behind(const void* address) const noexcept
+    {
+        slab* const* const behind = std::upper_bound(begin(), end(), address, std::less<const void*>());
+        return behind == end() ? nullptr : *behind;
+    }
+
+    bool is_sorted() const noexcept { return std::is_sorted(begin(), end(), std::less<>()); }
+
+    /// Effects: gives the array back upstream. The pieces themselves are the caller's.
+    void clear() noexcept
+    {
+        if (slabs_ != few_.data())
+            upstream_->deallocate(slabs_, bytes_reserved(), alignof(slab*));
+        slabs_ = few_.data();
+        size_ = 0;
+        room_ = few_.size();
+    }
+
+private:
+    void move_to(std::size_t room)
+    {
+        auto** const larger = static_cast<slab**>(upstream_->allocate(room * sizeof(slab*), alignof(slab*)));
+        const std::size_t kept = size_;
+        std::copy(begin(), end(), larger);
+        clear();
+        slabs_ = larger;
+        size_ = kept;
+        room_ = room;
+    }
+
+    std::array<slab*, 4> few_; ///< Where the array is at first, so that a small pool does without one from upstream.
+    slab** slabs_ = few_.data();
+    std::size_t size_ = 0;
+    std::size_t room_ = few_.size();
+    std::pmr::memory_resource* upstream_;
+};
+} // namespace core
+} // namespace MEMORY_POOL_ABI
+} // namespace memory_pool

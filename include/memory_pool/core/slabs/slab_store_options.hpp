@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: MIT
+// Copyright (c) 2026 The memory_pool authors
+/// \file
+/// What a store of slabs is told by the pool that owns it.
+///
+/// Thread safety: values.
+#pragma once
+
+#include <memory_pool/base/config.hpp>
+#include <memory_pool/core/slabs/slab_client.hpp>
+
+#include <cstddef>
+
+namespace memory_pool
+{
+inline namespace MEMORY_POOL_ABI
+{
+namespace core
+{
+/// What a pool is called and how large its blocks are: for reports.
+struct pool_identity
+{
+    const char* name;
+    std::size_t block_size;
+};
+
+/// How a store treats the memory it gets.
+struct slab_store_options
+{
+    bool prefault;              ///< Touch every page at once.
+    bool has_room_for_magazine; ///< Have room for the array of a magazine behind the first slab.
+    /// Write the bytes of block_checks to blocks never used. What comes back is up to the pool.
+    bool fills_free_blocks;
+    std::size_t growth_step = 0;   ///< See pool_options.
+    slab_client* client = nullptr; ///< Owns the slabs, if there is one. Then the first one is like the others.
+    std::size_t magazine_size = 0; ///< See pool_options.
+};
+} // namespace core
+} // namespace MEMORY_POOL_ABI
+} // namespace memory_pool

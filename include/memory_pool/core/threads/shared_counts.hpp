@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: MIT
+// Copyright (c) 2026 The memory_pool authors
+/// \file
+/// What all threads have done with a pool that they share, where its policy counts.
+///
+///     each thread counts in its cache, those without a cache count here        allocations, deallocations, failed
+///     all threads keep one count together                                      live, for the sake of the peak
+///
+///     live = allocations - deallocations + refused <= peak
+///
+/// Thread safety: what counts, any thread; the rest is guarded by the pool's lock.
+#pragma once
+
+#include <memory_pool/base/config.hpp>
+#include <memory_pool/base/statistics.hpp>
+#include <memory_pool/core/threads/thread_cache.hpp>
+#include <memory_pool/core/threads/thread_caches.hpp>
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+
+namespace memory_pool
+{
+inline namespace MEMORY_POOL_ABI
+{
+namespace core
+{
+/// The counters behind pool_statistics, for many threads. `mine` is the cache of the thread that counts, or nullptr.
+class shared_counts
+{
+public:
+    void add_allocation(thread_cache* mine) noexcept
+    {
+        add(mine, &thread_counts::allocations);
+        note_peak(live_.fetch_add(1, std::memory_order_relaxed) + 1);
+    }
+
+    void add_deallocation(thread_cache* mine) noexcept
+    {
+        live_.fetch_sub(1, std::memory_order_relaxed);
+        add(mine, &thread_counts::deallocations);
+    }
+
+    void add_failure(thread_cache* mine) noexcept { add(mine, &thread_counts::failed); }
+
+    /// Effects: takes back the count of blocks that were given back, but turned out to be not this pool's, or here already.
+    void refuse(std::size_t blocks) noexcept
+    {
+        if (MEMORY_POOL_LIKELY(blocks == 0))
+            return;
+        refused_ += blocks;
+        note_peak(live_.fetch_add(blocks, std::memory_order_relaxed) + blocks);
+    }
+
+    /// Effects: counts all blocks as given back that are in use, which are so many.
+    /// Preconditions: no other thread counts.
+    void end_all(std::size_t in_use) noexcept
+    {
+        without_cache_.deallocations.fetch_add(in_use, std::memory_order_relaxed);
+        live_.store(0, std::memory_order_relaxed);
+    }
+
+    /// Effects: makes the counts say that so many blocks are in use, in the child of a fork: another thread may have been between
+    ///   taking or giving a block and counting that.
+    /// Preconditions: no other thread counts.
+    void settle(const thread_caches<>& caches, std::size_t in_use) noexcept
+    {
+        const pool_statistics counted = sum(caches);
+        const std::uint64_t counted_in_use = counted.allocations - counted.deallocations;
+        without_cache_.deallocations.fetch_add(counted_in_use - in_use, std::memory_order_relaxed);
+        live_.store(in_use, std::memory_order_relaxed);
+        note_peak(in_use);
+    }
+
+    /// Returns: what was counted here and in the caches; the other figures are 0.
+    pool_statistics sum(const thread_caches<>& caches) const noexcept
+    {
+        pool_statistics all;
+        without_cache_.add_to(all);
+        caches.for_each([&all](const thread_cache& cache) { cache.counts.add_to(all); });
+        all.deallocations -= refused_;
+        all.peak_in_use = peak_.load(std::memory_order_relaxed);
+        return all;
+    }
+
+private:
+    void add(thread_cache* mine, std::atomic<std::uint64_t> thread_counts::* counter) noexcept
+    {
+        if (mine != nullptr)
+            add_as_owner(mine->counts.*counter);
+        else
+            (without_cache_.*counter).fetch_add(1, std::memory_order_relaxed);
+    }
+
+    void note_peak(std::size_t live) noexcept
+    {
+        std::size_t peak = peak_.load(std::memory_order_relaxed);
+        // Misuse that was counted, and is not found out yet, may have brought the count below 0.
+        const bool is_count = live <= std::numeric_limits<std::size_t>::max() / 2;
+        while (is_count && live > peak && !peak_.compare_exchange_weak(peak, live, std::memory_order_relaxed))
+            continue;
+    }
+
+    std::size_t refused_ = 0;
+    thread_counts without_cache_;
+    std::atomic<std::size_t> live_{0};
+    std::atomic<std::size_t> peak_{0};
+};
+} // namespace core
+} // namespace MEMORY_POOL_ABI
+} // namespace memory_pool

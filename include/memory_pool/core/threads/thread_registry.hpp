@@ -1,0 +1,378 @@
+// SPDX-License-Identifier: MIT
+// Copyright (c) 2026 The memory_pool authors
+/// \file
+/// Which caches a thread has, and which pools there are: for threads that end, pools that die and processes that fork.
+///
+///     thread_table (one a thread)      [ slot 0 | slot 1 | ... | slot 63 | always closed ]   + pages of 64 slots more
+///                                           |        |
+///                                        cache    cache     each also in the list of its pool
+///
+///     A pool has one number as long as it lives; its slot in every thread's table is the one with that number.
+///
+/// So a thread finds its cache of a pool by adding a number to the address of its table. The first 64 pools that live at one
+/// time have their slots in thread-local storage itself, the others (up to 4,096) in pages that a thread gets when it needs them,
+/// where access is a little slower. Pools beyond those have no caches, and beyond 16,384, a fork does not know of them.
+///
+/// The registry finds pools by a table of its own, not through pools: after a fork, those on the stacks of threads that are not
+/// there in the child are gone without having said so. Which those are cannot be known, so in the child every pool that another
+/// thread has made is left out of the table until it is used there.
+///
+/// Locks: the registry's is the innermost. Whoever has it asks for no other one, except by trying (before a fork). While a fork
+/// tries, threads that hold no pool's lock stand back, so that each pool's lock is free before long.
+///
+/// Thread safety: any thread.
+#pragma once
+
+#include <memory_pool/base/arithmetic.hpp>
+#include <memory_pool/base/config.hpp>
+#include <memory_pool/core/threads/thread_cache.hpp>
+#include <memory_pool/os/fork.hpp>
+#include <memory_pool/os/short_wait.hpp>
+#include <memory_pool/os/thread_end.hpp>
+
+#include <array>
+#include <atomic>
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <cstdlib>
+#include <mutex>
+#include <new>
+
+namespace memory_pool
+{
+inline namespace MEMORY_POOL_ABI
+{
+namespace core
+{
+/// As many as a thread has in thread-local storage itself.
+inline constexpr std::size_t slots_in_a_page = 64;
+/// Pools beyond these have no caches.
+inline constexpr std::size_t most_pools_with_slots = slots_in_a_page * 64;
+/// Pools beyond these are not in the registry.
+inline constexpr std::size_t most_pools = std::size_t{16} * 1024;
+
+/// The caches of one thread. Zeroed to begin with, and without a destructor, so that the compiler puts no guard before each
+/// access, and that it works until the very end of the thread.
+struct thread_table
+{
+    /// The slot that is never opened.
+    static constexpr std::size_t closed_slot = slots_in_a_page;
+
+    cache_slot fast_slots[slots_in_a_page + 1];
+    cache_slot*
+        pages[most_pools_with_slots / slots_in_a_page]; ///< The first is for pools that may not use `fast_slots`.
+    thread_cache* first_cache;
+    std::size_t locks_held; ///< Of pools.
+    bool has_ended;         ///< No cache is made any more.
+};
+
+// GCC and clang make no call for it, as it has neither constructor nor destructor to run.
+inline thread_local thread_table this_thread_table{};
+
+/// All pools that threads share.
+class thread_registry
+{
+public:
+    /// Returns: the one there is. It is never destroyed: threads may end after everything else.
+    static thread_registry& get() noexcept
+    {
+        alignas(thread_registry) static std::byte memory[sizeof(thread_registry)];
+        static auto* const registry = ::new (memory) thread_registry;
+        return *registry;
+    }
+
+    thread_registry(const thread_registry&) = delete;
+    thread_registry& operator=(const thread_registry&) = delete;
+
+    /// Effects: takes a pool into the registry.
+    /// Returns: its number, which no other pool has until it leaves; or most_pools, if there is none left. Unless it `needs_slots`,
+    ///   one of those that have none.
+    std::size_t enter(thread_cached& pool, bool needs_slots = true) noexcept
+    {
+        const std::lock_guard<std::mutex> lock(mutex_);
+        const std::size_t first = needs_slots ? 0 : most_pools_with_slots;
+        for (std::size_t i = first / base::bits_per_word; i != numbers_.size(); ++i) {
+            if (numbers_[i] == ~std::uint64_t{0})
+                continue;
+            const unsigned bit = base::lowest_bit(~numbers_[i]);
+            const std::size_t number = i * base::bits_per_word + bit;
+            numbers_[i] |= std::uint64_t{1} << bit;
+            pools_[number] = &pool;
+            pool.registered.maker = &this_thread_table;
+            return number;
+        }
+        return most_pools;
+    }
+
+    /// Effects: takes a pool in that a fork has left out.
+    void enter_again(thread_cached& pool, std::size_t number) noexcept
+    {
+        const std::lock_guard<std::mutex> lock(mutex_);
+        pools_[number] = &pool;
+        pool.registered.is_left_out = false;
+    }
+
+    /// Effects: takes a pool out, waits for threads that are detaching from it, and unlinks its caches from their threads.
+    ///   `for_each_cache(visit)` calls `visit(cache)` for each that a thread has.
+    template <class ForEachCache>
+    void leave(thread_cached& pool, std::size_t number, ForEachCache&& for_each_cache) noexcept
+    {
+        std::unique_lock<std::mutex> lock(mutex_);
+        take_from_threads(lock, pool, for_each_cache);
+        if (number == most_pools)
+            return;
+        numbers_[number / base::bits_per_word] &= ~(std::uint64_t{1} << (number % base::bits_per_word));
+        pools_[number] = nullptr;
+    }
+
+    /// Effects: waits for threads that are detaching from the pool, and unlinks its caches from their threads, as `leave` does.
+    template <class ForEachCache>
+    void take_from_threads(thread_cached& pool, ForEachCache&& for_each_cache) noexcept
+    {
+        std::unique_lock<std::mutex> lock(mutex_);
+        take_from_threads(lock, pool, for_each_cache);
+    }
+
+    /// Returns: the slot of this thread for the pool of that number; or nullptr, if it is in a page that the thread does not
+    ///   have, or the pool has none.
+    static cache_slot* slot_of_this_thread(std::size_t number, bool may_be_in_table) noexcept
+    {
+        thread_table& table = this_thread_table;
+        if (number < slots_in_a_page && may_be_in_table)
+            return &table.fast_slots[number];
+        if (number >= most_pools_with_slots)
+            return nullptr;
+        cache_slot* const page = table.pages[number / slots_in_a_page];
+        return page == nullptr ? nullptr : &page[number % slots_in_a_page];
+    }
+
+    /// Effects: sees to it that this thread has the slot for the pool of that number.
+    /// Returns: the slot; or nullptr, if the thread has ended, there is no memory for the page, or the pool has no slot. Never one,
+    ///   where the thread's table would be gone when its caches are to be detached.
+    static cache_slot* make_slot_of_this_thread(std::size_t number, bool may_be_in_table) noexcept
+    {
+        thread_table& table = this_thread_table;
+        if (!os::thread_locals_outlive_destructors || table.has_ended || number >= most_pools_with_slots)
+            return nullptr;
+        thread_local const thread_end end_of_this_thread;
+        static_cast<void>(&end_of_this_thread); // is what makes it exist
+        if (cache_slot* const slot = slot_of_this_thread(number, may_be_in_table))
+            return slot;
+        // Not from `new`, which may be such a pool.
+        void* const page = std::calloc(slots_in_a_page, sizeof(cache_slot));
+        if (page == nullptr)
+            return nullptr;
+        for (std::size_t i = 0; i != slots_in_a_page; ++i)
+            ::new (static_cast<cache_slot*>(page) + i) cache_slot;
+        table.pages[number / slots_in_a_page] = static_cast<cache_slot*>(page);
+        return slot_of_this_thread(number, may_be_in_table);
+    }
+
+    /// Effects: if another thread is about to fork, waits until that has all locks, or for a while. To be called before a pool
+    ///   is locked: there may be no moment at which no pool is busy, unless somebody sees to it.
+    ///
+    /// A thread that holds the lock of a pool asks for that of another to be done with the first, so it does not wait. Nor does
+    /// any other one wait forever: it may have a lock of the program, and a pool's upstream may need that to be done.
+    void let_fork_pass() const noexcept
+    {
+        if (MEMORY_POOL_UNLIKELY(forks_pending_.load(std::memory_order_relaxed) != 0))
+            wait_for_fork();
+    }
+
+    /// Effects: has the pool told when this thread ends.
+    void attach(thread_cache& cache) noexcept
+    {
+        const std::lock_guard<std::mutex> lock(mutex_);
+        thread_table& table = this_thread_table;
+        cache.previous_in_thread = nullptr;
+        cache.next_in_thread = table.first_cache;
+        if (table.first_cache != nullptr)
+            table.first_cache->previous_in_thread = &cache;
+        table.first_cache = &cache;
+        cache.is_in_thread = true;
+    }
+
+private:
+    /// Its destructor runs when the thread ends.
+    struct thread_end
+    {
+        thread_end() noexcept = default;
+        thread_end(const thread_end&) = delete;
+        thread_end& operator=(const thread_end&) = delete;
+        ~thread_end() { get().end_thread(); }
+    };
+
+    thread_registry() noexcept
+    {
+        (void)os::at_fork([] { get().before_fork(); }, [] { get().after_fork(); }, [] { get().after_fork_in_child(); });
+    }
+    ~thread_registry() = default;
+
+    template <class ForEachCache>
+    static void take_from_threads(std::unique_lock<std::mutex>& lock, const thread_cached& pool,
+                                  ForEachCache& for_each_cache) noexcept
+    {
+        for (os::short_wait wait; pool.registered.detaching != 0;) {
+            lock.unlock();
+            wait.once_more();
+            lock.lock();
+        }
+        for_each_cache([](thread_cache& cache) {
+            if (cache.is_in_thread) {
+                unlink(cache);
+                cache.slot->reset();
+            }
+        });
+    }
+
+    /// Preconditions: the lock is held.
+    static void unlink(thread_cache& cache) noexcept
+    {
+        thread_table& table = *cache.thread;
+        (cache.previous_in_thread != nullptr ? cache.previous_in_thread->next_in_thread : table.first_cache) =
+            cache.next_in_thread;
+        if (cache.next_in_thread != nullptr)
+            cache.next_in_thread->previous_in_thread = cache.previous_in_thread;
+        cache.is_in_thread = false;
+    }
+
+    MEMORY_POOL_SLOW_PATH void wait_for_fork() const noexcept
+    {
+        if (this_thread_table.locks_held != 0)
+            return;
+        // Waiting for a condition would not do: that is a cancellation point.
+        const auto end = std::chrono::steady_clock::now() + patience_with_fork;
+        os::short_wait wait;
+        while (forks_pending_.load(std::memory_order_relaxed) != 0 && std::chrono::steady_clock::now() < end)
+            wait.once_more();
+    }
+
+    void end_thread() noexcept
+    {
+        thread_table& table = this_thread_table;
+        table.has_ended = true;
+        std::unique_lock<std::mutex> lock(mutex_);
+        while (thread_cache* const cache = table.first_cache) {
+            unlink(*cache);
+            thread_cached& pool = *cache->pool;
+            ++pool.registered.detaching; // It waits for us, should it die now.
+            lock.unlock();
+            pool.detach(*cache);
+            lock.lock();
+            --pool.registered.detaching;
+        }
+        lock.unlock();
+        for (cache_slot*& page : table.pages) {
+            std::free(page);
+            page = nullptr;
+        }
+    }
+
+    /// Takes every lock there is. Pools may ask each other for memory with their locks held, and ask for this one too, so
+    /// theirs are only tried, and all are let go if one is taken.
+    void before_fork() noexcept
+    {
+        forks_pending_.fetch_add(1, std::memory_order_relaxed);
+        for (os::short_wait wait;; wait.once_more()) {
+            mutex_.lock();
+            const std::size_t locked = lock_pools();
+            if (locked == most_pools)
+                break;
+            unlock_pools(locked);
+            mutex_.unlock();
+        }
+        forks_pending_.fetch_sub(1, std::memory_order_relaxed);
+        for_each_pool(most_pools, [](std::size_t, thread_cached& pool) {
+            pool.quiesce();
+            return true;
+        });
+    }
+
+    void after_fork() noexcept
+    {
+        unlock_pools(most_pools);
+        mutex_.unlock();
+    }
+
+    void after_fork_in_child() noexcept
+    {
+        forks_pending_.store(0, std::memory_order_relaxed); // Other threads may have been about to fork, too.
+        for_each_pool(most_pools, [](std::size_t, thread_cached& pool) {
+            pool.registered.detaching = 0;
+            pool.registered.is_left_out = pool.registered.maker != &this_thread_table;
+            return true;
+        });
+        unlink_from_pools_left_out();
+        for_each_pool(most_pools, [this](std::size_t number, thread_cached& pool) {
+            const bool is_left_out = pool.registered.is_left_out;
+            pool.forget_other_threads(is_left_out ? nullptr : &this_thread_table);
+            pool.unlock_after_fork();
+            if (is_left_out) {
+                pool.registered.maker = nullptr;
+                pools_[number] = nullptr;
+            }
+            return true;
+        });
+        mutex_.unlock();
+    }
+
+    /// They may be gone when this thread ends.
+    static void unlink_from_pools_left_out() noexcept
+    {
+        thread_cache* next = nullptr;
+        for (thread_cache* cache = this_thread_table.first_cache; cache != nullptr; cache = next) {
+            next = cache->next_in_thread;
+            if (!cache->pool->registered.is_left_out)
+                continue;
+            unlink(*cache);
+            cache->slot->reset();
+        }
+    }
+
+    /// Returns: the number of the first pool whose lock is taken, or most_pools.
+    std::size_t lock_pools() noexcept
+    {
+        return for_each_pool(most_pools, [](std::size_t, thread_cached& pool) { return pool.try_lock_for_fork(); });
+    }
+
+    /// Unlocks the pools whose numbers are below `end`.
+    void unlock_pools(std::size_t end) noexcept
+    {
+        for_each_pool(end, [](std::size_t, thread_cached& pool) {
+            pool.unlock_after_fork();
+            return true;
+        });
+    }
+
+    /// Visits the pools whose numbers are below `end`, until `visit` returns false.
+    /// Returns: the number it was called with then, or `end`.
+    template <class Visit>
+    std::size_t for_each_pool(std::size_t end, Visit&& visit) noexcept
+    {
+        for (std::size_t first = 0; first < end; first += base::bits_per_word) {
+            for (std::uint64_t taken = numbers_[first / base::bits_per_word]; taken != 0; taken &= taken - 1) {
+                const std::size_t number = first + base::lowest_bit(taken);
+                if (number >= end)
+                    return end;
+                if (pools_[number] != nullptr && !visit(number, *pools_[number]))
+                    return number;
+            }
+        }
+        return end;
+    }
+
+    static constexpr std::chrono::milliseconds patience_with_fork{250};
+
+    std::mutex mutex_;
+    std::atomic<std::size_t> forks_pending_{0}; ///< Threads that fork and have not got all locks yet.
+    std::array<std::uint64_t, most_pools / base::bits_per_word> numbers_{}; ///< A set bit: taken.
+    std::array<thread_cached*, most_pools> pools_{};                        ///< By number; nullptr: left out.
+};
+
+/// Handlers run before a fork in the reverse order of their registration, and after it in that order. Ours are there from the
+/// start, so that those of a program may use pools.
+inline const bool fork_is_prepared = (static_cast<void>(thread_registry::get()), true);
+} // namespace core
+} // namespace MEMORY_POOL_ABI
+} // namespace memory_pool

@@ -1,0 +1,490 @@
+// SPDX-License-Identifier: MIT
+// Copyright (c) 2026 The memory_pool authors
+#include "../engine/engine.hpp"
+
+#include <memory_pool/np_alloc.h>
+
+#include <memory_pool/base/arithmetic.hpp>
+#include <memory_pool/base/config.hpp>
+#include <memory_pool/base/errors.hpp>
+#include <memory_pool/os/clock.hpp>
+
+#include "../engine/block_lookup.hpp"
+#include "../engine/checked.hpp"
+#include "../engine/large_blocks.hpp"
+#include "../heaps/front.hpp"
+#include "../heaps/heap.hpp"
+#include "../heaps/shared_heap.hpp"
+#include "../page_heap/decay_watch.hpp"
+#include "../support/misuse.hpp"
+#include "../support/policy.hpp"
+
+#include <algorithm>
+#include <cerrno>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+
+namespace memory_pool::np
+{
+namespace
+{
+/// So many slow calls of a thread go by until it looks after what others have left.
+constexpr std::uint8_t collecting_period = 64;
+
+/// So many free runs lose their memory in one call of a thread that calls often, or seldom.
+constexpr int most_runs_if_busy = 64;
+constexpr int most_runs_if_idle = 1024;
+
+/// Effects: takes in what has come for this thread, and posts what it keeps for others.
+void take_in_and_post(heap& mine) noexcept
+{
+    {
+        misuse_list found;
+        const heap::at_work lock(mine, found);
+        (void)mine.take_in();
+    }
+    mine.post_all();
+}
+
+/// Returns: a sample of the blocks of that class, if it is time for one; as a rule nullptr.
+void* take_sample_if_due(front& at_hand, std::size_t size_class) noexcept
+{
+    const std::size_t period = the_process.sample_bytes();
+    const std::size_t bytes = facts[size_class].block_bytes;
+    if (MEMORY_POOL_LIKELY(period == 0) || at_hand.held(size_class) != 0 ||
+        !at_hand.memory().samples.is_due(bytes, period) || !the_process.watch_accesses())
+        return nullptr;
+    return memory().take_guarded(bytes);
+}
+
+/// Effects: keeps a block of another heap in that of this thread.
+void keep_for_another(front& at_hand, owner_word owner, void* block) noexcept
+{
+    heap& mine = at_hand.memory().slabs;
+    at_hand.note_passed();
+    if (MEMORY_POOL_LIKELY(mine.has_letter_for(owner))) {
+        mine.keep_for(owner, block);
+        return;
+    }
+    at_hand.expect_letters();
+    misuse_list found;
+    const heap::at_work lock(mine, found);
+    mine.keep_for(owner, block);
+}
+
+/// Effects: gives this thread, which frees a block of another one, a heap, unless it frees but a few; errno stays as it is.
+/// Returns: whether it has one now.
+bool attach_to_free() noexcept
+{
+    const errno_as_it_was kept;
+    return the_process.attach_to_free(this_thread);
+}
+
+/// Effects: has frees of this thread look for memory that is due from now on, if more is free than before: it may have no other calls
+///   that come by the heap. (Where blocks are checked, all do.)
+void watch_decay_if_needed() noexcept
+{
+    front& at_hand = this_thread.at_hand;
+    if (!is_checked && MEMORY_POOL_UNLIKELY(at_hand.watch().is_needed(memory().dirty_slices())) && at_hand.has_heap())
+        at_hand.start_watch(os::coarse_milliseconds());
+}
+
+/// Effects: looks for memory that is due, if time has passed since that was done; does so no more, if there is none that will be, or
+///   other calls of this thread do so.
+MEMORY_POOL_NOINLINE void look_for_due_memory() noexcept
+{
+    const errno_as_it_was kept;
+    decay_watch& watch = this_thread.at_hand.watch();
+    const std::uint64_t now = os::coarse_milliseconds();
+    if (!watch.look(now, memory().dirty_slices()))
+        return;
+    const bool is_idle = watch.is_idle(now, memory().patience() / 2);
+    if (is_idle && !watch.is_tidy())
+        watch.set_tidy(process::tidy_idle(this_thread.at_hand));
+    the_process.collect(is_idle ? most_runs_if_idle : most_runs_if_busy);
+    const std::size_t dirty = memory().dirty_slices();
+    if (!watch.goes_on(now, dirty))
+        this_thread.at_hand.stop_watch(now, dirty);
+}
+
+/// Effects: frees a block of a slab that is not of this thread's heap, or of which this thread has no magazine yet.
+void free_of_another(owner_word owner, void* block) noexcept
+{
+    front& at_hand = this_thread.at_hand;
+    const std::size_t size_class = owner & class_bits;
+    if (shared_heap* const home = shared_heap_of(block, owner)) {
+        const errno_as_it_was kept;
+        home->free(size_class, block);
+    } else if (MEMORY_POOL_UNLIKELY(!at_hand.has_heap()) && !attach_to_free()) {
+        the_process.put_late(owner, block);
+    } else if (at_hand.may_stay(size_class) || at_hand.owns(owner)) {
+        if (at_hand.top(size_class) == nullptr || !at_hand.push(size_class, block))
+            free_to_full(size_class, block);
+    } else {
+        const errno_as_it_was kept;
+        keep_for_another(at_hand, owner, block);
+        work_for_all();
+    }
+}
+
+/// Returns: to how much every block of that class is aligned.
+std::size_t alignment_in_class(std::size_t size_class) noexcept
+{
+    const std::size_t size = facts[size_class].block_bytes;
+    return size & (~size + 1);
+}
+
+/// Returns: whether `block` has room for `bytes` now, and not too much.
+bool resize_in_place(const void* block, owner_word owner, std::size_t bytes) noexcept
+{
+    const std::size_t usable = usable_size(block, owner);
+    if (owner == large_block && bytes > largest_in_slab)
+        return memory().resize_large(slice_of(block), bytes);
+    return bytes <= usable && bytes >= usable / 2;
+}
+
+/// Returns: how much to ask for when a block has to be moved to become larger: when that happens again and again, it happens
+/// seldom. What is not touched costs addresses alone.
+std::size_t with_room_to_grow(owner_word owner, std::size_t bytes) noexcept
+{
+    return owner == large_block ? base::saturating_add(bytes, bytes / 8) : bytes;
+}
+
+/// Returns: a larger block that holds what `block` held, and whose memory that may be; nullptr if that does not pay, or there is none.
+void* move_to_larger(const void* block, owner_word owner, std::size_t bytes) noexcept
+{
+    constexpr std::size_t least_bytes = std::size_t{1} << 20;
+    if (owner != large_block || usable_size(block, owner) < least_bytes || bytes < usable_size(block, owner))
+        return nullptr;
+    const slice_number first = slice_of(block);
+    if (memory().memory().record(first).home != nullptr)
+        return nullptr;
+    const run moved = memory().move_large(first, with_room_to_grow(owner, bytes));
+    return moved.first != no_slice ? memory().memory().address(moved.first) : nullptr;
+}
+
+/// Effects: frees `block`, which is of `home` if that is not nullptr, when another one has what it held, as far as it has room.
+/// Returns: the other one; nullptr if there is no memory: then the old one is as it was.
+void* move_by_copying(void* block, owner_word owner, shared_heap* home, std::size_t bytes) noexcept
+{
+    const std::size_t usable = usable_size(block, owner);
+    const auto allocate_like = [home](std::size_t wanted) {
+        return home != nullptr ? allocate_like_in(*home, wanted) : allocate(wanted);
+    };
+    void* moved = bytes > usable ? allocate_like(with_room_to_grow(owner, bytes)) : nullptr;
+    if (moved == nullptr)
+        moved = allocate_like(bytes);
+    if (moved == nullptr)
+        return nullptr;
+    std::memcpy(moved, block, std::min(bytes, usable));
+    if (home != nullptr && shared_heap_of(moved, owner_of(moved)) == home)
+        home->moved(block, moved, bytes);
+    free_block(block);
+    return moved;
+}
+} // namespace
+
+// Shared heaps.
+
+void* allocate_in(shared_heap& home, std::size_t bytes) noexcept
+{
+    if constexpr (is_checked)
+        return checked::allocate_in(home, bytes);
+    if (bytes > largest_in_slab)
+        return allocate_large(bytes, 1, &home).block;
+    void* const block = home.allocate(sizes::of(bytes));
+    return block != nullptr ? block : out_of_memory();
+}
+
+void* allocate_like_in(shared_heap& home, std::size_t bytes) noexcept
+{
+    void* const block = allocate_in(home, bytes);
+    return block != nullptr || the_process.is_made(home) ? block : allocate(bytes);
+}
+
+void* allocate_zeroed_in(shared_heap& home, std::size_t count, std::size_t size) noexcept
+{
+    if constexpr (is_checked)
+        return checked::allocate_zeroed_in(home, count, size);
+    const std::size_t bytes = base::saturating_multiply(count, size);
+    if (bytes > largest_in_slab)
+        return allocate_large_zeroed(bytes, &home);
+    void* const block = allocate_in(home, bytes);
+    return block != nullptr ? std::memset(block, 0, bytes) : nullptr;
+}
+
+bool is_block_of(const shared_heap& home, const void* block) noexcept
+{
+    if constexpr (is_checked)
+        return checked::is_block_of(home, block);
+    const owner_word owner = owner_of(block);
+    if (report_if_wrong(owner, block))
+        return false;
+    if (shared_heap_of(block, owner) == &home)
+        return true;
+    report_misuse(error::foreign_pointer, block, usable_size(block, owner), "np_heap");
+    return false;
+}
+
+// The slow ways.
+
+MEMORY_POOL_NOINLINE void* allocate_slowly(std::size_t size_class) noexcept
+{
+    front& at_hand = this_thread.at_hand;
+    void* block = nullptr;
+    if (at_hand.has_heap()) {
+        work_for_all();
+        if (const std::size_t lent = at_hand.memory().class_to_allocate(size_class); lent != size_class)
+            return allocate_in_class(lent);
+        block = take_sample_if_due(at_hand, size_class);
+        if (MEMORY_POOL_LIKELY(block == nullptr))
+            block = at_hand.get(size_class);
+    } else if (the_process.attach(this_thread)) {
+        return allocate_in_class(size_class); // There may be some at hand, as heaps are handed on.
+    } else if (the_process.start()) {
+        block = the_process.late().allocate(size_class);
+    }
+    if (MEMORY_POOL_UNLIKELY(block == nullptr) && the_process.start())
+        block = memory().take_direct(facts[size_class].block_bytes, alignment_in_class(size_class));
+    return block != nullptr ? block : out_of_memory();
+}
+
+MEMORY_POOL_NOINLINE void* allocate_more(std::size_t bytes) noexcept
+{
+    return bytes <= largest_in_slab ? allocate_in_class(sizes::of(bytes)) : allocate_large(bytes, 1).block;
+}
+
+/// Effects: frees what does not simply stay with this thread.
+MEMORY_POOL_NOINLINE void free_elsewhere(void* block) noexcept
+{
+    if (block == nullptr)
+        return;
+    const owner_word owner = owner_of(block);
+    if (MEMORY_POOL_UNLIKELY(report_if_wrong(owner, block)))
+        return;
+    if (MEMORY_POOL_LIKELY(is_of_slab(owner))) {
+        free_of_another(owner, block);
+        return;
+    }
+    const errno_as_it_was kept;
+    if (owner != large_block) {
+        if (!memory().give_direct(block))
+            report_wrong_outside(block);
+    } else if (!free_large(slice_of(block))) {
+        report_misuse(error::double_free, block, 0); // Another thread was faster.
+    }
+    watch_decay_if_needed();
+}
+
+/// Effects: frees a block at an address in the region, while this thread's frees look for memory that is due.
+MEMORY_POOL_NOINLINE void free_while_watching(owner_word owner, void* block) noexcept
+{
+    front& at_hand = this_thread.at_hand;
+    if (MEMORY_POOL_UNLIKELY(at_hand.watch().is_due()))
+        look_for_due_memory();
+    const std::size_t size_class = owner & class_bits;
+    if (MEMORY_POOL_UNLIKELY(!at_hand.owns(owner)) || at_hand.top(size_class) == nullptr ||
+        !at_hand.push(size_class, block))
+        free_elsewhere(block);
+}
+
+/// Where threads pass blocks on, most that are freed are of another. So those that stay come first, in a function that calls no other
+/// and has nothing to save.
+MEMORY_POOL_NOINLINE void free_slowly(void* block) noexcept
+{
+    const backend::region_type& all = memory().memory();
+    front& at_hand = this_thread.at_hand;
+    const std::uintptr_t steps = all.steps_to(block);
+    if (MEMORY_POOL_LIKELY(all.is_committed(steps))) {
+        const owner_word owner = all.owner(all.slice_at(steps)).load(std::memory_order_relaxed);
+        const std::size_t size_class = owner & class_bits;
+        if (MEMORY_POOL_LIKELY(is_of_slab(owner)) && at_hand.stays_at_once(size_class) &&
+            !heap::of(owner).is_shared() && at_hand.top(size_class) != nullptr && at_hand.push(size_class, block))
+            return;
+        if (at_hand.watch().is_on()) {
+            free_while_watching(owner, block);
+            return;
+        }
+    }
+    free_elsewhere(block);
+}
+
+/// A size is looked at here, where time is lost anyway: a block with less room was never asked for by that size. One with more may
+/// have been: it was aligned, or has stayed where it was when it became smaller.
+MEMORY_POOL_NOINLINE void free_sized_slowly(void* block, std::size_t bytes) noexcept
+{
+    const owner_word owner = owner_of(block);
+    if ((is_of_slab(owner) || owner == large_block) && MEMORY_POOL_UNLIKELY(bytes > usable_size(block, owner)))
+        size_mismatches.fetch_add(1, std::memory_order_relaxed);
+    free_unchecked(block);
+}
+
+void work_for_all() noexcept
+{
+    watch_decay_if_needed();
+    if (++this_thread.slow_calls % collecting_period != 0)
+        return;
+    if (this_thread.at_hand.has_heap())
+        take_in_and_post(this_thread.at_hand.memory().slabs);
+    the_process.collect();
+    this_thread.at_hand.watch().forget(os::coarse_milliseconds(), memory().patience(), memory().dirty_slices());
+}
+
+MEMORY_POOL_NOINLINE void free_to_full(std::size_t size_class, void* block) noexcept
+{
+    const errno_as_it_was kept;
+    this_thread.at_hand.put(size_class, block);
+    work_for_all();
+}
+
+// The rest.
+
+void* allocate_zeroed(std::size_t count, std::size_t size) noexcept
+{
+    if constexpr (is_checked)
+        return checked::allocate_zeroed(count, size);
+    const std::size_t bytes = base::saturating_multiply(count, size);
+    if (bytes > largest_in_slab)
+        return allocate_large_zeroed(bytes);
+    void* const block = allocate_unchecked(bytes);
+    return block != nullptr ? std::memset(block, 0, bytes) : nullptr;
+}
+
+void* allocate_aligned(std::size_t alignment, std::size_t bytes) noexcept
+{
+    if constexpr (is_checked)
+        return checked::allocate_aligned(alignment, bytes);
+    if (alignment <= alignment_of_all)
+        return allocate_unchecked(bytes);
+    const std::size_t size_class = aligned_class(bytes, alignment);
+    return size_class != class_count ? allocate_in_class(size_class) : allocate_large(bytes, alignment).block;
+}
+
+void* reallocate(void* block, std::size_t bytes) noexcept
+{
+    if constexpr (is_checked)
+        return checked::reallocate(block, bytes);
+    if (block == nullptr)
+        return allocate(bytes);
+    const owner_word owner = owner_of(block);
+    if (report_if_wrong(owner, block)) {
+        errno = EINVAL;
+        return nullptr;
+    }
+    shared_heap* const home = shared_heap_of(block, owner);
+    const auto stay = [=] {
+        if (home != nullptr)
+            home->moved(block, block, bytes);
+        return block;
+    };
+    if (resize_in_place(block, owner, bytes))
+        return stay();
+    if (void* const moved = move_to_larger(block, owner, bytes))
+        return moved;
+    if (void* const moved = move_by_copying(block, owner, home, bytes))
+        return moved;
+    return bytes <= usable_size(block, owner) ? stay() : nullptr; // There may be no memory for a smaller one.
+}
+
+std::size_t usable_size(const void* block) noexcept
+{
+    if constexpr (is_checked)
+        return checked::usable_size(block);
+    if (block == nullptr)
+        return 0;
+    const owner_word owner = owner_of(block);
+    return report_if_wrong(owner, block) ? 0 : usable_size(block, owner);
+}
+
+std::size_t trim() noexcept
+{
+    return the_process.trim(this_thread);
+}
+} // namespace memory_pool::np
+
+namespace np = memory_pool::np;
+namespace base = memory_pool::base;
+
+extern "C" {
+void* np_alloc(size_t bytes) noexcept
+{
+    return np::allocate(bytes);
+}
+
+void np_free(void* block) noexcept
+{
+    np::free_block(block);
+}
+
+void* np_calloc(size_t count, size_t size) noexcept
+{
+    return np::allocate_zeroed(count, size);
+}
+
+void* np_realloc(void* block, size_t bytes) noexcept
+{
+    return np::reallocate(block, bytes);
+}
+
+void* np_reallocarray(void* block, size_t count, size_t size) noexcept
+{
+    return np::reallocate(block, base::saturating_multiply(count, size));
+}
+
+void* np_aligned_alloc(size_t alignment, size_t bytes) noexcept
+{
+    if (!base::is_power_of_two(alignment)) {
+        errno = EINVAL;
+        return nullptr;
+    }
+    return np::allocate_aligned(alignment, bytes);
+}
+
+int np_posix_memalign(void** block, size_t alignment, size_t bytes) noexcept
+{
+    if (!base::is_power_of_two(alignment) || alignment % sizeof(void*) != 0)
+        return EINVAL;
+    const int error_before = errno;
+    void* const aligned = np::allocate_aligned(alignment, bytes);
+    errno = error_before;
+    if (aligned == nullptr)
+        return ENOMEM;
+    *block = aligned;
+    return 0;
+}
+
+size_t np_usable_size(const void* block) noexcept
+{
+    return np::usable_size(block);
+}
+
+size_t np_good_size(size_t bytes) noexcept
+{
+    if constexpr (np::is_checked)
+        return bytes; // What lies behind is a canary.
+    if (bytes <= np::largest_in_slab)
+        return np::sizes::size(np::sizes::of(bytes));
+    return np::bytes_in_large(bytes);
+}
+
+void np_free_sized(void* block, size_t bytes) noexcept
+{
+    np::free_sized(block, bytes);
+}
+
+void np_free_aligned_sized(void* block, size_t, size_t bytes) noexcept
+{
+    np::free_sized(block, bytes);
+}
+
+int np_owns(const void* address) noexcept
+{
+    return np::owner_of(address) != np::nobody || np::memory().is_in_direct(address) ? 1 : 0;
+}
+
+size_t np_trim(void) noexcept
+{
+    return np::trim();
+}
+}

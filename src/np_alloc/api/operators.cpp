@@ -1,0 +1,326 @@
+// SPDX-License-Identifier: MIT
+// Copyright (c) 2026 The memory_pool authors
+/// \file
+/// operator new and delete in every form, for a library that is loaded before the C++ standard library's, or without one.
+///
+///     operator new(bytes)  -->  np_alloc  -- no memory -->  the same form of the C++ library  -->  std::new_handler, std::bad_alloc
+///                                  ^                                       |
+///                                  +----------------  malloc  <------------+
+///
+/// So the C++ library throws that the program catches with, whichever that is; and a program in C need not load one. The C++
+/// library asks malloc, which is this library's.
+///
+/// They call one another through the dynamic linker (see CMakeLists.txt): a program that replaces the plain forms alone gets its
+/// own called from all the others, as the standard promises.
+///
+/// Thread safety: any thread.
+#include "../engine/engine.hpp"
+
+#include <memory_pool/np_alloc.h>
+
+#include <memory_pool/base/config.hpp>
+#include <memory_pool/base/errors.hpp>
+#include <memory_pool/os/shadowed_function.hpp>
+
+#include "../support/policy.hpp"
+
+#include <algorithm>
+#include <cstddef>
+#include <limits>
+#include <new>
+
+namespace np = memory_pool::np;
+namespace base = memory_pool::base;
+namespace os = memory_pool::os;
+
+// The forms of this library that others end in, by names that no program replaces.
+extern "C" {
+MEMORY_POOL_HIDDEN void* np_new(std::size_t bytes) __attribute__((alias("_Znwm"), malloc, alloc_size(1)));
+MEMORY_POOL_HIDDEN void* np_new_array(std::size_t bytes) __attribute__((alias("_Znam"), malloc, alloc_size(1)));
+MEMORY_POOL_HIDDEN void* np_new_aligned(std::size_t bytes, std::align_val_t alignment)
+    __attribute__((alias("_ZnwmSt11align_val_t"), malloc, alloc_size(1), alloc_align(2)));
+MEMORY_POOL_HIDDEN void* np_new_aligned_array(std::size_t bytes, std::align_val_t alignment)
+    __attribute__((alias("_ZnamSt11align_val_t"), malloc, alloc_size(1), alloc_align(2)));
+MEMORY_POOL_HIDDEN void* np_new_quiet(std::size_t bytes, const std::nothrow_t& quiet) noexcept
+    __attribute__((alias("_ZnwmRKSt9nothrow_t"), malloc, alloc_size(1)));
+MEMORY_POOL_HIDDEN void* np_new_array_quiet(std::size_t bytes, const std::nothrow_t& quiet) noexcept
+    __attribute__((alias("_ZnamRKSt9nothrow_t"), malloc, alloc_size(1)));
+MEMORY_POOL_HIDDEN void* np_new_aligned_quiet(std::size_t bytes, std::align_val_t alignment,
+                                              const std::nothrow_t& quiet) noexcept
+    __attribute__((alias("_ZnwmSt11align_val_tRKSt9nothrow_t"), malloc, alloc_size(1), alloc_align(2)));
+MEMORY_POOL_HIDDEN void* np_new_aligned_array_quiet(std::size_t bytes, std::align_val_t alignment,
+                                                    const std::nothrow_t& quiet) noexcept
+    __attribute__((alias("_ZnamSt11align_val_tRKSt9nothrow_t"), malloc, alloc_size(1), alloc_align(2)));
+MEMORY_POOL_HIDDEN void np_delete(void* block) noexcept __attribute__((alias("_ZdlPv")));
+MEMORY_POOL_HIDDEN void np_delete_array(void* block) noexcept __attribute__((alias("_ZdaPv")));
+MEMORY_POOL_HIDDEN void np_delete_aligned(void* block, std::align_val_t alignment) noexcept
+    __attribute__((alias("_ZdlPvSt11align_val_t")));
+MEMORY_POOL_HIDDEN void np_delete_aligned_array(void* block, std::align_val_t alignment) noexcept
+    __attribute__((alias("_ZdaPvSt11align_val_t")));
+}
+
+namespace
+{
+// Which of them has the program replaced? The one that the linker has chosen is another than the one here then.
+bool new_is_replaced() noexcept
+{
+    void* (*const chosen)(std::size_t) = &::operator new;
+    return chosen != &np_new;
+}
+
+bool new_array_is_replaced() noexcept
+{
+    void* (*const chosen)(std::size_t) = &::operator new[];
+    return chosen != &np_new_array || new_is_replaced();
+}
+
+bool new_aligned_is_replaced() noexcept
+{
+    void* (*const chosen)(std::size_t, std::align_val_t) = &::operator new;
+    return chosen != &np_new_aligned;
+}
+
+bool new_aligned_array_is_replaced() noexcept
+{
+    void* (*const chosen)(std::size_t, std::align_val_t) = &::operator new[];
+    return chosen != &np_new_aligned_array || new_aligned_is_replaced();
+}
+
+// Of the forms that do not throw, only the checked build asks: one that the program replaces may ask for more bytes than it was
+// asked for, and the block comes back by the same `delete` as those of this library.
+[[maybe_unused]] bool new_quiet_is_replaced() noexcept
+{
+    void* (*const chosen)(std::size_t, const std::nothrow_t&) = &::operator new;
+    return chosen != &np_new_quiet;
+}
+
+[[maybe_unused]] bool new_array_quiet_is_replaced() noexcept
+{
+    void* (*const chosen)(std::size_t, const std::nothrow_t&) = &::operator new[];
+    return chosen != &np_new_array_quiet;
+}
+
+[[maybe_unused]] bool new_aligned_quiet_is_replaced() noexcept
+{
+    void* (*const chosen)(std::size_t, std::align_val_t, const std::nothrow_t&) = &::operator new;
+    return chosen != &np_new_aligned_quiet;
+}
+
+[[maybe_unused]] bool new_aligned_array_quiet_is_replaced() noexcept
+{
+    void* (*const chosen)(std::size_t, std::align_val_t, const std::nothrow_t&) = &::operator new[];
+    return chosen != &np_new_aligned_array_quiet;
+}
+
+[[maybe_unused]] bool delete_is_replaced() noexcept
+{
+    void (*const chosen)(void*) = &::operator delete;
+    return chosen != &np_delete;
+}
+
+[[maybe_unused]] bool delete_array_is_replaced() noexcept
+{
+    void (*const chosen)(void*) = &::operator delete[];
+    return chosen != &np_delete_array || delete_is_replaced();
+}
+
+[[maybe_unused]] bool delete_aligned_is_replaced() noexcept
+{
+    void (*const chosen)(void*, std::align_val_t) = &::operator delete;
+    return chosen != &np_delete_aligned;
+}
+
+[[maybe_unused]] bool delete_aligned_array_is_replaced() noexcept
+{
+    void (*const chosen)(void*, std::align_val_t) = &::operator delete[];
+    return chosen != &np_delete_aligned_array || delete_aligned_is_replaced();
+}
+
+void* allocate(std::size_t bytes, std::align_val_t alignment) noexcept
+{
+    return ::np_aligned_alloc(static_cast<std::size_t>(alignment), bytes);
+}
+
+/// A form of operator new.
+template <class... Further>
+using form_of_new = void* (*)(std::size_t bytes, Further... further);
+
+/// Returns: that form of the C++ library's, for a call from `caller`; nullptr if there is no C++ library.
+template <class... Further>
+form_of_new<Further...> find_form(const char* name, const void* caller) noexcept
+{
+    return reinterpret_cast<form_of_new<Further...>>(os::find_shadowed_function(name, caller));
+}
+
+/// Returns: what stands for that many bytes in a call of the C++ library: no more than it can round up, if there are never so many.
+std::size_t bytes_to_ask_for(std::size_t bytes) noexcept
+{
+    return std::min<std::size_t>(bytes, std::numeric_limits<std::ptrdiff_t>::max());
+}
+
+/// Returns: what the form of that name of the C++ library does. It must not be one for arrays: that calls the one for single objects,
+///   which is here, and it may seem to that as if this library had called, in which there is no C++ library.
+/// Throws: what that throws.
+template <class... Further>
+MEMORY_POOL_SLOW_PATH void* new_of_library(const char* name, const void* caller, std::size_t bytes, Further... further)
+{
+    const auto form = find_form<Further...>(name, caller);
+    if (form == nullptr)
+        base::throw_out_of_memory(base::message(
+            "memory_pool: operator new has no %zu bytes, and there is no C++ library to throw std::bad_alloc", bytes));
+    return form(bytes_to_ask_for(bytes), further...);
+}
+
+using quietly = const std::nothrow_t&;
+
+/// Returns: the same, of a form that does not throw; nullptr if there is no C++ library, where nobody can have set a handler.
+template <class... Further>
+MEMORY_POOL_SLOW_PATH void* quiet_new_of_library(const char* name, const void* caller, std::size_t bytes,
+                                                 Further... further) noexcept
+{
+    const auto form = find_form<Further...>(name, caller);
+    return form != nullptr ? form(bytes_to_ask_for(bytes), further...) : nullptr;
+}
+
+/// Checked build: frees the block and compares `bytes` with the requested size, unless the program has replaced an
+/// operator, which may have requested more. Returns true if it has freed the block.
+bool free_checked(void* block, [[maybe_unused]] std::size_t bytes, [[maybe_unused]] bool is_replaced) noexcept
+{
+    if constexpr (np::is_checked) {
+        if (!is_replaced) {
+            np::free_sized(block, bytes);
+            return true;
+        }
+    }
+    (void)block;
+    return false;
+}
+} // namespace
+
+#define MEMORY_POOL_CALLER() __builtin_return_address(0)
+
+void* operator new(std::size_t bytes)
+{
+    void* const block = np::allocate(bytes);
+    return MEMORY_POOL_LIKELY(block != nullptr) ? block : new_of_library("_Znwm", MEMORY_POOL_CALLER(), bytes);
+}
+
+void* operator new[](std::size_t bytes)
+{
+    if (new_is_replaced())
+        return ::operator new(bytes);
+    void* const block = np::allocate(bytes);
+    return MEMORY_POOL_LIKELY(block != nullptr) ? block : new_of_library("_Znwm", MEMORY_POOL_CALLER(), bytes);
+}
+
+void* operator new(std::size_t bytes, const std::nothrow_t& quiet) noexcept
+{
+    void* const block = new_is_replaced() ? nullptr : np::allocate(bytes);
+    return block != nullptr ? block
+                            : quiet_new_of_library<quietly>("_ZnwmRKSt9nothrow_t", MEMORY_POOL_CALLER(), bytes, quiet);
+}
+
+void* operator new[](std::size_t bytes, const std::nothrow_t& quiet) noexcept
+{
+    void* const block = new_array_is_replaced() ? nullptr : np::allocate(bytes);
+    return block != nullptr ? block
+                            : quiet_new_of_library<quietly>("_ZnamRKSt9nothrow_t", MEMORY_POOL_CALLER(), bytes, quiet);
+}
+
+void* operator new(std::size_t bytes, std::align_val_t alignment)
+{
+    void* const block = allocate(bytes, alignment);
+    return block != nullptr ? block : new_of_library("_ZnwmSt11align_val_t", MEMORY_POOL_CALLER(), bytes, alignment);
+}
+
+void* operator new[](std::size_t bytes, std::align_val_t alignment)
+{
+    if (new_aligned_is_replaced())
+        return ::operator new(bytes, alignment);
+    void* const block = allocate(bytes, alignment);
+    return block != nullptr ? block : new_of_library("_ZnwmSt11align_val_t", MEMORY_POOL_CALLER(), bytes, alignment);
+}
+
+void* operator new(std::size_t bytes, std::align_val_t alignment, const std::nothrow_t& quiet) noexcept
+{
+    void* const block = new_aligned_is_replaced() ? nullptr : allocate(bytes, alignment);
+    return block != nullptr ? block
+                            : quiet_new_of_library<std::align_val_t, quietly>(
+                                  "_ZnwmSt11align_val_tRKSt9nothrow_t", MEMORY_POOL_CALLER(), bytes, alignment, quiet);
+}
+
+void* operator new[](std::size_t bytes, std::align_val_t alignment, const std::nothrow_t& quiet) noexcept
+{
+    void* const block = new_aligned_array_is_replaced() ? nullptr : allocate(bytes, alignment);
+    return block != nullptr ? block
+                            : quiet_new_of_library<std::align_val_t, quietly>(
+                                  "_ZnamSt11align_val_tRKSt9nothrow_t", MEMORY_POOL_CALLER(), bytes, alignment, quiet);
+}
+
+void operator delete(void* block) noexcept
+{
+    np::free_block(block);
+}
+
+void operator delete[](void* block) noexcept
+{
+    ::operator delete(block);
+}
+
+void operator delete(void* block, std::size_t bytes) noexcept
+{
+    if (!free_checked(block, bytes, delete_is_replaced() || new_is_replaced() || new_quiet_is_replaced()))
+        ::operator delete(block);
+}
+
+void operator delete[](void* block, std::size_t bytes) noexcept
+{
+    if (!free_checked(block, bytes,
+                      delete_array_is_replaced() || new_array_is_replaced() || new_array_quiet_is_replaced()))
+        ::operator delete[](block);
+}
+
+void operator delete(void* block, const std::nothrow_t&) noexcept
+{
+    ::operator delete(block);
+}
+
+void operator delete[](void* block, const std::nothrow_t&) noexcept
+{
+    ::operator delete[](block);
+}
+
+void operator delete(void* block, std::align_val_t) noexcept
+{
+    np::free_block(block);
+}
+
+void operator delete[](void* block, std::align_val_t alignment) noexcept
+{
+    ::operator delete(block, alignment);
+}
+
+void operator delete(void* block, std::size_t bytes, std::align_val_t alignment) noexcept
+{
+    if (!free_checked(block, bytes,
+                      delete_aligned_is_replaced() || new_aligned_is_replaced() || new_aligned_quiet_is_replaced()))
+        ::operator delete(block, alignment);
+}
+
+void operator delete[](void* block, std::size_t bytes, std::align_val_t alignment) noexcept
+{
+    if (!free_checked(block, bytes,
+                      delete_aligned_array_is_replaced() || new_aligned_array_is_replaced() ||
+                          new_aligned_array_quiet_is_replaced()))
+        ::operator delete[](block, alignment);
+}
+
+void operator delete(void* block, std::align_val_t alignment, const std::nothrow_t&) noexcept
+{
+    ::operator delete(block, alignment);
+}
+
+void operator delete[](void* block, std::align_val_t alignment, const std::nothrow_t&) noexcept
+{
+    ::operator delete[](block, alignment);
+}

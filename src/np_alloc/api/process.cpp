@@ -1,0 +1,154 @@
+// SPDX-License-Identifier: MIT
+// Copyright (c) 2026 The memory_pool authors
+/// \file
+/// The process: all heaps there are, and what is done when the library is loaded and when the program ends.
+///
+/// They stand in one file so that a program that is linked with the archive has the second if it needs the first.
+///
+/// Thread safety: as process.hpp.
+#include "../heaps/process.hpp"
+
+#include <memory_pool/np_alloc.h>
+
+#include <memory_pool/base/config.hpp>
+#include <memory_pool/base/errors.hpp>
+#include <memory_pool/os/environment.hpp>
+#include <memory_pool/os/process_end.hpp>
+#include <memory_pool/os/standard_error.hpp>
+
+#include "../engine/engine.hpp"
+#include "../support/mutex.hpp"
+#include "../support/options.hpp"
+#include "../support/output.hpp"
+
+#include <cstddef>
+#include <cstring>
+#include <utility>
+
+namespace memory_pool::np
+{
+MEMORY_POOL_CONSTINIT process the_process;
+__thread thread_state this_thread;
+
+process& process::current() noexcept
+{
+    return the_process;
+}
+
+heap_memory* process::heap_of_this_thread() noexcept
+{
+    return this_thread.at_hand.has_heap() ? &this_thread.at_hand.memory() : nullptr;
+}
+
+namespace
+{
+/// When the library is loaded, as static objects of the program may fork, and memory may have been asked for before there was an
+/// environment; and when the process ends, or the library is closed.
+class process_watch
+{
+public:
+    process_watch() noexcept
+    {
+        (void)process::prepare_for_fork();
+        the_options.read_once(os::environment());
+        the_process.memory().set_patience(the_options.get(np_option_decay_ms));
+        // Not before: the loader is done with us now.
+        the_process.set_sample_bytes(the_options.get(np_option_sample_bytes));
+        if (the_options.get(np_option_background_thread) != 0)
+            (void)the_process.work_in_background(true);
+        // Many programs close theirs before they end, to see whether all was written.
+        if (is_anything_printed_at_end()) {
+            errors_ = os::open_standard_error_again();
+            file_of_errors_ = os::identity_of(errors_);
+        }
+    }
+    process_watch(const process_watch&) = delete;
+    process_watch& operator=(const process_watch&) = delete;
+    ~process_watch()
+    {
+        if (this_thread_locks != 0) {
+            say_that_nothing_is_printed();
+            return;
+        }
+        if (const std::size_t wanted = the_options.get(np_option_statistics_at_end))
+            np_print_statistics(begin(wanted), &write, this);
+        (void)the_process.work_in_background(false);
+        the_process.stop_watching_threads();
+        the_process.stop_watching_accesses();
+        list_leaks();
+        the_process.memory().give_addresses_back();
+    }
+
+private:
+    // Values of the options that ask for a report at the end.
+    static constexpr std::size_t as_text = 1;
+    static constexpr std::size_t as_json = 2;
+
+    static bool is_anything_printed_at_end() noexcept
+    {
+        return the_options.get(np_option_statistics_at_end) != 0 || the_options.get(np_option_leaks_at_end) != 0 ||
+               the_options.get(np_option_leaks_exit) != 0;
+    }
+
+    /// Effects: the rest of what is done at the end needs locks, one of which this thread has, and what it was about to do is half done.
+    void say_that_nothing_is_printed() noexcept
+    {
+        if (!is_anything_printed_at_end())
+            return;
+        (void)begin(as_text);
+        output(&write, this)
+            .print("np_alloc: a handler of a signal ends the process in the middle of a call: "
+                   "so nobody can tell what is in use\n");
+    }
+
+    void list_leaks() noexcept
+    {
+        const std::size_t list = the_options.get(np_option_leaks_at_end);
+        const std::size_t status = the_options.get(np_option_leaks_exit);
+        if (list == 0 && status == 0)
+            return;
+        if (np_report_leaks(begin(list), &write, this) != 0 && status != 0)
+            os::end_with_status(static_cast<int>(status));
+    }
+
+    /// Effects: chooses the standard error as it is if the program has closed the other one, too, as some close all they have: another
+    ///   file may have its number now.
+    void find_errors() noexcept
+    {
+        if (!(os::identity_of(errors_) == file_of_errors_))
+            errors_ = os::standard_error;
+    }
+
+    /// Effects: begins a report. As a text, it will name the process if that is the child of a fork, as the parent may have its own.
+    /// Returns: its form.
+    np_format begin(std::size_t wanted) noexcept
+    {
+        find_errors();
+        names_process_ = wanted != as_json && the_process.is_forked();
+        return wanted == as_json ? np_format_json : np_format_text;
+    }
+
+    void write(const char* text, std::size_t length) noexcept
+    {
+        if (std::exchange(names_process_, false)) {
+            const base::message name("np_alloc: of process %ld, the child of a fork:\n", os::process_number());
+            (void)os::write_text(errors_, name.c_str(), std::strlen(name.c_str()));
+        }
+        (void)os::write_text(errors_, text, length);
+    }
+
+    static void write(const char* text, std::size_t length, void* self) noexcept
+    {
+        static_cast<process_watch*>(self)->write(text, length);
+    }
+
+    bool names_process_ = false;
+    os::descriptor errors_ = os::standard_error;
+    os::file_identity file_of_errors_;
+};
+
+/// Static objects of the program may use blocks when they are constructed and destroyed, so it is constructed before and destroyed after
+/// them.
+MEMORY_POOL_CONSTRUCTED_FIRST process_watch watch;
+} // namespace
+} // namespace memory_pool::np

@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: MIT
+// Copyright (c) 2026 The memory_pool authors
+/// \file
+/// How many blocks and bytes are where, over all threads.
+///
+///     out of slabs = in use + at hand of threads + on the way back to the heaps they are from
+///
+/// Thread safety: any thread. A figure is what it was at some moment; all of them fit together if no other thread is in a call.
+#pragma once
+
+#include "../heaps/heap.hpp"
+#include "../heaps/process.hpp"
+#include "../heaps/traced_heap.hpp"
+#include "../page_heap/backend.hpp"
+#include "../slices/sizes.hpp"
+#include "../support/misuse.hpp"
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <cstddef>
+
+namespace memory_pool::np
+{
+/// Blocks of one class.
+struct class_figures
+{
+    std::size_t out;     ///< Not in their slabs.
+    std::size_t at_hand; ///< Of those: in magazines.
+
+    /// Returns: those that are in use, or on the way. If others are at work, the two may have been read at moments that do not fit.
+    std::size_t handed_out() const noexcept { return out - std::min(out, at_hand); }
+};
+
+/// All of it.
+struct figures
+{
+    backend_figures memory;
+    std::array<class_figures, class_count> classes;
+    std::size_t bytes_on_the_way;
+    std::size_t thread_heaps; ///< With those that are parked.
+    std::size_t parked_heaps;
+    std::size_t made_heaps; ///< By the program.
+    std::size_t misuse_reports;
+    std::size_t size_mismatches;
+    std::size_t call_sites; ///< Bytes that are taken to remember them.
+
+    std::size_t bytes_at_hand() const noexcept
+    {
+        std::size_t bytes = 0;
+        for (std::size_t number = 0; number != class_count; ++number)
+            bytes += classes[number].at_hand * sizes::size(number);
+        return bytes;
+    }
+
+    std::size_t bytes_in_use() const noexcept
+    {
+        std::size_t bytes = memory.large;
+        for (std::size_t number = 0; number != class_count; ++number)
+            bytes += classes[number].handed_out() * sizes::size(number);
+        return bytes - std::min(bytes, bytes_on_the_way);
+    }
+};
+
+/// Returns: the figures of a process now.
+/// Complexity: linear in heaps.
+inline figures take_figures(process& all) noexcept
+{
+    struct counter
+    {
+        figures& sum;
+        const process& all;
+
+        void operator()(heap_memory& each) const noexcept
+        {
+            ++sum.thread_heaps;
+            sum.parked_heaps += each.is_parked ? 1U : 0U;
+            sum.bytes_on_the_way += each.slabs.sent_minus_received();
+            for (std::size_t number = 0; number != class_count; ++number) {
+                sum.classes[number].out += each.slabs.away(number);
+                sum.classes[number].at_hand += each.held(number) + each.checks.waiting.of_class(number);
+            }
+        }
+
+        void operator()(shared_heap& each) const noexcept
+        {
+            sum.made_heaps += all.is_made(each) ? 1U : 0U;
+            for (std::size_t number = 0; number != class_count; ++number)
+                sum.classes[number].out += each.away(number);
+        }
+    };
+    figures sum{};
+    sum.bytes_on_the_way = all.sent_late();
+    all.for_each_heap(counter{sum, all});
+    // What was received may have been seen, and not what was sent.
+    if (sum.bytes_on_the_way > ~std::size_t{0} / 2)
+        sum.bytes_on_the_way = 0;
+    sum.memory = all.memory().figures();
+    sum.misuse_reports = misuse_reports.load(std::memory_order_relaxed);
+    sum.size_mismatches = size_mismatches.load(std::memory_order_relaxed);
+    for (traced_heap& each : all.traced())
+        sum.call_sites += each.sites().bytes_taken();
+    return sum;
+}
+} // namespace memory_pool::np

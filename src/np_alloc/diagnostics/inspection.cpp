@@ -1,0 +1,350 @@
+// SPDX-License-Identifier: MIT
+// Copyright (c) 2026 The memory_pool authors
+/// \file
+/// Walks over all that is there, while nobody is in a call: to visit the blocks in use, and to prove that nothing is wrong.
+///
+///     every slice that was ever used:  of a slab  |  of a large block  |  free
+///     every slab:                      capacity = free + in use + at hand + on the way
+///
+/// Thread safety: none.
+#include "../engine/engine.hpp"
+
+#include <memory_pool/np_alloc.h>
+
+#include <memory_pool/base/errors.hpp>
+
+#include "../heaps/shared_heap.hpp"
+#include "../heaps/traced_heap.hpp"
+#include "../slices/sizes.hpp"
+#include "../slices/slab.hpp"
+#include "../support/fault.hpp"
+#include "../support/policy.hpp"
+#include "kept_blocks.hpp"
+
+#include <cerrno>
+#include <cstddef>
+
+namespace memory_pool::np
+{
+namespace
+{
+owner_word owner_of(const backend::region_type& memory, std::size_t slice) noexcept
+{
+    return memory.owner(slice).load(std::memory_order_relaxed);
+}
+
+/// Calls a function for each block in use, of one heap or of all.
+class visitor
+{
+public:
+    using function = int (*)(void* block, std::size_t bytes, void* argument);
+
+    visitor(process& all, function told, void* argument) noexcept
+        : all_(all), told_(told), argument_(argument), rest_(all.background()), kept_(all)
+    {
+    }
+
+    /// Returns: whether all were visited.
+    bool visit(const shared_heap& heap)
+    {
+        return for_each_block(
+            [&heap](const slice_record& record, owner_word owner) {
+                return owner == large_block ? record.home == &heap : (owner & ~class_bits) == heap.word();
+            },
+            [](slice_number, std::size_t) { return false; });
+    }
+
+    bool visit_all()
+    {
+        return find_kept() &&
+               for_each_block(
+                   [this](const slice_record&, owner_word owner) { return (owner & ~class_bits) != all_.own().word(); },
+                   [this](slice_number slab, std::size_t number) { return kept_.has(slab, number); }) &&
+               all_.memory().for_each_direct([this](void* block, std::size_t bytes) { return tell(block, bytes); });
+    }
+
+private:
+    /// Returns: whether it is known which blocks are kept; if not, errno says why.
+    bool find_kept() noexcept
+    {
+        if (!kept_.find_all())
+            return true;
+        errno = kept_.has_marks() ? EINVAL : ENOMEM;
+        return false;
+    }
+
+    template <class IsWanted, class IsKept>
+    bool for_each_block(IsWanted&& is_wanted, IsKept&& is_kept)
+    {
+        return all_.memory().for_each_run([&](slice_number first, const slice_record& record) {
+            const backend::region_type& memory = all_.memory().memory();
+            const owner_word owner = owner_of(memory, first);
+            if (owner == nobody || !is_wanted(record, owner))
+                return true;
+            if (owner == large_block)
+                return tell(memory.address(first), bytes_of_large(first, record));
+            return record.for_each_away([&](void* block, std::uint32_t number) {
+                return is_kept(first, number) || tell(block, bytes_of(first, record, number));
+            });
+        });
+    }
+
+    std::size_t bytes_of_large([[maybe_unused]] slice_number first, const slice_record& record) const noexcept
+    {
+        if constexpr (is_checked)
+            return all_.memory().checks().bytes_of_large(first);
+        else
+            return record.length * slice_bytes;
+    }
+
+    std::size_t bytes_of(slice_number slab, const slice_record& record, std::size_t number) const noexcept
+    {
+        if constexpr (is_checked)
+            return all_.memory().checks().bytes_of(slab, number).value_or(0);
+        else
+            return record.block_bytes;
+    }
+
+    /// The background thread may have taken blocks out of slabs meanwhile, to send others home in them, or put some back.
+    bool tell(void* block, std::size_t bytes)
+    {
+        int goes_on = 0;
+        const bool has_changed = rest_.interrupted_by([&] { goes_on = told_(block, bytes, argument_); });
+        return goes_on != 0 && (!has_changed || !kept_.has_marks() || find_kept());
+    }
+
+    process& all_;
+    function told_;
+    void* argument_;
+    background_work::rest rest_;
+    kept_blocks kept_; ///< Has marks where all heaps are visited.
+};
+
+/// Finds what is wrong.
+class inspector
+{
+public:
+    explicit inspector(process& all) noexcept : all_(all), memory_(all.memory().memory()), kept_(all) {}
+
+    fault find_fault() noexcept
+    {
+        if (!all_.memory().with_runs([](const auto& runs) { return runs.is_valid(); }))
+            return {"the runs, or the lists of free ones, are damaged", memory_.base()};
+        for (const auto find : {&inspector::in_heaps, &inspector::in_runs, &inspector::in_counts,
+                                &inspector::in_kept_blocks, &inspector::in_call_sites, &inspector::in_bytes})
+            if (const fault found = (this->*find)())
+                return found;
+        return {};
+    }
+
+private:
+    /// The lists of each heap; and how many slabs and blocks there are in all of them.
+    fault in_heaps() noexcept
+    {
+        fault found = in_heap(all_.own());
+        all_.for_each_heap([this, &found](auto& heap) {
+            if (!found)
+                found = in_heap(heap);
+        });
+        return found;
+    }
+
+    fault in_heap(heap_memory& heap) noexcept
+    {
+        parked_heaps_ += heap.is_parked ? 1 : 0;
+        bytes_on_the_way_ += heap.slabs.sent_minus_received();
+        if (!heap.is_known()) {
+            all_heaps_are_known_ = false;
+            return {};
+        }
+        const fault found = heap.slabs.find_fault();
+        listed_slabs_ += found ? 0 : heap.slabs.slabs();
+        return found;
+    }
+
+    fault in_heap(shared_heap& heap) noexcept
+    {
+        const fault found = heap.find_fault();
+        listed_slabs_ += found ? 0 : heap.slabs();
+        listed_large_blocks_ += found ? 0 : heap.large_blocks();
+        return found;
+    }
+
+    /// What each slice is, as its owner word says.
+    fault in_runs() noexcept
+    {
+        fault found;
+        if (!all_heaps_are_known_) // A thread that is not there may have been about to mark some, or to take marks away.
+            return found;
+        (void)all_.memory().for_each_run([this, &found](slice_number first, const slice_record& record) {
+            found = in_run(first, record);
+            return !found;
+        });
+        return found;
+    }
+
+    fault in_run(slice_number first, const slice_record& record) noexcept
+    {
+        const owner_word owner = owner_of(memory_, first);
+        owner_word of_others = owner;
+        if (is_of_slab(owner) && record.state == slice_state::in_use) {
+            ++slabs_;
+            if (record.slab != first || record.length != slab_slices(owner & class_bits))
+                return {"a run is marked as a slab, and is none", memory_.address(first)};
+        } else if (owner == large_block && record.state == slice_state::in_use) {
+            of_others = inside_large_block;
+            ++large_blocks_;
+            large_blocks_of_heaps_ += record.home != nullptr ? 1 : 0;
+            large_bytes_ += record.length * slice_bytes;
+        } else if (owner != nobody) {
+            return {"a run has a mark that it cannot have", memory_.address(first)};
+        } else if (record.state != slice_state::free) {
+            ++runs_of_nobody_;
+        }
+        for (slice_number slice = first + 1; slice != first + record.length; ++slice)
+            if (owner_of(memory_, slice) != of_others)
+                return {"a slice is marked otherwise than its run", memory_.address(slice)};
+        return {};
+    }
+
+    /// Whether what was found is all there is.
+    fault in_counts() noexcept
+    {
+        if (!all_.memory().direct_blocks_are_valid())
+            return {"what is known of blocks outside of the region does not fit together", memory_.base()};
+        if (!all_heaps_are_known_)
+            return {};
+        (void)all_.memory().for_each_direct([this](void*, std::size_t bytes) {
+            ++large_blocks_;
+            return large_bytes_ += bytes, true;
+        });
+        const backend_figures counted = all_.memory().figures();
+        if (counted.slabs != slabs_ || counted.large_blocks != large_blocks_ || counted.large != large_bytes_)
+            return {"other slabs or large blocks are there than were counted", memory_.base()};
+        if (runs_of_nobody_ != all_.memory().lost_runs())
+            return {"a run is in use and belongs to nobody", memory_.base()};
+        if (listed_slabs_ != slabs_)
+            return {"a slab is in no list of its heap", memory_.base()};
+        if (parked_heaps_ != all_.listed_as_parked())
+            return {"a heap without a thread is not in the list of those", memory_.base()};
+        if (listed_large_blocks_ != large_blocks_of_heaps_)
+            return {"a large block is in no list of its heap", memory_.base()};
+        return {};
+    }
+
+    fault in_kept_blocks() noexcept
+    {
+        if (const fault found = kept_.find_all())
+            return found;
+        if (!all_.is_forked() && kept_.bytes_on_the_way() != bytes_on_the_way_ + all_.sent_late())
+            return {"other blocks are on their way than were sent and not received", memory_.base()};
+        return {};
+    }
+
+    fault in_call_sites() noexcept
+    {
+        fault found;
+        for (traced_heap& each : all_.traced())
+            if (!found)
+                found = in_call_sites(each);
+        return found;
+    }
+
+    fault in_call_sites(traced_heap& heap) const noexcept
+    {
+        if (!heap.sites().is_valid())
+            return {"the table of call sites is damaged", &heap.sites()};
+        fault found;
+        (void)heap.sites().for_each_block([&](const void* block) {
+            if (!is_in_use(heap, block))
+                found = {"the call site of a block is known that is not in use", block};
+            return !found;
+        });
+        return found;
+    }
+
+    /// What is known of the bytes of blocks and behind them, where they are checked.
+    fault in_bytes() noexcept
+    {
+        fault found;
+        (void)all_.memory().for_each_run([this, &found](slice_number first, const slice_record& record) {
+            found = in_bytes_of_run(first, record);
+            return !found;
+        });
+        return found;
+    }
+
+    fault in_bytes_of_run([[maybe_unused]] slice_number first, [[maybe_unused]] const slice_record& record) noexcept
+    {
+        if constexpr (is_checked) {
+            const owner_word owner = owner_of(memory_, first);
+            const owner_word heap = owner & ~class_bits;
+            if (record.state == slice_state::free)
+                return all_.memory().checks().find_fault_in_free(first, record.length);
+            // A thread that is not there may have been about to write to others, be it one that has no heap.
+            if (!all_heaps_are_known_ || all_.may_have_lost_threads())
+                return {};
+            if (owner == large_block)
+                return all_.memory().checks().find_fault_in_large(first);
+            if (!is_of_slab(owner) || heap == all_.own().word() || heap == all_.empty().word())
+                return {};
+            for (std::uint32_t number = 0; number != record.capacity; ++number)
+                if (const fault found = all_.memory().checks().find_fault(
+                        first, number, !record.is_away(number) || kept_.has(first, number)))
+                    return found;
+        }
+        return {};
+    }
+
+    /// Returns: whether `block` is one of that heap, and not free.
+    bool is_in_use(const shared_heap& heap, const void* block) const noexcept
+    {
+        const std::size_t slice = memory_.slice_of(block);
+        if (slice >= memory_.committed())
+            return false;
+        const owner_word owner = owner_of(memory_, slice);
+        if (owner == large_block)
+            return memory_.address(slice) == block && memory_.record(slice).home == &heap;
+        return heap.has_away(block);
+    }
+
+    process& all_;
+    const backend::region_type& memory_;
+    kept_blocks kept_;
+    std::size_t parked_heaps_ = 0;
+    std::size_t runs_of_nobody_ = 0;
+    std::size_t slabs_ = 0;
+    std::size_t listed_slabs_ = 0;
+    std::size_t large_blocks_ = 0;
+    std::size_t large_blocks_of_heaps_ = 0;
+    std::size_t listed_large_blocks_ = 0;
+    std::size_t large_bytes_ = 0;
+    std::size_t bytes_on_the_way_ = 0; ///< As they were counted.
+    bool all_heaps_are_known_ = true;
+};
+} // namespace
+} // namespace memory_pool::np
+
+namespace np = memory_pool::np;
+namespace base = memory_pool::base;
+
+extern "C" {
+int np_visit_heap(np_heap* heap, int (*visit)(void* block, size_t bytes, void* argument), void* argument)
+{
+    np::visitor visitor(np::the_process, visit, argument);
+    if (heap == nullptr)
+        return visitor.visit_all() ? 1 : 0;
+    np::shared_heap* const its = np::shared_heap::living(heap);
+    return its != nullptr && visitor.visit(*its) ? 1 : 0;
+}
+
+int np_verify(void) noexcept
+{
+    const np::background_work::rest rest(np::the_process.background());
+    const np::fault found = np::inspector(np::the_process).find_fault();
+    if (!found)
+        return 1;
+    np::print(base::message("np_alloc: np_verify: %s: address %p", found.what, found.where).c_str());
+    return 0;
+}
+}

@@ -1,0 +1,182 @@
+// SPDX-License-Identifier: MIT
+// Copyright (c) 2026 The memory_pool authors
+/// \file
+/// Which blocks that are not in their slabs are not in use either: those at hand of threads, those on their way, and those that
+/// wait.
+///
+///     marks of a slab:   | 0 | 1 | 0 | 0 | 1 | ...      a bit for each block, as in its record
+///
+/// The marks lie in pages of their own, so that looking changes nothing of what is looked at.
+///
+/// Thread safety: none; and nobody else may be in a call.
+#pragma once
+
+#include <memory_pool/base/arithmetic.hpp>
+#include <memory_pool/os/address_space.hpp>
+#include <memory_pool/os/pages.hpp>
+
+#include "../heaps/front.hpp"
+#include "../heaps/process.hpp"
+#include "../heaps/shared_heap.hpp"
+#include "../page_heap/backend.hpp"
+#include "../slices/sizes.hpp"
+#include "../slices/slab.hpp"
+#include "../support/fault.hpp"
+
+#include <cstddef>
+#include <cstdint>
+
+namespace memory_pool::np
+{
+/// Marks for blocks that are kept.
+class kept_blocks
+{
+public:
+    explicit kept_blocks(process& all) noexcept : all_(all), memory_(all.memory().memory()) {}
+    kept_blocks(const kept_blocks&) = delete;
+    kept_blocks& operator=(const kept_blocks&) = delete;
+    ~kept_blocks() { drop_marks(); }
+
+    /// Effects: marks all blocks that are kept now, and no others.
+    /// Returns: what is wrong with one of them, or with a magazine; or that there is no memory for marks.
+    fault find_all() noexcept
+    {
+        if (!get_marks())
+            return {"there is no memory for marks", nullptr};
+        fault found;
+        all_.for_each_heap([this, &found](auto& heap) {
+            if (!found)
+                found = this->find_in(heap); // clang does not see otherwise that this is used
+        });
+        return found;
+    }
+
+    /// Returns: whether the block of that number in a slab is kept.
+    bool has(slice_number slab, std::size_t number) const noexcept
+    {
+        return (word_of(slab, number) & bit_of(number)) != 0;
+    }
+
+    /// Returns: whether there was memory for marks.
+    bool has_marks() const noexcept { return marks_ != nullptr; }
+
+    /// Returns: bytes of blocks that are on their way.
+    std::size_t bytes_on_the_way() const noexcept { return bytes_on_the_way_; }
+
+private:
+    static constexpr std::size_t words_of_slab = largest_capacity / base::bits_per_word;
+
+    std::size_t bytes_of_marks() const noexcept
+    {
+        return base::round_up(slices_ * words_of_slab * sizeof(std::uint64_t), os::page_size());
+    }
+
+    void drop_marks() noexcept
+    {
+        if (marks_ != nullptr)
+            (void)os::release_addresses(marks_, bytes_of_marks());
+        marks_ = nullptr;
+        bytes_on_the_way_ = 0;
+    }
+
+    bool get_marks() noexcept
+    {
+        drop_marks();
+        slices_ = memory_.committed();
+        if (slices_ == 0)
+            return true; // There are no blocks.
+        void* const pages = os::reserve_addresses(bytes_of_marks());
+        marks_ = static_cast<std::uint64_t*>(pages);
+        if (pages != nullptr && os::commit_memory(pages, bytes_of_marks()))
+            return true;
+        drop_marks();
+        return false;
+    }
+
+    std::uint64_t& word_of(slice_number slab, std::size_t number) const noexcept
+    {
+        return marks_[slab * words_of_slab + number / base::bits_per_word];
+    }
+
+    static std::uint64_t bit_of(std::size_t number) noexcept
+    {
+        return std::uint64_t{1} << (number % base::bits_per_word);
+    }
+
+    fault find_in(heap_memory& heap) noexcept
+    {
+        if (!heap.is_known())
+            return {};
+        for (std::size_t size_class = 0; size_class != class_count; ++size_class)
+            if (const fault found = find_in_magazine(heap, size_class))
+                return found;
+        fault found;
+        (void)heap.checks.waiting.for_each([this, &found](std::size_t, const void* block) {
+            found = mark(block);
+            return !found;
+        });
+        if (found)
+            return found;
+        (void)heap.slabs.for_each_on_its_way([this, &found](const void* block) {
+            found = mark(block);
+            if (!found)
+                bytes_on_the_way_ += sizes::size(owner_of(block) & class_bits);
+            return !found;
+        });
+        return found;
+    }
+
+    /// Nothing is kept of a heap that all threads share.
+    static fault find_in(const shared_heap&) noexcept { return {}; }
+
+    fault find_in_magazine(heap_memory& heap, std::size_t size_class) noexcept
+    {
+        void** const begin = heap.begin(size_class);
+        void** const top = heap.top(size_class);
+        if (top == nullptr)
+            return {};
+        if (top < begin || top > heap.end(size_class) || *heap.end(size_class) != heap_memory::full_mark())
+            return {"a magazine is not where it was made", begin};
+        for (void** each = begin; each != top; ++each) {
+            if (const fault found = mark(*each))
+                return found;
+            if ((owner_of(*each) & class_bits) != size_class)
+                return {"a block is in the magazine of another size", *each};
+        }
+        return {};
+    }
+
+    owner_word owner_of(const void* block) const noexcept
+    {
+        return memory_.owner(memory_.slice_of(block)).load(std::memory_order_relaxed);
+    }
+
+    fault mark(const void* block) noexcept
+    {
+        const std::size_t slice = memory_.slice_of(block);
+        if (slice >= slices_ || !is_of_slab(owner_of(block)))
+            return {"a block that is kept is of no slab", block};
+        const slice_number first = memory_.record(slice).slab;
+        if (first >= slices_)
+            return {"a block that is kept is in a slab that is nowhere", block};
+        const slice_record& slab = memory_.record(first);
+        const std::size_t number =
+            block_at(facts[owner_of(block) & class_bits],
+                     static_cast<std::size_t>(static_cast<const std::byte*>(block) - memory_.address(first)));
+        if (number == no_block_there)
+            return {"a block that is kept does not begin where one does", block};
+        if (!slab.is_away(number))
+            return {"a block that is kept is free in its slab, too", block};
+        if (has(first, number))
+            return {"a block is kept twice", block};
+        word_of(first, number) |= bit_of(number);
+        return {};
+    }
+
+    process& all_;
+    const backend::region_type& memory_;
+    std::size_t slices_ = 0;
+    std::uint64_t* marks_ = nullptr;
+    std::size_t bytes_on_the_way_ = 0;
+};
+} // namespace memory_pool::np

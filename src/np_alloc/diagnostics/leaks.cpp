@@ -1,0 +1,148 @@
+// SPDX-License-Identifier: MIT
+// Copyright (c) 2026 The memory_pool authors
+/// \file
+/// What is in use, by the line that has asked for it: for a function of the program, or as a text.
+///
+/// Thread safety: any thread.
+#include "../engine/engine.hpp"
+
+#include <memory_pool/np_alloc.h>
+
+#include <memory_pool/base/errors.hpp>
+
+#include "../heaps/call_sites.hpp"
+#include "../heaps/site_list.hpp"
+#include "../heaps/traced_heap.hpp"
+#include "../support/output.hpp"
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+
+namespace np = memory_pool::np;
+namespace base = memory_pool::base;
+
+namespace
+{
+/// Effects: lists what is in use and was asked for after that many checkpoints, or more.
+void list(np::site_list& sites, np::checkpoint_count checkpoints) noexcept
+{
+    std::array<np::traced_heap, np::traced_heap_count>& all = np::the_process.traced();
+    for (np::traced_heap& each : all)
+        each.sites().lock();
+    for (np::traced_heap& each : all)
+        each.sites().add_to(sites, checkpoints);
+    sites.finish();
+    for (np::traced_heap& each : all)
+        each.sites().unlock();
+}
+
+/// Returns: the line as np_alloc_at was told.
+int line_of(const np::site_figures& its) noexcept
+{
+    return static_cast<int>(its.site.line);
+}
+
+void print_text(const np::site_list& sites, const np::output& to)
+{
+    constexpr std::size_t most_of_file = 250; // There is something behind it.
+    const auto print_line = [&to](const base::message& subject, const np::site_figures& its) {
+        to.print(base::message("  %s  %zu block%s  %zu bytes\n", subject.c_str(), its.blocks,
+                               its.blocks == 1 ? "" : "s", its.bytes));
+    };
+    if (sites.all().blocks == 0)
+        return;
+    to.print("np_alloc: in use, by the line that has asked:\n");
+    for (const np::site_figures& each : sites)
+        print_line(np::name_of(each.site, most_of_file), each);
+    print_line(base::message("in all"), sites.all());
+}
+
+/// Returns: how many bytes the character at `text` has, if that is UTF-8; else 0.
+std::size_t bytes_of_character(const char* text) noexcept
+{
+    const auto byte = [text](std::size_t number) -> unsigned { return static_cast<unsigned char>(text[number]); };
+    if (byte(0) < 0x80)
+        return 1;
+    const std::size_t bytes = byte(0) >= 0xF0 ? 4 : byte(0) >= 0xE0 ? 3 : 2;
+    constexpr std::array<unsigned, 5> least_of{0, 0, 0x80, 0x800, 0x1'0000};
+    unsigned character = byte(0) & (0x7FU >> bytes);
+    for (std::size_t number = 1; number != bytes; ++number) {
+        if ((byte(number) & 0xC0U) != 0x80)
+            return 0; // It may be the end of the text.
+        character = character << 6U | (byte(number) & 0x3FU);
+    }
+    const bool is_surrogate = character >= 0xD800 && character < 0xE000;
+    const bool is_one = byte(0) >= 0xC0 && byte(0) < 0xF8 && character >= least_of[bytes] && character < 0x11'0000;
+    return is_one && !is_surrogate ? bytes : 0;
+}
+
+/// Effects: prints `text` in quotes, with what JSON wants in place of some of its characters, and of bytes that are no UTF-8.
+void print_quoted(const char* text, const np::output& to)
+{
+    constexpr unsigned replacement = 0xFFFD;
+    to.print("\"");
+    const char* plain = text;
+    while (*text != '\0') {
+        const auto character = static_cast<unsigned char>(*text);
+        const std::size_t bytes = bytes_of_character(text);
+        if (bytes != 0 && character >= ' ' && character != '"' && character != '\\') {
+            text += bytes;
+            continue;
+        }
+        to.print(plain, static_cast<std::size_t>(text - plain));
+        to.print(base::message("\\u%04x", bytes != 0 ? character : replacement));
+        plain = ++text;
+    }
+    to.print(plain);
+    to.print("\"");
+}
+
+void print_json(const np::site_list& sites, const np::output& to)
+{
+    to.print(base::message("{\n  \"blocks\": %zu,\n  \"bytes\": %zu,\n  \"sites\": [", sites.all().blocks,
+                           sites.all().bytes));
+    const char* before = "\n    {\"file\": ";
+    for (const np::site_figures& each : sites) {
+        to.print(before);
+        print_quoted(each.site.file, to);
+        to.print(
+            base::message(R"(, "line": %d, "blocks": %zu, "bytes": %zu})", line_of(each), each.blocks, each.bytes));
+        before = ",\n    {\"file\": ";
+    }
+    to.print("\n  ]\n}\n");
+}
+} // namespace
+
+extern "C" {
+int np_visit_call_sites(int (*visit)(const np_call_site* site, void* argument), void* argument)
+{
+    np::site_list sites;
+    list(sites, 0);
+    for (const np::site_figures& each : sites) {
+        const np_call_site site{each.site.file, line_of(each), each.blocks, each.bytes};
+        if (visit(&site, argument) == 0)
+            return 0;
+    }
+    return 1;
+}
+
+size_t np_report_leaks(np_format format, void (*write)(const char* text, size_t length, void* argument), void* argument)
+{
+    return np_leak_diff(0, format, write, argument);
+}
+
+uint64_t np_leak_checkpoint(void) noexcept
+{
+    return np::the_process.add_checkpoint();
+}
+
+size_t np_leak_diff(uint64_t checkpoint, np_format format,
+                    void (*write)(const char* text, size_t length, void* argument), void* argument)
+{
+    np::site_list sites;
+    list(sites, checkpoint);
+    (format == np_format_json ? print_json : print_text)(sites, np::output(write, argument));
+    return sites.all().blocks;
+}
+}

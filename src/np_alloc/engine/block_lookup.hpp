@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: MIT
+// Copyright (c) 2026 The memory_pool authors
+/// \file
+/// What is known of a block by its address: for what is done beside the fast ways of engine.hpp.
+///
+///     address -> slice -> owner word -> a block of that class | of a large block | outside of the region | none
+///
+/// Thread safety: any thread.
+#pragma once
+
+#include <memory_pool/base/config.hpp>
+#include <memory_pool/base/errors.hpp>
+
+#include "../heaps/heap.hpp"
+#include "../heaps/shared_heap.hpp"
+#include "../page_heap/backend.hpp"
+#include "../slices/sizes.hpp"
+#include "../support/misuse.hpp"
+#include "engine.hpp"
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+
+namespace memory_pool::np
+{
+inline bool is_misaligned(const void* block) noexcept
+{
+    return reinterpret_cast<std::uintptr_t>(block) % alignment_of_all != 0;
+}
+
+/// Returns: whose the slice of `address` is; direct_block if it is one; nobody if it lies outside of all.
+MEMORY_POOL_ALWAYS_INLINE owner_word owner_of(const void* address) noexcept
+{
+    const backend::region_type& all = memory().memory();
+    const std::size_t slice = all.slice_of(address);
+    if (MEMORY_POOL_LIKELY(slice < all.committed()))
+        return all.owner(slice).load(std::memory_order_relaxed);
+    return memory().direct_bytes(address) != 0 ? direct_block : nobody;
+}
+
+inline slice_number slice_of(const void* block) noexcept
+{
+    return static_cast<slice_number>(memory().memory().slice_of(block));
+}
+
+MEMORY_POOL_NOINLINE inline std::size_t usable_size(const void* block, owner_word owner) noexcept
+{
+    switch (owner) {
+    case large_block: return memory().memory().record(slice_of(block)).length * slice_bytes;
+    case direct_block: return memory().direct_bytes(block);
+    default: return sizes::size(owner & class_bits);
+    }
+}
+
+inline bool is_inside_large_block(owner_word owner, const void* block) noexcept
+{
+    return owner == inside_large_block ||
+           (owner == large_block && reinterpret_cast<std::uintptr_t>(block) % slice_bytes != 0);
+}
+
+/// Effects: reports what is wrong with an address outside of the region, where no block begins.
+MEMORY_POOL_SLOW_PATH inline void report_wrong_outside(const void* address) noexcept
+{
+    const wrong_address wrong = memory().what_is_wrong_with(address);
+    report_misuse(wrong.kind, address, wrong.block_bytes);
+}
+
+MEMORY_POOL_SLOW_PATH inline void report_wrong(owner_word owner, const void* block) noexcept
+{
+    if (owner != nobody)
+        report_misuse(error::misaligned_pointer, block, owner != inside_large_block ? usable_size(block, owner) : 0);
+    else if (memory().memory().slice_of(block) < memory().memory().committed())
+        report_misuse(error::double_free, block, 0); // A program has been given nothing there but blocks.
+    else
+        report_wrong_outside(block);
+}
+
+/// Effects: reports what is wrong with `block`, whose slice has that word, as far as that can be seen.
+/// Returns: whether something is.
+inline bool report_if_wrong(owner_word owner, const void* block) noexcept
+{
+    if (MEMORY_POOL_LIKELY(owner != nobody && !is_inside_large_block(owner, block) && !is_misaligned(block)))
+        return false;
+    report_wrong(owner, block);
+    return true;
+}
+
+/// Returns: the shared heap that a block is of, or nullptr if it is of none.
+inline shared_heap* shared_heap_of(const void* block, owner_word owner) noexcept
+{
+    if (owner == large_block)
+        return memory().memory().record(slice_of(block)).home;
+    if (owner == direct_block)
+        return nullptr;
+    return heap::of(owner).is_shared() ? &shared_heap::of(owner) : nullptr;
+}
+} // namespace memory_pool::np

@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: MIT
+// Copyright (c) 2026 The memory_pool authors
+/// \file
+/// Blocks whose call sites are remembered: those of the traced heaps.
+///
+/// Thread safety: any thread.
+#include "engine.hpp"
+
+#include <memory_pool/np_alloc.h>
+
+#include <memory_pool/base/call_site.hpp>
+#include <memory_pool/base/config.hpp>
+#include <memory_pool/base/errors.hpp>
+
+#include "../heaps/traced_heap.hpp"
+#include "../support/misuse.hpp"
+#include "block_lookup.hpp"
+
+#include <cstddef>
+
+namespace memory_pool::np
+{
+/// Another heap may have had the slab meanwhile that a freed block was in: so it is to be one of the same heap still.
+base::message name_of_line(error kind, const void* block) noexcept
+{
+    const owner_word heap_now = owner_of(block) & ~class_bits;
+    for (traced_heap& each : the_process.traced()) {
+        const base::message line =
+            each.sites().name_of_line(block, kind == error::misaligned_pointer, heap_now == each.word());
+        if (*line.c_str() != '\0')
+            return line;
+    }
+    return base::message("%s", "");
+}
+} // namespace memory_pool::np
+
+namespace np = memory_pool::np;
+
+extern "C" {
+void* np_alloc_at(size_t bytes, const char* file, int line) noexcept
+{
+    np::process& all = np::the_process;
+    np::traced_heap& home = all.traced_for(np::this_thread);
+    void* const block = all.start() ? np::allocate_in(home, bytes) : nullptr;
+    if (block == nullptr)
+        return np_alloc(bytes); // It may have what a shared heap has not.
+    const memory_pool::call_site site{file != nullptr ? file : "unknown", static_cast<unsigned>(line)};
+    MEMORY_POOL_DELAY_POINT();
+    (void)home.sites().remember(block, bytes, site, all.checkpoints());
+    return block;
+}
+}

@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: MIT
+// Copyright (c) 2026 The memory_pool authors
+/// \file
+/// What stands before the functions of the engine in the libraries that check: each block is looked at when it is handed out, and
+/// when it comes back.
+///
+///     allocate(bytes):  | room for one byte more, at least | -> as it was left? -> mark, canary      -> the program
+///     free(block):      in use? -> canary as it was? -> fill                     -> | waits | -> magazine
+///
+///     block in use      = its mark says so, and the bytes behind those that were asked for are the canary
+///     block given back  = its mark says so, and all of its bytes have the known value
+///
+/// So what is freed twice, by whatever thread and wherever the block is meanwhile, is found when it is freed, as is what is no
+/// block; what is written behind a block, when that is freed, resized, or asked for its size; and what is written to a free block,
+/// when that is handed out again. Blocks outside of the region have no mark, and are not filled: a table says which are in use, and
+/// the memory of one that is free is gone.
+///
+/// A block of 0 bytes lies in a page that nobody may touch.
+///
+/// Thread safety: any thread.
+#pragma once
+
+#include "../support/misuse.hpp"
+
+#include <cstddef>
+
+namespace memory_pool::np
+{
+class shared_heap;
+} // namespace memory_pool::np
+
+namespace memory_pool::np::checked
+{
+// As the functions of that name in engine.hpp. To be used only where blocks are checked.
+void* allocate(std::size_t bytes) noexcept;
+void* allocate_zeroed(std::size_t count, std::size_t size) noexcept;
+void* allocate_aligned(std::size_t alignment, std::size_t bytes) noexcept;
+void free(void* block) noexcept;
+void* reallocate(void* block, std::size_t bytes) noexcept;
+std::size_t usable_size(const void* block) noexcept;
+void* allocate_in(shared_heap& home, std::size_t bytes) noexcept;
+void* allocate_zeroed_in(shared_heap& home, std::size_t count, std::size_t size) noexcept;
+bool is_block_of(const shared_heap& home, const void* block) noexcept;
+
+/// Effects: as `free`; reports if it is not `bytes` that were asked for.
+void free_sized(void* block, std::size_t bytes) noexcept;
+} // namespace memory_pool::np::checked

@@ -1,0 +1,156 @@
+// SPDX-License-Identifier: MIT
+// Copyright (c) 2026 The memory_pool authors
+/// \file
+/// What np_alloc and malloc do, by other names: so that each of their functions is this code, and not a call of another.
+///
+///     allocate:   up to 1 KiB   this thread's magazine                            -> allocate_slowly
+///     free:       a block of this thread's slabs   this thread's magazine         -> free_slowly
+///
+/// Errors are told as malloc tells them, by nullptr and errno. What is freed or resized is looked at as far as that costs nothing;
+/// misuse goes to the error handler, and is ignored if that returns. In the libraries that check, the functions of checked.hpp stand
+/// before these, and look closer.
+///
+/// Thread safety: any thread.
+#pragma once
+
+#include <memory_pool/base/config.hpp>
+
+#include "../heaps/front.hpp"
+#include "../heaps/process.hpp"
+#include "../heaps/shared_heap.hpp"
+#include "../page_heap/backend.hpp"
+#include "../slices/sizes.hpp"
+#include "../support/policy.hpp"
+#include "checked.hpp"
+
+#include <atomic>
+#include <cerrno>
+#include <cstddef>
+#include <cstdint>
+
+namespace memory_pool::np
+{
+// Constant to begin with, so that nothing has to run before the first block is asked for, and never destroyed; not seen from
+// outside, so that they are found without the help of the loader.
+MEMORY_POOL_HIDDEN extern process the_process;
+// (Of a `thread_local` one, which may have to be constructed, every use would ask whether it was.)
+MEMORY_POOL_HIDDEN extern __thread thread_state this_thread;
+
+inline constexpr std::size_t alignment_of_all = sizes::step;
+
+/// Returns: the slabs, large blocks and free memory of all heaps.
+inline backend& memory() noexcept
+{
+    return the_process.memory();
+}
+
+/// Effects: tells a caller of malloc that there is no memory.
+/// Returns: nullptr.
+inline void* out_of_memory() noexcept
+{
+    errno = ENOMEM;
+    return nullptr;
+}
+
+// The slow ways.
+void* allocate_slowly(std::size_t size_class) noexcept;
+void* allocate_more(std::size_t bytes) noexcept;
+void free_slowly(void* block) noexcept;
+void free_to_full(std::size_t size_class, void* block) noexcept;
+void free_sized_slowly(void* block, std::size_t bytes) noexcept;
+
+/// Effects: does, now and then, what no thread does for its own sake. To be called where time is lost anyway.
+void work_for_all() noexcept;
+
+// The rest.
+void* allocate_zeroed(std::size_t count, std::size_t size) noexcept;
+void* allocate_aligned(std::size_t alignment, std::size_t bytes) noexcept;
+void* reallocate(void* block, std::size_t bytes) noexcept;
+std::size_t usable_size(const void* block) noexcept;
+std::size_t trim() noexcept;
+
+// Shared heaps. They are freed from like any other, and `reallocate` leaves a block in its heap.
+
+/// Returns: a block of `home`; nullptr, and errno is set, if there is no memory.
+void* allocate_in(shared_heap& home, std::size_t bytes) noexcept;
+
+/// Returns: the same, to take the place of one of that heap; a block of another one if there is no memory, and it need not be freed
+///   with a heap of the program.
+void* allocate_like_in(shared_heap& home, std::size_t bytes) noexcept;
+
+/// Returns: the same, filled with zeros.
+void* allocate_zeroed_in(shared_heap& home, std::size_t count, std::size_t size) noexcept;
+
+/// Returns: whether `block` is of that heap. If not, that is reported.
+bool is_block_of(const shared_heap& home, const void* block) noexcept;
+
+/// Returns: a block of that class.
+MEMORY_POOL_ALWAYS_INLINE void* allocate_in_class(std::size_t size_class) noexcept
+{
+    void* block = nullptr;
+    return MEMORY_POOL_LIKELY(this_thread.at_hand.pop(size_class, block)) ? block : allocate_slowly(size_class);
+}
+
+/// Returns: a block of that many bytes, as it is.
+MEMORY_POOL_ALWAYS_INLINE void* allocate_unchecked(std::size_t bytes) noexcept
+{
+    const std::size_t last = bytes - 1; // 0 bytes: too many
+    return MEMORY_POOL_LIKELY(last < largest_small) ? allocate_in_class(last / sizes::step) : allocate_more(bytes);
+}
+
+/// Returns: a block of that many bytes.
+MEMORY_POOL_ALWAYS_INLINE void* allocate(std::size_t bytes) noexcept
+{
+    if constexpr (is_checked)
+        return checked::allocate(bytes);
+    else
+        return allocate_unchecked(bytes);
+}
+
+/// Effects: puts a block at hand; or calls `free_slowly(block)` if it is not of this thread's slabs, and `free_to_full(size_class,
+///   block)` if there is no room for it.
+template <class FreeSlowly, class FreeToFull>
+MEMORY_POOL_ALWAYS_INLINE void free_or(void* block, FreeSlowly&& free_slowly, FreeToFull&& free_to_full) noexcept
+{
+    const backend::region_type& all = the_process.memory().memory();
+    const std::uintptr_t steps = all.steps_to(block);
+    if (MEMORY_POOL_UNLIKELY(!all.is_committed(steps))) {
+        free_slowly(block);
+        return;
+    }
+    front& at_hand = this_thread.at_hand;
+    const owner_word size_class = at_hand.class_in(all.owner(all.slice_at(steps)).load(std::memory_order_relaxed));
+    if (MEMORY_POOL_UNLIKELY(size_class >= class_count)) {
+        free_slowly(block);
+        return;
+    }
+    if (MEMORY_POOL_UNLIKELY(!at_hand.push(size_class, block)))
+        free_to_full(size_class, block);
+}
+
+/// Effects: takes a block back, as it is.
+MEMORY_POOL_ALWAYS_INLINE void free_unchecked(void* block) noexcept
+{
+    free_or(block, free_slowly, free_to_full);
+}
+
+/// Effects: takes a block back.
+MEMORY_POOL_ALWAYS_INLINE void free_block(void* block) noexcept
+{
+    if constexpr (is_checked)
+        checked::free(block);
+    else
+        free_unchecked(block);
+}
+
+/// Effects: takes a block back that `bytes` were asked for.
+MEMORY_POOL_ALWAYS_INLINE void free_sized(void* block, std::size_t bytes) noexcept
+{
+    if constexpr (is_checked)
+        checked::free_sized(block, bytes);
+    else
+        free_or(
+            block, [bytes](void* slow) { free_sized_slowly(slow, bytes); },
+            [bytes](std::size_t, void* slow) { free_sized_slowly(slow, bytes); });
+}
+} // namespace memory_pool::np

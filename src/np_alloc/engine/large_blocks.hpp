@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: MIT
+// Copyright (c) 2026 The memory_pool authors
+/// \file
+/// Large blocks, which are whole slices: how they are made for those who ask, and freed.
+///
+///     of no heap:             a run; or, if the region has none, a block that is mapped for itself
+///     of a shared heap:       a run in the list of that heap
+///
+/// Thread safety: any thread.
+#pragma once
+
+#include <memory_pool/base/arithmetic.hpp>
+#include <memory_pool/base/config.hpp>
+#include <memory_pool/os/address_space.hpp>
+
+#include "../heaps/shared_heap.hpp"
+#include "../page_heap/backend.hpp"
+#include "../support/policy.hpp"
+#include "block_lookup.hpp"
+#include "engine.hpp"
+
+#include <cstddef>
+
+namespace memory_pool::np
+{
+/// What came of a request for a large block.
+struct large_allocation
+{
+    void* block; ///< nullptr, and errno is set, if there is no memory.
+    bool is_zeroed;
+};
+
+/// Returns: how many bytes there are in a large block for which so many are asked, wherever it is; where blocks are checked, those alone.
+constexpr std::size_t bytes_in_large(std::size_t bytes) noexcept
+{
+    return is_checked ? bytes : base::saturating_add(bytes, slice_bytes - 1) & ~(slice_bytes - 1);
+}
+
+/// Effects: has accesses to a block of so many bytes reported when it will have been freed, if it will be out of reach then.
+inline void watch_if_large([[maybe_unused]] std::size_t bytes) noexcept
+{
+    if constexpr (is_checked)
+        if (backend::goes_out_of_reach(bytes))
+            (void)the_process.watch_accesses();
+}
+
+/// Returns: a large block, in the shared heap `home` if that is not nullptr.
+MEMORY_POOL_NOINLINE inline large_allocation allocate_large(std::size_t bytes, std::size_t alignment,
+                                                            shared_heap* home = nullptr) noexcept
+{
+    if (!the_process.start())
+        return {out_of_memory(), false};
+    work_for_all();
+    watch_if_large(bytes);
+    const run taken = memory().take_large(bytes, alignment);
+    if (taken.first != no_slice) {
+        MEMORY_POOL_DELAY_POINT();
+        if (home != nullptr)
+            home->adopt_large(taken.first);
+        return {memory().memory().address(taken.first), taken.is_zeroed};
+    }
+    void* const direct = home == nullptr ? memory().take_direct(bytes_in_large(bytes), alignment) : nullptr;
+    return {direct != nullptr ? direct : out_of_memory(), true};
+}
+
+/// Returns: whether there is one still.
+inline bool free_large(slice_number first) noexcept
+{
+    shared_heap* const home = memory().memory().record(first).home;
+    return home != nullptr ? home->free_large(first) : memory().give_large(first);
+}
+
+/// Returns: a large block filled with zeros, in `home` if that is not nullptr; nullptr, and errno is set, if there is no memory.
+inline void* allocate_large_zeroed(std::size_t bytes, shared_heap* home = nullptr) noexcept
+{
+    const large_allocation large = allocate_large(bytes, 1, home);
+    if (large.block != nullptr && !large.is_zeroed)
+        os::clear_memory(large.block, bytes);
+    return large.block;
+}
+} // namespace memory_pool::np

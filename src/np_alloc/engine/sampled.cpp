@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: MIT
+// Copyright (c) 2026 The memory_pool authors
+#include "../heaps/sampled.hpp"
+
+#include <memory_pool/base/errors.hpp>
+#include <memory_pool/os/call_stack.hpp>
+
+#include "../hardening/guarded_places.hpp"
+#include "../support/misuse.hpp"
+#include "../support/output.hpp"
+#include "engine.hpp"
+
+#include <atomic>
+
+namespace memory_pool::np
+{
+namespace
+{
+/// What is said of an access.
+struct description
+{
+    const char* name;
+    const char* remedy;
+};
+
+constexpr description describe(wrong_access kind) noexcept
+{
+    switch (kind) {
+    case wrong_access::overflow: return {"overflow", "find the access past the end of this block"};
+    case wrong_access::underflow: return {"underflow", "find the access before the begin of this block"};
+    case wrong_access::use_after_free: break;
+    }
+    return {"use after free", "find the access through an old pointer"};
+}
+
+void print_calls(const output& to, const char* title, const os::call_stack& calls)
+{
+    if (calls.begin() == calls.end())
+        return;
+    to.print(base::message("  %s by:\n", title));
+    for (const void* const address : calls) {
+        const os::code_place where = os::find_code(address);
+        if (where.module == nullptr)
+            to.print(base::message("    %p\n", address));
+        else if (where.function == nullptr)
+            to.print(base::message("    %.200s+0x%zx\n", where.module, where.offset));
+        else
+            to.print(base::message("    %.200s+0x%zx (%.100s)\n", where.module, where.offset, where.function));
+    }
+}
+
+void print_report(const guarded_block& block, const void* address, const os::call_stack& accessed_by)
+{
+    const output to(nullptr, nullptr);
+    const description what = describe(guarded_places::kind_of(block, address));
+    to.print(base::message("memory_pool: %s: access to address %p, block %p, block size %zu bytes, pool 'np_alloc'\n"
+                           "  remedy: %s, in the calls below\n",
+                           what.name, address, static_cast<const void*>(block.begin), block.bytes, what.remedy));
+    print_calls(to, "accessed", accessed_by);
+    print_calls(to, "allocated", block.allocated_by);
+    print_calls(to, "freed", block.freed_by);
+}
+} // namespace
+
+void report_wrong_access(const void* address)
+{
+    static std::atomic<const void*> last_reported{nullptr};
+    const backend& memory = the_process.memory();
+    const guarded_places& places = memory.places();
+    const guarded_block* const block = places.contain(address) ? places.nearest(address) : memory.freed_at(address);
+    // A handler of the program that returns has the access come again.
+    if (block == nullptr || last_reported.exchange(address, std::memory_order_relaxed) == address)
+        return;
+    misuse_reports.fetch_add(1, std::memory_order_relaxed);
+    print_report(*block, address, os::call_stack::of_interrupted());
+}
+} // namespace memory_pool::np

@@ -1,0 +1,179 @@
+// SPDX-License-Identifier: MIT
+// Copyright (c) 2026 The memory_pool authors
+/// \file
+/// Blocks outside of the region: a table says where they are.
+///
+///     open_table:   address of a block -> its bytes, and what was reserved for it alone
+///
+/// They are there for a program whose limit on addresses has left the region small: what does not fit any more is mapped by itself.
+/// And they are samples of what a program allocates, in guarded places. Both are slow, and take whole pages.
+///
+/// Thread safety: none; the backend has a lock.
+#pragma once
+
+#include <memory_pool/base/arithmetic.hpp>
+#include <memory_pool/base/errors.hpp>
+#include <memory_pool/os/address_space.hpp>
+#include <memory_pool/os/call_stack.hpp>
+#include <memory_pool/os/pages.hpp>
+
+#include "../support/open_table.hpp"
+#include "guarded_places.hpp"
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+
+namespace memory_pool::np
+{
+/// What is wrong with an address that was given back, and the block in question, if there is one.
+struct wrong_address
+{
+    error kind;
+    std::size_t block_bytes;
+};
+
+/// Blocks that lie outside of the region.
+class direct_blocks
+{
+public:
+    constexpr direct_blocks() noexcept = default;
+    direct_blocks(const direct_blocks&) = delete;
+    direct_blocks& operator=(const direct_blocks&) = delete;
+    ~direct_blocks() = default;
+
+    /// Returns: a block of whole pages, zeroed; nullptr if the system has no memory.
+    /// Preconditions: `alignment` is a power of two.
+    void* take(std::size_t bytes, std::size_t alignment) noexcept
+    {
+        if (bytes > most_bytes || alignment > most_bytes || !blocks_.has_room())
+            return nullptr;
+        mapped taken;
+        taken.bytes = base::round_up(std::max<std::size_t>(bytes, 1), os::page_size());
+        // Where the system begins a mapping, only pages are aligned.
+        taken.reserved_bytes = taken.bytes + (alignment > os::page_size() ? alignment : 0);
+        void* const reserved = os::reserve_addresses(taken.reserved_bytes);
+        if (reserved == nullptr)
+            return nullptr;
+        taken.reserved = reinterpret_cast<std::uintptr_t>(reserved);
+        taken.address = base::round_up(taken.reserved, std::max(alignment, os::page_size()));
+        if (!os::commit_memory(reinterpret_cast<void*>(taken.address), taken.bytes)) {
+            (void)os::release_addresses(reserved, taken.reserved_bytes);
+            return nullptr;
+        }
+        (void)blocks_.add(taken);
+        return reinterpret_cast<void*>(taken.address);
+    }
+
+    /// Returns: a block in a place of its own between guards, zeroed; nullptr if there is no place, or the system has no memory.
+    /// Preconditions: as guarded_places::take.
+    void* take_guarded(std::size_t bytes, const os::call_stack& by) noexcept
+    {
+        std::byte* const block = blocks_.has_room() ? places_.take(bytes, by) : nullptr;
+        if (block != nullptr)
+            (void)blocks_.add({reinterpret_cast<std::uintptr_t>(block), bytes});
+        return block;
+    }
+
+    /// Effects: as guarded_places::fit, of a block in such a place; of others, nothing.
+    /// Returns: the block.
+    void* fit(void* block, std::size_t bytes, std::size_t alignment) noexcept
+    {
+        if (!places_.contain(block) || !blocks_.has_room())
+            return block;
+        blocks_.remove(blocks_.find({reinterpret_cast<std::uintptr_t>(block)}));
+        std::byte* const fitted = places_.fit(block, bytes, alignment);
+        (void)blocks_.add({reinterpret_cast<std::uintptr_t>(fitted), bytes});
+        return fitted;
+    }
+
+    /// Effects: unmaps a block, or has its place guarded. `by` is who gives it back.
+    /// Preconditions: there is such a block.
+    void give(const void* block, const os::call_stack& by = {}) noexcept
+    {
+        mapped* const ended = blocks_.find({reinterpret_cast<std::uintptr_t>(block)});
+        if (places_.contain(block))
+            places_.give(block, by);
+        else
+            (void)os::release_addresses(reinterpret_cast<void*>(ended->reserved), ended->reserved_bytes);
+        blocks_.remove(ended);
+    }
+
+    /// Returns: what is wrong with giving back an address where no block begins.
+    /// Complexity: linear in blocks.
+    wrong_address what_is_wrong_with(const void* address) const noexcept
+    {
+        if (const mapped* const around = find_around(address))
+            return {error::misaligned_pointer, around->bytes};
+        if (!places_.contain(address))
+            return {error::foreign_pointer, 0};
+        const guarded_block* const last = places_.nearest(address);
+        return {error::double_free, last != nullptr && last->holds(address) ? last->bytes : 0};
+    }
+
+    const guarded_places& places() const noexcept { return places_; }
+
+    /// Returns: whether each block is found, and each guarded one has its place.
+    bool is_valid() const noexcept
+    {
+        std::size_t guarded = 0;
+        for_each([&](const void* block, std::size_t) { guarded += places_.contain(block) ? 1U : 0U; });
+        const auto [in_use, all_are_there] = places_.in_use();
+        return blocks_.is_valid() && all_are_there && in_use == guarded;
+    }
+
+    /// Returns: bytes of the block that begins there; 0 if none does.
+    std::size_t bytes(const void* block) const noexcept
+    {
+        const mapped* const found = blocks_.find({reinterpret_cast<std::uintptr_t>(block)});
+        return found != nullptr ? found->bytes : 0;
+    }
+
+    /// Returns: whether `address` lies in one of them.
+    /// Complexity: linear in blocks.
+    bool hold(const void* address) const noexcept { return find_around(address) != nullptr; }
+
+    /// Returns: how many there are.
+    std::size_t count() const noexcept { return blocks_.count(); }
+
+    /// Effects: calls `visit(void* block, std::size_t bytes)` for each.
+    template <class Visit>
+    void for_each(Visit&& visit) const
+    {
+        (void)blocks_.for_each([&](const mapped& each) {
+            visit(reinterpret_cast<void*>(each.address), each.bytes);
+            return true;
+        });
+    }
+
+private:
+    static constexpr std::size_t most_bytes = std::size_t{1} << 47;
+
+    struct mapped
+    {
+        std::uintptr_t address = 0;
+        std::size_t bytes = 0;
+        std::uintptr_t reserved = 0;
+        std::size_t reserved_bytes = 0;
+
+        bool is_there() const noexcept { return address != 0; }
+        bool is(const mapped& other) const noexcept { return address == other.address; }
+        std::uint64_t hash() const noexcept { return mixed(address); }
+    };
+
+    /// Returns: the block that an address lies in; nullptr if it is none.
+    const mapped* find_around(const void* address) const noexcept
+    {
+        const auto wanted = reinterpret_cast<std::uintptr_t>(address);
+        const mapped* found = nullptr;
+        (void)blocks_.for_each([wanted, &found](const mapped& each) {
+            found = wanted - each.address < each.bytes ? &each : nullptr;
+            return found == nullptr;
+        });
+        return found;
+    }
+
+    open_table<mapped> blocks_;
+    guarded_places places_;
+};
+} // namespace memory_pool::np

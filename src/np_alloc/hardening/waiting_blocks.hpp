@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: MIT
+// Copyright (c) 2026 The memory_pool authors
+/// \file
+/// Blocks that were freed, and wait until they may go out again: a queue of what one thread has freed.
+///
+///     freed ->  | youngest | ... | oldest |  -> magazine
+///               <---- at most so many bytes ---->
+///
+/// So an old pointer does no harm for a while, and what is written through it is found when the block goes out again.
+///
+/// Thread safety: figures any thread; the rest none.
+#pragma once
+
+#include "../slices/sizes.hpp"
+
+#include <array>
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+
+namespace memory_pool::np
+{
+/// A queue of free blocks. Zeroed, it is empty.
+class waiting_blocks
+{
+public:
+    static constexpr std::size_t most_blocks = 1024;
+
+    bool is_empty() const noexcept { return count_ == 0; }
+    bool is_full() const noexcept { return count_ == most_blocks; }
+    std::size_t bytes() const noexcept { return bytes_; }
+
+    /// Returns: how many of that class there are.
+    /// Thread safety: any thread.
+    std::uint32_t of_class(std::size_t size_class) const noexcept
+    {
+        return of_class_[size_class].load(std::memory_order_relaxed);
+    }
+
+    /// Effects: appends a block, of the heap that this is the queue of, or of another.
+    /// Preconditions: it is not full.
+    void push(std::size_t size_class, void* block, bool is_own) noexcept
+    {
+        const std::size_t place = (first_ + count_++) % most_blocks;
+        blocks_[place] = block;
+        classes_[place] = static_cast<std::uint8_t>(is_own ? size_class : size_class | of_another);
+        count(size_class, 1);
+        bytes_ += facts[size_class].block_bytes;
+    }
+
+    /// What has waited longest.
+    struct waited
+    {
+        void* block;
+        std::size_t size_class;
+        bool is_own;
+    };
+
+    /// Preconditions: it is not empty.
+    waited pop() noexcept
+    {
+        const waited oldest{blocks_[first_], class_at(first_), classes_[first_] < of_another};
+        first_ = (first_ + 1) % most_blocks;
+        --count_;
+        count(oldest.size_class, ~std::uint32_t{0});
+        bytes_ -= facts[oldest.size_class].block_bytes;
+        return oldest;
+    }
+
+    /// Effects: takes all out, and calls `put(size_class, block)` for each, the oldest first.
+    template <class Put>
+    void pop_all(Put&& put) noexcept
+    {
+        while (!is_empty()) {
+            const waited oldest = pop();
+            put(oldest.size_class, oldest.block);
+        }
+    }
+
+    /// Effects: calls `visit(size_class, block)` for each, until that returns false.
+    /// Returns: whether it never did.
+    template <class Visit>
+    bool for_each(Visit&& visit) const
+    {
+        for (std::size_t i = 0; i != count_; ++i) {
+            const std::size_t place = (first_ + i) % most_blocks;
+            if (!visit(class_at(place), blocks_[place]))
+                return false;
+        }
+        return true;
+    }
+
+private:
+    /// Stands in the class of a block of another heap.
+    static constexpr std::size_t of_another = 128;
+    static_assert(class_count <= of_another);
+
+    std::size_t class_at(std::size_t place) const noexcept { return classes_[place] % of_another; }
+
+    void count(std::size_t size_class, std::uint32_t more) noexcept
+    {
+        of_class_[size_class].store(of_class(size_class) + more, std::memory_order_relaxed);
+    }
+
+    std::size_t first_ = 0;
+    std::size_t count_ = 0;
+    std::size_t bytes_ = 0;
+    std::array<std::atomic<std::uint32_t>, class_count> of_class_{};
+    std::array<std::uint8_t, most_blocks> classes_;
+    std::array<void*, most_blocks> blocks_;
+};
+
+/// Where nothing waits.
+struct no_waiting_blocks
+{
+    static constexpr std::uint32_t of_class(std::size_t) noexcept { return 0; }
+    template <class Put>
+    static constexpr void pop_all(Put&&) noexcept
+    {
+    }
+    template <class Visit>
+    static constexpr bool for_each(Visit&&) noexcept
+    {
+        return true;
+    }
+};
+} // namespace memory_pool::np

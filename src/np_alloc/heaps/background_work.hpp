@@ -1,0 +1,139 @@
+// SPDX-License-Identifier: MIT
+// Copyright (c) 2026 The memory_pool authors
+/// \file
+/// What a thread of the library's own does, in short turns, between which others may have it rest.
+///
+///     turn, turn, turn ... pause ... turn, | rest ... | turn, turn, ...
+///
+/// Thread safety: any thread, but where it is said.
+#pragma once
+
+#include <memory_pool/os/background_thread.hpp>
+
+#include "../support/mutex.hpp"
+
+#include <cstdint>
+#include <mutex> // std::lock_guard
+
+namespace memory_pool::np
+{
+/// Work in the background.
+class background_work
+{
+public:
+    constexpr background_work() noexcept = default;
+    background_work(const background_work&) = delete;
+    background_work& operator=(const background_work&) = delete;
+    ~background_work() = default;
+
+    /// Effects: has a thread of its own call a function again and again.
+    /// Returns: whether there is such a thread.
+    bool start(os::background_thread::work what) noexcept
+    {
+        const counted_lock counted;
+        return thread_.start(what);
+    }
+
+    /// Effects: ends that.
+    void stop() noexcept
+    {
+        const counted_lock counted;
+        thread_.stop();
+    }
+
+    /// Returns: whether there is such a thread.
+    bool is_running() noexcept
+    {
+        const counted_lock counted;
+        return thread_.is_running();
+    }
+
+    /// Effects: has it work soon, if there is such a thread.
+    void wake() noexcept
+    {
+        const counted_lock counted;
+        thread_.wake();
+    }
+
+    /// A time in which the thread may work: short, as others may wait for its end. It never waits for a lock itself: somebody may
+    /// end the process with one, and wait for the thread.
+    class turn
+    {
+    public:
+        explicit turn(background_work& of) noexcept
+            : of_(of), has_lock_(of.turn_.try_lock()), is_on_(has_lock_ && of.rests_ == 0 && of.thread_.is_running())
+        {
+            of.turns_ += is_on_ ? 1 : 0;
+        }
+        turn(const turn&) = delete;
+        turn& operator=(const turn&) = delete;
+        ~turn()
+        {
+            if (has_lock_)
+                of_.turn_.unlock();
+        }
+
+        /// Returns: whether it may work; not while it rests, or has to end.
+        bool is_on() const noexcept { return is_on_; }
+
+    private:
+        background_work& of_;
+        bool has_lock_;
+        bool is_on_;
+    };
+
+    /// A time in which the thread does nothing, so that all stays as it is where nobody else is in a call.
+    class rest
+    {
+    public:
+        explicit rest(background_work& of) noexcept : of_(of), is_needed_(of.is_running()) { (void)add(1); }
+        rest(const rest&) = delete;
+        rest& operator=(const rest&) = delete;
+        ~rest() { (void)add(-1); }
+
+        /// Effects: calls a function of the program, and lets the thread work meanwhile: the function may never come back, as it
+        ///   throws, or leaves by a long jump.
+        /// Returns: whether the thread did work.
+        template <class Function>
+        bool interrupted_by(Function&& function) const
+        {
+            const std::uint64_t turns_before = add(-1);
+            function();
+            return add(1) != turns_before;
+        }
+
+    private:
+        /// Returns: how often the thread has worked so far.
+        std::uint64_t add(int more) const noexcept
+        {
+            if (!is_needed_)
+                return 0;
+            const std::lock_guard lock(of_.turn_);
+            of_.rests_ += more;
+            return of_.turns_;
+        }
+
+        background_work& of_;
+        bool is_needed_;
+    };
+
+    // Around a fork.
+
+    void lock_for_fork() noexcept { turn_.lock_for_fork(); }
+    void unlock_after_fork() noexcept { turn_.unlock_after_fork(); }
+
+    /// Effects: there is no such thread any more, and nobody who has it rest.
+    /// Preconditions: this is the child of a fork, which has one thread.
+    void forget_after_fork() noexcept
+    {
+        thread_.forget_after_fork();
+        rests_ = 0;
+    }
+
+private:
+    mutex turn_; ///< Held while it works.
+    int rests_ = 0;
+    std::uint64_t turns_ = 0;
+    os::background_thread thread_;
+};
+} // namespace memory_pool::np

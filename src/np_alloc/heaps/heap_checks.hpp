@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: MIT
+// Copyright (c) 2026 The memory_pool authors
+/// \file
+/// What the heap of a thread has besides, where blocks are checked: blocks that wait, and numbers at random, by which it is chosen
+/// what goes out next.
+///
+/// Thread safety: that of each; the numbers none.
+#pragma once
+
+#include <memory_pool/os/random.hpp>
+
+#include "../hardening/waiting_blocks.hpp"
+#include "../support/policy.hpp"
+
+#include <cstddef>
+#include <cstdint>
+#include <type_traits>
+
+namespace memory_pool::np
+{
+/// Numbers at random, as far as somebody who does not know the first of them can tell.
+class random_numbers
+{
+public:
+    explicit random_numbers(std::uint64_t seed) noexcept : state_(seed) {}
+
+    /// Returns: the next one, below `limit`.
+    /// Preconditions: `limit` is not 0, and below 2^32.
+    std::size_t below(std::size_t limit) noexcept
+    {
+        state_ = state_ * 0x5851'F42D'4C95'7F2DU + 0x1405'7B7E'F767'814FU;
+        return static_cast<std::size_t>((state_ >> 32U) * limit >> 32U);
+    }
+
+private:
+    std::uint64_t state_;
+};
+
+/// What a heap of a thread has besides, where blocks are checked.
+struct heap_checks
+{
+    waiting_blocks waiting;
+    random_numbers random{os::random_number()};
+};
+
+struct no_heap_checks
+{
+    no_waiting_blocks waiting;
+};
+
+using checks_of_heap = std::conditional_t<is_checked, heap_checks, no_heap_checks>;
+} // namespace memory_pool::np

@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: MIT
+// Copyright (c) 2026 The memory_pool authors
+/// \file
+/// Where the heaps of threads lie: in pages of their own, out of reach of what a program writes past a block.
+///
+///     | nobody may touch | heap | heap | ... | not used yet | nobody may touch |
+///
+/// There are several at a time, as threads that get memory wait while another one gets addresses; and not so many that the system
+/// would have one huge page for them. Where addresses are limited, there is one.
+///
+/// Thread safety: none; whoever has it has a lock.
+#pragma once
+
+#include <memory_pool/os/address_space.hpp>
+#include <memory_pool/os/pages.hpp>
+
+#include "../slices/region.hpp"
+#include "../support/own_pages.hpp"
+#include "front.hpp"
+
+#include <cstddef>
+#include <utility>
+
+namespace memory_pool::np
+{
+/// Memory for heaps, which is never given back.
+class heap_pages
+{
+public:
+    /// Returns: zeros for a heap_memory; nullptr if there is no memory.
+    void* take() noexcept
+    {
+        if (left_ == 0 && !bring_more())
+            return nullptr;
+        --left_;
+        return std::exchange(next_, next_ + in_whole_pages(sizeof(heap_memory)));
+    }
+
+private:
+    static constexpr std::size_t heaps_at_a_time = huge_page_bytes / sizeof(heap_memory) - 1;
+
+    bool bring_more() noexcept
+    {
+        const std::size_t heaps = os::addresses_are_limited() ? 1 : heaps_at_a_time;
+        void* const pages = take_own_pages(heaps * in_whole_pages(sizeof(heap_memory)), os::page_size());
+        if (pages == nullptr)
+            return false;
+        next_ = static_cast<std::byte*>(pages);
+        left_ = heaps;
+        return true;
+    }
+
+    std::byte* next_ = nullptr;
+    std::size_t left_ = 0;
+};
+} // namespace memory_pool::np

@@ -1,0 +1,665 @@
+// SPDX-License-Identifier: MIT
+// Copyright (c) 2026 The memory_pool authors
+/// \file
+/// All heaps of a process: how a thread gets one when it first needs it, and where it goes when the thread ends.
+///
+///     of threads:   A (thread 1)    B (thread 2)    C -> D (parked)
+///     shared:       the late one (of threads that have ended)    the traced ones (blocks with call sites)
+///                   those that the program has made            its own one (where those are)
+///
+/// The heap of a thread is never destroyed. When its thread ends, it is parked with the blocks that are still in use; the next thread
+/// that begins adopts it. A few that are parked keep their magazines and free memory for that; others have given both back. Others post to it as before, and now and then one of them takes in what has
+/// come to a heap, so that nothing waits for a thread that has ended, or is idle.
+///
+/// A thread may free, and even allocate, when it has ended already: in destructors of thread-local objects that run after ours.
+/// Such a call goes to a heap that all those threads share, with a lock; so does one of a thread of whose end nobody would hear.
+/// And it may free for the first time then, as the C library has it free what is left of other threads: so its first blocks go back
+/// to their heaps one by one, and a thread that only frees a few has no heap at all.
+///
+/// Around a fork, the thread that forks has all locks, so runs and lists are in order in the child. The heaps of threads that are
+/// not there are not: those may have been at work in them. They stay as they are, and are not adopted; their blocks may be used
+/// and freed, but what is free there is lost to the child. Nor is anything taken in that was posted while the fork went on.
+///
+/// Locks, in the order in which they are taken: that of the work in the background, that of the lists, those of heaps, those of call
+/// sites, the backend's.
+///
+/// Thread safety: any thread.
+#pragma once
+
+#include <memory_pool/np_alloc.h>
+
+#include <memory_pool/base/arithmetic.hpp>
+#include <memory_pool/base/config.hpp>
+#include <memory_pool/os/address_space.hpp>
+#include <memory_pool/os/blocked_signals.hpp>
+#include <memory_pool/os/clock.hpp>
+#include <memory_pool/os/environment.hpp>
+#include <memory_pool/os/fault.hpp>
+#include <memory_pool/os/fork.hpp>
+#include <memory_pool/os/short_wait.hpp>
+#include <memory_pool/os/single_thread.hpp>
+#include <memory_pool/os/stdio_lock.hpp>
+#include <memory_pool/os/thread_end.hpp>
+
+#include "../page_heap/backend.hpp"
+#include "../slices/reservation_cost.hpp"
+#include "../support/known_bytes.hpp"
+#include "../support/mutex.hpp"
+#include "../support/options.hpp"
+#include "../support/output.hpp"
+#include "../support/policy.hpp"
+#include "background_work.hpp"
+#include "call_sites.hpp"
+#include "front.hpp"
+#include "heap.hpp"
+#include "sampled.hpp"
+#include "shared_heap.hpp"
+#include "thread_heaps.hpp"
+#include "traced_heap.hpp"
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <new>
+#include <type_traits>
+#include <utility>
+
+namespace memory_pool::np
+{
+/// What one thread has.
+struct thread_state
+{
+    front at_hand;
+    bool may_have_heap = true;   ///< Not when it has ended, nor before the loader has come to its thread-local storage.
+    std::uint8_t slow_calls = 0; ///< Calls that were not done by its front, modulo 256.
+    std::uint8_t traced = 0;     ///< The number of its traced heap, counted from 1; 0 if it has none yet.
+    std::uint8_t freed_late = 0; ///< Blocks of others that it has freed without a heap, as long as it has none.
+};
+
+/// All heaps.
+class process
+{
+public:
+    constexpr process() noexcept = default;
+    process(const process&) = delete;
+    process& operator=(const process&) = delete;
+    ~process() = default;
+
+    /// Returns: the one there is. It is never destroyed, as threads may end after everything else.
+    static process& current() noexcept;
+
+    // Heaps of threads.
+
+    /// Effects: gives a thread that has none a heap: a parked one, or a new one.
+    /// Returns: whether it has one now; not if it has ended, nobody would say when it ends, or there is no memory.
+    bool attach(thread_state& thread) noexcept
+    {
+        if (!thread.may_have_heap || !start())
+            return false;
+        if (!adopt(thread) && !make_heap(thread))
+            return false;
+        MEMORY_POOL_DELAY_POINT();
+        // Last, as this may allocate.
+        if (thread_end_.ask(&thread))
+            return true;
+        park(thread); // Nobody would say when it has ended.
+        return false;
+    }
+
+    /// Effects: the same for a thread that frees a block of another one, if it has freed so many that it may be expected to go on.
+    bool attach_to_free(thread_state& thread) noexcept
+    {
+        constexpr std::uint8_t most_freed_late = 32;
+        if (thread.freed_late == most_freed_late || !thread.may_have_heap)
+            return attach(thread);
+        if (thread.freed_late++ == 0) {
+            thread.may_have_heap = false; // What is allocated for this is from the heap of threads that have ended.
+            (void)thread_end_.ask(&thread);
+            thread.may_have_heap = true;
+        }
+        return false;
+    }
+
+    /// Effects: parks the heap of a thread that ends. What is free there goes back to the system now, but for a reserve that all
+    ///   parked heaps have: nobody may ever call again.
+    void detach(thread_state& thread) noexcept
+    {
+        thread.may_have_heap = false;
+        if (thread.at_hand.has_heap())
+            park(thread);
+    }
+
+    /// Effects: is not told any more when threads end: the code that would be called may be gone then, as it is part of a library that
+    ///   is closed. Threads go on with their heaps, and leave them behind.
+    void stop_watching_threads() noexcept
+    {
+        thread_end_.stop();
+        const std::lock_guard lock(mutex_);
+        heaps_.forget_threads_but(heap_of_this_thread());
+    }
+
+    /// Effects: is to be called now and then, when time is lost anyway: looks after some of the heaps, in turn, those whose thread was
+    ///   not at work in them since they were looked at last, or that have none. Takes in what was posted to such a heap; and when it has
+    ///   been idle for half as long as free runs keep their memory, gives back what slabs it has that are empty. And gives the memory of
+    ///   a run back that was free for so long: those who come to the runs do so, too, but who needs none may be the only one at work.
+    void collect() noexcept
+    {
+        look_after_heaps();
+        (void)backend_.purge_one_old();
+    }
+
+    /// Effects: the same for up to so many runs: the thread may not come here again soon.
+    void collect(int most_runs) noexcept
+    {
+        look_after_heaps();
+        for (int left = most_runs; left != 0 && backend_.purge_one_old(); --left) {
+        }
+    }
+
+    /// Effects: gives the memory of free blocks back to the system that this thread has, which is idle: those at hand, too. If that is
+    ///   very much, a part of it.
+    /// Returns: whether it was all.
+    static bool tidy_idle(front& at_hand) noexcept
+    {
+        constexpr int most_parts = 16; // Of a millisecond at most, each.
+        misuse_list found;             // First, so that it is reported last, without the lock.
+        heap& its = at_hand.memory().slabs;
+        at_hand.put_all_back(found);
+        const heap::at_work lock(its, found);
+        (void)its.take_in();
+        its.give_back_empty_slabs_and_memory();
+        for (int left = most_parts; left != 0; --left)
+            if (its.purge_some_free_pages())
+                return true;
+        return false;
+    }
+
+    /// Effects: has a thread of its own look after all heaps and free runs from now on, so that memory goes back to the system also
+    ///   while the program does not call; or not any more.
+    /// Returns: whether it is so.
+    bool work_in_background(bool is_wanted) noexcept
+    {
+        if (is_wanted)
+            return background_.start([] { return current().collect_all(); });
+        background_.stop();
+        return true;
+    }
+
+    /// Returns: what that thread does.
+    background_work& background() noexcept { return background_; }
+
+    /// Effects: has free runs keep their memory for so many milliseconds from now on.
+    void set_patience(std::uint64_t milliseconds) noexcept
+    {
+        backend_.set_patience(milliseconds);
+        background_.wake();
+    }
+
+    /// Effects: gives a block back to the heap of a thread that it is from, for a thread that has no heap.
+    void put_late(owner_word owner, void* block) noexcept
+    {
+        heap& to = heap::of(owner);
+        (void)sent_late_.fetch_add(to.post_one(owner & class_bits, block), std::memory_order_relaxed);
+    }
+
+    // Shared heaps.
+
+    /// Returns: the heap of threads that have ended.
+    shared_heap& late() noexcept { return late_; }
+
+    /// Returns: the heap for those blocks of a thread whose call sites are remembered.
+    traced_heap& traced_for(thread_state& thread) noexcept
+    {
+        if (thread.traced == 0)
+            thread.traced =
+                static_cast<std::uint8_t>(1 + next_traced_.fetch_add(1, std::memory_order_relaxed) % traced_heap_count);
+        return traced_[thread.traced - 1U];
+    }
+
+    /// Those of all threads.
+    std::array<traced_heap, traced_heap_count>& traced() noexcept { return traced_; }
+
+    /// Effects: has blocks whose call sites are remembered from now on told from those that are in use.
+    /// Returns: how many checkpoints there are now.
+    checkpoint_count add_checkpoint() noexcept { return checkpoints_.fetch_add(1, std::memory_order_relaxed) + 1; }
+    checkpoint_count checkpoints() const noexcept { return checkpoints_.load(std::memory_order_relaxed); }
+
+    /// Where blocks are checked, those of 0 bytes have a heap of their own.
+    struct no_heap
+    {
+        constexpr explicit no_heap(backend&) noexcept {}
+        static constexpr owner_word word() noexcept { return nobody; }
+    };
+    using heap_of_empty_blocks = std::conditional_t<is_checked, shared_heap, no_heap>;
+    heap_of_empty_blocks& empty() noexcept { return empty_; }
+
+    /// Returns: the heap of what the program does not know of.
+    shared_heap& own() noexcept { return own_; }
+
+    /// Returns: whether this is the child of a fork: then what was on its way may have been lost.
+    bool is_forked() const noexcept { return is_forked_; }
+
+    /// Returns: whether it is one of a process that may have had other threads, which were in the middle of something.
+    bool may_have_lost_threads() const noexcept { return may_have_lost_threads_; }
+
+    /// Returns: whether the program has made that heap.
+    bool is_made(const shared_heap& heap) const noexcept
+    {
+        const void* const made = &heap;
+        return made != &late_ && made != &empty_ && !is_traced(heap);
+    }
+
+    /// Returns: a new heap, or nullptr if there is no memory.
+    shared_heap* create_heap() noexcept
+    {
+        void* const memory = start() ? own_.allocate(class_of_heaps) : nullptr;
+        if (memory == nullptr)
+            return nullptr;
+        auto* const created = ::new (memory) shared_heap(backend_);
+        MEMORY_POOL_DELAY_POINT();
+        const std::lock_guard lock(mutex_);
+        created->next = shared_;
+        if (shared_ != nullptr)
+            shared_->previous = created;
+        shared_ = created;
+        return created;
+    }
+
+    /// Returns: whether there is a heap at `address`, which may be any, that the program has made and not destroyed.
+    bool is_heap(const void* address) noexcept { return own_.is_in_use(address); }
+
+    /// Effects: frees a heap and all that is from it. It is in the list as long as it has something, so a fork waits for it.
+    void destroy_heap(shared_heap& ended) noexcept
+    {
+        ended.end();
+        ended.free_all();
+        MEMORY_POOL_DELAY_POINT();
+        {
+            const std::lock_guard lock(mutex_);
+            (ended.previous != nullptr ? ended.previous->next : shared_) = ended.next;
+            if (ended.next != nullptr)
+                ended.next->previous = ended.previous;
+        }
+        ended.~shared_heap();
+        own_.free(class_of_heaps, &ended);
+    }
+
+    // All of them.
+
+    /// Effects: gives all memory back to the system that is free: what this thread and heaps without a thread have, what others have
+    ///   in their slabs, and free runs.
+    /// Returns: how many bytes that was.
+    std::size_t trim(thread_state& mine) noexcept
+    {
+        {
+            misuse_list found;
+            if (mine.at_hand.has_heap())
+                mine.at_hand.put_all_back(found);
+            const std::lock_guard lock(mutex_);
+            heaps_.trim(found);
+            for_each_shared_heap_and_own([](shared_heap& each) { each.tidy(); });
+        }
+        return backend_.trim();
+    }
+
+    /// Effects: calls `visit(heap_memory&)` for each heap that is or was of a thread, and then `visit(shared_heap&)` for the
+    ///   others that blocks of the program are from, while none comes or goes. What is in them may change meanwhile.
+    /// Preconditions: `visit` does not allocate or free.
+    template <class Visit>
+    void for_each_heap(Visit&& visit) noexcept
+    {
+        const std::lock_guard lock(mutex_);
+        heaps_.for_each(visit);
+        for_each_shared_heap(visit);
+    }
+
+    /// Returns: how many heaps are in the list of those without a thread.
+    std::size_t listed_as_parked() noexcept
+    {
+        const std::lock_guard lock(mutex_);
+        std::size_t count = 0;
+        heaps_.for_each_parked([&count](const heap_memory&) { ++count; });
+        return count;
+    }
+
+    /// Returns: bytes of blocks that threads have freed which had no heap any more. See heap::sent_minus_received.
+    std::size_t sent_late() const noexcept { return sent_late_.load(std::memory_order_relaxed); }
+
+    // Samples: see sampled.hpp.
+
+    /// Effects: has one block for about so many bytes be a sample from now on; 0: none.
+    void set_sample_bytes(std::size_t bytes) noexcept { sample_bytes_.store(bytes, std::memory_order_relaxed); }
+    std::size_t sample_bytes() const noexcept { return sample_bytes_.load(std::memory_order_relaxed); }
+
+    /// Effects: has accesses reported that the system refuses, to samples and to large blocks that were freed, if that is not so yet; if
+    ///   it cannot be, there are no samples any more.
+    /// Returns: whether it is so.
+    bool watch_accesses() noexcept
+    {
+        if (MEMORY_POOL_LIKELY(accesses_are_watched_.load(std::memory_order_acquire)))
+            return true;
+        const std::lock_guard lock(mutex_);
+        const bool are_watched = os::watch_faults(&report_wrong_access);
+        accesses_are_watched_.store(are_watched, std::memory_order_release);
+        if (!are_watched)
+            set_sample_bytes(0);
+        return are_watched;
+    }
+
+    /// Effects: ends that, and takes no samples any more: the code that would be called may be gone then.
+    void stop_watching_accesses() noexcept
+    {
+        set_sample_bytes(0);
+        const std::lock_guard lock(mutex_);
+        if (accesses_are_watched_.exchange(false, std::memory_order_relaxed))
+            os::stop_watching_faults();
+    }
+
+    backend& memory() noexcept { return backend_; }
+
+    /// Effects: reserves addresses, if that was not done yet.
+    /// Returns: whether there are some.
+    bool start() noexcept
+    {
+        if (MEMORY_POOL_LIKELY(has_started()))
+            return true;
+        const std::lock_guard lock(mutex_);
+        if (is_started_.load(std::memory_order_relaxed))
+            return true;
+        the_options.read_once(os::environment());
+        if constexpr (is_checked)
+            the_canary.draw();
+        backend_.set_patience(the_options.get(np_option_decay_ms));
+        const bool is_to_grow = os::addresses_are_limited() || reserving_is_dear();
+        if (!backend_.start(the_options.get(np_option_region_bytes), is_to_grow))
+            return false;
+        is_started_.store(true, std::memory_order_release);
+        return true;
+    }
+
+    /// Returns: whether addresses are reserved.
+    bool has_started() const noexcept { return is_started_.load(std::memory_order_acquire); }
+
+    /// Effects: has the locks taken around each fork. To be called when the library is loaded: later, another thread could fork
+    ///   while this one has a lock already. If there is no memory for that, says so: nothing else is wrong then.
+    /// Returns: whether there was.
+    static bool prepare_for_fork() noexcept
+    {
+        if (os::at_fork([] { current().before_fork(); }, [] { current().after_fork(); },
+                        [] { current().after_fork_in_child(); }))
+            return true;
+        output(nullptr, nullptr)
+            .print("np_alloc: there is no memory to be told of forks: the child of one may wait for ever for a lock\n"
+                   "  remedy: have it call nothing but exec and _exit\n");
+        return false;
+    }
+
+private:
+    void look_after_heaps() noexcept
+    {
+        misuse_list found; // First, so that it is reported last, without the lock.
+        if (!mutex_.try_lock())
+            return;
+        const std::lock_guard lock(mutex_, std::adopt_lock);
+        heaps_.look_after_some(found);
+    }
+
+    /// Effects: looks after all heaps and free runs.
+    /// Returns: after how many milliseconds to do so again.
+    std::uint64_t collect_all() noexcept
+    {
+        constexpr std::uint64_t least_pause = 10;
+        bool is_done = true;
+        for (std::size_t left = heaps_.count(); left != 0; --left)
+            is_done = collect_one_wholly() && is_done;
+        is_done = tidy_idle_shared_heaps() && is_done;
+        while (purge_one_old_run()) {
+        }
+        is_done = is_done && backend_.figures().dirty == 0;
+        const std::uint64_t patience = backend_.patience();
+        return std::max(is_done ? patience : patience / 8, least_pause);
+    }
+
+    bool collect_one_wholly() noexcept
+    {
+        progress made = collect_in_turn();
+        for (; made == progress::goes_on; made = collect_in_turn())
+            os::sleep_for_a_moment(); // Who waits for one of the locks gets it now.
+        return made == progress::done;
+    }
+
+    progress collect_in_turn() noexcept
+    {
+        misuse_list found; // First, so that it is reported last, without the lock.
+        const background_work::turn turn(background_);
+        if (!turn.is_on() || !mutex_.try_lock())
+            return progress::later;
+        const std::lock_guard lock(mutex_, std::adopt_lock);
+        return heaps_.look_after_next(true, found);
+    }
+
+    bool tidy_idle_shared_heaps() noexcept
+    {
+        const background_work::turn turn(background_);
+        if (!turn.is_on() || !mutex_.try_lock())
+            return false;
+        const std::lock_guard lock(mutex_, std::adopt_lock);
+        bool are_tidy = true;
+        const std::uint64_t now = os::coarse_milliseconds();
+        for_each_shared_heap_and_own([&are_tidy, now, this](shared_heap& each) {
+            are_tidy = each.tidy_if_idle(now, backend_.patience() / 2) && are_tidy;
+        });
+        return are_tidy;
+    }
+
+    bool purge_one_old_run() noexcept
+    {
+        const background_work::turn turn(background_);
+        return turn.is_on() && backend_.purge_one_old();
+    }
+
+    static constexpr std::size_t class_of_heaps = sizes::of(base::round_up(sizeof(shared_heap), alignof(shared_heap)));
+    static_assert(sizes::size(class_of_heaps) % alignof(shared_heap) == 0, "blocks of that class have its alignment");
+
+    /// Returns: whether threads can be asked to say when they end; not if the system has no memory, or the program all its keys, nor
+    ///   where their thread-local storage is gone by then.
+    /// Preconditions: the lock is held.
+    bool hears_of_ends() noexcept
+    {
+        return os::thread_locals_outlive_destructors &&
+               (thread_end_.has_started() ||
+                thread_end_.start([](void* thread) { current().detach(*static_cast<thread_state*>(thread)); }));
+    }
+
+    bool is_traced(const shared_heap& heap) const noexcept
+    {
+        return std::any_of(traced_.begin(), traced_.end(), [&heap](const traced_heap& each) { return &each == &heap; });
+    }
+
+    /// Effects: gives a thread a parked heap.
+    /// Returns: whether there was one, and somebody will say when the thread ends.
+    bool adopt(thread_state& thread) noexcept
+    {
+        const std::lock_guard lock(mutex_);
+        return hears_of_ends() && heaps_.adopt(thread.at_hand);
+    }
+
+    /// Effects: gives a thread a new heap.
+    /// Returns: whether there is memory for one, and somebody will say when the thread ends.
+    bool make_heap(thread_state& thread) noexcept
+    {
+        void* memory = nullptr;
+        {
+            const std::lock_guard lock(mutex_);
+            memory = hears_of_ends() ? heaps_.take_pages() : nullptr;
+        }
+        if (memory == nullptr)
+            return false;
+        // Without the lock: the system brings the pages now, and many threads may begin at once.
+        auto* const made = ::new (memory) heap_memory(backend_);
+        MEMORY_POOL_DELAY_POINT();
+        const std::lock_guard lock(mutex_);
+        heaps_.add(*made, thread.at_hand);
+        return true;
+    }
+
+    /// Effects: has the heap of a thread wait for another one.
+    void park(thread_state& thread) noexcept
+    {
+        MEMORY_POOL_DELAY_POINT();
+        if (park_whole(thread))
+            return;
+        heap_memory& memory = thread.at_hand.memory();
+        misuse_list found; // First, so that it is reported last, without the lock.
+        heaps_.leave_empty(thread.at_hand, found);
+        const std::lock_guard lock(mutex_);
+        heaps_.park(memory);
+    }
+
+    bool park_whole(thread_state& thread) noexcept
+    {
+        const std::lock_guard lock(mutex_);
+        return heaps_.park_whole(thread.at_hand);
+    }
+
+    /// Effects: calls `visit(shared_heap&)` for those that blocks of the program are from.
+    template <class Visit>
+    void for_each_shared_heap(Visit&& visit) noexcept
+    {
+        visit(late_);
+        for (shared_heap& each : traced_)
+            visit(each);
+        if constexpr (is_checked)
+            visit(empty_);
+        for (shared_heap* each = shared_; each != nullptr; each = each->next)
+            visit(*each);
+    }
+
+    template <class Visit>
+    void for_each_shared_heap_and_own(Visit&& visit) noexcept
+    {
+        for_each_shared_heap(visit);
+        visit(own_);
+    }
+
+    // Around a fork.
+
+    /// Effects: does something to the heaps that nobody else is at work in, while the lock of the lists is held.
+    template <class Action>
+    void for_each_quiet_heap(Action&& action) noexcept
+    {
+        heaps_.for_each_parked([&action](heap_memory& each) { action(each.slabs); });
+        if (heap_memory* const mine = heap_of_this_thread())
+            action(mine->slabs);
+    }
+
+    /// Effects: takes in what need not be given up in the child, then. Before the locks are taken for the fork: what is found wrong is
+    ///   reported, and an error handler may wait for a thread that needs one of them.
+    void take_in_before_fork() noexcept
+    {
+        misuse_list found;
+        const os::blocked_signals blocked; // A signal handler that forks would deadlock on this lock.
+        const std::lock_guard lock(mutex_);
+        for_each_quiet_heap([&found](heap& each) {
+            const heap::at_work lock_of_heap(each, found);
+            (void)each.take_in();
+        });
+    }
+
+    /// A signal handler may fork while its thread is in fork(): only the outermost fork takes the locks.
+    void before_fork() noexcept
+    {
+        if (this_thread_forks) {
+            ++nested_forks_;
+            return;
+        }
+        take_in_before_fork();
+        // A handler that forks between these would leave its child without the first lock, and that would release it.
+        const os::blocked_signals blocked;
+        os::lock_stdio_list(); // fork() takes it, too, and a thread that holds it may want one of ours.
+        lock_for_fork();
+    }
+
+    void after_fork() noexcept
+    {
+        if (nested_forks_ != 0) {
+            --nested_forks_;
+            return;
+        }
+        const os::blocked_signals blocked;
+        unlock_after_fork();
+        os::unlock_stdio_list();
+    }
+
+    /// The child of a nested fork is still in the outer forks, and holds their locks.
+    void after_fork_in_child() noexcept
+    {
+        const os::blocked_signals blocked;
+        is_forked_ = true;
+        may_have_lost_threads_ = may_have_lost_threads_ || !is_single_threaded_;
+        backend_.finish_purges();
+        background_.forget_after_fork();
+        for_each_quiet_heap([](heap& each) { each.forget_posted(); });
+        heaps_.forget_threads_but(heap_of_this_thread());
+        os::reset_stdio_list_lock();
+        if (nested_forks_ != 0) {
+            --nested_forks_;
+            os::lock_stdio_list();
+        } else {
+            unlock_after_fork();
+        }
+    }
+
+    void lock_for_fork() noexcept
+    {
+        count_lock();
+        background_.lock_for_fork();
+        mutex_.lock_for_fork();
+        is_single_threaded_ = os::is_single_threaded();
+        for_each_shared_heap_and_own([](shared_heap& each) { each.lock_for_fork(); });
+        for (traced_heap& each : traced_)
+            each.sites().lock_for_fork();
+        backend_.lock_for_fork();
+        this_thread_forks = true;
+    }
+
+    void unlock_after_fork() noexcept
+    {
+        this_thread_forks = false;
+        backend_.unlock_after_fork();
+        for (traced_heap& each : traced_)
+            each.sites().unlock_after_fork();
+        for_each_shared_heap_and_own([](shared_heap& each) { each.unlock_after_fork(); });
+        mutex_.unlock_after_fork();
+        background_.unlock_after_fork();
+        --this_thread_locks;
+    }
+
+    /// Returns: nullptr if it has none.
+    static heap_memory* heap_of_this_thread() noexcept;
+
+    mutex mutex_; ///< Of the lists.
+    std::atomic<bool> is_started_{false};
+    std::atomic<bool> accesses_are_watched_{false};
+    std::atomic<std::size_t> sample_bytes_{0};
+    bool is_forked_ = false;
+    bool is_single_threaded_ = false; ///< While this thread forks.
+    unsigned nested_forks_ = 0;       ///< Forks by signal handlers, inside of the fork that holds the locks.
+    bool may_have_lost_threads_ = false;
+    shared_heap* shared_ = nullptr;
+    std::atomic<std::size_t> sent_late_{0};
+    os::thread_end thread_end_;
+    background_work background_;
+    backend backend_;
+    thread_heaps heaps_{backend_};
+    std::atomic<checkpoint_count> checkpoints_{0};
+    shared_heap late_{backend_};
+    std::array<traced_heap, traced_heap_count> traced_{traced_heap(backend_), traced_heap(backend_),
+                                                       traced_heap(backend_), traced_heap(backend_)};
+    std::atomic<std::uint8_t> next_traced_{0};
+    shared_heap own_{backend_};
+    heap_of_empty_blocks empty_{backend_};
+};
+} // namespace memory_pool::np

@@ -1,0 +1,240 @@
+// SPDX-License-Identifier: MIT
+// Copyright (c) 2026 The memory_pool authors
+/// \file
+/// A heap that any thread uses, one at a time: one that a program makes and frees as a whole, and the one of threads that have
+/// ended.
+///
+///     slabs of each class         blocks go back at once: none are kept in letters, which would outlive the heap
+///     large block <-> large block
+///
+/// Some such heaps are for blocks whose call sites are remembered: they forget those when they come back. See traced_heap.hpp.
+///
+/// Thread safety: any thread, if not said otherwise.
+#pragma once
+
+#include <memory_pool/base/config.hpp>
+#include <memory_pool/base/errors.hpp>
+
+#include "../page_heap/backend.hpp"
+#include "../slices/slab.hpp"
+#include "../support/misuse.hpp"
+#include "../support/mutex.hpp"
+#include "call_sites.hpp"
+#include "heap.hpp"
+
+#include <atomic>
+#include <cstddef>
+#include <optional>
+
+namespace memory_pool::np
+{
+/// A heap with a lock.
+class shared_heap : private heap
+{
+public:
+    /// Effects: makes a heap, whose blocks are remembered in `sites`, if that is not nullptr.
+    constexpr explicit shared_heap(backend& from, call_sites* sites = nullptr) noexcept
+        : heap(from, true), backend_(from), sites_(sites)
+    {
+    }
+
+    /// Returns: the heap of blocks whose slices have that word.
+    /// Preconditions: the heap is shared.
+    static shared_heap& of(owner_word owner) noexcept { return static_cast<shared_heap&>(heap::of(owner)); }
+
+    /// Returns: the heap at an address that a program has for one; nullptr if there is none any more, and that is reported.
+    static shared_heap* living(void* address) noexcept
+    {
+        auto* const its = static_cast<shared_heap*>(address);
+        if (MEMORY_POOL_LIKELY(its != nullptr && its->is_alive()))
+            return its;
+        report_misuse(error::foreign_pointer, address, 0, "np_heap",
+                      "use what np_heap_create has made, and not after np_heap_destroy");
+        return nullptr;
+    }
+
+    using heap::away;
+    using heap::has_away;
+    using heap::slabs;
+    using heap::word;
+
+    // Small blocks.
+
+    /// Returns: a block of that class; nullptr if there is no memory.
+    void* allocate(std::size_t size_class) noexcept
+    {
+        const std::lock_guard lock(mutex_);
+        void* block = nullptr;
+        ++changes_;
+        return heap::take(size_class, &block, 1) == 1 ? block : nullptr;
+    }
+
+    /// Effects: takes a block of that class back; reports one that is none, or not in use.
+    void free(std::size_t size_class, void* block) noexcept
+    {
+        forget(block);
+        MEMORY_POOL_DELAY_POINT();
+        if (const std::optional<error> wrong = put(size_class, block))
+            heap::report(*wrong, size_class, block); // Without the lock, as an error handler may use the heap.
+    }
+
+    // Large blocks.
+
+    /// Effects: makes a block of this heap what is none yet.
+    void adopt_large(slice_number first) noexcept
+    {
+        const std::lock_guard lock(mutex_);
+        slice_record& added = record(first);
+        MEMORY_POOL_DELAY_POINT();
+        added.home = this;
+        added.previous_in_heap = no_slice;
+        added.next_in_heap = first_large_;
+        if (first_large_ != no_slice)
+            record(first_large_).previous_in_heap = first;
+        first_large_ = first;
+    }
+
+    /// Effects: frees such a block. The lock is held until it is gone, so a fork finds it here, or free.
+    bool free_large(slice_number first) noexcept
+    {
+        forget(backend_.memory().address(first));
+        MEMORY_POOL_DELAY_POINT();
+        const std::lock_guard lock(mutex_);
+        const slice_record& leaving = record(first);
+        if (backend_.memory().owner(first).load(std::memory_order_relaxed) != large_block || leaving.home != this)
+            return false;
+        (leaving.previous_in_heap != no_slice ? record(leaving.previous_in_heap).next_in_heap : first_large_) =
+            leaving.next_in_heap;
+        if (leaving.next_in_heap != no_slice)
+            record(leaving.next_in_heap).previous_in_heap = leaving.previous_in_heap;
+        return backend_.give_large(first);
+    }
+
+    /// Effects: is to be called when a block became another one, or has another size.
+    void moved(const void* from, const void* to, std::size_t bytes) noexcept
+    {
+        if (sites_ != nullptr)
+            sites_->move(from, to, bytes);
+    }
+
+    // All of it.
+
+    /// Effects: is not in use any more, as it will be destroyed.
+    void end() noexcept { alive_.store(nullptr, std::memory_order_relaxed); }
+
+    /// Returns: whether it has not ended. Of one that was destroyed, that is known until another is in its place.
+    bool is_alive() const noexcept { return alive_.load(std::memory_order_relaxed) == this; }
+
+    /// Effects: frees everything.
+    void free_all() noexcept
+    {
+        const std::lock_guard lock(mutex_);
+        heap::give_back_slabs();
+        while (first_large_ != no_slice) {
+            const slice_number each = first_large_;
+            first_large_ = record(each).next_in_heap;
+            (void)backend_.give_large(each);
+        }
+    }
+
+    /// Effects: gives slabs back of which nothing is away, and of others, pages to the system.
+    void tidy() noexcept
+    {
+        const std::lock_guard lock(mutex_);
+        heap::give_back_empty_slabs();
+        heap::purge_free_pages();
+    }
+
+    /// Effects: the same, a part at a time, if nothing was done here since the last call, and for so many milliseconds.
+    /// Returns: whether nothing is left to be done.
+    bool tidy_if_idle(std::uint64_t now, std::uint64_t milliseconds) noexcept
+    {
+        if (!mutex_.try_lock())
+            return false;
+        const std::lock_guard lock(mutex_, std::adopt_lock);
+        if (std::exchange(changes_seen_, changes_) != changes_) {
+            idle_since_ = now;
+            is_tidy_ = false;
+        } else if (!is_tidy_ && now - idle_since_ >= milliseconds) {
+            heap::give_back_empty_slabs();
+            is_tidy_ = heap::purge_some_free_pages();
+        }
+        return is_tidy_;
+    }
+
+    /// Returns: whether a small block of this heap begins at `address`, which may be any, and is in use.
+    bool is_in_use(const void* address) noexcept
+    {
+        const std::lock_guard lock(mutex_);
+        return heap::has_away(address);
+    }
+
+    /// Effects: calls `look(const heap&, slice_number first_large)` with the lock held.
+    template <class Look>
+    void with_blocks(Look&& look) noexcept
+    {
+        const std::lock_guard lock(mutex_);
+        look(static_cast<const heap&>(*this), first_large_);
+    }
+
+    /// Returns: what is wrong with its slabs, and its list of large blocks.
+    /// Preconditions: nobody is at work in it.
+    fault find_fault() const noexcept
+    {
+        const backend::region_type& all = backend_.memory();
+        slice_number before = no_slice;
+        for (slice_number each = first_large_; each != no_slice; each = record(each).next_in_heap) {
+            if (each >= all.committed() || all.owner(each).load(std::memory_order_relaxed) != large_block ||
+                record(each).home != this || record(each).previous_in_heap != before)
+                return {"the list of large blocks of a heap is torn at a block", all.address(each)};
+            before = each;
+        }
+        return heap::find_fault();
+    }
+
+    /// Returns: how many large blocks it has.
+    /// Complexity: linear in those.
+    std::size_t large_blocks() const noexcept
+    {
+        std::size_t count = 0;
+        for (slice_number each = first_large_; each != no_slice; each = record(each).next_in_heap)
+            ++count;
+        return count;
+    }
+
+    // Around a fork.
+    void lock_for_fork() noexcept { mutex_.lock_for_fork(); }
+    void unlock_after_fork() noexcept { mutex_.unlock_after_fork(); }
+
+    // In the list of all, guarded by its lock.
+    shared_heap* next = nullptr;
+    shared_heap* previous = nullptr;
+
+private:
+    /// Before a block is free, and somebody else may get it.
+    void forget(const void* block) noexcept
+    {
+        if (sites_ != nullptr)
+            sites_->forget(block);
+    }
+
+    std::optional<error> put(std::size_t size_class, void* block) noexcept
+    {
+        const std::lock_guard lock(mutex_);
+        ++changes_;
+        return heap::put(size_class, block);
+    }
+
+    slice_record& record(slice_number slice) const noexcept { return backend_.memory().record(slice); }
+
+    backend& backend_;
+    call_sites* const sites_;
+    std::atomic<const shared_heap*> alive_{this};
+    slice_number first_large_ = no_slice;
+    // To see whether it is idle.
+    std::uint32_t changes_ = 0;
+    std::uint32_t changes_seen_ = 0;
+    std::uint64_t idle_since_ = 0; ///< In milliseconds of the coarse clock.
+    bool is_tidy_ = true;          ///< Nothing was done here since it was tidied.
+};
+} // namespace memory_pool::np

@@ -1,0 +1,346 @@
+// SPDX-License-Identifier: MIT
+// Copyright (c) 2026 The memory_pool authors
+/// \file
+/// The heaps of threads: which thread has which, which wait for one, and who sees to it that nothing waits in them.
+///
+///     all:      A (thread 1)  ->  B (thread 2)  ->  C (parked)  ->  D (parked)
+///     parked:   C  ->  D
+///     next to be looked after:    B
+///
+/// Thread safety: none; whoever calls has the lock of the lists, but where it is said.
+#pragma once
+
+#include <memory_pool/base/config.hpp>
+#include <memory_pool/os/clock.hpp>
+
+#include "../page_heap/backend.hpp"
+#include "../support/misuse.hpp"
+#include "front.hpp"
+#include "heap.hpp"
+#include "heap_pages.hpp"
+
+#include <algorithm>
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <mutex> // std::try_to_lock
+#include <utility>
+
+namespace memory_pool::np
+{
+/// How far somebody has come who looks after heaps.
+enum class progress
+{
+    done,    ///< Nothing is left to be done in a heap, as far as is known.
+    later,   ///< Something is, later.
+    came_in, ///< The same; now, what others had posted was taken in.
+    goes_on  ///< Something is, at once.
+};
+
+/// All heaps that are or were of threads.
+class thread_heaps
+{
+public:
+    constexpr explicit thread_heaps(backend& memory) noexcept : memory_(memory) {}
+    thread_heaps(const thread_heaps&) = delete;
+    thread_heaps& operator=(const thread_heaps&) = delete;
+    ~thread_heaps() = default;
+
+    /// Returns: zeros for a heap_memory; nullptr if there is no memory.
+    void* take_pages() noexcept { return pages_.take(); }
+
+    /// Effects: has a new heap in the list of all.
+    void add(heap_memory& made, front& user) noexcept
+    {
+        made.next = first_;
+        first_ = &made;
+        (void)count_.fetch_add(1, std::memory_order_relaxed);
+        give_to(user, made);
+    }
+
+    /// Effects: gives a thread a parked heap.
+    /// Returns: whether there was one.
+    bool adopt(front& user) noexcept
+    {
+        heap_memory* const adopted = parked_;
+        if (adopted == nullptr)
+            return false;
+        parked_ = adopted->next_parked;
+        adopted->is_parked = false;
+        leave_reserve(*adopted);
+        give_to(user, *adopted);
+        return true;
+    }
+
+    /// Effects: has the heap of a thread wait for another one, with all it has, if there is room for that in the reserve.
+    /// Returns: whether there was. If not, it is to be emptied and parked.
+    bool park_whole(front& user) noexcept
+    {
+        heap_memory& memory = user.memory();
+        const std::size_t bytes = memory.slabs.most_memory();
+        // Where blocks are checked, what is known of them stays.
+        if (!is_checked && (heaps_kept_ == most_heaps_kept || bytes > most_bytes_kept - bytes_kept_))
+            return false;
+        memory.is_kept_whole = true;
+        memory.bytes_kept = bytes;
+        bytes_kept_ += bytes;
+        ++heaps_kept_;
+        user.leave();
+        park(memory, parked_);
+        return true;
+    }
+
+    /// Effects: has a heap wait for a thread, behind those that have kept what they had at hand.
+    /// Preconditions: its thread has left it.
+    void park(heap_memory& emptied) noexcept
+    {
+        heap_memory** place = &parked_;
+        while (*place != nullptr && (*place)->is_kept_whole)
+            place = &(*place)->next_parked;
+        park(emptied, *place);
+    }
+
+    /// Effects: has the thread that ends leave its heap, and gives back what is free there: blocks at hand to their slabs, slabs without
+    ///   others to the runs, and the memory of those to the system if most is free.
+    /// Thread safety: without the lock; for the thread whose heap it is.
+    void leave_empty(front& user, misuse_list& found) noexcept
+    {
+        heap_memory& memory = user.memory();
+        user.put_all_back(found);
+        user.leave();
+        {
+            const heap::at_work lock(memory.slabs, found);
+            (void)memory.slabs.take_in();
+            memory.slabs.give_back_empty_slabs();
+            memory.slabs.forget_most();
+            memory.drop_magazines();
+        }
+        memory_.purge_while_mostly_free();
+    }
+
+    /// Effects: looks no more at what threads have at hand, but for the one whose heap is `mine`, which may be nullptr.
+    void forget_threads_but(const heap_memory* mine) noexcept
+    {
+        for_each([mine](heap_memory& each) {
+            if (&each != mine)
+                each.used_by = nullptr;
+        });
+    }
+
+    /// Returns: how many there are.
+    /// Thread safety: any thread, without the lock.
+    std::size_t count() const noexcept { return count_.load(std::memory_order_relaxed); }
+
+    /// Effects: calls `visit(heap_memory&)` for each.
+    template <class Visit>
+    void for_each(Visit&& visit) noexcept
+    {
+        for (heap_memory* each = first_; each != nullptr; each = each->next)
+            visit(*each);
+    }
+
+    /// Effects: calls `visit(heap_memory&)` for those without a thread.
+    template <class Visit>
+    void for_each_parked(Visit&& visit) noexcept
+    {
+        for (heap_memory* each = parked_; each != nullptr; each = each->next_parked)
+            visit(*each);
+    }
+
+    // Looking after them.
+
+    /// Effects: looks after heaps, one after the other, until one has taken in what was posted to it: who waits for that is not to wait
+    ///   longer because there are many heaps to which nothing comes. After some at most, as the caller waits; those who call seldom look
+    ///   after more.
+    void look_after_some(misuse_list& found) noexcept
+    {
+        constexpr std::uint64_t least = 8;
+        constexpr std::uint64_t most = 64;
+        const std::uint64_t now = os::coarse_milliseconds();
+        const std::uint64_t some = std::min(least + (now - std::exchange(looked_after_at_, now)), most);
+        for (std::uint64_t left = std::min<std::uint64_t>(count(), some); left != 0; --left)
+            if (look_after_next(false, found) == progress::came_in)
+                return;
+    }
+
+    /// Effects: looks after the next heap; if there is time, pages of slabs that are not empty are given back, too.
+    progress look_after_next(bool is_thorough, misuse_list& found) noexcept
+    {
+        if (next_to_look_after_ == nullptr)
+            next_to_look_after_ = first_;
+        if (next_to_look_after_ == nullptr)
+            return progress::done;
+        heap_memory& visited = *next_to_look_after_;
+        const progress made = look_after(visited, is_thorough, found);
+        if (made != progress::goes_on)
+            next_to_look_after_ = visited.next;
+        return made;
+    }
+
+    /// Effects: gives back what those without a thread have at hand, what slabs all have that are empty, and pages of the others.
+    void trim(misuse_list& found) noexcept
+    {
+        for_each_parked([&found, this](heap_memory& each) { put_all_back(each, found); });
+        // Now all blocks are on their way, and when they have come in, the letters that have brought them.
+        for (const bool is_last : {false, true})
+            for_each([is_last, &found](heap_memory& each) {
+                if (const guest here(each, found); here.is_on())
+                    is_last ? here.tidy_thoroughly() : (void)here.take_in();
+            });
+    }
+
+private:
+    // So many parked heaps keep all they have, and so much altogether, for threads that begin soon.
+    static constexpr std::size_t most_heaps_kept = 8;
+    static constexpr std::size_t most_bytes_kept = std::size_t{16} << 20;
+
+    static void park(heap_memory& memory, heap_memory*& place) noexcept
+    {
+        MEMORY_POOL_DELAY_POINT();
+        memory.used_by = nullptr;
+        memory.is_parked = true;
+        memory.is_quiet = memory.is_tidy = memory.is_purged =
+            false; // What it has at hand may have come since somebody looked after it.
+        memory.next_parked = place;
+        MEMORY_POOL_DELAY_POINT();
+        place = &memory;
+    }
+
+    void leave_reserve(heap_memory& memory) noexcept
+    {
+        if (!std::exchange(memory.is_kept_whole, false))
+            return;
+        bytes_kept_ -= memory.bytes_kept;
+        --heaps_kept_;
+    }
+
+    void give_to(front& user, heap_memory& memory) noexcept
+    {
+        constexpr std::size_t many = 16;
+        memory.is_one_of_many = !is_checked && count() > many;
+        MEMORY_POOL_DELAY_POINT();
+        user.use(memory);
+        memory.used_by = &user;
+    }
+
+    /// Work in a heap of a thread, with its lock, by somebody else. It is off where that cannot be now: the heap's thread is at work in
+    /// it; or was, when another thread forked this process. Whoever tidies a parked heap has put all back that it had at hand.
+    class guest
+    {
+    public:
+        guest(heap_memory& where, misuse_list& found) noexcept
+            : where_(where), lock_(where.slabs, found, std::try_to_lock)
+        {
+        }
+
+        bool is_on() const noexcept { return lock_.is_on() && where_.is_known(); }
+
+        /// Returns: whether something came in.
+        bool take_in() const noexcept
+        {
+            const bool has_come = where_.slabs.take_in();
+            if (has_come)
+                where_.is_tidy = where_.is_purged = false;
+            if (where_.is_parked && !where_.is_quiet)
+                where_.slabs.post_all();
+            where_.is_quiet = true;
+            return has_come;
+        }
+
+        void tidy() const noexcept
+        {
+            (void)take_in();
+            give_back_empty_slabs();
+        }
+
+        /// Effects: the same, and gives pages of other slabs back to the system, which takes long.
+        void tidy_thoroughly() const noexcept
+        {
+            tidy();
+            where_.slabs.purge_free_pages();
+            where_.is_purged = true;
+        }
+
+        /// Effects: the same, a part at a time.
+        /// Returns: whether that was the last.
+        bool tidy_some() const noexcept
+        {
+            const bool has_come = take_in();
+            if (!where_.is_tidy)
+                give_back_empty_slabs();
+            const bool is_last = where_.slabs.purge_some_free_pages();
+            where_.is_purged = is_last && !has_come;
+            return is_last;
+        }
+
+    private:
+        void give_back_empty_slabs() const noexcept
+        {
+            where_.slabs.give_back_empty_slabs();
+            if (where_.is_parked)
+                where_.drop_magazines();
+            where_.is_tidy = true;
+        }
+
+        heap_memory& where_;
+        const heap::at_work lock_;
+    };
+
+    /// Effects: sees to it that little waits in a heap whose thread does not come.
+    progress look_after(heap_memory& visited, bool is_thorough, misuse_list& found) noexcept
+    {
+        MEMORY_POOL_DELAY_POINT();
+        const std::uint64_t now = os::coarse_milliseconds();
+        const std::uint32_t times = visited.slabs.times_at_work();
+        if (std::exchange(visited.times_at_work_seen, times) != times) {
+            visited.idle_since = now;
+            visited.is_quiet = visited.is_tidy = visited.is_purged = false;
+            return progress::later;
+        }
+        const bool is_idle = now - visited.idle_since >= memory_.patience() / 2;
+        const bool is_to_be_purged = is_thorough && is_idle && !visited.is_purged;
+        const bool is_to_be_tidied = is_to_be_purged || (is_idle && !visited.is_tidy);
+        if (is_to_be_tidied && visited.is_parked) {
+            put_all_back(visited, found);
+            visited.times_at_work_seen = visited.slabs.times_at_work(); // That was not its thread.
+        }
+        const auto left = [&visited, is_thorough] {
+            return visited.is_tidy && (visited.is_purged || !is_thorough) ? progress::done : progress::later;
+        };
+        if (!is_to_be_tidied && visited.is_quiet && !visited.slabs.has_post())
+            return left(); // Its lock is not worth it.
+        const guest here(visited, found);
+        if (!here.is_on()) // Where nobody knows what is in it, there is never more to be done.
+            return visited.is_known() ? progress::later : progress::done;
+        if (is_to_be_purged) {
+            if (!here.tidy_some())
+                return progress::goes_on;
+        } else if (is_to_be_tidied) {
+            here.tidy();
+        } else if (here.take_in()) {
+            return progress::came_in;
+        }
+        return left();
+    }
+
+    /// Effects: puts the blocks that a parked heap has at hand back into its slabs.
+    void put_all_back(heap_memory& parked, misuse_list& found) noexcept
+    {
+        leave_reserve(parked);
+        front visitor;
+        visitor.use(parked);
+        visitor.put_all_back(found);
+        visitor.leave();
+    }
+
+    backend& memory_;
+    heap_pages pages_;
+    heap_memory* first_ = nullptr;
+    heap_memory* parked_ = nullptr;
+    heap_memory* next_to_look_after_ = nullptr;
+    std::uint64_t looked_after_at_ = 0; ///< By a call of the program, in milliseconds of the coarse clock.
+    std::size_t heaps_kept_ = 0;        ///< Parked with all they have.
+    std::size_t bytes_kept_ = 0;        ///< By those.
+    std::atomic<std::size_t> count_{0};
+};
+} // namespace memory_pool::np

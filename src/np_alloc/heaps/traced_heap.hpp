@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: MIT
+// Copyright (c) 2026 The memory_pool authors
+/// \file
+/// A shared heap whose blocks remember who has asked for them. There are a few, so that threads seldom wait for one another: each
+/// thread allocates from one of them, in turns.
+///
+///     slabs and large blocks of a shared heap        call sites: block -> file, line, ...
+///
+///     blocks that are known <= blocks that are away
+///
+/// Thread safety: any thread.
+#pragma once
+
+#include "../page_heap/backend.hpp"
+#include "call_sites.hpp"
+#include "shared_heap.hpp"
+
+#include <cstddef>
+
+namespace memory_pool::np
+{
+/// How many such heaps there are.
+inline constexpr std::size_t traced_heap_count = 4;
+
+/// A heap and the call sites of its blocks.
+class traced_heap : public shared_heap
+{
+public:
+    constexpr explicit traced_heap(backend& from) noexcept : shared_heap(from, &sites_) {}
+
+    call_sites& sites() noexcept { return sites_; }
+
+private:
+    call_sites sites_;
+};
+} // namespace memory_pool::np

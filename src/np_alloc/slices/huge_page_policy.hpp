@@ -1,0 +1,267 @@
+// SPDX-License-Identifier: MIT
+// Copyright (c) 2026 The memory_pool authors
+/// \file
+/// Which memory gets huge pages: that which will be filled, while they are worth what they cost.
+///
+///     slabs          of a class of which a heap has many: see heap.hpp
+///     large blocks   of about the size of others that were filled: see density_history.hpp
+///                    that grow when they were filled so far
+///     all of them    while a huge page costs less than the small ones in its place: see fault_costs.hpp
+///
+/// Never under a large block about which nothing is known: one that is touched in three places would take three huge pages, which is a
+/// hundred times as much time and memory.
+///
+/// Thread safety: none, but for `measure`; whoever owns the runs has a lock.
+#pragma once
+
+#include <memory_pool/base/arithmetic.hpp>
+#include <memory_pool/os/clock.hpp>
+#include <memory_pool/os/pages.hpp>
+
+#include "../support/options.hpp"
+#include "density_history.hpp"
+#include "fault_costs.hpp"
+#include "huge_pages.hpp"
+#include "region.hpp"
+#include "runs.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstdint>
+
+namespace memory_pool::np
+{
+/// A place of which the first touch is to be timed, and what for.
+struct first_touch
+{
+    enum class page
+    {
+        none,
+        small,
+        huge,
+    };
+    page kind = page::none;
+    slice_number at = 0;
+};
+
+/// The policy for one region.
+template <class Region>
+class huge_page_policy
+{
+public:
+    constexpr explicit huge_page_policy(Region& region) noexcept : region_(region), parts_(region)
+    {
+        for (slice_number& each : probes_)
+            each = no_slice;
+    }
+    huge_page_policy(const huge_page_policy&) = delete;
+    huge_page_policy& operator=(const huge_page_policy&) = delete;
+    ~huge_page_policy() = default;
+
+    huge_pages<Region>& parts() noexcept { return parts_; }
+
+    /// Effects: decides about the parts that a new slab enters. `will_be_filled`: so that a huge page is not too much.
+    /// Returns: what is to be measured.
+    first_touch enter_slab(const run& taken, bool will_be_filled) noexcept
+    {
+        const std::size_t entered = is_enabled() ? parts_.entered(taken) : 0;
+        const bool are_wanted = will_be_filled && entered != 0 && costs_.admit(entered);
+        parts_.enter(taken, are_wanted);
+        return what_to_measure(taken.is_zeroed && entered != 0, are_wanted, taken.first);
+    }
+
+    /// Effects: decides about a new large block.
+    /// Returns: what is to be measured.
+    first_touch enter_large(const run& taken) noexcept
+    {
+        if (!is_enabled())
+            return {};
+        const std::size_t size = size_of(taken.length);
+        density_history& its = look_back(size);
+        if (!taken.is_zeroed) { // It has memory, of which only holes may be filled.
+            if (its.is_sparse())
+                parts_.refuse(taken.first, taken.length);
+            else if (its.is_dense())
+                ask_for(taken.first, taken.length);
+            return {};
+        }
+        const bool is_granted = its.take_grant();
+        if (!is_granted && its.take_probe()) {
+            probes_[size] = taken.first;
+            last_size_ = size;
+        }
+        if (taken.length < slices_of_huge_page) {
+            if (!is_granted)
+                parts_.enter(taken, false);
+            return {};
+        }
+        const bool are_wanted = is_granted && costs_.admit(taken.length / slices_of_huge_page);
+        if (are_wanted)
+            parts_.ask_for(taken.first, taken.length);
+        else
+            parts_.refuse(taken.first, taken.length);
+        return what_to_measure(true, are_wanted, first_whole_part(taken.first, taken.first + taken.length));
+    }
+
+    /// Effects: decides about a large block that grows, or moves to where it has room to: what it is like so far, the rest will be.
+    ///   Both places are told the same, so that memory can move.
+    /// Returns: what is to be measured.
+    first_touch grow_large(slice_number first, std::uint32_t old_length, const run& grown) noexcept
+    {
+        if (!is_enabled())
+            return {};
+        leave_large(first, old_length);
+        const slice_number old_end = grown.first + old_length;
+        const slice_number end = grown.first + grown.length;
+        const bool enters_part = (old_end - 1) / slices_of_huge_page != (end - 1) / slices_of_huge_page;
+        if (grown.length < slices_of_huge_page || (grown.first == first && !enters_part))
+            return {};
+        const bool are_in_use = parts_.are_asked_for(first, old_length);
+        if (!are_in_use && look_at(first, old_length) != density::dense) {
+            parts_.refuse(grown.first, grown.length);
+            return {};
+        }
+        const bool are_wanted = costs_.admit((end - old_end) / slices_of_huge_page);
+        if (are_wanted) {
+            ask_for(first, old_length);
+            parts_.ask_for(grown.first, grown.length);
+        } else {
+            if (are_in_use)
+                parts_.ask_for(grown.first, old_length);
+            parts_.refuse(old_end, end - old_end);
+        }
+        return what_to_measure(true, are_wanted, first_whole_part(old_end, end));
+    }
+
+    /// Effects: takes note of a large block that goes, with its memory, or gets another length.
+    void leave_large(slice_number first, std::uint32_t length) noexcept
+    {
+        const std::size_t size = size_of(length);
+        if (probes_[size] != first)
+            return;
+        probes_[size] = no_slice;
+        histories_[size].note(look_at(first, length));
+    }
+
+    /// Returns: the CPU time of that first touch in nanoseconds; 0 if nothing is to be measured, or there is memory already.
+    /// Thread safety: any thread that owns the place.
+    static std::uint64_t measure(std::byte* place) noexcept
+    {
+        if (os::resident_pages(place, os::page_size()) != 0)
+            return 0;
+        const std::uint64_t before = os::thread_cpu_nanoseconds();
+        const std::uint64_t begin = os::thread_cpu_nanoseconds();
+        *static_cast<volatile std::byte*>(place) = std::byte{0};
+        const std::uint64_t end = os::thread_cpu_nanoseconds();
+        const std::uint64_t of_clock = begin - before;
+        return end - begin > of_clock ? end - begin - of_clock : 0;
+    }
+
+    /// Effects: notes what came of it: if huge pages are dear, the rest of those slices does without.
+    void note_cost(const first_touch& touch, std::uint64_t cost, slice_number end) noexcept
+    {
+        if (cost == 0)
+            return;
+        if (touch.kind == first_touch::page::small) {
+            costs_.note_small(cost);
+            return;
+        }
+        costs_.note_huge(cost);
+        const slice_number next = touch.at + slices_of_huge_page;
+        if (costs_.are_huge_dear() && next < end)
+            parts_.refuse(next, end - next);
+    }
+
+private:
+    /// Blocks below 2 MiB, and one for each doubling from there on.
+    static constexpr std::size_t sizes = 18;
+    /// Parts of a block that are looked at, at most.
+    static constexpr std::uint32_t most_looks = 6;
+
+    static bool is_enabled() noexcept { return the_options.get(np_option_huge_pages) != 0; }
+
+    static std::size_t size_of(std::uint32_t length) noexcept
+    {
+        const std::uint32_t parts = length / slices_of_huge_page;
+        return parts != 0 ? std::min<std::size_t>(base::highest_bit(parts) + 1, sizes - 1) : 0;
+    }
+
+    static slice_number first_whole_part(slice_number begin, slice_number end) noexcept
+    {
+        const auto first = static_cast<slice_number>(base::round_up(begin, slices_of_huge_page));
+        return first + slices_of_huge_page <= end ? first : no_slice;
+    }
+
+    first_touch what_to_measure(bool is_possible, bool are_huge, slice_number at) const noexcept
+    {
+        if (!is_possible || at == no_slice || (!are_huge && !costs_.wants_small()))
+            return {};
+        return {are_huge ? first_touch::page::huge : first_touch::page::small, at};
+    }
+
+    void ask_for(slice_number first, std::uint32_t length) noexcept
+    {
+        if (length >= slices_of_huge_page)
+            parts_.ask_for(first, length);
+    }
+
+    /// Returns: what is known of blocks of that size, after a look at their probe; for the first of them, at the last of any size.
+    density_history& look_back(std::size_t size) noexcept
+    {
+        density_history& its = histories_[size];
+        look_at_probe(size);
+        if (its.is_unknown()) {
+            look_at_probe(last_size_);
+            its.inherit(histories_[last_size_]);
+        }
+        return its;
+    }
+
+    /// Looks at a probe that is still in use. If it is untouched, there may be more to see later.
+    void look_at_probe(std::size_t size) noexcept
+    {
+        const slice_number probe = probes_[size];
+        if (probe == no_slice)
+            return;
+        const density found = look_at(probe, region_.record(probe).length);
+        if (found == density::untouched)
+            return;
+        probes_[size] = no_slice;
+        last_size_ = size;
+        histories_[size].note(found);
+    }
+
+    /// Returns: how much memory there is in some of the parts of these slices, of those that have any, and no huge page.
+    density look_at(slice_number first, std::uint32_t length) const noexcept
+    {
+        const std::size_t page = os::page_size();
+        const std::size_t begin = first / slices_of_huge_page;
+        const std::size_t last = (std::size_t{first} + length - 1) / slices_of_huge_page;
+        const std::size_t looks = std::min<std::size_t>(last - begin + 1, most_looks);
+        std::size_t touched = 0;
+        std::size_t resident = 0;
+        for (std::size_t look = 0; look != looks; ++look) {
+            const std::size_t part = looks == 1 ? begin : begin + look * (last - begin) / (looks - 1);
+            const std::size_t from = std::max<std::size_t>(part * slices_of_huge_page, first);
+            const std::size_t to = std::min<std::size_t>((part + 1) * slices_of_huge_page, std::size_t{first} + length);
+            if (parts_.are_asked_for(static_cast<slice_number>(from), 1))
+                continue;
+            const std::size_t bytes = (to - from) * slice_bytes;
+            const std::size_t pages = os::resident_pages(region_.address(from), bytes);
+            touched += pages != 0 ? bytes / page : 0;
+            resident += pages;
+        }
+        if (touched == 0)
+            return density::untouched;
+        return resident >= touched / 2 ? density::dense : density::sparse;
+    }
+
+    Region& region_;
+    huge_pages<Region> parts_;
+    fault_costs costs_;
+    std::array<density_history, sizes> histories_{};
+    std::array<slice_number, sizes> probes_{};
+    std::size_t last_size_ = 0; ///< Of which something was found out last, or is about to be.
+};
+} // namespace memory_pool::np

@@ -1,0 +1,163 @@
+// SPDX-License-Identifier: MIT
+// Copyright (c) 2026 The memory_pool authors
+/// \file
+/// Which blocks np_alloc cuts slabs into, and how many of them move at a time.
+///
+///     up to 1 KiB:   steps of 16 bytes      slabs of 64 KiB
+///     up to 8 KiB:   8 to each doubling     slabs of 256 KiB
+///     up to 32 KiB:  the same               slabs of 512 KiB
+///     larger:        whole slices
+///
+/// Thread safety: pure functions.
+#pragma once
+
+#include <memory_pool/base/arithmetic.hpp>
+#include <memory_pool/core/resources/size_classes.hpp>
+
+#include "../support/policy.hpp"
+#include "region.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstdint>
+
+namespace memory_pool::np
+{
+using sizes = core::size_classes<16, 1024, 8, std::size_t{32} * 1024>;
+static_assert(sizes::are_sound(), "each class must be where its size says");
+
+/// Up to this many bytes, the class is found by shifting.
+inline constexpr std::size_t largest_small = sizes::finest;
+/// Above this many bytes, a block is whole slices.
+inline constexpr std::size_t largest_in_slab = sizes::largest;
+inline constexpr std::size_t class_count = sizes::count;
+
+/// Returns: slices in a slab of that class.
+constexpr std::uint32_t slab_slices(std::size_t number) noexcept
+{
+    const std::size_t size = sizes::size(number);
+    return size <= 1024 ? 1 : (size <= 8 * std::size_t{1024} ? 4 : 8);
+}
+
+/// Returns: blocks in a slab of that class.
+constexpr std::uint32_t slab_capacity(std::size_t number) noexcept
+{
+    return static_cast<std::uint32_t>((slab_slices(number) * slice_bytes - guard_bytes) / sizes::size(number));
+}
+
+/// Returns: the class of blocks that have room for `bytes` and are so aligned; class_count if there is none.
+/// Preconditions: `alignment` is a power of two.
+constexpr std::size_t aligned_class(std::size_t bytes, std::size_t alignment) noexcept
+{
+    if (bytes > largest_in_slab || alignment > largest_in_slab)
+        return class_count;
+    // Sizes that are multiples of the alignment are aligned to it; there is one between any two multiples of it.
+    const std::size_t rounded = base::round_up(std::max<std::size_t>(bytes, 1), alignment);
+    return rounded <= largest_in_slab ? sizes::of(rounded) : class_count;
+}
+
+/// Returns: the class of which a thread may get a block instead, if it has few blocks: of sizes that are powers of two or lie in the
+///   middle between two, the next. It is aligned to as much, or more.
+constexpr std::size_t coarse_class(std::size_t number) noexcept
+{
+    const std::size_t size = sizes::size(number);
+    std::size_t power = sizes::size(0);
+    while (power < size)
+        power *= 2;
+    const std::size_t middle = power / 4 * 3;
+    return sizes::of(size <= middle && middle % sizes::step == 0 ? middle : power);
+}
+
+// Magazines.
+
+/// All magazines begin at multiples of it, in bytes.
+inline constexpr std::size_t magazine_step = 1024;
+
+/// Returns: blocks that a magazine of that class has room for at most: about 64 KiB of them, and no more than 1,023; or, as it
+///   costs the same array, 128 KiB of those above 1 KiB, and no more than 127.
+constexpr std::uint32_t most_room(std::size_t number) noexcept
+{
+    constexpr std::size_t most_bytes = std::size_t{64} * 1024;
+    const std::size_t size = sizes::size(number);
+    return static_cast<std::uint32_t>(size <= largest_small ? std::min<std::size_t>(most_bytes / size, 1023)
+                                                            : std::min<std::size_t>(2 * most_bytes / size, 127));
+}
+
+/// Returns: blocks that a magazine has room for in the beginning: about 8 KiB of them, and no more than 8.
+constexpr std::uint32_t least_room(std::size_t number) noexcept
+{
+    constexpr std::size_t least_bytes = std::size_t{8} * 1024;
+    return static_cast<std::uint32_t>(std::clamp<std::size_t>(least_bytes / sizes::size(number), 2, 8));
+}
+
+/// What follows from the number of a class, side by side, as whoever needs one of them needs others.
+struct class_facts
+{
+    std::uint32_t block_bytes;
+    std::uint32_t capacity; ///< Blocks in a slab.
+    std::uint32_t slices;   ///< The same.
+    std::uint32_t slab_bytes;
+    std::uint32_t reciprocal;     ///< 2^31 by the steps in a block, rounded up: see block_at.
+    std::uint32_t magazine_begin; ///< Bytes in the magazines of all classes before this one.
+    std::uint32_t least_room;     ///< The same.
+    std::uint32_t most_room;      ///< The same.
+    std::uint32_t coarse_class;   ///< See there.
+};
+
+namespace detail
+{
+inline constexpr unsigned reciprocal_shift = 31;
+
+/// Returns: bytes of the magazine of a class, with the word that stands where it ends.
+constexpr std::size_t magazine_bytes(std::size_t number) noexcept
+{
+    return base::round_up((most_room(number) + 1) * sizeof(void*), magazine_step);
+}
+
+constexpr std::array<class_facts, class_count> all_class_facts() noexcept
+{
+    std::array<class_facts, class_count> all{};
+    std::size_t begin = 0;
+    for (std::size_t number = 0; number != class_count; ++number) {
+        const std::size_t steps = sizes::size(number) / sizes::step;
+        all[number] = {static_cast<std::uint32_t>(sizes::size(number)),
+                       slab_capacity(number),
+                       slab_slices(number),
+                       static_cast<std::uint32_t>(slab_slices(number) * slice_bytes),
+                       static_cast<std::uint32_t>(base::divide_round_up(std::uint64_t{1} << reciprocal_shift, steps)),
+                       static_cast<std::uint32_t>(begin),
+                       least_room(number),
+                       most_room(number),
+                       static_cast<std::uint32_t>(coarse_class(number))};
+        begin += magazine_bytes(number);
+    }
+    return all;
+}
+} // namespace detail
+
+inline constexpr std::array<class_facts, class_count> facts = detail::all_class_facts();
+
+/// Bytes in the arrays of all magazines.
+inline constexpr std::size_t all_magazines_bytes =
+    facts[class_count - 1].magazine_begin + detail::magazine_bytes(class_count - 1);
+
+/// Where no block begins.
+inline constexpr std::size_t no_block_there = ~std::size_t{0};
+
+/// Returns: the number of the block that begins at `offset` in a slab of a class of which those are facts, or no_block_there.
+///
+/// Multiplying by the reciprocal, which is rounded up, gives the quotient, and behind the point a fraction that is below the
+/// reciprocal only if nothing remains: the error is less than 2^-31 for each step of the offset, of which there are at most 2^15,
+/// and the size has at most 2^11 (Lemire, Kaser and Kurz, Faster remainder by direct computation, 2019).
+constexpr std::size_t block_at(const class_facts& its, std::size_t offset) noexcept
+{
+    const std::uint64_t product = std::uint64_t{offset / sizes::step} * its.reciprocal;
+    const std::size_t place = product >> detail::reciprocal_shift;
+    const std::uint64_t fraction = product & ((std::uint64_t{1} << detail::reciprocal_shift) - 1);
+    return fraction < its.reciprocal && place < its.capacity ? place : no_block_there;
+}
+
+/// Blocks in the largest slab there is, by number.
+inline constexpr std::uint32_t largest_capacity = slab_capacity(0);
+} // namespace memory_pool::np

@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: MIT
+// Copyright (c) 2026 The memory_pool authors
+#include <memory_pool/base/statistics.hpp>
+
+#include <gtest/gtest.h>
+
+#include <type_traits>
+
+namespace core = memory_pool::core;
+
+namespace
+{
+TEST(allocation_counters, are_empty_when_off)
+{
+    EXPECT_TRUE(std::is_empty_v<core::allocation_counters<false>>);
+}
+
+TEST(allocation_counters, keep_the_peak)
+{
+    core::allocation_counters<true> counters;
+    counters.count_allocation();
+    counters.count_allocation();
+    counters.count_deallocation();
+    counters.count_allocation();
+    counters.count_deallocations(2);
+    counters.count_failure();
+    const memory_pool::pool_statistics statistics = counters.read();
+    EXPECT_EQ(statistics.allocations, 3u);
+    EXPECT_EQ(statistics.deallocations, 3u);
+    EXPECT_EQ(statistics.in_use, 0u);
+    EXPECT_EQ(statistics.peak_in_use, 2u);
+    EXPECT_EQ(statistics.failed, 1u);
+}
+} // namespace

@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: MIT
+// Copyright (c) 2026 The memory_pool authors
+#include <memory_pool/core/arenas/large_blocks.hpp>
+
+#include <memory_pool/base/poisoning.hpp>
+
+#include <support/upstreams.hpp>
+
+#include <gtest/gtest.h>
+
+#include <cstddef>
+#include <limits>
+#include <optional>
+
+namespace mp = memory_pool;
+using mp::core::large_blocks;
+
+namespace
+{
+class large_blocks_test : public testing::Test
+{
+protected:
+    test::accounting_upstream upstream_;
+    large_blocks blocks_{&upstream_};
+};
+
+TEST_F(large_blocks_test, come_from_upstream_one_by_one)
+{
+    void* const a = blocks_.allocate(1000, 16);
+    void* const b = blocks_.allocate(33, 4096);
+    EXPECT_EQ(upstream_.live_pieces(), 2u);
+    EXPECT_EQ(blocks_.bytes_in_use(), 1033u);
+    EXPECT_EQ(blocks_.bytes_reserved(), upstream_.live_bytes());
+    EXPECT_TRUE(blocks_.deallocate(a, 1000, 16));
+    EXPECT_EQ(upstream_.live_pieces(), 1u);
+    EXPECT_TRUE(blocks_.deallocate(b, 33, 4096));
+    EXPECT_EQ(blocks_.bytes_in_use(), 0u);
+    EXPECT_EQ(blocks_.bytes_reserved(), 0u);
+    EXPECT_EQ(upstream_.mismatched(), 0u);
+}
+
+TEST_F(large_blocks_test, are_linked_so_that_any_can_leave)
+{
+    for (int leaving = 0; leaving != 3; ++leaving) {
+        void* const blocks[] = {blocks_.allocate(100, 8), blocks_.allocate(100, 8), blocks_.allocate(100, 8)};
+        EXPECT_TRUE(blocks_.deallocate(blocks[leaving], 100, 8));
+        EXPECT_EQ(upstream_.live_pieces(), 2u);
+        for (int i = 0; i != 3; ++i)
+            EXPECT_EQ(blocks_.misuse(blocks[i], {0, 1})->kind == mp::error::foreign_pointer, i == leaving);
+        blocks_.release();
+        EXPECT_EQ(upstream_.live_pieces(), 0u);
+        EXPECT_EQ(blocks_.bytes_reserved(), 0u);
+    }
+    EXPECT_EQ(upstream_.mismatched(), 0u);
+}
+
+TEST_F(large_blocks_test, are_left_alone_if_the_arguments_are_others)
+{
+    void* const block = blocks_.allocate(1000, 16);
+    EXPECT_FALSE(blocks_.deallocate(block, 1000, 32));
+    EXPECT_FALSE(blocks_.deallocate(block, 999, 16)) << "its node is at the same place";
+    EXPECT_EQ(upstream_.live_pieces(), 1u);
+}
+
+TEST_F(large_blocks_test, know_what_would_be_wrong_about_any_pointer)
+{
+    void* const block = blocks_.allocate(1000, 16);
+    EXPECT_FALSE(blocks_.misuse(block, {1000, 16}));
+    for (const mp::base::block_request& other : {mp::base::block_request{100'000, 16}, {1000, 8}}) {
+        EXPECT_EQ(blocks_.misuse(block, other)->kind, mp::error::size_mismatch);
+        EXPECT_EQ(blocks_.misuse(block, other)->actual, (mp::base::block_request{1000, 16}));
+    }
+    EXPECT_EQ(blocks_.misuse(this, {1000, 16})->kind, mp::error::foreign_pointer);
+    EXPECT_TRUE(blocks_.deallocate(block, 1000, 16));
+    EXPECT_EQ(blocks_.misuse(block, {1000, 16})->kind, mp::error::foreign_pointer);
+}
+
+TEST_F(large_blocks_test, know_when_the_byte_behind_one_was_written_to)
+{
+    auto* const block = static_cast<char*>(blocks_.allocate(1000, 16));
+    mp::base::permit_access(block + 1000, 1); // or the address sanitizer would stop at the write
+    block[1000] = 1;
+    EXPECT_EQ(blocks_.misuse(block, {1000, 16})->kind, mp::error::overflow);
+    EXPECT_FALSE(blocks_.misuse(block, {1000, 16})) << "said once";
+    EXPECT_TRUE(blocks_.deallocate(block, 1000, 16)) << "its node is further away";
+}
+
+TEST_F(large_blocks_test, are_not_even_asked_for_if_no_program_can_address_them)
+{
+    constexpr std::size_t most = std::numeric_limits<std::size_t>::max();
+    for (const std::size_t bytes : {most, most - 8, most / 2, mp::core::largest_size + 1})
+        EXPECT_THROW((void)blocks_.allocate(bytes, 8), mp::size_overflow);
+    EXPECT_THROW((void)blocks_.allocate(8, most / 2 + 1), mp::size_overflow);
+    EXPECT_EQ(upstream_.calls(), 0u);
+}
+} // namespace

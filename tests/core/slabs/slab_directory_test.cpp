@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: MIT
+// Copyright (c) 2026 The memory_pool authors
+#include <memory_pool/core/slabs/slab_directory.hpp>
+
+#include <support/upstreams.hpp>
+
+#include <gtest/gtest.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <new>
+#include <vector>
+
+namespace core = memory_pool::core;
+
+namespace
+{
+/// An address that stands for a slab. The directory compares addresses and reads nothing there.
+core::slab* slab_at(std::uintptr_t address)
+{
+    return reinterpret_cast<core::slab*>(address);
+}
+
+const void* pointer(std::uintptr_t address)
+{
+    return reinterpret_cast<const void*>(address);
+}
+
+TEST(slab_directory, keeps_slabs_sorted_whatever_the_order_they_come_in)
+{
+    test::accounting_upstream upstream;
+    {
+        core::slab_directory directory(&upstream);
+        for (const std::uintptr_t address :
+             {0x9000u, 0x1000u, 0x5000u, 0x3000u, 0xF000u, 0x7000u, 0xB000u, 0x2000u, 0x4000u}) {
+            directory.make_room();
+            directory.insert(slab_at(address));
+            EXPECT_TRUE(directory.is_sorted());
+        }
+        EXPECT_EQ(directory.size(), 9u);
+        EXPECT_GT(directory.bytes_reserved(), 0u);
+        EXPECT_EQ(upstream.live_bytes(), directory.bytes_reserved());
+    }
+    EXPECT_EQ(upstream.live_bytes(), 0u);
+    EXPECT_EQ(upstream.mismatched(), 0u);
+}
+
+TEST(slab_directory, finds_neighbours_of_an_address)
+{
+    core::slab_directory directory(std::pmr::new_delete_resource());
+    EXPECT_EQ(directory.last_at_or_before(pointer(0x2000)), nullptr);
+    EXPECT_EQ(directory.first_behind(nullptr), nullptr);
+    for (const std::uintptr_t address : {0x2000u, 0x4000u}) {
+        directory.make_room();
+        directory.insert(slab_at(address));
+    }
+    EXPECT_EQ(directory.last_at_or_before(pointer(0x1FFF)), nullptr);
+    EXPECT_EQ(directory.last_at_or_before(pointer(0x2000)), slab_at(0x2000));
+    EXPECT_EQ(directory.last_at_or_before(pointer(0x3FFF)), slab_at(0x2000));
+    EXPECT_EQ(directory.last_at_or_before(pointer(0xFFFF)), slab_at(0x4000));
+    EXPECT_EQ(directory.first_behind(nullptr), slab_at(0x2000));
+    EXPECT_EQ(directory.first_behind(pointer(0x2000)), slab_at(0x4000));
+    EXPECT_EQ(directory.first_behind(pointer(0x4000)), nullptr);
+}
+
+TEST(slab_directory, removes_those_that_meet_a_condition)
+{
+    core::slab_directory directory(std::pmr::new_delete_resource());
+    for (std::uintptr_t address = 0x1000; address != 0x9000; address += 0x1000) {
+        directory.make_room();
+        directory.insert(slab_at(address));
+    }
+    std::vector<core::slab*> disposed;
+    directory.remove_if([](const core::slab* slab) { return (reinterpret_cast<std::uintptr_t>(slab) & 0x1000) != 0; },
+                        [&](core::slab* slab) { disposed.push_back(slab); });
+    EXPECT_EQ(disposed.size(), 4u);
+    EXPECT_EQ(directory.size(), 4u);
+    EXPECT_EQ(*directory.begin(), slab_at(0x2000));
+    EXPECT_TRUE(directory.is_sorted());
+}
+
+TEST(slab_directory, is_unchanged_when_there_is_no_room_to_be_had)
+{
+    test::accounting_upstream upstream;
+    core::slab_directory directory(&upstream);
+    std::uintptr_t address = 0x1000;
+    do {
+        directory.make_room();
+        directory.insert(slab_at(address += 0x1000));
+    } while (directory.size() * sizeof(void*) != directory.bytes_reserved());
+    const std::size_t before = directory.size();
+    upstream.fail_at(1);
+    EXPECT_THROW(directory.make_room(), std::bad_alloc);
+    EXPECT_EQ(directory.size(), before);
+    EXPECT_TRUE(directory.is_sorted());
+    directory.make_room();
+    directory.insert(slab_at(0x500));
+    EXPECT_EQ(*directory.begin(), slab_at(0x500));
+}
+} // namespace

@@ -1,0 +1,595 @@
+// SPDX-License-Identifier: MIT
+// Copyright (c) 2026 The memory_pool authors
+#include <memory_pool/core/slabs/slab_store.hpp>
+
+#include <support/error_recorder.hpp>
+#include <support/upstreams.hpp>
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <new>
+#include <random>
+#include <set>
+#include <vector>
+
+namespace core = memory_pool::core;
+using memory_pool::error;
+
+namespace
+{
+constexpr std::size_t stride = 32;
+constexpr std::size_t unbounded = std::numeric_limits<std::size_t>::max();
+
+void trim(core::slab_store& store)
+{
+    const core::slab_store::detached_pieces detached = store.detach_free();
+    store.leave(detached);
+    store.give_back(detached);
+}
+
+class slab_store_test : public testing::Test
+{
+protected:
+    /// Takes everything that is free, row by row and block by block.
+    std::vector<void*> take_all(core::slab_store& store)
+    {
+        std::vector<void*> blocks;
+        while (true) {
+            const core::block_span span = store.take_span();
+            for (char* block = span.begin; block != span.end; block += stride)
+                blocks.push_back(block);
+            if (!span.empty())
+                continue;
+            void* batch[50];
+            const std::size_t taken = store.take(batch, 50);
+            if (taken == 0)
+                return blocks;
+            blocks.insert(blocks.end(), batch, batch + taken);
+        }
+    }
+
+    /// The last block in memory that is handed out.
+    void* take_last()
+    {
+        void* last = nullptr;
+        store_.for_each_handed_out([&](void* block) { last = block; });
+        return last;
+    }
+
+    test::accounting_upstream upstream_;
+    const core::slab_layout layout_{stride, 16, unbounded};
+    core::slab_store store_{layout_, unbounded, {false, false, false}, {"test", stride}, &upstream_};
+};
+
+TEST_F(slab_store_test, has_nothing_at_first)
+{
+    EXPECT_EQ(store_.capacity(), 0u);
+    EXPECT_TRUE(store_.take_span().empty());
+    void* block = nullptr;
+    EXPECT_EQ(store_.take(&block, 1), 0u);
+    EXPECT_EQ(store_.take_one_late(), nullptr);
+    EXPECT_EQ(upstream_.calls(), 0u);
+    EXPECT_TRUE(store_.is_valid());
+}
+
+TEST_F(slab_store_test, asks_upstream_once_for_a_store_of_any_size_and_its_magazine)
+{
+    for (const std::size_t blocks : {std::size_t{1}, std::size_t{100}, std::size_t{1'000'000}}) {
+        core::slab_store store(layout_, unbounded, {false, true, false}, {"test", stride}, &upstream_);
+        EXPECT_EQ(store.room_for_magazine().array, nullptr);
+        const std::size_t calls = upstream_.calls();
+        store.grow(blocks);
+        EXPECT_EQ(upstream_.calls(), calls + 1);
+        EXPECT_GE(store.capacity(), blocks);
+        EXPECT_EQ(store.slab_count(), 1u);
+        EXPECT_EQ(upstream_.live_bytes(), store.bytes_reserved());
+
+        const auto room = store.room_for_magazine();
+        EXPECT_EQ(room.size, core::magazine::suitable_room(store.capacity(), stride, 0));
+        std::fill(room.array, room.array + room.size, nullptr);
+        const std::vector<void*> taken = take_all(store);
+        EXPECT_EQ(taken.size(), store.capacity());
+        EXPECT_LE(static_cast<void*>(static_cast<char*>(*std::max_element(taken.begin(), taken.end())) + stride),
+                  static_cast<void*>(room.array));
+        EXPECT_EQ(store.find(room.array).home, nullptr);
+        EXPECT_EQ(store.put(taken.data(), taken.size()), 0u);
+        EXPECT_TRUE(store.is_valid());
+    }
+    EXPECT_EQ(upstream_.live_bytes(), 0u);
+}
+
+TEST_F(slab_store_test, keeps_the_first_piece_until_its_magazine_is_elsewhere)
+{
+    core::slab_store store(layout_, unbounded, {false, true, false}, {"test", stride}, &upstream_);
+    store.grow(10);
+    const std::size_t first = store.capacity();
+    store.grow(1);
+    std::vector<std::size_t> asked;
+    const auto answer = [&asked](bool vacated) {
+        return [&asked, vacated](std::size_t left) {
+            asked.push_back(left);
+            return vacated;
+        };
+    };
+    store.give_back(store.detach_free(answer(false)));
+    EXPECT_EQ(store.capacity(), first);
+    EXPECT_NE(store.room_for_magazine().array, nullptr);
+    store.give_back(store.detach_free(answer(true)));
+    EXPECT_EQ(store.capacity(), 0u);
+    EXPECT_EQ(store.room_for_magazine().array, nullptr);
+    EXPECT_EQ(asked, (std::vector<std::size_t>{0, 0}));
+    EXPECT_EQ(upstream_.live_bytes(), 0u);
+    store.grow(1);
+    EXPECT_NE(store.room_for_magazine().array, nullptr) << "the next piece is the first again";
+    EXPECT_TRUE(store.is_valid());
+}
+
+TEST_F(slab_store_test, doubles_until_a_piece_has_its_usual_size)
+{
+    std::vector<std::size_t> pieces; // in blocks
+    for (int i = 0; i != 12; ++i) {
+        const std::size_t before = store_.capacity();
+        store_.grow(1);
+        pieces.push_back(store_.capacity() - before);
+        EXPECT_EQ(upstream_.live_bytes(), store_.bytes_reserved());
+    }
+    EXPECT_LE(pieces.front() * stride, core::slab_layout::first_slab_bytes);
+    for (std::size_t i = 1; i != pieces.size(); ++i)
+        EXPECT_GE(pieces[i], pieces[i - 1]);
+    EXPECT_EQ(pieces.back(), 16 * layout_.max_blocks()) << "sixteen slabs side by side";
+    EXPECT_TRUE(store_.is_valid());
+}
+
+TEST_F(slab_store_test, hands_out_every_block_once_and_takes_all_back_in_any_order)
+{
+    for (int i = 0; i != 12; ++i)
+        store_.grow(1);
+    std::vector<void*> blocks = take_all(store_);
+    EXPECT_EQ(blocks.size(), store_.capacity());
+    EXPECT_EQ(std::set<void*>(blocks.begin(), blocks.end()).size(), blocks.size());
+    EXPECT_EQ(store_.handed_out(), blocks.size());
+
+    std::shuffle(blocks.begin(), blocks.end(), std::mt19937(1));
+    store_.put(blocks.data(), blocks.size());
+    EXPECT_EQ(store_.handed_out(), 0u);
+    EXPECT_TRUE(store_.is_valid());
+    EXPECT_EQ(take_all(store_).size(), blocks.size());
+}
+
+TEST_F(slab_store_test, takes_back_a_row)
+{
+    store_.grow(1);
+    const core::block_span span = store_.take_span();
+    store_.put(core::block_span{span.begin + 3 * stride, span.end});
+    EXPECT_EQ(store_.handed_out(), 3u);
+    store_.put(core::block_span{span.begin, span.begin + 3 * stride});
+    store_.put(core::block_span{});
+    EXPECT_EQ(store_.handed_out(), 0u);
+    EXPECT_TRUE(store_.is_valid());
+}
+
+TEST_F(slab_store_test, finds_blocks_and_nothing_else)
+{
+    store_.grow(1);
+    const core::block_span span = store_.take_span();
+    EXPECT_EQ(store_.find(span.begin + 5 * stride).index, 5u);
+    EXPECT_TRUE(store_.find(span.begin + 5 * stride).at_start);
+    EXPECT_FALSE(store_.find(span.begin + 5 * stride + 1).at_start);
+    EXPECT_EQ(store_.find(span.begin - 1).home, nullptr) << "the header";
+    EXPECT_EQ(store_.find(span.begin + store_.capacity() * stride).home, nullptr) << "behind the last block";
+    EXPECT_EQ(store_.find(nullptr).home, nullptr);
+    EXPECT_EQ(store_.find(this).home, nullptr);
+}
+
+TEST_F(slab_store_test, visits_what_is_handed_out)
+{
+    for (int i = 0; i != 3; ++i)
+        store_.grow(1);
+    std::vector<void*> blocks = take_all(store_);
+    std::shuffle(blocks.begin(), blocks.end(), std::mt19937(2));
+    store_.put(blocks.data(), blocks.size() / 2);
+    std::set<void*> visited;
+    store_.for_each_handed_out([&](void* block) { visited.insert(block); });
+    const auto half = blocks.begin() + static_cast<std::ptrdiff_t>(blocks.size() / 2);
+    EXPECT_EQ(visited, std::set<void*>(half, blocks.end()));
+    std::size_t free = 0;
+    store_.for_each_free([&](void*) { ++free; });
+    EXPECT_EQ(free + visited.size(), store_.capacity());
+}
+
+TEST_F(slab_store_test, finds_every_block_of_a_piece_of_many_slabs)
+{
+    while (store_.slab_count() < 50)
+        store_.grow(1);
+    for (void* const block : take_all(store_)) {
+        const auto position = store_.find(block);
+        ASSERT_NE(position.home, nullptr);
+        ASSERT_EQ(position.home->block(position.index, stride), block);
+    }
+    const char* const last_slab = reinterpret_cast<const char*>(core::slab::of(take_last(), layout_));
+    EXPECT_EQ(store_.find(last_slab + 8).home, nullptr) << "the header of a slab inside a piece";
+}
+
+TEST_F(slab_store_test, trims_pieces_that_are_wholly_free_and_no_others)
+{
+    for (int i = 0; i != 5; ++i)
+        store_.grow(1);
+    std::vector<void*> blocks = take_all(store_);
+    void* const kept = blocks[blocks.size() / 2];
+    for (void* block : blocks)
+        if (block != kept)
+            store_.put(&block, 1);
+    trim(store_);
+    EXPECT_EQ(store_.slab_count(), 1u);
+    EXPECT_EQ(upstream_.live_bytes(), store_.bytes_reserved());
+    EXPECT_TRUE(store_.is_valid());
+    store_.put(&kept, 1);
+    trim(store_);
+    EXPECT_EQ(upstream_.live_bytes(), 0u);
+    EXPECT_EQ(store_.bytes_reserved(), 0u);
+    store_.grow(1);
+    EXPECT_TRUE(store_.is_valid()) << "works on";
+}
+
+TEST_F(slab_store_test, reset_keeps_the_slabs)
+{
+    store_.grow(1);
+    const std::size_t capacity = store_.capacity();
+    (void)take_all(store_);
+    store_.reset();
+    EXPECT_EQ(store_.handed_out(), 0u);
+    EXPECT_EQ(take_all(store_).size(), capacity);
+    EXPECT_TRUE(store_.is_valid());
+}
+
+TEST_F(slab_store_test, never_exceeds_its_limit)
+{
+    const core::slab_layout layout(stride, 16, 100);
+    core::slab_store bounded(layout, 100, {false, false, false}, {"bounded", stride}, &upstream_);
+    while (bounded.may_grow())
+        bounded.grow(1);
+    EXPECT_EQ(bounded.capacity(), 100u);
+    EXPECT_EQ(take_all(bounded).size(), 100u);
+}
+
+TEST_F(slab_store_test, is_unchanged_when_upstream_fails_at_any_call)
+{
+    for (std::size_t call = 1;; ++call) {
+        const std::size_t capacity = store_.capacity();
+        const std::size_t bytes = upstream_.live_bytes();
+        upstream_.fail_at(call);
+        try {
+            store_.grow(1);
+            break;
+        } catch (const std::bad_alloc&) {
+            EXPECT_EQ(store_.capacity(), capacity);
+            EXPECT_GE(upstream_.live_bytes(), bytes);
+            EXPECT_EQ(upstream_.live_bytes(), store_.bytes_reserved());
+            EXPECT_TRUE(store_.is_valid());
+        }
+    }
+    upstream_.never_fail();
+    EXPECT_GT(store_.capacity(), 0u);
+}
+
+TEST_F(slab_store_test, reports_a_block_that_comes_back_twice)
+{
+    store_.grow(1);
+    const core::block_span span = store_.take_span();
+    void* const block = span.begin + 2 * stride;
+    void* const other = span.begin + 3 * stride;
+    const test::error_recorder recorder;
+    void* const twice_in_a_batch[] = {block, other, block};
+    store_.put(twice_in_a_batch, 3);
+    EXPECT_EQ(recorder.kinds(), test::kinds{error::double_free});
+    store_.put(&block, 1);
+    EXPECT_EQ(recorder.kinds(), (test::kinds{error::double_free, error::double_free}));
+    EXPECT_EQ(recorder.reports().back().address, block);
+    EXPECT_TRUE(store_.is_valid()) << "the second one was ignored";
+    EXPECT_EQ(store_.handed_out(), store_.capacity() - 2);
+}
+
+TEST_F(slab_store_test, reports_blocks_of_a_row_that_came_back_before)
+{
+    store_.grow(1);
+    const core::block_span span = store_.take_span();
+    void* const block = span.begin + 70 * stride;
+    store_.put(&block, 1);
+    const test::error_recorder recorder;
+    store_.put(span);
+    ASSERT_EQ(recorder.kinds(), test::kinds{error::double_free});
+    EXPECT_EQ(recorder.reports()[0].address, block);
+    EXPECT_EQ(store_.handed_out(), 0u);
+    EXPECT_TRUE(store_.is_valid());
+}
+
+TEST_F(slab_store_test, reports_a_block_that_is_not_its_own)
+{
+    store_.grow(1);
+    core::slab_store other(layout_, unbounded, {false, false, false}, {"other", stride}, &upstream_);
+    other.grow(1);
+    const core::block_span theirs = other.take_span();
+    const core::block_span ours = store_.take_span();
+    const test::error_recorder recorder;
+    void* const batch[] = {ours.begin, theirs.begin, ours.begin + stride, ours.begin + stride + 8};
+    store_.put(batch, 4);
+    EXPECT_EQ(recorder.kinds(), (test::kinds{error::foreign_pointer, error::misaligned_pointer}));
+    EXPECT_EQ(recorder.reports().front().address, theirs.begin);
+    EXPECT_EQ(store_.handed_out(), store_.capacity() - 2);
+    EXPECT_TRUE(store_.is_valid());
+    EXPECT_TRUE(other.is_valid());
+}
+
+TEST_F(slab_store_test, finds_the_next_block_that_is_handed_out_from_any_address)
+{
+    while (store_.slab_count() < 30)
+        store_.grow(1);
+    std::vector<void*> blocks = take_all(store_);
+    std::sort(blocks.begin(), blocks.end());
+    std::vector<void*> kept;
+    for (std::size_t i = 0; i != blocks.size(); ++i) {
+        if (i % 97 == 5)
+            kept.push_back(blocks[i]);
+        else
+            EXPECT_EQ(store_.put(&blocks[i], 1), 0u);
+    }
+    std::vector<void*> found;
+    for (void* block = store_.next_handed_out(nullptr); block != nullptr; block = store_.next_handed_out(block))
+        found.push_back(block);
+    EXPECT_EQ(found, kept);
+    EXPECT_EQ(store_.next_handed_out(static_cast<char*>(kept[0]) - 1), kept[0]);
+    EXPECT_EQ(store_.next_handed_out(static_cast<char*>(kept[0]) + 1), kept[1]);
+    for (void* const block : kept)
+        EXPECT_EQ(store_.put(&block, 1), 0u);
+    trim(store_);
+    EXPECT_EQ(store_.next_handed_out(kept[0]), nullptr) << "its slab is gone";
+}
+
+TEST_F(slab_store_test, touches_the_pages_of_a_slab_when_asked_to)
+{
+    core::slab_store store(core::slab_layout(4096, 16, unbounded), unbounded, {true, false, false}, {"prefault", 4096},
+                           &upstream_);
+    store.grow(1);
+    EXPECT_TRUE(store.is_valid()) << "the headers are written after the pages are touched";
+}
+
+TEST_F(slab_store_test, is_not_valid_when_its_bits_are_damaged)
+{
+    store_.grow(1);
+    core::slab* const slab = store_.find(store_.take_span().begin).home;
+    EXPECT_TRUE(store_.is_valid());
+    *slab->word_of(0) ^= 1;
+    EXPECT_FALSE(store_.is_valid());
+    *slab->word_of(0) ^= 1;
+    EXPECT_TRUE(store_.is_valid());
+}
+
+TEST(slab_store, grows_by_steps_and_counts_them)
+{
+    test::accounting_upstream upstream;
+    core::slab_store store(core::slab_layout(stride, 16, 25, 10), 25, {false, false, false, 10, nullptr},
+                           {"test", stride}, &upstream);
+    store.enlarge();
+    EXPECT_EQ(store.capacity(), 10u);
+    store.enlarge();
+    store.enlarge();
+    EXPECT_EQ(store.capacity(), 25u);
+    EXPECT_FALSE(store.may_grow());
+    EXPECT_EQ(store.steps(), 3u);
+    EXPECT_TRUE(store.is_valid());
+    store.release();
+    EXPECT_EQ(store.steps(), 0u);
+}
+
+TEST(slab_store, keeps_what_it_got_if_the_rest_of_a_step_cannot_be_had)
+{
+    constexpr std::size_t large = 20'000; // more in a step than a piece has
+    test::accounting_upstream upstream;
+    core::slab_store store(core::slab_layout(large, 16, unbounded, 200), unbounded, {false, false, false, 200, nullptr},
+                           {"test", large}, &upstream);
+    store.grow(1);
+    upstream.fail_at(2);
+    store.enlarge();
+    EXPECT_GT(store.capacity(), 1u);
+    EXPECT_LT(store.capacity(), 201u);
+    upstream.fail_at(1);
+    EXPECT_THROW(store.enlarge(), std::bad_alloc);
+    EXPECT_TRUE(store.is_valid());
+}
+
+/// Is told about slabs, and fails on request.
+class recording_client final : public core::slab_client
+{
+public:
+    explicit recording_client(bool dear = false) : slab_client(nullptr, dear) {}
+
+    std::size_t prepared = 0;
+    std::size_t left = 0;
+    std::size_t until_failure = unbounded;
+
+private:
+    void add_blocks(core::slab& home, std::size_t count, std::size_t) override
+    {
+        if (until_failure-- == 0)
+            throw std::bad_alloc();
+        home.extend(count);
+        prepared += count;
+    }
+    void leave(core::slab& leaving, std::size_t) noexcept override { left += leaving.block_count(); }
+    void survivor_returned(void*) noexcept override {}
+};
+
+class slab_store_with_client : public testing::Test
+{
+protected:
+    explicit slab_store_with_client(std::size_t growth_step = 0, std::size_t limit = unbounded)
+        : store_(
+              core::slab_layout(stride, 16, limit, growth_step != 0 ? growth_step : unbounded, core::client_slab_grain),
+              limit, {false, false, false, growth_step, &client_}, {"test", stride}, &upstream_)
+    {
+    }
+
+    test::accounting_upstream upstream_;
+    recording_client client_;
+    core::slab_store store_;
+};
+
+TEST_F(slab_store_with_client, tells_it_about_each_slab_that_comes_and_that_trim_gives_back)
+{
+    while (store_.capacity() < 100'000)
+        store_.grow(1);
+    EXPECT_EQ(client_.prepared, store_.capacity());
+    void* const block = store_.take_one_late();
+    EXPECT_EQ(&store_.slab_of(block)->client(), &client_);
+    trim(store_);
+    EXPECT_EQ(client_.prepared - client_.left, store_.capacity());
+    EXPECT_GT(store_.capacity(), 0u); // of the piece with the block
+    EXPECT_TRUE(store_.is_valid());
+}
+
+TEST(slab_store, takes_no_more_than_asked_for_where_blocks_are_dear)
+{
+    test::accounting_upstream upstream;
+    recording_client client(true);
+    core::slab_store store(core::slab_layout(stride, 16, unbounded, unbounded, core::client_slab_grain), unbounded,
+                           {false, false, false, 0, &client}, {"test", stride}, &upstream);
+    store.grow(3);
+    EXPECT_EQ(client.prepared, 3u);
+    store.enlarge();
+    EXPECT_EQ(client.prepared, 6u);
+}
+
+TEST_F(slab_store_with_client, takes_megabytes_at_once_if_told_to)
+{
+    store_.grow(1);
+    const std::size_t pieces = upstream_.live_pieces();
+    const std::size_t bytes = upstream_.live_bytes();
+    store_.grow(1'000'000);
+    EXPECT_EQ(upstream_.live_pieces(), pieces + 1);
+    EXPECT_GT(upstream_.live_bytes() - bytes, core::slab_layout::largest_piece_bytes * 9 / 10);
+    EXPECT_LE(upstream_.live_bytes() - bytes, core::slab_layout::largest_piece_bytes);
+    store_.grow(1);
+    EXPECT_LE(upstream_.live_bytes() - bytes,
+              core::slab_layout::largest_piece_bytes + core::slab_layout::usual_piece_bytes)
+        << "what comes by itself comes in smaller pieces";
+    EXPECT_TRUE(store_.is_valid());
+}
+
+class slab_store_in_small_steps : public slab_store_with_client
+{
+protected:
+    slab_store_in_small_steps() : slab_store_with_client(3, 200) {}
+};
+
+TEST_F(slab_store_in_small_steps, takes_room_for_later_steps_along)
+{
+    while (store_.may_grow()) {
+        const std::size_t before = store_.capacity();
+        store_.enlarge();
+        EXPECT_EQ(store_.capacity(), std::min<std::size_t>(before + 3, 200));
+        EXPECT_EQ(client_.prepared, store_.capacity());
+        ASSERT_TRUE(store_.is_valid());
+    }
+    EXPECT_LE(upstream_.calls(), 10u);
+    EXPECT_LE(store_.slab_count(), 8u) << "of 3, 3, 6, 12, 24, 48, 96 and 8 blocks";
+    std::set<void*> blocks;
+    while (void* const block = store_.take_one_late())
+        blocks.insert(block);
+    EXPECT_EQ(blocks.size(), 200u);
+}
+
+TEST_F(slab_store_in_small_steps, hands_blocks_out_that_were_added_to_a_slab_in_use)
+{
+    for (int step = 0; step != 20; ++step) {
+        store_.enlarge();
+        for (int i = 0; i != 3; ++i) {
+            void* const block = store_.take_one_late();
+            ASSERT_NE(block, nullptr);
+            ASSERT_TRUE(store_.has_handed_out(block));
+        }
+        ASSERT_EQ(store_.take_one_late(), nullptr);
+        ASSERT_TRUE(store_.is_valid());
+    }
+}
+
+TEST_F(slab_store_in_small_steps, adds_nothing_if_new_blocks_of_a_slab_cannot_be_prepared)
+{
+    store_.grow(6);
+    store_.enlarge(); // in a slab with room for 6
+    client_.until_failure = 0;
+    const std::size_t slabs = store_.slab_count();
+    EXPECT_THROW(store_.enlarge(), std::bad_alloc);
+    EXPECT_EQ(store_.capacity(), 9u);
+    EXPECT_TRUE(store_.is_valid());
+    client_.until_failure = unbounded;
+    store_.enlarge();
+    EXPECT_EQ(store_.capacity(), 12u);
+    EXPECT_EQ(store_.slab_count(), slabs);
+    EXPECT_TRUE(store_.is_valid());
+}
+
+TEST_F(slab_store_in_small_steps, gives_a_slab_with_room_left_back_and_goes_on)
+{
+    store_.grow(6);
+    store_.enlarge();
+    trim(store_);
+    EXPECT_EQ(store_.capacity(), 0u);
+    EXPECT_EQ(client_.left, 9u);
+    store_.enlarge();
+    EXPECT_EQ(store_.capacity(), 3u);
+    EXPECT_TRUE(store_.is_valid());
+    store_.release();
+    EXPECT_EQ(upstream_.live_bytes(), 0u);
+}
+
+TEST_F(slab_store_with_client, begins_each_slab_at_a_multiple_of_the_grain)
+{
+    while (store_.capacity() < 100'000)
+        store_.grow(1);
+    while (void* const block = store_.take_one_late())
+        ASSERT_EQ(reinterpret_cast<std::uintptr_t>(store_.slab_of(block)) % core::client_slab_grain, 0u);
+}
+
+TEST_F(slab_store_with_client, returns_a_chunk_of_which_no_block_could_be_initialised)
+{
+    while (store_.capacity() < 50'000)
+        store_.grow(1);
+    const std::size_t before = store_.capacity();
+    const std::size_t bytes = upstream_.live_bytes();
+    client_.until_failure = 0;
+    EXPECT_THROW(store_.grow(50'000), std::bad_alloc);
+    EXPECT_EQ(client_.prepared, before);
+    EXPECT_EQ(store_.capacity(), before);
+    EXPECT_EQ(upstream_.live_bytes(), bytes);
+    EXPECT_TRUE(store_.is_valid());
+}
+
+TEST_F(slab_store_with_client, keeps_and_extends_a_chunk_of_which_some_blocks_could_be_initialised)
+{
+    while (store_.capacity() < 50'000)
+        store_.grow(1);
+    const std::size_t before = store_.capacity();
+    client_.until_failure = 3; // a piece has several slabs by now
+    EXPECT_THROW(store_.grow(50'000), std::bad_alloc);
+    EXPECT_GT(client_.prepared, before);
+    EXPECT_EQ(client_.left, 0u);
+    EXPECT_EQ(client_.prepared, store_.capacity());
+    EXPECT_TRUE(store_.is_valid());
+    client_.until_failure = unbounded;
+    const std::size_t calls = upstream_.calls();
+    const std::size_t slabs = store_.slab_count();
+    store_.grow(1000);
+    EXPECT_GE(client_.prepared, before + 1000);
+    EXPECT_EQ(upstream_.calls(), calls);
+    EXPECT_EQ(store_.slab_count(), slabs);
+    EXPECT_TRUE(store_.is_valid());
+    trim(store_);
+    EXPECT_EQ(client_.left, client_.prepared);
+    EXPECT_EQ(store_.capacity(), 0u);
+    EXPECT_TRUE(store_.is_valid());
+}
+} // namespace

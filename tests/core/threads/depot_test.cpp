@@ -1,0 +1,251 @@
+// SPDX-License-Identifier: MIT
+// Copyright (c) 2026 The memory_pool authors
+#include <memory_pool/core/threads/depot.hpp>
+#include "support/upstreams.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <memory_resource>
+#include <new>
+#include <random>
+#include <set>
+#include <thread>
+#include <vector>
+
+namespace core = memory_pool::core;
+
+namespace
+{
+constexpr std::size_t room = 6;
+constexpr std::size_t home = 3; ///< The shard that the tests use, where it does not matter.
+
+class depot_test : public testing::Test
+{
+protected:
+    /// Takes every magazine there is.
+    std::vector<core::depot_magazine*> take_all()
+    {
+        std::vector<core::depot_magazine*> all;
+        while (core::depot_magazine* const magazine = depot_.pop_full(home))
+            all.push_back(magazine);
+        while (core::depot_magazine* const magazine = depot_.pop_empty(home))
+            all.push_back(magazine);
+        return all;
+    }
+
+    test::accounting_upstream upstream_;
+    core::depot depot_{room, &upstream_};
+};
+
+TEST_F(depot_test, has_no_magazines_and_takes_no_memory_to_begin_with)
+{
+    EXPECT_EQ(depot_.room(), room);
+    EXPECT_EQ(depot_.pop_full(home), nullptr);
+    EXPECT_EQ(depot_.pop_empty(home), nullptr);
+    EXPECT_EQ(depot_.full_count(), 0u);
+    EXPECT_EQ(depot_.bytes_reserved(), 0u);
+    EXPECT_EQ(upstream_.calls(), 0u);
+}
+
+TEST_F(depot_test, provides_at_least_as_many_magazines_as_asked_for)
+{
+    for (const std::size_t count : {1u, 4u, 5u, 13u, 100u}) {
+        depot_.provide(count);
+        const auto all = take_all();
+        EXPECT_GE(all.size(), count);
+        EXPECT_LE(all.size(), 2 * count + 4) << "but not many more";
+        for (core::depot_magazine* const magazine : all)
+            depot_.push_empty(home, magazine);
+    }
+}
+
+TEST_F(depot_test, asks_upstream_for_nothing_when_there_are_enough)
+{
+    depot_.provide(10);
+    const std::size_t calls = upstream_.calls();
+    depot_.provide(10);
+    depot_.provide(0);
+    EXPECT_EQ(upstream_.calls(), calls);
+}
+
+TEST_F(depot_test, counts_what_it_takes_from_upstream)
+{
+    depot_.provide(50);
+    EXPECT_EQ(depot_.bytes_reserved(), upstream_.live_bytes());
+    depot_.provide(500);
+    EXPECT_EQ(depot_.bytes_reserved(), upstream_.live_bytes());
+}
+
+TEST_F(depot_test, makes_magazines_that_do_not_overlap)
+{
+    depot_.provide(100);
+    const auto all = take_all();
+    std::set<std::uint32_t> numbers;
+    std::map<void**, std::size_t> numbers_by_array;
+    for (core::depot_magazine* const magazine : all) {
+        EXPECT_LT(magazine->number, all.size());
+        EXPECT_TRUE(numbers.insert(magazine->number).second) << "a number twice";
+        numbers_by_array.emplace(magazine->pointers(), numbers.size());
+        std::fill_n(magazine->pointers(), room, magazine);
+    }
+    for (core::depot_magazine* const magazine : all)
+        EXPECT_EQ(std::count(magazine->pointers(), magazine->pointers() + room, magazine),
+                  static_cast<std::ptrdiff_t>(room));
+}
+
+TEST_F(depot_test, keeps_full_ones_and_empty_ones_apart)
+{
+    depot_.provide(4);
+    core::depot_magazine* const first = depot_.pop_empty(home);
+    core::depot_magazine* const second = depot_.pop_empty(home);
+    ASSERT_NE(first, nullptr);
+    ASSERT_NE(second, nullptr);
+    EXPECT_NE(first, second);
+    first->pointers()[room - 1] = &upstream_;
+    depot_.push_full(home, first);
+    EXPECT_EQ(depot_.full_count(), 1u);
+    depot_.push_empty(home, second);
+    EXPECT_EQ(depot_.pop_empty(home), second) << "one that was used, before those never used yet";
+    EXPECT_EQ(depot_.pop_full(home), first);
+    EXPECT_EQ(first->pointers()[room - 1], &upstream_) << "as it was pushed";
+    EXPECT_EQ(depot_.pop_full(home), nullptr);
+    EXPECT_EQ(depot_.full_count(), 0u);
+}
+
+TEST_F(depot_test, gives_back_the_last_first)
+{
+    depot_.provide(4);
+    const auto all = take_all();
+    for (core::depot_magazine* const magazine : all)
+        depot_.push_full(home, magazine);
+    EXPECT_EQ(depot_.full_count(), all.size());
+    for (std::size_t i = all.size(); i-- != 0;)
+        EXPECT_EQ(depot_.pop_full(home), all[i]);
+}
+
+TEST_F(depot_test, looks_first_where_the_caller_is_at_home)
+{
+    depot_.provide(4);
+    core::depot_magazine* const mine = depot_.pop_empty(home);
+    core::depot_magazine* const other = depot_.pop_empty(home);
+    for (const std::size_t elsewhere : {home - 1, home + 1, home + core::depot::shard_count - 1}) {
+        depot_.push_full(home, mine);
+        depot_.push_full(elsewhere, other);
+        EXPECT_EQ(depot_.full_count(), 2u);
+        EXPECT_EQ(depot_.pop_full(home), mine);
+        EXPECT_EQ(depot_.pop_full(home), other) << "and then in shard " << elsewhere;
+        EXPECT_EQ(depot_.pop_full(home), nullptr);
+    }
+}
+
+TEST_F(depot_test, finds_what_was_pushed_to_any_shard)
+{
+    depot_.provide(2 * core::depot::shard_count);
+    const auto all = take_all();
+    for (core::depot_magazine* const magazine : all)
+        magazine->number % 2 == 0 ? depot_.push_full(magazine->number, magazine)
+                                  : depot_.push_empty(magazine->number, magazine);
+    const auto again = take_all();
+    EXPECT_EQ(std::set(again.begin(), again.end()), std::set(all.begin(), all.end()));
+    EXPECT_EQ(again.size(), all.size());
+}
+
+TEST_F(depot_test, finds_magazines_of_every_group_by_their_numbers)
+{
+    depot_.provide(1000); // several groups
+    const auto all = take_all();
+    std::vector<core::depot_magazine*> shuffled = all;
+    std::shuffle(shuffled.begin(), shuffled.end(), std::mt19937(1));
+    for (core::depot_magazine* const magazine : shuffled)
+        depot_.push_full(home, magazine);
+    for (std::size_t i = shuffled.size(); i-- != 0;)
+        ASSERT_EQ(depot_.pop_full(home), shuffled[i]);
+}
+
+TEST_F(depot_test, keeps_what_it_has_when_upstream_fails)
+{
+    depot_.provide(4);
+    const std::size_t bytes = depot_.bytes_reserved();
+    upstream_.fail_at(1);
+    EXPECT_THROW(depot_.provide(1000), std::bad_alloc);
+    EXPECT_EQ(depot_.bytes_reserved(), bytes);
+    EXPECT_GE(take_all().size(), 4u);
+    depot_.provide(1000);
+    EXPECT_GE(take_all().size(), 900u);
+}
+
+TEST_F(depot_test, gives_everything_back_when_it_ends)
+{
+    {
+        core::depot other(room, &upstream_);
+        other.provide(100);
+        EXPECT_NE(other.pop_empty(home), nullptr);
+        EXPECT_GT(upstream_.live_bytes(), 0u);
+    }
+    EXPECT_EQ(upstream_.live_bytes(), 0u);
+    EXPECT_EQ(upstream_.mismatched(), 0u);
+}
+
+// What threads do: pop a full or an empty one, work in it, push it somewhere. One of them makes more all the time.
+TEST_F(depot_test, gives_each_magazine_to_one_thread_at_a_time_while_more_are_made)
+{
+    constexpr std::size_t most = 200;
+    std::vector<std::atomic<unsigned>> owners(4 * most);
+    std::atomic<int> shared{0};
+    std::atomic<int> torn{0};
+    depot_.provide(4);
+
+    const auto work = [&](unsigned me, auto&& every_time) {
+        std::mt19937 random(me);
+        for (int i = 0; i != 20'000; ++i) {
+            every_time(i);
+            const bool wants_full = random() % 2 == 0;
+            core::depot_magazine* const magazine = wants_full ? depot_.pop_full(me / 2) : depot_.pop_empty(me / 2);
+            if (magazine == nullptr)
+                continue;
+            if (owners[magazine->number].fetch_add(1, std::memory_order_relaxed) != 0)
+                ++shared;
+            void** const pointers = magazine->pointers();
+            if (wants_full && std::count(pointers, pointers + room, pointers[0]) != static_cast<std::ptrdiff_t>(room))
+                ++torn;
+            std::fill_n(pointers, room, &owners[random() % owners.size()]);
+            owners[magazine->number].fetch_sub(1, std::memory_order_relaxed);
+            random() % 2 == 0 ? depot_.push_full(me / 2, magazine)
+                              : depot_.push_empty(me / 2, magazine); // two share one
+        }
+    };
+    std::vector<std::thread> threads;
+    for (unsigned me = 1; me != 4; ++me)
+        threads.emplace_back([&work, me] { work(me, [](int) {}); });
+    work(0, [this](int i) { depot_.provide(static_cast<std::size_t>(i) / 100); }); // up to `most`
+    for (auto& thread : threads)
+        thread.join();
+
+    EXPECT_EQ(shared, 0);
+    EXPECT_EQ(torn, 0) << "what one thread wrote, another has not seen";
+    const std::size_t full = depot_.full_count();
+    std::size_t popped_full = 0;
+    std::set<core::depot_magazine*> all;
+    std::size_t popped = 0;
+    while (core::depot_magazine* const magazine = depot_.pop_full(home)) {
+        ASSERT_LE(++popped_full, full) << "more than were counted";
+        all.insert(magazine);
+    }
+    EXPECT_EQ(popped_full, full);
+    while (core::depot_magazine* const magazine = depot_.pop_empty(home)) {
+        ASSERT_LE(++popped, owners.size()) << "more than were made";
+        all.insert(magazine);
+    }
+    EXPECT_EQ(all.size(), popped + full) << "one twice";
+    std::uint32_t highest = 0;
+    for (const core::depot_magazine* const magazine : all)
+        highest = std::max(highest, magazine->number);
+    EXPECT_EQ(all.size(), highest + std::size_t{1}) << "one is lost";
+    EXPECT_GE(all.size(), most - 1);
+}
+} // namespace

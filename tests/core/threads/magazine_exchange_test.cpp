@@ -1,0 +1,160 @@
+// SPDX-License-Identifier: MIT
+// Copyright (c) 2026 The memory_pool authors
+#include <memory_pool/core/threads/magazine_exchange.hpp>
+
+#include <support/upstreams.hpp>
+
+#include <gtest/gtest.h>
+
+#include <array>
+#include <cstddef>
+#include <limits>
+#include <set>
+
+namespace core = memory_pool::core;
+
+namespace
+{
+constexpr std::size_t room = 4;
+
+/// With a barrier for the whole process, and without.
+class magazine_exchange_test : public testing::TestWithParam<bool>
+{
+protected:
+    struct cache_of_a_thread
+    {
+        explicit cache_of_a_thread(std::size_t shard)
+        {
+            cache.slot = &slot;
+            cache.shard = shard;
+        }
+
+        core::cache_slot slot;
+        core::thread_cache cache;
+    };
+
+    core::thread_cache& open(cache_of_a_thread& its)
+    {
+        EXPECT_TRUE(exchange_.equip(its.cache));
+        exchange_.open(its.cache);
+        return its.cache;
+    }
+
+    /// Returns: how many blocks went in.
+    std::size_t put(core::thread_cache& cache, std::size_t first, std::size_t count)
+    {
+        std::size_t done = 0;
+        while (done != count && exchange_.put(cache, &blocks_[first + done]))
+            ++done;
+        return done;
+    }
+
+    std::set<void*> take_all(core::thread_cache& cache)
+    {
+        std::set<void*> taken;
+        while (void* const block = exchange_.take(cache))
+            EXPECT_TRUE(taken.insert(block).second) << "a block twice";
+        return taken;
+    }
+
+    std::array<int, 64> blocks_{};
+    test::accounting_upstream upstream_;
+    core::magazine_exchange exchange_{room, GetParam(), &upstream_};
+    cache_of_a_thread mine_{0};
+    cache_of_a_thread other_{1};
+};
+
+TEST_P(magazine_exchange_test, equips_a_cache_as_soon_as_there_are_magazines)
+{
+    EXPECT_FALSE(exchange_.equip(mine_.cache));
+    exchange_.provide(0, 1);
+    EXPECT_FALSE(exchange_.is_equipped(mine_.cache));
+    EXPECT_TRUE(exchange_.equip(mine_.cache));
+    const void* const bottom = exchange_.bottom_of(mine_.cache);
+    EXPECT_TRUE(exchange_.equip(mine_.cache));
+    EXPECT_EQ(exchange_.bottom_of(mine_.cache), bottom) << "it keeps the one it has";
+    EXPECT_EQ(exchange_.bytes_reserved(), upstream_.live_bytes());
+}
+
+TEST_P(magazine_exchange_test, fills_two_magazines_before_one_goes_to_the_depot)
+{
+    exchange_.provide(3 * room, 1);
+    core::thread_cache& cache = open(mine_);
+    EXPECT_EQ(put(cache, 0, 2 * room), 2 * room);
+    EXPECT_EQ(exchange_.blocks_in(cache), 2 * room);
+    EXPECT_EQ(exchange_.blocks_in_depot(), 0u);
+    EXPECT_EQ(put(cache, 2 * room, 1), 1u);
+    EXPECT_EQ(exchange_.blocks_in(cache), room + 1);
+    EXPECT_EQ(exchange_.blocks_in_depot(), room);
+    EXPECT_EQ(take_all(cache).size(), 2 * room + 1);
+    EXPECT_EQ(exchange_.blocks_in(cache) + exchange_.blocks_in_depot(), 0u);
+}
+
+TEST_P(magazine_exchange_test, does_not_come_to_the_depot_when_blocks_go_to_and_fro_about_an_edge)
+{
+    exchange_.provide(3 * room, 1);
+    core::thread_cache& cache = open(mine_);
+    (void)put(cache, 0, room);
+    for (int i = 0; i != 10; ++i) {
+        EXPECT_EQ(put(cache, room, 2), 2u);
+        EXPECT_EQ(exchange_.take(cache), &blocks_[room + 1]);
+        EXPECT_EQ(exchange_.take(cache), &blocks_[room]);
+        EXPECT_EQ(exchange_.take(cache), &blocks_[room - 1]) << "of the other magazine";
+        EXPECT_EQ(put(cache, room - 1, 1), 1u);
+        EXPECT_EQ(exchange_.blocks_in_depot(), 0u);
+    }
+}
+
+TEST_P(magazine_exchange_test, has_one_thread_take_what_another_has_put)
+{
+    exchange_.provide(4 * room, 2);
+    core::thread_cache& cache = open(mine_);
+    EXPECT_EQ(put(cache, 0, 4 * room), 4 * room);
+    EXPECT_EQ(take_all(open(other_)).size(), 2 * room) << "those of the depot";
+    EXPECT_EQ(take_all(cache).size(), 2 * room);
+}
+
+TEST_P(magazine_exchange_test, refuses_a_block_when_there_is_no_empty_magazine)
+{
+    exchange_.provide(0, 1);
+    core::thread_cache& cache = open(mine_);
+    const std::size_t most = put(cache, 0, blocks_.size());
+    EXPECT_LT(most, blocks_.size());
+    EXPECT_EQ(exchange_.blocks_in(cache) + exchange_.blocks_in_depot(), most);
+    EXPECT_EQ(take_all(cache).size(), most);
+}
+
+TEST_P(magazine_exchange_test, lets_nothing_pass_a_closed_cache_and_hands_out_what_is_in_it)
+{
+    exchange_.provide(4 * room, 1);
+    core::thread_cache& cache = open(mine_);
+    (void)put(cache, 0, 3 * room + 1);
+    mine_.slot.close();
+    EXPECT_FALSE(exchange_.put(cache, &blocks_[3 * room + 1]));
+    EXPECT_EQ(exchange_.take(cache), nullptr);
+    std::set<void*> left;
+    const auto keep = [&left](void* const* blocks, std::size_t count) { left.insert(blocks, blocks + count); };
+    exchange_.empty(cache, mine_.slot.wait_for_top(), keep);
+    EXPECT_EQ(left.size(), room + 1);
+    while (exchange_.empty_one_of_depot(keep))
+        continue;
+    EXPECT_EQ(left.size(), 3 * room + 1);
+    exchange_.open(cache);
+    EXPECT_EQ(exchange_.blocks_in(cache), 0u);
+}
+
+INSTANTIATE_TEST_SUITE_P(, magazine_exchange_test, testing::Bool(), [](const testing::TestParamInfo<bool>& barrier) {
+    return barrier.param ? "with_barrier" : "without_barrier";
+});
+
+TEST(magazine_exchange, has_magazines_of_32_kib_of_blocks_within_bounds)
+{
+    constexpr std::size_t any = std::numeric_limits<std::size_t>::max();
+    EXPECT_EQ(core::magazine_exchange::suitable_room(256, any, 0), 128u);
+    EXPECT_EQ(core::magazine_exchange::suitable_room(8, any, 0), 256u);
+    EXPECT_EQ(core::magazine_exchange::suitable_room(std::size_t{1} << 20, any, 0), 4u);
+    EXPECT_EQ(core::magazine_exchange::suitable_room(256, 160, 0), 10u) << "a sixteenth of a bounded pool";
+    EXPECT_EQ(core::magazine_exchange::suitable_room(256, any, 40), 20u) << "a thread has two";
+    EXPECT_EQ(core::magazine_exchange::suitable_room(24, 160, 0), 16u) << "whole lines of the cache";
+}
+} // namespace

@@ -1,0 +1,147 @@
+// SPDX-License-Identifier: MIT
+// Copyright (c) 2026 The memory_pool authors
+#include <memory_pool/core/threads/thread_slots.hpp>
+
+#include <support/threads.hpp>
+
+#include <gtest/gtest.h>
+
+#include <cstddef>
+#include <list>
+#include <memory_resource>
+#include <mutex>
+
+namespace core = memory_pool::core;
+using core::slot_kind;
+
+namespace
+{
+/// What has caches in threads, and nothing else.
+class cached final : public core::thread_cached
+{
+public:
+    explicit cached(slot_kind kind) : slots(*this, kind) {}
+    ~cached()
+    {
+        slots.leave(caches_);
+        caches_.free_all(std::pmr::new_delete_resource());
+    }
+
+    /// Effects: gives this thread a cache, if it can have one.
+    /// Returns: it, or nullptr.
+    core::thread_cache* attach()
+    {
+        core::cache_slot* const slot = slots.make_slot();
+        if (slot == nullptr)
+            return nullptr;
+        core::thread_cache& cache = caches_.unused(std::pmr::new_delete_resource());
+        caches_.take_unused();
+        slots.fill(*slot, cache);
+        slots.enlist(cache);
+        return &cache;
+    }
+
+    core::pool_lock lock() { return {mutex_, slots}; }
+
+    void detach(core::thread_cache& cache) noexcept override
+    {
+        ++detached;
+        cache.slot->reset();
+        caches_.put(cache);
+    }
+    bool try_lock_for_fork() noexcept override { return mutex_.try_lock(); }
+    void unlock_after_fork() noexcept override { mutex_.unlock(); }
+    void quiesce() noexcept override {}
+    void forget_other_threads(const core::thread_table*) noexcept override {}
+
+    int detached = 0;
+
+private:
+    core::thread_caches<> caches_;
+    std::mutex mutex_;
+
+public:
+    core::thread_slots slots;
+};
+
+class thread_slots_test : public testing::TestWithParam<slot_kind>
+{
+};
+
+TEST_P(thread_slots_test, finds_the_cache_of_each_thread)
+{
+    cached pool(GetParam());
+    EXPECT_EQ(pool.slots.existing_cache(), nullptr);
+    const core::thread_cache* const mine = pool.attach();
+    ASSERT_NE(mine, nullptr);
+    EXPECT_EQ(pool.slots.existing_cache(), mine);
+    test::in_a_thread([&] {
+        EXPECT_EQ(pool.slots.existing_cache(), nullptr);
+        const core::thread_cache* const theirs = pool.attach();
+        EXPECT_NE(theirs, mine);
+        EXPECT_EQ(pool.slots.existing_cache(), theirs);
+        EXPECT_EQ(pool.detached, 0);
+    });
+    EXPECT_EQ(pool.detached, 1) << "the pool is told when a thread ends";
+    EXPECT_EQ(pool.slots.existing_cache(), mine);
+}
+
+TEST_P(thread_slots_test, tells_pools_apart_however_many_there_are)
+{
+    std::list<cached> pools;
+    std::list<core::thread_cache*> caches;
+    for (int i = 0; i != 100; ++i)
+        caches.push_back(pools.emplace_back(GetParam()).attach());
+    auto cache = caches.begin();
+    for (const cached& pool : pools)
+        EXPECT_EQ(pool.slots.existing_cache(), *cache++);
+}
+
+TEST_P(thread_slots_test, leaves_nothing_behind_for_the_next_pool_of_the_same_number)
+{
+    for (int i = 0; i != 3; ++i) {
+        cached pool(GetParam());
+        EXPECT_EQ(pool.slots.existing_cache(), nullptr);
+        EXPECT_NE(pool.attach(), nullptr);
+    }
+}
+
+INSTANTIATE_TEST_SUITE_P(kinds, thread_slots_test, testing::Values(slot_kind::slow, slot_kind::fast));
+
+TEST(thread_slots, finds_a_fast_one_at_its_place)
+{
+    cached pool(slot_kind::fast);
+    core::thread_cache* const mine = pool.attach();
+    ASSERT_NE(pool.slots.slot(), nullptr);
+    EXPECT_EQ(pool.slots.slot()->cache, mine);
+    test::in_a_thread([&] { EXPECT_TRUE(pool.slots.slot() == nullptr || pool.slots.slot()->cache == nullptr); });
+}
+
+TEST(thread_slots, are_none_for_what_only_has_a_lock)
+{
+    cached pool(slot_kind::none);
+    EXPECT_EQ(pool.attach(), nullptr);
+    EXPECT_EQ(pool.slots.existing_cache(), nullptr);
+}
+
+TEST(pool_lock, counts_how_many_this_thread_holds)
+{
+    cached one(slot_kind::none);
+    cached other(slot_kind::none);
+    const std::size_t before = core::this_thread_table.locks_held;
+    {
+        const core::pool_lock of_other = other.lock();
+        core::pool_lock of_one = one.lock(); // The inner one, as it is taken twice.
+        EXPECT_EQ(core::this_thread_table.locks_held, before + 2);
+        EXPECT_FALSE(one.try_lock_for_fork());
+        of_one.unlock();
+        EXPECT_EQ(core::this_thread_table.locks_held, before + 1);
+        EXPECT_TRUE(one.try_lock_for_fork());
+        one.unlock_after_fork();
+        of_one.lock_again();
+        EXPECT_EQ(core::this_thread_table.locks_held, before + 2);
+        of_one.unlock();
+    }
+    EXPECT_EQ(core::this_thread_table.locks_held, before);
+}
+} // namespace

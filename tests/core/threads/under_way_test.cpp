@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: MIT
+// Copyright (c) 2026 The memory_pool authors
+#include <memory_pool/core/threads/under_way.hpp>
+
+#include <support/threads.hpp>
+
+#include <gtest/gtest.h>
+
+#include <optional>
+#include <vector>
+
+namespace core = memory_pool::core;
+
+namespace
+{
+struct job : core::under_way
+{
+    explicit job(int its_number) : number(its_number) {}
+
+    int number;
+};
+
+TEST(all_under_way, is_empty_when_all_have_left_in_whatever_order)
+{
+    core::all_under_way<job> jobs;
+    EXPECT_TRUE(jobs.empty());
+    job first(1);
+    job second(2);
+    job third(3);
+    for (job* const each : {&first, &second, &third})
+        jobs.enter(*each);
+    for (const job* const each : {&second, &third, &first}) {
+        EXPECT_FALSE(jobs.empty());
+        jobs.leave(*each);
+    }
+    EXPECT_TRUE(jobs.empty());
+}
+
+TEST(all_under_way, forgets_those_of_other_threads_and_names_each_of_them)
+{
+    core::all_under_way<job> jobs;
+    job mine(1);
+    std::optional<job> other;
+    std::optional<job> another;
+    test::in_a_thread([&] { other.emplace(2); });
+    test::in_a_thread([&] { another.emplace(3); });
+    jobs.enter(*other);
+    jobs.enter(mine);
+    jobs.enter(*another);
+    std::vector<int> lost;
+    jobs.forget_other_threads([&lost](const job& each) { lost.push_back(each.number); });
+    EXPECT_EQ(lost, (std::vector<int>{3, 2}));
+    EXPECT_FALSE(jobs.empty());
+    jobs.leave(mine);
+    EXPECT_TRUE(jobs.empty());
+}
+} // namespace

@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: MIT
+// Copyright (c) 2026 The memory_pool authors
+// Every test of this program is watched: when it ends, np_alloc must be as it was. Here, that this is seen if it is not.
+#include <memory_pool/np_alloc.h>
+#include <np_alloc/engine/engine.hpp>
+
+#include <support/np_conservation.hpp>
+
+#include <gtest/gtest-spi.h>
+#include <gtest/gtest.h>
+
+#include <string>
+
+namespace np = memory_pool::np;
+
+namespace
+{
+[[maybe_unused]] const bool all_are_watched = [] {
+    testing::UnitTest::GetInstance()->listeners().Append(new test::np_conservation); // GoogleTest deletes it
+    return true;
+}();
+
+struct np_conservation : testing::Test
+{
+    test::np_conservation watched;
+    const testing::TestInfo& this_test = *testing::UnitTest::GetInstance()->current_test_info();
+
+    void* const block = np_alloc(100);
+    np_conservation() { watched.OnTestStart(this_test); }
+    ~np_conservation() override { np_free(block); }
+};
+
+TEST_F(np_conservation, sees_nothing_wrong_when_all_that_was_allocated_is_freed)
+{
+    np_free(np_alloc(100));
+    np_free(np_alloc(1'000'000));
+    watched.OnTestEnd(this_test);
+}
+
+TEST_F(np_conservation, sees_a_block_that_is_left_in_use)
+{
+    void* const left = np_alloc(100);
+    EXPECT_NONFATAL_FAILURE(watched.OnTestEnd(this_test), "bytes are in use that were not");
+    np_free(left);
+}
+
+TEST_F(np_conservation, sees_that_a_block_was_freed_twice)
+{
+    void* const between = np_alloc(100);
+    np_free(block);
+    np_free(between); // Twice in a row, it would be refused.
+    np_free(block);
+    testing::TestPartResultArray failures;
+    {
+        const testing::ScopedFakeTestPartResultReporter reporter(&failures);
+        watched.OnTestEnd(this_test);
+    }
+    ASSERT_EQ(failures.size(), 2) << "np_verify, and bytes in use";
+    EXPECT_NE(std::string(failures.GetTestPartResult(0).message()).find("has left np_alloc damaged"),
+              std::string::npos);
+    EXPECT_EQ(np_alloc(100), block);
+    EXPECT_EQ(np_alloc(100), between);
+    EXPECT_EQ(np_alloc(100), block);
+    np_free(between);
+}
+} // namespace

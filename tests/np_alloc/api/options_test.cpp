@@ -1,0 +1,175 @@
+// SPDX-License-Identifier: MIT
+// Copyright (c) 2026 The memory_pool authors
+#include <np_alloc/support/options.hpp>
+#include <memory_pool/np_alloc.h>
+
+#include <support/error_recorder.hpp>
+#include <support/option_for_now.hpp>
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstddef>
+#include <string>
+#include <vector>
+
+namespace np = memory_pool::np;
+
+namespace
+{
+/// Options that were read from such an environment, and what was said about it.
+struct options_of
+{
+    explicit options_of(std::vector<const char*> variables)
+    {
+        variables.push_back(nullptr);
+        testing::internal::CaptureStderr();
+        options.read_once(variables.data());
+        complaints = testing::internal::GetCapturedStderr();
+    }
+
+    np::options options{false};
+    std::string complaints;
+};
+
+TEST(options, have_values_to_begin_with)
+{
+    const np::options linked(false);
+    EXPECT_EQ(linked.get(np_option_decay_ms), 1000U);
+    EXPECT_EQ(linked.get(np_option_bytes_at_hand), std::size_t{1} << 20);
+    EXPECT_EQ(linked.get(np_option_region_bytes), std::size_t{1} << 40);
+    EXPECT_EQ(linked.get(np_option_statistics_at_end), 0U);
+    EXPECT_EQ(linked.get(np_option_fatal_foreign), 1U);
+    EXPECT_EQ(linked.get(np_option_leaks_at_end), 0U);
+    EXPECT_EQ(linked.get(np_option_leaks_exit), 0U);
+    EXPECT_EQ(linked.get(np_option_sample_bytes), 0U);
+    EXPECT_EQ(linked.get(np_option_background_thread), 0U);
+    EXPECT_EQ(linked.get(np_option_huge_pages), 1U);
+    EXPECT_EQ(np::options(true).get(np_option_fatal_foreign), 0U) << "in the place of malloc";
+}
+
+TEST(options, are_read_from_the_environment)
+{
+    const options_of all({"PATH=/bin", "NP_DECAY_MS=0", "NP_BYTES_AT_HAND=300", "NP_REGION_BYTES=16777216",
+                          "NP_STATISTICS=2", "NP_FATAL_FOREIGN=0", "NP_LEAKS=2", "NP_LEAKS_EXIT=99",
+                          "NP_SAMPLE_BYTES=1M", "NP_HUGE_PAGES=0", "HOME=/"});
+    EXPECT_EQ(all.options.get(np_option_decay_ms), 0U);
+    EXPECT_EQ(all.options.get(np_option_bytes_at_hand), 300U);
+    EXPECT_EQ(all.options.get(np_option_region_bytes), 16'777'216U);
+    EXPECT_EQ(all.options.get(np_option_statistics_at_end), 2U);
+    EXPECT_EQ(all.options.get(np_option_fatal_foreign), 0U);
+    EXPECT_EQ(all.options.get(np_option_leaks_at_end), 2U);
+    EXPECT_EQ(all.options.get(np_option_leaks_exit), 99U);
+    EXPECT_EQ(all.options.get(np_option_sample_bytes), std::size_t{1} << 20);
+    EXPECT_EQ(all.options.get(np_option_huge_pages), 0U);
+    EXPECT_EQ(all.complaints, "");
+}
+
+TEST(options, may_have_a_letter_that_stands_for_many)
+{
+    EXPECT_EQ(options_of({"NP_BYTES_AT_HAND=64K"}).options.get(np_option_bytes_at_hand), std::size_t{64} << 10);
+    EXPECT_EQ(options_of({"NP_REGION_BYTES=32M"}).options.get(np_option_region_bytes), std::size_t{32} << 20);
+    EXPECT_EQ(options_of({"NP_REGION_BYTES=4G"}).options.get(np_option_region_bytes), std::size_t{4} << 30);
+}
+
+TEST(options, stay_as_they_are_and_say_so_on_one_line_if_a_value_makes_no_sense)
+{
+    for (const char* const value : {"", "abc", "-1", "+1", " 1", "1 ", "1.5", "0x10", "1KK", "1k", "K", "4294967296",
+                                    "99999999999999999999999", "18446744073709551617"}) {
+        const options_of one({("NP_DECAY_MS=" + std::string(value)).c_str()});
+        EXPECT_EQ(one.options.get(np_option_decay_ms), 1000U) << value;
+        EXPECT_EQ(
+            one.complaints,
+            "np_alloc: NP_DECAY_MS=" + std::string(value) +
+                " is ignored: it must be a number from 0 to 4294967295, or one followed by K, M or G; it stays 1000\n");
+    }
+    EXPECT_EQ(options_of({"NP_REGION_BYTES=15M"}).options.get(np_option_region_bytes), std::size_t{1} << 40);
+    EXPECT_EQ(options_of({"NP_STATISTICS=yes", "NP_FATAL_FOREIGN=2"}).complaints,
+              "np_alloc: NP_STATISTICS=yes is ignored: it must be a number from 0 to 2; it stays 0\n"
+              "np_alloc: NP_FATAL_FOREIGN=2 is ignored: it must be a number from 0 to 1; it stays 1\n");
+}
+
+TEST(options, do_not_take_other_variables_for_theirs)
+{
+    const options_of none({"NP_DECAY_MS", "NP_DECAY_MSX=5", "XNP_DECAY_MS=5", "NP_DECAY=5", "=NP_DECAY_MS=5"});
+    EXPECT_EQ(none.options.get(np_option_decay_ms), 1000U);
+    EXPECT_EQ(none.complaints, "");
+}
+
+TEST(options, are_read_once_when_there_is_an_environment)
+{
+    np::options options(false);
+    options.read_once(nullptr);
+    const char* const first[] = {"NP_DECAY_MS=5", nullptr};
+    const char* const second[] = {"NP_DECAY_MS=6", nullptr};
+    options.read_once(first);
+    options.read_once(second);
+    EXPECT_EQ(options.get(np_option_decay_ms), 5U);
+}
+
+using test::option_for_now;
+
+TEST(np_set_option, sets_what_np_get_option_tells)
+{
+    const option_for_now five(np_option_decay_ms, 5);
+    EXPECT_EQ(np_get_option(np_option_decay_ms), 5U);
+    EXPECT_EQ(np_set_option(np_option_decay_ms, 6), 0);
+    EXPECT_EQ(np_get_option(np_option_decay_ms), 6U);
+}
+
+TEST(np_set_option, refuses_what_cannot_be)
+{
+    const np_option none = np_option_quarantine_bytes; // which libraries have that check
+    EXPECT_EQ(np_set_option(none, 0), EINVAL);
+    EXPECT_EQ(np_get_option(none), 0U);
+    EXPECT_EQ(np_set_option(np_option_fatal_foreign, 2), EINVAL);
+    EXPECT_EQ(np_get_option(np_option_fatal_foreign), 1U);
+}
+
+TEST(np_set_option, refuses_statuses_that_no_process_can_have)
+{
+    EXPECT_EQ(np_set_option(np_option_leaks_exit, 256), EINVAL);
+    EXPECT_EQ(np_set_option(np_option_leaks_exit, 255), 0);
+    EXPECT_EQ(np_set_option(np_option_leaks_exit, 0), 0);
+}
+
+TEST(np_set_option, chooses_how_many_addresses_are_reserved_before_the_first_block_alone)
+{
+    np_free(np_alloc(10));
+    EXPECT_EQ(np_set_option(np_option_region_bytes, std::size_t{1} << 30), EBUSY);
+    EXPECT_EQ(np_get_option(np_option_region_bytes), std::size_t{1} << 40);
+}
+
+TEST(np_set_option, chooses_how_long_free_memory_is_kept)
+{
+    const auto dirty_after_free = [](std::size_t decay) {
+        const option_for_now chosen(np_option_decay_ms, decay);
+        (void)np_trim();
+        np_free(np_alloc(1'000'000));
+        np_statistics statistics;
+        np_get_statistics(&statistics);
+        return statistics.bytes_dirty;
+    };
+    EXPECT_EQ(dirty_after_free(0), 0U);
+    EXPECT_GE(dirty_after_free(1'000'000), 1'000'000U);
+}
+
+TEST(np_set_option, chooses_whether_pointers_from_elsewhere_are_reported_or_ignored)
+{
+    int local = 0;
+    const test::error_recorder recorder;
+    const option_for_now ignored(np_option_fatal_foreign, 0);
+    testing::internal::CaptureStderr();
+    np_free(&local);
+    EXPECT_EQ(np_realloc(&local, 10), nullptr);
+    const std::string said = testing::internal::GetCapturedStderr();
+    EXPECT_EQ(recorder.reports().size(), 0U);
+    EXPECT_EQ(said.find("np_alloc: foreign pointer: address "), 0U) << said;
+    EXPECT_EQ(std::count(said.begin(), said.end(), '\n'), 2) << "only the first, and what to do about it";
+    auto* const block = static_cast<std::byte*>(np_alloc(100'000));
+    np_free(block + 16);
+    EXPECT_EQ(recorder.kinds(), test::kinds{memory_pool::error::misaligned_pointer}) << "it is from here";
+    np_free(block);
+}
+} // namespace

@@ -1,0 +1,703 @@
+// SPDX-License-Identifier: MIT
+// Copyright (c) 2026 The memory_pool authors
+#include <memory_pool/np_alloc.h>
+#include <np_alloc/diagnostics/kept_blocks.hpp>
+#include <np_alloc/engine/engine.hpp>
+
+#include <support/child.hpp>
+#include <support/error_recorder.hpp>
+#include <support/np_blocks.hpp>
+#include <support/option_for_now.hpp>
+#include <support/system_calls.hpp>
+#include <support/threads.hpp>
+
+#include <gtest/gtest.h>
+
+#include <array>
+#include <atomic>
+#include <cerrno>
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <random>
+#include <string>
+#include <thread>
+#include <utility>
+#include <vector>
+
+namespace np = memory_pool::np;
+
+namespace
+{
+constexpr std::array<std::size_t, 7> sizes_of_all_kinds{0, 16, 500, 5000, 30'000, 100'000, 3'000'000};
+
+using blocks = std::map<void*, std::size_t>; // and bytes
+
+/// What is in use of one heap, or of all.
+blocks visited(np_heap* heap)
+{
+    blocks all;
+    EXPECT_EQ(np_visit_heap(
+                  heap,
+                  [](void* block, std::size_t bytes, void* argument) {
+                      return static_cast<blocks*>(argument)->try_emplace(block, bytes).second ? 1 : 0;
+                  },
+                  &all),
+              1)
+        << "no block comes twice";
+    return all;
+}
+
+/// What is in use that was not in use before.
+blocks without(blocks all, const blocks& before)
+{
+    for (const auto& each : before)
+        EXPECT_EQ(all.erase(each.first), 1U) << "it was not freed";
+    return all;
+}
+
+/// Blocks of all kinds, some of which were given back again.
+template <class Allocate, class Free>
+blocks some_blocks(Allocate&& allocate, Free&& free)
+{
+    blocks kept;
+    for (const std::size_t bytes : sizes_of_all_kinds) {
+        for (int i = 0; i != 100; ++i) {
+            void* const block = allocate(bytes);
+            kept.emplace(block, np_usable_size(block));
+        }
+        int i = 0;
+        for (auto each = kept.begin(); each != kept.end(); ++i) {
+            if (i % 3 == 0) {
+                free(each->first);
+                each = kept.erase(each);
+            } else {
+                ++each;
+            }
+        }
+    }
+    return kept;
+}
+
+void free_all(const blocks& all)
+{
+    for (const auto& each : all)
+        np_free(each.first);
+}
+
+TEST(np_visit_heap, calls_for_each_block_in_use_of_a_heap)
+{
+    np_heap* const heap = np_heap_create();
+    EXPECT_EQ(visited(heap), blocks{});
+    const blocks kept = some_blocks([heap](std::size_t bytes) { return np_heap_alloc(heap, bytes); }, np_free);
+    EXPECT_EQ(visited(heap), kept);
+    np_heap_destroy(heap);
+}
+
+TEST(np_visit_heap, calls_for_each_block_in_use_of_all_heaps_and_threads)
+{
+    const blocks before = visited(nullptr);
+    np_heap* const heap = np_heap_create();
+    blocks kept = some_blocks(np_alloc, np_free);
+    kept.merge(some_blocks([heap](std::size_t bytes) { return np_heap_alloc(heap, bytes); }, np_free));
+    kept.merge(some_blocks([](std::size_t bytes) { return np_alloc_at(bytes, "a.c", 1); }, np_free));
+    test::lasting_thread idle;
+    idle.does([&kept] { kept.merge(some_blocks(np_alloc, np_free)); });
+    test::in_a_thread([&kept] { kept.merge(some_blocks(np_alloc, np_free)); });
+    EXPECT_EQ(without(visited(nullptr), before), kept);
+    free_all(kept);
+    np_heap_destroy(heap);
+    EXPECT_EQ(visited(nullptr), before);
+}
+
+TEST(np_visit_heap, does_not_call_for_blocks_that_are_on_their_way)
+{
+    const blocks before = visited(nullptr);
+    test::lasting_thread owner;
+    test::lasting_thread other;
+    blocks all;
+    owner.does([&all] {
+        for (int i = 0; i != 200; ++i)
+            all.emplace(np_alloc(16), 16U);
+    });
+    EXPECT_EQ(without(visited(nullptr), before), all);
+    other.does([&all] { free_all(all); });
+    EXPECT_EQ(visited(nullptr), before);
+}
+
+TEST(np_visit_heap, stops_when_it_is_told_to)
+{
+    np_heap* const heap = np_heap_create();
+    (void)np_heap_alloc(heap, 10);
+    (void)np_heap_alloc(heap, 100'000);
+    for (np_heap* const where : {heap, static_cast<np_heap*>(nullptr)}) {
+        int visits = 0;
+        const auto count_one = [](void*, std::size_t, void* count) { return ++*static_cast<int*>(count), 0; };
+        EXPECT_EQ(np_visit_heap(where, count_one, &visits), 0);
+        EXPECT_EQ(visits, 1);
+    }
+    np_heap_destroy(heap);
+}
+
+TEST(np_visit_heap, throws_what_the_function_throws_that_it_calls)
+{
+    np_heap* const heap = np_heap_create();
+    (void)np_heap_alloc(heap, 10);
+    const auto throw_number = [](void*, std::size_t, void*) -> int { throw 77; };
+    EXPECT_THROW((void)np_visit_heap(heap, throw_number, nullptr), int);
+    EXPECT_THROW((void)np_visit_heap(nullptr, throw_number, nullptr), int);
+    np_heap_destroy(heap);
+}
+
+TEST(np_visit_heap, says_when_there_is_no_memory_to_find_out)
+{
+    void* const block = np_alloc(10);
+    const auto fail = [](void*, std::size_t, void*) {
+        ADD_FAILURE() << "nothing is visited";
+        return 1;
+    };
+    for (const test::system_call refused : {test::system_call::map, test::system_call::protect}) {
+        const test::system_calls calls;
+        calls.refuse_from(refused, 1);
+        errno = 0;
+        EXPECT_EQ(np_visit_heap(nullptr, fail, nullptr), 0);
+        EXPECT_EQ(errno, ENOMEM);
+    }
+    np_free(block);
+}
+
+TEST(np_verify, finds_nothing_wrong_before_anything_was_done_and_after_everything)
+{
+    EXPECT_EQ(np_verify(), 1);
+    test::lasting_thread idle;
+    blocks all = some_blocks(np_alloc, np_free);
+    np_heap* const heap = np_heap_create();
+    (void)some_blocks([heap](std::size_t bytes) { return np_heap_alloc(heap, bytes); }, np_free);
+    all.merge(some_blocks([](std::size_t bytes) { return np_alloc_at(bytes, "a.c", 1); }, np_free));
+    EXPECT_EQ(np_verify(), 1);
+    idle.does([&all] { free_all(std::exchange(all, some_blocks(np_alloc, np_free))); });
+    EXPECT_EQ(np_verify(), 1);
+    test::in_a_thread([&all] { free_all(all); });
+    EXPECT_EQ(np_verify(), 1);
+    np_heap_destroy(heap);
+    (void)np_trim();
+    EXPECT_EQ(np_verify(), 1);
+}
+
+TEST(np_verify, finds_nothing_wrong_after_threads_have_worked_on_each_others_blocks)
+{
+    std::array<std::atomic<void*>, 256> shared{};
+    for (int life = 0; life != 5; ++life) {
+        test::in_threads(4, [&](std::size_t thread) {
+            std::mt19937 random(static_cast<unsigned>(thread + 1));
+            for (int step = 0; step != 2000; ++step) {
+                void* const block = np_alloc(random() % (random() % 50 == 0 ? 200'000 : 2000));
+                np_free(np_realloc(shared[random() % shared.size()].exchange(block), 1 + random() % 3000));
+            }
+        });
+        ASSERT_EQ(np_verify(), 1);
+    }
+    for (std::atomic<void*>& each : shared)
+        np_free(each);
+    EXPECT_EQ(np_verify(), 1);
+}
+
+#if TESTS_MAY_FORK
+TEST(np_verify, can_be_called_in_the_child_of_a_fork)
+{
+    test::lasting_thread idle;
+    blocks kept;
+    idle.does([&kept] { kept = some_blocks(np_alloc, np_free); });
+    test::expect_in_child([&kept] {
+        free_all(kept);
+        free_all(some_blocks(np_alloc, np_free));
+        return np_verify() == 1;
+    });
+    free_all(kept);
+}
+
+TEST(np_verify, finds_nothing_in_the_child_of_a_fork_whatever_threads_without_heaps_were_in_the_middle_of)
+{
+    std::atomic<bool> ends{false};
+    const auto work = [&ends](std::size_t) {
+        while (!ends) {
+            np_free(np_realloc(np_realloc(np_alloc(100'000), 400'000), 200'000));
+            np_heap* const heap = np_heap_create();
+            (void)np_heap_alloc(heap, 100);
+            (void)np_heap_alloc(heap, 100'000);
+            np_heap_destroy(heap);
+        }
+    };
+    const test::option_for_now at_once(np_option_decay_ms,
+                                       0); // has memory go back to the system in the middle of it, too
+    std::thread others([&] { test::in_threads(2, work); });
+    for (int i = 0; i != 50; ++i)
+        test::expect_in_child([] { return np_verify() == 1; });
+    ends = true;
+    others.join();
+}
+#endif
+
+/// Each test damages something, and sees that it is found, and not any more when it is mended.
+struct np_verify_finds : testing::Test
+{
+    np::process& all = np::the_process;
+    const np::backend::region_type& memory = all.memory().memory();
+    static constexpr std::size_t bytes = 96;
+    static constexpr std::size_t size_class = np::sizes::of(bytes + (np::is_checked ? 1 : 0)); // with a canary
+    const test::nothing_waits nothing_waits;
+    np_heap* const heap = np_heap_create();
+    void* const block = np_alloc(bytes);
+    void* const of_heap = np_heap_alloc(heap, bytes);
+    void* const large = np_alloc(200'000);
+    void* const large_of_heap = np_heap_alloc(heap, 200'000);
+
+    np_verify_finds() { EXPECT_EQ(np_verify(), 1); }
+    ~np_verify_finds() override
+    {
+        EXPECT_EQ(np_verify(), 1) << "it was mended";
+        np_free(block);
+        np_free(large);
+        np_heap_destroy(heap);
+    }
+
+    np::record_of_slice& slice_of(const void* address) { return memory.record(memory.slice_of(address)); }
+    np::record_of_slice& slab_of(const void* of) { return memory.record(slice_of(of).slab); }
+    np::slice_record& slab()
+    {
+        return slab_of(of_heap);
+    } // It is the only one of its heap, and nearly all of it is free.
+    np::heap& heap_of(const void* of)
+    {
+        return *reinterpret_cast<np::heap*>(memory.owner(memory.slice_of(of)) & ~np::class_bits);
+    }
+    np::heap_memory& mine() { return np::this_thread.at_hand.memory(); }
+
+    /// A block at hand of this thread.
+    void* kept()
+    {
+        np_free(np_alloc(bytes));
+        return mine().top(size_class)[-1];
+    }
+
+    static void* taken_from(np::front& at_hand, std::size_t of_class)
+    {
+        void* block = nullptr;
+        EXPECT_TRUE(at_hand.pop(of_class, block));
+        return block;
+    }
+
+    void expect_fault(const std::string& text)
+    {
+        testing::internal::CaptureStderr();
+        EXPECT_EQ(np_verify(), 0);
+        const std::string printed = testing::internal::GetCapturedStderr();
+        EXPECT_NE(printed.find("np_alloc: np_verify: " + text), std::string::npos) << printed;
+    }
+
+    /// Has `value` be something else for a moment.
+    template <class Value>
+    void expect_fault_with(Value& value, Value damaged, const std::string& text)
+    {
+        const Value before = std::exchange(value, damaged);
+        expect_fault(text);
+        value = before;
+    }
+
+    void expect_fault_with_owner(const void* address, np::owner_word damaged, const std::string& text)
+    {
+        std::atomic<np::owner_word>& owner = memory.owner(memory.slice_of(address));
+        const np::owner_word before = owner.exchange(damaged);
+        expect_fault(text);
+        owner = before;
+    }
+};
+
+TEST_F(np_verify_finds, runs_that_do_not_fit)
+{
+    expect_fault_with(slice_of(large).length, slice_of(large).length + 1, "the runs");
+    expect_fault_with(slice_of(large).state, np::slice_state::free, "the runs");
+}
+
+TEST_F(np_verify_finds, a_slab_that_has_counted_other_free_blocks)
+{
+    expect_fault_with(slab().free_count, slab().free_count + 1, "a slab has other free blocks");
+    expect_fault_with(slab().free_blocks[0], slab().free_blocks[0] ^ 1, "a slab has other free blocks");
+    expect_fault_with(slab().lowest, std::uint16_t{9}, "a slab has other free blocks");
+}
+
+TEST_F(np_verify_finds, a_block_that_is_free_and_was_not_counted_as_back)
+{
+    const np::slice_record before = slab();
+    const auto refuse = [](memory_pool::error, const void*) { FAIL(); };
+    ASSERT_EQ(slab().put(np::facts[size_class], &of_heap, 1, refuse).taken_back, 1U);
+    expect_fault("a heap has counted other blocks as away");
+    slab() = before;
+}
+
+TEST_F(np_verify_finds, a_record_that_says_what_is_not_so)
+{
+    expect_fault_with(slab().capacity, slab().capacity - 1, "the record of a slab");
+    expect_fault_with(slab().block_bytes, std::uint32_t{16}, "the record of a slab");
+    expect_fault_with(slab().begin, slab().begin + 16, "the record of a slab");
+    np::slice_record& record = slab();
+    expect_fault_with(record.slab, record.slab + 1, "the record of a slab");
+    expect_fault_with(record.size_class, std::uint8_t{1}, "the record of a slab");
+}
+
+TEST_F(np_verify_finds, a_slab_with_a_free_block_behind_its_last_one)
+{
+    const np::slice_record before = slab();
+    ASSERT_NE(before.capacity % 64, 0U);
+    slab().free_blocks[before.capacity / 64] |= std::uint64_t{1} << 63;
+    ++slab().free_count;
+    expect_fault("a slab has other free blocks");
+    slab() = before;
+}
+
+TEST_F(np_verify_finds, a_slab_some_of_whose_slices_are_not_marked_as_its)
+{
+    void* const block_in_slices = np_heap_alloc(heap, 5000);
+    const std::byte* const second = memory.address(slab_of(block_in_slices).slab + 1);
+    expect_fault_with_owner(second, np::nobody, "a slice is not marked as one of its slab");
+    expect_fault_with(slice_of(second).slab, np::slice_number{0}, "a slice is not marked as one of its slab");
+}
+
+TEST_F(np_verify_finds, a_slab_that_nobody_has)
+{
+    np::heap& owner = heap_of(of_heap);
+    const np::slice_number lost = all.memory().take_slab(size_class, owner.word(), false);
+    expect_fault("a slab is in no list of its heap");
+    expect_fault_with(memory.record(lost).slab, lost + 1, "a run is marked as a slab, and is none");
+    expect_fault_with_owner(memory.address(lost), owner.word() | np::sizes::of(5000),
+                            "a run is marked as a slab, and is none");
+    expect_fault_with_owner(memory.address(lost), np::nobody,
+                            "other slabs or large blocks are there than were counted");
+    all.memory().give_slab(lost);
+}
+
+TEST_F(np_verify_finds, damage_in_the_heap_where_heaps_are)
+{
+    expect_fault_with(slab_of(heap).free_count, slab_of(heap).free_count + 1, "a slab has other free blocks");
+}
+
+TEST_F(np_verify_finds, lists_of_slabs_that_are_torn)
+{
+    expect_fault_with(slab().previous_in_heap, np::slice_number{12345}, "the list of slabs of a heap is torn");
+    expect_fault_with(slab().next_in_heap, np::slice_number{0xFFFF'FFF0}, "the list of slabs of a heap leads out");
+    expect_fault_with(slab().next_in_heap, slab().slab, "the list of slabs of a heap is torn");
+    expect_fault_with(slab().next_in_heap, static_cast<np::slice_number>(memory.slice_of(large)),
+                      "the list of slabs of a heap leads to a slab that is not its own");
+    expect_fault_with(slab().is_listed, !slab().is_listed, "a slab with free blocks is not listed");
+    expect_fault_with(slab().previous_slab, np::slice_number{12345}, "the list of slabs with free blocks is torn");
+    expect_fault_with(slab().next_slab, slab().slab, "the list of slabs with free blocks is torn");
+    expect_fault_with(slab().next_slab, np::slice_number{0xFFFF'FFF0}, "the list of slabs of a heap leads out");
+}
+
+TEST_F(np_verify_finds, a_slab_in_the_list_of_another_size)
+{
+    np::slice_record& another = slab_of(np_heap_alloc(heap, 1000));
+    ASSERT_GT(another.size_class, slab().size_class) << "its own list is looked at later";
+    const np::slice_number before = std::exchange(another.previous_slab, slab().slab);
+    expect_fault_with(slab().next_slab, another.slab, "the list of slabs with free blocks is torn");
+    another.previous_slab = before;
+}
+
+/// Two slabs of one size, of which the first has no free blocks.
+struct np_verify_finds_of_two_slabs : np_verify_finds
+{
+    static constexpr std::size_t bytes_of_these = 1000;
+    std::vector<void*> in_first = blocks_of_one_slab();
+    void* const in_second = np_heap_alloc(heap, bytes_of_these);
+    np::slice_record& first = slab_of(in_first[0]);
+    np::slice_record& second = slab_of(in_second);
+
+    std::vector<void*> blocks_of_one_slab()
+    {
+        std::vector<void*> all_of_it(np::slab_capacity(np::sizes::of(bytes_of_these)));
+        for (void*& each : all_of_it)
+            each = np_heap_alloc(heap, bytes_of_these);
+        return all_of_it;
+    }
+};
+
+TEST_F(np_verify_finds_of_two_slabs, that_one_without_free_blocks_is_in_the_list_of_those_with_some)
+{
+    const np::slice_number before = std::exchange(first.previous_slab, second.slab);
+    const np::slice_number next = std::exchange(first.next_slab, np::no_slice);
+    expect_fault_with(second.next_slab, first.slab, "the list of slabs with free blocks is torn");
+    first.previous_slab = before;
+    first.next_slab = next;
+}
+
+TEST_F(np_verify_finds_of_two_slabs, that_one_with_free_blocks_is_missing_in_the_list_of_those)
+{
+    np_free(in_first[0]);
+    ASSERT_EQ(first.next_slab, second.slab);
+    expect_fault_with(first.next_slab, np::no_slice, "a slab with free blocks is missing in the list of those");
+}
+
+TEST_F(np_verify_finds, a_slab_that_is_in_no_list_of_its_heap)
+{
+    void* const another = np_heap_alloc(heap, 1000);
+    expect_fault_with(slab_of(another).next_in_heap, np::no_slice, "a heap has counted other blocks as away");
+}
+
+TEST_F(np_verify_finds, marks_of_slices_that_do_not_fit)
+{
+    expect_fault_with_owner(block, np::nobody, "the list of slabs of a heap leads to a slab that is not its own");
+    expect_fault_with_owner(of_heap, heap_of(of_heap).word() | np::direct_block,
+                            "the list of slabs of a heap leads to a slab that is not its own");
+    expect_fault_with_owner(large, np::nobody, "a slice is marked otherwise than its run");
+    expect_fault_with_owner(large, np::inside_large_block, "a run has a mark that it cannot have");
+    expect_fault_with_owner(static_cast<std::byte*>(large) + np::slice_bytes, np::nobody,
+                            "a slice is marked otherwise than its run");
+    expect_fault_with_owner(large_of_heap, np::nobody, "the list of large blocks of a heap is torn");
+}
+
+TEST_F(np_verify_finds, large_blocks_that_are_in_no_list_or_in_the_wrong_one)
+{
+    auto* const owner = reinterpret_cast<np::shared_heap*>(heap);
+    expect_fault_with(slice_of(large).home, owner, "a large block is in no list of its heap");
+    expect_fault_with(slice_of(large_of_heap).home, static_cast<np::shared_heap*>(nullptr),
+                      "the list of large blocks of a heap is torn");
+    expect_fault_with(slice_of(large_of_heap).previous_in_heap, np::slice_number{5},
+                      "the list of large blocks of a heap is torn");
+    expect_fault_with(slice_of(large_of_heap).next_in_heap, np::slice_number{0xFFFF'FFF0},
+                      "the list of large blocks of a heap is torn");
+}
+
+TEST_F(np_verify_finds, a_large_block_that_has_no_marks)
+{
+    const std::size_t first = memory.slice_of(large);
+    const auto mark = [&](np::owner_word of_first, np::owner_word of_others) {
+        for (std::size_t slice = first; slice != first + slice_of(large).length; ++slice)
+            memory.owner(slice) = slice == first ? of_first : of_others;
+    };
+    mark(np::nobody, np::nobody);
+    expect_fault("other slabs or large blocks are there than were counted");
+    mark(np::large_block, np::inside_large_block);
+}
+
+TEST_F(np_verify_finds, the_heap_of_a_thread_that_is_in_no_list)
+{
+    test::lasting_thread other;
+    other.does([] { np_free(np_alloc(10)); });
+    np::heap_memory* first = nullptr;
+    struct
+    {
+        np::heap_memory*& first;
+        void operator()(np::heap_memory& each) const { first = first != nullptr ? first : &each; }
+        void operator()(np::shared_heap&) const {}
+    } const remember_first{first};
+    all.for_each_heap(remember_first);
+    expect_fault_with(first->next, static_cast<np::heap_memory*>(nullptr), "a slab is in no list of its heap");
+}
+
+TEST_F(np_verify_finds, a_run_that_nobody_has)
+{
+    const np::run taken = all.memory().take_bytes(1, 1);
+    expect_fault("a run is in use and belongs to nobody");
+    all.memory().with_runs([&taken](auto& runs) { runs.put(taken.first, taken.length, true, 0); });
+}
+
+TEST_F(np_verify_finds, a_heap_without_a_thread_that_no_thread_would_get)
+{
+    std::atomic<int> missing{2};
+    test::in_threads(2, [&missing](std::size_t) {
+        np_free(np_alloc(bytes));
+        for (--missing; missing != 0;) // Both have a heap at the same time.
+            std::this_thread::yield();
+    });
+    np::heap_memory* first = nullptr;
+    struct
+    {
+        np::heap_memory*& found;
+        void operator()(np::heap_memory& each) const
+        {
+            if (each.is_parked && each.next_parked != nullptr)
+                found = &each;
+        }
+        void operator()(np::shared_heap&) const {}
+    } const find_first{first};
+    all.for_each_heap(find_first);
+    ASSERT_NE(first, nullptr);
+    expect_fault_with(first->next_parked, static_cast<np::heap_memory*>(nullptr), "a heap without a thread");
+}
+
+TEST_F(np_verify_finds, a_block_that_is_at_hand_twice)
+{
+    void* const between = np_alloc(bytes);
+    void* const twice = kept();
+    np::front& at_hand = np::this_thread.at_hand;
+    (void)at_hand.push(size_class, between);
+    (void)at_hand.push(size_class, twice); // Twice in a row, it would be refused.
+    expect_fault("a block is kept twice");
+    ASSERT_EQ(taken_from(at_hand, size_class), twice);
+    ASSERT_EQ(taken_from(at_hand, size_class), between);
+    np_free(between);
+}
+
+TEST_F(np_verify_finds, a_block_that_is_at_hand_and_free_in_its_slab)
+{
+    void* const twice = kept(); // Of whatever heap: large ones of others are kept, too.
+    np::heap& slabs = heap_of(twice);
+    ASSERT_FALSE(slabs.put(size_class, twice).has_value());
+    expect_fault("a block that is kept is free in its slab, too");
+    std::vector<void*> taken;
+    do
+        taken.push_back(nullptr);
+    while (slabs.take(size_class, &taken.back(), 1) == 1 && taken.back() != twice);
+    taken.pop_back();
+    slabs.put(size_class, taken.data(), taken.size());
+}
+
+TEST_F(np_verify_finds, what_is_at_hand_and_no_block)
+{
+    np::front& at_hand = np::this_thread.at_hand;
+    int local = 0;
+    const std::array<std::pair<void*, const char*>, 3> cases{{
+        {&local, "a block that is kept is of no slab"},
+        {large, "a block that is kept is of no slab"},
+        {static_cast<std::byte*>(block) + 16, "a block that is kept does not begin where one does"},
+    }};
+    for (const auto& [address, text] : cases) {
+        (void)at_hand.push(size_class, address);
+        expect_fault(text);
+        ASSERT_EQ(taken_from(at_hand, size_class), address);
+    }
+    at_hand.put(size_class + 1, block);
+    expect_fault("a block is in the magazine of another size");
+    ASSERT_EQ(taken_from(at_hand, size_class + 1), block);
+}
+
+#if MEMORY_POOL_NP_CHECKED
+TEST_F(np_verify_finds, marks_of_blocks_that_are_not_as_the_blocks_are)
+{
+    void* const free_one = kept();
+    np::checked_record& slab = slab_of(free_one);
+    const auto offset = static_cast<std::size_t>(static_cast<std::byte*>(free_one) - slab.begin);
+    np::block_mark& mark = slab.blocks[offset / slab.block_bytes];
+    (void)mark.hand_out(10);
+    expect_fault("a block is free, and in use by its mark");
+    mark.forget();
+    np::block_mark& mark_of_large = slice_of(large).large;
+    mark_of_large.forget();
+    expect_fault("a large block is not in use by its mark");
+    (void)mark_of_large.hand_out(0);
+}
+#endif
+
+TEST_F(np_verify_finds, a_magazine_whose_border_was_written_to)
+{
+    expect_fault_with(*mine().end(size_class), block, "a magazine is not where it was made");
+}
+
+TEST_F(np_verify_finds, a_magazine_that_ends_where_there_is_none)
+{
+    test::in_a_thread([] { np_free(np_alloc(bytes)); });
+    np::heap_memory* parked = nullptr;
+    struct
+    {
+        np::heap_memory*& found;
+        void operator()(np::heap_memory& each) const { found = each.is_parked ? &each : found; }
+        void operator()(np::shared_heap&) const {}
+    } const find_parked{parked};
+    all.for_each_heap(find_parked);
+    ASSERT_NE(parked, nullptr);
+    void**& top = parked->tops[size_class];
+    expect_fault_with(top, parked->begin(size_class) - 1, "a magazine is not where it was made");
+    expect_fault_with(top, parked->end(size_class) + 1, "a magazine is not where it was made");
+}
+
+TEST_F(np_verify_finds, a_block_that_is_kept_of_a_slab_that_is_nowhere)
+{
+    void* const free_block = kept();
+    np::slice_record& record = slice_of(free_block);
+    const np::slice_number before = std::exchange(record.slab, np::slice_number{0xFFFF'FFF0});
+    EXPECT_STREQ(np::kept_blocks(all).find_all().what, "a block that is kept is in a slab that is nowhere");
+    record.slab = before;
+}
+
+TEST_F(np_verify_finds, a_block_that_is_on_its_way_twice)
+{
+    (void)np_trim(); // What waits behind a block that comes twice is lost: it leads around in a circle.
+    test::lasting_thread owner;
+    test::lasting_thread other; // A new one: with threads that freed many small blocks of others, those stay.
+    other.does([] { np_free(np_alloc(16)); }); // so that it has a heap
+    void* small = nullptr;
+    owner.does([&small] { small = np_alloc(16); });
+    other.does([this, small] {
+        np_free(small);
+        mine().slabs.keep_for(memory.owner(memory.slice_of(small)), small);
+    });
+    expect_fault("a block is kept twice");
+    other.does([this] { mine().slabs.post_all(); });
+    test::error_recorder recorder;
+    owner.does([this] { (void)mine().slabs.take_in(); });
+    EXPECT_EQ(recorder.kinds(), test::kinds{memory_pool::error::double_free});
+}
+
+TEST_F(np_verify_finds, a_letter_that_was_written_to_after_its_block_was_freed)
+{
+    test::lasting_thread owner;
+    test::lasting_thread other; // A new one: with threads that freed many small blocks of others, those stay.
+    other.does([] { np_free(np_alloc(16)); }); // so that it has a heap
+    const void* letter = nullptr;
+    while (letter == nullptr) { // Now and then, one is posted at once.
+        void* small = nullptr;
+        owner.does([&small] { small = np_alloc(16); });
+        other.does([&] {
+            np_free(small);
+            (void)mine().slabs.for_each_on_its_way([&letter](const void* each) { return letter = each, false; });
+            mine().slabs.post_all(); // So a new one is begun.
+        });
+    }
+    auto* const words = static_cast<std::size_t*>(const_cast<void*>(letter));
+    expect_fault_with(words[1], words[1] - 1, "other blocks are on their way");
+    expect_fault_with(words[2], std::size_t{0xABCD'0000}, "a block that is kept is of no slab");
+}
+
+TEST_F(np_verify_finds, call_sites_of_blocks_that_are_not_in_use)
+{
+    void* const traced = np_alloc_at(bytes, "a.c", 1);
+    void* const large_traced = np_alloc_at(200'000, "a.c", 1);
+    void* const freed = np_alloc_at(bytes, "a.c", 1);
+    np_free(freed);
+    int local = 0;
+    for (void* wrong : {block, large, of_heap, freed, static_cast<void*>(&local), reinterpret_cast<void*>(16),
+                        static_cast<void*>(static_cast<std::byte*>(traced) + 16),
+                        static_cast<void*>(static_cast<std::byte*>(large_traced) + 16)}) {
+        for (np::traced_heap& each : all.traced()) {
+            ASSERT_TRUE(each.sites().remember(wrong, 10, {"a.c", 1}));
+            expect_fault("the call site of a block is known that is not in use");
+            each.sites().forget(wrong);
+        }
+    }
+    np_free(traced);
+    np_free(large_traced);
+}
+
+#if TESTS_MAY_FORK
+TEST_F(np_verify_finds, two_call_sites_of_one_block)
+{
+    void* const traced = np_alloc_at(bytes, "a.c", 1);
+    test::expect_in_child([&] { // where nobody has to mend it
+        np::call_sites& sites = all.traced().front().sites();
+        const bool is_damaged = sites.remember(traced, bytes, {"b.c", 1}) && sites.remember(traced, bytes, {"c.c", 1});
+        testing::internal::CaptureStderr();
+        return is_damaged && np_verify() == 0 &&
+               testing::internal::GetCapturedStderr().find("the table of call sites is damaged") != std::string::npos;
+    });
+    np_free(traced);
+}
+#endif
+
+TEST_F(np_verify_finds, that_it_has_no_memory)
+{
+    const test::system_calls calls;
+    calls.refuse_from(test::system_call::map, 1);
+    expect_fault("there is no memory for marks");
+    calls.refuse_nothing();
+}
+} // namespace

@@ -1,0 +1,395 @@
+// SPDX-License-Identifier: MIT
+// Copyright (c) 2026 The memory_pool authors
+// Blocks that stand alone between guards: what they find, and that they are blocks as any other.
+#include <memory_pool/np_alloc.h>
+
+#include <memory_pool/base/errors.hpp>
+#include <memory_pool/os/pages.hpp>
+#include <np_alloc/engine/engine.hpp>
+
+#include <support/child.hpp>
+#include <support/error_recorder.hpp>
+#include <support/np_blocks.hpp>
+#include <support/np_samples.hpp>
+#include <support/option_for_now.hpp>
+#include <support/sanitizers.hpp>
+#include <support/threads.hpp>
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <utility>
+#include <vector>
+
+#if defined(__unix__)
+#include <csignal>
+#include <unistd.h>
+
+namespace np = memory_pool::np;
+
+namespace
+{
+using memory_pool::error;
+using np::guarded_places;
+
+using test::is_sample;
+using test::kept_blocks;
+using test::sample;
+using test::sample_at_the_begin;
+using test::sample_at_the_end;
+using test::samples_in_use;
+
+constexpr std::uintptr_t nowhere = 64;
+
+void write(volatile unsigned char* at)
+{
+    *at = 1;
+}
+
+unsigned char read(const volatile unsigned char* at)
+{
+    return *at;
+}
+
+/// To an address that the compiler does not see.
+void write_nowhere()
+{
+    unsigned char* const volatile address = reinterpret_cast<unsigned char*>(nowhere);
+    write(address);
+}
+
+unsigned char* freed_sample(std::size_t bytes)
+{
+    unsigned char* const block = sample(bytes);
+    np_free(block);
+    return block;
+}
+
+struct sampled_blocks_death : testing::Test
+{
+#if MEMORY_POOL_ASAN
+    void SetUp() override { test::expect_reports_without_names(); }
+#endif
+};
+
+TEST_F(sampled_blocks_death, the_first_byte_behind_one_is_out_of_reach)
+{
+    for (const std::size_t bytes : {16U, 64U, 1024U, 4096U})
+        EXPECT_DEATH(write(sample_at_the_end(bytes) + bytes), "memory_pool: overflow: access to address") << bytes;
+    EXPECT_DEATH((void)read(sample_at_the_end(64) + 64), "memory_pool: overflow: access to address");
+}
+
+TEST_F(sampled_blocks_death, now_and_then_the_last_byte_before_one_is_out_of_reach)
+{
+    for (const std::size_t bytes : {16U, 1000U})
+        EXPECT_DEATH(write(sample_at_the_begin(bytes) - 1), "memory_pool: underflow: access to address") << bytes;
+}
+
+TEST_F(sampled_blocks_death, those_that_were_freed_are_neither_read_nor_written)
+{
+    EXPECT_DEATH((void)read(freed_sample(48) + 47), "memory_pool: use after free: access to address");
+    EXPECT_DEATH(write(freed_sample(20'480)), "memory_pool: use after free: access to address");
+}
+
+TEST_F(sampled_blocks_death, are_named_with_their_size_and_what_to_do)
+{
+    EXPECT_DEATH(write(sample_at_the_end(64) + 64),
+                 "overflow: access to address 0x[0-9a-f]+, block 0x[0-9a-f]+, block size 64 bytes, pool 'np_alloc'\n"
+                 "  remedy: find the access past the end of this block, in the calls below\n");
+}
+
+TEST_F(sampled_blocks_death, are_named_with_the_calls_of_who_has_touched_allocated_and_freed_them)
+{
+    EXPECT_DEATH(write(freed_sample(64)), "  accessed by:\n    .*unit_np_alloc.*\\+0x[0-9a-f]+.*\n"
+                                          "  allocated by:\n    .*unit_np_alloc.*\\+0x[0-9a-f]+.*\n"
+                                          "  freed by:\n    .*unit_np_alloc.*\\+0x[0-9a-f]+");
+}
+
+#if !MEMORY_POOL_ASAN && !MEMORY_POOL_TSAN // Those end the process in their own way.
+TEST_F(sampled_blocks_death, end_the_process_as_the_system_does)
+{
+    EXPECT_EXIT(write(sample_at_the_end(64) + 64), testing::KilledBySignal(SIGSEGV), "overflow");
+}
+
+TEST_F(sampled_blocks_death, leave_other_faults_as_they_are)
+{
+    EXPECT_EXIT(
+        {
+            np_free(sample(64));
+            std::signal(SIGABRT, SIG_DFL);
+            write_nowhere();
+        },
+        testing::KilledBySignal(SIGSEGV), "^$");
+    EXPECT_EXIT(
+        {
+            np_free(sample(64));
+            (void)std::raise(SIGSEGV);
+        },
+        testing::KilledBySignal(SIGSEGV), "^$");
+}
+#endif
+
+void end_with_7(int)
+{
+    constexpr char text[] = "the handler of the program";
+    (void)!::write(2, text, sizeof text - 1);
+    _exit(7);
+}
+
+void end_with_8(int, siginfo_t* about, void*)
+{
+    _exit(about->si_addr == reinterpret_cast<void*>(nowhere) ? 8 : 1);
+}
+
+std::size_t reports_so_far()
+{
+    np_statistics statistics;
+    np_get_statistics(&statistics);
+    return statistics.misuse_reports;
+}
+
+std::size_t reports_before = 0;
+
+/// Has the access come again at first; then ends with 10, and one more for each report.
+void end_with_10_and_reports(int)
+{
+    static bool has_come_again = false;
+    if (std::exchange(has_come_again, true))
+        _exit(static_cast<int>(10 + reports_so_far() - reports_before));
+}
+
+/// Has that handler be the one before.
+void set_handler(struct sigaction action)
+{
+    np::the_process.stop_watching_accesses();
+    (void)sigaction(SIGSEGV, &action, nullptr);
+    np_free(sample(64));
+}
+
+TEST_F(sampled_blocks_death, have_the_handler_of_the_program_called_afterwards)
+{
+    EXPECT_EXIT(
+        {
+            struct sigaction action = {};
+            action.sa_handler = end_with_7;
+            set_handler(action);
+            write(sample_at_the_end(64) + 64);
+        },
+        testing::ExitedWithCode(7), "overflow(.|\n)*the handler of the program");
+}
+
+TEST_F(sampled_blocks_death, are_reported_and_counted_once_if_that_has_the_access_come_again)
+{
+    EXPECT_EXIT(
+        {
+            reports_before = reports_so_far();
+            struct sigaction action = {};
+            action.sa_handler = end_with_10_and_reports;
+            set_handler(action);
+            write(sample_at_the_end(64) + 64);
+        },
+        testing::ExitedWithCode(11), "overflow");
+}
+
+TEST_F(sampled_blocks_death, have_it_told_of_other_faults_what_it_would_be_told)
+{
+    EXPECT_EXIT(
+        {
+            struct sigaction action = {};
+            action.sa_sigaction = end_with_8;
+            action.sa_flags = SA_SIGINFO;
+            set_handler(action);
+            write_nowhere();
+        },
+        testing::ExitedWithCode(8), "^$");
+}
+
+TEST(sampled_blocks, are_as_many_as_were_asked_for)
+{
+    constexpr std::size_t period = 65'536;
+    constexpr std::size_t count = 100;
+    for (const std::size_t bytes : {64U, 5120U}) {
+        (void)np_trim(); // so that it begins with nothing at hand
+        const test::option_for_now some(np_option_sample_bytes, period);
+        const std::size_t before = samples_in_use();
+        kept_blocks all;
+        all.blocks.resize(count * period / test::counted_bytes(bytes));
+        for (void*& each : all.blocks)
+            each = np_alloc(bytes);
+        EXPECT_NEAR(static_cast<double>(samples_in_use() - before), count, 5) << bytes;
+    }
+}
+
+TEST(sampled_blocks, are_none_if_nobody_asks_for_them)
+{
+    kept_blocks all;
+    all.blocks.resize(10'000);
+    for (void*& each : all.blocks)
+        each = np_alloc(64);
+    for (const void* each : all.blocks)
+        ASSERT_FALSE(is_sample(each));
+}
+
+TEST(sampled_blocks, leave_room_for_other_blocks_when_there_are_no_places_any_more)
+{
+    const test::option_for_now every(np_option_sample_bytes, 1);
+    kept_blocks all;
+    all.blocks.resize(3000);
+    for (void*& each : all.blocks)
+        ASSERT_NE(each = np_alloc(64), nullptr);
+    EXPECT_EQ(samples_in_use(), guarded_places::count);
+    EXPECT_EQ(np_verify(), 1);
+}
+
+TEST(sampled_blocks, are_counted_and_visited_and_owned)
+{
+    np_statistics before;
+    np_get_statistics(&before);
+    unsigned char* const block = sample(64);
+    (void)np_trim();
+    np_statistics after;
+    np_get_statistics(&after);
+    EXPECT_EQ(after.bytes_in_use, before.bytes_in_use + 64);
+    EXPECT_EQ(after.bytes_large, before.bytes_large + 64);
+    EXPECT_EQ(after.large_blocks, before.large_blocks + 1);
+    EXPECT_EQ(np_usable_size(block), 64U);
+    EXPECT_EQ(np_owns(block + 63), 1);
+    EXPECT_EQ(np_owns(block - 1) + np_owns(block + 64), 0);
+    std::pair<const void*, std::size_t> wanted{block, 0};
+    (void)np_visit_heap(
+        nullptr,
+        [](void* visited, std::size_t bytes, void* argument) {
+            auto& [address, size] = *static_cast<std::pair<const void*, std::size_t>*>(argument);
+            size += visited == address ? bytes : 0;
+            return 1;
+        },
+        &wanted);
+    EXPECT_EQ(wanted.second, 64U);
+    EXPECT_EQ(np_verify(), 1);
+    np_free(block);
+    EXPECT_EQ(np_owns(block), 0);
+    EXPECT_EQ(np_verify(), 1);
+}
+
+TEST(sampled_blocks, are_aligned_and_have_room_for_what_was_asked_for)
+{
+    const test::option_for_now every(np_option_sample_bytes, 1);
+    kept_blocks all;
+    std::size_t samples = 0;
+    for (std::size_t alignment = 16; alignment <= 32'768; alignment *= 2) {
+        for (const std::size_t bytes : {1U, 100U, 5000U}) {
+            void* const block = np_aligned_alloc(alignment, bytes);
+            all.blocks.push_back(block);
+            ASSERT_EQ(reinterpret_cast<std::uintptr_t>(block) % alignment, 0U);
+            std::memset(block, 1, np_usable_size(block));
+            samples += is_sample(block) ? 1U : 0U;
+        }
+    }
+    EXPECT_GT(samples, 10U);
+}
+
+TEST(sampled_blocks, are_zeroed_if_that_was_asked_for)
+{
+    const test::option_for_now every(np_option_sample_bytes, 1);
+    for (int i = 0; i != 300; ++i) { // Places come again.
+        auto* const block = static_cast<unsigned char*>(np_calloc(1, 2000));
+        for (std::size_t j = 0; j != 2000; ++j)
+            ASSERT_EQ(block[j], 0);
+        std::memset(block, 1, 2000);
+        np_free(block);
+    }
+}
+
+TEST(sampled_blocks, keep_what_they_hold_when_they_are_resized)
+{
+    for (const std::size_t bytes : {10U, 60U, 64U, 65U, 1000U, 100'000U}) {
+        unsigned char* const block = sample(64);
+        std::memset(block, 0x5A, 64);
+        auto* const resized = static_cast<unsigned char*>(np_realloc(block, bytes));
+        for (std::size_t i = 0; i != std::min<std::size_t>(bytes, 64); ++i)
+            ASSERT_EQ(resized[i], 0x5A);
+        std::memset(resized, 1, bytes);
+        np_free(resized);
+    }
+}
+
+TEST(sampled_blocks, are_freed_by_any_thread)
+{
+    unsigned char* const block = sample(64);
+    test::in_a_thread([block] { np_free(block); });
+    EXPECT_EQ(np_owns(block), 0);
+    test::in_a_thread([&] { std::memset(sample(64), 1, 64); });
+    EXPECT_EQ(samples_in_use(), 1U) << "of a thread that has ended";
+    kept_blocks left;
+    (void)np_visit_heap(
+        nullptr,
+        [](void* visited, std::size_t, void* argument) {
+            if (is_sample(visited))
+                static_cast<kept_blocks*>(argument)->blocks.push_back(visited); // NOLINT: of another malloc
+            return 1;
+        },
+        &left);
+    EXPECT_EQ(left.blocks.size(), 1U);
+}
+
+TEST(sampled_blocks, that_are_freed_twice_or_by_a_pointer_into_them_are_named)
+{
+    const test::error_recorder recorder;
+    unsigned char* const block = sample(64);
+    np_free(block + 16);
+    np_free(block + 1);
+    np_free(block);
+    np_free(block);
+    EXPECT_EQ(np_realloc(block, 100), nullptr);
+    EXPECT_EQ(recorder.kinds(), (test::kinds{error::misaligned_pointer, error::misaligned_pointer, error::double_free,
+                                             error::double_free}));
+    for (const test::error_recorder::entry& each : recorder.reports())
+        EXPECT_EQ(each.block_size, 64U);
+    EXPECT_EQ(np_verify(), 1);
+}
+
+TEST(sampled_blocks, are_named_as_freed_twice_once_for_each_thread_but_one)
+{
+    const test::error_recorder recorder;
+    for (int i = 0; i != 20; ++i) {
+        unsigned char* const block = sample(64);
+        test::lasting_thread other;
+        other.does([block] { np_free(block); });
+        np_free(block);
+    }
+    EXPECT_EQ(recorder.kinds(), test::kinds(20, error::double_free));
+}
+
+TEST(sampled_blocks, are_named_as_freed_twice_also_by_two_threads_at_the_same_time)
+{
+    if (np::is_checked)
+        GTEST_SKIP() << "what is behind a sample is looked at, and that may end the process then";
+    const test::error_recorder recorder;
+    constexpr int times = 100;
+    for (int i = 0; i != times; ++i) {
+        unsigned char* const block = sample(64);
+        test::in_threads(2, [block](std::size_t) { np_free(block); });
+    }
+    EXPECT_EQ(recorder.kinds(), test::kinds(times, error::double_free));
+}
+
+#if TESTS_MAY_FORK
+TEST(sampled_blocks, go_on_in_the_child_of_a_fork)
+{
+    unsigned char* const block = sample(64);
+    std::memset(block, 0x5A, 64);
+    test::expect_in_child([block] {
+        const bool is_kept = block[0] == 0x5A && block[63] == 0x5A;
+        np_free(block);
+        np_free(sample(64));
+        return is_kept && np_verify() == 1;
+    });
+    EXPECT_EQ(block[63], 0x5A);
+    np_free(block);
+}
+#endif
+} // namespace
+#endif

@@ -1,0 +1,295 @@
+// SPDX-License-Identifier: MIT
+// Copyright (c) 2026 The memory_pool authors
+// The library that checks: large blocks that were freed, which nobody may touch.
+#include <memory_pool/np_alloc.h>
+
+#include <memory_pool/base/errors.hpp>
+#include <memory_pool/os/pages.hpp>
+#include <np_alloc/engine/engine.hpp>
+#include <np_alloc/hardening/checked_record.hpp>
+#include <np_alloc/hardening/places_out_of_reach.hpp>
+#include <np_alloc/support/options.hpp>
+
+#include <support/child.hpp>
+#include <support/error_recorder.hpp>
+#include <support/resident_memory.hpp>
+#include <support/sanitizers.hpp>
+#include <support/system_calls.hpp>
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstring>
+
+// Elsewhere, memory cannot be moved.
+#if defined(__linux__)
+#include <csignal>
+
+namespace np = memory_pool::np;
+
+namespace
+{
+using memory_pool::error;
+
+constexpr std::size_t mebibyte = std::size_t{1} << 20;
+/// What has memory still when it is freed, and what has given it back to the system.
+constexpr std::array<std::size_t, 2> sizes_of_all_kinds{9 * mebibyte + 5, 40 * mebibyte + 5};
+
+unsigned char* some_block(std::size_t bytes)
+{
+    return static_cast<unsigned char*>(np_alloc(bytes));
+}
+
+unsigned char* freed_block(std::size_t bytes)
+{
+    unsigned char* const block = some_block(bytes);
+    std::memset(block, 0x5A, bytes);
+    np_free(block);
+    return block;
+}
+
+bool is_out_of_reach(const unsigned char* address)
+{
+    return np::the_process.memory().freed_at(address) != nullptr;
+}
+
+void write(volatile unsigned char* at)
+{
+    *at = 1;
+}
+
+unsigned char read(const volatile unsigned char* at)
+{
+    return *at;
+}
+
+struct checked_large : testing::Test
+{
+    test::error_recorder recorder;
+
+    ~checked_large() override
+    {
+        EXPECT_EQ(np_verify(), 1);
+        (void)np_trim();
+        np_free(np_alloc(200 * mebibyte)); // So nothing is out of reach for the next one, whatever it frees.
+    }
+};
+
+struct checked_large_death : checked_large
+{
+    void SetUp() override
+    {
+#if MEMORY_POOL_ASAN
+        test::expect_reports_without_names();
+#endif
+    }
+};
+
+TEST_F(checked_large_death, that_was_freed_is_neither_read_nor_written)
+{
+    for (const std::size_t bytes : sizes_of_all_kinds) {
+        EXPECT_DEATH((void)read(freed_block(bytes)), "memory_pool: use after free: access to address") << bytes;
+        EXPECT_DEATH(write(freed_block(bytes) + bytes - 1), "memory_pool: use after free: access to address") << bytes;
+    }
+}
+
+TEST_F(checked_large_death, that_was_freed_is_named_with_what_was_asked_for_and_who_has_freed_it)
+{
+    EXPECT_DEATH(write(freed_block(9 * mebibyte + 5) + 4096),
+                 "memory_pool: use after free: access to address 0x[0-9a-f]+1000, block 0x[0-9a-f]+0000, "
+                 "block size 9437189 bytes, pool 'np_alloc'\n"
+                 "  remedy: find the access through an old pointer, in the calls below\n"
+                 "  accessed by:\n    .*unit_np_alloc_checked.*\\+0x[0-9a-f]+.*\n"
+                 "  freed by:\n    .*unit_np_alloc_checked.*\\+0x[0-9a-f]+");
+}
+
+TEST_F(checked_large_death, that_has_grown_to_that_size_is_out_of_reach_too)
+{
+    EXPECT_DEATH(
+        {
+            auto* const grown = static_cast<unsigned char*>(np_realloc(some_block(mebibyte), 20 * mebibyte));
+            np_free(grown);
+            write(grown + 19 * mebibyte);
+        },
+        "memory_pool: use after free: access to address");
+}
+
+TEST_F(checked_large_death, that_has_moved_is_out_of_reach_too)
+{
+    EXPECT_DEATH(
+        {
+            unsigned char* const block = some_block(10 * mebibyte);
+            void* const behind = np_alloc(mebibyte);
+            if (np_realloc(block, 30 * mebibyte) != block && behind != nullptr)
+                write(block);
+        },
+        "memory_pool: use after free: access to address");
+}
+
+TEST_F(checked_large_death, of_a_heap_that_was_destroyed_is_out_of_reach_too)
+{
+    EXPECT_DEATH(
+        {
+            np_heap* const heap = np_heap_create();
+            auto* const block = static_cast<unsigned char*>(np_heap_alloc(heap, 10 * mebibyte));
+            np_heap_destroy(heap);
+            write(block);
+        },
+        "memory_pool: use after free: access to address");
+}
+
+TEST_F(checked_large, that_was_freed_is_named_when_it_is_freed_again_resized_or_asked_for_its_size)
+{
+    for (const std::size_t bytes : sizes_of_all_kinds) {
+        const test::error_recorder now;
+        unsigned char* const block = freed_block(bytes);
+        ASSERT_TRUE(is_out_of_reach(block));
+        np_free(block);
+        np_free_sized(block, bytes);
+        EXPECT_EQ(np_realloc(block, 100), nullptr);
+        EXPECT_EQ(np_usable_size(block), 0U);
+        EXPECT_EQ(now.kinds(), test::kinds(4, error::double_free)) << bytes;
+    }
+}
+
+TEST_F(checked_large, that_was_freed_is_left_alone_by_whoever_looks_at_everything)
+{
+    unsigned char* const block = freed_block(9 * mebibyte);
+    unsigned char* const larger = freed_block(40 * mebibyte);
+    EXPECT_TRUE(is_out_of_reach(block) || is_out_of_reach(larger));
+    EXPECT_EQ(np_verify(), 1);
+    const auto visit = [](void*, std::size_t bytes, void*) { return bytes < 9 * mebibyte ? 1 : 0; };
+    EXPECT_EQ(np_visit_heap(nullptr, visit, nullptr), 1) << "it is not in use";
+    np_statistics statistics;
+    np_get_statistics(&statistics);
+    (void)np_trim();
+    EXPECT_EQ(np_verify(), 1);
+}
+
+TEST_F(checked_large, can_be_where_one_was_freed_and_has_nothing_of_it)
+{
+    for (const std::size_t bytes : sizes_of_all_kinds) {
+        unsigned char* const before = freed_block(bytes);
+        unsigned char* const block = some_block(bytes);
+        ASSERT_EQ(block, before);
+        EXPECT_FALSE(is_out_of_reach(block));
+        EXPECT_EQ(std::count(block, block + bytes, 0x5A), 0);
+        std::memset(block, 1, bytes);
+        np_free(block);
+        auto* const zeros = static_cast<unsigned char*>(np_calloc(bytes, 1));
+        ASSERT_EQ(zeros, before);
+        EXPECT_EQ(std::count(zeros, zeros + bytes, 0), static_cast<std::ptrdiff_t>(bytes));
+        np_free(zeros);
+    }
+    EXPECT_EQ(recorder.kinds(), test::kinds());
+}
+
+TEST_F(checked_large, leaves_the_rest_out_of_reach_when_a_smaller_one_is_where_it_was)
+{
+    unsigned char* const before = freed_block(20 * mebibyte);
+    unsigned char* const block = some_block(10 * mebibyte);
+    ASSERT_EQ(block, before);
+    EXPECT_TRUE(is_out_of_reach(before + 15 * mebibyte));
+    std::memset(block, 1, 10 * mebibyte);
+    auto* const grown = static_cast<unsigned char*>(np_realloc(block, 18 * mebibyte));
+    EXPECT_EQ(std::count(grown, grown + 10 * mebibyte, 1), static_cast<std::ptrdiff_t>(10 * mebibyte));
+    std::memset(grown, 1, 18 * mebibyte);
+    np_free(grown);
+    EXPECT_EQ(recorder.kinds(), test::kinds());
+}
+
+TEST_F(checked_large, stays_in_reach_if_enough_others_are_not)
+{
+    constexpr std::size_t bytes = 40 * mebibyte; // of which nothing is touched
+    std::array<unsigned char*, np::places_out_of_reach::most + 3> blocks{};
+    for (unsigned char*& each : blocks)
+        each = some_block(bytes);
+    for (unsigned char* each : blocks)
+        np_free(each);
+    const auto out_of_reach = std::count_if(blocks.begin(), blocks.end(), is_out_of_reach);
+    EXPECT_EQ(out_of_reach, static_cast<std::ptrdiff_t>(np::places_out_of_reach::most));
+    EXPECT_EQ(read(blocks.back()), 0);
+    for (unsigned char*& each : blocks)
+        write(each = some_block(bytes));
+    for (unsigned char* each : blocks)
+        np_free(each);
+}
+
+TEST_F(checked_large, stays_in_reach_and_is_looked_at_if_the_system_does_not_move_its_memory)
+{
+    for (const test::system_call kind : {test::system_call::map, test::system_call::move}) {
+        const test::error_recorder now;
+        unsigned char* const block = some_block(9 * mebibyte);
+        std::memset(block, 0x5A, 9 * mebibyte);
+        {
+            const test::system_calls calls;
+            calls.refuse_from(kind, 1);
+            np_free(block);
+        }
+        ASSERT_FALSE(is_out_of_reach(block));
+        block[5 * mebibyte] = 0;
+        EXPECT_EQ(np_verify(), 0);
+        np_free(np_alloc(9 * mebibyte));
+        EXPECT_EQ(now.kinds(), test::kinds(1, error::write_after_free));
+    }
+}
+
+TEST_F(checked_large, is_somewhere_else_if_the_system_does_not_make_that_usable_again)
+{
+    unsigned char* const before = freed_block(40 * mebibyte);
+    unsigned char* block = nullptr;
+    {
+        const test::system_calls calls;
+        calls.refuse(test::system_call::protect, 1);
+        block = some_block(40 * mebibyte);
+    }
+    ASSERT_NE(block, nullptr);
+    EXPECT_NE(block, before);
+    std::memset(block, 1, 40 * mebibyte);
+    EXPECT_EQ(np_verify(), 1);
+    np_free(block);
+}
+
+TEST_F(checked_large, stays_in_reach_where_no_guards_are_wanted)
+{
+    (void)np::the_options.set(np_option_guard_pages, 0); // as if it were in the environment
+    unsigned char* const block = freed_block(9 * mebibyte);
+    (void)np::the_options.set(np_option_guard_pages, 1);
+    EXPECT_FALSE(is_out_of_reach(block));
+    EXPECT_EQ(read(block), 0xDF);
+}
+
+#if TESTS_MAY_ASK_FOR_RESIDENT_MEMORY
+TEST_F(checked_large, gives_its_memory_back_to_the_system_when_it_is_trimmed)
+{
+    unsigned char* const block = freed_block(30 * mebibyte);
+    ASSERT_TRUE(is_out_of_reach(block));
+    const std::size_t before = test::resident_bytes();
+    EXPECT_GE(np_trim(), 30 * mebibyte);
+    EXPECT_LE(test::resident_bytes() + 29 * mebibyte, before);
+    EXPECT_TRUE(is_out_of_reach(block)) << "still";
+    unsigned char* const again = some_block(30 * mebibyte);
+    std::memset(again, 1, 30 * mebibyte);
+    np_free(again);
+}
+#endif
+
+#if TESTS_MAY_FORK
+TEST_F(checked_large, can_be_where_one_was_freed_in_the_child_of_a_fork)
+{
+    unsigned char* const before = freed_block(9 * mebibyte);
+    ASSERT_TRUE(is_out_of_reach(before));
+    test::expect_in_child([before] {
+        unsigned char* const block = some_block(9 * mebibyte);
+        const bool is_there = block == before && block[0] == 0xDF;
+        std::memset(block, 1, 9 * mebibyte);
+        np_free(block);
+        return is_there && is_out_of_reach(block) && np_verify() == 1;
+    });
+    EXPECT_TRUE(is_out_of_reach(before));
+}
+#endif
+} // namespace
+#endif

@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: MIT
+// Copyright (c) 2026 The memory_pool authors
+#include <np_alloc/hardening/noted_parts.hpp>
+
+#include <gtest/gtest.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+namespace np = memory_pool::np;
+
+namespace
+{
+using slices = std::vector<np::slice_number>;
+
+/// Room for 16 GiB.
+struct noted_parts : testing::Test
+{
+    static constexpr std::uint32_t count = std::uint32_t{1} << 18;
+    static constexpr std::size_t part = np::noted_parts::slices_of_part;
+
+    np::noted_parts noted;
+
+    noted_parts() { EXPECT_TRUE(noted.start(count)); }
+    ~noted_parts() override { noted.stop(); }
+
+    slices visited(np::slice_number first, std::uint32_t length) const
+    {
+        slices all;
+        noted.for_each(first, length, [&all](np::slice_number slice) { all.push_back(slice); });
+        return all;
+    }
+
+    slices taken(np::slice_number first, std::uint32_t length)
+    {
+        slices all;
+        noted.take_each(first, length, [&all](np::slice_number slice) { all.push_back(slice); });
+        return all;
+    }
+};
+
+TEST_F(noted_parts, are_none_to_begin_with)
+{
+    EXPECT_EQ(visited(0, count), slices());
+}
+
+TEST_F(noted_parts, are_visited_slice_by_slice_as_far_as_they_lie_in_the_run)
+{
+    noted.note(5 * part + 3);
+    noted.note(200'000);
+    EXPECT_EQ(visited(0, count).size(), 2 * part);
+    EXPECT_EQ(visited(5 * part + 30, 10), (slices{5 * part + 30, 5 * part + 31}));
+    EXPECT_EQ(visited(5 * part - 10, 11), (slices{5 * part}));
+    EXPECT_EQ(visited(5 * part + 7, 1), (slices{5 * part + 7})) << "others of its part may be noted";
+    EXPECT_EQ(visited(6 * part, 100'000), slices());
+    EXPECT_EQ(visited(4 * part, part), slices());
+}
+
+TEST_F(noted_parts, are_forgotten_where_all_of_their_slices_are_taken)
+{
+    noted.note(0);
+    noted.note(part);
+    noted.note(count - 1);
+    EXPECT_EQ(taken(1, part - 1).size(), part - 1);
+    EXPECT_EQ(taken(part, part - 1).size(), part - 1);
+    EXPECT_EQ(visited(0, count).size(), 3 * part) << "as slices of others may be noted";
+    EXPECT_EQ(taken(0, count - 1).size(), 3 * part - 1);
+    EXPECT_EQ(visited(0, count).size(), part);
+    EXPECT_EQ(taken(count - part, part).size(), part);
+    EXPECT_EQ(visited(0, count), slices());
+}
+
+TEST_F(noted_parts, are_those_of_the_last_slices_of_a_region_of_any_size)
+{
+    np::noted_parts few;
+    ASSERT_TRUE(few.start(33));
+    few.note(32);
+    slices all;
+    few.for_each(0, 33, [&all](np::slice_number slice) { all.push_back(slice); });
+    EXPECT_EQ(all, (slices{32}));
+    few.stop();
+}
+} // namespace

@@ -1,0 +1,270 @@
+// SPDX-License-Identifier: MIT
+// Copyright (c) 2026 The memory_pool authors
+// np_alloc with a thread of its own.
+#include <memory_pool/np_alloc.h>
+
+#include <np_alloc/engine/engine.hpp>
+#include <np_alloc/heaps/heap.hpp>
+
+#include <support/child.hpp>
+#include <support/many_blocks.hpp>
+#include <support/option_for_now.hpp>
+#include <support/resident_memory.hpp>
+#include <support/system_calls.hpp>
+#include <support/threads.hpp>
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <chrono>
+#include <cstddef>
+#include <cstdlib>
+#include <cstring>
+#include <functional>
+#include <map>
+#include <thread>
+#include <utility>
+#include <vector>
+
+namespace np = memory_pool::np;
+
+namespace
+{
+class np_background_thread : public testing::Test
+{
+protected:
+    test::option_for_now decay_{np_option_decay_ms, 100};
+    test::option_for_now background_{np_option_background_thread, 1};
+};
+
+template <class Condition>
+bool comes_true(Condition&& condition)
+{
+    const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(10);
+    while (!condition() && std::chrono::steady_clock::now() < end)
+        std::this_thread::sleep_for(std::chrono::milliseconds(5));
+    return condition();
+}
+
+np_statistics statistics()
+{
+    np_statistics now;
+    np_get_statistics(&now);
+    return now;
+}
+
+TEST_F(np_background_thread, empties_the_heap_of_a_thread_that_was_idle_before_it_freed_its_blocks_and_ended)
+{
+    const test::option_for_now decay(np_option_decay_ms, 20);
+    (void)np_trim();
+    const std::size_t at_hand_before = statistics().bytes_at_hand;
+    {
+        std::vector<void*> blocks(60);
+        test::lasting_thread worker;
+        worker.does([&blocks] {
+            for (void*& each : blocks)
+                each = np_alloc(1000);
+        });
+        std::this_thread::sleep_for(std::chrono::milliseconds(100)); // Its heap is looked after meanwhile.
+        worker.does([&blocks] { std::for_each(blocks.begin(), blocks.end(), np_free); });
+    }
+    EXPECT_TRUE(comes_true([at_hand_before] { return statistics().bytes_at_hand < at_hand_before + 10'000; }));
+}
+
+TEST_F(np_background_thread, goes_on_when_somebody_has_left_np_visit_heap_by_an_exception)
+{
+    void* const block = np_alloc(10);
+    const auto throw_number = [](void*, std::size_t, void*) -> int { throw 77; };
+    EXPECT_THROW((void)np_visit_heap(nullptr, throw_number, nullptr), int);
+    np_free(block);
+    np_free(std::memset(np_alloc(1'000'000), 1, 1'000'000));
+    EXPECT_TRUE(comes_true([] { return statistics().bytes_dirty == 0; }));
+}
+
+#if TESTS_MAY_ASK_FOR_RESIDENT_MEMORY
+constexpr std::size_t bytes_to_fill = std::size_t{64} << 20;
+
+/// Lets time pass in which nobody calls, until no more than that is in memory; but not for ever.
+/// Returns: how much is then.
+std::size_t wait_without_a_call(std::size_t enough)
+{
+    const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(10);
+    while (test::resident_bytes() > enough && std::chrono::steady_clock::now() < end)
+        std::this_thread::sleep_for(std::chrono::milliseconds(5));
+    return test::resident_bytes();
+}
+
+TEST_F(np_background_thread, gives_memory_back_to_the_system_while_nobody_calls)
+{
+    for (const std::size_t most : {std::size_t{100}, std::size_t{5'000}, std::size_t{8} << 20}) {
+        const auto fill_and_free = [most] { const test::many_blocks all(bytes_to_fill, most / 2, most); };
+        (void)np_trim();
+        const std::size_t enough = test::resident_bytes() + bytes_to_fill / 20;
+        fill_and_free();
+        EXPECT_LE(wait_without_a_call(enough), enough) << most;
+        test::in_a_thread(fill_and_free);
+        EXPECT_LE(wait_without_a_call(enough), enough) << most << ", of a thread that has ended";
+    }
+}
+
+TEST_F(np_background_thread, gives_pages_between_blocks_in_use_back_whichever_heap_they_are_of)
+{
+    np_heap* const heap = np_heap_create();
+    const std::array<std::function<void*(std::size_t)>, 3> ways{
+        np_alloc, [heap](std::size_t bytes) { return np_heap_alloc(heap, bytes); },
+        [](std::size_t bytes) { return np_alloc_at(bytes, "a.c", 1); }};
+    constexpr std::size_t bytes = 1000;
+    std::vector<void*> blocks(16'000);
+    for (const auto& allocate : ways) {
+        (void)np_trim();
+        const std::size_t enough = test::resident_bytes() + blocks.size() * bytes / 4;
+        for (void*& each : blocks)
+            each = std::memset(allocate(bytes), 1, bytes);
+        for (std::size_t i = 0; i != blocks.size(); ++i)
+            if (i % 64 != 0)
+                np_free(std::exchange(blocks[i], nullptr));
+        EXPECT_LE(wait_without_a_call(enough), enough);
+        std::for_each(blocks.begin(), blocks.end(), np_free);
+    }
+    np_heap_destroy(heap);
+}
+#endif
+
+TEST_F(np_background_thread, leaves_blocks_alone_that_threads_work_with)
+{
+    const test::option_for_now decay(np_option_decay_ms, 0);
+    test::in_threads(4, [](std::size_t thread) {
+        std::vector<unsigned char*> blocks(200);
+        for (std::size_t step = 0; step != 20'000; ++step) {
+            unsigned char*& block = blocks[step * 7 % blocks.size()];
+            const std::size_t bytes = 16 + step * 131 % 3'000;
+            ASSERT_TRUE(block == nullptr || *block == static_cast<unsigned char>(thread));
+            np_free(block);
+            block = static_cast<unsigned char*>(std::memset(np_alloc(bytes), static_cast<int>(thread), bytes));
+        }
+        std::for_each(blocks.begin(), blocks.end(), np_free);
+    });
+    EXPECT_EQ(np_set_option(np_option_background_thread, 0), 0);
+    EXPECT_EQ(np_verify(), 1);
+    EXPECT_EQ(np_set_option(np_option_background_thread, 1), 0);
+}
+
+TEST_F(np_background_thread, rests_while_somebody_looks_at_everything)
+{
+    const test::option_for_now decay(np_option_decay_ms, 10);
+    const auto visit = [](void*, std::size_t, void*) { return 1; };
+    std::vector<void*> blocks(160);
+    for (int round = 0; round != 20; ++round) {
+        for (void*& each : blocks)
+            each = std::memset(np_alloc(100'000), 1, 100'000);
+        for (std::size_t i = 0; i < blocks.size(); i += 2) // so that as many runs are free
+            np_free(std::exchange(blocks[i], nullptr));
+        const auto end = std::chrono::steady_clock::now() + std::chrono::milliseconds(20);
+        while (std::chrono::steady_clock::now() < end) { // Their memory goes back meanwhile.
+            ASSERT_EQ(np_verify(), 1) << round;
+            ASSERT_EQ(np_visit_heap(nullptr, visit, nullptr), 1);
+        }
+        std::for_each(blocks.begin(), blocks.end(), np_free);
+    }
+}
+
+using visited_blocks = std::map<void*, std::size_t>;
+
+/// Looks at all blocks in use, and does something when the first of them is visited.
+visited_blocks visit_all(const std::function<void()>& do_first)
+{
+    struct visit
+    {
+        visited_blocks blocks;
+        const std::function<void()>& do_first;
+    } all{{}, do_first};
+    const auto add = [](void* block, std::size_t bytes, void* to) {
+        auto& its = *static_cast<visit*>(to);
+        if (its.blocks.empty())
+            its.do_first();
+        its.blocks.emplace(block, bytes);
+        return 1;
+    };
+    EXPECT_EQ(np_visit_heap(nullptr, add, &all), 1);
+    return all.blocks;
+}
+
+TEST_F(np_background_thread, may_send_blocks_home_while_somebody_looks_who_is_not_told_of_the_letters)
+{
+    const test::option_for_now decay(np_option_decay_ms, 20);
+    ASSERT_EQ(np_set_option(np_option_background_thread, 0), 0);
+    std::vector<void*> blocks{np_alloc(20'000)}; // the first that is visited
+    void* const room_for_letters = np_alloc(500'000);
+    blocks.push_back(np_alloc(500'000));
+    std::vector<void*> handed_over(200);
+    for (void*& each : handed_over)
+        each = np_alloc(100);
+    test::in_a_thread([&handed_over] {
+        np_free(np_alloc(16));
+        std::for_each(handed_over.begin(), handed_over.end(), np_free); // They stay at hand, as it may need some.
+    });
+    np_free(room_for_letters);
+    const visited_blocks before = visit_all([] {});
+    ASSERT_EQ(np_set_option(np_option_background_thread, 1), 0);
+    {
+        np::misuse_list found;
+        const np::heap::at_work lock(np::this_thread.at_hand.memory().slabs, found); // Letters for it are not read.
+        const std::size_t at_hand = statistics().bytes_at_hand;
+        EXPECT_EQ(visit_all([at_hand] {
+                      EXPECT_TRUE(comes_true([at_hand] { return statistics().bytes_at_hand + 10'000 < at_hand; }));
+                  }),
+                  before);
+    }
+    std::for_each(blocks.begin(), blocks.end(), np_free);
+}
+
+TEST_F(np_background_thread, does_not_keep_the_process_from_ending_while_somebody_looks)
+{
+    testing::GTEST_FLAG(death_test_style) = "threadsafe";
+    const auto end = [] {
+        (void)np_set_option(np_option_background_thread, 1);
+        (void)np_alloc(10);
+        (void)np_visit_heap(nullptr, [](void*, std::size_t, void*) -> int { std::exit(7); }, nullptr); // NOLINT
+    };
+    EXPECT_EXIT(end(), testing::ExitedWithCode(7), "");
+}
+
+TEST_F(np_background_thread, is_there_as_long_as_the_option_says_so)
+{
+    for (const std::size_t is_wanted : {1U, 1U, 0U, 0U, 1U}) {
+        EXPECT_EQ(np_set_option(np_option_background_thread, is_wanted), 0);
+        EXPECT_EQ(np_get_option(np_option_background_thread), is_wanted);
+    }
+    EXPECT_EQ(np_set_option(np_option_background_thread, 2), EINVAL);
+    EXPECT_EQ(np_get_option(np_option_background_thread), 1U);
+}
+
+TEST_F(np_background_thread, is_refused_if_the_system_has_none)
+{
+    ASSERT_EQ(np_set_option(np_option_background_thread, 0), 0);
+    {
+        const test::system_calls calls;
+        calls.refuse_from(test::system_call::make_thread, 1);
+        EXPECT_EQ(np_set_option(np_option_background_thread, 1), EAGAIN);
+        EXPECT_EQ(np_get_option(np_option_background_thread), 0U);
+    }
+    EXPECT_EQ(np_set_option(np_option_background_thread, 1), 0);
+}
+
+#if TESTS_MAY_FORK
+TEST_F(np_background_thread, is_not_there_in_the_child_of_a_fork_until_the_option_is_set_there)
+{
+    for (int round = 0; round != 20; ++round)
+        test::expect_in_child([] {
+            const bool is_there = np_get_option(np_option_background_thread) != 0;
+            np_free(np_alloc(100));
+            return !is_there && np_set_option(np_option_background_thread, 1) == 0 &&
+                   np_get_option(np_option_background_thread) == 1 &&
+                   np_set_option(np_option_background_thread, 0) == 0 && np_verify() == 1;
+        });
+    EXPECT_EQ(np_get_option(np_option_background_thread), 1U);
+}
+#endif
+} // namespace

@@ -1,0 +1,234 @@
+// SPDX-License-Identifier: MIT
+// Copyright (c) 2026 The memory_pool authors
+#include <np_alloc/heaps/call_sites.hpp>
+#include <memory_pool/np_alloc.h>
+#include <np_alloc/engine/engine.hpp>
+
+#include <support/child.hpp>
+#include <support/system_calls.hpp>
+#include <support/threads.hpp>
+
+#include <gtest/gtest.h>
+
+#include <array>
+#include <atomic>
+#include <cstddef>
+#include <map>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace np = memory_pool::np;
+
+namespace
+{
+using line = std::pair<std::string, int>;
+using in_use = std::pair<std::size_t, std::size_t>; // blocks, bytes
+
+/// What is known of all lines now.
+std::map<line, in_use> all_sites()
+{
+    std::map<line, in_use> all;
+    EXPECT_EQ(np_visit_call_sites(
+                  [](const np_call_site* site, void* argument) {
+                      auto& found = *static_cast<std::map<line, in_use>*>(argument);
+                      return found.try_emplace({site->file, site->line}, site->blocks, site->bytes).second ? 1 : 0;
+                  },
+                  &all),
+              1)
+        << "no line comes twice";
+    for (np::traced_heap& each : np::the_process.traced())
+        EXPECT_TRUE(each.sites().is_valid());
+    return all;
+}
+
+using sites = std::map<line, in_use>;
+
+TEST(np_alloc_at, remembers_who_has_asked_as_long_as_the_block_is_in_use)
+{
+    void* const a = np_alloc_at(64, "orders.c", 42);
+    void* const b = np_alloc_at(0, "orders.c", 42);
+    void* const c = np_alloc_at(100'000, "orders.c", 43);
+    EXPECT_GE(np_usable_size(c), 100'000U);
+    EXPECT_EQ(all_sites(), (sites{{{"orders.c", 42}, {2, 64}}, {{"orders.c", 43}, {1, 100'000}}}));
+    np_free(a);
+    EXPECT_EQ(all_sites(), (sites{{{"orders.c", 42}, {1, 0}}, {{"orders.c", 43}, {1, 100'000}}}));
+    np_free(c);
+    np_free(b);
+    EXPECT_EQ(all_sites(), sites{});
+}
+
+TEST(np_alloc_at, remembers_it_of_a_block_that_is_resized_in_place_or_moved)
+{
+    void* block = np_alloc_at(100, "a.c", 1);
+    for (const std::size_t bytes : {112U, 60U, 5000U, 200'000U, 190'000U, 400'000U, 10U}) {
+        block = np_realloc(block, bytes);
+        ASSERT_EQ(all_sites(), (sites{{{"a.c", 1}, {1, bytes}}})) << bytes;
+    }
+    np_free(block);
+    EXPECT_EQ(all_sites(), sites{});
+}
+
+TEST(np_alloc_at, takes_a_line_for_the_same_wherever_the_name_of_its_file_stands)
+{
+    const std::array<std::string, 3> copies{"header.h", "header.h", "header.h"};
+    std::vector<void*> blocks;
+    for (const std::string& each : copies)
+        blocks.push_back(np_alloc_at(10, each.c_str(), 5)); // NOLINT(performance-inefficient-vector-operation)
+    EXPECT_EQ(all_sites(), (sites{{{"header.h", 5}, {3, 30}}}));
+    for (void* block : blocks)
+        np_free(block);
+}
+
+TEST(np_alloc_at, does_not_look_at_the_name_of_a_file_that_has_no_block_in_use)
+{
+    auto gone = std::make_unique<std::string>("plugin.c");
+    np_free(np_alloc_at(10, gone->c_str(), 1));
+    gone.reset();
+    void* const block = np_alloc_at(10, "main.c", 1);
+    EXPECT_EQ(all_sites(), (sites{{{"main.c", 1}, {1, 10}}}));
+    np_free(block);
+}
+
+TEST(np_alloc_at, takes_no_name_for_an_unknown_file)
+{
+    void* const block = np_alloc_at(10, nullptr, 0);
+    EXPECT_EQ(all_sites(), (sites{{{"unknown", 0}, {1, 10}}}));
+    np_free(block);
+}
+
+TEST(np_alloc_at, gives_blocks_also_if_there_is_no_memory_to_remember_them)
+{
+    np_free(np_alloc_at(10, "a.c", 1)); // There is a slab, so memory is asked for by the tables alone.
+    const test::system_calls calls;
+    calls.refuse_from(test::system_call::map, 1);
+    std::vector<void*> blocks(1000);
+    for (void*& block : blocks) {
+        block = np_alloc_at(10, "a.c", 1);
+        ASSERT_NE(block, nullptr);
+    }
+    EXPECT_LT((all_sites()[{"a.c", 1}].first), blocks.size());
+    for (void* block : blocks)
+        np_free(block);
+    EXPECT_EQ(all_sites(), sites{});
+}
+
+TEST(call_sites, name_the_line_of_a_block_or_of_the_last_one_there_if_it_may_have_been_freed)
+{
+    const std::array<char, 64> blocks{};
+    const char* const block = blocks.data();
+    np::call_sites known;
+    const auto name = [&](const void* address, bool may_be_inside, bool may_be_freed) {
+        return std::string(known.name_of_line(address, may_be_inside, may_be_freed).c_str());
+    };
+    EXPECT_EQ(name(block, true, true), "");
+    ASSERT_TRUE(known.remember(block, 32, {"a.c", 1}));
+    EXPECT_EQ(name(block, false, false), "a.c:1");
+    EXPECT_EQ(name(block + 31, true, false), "a.c:1");
+    EXPECT_EQ(name(block + 31, false, false), "");
+    EXPECT_EQ(name(block + 32, true, true), "");
+    known.forget(block);
+    EXPECT_EQ(name(block, false, true), "a.c:1");
+    EXPECT_EQ(name(block, true, false), "");
+    ASSERT_TRUE(known.remember(block, 16, {"b.c", 2}));
+    EXPECT_EQ(name(block, false, true), "b.c:2");
+    known.release();
+}
+
+TEST(call_sites, name_at_both_addresses_of_a_block_that_has_moved_its_own_line)
+{
+    const std::array<char, 64> blocks{};
+    const char* const from = blocks.data();
+    const char* const to = from + 32;
+    np::call_sites known;
+    ASSERT_TRUE(known.remember(from, 16, {"a.c", 1}));
+    known.forget(from);
+    ASSERT_TRUE(known.remember(from, 16, {"b.c", 2}));
+    known.move(from, to, 32);
+    EXPECT_STREQ(known.name_of_line(from, false, true).c_str(), "b.c:2");
+    EXPECT_STREQ(known.name_of_line(to, false, false).c_str(), "b.c:2");
+    known.release();
+}
+
+TEST(call_sites, do_not_name_the_last_line_of_a_block_that_has_another_which_there_is_no_memory_to_remember)
+{
+    const char block = 0;
+    np::call_sites known;
+    ASSERT_TRUE(known.remember(&block, 1, {"a.c", 1}));
+    known.forget(&block);
+    known.release();
+    {
+        const test::system_calls calls;
+        calls.refuse_from(test::system_call::map, 1);
+        ASSERT_FALSE(known.remember(&block, 1, {"b.c", 2}));
+    }
+    EXPECT_STREQ(known.name_of_line(&block, false, true).c_str(), "");
+}
+
+TEST(np_alloc_at, says_when_it_has_no_memory_for_the_block)
+{
+    EXPECT_EQ(np_alloc_at(~std::size_t{0}, "a.c", 1), nullptr);
+    EXPECT_EQ(all_sites(), sites{});
+}
+
+TEST(np_visit_call_sites, stops_when_it_is_told_to)
+{
+    void* const a = np_alloc_at(10, "a.c", 1);
+    void* const b = np_alloc_at(10, "b.c", 1);
+    int visits = 0;
+    EXPECT_EQ(
+        np_visit_call_sites([](const np_call_site*, void* count) { return ++*static_cast<int*>(count), 0; }, &visits),
+        0);
+    EXPECT_EQ(visits, 1);
+    np_free(a);
+    np_free(b);
+}
+
+TEST(np_alloc_at, keeps_count_when_threads_free_what_others_have_asked_for)
+{
+    std::array<std::atomic<void*>, 64> blocks{};
+    test::in_threads(4, [&](std::size_t thread) {
+        for (std::size_t step = 0; step != 2000; ++step) {
+            void* const block = np_alloc_at(10 + step % 100, "threads.c", static_cast<int>(step % 7));
+            void* const old = blocks[(step * 31 + thread) % blocks.size()].exchange(block);
+            np_free(step % 4 == 0 ? np_realloc(old, 2000) : old);
+        }
+    });
+    std::size_t count = 0;
+    for (const auto& [site, figures] : all_sites())
+        count += figures.first;
+    EXPECT_EQ(count, blocks.size());
+    for (std::atomic<void*>& each : blocks)
+        np_free(each);
+    EXPECT_EQ(all_sites(), sites{});
+}
+
+#if TESTS_MAY_FORK
+TEST(np_alloc_at, goes_on_in_the_child_of_a_fork)
+{
+    void* const block = np_alloc_at(10, "fork.c", 1);
+    test::expect_in_child([block] {
+        void* const another = np_alloc_at(20, "fork.c", 1);
+        const bool both_are_known = all_sites() == sites{{{"fork.c", 1}, {2, 30}}};
+        np_free(block);
+        np_free(another);
+        return both_are_known && all_sites().empty();
+    });
+    np_free(block);
+}
+#endif
+
+TEST(call_sites, finds_damage_of_its_figures)
+{
+    np::call_sites damaged;
+    const int block = 0;
+    for (const std::size_t bytes : {0U, 10U}) {
+        ASSERT_TRUE(damaged.remember(&block, bytes, {"a.c", 1}));
+        ASSERT_TRUE(damaged.is_valid());
+        ASSERT_TRUE(damaged.remember(&block, bytes, {"b.c", 1})) << "as if the block had been free meanwhile";
+        EXPECT_FALSE(damaged.is_valid());
+        damaged.release();
+    }
+}
+} // namespace

@@ -1,0 +1,492 @@
+// SPDX-License-Identifier: MIT
+// Copyright (c) 2026 The memory_pool authors
+#include <np_alloc/heaps/front.hpp>
+#include <memory_pool/np_alloc.h>
+
+#include <support/error_recorder.hpp>
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <new>
+#include <set>
+#include <vector>
+
+namespace np = memory_pool::np;
+
+namespace
+{
+struct front : testing::Test
+{
+    np::backend backend;
+    np::heap_memory* memory = nullptr;
+    np::front mine;
+
+    front()
+    {
+        EXPECT_TRUE(backend.start(std::size_t{1} << 30));
+        const np::run run = backend.take_bytes(sizeof(np::heap_memory), alignof(np::heap_memory));
+        memory = ::new (backend.memory().address(run.first)) np::heap_memory(backend);
+    }
+    ~front() override { backend.stop(); }
+
+    void* take(std::size_t size_class)
+    {
+        void* block = nullptr;
+        return mine.pop(size_class, block) ? block : mine.get(size_class);
+    }
+
+    void give(void* block)
+    {
+        const np::owner_word size_class =
+            mine.class_in(backend.memory().owner(backend.memory().slice_of(block)).load());
+        ASSERT_LT(size_class, np::class_count);
+        if (!mine.push(size_class, block))
+            mine.put(size_class, block);
+    }
+
+    /// Puts everything back where it is from, as far as that has come here.
+    void tidy(np::front& user)
+    {
+        np::misuse_list found;
+        user.put_all_back(found);
+        (void)memory->slabs.take_in();
+    }
+
+    /// What is at hand, beyond a few blocks of each size.
+    std::size_t bytes_held_beyond_a_few()
+    {
+        std::size_t bytes = 0;
+        for (std::size_t size_class = 0; size_class != np::class_count; ++size_class) {
+            const std::size_t held = mine.held(size_class);
+            bytes += (held - std::min<std::size_t>(held, np::least_room(size_class))) * np::sizes::size(size_class);
+        }
+        return bytes;
+    }
+
+    std::size_t away()
+    {
+        std::size_t count = 0;
+        memory->slabs.for_each_slab([&](const np::slice_record& slab) { count += slab.capacity - slab.free_count; });
+        return count;
+    }
+};
+
+TEST_F(front, has_nothing_at_hand_and_knows_no_block_before_it_has_a_heap)
+{
+    EXPECT_FALSE(mine.has_heap());
+    void* block = nullptr;
+    for (std::size_t size_class = 0; size_class != np::class_count; ++size_class)
+        EXPECT_FALSE(mine.pop(size_class, block));
+    EXPECT_GE(mine.class_in(np::nobody), np::class_count);
+    EXPECT_GE(mine.class_in(np::large_block), np::class_count);
+    EXPECT_GE(mine.class_in(memory->slabs.word() | 3), np::class_count);
+}
+
+TEST(front_classes, have_a_coarse_class_that_is_at_most_half_larger_and_aligned_to_as_much)
+{
+    const auto alignment = [](std::size_t bytes) { return bytes & (~bytes + 1); };
+    for (std::size_t number = 0; number != np::class_count; ++number) {
+        const std::size_t coarse = np::facts[number].coarse_class;
+        const std::size_t bytes = np::sizes::size(number);
+        EXPECT_GE(np::sizes::size(coarse), bytes);
+        EXPECT_LE(np::sizes::size(coarse), bytes + bytes / 2);
+        EXPECT_GE(alignment(np::sizes::size(coarse)), alignment(bytes)) << bytes;
+        EXPECT_EQ(np::facts[coarse].coarse_class, coarse) << bytes;
+    }
+}
+
+TEST_F(front, gets_the_first_blocks_of_a_class_from_a_larger_one_if_it_is_one_of_many)
+{
+    if (np::is_checked)
+        GTEST_SKIP() << "where blocks are checked, each is of its class";
+    constexpr std::size_t size_class = np::sizes::of(400);
+    mine.use(*memory);
+    EXPECT_EQ(memory->class_to_allocate(size_class), size_class);
+    memory->is_one_of_many = true;
+    std::size_t lent = 0;
+    while (memory->class_to_allocate(size_class) == np::sizes::of(512))
+        ++lent;
+    EXPECT_GE(lent, 2U);
+    EXPECT_LE(lent, 8U);
+    EXPECT_EQ(memory->class_to_allocate(size_class), size_class);
+    EXPECT_EQ(memory->class_to_allocate(np::sizes::of(512)), np::sizes::of(512));
+    give(take(np::sizes::of(300)));
+    EXPECT_EQ(memory->class_to_allocate(np::sizes::of(300)), np::sizes::of(300)) << "as it has a magazine";
+}
+
+TEST_F(front, knows_its_blocks_while_each_free_comes_by)
+{
+    mine.use(*memory);
+    void* const block = take(5);
+    const np::owner_word word = memory->slabs.word() | 5;
+    mine.start_watch(0);
+    EXPECT_GE(mine.class_in(word), np::class_count);
+    EXPECT_FALSE(mine.stays_at_once(np::class_count - 1));
+    EXPECT_TRUE(mine.owns(word));
+    EXPECT_TRUE(mine.may_stay(np::class_count - 1));
+    EXPECT_TRUE(mine.has_heap());
+    mine.stop_watch(0, 0);
+    EXPECT_EQ(mine.class_in(word), 5U);
+    EXPECT_TRUE(mine.stays_at_once(np::class_count - 1));
+    give(block);
+}
+
+TEST_F(front, tells_the_class_of_its_own_blocks_and_that_others_are_not_its)
+{
+    mine.use(*memory);
+    EXPECT_EQ(mine.class_in(memory->slabs.word() | 3), 3U);
+    EXPECT_GE(mine.class_in(np::nobody), np::class_count);
+    EXPECT_GE(mine.class_in(np::large_block), np::class_count);
+    EXPECT_GE(mine.class_in((memory->slabs.word() + 128) | 3), np::class_count);
+}
+
+TEST_F(front, hands_out_first_what_came_back_last)
+{
+    mine.use(*memory);
+    void* const a = take(5);
+    void* const b = take(5);
+    give(a);
+    give(b);
+    EXPECT_EQ(take(5), b);
+    EXPECT_EQ(take(5), a);
+}
+
+TEST_F(front, goes_to_the_slabs_when_it_is_empty_or_full_and_loses_nothing)
+{
+    mine.use(*memory);
+    for (std::size_t size_class = 0; size_class != np::class_count; ++size_class) {
+        const std::size_t count = 3 * std::size_t{np::most_room(size_class)} + 1;
+        std::vector<void*> blocks;
+        blocks.reserve(count);
+        for (std::size_t i = 0; i != count; ++i)
+            blocks.push_back(take(size_class));
+        ASSERT_EQ(std::set<void*>(blocks.begin(), blocks.end()).size(), count);
+        for (void* block : blocks) {
+            give(block);
+            ASSERT_LE(mine.held(size_class), np::most_room(size_class));
+        }
+        std::size_t held = 0;
+        for (std::size_t each = 0; each != np::class_count; ++each)
+            held += mine.held(each);
+        ASSERT_EQ(away(), held);
+    }
+}
+
+TEST_F(front, holds_few_blocks_for_a_thread_that_needs_few_and_more_for_one_that_needs_more)
+{
+    mine.use(*memory);
+    give(take(0));
+    EXPECT_LE(mine.held(0), np::least_room(0));
+    std::vector<void*> blocks;
+    for (std::uint32_t i = 0; i != 2 * np::most_room(0); ++i)
+        blocks.push_back(take(0)); // NOLINT(performance-inefficient-vector-operation): nobody knows how many
+    EXPECT_EQ(memory->room(0), np::most_room(0));
+    for (void* block : blocks)
+        give(block);
+}
+
+TEST_F(front, holds_no_more_than_a_few_blocks_if_that_is_chosen)
+{
+    const std::size_t before = np_get_option(np_option_bytes_at_hand);
+    ASSERT_EQ(np_set_option(np_option_bytes_at_hand, 0), 0);
+    mine.use(*memory);
+    std::vector<void*> blocks(1000);
+    for (void*& block : blocks)
+        block = take(0);
+    for (void* block : blocks)
+        give(block);
+    EXPECT_LE(mine.held(0), np::least_room(0));
+    ASSERT_EQ(np_set_option(np_option_bytes_at_hand, before), 0);
+}
+
+TEST_F(front, has_a_few_blocks_of_another_class_when_less_was_chosen_than_it_holds)
+{
+    mine.use(*memory);
+    std::vector<void*> blocks(1000);
+    for (void*& block : blocks)
+        block = take(0);
+    const std::size_t before = np_get_option(np_option_bytes_at_hand);
+    ASSERT_EQ(np_set_option(np_option_bytes_at_hand, 0), 0);
+    give(take(1));
+    EXPECT_EQ(memory->room(1), np::least_room(1));
+    EXPECT_EQ(*memory->end(1), np::heap_memory::full_mark());
+    for (void* block : blocks)
+        give(block);
+    ASSERT_EQ(np_set_option(np_option_bytes_at_hand, before), 0);
+}
+
+/// Takes many blocks of one size and gives them back.
+void need_many(front& its, std::size_t size_class)
+{
+    std::vector<void*> blocks(2 * std::size_t{np::most_room(size_class)});
+    std::generate(blocks.begin(), blocks.end(), [&] { return its.take(size_class); });
+    std::for_each(blocks.begin(), blocks.end(), [&its](void* block) { its.give(block); });
+}
+
+/// Does so for each size, from that of a class on.
+void need_many_of_each(front& its, std::size_t first = 0)
+{
+    for (std::size_t size_class = first; size_class != np::class_count; ++size_class)
+        need_many(its, size_class);
+}
+
+TEST_F(front, has_no_more_at_hand_of_all_classes_together_than_its_share)
+{
+    mine.use(*memory);
+    need_many_of_each(*this);
+    EXPECT_LE(bytes_held_beyond_a_few(), np_get_option(np_option_bytes_at_hand));
+}
+
+TEST_F(front, may_have_as_much_again_at_hand_for_each_32_MiB_that_are_in_use)
+{
+    mine.use(*memory);
+    constexpr std::size_t largest = np::class_count - 1;
+    std::vector<void*> in_use((std::size_t{100} << 20) / np::sizes::size(largest));
+    for (void*& block : in_use)
+        block = take(largest);
+    const std::size_t share = np_get_option(np_option_bytes_at_hand);
+    need_many_of_each(*this);
+    const std::size_t kept = bytes_held_beyond_a_few();
+    EXPECT_GT(kept, 2 * share);
+    EXPECT_LE(kept, 4 * share);
+    for (void* block : in_use)
+        give(block);
+}
+
+constexpr std::size_t first_small = 3;
+constexpr std::size_t first_of_others = 11;
+
+/// Takes many blocks of some small classes, and gives them back, again and again.
+/// Returns: how often that needed slabs.
+std::uint32_t slow_calls_for_small_classes(front& its)
+{
+    const np::heap& slabs = its.mine.memory().slabs;
+    const std::uint32_t before = slabs.times_at_work();
+    std::vector<void*> blocks(2000);
+    for (int round = 0; round != 20; ++round) {
+        std::size_t taken = 0;
+        for (void*& block : blocks)
+            block = its.take(first_small + taken++ % (first_of_others - first_small));
+        for (void* block : blocks)
+            its.give(block);
+    }
+    return slabs.times_at_work() - before;
+}
+
+/// Returns: the same, in a heap that was used for nothing else.
+std::uint32_t slow_calls_in_a_new_heap()
+{
+    struct : front
+    {
+        void TestBody() override {}
+    } fresh;
+    fresh.mine.use(*fresh.memory);
+    return slow_calls_for_small_classes(fresh);
+}
+
+TEST_F(front, gives_the_share_of_classes_that_are_not_used_any_more_to_those_that_are)
+{
+    mine.use(*memory);
+    need_many_of_each(*this, first_of_others);
+    (void)slow_calls_for_small_classes(*this);
+    EXPECT_LT(slow_calls_for_small_classes(*this), slow_calls_in_a_new_heap());
+    EXPECT_LE(bytes_held_beyond_a_few(), np_get_option(np_option_bytes_at_hand));
+    tidy(mine);
+    EXPECT_EQ(away(), 0U);
+}
+
+TEST_F(front, gives_the_share_of_classes_that_the_last_thread_used_to_those_that_the_next_one_uses)
+{
+    mine.use(*memory);
+    need_many_of_each(*this, first_of_others);
+    mine.leave();
+    mine.use(*memory);
+    EXPECT_LT(slow_calls_for_small_classes(*this), 3 * slow_calls_in_a_new_heap());
+    EXPECT_LE(bytes_held_beyond_a_few(), np_get_option(np_option_bytes_at_hand));
+    tidy(mine);
+    EXPECT_EQ(away(), 0U);
+}
+
+/// Has one large class after the other need more room.
+void need_many_of_the_next(front& its, std::size_t& next)
+{
+    constexpr std::size_t few = 32;
+    need_many(its, np::class_count - few + next++ % few);
+}
+
+TEST_F(front, takes_no_share_from_a_class_that_uses_it_without_slabs)
+{
+    mine.use(*memory);
+    need_many_of_each(*this, first_of_others);
+    (void)slow_calls_for_small_classes(*this);
+    const std::uint32_t room = memory->room(first_small);
+    ASSERT_GE(room, 8 * np::least_room(first_small));
+    std::vector<void*> blocks(mine.held(first_small));
+    for (std::size_t next = 0; next != 400;) {
+        std::generate(blocks.begin(), blocks.end(), [this] { return take(first_small); });
+        need_many_of_the_next(*this, next);
+        ASSERT_EQ(memory->room(first_small), room);
+        std::for_each(blocks.begin(), blocks.end(), [this](void* block) { give(block); });
+        need_many_of_the_next(*this, next);
+        ASSERT_EQ(memory->room(first_small), room);
+    }
+}
+
+TEST_F(front, takes_no_share_from_a_class_that_is_empty_again_and_again)
+{
+    mine.use(*memory);
+    need_many_of_each(*this, first_of_others);
+    (void)slow_calls_for_small_classes(*this);
+    while (mine.held(first_small) != 0)
+        (void)take(first_small);
+    const std::uint32_t room = memory->room(first_small);
+    ASSERT_GE(room, 8 * np::least_room(first_small));
+    for (std::size_t next = 0; next != 200;) {
+        do
+            (void)take(first_small);
+        while (mine.held(first_small) != 0);
+        need_many_of_the_next(*this, next);
+    }
+    EXPECT_GE(memory->room(first_small), room);
+}
+
+TEST_F(front, leaves_what_is_at_hand_to_the_thread_that_has_the_heap_next)
+{
+    mine.use(*memory);
+    void* const kept = take(0);
+    void* const last = take(7);
+    give(last);
+    const std::size_t held = mine.held(7);
+    mine.leave();
+    EXPECT_FALSE(mine.has_heap());
+    void* none = nullptr;
+    EXPECT_FALSE(mine.pop(7, none));
+    np::front next;
+    next.use(*memory);
+    EXPECT_EQ(next.held(7), held);
+    none = next.get(7);
+    EXPECT_EQ(none, last);
+    next.put(7, last);
+    next.put(0, kept);
+    tidy(next);
+    EXPECT_EQ(away(), 0U);
+}
+
+TEST_F(front, drops_its_magazines_but_for_small_ones_where_blocks_may_come_back)
+{
+    mine.use(*memory);
+    std::vector<void*> blocks(np::most_room(0));
+    for (const std::size_t size_class : {7U, 0U}) {
+        std::generate(blocks.begin(), blocks.end(), [&] { return take(size_class); });
+        std::for_each(blocks.begin(), blocks.end(), [this](void* block) { give(block); });
+    }
+    void* const kept = take(0);
+    tidy(mine);
+    mine.leave();
+    memory->slabs.give_back_empty_slabs();
+    memory->drop_magazines();
+    EXPECT_EQ(memory->room(7), 0U);
+    EXPECT_EQ(memory->room(0), np::least_room(0));
+    EXPECT_EQ(memory->tops[7], nullptr);
+    mine.use(*memory);
+    give(kept);
+    EXPECT_EQ(mine.held(0), 1U);
+    for (const std::size_t size_class : {7U, 0U}) {
+        std::generate(blocks.begin(), blocks.end(), [&] { return take(size_class); });
+        EXPECT_EQ(std::set<void*>(blocks.begin(), blocks.end()).size(), blocks.size());
+        std::for_each(blocks.begin(), blocks.end(), [this](void* block) { give(block); });
+    }
+    tidy(mine);
+    EXPECT_EQ(away(), 0U);
+}
+
+TEST_F(front, reports_a_block_that_comes_back_twice_in_a_row_and_has_it_once)
+{
+    mine.use(*memory);
+    test::error_recorder recorder;
+    for (std::size_t size_class = 0; size_class != np::class_count; ++size_class) {
+        void* const block = take(size_class);
+        give(block);
+        const std::size_t held = mine.held(size_class);
+        EXPECT_FALSE(mine.push(size_class, block));
+        mine.put(size_class, block);
+        EXPECT_EQ(mine.held(size_class), held);
+        EXPECT_EQ(recorder.kinds().size(), size_class + 1);
+    }
+    EXPECT_EQ(recorder.kinds().back(), memory_pool::error::double_free);
+}
+
+TEST_F(front, takes_a_block_that_is_named_before_a_magazine_that_is_empty)
+{
+    mine.use(*memory);
+    const test::error_recorder recorder;
+    void* const block = take(1);
+    while (mine.held(1) != 0)
+        (void)take(1);
+    memory->begin(1)[-1] = block; // Before it, there is room of another, where anything may stand.
+    give(block);
+    EXPECT_EQ(mine.held(1), 1U);
+    EXPECT_TRUE(recorder.kinds().empty());
+}
+
+TEST_F(front, sends_home_what_another_heap_has_handed_out)
+{
+    mine.use(*memory);
+    np::heap other(backend);
+    std::vector<void*> blocks(3 * std::size_t{np::most_room(20)});
+    for (void*& block : blocks)
+        ASSERT_EQ(other.take(20, &block, 1), 1U);
+    for (void* block : blocks)
+        mine.put(20, block);
+    tidy(mine);
+    (void)other.take_in();
+    EXPECT_EQ(other.away(20), 0U);
+    other.post_all(); // the letters
+    (void)memory->slabs.take_in();
+    EXPECT_EQ(away(), 0U);
+    other.give_back_empty_slabs();
+}
+
+TEST_F(front, takes_a_block_that_is_freed_by_mistake_where_letters_are_and_reports_it_when_it_goes_back)
+{
+    mine.use(*memory);
+    np::heap other(backend);
+    void* theirs = nullptr;
+    ASSERT_EQ(other.take(20, &theirs, 1), 1U);
+    mine.put(20, theirs);
+    tidy(mine);
+    std::byte* free_block = nullptr;
+    memory->slabs.for_each_slab([&free_block](const np::slice_record& slab) {
+        free_block = slab.size_class == np::heap::letter_class ? slab.begin + 5 * np::heap::letter_bytes : free_block;
+    });
+    ASSERT_NE(free_block, nullptr);
+    give(free_block);
+    EXPECT_EQ(mine.held(np::heap::letter_class), 1U);
+    test::error_recorder recorder;
+    tidy(mine);
+    EXPECT_EQ(recorder.kinds(), test::kinds{memory_pool::error::double_free});
+    (void)other.take_in();
+    other.post_all();
+    (void)memory->slabs.take_in();
+    EXPECT_EQ(away(), 0U);
+    other.give_back_empty_slabs();
+}
+
+TEST_F(front, lets_blocks_of_others_stay_that_are_as_large_as_a_line_of_the_cache_and_smaller_ones_after_many)
+{
+    const std::size_t size_of_line = np::sizes::of(memory_pool::cache_line_size);
+    mine.use(*memory);
+    EXPECT_TRUE(mine.may_stay(size_of_line));
+    EXPECT_FALSE(mine.may_stay(size_of_line - 1));
+    for (int i = 0; i != 1023; ++i)
+        mine.note_passed();
+    EXPECT_FALSE(mine.may_stay(size_of_line - 1));
+    mine.note_passed();
+    EXPECT_TRUE(mine.may_stay(0));
+    mine.leave();
+    EXPECT_FALSE(mine.may_stay(size_of_line - 1)) << "a new beginning";
+}
+} // namespace

@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: MIT
+// Copyright (c) 2026 The memory_pool authors
+// What whoever is at work in np_alloc does for all others, now and then; and what it says when it cannot.
+#include <np_alloc/heaps/process.hpp>
+
+#include <memory_pool/np_alloc.h>
+
+#include <np_alloc/support/mutex.hpp>
+
+#include <support/child.hpp>
+#include <support/option_for_now.hpp>
+#include <support/system_calls.hpp>
+
+#include <gtest/gtest.h>
+
+#include <cstddef>
+#include <string>
+#include <vector>
+
+#if TESTS_MAY_FORK
+#include <pthread.h>
+#endif
+
+namespace np = memory_pool::np;
+
+namespace
+{
+std::size_t dirty_bytes()
+{
+    np_statistics now;
+    np_get_statistics(&now);
+    return now.bytes_dirty;
+}
+
+/// Blocks that come and go in slabs that stay, so that whoever works with them never needs a run.
+class busy_blocks
+{
+public:
+    busy_blocks() : blocks_(2000)
+    {
+        for (void*& block : blocks_)
+            block = np_alloc(bytes);
+    }
+    busy_blocks(const busy_blocks&) = delete;
+    busy_blocks& operator=(const busy_blocks&) = delete;
+    ~busy_blocks()
+    {
+        for (void* block : blocks_)
+            np_free(block);
+    }
+
+    void come_and_go()
+    {
+        for (int round = 0; round != 300; ++round) {
+            for (std::size_t i = 0; i < blocks_.size(); i += 2)
+                np_free(blocks_[i]);
+            for (std::size_t i = 0; i < blocks_.size(); i += 2)
+                blocks_[i] = np_alloc(bytes);
+        }
+    }
+
+private:
+    static constexpr std::size_t bytes = 200;
+
+    std::vector<void*> blocks_;
+};
+
+TEST(np_process, gives_the_memory_of_old_runs_back_while_the_program_works_but_needs_none)
+{
+    constexpr std::size_t bytes = std::size_t{4} << 20;
+    busy_blocks busy;
+    (void)np_trim();
+    const test::option_for_now is_young(np_option_decay_ms, 1'000'000);
+    np_free(np_alloc(bytes));
+    busy.come_and_go();
+    EXPECT_GE(dirty_bytes(), bytes);
+    const test::option_for_now is_old(np_option_decay_ms, 0);
+    busy.come_and_go();
+    EXPECT_LT(dirty_bytes(), bytes);
+}
+
+#if defined(__unix__)
+TEST(process, says_when_it_will_not_be_told_of_forks)
+{
+    const test::system_calls calls;
+    calls.refuse(test::system_call::register_fork, 1);
+    testing::internal::CaptureStderr();
+    EXPECT_FALSE(np::process::prepare_for_fork());
+    const std::string said = testing::internal::GetCapturedStderr();
+    EXPECT_EQ(said.find("np_alloc: there is no memory to be told of forks"), 0U) << said;
+}
+#endif
+
+#if TESTS_MAY_FORK
+/// A static object of the program that has something done around forks, and so could fork itself. What is registered last is done
+/// first before a fork.
+struct static_object
+{
+    static inline bool np_alloc_was_first = false;
+
+    static_object()
+    {
+        (void)pthread_atfork([] { np_alloc_was_first = np::this_thread_forks; }, nullptr, nullptr);
+    }
+};
+const static_object object_of_the_program;
+
+TEST(process, is_told_of_forks_before_static_objects_of_the_program_are_constructed)
+{
+    test::expect_in_child([] { return true; });
+    EXPECT_FALSE(static_object::np_alloc_was_first);
+}
+#endif
+} // namespace

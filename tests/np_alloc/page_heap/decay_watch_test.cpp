@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: MIT
+// Copyright (c) 2026 The memory_pool authors
+#include <np_alloc/page_heap/decay_watch.hpp>
+
+#include <gtest/gtest.h>
+
+#include <cstddef>
+#include <cstdint>
+
+namespace np = memory_pool::np;
+
+namespace
+{
+constexpr std::size_t much = 10 * np::decay_watch::most_ignored;
+constexpr std::uint64_t tick = 4;
+
+/// Frees at one moment.
+/// Returns: how many of them looked at the clock.
+int free_many(np::decay_watch& watch, std::uint64_t now, int frees, std::size_t dirty = much)
+{
+    int looks = 0;
+    for (int i = 0; i != frees; ++i)
+        if (watch.is_due()) {
+            (void)watch.look(now, dirty);
+            ++looks;
+        }
+    return looks;
+}
+
+TEST(decay_watch, is_needed_if_more_than_a_little_is_dirty)
+{
+    const np::decay_watch watch;
+    EXPECT_FALSE(watch.is_on());
+    EXPECT_FALSE(watch.is_needed(np::decay_watch::most_ignored));
+    EXPECT_TRUE(watch.is_needed(np::decay_watch::most_ignored + 1));
+}
+
+TEST(decay_watch, begins_once)
+{
+    np::decay_watch watch;
+    watch.start(100);
+    EXPECT_TRUE(watch.is_on());
+    EXPECT_FALSE(watch.is_needed(much));
+}
+
+TEST(decay_watch, looks_at_each_free_of_a_thread_that_seldom_frees)
+{
+    np::decay_watch watch;
+    watch.start(100);
+    for (std::uint64_t now = 200; now != 1200; now += 100) {
+        ASSERT_TRUE(watch.is_due());
+        EXPECT_TRUE(watch.look(now, much));
+    }
+}
+
+TEST(decay_watch, looks_at_few_of_many_frees_and_at_one_soon_after_them)
+{
+    np::decay_watch watch;
+    watch.start(100);
+    EXPECT_LE(free_many(watch, 104, 1000), 130);
+    EXPECT_GE(free_many(watch, 1000, 8), 1);
+}
+
+TEST(decay_watch, sees_a_thread_idle_that_frees_only_a_few_blocks_at_a_time)
+{
+    np::decay_watch watch;
+    watch.start(100);
+    for (std::uint64_t now = 200; now != 700; now += 100)
+        (void)free_many(watch, now, 5);
+    EXPECT_TRUE(watch.is_idle(700, 500));
+    (void)free_many(watch, 700, 50);
+    EXPECT_FALSE(watch.is_idle(700, 500));
+}
+
+TEST(decay_watch, goes_on_in_an_idle_thread_until_nothing_is_dirty_and_its_heap_is_tidy)
+{
+    np::decay_watch watch;
+    watch.start(100);
+    EXPECT_TRUE(watch.goes_on(1000, much));
+    EXPECT_TRUE(watch.goes_on(2000, 0));
+    watch.set_tidy(true);
+    EXPECT_TRUE(watch.goes_on(3000, much));
+    EXPECT_FALSE(watch.goes_on(4000, 0));
+}
+
+TEST(decay_watch, of_a_busy_thread_goes_on_while_more_becomes_dirty_and_then_ends)
+{
+    np::decay_watch watch;
+    watch.start(100);
+    std::size_t dirty = much;
+    std::uint64_t now = 100;
+    const auto is_on_after_a_while = [&](bool is_more) {
+        for (int i = 0; i != 10; ++i) {
+            now += tick;
+            dirty += is_more ? dirty / 4 : 0;
+            (void)free_many(watch, now, 1000, dirty);
+            if (!watch.goes_on(now, dirty))
+                return false;
+        }
+        return true;
+    };
+    EXPECT_TRUE(is_on_after_a_while(true));
+    EXPECT_FALSE(is_on_after_a_while(false));
+}
+
+TEST(decay_watch, begins_again_if_more_becomes_dirty_or_after_a_while)
+{
+    np::decay_watch watch;
+    watch.start(100);
+    watch.stop(200, much);
+    EXPECT_FALSE(watch.is_on());
+    EXPECT_FALSE(watch.is_needed(much));
+    EXPECT_TRUE(watch.is_needed(2 * much));
+    watch.forget(1000, 1000, much);
+    EXPECT_FALSE(watch.is_needed(much));
+    watch.forget(1200, 1000, much);
+    EXPECT_TRUE(watch.is_needed(much));
+    watch.start(1300);
+    watch.stop(1400, much);
+    watch.forget(1500, 1000, 0);
+    EXPECT_TRUE(watch.is_needed(much));
+}
+} // namespace

@@ -1,0 +1,294 @@
+// SPDX-License-Identifier: MIT
+// Copyright (c) 2026 The memory_pool authors
+#include <np_alloc/slices/huge_page_policy.hpp>
+
+#include <support/option_for_now.hpp>
+#include <support/system_calls.hpp>
+
+#include <gtest/gtest.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <string>
+
+namespace np = memory_pool::np;
+
+namespace
+{
+using page = np::first_touch::page;
+
+constexpr std::uint32_t part = np::slices_of_huge_page;
+constexpr std::size_t parts = 256;
+constexpr std::uint64_t small_cost = 1'000;
+constexpr std::uint64_t cheap = 100 * small_cost;
+constexpr std::uint64_t dear = 2'000 * small_cost;
+
+/// Blocks in one region, one behind the other, so that none has had memory before.
+struct huge_page_policy : testing::Test
+{
+    using region_type = np::region<std::uintptr_t, np::run_links>;
+    region_type region;
+    np::huge_page_policy<region_type> policy{region};
+    np::slice_number next = 0;
+
+    huge_page_policy()
+    {
+        EXPECT_TRUE(region.reserve(parts * np::huge_page_bytes));
+        EXPECT_TRUE(region.commit(parts * part));
+        policy.note_cost({page::small, 0}, small_cost, 1);
+    }
+    ~huge_page_policy() override { region.release(); }
+
+    np::run reserve(std::uint32_t length)
+    {
+        const np::run taken{next, length, true, next, static_cast<np::slice_number>(parts * part)};
+        next += length;
+        region.record(taken.first).length = length;
+        return taken;
+    }
+
+    /// Returns: a block, and in `touch` what is to be measured.
+    np::run take(std::uint32_t length, np::first_touch* touch = nullptr)
+    {
+        const np::run taken = reserve(length);
+        const np::first_touch asked = policy.enter_large(taken);
+        if (touch != nullptr)
+            *touch = asked;
+        return taken;
+    }
+
+    np::run take_and_fill(std::uint32_t length)
+    {
+        const np::run taken = take(length);
+        fill(taken);
+        return taken;
+    }
+
+    np::run take_and_touch(std::uint32_t length)
+    {
+        const np::run taken = take(length);
+        for (const np::slice_number each : {taken.first, taken.first + length / 2, taken.first + length - 1})
+            *region.address(each) = std::byte{1};
+        return taken;
+    }
+
+    void fill(const np::run& its) { std::memset(region.address(its.first), 1, its.length * np::slice_bytes); }
+
+    /// Returns: whether huge pages were asked for under all of it.
+    bool is_huge(const np::run& its) { return policy.parts().are_asked_for(its.first, its.length); }
+
+    /// Returns: whether they were asked for in any of it.
+    bool is_huge_somewhere(const np::run& its)
+    {
+        for (np::slice_number each = its.first; each != its.first + its.length; ++each)
+            if (policy.parts().are_asked_for(each, 1))
+                return true;
+        return false;
+    }
+};
+
+#if defined(__linux__)
+TEST_F(huge_page_policy, gives_none_to_large_blocks_that_are_touched_here_and_there)
+{
+    for (int i = 0; i != 20; ++i)
+        EXPECT_FALSE(is_huge_somewhere(take_and_touch(4 * part))) << i;
+}
+
+TEST_F(huge_page_policy, gives_some_to_the_next_blocks_when_one_was_filled)
+{
+    EXPECT_FALSE(is_huge_somewhere(take_and_fill(2 * part)));
+    for (int i = 0; i != 8; ++i)
+        EXPECT_TRUE(is_huge(take(2 * part))) << i;
+    EXPECT_FALSE(is_huge(take(2 * part))) << "that is the next probe";
+}
+
+TEST_F(huge_page_policy, learns_from_a_block_that_is_freed)
+{
+    const np::run freed = take(2 * part);
+    EXPECT_FALSE(is_huge_somewhere(take(2 * part))) << "it was not filled yet";
+    const np::run second = take(2 * part);
+    fill(freed);
+    policy.leave_large(freed.first, freed.length);
+    EXPECT_FALSE(is_huge_somewhere(take(2 * part))) << "it is not the youngest";
+    policy.leave_large(second.first, second.length);
+    const np::run last = take(2 * part);
+    fill(last);
+    policy.leave_large(last.first, last.length);
+    EXPECT_TRUE(is_huge(take(2 * part)));
+}
+
+TEST_F(huge_page_policy, gives_no_more_when_a_probe_is_sparse)
+{
+    take_and_fill(2 * part);
+    for (int i = 0; i != 8; ++i)
+        take(2 * part);
+    take_and_touch(2 * part);
+    for (int i = 0; i != 8; ++i)
+        EXPECT_FALSE(is_huge_somewhere(take_and_touch(2 * part))) << i;
+}
+
+TEST_F(huge_page_policy, takes_the_first_block_of_a_size_for_one_as_the_last_was)
+{
+    take_and_fill(part);
+    EXPECT_TRUE(is_huge(take(2 * part)));
+    EXPECT_TRUE(is_huge(take(8 * part)));
+    take_and_touch(16 * part);
+    take_and_touch(16 * part);
+    EXPECT_FALSE(is_huge(take_and_touch(16 * part)));
+    EXPECT_FALSE(is_huge(take(16 * part)));
+    EXPECT_FALSE(is_huge_somewhere(take(32 * part))) << "the last was sparse";
+    EXPECT_TRUE(is_huge(take(2 * part))) << "of which nothing else is known";
+}
+
+TEST_F(huge_page_policy, takes_a_block_for_dense_that_is_filled_from_its_begin_on)
+{
+    const np::run half = take(4 * part);
+    std::memset(region.address(half.first), 1, np::huge_page_bytes);
+    EXPECT_TRUE(is_huge(take(4 * part)));
+}
+
+TEST_F(huge_page_policy, gives_small_blocks_none_but_learns_from_them)
+{
+    take_and_fill(part / 2);
+    EXPECT_FALSE(is_huge_somewhere(take(part / 2)));
+    EXPECT_TRUE(is_huge(take(2 * part)));
+}
+
+TEST_F(huge_page_policy, refuses_them_where_a_block_enters_that_may_not_have_them)
+{
+    policy.parts().ask_for(0, 8 * part);
+    EXPECT_FALSE(is_huge_somewhere(take(4 * part)));
+    next += 3; // So that it does not begin a part.
+    np::run dirty = reserve(2 * part);
+    dirty.is_zeroed = false;
+    policy.enter_large(dirty);
+    EXPECT_TRUE(is_huge(dirty)) << "nothing is known yet";
+}
+
+TEST_F(huge_page_policy, gives_more_to_a_block_that_grows_if_it_is_filled)
+{
+    np::run block = take_and_fill(part);
+    region.record(block.first).length = 3 * part;
+    next += 2 * part;
+    const std::uint32_t old_length = block.length;
+    block.length = 3 * part;
+    policy.grow_large(block.first, old_length, block);
+    EXPECT_TRUE(is_huge(block)) << "all of it, so that it is one mapping";
+    const np::run moved = reserve(6 * part);
+    policy.grow_large(block.first, block.length, moved);
+    EXPECT_TRUE(is_huge(moved));
+}
+
+TEST_F(huge_page_policy, does_not_look_at_a_block_that_grows_in_the_part_where_it_ends)
+{
+    const np::run block = take_and_fill(part + 1);
+    policy.grow_large(block.first, part + 1, {block.first, 2 * part});
+    EXPECT_FALSE(is_huge_somewhere(block));
+    policy.grow_large(block.first, 2 * part, {block.first, 2 * part + 1});
+    EXPECT_TRUE(is_huge({block.first, 2 * part + 1}));
+}
+
+TEST_F(huge_page_policy, gives_nothing_to_a_block_that_grows_if_it_is_not)
+{
+    const np::run sparse = take_and_touch(2 * part);
+    policy.parts().ask_for(next, 4 * part);
+    const np::run moved = reserve(4 * part);
+    policy.grow_large(sparse.first, sparse.length, moved);
+    EXPECT_FALSE(is_huge_somewhere(sparse));
+    EXPECT_FALSE(is_huge_somewhere(moved)) << "both are told the same";
+}
+
+TEST_F(huge_page_policy, backs_off_where_a_huge_page_is_dear)
+{
+    take_and_fill(4 * part);
+    np::first_touch touch;
+    const np::run first = take(4 * part, &touch);
+    ASSERT_TRUE(is_huge(first));
+    EXPECT_EQ(touch.kind, page::huge);
+    EXPECT_EQ(touch.at, first.first);
+    policy.note_cost(touch, dear, first.first + first.length);
+    EXPECT_TRUE(policy.parts().are_asked_for(first.first, part)) << "that it has already";
+    EXPECT_FALSE(is_huge_somewhere({first.first + part, 3 * part})) << "the rest does without";
+    for (std::size_t left = np::fault_costs::least_back_off; left != 0; left -= 4)
+        EXPECT_FALSE(is_huge_somewhere(take(4 * part, &touch)));
+    EXPECT_TRUE(is_huge(take(4 * part, &touch)));
+    policy.note_cost(touch, cheap, touch.at + 4 * part);
+    EXPECT_TRUE(is_huge(take(4 * part, &touch)));
+}
+
+TEST_F(huge_page_policy, backs_off_for_slabs_too)
+{
+    next = 0;
+    const np::first_touch touch = policy.enter_slab(reserve(1), true);
+    EXPECT_EQ(touch.kind, page::huge);
+    EXPECT_TRUE(policy.parts().are_asked_for(0, part));
+    policy.note_cost(touch, dear, 1);
+    for (std::size_t i = 0; i != np::fault_costs::least_back_off; ++i) {
+        next = static_cast<np::slice_number>((i + 1) * part);
+        const np::run slab = reserve(1);
+        policy.enter_slab(slab, true);
+        EXPECT_FALSE(is_huge_somewhere(slab));
+        EXPECT_EQ(policy.enter_slab({slab.first + 1, 1, true, slab.first + 1, 2 * parts}, true).kind, page::none)
+            << "it enters no part";
+    }
+    next += part - 1;
+    const np::run slab = reserve(1);
+    EXPECT_EQ(policy.enter_slab(slab, true).kind, page::huge);
+    EXPECT_TRUE(is_huge(slab));
+}
+
+TEST_F(huge_page_policy, goes_on_to_move_what_has_huge_pages_where_they_are_dear)
+{
+    take_and_fill(4 * part);
+    np::first_touch touch;
+    const np::run block = take(4 * part, &touch);
+    policy.note_cost({page::huge, touch.at + 4 * part}, dear, touch.at + 4 * part);
+    const np::run moved = reserve(8 * part);
+    policy.grow_large(block.first, block.length, moved);
+    EXPECT_TRUE(policy.parts().are_alike(block.first, moved.first, block.length));
+    EXPECT_FALSE(is_huge_somewhere({moved.first + 4 * part, 4 * part}));
+}
+
+TEST_F(huge_page_policy, measures_few_small_pages)
+{
+    int measured = 0;
+    for (int i = 0; i != 10; ++i) {
+        next = static_cast<np::slice_number>(i) * part;
+        const np::first_touch touch = policy.enter_slab(reserve(1), false);
+        measured += touch.kind == page::small ? 1 : 0;
+        policy.note_cost(touch, touch.kind == page::none ? 0 : small_cost, next);
+    }
+    EXPECT_EQ(measured, 3) << "with one in the beginning";
+}
+
+TEST_F(huge_page_policy, measures_no_page_that_has_memory)
+{
+    const test::first_touch_costs cost(1'234);
+    EXPECT_EQ(policy.measure(region.address(3)), 1'234U);
+    EXPECT_EQ(policy.measure(region.address(3)), 0U);
+    *region.address(4) = std::byte{7};
+    EXPECT_EQ(policy.measure(region.address(4)), 0U);
+    EXPECT_EQ(*region.address(4), std::byte{7});
+}
+
+TEST_F(huge_page_policy, does_not_listen_to_a_clock_that_stands_still)
+{
+    const test::first_touch_costs none(0);
+    EXPECT_EQ(policy.measure(region.address(3)), 0U);
+    policy.note_cost({page::huge, 0}, 0, part);
+    EXPECT_TRUE(is_huge_somewhere((policy.enter_slab(reserve(1), true), np::run{0, 1})));
+}
+#endif
+
+TEST_F(huge_page_policy, does_nothing_if_they_are_not_wanted)
+{
+    const test::option_for_now unwanted(np_option_huge_pages, 0);
+    const test::system_calls calls;
+    const np::run block = take_and_fill(2 * part);
+    take(2 * part);
+    policy.grow_large(block.first, block.length, reserve(4 * part));
+    policy.enter_slab(reserve(1), true);
+    EXPECT_EQ(calls.made(test::system_call::advise_huge_pages), 0U);
+}
+} // namespace

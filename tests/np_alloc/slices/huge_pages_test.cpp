@@ -1,0 +1,282 @@
+// SPDX-License-Identifier: MIT
+// Copyright (c) 2026 The memory_pool authors
+#include <np_alloc/slices/huge_pages.hpp>
+
+#include <support/emulation.hpp>
+#include <support/system_calls.hpp>
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <fstream>
+#include <sstream>
+#include <string>
+
+namespace np = memory_pool::np;
+
+namespace
+{
+using use = np::huge_page_use;
+using test::system_call;
+
+constexpr std::uint32_t part = np::slices_of_huge_page;
+
+/// A region of so many parts, all of them committed.
+struct region_in_parts
+{
+    using region_type = np::region<std::uintptr_t, np::run_links>;
+    region_type region;
+    np::huge_pages<region_type> all{region};
+
+    explicit region_in_parts(std::size_t parts)
+    {
+        EXPECT_TRUE(region.reserve(parts * part * np::slice_bytes));
+        EXPECT_TRUE(region.commit(parts * part));
+    }
+    region_in_parts(const region_in_parts&) = delete;
+    region_in_parts& operator=(const region_in_parts&) = delete;
+    ~region_in_parts() { region.release(); }
+};
+
+struct huge_pages : testing::Test, region_in_parts
+{
+    huge_pages() : region_in_parts(16) {}
+
+    /// Returns: for each part, from the first one on, a letter: what was said about it last.
+    std::string told(std::size_t parts) const
+    {
+        std::string text;
+        for (std::size_t each = 0; each != parts; ++each)
+            text += "-aru"[static_cast<std::size_t>(region.huge_pages(each))];
+        return text;
+    }
+
+    static np::run run_in(np::slice_number first, std::uint32_t length, np::slice_number clean_begin,
+                          np::slice_number clean_end)
+    {
+        return {first, length, true, clean_begin, clean_end};
+    }
+};
+
+#if defined(__linux__)
+/// Returns: whether the system has that flag for the mapping with that address in it.
+bool has_flag(const void* address, const std::string& flag)
+{
+    std::ifstream mappings("/proc/self/smaps");
+    bool is_there = false;
+    for (std::string line; std::getline(mappings, line);) {
+        std::uintptr_t begin = 0;
+        std::uintptr_t end = 0;
+        char dash = 0;
+        if (std::istringstream(line) >> std::hex >> begin >> dash >> end && dash == '-')
+            is_there = reinterpret_cast<std::uintptr_t>(address) - begin < end - begin;
+        if (is_there && line.rfind("VmFlags:", 0) == 0)
+            return (line + ' ').find(' ' + flag + ' ') != std::string::npos;
+    }
+    return false;
+}
+
+TEST_F(huge_pages, are_what_the_system_is_told_to_use)
+{
+    if (test::system_is_emulated())
+        GTEST_SKIP() << "advice is not followed";
+    if (memory_pool::os::advise_huge_pages(region.address(0), part * np::slice_bytes, false) !=
+        memory_pool::os::advice::taken)
+        GTEST_SKIP() << "this system has no huge pages";
+    all.ask_for(part, 2 * part);
+    all.lose_memory(part, 1);
+    EXPECT_FALSE(has_flag(region.address(part), "hg"));
+    EXPECT_TRUE(has_flag(region.address(part), "nh"));
+    EXPECT_TRUE(has_flag(region.address(2 * part), "hg"));
+    EXPECT_TRUE(has_flag(region.address(3 * part) - 1, "hg"));
+    EXPECT_FALSE(has_flag(region.address(3 * part), "hg"));
+}
+#endif
+
+TEST_F(huge_pages, are_asked_for_in_all_parts_that_a_block_lies_in_by_one_call)
+{
+    const test::system_calls calls;
+    all.ask_for(part + 5, 2 * part);
+    EXPECT_EQ(told(6), "-aaa--");
+    EXPECT_EQ(calls.made(system_call::advise_huge_pages), 1U);
+    all.ask_for(part, 3 * part);
+    EXPECT_EQ(calls.made(system_call::advise_huge_pages), 1U) << "it was told";
+    all.ask_for(0, 5 * part);
+    EXPECT_EQ(told(6), "aaaaa-");
+    EXPECT_EQ(calls.made(system_call::advise_huge_pages), 3U) << "on both sides";
+}
+
+TEST_F(huge_pages, are_asked_for_by_who_enters_a_part_that_had_no_memory)
+{
+    all.enter(run_in(part, 4, part, 3 * part), true);
+    EXPECT_EQ(told(4), "-a--");
+    all.enter(run_in(2 * part, 4, 2 * part - 1, 3 * part - 1), true);
+    EXPECT_EQ(told(4), "-a--") << "the last slice of it has some";
+    all.enter(run_in(4 * part + 1, 4, 4 * part + 1, 5 * part), true);
+    EXPECT_EQ(told(6), "-a----") << "the first one has";
+    all.enter(run_in(5 * part - 1, 2, 4 * part, 6 * part), true);
+    EXPECT_EQ(told(7), "-a--aa-");
+}
+
+TEST_F(huge_pages, are_told_of_parts_that_a_run_enters)
+{
+    using parts = np::huge_pages<region_type>;
+    EXPECT_EQ(parts::entered(run_in(part, 4, part, 3 * part)), 1U);
+    EXPECT_EQ(parts::entered(run_in(part, 2 * part, 0, 3 * part)), 2U);
+    EXPECT_EQ(parts::entered(run_in(2 * part, 4, 2 * part - 1, 3 * part - 1)), 0U) << "the last slice has memory";
+    EXPECT_EQ(parts::entered(run_in(4, 4, 4, 4)), 0U);
+}
+
+TEST_F(huge_pages, are_refused_in_parts_that_a_run_has_for_itself)
+{
+    all.ask_for(0, 4 * part);
+    all.refuse(1, 3 * part);
+    EXPECT_EQ(told(4), "arra");
+    all.refuse(1, 4);
+    EXPECT_EQ(told(4), "arra");
+    EXPECT_FALSE(all.are_asked_for(0, part + 1));
+    EXPECT_TRUE(all.are_asked_for(1, part - 1));
+}
+
+TEST_F(huge_pages, are_refused_by_who_enters_such_a_part_and_does_not_want_them)
+{
+    all.ask_for(0, 3 * part);
+    all.enter(run_in(part, 1, part, 2 * part), false);
+    EXPECT_EQ(told(4), "ara-");
+    all.enter(run_in(3 * part, 1, 3 * part, 4 * part), false);
+    EXPECT_EQ(told(4), "ara-") << "where nobody asked for them, there is nothing to refuse";
+    all.enter(run_in(part, 1, part, 2 * part), true);
+    EXPECT_EQ(told(4), "aaa-");
+}
+
+TEST_F(huge_pages, are_refused_in_a_part_that_has_some_memory_left)
+{
+    all.ask_for(0, 6 * part);
+    all.lose_memory(part + 3, 3 * part);
+    EXPECT_EQ(told(7), "araara-");
+    all.lose_memory(2 * part, 2 * part);
+    EXPECT_EQ(told(7), "araara-") << "of those nothing is left";
+    all.lose_memory(5 * part + 3, 2);
+    EXPECT_EQ(told(7), "araarr-");
+    all.lose_memory(6 * part + 3, 2);
+    EXPECT_EQ(told(7), "araarr-");
+}
+
+TEST_F(huge_pages, are_alike_where_the_system_was_told_the_same)
+{
+    all.ask_for(2 * part, 4 * part);
+    EXPECT_TRUE(all.are_alike(0, 6 * part, 2 * part));
+    EXPECT_TRUE(all.are_alike(2 * part, 4 * part, 2 * part));
+    EXPECT_FALSE(all.are_alike(0, 2 * part, 1)) << "one part is told of, the other is not";
+    EXPECT_FALSE(all.are_alike(2 * part - 1, 3 * part, 2));
+    EXPECT_FALSE(all.are_alike(3 * part, 2 * part - 1, 2));
+    EXPECT_FALSE(all.are_alike(2 * part, 4 * part, 2 * part + 1));
+}
+
+TEST_F(huge_pages, are_counted_by_where_the_next_part_is_another)
+{
+    all.ask_for(2 * part, 2 * part);
+    EXPECT_EQ(all.changes(), 2U);
+    all.lose_memory(2 * part, 1);
+    EXPECT_EQ(all.changes(), 3U);
+    all.ask_for(0, 4 * part);
+    EXPECT_EQ(all.changes(), 2U) << "at both ends";
+}
+
+TEST_F(huge_pages, are_unknown_where_the_system_may_have_listened_in_part_until_it_does)
+{
+    {
+        const test::system_calls calls;
+        calls.refuse_from(system_call::advise_huge_pages, 1);
+        all.ask_for(0, 2 * part);
+        EXPECT_EQ(told(3), "uu-");
+    }
+    EXPECT_FALSE(all.are_alike(0, 0, part)) << "it may be two mappings";
+    all.ask_for(0, part);
+    all.enter(run_in(part, 1, part, 2 * part), false);
+    EXPECT_EQ(told(3), "ar-");
+}
+
+TEST_F(huge_pages, leave_nothing_around_a_run_that_loses_its_memory_where_all_is_free)
+{
+    const np::run run = run_in(part + 8, part, part + 2, 16 * part); // In the second part and the third.
+    all.ask_for(run.first, run.length);
+    const auto byte = [this](np::slice_number slice) -> std::byte& { return *region.address(slice); };
+    const auto is_touched = [&](np::slice_number slice) { return byte(slice) != std::byte{0}; };
+    for (np::slice_number slice = 0; slice != 4 * part; ++slice)
+        byte(slice) = std::byte{1};
+    all.purge_around(run);
+    for (np::slice_number slice = 0; slice != 4 * part; ++slice) {
+        const bool is_before = slice >= part + 2 && slice < run.first;
+        const bool is_behind = slice >= run.first + run.length && slice < 3 * part;
+        EXPECT_EQ(is_touched(slice), !is_before && !is_behind) << slice;
+    }
+}
+
+TEST_F(huge_pages, bring_no_memory_where_the_system_was_not_told_of_them)
+{
+    *region.address(part) = std::byte{1};
+    all.purge_around(run_in(part + 8, 1, 0, 16 * part));
+    EXPECT_EQ(*region.address(part), std::byte{1});
+}
+
+TEST_F(huge_pages, are_unknown_where_memory_was_mapped_anew)
+{
+    all.ask_for(0, 3 * part);
+    all.forget(part, part + 1);
+    EXPECT_EQ(told(4), "auu-");
+    all.ask_for(0, 3 * part);
+    EXPECT_EQ(told(4), "aaa-");
+    EXPECT_EQ(all.changes(), 2U);
+}
+
+TEST(huge_pages_of_a_large_region, leave_the_program_most_of_the_mappings_that_it_may_have)
+{
+    constexpr std::size_t most = np::huge_pages<region_in_parts::region_type>::most_changes;
+    region_in_parts large(most + 16);
+    for (std::size_t each = 0; each < most + 16; each += 2)
+        large.all.ask_for(static_cast<np::slice_number>(each * part), part);
+    EXPECT_GT(large.all.changes(), most - 2);
+    EXPECT_LE(large.all.changes(), most);
+    large.all.ask_for(0, (most + 16) * part);
+    EXPECT_LE(large.all.changes(), 2U) << "what makes them fewer is always possible";
+}
+
+TEST(huge_pages_of_a_small_region, are_asked_for_no_further_than_its_addresses_go)
+{
+    region_in_parts::region_type region;
+    ASSERT_TRUE(region.reserve((3 * part + 5) * np::slice_bytes));
+    ASSERT_TRUE(region.commit(2 * part + 5));
+    region.release_uncommitted();
+    np::huge_pages<region_in_parts::region_type> all(region);
+    const auto slices = static_cast<std::uint32_t>(region.slices());
+    all.ask_for(0, slices);
+    EXPECT_EQ(region.huge_pages((slices - 1) / part), use::asked_for);
+    region.release();
+}
+
+#if !MEMORY_POOL_TSAN // which has no room for such a region
+TEST(huge_pages_of_a_growing_region, are_not_known_any_more_where_it_has_become_shorter)
+{
+    np::region<std::uintptr_t, np::run_links> region;
+    np::huge_pages<np::region<std::uintptr_t, np::run_links>> all{region};
+    ASSERT_TRUE(region.reserve_to_grow(16 * part * np::slice_bytes));
+    ASSERT_TRUE(region.commit(4 * part));
+    const std::size_t changes = all.changes();
+    all.ask_for(part, 3 * part);
+    all.forget_from(2 * part + 1);
+    region.shrink(2 * part + 1);
+    ASSERT_TRUE(region.commit(4 * part));
+    EXPECT_EQ(region.huge_pages(0), use::untold);
+    EXPECT_EQ(region.huge_pages(1), use::asked_for);
+    EXPECT_EQ(region.huge_pages(2), use::unknown) << "it is of two mappings";
+    EXPECT_EQ(region.huge_pages(3), use::untold);
+    all.forget_from(part);
+    region.shrink(part);
+    EXPECT_EQ(all.changes(), changes);
+    region.release();
+}
+#endif
+} // namespace

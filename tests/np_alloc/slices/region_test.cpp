@@ -1,0 +1,285 @@
+// SPDX-License-Identifier: MIT
+// Copyright (c) 2026 The memory_pool authors
+#include <np_alloc/slices/region.hpp>
+
+#include <np_alloc/slices/reservation_cost.hpp>
+
+#include <support/system_calls.hpp>
+
+#include <gtest/gtest.h>
+
+#include <cstddef>
+#include <cstdint>
+
+namespace np = memory_pool::np;
+
+namespace
+{
+constexpr std::size_t mib = std::size_t{1} << 20;
+
+struct record
+{
+    std::uint64_t words[8];
+};
+
+struct region : testing::Test
+{
+    np::region<std::uintptr_t, record> all;
+
+    ~region() override { all.release(); }
+};
+
+TEST_F(region, has_nothing_before_it_is_reserved)
+{
+    EXPECT_EQ(all.slices(), 0U);
+    EXPECT_FALSE(all.commit(1));
+    int anything = 0;
+    EXPECT_GT(all.slice_of(&anything), 0U);
+    alignas(16) static std::byte some_block[16];
+    for (const void* const block : {static_cast<const void*>(nullptr), static_cast<const void*>(some_block)})
+        EXPECT_GT(all.steps_to(block), ~std::uintptr_t{0} >> 8) << "outside, whatever is committed in the meantime";
+}
+
+TEST_F(region, begins_at_a_multiple_of_a_slice)
+{
+    ASSERT_TRUE(all.reserve(64 * mib));
+    EXPECT_EQ(all.slices(), 64 * mib / np::slice_bytes);
+    EXPECT_EQ(reinterpret_cast<std::uintptr_t>(all.base()) % np::slice_bytes, 0U);
+    EXPECT_EQ(all.slice_of(all.base()), 0U);
+    EXPECT_EQ(all.slice_of(all.base() + np::slice_bytes - 1), 0U);
+    EXPECT_EQ(all.slice_of(all.address(5)), 5U);
+    EXPECT_GE(all.slice_of(all.base() - 1), all.slices());
+    EXPECT_GE(all.slice_of(nullptr), all.slices());
+}
+
+TEST_F(region, can_be_used_as_far_as_it_is_committed_tables_included)
+{
+    ASSERT_TRUE(all.reserve(64 * mib));
+    for (std::size_t count : {1U, 3U, 100U, 1024U}) {
+        ASSERT_TRUE(all.commit(count));
+        ASSERT_GE(all.committed(), count);
+        for (std::size_t slice = 0; slice != all.committed(); ++slice) {
+            *all.address(slice) = std::byte{1};
+            *(all.address(slice + 1) - 1) = std::byte{1};
+            all.owner(slice) = slice;
+            all.record(slice).words[7] = slice;
+        }
+    }
+    for (std::size_t slice = 0; slice != all.slices(); ++slice)
+        ASSERT_EQ(all.owner(slice), slice);
+    EXPECT_FALSE(all.commit(all.slices() + 1));
+}
+
+TEST_F(region, makes_more_usable_than_is_needed_so_that_it_is_not_asked_often_but_not_much_more)
+{
+    constexpr std::size_t slices_of_mib = mib / np::slice_bytes;
+    ASSERT_TRUE(all.reserve(512 * mib));
+    std::size_t steps = 0;
+    for (std::size_t count = 1; count <= 256 * slices_of_mib; ++count) {
+        const std::size_t before = all.committed();
+        ASSERT_TRUE(all.commit(count));
+        steps += all.committed() != before ? 1U : 0U;
+        ASSERT_LE(all.committed(), 2 * count + 6 * slices_of_mib);
+    }
+    EXPECT_LE(steps, 9U);
+}
+
+TEST_F(region, makes_do_with_less_when_the_system_has_not_so_many_addresses)
+{
+    if (np::reserving_is_dear())
+        GTEST_SKIP() << "that takes minutes here";
+    const std::size_t more_than_there_are = std::size_t{1} << 56;
+    ASSERT_TRUE(all.reserve(more_than_there_are));
+    EXPECT_LT(all.slices() * np::slice_bytes, more_than_there_are);
+    EXPECT_GE(all.slices() * np::slice_bytes, mib << 10);
+}
+
+TEST_F(region, gives_addresses_back_that_are_not_needed_and_has_none_of_them_from_then_on)
+{
+    ASSERT_TRUE(all.reserve(64 * mib));
+    ASSERT_TRUE(all.commit(10));
+    const std::size_t kept = all.committed();
+    ASSERT_LT(kept, all.slices());
+    all.release_uncommitted();
+    EXPECT_EQ(all.slices(), kept);
+    EXPECT_FALSE(all.commit(kept + 1));
+    for (std::size_t slice = 0; slice != kept; ++slice) {
+        *(all.address(slice + 1) - 1) = std::byte{1};
+        all.owner(slice) = slice;
+        all.record(slice).words[7] = slice;
+    }
+    all.release_uncommitted();
+    EXPECT_EQ(all.slices(), kept) << "there are no more to be given back";
+}
+
+TEST_F(region, reserves_nothing_when_one_of_its_parts_is_refused)
+{
+    const test::system_calls calls;
+    for (std::size_t call = 1; call <= 4; ++call) {
+        calls.refuse_from(test::system_call::map, call);
+        EXPECT_FALSE(all.reserve(64 * mib)) << call;
+        EXPECT_EQ(all.slices(), 0U);
+    }
+    calls.refuse_nothing();
+    EXPECT_TRUE(all.reserve(64 * mib));
+}
+
+TEST_F(region, stays_as_it_is_when_memory_is_refused_and_has_it_later)
+{
+    ASSERT_TRUE(all.reserve(64 * mib));
+    ASSERT_TRUE(all.commit(1));
+    const std::size_t before = all.committed();
+    const std::size_t beyond_a_page_of_each_table = 600;
+    for (std::size_t call = 1; call <= 3; ++call) {
+        const test::system_calls calls;
+        calls.refuse_from(test::system_call::protect, call);
+        EXPECT_FALSE(all.commit(beyond_a_page_of_each_table)) << call;
+        EXPECT_EQ(all.committed(), before);
+    }
+    EXPECT_TRUE(all.commit(beyond_a_page_of_each_table));
+    *all.address(beyond_a_page_of_each_table - 1) = std::byte{1};
+}
+
+struct growing_region : region
+{
+    void SetUp() override
+    {
+#if MEMORY_POOL_TSAN
+        GTEST_SKIP() << "ThreadSanitizer has no room for it";
+#endif
+    }
+};
+
+TEST_F(growing_region, takes_only_the_addresses_that_it_needs)
+{
+    const test::system_calls calls;
+    ASSERT_TRUE(all.reserve_to_grow(std::size_t{1} << 40));
+    EXPECT_EQ(reinterpret_cast<std::uintptr_t>(all.base()) % np::huge_page_bytes, 0U);
+    EXPECT_LE(all.slices() * np::slice_bytes, mib);
+    EXPECT_GE(all.most_slices() * np::slice_bytes, mib << 10);
+    for (std::size_t count = 1; count <= 1024; ++count) {
+        ASSERT_TRUE(all.commit(count));
+        ASSERT_GE(all.committed(), count);
+        ASSERT_LE(all.slices(), count + count / 16 + 7) << "and not many more";
+        *(all.address(count) - 1) = std::byte{1};
+        all.owner(count - 1) = count;
+        all.record(count - 1).words[7] = count;
+        all.huge_pages((count - 1) / np::slices_of_huge_page) = np::huge_page_use::refused;
+    }
+    for (std::size_t count = 1; count <= 1024; ++count) {
+        ASSERT_EQ(*(all.address(count) - 1), std::byte{1});
+        ASSERT_EQ(all.owner(count - 1), count);
+        ASSERT_EQ(all.record(count - 1).words[7], count);
+    }
+    EXPECT_FALSE(all.commit(all.most_slices() + 1));
+}
+
+TEST_F(growing_region, begins_elsewhere_than_another)
+{
+    ASSERT_TRUE(all.reserve_to_grow(64 * mib));
+    np::region<std::uintptr_t, record> other;
+    ASSERT_TRUE(other.reserve_to_grow(64 * mib));
+    EXPECT_NE(all.base(), other.base());
+    other.release();
+    EXPECT_EQ(other.slices(), 0U);
+    EXPECT_EQ(other.most_slices(), 0U);
+}
+
+TEST_F(growing_region, stays_as_large_as_it_is_when_what_follows_is_not_free)
+{
+    ASSERT_TRUE(all.reserve_to_grow(64 * mib));
+    ASSERT_TRUE(all.commit(10));
+    const std::size_t before = all.committed();
+    std::byte* const behind = all.address(all.slices()) + np::slice_bytes;
+    ASSERT_TRUE(memory_pool::os::reserve_addresses_at(behind, np::slice_bytes));
+    EXPECT_FALSE(all.commit(before + 2));
+    EXPECT_EQ(all.committed(), before);
+    EXPECT_TRUE(all.commit(before + 1)) << "up to there";
+    EXPECT_FALSE(all.commit(before + 2));
+    ASSERT_TRUE(memory_pool::os::release_addresses(behind, np::slice_bytes));
+    EXPECT_TRUE(all.commit(before + 2)) << "it is free again";
+}
+
+TEST_F(growing_region, gives_addresses_back_when_it_ends)
+{
+    const test::system_calls calls;
+    ASSERT_TRUE(all.reserve_to_grow(64 * mib));
+    ASSERT_TRUE(all.commit(100));
+    std::byte* const base = all.base();
+    all.release_uncommitted();
+    EXPECT_EQ(all.most_slices(), all.committed());
+    EXPECT_FALSE(all.commit(all.committed() + 1));
+    all.release();
+    ASSERT_TRUE(memory_pool::os::reserve_addresses_at(base, 100 * np::slice_bytes)) << "they are free";
+    EXPECT_TRUE(memory_pool::os::release_addresses(base, 100 * np::slice_bytes));
+}
+
+TEST_F(growing_region, stays_as_it_is_when_addresses_or_memory_are_refused_and_has_them_later)
+{
+    const std::size_t beyond_a_page_of_each_table = 600;
+    for (const test::system_call kind : {test::system_call::map, test::system_call::protect}) {
+        all.release();
+        ASSERT_TRUE(all.reserve_to_grow(256 * mib));
+        ASSERT_TRUE(all.commit(1));
+        const std::size_t before = all.committed();
+        for (std::size_t call = 1; call <= 3; ++call) {
+            const test::system_calls calls;
+            calls.refuse_from(kind, call);
+            EXPECT_FALSE(all.commit(beyond_a_page_of_each_table)) << call;
+            EXPECT_EQ(all.committed(), before);
+        }
+        EXPECT_TRUE(all.commit(beyond_a_page_of_each_table));
+        *all.address(beyond_a_page_of_each_table - 1) = std::byte{1};
+        all.record(beyond_a_page_of_each_table - 1).words[0] = 1;
+    }
+}
+
+TEST_F(growing_region, reserves_nothing_when_one_of_its_parts_is_refused)
+{
+    const test::system_calls calls;
+    for (std::size_t call = 1; call <= 5; ++call) {
+        calls.refuse_from(test::system_call::map, call);
+        EXPECT_FALSE(all.reserve_to_grow(64 * mib)) << call;
+        EXPECT_EQ(all.slices(), 0U);
+    }
+    calls.refuse_nothing();
+    EXPECT_TRUE(all.reserve_to_grow(64 * mib));
+}
+
+TEST_F(growing_region, gives_addresses_back_behind_what_is_used_and_has_them_again)
+{
+    ASSERT_TRUE(all.reserve_to_grow(256 * mib));
+    ASSERT_TRUE(all.commit(600));
+    *all.address(99) = *all.address(599) = std::byte{1};
+    all.owner(599) = 7;
+    all.shrink(100);
+    EXPECT_EQ(all.committed(), 100U);
+    EXPECT_EQ(all.slices(), 100U);
+    EXPECT_EQ(all.owner(599), 7U) << "tables stay";
+    ASSERT_TRUE(memory_pool::os::reserve_addresses_at(all.address(110), np::slice_bytes)) << "they are free";
+    EXPECT_FALSE(all.commit(600));
+    EXPECT_EQ(all.committed(), 100U);
+    ASSERT_TRUE(memory_pool::os::release_addresses(all.address(110), np::slice_bytes));
+    ASSERT_TRUE(all.commit(2000));
+    EXPECT_EQ(*all.address(99), std::byte{1});
+    EXPECT_EQ(*all.address(599), std::byte{0});
+    EXPECT_EQ(all.owner(599), 7U);
+    all.owner(1999) = all.record(1999).words[7] = 7;
+    all.shrink(0);
+    EXPECT_TRUE(all.commit(1)) << "even if it had none any more";
+}
+
+TEST_F(growing_region, keeps_addresses_that_the_system_does_not_take)
+{
+    const test::system_calls calls;
+    ASSERT_TRUE(all.reserve_to_grow(256 * mib));
+    ASSERT_TRUE(all.commit(600));
+    *all.address(599) = std::byte{1};
+    calls.refuse_from(test::system_call::unmap, 1);
+    all.shrink(100);
+    EXPECT_EQ(all.committed(), 100U);
+    ASSERT_TRUE(all.commit(2000));
+    EXPECT_EQ(*all.address(599), std::byte{0});
+    calls.refuse_nothing();
+}
+} // namespace

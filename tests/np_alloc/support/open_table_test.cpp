@@ -1,0 +1,154 @@
+// SPDX-License-Identifier: MIT
+// Copyright (c) 2026 The memory_pool authors
+#include <np_alloc/support/open_table.hpp>
+
+#include <support/system_calls.hpp>
+
+#include <gtest/gtest.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <random>
+
+namespace np = memory_pool::np;
+
+namespace
+{
+/// Few hashes, the highest of them, so that entries stand behind one another and around the end of the table.
+struct entry
+{
+    std::uint64_t key;
+    int value;
+
+    bool is_there() const { return key != 0; }
+    std::uint64_t hash() const { return ~(key % 5); }
+    bool is(const entry& other) const { return key == other.key; }
+};
+
+struct open_table : testing::Test
+{
+    np::open_table<entry> table;
+
+    ~open_table() override { table.release(); }
+
+    void add(std::uint64_t key, int value)
+    {
+        ASSERT_TRUE(table.has_room());
+        EXPECT_EQ(table.add({key, value}).value, value);
+    }
+};
+
+TEST_F(open_table, has_nothing_and_no_pages_in_the_beginning)
+{
+    EXPECT_EQ(table.count(), 0U);
+    EXPECT_EQ(table.find({1, 0}), nullptr);
+    EXPECT_TRUE(table.is_valid());
+}
+
+TEST_F(open_table, agrees_with_a_map_through_random_operations)
+{
+    std::map<std::uint64_t, int> model;
+    std::mt19937 random(4); // NOLINT: the same in each run
+    for (int step = 0; step != 5000; ++step) {
+        const std::uint64_t key = 1 + random() % 150;
+        entry* const found = table.find({key, 0});
+        ASSERT_EQ(found != nullptr, model.count(key) != 0);
+        if (found == nullptr) {
+            add(key, step);
+            model[key] = step;
+        } else {
+            ASSERT_EQ(found->value, model[key]);
+            table.remove(found);
+            model.erase(key);
+        }
+        ASSERT_EQ(table.count(), model.size());
+        ASSERT_TRUE(table.is_valid());
+    }
+    std::map<std::uint64_t, int> visited;
+    EXPECT_TRUE(table.for_each([&](const entry& each) { return visited.emplace(each.key, each.value).second; }));
+    EXPECT_EQ(visited, model);
+}
+
+TEST_F(open_table, stops_visiting_when_it_is_told_to)
+{
+    add(1, 0);
+    add(2, 0);
+    int visits = 0;
+    EXPECT_FALSE(table.for_each([&](const entry&) { return ++visits, false; }));
+    EXPECT_EQ(visits, 1);
+}
+
+TEST_F(open_table, gives_pages_back_when_few_places_are_taken)
+{
+    EXPECT_EQ(table.bytes(), 0U);
+    constexpr std::uint64_t count = 3000;
+    for (std::uint64_t key = 1; key <= count; ++key)
+        add(key, 0);
+    const std::size_t most = table.bytes();
+    EXPECT_GE(most, count * sizeof(entry));
+    for (std::uint64_t key = count; key != 0; --key) {
+        table.remove(table.find({key, 0}));
+        ASSERT_LE(table.bytes(), key * 8 * sizeof(entry) + 4096);
+    }
+    EXPECT_LE(table.bytes(), 4096U);
+    EXPECT_TRUE(table.is_valid());
+}
+
+TEST_F(open_table, keeps_its_pages_if_there_is_no_memory_for_fewer)
+{
+    for (std::uint64_t key = 1; key <= 500; ++key)
+        add(key, 0);
+    const std::size_t bytes = table.bytes();
+    const test::system_calls calls;
+    test::system_calls::refuse_from(test::system_call::map, 1);
+    for (std::uint64_t key = 1; key < 500; ++key)
+        table.remove(table.find({key, 0}));
+    EXPECT_EQ(table.bytes(), bytes);
+    EXPECT_NE(table.find({500, 0}), nullptr);
+    EXPECT_TRUE(table.is_valid());
+    test::system_calls::refuse_nothing();
+}
+
+TEST_F(open_table, has_no_room_without_memory_and_keeps_what_it_has)
+{
+    const test::system_calls calls;
+    for (const test::system_call kind : {test::system_call::map, test::system_call::protect}) {
+        calls.refuse_from(kind, 1);
+        while (table.has_room())
+            add(table.count() + 1, 0);
+        const std::size_t count = table.count();
+        for (std::uint64_t key = 1; key <= count; ++key)
+            EXPECT_NE(table.find({key, 0}), nullptr);
+        calls.refuse_nothing();
+        EXPECT_TRUE(table.has_room());
+        add(count + 1, 0);
+        EXPECT_TRUE(table.is_valid());
+    }
+}
+
+TEST_F(open_table, is_found_to_be_damaged_when_an_entry_is_not_where_it_is_looked_for)
+{
+    add(5, 0);
+    add(10, 0);
+    table.find({5, 0})->key = 7;
+    EXPECT_FALSE(table.is_valid());
+}
+
+TEST_F(open_table, is_found_to_be_damaged_when_it_has_counted_an_entry_twice)
+{
+    add(5, 0);
+    add(5, 0);
+    EXPECT_FALSE(table.is_valid());
+}
+
+TEST_F(open_table, is_found_to_be_damaged_when_it_is_too_full_to_find_gaps_soon)
+{
+    add(1, 0);
+    for (std::uint64_t key = 2; key != 60; ++key) {
+        EXPECT_TRUE(key > 49 || table.is_valid());
+        (void)table.add({key, 0}); // without asking whether there is room
+    }
+    EXPECT_FALSE(table.is_valid());
+}
+} // namespace
