@@ -140,7 +140,7 @@ private:
     Blocks blocks_;
 };
 
-/// No pool at all: the objects side by side in one piece of memory, in the order they are made. What this takes is the
+/// No pool at all: the objects side by side in one chunk of memory, in the order they are made. What this takes is the
 /// construction and the memory itself; no pool can be expected to take less.
 class bare_array
 {

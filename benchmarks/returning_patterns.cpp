@@ -108,7 +108,7 @@ public:
     }
 };
 
-/// No pool: objects side by side in pieces of 1 MiB, constructed when they are first used, and a stack of those that are free. That
+/// No pool: objects side by side in chunks of 1 MiB, constructed when they are first used, and a stack of those that are free. That
 /// is what the memory and the constructors take by themselves.
 class bare_array
 {
@@ -136,7 +136,7 @@ public:
     }
 
 private:
-    static constexpr std::size_t items_in_a_piece = std::size_t{1024} * 1024 / sizeof(item);
+    static constexpr std::size_t items_in_a_chunk = std::size_t{1024} * 1024 / sizeof(item);
 
     item* take()
     {
@@ -145,16 +145,16 @@ private:
             free_.pop_back();
             return last;
         }
-        if (used_in_piece_ == items_in_a_piece) {
-            pieces_.push_back(std::unique_ptr<std::byte[]>(new std::byte[items_in_a_piece * sizeof(item)]));
-            used_in_piece_ = 0;
+        if (used_in_chunk_ == items_in_a_chunk) {
+            chunks_.push_back(std::unique_ptr<std::byte[]>(new std::byte[items_in_a_chunk * sizeof(item)]));
+            used_in_chunk_ = 0;
         }
-        return ::new (static_cast<void*>(&pieces_.back()[sizeof(item) * used_in_piece_++])) item;
+        return ::new (static_cast<void*>(&chunks_.back()[sizeof(item) * used_in_chunk_++])) item;
     }
 
-    std::vector<std::unique_ptr<std::byte[]>> pieces_;
+    std::vector<std::unique_ptr<std::byte[]>> chunks_;
     std::vector<item*> free_;
-    std::size_t used_in_piece_ = items_in_a_piece;
+    std::size_t used_in_chunk_ = items_in_a_chunk;
 };
 
 struct pooled_item : memory_pool::pooled<pooled_item>, large

@@ -41,8 +41,8 @@ int broken_claims = 0;
 bool is_faulty = false;
 heap_use at_begin_of_step{};
 
-/// Returns: pieces of memory that the heap has given out and not got back.
-std::size_t pieces_held()
+/// Returns: chunks of memory that the heap has given out and not got back.
+std::size_t chunks_held()
 {
     const heap_use now = heap_so_far();
     return now.mallocs - now.frees;
@@ -261,7 +261,7 @@ void with_a_limit()
 
 void with_a_message_that_outlives_its_pool()
 {
-    const std::size_t held_before = pieces_held();
+    const std::size_t held_before = chunks_held();
     std::optional<memory_pool::intrusive_pool<pooled_message>> pool;
     pool.emplace(room_for(many));
     boost::intrusive_ptr<pooled_message> survivor = pool->make();
@@ -275,14 +275,14 @@ void with_a_message_that_outlives_its_pool()
     step("the last pointer goes", "With it goes what was left of the pool.");
     survivor.reset();
     claim_mallocs(0);
-    claim("pieces of memory held", pieces_held() - held_before, 0);
+    claim("chunks of memory held", chunks_held() - held_before, 0);
 }
 } // namespace
 
 int main(int argc, char** argv)
 {
     is_faulty = argc > 1 && std::strcmp(argv[1], "--faulty") == 0;
-    const std::size_t held_before = pieces_held();
+    const std::size_t held_before = chunks_held();
 
     std::printf("How often is malloc called? A message has %zu bytes.\n\n", sizeof(message));
     without_pools();
@@ -292,7 +292,7 @@ int main(int argc, char** argv)
     with_a_limit();
     with_a_message_that_outlives_its_pool();
 
-    const std::size_t held = pieces_held() - held_before;
-    std::printf("\nAt the end: pieces of memory held: %zu, claims that were wrong: %d\n", held, broken_claims);
+    const std::size_t held = chunks_held() - held_before;
+    std::printf("\nAt the end: chunks of memory held: %zu, claims that were wrong: %d\n", held, broken_claims);
     return held == 0 && broken_claims == 0 && std::fflush(stdout) == 0 ? 0 : 1;
 }

@@ -163,9 +163,9 @@ TEST(block_pool, works_with_the_magazine_it_has_when_upstream_gives_no_larger_on
             gave_first_ = true;
             return std::pmr::new_delete_resource()->allocate(bytes, alignment);
         }
-        void do_deallocate(void* piece, std::size_t bytes, std::size_t alignment) override
+        void do_deallocate(void* chunk, std::size_t bytes, std::size_t alignment) override
         {
-            std::pmr::new_delete_resource()->deallocate(piece, bytes, alignment);
+            std::pmr::new_delete_resource()->deallocate(chunk, bytes, alignment);
         }
         bool do_is_equal(const memory_resource& other) const noexcept override { return this == &other; }
 
@@ -361,13 +361,13 @@ TEST(block_pool, leaves_nothing_behind_when_its_constructor_throws)
         test::accounting_upstream upstream;
         upstream.fail_at(call);
         mp::pool_options options;
-        options.initial_capacity = 4; // blocks so large that each takes a piece of its own
+        options.initial_capacity = 4; // blocks so large that each takes a chunk of its own
         try {
             const mp::block_pool pool(std::size_t{40} << 20, options, &upstream);
         } catch (const std::bad_alloc&) {
-            EXPECT_EQ(upstream.live_pieces(), 0u) << call;
+            EXPECT_EQ(upstream.live_chunks(), 0u) << call;
         }
-        EXPECT_EQ(upstream.live_pieces(), 0u);
+        EXPECT_EQ(upstream.live_chunks(), 0u);
     }
 }
 
@@ -389,7 +389,7 @@ TEST(block_pool, trim_never_takes_more_from_upstream)
     pool.deallocate(block);
 }
 
-TEST(block_pool, trims_its_first_piece_when_only_others_are_in_use)
+TEST(block_pool, trims_its_first_chunk_when_only_others_are_in_use)
 {
     test::accounting_upstream upstream;
     mp::pool_options options;
@@ -397,10 +397,10 @@ TEST(block_pool, trims_its_first_piece_when_only_others_are_in_use)
     mp::block_pool pool(64, options, &upstream);
     std::vector<void*> first(pool.capacity());
     pool.allocate_bulk(first.data(), first.size());
-    void* const kept = pool.allocate(); // from the next piece
+    void* const kept = pool.allocate(); // from the next chunk
     pool.deallocate_bulk(first.data(), first.size());
 
-    upstream.fail_at(1); // The magazine finds no other place, so the first piece has to stay.
+    upstream.fail_at(1); // The magazine finds no other place, so the first chunk has to stay.
     pool.trim();
     EXPECT_GT(pool.capacity(), 6000u);
     upstream.never_fail();
@@ -414,7 +414,7 @@ TEST(block_pool, trims_its_first_piece_when_only_others_are_in_use)
     EXPECT_TRUE(pool.is_valid());
     pool.deallocate(kept);
     EXPECT_GT(pool.trim(), 0u);
-    EXPECT_EQ(upstream.live_pieces(), 0u);
+    EXPECT_EQ(upstream.live_chunks(), 0u);
     pool.deallocate(pool.allocate());
     EXPECT_TRUE(pool.is_valid());
 }
@@ -433,14 +433,14 @@ TEST(block_pool, keeps_nothing_when_it_is_trimmed_or_released_while_all_is_free)
     EXPECT_EQ(upstream.live_bytes(), 0u);
 }
 
-TEST(block_pool, takes_no_more_than_a_usual_piece_when_it_grows_after_a_trim)
+TEST(block_pool, takes_no_more_than_a_usual_chunk_when_it_grows_after_a_trim)
 {
     mp::block_pool pool(64);
     std::vector<void*> blocks(200'000);
     pool.allocate_bulk(blocks.data(), blocks.size());
     std::sort(blocks.begin(), blocks.end());
     const std::size_t before = pool.capacity();
-    // Each piece in turn is the first again, if the one that was is given back.
+    // Each chunk in turn is the first again, if the one that was is given back.
     for (std::size_t i = 0; i != 20'000; ++i)
         pool.deallocate(blocks[i]);
     pool.trim();
@@ -478,7 +478,7 @@ TEST(block_pool, is_one_request_upstream_until_it_grows)
     pool.deallocate_bulk(blocks.data(), blocks.size());
     EXPECT_EQ(upstream.calls(), 1u);
     pool.release();
-    EXPECT_EQ(upstream.live_pieces(), 0u);
+    EXPECT_EQ(upstream.live_chunks(), 0u);
     pool.deallocate(pool.allocate());
     EXPECT_TRUE(pool.is_valid());
 }

@@ -316,7 +316,7 @@ TEST_P(concurrent_block_pool_test, lets_one_thread_use_any_number_of_pools_in_tu
         EXPECT_TRUE(pools[i]->is_valid());
     }
     pools.clear();
-    EXPECT_EQ(upstream_.live_pieces(), 0u);
+    EXPECT_EQ(upstream_.live_chunks(), 0u);
 }
 
 TEST_P(concurrent_block_pool_test, works_when_there_are_more_pools_than_numbers)
@@ -349,7 +349,7 @@ TEST_P(concurrent_block_pool_test, loses_nothing_when_threads_end_ten_thousand_o
     pool.deallocate(passed_on);
     EXPECT_EQ(pool.available(), 100u);
     EXPECT_TRUE(pool.is_valid());
-    EXPECT_LE(upstream_.live_pieces(), 10u) << "what one thread had is for the next";
+    EXPECT_LE(upstream_.live_chunks(), 10u) << "what one thread had is for the next";
 }
 
 TEST_P(concurrent_block_pool_test, may_be_used_by_a_new_thread_for_anything_first)
@@ -412,7 +412,7 @@ TEST_P(concurrent_block_pool_test, does_not_grow_when_one_thread_only_gives_back
     });
     EXPECT_EQ(pool.in_use(), 0u);
     // In use at one time: what the queue holds, and a batch in the hands of each thread, that of the last up to 4 more.
-    EXPECT_LE(pool.capacity(), batch * 2 * (4 + 4 + 5 + 4)) << "the last piece may have doubled it";
+    EXPECT_LE(pool.capacity(), batch * 2 * (4 + 4 + 5 + 4)) << "the last chunk may have doubled it";
     EXPECT_TRUE(pool.is_valid());
 }
 
@@ -441,7 +441,7 @@ TEST_P(concurrent_block_pool_test, lets_threads_and_pools_end_in_any_order)
         }
         for (std::thread& thread : threads)
             thread.join();
-        EXPECT_EQ(upstream_.live_pieces(), 0u);
+        EXPECT_EQ(upstream_.live_chunks(), 0u);
     }
 }
 
@@ -1318,10 +1318,10 @@ class slow_upstream final : public std::pmr::memory_resource
         std::this_thread::sleep_for(1ms);
         return std::pmr::new_delete_resource()->allocate(bytes, alignment);
     }
-    void do_deallocate(void* piece, std::size_t bytes, std::size_t alignment) override
+    void do_deallocate(void* chunk, std::size_t bytes, std::size_t alignment) override
     {
         std::this_thread::sleep_for(1ms);
-        std::pmr::new_delete_resource()->deallocate(piece, bytes, alignment);
+        std::pmr::new_delete_resource()->deallocate(chunk, bytes, alignment);
     }
     bool do_is_equal(const memory_resource& other) const noexcept override { return this == &other; }
 };
@@ -1348,13 +1348,13 @@ private:
         return fits(bytes, alignment) ? blocks_.allocate()
                                       : std::pmr::new_delete_resource()->allocate(bytes, alignment);
     }
-    void do_deallocate(void* piece, std::size_t bytes, std::size_t alignment) override
+    void do_deallocate(void* chunk, std::size_t bytes, std::size_t alignment) override
     {
         if (fits(bytes, alignment)) {
-            blocks_.deallocate(piece);
+            blocks_.deallocate(chunk);
             blocks_.trim();
         } else {
-            std::pmr::new_delete_resource()->deallocate(piece, bytes, alignment);
+            std::pmr::new_delete_resource()->deallocate(chunk, bytes, alignment);
         }
     }
     bool do_is_equal(const memory_resource& other) const noexcept override { return this == &other; }
@@ -1414,9 +1414,9 @@ private:
             std::this_thread::yield();
         return std::pmr::new_delete_resource()->allocate(bytes, alignment);
     }
-    void do_deallocate(void* piece, std::size_t bytes, std::size_t alignment) override
+    void do_deallocate(void* chunk, std::size_t bytes, std::size_t alignment) override
     {
-        std::pmr::new_delete_resource()->deallocate(piece, bytes, alignment);
+        std::pmr::new_delete_resource()->deallocate(chunk, bytes, alignment);
     }
     bool do_is_equal(const memory_resource& other) const noexcept override { return this == &other; }
 };

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
 // How much memory a shared pool takes when some threads only allocate and others only give back: what is in use, what the
-// caches may hold, and the piece that it took last.
+// caches may hold, and the chunk that it took last.
 #include <memory_pool/concurrent_block_pool.hpp>
 
 #include <support/handed_over.hpp>

@@ -117,7 +117,7 @@ TEST(concurrent_object_pool, makes_and_destroys_objects_in_any_thread)
         EXPECT_TRUE(pool.is_valid());
         EXPECT_GT(pool.trim(), 0u);
     }
-    EXPECT_EQ(upstream.live_pieces(), 0u);
+    EXPECT_EQ(upstream.live_chunks(), 0u);
 }
 
 TEST(concurrent_object_pool, loses_nothing_when_constructors_throw)

@@ -59,7 +59,7 @@ TEST_F(failing_resource_test, fails_at_the_call_it_is_told)
     EXPECT_EQ(failing.calls(), 11u);
     EXPECT_EQ(failing.failures(), 2u);
     EXPECT_EQ(upstream_.calls(), 9u) << "upstream is not asked for what fails";
-    EXPECT_EQ(upstream_.live_pieces(), 0u);
+    EXPECT_EQ(upstream_.live_chunks(), 0u);
 }
 
 TEST_F(failing_resource_test, fails_at_no_call_if_that_is_0)
@@ -105,7 +105,7 @@ TEST_F(failing_resource_test, finds_every_call_of_a_program)
         EXPECT_THROW(test::use_containers(&failing), std::bad_alloc);
     }
     EXPECT_EQ(failing.failures(), calls);
-    EXPECT_EQ(upstream_.live_pieces(), 0u);
+    EXPECT_EQ(upstream_.live_chunks(), 0u);
 }
 
 TEST_F(failing_resource_test, fails_as_often_as_is_likely)

@@ -213,7 +213,7 @@ TYPED_TEST(intrusive_pool_test, goes_on_in_steps_after_its_first_memory_went_bac
     make(others, 200);
     first.clear();
     EXPECT_GT(pool.trim(), 0u);
-    pointers kept; // in a new first piece, with room for as many as there are
+    pointers kept; // in a new first chunk, with room for as many as there are
     for (const std::size_t before = pool.bytes_reserved(); kept.empty();) {
         make(others, 1);
         if (pool.bytes_reserved() >= before + 4096)

@@ -56,7 +56,7 @@ TEST_F(limit_resource_test, hands_out_exactly_its_limit)
     EXPECT_EQ(upstream_.live_bytes(), 600u);
     limited.deallocate(first, 600);
     EXPECT_EQ(limited.bytes_in_use(), 0u);
-    EXPECT_EQ(upstream_.live_pieces(), 0u);
+    EXPECT_EQ(upstream_.live_chunks(), 0u);
 }
 
 TEST_F(limit_resource_test, says_what_was_too_much)
@@ -194,11 +194,11 @@ TEST_F(limit_resource_test, is_exact_in_several_threads)
 {
     test::shared_accounting_upstream upstream;
     constexpr std::size_t threads = 4;
-    constexpr std::size_t piece = 10;
+    constexpr std::size_t chunk = 10;
     std::atomic<std::size_t> crossings{0};
     mp::limit_options options;
-    options.limit = 3 * piece;
-    options.soft_limit = 2 * piece;
+    options.limit = 3 * chunk;
+    options.soft_limit = 2 * chunk;
     options.on_soft_limit = [&](mp::limit_resource&) { ++crossings; };
     mp::limit_resource limited(options, &upstream);
     std::atomic<std::size_t> refused{0};
@@ -207,10 +207,10 @@ TEST_F(limit_resource_test, is_exact_in_several_threads)
     test::in_threads(threads, [&](std::size_t) {
         for (int i = 0; i != 3000; ++i) {
             try {
-                void* const memory = limited.allocate(piece);
+                void* const memory = limited.allocate(chunk);
                 above_limit += handed_out.fetch_add(1) + 1 > 3;
                 handed_out.fetch_sub(1);
-                limited.deallocate(memory, piece);
+                limited.deallocate(memory, chunk);
             } catch (const mp::limit_exceeded&) {
                 ++refused;
             }
@@ -219,17 +219,17 @@ TEST_F(limit_resource_test, is_exact_in_several_threads)
     EXPECT_EQ(above_limit, 0u);
     EXPECT_EQ(limited.bytes_in_use(), 0u);
     EXPECT_EQ(upstream.calls() + refused, threads * 3000);
-    EXPECT_EQ(upstream.live_pieces(), 0u);
+    EXPECT_EQ(upstream.live_chunks(), 0u);
 
     // None comes back before all are out, so the soft limit is crossed once.
     crossings = 0;
     std::atomic<std::size_t> got{0};
     test::in_threads(3, [&](std::size_t) {
-        void* const memory = limited.allocate(piece);
+        void* const memory = limited.allocate(chunk);
         ++got;
         while (got != 3)
             std::this_thread::yield();
-        limited.deallocate(memory, piece);
+        limited.deallocate(memory, chunk);
     });
     EXPECT_EQ(crossings, 1u);
 }

@@ -164,7 +164,7 @@ TYPED_TEST(object_pool_test, destroys_what_is_alive_when_it_ends)
         EXPECT_EQ(counted::alive, 2000);
     }
     EXPECT_EQ(counted::alive, 0);
-    EXPECT_EQ(this->upstream_.live_pieces(), 0u);
+    EXPECT_EQ(this->upstream_.live_chunks(), 0u);
     EXPECT_EQ(this->upstream_.mismatched(), 0u);
 }
 
@@ -181,7 +181,7 @@ TYPED_TEST(object_pool_test, clear_destroys_and_the_pool_works_on)
     }
     EXPECT_GE(pool.capacity(), 1000u) << "the memory is kept";
     EXPECT_GT(pool.trim(), 0u);
-    EXPECT_EQ(this->upstream_.live_pieces(), 0u);
+    EXPECT_EQ(this->upstream_.live_chunks(), 0u);
 }
 
 TYPED_TEST(object_pool_test, visits_what_is_alive)

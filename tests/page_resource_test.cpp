@@ -68,13 +68,13 @@ TEST(page_resource, hands_out_whole_pages_and_gives_them_back)
     const test::system_calls calls;
     mp::page_resource pages;
     for (const std::size_t bytes : {std::size_t{0}, std::size_t{1}, page, page + 1, 1000 * page}) {
-        void* const piece = pages.allocate(bytes);
-        ASSERT_NE(piece, nullptr);
+        void* const chunk = pages.allocate(bytes);
+        ASSERT_NE(chunk, nullptr);
         EXPECT_GE(pages.bytes_in_use(), bytes);
         EXPECT_EQ(pages.bytes_in_use() % page, 0u);
         EXPECT_EQ(pages.bytes_in_use(), calls.mapped());
-        std::memset(piece, 0xAB, bytes);
-        pages.deallocate(piece, bytes);
+        std::memset(chunk, 0xAB, bytes);
+        pages.deallocate(chunk, bytes);
         EXPECT_EQ(pages.bytes_in_use(), 0u);
         EXPECT_EQ(calls.mapped(), 0u);
     }
@@ -86,10 +86,10 @@ TEST(page_resource, honours_every_alignment_whatever_the_pages)
         const test::system_calls calls;
         mp::page_resource pages(options_for(use));
         for (std::size_t alignment = 1; alignment <= std::size_t{1} << 30; alignment *= 2) {
-            void* const piece = pages.allocate(5000, alignment);
-            ASSERT_TRUE(test::is_aligned(piece, alignment)) << alignment;
-            std::memset(piece, 0xAB, 5000);
-            pages.deallocate(piece, 5000, alignment);
+            void* const chunk = pages.allocate(5000, alignment);
+            ASSERT_TRUE(test::is_aligned(chunk, alignment)) << alignment;
+            std::memset(chunk, 0xAB, 5000);
+            pages.deallocate(chunk, 5000, alignment);
             ASSERT_EQ(calls.mapped(), 0u);
         }
     }
@@ -170,10 +170,10 @@ TEST(page_resource, loses_nothing_when_the_system_refuses_any_call)
                 mp::page_resource pages(options_for(use, prefault));
                 for (const std::size_t alignment : {page, 64 * page}) {
                     try {
-                        void* const piece = pages.allocate(5 * page, alignment);
-                        std::memset(piece, 0xAB, 5 * page);
+                        void* const chunk = pages.allocate(5 * page, alignment);
+                        std::memset(chunk, 0xAB, 5 * page);
                         ASSERT_EQ(pages.bytes_in_use(), calls.mapped());
-                        pages.deallocate(piece, 5 * page, alignment);
+                        pages.deallocate(chunk, 5 * page, alignment);
                     } catch (const std::bad_alloc&) {
                         ASSERT_GE(calls.made(test::system_call::any), call) << "nothing was refused";
                     }
@@ -213,19 +213,19 @@ TEST(page_resource, tries_again_what_the_system_did_not_take_back)
     EXPECT_EQ(calls.mapped(), 0u) << "the destructor tries, too";
 }
 
-TEST(page_resource, reports_a_piece_that_is_not_its_own)
+TEST(page_resource, reports_a_chunk_that_is_not_its_own)
 {
     const test::error_recorder errors;
     mp::page_resource pages(options_for(huge_page_use::as_the_system_does));
     mp::page_resource others;
-    void* const piece = others.allocate(page);
-    pages.deallocate(piece, page);
+    void* const chunk = others.allocate(page);
+    pages.deallocate(chunk, page);
     ASSERT_EQ(errors.kinds(), test::kinds{mp::error::foreign_pointer});
-    EXPECT_EQ(errors.reports()[0].address, piece);
+    EXPECT_EQ(errors.reports()[0].address, chunk);
     EXPECT_EQ(errors.reports()[0].pool_name, "buffers");
-    std::memset(piece, 0xAB, page); // It is still there.
-    others.deallocate(piece, page);
-    others.deallocate(piece, page);
+    std::memset(chunk, 0xAB, page); // It is still there.
+    others.deallocate(chunk, page);
+    others.deallocate(chunk, page);
     EXPECT_EQ(errors.kinds().size(), 2u) << "given back twice";
 }
 
@@ -234,9 +234,9 @@ TEST(page_resource, has_the_pages_backed_at_once)
     for (const huge_page_use use : every_use) {
         const test::system_calls calls;
         mp::page_resource pages(options_for(use, true));
-        void* const piece = pages.allocate(100 * page);
+        void* const chunk = pages.allocate(100 * page);
         EXPECT_EQ(calls.populated(), pages.bytes_in_use());
-        pages.deallocate(piece, 100 * page);
+        pages.deallocate(chunk, 100 * page);
         calls.refuse_from(test::system_call::advise, 1);
         EXPECT_THROW((void)pages.allocate(100 * page), std::bad_alloc);
         EXPECT_EQ(calls.mapped(), 0u);
@@ -248,13 +248,13 @@ TEST(page_resource, takes_normal_pages_where_none_are_reserved)
     const test::system_calls calls;
     mp::page_resource pages(options_for(huge_page_use::reserved));
     calls.refuse(test::system_call::any, 1);
-    void* const piece = pages.allocate(5000);
+    void* const chunk = pages.allocate(5000);
     if (os::huge_page_size() != 0) {
         EXPECT_EQ(calls.maps_of_huge_pages(), 1u) << "they were asked for";
     }
     EXPECT_EQ(pages.bytes_in_use(), (5000 + page - 1) / page * page);
     EXPECT_EQ(pages.bytes_in_huge_pages(), 0u);
-    pages.deallocate(piece, 5000);
+    pages.deallocate(chunk, 5000);
 }
 
 TEST(page_resource, takes_whole_huge_pages_where_some_are_reserved)
@@ -299,13 +299,13 @@ TEST(page_resource, tells_what_is_in_transparent_huge_pages)
         GTEST_SKIP() << "this system has none";
     const std::size_t before = all_transparent_huge_bytes();
     mp::page_resource pages(options_for(huge_page_use::transparent));
-    void* const piece = pages.allocate(4 * huge);
-    EXPECT_TRUE(test::is_aligned(piece, huge));
+    void* const chunk = pages.allocate(4 * huge);
+    EXPECT_TRUE(test::is_aligned(chunk, huge));
     EXPECT_EQ(pages.bytes_in_huge_pages(), 0u) << "nothing was written to yet";
-    std::memset(piece, 0xAB, 4 * huge);
+    std::memset(chunk, 0xAB, 4 * huge);
     EXPECT_EQ(pages.bytes_in_huge_pages(), all_transparent_huge_bytes() - before);
     EXPECT_LE(pages.bytes_in_huge_pages(), pages.bytes_in_use());
-    pages.deallocate(piece, 4 * huge);
+    pages.deallocate(chunk, 4 * huge);
     EXPECT_EQ(pages.bytes_in_huge_pages(), 0u);
 }
 
@@ -333,12 +333,12 @@ TEST(page_resource, is_for_any_thread)
     test::in_threads(4, [&](std::size_t thread) {
         for (std::size_t i = 0; i != 200; ++i) {
             const std::size_t bytes = (i % 5 + 1) * page;
-            auto* const piece = static_cast<unsigned char*>(pages.allocate(bytes, i % 3 == 0 ? 16 * page : 8));
-            piece[0] = piece[bytes - 1] = static_cast<unsigned char>(thread);
+            auto* const chunk = static_cast<unsigned char*>(pages.allocate(bytes, i % 3 == 0 ? 16 * page : 8));
+            chunk[0] = chunk[bytes - 1] = static_cast<unsigned char>(thread);
             ASSERT_GE(pages.bytes_in_use(), bytes);
-            ASSERT_EQ(piece[0], thread);
-            ASSERT_EQ(piece[bytes - 1], thread);
-            pages.deallocate(piece, bytes);
+            ASSERT_EQ(chunk[0], thread);
+            ASSERT_EQ(chunk[bytes - 1], thread);
+            pages.deallocate(chunk, bytes);
         }
     });
     EXPECT_EQ(pages.bytes_in_use(), 0u);
@@ -367,25 +367,25 @@ TEST(page_resource, goes_on_after_the_addresses_of_a_process_were_used_up)
         if (setrlimit(RLIMIT_AS, &limit) != 0)
             return false;
         mp::page_resource pages;
-        std::vector<void*> pieces;
-        pieces.reserve(100);
+        std::vector<void*> chunks;
+        chunks.reserve(100);
         constexpr std::size_t bytes = std::size_t{32} << 20;
         try {
-            while (pieces.size() != 100)
-                pieces.push_back(pages.allocate(bytes));
+            while (chunks.size() != 100)
+                chunks.push_back(pages.allocate(bytes));
             return false;
         } catch (const std::bad_alloc&) {
-            if (pieces.size() < 10 || pages.bytes_in_use() != pieces.size() * bytes)
+            if (chunks.size() < 10 || pages.bytes_in_use() != chunks.size() * bytes)
                 return false;
         }
-        const std::size_t count = pieces.size();
-        for (void*& piece : pieces) {
-            pages.deallocate(piece, bytes);
-            piece = pages.allocate(bytes); // There is room for exactly one again.
+        const std::size_t count = chunks.size();
+        for (void*& chunk : chunks) {
+            pages.deallocate(chunk, bytes);
+            chunk = pages.allocate(bytes); // There is room for exactly one again.
         }
-        for (void* const piece : pieces)
-            pages.deallocate(piece, bytes);
-        return pages.bytes_in_use() == 0 && pieces.size() == count;
+        for (void* const chunk : chunks)
+            pages.deallocate(chunk, bytes);
+        return pages.bytes_in_use() == 0 && chunks.size() == count;
     });
 }
 
@@ -398,15 +398,15 @@ TEST(page_resource, loses_nothing_when_a_process_has_as_many_mappings_as_it_may)
     test::expect_in_child([most] {
         mp::page_resource pages;
         // One large mapping, of which every other page goes back: each makes one mapping more.
-        std::vector<void*> pieces;
-        pieces.reserve(3 * most);
+        std::vector<void*> chunks;
+        chunks.reserve(3 * most);
         for (std::size_t i = 0; i != 3 * most; ++i)
-            pieces.push_back(pages.allocate(1));
-        for (std::size_t i = 0; i < pieces.size(); i += 2)
-            pages.deallocate(pieces[i], 1);
-        const bool are_counted = pages.bytes_in_use() == pieces.size() / 2 * page;
-        for (std::size_t i = 1; i < pieces.size(); i += 2)
-            pages.deallocate(pieces[i], 1);
+            chunks.push_back(pages.allocate(1));
+        for (std::size_t i = 0; i < chunks.size(); i += 2)
+            pages.deallocate(chunks[i], 1);
+        const bool are_counted = pages.bytes_in_use() == chunks.size() / 2 * page;
+        for (std::size_t i = 1; i < chunks.size(); i += 2)
+            pages.deallocate(chunks[i], 1);
         std::size_t stretches = 0;
         os::for_each_stretch([&](std::uintptr_t, std::uintptr_t, std::size_t) { ++stretches; });
         return are_counted && pages.bytes_in_use() == 0 && stretches < 1000;

@@ -123,7 +123,7 @@ TEST(resource_adaptors, count_the_same_on_both_sides_of_a_stage_that_fails)
     EXPECT_EQ(before.statistics().failed, failing.failures());
     EXPECT_GT(failing.failures(), 30u) << "a round has more than a hundred allocations";
     EXPECT_EQ(behind.statistics().failed, 0u);
-    EXPECT_EQ(upstream.live_pieces(), 0u);
+    EXPECT_EQ(upstream.live_chunks(), 0u);
 }
 
 TEST(resource_adaptors, work_together_in_several_threads)
@@ -146,7 +146,7 @@ TEST(resource_adaptors, work_together_in_several_threads)
     EXPECT_EQ(limited.bytes_in_use(), 0u);
     EXPECT_EQ(tracked.statistics().failed, failing.failures());
     EXPECT_EQ(tracked.statistics().allocations + failing.failures(), failing.calls());
-    EXPECT_EQ(upstream.live_pieces(), 0u);
+    EXPECT_EQ(upstream.live_chunks(), 0u);
     EXPECT_EQ(upstream.mismatched(), 0u);
 }
 } // namespace

@@ -46,6 +46,6 @@ TEST(synchronized_pool_resource, makes_each_pool_once_however_many_threads_need_
         EXPECT_EQ(pools.bytes_reserved(), upstream.live_bytes()) << "nothing was made that is not known any more";
         EXPECT_TRUE(pools.is_valid());
     }
-    EXPECT_EQ(upstream.live_pieces(), 0u);
+    EXPECT_EQ(upstream.live_chunks(), 0u);
 }
 } // namespace

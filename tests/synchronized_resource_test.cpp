@@ -49,10 +49,10 @@ private:
         return std::pmr::new_delete_resource()->allocate(bytes, alignment);
     }
 
-    void do_deallocate(void* piece, std::size_t bytes, std::size_t alignment) override
+    void do_deallocate(void* chunk, std::size_t bytes, std::size_t alignment) override
     {
         const visit here(*this);
-        std::pmr::new_delete_resource()->deallocate(piece, bytes, alignment);
+        std::pmr::new_delete_resource()->deallocate(chunk, bytes, alignment);
     }
 
     bool do_is_equal(const memory_resource& other) const noexcept override { return this == &other; }
@@ -89,6 +89,6 @@ TEST(synchronized_resource, is_unlocked_after_upstream_failed)
     upstream.fail_at(1);
     EXPECT_THROW((void)synchronized.allocate(8), std::bad_alloc);
     test::in_a_thread([&] { synchronized.deallocate(synchronized.allocate(8), 8); });
-    EXPECT_EQ(upstream.live_pieces(), 0u);
+    EXPECT_EQ(upstream.live_chunks(), 0u);
 }
 } // namespace

@@ -30,11 +30,11 @@ def run(*arguments):
 
 
 def read_to_end(terminal):
-    """What has been written to a terminal that nobody writes to any more. It comes in pieces; Linux ends it with an error."""
+    """What has been written to a terminal that nobody writes to any more. It comes in chunks; Linux ends it with an error."""
     everything = b""
     try:
-        while piece := os.read(terminal, 1 << 16):
-            everything += piece
+        while chunk := os.read(terminal, 1 << 16):
+            everything += chunk
     except OSError:
         pass
     return everything

@@ -101,7 +101,7 @@ TEST(tracking_resource, counts_for_the_line_that_asks)
     EXPECT_EQ(statistics_of(tracked, line_of_second).peak_bytes_in_use, 20u);
     EXPECT_EQ(statistics_of(tracked, line_of_second).deallocations, 1u);
     EXPECT_EQ(tracked.bytes_in_use(), 100 + 10 * sizeof(int));
-    EXPECT_EQ(tracked.statistics().allocations, 3u) << "a piece of a site counts once in the whole";
+    EXPECT_EQ(tracked.statistics().allocations, 3u) << "a chunk of a site counts once in the whole";
     EXPECT_EQ(upstream.live_bytes(), tracked.bytes_in_use()) << "the sites themselves take nothing from upstream";
 }
 
@@ -196,12 +196,12 @@ TEST(tracking_resource, prints_a_line_on_each_site)
     (void)std::fclose(file);
     const std::string printed = text.data();
     EXPECT_EQ(printed.find("memory_pool: tracked: "), 0u) << printed;
-    EXPECT_TRUE(contains(printed, "pieces 3 (peak 3), allocations 3, failed 0\n")) << printed;
+    EXPECT_TRUE(contains(printed, "chunks 3 (peak 3), allocations 3, failed 0\n")) << printed;
     EXPECT_TRUE(
-        contains(printed, "  reader.cpp:17: 300 bytes in use (peak 300), pieces 1 (peak 1), allocations 1, failed 0\n"))
+        contains(printed, "  reader.cpp:17: 300 bytes in use (peak 300), chunks 1 (peak 1), allocations 1, failed 0\n"))
         << printed;
     EXPECT_TRUE(contains(printed, "  writer.cpp:4: ")) << printed;
-    EXPECT_TRUE(contains(printed, "pieces 2 (peak 2), allocations 2, failed 0\n")) << printed;
+    EXPECT_TRUE(contains(printed, "chunks 2 (peak 2), allocations 2, failed 0\n")) << printed;
 }
 
 TEST(tracking_resource, counts_exactly_in_several_threads)

@@ -68,7 +68,7 @@ class Tutorial(unittest.TestCase):
     def test_succeeds(self):
         self.assertEqual((self.result.returncode, self.result.stderr), (0, b""), self.result.stdout)
         self.assertNotIn(b"WRONG", self.result.stdout)
-        self.assertRegex(self.result.stdout, rb"pieces of memory held: 0, claims that were wrong: 0\n\Z")
+        self.assertRegex(self.result.stdout, rb"chunks of memory held: 0, claims that were wrong: 0\n\Z")
 
     def test_every_step_calls_malloc_as_often_as_it_should(self):
         self.assertEqual(len(self.steps), len(STEPS), self.result.stdout)

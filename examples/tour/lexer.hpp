@@ -24,7 +24,7 @@ enum class token_kind : unsigned char
     sign     ///< A run of any other bytes.
 };
 
-/// A piece of the text.
+/// A chunk of the text.
 struct token
 {
     token_kind kind = token_kind::space;

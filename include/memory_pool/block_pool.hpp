@@ -207,8 +207,8 @@ public:
     {
         const cache_suspension suspended(*this);
         const std::size_t before = bytes_reserved();
-        const core::slab_store::detached_pieces detached =
-            store_.detach_free([this](std::size_t capacity_left) { return leave_first_piece(capacity_left); });
+        const core::slab_store::detached_chunks detached =
+            store_.detach_free([this](std::size_t capacity_left) { return leave_first_chunk(capacity_left); });
         shrink_magazine();
         const std::size_t bytes = before - bytes_reserved();
         store_.leave(detached); // It may run code of the program, which may use the pool.
@@ -691,10 +691,10 @@ private:
 
     void drop_magazine() noexcept { move_magazine_to(nullptr, 0); }
 
-    /// Moves the magazine, which is empty, out of the first piece, when `capacity_left` blocks remain without it. It has no more room
+    /// Moves the magazine, which is empty, out of the first chunk, when `capacity_left` blocks remain without it. It has no more room
     ///   then than before, so that no more is taken from upstream than goes back.
     /// Returns: whether it is out.
-    bool leave_first_piece(std::size_t capacity_left) noexcept
+    bool leave_first_chunk(std::size_t capacity_left) noexcept
     {
         if (own_array_bytes() != 0 || magazine_.room() == 0)
             return true;

@@ -99,18 +99,18 @@ protected:
         base::failure_guard failure([&]() noexcept { uncount(bytes); });
         if (before <= options_.soft_limit && before + bytes > options_.soft_limit && options_.on_soft_limit)
             options_.on_soft_limit(*this);
-        void* const piece = resource_stage::do_allocate(bytes, alignment);
+        void* const chunk = resource_stage::do_allocate(bytes, alignment);
         failure.succeeded();
-        return piece;
+        return chunk;
     }
 
-    /// Effects: gives the piece back upstream, and then counts its bytes as free, so that upstream never has more outstanding
+    /// Effects: gives the chunk back upstream, and then counts its bytes as free, so that upstream never has more outstanding
     ///   than is counted.
-    void do_deallocate(void* piece, std::size_t bytes, std::size_t alignment) override
+    void do_deallocate(void* chunk, std::size_t bytes, std::size_t alignment) override
     {
-        if (piece == nullptr)
+        if (chunk == nullptr)
             return;
-        resource_stage::do_deallocate(piece, bytes, alignment);
+        resource_stage::do_deallocate(chunk, bytes, alignment);
         uncount(bytes);
     }
 

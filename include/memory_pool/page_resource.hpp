@@ -6,9 +6,9 @@
 ///     allocate(5000)  ->  | page | page |        deallocate  ->  unmapped
 ///                         5000 bytes, and the rest of the second page
 ///
-///     bytes_in_use = the sum of what the system mapped for all pieces >= bytes_in_huge_pages
+///     bytes_in_use = the sum of what the system mapped for all chunks >= bytes_in_huge_pages
 ///
-/// Which pages a piece has is written down in memory of the global operator new. So a pointer that is not from here is noticed,
+/// Which pages a chunk has is written down in memory of the global operator new. So a pointer that is not from here is noticed,
 /// and the destructor gives back what is left.
 ///
 /// Thread safety: any thread.
@@ -39,8 +39,8 @@ inline namespace MEMORY_POOL_ABI
 enum class huge_page_use
 {
     as_the_system_does, ///< Nothing.
-    transparent,        ///< Aligns pieces that are large enough for one, and advises the system to use them there.
-    /// Asks for pages that were set aside, in whole ones even for a small piece. If the system has not enough of them: as
+    transparent,        ///< Aligns chunks that are large enough for one, and advises the system to use them there.
+    /// Asks for pages that were set aside, in whole ones even for a small chunk. If the system has not enough of them: as
     /// `transparent`.
     reserved,
 };
@@ -73,15 +73,15 @@ public:
     page_resource(const page_resource&) = delete;
     page_resource& operator=(const page_resource&) = delete;
 
-    /// Effects: gives all pages back to the system. Pieces still in use are gone.
+    /// Effects: gives all pages back to the system. Chunks still in use are gone.
     ~page_resource() override
     {
-        while (!pieces_.empty())
-            give_back(forget(pieces_.begin()->first));
+        while (!chunks_.empty())
+            give_back(forget(chunks_.begin()->first));
         retry_what_the_system_refused();
     }
 
-    /// Returns: bytes that the system has mapped for the pieces in use: whole pages, all of them.
+    /// Returns: bytes that the system has mapped for the chunks in use: whole pages, all of them.
     /// Complexity: O(1).
     /// Thread safety: any thread.
     std::size_t bytes_in_use() const
@@ -90,18 +90,18 @@ public:
         return bytes_in_use_;
     }
 
-    /// Returns: how many of these bytes are in huge pages now, as far as the system tells: those of pieces for which it gave
+    /// Returns: how many of these bytes are in huge pages now, as far as the system tells: those of chunks for which it gave
     ///   pages that were set aside, and those where it has put transparent ones by now, which it does when they are first
     ///   written to, if it does. Never too many: where the system counts pages of others along with these, all that can be of
     ///   others is taken off.
-    /// Complexity: linear in all mappings of the process, and in pieces for each that has huge pages: it reads a file of the
+    /// Complexity: linear in all mappings of the process, and in chunks for each that has huge pages: it reads a file of the
     ///   system.
     /// Thread safety: any thread; others that use the resource wait meanwhile.
     std::size_t bytes_in_huge_pages() const
     {
         const std::lock_guard<std::mutex> lock(mutex_);
         std::size_t bytes = 0;
-        for (const auto& [memory, mapping] : pieces_)
+        for (const auto& [memory, mapping] : chunks_)
             bytes += mapping.kind == os::page_kind::huge ? mapping.bytes : 0;
         os::for_each_stretch([&](std::uintptr_t begin, std::uintptr_t end, std::size_t huge_bytes) {
             if (huge_bytes == 0)
@@ -118,49 +118,49 @@ protected:
     void* do_allocate(std::size_t bytes, std::size_t alignment) override
     {
         core::check_alignment(alignment, options_.name);
-        void* piece = nullptr;
+        void* chunk = nullptr;
         if (options_.huge_pages == huge_page_use::reserved)
-            piece = try_allocate(bytes, alignment, os::page_kind::huge);
-        if (piece == nullptr)
-            piece = try_allocate(bytes, alignment, os::page_kind::normal);
-        if (piece == nullptr)
+            chunk = try_allocate(bytes, alignment, os::page_kind::huge);
+        if (chunk == nullptr)
+            chunk = try_allocate(bytes, alignment, os::page_kind::normal);
+        if (chunk == nullptr)
             base::throw_out_of_memory(
                 base::message("memory_pool: resource '%.100s': the system gives no pages for %zu bytes aligned to %zu",
                               options_.name, bytes, alignment));
-        return piece;
+        return chunk;
     }
 
-    /// A piece that is not from here is reported as a foreign pointer, and ignored.
-    void do_deallocate(void* piece, std::size_t bytes, std::size_t) override
+    /// A chunk that is not from here is reported as a foreign pointer, and ignored.
+    void do_deallocate(void* chunk, std::size_t bytes, std::size_t) override
     {
-        if (piece == nullptr)
+        if (chunk == nullptr)
             return;
-        piece_map::node_type record = forget(piece);
+        chunk_map::node_type record = forget(chunk);
         if (record.empty()) {
-            base::report_misuse(error::foreign_pointer, piece, bytes, options_.name);
+            base::report_misuse(error::foreign_pointer, chunk, bytes, options_.name);
             return;
         }
         give_back(std::move(record));
         retry_what_the_system_refused();
     }
 
-    /// Returns: whether `other` is this one. Each has its own pieces.
+    /// Returns: whether `other` is this one. Each has its own chunks.
     bool do_is_equal(const std::pmr::memory_resource& other) const noexcept override { return this == &other; }
 
 private:
-    using piece_map = std::map<void*, os::page_mapping, std::less<>>;
+    using chunk_map = std::map<void*, os::page_mapping, std::less<>>;
 
     /// Returns: an entry of the map that is in no map yet.
-    static piece_map::node_type make_record()
+    static chunk_map::node_type make_record()
     {
-        piece_map map;
+        chunk_map map;
         return map.extract(map.try_emplace(nullptr).first);
     }
 
-    /// Returns: the piece, or nullptr if the system does not give that kind of pages.
+    /// Returns: the chunk, or nullptr if the system does not give that kind of pages.
     void* try_allocate(std::size_t bytes, std::size_t alignment, os::page_kind kind)
     {
-        piece_map::node_type record = make_record(); // First, so that nothing fails once there are pages.
+        chunk_map::node_type record = make_record(); // First, so that nothing fails once there are pages.
         os::page_mapping& mapping = record.mapped();
         mapping = os::map_pages(bytes, alignment_for(bytes, alignment, kind), kind);
         record.key() = mapping.memory;
@@ -187,19 +187,19 @@ private:
         return uses_transparent_pages(bytes, kind) ? std::max(alignment, os::huge_page_size()) : alignment;
     }
 
-    void* remember(piece_map::node_type record) noexcept
+    void* remember(chunk_map::node_type record) noexcept
     {
         const std::lock_guard<std::mutex> lock(mutex_);
         bytes_in_use_ += record.mapped().reserved_bytes;
-        return pieces_.insert(std::move(record)).position->first;
+        return chunks_.insert(std::move(record)).position->first;
     }
 
-    /// Returns: the entry of the piece, which is no longer in the map when the pages go back: another thread may be given them at
-    ///   once. Empty, if there is no such piece.
-    piece_map::node_type forget(void* piece) noexcept
+    /// Returns: the entry of the chunk, which is no longer in the map when the pages go back: another thread may be given them at
+    ///   once. Empty, if there is no such chunk.
+    chunk_map::node_type forget(void* chunk) noexcept
     {
         const std::lock_guard<std::mutex> lock(mutex_);
-        piece_map::node_type record = pieces_.extract(piece);
+        chunk_map::node_type record = chunks_.extract(chunk);
         if (!record.empty()) {
             const os::page_mapping& mapping = record.mapped();
             bytes_in_use_ -= mapping.reserved_bytes;
@@ -210,7 +210,7 @@ private:
     }
 
     /// Unmaps pages, or records that munmap failed. An empty record is a no-op.
-    void give_back(piece_map::node_type record) noexcept
+    void give_back(chunk_map::node_type record) noexcept
     {
         if (record.empty() || os::unmap_pages(record.mapped()))
             return;
@@ -225,11 +225,11 @@ private:
             refused_.erase(refused_.begin());
     }
 
-    /// Returns: how many bytes from `begin` to `end` are of pieces in pages of the normal kind.
+    /// Returns: how many bytes from `begin` to `end` are of chunks in pages of the normal kind.
     std::size_t normal_bytes_within(std::uintptr_t begin, std::uintptr_t end) const noexcept
     {
         std::size_t bytes = 0;
-        for (const auto& [memory, mapping] : pieces_) {
+        for (const auto& [memory, mapping] : chunks_) {
             const std::uintptr_t first = std::max(begin, reinterpret_cast<std::uintptr_t>(mapping.memory));
             const std::uintptr_t last = std::min(end, reinterpret_cast<std::uintptr_t>(mapping.memory) + mapping.bytes);
             if (mapping.kind == os::page_kind::normal && first < last)
@@ -240,8 +240,8 @@ private:
 
     page_options options_;
     mutable std::mutex mutex_; ///< Of all that follows.
-    piece_map pieces_;         ///< In use.
-    piece_map refused_;        ///< Not in use, but the system has not taken them back.
+    chunk_map chunks_;         ///< In use.
+    chunk_map refused_;        ///< Not in use, but the system has not taken them back.
     std::size_t bytes_in_use_ = 0;
 };
 } // namespace MEMORY_POOL_ABI

@@ -39,10 +39,10 @@ private:
         return resource_stage::do_allocate(bytes, alignment);
     }
 
-    void do_deallocate(void* piece, std::size_t bytes, std::size_t alignment) override
+    void do_deallocate(void* chunk, std::size_t bytes, std::size_t alignment) override
     {
         const std::lock_guard<std::mutex> lock(mutex_);
-        resource_stage::do_deallocate(piece, bytes, alignment);
+        resource_stage::do_deallocate(chunk, bytes, alignment);
     }
 
     std::mutex mutex_;

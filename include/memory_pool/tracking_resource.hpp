@@ -85,7 +85,7 @@ private:
     static void print_line(std::FILE* file, const char* subject, const resource_statistics& statistics)
     {
         (void)std::fprintf(file,
-                           "%s: %zu bytes in use (peak %zu), pieces %zu (peak %zu), allocations %llu, failed %llu\n",
+                           "%s: %zu bytes in use (peak %zu), chunks %zu (peak %zu), allocations %llu, failed %llu\n",
                            subject, statistics.bytes_in_use, statistics.peak_bytes_in_use, statistics.in_use,
                            statistics.peak_in_use, static_cast<unsigned long long>(statistics.allocations),
                            static_cast<unsigned long long>(statistics.failed));

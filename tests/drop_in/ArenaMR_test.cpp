@@ -215,7 +215,7 @@ TEST_F(ArenaMR, fits_into_a_buffer_without_fallback)
 
 TEST_F(ArenaMR, falls_back_to_small_chunks_if_upstream_has_no_large_ones)
 {
-    upstream_.allow_pieces_of_at_most(30'000);
+    upstream_.allow_chunks_of_at_most(30'000);
     UnsynchronizedArenaMR arenas(10, 10'000, &upstream_);
     std::set<void*> blocks;
     for (int i = 0; i != 30; ++i)
@@ -229,7 +229,7 @@ TEST_F(ArenaMR, falls_back_to_small_chunks_if_upstream_has_no_large_ones)
 
 TEST_F(ArenaMR, frees_all_chunks_if_upstream_fails_in_the_constructor)
 {
-    upstream_.allow_pieces_of_at_most(
+    upstream_.allow_chunks_of_at_most(
         15'000); // One arena at a time: a call for the arena and one for its directory entry.
     std::size_t failures = 0;
     for (std::size_t call = 1; call != 30; ++call) {
@@ -239,7 +239,7 @@ TEST_F(ArenaMR, frees_all_chunks_if_upstream_fails_in_the_constructor)
         } catch (const std::bad_alloc&) {
             ++failures;
         }
-        EXPECT_EQ(upstream_.live_pieces(), 0U);
+        EXPECT_EQ(upstream_.live_chunks(), 0U);
         EXPECT_EQ(upstream_.mismatched(), 0U);
     }
     EXPECT_EQ(failures, 20U);
@@ -309,8 +309,8 @@ TEST_F(ArenaMR, gives_everything_back_upstream_at_the_end)
             (void)arenas.allocate(1'000);
         (void)arenas.allocate(1'000'000);
     }
-    EXPECT_EQ(upstream_.live_pieces(), 0U);
-    EXPECT_EQ(upstream_.mismatched(), 0U) << "each piece goes back with the size and alignment that it came with";
+    EXPECT_EQ(upstream_.live_chunks(), 0U);
+    EXPECT_EQ(upstream_.mismatched(), 0U) << "each chunk goes back with the size and alignment that it came with";
 }
 
 TEST_F(ArenaMR, honours_every_alignment_within_what_it_has)
@@ -494,7 +494,7 @@ TEST_F(ArenaMR, loses_nothing_when_upstream_fails_at_any_call)
                 arenas.deallocate(block, bytes);
             EXPECT_EQ(arenas.UsedMemory(), 0U);
         }
-    EXPECT_EQ(upstream_.live_pieces(), 0U);
+    EXPECT_EQ(upstream_.live_chunks(), 0U);
 }
 
 TEST_F(ArenaMR, refuses_sizes_that_make_no_sense)

@@ -30,7 +30,7 @@ using memorypool::RECYCLE_METHOD_NONE;
 namespace
 {
 // This program's heap counts calls and can be made to fail. Atomic, as other tests have threads.
-std::atomic<std::size_t> pieces_of_the_heap{0};
+std::atomic<std::size_t> chunks_of_the_heap{0};
 std::atomic<std::size_t> calls_until_the_heap_fails{0}; ///< 0: it does not.
 } // namespace
 
@@ -38,24 +38,24 @@ void* operator new(std::size_t bytes)
 {
     if (calls_until_the_heap_fails != 0 && --calls_until_the_heap_fails == 0)
         throw std::bad_alloc();
-    void* const piece = std::malloc(bytes != 0 ? bytes : 1);
-    if (piece == nullptr)
+    void* const chunk = std::malloc(bytes != 0 ? bytes : 1);
+    if (chunk == nullptr)
         throw std::bad_alloc();
-    ++pieces_of_the_heap;
-    return piece;
+    ++chunks_of_the_heap;
+    return chunk;
 }
 
-void operator delete(void* piece) noexcept
+void operator delete(void* chunk) noexcept
 {
-    if (piece == nullptr)
+    if (chunk == nullptr)
         return;
-    --pieces_of_the_heap;
-    std::free(piece);
+    --chunks_of_the_heap;
+    std::free(chunk);
 }
 
-void operator delete(void* piece, std::size_t) noexcept
+void operator delete(void* chunk, std::size_t) noexcept
 {
-    operator delete(piece);
+    operator delete(chunk);
 }
 
 namespace
@@ -723,7 +723,7 @@ TEST(boost_intrusive_pool, frees_everything_when_any_call_of_the_heap_fails)
     bool has_failed = true;
     for (std::size_t call = 1; has_failed; ++call) {
         std::size_t made = 0;
-        const std::size_t pieces = pieces_of_the_heap;
+        const std::size_t chunks = chunks_of_the_heap;
         calls_until_the_heap_fails = call;
         try {
             boost_intrusive_pool<message> pool(3, 2);
@@ -740,7 +740,7 @@ TEST(boost_intrusive_pool, frees_everything_when_any_call_of_the_heap_fails)
         }
         has_failed = calls_until_the_heap_fails == 0;
         calls_until_the_heap_fails = 0;
-        EXPECT_EQ(pieces_of_the_heap, pieces);
+        EXPECT_EQ(chunks_of_the_heap, chunks);
         EXPECT_EQ(message::alive, 0);
     }
 }

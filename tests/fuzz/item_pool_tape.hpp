@@ -84,7 +84,7 @@ public:
         }
         if (marked_item::alive() != 0)
             disagree({}, "an item is alive without a pool");
-        if (upstream.live_pieces() != 0 || upstream.mismatched() != 0)
+        if (upstream.live_chunks() != 0 || upstream.mismatched() != 0)
             disagree({}, "the pool kept something from upstream");
     }
 

@@ -96,7 +96,7 @@ public:
             while (!instructions.at_end())
                 player.step();
         }
-        if (upstream.live_pieces() != 0 || upstream.mismatched() != 0)
+        if (upstream.live_chunks() != 0 || upstream.mismatched() != 0)
             disagree({}, "the resource kept something from upstream");
     }
 

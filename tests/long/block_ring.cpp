@@ -64,7 +64,7 @@ public:
             (void)pool.trim();
             is_settled = is_settled && pool.capacity() == 0;
             pools_[i].reset();
-            is_settled = is_settled && upstreams_[i].live_pieces() == 0 && upstreams_[i].mismatched() == 0;
+            is_settled = is_settled && upstreams_[i].live_chunks() == 0 && upstreams_[i].mismatched() == 0;
         }
         return is_settled;
     }

@@ -278,7 +278,7 @@ TYPED_TEST_P(arena_resource_conformance, takes_what_is_asked_for_at_once_when_it
 
 TYPED_TEST_P(arena_resource_conformance, gives_back_what_it_got_when_it_cannot_be_made)
 {
-    arena_options options = with_arenas_of(std::size_t{1} << 20); // A piece for each.
+    arena_options options = with_arenas_of(std::size_t{1} << 20); // A chunk for each.
     options.arena_count = 5;
     this->upstream_.fail_at(4);
     EXPECT_THROW(TypeParam(options, &this->upstream_), std::bad_alloc);
@@ -378,15 +378,15 @@ TYPED_TEST_P(arena_resource_conformance, finds_the_arena_of_a_block_among_any_nu
     }
 }
 
-TYPED_TEST_P(arena_resource_conformance, trims_pieces_whose_arenas_are_all_free_and_no_others)
+TYPED_TEST_P(arena_resource_conformance, trims_chunks_whose_arenas_are_all_free_and_no_others)
 {
     auto& arenas = this->small_arenas_;
     std::vector<filled_block> blocks;
-    for (int i = 0; i != 8; ++i) // Pieces of 1, 1, 2 and 4 arenas.
+    for (int i = 0; i != 8; ++i) // Chunks of 1, 1, 2 and 4 arenas.
         blocks.push_back(allocate_filled(arenas, arenas.largest_block()));
     for (const std::size_t i : {0u, 2u, 4u, 5u, 6u, 7u})
         EXPECT_TRUE(give_back(arenas, blocks[i]));
-    EXPECT_EQ(arenas.trim(), 5u * 1024) << "the first and the last piece";
+    EXPECT_EQ(arenas.trim(), 5u * 1024) << "the first and the last chunk";
     EXPECT_EQ(arenas.arena_count(), 3u);
     EXPECT_EQ(arenas.free_arenas(), 1u);
     EXPECT_TRUE(arenas.is_valid());
@@ -502,7 +502,7 @@ REGISTER_TYPED_TEST_SUITE_P(
     works_with_arenas_of_every_size, takes_what_is_asked_for_at_once_when_it_is_made,
     gives_back_what_it_got_when_it_cannot_be_made, takes_one_arena_if_upstream_has_no_more, reserves_what_is_asked_for,
     refuses_options_that_make_no_sense, asks_upstream_for_nothing_when_blocks_come_back,
-    finds_the_arena_of_a_block_among_any_number, trims_pieces_whose_arenas_are_all_free_and_no_others,
+    finds_the_arena_of_a_block_among_any_number, trims_chunks_whose_arenas_are_all_free_and_no_others,
     keeps_its_arenas_when_it_is_cleared, owns_what_lies_in_its_arenas,
     serves_a_monotonic_resource_that_is_released_again_and_again, can_be_nested_with_other_resources,
     reports_a_block_of_another_arena_resource_and_ignores_it);

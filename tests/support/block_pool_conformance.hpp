@@ -260,7 +260,7 @@ TYPED_TEST_P(block_pool_conformance, gives_everything_back_when_it_ends)
         this->deallocate(pool, std::vector<void*>(blocks.begin(), blocks.begin() + 2000));
         EXPECT_EQ(pool.upstream_resource(), &this->upstream_);
     }
-    EXPECT_EQ(this->upstream_.live_pieces(), 0u);
+    EXPECT_EQ(this->upstream_.live_chunks(), 0u);
     EXPECT_EQ(this->upstream_.mismatched(), 0u);
 }
 
@@ -359,7 +359,7 @@ TYPED_TEST_P(block_pool_conformance, loses_nothing_when_upstream_fails_at_any_ca
         this->deallocate(pool, blocks);
         EXPECT_TRUE(pool.is_valid());
     }
-    EXPECT_EQ(this->upstream_.live_pieces(), 0u);
+    EXPECT_EQ(this->upstream_.live_chunks(), 0u);
 }
 
 TYPED_TEST_P(block_pool_conformance, reserve_and_trim_lose_nothing_when_upstream_fails_at_any_call)
@@ -385,7 +385,7 @@ TYPED_TEST_P(block_pool_conformance, reserve_and_trim_lose_nothing_when_upstream
         ASSERT_TRUE(pool.is_valid());
         this->upstream_.never_fail();
     }
-    EXPECT_EQ(this->upstream_.live_pieces(), 0u);
+    EXPECT_EQ(this->upstream_.live_chunks(), 0u);
 }
 
 TYPED_TEST_P(block_pool_conformance, tries_without_throwing)
@@ -453,7 +453,7 @@ TYPED_TEST_P(block_pool_conformance, refuses_sizes_that_do_not_fit)
     options.initial_capacity = 0;
     options.alignment = std::size_t{1} << 63;
     EXPECT_THROW(TypeParam(32, options, &this->upstream_), memory_pool::size_overflow);
-    EXPECT_EQ(this->upstream_.live_pieces(), 0u);
+    EXPECT_EQ(this->upstream_.live_chunks(), 0u);
 }
 
 TYPED_TEST_P(block_pool_conformance, takes_nothing_from_upstream_until_it_must)

@@ -16,7 +16,7 @@
 
 namespace test
 {
-/// Hands out pieces of one array, and throws std::bad_alloc when that is used up. It has no lock on purpose: a pool promises
+/// Hands out chunks of one array, and throws std::bad_alloc when that is used up. It has no lock on purpose: a pool promises
 /// not to call it by two threads at a time.
 class arena_upstream : public std::pmr::memory_resource
 {
@@ -42,13 +42,13 @@ private:
     void* do_allocate(std::size_t bytes, std::size_t alignment) override
     {
         const std::size_t wanted = round_up(bytes, unit);
-        for (auto piece = free_.begin(); piece != free_.end(); ++piece) {
-            const auto [start, size] = *piece;
+        for (auto chunk = free_.begin(); chunk != free_.end(); ++chunk) {
+            const auto [start, size] = *chunk;
             const auto address = reinterpret_cast<std::uintptr_t>(memory_);
             const std::size_t aligned = round_up(address + start, alignment) - address;
             if (aligned + wanted > start + size)
                 continue;
-            free_.erase(piece);
+            free_.erase(chunk);
             if (aligned != start)
                 free_.emplace(start, aligned - start);
             if (aligned + wanted != start + size)
@@ -63,16 +63,16 @@ private:
     {
         live_bytes_ -= bytes;
         const auto start = static_cast<std::size_t>(static_cast<std::byte*>(address) - memory_);
-        auto piece = free_.emplace(start, round_up(bytes, unit)).first;
-        if (const auto next = std::next(piece); next != free_.end() && piece->first + piece->second == next->first) {
-            piece->second += next->second;
+        auto chunk = free_.emplace(start, round_up(bytes, unit)).first;
+        if (const auto next = std::next(chunk); next != free_.end() && chunk->first + chunk->second == next->first) {
+            chunk->second += next->second;
             free_.erase(next);
         }
-        if (piece == free_.begin())
+        if (chunk == free_.begin())
             return;
-        if (const auto before = std::prev(piece); before->first + before->second == piece->first) {
-            before->second += piece->second;
-            free_.erase(piece);
+        if (const auto before = std::prev(chunk); before->first + before->second == chunk->first) {
+            before->second += chunk->second;
+            free_.erase(chunk);
         }
     }
 

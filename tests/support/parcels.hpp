@@ -24,9 +24,9 @@ struct parcel
     std::uint64_t seed = 0;
 };
 
-/// Calls `visit(place, wanted, bytes)` for each piece of what belongs into a parcel.
+/// Calls `visit(place, wanted, bytes)` for each chunk of what belongs into a parcel.
 template <class Visit>
-void for_each_piece(const parcel& it, Visit&& visit)
+void for_each_chunk(const parcel& it, Visit&& visit)
 {
     std::uint64_t word = it.seed;
     for (std::size_t offset = 0; offset < it.bytes; offset += sizeof word) {
@@ -37,14 +37,14 @@ void for_each_piece(const parcel& it, Visit&& visit)
 
 inline void fill(const parcel& filled)
 {
-    for_each_piece(filled,
+    for_each_chunk(filled,
                    [](std::byte* place, const void* wanted, std::size_t bytes) { std::memcpy(place, wanted, bytes); });
 }
 
 inline bool is_intact(const parcel& checked)
 {
     bool is_equal = true;
-    for_each_piece(checked, [&is_equal](const std::byte* place, const void* wanted, std::size_t bytes) {
+    for_each_chunk(checked, [&is_equal](const std::byte* place, const void* wanted, std::size_t bytes) {
         is_equal = is_equal && std::memcmp(place, wanted, bytes) == 0;
     });
     return is_equal;

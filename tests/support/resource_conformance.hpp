@@ -235,9 +235,9 @@ TYPED_TEST_P(resource_conformance, gives_everything_back_when_it_ends_with_block
     {
         TypeParam resource(&this->upstream_);
         (void)this->some_of_each_kind(resource);
-        EXPECT_GT(this->upstream_.live_pieces(), 1u);
+        EXPECT_GT(this->upstream_.live_chunks(), 1u);
     }
-    EXPECT_EQ(this->upstream_.live_pieces(), 0u);
+    EXPECT_EQ(this->upstream_.live_chunks(), 0u);
     EXPECT_EQ(this->upstream_.mismatched(), 0u);
 }
 
@@ -268,7 +268,7 @@ TYPED_TEST_P(resource_conformance, changes_nothing_when_upstream_fails_at_any_ca
             EXPECT_EQ(resource.bytes_in_use(), 0u);
             EXPECT_TRUE(resource.is_valid());
         }
-        EXPECT_EQ(upstream.live_pieces(), 0u);
+        EXPECT_EQ(upstream.live_chunks(), 0u);
         EXPECT_EQ(upstream.mismatched(), 0u);
         if (upstream.calls() < failing_call)
             return;

@@ -165,7 +165,7 @@ TYPED_TEST_P(shared_resource_conformance, may_end_before_threads_that_have_used_
     while (ready != static_cast<int>(this->thread_count))
         std::this_thread::yield();
     resource.reset();
-    EXPECT_EQ(this->upstream_.live_pieces(), 0u);
+    EXPECT_EQ(this->upstream_.live_chunks(), 0u);
     is_gone = true;
     for (std::thread& thread : threads)
         thread.join();
@@ -186,7 +186,7 @@ TYPED_TEST_P(shared_resource_conformance, may_end_while_threads_that_have_used_i
         while (ready != 3)
             std::this_thread::yield();
         resource.reset();
-        EXPECT_EQ(this->upstream_.live_pieces(), 0u);
+        EXPECT_EQ(this->upstream_.live_chunks(), 0u);
         for (std::thread& thread : threads)
             thread.join();
     }
@@ -238,7 +238,7 @@ TYPED_TEST_P(shared_resource_conformance, can_be_one_of_many_in_a_thread)
         EXPECT_TRUE(resource->is_valid());
     }
     resources.clear();
-    EXPECT_EQ(this->upstream_.live_pieces(), 0u);
+    EXPECT_EQ(this->upstream_.live_chunks(), 0u);
     for (int i = 0; i != 200; ++i) { // One after the other: numbers are used again.
         TypeParam resource(&this->upstream_);
         EXPECT_TRUE(give_back(resource, allocate_filled(resource, 40)));

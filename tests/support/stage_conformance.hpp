@@ -23,9 +23,9 @@
 
 namespace test
 {
-inline bool is_aligned(const void* piece, std::size_t alignment)
+inline bool is_aligned(const void* chunk, std::size_t alignment)
 {
-    return reinterpret_cast<std::uintptr_t>(piece) % alignment == 0;
+    return reinterpret_cast<std::uintptr_t>(chunk) % alignment == 0;
 }
 
 /// Tells when memory comes back to it.
@@ -35,10 +35,10 @@ public:
     std::function<void()> when_given_back;
 
 protected:
-    void do_deallocate(void* piece, std::size_t bytes, std::size_t alignment) override
+    void do_deallocate(void* chunk, std::size_t bytes, std::size_t alignment) override
     {
         when_given_back();
-        accounting_upstream::do_deallocate(piece, bytes, alignment);
+        accounting_upstream::do_deallocate(chunk, bytes, alignment);
     }
 };
 
@@ -65,7 +65,7 @@ protected:
     /// Nothing is held of upstream, and everything came back as it went.
     void expect_nothing_lost() const
     {
-        EXPECT_EQ(upstream_.live_pieces(), 0u);
+        EXPECT_EQ(upstream_.live_chunks(), 0u);
         EXPECT_EQ(upstream_.live_bytes(), 0u);
         EXPECT_EQ(upstream_.mismatched(), 0u);
     }
@@ -81,13 +81,13 @@ TYPED_TEST_P(stage_conformance, passes_sizes_and_alignments_on)
 {
     for (std::size_t alignment = 1; alignment <= 65536; alignment *= 2) {
         for (const std::size_t bytes : {std::size_t{0}, std::size_t{1}, std::size_t{100}, 3 * alignment}) {
-            void* const piece = this->resource_.allocate(bytes, alignment);
-            ASSERT_NE(piece, nullptr);
-            ASSERT_TRUE(is_aligned(piece, alignment)) << bytes << " bytes aligned to " << alignment;
+            void* const chunk = this->resource_.allocate(bytes, alignment);
+            ASSERT_NE(chunk, nullptr);
+            ASSERT_TRUE(is_aligned(chunk, alignment)) << bytes << " bytes aligned to " << alignment;
             EXPECT_EQ(this->upstream_.live_bytes(), bytes);
-            EXPECT_EQ(this->upstream_.live_pieces(), 1u);
-            std::memset(piece, 0xAB, bytes);
-            this->resource_.deallocate(piece, bytes, alignment);
+            EXPECT_EQ(this->upstream_.live_chunks(), 1u);
+            std::memset(chunk, 0xAB, bytes);
+            this->resource_.deallocate(chunk, bytes, alignment);
         }
     }
     this->expect_nothing_lost();
@@ -108,7 +108,7 @@ TYPED_TEST_P(stage_conformance, loses_nothing_when_upstream_fails_at_any_call)
     for (std::size_t call = 1; call <= calls; ++call) {
         this->upstream_.fail_at(call);
         EXPECT_THROW(use_containers(&this->resource_), std::bad_alloc);
-        ASSERT_EQ(this->upstream_.live_pieces(), 0u) << "call " << call;
+        ASSERT_EQ(this->upstream_.live_chunks(), 0u) << "call " << call;
     }
     use_containers(&this->resource_);
     this->expect_nothing_lost();

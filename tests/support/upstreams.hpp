@@ -14,7 +14,7 @@
 
 namespace test
 {
-/// Knows every piece it has handed out, and whether each came back as it went.
+/// Knows every chunk it has handed out, and whether each came back as it went.
 /// One thread at a time may use it.
 class accounting_upstream : public std::pmr::memory_resource
 {
@@ -24,7 +24,7 @@ public:
     /// Makes every call throw std::bad_alloc.
     void fail_always() { fails_always_ = true; }
     /// Makes every call for more bytes throw std::bad_alloc.
-    void allow_pieces_of_at_most(std::size_t bytes) { largest_piece_ = bytes; }
+    void allow_chunks_of_at_most(std::size_t bytes) { largest_chunk_ = bytes; }
     void never_fail()
     {
         calls_until_failure_ = never;
@@ -32,7 +32,7 @@ public:
     }
 
     std::size_t live_bytes() const { return live_bytes_; }
-    std::size_t live_pieces() const { return pieces_.size(); }
+    std::size_t live_chunks() const { return chunks_.size(); }
     std::size_t calls() const { return calls_; }
     std::size_t mismatched() const { return mismatched_; }
 
@@ -42,28 +42,28 @@ protected:
         ++calls_;
         if (calls_until_failure_ != never)
             --calls_until_failure_;
-        if (fails_always_ || bytes > largest_piece_)
+        if (fails_always_ || bytes > largest_chunk_)
             throw std::bad_alloc();
         if (calls_until_failure_ == 0) {
             never_fail();
             throw std::bad_alloc();
         }
-        void* const piece = std::pmr::new_delete_resource()->allocate(bytes, alignment);
-        pieces_.emplace(piece, shape(bytes, alignment));
+        void* const chunk = std::pmr::new_delete_resource()->allocate(bytes, alignment);
+        chunks_.emplace(chunk, shape(bytes, alignment));
         live_bytes_ += bytes;
-        return piece;
+        return chunk;
     }
 
-    void do_deallocate(void* piece, std::size_t bytes, std::size_t alignment) override
+    void do_deallocate(void* chunk, std::size_t bytes, std::size_t alignment) override
     {
-        const auto known = pieces_.find(piece);
-        if (known == pieces_.end() || known->second != shape(bytes, alignment)) {
+        const auto known = chunks_.find(chunk);
+        if (known == chunks_.end() || known->second != shape(bytes, alignment)) {
             ++mismatched_;
             return;
         }
-        pieces_.erase(known);
+        chunks_.erase(known);
         live_bytes_ -= bytes;
-        std::pmr::new_delete_resource()->deallocate(piece, bytes, alignment);
+        std::pmr::new_delete_resource()->deallocate(chunk, bytes, alignment);
     }
 
 private:
@@ -72,10 +72,10 @@ private:
 
     bool do_is_equal(const memory_resource& other) const noexcept override { return this == &other; }
 
-    std::map<void*, shape> pieces_;
+    std::map<void*, shape> chunks_;
     std::size_t calls_until_failure_ = never;
     bool fails_always_ = false;
-    std::size_t largest_piece_ = std::numeric_limits<std::size_t>::max();
+    std::size_t largest_chunk_ = std::numeric_limits<std::size_t>::max();
     std::size_t calls_ = 0;
     std::size_t live_bytes_ = 0;
     std::size_t mismatched_ = 0;
@@ -90,10 +90,10 @@ class shared_accounting_upstream : public accounting_upstream
         return accounting_upstream::do_allocate(bytes, alignment);
     }
 
-    void do_deallocate(void* piece, std::size_t bytes, std::size_t alignment) override
+    void do_deallocate(void* chunk, std::size_t bytes, std::size_t alignment) override
     {
         const std::lock_guard lock(mutex_);
-        accounting_upstream::do_deallocate(piece, bytes, alignment);
+        accounting_upstream::do_deallocate(chunk, bytes, alignment);
     }
 
     std::mutex mutex_;

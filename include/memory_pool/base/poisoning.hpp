@@ -3,7 +3,7 @@
 /// \file
 /// Tells AddressSanitizer and Valgrind which bytes of a pool a program may touch.
 ///
-/// A pool takes large pieces from upstream, so on their own these tools take every byte in them for fair use. Built
+/// A pool takes large chunks from upstream, so on their own these tools take every byte in them for fair use. Built
 /// under AddressSanitizer, or with MEMORY_POOL_VALGRIND=1, a block that is not in use is out of bounds for the program,
 /// in every policy; elsewhere these functions are empty.
 ///

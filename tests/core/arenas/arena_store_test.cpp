@@ -67,7 +67,7 @@ TEST_F(arena_store_test, hands_out_first_what_came_back_last)
 
 TEST_F(arena_store_test, counts_those_that_were_never_used_as_free)
 {
-    take(3); // From pieces of 1, 1 and 2.
+    take(3); // From chunks of 1, 1 and 2.
     EXPECT_EQ(store_.arena_count(), 4u);
     EXPECT_EQ(store_.free_count(), 1u);
     store_.reserve(10);
@@ -85,9 +85,9 @@ TEST_F(arena_store_test, visits_each_that_was_ever_used)
     EXPECT_EQ(visited, std::set<core::arena*>(arenas.begin(), arenas.end()));
 }
 
-TEST_F(arena_store_test, trims_whole_pieces)
+TEST_F(arena_store_test, trims_whole_chunks)
 {
-    const std::vector<core::arena*> arenas = take(16); // From pieces of 1, 1, 2, 4 and 8.
+    const std::vector<core::arena*> arenas = take(16); // From chunks of 1, 1, 2, 4 and 8.
     for (const std::size_t i : {0u, 4u, 5u, 6u, 7u, 8u, 10u})
         store_.put(*arenas[i]);
     EXPECT_EQ(store_.trim(), 5 * arena_size);
@@ -147,12 +147,12 @@ TEST_F(arena_store_test, has_room_for_blocks_by_size_and_alignment)
     EXPECT_FALSE(store_.fits(8, std::size_t{1} << 40));
 }
 
-TEST_F(arena_store_test, takes_pieces_of_a_mib_at_most)
+TEST_F(arena_store_test, takes_chunks_of_a_mib_at_most)
 {
     take(5000);
     EXPECT_EQ(store_.arena_count() % 1024, 0u);
     EXPECT_LE(store_.arena_count(), 6144u);
-    EXPECT_EQ(upstream_.live_pieces(), 11u + 4u) << "1, 1, 2, 4 ... 512, and then 1024 each";
+    EXPECT_EQ(upstream_.live_chunks(), 11u + 4u) << "1, 1, 2, 4 ... 512, and then 1024 each";
 }
 
 TEST(bounded_arena_store, ends_exactly_at_the_limit)

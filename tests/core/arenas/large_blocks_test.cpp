@@ -28,11 +28,11 @@ TEST_F(large_blocks_test, come_from_upstream_one_by_one)
 {
     void* const a = blocks_.allocate(1000, 16);
     void* const b = blocks_.allocate(33, 4096);
-    EXPECT_EQ(upstream_.live_pieces(), 2u);
+    EXPECT_EQ(upstream_.live_chunks(), 2u);
     EXPECT_EQ(blocks_.bytes_in_use(), 1033u);
     EXPECT_EQ(blocks_.bytes_reserved(), upstream_.live_bytes());
     EXPECT_TRUE(blocks_.deallocate(a, 1000, 16));
-    EXPECT_EQ(upstream_.live_pieces(), 1u);
+    EXPECT_EQ(upstream_.live_chunks(), 1u);
     EXPECT_TRUE(blocks_.deallocate(b, 33, 4096));
     EXPECT_EQ(blocks_.bytes_in_use(), 0u);
     EXPECT_EQ(blocks_.bytes_reserved(), 0u);
@@ -44,11 +44,11 @@ TEST_F(large_blocks_test, are_linked_so_that_any_can_leave)
     for (int leaving = 0; leaving != 3; ++leaving) {
         void* const blocks[] = {blocks_.allocate(100, 8), blocks_.allocate(100, 8), blocks_.allocate(100, 8)};
         EXPECT_TRUE(blocks_.deallocate(blocks[leaving], 100, 8));
-        EXPECT_EQ(upstream_.live_pieces(), 2u);
+        EXPECT_EQ(upstream_.live_chunks(), 2u);
         for (int i = 0; i != 3; ++i)
             EXPECT_EQ(blocks_.misuse(blocks[i], {0, 1})->kind == mp::error::foreign_pointer, i == leaving);
         blocks_.release();
-        EXPECT_EQ(upstream_.live_pieces(), 0u);
+        EXPECT_EQ(upstream_.live_chunks(), 0u);
         EXPECT_EQ(blocks_.bytes_reserved(), 0u);
     }
     EXPECT_EQ(upstream_.mismatched(), 0u);
@@ -59,7 +59,7 @@ TEST_F(large_blocks_test, are_left_alone_if_the_arguments_are_others)
     void* const block = blocks_.allocate(1000, 16);
     EXPECT_FALSE(blocks_.deallocate(block, 1000, 32));
     EXPECT_FALSE(blocks_.deallocate(block, 999, 16)) << "its node is at the same place";
-    EXPECT_EQ(upstream_.live_pieces(), 1u);
+    EXPECT_EQ(upstream_.live_chunks(), 1u);
 }
 
 TEST_F(large_blocks_test, know_what_would_be_wrong_about_any_pointer)

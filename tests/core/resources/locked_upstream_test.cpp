@@ -28,7 +28,7 @@ TEST(locked_upstream, asks_for_one_thread_at_a_time)
         }
     });
     EXPECT_EQ(upstream.calls(), 2000u);
-    EXPECT_EQ(upstream.live_pieces(), 0u);
+    EXPECT_EQ(upstream.live_chunks(), 0u);
     EXPECT_EQ(upstream.mismatched(), 0u);
     EXPECT_EQ(locked.for_pools(), &locked);
 }
@@ -58,7 +58,7 @@ TEST(locked_upstream, is_unlocked_again_when_upstream_throws)
     upstream.fail_at(1);
     EXPECT_THROW((void)locked.allocate(8), std::bad_alloc);
     locked.deallocate(locked.allocate(8), 8);
-    EXPECT_EQ(upstream.live_pieces(), 0u);
+    EXPECT_EQ(upstream.live_chunks(), 0u);
 }
 
 #if TESTS_MAY_FORK
@@ -73,9 +73,9 @@ TEST(locked_upstream, is_not_locked_in_the_child_of_a_fork)
     });
     for (int round = 0; round != 20; ++round)
         test::expect_in_child([&] {
-            const std::size_t before = upstream.live_pieces();
+            const std::size_t before = upstream.live_chunks();
             locked.deallocate(locked.allocate(8), 8);
-            return upstream.live_pieces() == before && upstream.mismatched() == 0;
+            return upstream.live_chunks() == before && upstream.mismatched() == 0;
         });
     is_over = true;
     other.join();

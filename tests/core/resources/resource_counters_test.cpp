@@ -14,7 +14,7 @@ using memory_pool::resource_statistics;
 
 namespace
 {
-TEST(resource_counters, count_pieces_bytes_and_their_peaks)
+TEST(resource_counters, count_chunks_bytes_and_their_peaks)
 {
     core::resource_counters counters;
     counters.count_allocation(100);

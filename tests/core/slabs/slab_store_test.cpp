@@ -26,7 +26,7 @@ constexpr std::size_t unbounded = std::numeric_limits<std::size_t>::max();
 
 void trim(core::slab_store& store)
 {
-    const core::slab_store::detached_pieces detached = store.detach_free();
+    const core::slab_store::detached_chunks detached = store.detach_free();
     store.leave(detached);
     store.give_back(detached);
 }
@@ -102,7 +102,7 @@ TEST_F(slab_store_test, asks_upstream_once_for_a_store_of_any_size_and_its_magaz
     EXPECT_EQ(upstream_.live_bytes(), 0u);
 }
 
-TEST_F(slab_store_test, keeps_the_first_piece_until_its_magazine_is_elsewhere)
+TEST_F(slab_store_test, keeps_the_first_chunk_until_its_magazine_is_elsewhere)
 {
     core::slab_store store(layout_, unbounded, {false, true, false}, {"test", stride}, &upstream_);
     store.grow(10);
@@ -124,23 +124,23 @@ TEST_F(slab_store_test, keeps_the_first_piece_until_its_magazine_is_elsewhere)
     EXPECT_EQ(asked, (std::vector<std::size_t>{0, 0}));
     EXPECT_EQ(upstream_.live_bytes(), 0u);
     store.grow(1);
-    EXPECT_NE(store.room_for_magazine().array, nullptr) << "the next piece is the first again";
+    EXPECT_NE(store.room_for_magazine().array, nullptr) << "the next chunk is the first again";
     EXPECT_TRUE(store.is_valid());
 }
 
-TEST_F(slab_store_test, doubles_until_a_piece_has_its_usual_size)
+TEST_F(slab_store_test, doubles_until_a_chunk_has_its_usual_size)
 {
-    std::vector<std::size_t> pieces; // in blocks
+    std::vector<std::size_t> chunks; // in blocks
     for (int i = 0; i != 12; ++i) {
         const std::size_t before = store_.capacity();
         store_.grow(1);
-        pieces.push_back(store_.capacity() - before);
+        chunks.push_back(store_.capacity() - before);
         EXPECT_EQ(upstream_.live_bytes(), store_.bytes_reserved());
     }
-    EXPECT_LE(pieces.front() * stride, core::slab_layout::first_slab_bytes);
-    for (std::size_t i = 1; i != pieces.size(); ++i)
-        EXPECT_GE(pieces[i], pieces[i - 1]);
-    EXPECT_EQ(pieces.back(), 16 * layout_.max_blocks()) << "sixteen slabs side by side";
+    EXPECT_LE(chunks.front() * stride, core::slab_layout::first_slab_bytes);
+    for (std::size_t i = 1; i != chunks.size(); ++i)
+        EXPECT_GE(chunks[i], chunks[i - 1]);
+    EXPECT_EQ(chunks.back(), 16 * layout_.max_blocks()) << "sixteen slabs side by side";
     EXPECT_TRUE(store_.is_valid());
 }
 
@@ -201,7 +201,7 @@ TEST_F(slab_store_test, visits_what_is_handed_out)
     EXPECT_EQ(free + visited.size(), store_.capacity());
 }
 
-TEST_F(slab_store_test, finds_every_block_of_a_piece_of_many_slabs)
+TEST_F(slab_store_test, finds_every_block_of_a_chunk_of_many_slabs)
 {
     while (store_.slab_count() < 50)
         store_.grow(1);
@@ -211,10 +211,10 @@ TEST_F(slab_store_test, finds_every_block_of_a_piece_of_many_slabs)
         ASSERT_EQ(position.home->block(position.index, stride), block);
     }
     const char* const last_slab = reinterpret_cast<const char*>(core::slab::of(take_last(), layout_));
-    EXPECT_EQ(store_.find(last_slab + 8).home, nullptr) << "the header of a slab inside a piece";
+    EXPECT_EQ(store_.find(last_slab + 8).home, nullptr) << "the header of a slab inside a chunk";
 }
 
-TEST_F(slab_store_test, trims_pieces_that_are_wholly_free_and_no_others)
+TEST_F(slab_store_test, trims_chunks_that_are_wholly_free_and_no_others)
 {
     for (int i = 0; i != 5; ++i)
         store_.grow(1);
@@ -387,7 +387,7 @@ TEST(slab_store, grows_by_steps_and_counts_them)
 
 TEST(slab_store, keeps_what_it_got_if_the_rest_of_a_step_cannot_be_had)
 {
-    constexpr std::size_t large = 20'000; // more in a step than a piece has
+    constexpr std::size_t large = 20'000; // more in a step than a chunk has
     test::accounting_upstream upstream;
     core::slab_store store(core::slab_layout(large, 16, unbounded, 200), unbounded, {false, false, false, 200, nullptr},
                            {"test", large}, &upstream);
@@ -447,7 +447,7 @@ TEST_F(slab_store_with_client, tells_it_about_each_slab_that_comes_and_that_trim
     EXPECT_EQ(&store_.slab_of(block)->client(), &client_);
     trim(store_);
     EXPECT_EQ(client_.prepared - client_.left, store_.capacity());
-    EXPECT_GT(store_.capacity(), 0u); // of the piece with the block
+    EXPECT_GT(store_.capacity(), 0u); // of the chunk with the block
     EXPECT_TRUE(store_.is_valid());
 }
 
@@ -466,16 +466,16 @@ TEST(slab_store, takes_no_more_than_asked_for_where_blocks_are_dear)
 TEST_F(slab_store_with_client, takes_megabytes_at_once_if_told_to)
 {
     store_.grow(1);
-    const std::size_t pieces = upstream_.live_pieces();
+    const std::size_t chunks = upstream_.live_chunks();
     const std::size_t bytes = upstream_.live_bytes();
     store_.grow(1'000'000);
-    EXPECT_EQ(upstream_.live_pieces(), pieces + 1);
-    EXPECT_GT(upstream_.live_bytes() - bytes, core::slab_layout::largest_piece_bytes * 9 / 10);
-    EXPECT_LE(upstream_.live_bytes() - bytes, core::slab_layout::largest_piece_bytes);
+    EXPECT_EQ(upstream_.live_chunks(), chunks + 1);
+    EXPECT_GT(upstream_.live_bytes() - bytes, core::slab_layout::largest_chunk_bytes * 9 / 10);
+    EXPECT_LE(upstream_.live_bytes() - bytes, core::slab_layout::largest_chunk_bytes);
     store_.grow(1);
     EXPECT_LE(upstream_.live_bytes() - bytes,
-              core::slab_layout::largest_piece_bytes + core::slab_layout::usual_piece_bytes)
-        << "what comes by itself comes in smaller pieces";
+              core::slab_layout::largest_chunk_bytes + core::slab_layout::usual_chunk_bytes)
+        << "what comes by itself comes in smaller chunks";
     EXPECT_TRUE(store_.is_valid());
 }
 
@@ -573,7 +573,7 @@ TEST_F(slab_store_with_client, keeps_and_extends_a_chunk_of_which_some_blocks_co
     while (store_.capacity() < 50'000)
         store_.grow(1);
     const std::size_t before = store_.capacity();
-    client_.until_failure = 3; // a piece has several slabs by now
+    client_.until_failure = 3; // a chunk has several slabs by now
     EXPECT_THROW(store_.grow(50'000), std::bad_alloc);
     EXPECT_GT(client_.prepared, before);
     EXPECT_EQ(client_.left, 0u);

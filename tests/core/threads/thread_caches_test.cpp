@@ -59,7 +59,7 @@ TEST_F(thread_caches_test, makes_one_only_if_none_is_unused)
     caches_.put(first);
     EXPECT_EQ(&take(), &first);
     EXPECT_EQ(caches_.made(), 2u);
-    EXPECT_EQ(upstream_.live_pieces(), 2u);
+    EXPECT_EQ(upstream_.live_chunks(), 2u);
 }
 
 TEST_F(thread_caches_test, gives_the_one_that_was_left_last_however_many_there_are)

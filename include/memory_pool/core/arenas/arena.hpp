@@ -51,8 +51,8 @@ struct arena_links // NOLINT(bugprone-crtp-constructor-accessibility): an aggreg
     const void* owner = nullptr;   ///< The resource whose arena it is.
     Arena* next_free = nullptr;    ///< In the list of free arenas.
     bool is_free = false;          ///< Is it in that list?
-    Arena* next_piece = nullptr;   ///< Of the first arena in a piece: the first in the next piece.
-    std::size_t piece_arenas = 0;  ///< Of the first arena in a piece: how many the piece has room for,
+    Arena* next_chunk = nullptr;   ///< Of the first arena in a chunk: the first in the next chunk.
+    std::size_t chunk_arenas = 0;  ///< Of the first arena in a chunk: how many the chunk has room for,
     std::size_t carved_arenas = 0; ///< and how many of them have been used, from the first on.
 };
 

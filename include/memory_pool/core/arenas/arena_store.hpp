@@ -3,10 +3,10 @@
 /// \file
 /// All arenas of one resource: takes them from upstream, keeps those that are free, and gives them back.
 ///
-///     pieces:  [ arena | arena | arena | never used ] -> [ never used | never used ]     what upstream gave at once
+///     chunks:  [ arena | arena | arena | never used ] -> [ never used | never used ]     what upstream gave at once
 ///     free:    arena -> arena                                                            used before, and empty again
 ///
-///     arenas in all pieces = with blocks in use, or being filled + in the list of free ones + never used
+///     arenas in all chunks = with blocks in use, or being filled + in the list of free ones + never used
 ///
 /// Every arena begins at a multiple of its size, so that the arena of a block is found by masking the block's address.
 ///
@@ -93,7 +93,7 @@ public:
             return *free;
         }
         if (carving_ == nullptr)
-            grow(std::clamp(arena_count_, std::size_t{1}, arenas_in_largest_piece()));
+            grow(std::clamp(arena_count_, std::size_t{1}, arenas_in_largest_chunk()));
         return carve(owner);
     }
 
@@ -112,7 +112,7 @@ public:
     {
         check_count(count);
         while (arena_count_ < count)
-            grow(std::min(count - arena_count_, arenas_in_largest_piece()));
+            grow(std::min(count - arena_count_, arenas_in_largest_chunk()));
     }
 
     /// Throws: as `reserve`, before it asks upstream. Depends on what never changes only.
@@ -134,24 +134,24 @@ public:
                                  name_, max_arenas_, arena_size_));
     }
 
-    /// Effects: gives every piece whose arenas are all free back upstream.
+    /// Effects: gives every chunk whose arenas are all free back upstream.
     /// Returns: how many bytes that was.
     /// Complexity: linear in arenas.
     std::size_t trim() noexcept
     {
         Arena* leaving = nullptr;
-        for (Arena** link = &first_piece_; *link != nullptr;) {
-            Arena* const piece = *link;
-            if (!is_wholly_free(*piece)) {
-                link = &piece->next_piece;
+        for (Arena** link = &first_chunk_; *link != nullptr;) {
+            Arena* const chunk = *link;
+            if (!is_wholly_free(*chunk)) {
+                link = &chunk->next_chunk;
                 continue;
             }
-            *link = piece->next_piece;
-            piece->next_piece = std::exchange(leaving, piece);
-            for_each_carved(*piece, [](Arena& free) { free.is_free = false; });
+            *link = chunk->next_chunk;
+            chunk->next_chunk = std::exchange(leaving, chunk);
+            for_each_carved(*chunk, [](Arena& free) { free.is_free = false; });
         }
         drop_from_free_list();
-        find_pieces();
+        find_chunks();
         return give_back(leaving);
     }
 
@@ -169,10 +169,10 @@ public:
     /// Effects: gives everything back upstream, whatever is in use.
     void release() noexcept
     {
-        Arena* const leaving = std::exchange(first_piece_, nullptr);
+        Arena* const leaving = std::exchange(first_chunk_, nullptr);
         first_free_ = nullptr;
         free_count_ = 0;
-        find_pieces();
+        find_chunks();
         (void)give_back(leaving);
     }
 
@@ -180,8 +180,8 @@ public:
     template <class Visit>
     void for_each_arena(Visit&& visit) const
     {
-        for (Arena* piece = first_piece_; piece != nullptr; piece = piece->next_piece)
-            for_each_carved(*piece, visit);
+        for (Arena* chunk = first_chunk_; chunk != nullptr; chunk = chunk->next_chunk)
+            for_each_carved(*chunk, visit);
     }
 
     // Addresses.
@@ -202,12 +202,12 @@ public:
     std::byte* end_of(Arena& of) const noexcept { return reinterpret_cast<std::byte*>(&of) + arena_size_; }
 
     /// Returns: whether `address` lies in one of the arenas. Any pointer may be asked after.
-    /// Complexity: linear in pieces.
+    /// Complexity: linear in chunks.
     bool contains(const void* address) const noexcept
     {
         const auto asked = reinterpret_cast<std::uintptr_t>(address);
-        for (const Arena* piece = first_piece_; piece != nullptr; piece = piece->next_piece)
-            if (asked - reinterpret_cast<std::uintptr_t>(piece) < piece->carved_arenas * arena_size_)
+        for (const Arena* chunk = first_chunk_; chunk != nullptr; chunk = chunk->next_chunk)
+            if (asked - reinterpret_cast<std::uintptr_t>(chunk) < chunk->carved_arenas * arena_size_)
                 return true;
         return false;
     }
@@ -240,9 +240,9 @@ public:
         std::size_t carved = 0;
         std::size_t marked_free = 0;
         std::size_t listed = 0;
-        for (const Arena* piece = first_piece_; piece != nullptr; piece = piece->next_piece) {
-            arenas += piece->piece_arenas;
-            carved += piece->carved_arenas;
+        for (const Arena* chunk = first_chunk_; chunk != nullptr; chunk = chunk->next_chunk) {
+            arenas += chunk->chunk_arenas;
+            carved += chunk->carved_arenas;
         }
         for_each_arena([&](const Arena& each) { marked_free += each.is_free ? 1 : 0; });
         for (const Arena* free = first_free_; free != nullptr; free = free->next_free)
@@ -251,36 +251,36 @@ public:
     }
 
 private:
-    /// Beyond this, pieces have one arena each.
-    static constexpr std::size_t bytes_in_largest_piece = std::size_t{1} << 20;
+    /// Beyond this, chunks have one arena each.
+    static constexpr std::size_t bytes_in_largest_chunk = std::size_t{1} << 20;
 
-    std::size_t arenas_in_largest_piece() const noexcept
+    std::size_t arenas_in_largest_chunk() const noexcept
     {
-        return std::max<std::size_t>(bytes_in_largest_piece / arena_size_, 1);
+        return std::max<std::size_t>(bytes_in_largest_chunk / arena_size_, 1);
     }
 
-    /// Effects: takes a piece with up to `wanted` arenas from upstream.
+    /// Effects: takes a chunk with up to `wanted` arenas from upstream.
     void grow(std::size_t wanted)
     {
         const std::size_t arenas = std::min(wanted, max_arenas_ - arena_count_);
         if (arenas == 0)
             throw_exhausted();
-        if (arenas > 1 && base::succeeds([&] { add_piece(arenas); }))
+        if (arenas > 1 && base::succeeds([&] { add_chunk(arenas); }))
             return;
-        add_piece(1); // Upstream may have that much.
+        add_chunk(1); // Upstream may have that much.
     }
 
-    void add_piece(std::size_t arenas)
+    void add_chunk(std::size_t arenas)
     {
         void* const memory = upstream_->allocate(arenas * arena_size_, arena_size_);
         if (prefault_)
             os::touch_pages(memory, arenas * arena_size_);
-        auto* const piece = ::new (memory) Arena;
-        piece->piece_arenas = arenas;
-        (last_piece_ != nullptr ? last_piece_->next_piece : first_piece_) = piece;
-        last_piece_ = piece;
+        auto* const chunk = ::new (memory) Arena;
+        chunk->chunk_arenas = arenas;
+        (last_chunk_ != nullptr ? last_chunk_->next_chunk : first_chunk_) = chunk;
+        last_chunk_ = chunk;
         if (carving_ == nullptr)
-            carving_ = piece;
+            carving_ = chunk;
         arena_count_ += arenas;
     }
 
@@ -288,12 +288,12 @@ private:
     /// Preconditions: there is some.
     Arena& carve(const void* owner) noexcept
     {
-        Arena& piece = *carving_;
-        Arena* const fresh = arena_in(piece, piece.carved_arenas);
-        if (piece.carved_arenas != 0) // The header of the first is that of the piece.
+        Arena& chunk = *carving_;
+        Arena* const fresh = arena_in(chunk, chunk.carved_arenas);
+        if (chunk.carved_arenas != 0) // The header of the first is that of the chunk.
             ::new (static_cast<void*>(fresh)) Arena;
-        if (++piece.carved_arenas == piece.piece_arenas)
-            carving_ = piece.next_piece;
+        if (++chunk.carved_arenas == chunk.chunk_arenas)
+            carving_ = chunk.next_chunk;
         ++carved_count_;
         fresh->owner = owner;
         fresh->reset(start_of(*fresh));
@@ -311,22 +311,22 @@ private:
         base::forbid_access(start_of(empty), largest_extent());
     }
 
-    Arena* arena_in(Arena& piece, std::size_t index) const noexcept
+    Arena* arena_in(Arena& chunk, std::size_t index) const noexcept
     {
-        return static_cast<Arena*>(base::address_past(&piece, index * arena_size_));
+        return static_cast<Arena*>(base::address_past(&chunk, index * arena_size_));
     }
 
     template <class Visit>
-    void for_each_carved(Arena& piece, Visit&& visit) const
+    void for_each_carved(Arena& chunk, Visit&& visit) const
     {
-        for (std::size_t i = 0; i != piece.carved_arenas; ++i)
-            visit(*arena_in(piece, i));
+        for (std::size_t i = 0; i != chunk.carved_arenas; ++i)
+            visit(*arena_in(chunk, i));
     }
 
-    bool is_wholly_free(Arena& piece) const noexcept
+    bool is_wholly_free(Arena& chunk) const noexcept
     {
         bool all_are = true;
-        for_each_carved(piece, [&](const Arena& each) { all_are = all_are && each.is_free; });
+        for_each_carved(chunk, [&](const Arena& each) { all_are = all_are && each.is_free; });
         return all_are;
     }
 
@@ -343,29 +343,29 @@ private:
         }
     }
 
-    /// Counts what the pieces hold, and finds the last of them and the first that has room, after some have left.
-    void find_pieces() noexcept
+    /// Counts what the chunks hold, and finds the last of them and the first that has room, after some have left.
+    void find_chunks() noexcept
     {
-        last_piece_ = carving_ = nullptr;
+        last_chunk_ = carving_ = nullptr;
         arena_count_ = carved_count_ = 0;
-        for (Arena* piece = first_piece_; piece != nullptr; piece = piece->next_piece) {
-            last_piece_ = piece;
-            if (carving_ == nullptr && piece->carved_arenas != piece->piece_arenas)
-                carving_ = piece;
-            arena_count_ += piece->piece_arenas;
-            carved_count_ += piece->carved_arenas;
+        for (Arena* chunk = first_chunk_; chunk != nullptr; chunk = chunk->next_chunk) {
+            last_chunk_ = chunk;
+            if (carving_ == nullptr && chunk->carved_arenas != chunk->chunk_arenas)
+                carving_ = chunk;
+            arena_count_ += chunk->chunk_arenas;
+            carved_count_ += chunk->carved_arenas;
         }
     }
 
-    /// Gives the pieces of a list back upstream.
+    /// Gives the chunks of a list back upstream.
     std::size_t give_back(Arena* leaving) noexcept
     {
         std::size_t bytes = 0;
         while (leaving != nullptr) {
-            Arena* const piece = std::exchange(leaving, leaving->next_piece);
-            const std::size_t size = piece->piece_arenas * arena_size_;
-            base::permit_access(piece, size);
-            upstream_->deallocate(piece, size, arena_size_);
+            Arena* const chunk = std::exchange(leaving, leaving->next_chunk);
+            const std::size_t size = chunk->chunk_arenas * arena_size_;
+            base::permit_access(chunk, size);
+            upstream_->deallocate(chunk, size, arena_size_);
             bytes += size;
         }
         return bytes;
@@ -378,10 +378,10 @@ private:
     const bool prefault_;
     const char* const name_;
     std::pmr::memory_resource* const upstream_;
-    Arena* first_piece_ = nullptr;
-    Arena* last_piece_ = nullptr;
+    Arena* first_chunk_ = nullptr;
+    Arena* last_chunk_ = nullptr;
     Arena* carving_ =
-        nullptr; ///< The first piece with arenas that were never used; those behind it have been used even less.
+        nullptr; ///< The first chunk with arenas that were never used; those behind it have been used even less.
     Arena* first_free_ = nullptr;
     std::size_t free_count_ = 0;
     std::size_t arena_count_ = 0;

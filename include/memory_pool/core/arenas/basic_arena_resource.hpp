@@ -56,7 +56,7 @@ public:
     ///   time.
     /// Throws: std::invalid_argument if an option makes no sense or `upstream` is nullptr; size_overflow if the sizes do not fit;
     ///   what upstream throws.
-    /// Complexity: linear in pieces of a MiB that are taken; in pages, with `options.prefault`.
+    /// Complexity: linear in chunks of a MiB that are taken; in pages, with `options.prefault`.
     explicit basic_arena_resource(const arena_options& options,
                                   std::pmr::memory_resource* upstream = std::pmr::get_default_resource())
         : arenas_(options, variant::checks, upstream), largest_block_(arenas_.store().largest_extent() - canary_bytes)
@@ -137,7 +137,7 @@ public:
             report(error::double_free, block, {bytes, alignment});
     }
 
-    /// Effects: gives every piece of memory whose arenas are all free back upstream. Those that other threads fill stay.
+    /// Effects: gives every chunk of memory whose arenas are all free back upstream. Those that other threads fill stay.
     /// Returns: how many bytes went back.
     /// Complexity: linear in arenas.
     /// Thread safety: that of `Arenas`.
@@ -149,20 +149,20 @@ public:
     void clear() noexcept { forget_blocks(true); }
 
     /// Effects: takes every block back, and gives everything back upstream. The resource works on.
-    /// Complexity: linear in pieces, large blocks and threads.
+    /// Complexity: linear in chunks, large blocks and threads.
     /// Thread safety: no other thread may use the resource at the same time.
     void release() noexcept { forget_blocks(false); }
 
     /// Effects: takes arenas from upstream until `arena_count()` is at least `count`.
     /// Throws: pool_exhausted if `count` is above `max_arenas()`; size_overflow if so many arenas do not fit into memory; what
     ///   upstream throws, after which the arenas that were got are kept.
-    /// Complexity: linear in pieces of a MiB that are taken; in pages, with `prefault`.
+    /// Complexity: linear in chunks of a MiB that are taken; in pages, with `prefault`.
     /// Thread safety: that of `Arenas`.
     void reserve(std::size_t count) { arenas_.reserve(count); }
 
     /// Returns: whether a block of this resource could begin at `address`: it lies in an arena. Any pointer may be asked after.
     ///   Not told of large blocks.
-    /// Complexity: linear in pieces.
+    /// Complexity: linear in chunks.
     /// Thread safety: that of `Arenas`.
     bool owns(const void* address) const noexcept
     {

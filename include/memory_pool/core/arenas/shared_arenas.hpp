@@ -176,7 +176,7 @@ public:
         store_.reserve(count);
     }
 
-    /// Effects: gives every piece whose arenas are all free back upstream. An arena that this thread fills counts as free if it is
+    /// Effects: gives every chunk whose arenas are all free back upstream. An arena that this thread fills counts as free if it is
     ///   empty.
     std::size_t trim() noexcept
     {

@@ -101,7 +101,7 @@ public:
 
     void reserve(std::size_t count) { store_.reserve(count); }
 
-    /// Effects: gives every piece whose arenas are all free back upstream.
+    /// Effects: gives every chunk whose arenas are all free back upstream.
     std::size_t trim() noexcept
     {
         if (has_empty_current()) {

@@ -189,7 +189,7 @@ public:
         slabs_.note_step();
     }
 
-    /// Effects: gives every piece in which no block is in use back upstream.
+    /// Effects: gives every chunk in which no block is in use back upstream.
     /// Returns: how many bytes that was.
     std::size_t trim() noexcept
     {
@@ -445,10 +445,10 @@ private:
         shared_store& store_;
     };
 
-    /// Has pieces that are about to go upstream.
+    /// Has chunks that are about to go upstream.
     struct trimming : under_way
     {
-        slab_store::detached_pieces detached;
+        slab_store::detached_chunks detached;
     };
 
     /// What a thread takes out of the slabs at first, unless a magazine is smaller; twice as many each time. There may be thousands

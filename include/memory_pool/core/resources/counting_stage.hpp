@@ -41,19 +41,19 @@ protected:
     void* do_allocate(std::size_t bytes, std::size_t alignment) override
     {
         base::failure_guard failure([this]() noexcept { counters_.count_failure(); });
-        void* const piece = resource_stage::do_allocate(bytes, alignment);
+        void* const chunk = resource_stage::do_allocate(bytes, alignment);
         failure.succeeded();
         counters_.count_allocation(bytes);
-        return piece;
+        return chunk;
     }
 
-    void do_deallocate(void* piece, std::size_t bytes, std::size_t alignment) override
+    void do_deallocate(void* chunk, std::size_t bytes, std::size_t alignment) override
     {
-        if (piece == nullptr)
+        if (chunk == nullptr)
             return;
         // Before upstream has it: from then on, another thread may be handed the same bytes, which are not there twice.
         counters_.count_deallocation(bytes);
-        resource_stage::do_deallocate(piece, bytes, alignment);
+        resource_stage::do_deallocate(chunk, bytes, alignment);
     }
 
 private:

@@ -19,15 +19,15 @@ namespace memory_pool
 {
 inline namespace MEMORY_POOL_ABI
 {
-/// What has passed through a memory resource since it was made. A piece is what one allocation gives, and its bytes are
+/// What has passed through a memory resource since it was made. A chunk is what one allocation gives, and its bytes are
 /// those that were asked for.
 struct resource_statistics
 {
-    std::uint64_t allocations = 0;     ///< Pieces handed out.
-    std::uint64_t deallocations = 0;   ///< Pieces given back.
-    std::uint64_t failed = 0;          ///< Times a piece was asked for in vain.
-    std::size_t in_use = 0;            ///< Pieces in use now.
-    std::size_t peak_in_use = 0;       ///< The most pieces that were in use at one time.
+    std::uint64_t allocations = 0;     ///< Chunks handed out.
+    std::uint64_t deallocations = 0;   ///< Chunks given back.
+    std::uint64_t failed = 0;          ///< Times a chunk was asked for in vain.
+    std::size_t in_use = 0;            ///< Chunks in use now.
+    std::size_t peak_in_use = 0;       ///< The most chunks that were in use at one time.
     std::size_t bytes_in_use = 0;      ///< Bytes in use now.
     std::size_t peak_bytes_in_use = 0; ///< The most bytes that were in use at one time.
 };
@@ -41,7 +41,7 @@ public:
     void count_allocation(std::size_t bytes) noexcept
     {
         allocations_.fetch_add(1, std::memory_order_relaxed);
-        // Released, so that whoever sees the piece sees its allocation counted: see `read`.
+        // Released, so that whoever sees the chunk sees its allocation counted: see `read`.
         raise(peak_in_use_, in_use_.fetch_add(1, std::memory_order_release) + 1);
         raise(peak_bytes_in_use_, bytes_in_use_.fetch_add(bytes, std::memory_order_relaxed) + bytes);
     }

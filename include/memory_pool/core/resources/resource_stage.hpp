@@ -47,10 +47,10 @@ protected:
         return upstream_->allocate(bytes, alignment);
     }
 
-    void do_deallocate(void* piece, std::size_t bytes, std::size_t alignment) override
+    void do_deallocate(void* chunk, std::size_t bytes, std::size_t alignment) override
     {
-        if (piece != nullptr) // Not every upstream is as patient.
-            upstream_->deallocate(piece, bytes, alignment);
+        if (chunk != nullptr) // Not every upstream is as patient.
+            upstream_->deallocate(chunk, bytes, alignment);
     }
 
     /// Two stages are never equal, whatever is behind them: what one has counted, the other must not give back.

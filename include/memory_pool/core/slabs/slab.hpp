@@ -39,18 +39,18 @@ namespace core
 class slab
 {
 public:
-    /// `slabs_in_piece` is 0 for all but the first slab of a piece of upstream memory.
-    slab(const void* owner, const slab_layout& layout, std::size_t block_count, std::size_t slabs_in_piece = 1) noexcept
-        : slab(owner, layout, block_count, slabs_in_piece, block_count)
+    /// `slabs_in_chunk` is 0 for all but the first slab of a chunk of upstream memory.
+    slab(const void* owner, const slab_layout& layout, std::size_t block_count, std::size_t slabs_in_chunk = 1) noexcept
+        : slab(owner, layout, block_count, slabs_in_chunk, block_count)
     {
     }
 
     /// One that has `block_count` blocks, and memory for `room`.
-    slab(const void* owner, const slab_layout& layout, std::size_t block_count, std::size_t slabs_in_piece,
+    slab(const void* owner, const slab_layout& layout, std::size_t block_count, std::size_t slabs_in_chunk,
          std::size_t room) noexcept
         : owner_(owner), first_block_(reinterpret_cast<char*>(this) + layout.first_block(room)),
           block_count_(static_cast<std::uint32_t>(block_count)),
-          slabs_in_piece_(static_cast<std::uint32_t>(slabs_in_piece)), room_(static_cast<std::uint32_t>(room))
+          slabs_in_chunk_(static_cast<std::uint32_t>(slabs_in_chunk)), room_(static_cast<std::uint32_t>(room))
     {
     }
 
@@ -71,7 +71,7 @@ public:
     std::size_t block_count() const noexcept { return block_count_; }
     std::size_t room() const noexcept { return room_; }
     std::size_t carved() const noexcept { return carved_; }
-    std::size_t slabs_in_piece() const noexcept { return slabs_in_piece_; }
+    std::size_t slabs_in_chunk() const noexcept { return slabs_in_chunk_; }
     bool has_uncarved() const noexcept { return carved_ != block_count_; }
 
     char* block(std::size_t index, std::size_t stride) const noexcept { return first_block_ + index * stride; }
@@ -284,7 +284,7 @@ private:
     std::uint32_t carved_ = 0;
     std::uint32_t search_from_ = 0; ///< No word before this one has a bit set.
     std::uint32_t rotor_ = 0;       ///< Where take_one_late goes on.
-    std::uint32_t slabs_in_piece_;
+    std::uint32_t slabs_in_chunk_;
     std::uint32_t room_; ///< block_count_ <= room_
 };
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
 /// \file
-/// The pieces of upstream memory of one pool, each by its first slab, in the order of their addresses, so that any pointer
+/// The chunks of upstream memory of one pool, each by its first slab, in the order of their addresses, so that any pointer
 /// can be asked after safely.
 ///
 ///     +--------+--------+--------+-- ... --+--------+
@@ -27,7 +27,7 @@ inline namespace MEMORY_POOL_ABI
 {
 namespace core
 {
-/// A sorted array of slabs, the first of each piece.
+/// A sorted array of slabs, the first of each chunk.
 class slab_directory
 {
 public:
@@ -94,7 +94,7 @@ public:
 
     bool is_sorted() const noexcept { return std::is_sorted(begin(), end(), std::less<>()); }
 
-    /// Effects: gives the array back upstream. The pieces themselves are the caller's.
+    /// Effects: gives the array back upstream. The chunks themselves are the caller's.
     void clear() noexcept
     {
         if (slabs_ != few_.data())

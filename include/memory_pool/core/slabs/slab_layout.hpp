@@ -52,13 +52,13 @@ public:
     static constexpr std::size_t first_slab_bytes = std::size_t{4} * 1024;
 
     /// A pool that has grown to this many bytes takes as many at once from upstream, as several slabs side by side. (For
-    /// each piece of memory that is aligned to 64 KiB, glibc's malloc leaves a gap of that size and touches two pages of
-    /// it: with pieces of 64 KiB, an eighth more memory.)
-    static constexpr std::size_t usual_piece_bytes = std::size_t{1024} * 1024;
+    /// each chunk of memory that is aligned to 64 KiB, glibc's malloc leaves a gap of that size and touches two pages of
+    /// it: with chunks of 64 KiB, an eighth more memory.)
+    static constexpr std::size_t usual_chunk_bytes = std::size_t{1024} * 1024;
 
-    /// What a pool is told to take at once comes in pieces of at most this many bytes: enough for an upstream that has huge pages to
+    /// What a pool is told to take at once comes in chunks of at most this many bytes: enough for an upstream that has huge pages to
     /// use them, and less than jemalloc gives back to the system at once (8 MiB), so that the next pool finds it.
-    static constexpr std::size_t largest_piece_bytes = std::size_t{4} * 1024 * 1024;
+    static constexpr std::size_t largest_chunk_bytes = std::size_t{4} * 1024 * 1024;
 
     /// A slab holds at least this many blocks, while that takes no more than `large_slab_bytes`.
     static constexpr std::size_t blocks_in_a_slab = 32;

@@ -4,10 +4,10 @@
 /// All slabs of one pool: takes them from upstream, takes free blocks out of them and puts them back, and gives slabs
 /// that are wholly free back upstream.
 ///
-///     pieces:  [ A + ] < [ B | C | D | E ] < [ F | G ]     what upstream gave at once; by address, in the directory
+///     chunks:  [ A + ] < [ B | C | D | E ] < [ F | G ]     what upstream gave at once; by address, in the directory
 ///     list:    G <-> C <-> A                               slabs that may have free blocks
 ///
-/// The first piece (A above) is a single slab at no special address, and has room behind it (+) for the array of a magazine,
+/// The first chunk (A above) is a single slab at no special address, and has room behind it (+) for the array of a magazine,
 /// so that a pool that does not grow is one request upstream.
 ///
 ///     capacity = blocks of all slabs = handed_out + set bits + blocks never used
@@ -26,7 +26,7 @@
 #include <memory_pool/base/poisoning.hpp>
 #include <memory_pool/core/slabs/block_checks.hpp>
 #include <memory_pool/core/slabs/block_row.hpp>
-#include <memory_pool/core/slabs/piece_plan.hpp>
+#include <memory_pool/core/slabs/chunk_plan.hpp>
 #include <memory_pool/core/slabs/slab.hpp>
 #include <memory_pool/core/slabs/slab_client.hpp>
 #include <memory_pool/core/slabs/slab_directory.hpp>
@@ -96,7 +96,7 @@ public:
     std::size_t slab_count() const noexcept { return slab_count_; }
     std::size_t bytes_reserved() const noexcept
     {
-        return piece_bytes_ + inherited_bytes_ + directory_.bytes_reserved();
+        return chunk_bytes_ + inherited_bytes_ + directory_.bytes_reserved();
     }
 
     /// Returns: the slab that `block` lies in, if it is a block of this store.
@@ -105,7 +105,7 @@ public:
         return is_in_first(block) || may_be_in_other(block) ? slab_around(block) : nullptr;
     }
 
-    /// Where the array of a magazine can be, without a request of its own. Gone when the first piece goes upstream.
+    /// Where the array of a magazine can be, without a request of its own. Gone when the first chunk goes upstream.
     struct magazine_room
     {
         void** array = nullptr; ///< nullptr: there is none.
@@ -121,7 +121,7 @@ public:
     /// Returns: the room behind the first slab, and behind the blocks that it may have later.
     magazine_room room_for_magazine() const noexcept { return room_for_magazine_; }
 
-    /// Effects: adds some blocks: where a slab has room for more, or else in a piece of upstream memory, as large as all so far
+    /// Effects: adds some blocks: where a slab has room for more, or else in a chunk of upstream memory, as large as all so far
     ///   together, within bounds, and for `wanted` blocks if the bounds allow it.
     /// Preconditions: may_grow().
     /// Throws: what upstream throws, and nothing is added then; what the client throws, and the blocks it has added
@@ -133,8 +133,8 @@ public:
             extend(*home, blocks);
             return;
         }
-        const piece_shape shape = plan().next(blocks, capacity_, first_ == nullptr);
-        add_piece(shape, std::min(blocks, shape.room_each));
+        const chunk_shape shape = plan().next(blocks, capacity_, first_ == nullptr);
+        add_chunk(shape, std::min(blocks, shape.room_each));
     }
 
     /// Effects: grows by one step: the blocks that the options say, or as `grow` likes.
@@ -287,12 +287,12 @@ public:
     /// Complexity: logarithmic in slabs. Reads nothing near `address` unless it lies in a slab.
     block_position find(const void* address) const noexcept
     {
-        slab* const piece = directory_.last_at_or_before(address);
-        if (piece == nullptr)
+        slab* const chunk = directory_.last_at_or_before(address);
+        if (chunk == nullptr)
             return {nullptr, 0, false};
-        const auto in_piece =
-            static_cast<std::size_t>(static_cast<const char*>(address) - reinterpret_cast<char*>(piece));
-        if (in_piece >= shape_of(piece).bytes)
+        const auto in_chunk =
+            static_cast<std::size_t>(static_cast<const char*>(address) - reinterpret_cast<char*>(chunk));
+        if (in_chunk >= shape_of(chunk).bytes)
             return {nullptr, 0, false};
         slab* const home = slab_around(address);
         if (address < home->first_block())
@@ -381,24 +381,24 @@ public:
     template <class Visit>
     void for_each_handed_out(Visit&& visit) const
     {
-        for (const slab* piece = directory_.first_behind(nullptr); piece != nullptr;
-             piece = directory_.first_behind(piece))
-            for_each_slab_in(piece, [&](const slab* home) {
+        for (const slab* chunk = directory_.first_behind(nullptr); chunk != nullptr;
+             chunk = directory_.first_behind(chunk))
+            for_each_slab_in(chunk, [&](const slab* home) {
                 for (std::size_t i = home->next_in_use(0); i != home->carved(); i = home->next_in_use(i + 1))
                     visit(home->block(i, layout_.stride()));
             });
     }
 
     /// Returns: the handed out block with the lowest address above `after`, or nullptr.
-    /// Complexity: logarithmic in pieces, and linear in the bits of blocks between.
+    /// Complexity: logarithmic in chunks, and linear in the bits of blocks between.
     void* next_handed_out(const void* after) const noexcept
     {
-        const slab* piece = directory_.last_at_or_before(after);
-        if (piece == nullptr)
-            piece = directory_.first_behind(after);
-        for (; piece != nullptr; piece = directory_.first_behind(piece)) {
+        const slab* chunk = directory_.last_at_or_before(after);
+        if (chunk == nullptr)
+            chunk = directory_.first_behind(after);
+        for (; chunk != nullptr; chunk = directory_.first_behind(chunk)) {
             void* found = nullptr;
-            for_each_slab_in(piece, [&](const slab* home) {
+            for_each_slab_in(chunk, [&](const slab* home) {
                 if (found == nullptr)
                     found = next_handed_out_of(*home, after);
             });
@@ -421,8 +421,8 @@ public:
 
     // Giving back upstream what is wholly free takes three steps, so that a lock can be let go for the second of them.
 
-    /// Pieces that are out of the store, and not yet upstream.
-    class detached_pieces
+    /// Chunks that are out of the store, and not yet upstream.
+    class detached_chunks
     {
         friend slab_store;
         slab* first_ = nullptr; ///< Linked by `next`.
@@ -430,17 +430,17 @@ public:
         std::size_t bytes_of_that_ = 0;
     };
 
-    /// Effects: takes every piece out whose slabs are wholly free. Before it does so with the first one, it calls
+    /// Effects: takes every chunk out whose slabs are wholly free. Before it does so with the first one, it calls
     ///   `vacate(capacity_left)`, which says whether nothing needs the room for the magazine any more.
     /// Complexity: linear in slabs and bits.
     template <class Vacate>
-    detached_pieces detach_free(Vacate&& vacate) noexcept
+    detached_chunks detach_free(Vacate&& vacate) noexcept
     {
-        detached_pieces detached;
-        const auto dispose = [&](slab* piece) { detach(piece, detached); };
-        directory_.remove_if([this](const slab* piece) { return piece != first_ && is_wholly_free(piece); }, dispose);
+        detached_chunks detached;
+        const auto dispose = [&](slab* chunk) { detach(chunk, detached); };
+        directory_.remove_if([this](const slab* chunk) { return chunk != first_ && is_wholly_free(chunk); }, dispose);
         if (first_ != nullptr && is_wholly_free(first_) && vacate(capacity_ - first_->block_count()))
-            directory_.remove_if([this](const slab* piece) { return piece == first_; }, dispose);
+            directory_.remove_if([this](const slab* chunk) { return chunk == first_; }, dispose);
         if (directory_.size() == 0)
             directory_.clear();
         note_range();
@@ -448,42 +448,42 @@ public:
     }
 
     /// Effects: as the other one, if there is no magazine.
-    detached_pieces detach_free() noexcept
+    detached_chunks detach_free() noexcept
     {
         return detach_free([](std::size_t) { return true; });
     }
 
     /// Effects: lets the client undo what it made of the blocks.
-    void leave(const detached_pieces& detached) const noexcept
+    void leave(const detached_chunks& detached) const noexcept
     {
         if (options_.client == nullptr)
             return;
-        for (slab* piece = detached.first_; piece != nullptr; piece = piece->next)
-            for_each_slab_in(piece, [this](slab* home) { options_.client->leave(*home, layout_.stride()); });
+        for (slab* chunk = detached.first_; chunk != nullptr; chunk = chunk->next)
+            for_each_slab_in(chunk, [this](slab* home) { options_.client->leave(*home, layout_.stride()); });
     }
 
-    /// Effects: gives the pieces back upstream.
-    void give_back(const detached_pieces& detached) noexcept
+    /// Effects: gives the chunks back upstream.
+    void give_back(const detached_chunks& detached) noexcept
     {
-        for (slab* piece = detached.first_; piece != nullptr;) {
-            slab* const next = piece->next;
-            const piece_shape shape = piece == detached.first_of_store_
-                                          ? plan().first(piece->room(), detached.bytes_of_that_)
-                                          : plan().other(*piece);
-            upstream_->deallocate(piece, shape.bytes, shape.alignment);
-            piece = next;
+        for (slab* chunk = detached.first_; chunk != nullptr;) {
+            slab* const next = chunk->next;
+            const chunk_shape shape = chunk == detached.first_of_store_
+                                          ? plan().first(chunk->room(), detached.bytes_of_that_)
+                                          : plan().other(*chunk);
+            upstream_->deallocate(chunk, shape.bytes, shape.alignment);
+            chunk = next;
         }
     }
 
-    /// Effects: takes pieces over from one who will not give them back any more.
-    /// Preconditions: there is a client: then the first piece has the shape of the others.
-    void inherit(const detached_pieces& detached) noexcept
+    /// Effects: takes chunks over from one who will not give them back any more.
+    /// Preconditions: there is a client: then the first chunk has the shape of the others.
+    void inherit(const detached_chunks& detached) noexcept
     {
-        for (slab* piece = detached.first_; piece != nullptr;) {
-            slab* const next = piece->next;
-            inherited_bytes_ += plan().other(*piece).bytes;
-            piece->next = std::exchange(inherited_.first_, piece);
-            piece = next;
+        for (slab* chunk = detached.first_; chunk != nullptr;) {
+            slab* const next = chunk->next;
+            inherited_bytes_ += plan().other(*chunk).bytes;
+            chunk->next = std::exchange(inherited_.first_, chunk);
+            chunk = next;
         }
     }
 
@@ -510,10 +510,10 @@ public:
     /// Complexity: linear in slabs.
     void release() noexcept
     {
-        detached_pieces detached;
-        for (slab* const piece : directory_) {
-            permit_access_to(piece);
-            piece->next = std::exchange(detached.first_, piece);
+        detached_chunks detached;
+        for (slab* const chunk : directory_) {
+            permit_access_to(chunk);
+            chunk->next = std::exchange(detached.first_, chunk);
         }
         detach_first(detached);
         directory_.clear();
@@ -524,7 +524,7 @@ public:
         slab_count_ = 0;
         capacity_ = 0;
         handed_out_ = 0;
-        piece_bytes_ = 0;
+        chunk_bytes_ = 0;
         steps_ = 0;
         give_back(detached);
         give_back_inherited();
@@ -549,55 +549,55 @@ public:
             listed += home->is_listed ? 1 : 0;
         });
         std::size_t bytes = 0;
-        for (const slab* const piece : directory_)
-            bytes += shape_of(piece).bytes;
+        for (const slab* const chunk : directory_)
+            bytes += shape_of(chunk).bytes;
         return slabs_are_valid && directory_.is_sorted() && with_free_.has(listed) && slabs == slab_count_ &&
-               blocks == capacity_ && bytes == piece_bytes_ && free + handed_out_ == capacity_ && capacity_ <= limit_;
+               blocks == capacity_ && bytes == chunk_bytes_ && free + handed_out_ == capacity_ && capacity_ <= limit_;
     }
 
 private:
-    piece_plan plan() const noexcept { return {layout_, options_, limit_}; }
+    chunk_plan plan() const noexcept { return {layout_, options_, limit_}; }
 
-    piece_shape shape_of(const slab* piece) const noexcept
+    chunk_shape shape_of(const slab* chunk) const noexcept
     {
-        return piece == first_ ? plan().first(piece->room(), first_bytes_) : plan().other(*piece);
+        return chunk == first_ ? plan().first(chunk->room(), first_bytes_) : plan().other(*chunk);
     }
 
-    void add_piece(const piece_shape& shape, std::size_t blocks_each)
+    void add_chunk(const chunk_shape& shape, std::size_t blocks_each)
     {
         directory_.make_room();
-        slab* const piece = new_piece(shape);
+        slab* const chunk = new_chunk(shape);
         base::failure_guard guard([&] {
-            if (piece->block_count() == 0)
-                upstream_->deallocate(piece, shape.bytes, shape.alignment);
+            if (chunk->block_count() == 0)
+                upstream_->deallocate(chunk, shape.bytes, shape.alignment);
             else
-                insert(piece, shape);
+                insert(chunk, shape);
         });
-        for_each_slab_in(piece, [&](slab* home) { add_blocks(*home, blocks_each); });
+        for_each_slab_in(chunk, [&](slab* home) { add_blocks(*home, blocks_each); });
         guard.succeeded();
-        insert(piece, shape);
+        insert(chunk, shape);
     }
 
-    void insert(slab* piece, const piece_shape& shape) noexcept
+    void insert(slab* chunk, const chunk_shape& shape) noexcept
     {
         for (std::size_t i = shape.slabs; i-- != 0;) // backwards, so that the first comes first in the list
-            offer(*slab_in(piece, i), 0);
-        directory_.insert(piece);
+            offer(*slab_in(chunk, i), 0);
+        directory_.insert(chunk);
         if (first_ == nullptr) {
-            first_ = piece;
+            first_ = chunk;
             first_bytes_ = shape.bytes;
             note_room_for_magazine();
         }
-        if (piece != first_) {
-            const auto begin = reinterpret_cast<std::uintptr_t>(piece);
+        if (chunk != first_) {
+            const auto begin = reinterpret_cast<std::uintptr_t>(chunk);
             lowest_ = highest_ == 0 ? begin : std::min(lowest_, begin);
             highest_ = std::max(highest_, begin + shape.bytes);
         }
-        if (slab_with_room(piece) != nullptr)
-            extensible_ = piece;
+        if (slab_with_room(chunk) != nullptr)
+            extensible_ = chunk;
         slab_count_ += shape.slabs;
-        capacity_ += blocks_in(piece);
-        piece_bytes_ += shape.bytes;
+        capacity_ += blocks_in(chunk);
+        chunk_bytes_ += shape.bytes;
     }
 
     /// Adds up to `most` blocks to a slab of the extensible chunk, as far as there is room.
@@ -627,20 +627,20 @@ private:
     }
 
     /// Returns: the first slab of a chunk that has room for more blocks, or nullptr.
-    slab* slab_with_room(const slab* piece) const noexcept
+    slab* slab_with_room(const slab* chunk) const noexcept
     {
         slab* found = nullptr;
-        for_each_slab_in(piece, [&found](slab* home) {
+        for_each_slab_in(chunk, [&found](slab* home) {
             if (found == nullptr && home->block_count() != home->room())
                 found = home;
         });
         return found;
     }
 
-    std::size_t blocks_in(const slab* piece) const noexcept
+    std::size_t blocks_in(const slab* chunk) const noexcept
     {
         std::size_t blocks = 0;
-        for_each_slab_in(piece, [&blocks](const slab* home) { blocks += home->block_count(); });
+        for_each_slab_in(chunk, [&blocks](const slab* home) { blocks += home->block_count(); });
         return blocks;
     }
 
@@ -654,7 +654,7 @@ private:
         with_free_.add(home);
     }
 
-    /// It is at the end of the first piece.
+    /// It is at the end of the first chunk.
     void note_room_for_magazine() noexcept
     {
         const std::size_t size = plan().pointers_behind(first_->room());
@@ -674,24 +674,24 @@ private:
         return is_in_first(address) ? first_ : slab::of(address, layout_);
     }
 
-    /// Whether `block` lies between the first and the last byte of all pieces but the first. Only there may its address be
+    /// Whether `block` lies between the first and the last byte of all chunks but the first. Only there may its address be
     /// masked: what is elsewhere is not this store's, and what would be read there, anything.
     bool may_be_in_other(const void* block) const noexcept
     {
         return reinterpret_cast<std::uintptr_t>(block) - lowest_ < highest_ - lowest_;
     }
 
-    /// Computes the range of all pieces but the first.
+    /// Computes the range of all chunks but the first.
     void note_range() noexcept
     {
         lowest_ = 0;
         highest_ = 0;
-        for (const slab* const piece : directory_) {
-            if (piece == first_)
+        for (const slab* const chunk : directory_) {
+            if (chunk == first_)
                 continue;
-            const auto begin = reinterpret_cast<std::uintptr_t>(piece);
+            const auto begin = reinterpret_cast<std::uintptr_t>(chunk);
             lowest_ = highest_ == 0 ? begin : lowest_;
-            highest_ = begin + shape_of(piece).bytes;
+            highest_ = begin + shape_of(chunk).bytes;
         }
     }
 
@@ -702,40 +702,40 @@ private:
     }
 
     /// Allocates a chunk from upstream and creates its slabs, still without blocks.
-    slab* new_piece(const piece_shape& shape)
+    slab* new_chunk(const chunk_shape& shape)
     {
         void* const memory = upstream_->allocate(shape.bytes, shape.alignment);
         if (options_.prefault)
             os::touch_pages(memory, shape.bytes);
-        auto* const piece = static_cast<slab*>(memory);
+        auto* const chunk = static_cast<slab*>(memory);
         for (std::size_t i = 0; i != shape.slabs; ++i)
-            ::new (slab_in(piece, i)) slab(owner(), layout_, 0, i == 0 ? shape.slabs : 0, shape.room_each);
-        return piece;
+            ::new (slab_in(chunk, i)) slab(owner(), layout_, 0, i == 0 ? shape.slabs : 0, shape.room_each);
+        return chunk;
     }
 
-    slab* slab_in(const slab* piece, std::size_t index) const noexcept
+    slab* slab_in(const slab* chunk, std::size_t index) const noexcept
     {
-        return static_cast<slab*>(base::address_past(const_cast<slab*>(piece), index * layout_.slab_alignment()));
+        return static_cast<slab*>(base::address_past(const_cast<slab*>(chunk), index * layout_.slab_alignment()));
     }
 
     template <class Visit>
-    void for_each_slab_in(const slab* piece, Visit&& visit) const
+    void for_each_slab_in(const slab* chunk, Visit&& visit) const
     {
-        for (std::size_t i = 0, count = piece->slabs_in_piece(); i != count; ++i)
-            visit(slab_in(piece, i));
+        for (std::size_t i = 0, count = chunk->slabs_in_chunk(); i != count; ++i)
+            visit(slab_in(chunk, i));
     }
 
     template <class Visit>
     void for_each_slab(Visit&& visit) const
     {
-        for (const slab* const piece : directory_)
-            for_each_slab_in(piece, visit);
+        for (const slab* const chunk : directory_)
+            for_each_slab_in(chunk, visit);
     }
 
-    bool is_wholly_free(const slab* piece) const noexcept
+    bool is_wholly_free(const slab* chunk) const noexcept
     {
         bool free = true;
-        for_each_slab_in(piece, [&free](const slab* home) { free = free && home->is_wholly_free(); });
+        for_each_slab_in(chunk, [&free](const slab* home) { free = free && home->is_wholly_free(); });
         return free;
     }
 
@@ -816,32 +816,32 @@ private:
         return count;
     }
 
-    void detach(slab* piece, detached_pieces& detached) noexcept
+    void detach(slab* chunk, detached_chunks& detached) noexcept
     {
-        const piece_shape shape = shape_of(piece);
-        for_each_slab_in(piece, [this](slab* home) { with_free_.remove(*home); });
-        permit_access_to(piece);
+        const chunk_shape shape = shape_of(chunk);
+        for_each_slab_in(chunk, [this](slab* home) { with_free_.remove(*home); });
+        permit_access_to(chunk);
         slab_count_ -= shape.slabs;
-        capacity_ -= blocks_in(piece);
-        piece_bytes_ -= shape.bytes;
-        if (piece == extensible_)
+        capacity_ -= blocks_in(chunk);
+        chunk_bytes_ -= shape.bytes;
+        if (chunk == extensible_)
             extensible_ = nullptr;
-        if (piece == first_)
+        if (chunk == first_)
             detach_first(detached);
-        piece->next = std::exchange(detached.first_, piece);
+        chunk->next = std::exchange(detached.first_, chunk);
     }
 
-    /// Moves what is known of the first piece alone.
-    void detach_first(detached_pieces& detached) noexcept
+    /// Moves what is known of the first chunk alone.
+    void detach_first(detached_chunks& detached) noexcept
     {
         detached.first_of_store_ = std::exchange(first_, nullptr);
         detached.bytes_of_that_ = std::exchange(first_bytes_, 0);
         room_for_magazine_ = {};
     }
 
-    void permit_access_to(const slab* piece) const noexcept
+    void permit_access_to(const slab* chunk) const noexcept
     {
-        for_each_slab_in(piece, [this](const slab* home) {
+        for_each_slab_in(chunk, [this](const slab* home) {
             base::permit_access(home->first_block(), home->room() * layout_.stride());
         });
     }
@@ -853,18 +853,18 @@ private:
     slab_directory directory_;
     std::pmr::memory_resource* upstream_;
     misuse_log* log_ = nullptr;
-    slab* first_ = nullptr;       ///< The first piece.
+    slab* first_ = nullptr;       ///< The first chunk.
     std::size_t first_bytes_ = 0; ///< 0 if there is none.
     magazine_room room_for_magazine_;
-    std::uintptr_t lowest_ = 0;  ///< Where the other pieces begin ...
+    std::uintptr_t lowest_ = 0;  ///< Where the other chunks begin ...
     std::uintptr_t highest_ = 0; ///< ... and end; 0 if there are none.
     slab* extensible_ = nullptr; ///< The chunk that has room for more blocks, or nullptr.
     slab_list with_free_;        ///< Slabs that may have free blocks.
     std::size_t slab_count_ = 0;
     std::size_t capacity_ = 0;
     std::size_t handed_out_ = 0;
-    std::size_t piece_bytes_ = 0;
-    detached_pieces inherited_;
+    std::size_t chunk_bytes_ = 0;
+    detached_chunks inherited_;
     std::size_t inherited_bytes_ = 0;
     std::size_t steps_ = 0;
 };

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
 /// \file
-/// How large the pieces are that a pool takes from upstream, and how its slabs lie in them.
+/// How large the chunks are that a pool takes from upstream, and how its slabs lie in them.
 ///
 ///     the first:   | slab | array of a magazine |          at no special address, unless there is a client
 ///     the others:  | slab | gap | slab | gap | slab |      each slab at a multiple of slab_alignment
@@ -27,7 +27,7 @@ inline namespace MEMORY_POOL_ABI
 namespace core
 {
 /// Slabs side by side, each with as many blocks and as much room.
-struct piece_shape
+struct chunk_shape
 {
     std::size_t slabs;
     std::size_t room_each; ///< Blocks that fit into a slab.
@@ -35,12 +35,12 @@ struct piece_shape
     std::size_t alignment;
 };
 
-/// Plans the pieces of one pool. Refers to the layout and the options that it was made with.
-class piece_plan
+/// Plans the chunks of one pool. Refers to the layout and the options that it was made with.
+class chunk_plan
 {
 public:
     /// Effects: plans for up to `limit` blocks.
-    piece_plan(const slab_layout& layout, const slab_store_options& options, std::size_t limit) noexcept
+    chunk_plan(const slab_layout& layout, const slab_store_options& options, std::size_t limit) noexcept
         : layout_(layout), options_(options), limit_(limit)
     {
     }
@@ -53,7 +53,7 @@ public:
         std::size_t blocks = std::max(wanted, std::size_t{1});
         if (options_.growth_step == 0) {
             if (capacity != 0)
-                blocks = std::max(blocks, std::min(capacity, slab_layout::usual_piece_bytes / layout_.stride()));
+                blocks = std::max(blocks, std::min(capacity, slab_layout::usual_chunk_bytes / layout_.stride()));
             const bool may_round_up = wanted <= 1 && (options_.client == nullptr || !options_.client->is_dear);
             if (may_round_up && blocks < slab_layout::first_slab_bytes / layout_.stride())
                 blocks = std::max(blocks, layout_.blocks_within(slab_layout::first_slab_bytes));
@@ -61,9 +61,9 @@ public:
         return std::min(blocks, limit_ - capacity);
     }
 
-    /// Returns: the shape of a piece for `blocks` blocks more than `capacity`, or as many of them as it can have. `is_first` says that
+    /// Returns: the shape of a chunk for `blocks` blocks more than `capacity`, or as many of them as it can have. `is_first` says that
     ///   there is no first one now: there never was, or it has gone upstream.
-    piece_shape next(std::size_t blocks, std::size_t capacity, bool is_first) const noexcept
+    chunk_shape next(std::size_t blocks, std::size_t capacity, bool is_first) const noexcept
     {
         if (is_first && options_.client == nullptr)
             return first(layout_.fits_first_slab(blocks) ? blocks : layout_.max_first_blocks());
@@ -72,18 +72,18 @@ public:
         if (is_first)
             return first(room);
         const std::size_t most_slabs =
-            std::max(std::size_t{1}, slab_layout::largest_piece_bytes / layout_.slab_alignment());
+            std::max(std::size_t{1}, slab_layout::largest_chunk_bytes / layout_.slab_alignment());
         return other(std::max(std::size_t{1}, std::min(blocks / largest, most_slabs)), room);
     }
 
-    /// Returns: the shape of the first piece, whose slab has that room, and which has `bytes` bytes.
-    piece_shape first(std::size_t room, std::size_t bytes) const noexcept
+    /// Returns: the shape of the first chunk, whose slab has that room, and which has `bytes` bytes.
+    chunk_shape first(std::size_t room, std::size_t bytes) const noexcept
     {
         return {1, room, bytes, options_.client != nullptr ? layout_.slab_alignment() : layout_.first_slab_alignment()};
     }
 
-    /// Returns: the shape of a further piece, by its first slab.
-    piece_shape other(const slab& piece) const noexcept { return other(piece.slabs_in_piece(), piece.room()); }
+    /// Returns: the shape of a further chunk, by its first slab.
+    chunk_shape other(const slab& chunk) const noexcept { return other(chunk.slabs_in_chunk(), chunk.room()); }
 
     /// Returns: for how many pointers a magazine should have room in front of `capacity` blocks.
     std::size_t suitable_magazine_room(std::size_t capacity) const noexcept
@@ -98,12 +98,12 @@ public:
     }
 
 private:
-    piece_shape first(std::size_t room) const noexcept
+    chunk_shape first(std::size_t room) const noexcept
     {
         return first(room, layout_.slab_bytes(room) + pointers_behind(room) * sizeof(void*));
     }
 
-    piece_shape other(std::size_t slabs, std::size_t room_each) const noexcept
+    chunk_shape other(std::size_t slabs, std::size_t room_each) const noexcept
     {
         return {slabs, room_each, (slabs - 1) * layout_.slab_alignment() + layout_.slab_bytes(room_each),
                 layout_.slab_alignment()};

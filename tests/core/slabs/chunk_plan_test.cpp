@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
-#include <memory_pool/core/slabs/piece_plan.hpp>
+#include <memory_pool/core/slabs/chunk_plan.hpp>
 
 #include <gtest/gtest.h>
 
@@ -24,18 +24,18 @@ public:
     void survivor_returned(void*) noexcept override {}
 };
 
-class piece_plan_test : public testing::Test
+class chunk_plan_test : public testing::Test
 {
 protected:
-    core::piece_plan plan(std::size_t limit = any_number) const { return {layout_, options_, limit}; }
-    core::piece_plan plan_of_client() const { return {layout_of_client_, options_, any_number}; }
+    core::chunk_plan plan(std::size_t limit = any_number) const { return {layout_, options_, limit}; }
+    core::chunk_plan plan_of_client() const { return {layout_of_client_, options_, any_number}; }
 
     core::slab_layout layout_{stride, 16, any_number};
     core::slab_layout layout_of_client_{stride, 16, any_number, any_number, core::client_slab_grain};
     core::slab_store_options options_{false, true, false};
 };
 
-TEST_F(piece_plan_test, adds_4_kib_at_first_and_then_as_many_blocks_as_there_are_up_to_a_mib)
+TEST_F(chunk_plan_test, adds_4_kib_at_first_and_then_as_many_blocks_as_there_are_up_to_a_mib)
 {
     EXPECT_EQ(plan().blocks_to_add(1, 0), layout_.blocks_within(4096));
     EXPECT_EQ(plan().blocks_to_add(1, 1000), 1000u);
@@ -44,14 +44,14 @@ TEST_F(piece_plan_test, adds_4_kib_at_first_and_then_as_many_blocks_as_there_are
     EXPECT_EQ(plan(1100).blocks_to_add(5000, 1000), 100u) << "but never more than the limit allows";
 }
 
-TEST_F(piece_plan_test, adds_what_is_wanted_where_the_program_has_chosen_a_step)
+TEST_F(chunk_plan_test, adds_what_is_wanted_where_the_program_has_chosen_a_step)
 {
     options_.growth_step = 7;
     EXPECT_EQ(plan().blocks_to_add(7, 0), 7u);
     EXPECT_EQ(plan().blocks_to_add(7, 1000), 7u);
 }
 
-TEST_F(piece_plan_test, does_not_round_up_for_a_client_whose_blocks_are_dear)
+TEST_F(chunk_plan_test, does_not_round_up_for_a_client_whose_blocks_are_dear)
 {
     idle_client dear(true);
     idle_client cheap(false);
@@ -61,9 +61,9 @@ TEST_F(piece_plan_test, does_not_round_up_for_a_client_whose_blocks_are_dear)
     EXPECT_EQ(plan().blocks_to_add(1, 0), layout_.blocks_within(4096));
 }
 
-TEST_F(piece_plan_test, has_a_first_piece_of_one_slab_as_large_as_it_is_asked_for_with_an_array_behind_it)
+TEST_F(chunk_plan_test, has_a_first_chunk_of_one_slab_as_large_as_it_is_asked_for_with_an_array_behind_it)
 {
-    const core::piece_shape shape = plan().next(100'000, 0, true);
+    const core::chunk_shape shape = plan().next(100'000, 0, true);
     EXPECT_EQ(shape.slabs, 1u);
     EXPECT_EQ(shape.room_each, 100'000u);
     EXPECT_EQ(shape.alignment, layout_.first_slab_alignment());
@@ -73,14 +73,14 @@ TEST_F(piece_plan_test, has_a_first_piece_of_one_slab_as_large_as_it_is_asked_fo
     EXPECT_EQ(plan().next(100'000, 0, true).bytes, layout_.slab_bytes(100'000));
 }
 
-TEST_F(piece_plan_test, has_further_pieces_of_as_many_slabs_side_by_side_as_the_blocks_fill)
+TEST_F(chunk_plan_test, has_further_chunks_of_as_many_slabs_side_by_side_as_the_blocks_fill)
 {
     const std::size_t in_a_slab = layout_.max_blocks();
-    const core::piece_shape one = plan().next(in_a_slab / 2, 1000, false);
+    const core::chunk_shape one = plan().next(in_a_slab / 2, 1000, false);
     EXPECT_EQ(one.slabs, 1u);
     EXPECT_EQ(one.room_each, in_a_slab / 2);
     EXPECT_EQ(one.bytes, layout_.slab_bytes(in_a_slab / 2));
-    const core::piece_shape three = plan().next(3 * in_a_slab + 1, 1000, false);
+    const core::chunk_shape three = plan().next(3 * in_a_slab + 1, 1000, false);
     EXPECT_EQ(three.slabs, 3u);
     EXPECT_EQ(three.room_each, in_a_slab);
     EXPECT_EQ(three.alignment, layout_.slab_alignment());
@@ -88,7 +88,7 @@ TEST_F(piece_plan_test, has_further_pieces_of_as_many_slabs_side_by_side_as_the_
     EXPECT_LE(plan().next(any_number, 1000, false).bytes, std::size_t{4} << 20) << "4 MiB at most";
 }
 
-TEST_F(piece_plan_test, has_room_for_further_steps_in_the_slabs_of_a_client)
+TEST_F(chunk_plan_test, has_room_for_further_steps_in_the_slabs_of_a_client)
 {
     idle_client client(false);
     options_.client = &client;
