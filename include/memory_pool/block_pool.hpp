@@ -36,8 +36,8 @@
 #include <memory_pool/core/slabs/late_reports.hpp>
 #include <memory_pool/core/slabs/magazine.hpp>
 #include <memory_pool/core/slabs/slab.hpp>
-#include <memory_pool/core/slabs/slab_client.hpp>
 #include <memory_pool/core/slabs/slab_layout.hpp>
+#include <memory_pool/core/slabs/slab_listener.hpp>
 #include <memory_pool/core/slabs/slab_store.hpp>
 
 #include <algorithm>
@@ -87,17 +87,17 @@ public:
                       "of blocks");
     }
 
-    /// For pools that are built on this one: as the other, but `client` owns the slabs and is told about them. Takes nothing
+    /// For pools that are built on this one: as the other, but `listener` owns the slabs and is told about them. Takes nothing
     /// from `upstream` yet.
     basic_block_pool(std::size_t block_size, const pool_options& options, std::pmr::memory_resource* upstream,
-                     core::slab_client* client)
+                     core::slab_listener* listener)
         : stride_(core::checked_stride(block_size, canary_bytes, options, upstream)),
-          store_(
-              core::slab_layout(stride_, core::alignment_of_blocks(options), options.max_capacity,
-                                core::blocks_in_a_step(options), client != nullptr ? core::client_slab_grain : 1),
-              options.max_capacity,
-              {options.prefault, !variant::checks, variant::checks, options.growth_step, client, options.magazine_size},
-              {core::name_in(options), block_size}, upstream)
+          store_(core::slab_layout(stride_, core::alignment_of_blocks(options), options.max_capacity,
+                                   core::blocks_in_a_step(options), listener != nullptr ? core::slab_granule : 1),
+                 options.max_capacity,
+                 {options.prefault, !variant::checks, variant::checks, options.growth_step, listener,
+                  options.magazine_size},
+                 {core::name_in(options), block_size}, upstream)
     {
         base::check_policy<Policy>();
         base::pool_made(this);
@@ -341,10 +341,10 @@ public:
     /// Returns: how its slabs are cut.
     const core::slab_layout& layout() const noexcept { return store_.layout(); }
 
-    /// Effects: lets go of the blocks: those in use are not taken back any more when they are given back, but the client is
+    /// Effects: lets go of the blocks: those in use are not taken back any more when they are given back, but the listener is
     ///   told.
     /// Returns: how many are in use.
-    /// Preconditions: the pool has a client, and no block is asked for any more.
+    /// Preconditions: the pool has a listener, and no block is asked for any more.
     /// Complexity: linear in slabs.
     std::size_t abandon() noexcept
     {
@@ -545,8 +545,8 @@ private:
         if (is_abandoned_) {
             given_back(block);
             if constexpr (variant::checks)
-                put(&block, 1);                        // Else it would be taken for one that has overflowed.
-            store_.client()->survivor_returned(block); // With it, this may be gone.
+                put(&block, 1);                          // Else it would be taken for one that has overflowed.
+            store_.listener()->survivor_returned(block); // With it, this may be gone.
             return;
         }
         const core::late_reports reports(store_);

@@ -86,15 +86,15 @@ public:
                       "of blocks");
     }
 
-    /// For pools that are built on this one: as the other, but `client` owns the slabs and is told about them, with the lock of
+    /// For pools that are built on this one: as the other, but `listener` owns the slabs and is told about them, with the lock of
     /// the pool held when they are new. Takes nothing from `upstream` yet.
     basic_concurrent_block_pool(std::size_t block_size, const pool_options& options,
-                                std::pmr::memory_resource* upstream, core::slab_client* client)
+                                std::pmr::memory_resource* upstream, core::slab_listener* listener)
         : alignment_(core::alignment_of_blocks(options)),
           store_(layout_for(core::checked_stride(block_size, canary_bytes, options, upstream), options,
-                            client != nullptr ? core::client_slab_grain : 1),
+                            listener != nullptr ? core::slab_granule : 1),
                  options.max_capacity,
-                 {options.prefault, false, variant::checks, options.growth_step, client, options.magazine_size},
+                 {options.prefault, false, variant::checks, options.growth_step, listener, options.magazine_size},
                  {core::name_in(options), block_size}, upstream)
     {
         base::check_policy<Policy>();
@@ -360,10 +360,10 @@ public:
     /// Returns: how its slabs are cut.
     const core::slab_layout& layout() const noexcept { return store_.layout(); }
 
-    /// Effects: lets go of the blocks: those in use are not taken back any more when they are given back, but the client is
+    /// Effects: lets go of the blocks: those in use are not taken back any more when they are given back, but the listener is
     ///   told.
     /// Returns: how many are in use.
-    /// Preconditions: the pool has a client, and no block is asked for any more.
+    /// Preconditions: the pool has a listener, and no block is asked for any more.
     /// Complexity: linear in threads, slabs and free blocks.
     /// Thread safety: other threads may be giving blocks back.
     std::size_t abandon() noexcept { return store_.abandon(); }
@@ -398,10 +398,10 @@ private:
     static constexpr std::size_t canary_bytes = variant::checks ? core::block_checks::canary_bytes : 0;
 
     /// The first block of a slab starts a line of the cache: see core::shared_store.
-    static core::slab_layout layout_for(std::size_t stride, const pool_options& options, std::size_t grain) noexcept
+    static core::slab_layout layout_for(std::size_t stride, const pool_options& options, std::size_t granule) noexcept
     {
         return {stride, std::max(core::alignment_of_blocks(options), cache_line_size), options.max_capacity,
-                core::blocks_in_a_step(options), grain};
+                core::blocks_in_a_step(options), granule};
     }
 
     /// What is longer than the type of another duration can hold does not overflow here.

@@ -14,11 +14,11 @@ namespace
 constexpr std::size_t stride = 64;
 constexpr std::size_t any_number = std::numeric_limits<std::size_t>::max();
 
-/// A client that is asked for nothing but how dear it is.
-class idle_client final : public core::slab_client
+/// A listener that is asked for nothing but how dear it is.
+class idle_listener final : public core::slab_listener
 {
 public:
-    explicit idle_client(bool dear) noexcept : slab_client(nullptr, dear) {}
+    explicit idle_listener(bool dear) noexcept : slab_listener(nullptr, dear) {}
     void add_blocks(core::slab&, std::size_t, std::size_t) override {}
     void leave(core::slab&, std::size_t) noexcept override {}
     void survivor_returned(void*) noexcept override {}
@@ -28,10 +28,10 @@ class chunk_plan_test : public testing::Test
 {
 protected:
     core::chunk_plan plan(std::size_t limit = any_number) const { return {layout_, options_, limit}; }
-    core::chunk_plan plan_of_client() const { return {layout_of_client_, options_, any_number}; }
+    core::chunk_plan plan_of_listener() const { return {layout_of_listener_, options_, any_number}; }
 
     core::slab_layout layout_{stride, 16, any_number};
-    core::slab_layout layout_of_client_{stride, 16, any_number, any_number, core::client_slab_grain};
+    core::slab_layout layout_of_listener_{stride, 16, any_number, any_number, core::slab_granule};
     core::slab_store_options options_{false, true, false};
 };
 
@@ -51,13 +51,13 @@ TEST_F(chunk_plan_test, adds_what_is_wanted_where_the_program_has_chosen_a_step)
     EXPECT_EQ(plan().blocks_to_add(7, 1000), 7u);
 }
 
-TEST_F(chunk_plan_test, does_not_round_up_for_a_client_whose_blocks_are_dear)
+TEST_F(chunk_plan_test, does_not_round_up_for_a_listener_whose_blocks_are_dear)
 {
-    idle_client dear(true);
-    idle_client cheap(false);
-    options_.client = &dear;
+    idle_listener dear(true);
+    idle_listener cheap(false);
+    options_.listener = &dear;
     EXPECT_EQ(plan().blocks_to_add(1, 0), 1u);
-    options_.client = &cheap;
+    options_.listener = &cheap;
     EXPECT_EQ(plan().blocks_to_add(1, 0), layout_.blocks_within(4096));
 }
 
@@ -88,13 +88,13 @@ TEST_F(chunk_plan_test, has_further_chunks_of_as_many_slabs_side_by_side_as_the_
     EXPECT_LE(plan().next(any_number, 1000, false).bytes, std::size_t{4} << 20) << "4 MiB at most";
 }
 
-TEST_F(chunk_plan_test, has_room_for_further_steps_in_the_slabs_of_a_client)
+TEST_F(chunk_plan_test, has_room_for_further_steps_in_the_slabs_of_a_listener)
 {
-    idle_client client(false);
-    options_.client = &client;
+    idle_listener listener(false);
+    options_.listener = &listener;
     options_.growth_step = 10;
-    EXPECT_EQ(plan_of_client().next(10, 0, true).room_each, 10u);
-    EXPECT_EQ(plan_of_client().next(10, 0, true).alignment, core::client_slab_grain) << "also for the first";
-    EXPECT_EQ(plan_of_client().next(10, 40, false).room_each, 40u) << "as many as there are so far";
+    EXPECT_EQ(plan_of_listener().next(10, 0, true).room_each, 10u);
+    EXPECT_EQ(plan_of_listener().next(10, 0, true).alignment, core::slab_granule) << "also for the first";
+    EXPECT_EQ(plan_of_listener().next(10, 40, false).room_each, 40u) << "as many as there are so far";
 }
 } // namespace

@@ -73,14 +73,14 @@ TEST(slab_layout, makes_no_slab_larger_than_the_limit_asks_for)
     EXPECT_LE(layout.slab_alignment(), 512u);
 }
 
-TEST(slab_layout, makes_small_slabs_for_small_steps_but_no_smaller_than_the_grain)
+TEST(slab_layout, makes_small_slabs_for_small_steps_but_no_smaller_than_the_granule)
 {
     const slab_layout usual(1000, 8, unbounded);
     const slab_layout in_steps(1000, 8, unbounded, 4);
     EXPECT_EQ(in_steps.slab_alignment(), 4096u); // four blocks and the header
     EXPECT_LT(in_steps.slab_alignment(), usual.slab_alignment());
-    EXPECT_EQ(slab_layout(1000, 8, unbounded, 4, memory_pool::core::client_slab_grain).slab_alignment(),
-              memory_pool::core::client_slab_grain);
+    EXPECT_EQ(slab_layout(1000, 8, unbounded, 4, memory_pool::core::slab_granule).slab_alignment(),
+              memory_pool::core::slab_granule);
 }
 
 TEST(slab_layout, indexes_every_block_exactly)

@@ -402,10 +402,10 @@ TEST(slab_store, keeps_what_it_got_if_the_rest_of_a_step_cannot_be_had)
 }
 
 /// Is told about slabs, and fails on request.
-class recording_client final : public core::slab_client
+class recording_listener final : public core::slab_listener
 {
 public:
-    explicit recording_client(bool dear = false) : slab_client(nullptr, dear) {}
+    explicit recording_listener(bool dear = false) : slab_listener(nullptr, dear) {}
 
     std::size_t prepared = 0;
     std::size_t left = 0;
@@ -423,30 +423,29 @@ private:
     void survivor_returned(void*) noexcept override {}
 };
 
-class slab_store_with_client : public testing::Test
+class slab_store_with_listener : public testing::Test
 {
 protected:
-    explicit slab_store_with_client(std::size_t growth_step = 0, std::size_t limit = unbounded)
-        : store_(
-              core::slab_layout(stride, 16, limit, growth_step != 0 ? growth_step : unbounded, core::client_slab_grain),
-              limit, {false, false, false, growth_step, &client_}, {"test", stride}, &upstream_)
+    explicit slab_store_with_listener(std::size_t growth_step = 0, std::size_t limit = unbounded)
+        : store_(core::slab_layout(stride, 16, limit, growth_step != 0 ? growth_step : unbounded, core::slab_granule),
+                 limit, {false, false, false, growth_step, &listener_}, {"test", stride}, &upstream_)
     {
     }
 
     test::accounting_upstream upstream_;
-    recording_client client_;
+    recording_listener listener_;
     core::slab_store store_;
 };
 
-TEST_F(slab_store_with_client, tells_it_about_each_slab_that_comes_and_that_trim_gives_back)
+TEST_F(slab_store_with_listener, tells_it_about_each_slab_that_comes_and_that_trim_gives_back)
 {
     while (store_.capacity() < 100'000)
         store_.grow(1);
-    EXPECT_EQ(client_.prepared, store_.capacity());
+    EXPECT_EQ(listener_.prepared, store_.capacity());
     void* const block = store_.take_one_late();
-    EXPECT_EQ(&store_.slab_of(block)->client(), &client_);
+    EXPECT_EQ(&store_.slab_of(block)->listener(), &listener_);
     trim(store_);
-    EXPECT_EQ(client_.prepared - client_.left, store_.capacity());
+    EXPECT_EQ(listener_.prepared - listener_.left, store_.capacity());
     EXPECT_GT(store_.capacity(), 0u); // of the chunk with the block
     EXPECT_TRUE(store_.is_valid());
 }
@@ -454,16 +453,16 @@ TEST_F(slab_store_with_client, tells_it_about_each_slab_that_comes_and_that_trim
 TEST(slab_store, takes_no_more_than_asked_for_where_blocks_are_dear)
 {
     test::accounting_upstream upstream;
-    recording_client client(true);
-    core::slab_store store(core::slab_layout(stride, 16, unbounded, unbounded, core::client_slab_grain), unbounded,
-                           {false, false, false, 0, &client}, {"test", stride}, &upstream);
+    recording_listener listener(true);
+    core::slab_store store(core::slab_layout(stride, 16, unbounded, unbounded, core::slab_granule), unbounded,
+                           {false, false, false, 0, &listener}, {"test", stride}, &upstream);
     store.grow(3);
-    EXPECT_EQ(client.prepared, 3u);
+    EXPECT_EQ(listener.prepared, 3u);
     store.enlarge();
-    EXPECT_EQ(client.prepared, 6u);
+    EXPECT_EQ(listener.prepared, 6u);
 }
 
-TEST_F(slab_store_with_client, takes_megabytes_at_once_if_told_to)
+TEST_F(slab_store_with_listener, takes_megabytes_at_once_if_told_to)
 {
     store_.grow(1);
     const std::size_t chunks = upstream_.live_chunks();
@@ -479,10 +478,10 @@ TEST_F(slab_store_with_client, takes_megabytes_at_once_if_told_to)
     EXPECT_TRUE(store_.is_valid());
 }
 
-class slab_store_in_small_steps : public slab_store_with_client
+class slab_store_in_small_steps : public slab_store_with_listener
 {
 protected:
-    slab_store_in_small_steps() : slab_store_with_client(3, 200) {}
+    slab_store_in_small_steps() : slab_store_with_listener(3, 200) {}
 };
 
 TEST_F(slab_store_in_small_steps, takes_room_for_later_steps_along)
@@ -491,7 +490,7 @@ TEST_F(slab_store_in_small_steps, takes_room_for_later_steps_along)
         const std::size_t before = store_.capacity();
         store_.enlarge();
         EXPECT_EQ(store_.capacity(), std::min<std::size_t>(before + 3, 200));
-        EXPECT_EQ(client_.prepared, store_.capacity());
+        EXPECT_EQ(listener_.prepared, store_.capacity());
         ASSERT_TRUE(store_.is_valid());
     }
     EXPECT_LE(upstream_.calls(), 10u);
@@ -520,12 +519,12 @@ TEST_F(slab_store_in_small_steps, adds_nothing_if_new_blocks_of_a_slab_cannot_be
 {
     store_.grow(6);
     store_.enlarge(); // in a slab with room for 6
-    client_.until_failure = 0;
+    listener_.until_failure = 0;
     const std::size_t slabs = store_.slab_count();
     EXPECT_THROW(store_.enlarge(), std::bad_alloc);
     EXPECT_EQ(store_.capacity(), 9u);
     EXPECT_TRUE(store_.is_valid());
-    client_.until_failure = unbounded;
+    listener_.until_failure = unbounded;
     store_.enlarge();
     EXPECT_EQ(store_.capacity(), 12u);
     EXPECT_EQ(store_.slab_count(), slabs);
@@ -538,7 +537,7 @@ TEST_F(slab_store_in_small_steps, gives_a_slab_with_room_left_back_and_goes_on)
     store_.enlarge();
     trim(store_);
     EXPECT_EQ(store_.capacity(), 0u);
-    EXPECT_EQ(client_.left, 9u);
+    EXPECT_EQ(listener_.left, 9u);
     store_.enlarge();
     EXPECT_EQ(store_.capacity(), 3u);
     EXPECT_TRUE(store_.is_valid());
@@ -546,49 +545,49 @@ TEST_F(slab_store_in_small_steps, gives_a_slab_with_room_left_back_and_goes_on)
     EXPECT_EQ(upstream_.live_bytes(), 0u);
 }
 
-TEST_F(slab_store_with_client, begins_each_slab_at_a_multiple_of_the_grain)
+TEST_F(slab_store_with_listener, begins_each_slab_at_a_multiple_of_the_granule)
 {
     while (store_.capacity() < 100'000)
         store_.grow(1);
     while (void* const block = store_.take_one_late())
-        ASSERT_EQ(reinterpret_cast<std::uintptr_t>(store_.slab_of(block)) % core::client_slab_grain, 0u);
+        ASSERT_EQ(reinterpret_cast<std::uintptr_t>(store_.slab_of(block)) % core::slab_granule, 0u);
 }
 
-TEST_F(slab_store_with_client, returns_a_chunk_of_which_no_block_could_be_initialised)
+TEST_F(slab_store_with_listener, returns_a_chunk_of_which_no_block_could_be_initialised)
 {
     while (store_.capacity() < 50'000)
         store_.grow(1);
     const std::size_t before = store_.capacity();
     const std::size_t bytes = upstream_.live_bytes();
-    client_.until_failure = 0;
+    listener_.until_failure = 0;
     EXPECT_THROW(store_.grow(50'000), std::bad_alloc);
-    EXPECT_EQ(client_.prepared, before);
+    EXPECT_EQ(listener_.prepared, before);
     EXPECT_EQ(store_.capacity(), before);
     EXPECT_EQ(upstream_.live_bytes(), bytes);
     EXPECT_TRUE(store_.is_valid());
 }
 
-TEST_F(slab_store_with_client, keeps_and_extends_a_chunk_of_which_some_blocks_could_be_initialised)
+TEST_F(slab_store_with_listener, keeps_and_extends_a_chunk_of_which_some_blocks_could_be_initialised)
 {
     while (store_.capacity() < 50'000)
         store_.grow(1);
     const std::size_t before = store_.capacity();
-    client_.until_failure = 3; // a chunk has several slabs by now
+    listener_.until_failure = 3; // a chunk has several slabs by now
     EXPECT_THROW(store_.grow(50'000), std::bad_alloc);
-    EXPECT_GT(client_.prepared, before);
-    EXPECT_EQ(client_.left, 0u);
-    EXPECT_EQ(client_.prepared, store_.capacity());
+    EXPECT_GT(listener_.prepared, before);
+    EXPECT_EQ(listener_.left, 0u);
+    EXPECT_EQ(listener_.prepared, store_.capacity());
     EXPECT_TRUE(store_.is_valid());
-    client_.until_failure = unbounded;
+    listener_.until_failure = unbounded;
     const std::size_t calls = upstream_.calls();
     const std::size_t slabs = store_.slab_count();
     store_.grow(1000);
-    EXPECT_GE(client_.prepared, before + 1000);
+    EXPECT_GE(listener_.prepared, before + 1000);
     EXPECT_EQ(upstream_.calls(), calls);
     EXPECT_EQ(store_.slab_count(), slabs);
     EXPECT_TRUE(store_.is_valid());
     trim(store_);
-    EXPECT_EQ(client_.left, client_.prepared);
+    EXPECT_EQ(listener_.left, listener_.prepared);
     EXPECT_EQ(store_.capacity(), 0u);
     EXPECT_TRUE(store_.is_valid());
 }

@@ -28,7 +28,7 @@
 #include <memory_pool/base/pool_options.hpp>
 #include <memory_pool/base/statistics.hpp>
 #include <memory_pool/core/slabs/block_span.hpp>
-#include <memory_pool/core/slabs/slab_client.hpp>
+#include <memory_pool/core/slabs/slab_listener.hpp>
 #include <memory_pool/core/slabs/slab_store.hpp>
 #include <memory_pool/core/threads/magazine_exchange.hpp>
 #include <memory_pool/core/threads/shared_counts.hpp>
@@ -126,7 +126,7 @@ public:
                 return;
             }
         }
-        slabs_.client()->survivor_returned(block); // With it, this may be gone.
+        slabs_.listener()->survivor_returned(block); // With it, this may be gone.
     }
 
     /// Effects: puts a block back as `put` does, if nothing is wrong with that, else reports it. Calls `accepted()` before the
@@ -147,7 +147,7 @@ public:
             }
             put_into_slabs(&block, 1); // Else it would be taken for one that has overflowed.
         }
-        slabs_.client()->survivor_returned(block); // With it, this may be gone.
+        slabs_.listener()->survivor_returned(block); // With it, this may be gone.
     }
 
     /// Effects: takes a block as `take` does. If there is none, waits until one is put back: those who wait are served in the
@@ -202,7 +202,7 @@ public:
             slabs_.give_back_inherited();
             mine.detached = slabs_.detach_free();
             bytes -= bytes_reserved_locked();
-            if (slabs_.client() == nullptr) {
+            if (slabs_.listener() == nullptr) {
                 slabs_.give_back(mine.detached);
                 return bytes;
             }
@@ -215,9 +215,9 @@ public:
         return bytes;
     }
 
-    /// Effects: takes no block back any more: the client is told instead.
+    /// Effects: takes no block back any more: the listener is told instead.
     /// Returns: how many blocks are in use.
-    /// Preconditions: there is a client, and nobody asks for blocks any more.
+    /// Preconditions: there is a listener, and nobody asks for blocks any more.
     std::size_t abandon() noexcept
     {
         const locked lock(*this);

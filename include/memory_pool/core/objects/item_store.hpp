@@ -23,7 +23,7 @@
 #include <memory_pool/core/blocks/pool_arguments.hpp>
 #include <memory_pool/core/objects/release_scope.hpp>
 #include <memory_pool/core/slabs/slab.hpp>
-#include <memory_pool/core/slabs/slab_client.hpp>
+#include <memory_pool/core/slabs/slab_listener.hpp>
 
 #include <atomic>
 #include <cstddef>
@@ -54,7 +54,7 @@ void add_blocks_with_objects(slab& home, std::size_t count, std::size_t stride, 
 /// are objects in blocks that are not in use; `link(block, next)` keeps `next` in the object there while it waits for its end, and
 /// `linked(block)` returns it; `destroy_kept(block)` destroys an object that was kept.
 template <class Derived, class Blocks>
-class item_store : public slab_client
+class item_store : public slab_listener
 {
 public:
     /// The blocks. With the last one that comes back after the pool is gone, the store goes too.
@@ -85,7 +85,8 @@ protected:
     // NOLINTNEXTLINE(bugprone-crtp-constructor-accessibility)
     item_store(give_back_function function, std::size_t block_size, const pool_options& options,
                std::pmr::memory_resource* upstream)
-        : slab_client(function, Derived::keeps_objects), blocks(block_size, options, upstream, this), options_(options)
+        : slab_listener(function, Derived::keeps_objects), blocks(block_size, options, upstream, this),
+          options_(options)
     {
     }
     ~item_store() = default;

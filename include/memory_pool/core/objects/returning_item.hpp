@@ -3,13 +3,13 @@
 /// \file
 /// What an object carries that returns to its pool by itself: 8 bytes.
 ///
-///     slab, at a multiple of the grain (64 KiB)
+///     slab, at a multiple of the granule (64 KiB)
 ///     +--------+------ ... --+-------------------------------+
-///     | header |             | object ... | count, grains | ...
+///     | header |             | object ... | count, granules | ...
 ///     +--------+------ ... --+-------------------------------+
 ///     owner --> the store of the items
 ///
-///     slab = address rounded down to the grain - grains * grain;  grains = 0 but for large objects and slabs
+///     slab = address rounded down to the granule - granules * granule;  granules = 0 but for large objects and slabs
 ///
 /// So from any object, also through a pointer to a base of it that does not know how large it is, masking leads to its slab, and
 /// the slab to the pool. (To keep the distance in bytes instead of masking was tried: a pair of make and release took 2.3 ns
@@ -22,8 +22,8 @@
 #include <memory_pool/base/errors.hpp>
 #include <memory_pool/core/objects/reference_count.hpp>
 #include <memory_pool/core/slabs/slab.hpp>
-#include <memory_pool/core/slabs/slab_client.hpp>
 #include <memory_pool/core/slabs/slab_layout.hpp>
+#include <memory_pool/core/slabs/slab_listener.hpp>
 
 #include <cstddef>
 #include <cstdint>
@@ -51,7 +51,7 @@ protected:
 private:
     // While an item waits for its end, the two are the halves of a link: see release_scope.
     mutable Count count_;
-    std::uint32_t grains_ = 0;
+    std::uint32_t granules_ = 0;
 };
 
 /// The operations on a returning_item.
@@ -75,7 +75,7 @@ struct item_access
     template <class Count>
     MEMORY_POOL_ALWAYS_INLINE static void settle(returning_item<Count>& item, const slab_layout& layout) noexcept
     {
-        if (MEMORY_POOL_UNLIKELY(layout.slab_alignment() > client_slab_grain))
+        if (MEMORY_POOL_UNLIKELY(layout.slab_alignment() > slab_granule))
             settle_again(item, layout);
     }
 
@@ -84,7 +84,7 @@ struct item_access
     static void settle_again(returning_item<Count>& item, const slab_layout& layout) noexcept
     {
         const std::uintptr_t offset = reinterpret_cast<std::uintptr_t>(&item) & (layout.slab_alignment() - 1);
-        item.grains_ = static_cast<std::uint32_t>(offset / client_slab_grain);
+        item.granules_ = static_cast<std::uint32_t>(offset / slab_granule);
     }
 
     /// Effects: takes a reference off; if it was the last, gives the item back to where it came from.
@@ -104,14 +104,14 @@ struct item_access
     {
         const auto bits = reinterpret_cast<std::uintptr_t>(next);
         item.count_.write(static_cast<std::uint32_t>(bits));
-        item.grains_ = static_cast<std::uint32_t>(bits >> 32);
+        item.granules_ = static_cast<std::uint32_t>(bits >> 32);
     }
 
     /// Returns: what `link` was given.
     template <class Count>
     static void* linked(const returning_item<Count>& item) noexcept
     {
-        const std::uint64_t bits = std::uint64_t{item.grains_} << 32 | item.count_.read();
+        const std::uint64_t bits = std::uint64_t{item.granules_} << 32 | item.count_.read();
         return reinterpret_cast<void*>(static_cast<std::uintptr_t>(bits));
     }
 
@@ -120,18 +120,18 @@ struct item_access
     template <class Count>
     MEMORY_POOL_ALWAYS_INLINE static const slab& slab_of(const returning_item<Count>& item) noexcept
     {
-        auto grain = reinterpret_cast<std::uintptr_t>(&item) & ~(std::uintptr_t{client_slab_grain} - 1);
-        if (MEMORY_POOL_UNLIKELY(item.grains_ != 0)) // Only a predicted branch: nothing waits for the number.
-            grain -= item.grains_ * std::uintptr_t{client_slab_grain};
-        return *reinterpret_cast<const slab*>(grain);
+        auto granule = reinterpret_cast<std::uintptr_t>(&item) & ~(std::uintptr_t{slab_granule} - 1);
+        if (MEMORY_POOL_UNLIKELY(item.granules_ != 0)) // Only a predicted branch: nothing waits for the number.
+            granule -= item.granules_ * std::uintptr_t{slab_granule};
+        return *reinterpret_cast<const slab*>(granule);
     }
 
 private:
     template <class Count>
     MEMORY_POOL_ALWAYS_INLINE static void give_back(returning_item<Count>& item) noexcept
     {
-        slab_client& client = slab_of(item).client();
-        client.give_back(client, &item);
+        slab_listener& listener = slab_of(item).listener();
+        listener.give_back(listener, &item);
     }
 
     template <class Count>

@@ -80,7 +80,7 @@ protected:
     static void* linked(void* block) noexcept { return item_access::linked(item_in(*object_in(block))); }
 
     /// Chosen once, so that nobody asks each time.
-    static slab_client::give_back_function way_back(bool end_runs_code) noexcept
+    static slab_listener::give_back_function way_back(bool end_runs_code) noexcept
     {
         return end_runs_code ? &end_and_take_back : &take_back;
     }
@@ -99,13 +99,13 @@ private:
         }
     }
 
-    static void take_back(slab_client& self, void* counted)
+    static void take_back(slab_listener& self, void* counted)
     {
         auto& store = static_cast<Derived&>(self);
         give_back_ended(store.blocks, object_at(store, counted));
     }
 
-    static void end_and_take_back(slab_client& self, void* counted)
+    static void end_and_take_back(slab_listener& self, void* counted)
     {
         auto& store = static_cast<Derived&>(self);
         store.in_turn(&store, object_at(store, counted), [&store](T* ended) {

@@ -3,7 +3,7 @@
 /// \file
 /// How large the chunks are that a pool takes from upstream, and how its slabs lie in them.
 ///
-///     the first:   | slab | array of a magazine |          at no special address, unless there is a client
+///     the first:   | slab | array of a magazine |          at no special address, unless there is a listener
 ///     the others:  | slab | gap | slab | gap | slab |      each slab at a multiple of slab_alignment
 ///
 ///     bytes = (slabs - 1) * slab_alignment + slab_bytes(room_each)          of all but the first
@@ -54,7 +54,7 @@ public:
         if (options_.growth_step == 0) {
             if (capacity != 0)
                 blocks = std::max(blocks, std::min(capacity, slab_layout::usual_chunk_bytes / layout_.stride()));
-            const bool may_round_up = wanted <= 1 && (options_.client == nullptr || !options_.client->is_dear);
+            const bool may_round_up = wanted <= 1 && (options_.listener == nullptr || !options_.listener->is_dear);
             if (may_round_up && blocks < slab_layout::first_slab_bytes / layout_.stride())
                 blocks = std::max(blocks, layout_.blocks_within(slab_layout::first_slab_bytes));
         }
@@ -65,7 +65,7 @@ public:
     ///   there is no first one now: there never was, or it has gone upstream.
     chunk_shape next(std::size_t blocks, std::size_t capacity, bool is_first) const noexcept
     {
-        if (is_first && options_.client == nullptr)
+        if (is_first && options_.listener == nullptr)
             return first(layout_.fits_first_slab(blocks) ? blocks : layout_.max_first_blocks());
         const std::size_t largest = layout_.max_blocks();
         const std::size_t room = std::min(std::max(blocks, room_for_steps(capacity)), largest);
@@ -79,7 +79,8 @@ public:
     /// Returns: the shape of the first chunk, whose slab has that room, and which has `bytes` bytes.
     chunk_shape first(std::size_t room, std::size_t bytes) const noexcept
     {
-        return {1, room, bytes, options_.client != nullptr ? layout_.slab_alignment() : layout_.first_slab_alignment()};
+        return {1, room, bytes,
+                options_.listener != nullptr ? layout_.slab_alignment() : layout_.first_slab_alignment()};
     }
 
     /// Returns: the shape of a further chunk, by its first slab.
@@ -109,11 +110,11 @@ private:
                 layout_.slab_alignment()};
     }
 
-    /// The slabs of a client begin at multiples of the grain. Where a step is smaller than that, the next ones are to fit in, as
-    /// many blocks as there are so far; else each step would leave most of a grain to upstream.
+    /// The slabs of a listener begin at multiples of the granule. Where a step is smaller than that, the next ones are to fit in, as
+    /// many blocks as there are so far; else each step would leave most of a granule to upstream.
     std::size_t room_for_steps(std::size_t capacity) const noexcept
     {
-        const bool grows_in_steps = options_.client != nullptr && options_.growth_step != 0;
+        const bool grows_in_steps = options_.listener != nullptr && options_.growth_step != 0;
         return grows_in_steps ? std::min(capacity, limit_ - capacity) : 0;
     }
 

@@ -21,8 +21,8 @@
 #include <memory_pool/base/arithmetic.hpp>
 #include <memory_pool/base/config.hpp>
 #include <memory_pool/core/slabs/block_span.hpp>
-#include <memory_pool/core/slabs/slab_client.hpp>
 #include <memory_pool/core/slabs/slab_layout.hpp>
+#include <memory_pool/core/slabs/slab_listener.hpp>
 
 #include <algorithm>
 #include <cstddef>
@@ -64,8 +64,8 @@ public:
     const void* owner() const noexcept { return owner_; }
 
     /// Returns: the owner.
-    /// Preconditions: it is a client.
-    slab_client& client() const noexcept { return *static_cast<slab_client*>(const_cast<void*>(owner_)); }
+    /// Preconditions: it is a listener.
+    slab_listener& listener() const noexcept { return *static_cast<slab_listener*>(const_cast<void*>(owner_)); }
 
     char* first_block() const noexcept { return first_block_; }
     std::size_t block_count() const noexcept { return block_count_; }

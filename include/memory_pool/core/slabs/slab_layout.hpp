@@ -38,8 +38,8 @@ namespace core
 /// Bytes that every slab begins with. core/slab.hpp checks that its header is just this large.
 inline constexpr std::size_t slab_header_bytes = 64;
 
-/// Slabs with a client begin at multiples of this many bytes, so that objects in them can find them: see core/returning_item.hpp.
-inline constexpr std::size_t client_slab_grain = std::size_t{64} * 1024;
+/// Slabs with a listener begin at multiples of this many bytes, so that objects in them can find them: see core/returning_item.hpp.
+inline constexpr std::size_t slab_granule = std::size_t{64} * 1024;
 
 /// The geometry of the slabs of one pool.
 class slab_layout
@@ -69,17 +69,17 @@ public:
 
     /// Effects: cuts slabs for blocks that are `stride` bytes apart and aligned to `alignment`, such that no slab is made for
     ///   more than `limit` blocks, and none but the first for more than `step`. Slabs are aligned
-    ///   to `grain` bytes at least.
+    ///   to `granule` bytes at least.
     ///   The first block of a slab is aligned to `alignment`, the others too if `stride` is a multiple of it.
     /// Preconditions: `alignment` is a power of two, `stride` a multiple of 8, at most PTRDIFF_MAX / 4; `limit` is not 0.
     slab_layout(std::size_t stride, std::size_t alignment, std::size_t limit,
-                std::size_t step = std::numeric_limits<std::size_t>::max(), std::size_t grain = 1) noexcept
+                std::size_t step = std::numeric_limits<std::size_t>::max(), std::size_t granule = 1) noexcept
         : stride_(stride), alignment_(alignment), limit_(limit)
     {
         std::size_t bytes = std::max(usual_slab_bytes, bytes_for(1));
         bytes = std::max(bytes, std::min(large_slab_bytes, bytes_for(blocks_in_a_slab)));
         bytes = std::min(bytes, bytes_for(std::min(limit, step)));
-        slab_alignment_ = std::max(base::power_of_two_at_least(bytes), grain);
+        slab_alignment_ = std::max(base::power_of_two_at_least(bytes), granule);
         if (bytes_for(2) <= largest_slab_bytes)
             reciprocal_ = static_cast<std::uint32_t>(((std::uint64_t{1} << 32) + stride - 1) / stride);
     }

@@ -28,10 +28,10 @@
 #include <memory_pool/core/slabs/block_row.hpp>
 #include <memory_pool/core/slabs/chunk_plan.hpp>
 #include <memory_pool/core/slabs/slab.hpp>
-#include <memory_pool/core/slabs/slab_client.hpp>
 #include <memory_pool/core/slabs/slab_directory.hpp>
 #include <memory_pool/core/slabs/slab_layout.hpp>
 #include <memory_pool/core/slabs/slab_list.hpp>
+#include <memory_pool/core/slabs/slab_listener.hpp>
 #include <memory_pool/core/slabs/slab_store_options.hpp>
 #include <memory_pool/os/pages.hpp>
 
@@ -69,7 +69,7 @@ public:
     const pool_identity& identity() const noexcept { return identity_; }
     std::pmr::memory_resource* upstream() const noexcept { return upstream_; }
 
-    slab_client* client() const noexcept { return options_.client; }
+    slab_listener* listener() const noexcept { return options_.listener; }
 
     std::size_t capacity() const noexcept { return capacity_; }
     std::size_t limit() const noexcept { return limit_; }
@@ -124,7 +124,7 @@ public:
     /// Effects: adds some blocks: where a slab has room for more, or else in a chunk of upstream memory, as large as all so far
     ///   together, within bounds, and for `wanted` blocks if the bounds allow it.
     /// Preconditions: may_grow().
-    /// Throws: what upstream throws, and nothing is added then; what the client throws, and the blocks it has added
+    /// Throws: what upstream throws, and nothing is added then; what the listener throws, and the blocks it has added
     ///   stay.
     void grow(std::size_t wanted)
     {
@@ -453,13 +453,13 @@ public:
         return detach_free([](std::size_t) { return true; });
     }
 
-    /// Effects: lets the client undo what it made of the blocks.
+    /// Effects: lets the listener undo what it made of the blocks.
     void leave(const detached_chunks& detached) const noexcept
     {
-        if (options_.client == nullptr)
+        if (options_.listener == nullptr)
             return;
         for (slab* chunk = detached.first_; chunk != nullptr; chunk = chunk->next)
-            for_each_slab_in(chunk, [this](slab* home) { options_.client->leave(*home, layout_.stride()); });
+            for_each_slab_in(chunk, [this](slab* home) { options_.listener->leave(*home, layout_.stride()); });
     }
 
     /// Effects: gives the chunks back upstream.
@@ -476,7 +476,7 @@ public:
     }
 
     /// Effects: takes chunks over from one who will not give them back any more.
-    /// Preconditions: there is a client: then the first chunk has the shape of the others.
+    /// Preconditions: there is a listener: then the first chunk has the shape of the others.
     void inherit(const detached_chunks& detached) noexcept
     {
         for (slab* chunk = detached.first_; chunk != nullptr;) {
@@ -487,7 +487,7 @@ public:
         }
     }
 
-    /// Effects: gives those back upstream. The client is not told: how far it was with them, nobody knows.
+    /// Effects: gives those back upstream. The listener is not told: how far it was with them, nobody knows.
     void give_back_inherited() noexcept
     {
         give_back(std::exchange(inherited_, {}));
@@ -506,7 +506,7 @@ public:
         handed_out_ = 0;
     }
 
-    /// Effects: forgets every block and gives every slab back upstream. The client is not told: it did that itself.
+    /// Effects: forgets every block and gives every slab back upstream. The listener is not told: it did that itself.
     /// Complexity: linear in slabs.
     void release() noexcept
     {
@@ -620,8 +620,8 @@ private:
 
     void add_blocks(slab& home, std::size_t count)
     {
-        if (options_.client != nullptr)
-            options_.client->add_blocks(home, count, layout_.stride());
+        if (options_.listener != nullptr)
+            options_.listener->add_blocks(home, count, layout_.stride());
         else
             home.extend(count);
     }
@@ -698,7 +698,7 @@ private:
     /// Whom a slab says that it belongs to.
     const void* owner() const noexcept
     {
-        return options_.client != nullptr ? static_cast<const void*>(options_.client) : this;
+        return options_.listener != nullptr ? static_cast<const void*>(options_.listener) : this;
     }
 
     /// Allocates a chunk from upstream and creates its slabs, still without blocks.

@@ -7,7 +7,7 @@
 #pragma once
 
 #include <memory_pool/base/config.hpp>
-#include <memory_pool/core/slabs/slab_client.hpp>
+#include <memory_pool/core/slabs/slab_listener.hpp>
 
 #include <cstddef>
 
@@ -31,9 +31,9 @@ struct slab_store_options
     bool has_room_for_magazine; ///< Have room for the array of a magazine behind the first slab.
     /// Write the bytes of block_checks to blocks never used. What comes back is up to the pool.
     bool fills_free_blocks;
-    std::size_t growth_step = 0;   ///< See pool_options.
-    slab_client* client = nullptr; ///< Owns the slabs, if there is one. Then the first one is like the others.
-    std::size_t magazine_size = 0; ///< See pool_options.
+    std::size_t growth_step = 0;       ///< See pool_options.
+    slab_listener* listener = nullptr; ///< Owns the slabs, if there is one. Then the first one is like the others.
+    std::size_t magazine_size = 0;     ///< See pool_options.
 };
 } // namespace core
 } // namespace MEMORY_POOL_ABI

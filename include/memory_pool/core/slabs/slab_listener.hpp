@@ -3,7 +3,7 @@
 /// \file
 /// What is built on the blocks of a pool, and is to be found from them: a store of items that return by themselves.
 ///
-///     item --(masking)--> slab --(owner)--> slab_client --(give_back)--> the pool
+///     item --(masking)--> slab --(owner)--> slab_listener --(give_back)--> the pool
 ///
 /// Thread safety: as said at each function.
 #pragma once
@@ -21,10 +21,10 @@ namespace core
 class slab;
 
 /// The owner of slabs. Without one, a slab belongs to its slab_store.
-class slab_client
+class slab_listener
 {
 public:
-    using give_back_function = void (*)(slab_client& self, void* counted);
+    using give_back_function = void (*)(slab_listener& self, void* counted);
 
     /// Effects: adds `count` blocks to a slab, each after initialising it.
     /// Preconditions: the slab has room.
@@ -35,23 +35,23 @@ public:
     /// Thread safety: no lock is held.
     virtual void leave(slab& leaving, std::size_t stride) noexcept = 0;
 
-    /// Effects: takes note that `block` came back, after the client has let go of its blocks: see shared_store::abandon.
+    /// Effects: takes note that `block` came back, after the listener has let go of its blocks: see shared_store::abandon.
     /// Thread safety: any thread. No lock is held.
     virtual void survivor_returned(void* block) noexcept = 0;
 
-    slab_client(const slab_client&) = delete;
-    slab_client& operator=(const slab_client&) = delete;
+    slab_listener(const slab_listener&) = delete;
+    slab_listener& operator=(const slab_listener&) = delete;
 
     /// Takes back what lies at `counted` in one of the blocks. Not virtual: so it is one load less away, and can be chosen once.
-    /// For the client to change.
+    /// For the listener to change.
     give_back_function give_back;
 
     /// Whether `add_blocks` is expensive: the store then adds no more blocks than requested, or than it has.
     const bool is_dear;
 
 protected:
-    slab_client(give_back_function function, bool dear) noexcept : give_back(function), is_dear(dear) {}
-    ~slab_client() = default;
+    slab_listener(give_back_function function, bool dear) noexcept : give_back(function), is_dear(dear) {}
+    ~slab_listener() = default;
 };
 } // namespace core
 } // namespace MEMORY_POOL_ABI
