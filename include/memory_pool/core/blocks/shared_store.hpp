@@ -30,13 +30,13 @@
 #include <memory_pool/core/slabs/block_span.hpp>
 #include <memory_pool/core/slabs/slab_listener.hpp>
 #include <memory_pool/core/slabs/slab_store.hpp>
+#include <memory_pool/core/threads/in_flight.hpp>
 #include <memory_pool/core/threads/magazine_exchange.hpp>
 #include <memory_pool/core/threads/shared_counts.hpp>
 #include <memory_pool/core/threads/thread_cache.hpp>
 #include <memory_pool/core/threads/thread_caches.hpp>
 #include <memory_pool/core/threads/thread_registry.hpp>
 #include <memory_pool/core/threads/thread_slots.hpp>
-#include <memory_pool/core/threads/under_way.hpp>
 #include <memory_pool/core/threads/wait_queue.hpp>
 #include <memory_pool/os/process_barrier.hpp>
 
@@ -424,7 +424,7 @@ private:
     };
 
     /// Keeps the caches closed.
-    class suspension : public under_way
+    class suspension : public in_flight
     {
     public:
         explicit suspension(shared_store& store) noexcept : store_(store)
@@ -446,7 +446,7 @@ private:
     };
 
     /// Has chunks that are about to go upstream.
-    struct trimming : under_way
+    struct trimming : in_flight
     {
         slab_store::detached_chunks detached;
     };
@@ -817,8 +817,8 @@ private:
     magazine_exchange exchange_;
     block_span spare_; ///< Blocks out of the slabs, to be handed out next.
     thread_caches<> caches_;
-    all_under_way<suspension> suspensions_;
-    all_under_way<trimming> trimmings_;
+    all_in_flight<suspension> suspensions_;
+    all_in_flight<trimming> trimmings_;
     bool is_abandoned_ = false;
     users users_without_cache_;
     bool has_lost_threads_ = false;

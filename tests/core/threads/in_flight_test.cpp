@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
-#include <memory_pool/core/threads/under_way.hpp>
+#include <memory_pool/core/threads/in_flight.hpp>
 
 #include <support/threads.hpp>
 
@@ -13,16 +13,16 @@ namespace core = memory_pool::core;
 
 namespace
 {
-struct job : core::under_way
+struct job : core::in_flight
 {
     explicit job(int its_number) : number(its_number) {}
 
     int number;
 };
 
-TEST(all_under_way, is_empty_when_all_have_left_in_whatever_order)
+TEST(all_in_flight, is_empty_when_all_have_left_in_whatever_order)
 {
-    core::all_under_way<job> jobs;
+    core::all_in_flight<job> jobs;
     EXPECT_TRUE(jobs.empty());
     job first(1);
     job second(2);
@@ -36,9 +36,9 @@ TEST(all_under_way, is_empty_when_all_have_left_in_whatever_order)
     EXPECT_TRUE(jobs.empty());
 }
 
-TEST(all_under_way, forgets_those_of_other_threads_and_names_each_of_them)
+TEST(all_in_flight, forgets_those_of_other_threads_and_names_each_of_them)
 {
-    core::all_under_way<job> jobs;
+    core::all_in_flight<job> jobs;
     job mine(1);
     std::optional<job> other;
     std::optional<job> another;

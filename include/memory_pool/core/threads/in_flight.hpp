@@ -21,16 +21,16 @@ inline namespace MEMORY_POOL_ABI
 namespace core
 {
 /// Something under way. Lives on the stack of the thread that does it.
-struct under_way
+struct in_flight
 {
     /// Not its table: each library that is loaded at run time may have tables of its own.
     const std::thread::id thread = std::this_thread::get_id();
-    under_way* next = nullptr;
+    in_flight* next = nullptr;
 };
 
-/// All that is under way of one kind, each a `T`, which is an under_way.
+/// All that is under way of one kind, each a `T`, which is an in_flight.
 template <class T>
-class all_under_way
+class all_in_flight
 {
 public:
     bool empty() const noexcept { return first_ == nullptr; }
@@ -40,7 +40,7 @@ public:
     /// Preconditions: it was entered, and has neither left nor been forgotten.
     void leave(const T& ended) noexcept
     {
-        under_way** link = &first_;
+        in_flight** link = &first_;
         while (*link != &ended)
             link = &(*link)->next;
         *link = ended.next;
@@ -50,8 +50,8 @@ public:
     template <class Lost>
     void forget_other_threads(Lost&& lost) noexcept
     {
-        under_way** link = &first_;
-        while (under_way* const one = *link) {
+        in_flight** link = &first_;
+        while (in_flight* const one = *link) {
             if (one->thread == std::this_thread::get_id()) {
                 link = &one->next;
                 continue;
@@ -62,7 +62,7 @@ public:
     }
 
 private:
-    under_way* first_ = nullptr;
+    in_flight* first_ = nullptr;
 };
 } // namespace core
 } // namespace MEMORY_POOL_ABI
