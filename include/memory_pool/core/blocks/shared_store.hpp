@@ -32,9 +32,9 @@
 #include <memory_pool/core/slabs/slab_store.hpp>
 #include <memory_pool/core/threads/in_flight.hpp>
 #include <memory_pool/core/threads/magazine_exchange.hpp>
-#include <memory_pool/core/threads/shared_counts.hpp>
 #include <memory_pool/core/threads/thread_cache.hpp>
 #include <memory_pool/core/threads/thread_caches.hpp>
+#include <memory_pool/core/threads/thread_counts.hpp>
 #include <memory_pool/core/threads/thread_registry.hpp>
 #include <memory_pool/core/threads/thread_slots.hpp>
 #include <memory_pool/core/threads/wait_queue.hpp>
@@ -823,7 +823,7 @@ private:
     users users_without_cache_;
     bool has_lost_threads_ = false;
     wait_queue queue_;
-    shared_counts counts_;
+    thread_counts counts_;
     // Last, as from here on a fork comes by.
     thread_slots slots_;
 };

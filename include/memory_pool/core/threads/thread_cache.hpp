@@ -198,7 +198,7 @@ protected:
 };
 
 /// What a thread has done with a pool.
-struct thread_counts
+struct cache_counts
 {
     std::atomic<std::uint64_t> allocations{0};
     std::atomic<std::uint64_t> deallocations{0};
@@ -233,7 +233,7 @@ struct alignas(cache_line_size) thread_cache
 
     bool is_in_thread = false; ///< Guarded by the registry's lock. Here, where there is room for it.
 
-    thread_counts counts; ///< By the owner.
+    cache_counts counts; ///< By the owner.
 
     // Guarded by the pool's lock:
     thread_cache* next_in_pool = nullptr;

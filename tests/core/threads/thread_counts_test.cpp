@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
-#include <memory_pool/core/threads/shared_counts.hpp>
+#include <memory_pool/core/threads/thread_counts.hpp>
 
 #include <support/upstreams.hpp>
 
@@ -12,11 +12,11 @@ namespace core = memory_pool::core;
 
 namespace
 {
-class shared_counts_test : public testing::Test
+class thread_counts_test : public testing::Test
 {
 protected:
-    shared_counts_test() : mine_(caches_.unused(&upstream_)) { caches_.take_unused(); }
-    ~shared_counts_test() override { caches_.free_all(&upstream_); }
+    thread_counts_test() : mine_(caches_.unused(&upstream_)) { caches_.take_unused(); }
+    ~thread_counts_test() override { caches_.free_all(&upstream_); }
 
     void allocate(std::size_t blocks, core::thread_cache* by)
     {
@@ -41,10 +41,10 @@ protected:
     test::accounting_upstream upstream_;
     core::thread_caches<> caches_;
     core::thread_cache& mine_;
-    core::shared_counts counts_;
+    core::thread_counts counts_;
 };
 
-TEST_F(shared_counts_test, adds_up_what_threads_with_a_cache_and_without_one_have_done)
+TEST_F(thread_counts_test, adds_up_what_threads_with_a_cache_and_without_one_have_done)
 {
     allocate(3, &mine_);
     allocate(4, nullptr);
@@ -56,14 +56,14 @@ TEST_F(shared_counts_test, adds_up_what_threads_with_a_cache_and_without_one_hav
     EXPECT_EQ(counts_.sum(caches_).failed, 2u);
 }
 
-TEST_F(shared_counts_test, keeps_what_a_thread_has_counted_when_it_has_ended)
+TEST_F(thread_counts_test, keeps_what_a_thread_has_counted_when_it_has_ended)
 {
     allocate(3, &mine_);
     caches_.put(mine_);
     expect(3, 0, 3);
 }
 
-TEST_F(shared_counts_test, takes_back_the_count_of_blocks_that_were_refused)
+TEST_F(thread_counts_test, takes_back_the_count_of_blocks_that_were_refused)
 {
     allocate(2, &mine_);
     deallocate(3, &mine_); // The last is none of the pool's.
@@ -75,14 +75,14 @@ TEST_F(shared_counts_test, takes_back_the_count_of_blocks_that_were_refused)
     expect(4, 2, 2);
 }
 
-TEST_F(shared_counts_test, has_no_peak_below_0_while_a_misuse_is_not_found_out)
+TEST_F(thread_counts_test, has_no_peak_below_0_while_a_misuse_is_not_found_out)
 {
     deallocate(1, &mine_);
     allocate(1, &mine_);
     expect(1, 1, 0);
 }
 
-TEST_F(shared_counts_test, ends_all_that_are_in_use)
+TEST_F(thread_counts_test, ends_all_that_are_in_use)
 {
     allocate(3, &mine_);
     deallocate(1, &mine_);
@@ -92,7 +92,7 @@ TEST_F(shared_counts_test, ends_all_that_are_in_use)
     expect(4, 3, 3);
 }
 
-TEST_F(shared_counts_test, settles_what_another_thread_had_done_and_not_counted)
+TEST_F(thread_counts_test, settles_what_another_thread_had_done_and_not_counted)
 {
     allocate(3, &mine_);
     counts_.settle(caches_, 5); // It was about to count two more.

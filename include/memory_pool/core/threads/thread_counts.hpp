@@ -28,22 +28,22 @@ inline namespace MEMORY_POOL_ABI
 namespace core
 {
 /// The counters behind pool_statistics, for many threads. `mine` is the cache of the thread that counts, or nullptr.
-class shared_counts
+class thread_counts
 {
 public:
     void add_allocation(thread_cache* mine) noexcept
     {
-        add(mine, &thread_counts::allocations);
+        add(mine, &cache_counts::allocations);
         note_peak(live_.fetch_add(1, std::memory_order_relaxed) + 1);
     }
 
     void add_deallocation(thread_cache* mine) noexcept
     {
         live_.fetch_sub(1, std::memory_order_relaxed);
-        add(mine, &thread_counts::deallocations);
+        add(mine, &cache_counts::deallocations);
     }
 
-    void add_failure(thread_cache* mine) noexcept { add(mine, &thread_counts::failed); }
+    void add_failure(thread_cache* mine) noexcept { add(mine, &cache_counts::failed); }
 
     /// Effects: takes back the count of blocks that were given back, but turned out to be not this pool's, or here already.
     void refuse(std::size_t blocks) noexcept
@@ -86,7 +86,7 @@ public:
     }
 
 private:
-    void add(thread_cache* mine, std::atomic<std::uint64_t> thread_counts::* counter) noexcept
+    void add(thread_cache* mine, std::atomic<std::uint64_t> cache_counts::* counter) noexcept
     {
         if (mine != nullptr)
             add_as_owner(mine->counts.*counter);
@@ -104,7 +104,7 @@ private:
     }
 
     std::size_t refused_ = 0;
-    thread_counts without_cache_;
+    cache_counts without_cache_;
     std::atomic<std::size_t> live_{0};
     std::atomic<std::size_t> peak_{0};
 };
