@@ -30,9 +30,9 @@
 #include <memory_pool/base/statistics.hpp>
 #include <memory_pool/core/blocks/bulk_operations.hpp>
 #include <memory_pool/core/blocks/pool_arguments.hpp>
-#include <memory_pool/core/slabs/block_checks.hpp>
 #include <memory_pool/core/slabs/block_row.hpp>
 #include <memory_pool/core/slabs/block_span.hpp>
+#include <memory_pool/core/slabs/fill_pattern.hpp>
 #include <memory_pool/core/slabs/late_reports.hpp>
 #include <memory_pool/core/slabs/magazine.hpp>
 #include <memory_pool/core/slabs/slab.hpp>
@@ -382,7 +382,7 @@ public:
     }
 
 private:
-    static constexpr std::size_t canary_bytes = variant::checks ? core::block_checks::canary_bytes : 0;
+    static constexpr std::size_t canary_bytes = variant::checks ? core::fill_pattern::canary_bytes : 0;
 
     /// Blocks to take out of the slabs at once, where they do not stand in a row.
     static constexpr std::size_t batch = 64;

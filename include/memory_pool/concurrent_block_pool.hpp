@@ -33,7 +33,7 @@
 #include <memory_pool/core/blocks/bulk_operations.hpp>
 #include <memory_pool/core/blocks/pool_arguments.hpp>
 #include <memory_pool/core/blocks/shared_store.hpp>
-#include <memory_pool/core/slabs/block_checks.hpp>
+#include <memory_pool/core/slabs/fill_pattern.hpp>
 #include <memory_pool/core/slabs/slab_layout.hpp>
 #include <memory_pool/core/slabs/slab_store.hpp>
 
@@ -395,7 +395,7 @@ public:
     }
 
 private:
-    static constexpr std::size_t canary_bytes = variant::checks ? core::block_checks::canary_bytes : 0;
+    static constexpr std::size_t canary_bytes = variant::checks ? core::fill_pattern::canary_bytes : 0;
 
     /// The first block of a slab starts a line of the cache: see core::shared_store.
     static core::slab_layout layout_for(std::size_t stride, const pool_options& options, std::size_t granule) noexcept

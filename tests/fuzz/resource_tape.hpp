@@ -41,7 +41,7 @@ struct arena_model
     /// Returns: what the resource is to count for a block.
     static std::size_t bytes_in_use(const Resource& resource, const test::filled_block& block)
     {
-        constexpr std::size_t behind = Resource::policy::checks ? memory_pool::core::block_checks::canary_bytes : 0;
+        constexpr std::size_t behind = Resource::policy::checks ? memory_pool::core::fill_pattern::canary_bytes : 0;
         return resource.owns(block.address) ? memory_pool::core::arena_extent(block.bytes) + behind : block.bytes;
     }
 

@@ -7,7 +7,7 @@
 
 #include <memory_pool/base/arena_options.hpp>
 #include <memory_pool/base/errors.hpp>
-#include <memory_pool/core/slabs/block_checks.hpp>
+#include <memory_pool/core/slabs/fill_pattern.hpp>
 #include <memory_pool/unsynchronized_pool_resource.hpp>
 
 #include <support/error_recorder.hpp>
@@ -52,7 +52,7 @@ class arena_resource_conformance : public testing::Test
 protected:
     /// What a policy that checks has behind each block.
     static constexpr std::size_t behind =
-        Resource::policy::checks ? memory_pool::core::block_checks::canary_bytes : std::size_t{0};
+        Resource::policy::checks ? memory_pool::core::fill_pattern::canary_bytes : std::size_t{0};
 
     /// Bytes that a block takes up, if it is a multiple of 8 bytes long.
     static constexpr std::size_t extent(std::size_t bytes) { return bytes + behind; }

@@ -7,7 +7,7 @@
 #include <memory_pool/base/errors.hpp>
 #include <memory_pool/base/poisoning.hpp>
 #include <memory_pool/base/pool_options.hpp>
-#include <memory_pool/core/slabs/block_checks.hpp>
+#include <memory_pool/core/slabs/fill_pattern.hpp>
 
 #include <support/error_recorder.hpp>
 #include <support/upstreams.hpp>
@@ -88,7 +88,7 @@ void expect_one_report_when_the_last_pointer_goes()
         shared_accounting_upstream upstream;
         std::optional<Pool> pool(std::in_place, memory_pool::pool_options{}, &upstream);
         auto object = pool->make();
-        for (std::size_t i = 0; i != memory_pool::core::block_checks::canary_bytes; ++i)
+        for (std::size_t i = 0; i != memory_pool::core::fill_pattern::canary_bytes; ++i)
             write_behind(object.get(), sizeof *object + i); // Some of these may still be in the block.
         if (outlives)
             pool.reset();

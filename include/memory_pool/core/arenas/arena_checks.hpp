@@ -15,7 +15,7 @@
 #include <memory_pool/core/arenas/arena_marks.hpp>
 #include <memory_pool/core/arenas/arena_store.hpp>
 #include <memory_pool/core/arenas/large_blocks.hpp>
-#include <memory_pool/core/slabs/block_checks.hpp>
+#include <memory_pool/core/slabs/fill_pattern.hpp>
 
 #include <cstddef>
 #include <optional>
@@ -32,7 +32,7 @@ class arena_checks
 {
 public:
     /// What follows each block.
-    static constexpr std::size_t canary_bytes = block_checks::canary_bytes;
+    static constexpr std::size_t canary_bytes = fill_pattern::canary_bytes;
 
     arena_checks(const arena_store<Arena>& store, const large_blocks& large) noexcept : store_(store), large_(large) {}
 
@@ -40,7 +40,7 @@ public:
     /// Returns: what was wrong with its bytes before, if anything.
     std::optional<error> hand_out(void* block, const base::block_request& asked) const noexcept
     {
-        const block_checks bytes_of_block = checks_for(asked.bytes);
+        const fill_pattern bytes_of_block = checks_for(asked.bytes);
         const bool is_untouched = bytes_of_block.is_untouched(block);
         bytes_of_block.mark_in_use(block);
         marks_at(block).add(block, asked, extent(asked.bytes));
@@ -71,7 +71,7 @@ public:
 
 private:
     static std::size_t extent(std::size_t bytes) noexcept { return arena_extent(bytes) + canary_bytes; }
-    static block_checks checks_for(std::size_t bytes) noexcept { return {bytes, extent(bytes)}; }
+    static fill_pattern checks_for(std::size_t bytes) noexcept { return {bytes, extent(bytes)}; }
     arena_marks marks_at(void* block) const noexcept { return store_.marks_of(*store_.arena_of(block)); }
 
     /// Returns: what is wrong with that address in an arena, if no block in use begins there.

@@ -21,7 +21,7 @@
 #include <memory_pool/core/arenas/arena.hpp>
 #include <memory_pool/core/arenas/arena_marks.hpp>
 #include <memory_pool/core/blocks/pool_arguments.hpp>
-#include <memory_pool/core/slabs/block_checks.hpp>
+#include <memory_pool/core/slabs/fill_pattern.hpp>
 #include <memory_pool/os/pages.hpp>
 
 #include <algorithm>
@@ -306,7 +306,7 @@ private:
     {
         if (checks_) {
             marks_of(empty).clear();
-            block_checks(largest_extent(), largest_extent()).mark_free(start_of(empty));
+            fill_pattern(largest_extent(), largest_extent()).mark_free(start_of(empty));
         }
         base::forbid_access(start_of(empty), largest_extent());
     }

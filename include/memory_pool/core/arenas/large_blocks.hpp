@@ -16,7 +16,7 @@
 #include <memory_pool/base/errors.hpp>
 #include <memory_pool/base/poisoning.hpp>
 #include <memory_pool/core/blocks/pool_arguments.hpp>
-#include <memory_pool/core/slabs/block_checks.hpp>
+#include <memory_pool/core/slabs/fill_pattern.hpp>
 
 #include <algorithm>
 #include <cstddef>
@@ -129,7 +129,7 @@ private:
 
     static std::size_t offset_of_node(std::size_t bytes) noexcept
     {
-        return base::round_up(bytes + block_checks::canary_bytes, alignof(node));
+        return base::round_up(bytes + fill_pattern::canary_bytes, alignof(node));
     }
 
     static void* place_of_node(void* block, std::size_t bytes) noexcept
@@ -139,7 +139,7 @@ private:
 
     static std::size_t bytes_with_node(std::size_t bytes) noexcept { return offset_of_node(bytes) + sizeof(node); }
 
-    static block_checks canary_behind(std::size_t bytes) noexcept { return {bytes, offset_of_node(bytes)}; }
+    static fill_pattern canary_behind(std::size_t bytes) noexcept { return {bytes, offset_of_node(bytes)}; }
 
     static std::size_t alignment_with_node(std::size_t alignment) noexcept
     {

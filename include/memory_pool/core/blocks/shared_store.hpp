@@ -289,7 +289,7 @@ public:
     const pool_identity& identity() const noexcept { return slabs_.identity(); }
     const slab_layout& layout() const noexcept { return slabs_.layout(); }
     std::pmr::memory_resource* upstream() const noexcept { return slabs_.upstream(); }
-    block_checks checks() const noexcept { return slabs_.checks(); }
+    fill_pattern checks() const noexcept { return slabs_.checks(); }
     std::size_t limit() const noexcept { return slabs_.limit(); }
 
     std::size_t capacity() const noexcept

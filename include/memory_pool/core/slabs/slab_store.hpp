@@ -24,9 +24,9 @@
 #include <memory_pool/base/failure_guard.hpp>
 #include <memory_pool/base/misuse_log.hpp>
 #include <memory_pool/base/poisoning.hpp>
-#include <memory_pool/core/slabs/block_checks.hpp>
 #include <memory_pool/core/slabs/block_row.hpp>
 #include <memory_pool/core/slabs/chunk_plan.hpp>
+#include <memory_pool/core/slabs/fill_pattern.hpp>
 #include <memory_pool/core/slabs/slab.hpp>
 #include <memory_pool/core/slabs/slab_directory.hpp>
 #include <memory_pool/core/slabs/slab_layout.hpp>
@@ -322,7 +322,7 @@ public:
 
     /// Effects: reports the misuse that freeing `block` would be, if any; each overflow only once.
     /// Returns: whether there was nothing to report.
-    /// Preconditions: the bits say exactly what is in use, and whoever uses the store fills blocks as block_checks asks.
+    /// Preconditions: the bits say exactly what is in use, and whoever uses the store fills blocks as fill_pattern asks.
     /// Complexity: as `find`.
     bool verify(const void* block) const noexcept
     {
@@ -373,7 +373,7 @@ public:
     }
 
     /// Returns: what the bytes in and behind blocks are to be.
-    block_checks checks() const noexcept { return {identity_.block_size, layout_.stride()}; }
+    fill_pattern checks() const noexcept { return {identity_.block_size, layout_.stride()}; }
 
     /// Effects: calls `visit(block)` for each block that is handed out. `visit` may put blocks back, take some, and make
     ///   the store grow; it may not give slabs back upstream.

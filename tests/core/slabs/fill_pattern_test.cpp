@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
-#include <memory_pool/core/slabs/block_checks.hpp>
+#include <memory_pool/core/slabs/fill_pattern.hpp>
 
 #include <gtest/gtest.h>
 
@@ -14,7 +14,7 @@ namespace
 constexpr std::size_t block_size = 24;
 constexpr std::size_t stride = 48;
 
-class block_checks_test : public testing::Test
+class fill_pattern_test : public testing::Test
 {
 protected:
     void TearDown() override { base::permit_access(block_, sizeof block_); }
@@ -27,10 +27,10 @@ protected:
     }
 
     alignas(16) char block_[stride] = {};
-    const core::block_checks checks_{block_size, stride};
+    const core::fill_pattern checks_{block_size, stride};
 };
 
-TEST_F(block_checks_test, sees_a_write_to_any_byte_of_a_free_block)
+TEST_F(fill_pattern_test, sees_a_write_to_any_byte_of_a_free_block)
 {
     for (std::size_t offset = 0; offset != stride; ++offset) {
         checks_.mark_free(block_);
@@ -40,7 +40,7 @@ TEST_F(block_checks_test, sees_a_write_to_any_byte_of_a_free_block)
     }
 }
 
-TEST_F(block_checks_test, sees_a_write_to_any_byte_behind_a_block_in_use)
+TEST_F(fill_pattern_test, sees_a_write_to_any_byte_behind_a_block_in_use)
 {
     for (std::size_t offset = block_size; offset != stride; ++offset) {
         checks_.mark_in_use(block_);
@@ -50,7 +50,7 @@ TEST_F(block_checks_test, sees_a_write_to_any_byte_behind_a_block_in_use)
     }
 }
 
-TEST_F(block_checks_test, leaves_the_bytes_of_the_user_alone)
+TEST_F(fill_pattern_test, leaves_the_bytes_of_the_user_alone)
 {
     write(0, 'a');
     write(block_size - 1, 'z');

@@ -25,13 +25,13 @@ inline namespace MEMORY_POOL_ABI
 namespace core
 {
 /// Writes and verifies the known bytes of the blocks of one pool.
-class block_checks
+class fill_pattern
 {
 public:
     /// A block of a pool that checks is followed by at least this many bytes of canary.
     static constexpr std::size_t canary_bytes = 16;
 
-    block_checks(std::size_t block_size, std::size_t stride) noexcept : block_size_(block_size), stride_(stride) {}
+    fill_pattern(std::size_t block_size, std::size_t stride) noexcept : block_size_(block_size), stride_(stride) {}
 
     /// Effects: fills a free block.
     void mark_free(void* block) const noexcept { fill(block, stride_, free_byte); }
