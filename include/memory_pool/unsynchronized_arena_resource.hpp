@@ -21,7 +21,7 @@
 #include <memory_pool/base/config.hpp>
 #include <memory_pool/base/policies.hpp>
 #include <memory_pool/core/arenas/basic_arena_resource.hpp>
-#include <memory_pool/core/arenas/single_arenas.hpp>
+#include <memory_pool/core/arenas/local_arenas.hpp>
 
 namespace memory_pool
 {
@@ -29,7 +29,7 @@ inline namespace MEMORY_POOL_ABI
 {
 /// Arenas for one thread. See base/policies.hpp for `Policy`, and basic_arena_resource for what they can do.
 template <class Policy = default_policy>
-using basic_unsynchronized_arena_resource = basic_arena_resource<Policy, core::single_arenas>;
+using basic_unsynchronized_arena_resource = basic_arena_resource<Policy, core::local_arenas>;
 
 /// Arenas for one thread, without checks beyond those that cost nothing.
 using unsynchronized_arena_resource = basic_unsynchronized_arena_resource<>;

@@ -30,7 +30,7 @@ namespace memory_pool
 {
 inline namespace MEMORY_POOL_ABI
 {
-/// Arenas, over `Arenas`: core::single_arenas or core::shared_arenas. See base/policies.hpp for `Policy`: one that checks reports
+/// Arenas, over `Arenas`: core::local_arenas or core::shared_arenas. See base/policies.hpp for `Policy`: one that checks reports
 /// misuse at once, but a write to a free block when its bytes are handed out again; to count, put a tracking_resource before or behind it.
 template <class Policy, class Arenas>
 class basic_arena_resource final : public std::pmr::memory_resource

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
-#include <memory_pool/core/arenas/single_arenas.hpp>
+#include <memory_pool/core/arenas/local_arenas.hpp>
 
 #include <memory_pool/base/arena_options.hpp>
 #include <memory_pool/base/errors.hpp>
@@ -23,16 +23,16 @@ mp::arena_options two_small_ones()
     return options;
 }
 
-struct single_arenas : testing::Test
+struct local_arenas : testing::Test
 {
     test::accounting_upstream upstream;
-    core::single_arenas arenas{two_small_ones(), false, &upstream};
+    core::local_arenas arenas{two_small_ones(), false, &upstream};
     const std::size_t all = arenas.store().largest_extent();
 
     core::arena& arena_of(const void* block) const { return *arenas.store().arena_of(block); }
 };
 
-TEST_F(single_arenas, have_no_room_before_one_is_taken)
+TEST_F(local_arenas, have_no_room_before_one_is_taken)
 {
     EXPECT_EQ(arenas.bump(8, 8), nullptr);
     EXPECT_EQ(arenas.free_arenas(), 0U);
@@ -41,7 +41,7 @@ TEST_F(single_arenas, have_no_room_before_one_is_taken)
     EXPECT_EQ(arenas.bump(8, 8), first + 8);
 }
 
-TEST_F(single_arenas, skip_what_an_alignment_asks_for)
+TEST_F(local_arenas, skip_what_an_alignment_asks_for)
 {
     std::byte* const first = arenas.bump_in_next(8, 8);
     std::byte* const aligned = arenas.bump(8, 64);
@@ -50,7 +50,7 @@ TEST_F(single_arenas, skip_what_an_alignment_asks_for)
     EXPECT_EQ(arenas.bytes_wasted(), 56U);
 }
 
-TEST_F(single_arenas, begin_at_the_start_again_when_the_current_one_is_empty)
+TEST_F(local_arenas, begin_at_the_start_again_when_the_current_one_is_empty)
 {
     std::byte* const first = arenas.bump_in_next(8, 8);
     std::byte* const second = arenas.bump(16, 8);
@@ -61,7 +61,7 @@ TEST_F(single_arenas, begin_at_the_start_again_when_the_current_one_is_empty)
     EXPECT_TRUE(arenas.is_valid());
 }
 
-TEST_F(single_arenas, use_one_again_that_became_empty_while_another_was_the_current_one)
+TEST_F(local_arenas, use_one_again_that_became_empty_while_another_was_the_current_one)
 {
     std::byte* const first = arenas.bump_in_next(all, 8);
     std::byte* const second = arenas.bump_in_next(all, 8);
@@ -72,7 +72,7 @@ TEST_F(single_arenas, use_one_again_that_became_empty_while_another_was_the_curr
     EXPECT_EQ(arenas.free_arenas(), 1U);
 }
 
-TEST_F(single_arenas, stay_as_they_are_when_more_would_come_back_than_was_handed_out)
+TEST_F(local_arenas, stay_as_they_are_when_more_would_come_back_than_was_handed_out)
 {
     std::byte* const block = arenas.bump_in_next(8, 8);
     std::byte* const other = arenas.bump(8, 8);
@@ -83,7 +83,7 @@ TEST_F(single_arenas, stay_as_they_are_when_more_would_come_back_than_was_handed
     EXPECT_TRUE(arenas.take_back(arena_of(other), other, 8));
 }
 
-TEST_F(single_arenas, give_everything_back_when_they_forget_their_blocks)
+TEST_F(local_arenas, give_everything_back_when_they_forget_their_blocks)
 {
     (void)arenas.bump_in_next(8, 8);
     (void)arenas.allocate_large(100'000, 8);

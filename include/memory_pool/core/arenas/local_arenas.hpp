@@ -28,20 +28,20 @@ inline namespace MEMORY_POOL_ABI
 namespace core
 {
 /// Arenas for one thread.
-class single_arenas
+class local_arenas
 {
 public:
     using arena_type = arena;
     using store_type = arena_store<arena>;
 
-    single_arenas(const arena_options& options, bool checks, std::pmr::memory_resource* upstream)
+    local_arenas(const arena_options& options, bool checks, std::pmr::memory_resource* upstream)
         : store_(options, checks, upstream), large_(upstream)
     {
     }
 
-    single_arenas(const single_arenas&) = delete;
-    single_arenas& operator=(const single_arenas&) = delete;
-    ~single_arenas() = default;
+    local_arenas(const local_arenas&) = delete;
+    local_arenas& operator=(const local_arenas&) = delete;
+    ~local_arenas() = default;
 
     /// Effects: hands out a block of that extent from the current arena.
     /// Returns: it, or nullptr if there is none, or not enough room.
