@@ -360,7 +360,7 @@ TEST_F(ArenaMR, finds_the_arena_of_a_block_at_the_end_of_large_arenas)
     EXPECT_EQ(arenas.FreeArenaSize(), 49U);
 }
 
-TEST_F(ArenaMR, does_not_grow_with_large_blocks_that_come_and_go)
+TEST_F(ArenaMR, does_not_grow_with_oversized_blocks_that_come_and_go)
 {
     UnsynchronizedArenaMR arenas(10, 10'000, &upstream_);
     const std::size_t bytes_before = upstream_.live_bytes();

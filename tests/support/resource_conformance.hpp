@@ -162,7 +162,7 @@ TYPED_TEST_P(resource_conformance, is_equal_to_itself_alone)
     EXPECT_FALSE(resource.is_equal(this->upstream_));
 }
 
-TYPED_TEST_P(resource_conformance, passes_large_blocks_upstream_and_gives_them_back_at_once)
+TYPED_TEST_P(resource_conformance, passes_oversized_blocks_upstream_and_gives_them_back_at_once)
 {
     TypeParam resource(&this->upstream_);
     const filled_block small = allocate_filled(resource, 8);
@@ -183,7 +183,7 @@ TYPED_TEST_P(resource_conformance, passes_large_blocks_upstream_and_gives_them_b
     this->expect_empty(resource);
 }
 
-TYPED_TEST_P(resource_conformance, takes_large_blocks_back_in_any_order)
+TYPED_TEST_P(resource_conformance, takes_oversized_blocks_back_in_any_order)
 {
     TypeParam resource(&this->upstream_);
     std::vector<filled_block> blocks;
@@ -374,8 +374,8 @@ REGISTER_TYPED_TEST_SUITE_P(
     resource_conformance, neither_copies_nor_moves, takes_the_default_resource_if_no_other_is_named,
     refuses_an_upstream_that_is_nullptr, makes_blocks_of_every_size_that_do_not_overlap_and_keep_what_is_written,
     honours_every_alignment, gives_each_block_of_zero_bytes_an_address_of_its_own, ignores_nullptr,
-    is_equal_to_itself_alone, passes_large_blocks_upstream_and_gives_them_back_at_once,
-    takes_large_blocks_back_in_any_order, gives_everything_back_when_it_is_released_and_works_on,
+    is_equal_to_itself_alone, passes_oversized_blocks_upstream_and_gives_them_back_at_once,
+    takes_oversized_blocks_back_in_any_order, gives_everything_back_when_it_is_released_and_works_on,
     tells_how_much_a_trim_gave_back, gives_everything_back_when_it_ends_with_blocks_in_use,
     changes_nothing_when_upstream_fails_at_any_call, refuses_what_no_program_can_address,
     serves_containers_that_then_hold_what_those_of_the_heap_hold, uses_again_what_came_back_however_often);

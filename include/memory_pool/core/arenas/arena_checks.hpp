@@ -14,7 +14,7 @@
 #include <memory_pool/core/arenas/arena.hpp>
 #include <memory_pool/core/arenas/arena_marks.hpp>
 #include <memory_pool/core/arenas/arena_store.hpp>
-#include <memory_pool/core/arenas/large_blocks.hpp>
+#include <memory_pool/core/arenas/oversized_blocks.hpp>
 #include <memory_pool/core/slabs/fill_pattern.hpp>
 
 #include <cstddef>
@@ -34,7 +34,9 @@ public:
     /// What follows each block.
     static constexpr std::size_t canary_bytes = fill_pattern::canary_bytes;
 
-    arena_checks(const arena_store<Arena>& store, const large_blocks& large) noexcept : store_(store), large_(large) {}
+    arena_checks(const arena_store<Arena>& store, const oversized_blocks& large) noexcept : store_(store), large_(large)
+    {
+    }
 
     /// Effects: marks a block as in use.
     /// Returns: what was wrong with its bytes before, if anything.
@@ -86,7 +88,7 @@ private:
     }
 
     const arena_store<Arena>& store_;
-    const large_blocks& large_;
+    const oversized_blocks& large_;
 };
 } // namespace core
 } // namespace MEMORY_POOL_ABI

@@ -16,7 +16,7 @@
 #include <memory_pool/core/arenas/arena.hpp>
 #include <memory_pool/core/arenas/arena_checks.hpp>
 #include <memory_pool/core/arenas/arena_store.hpp>
-#include <memory_pool/core/arenas/large_blocks.hpp>
+#include <memory_pool/core/arenas/oversized_blocks.hpp>
 
 #include <cstddef>
 #include <memory_resource>
@@ -197,7 +197,7 @@ private:
     arena* current_ = &no_arena; ///< The one that blocks are handed out of.
     std::byte* end_of_current_ = nullptr;
     store_type store_;
-    large_blocks large_;
+    oversized_blocks large_;
 };
 } // namespace core
 } // namespace MEMORY_POOL_ABI

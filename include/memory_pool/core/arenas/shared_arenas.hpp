@@ -23,7 +23,7 @@
 #include <memory_pool/core/arenas/arena.hpp>
 #include <memory_pool/core/arenas/arena_checks.hpp>
 #include <memory_pool/core/arenas/arena_store.hpp>
-#include <memory_pool/core/arenas/large_blocks.hpp>
+#include <memory_pool/core/arenas/oversized_blocks.hpp>
 #include <memory_pool/core/threads/thread_cache.hpp>
 #include <memory_pool/core/threads/thread_caches.hpp>
 #include <memory_pool/core/threads/thread_slots.hpp>
@@ -156,7 +156,7 @@ public:
 
     void* allocate_large(std::size_t bytes, std::size_t alignment)
     {
-        large_blocks::check_size(bytes, alignment);
+        oversized_blocks::check_size(bytes, alignment);
         const pool_lock lock(mutex_, slots_);
         return large_.allocate(bytes, alignment);
     }
@@ -457,7 +457,7 @@ private:
 
     mutable std::mutex mutex_;
     store_type store_;
-    large_blocks large_;
+    oversized_blocks large_;
     thread_caches<arena_cache> caches_;
     std::atomic<shared_arena*> common_{nullptr}; ///< Filled by threads that have no cache, with the lock held.
     thread_slots slots_;                         // Last, as from here on a fork comes by.

@@ -16,7 +16,7 @@
 #include <memory_pool/base/errors.hpp>
 #include <memory_pool/base/policies.hpp>
 #include <memory_pool/base/refusals.hpp>
-#include <memory_pool/core/arenas/large_blocks.hpp>
+#include <memory_pool/core/arenas/oversized_blocks.hpp>
 #include <memory_pool/core/blocks/pool_arguments.hpp>
 #include <memory_pool/core/resources/block_classes.hpp>
 #include <memory_pool/core/resources/class_pools.hpp>
@@ -177,7 +177,7 @@ private:
     MEMORY_POOL_SLOW_PATH void* allocate_large(std::size_t bytes, std::size_t alignment)
     {
         core::check_alignment(alignment, "resource");
-        core::large_blocks::check_size(bytes, alignment);
+        core::oversized_blocks::check_size(bytes, alignment);
         [[maybe_unused]] const auto held = upstream_.lock();
         return pools_.large().allocate(bytes, alignment);
     }

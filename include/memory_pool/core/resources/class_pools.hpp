@@ -17,7 +17,7 @@
 #include <memory_pool/base/errors.hpp>
 #include <memory_pool/base/failure_guard.hpp>
 #include <memory_pool/base/pool_options.hpp>
-#include <memory_pool/core/arenas/large_blocks.hpp>
+#include <memory_pool/core/arenas/oversized_blocks.hpp>
 #include <memory_pool/core/resources/block_classes.hpp>
 
 #include <algorithm>
@@ -94,8 +94,8 @@ public:
     /// Returns: the largest block that comes from a pool, in bytes.
     std::size_t largest_block() const noexcept { return options_.largest_required_pool_block; }
 
-    large_blocks& large() noexcept { return large_; }
-    const large_blocks& large() const noexcept { return large_; }
+    oversized_blocks& large() noexcept { return large_; }
+    const oversized_blocks& large() const noexcept { return large_; }
     std::pmr::memory_resource* upstream() const noexcept { return large_.upstream(); }
 
     /// Effects: gives everything back upstream.
@@ -203,7 +203,7 @@ private:
     std::array<std::atomic<Pool*>, block_class_count> pools_{};
     const std::pmr::pool_options options_;
     std::pmr::memory_resource* const upstream_of_pools_;
-    large_blocks large_;
+    oversized_blocks large_;
 };
 } // namespace core
 } // namespace MEMORY_POOL_ABI

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
-#include <memory_pool/core/arenas/large_blocks.hpp>
+#include <memory_pool/core/arenas/oversized_blocks.hpp>
 
 #include <memory_pool/base/poisoning.hpp>
 
@@ -13,18 +13,18 @@
 #include <optional>
 
 namespace mp = memory_pool;
-using mp::core::large_blocks;
+using mp::core::oversized_blocks;
 
 namespace
 {
-class large_blocks_test : public testing::Test
+class oversized_blocks_test : public testing::Test
 {
 protected:
     test::accounting_upstream upstream_;
-    large_blocks blocks_{&upstream_};
+    oversized_blocks blocks_{&upstream_};
 };
 
-TEST_F(large_blocks_test, come_from_upstream_one_by_one)
+TEST_F(oversized_blocks_test, come_from_upstream_one_by_one)
 {
     void* const a = blocks_.allocate(1000, 16);
     void* const b = blocks_.allocate(33, 4096);
@@ -39,7 +39,7 @@ TEST_F(large_blocks_test, come_from_upstream_one_by_one)
     EXPECT_EQ(upstream_.mismatched(), 0u);
 }
 
-TEST_F(large_blocks_test, are_linked_so_that_any_can_leave)
+TEST_F(oversized_blocks_test, are_linked_so_that_any_can_leave)
 {
     for (int leaving = 0; leaving != 3; ++leaving) {
         void* const blocks[] = {blocks_.allocate(100, 8), blocks_.allocate(100, 8), blocks_.allocate(100, 8)};
@@ -54,7 +54,7 @@ TEST_F(large_blocks_test, are_linked_so_that_any_can_leave)
     EXPECT_EQ(upstream_.mismatched(), 0u);
 }
 
-TEST_F(large_blocks_test, are_left_alone_if_the_arguments_are_others)
+TEST_F(oversized_blocks_test, are_left_alone_if_the_arguments_are_others)
 {
     void* const block = blocks_.allocate(1000, 16);
     EXPECT_FALSE(blocks_.deallocate(block, 1000, 32));
@@ -62,7 +62,7 @@ TEST_F(large_blocks_test, are_left_alone_if_the_arguments_are_others)
     EXPECT_EQ(upstream_.live_chunks(), 1u);
 }
 
-TEST_F(large_blocks_test, know_what_would_be_wrong_about_any_pointer)
+TEST_F(oversized_blocks_test, know_what_would_be_wrong_about_any_pointer)
 {
     void* const block = blocks_.allocate(1000, 16);
     EXPECT_FALSE(blocks_.misuse(block, {1000, 16}));
@@ -75,7 +75,7 @@ TEST_F(large_blocks_test, know_what_would_be_wrong_about_any_pointer)
     EXPECT_EQ(blocks_.misuse(block, {1000, 16})->kind, mp::error::foreign_pointer);
 }
 
-TEST_F(large_blocks_test, know_when_the_byte_behind_one_was_written_to)
+TEST_F(oversized_blocks_test, know_when_the_byte_behind_one_was_written_to)
 {
     auto* const block = static_cast<char*>(blocks_.allocate(1000, 16));
     mp::base::permit_access(block + 1000, 1); // or the address sanitizer would stop at the write
@@ -85,7 +85,7 @@ TEST_F(large_blocks_test, know_when_the_byte_behind_one_was_written_to)
     EXPECT_TRUE(blocks_.deallocate(block, 1000, 16)) << "its node is further away";
 }
 
-TEST_F(large_blocks_test, are_not_even_asked_for_if_no_program_can_address_them)
+TEST_F(oversized_blocks_test, are_not_even_asked_for_if_no_program_can_address_them)
 {
     constexpr std::size_t most = std::numeric_limits<std::size_t>::max();
     for (const std::size_t bytes : {most, most - 8, most / 2, mp::core::largest_size + 1})

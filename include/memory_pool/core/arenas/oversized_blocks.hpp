@@ -31,13 +31,13 @@ inline namespace MEMORY_POOL_ABI
 namespace core
 {
 /// The large blocks of one resource.
-class large_blocks
+class oversized_blocks
 {
 public:
-    explicit large_blocks(std::pmr::memory_resource* upstream) noexcept : upstream_(upstream) {}
-    large_blocks(const large_blocks&) = delete;
-    large_blocks& operator=(const large_blocks&) = delete;
-    ~large_blocks() { release(); }
+    explicit oversized_blocks(std::pmr::memory_resource* upstream) noexcept : upstream_(upstream) {}
+    oversized_blocks(const oversized_blocks&) = delete;
+    oversized_blocks& operator=(const oversized_blocks&) = delete;
+    ~oversized_blocks() { release(); }
 
     /// Throws: size_overflow if that is more than a program can address.
     static void check_size(std::size_t bytes, std::size_t alignment)
