@@ -605,11 +605,11 @@ protected:
     std::unique_ptr<Pool> pool_ = std::make_unique<Pool>(in_steps_of(4), &upstream_);
     typename Pool::pointer held_;
 };
-using keeping_pools =
+using recycling_pools =
     testing::Types<mp::recycling_pool<fragile_item<mp::plain_references>>,
                    mp::recycling_pool<fragile_item<mp::atomic_references>>, mp::recycling_shared_pool<fragile_part>,
                    mp::concurrent_recycling_shared_pool<fragile_part>>;
-TYPED_TEST_SUITE(growth_that_fails, keeping_pools, );
+TYPED_TEST_SUITE(growth_that_fails, recycling_pools, );
 
 TYPED_TEST(growth_that_fails, keeps_the_objects_constructed_before)
 {

@@ -24,8 +24,8 @@
 #include <memory_pool/base/refusals.hpp>
 #include <memory_pool/block_pool.hpp>
 #include <memory_pool/concurrent_block_pool.hpp>
-#include <memory_pool/core/objects/making_pool.hpp>
-#include <memory_pool/core/objects/returning_items.hpp>
+#include <memory_pool/core/objects/constructing_pool_base.hpp>
+#include <memory_pool/core/objects/counted_store.hpp>
 #include <memory_pool/pooled.hpp>
 
 #include <boost/smart_ptr/intrusive_ptr.hpp>
@@ -71,9 +71,10 @@ using blocks_for_pooled =
     std::conditional_t<references_of<T>::are_shared, basic_concurrent_block_pool<Policy>, basic_block_pool<Policy>>;
 
 template <class T, class Policy>
-using making_pooled = making_pool<made_items<T, blocks_for_pooled<T, Policy>>, boost::intrusive_ptr<T>>;
+using constructing_pooled =
+    constructing_pool_base<constructing_store<T, blocks_for_pooled<T, Policy>>, boost::intrusive_ptr<T>>;
 template <class T, class Policy>
-using keeping_pooled = keeping_pool<kept_items<T, blocks_for_pooled<T, Policy>>, boost::intrusive_ptr<T>>;
+using recycling_pooled = recycling_pool_base<recycling_store<T, blocks_for_pooled<T, Policy>>, boost::intrusive_ptr<T>>;
 } // namespace core
 
 /// The blocks for objects of type `T`, which says how it counts its references.
@@ -81,11 +82,11 @@ template <class T, class Policy>
 using blocks_for_references = core::blocks_for_pooled<core::pooled_object<T>, Policy>;
 
 /// A pool of objects of type `T`, which is derived from `pooled`, held by boost::intrusive_ptr. See base/policies.hpp for
-/// `Policy`, and core/making_pool.hpp for what it can do.
+/// `Policy`, and core/constructing_pool_base.hpp for what it can do.
 template <class T, class Policy = default_policy>
-class intrusive_pool : public core::making_pooled<core::pooled_object<T>, Policy>
+class intrusive_pool : public core::constructing_pooled<core::pooled_object<T>, Policy>
 {
-    using base_type = core::making_pooled<core::pooled_object<T>, Policy>;
+    using base_type = core::constructing_pooled<core::pooled_object<T>, Policy>;
 
 public:
     using base_type::base_type;

@@ -12,8 +12,8 @@
 #pragma once
 
 #include <memory_pool/base/config.hpp>
+#include <memory_pool/core/objects/counted_object.hpp>
 #include <memory_pool/core/objects/reference_count.hpp>
-#include <memory_pool/core/objects/returning_item.hpp>
 
 #include <cstddef>
 #include <cstdint>
@@ -41,9 +41,9 @@ struct atomic_references
 /// with the base. The last pointer to an object that no pool has made does nothing. Copying an object, or assigning to it,
 /// copies neither its references nor its place.
 template <class T, class References = plain_references>
-class pooled : public core::returning_item<typename References::count>
+class pooled : public core::counted_object<typename References::count>
 {
-    using base_type = core::returning_item<typename References::count>;
+    using base_type = core::counted_object<typename References::count>;
 
 public:
     /// How references are counted.
@@ -54,7 +54,7 @@ public:
     /// Thread safety: any thread; with atomic_references, it may have changed since.
     std::size_t use_count() const noexcept
     {
-        const std::uint32_t count = core::item_access::count(*this).read();
+        const std::uint32_t count = core::object_access::count(*this).read();
         return count < core::reference_zones<std::uint32_t>::idle || count >= core::reference_zones<std::uint32_t>::half
                    ? count
                    : 0;
@@ -63,13 +63,13 @@ public:
     /// Effects: adds a reference. With 2^31 of them, the object stays for ever.
     /// Complexity: O(1).
     /// Thread safety: that of `References`.
-    friend void intrusive_ptr_add_ref(const pooled* object) noexcept { core::item_access::count(*object).add(); }
+    friend void intrusive_ptr_add_ref(const pooled* object) noexcept { core::object_access::count(*object).add(); }
 
     /// Effects: drops a reference. If it was the last, the object returns to its pool; or, if that is called while another
     ///   object of the pool is destroyed or reset in this thread, as soon as that is done.
     /// Complexity: O(1), and what ends the object.
     /// Thread safety: that of `References`.
-    friend void intrusive_ptr_release(const pooled* object) noexcept { core::item_access::release(*object); }
+    friend void intrusive_ptr_release(const pooled* object) noexcept { core::object_access::release(*object); }
 
 protected:
     // Protected, not private with T as a friend: there may be classes between the two.

@@ -15,8 +15,8 @@
 
 #include <memory_pool/base/config.hpp>
 #include <memory_pool/base/policies.hpp>
-#include <memory_pool/core/objects/making_pool.hpp>
-#include <memory_pool/core/objects/returning_items.hpp>
+#include <memory_pool/core/objects/constructing_pool_base.hpp>
+#include <memory_pool/core/objects/counted_store.hpp>
 #include <memory_pool/intrusive_pool.hpp>
 
 #include <boost/smart_ptr/intrusive_ptr.hpp>
@@ -26,11 +26,11 @@ namespace memory_pool
 inline namespace MEMORY_POOL_ABI
 {
 /// A pool of objects of type `T`, which is derived from `pooled` and has a default constructor, held by boost::intrusive_ptr. See
-/// base/policies.hpp for `Policy`, which may not check, and core/making_pool.hpp for what it can do.
+/// base/policies.hpp for `Policy`, which may not check, and core/constructing_pool_base.hpp for what it can do.
 template <class T, class Policy = default_policy>
-class recycling_pool : public core::keeping_pooled<core::kept_pooled_object<T>, Policy>
+class recycling_pool : public core::recycling_pooled<core::kept_pooled_object<T>, Policy>
 {
-    using base_type = core::keeping_pooled<core::kept_pooled_object<T>, Policy>;
+    using base_type = core::recycling_pooled<core::kept_pooled_object<T>, Policy>;
 
 public:
     using base_type::base_type;

@@ -18,8 +18,8 @@
 #include <memory_pool/base/refusals.hpp>
 #include <memory_pool/block_pool.hpp>
 #include <memory_pool/concurrent_block_pool.hpp>
-#include <memory_pool/core/objects/making_pool.hpp>
-#include <memory_pool/core/objects/shared_items.hpp>
+#include <memory_pool/core/objects/constructing_pool_base.hpp>
+#include <memory_pool/core/objects/shared_ptr_store.hpp>
 
 #include <memory>
 
@@ -30,13 +30,13 @@ inline namespace MEMORY_POOL_ABI
 namespace core
 {
 template <class T, class Blocks>
-using making_shared_pool = making_pool<made_shared_items<T, Blocks>, std::shared_ptr<T>>;
+using making_shared_pool = constructing_pool_base<constructing_shared_store<T, Blocks>, std::shared_ptr<T>>;
 template <class T, class Blocks>
-using keeping_shared_pool = keeping_pool<kept_shared_items<T, Blocks>, std::shared_ptr<T>>;
+using keeping_shared_pool = recycling_pool_base<recycling_shared_store<T, Blocks>, std::shared_ptr<T>>;
 } // namespace core
 
 /// A pool of objects of type `T`, any type, held by std::shared_ptr, over `Blocks`: a basic_block_pool or a
-/// basic_concurrent_block_pool. See core/making_pool.hpp for what it can do. std::enable_shared_from_this works.
+/// basic_concurrent_block_pool. See core/constructing_pool_base.hpp for what it can do. std::enable_shared_from_this works.
 template <class T, class Blocks>
 class basic_shared_pool : public core::making_shared_pool<core::returning_object<T>, Blocks>
 {

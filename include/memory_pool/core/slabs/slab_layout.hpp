@@ -38,7 +38,7 @@ namespace core
 /// Bytes that every slab begins with. core/slab.hpp checks that its header is just this large.
 inline constexpr std::size_t slab_header_bytes = 64;
 
-/// Slabs with a listener begin at multiples of this many bytes, so that objects in them can find them: see core/returning_item.hpp.
+/// Slabs with a listener begin at multiples of this many bytes, so that objects in them can find them: see core/counted_object.hpp.
 inline constexpr std::size_t slab_granule = std::size_t{64} * 1024;
 
 /// The geometry of the slabs of one pool.

@@ -11,7 +11,7 @@
 #include <memory_pool/base/config.hpp>
 #include <memory_pool/base/pool_options.hpp>
 #include <memory_pool/base/statistics.hpp>
-#include <memory_pool/core/objects/item_store.hpp>
+#include <memory_pool/core/objects/object_store.hpp>
 
 #include <cstddef>
 #include <memory_resource>
@@ -23,11 +23,11 @@ inline namespace MEMORY_POOL_ABI
 {
 /// A pool over a `Store` of items.
 template <class Store>
-class item_pool
+class store_pool_base
 {
 public:
-    item_pool(const item_pool&) = delete;
-    item_pool& operator=(const item_pool&) = delete;
+    store_pool_base(const store_pool_base&) = delete;
+    store_pool_base& operator=(const store_pool_base&) = delete;
 
     /// Returns: objects that there is room for, in use or not.
     std::size_t capacity() const noexcept { return blocks().capacity(); }
@@ -84,7 +84,7 @@ public:
     {
         pool_options options = store_->options();
         options.initial_capacity = 0;
-        core::item_store_owner<Store> fresh = make_like(*store_, options);
+        core::object_store_owner<Store> fresh = make_like(*store_, options);
         store_.swap(fresh);
         fresh.release()->abandon_silently();
     }
@@ -96,11 +96,11 @@ public:
 protected:
     /// Effects: makes a store with `arguments`.
     template <class... Arguments>
-    explicit item_pool(const pool_options& options, std::pmr::memory_resource* upstream, Arguments&&... arguments)
-        : store_(core::make_item_store<Store>(options, upstream, std::forward<Arguments>(arguments)...))
+    explicit store_pool_base(const pool_options& options, std::pmr::memory_resource* upstream, Arguments&&... arguments)
+        : store_(core::make_object_store<Store>(options, upstream, std::forward<Arguments>(arguments)...))
     {
     }
-    ~item_pool() = default;
+    ~store_pool_base() = default;
 
     /// Returns: where the objects are.
     Store& store() noexcept { return *store_; }
@@ -111,17 +111,17 @@ private:
     /// A store may have something that the next one is to have too.
     template <class Like>
     static auto make_like(const Like& store, const pool_options& options)
-        -> decltype(static_cast<void>(store.reset()), core::item_store_owner<Store>())
+        -> decltype(static_cast<void>(store.reset()), core::object_store_owner<Store>())
     {
-        return core::make_item_store<Store>(options, store.blocks.upstream_resource(), store.reset());
+        return core::make_object_store<Store>(options, store.blocks.upstream_resource(), store.reset());
     }
     template <class Like, class... None>
-    static core::item_store_owner<Store> make_like(const Like& store, const pool_options& options, None...)
+    static core::object_store_owner<Store> make_like(const Like& store, const pool_options& options, None...)
     {
-        return core::make_item_store<Store>(options, store.blocks.upstream_resource());
+        return core::make_object_store<Store>(options, store.blocks.upstream_resource());
     }
 
-    core::item_store_owner<Store> store_;
+    core::object_store_owner<Store> store_;
 };
 } // namespace MEMORY_POOL_ABI
 } // namespace memory_pool

@@ -3,8 +3,8 @@
 /// \file
 /// Stores of objects that count their references themselves: one constructs and destroys them at each use, one keeps them.
 ///
-///     free -- make: construct -------------> in use -- last reference: destroy --> free          made_items
-///     free, constructed -- allocate -------> in use -- last reference: reset ----> free          kept_items
+///     free -- make: construct -------------> in use -- last reference: destroy --> free          constructing_store
+///     free, constructed -- allocate -------> in use -- last reference: reset ----> free          recycling_store
 ///
 /// Thread safety: that of `Blocks`.
 #pragma once
@@ -17,11 +17,11 @@
 #include <memory_pool/base/refusals.hpp>
 #include <memory_pool/core/blocks/pool_arguments.hpp>
 #include <memory_pool/core/objects/construct.hpp>
+#include <memory_pool/core/objects/counted_object.hpp>
 #include <memory_pool/core/objects/ended_block.hpp>
-#include <memory_pool/core/objects/item_store.hpp>
+#include <memory_pool/core/objects/object_store.hpp>
 #include <memory_pool/core/objects/recycle_action.hpp>
 #include <memory_pool/core/objects/reference_count.hpp>
-#include <memory_pool/core/objects/returning_item.hpp>
 #include <memory_pool/core/slabs/slab.hpp>
 
 #include <cstddef>
@@ -47,22 +47,22 @@ inline constexpr bool is_cast_from<T, Base, std::void_t<decltype(static_cast<T*>
 
 /// What both have in common. `Derived::end(T&)` does what is due when the last reference is gone, if `end_runs_code`.
 template <class Derived, class T, class Blocks>
-class returning_items : public item_store<Derived, Blocks>
+class counted_store : public object_store<Derived, Blocks>
 {
-    using item = std::remove_pointer_t<decltype(item_access::item_of(static_cast<T*>(nullptr)))>;
+    using item = std::remove_pointer_t<decltype(object_access::item_of(static_cast<T*>(nullptr)))>;
 
 protected:
     // Not private with a friend, as that makes a non-virtual destructor suspect to GCC.
     // NOLINTNEXTLINE(bugprone-crtp-constructor-accessibility)
-    returning_items(const pool_options& options, std::pmr::memory_resource* upstream, bool end_runs_code)
-        : item_store<Derived, Blocks>(way_back(end_runs_code), sizeof(T), with_alignment_of<T>(options), upstream)
+    counted_store(const pool_options& options, std::pmr::memory_resource* upstream, bool end_runs_code)
+        : object_store<Derived, Blocks>(way_back(end_runs_code), sizeof(T), with_alignment_of<T>(options), upstream)
     {
         static_assert(std::is_nothrow_destructible_v<T>,
                       "destroying a pooled object must not throw, and its destructor must be public");
         static_assert(sizeof(T) <= std::numeric_limits<std::uint32_t>::max() / 2,
                       "pooled objects must be smaller than 2 GiB");
     }
-    ~returning_items() = default;
+    ~counted_store() = default;
 
     static item& item_in(T& object) noexcept { return object; }
 
@@ -71,13 +71,13 @@ protected:
     /// A new object is at its place.
     MEMORY_POOL_ALWAYS_INLINE void settle(T* object) const noexcept
     {
-        item_access::settle(item_in(*object), this->blocks.layout());
+        object_access::settle(item_in(*object), this->blocks.layout());
     }
 
-    static auto& count(T& object) noexcept { return item_access::count(item_in(object)); }
+    static auto& count(T& object) noexcept { return object_access::count(item_in(object)); }
 
-    static void link(void* block, void* next) noexcept { item_access::link(item_in(*object_in(block)), next); }
-    static void* linked(void* block) noexcept { return item_access::linked(item_in(*object_in(block))); }
+    static void link(void* block, void* next) noexcept { object_access::link(item_in(*object_in(block)), next); }
+    static void* linked(void* block) noexcept { return object_access::linked(item_in(*object_in(block))); }
 
     /// Chosen once, so that nobody asks each time.
     static slab_listener::give_back_function way_back(bool end_runs_code) noexcept
@@ -93,7 +93,7 @@ private:
             return static_cast<T*>(part);
         } else { // The object begins where its block does.
             const std::size_t stride = store.blocks.layout().stride();
-            const slab& home = item_access::slab_of(*part);
+            const slab& home = object_access::slab_of(*part);
             const auto offset = static_cast<std::size_t>(static_cast<char*>(counted) - home.first_block());
             return object_in(home.block(offset / stride, stride));
         }
@@ -109,7 +109,7 @@ private:
     {
         auto& store = static_cast<Derived&>(self);
         store.in_turn(&store, object_at(store, counted), [&store](T* ended) {
-            item_access::settle_again(item_in(*ended), store.blocks.layout()); // where a link may be
+            object_access::settle_again(item_in(*ended), store.blocks.layout()); // where a link may be
             count(*ended).write(reference_zones<std::uint32_t>::idle);
             store.end(*ended);
         });
@@ -118,16 +118,16 @@ private:
 
 /// Objects that are constructed and destroyed at each use.
 template <class T, class Blocks>
-class made_items final : public returning_items<made_items<T, Blocks>, T, Blocks>
+class constructing_store final : public counted_store<constructing_store<T, Blocks>, T, Blocks>
 {
-    using base_type = returning_items<made_items, T, Blocks>;
+    using base_type = counted_store<constructing_store, T, Blocks>;
     friend base_type;
-    friend item_store<made_items, Blocks>;
+    friend object_store<constructing_store, Blocks>;
 
 public:
     static constexpr bool keeps_objects = false;
 
-    made_items(const pool_options& options, std::pmr::memory_resource* upstream)
+    constructing_store(const pool_options& options, std::pmr::memory_resource* upstream)
         : base_type(options, upstream, !std::is_trivially_destructible_v<T>)
     {
     }
@@ -162,16 +162,16 @@ private:
 
 /// Objects that are constructed once, when the store grows, and used again and again.
 template <class T, class Blocks>
-class kept_items final : public returning_items<kept_items<T, Blocks>, T, Blocks>
+class recycling_store final : public counted_store<recycling_store<T, Blocks>, T, Blocks>
 {
-    using base_type = returning_items<kept_items, T, Blocks>;
+    using base_type = counted_store<recycling_store, T, Blocks>;
     friend base_type;
-    friend item_store<kept_items, Blocks>;
+    friend object_store<recycling_store, Blocks>;
 
 public:
     static constexpr bool keeps_objects = true;
 
-    kept_items(const pool_options& options, std::pmr::memory_resource* upstream, recycle_action<T> reset)
+    recycling_store(const pool_options& options, std::pmr::memory_resource* upstream, recycle_action<T> reset)
         : base_type(options, upstream, reset.runs_code()), reset_(std::move(reset))
     {
         static_assert(!base::checked_policy<typename Blocks::policy>::checks,

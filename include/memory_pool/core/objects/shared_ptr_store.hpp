@@ -26,7 +26,7 @@
 #include <memory_pool/base/refusals.hpp>
 #include <memory_pool/core/objects/construct.hpp>
 #include <memory_pool/core/objects/ended_block.hpp>
-#include <memory_pool/core/objects/item_store.hpp>
+#include <memory_pool/core/objects/object_store.hpp>
 #include <memory_pool/core/objects/recycle_action.hpp>
 #include <memory_pool/core/slabs/slab.hpp>
 
@@ -125,20 +125,20 @@ struct sampling_allocator
 /// What both kinds of stores have in common. `Derived` says where in a block things are: `node_offset`, `control_offset`,
 /// `block_of(object)`; and what is done to an object when its last shared_ptr is gone: `end(object)`.
 template <class Derived, class T, class Blocks>
-class shared_items : public item_store<Derived, Blocks>
+class shared_ptr_store : public object_store<Derived, Blocks>
 {
-    using base_type = item_store<Derived, Blocks>;
+    using base_type = object_store<Derived, Blocks>;
 
 protected:
     // Not private with a friend, as that makes a non-virtual destructor suspect to GCC.
     // NOLINTNEXTLINE(bugprone-crtp-constructor-accessibility)
-    shared_items(std::size_t block_bytes, const pool_options& options, std::pmr::memory_resource* upstream)
+    shared_ptr_store(std::size_t block_bytes, const pool_options& options, std::pmr::memory_resource* upstream)
         : base_type(nullptr, block_bytes, aligned(options), upstream)
     {
         static_assert(std::is_nothrow_destructible_v<T>,
                       "destroying a pooled object must not throw, and its destructor must be public");
     }
-    ~shared_items() = default;
+    ~shared_ptr_store() = default;
 
     /// Where control blocks lie.
     static constexpr std::size_t alignment = std::max(alignof(T), alignof(std::max_align_t));
@@ -232,16 +232,16 @@ private:
 
 /// Objects that are constructed and destroyed at each use.
 template <class T, class Blocks>
-class made_shared_items final : public shared_items<made_shared_items<T, Blocks>, T, Blocks>
+class constructing_shared_store final : public shared_ptr_store<constructing_shared_store<T, Blocks>, T, Blocks>
 {
-    using base_type = shared_items<made_shared_items, T, Blocks>;
+    using base_type = shared_ptr_store<constructing_shared_store, T, Blocks>;
     friend base_type;
-    friend item_store<made_shared_items, Blocks>;
+    friend object_store<constructing_shared_store, Blocks>;
 
 public:
     static constexpr bool keeps_objects = false;
 
-    made_shared_items(const pool_options& options, std::pmr::memory_resource* upstream)
+    constructing_shared_store(const pool_options& options, std::pmr::memory_resource* upstream)
         : base_type(layout().bytes, options, upstream)
     {
     }
@@ -315,16 +315,16 @@ struct knows_itself<T, std::void_t<decltype(std::declval<T&>().weak_from_this())
 
 /// Objects that are constructed once.
 template <class T, class Blocks>
-class kept_shared_items final : public shared_items<kept_shared_items<T, Blocks>, T, Blocks>
+class recycling_shared_store final : public shared_ptr_store<recycling_shared_store<T, Blocks>, T, Blocks>
 {
-    using base_type = shared_items<kept_shared_items, T, Blocks>;
+    using base_type = shared_ptr_store<recycling_shared_store, T, Blocks>;
     friend base_type;
-    friend item_store<kept_shared_items, Blocks>;
+    friend object_store<recycling_shared_store, Blocks>;
 
 public:
     static constexpr bool keeps_objects = true;
 
-    kept_shared_items(const pool_options& options, std::pmr::memory_resource* upstream, recycle_action<T> reset)
+    recycling_shared_store(const pool_options& options, std::pmr::memory_resource* upstream, recycle_action<T> reset)
         : base_type(block_bytes(), options, upstream), reset_(std::move(reset))
     {
         static_assert(

@@ -36,17 +36,17 @@ namespace core
 {
 /// The base of memory_pool::pooled, which has no members that a user's class could see.
 template <class Count>
-class returning_item
+class counted_object
 {
-    friend struct item_access;
+    friend struct object_access;
 
 protected:
-    returning_item() noexcept = default;
-    ~returning_item() = default;
+    counted_object() noexcept = default;
+    ~counted_object() = default;
 
     /// A copy is another object, at a place of its own.
-    returning_item(const returning_item&) noexcept {}
-    returning_item& operator=(const returning_item&) noexcept { return *this; }
+    counted_object(const counted_object&) noexcept {}
+    counted_object& operator=(const counted_object&) noexcept { return *this; }
 
 private:
     // While an item waits for its end, the two are the halves of a link: see release_scope.
@@ -54,18 +54,18 @@ private:
     std::uint32_t granules_ = 0;
 };
 
-/// The operations on a returning_item.
-struct item_access
+/// The operations on a counted_object.
+struct object_access
 {
     /// What the item counts with: for deduction.
     template <class Count>
-    static returning_item<Count>* item_of(returning_item<Count>* item) noexcept
+    static counted_object<Count>* item_of(counted_object<Count>* item) noexcept
     {
         return item;
     }
 
     template <class Count>
-    static Count& count(const returning_item<Count>& item) noexcept
+    static Count& count(const counted_object<Count>& item) noexcept
     {
         return item.count_;
     }
@@ -73,7 +73,7 @@ struct item_access
     /// Effects: notes where it lies in a slab that is cut like that.
     /// Preconditions: it is new.
     template <class Count>
-    MEMORY_POOL_ALWAYS_INLINE static void settle(returning_item<Count>& item, const slab_layout& layout) noexcept
+    MEMORY_POOL_ALWAYS_INLINE static void settle(counted_object<Count>& item, const slab_layout& layout) noexcept
     {
         if (MEMORY_POOL_UNLIKELY(layout.slab_alignment() > slab_granule))
             settle_again(item, layout);
@@ -81,7 +81,7 @@ struct item_access
 
     /// Effects: the same, whatever is there now.
     template <class Count>
-    static void settle_again(returning_item<Count>& item, const slab_layout& layout) noexcept
+    static void settle_again(counted_object<Count>& item, const slab_layout& layout) noexcept
     {
         const std::uintptr_t offset = reinterpret_cast<std::uintptr_t>(&item) & (layout.slab_alignment() - 1);
         item.granules_ = static_cast<std::uint32_t>(offset / slab_granule);
@@ -89,18 +89,18 @@ struct item_access
 
     /// Effects: takes a reference off; if it was the last, gives the item back to where it came from.
     template <class Count>
-    MEMORY_POOL_ALWAYS_INLINE static void release(const returning_item<Count>& item) noexcept
+    MEMORY_POOL_ALWAYS_INLINE static void release(const counted_object<Count>& item) noexcept
     {
         const dropped was = item.count_.drop();
         if (was == dropped::the_last)
-            give_back(const_cast<returning_item<Count>&>(item));
+            give_back(const_cast<counted_object<Count>&>(item));
         else if (MEMORY_POOL_UNLIKELY(was == dropped::one_too_many))
             report_double_free(item);
     }
 
     /// Effects: keeps `next` in the item, instead of what it has.
     template <class Count>
-    static void link(returning_item<Count>& item, void* next) noexcept
+    static void link(counted_object<Count>& item, void* next) noexcept
     {
         const auto bits = reinterpret_cast<std::uintptr_t>(next);
         item.count_.write(static_cast<std::uint32_t>(bits));
@@ -109,7 +109,7 @@ struct item_access
 
     /// Returns: what `link` was given.
     template <class Count>
-    static void* linked(const returning_item<Count>& item) noexcept
+    static void* linked(const counted_object<Count>& item) noexcept
     {
         const std::uint64_t bits = std::uint64_t{item.granules_} << 32 | item.count_.read();
         return reinterpret_cast<void*>(static_cast<std::uintptr_t>(bits));
@@ -118,7 +118,7 @@ struct item_access
     /// Returns: the slab that it lies in.
     /// Preconditions: it has been settled, and keeps no link.
     template <class Count>
-    MEMORY_POOL_ALWAYS_INLINE static const slab& slab_of(const returning_item<Count>& item) noexcept
+    MEMORY_POOL_ALWAYS_INLINE static const slab& slab_of(const counted_object<Count>& item) noexcept
     {
         auto granule = reinterpret_cast<std::uintptr_t>(&item) & ~(std::uintptr_t{slab_granule} - 1);
         if (MEMORY_POOL_UNLIKELY(item.granules_ != 0)) // Only a predicted branch: nothing waits for the number.
@@ -128,14 +128,14 @@ struct item_access
 
 private:
     template <class Count>
-    MEMORY_POOL_ALWAYS_INLINE static void give_back(returning_item<Count>& item) noexcept
+    MEMORY_POOL_ALWAYS_INLINE static void give_back(counted_object<Count>& item) noexcept
     {
         slab_listener& listener = slab_of(item).listener();
         listener.give_back(listener, &item);
     }
 
     template <class Count>
-    MEMORY_POOL_SLOW_PATH static void report_double_free(const returning_item<Count>& item) noexcept
+    MEMORY_POOL_SLOW_PATH static void report_double_free(const counted_object<Count>& item) noexcept
     {
         base::report_misuse(error::double_free, &item, sizeof item, "of the object");
     }

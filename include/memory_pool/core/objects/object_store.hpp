@@ -4,7 +4,7 @@
 /// Where objects live that return by themselves: blocks, and a life of their own, which ends when both the pool and its last
 /// object are gone.
 ///
-///     pool ----owns----> item_store [ blocks ] <----find---- objects in use
+///     pool ----owns----> object_store [ blocks ] <----find---- objects in use
 ///
 ///     abandoned (the pool is gone):    survivors = objects in use     0: the store goes too
 ///
@@ -54,7 +54,7 @@ void add_blocks_with_objects(slab& home, std::size_t count, std::size_t stride, 
 /// are objects in blocks that are not in use; `link(block, next)` keeps `next` in the object there while it waits for its end, and
 /// `linked(block)` returns it; `destroy_kept(block)` destroys an object that was kept.
 template <class Derived, class Blocks>
-class item_store : public slab_listener
+class object_store : public slab_listener
 {
 public:
     /// The blocks. With the last one that comes back after the pool is gone, the store goes too.
@@ -77,19 +77,19 @@ public:
     /// Deletes a store that its pool is done with.
     struct abandoner
     {
-        void operator()(item_store* store) const noexcept { store->abandon(); }
+        void operator()(object_store* store) const noexcept { store->abandon(); }
     };
 
 protected:
     // Not private with a friend, as that makes a non-virtual destructor suspect to GCC.
     // NOLINTNEXTLINE(bugprone-crtp-constructor-accessibility)
-    item_store(give_back_function function, std::size_t block_size, const pool_options& options,
-               std::pmr::memory_resource* upstream)
+    object_store(give_back_function function, std::size_t block_size, const pool_options& options,
+                 std::pmr::memory_resource* upstream)
         : slab_listener(function, Derived::keeps_objects), blocks(block_size, options, upstream, this),
           options_(options)
     {
     }
-    ~item_store() = default;
+    ~object_store() = default;
 
     /// Effects: calls `end(object)`, now or, while another object of the same `scope` ends in this thread, when its turn comes.
     template <class Object, class End>
@@ -101,7 +101,7 @@ protected:
     }
 
 private:
-    using way_to_abandon = void (item_store::*)() noexcept;
+    using way_to_abandon = void (object_store::*)() noexcept;
 
     // Virtual, so that they are those of the library that has made the store, where its objects end, too: libraries that hide their
     // symbols have an innermost_release_scope each.
@@ -121,7 +121,7 @@ private:
 
     virtual void do_abandon(bool reports_leaks) noexcept
     {
-        after_trim(reports_leaks ? &item_store::report_leaks_and_abandon : &item_store::abandon_now);
+        after_trim(reports_leaks ? &object_store::report_leaks_and_abandon : &object_store::abandon_now);
     }
 
     Derived& derived() noexcept { return static_cast<Derived&>(*this); }
@@ -234,18 +234,18 @@ private:
 
 /// Owns a store, as long as its pool needs it.
 template <class Store>
-using item_store_owner = std::unique_ptr<Store, typename Store::abandoner>;
+using object_store_owner = std::unique_ptr<Store, typename Store::abandoner>;
 
 /// Effects: makes a store, and takes `options.initial_capacity` objects from `upstream`.
 /// Throws: what is wrong with the options, and what upstream or a constructor throws; nothing is left then.
 template <class Store, class... Arguments>
-item_store_owner<Store> make_item_store(const pool_options& options, std::pmr::memory_resource* upstream,
-                                        Arguments&&... arguments)
+object_store_owner<Store> make_object_store(const pool_options& options, std::pmr::memory_resource* upstream,
+                                            Arguments&&... arguments)
 {
     check_upstream(upstream, name_in(options));
     void* const memory = upstream->allocate(sizeof(Store), alignof(Store));
     base::failure_guard guard([&] { upstream->deallocate(memory, sizeof(Store), alignof(Store)); });
-    item_store_owner<Store> owner(::new (memory) Store(options, upstream, std::forward<Arguments>(arguments)...));
+    object_store_owner<Store> owner(::new (memory) Store(options, upstream, std::forward<Arguments>(arguments)...));
     guard.succeeded();
     if (options.initial_capacity != 0)
         owner->blocks.reserve(options.initial_capacity);

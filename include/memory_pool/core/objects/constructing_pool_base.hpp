@@ -4,8 +4,8 @@
 /// Pools of objects that return by themselves, behind their faces: one constructs an object for each use, one keeps it. The faces
 /// are intrusive_pool.hpp, recycling_pool.hpp and shared_pool.hpp.
 ///
-///     making_pool     make(arguments...)  ->  T(arguments...)  ->  Pointer  ->  the last one goes: T destroyed
-///     keeping_pool    allocate()          ->  T from before    ->  Pointer  ->  the last one goes: T reset, and kept
+///     constructing_pool_base     make(arguments...)  ->  T(arguments...)  ->  Pointer  ->  the last one goes: T destroyed
+///     recycling_pool_base    allocate()          ->  T from before    ->  Pointer  ->  the last one goes: T reset, and kept
 ///
 /// Thread safety: that of the store.
 #pragma once
@@ -13,8 +13,8 @@
 #include <memory_pool/base/config.hpp>
 #include <memory_pool/base/pool_options.hpp>
 #include <memory_pool/base/refusals.hpp>
-#include <memory_pool/core/objects/item_pool.hpp>
 #include <memory_pool/core/objects/recycle_action.hpp>
+#include <memory_pool/core/objects/store_pool_base.hpp>
 
 #include <functional>
 #include <memory_resource>
@@ -43,7 +43,7 @@ Pointer adopt(Pointer pointer)
 
 /// A pool whose objects are constructed and destroyed at each use, and held by `Pointer`.
 template <class Store, class Pointer>
-class making_pool : public item_pool<Store>
+class constructing_pool_base : public store_pool_base<Store>
 {
 public:
     /// What the pool holds.
@@ -57,27 +57,28 @@ public:
     ///   by two at the same time only when objects outlive the pool, or a `clear`.
     /// Throws: as basic_block_pool.
     /// Complexity: O(1).
-    explicit making_pool(const pool_options& options = {},
-                         std::pmr::memory_resource* upstream = std::pmr::get_default_resource())
-        : item_pool<Store>(options, upstream)
+    explicit constructing_pool_base(const pool_options& options = {},
+                                    std::pmr::memory_resource* upstream = std::pmr::get_default_resource())
+        : store_pool_base<Store>(options, upstream)
     {
     }
 
     /// Rejects wrong arguments, such as a number of objects, which is an option.
-    template <class Given, class... More, class = core::if_none_of<Given, const pool_options&, const making_pool&>>
-    explicit making_pool(const Given&, const More&...) : making_pool()
+    template <class Given, class... More,
+              class = core::if_none_of<Given, const pool_options&, const constructing_pool_base&>>
+    explicit constructing_pool_base(const Given&, const More&...) : constructing_pool_base()
     {
         static_assert(core::is_of_use<Given>,
                       "a pool takes a pool_options, and then a memory resource: set initial_capacity "
                       "or max_capacity in the options for a number of objects");
     }
 
-    making_pool(const making_pool&) = delete;
-    making_pool& operator=(const making_pool&) = delete;
+    constructing_pool_base(const constructing_pool_base&) = delete;
+    constructing_pool_base& operator=(const constructing_pool_base&) = delete;
 
     /// Effects: lets go of its objects: those in use live on until their last pointer is gone, unless the policy says that this
     ///   is a leak, which is reported.
-    ~making_pool() = default;
+    ~constructing_pool_base() = default;
 
     /// Effects: makes an object from `arguments`, as `T(arguments...)`, or `T{arguments...}` for an aggregate.
     /// Returns: a pointer to it, which never is nullptr.
@@ -114,7 +115,7 @@ public:
 /// not scan them: what they hold on to counts as lost if the process ends before the pool, unless LSAN_OPTIONS has
 /// use_poisoned=1.
 template <class Store, class Pointer>
-class keeping_pool : public item_pool<Store>
+class recycling_pool_base : public store_pool_base<Store>
 {
 public:
     /// What the pool holds.
@@ -129,16 +130,16 @@ public:
     ///   by two at the same time only when objects outlive the pool, or a `clear`.
     /// Throws: as basic_block_pool; std::invalid_argument if there is no `destroy()` to call; what constructors throw.
     /// Complexity: linear in objects constructed.
-    explicit keeping_pool(recycle action = recycle::nothing, const pool_options& options = {},
-                          std::pmr::memory_resource* upstream = std::pmr::get_default_resource())
-        : item_pool<Store>(options, upstream, core::recycle_action<value_type>(action))
+    explicit recycling_pool_base(recycle action = recycle::nothing, const pool_options& options = {},
+                                 std::pmr::memory_resource* upstream = std::pmr::get_default_resource())
+        : store_pool_base<Store>(options, upstream, core::recycle_action<value_type>(action))
     {
     }
 
     /// Effects: as the first, where nothing is done to objects that come back.
-    explicit keeping_pool(const pool_options& options,
-                          std::pmr::memory_resource* upstream = std::pmr::get_default_resource())
-        : keeping_pool(recycle::nothing, options, upstream)
+    explicit recycling_pool_base(const pool_options& options,
+                                 std::pmr::memory_resource* upstream = std::pmr::get_default_resource())
+        : recycling_pool_base(recycle::nothing, options, upstream)
     {
     }
 
@@ -147,31 +148,32 @@ public:
     ///   as it is. Where threads share the pool, several may call it.
     /// Throws: as the first; std::invalid_argument if `function` is empty.
     template <class Function, class = std::enable_if_t<std::is_invocable_v<Function&, value_type&>>>
-    explicit keeping_pool(Function function, const pool_options& options = {},
-                          std::pmr::memory_resource* upstream = std::pmr::get_default_resource())
-        : item_pool<Store>(options, upstream,
-                           core::recycle_action<value_type>(std::function<void(value_type&)>(std::move(function))))
+    explicit recycling_pool_base(Function function, const pool_options& options = {},
+                                 std::pmr::memory_resource* upstream = std::pmr::get_default_resource())
+        : store_pool_base<Store>(
+              options, upstream,
+              core::recycle_action<value_type>(std::function<void(value_type&)>(std::move(function))))
     {
     }
 
     /// Rejects wrong arguments, such as a number of objects, which is an option.
     template <class Given, class... More,
-              class = core::if_none_of<Given, const pool_options&, recycle, const keeping_pool&>,
+              class = core::if_none_of<Given, const pool_options&, recycle, const recycling_pool_base&>,
               class = std::enable_if_t<!std::is_invocable_v<const Given&, value_type&> &&
                                        !std::is_invocable_v<Given&, value_type&>>>
-    explicit keeping_pool(const Given&, const More&...) : keeping_pool()
+    explicit recycling_pool_base(const Given&, const More&...) : recycling_pool_base()
     {
         static_assert(core::is_of_use<Given>, "a recycling pool takes a recycle, or a function of an object, a "
                                               "pool_options, and then a memory resource: set initial_capacity or "
                                               "max_capacity in the options for a number of objects");
     }
 
-    keeping_pool(const keeping_pool&) = delete;
-    keeping_pool& operator=(const keeping_pool&) = delete;
+    recycling_pool_base(const recycling_pool_base&) = delete;
+    recycling_pool_base& operator=(const recycling_pool_base&) = delete;
 
     /// Effects: lets go of its objects: those in use live on until their last pointer is gone, unless the policy says that this
     ///   is a leak, which is reported. All others are destroyed.
-    ~keeping_pool() = default;
+    ~recycling_pool_base() = default;
 
     /// Effects: from now on, does this to objects that come back, instead of what the pool was made with. Those that were in use
     ///   at the last `clear` come back to what they were handed out from, as before.
