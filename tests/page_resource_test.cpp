@@ -5,10 +5,10 @@
 #include <memory_pool/block_pool.hpp>
 #include <memory_pool/resource_adaptors.hpp>
 
+#include <support/adaptor_conformance.hpp>
 #include <support/child.hpp>
 #include <support/error_recorder.hpp>
 #include <support/resident_memory.hpp>
-#include <support/stage_conformance.hpp>
 #include <support/system_calls.hpp>
 #include <support/threads.hpp>
 #include <support/what.hpp>
@@ -344,7 +344,7 @@ TEST(page_resource, is_for_any_thread)
     EXPECT_EQ(pages.bytes_in_use(), 0u);
 }
 
-TEST(page_resource, stands_behind_the_other_stages)
+TEST(page_resource, stands_behind_the_other_adaptors)
 {
     mp::page_resource pages;
     mp::limit_resource limited(std::size_t{1} << 20, &pages);

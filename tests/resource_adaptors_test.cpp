@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
 /// \file
-/// Each stage, and any two of them, one before the other, keep the rules of a memory resource.
+/// Each adaptor, and any two of them, one before the other, keep the rules of a memory resource.
 #include <memory_pool/resource_adaptors.hpp>
 
-#include <support/stage_conformance.hpp>
+#include <support/adaptor_conformance.hpp>
 #include <support/threads.hpp>
 #include <support/upstreams.hpp>
 #include <support/what.hpp>
@@ -19,40 +19,40 @@ namespace mp = memory_pool;
 
 namespace test
 {
-// Each stage as the conformance suite wants it.
+// Each adaptor as the conformance suite wants it.
 struct tracking
 {
-    explicit tracking(std::pmr::memory_resource* upstream) : stage(upstream) {}
-    std::pmr::memory_resource& resource() { return stage; }
-    mp::tracking_resource stage;
+    explicit tracking(std::pmr::memory_resource* upstream) : adaptor(upstream) {}
+    std::pmr::memory_resource& resource() { return adaptor; }
+    mp::tracking_resource adaptor;
 };
 
 struct tracking_of_a_site
 {
-    explicit tracking_of_a_site(std::pmr::memory_resource* upstream) : stage(upstream) {}
-    std::pmr::memory_resource& resource() { return *stage.at(); }
-    mp::tracking_resource stage;
+    explicit tracking_of_a_site(std::pmr::memory_resource* upstream) : adaptor(upstream) {}
+    std::pmr::memory_resource& resource() { return *adaptor.at(); }
+    mp::tracking_resource adaptor;
 };
 
 struct limiting
 {
-    explicit limiting(std::pmr::memory_resource* upstream) : stage(std::size_t{1} << 20, upstream) {}
-    std::pmr::memory_resource& resource() { return stage; }
-    mp::limit_resource stage;
+    explicit limiting(std::pmr::memory_resource* upstream) : adaptor(std::size_t{1} << 20, upstream) {}
+    std::pmr::memory_resource& resource() { return adaptor; }
+    mp::limit_resource adaptor;
 };
 
 struct failing
 {
-    explicit failing(std::pmr::memory_resource* upstream) : stage(mp::failure_chance{}, upstream) {}
-    std::pmr::memory_resource& resource() { return stage; }
-    mp::failing_resource stage;
+    explicit failing(std::pmr::memory_resource* upstream) : adaptor(mp::failure_chance{}, upstream) {}
+    std::pmr::memory_resource& resource() { return adaptor; }
+    mp::failing_resource adaptor;
 };
 
 struct synchronizing
 {
-    explicit synchronizing(std::pmr::memory_resource* upstream) : stage(upstream) {}
-    std::pmr::memory_resource& resource() { return stage; }
-    mp::synchronized_resource stage;
+    explicit synchronizing(std::pmr::memory_resource* upstream) : adaptor(upstream) {}
+    std::pmr::memory_resource& resource() { return adaptor; }
+    mp::synchronized_resource adaptor;
 };
 
 /// `Front` before `Back`.
@@ -65,8 +65,8 @@ struct chain
     Front front;
 };
 
-using every_stage = testing::Types<tracking, tracking_of_a_site, limiting, failing, synchronizing>;
-INSTANTIATE_TYPED_TEST_SUITE_P(every_stage, stage_conformance, every_stage, );
+using every_adaptor = testing::Types<tracking, tracking_of_a_site, limiting, failing, synchronizing>;
+INSTANTIATE_TYPED_TEST_SUITE_P(every_adaptor, adaptor_conformance, every_adaptor, );
 
 using every_pair = testing::Types<
     chain<tracking, tracking>, chain<tracking, limiting>, chain<tracking, failing>, chain<tracking, synchronizing>,
@@ -77,7 +77,7 @@ using every_pair = testing::Types<
     chain<synchronizing, failing>, chain<synchronizing, synchronizing>, chain<synchronizing, tracking_of_a_site>,
     chain<tracking_of_a_site, tracking>, chain<tracking_of_a_site, limiting>, chain<tracking_of_a_site, failing>,
     chain<tracking_of_a_site, synchronizing>, chain<tracking_of_a_site, tracking_of_a_site>>;
-INSTANTIATE_TYPED_TEST_SUITE_P(every_pair, stage_conformance, every_pair, );
+INSTANTIATE_TYPED_TEST_SUITE_P(every_pair, adaptor_conformance, every_pair, );
 } // namespace test
 
 namespace
@@ -106,7 +106,7 @@ TEST(resource_adaptors, want_an_upstream)
     EXPECT_THROW(const mp::synchronized_resource synchronized(nullptr), std::invalid_argument);
 }
 
-TEST(resource_adaptors, count_the_same_on_both_sides_of_a_stage_that_fails)
+TEST(resource_adaptors, count_the_same_on_both_sides_of_a_adaptor_that_fails)
 {
     test::accounting_upstream upstream;
     mp::tracking_resource behind(&upstream);

@@ -2,7 +2,7 @@
 // Copyright (c) 2026 The memory_pool authors
 #include <memory_pool/tracking_resource.hpp>
 
-#include <support/stage_conformance.hpp>
+#include <support/adaptor_conformance.hpp>
 #include <support/threads.hpp>
 #include <support/upstreams.hpp>
 #include <support/what.hpp>

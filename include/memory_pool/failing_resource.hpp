@@ -13,7 +13,7 @@
 
 #include <memory_pool/base/config.hpp>
 #include <memory_pool/base/errors.hpp>
-#include <memory_pool/core/resources/resource_stage.hpp>
+#include <memory_pool/core/resources/resource_adaptor.hpp>
 
 #include <cstddef>
 #include <cstdint>
@@ -36,7 +36,7 @@ struct failure_chance
 };
 
 /// Makes the allocation fail that it was told to. Deallocations pass.
-class failing_resource : public core::resource_stage
+class failing_resource : public core::resource_adaptor
 {
 public:
     /// Effects: makes a resource whose allocation number `call`, counted from 1, fails; or none, if that is 0.
@@ -44,7 +44,7 @@ public:
     /// Throws: std::invalid_argument if `upstream` is nullptr.
     explicit failing_resource(std::uint64_t call,
                               std::pmr::memory_resource* upstream = std::pmr::get_default_resource())
-        : resource_stage(upstream), calls_until_failure_(call)
+        : resource_adaptor(upstream), calls_until_failure_(call)
     {
     }
 
@@ -57,7 +57,7 @@ public:
     /// Throws: std::invalid_argument if `upstream` is nullptr, or the probability is not between 0 and 1.
     explicit failing_resource(const failure_chance& chance,
                               std::pmr::memory_resource* upstream = std::pmr::get_default_resource())
-        : resource_stage(upstream), chance_(checked(chance))
+        : resource_adaptor(upstream), chance_(checked(chance))
     {
     }
 
@@ -110,7 +110,7 @@ protected:
             base::throw_out_of_memory(
                 base::message("memory_pool: failing_resource: allocation %llu, of %zu bytes, fails on request",
                               static_cast<unsigned long long>(failed_call), bytes));
-        return resource_stage::do_allocate(bytes, alignment);
+        return resource_adaptor::do_allocate(bytes, alignment);
     }
 
 private:

@@ -14,7 +14,7 @@
 #include <memory_pool/base/config.hpp>
 #include <memory_pool/base/errors.hpp>
 #include <memory_pool/base/failure_guard.hpp>
-#include <memory_pool/core/resources/resource_stage.hpp>
+#include <memory_pool/core/resources/resource_adaptor.hpp>
 
 #include <atomic>
 #include <cstddef>
@@ -52,7 +52,7 @@ struct limit_options
 };
 
 /// Hands out no more bytes than its limit.
-class limit_resource : public core::resource_stage
+class limit_resource : public core::resource_adaptor
 {
 public:
     /// Effects: makes a resource that lets `limit` bytes be in use at one time.
@@ -68,7 +68,7 @@ public:
     /// Throws: std::invalid_argument if `upstream` is nullptr, or `soft_limit` is above `limit` and not `unbounded`.
     explicit limit_resource(limit_options options,
                             std::pmr::memory_resource* upstream = std::pmr::get_default_resource())
-        : resource_stage(upstream), options_(std::move(options))
+        : resource_adaptor(upstream), options_(std::move(options))
     {
         if (options_.name == nullptr)
             options_.name = limit_options{}.name;
@@ -99,7 +99,7 @@ protected:
         base::failure_guard failure([&]() noexcept { uncount(bytes); });
         if (before <= options_.soft_limit && before + bytes > options_.soft_limit && options_.on_soft_limit)
             options_.on_soft_limit(*this);
-        void* const chunk = resource_stage::do_allocate(bytes, alignment);
+        void* const chunk = resource_adaptor::do_allocate(bytes, alignment);
         failure.succeeded();
         return chunk;
     }
@@ -110,7 +110,7 @@ protected:
     {
         if (chunk == nullptr)
             return;
-        resource_stage::do_deallocate(chunk, bytes, alignment);
+        resource_adaptor::do_deallocate(chunk, bytes, alignment);
         uncount(bytes);
     }
 

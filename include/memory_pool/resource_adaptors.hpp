@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
 /// \file
-/// Stages in front of any std::pmr::memory_resource, in any order. Each does one thing.
+/// Adaptors in front of any std::pmr::memory_resource, in any order. Each does one thing.
 ///
 ///     container  ->  tracking_resource  ->  limit_resource  ->  synchronized_resource  ->  any resource
 ///

@@ -9,7 +9,7 @@
 #pragma once
 
 #include <memory_pool/base/config.hpp>
-#include <memory_pool/core/resources/resource_stage.hpp>
+#include <memory_pool/core/resources/resource_adaptor.hpp>
 
 #include <cstddef>
 #include <memory_resource>
@@ -21,14 +21,14 @@ inline namespace MEMORY_POOL_ABI
 {
 /// Makes a resource that is for one thread at a time one for any thread, as long as all use it through this one. Upstream must
 /// not come back to it. As with any std::mutex, a child that is forked while another thread is in a call finds it locked.
-class synchronized_resource : public core::resource_stage
+class synchronized_resource : public core::resource_adaptor
 {
 public:
     /// Effects: makes a resource that lets one call at a time through to `upstream`.
     /// Preconditions: `upstream` outlives the resource.
     /// Throws: std::invalid_argument if `upstream` is nullptr.
     explicit synchronized_resource(std::pmr::memory_resource* upstream = std::pmr::get_default_resource())
-        : resource_stage(upstream)
+        : resource_adaptor(upstream)
     {
     }
 
@@ -36,13 +36,13 @@ private:
     void* do_allocate(std::size_t bytes, std::size_t alignment) override
     {
         const std::lock_guard<std::mutex> lock(mutex_);
-        return resource_stage::do_allocate(bytes, alignment);
+        return resource_adaptor::do_allocate(bytes, alignment);
     }
 
     void do_deallocate(void* chunk, std::size_t bytes, std::size_t alignment) override
     {
         const std::lock_guard<std::mutex> lock(mutex_);
-        resource_stage::do_deallocate(chunk, bytes, alignment);
+        resource_adaptor::do_deallocate(chunk, bytes, alignment);
     }
 
     std::mutex mutex_;

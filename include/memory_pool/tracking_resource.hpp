@@ -13,7 +13,7 @@
 
 #include <memory_pool/base/call_site.hpp>
 #include <memory_pool/base/config.hpp>
-#include <memory_pool/core/resources/counting_stage.hpp>
+#include <memory_pool/core/resources/counting_adaptor.hpp>
 #include <memory_pool/core/resources/resource_counters.hpp>
 
 #include <cstddef>
@@ -27,17 +27,17 @@ namespace memory_pool
 {
 inline namespace MEMORY_POOL_ABI
 {
-/// Counts what passes through. See core/counting_stage.hpp for `statistics()` and `bytes_in_use()`.
+/// Counts what passes through. See core/counting_adaptor.hpp for `statistics()` and `bytes_in_use()`.
 ///
 /// An allocation costs three atomic additions more than upstream takes, and a deallocation two; twice that through a site.
-class tracking_resource : public core::counting_stage
+class tracking_resource : public core::counting_adaptor
 {
 public:
     /// Effects: makes a resource through which nothing has passed yet.
     /// Preconditions: `upstream` outlives the resource.
     /// Throws: std::invalid_argument if `upstream` is nullptr.
     explicit tracking_resource(std::pmr::memory_resource* upstream = std::pmr::get_default_resource())
-        : counting_stage(upstream)
+        : counting_adaptor(upstream)
     {
     }
 
@@ -80,7 +80,7 @@ public:
     }
 
 private:
-    using site_map = std::map<call_site, core::counting_stage>;
+    using site_map = std::map<call_site, core::counting_adaptor>;
 
     static void print_line(std::FILE* file, const char* subject, const resource_statistics& statistics)
     {

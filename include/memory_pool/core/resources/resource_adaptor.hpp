@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
 /// \file
-/// What all stages have in common: memory resources that do one thing to the calls that pass through them.
+/// What all adaptors have in common: memory resources that do one thing to the calls that pass through them.
 ///
-///     container  ->  stage  ->  stage  ->  upstream
+///     container  ->  adaptor  ->  adaptor  ->  upstream
 ///
-///     What upstream sees is what the stage was asked for: the same bytes, the same alignment, the same address.
+///     What upstream sees is what the adaptor was asked for: the same bytes, the same alignment, the same address.
 ///
-/// Thread safety: that of the stage.
+/// Thread safety: that of the adaptor.
 #pragma once
 
 #include <memory_pool/base/config.hpp>
@@ -22,19 +22,19 @@ inline namespace MEMORY_POOL_ABI
 {
 namespace core
 {
-/// A stage that passes everything on. It keeps nothing, so it has nothing to give back when it ends.
-class resource_stage : public std::pmr::memory_resource
+/// A adaptor that passes everything on. It keeps nothing, so it has nothing to give back when it ends.
+class resource_adaptor : public std::pmr::memory_resource
 {
 public:
-    resource_stage(const resource_stage&) = delete;
-    resource_stage& operator=(const resource_stage&) = delete;
+    resource_adaptor(const resource_adaptor&) = delete;
+    resource_adaptor& operator=(const resource_adaptor&) = delete;
 
     /// Returns: where the memory comes from.
     std::pmr::memory_resource* upstream_resource() const noexcept { return upstream_; }
 
 protected:
     /// Throws: std::invalid_argument if there is no upstream.
-    explicit resource_stage(std::pmr::memory_resource* upstream) : upstream_(upstream)
+    explicit resource_adaptor(std::pmr::memory_resource* upstream) : upstream_(upstream)
     {
         if (upstream == nullptr)
             base::throw_invalid_argument(
@@ -53,7 +53,7 @@ protected:
             upstream_->deallocate(chunk, bytes, alignment);
     }
 
-    /// Two stages are never equal, whatever is behind them: what one has counted, the other must not give back.
+    /// Two adaptors are never equal, whatever is behind them: what one has counted, the other must not give back.
     bool do_is_equal(const std::pmr::memory_resource& other) const noexcept override { return this == &other; }
 
 private:

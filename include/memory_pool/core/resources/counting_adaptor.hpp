@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
 /// \file
-/// A stage that counts what passes through it.
+/// A adaptor that counts what passes through it.
 ///
 /// Thread safety: as upstream; the counting itself is for any thread.
 #pragma once
 
 #include <memory_pool/base/config.hpp>
 #include <memory_pool/base/failure_guard.hpp>
+#include <memory_pool/core/resources/resource_adaptor.hpp>
 #include <memory_pool/core/resources/resource_counters.hpp>
-#include <memory_pool/core/resources/resource_stage.hpp>
 
 #include <cstddef>
 #include <memory_resource>
@@ -21,10 +21,10 @@ inline namespace MEMORY_POOL_ABI
 namespace core
 {
 /// See tracking_resource, which is one, and has one more for each call site.
-class counting_stage : public resource_stage
+class counting_adaptor : public resource_adaptor
 {
 public:
-    explicit counting_stage(std::pmr::memory_resource* upstream) : resource_stage(upstream) {}
+    explicit counting_adaptor(std::pmr::memory_resource* upstream) : resource_adaptor(upstream) {}
 
     /// Returns: what has passed through so far, exactly. While other threads use the resource, the figures are of moments
     ///   close together.
@@ -41,7 +41,7 @@ protected:
     void* do_allocate(std::size_t bytes, std::size_t alignment) override
     {
         base::failure_guard failure([this]() noexcept { counters_.count_failure(); });
-        void* const chunk = resource_stage::do_allocate(bytes, alignment);
+        void* const chunk = resource_adaptor::do_allocate(bytes, alignment);
         failure.succeeded();
         counters_.count_allocation(bytes);
         return chunk;
@@ -53,7 +53,7 @@ protected:
             return;
         // Before upstream has it: from then on, another thread may be handed the same bytes, which are not there twice.
         counters_.count_deallocation(bytes);
-        resource_stage::do_deallocate(chunk, bytes, alignment);
+        resource_adaptor::do_deallocate(chunk, bytes, alignment);
     }
 
 private:

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
 /// \file
-/// What every stage in front of a memory resource must do, and every chain of stages. Instantiate it for types that are made
+/// What every adaptor in front of a memory resource must do, and every chain of adaptors. Instantiate it for types that are made
 /// from an upstream, and have a function `resource()`, with INSTANTIATE_TYPED_TEST_SUITE_P.
 #pragma once
 
@@ -58,8 +58,8 @@ inline void use_containers(std::pmr::memory_resource* resource)
     EXPECT_EQ(rows.back().back(), 29);
 }
 
-template <class Stages>
-class stage_conformance : public testing::Test
+template <class Adaptors>
+class adaptor_conformance : public testing::Test
 {
 protected:
     /// Nothing is held of upstream, and everything came back as it went.
@@ -71,13 +71,13 @@ protected:
     }
 
     accounting_upstream upstream_;
-    Stages stages_{&upstream_};
-    std::pmr::memory_resource& resource_ = stages_.resource();
+    Adaptors adaptors_{&upstream_};
+    std::pmr::memory_resource& resource_ = adaptors_.resource();
 };
 
-TYPED_TEST_SUITE_P(stage_conformance);
+TYPED_TEST_SUITE_P(adaptor_conformance);
 
-TYPED_TEST_P(stage_conformance, passes_sizes_and_alignments_on)
+TYPED_TEST_P(adaptor_conformance, passes_sizes_and_alignments_on)
 {
     for (std::size_t alignment = 1; alignment <= 65536; alignment *= 2) {
         for (const std::size_t bytes : {std::size_t{0}, std::size_t{1}, std::size_t{100}, 3 * alignment}) {
@@ -93,7 +93,7 @@ TYPED_TEST_P(stage_conformance, passes_sizes_and_alignments_on)
     this->expect_nothing_lost();
 }
 
-TYPED_TEST_P(stage_conformance, serves_containers)
+TYPED_TEST_P(adaptor_conformance, serves_containers)
 {
     for (int round = 0; round != 3; ++round)
         use_containers(&this->resource_);
@@ -101,7 +101,7 @@ TYPED_TEST_P(stage_conformance, serves_containers)
     EXPECT_GT(this->upstream_.calls(), 300u);
 }
 
-TYPED_TEST_P(stage_conformance, loses_nothing_when_upstream_fails_at_any_call)
+TYPED_TEST_P(adaptor_conformance, loses_nothing_when_upstream_fails_at_any_call)
 {
     use_containers(&this->resource_);
     const std::size_t calls = this->upstream_.calls();
@@ -114,7 +114,7 @@ TYPED_TEST_P(stage_conformance, loses_nothing_when_upstream_fails_at_any_call)
     this->expect_nothing_lost();
 }
 
-TYPED_TEST_P(stage_conformance, refuses_what_no_memory_can_hold)
+TYPED_TEST_P(adaptor_conformance, refuses_what_no_memory_can_hold)
 {
     this->upstream_.fail_always(); // as malloc would, though the sanitizers stop at such a size
     EXPECT_THROW((void)this->resource_.allocate(std::numeric_limits<std::ptrdiff_t>::max()), std::bad_alloc);
@@ -123,7 +123,7 @@ TYPED_TEST_P(stage_conformance, refuses_what_no_memory_can_hold)
     this->expect_nothing_lost();
 }
 
-TYPED_TEST_P(stage_conformance, is_equal_to_itself_only)
+TYPED_TEST_P(adaptor_conformance, is_equal_to_itself_only)
 {
     TypeParam other(&this->upstream_);
     EXPECT_TRUE(this->resource_.is_equal(this->resource_));
@@ -132,7 +132,7 @@ TYPED_TEST_P(stage_conformance, is_equal_to_itself_only)
     EXPECT_FALSE(this->resource_.is_equal(this->upstream_));
 }
 
-REGISTER_TYPED_TEST_SUITE_P(stage_conformance, passes_sizes_and_alignments_on, serves_containers,
+REGISTER_TYPED_TEST_SUITE_P(adaptor_conformance, passes_sizes_and_alignments_on, serves_containers,
                             loses_nothing_when_upstream_fails_at_any_call, refuses_what_no_memory_can_hold,
                             is_equal_to_itself_only);
 } // namespace test
