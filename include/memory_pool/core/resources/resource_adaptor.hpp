@@ -22,7 +22,7 @@ inline namespace MEMORY_POOL_ABI
 {
 namespace core
 {
-/// A adaptor that passes everything on. It keeps nothing, so it has nothing to give back when it ends.
+/// An adaptor that passes everything on. It keeps nothing, so it has nothing to give back when it ends.
 class resource_adaptor : public std::pmr::memory_resource
 {
 public:
