@@ -4,11 +4,9 @@
 /// All slabs of one pool: takes them from upstream, takes free blocks out of them and puts them back, and gives slabs
 /// that are wholly free back upstream.
 ///
-///     chunks:  [ A + ] < [ B | C | D | E ] < [ F | G ]     what upstream gave at once; by address, in the directory
-///     list:    G <-> C <-> A                               slabs that may have free blocks
-///
-/// The first chunk (A above) is a single slab at no special address, and has room behind it (+) for the array of a magazine,
-/// so that a pool that does not grow is one request upstream.
+///     slab_chunks     the chunks from upstream, and the slabs in them
+///     slab_queries    + answers about blocks, reports of misuse
+///     slab_store      + growth, blocks taken out and put back
 ///
 ///     capacity = blocks of all slabs = handed_out + set bits + blocks never used
 ///
@@ -22,26 +20,19 @@
 #include <memory_pool/base/config.hpp>
 #include <memory_pool/base/errors.hpp>
 #include <memory_pool/base/failure_guard.hpp>
-#include <memory_pool/base/misuse_log.hpp>
 #include <memory_pool/base/poisoning.hpp>
 #include <memory_pool/core/slabs/block_row.hpp>
+#include <memory_pool/core/slabs/block_span.hpp>
 #include <memory_pool/core/slabs/chunk_plan.hpp>
-#include <memory_pool/core/slabs/fill_pattern.hpp>
 #include <memory_pool/core/slabs/slab.hpp>
-#include <memory_pool/core/slabs/slab_directory.hpp>
 #include <memory_pool/core/slabs/slab_layout.hpp>
-#include <memory_pool/core/slabs/slab_list.hpp>
-#include <memory_pool/core/slabs/slab_listener.hpp>
+#include <memory_pool/core/slabs/slab_queries.hpp>
 #include <memory_pool/core/slabs/slab_store_options.hpp>
-#include <memory_pool/os/pages.hpp>
 
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <functional>
 #include <memory_resource>
-#include <new>
-#include <utility>
 
 namespace memory_pool
 {
@@ -50,76 +41,20 @@ inline namespace MEMORY_POOL_ABI
 namespace core
 {
 /// The slabs of one pool.
-class slab_store
+class slab_store final : public slab_queries
 {
 public:
     /// Effects: makes a store without slabs, which will hold up to `limit` blocks.
     slab_store(const slab_layout& layout, std::size_t limit, const slab_store_options& options,
                const pool_identity& identity, std::pmr::memory_resource* upstream) noexcept
-        : layout_(layout), limit_(limit), options_(options), identity_(identity), directory_(upstream),
-          upstream_(upstream)
+        : slab_queries(layout, limit, options, identity, upstream)
     {
     }
 
-    slab_store(const slab_store&) = delete;
-    slab_store& operator=(const slab_store&) = delete;
     ~slab_store() { release(); }
-
-    const slab_layout& layout() const noexcept { return layout_; }
-    const pool_identity& identity() const noexcept { return identity_; }
-    std::pmr::memory_resource* upstream() const noexcept { return upstream_; }
-
-    slab_listener* listener() const noexcept { return options_.listener; }
-
-    std::size_t capacity() const noexcept { return capacity_; }
-    std::size_t limit() const noexcept { return limit_; }
-    bool may_grow() const noexcept { return capacity_ < limit_; }
-
-    /// Effects: from now on, has misuse written down there, or, if that is nullptr, reported at once.
-    void log_misuse_to(misuse_log* log) noexcept { log_ = log; }
-
-    /// Returns: where misuse is written down; nullptr if it is reported at once.
-    misuse_log* log() const noexcept { return log_; }
-
-    /// Effects: reports a misuse, or has it written down.
-    void report_misuse(error kind, const void* block) const noexcept
-    {
-        if (log_ != nullptr)
-            log_->add(kind, block);
-        else
-            base::report_misuse(kind, block, identity_.block_size, identity_.name);
-    }
 
     /// Returns: blocks taken out and not put back.
     std::size_t handed_out() const noexcept { return handed_out_; }
-
-    std::size_t slab_count() const noexcept { return slab_count_; }
-    std::size_t bytes_reserved() const noexcept
-    {
-        return chunk_bytes_ + inherited_bytes_ + directory_.bytes_reserved();
-    }
-
-    /// Returns: the slab that `block` lies in, if it is a block of this store.
-    slab* slab_of(const void* block) const noexcept
-    {
-        return is_in_first(block) || may_be_in_other(block) ? slab_around(block) : nullptr;
-    }
-
-    /// Where the array of a magazine can be, without a request of its own. Gone when the first chunk goes upstream.
-    struct magazine_room
-    {
-        void** array = nullptr; ///< nullptr: there is none.
-        std::size_t size = 0;
-    };
-
-    /// Returns: for how many pointers a magazine should have room in front of `capacity` blocks.
-    std::size_t suitable_magazine_room(std::size_t capacity) const noexcept
-    {
-        return plan().suitable_magazine_room(capacity);
-    }
-
-    /// Returns: the room behind the first slab, and behind the blocks that it may have later.
-    magazine_room room_for_magazine() const noexcept { return room_for_magazine_; }
 
     /// Effects: adds some blocks: where a slab has room for more, or else in a chunk of upstream memory, as large as all so far
     ///   together, within bounds, and for `wanted` blocks if the bounds allow it.
@@ -275,225 +210,6 @@ public:
         return {begin, std::max(begin, std::min(carved, span.end))};
     }
 
-    /// Where an address is among the blocks of a store.
-    struct block_position
-    {
-        slab* home;        ///< The slab that it lies in; nullptr: it is in no slab's blocks.
-        std::size_t index; ///< Of the block there that it lies in.
-        bool at_start;     ///< Is it where the block starts?
-    };
-
-    /// Returns: where `address` is, which may be any.
-    /// Complexity: logarithmic in slabs. Reads nothing near `address` unless it lies in a slab.
-    block_position find(const void* address) const noexcept
-    {
-        slab* const chunk = directory_.last_at_or_before(address);
-        if (chunk == nullptr)
-            return {nullptr, 0, false};
-        const auto in_chunk =
-            static_cast<std::size_t>(static_cast<const char*>(address) - reinterpret_cast<char*>(chunk));
-        if (in_chunk >= shape_of(chunk).bytes)
-            return {nullptr, 0, false};
-        slab* const home = slab_around(address);
-        if (address < home->first_block())
-            return {nullptr, 0, false};
-        const auto offset = static_cast<std::size_t>(static_cast<const char*>(address) - home->first_block());
-        const std::size_t index = offset / layout_.stride();
-        if (index >= home->block_count())
-            return {nullptr, 0, false};
-        return {home, index, offset % layout_.stride() == 0};
-    }
-
-    /// Returns: whether a block starts at `address`.
-    /// Complexity: as `find`.
-    bool has_block_at(const void* address) const noexcept
-    {
-        const block_position position = find(address);
-        return position.home != nullptr && position.at_start;
-    }
-
-    /// Returns: whether a block starts at `address` that is handed out.
-    /// Complexity: as `find`.
-    bool has_handed_out(const void* address) const noexcept
-    {
-        const block_position position = find(address);
-        return position.home != nullptr && position.at_start && !position.home->is_free(position.index);
-    }
-
-    /// Effects: reports the misuse that freeing `block` would be, if any; each overflow only once.
-    /// Returns: whether there was nothing to report.
-    /// Preconditions: the bits say exactly what is in use, and whoever uses the store fills blocks as fill_pattern asks.
-    /// Complexity: as `find`.
-    bool verify(const void* block) const noexcept
-    {
-        const block_position position = find(block);
-        const auto found = [this, block](error kind) {
-            report_misuse(kind, block);
-            return false;
-        };
-        if (position.home == nullptr)
-            return found(error::foreign_pointer);
-        if (!position.at_start)
-            return found(error::misaligned_pointer);
-        if (position.home->is_free(position.index))
-            return found(error::double_free);
-        if (checks().take_overflow(position.home->block(position.index, layout_.stride())))
-            return found(error::overflow);
-        return true;
-    }
-
-    /// Effects: calls `visit(kind, block)` for each free block that was written to, and each in use that has overflowed.
-    /// Preconditions: as `verify`.
-    /// Complexity: linear in bytes.
-    template <class Visit>
-    void for_each_damaged(Visit&& visit) const
-    {
-        for_each_free([&](void* block) {
-            if (!checks().is_untouched(block))
-                visit(error::write_after_free, block);
-        });
-        for_each_handed_out([&](void* block) {
-            if (!checks().canary_is_intact(block))
-                visit(error::overflow, block);
-        });
-    }
-
-    /// Effects: reports each block that for_each_damaged finds.
-    void report_damage() const
-    {
-        for_each_damaged([this](error kind, const void* block) { report_misuse(kind, block); });
-    }
-
-    /// Returns: whether for_each_damaged finds one.
-    bool has_damage() const
-    {
-        bool damaged = false;
-        for_each_damaged([&damaged](error, const void*) { damaged = true; });
-        return damaged;
-    }
-
-    /// Returns: what the bytes in and behind blocks are to be.
-    fill_pattern checks() const noexcept { return {identity_.block_size, layout_.stride()}; }
-
-    /// Effects: calls `visit(block)` for each block that is handed out. `visit` may put blocks back, take some, and make
-    ///   the store grow; it may not give slabs back upstream.
-    /// Complexity: linear in blocks ever used.
-    template <class Visit>
-    void for_each_handed_out(Visit&& visit) const
-    {
-        for (const slab* chunk = directory_.first_behind(nullptr); chunk != nullptr;
-             chunk = directory_.first_behind(chunk))
-            for_each_slab_in(chunk, [&](const slab* home) {
-                for (std::size_t i = home->next_in_use(0); i != home->carved(); i = home->next_in_use(i + 1))
-                    visit(home->block(i, layout_.stride()));
-            });
-    }
-
-    /// Returns: the handed out block with the lowest address above `after`, or nullptr.
-    /// Complexity: logarithmic in chunks, and linear in the bits of blocks between.
-    void* next_handed_out(const void* after) const noexcept
-    {
-        const slab* chunk = directory_.last_at_or_before(after);
-        if (chunk == nullptr)
-            chunk = directory_.first_behind(after);
-        for (; chunk != nullptr; chunk = directory_.first_behind(chunk)) {
-            void* found = nullptr;
-            for_each_slab_in(chunk, [&](const slab* home) {
-                if (found == nullptr)
-                    found = next_handed_out_of(*home, after);
-            });
-            if (found != nullptr)
-                return found;
-        }
-        return nullptr;
-    }
-
-    /// Effects: calls `visit(block)` for each block whose bit says it is free.
-    template <class Visit>
-    void for_each_free(Visit&& visit) const
-    {
-        for_each_slab([&](const slab* home) {
-            for (std::size_t i = 0; i != home->block_count(); ++i)
-                if (home->is_free(i))
-                    visit(home->block(i, layout_.stride()));
-        });
-    }
-
-    // Giving back upstream what is wholly free takes three steps, so that a lock can be let go for the second of them.
-
-    /// Chunks that are out of the store, and not yet upstream.
-    class detached_chunks
-    {
-        friend slab_store;
-        slab* first_ = nullptr; ///< Linked by `next`.
-        slab* first_of_store_ = nullptr;
-        std::size_t bytes_of_that_ = 0;
-    };
-
-    /// Effects: takes every chunk out whose slabs are wholly free. Before it does so with the first one, it calls
-    ///   `vacate(capacity_left)`, which says whether nothing needs the room for the magazine any more.
-    /// Complexity: linear in slabs and bits.
-    template <class Vacate>
-    detached_chunks detach_free(Vacate&& vacate) noexcept
-    {
-        detached_chunks detached;
-        const auto dispose = [&](slab* chunk) { detach(chunk, detached); };
-        directory_.remove_if([this](const slab* chunk) { return chunk != first_ && is_wholly_free(chunk); }, dispose);
-        if (first_ != nullptr && is_wholly_free(first_) && vacate(capacity_ - first_->block_count()))
-            directory_.remove_if([this](const slab* chunk) { return chunk == first_; }, dispose);
-        if (directory_.size() == 0)
-            directory_.clear();
-        note_range();
-        return detached;
-    }
-
-    /// Effects: as the other one, if there is no magazine.
-    detached_chunks detach_free() noexcept
-    {
-        return detach_free([](std::size_t) { return true; });
-    }
-
-    /// Effects: lets the listener undo what it made of the blocks.
-    void leave(const detached_chunks& detached) const noexcept
-    {
-        if (options_.listener == nullptr)
-            return;
-        for (slab* chunk = detached.first_; chunk != nullptr; chunk = chunk->next)
-            for_each_slab_in(chunk, [this](slab* home) { options_.listener->leave(*home, layout_.stride()); });
-    }
-
-    /// Effects: gives the chunks back upstream.
-    void give_back(const detached_chunks& detached) noexcept
-    {
-        for (slab* chunk = detached.first_; chunk != nullptr;) {
-            slab* const next = chunk->next;
-            const chunk_shape shape = chunk == detached.first_of_store_
-                                          ? plan().first(chunk->room(), detached.bytes_of_that_)
-                                          : plan().other(*chunk);
-            upstream_->deallocate(chunk, shape.bytes, shape.alignment);
-            chunk = next;
-        }
-    }
-
-    /// Effects: takes chunks over from one who will not give them back any more.
-    /// Preconditions: there is a listener: then the first chunk has the shape of the others.
-    void inherit(const detached_chunks& detached) noexcept
-    {
-        for (slab* chunk = detached.first_; chunk != nullptr;) {
-            slab* const next = chunk->next;
-            inherited_bytes_ += plan().other(*chunk).bytes;
-            chunk->next = std::exchange(inherited_.first_, chunk);
-            chunk = next;
-        }
-    }
-
-    /// Effects: gives those back upstream. The listener is not told: how far it was with them, nobody knows.
-    void give_back_inherited() noexcept
-    {
-        give_back(std::exchange(inherited_, {}));
-        inherited_bytes_ = 0;
-    }
-
     /// Effects: takes every block back. The slabs stay.
     /// Complexity: linear in slabs.
     void reset() noexcept
@@ -510,24 +226,9 @@ public:
     /// Complexity: linear in slabs.
     void release() noexcept
     {
-        detached_chunks detached;
-        for (slab* const chunk : directory_) {
-            permit_access_to(chunk);
-            chunk->next = std::exchange(detached.first_, chunk);
-        }
-        detach_first(detached);
-        directory_.clear();
-        lowest_ = 0;
-        highest_ = 0;
-        extensible_ = nullptr;
-        with_free_.clear();
-        slab_count_ = 0;
-        capacity_ = 0;
         handed_out_ = 0;
-        chunk_bytes_ = 0;
         steps_ = 0;
-        give_back(detached);
-        give_back_inherited();
+        release_chunks();
     }
 
     /// Returns: whether all that is said above about the slabs holds.
@@ -556,13 +257,6 @@ public:
     }
 
 private:
-    chunk_plan plan() const noexcept { return {layout_, options_, limit_}; }
-
-    chunk_shape shape_of(const slab* chunk) const noexcept
-    {
-        return chunk == first_ ? plan().first(chunk->room(), first_bytes_) : plan().other(*chunk);
-    }
-
     void add_chunk(const chunk_shape& shape, std::size_t blocks_each)
     {
         directory_.make_room();
@@ -571,33 +265,19 @@ private:
             if (chunk->block_count() == 0)
                 upstream_->deallocate(chunk, shape.bytes, shape.alignment);
             else
-                insert(chunk, shape);
+                take_in(chunk, shape);
         });
         for_each_slab_in(chunk, [&](slab* home) { add_blocks(*home, blocks_each); });
         guard.succeeded();
-        insert(chunk, shape);
+        take_in(chunk, shape);
     }
 
-    void insert(slab* chunk, const chunk_shape& shape) noexcept
+    /// Has the blocks of a new chunk taken from now on.
+    void take_in(slab* chunk, const chunk_shape& shape) noexcept
     {
         for (std::size_t i = shape.slabs; i-- != 0;) // backwards, so that the first comes first in the list
             offer(*slab_in(chunk, i), 0);
-        directory_.insert(chunk);
-        if (first_ == nullptr) {
-            first_ = chunk;
-            first_bytes_ = shape.bytes;
-            note_room_for_magazine();
-        }
-        if (chunk != first_) {
-            const auto begin = reinterpret_cast<std::uintptr_t>(chunk);
-            lowest_ = highest_ == 0 ? begin : std::min(lowest_, begin);
-            highest_ = std::max(highest_, begin + shape.bytes);
-        }
-        if (slab_with_room(chunk) != nullptr)
-            extensible_ = chunk;
-        slab_count_ += shape.slabs;
-        capacity_ += blocks_in(chunk);
-        chunk_bytes_ += shape.bytes;
+        insert(chunk, shape);
     }
 
     /// Adds up to `most` blocks to a slab of the extensible chunk, as far as there is room.
@@ -626,24 +306,6 @@ private:
             home.extend(count);
     }
 
-    /// Returns: the first slab of a chunk that has room for more blocks, or nullptr.
-    slab* slab_with_room(const slab* chunk) const noexcept
-    {
-        slab* found = nullptr;
-        for_each_slab_in(chunk, [&found](slab* home) {
-            if (found == nullptr && home->block_count() != home->room())
-                found = home;
-        });
-        return found;
-    }
-
-    std::size_t blocks_in(const slab* chunk) const noexcept
-    {
-        std::size_t blocks = 0;
-        for_each_slab_in(chunk, [&blocks](const slab* home) { blocks += home->block_count(); });
-        return blocks;
-    }
-
     /// Has blocks that are new taken from now on: those of `home` from number `first` on.
     void offer(slab& home, std::size_t first) noexcept
     {
@@ -652,101 +314,6 @@ private:
             for (std::size_t i = first; i != home.block_count(); ++i)
                 checks().mark_free(home.block(i, layout_.stride()));
         with_free_.add(home);
-    }
-
-    /// It is at the end of the first chunk.
-    void note_room_for_magazine() noexcept
-    {
-        const std::size_t size = plan().pointers_behind(first_->room());
-        if (size != 0)
-            room_for_magazine_ = {static_cast<void**>(base::address_past(first_, first_bytes_)) - size, size};
-    }
-
-    bool is_in_first(const void* block) const noexcept
-    {
-        return reinterpret_cast<std::uintptr_t>(block) - reinterpret_cast<std::uintptr_t>(first_) < first_bytes_;
-    }
-
-    /// Returns: the slab that `address` lies in.
-    /// Preconditions: it lies in one of this store.
-    slab* slab_around(const void* address) const noexcept
-    {
-        return is_in_first(address) ? first_ : slab::of(address, layout_);
-    }
-
-    /// Whether `block` lies between the first and the last byte of all chunks but the first. Only there may its address be
-    /// masked: what is elsewhere is not this store's, and what would be read there, anything.
-    bool may_be_in_other(const void* block) const noexcept
-    {
-        return reinterpret_cast<std::uintptr_t>(block) - lowest_ < highest_ - lowest_;
-    }
-
-    /// Computes the range of all chunks but the first.
-    void note_range() noexcept
-    {
-        lowest_ = 0;
-        highest_ = 0;
-        for (const slab* const chunk : directory_) {
-            if (chunk == first_)
-                continue;
-            const auto begin = reinterpret_cast<std::uintptr_t>(chunk);
-            lowest_ = highest_ == 0 ? begin : lowest_;
-            highest_ = begin + shape_of(chunk).bytes;
-        }
-    }
-
-    /// Whom a slab says that it belongs to.
-    const void* owner() const noexcept
-    {
-        return options_.listener != nullptr ? static_cast<const void*>(options_.listener) : this;
-    }
-
-    /// Allocates a chunk from upstream and creates its slabs, still without blocks.
-    slab* new_chunk(const chunk_shape& shape)
-    {
-        void* const memory = upstream_->allocate(shape.bytes, shape.alignment);
-        if (options_.prefault)
-            os::touch_pages(memory, shape.bytes);
-        auto* const chunk = static_cast<slab*>(memory);
-        for (std::size_t i = 0; i != shape.slabs; ++i)
-            ::new (slab_in(chunk, i)) slab(owner(), layout_, 0, i == 0 ? shape.slabs : 0, shape.room_each);
-        return chunk;
-    }
-
-    slab* slab_in(const slab* chunk, std::size_t index) const noexcept
-    {
-        return static_cast<slab*>(base::address_past(const_cast<slab*>(chunk), index * layout_.slab_alignment()));
-    }
-
-    template <class Visit>
-    void for_each_slab_in(const slab* chunk, Visit&& visit) const
-    {
-        for (std::size_t i = 0, count = chunk->slabs_in_chunk(); i != count; ++i)
-            visit(slab_in(chunk, i));
-    }
-
-    template <class Visit>
-    void for_each_slab(Visit&& visit) const
-    {
-        for (const slab* const chunk : directory_)
-            for_each_slab_in(chunk, visit);
-    }
-
-    bool is_wholly_free(const slab* chunk) const noexcept
-    {
-        bool free = true;
-        for_each_slab_in(chunk, [&free](const slab* home) { free = free && home->is_wholly_free(); });
-        return free;
-    }
-
-    void* next_handed_out_of(const slab& home, const void* after) const noexcept
-    {
-        std::size_t index = 0;
-        if (!std::less<const void*>()(after, home.first_block()))
-            index =
-                static_cast<std::size_t>(static_cast<const char*>(after) - home.first_block()) / layout_.stride() + 1;
-        index = home.next_in_use(std::min(index, home.carved()));
-        return index != home.carved() ? home.block(index, layout_.stride()) : nullptr;
     }
 
     bool is_carved_block(const slab& home, const char* block) const noexcept
@@ -816,56 +383,7 @@ private:
         return count;
     }
 
-    void detach(slab* chunk, detached_chunks& detached) noexcept
-    {
-        const chunk_shape shape = shape_of(chunk);
-        for_each_slab_in(chunk, [this](slab* home) { with_free_.remove(*home); });
-        permit_access_to(chunk);
-        slab_count_ -= shape.slabs;
-        capacity_ -= blocks_in(chunk);
-        chunk_bytes_ -= shape.bytes;
-        if (chunk == extensible_)
-            extensible_ = nullptr;
-        if (chunk == first_)
-            detach_first(detached);
-        chunk->next = std::exchange(detached.first_, chunk);
-    }
-
-    /// Moves what is known of the first chunk alone.
-    void detach_first(detached_chunks& detached) noexcept
-    {
-        detached.first_of_store_ = std::exchange(first_, nullptr);
-        detached.bytes_of_that_ = std::exchange(first_bytes_, 0);
-        room_for_magazine_ = {};
-    }
-
-    void permit_access_to(const slab* chunk) const noexcept
-    {
-        for_each_slab_in(chunk, [this](const slab* home) {
-            base::permit_access(home->first_block(), home->room() * layout_.stride());
-        });
-    }
-
-    slab_layout layout_;
-    std::size_t limit_;
-    slab_store_options options_;
-    pool_identity identity_;
-    slab_directory directory_;
-    std::pmr::memory_resource* upstream_;
-    misuse_log* log_ = nullptr;
-    slab* first_ = nullptr;       ///< The first chunk.
-    std::size_t first_bytes_ = 0; ///< 0 if there is none.
-    magazine_room room_for_magazine_;
-    std::uintptr_t lowest_ = 0;  ///< Where the other chunks begin ...
-    std::uintptr_t highest_ = 0; ///< ... and end; 0 if there are none.
-    slab* extensible_ = nullptr; ///< The chunk that has room for more blocks, or nullptr.
-    slab_list with_free_;        ///< Slabs that may have free blocks.
-    std::size_t slab_count_ = 0;
-    std::size_t capacity_ = 0;
     std::size_t handed_out_ = 0;
-    std::size_t chunk_bytes_ = 0;
-    detached_chunks inherited_;
-    std::size_t inherited_bytes_ = 0;
     std::size_t steps_ = 0;
 };
 } // namespace core

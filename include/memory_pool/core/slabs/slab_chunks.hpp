@@ -1,0 +1,376 @@
+// SPDX-License-Identifier: MIT
+// Copyright (c) 2026 The memory_pool authors
+/// \file
+/// The chunks that one pool has from upstream, and the slabs in them: finds the slab of a block, and gives chunks that are wholly
+/// free back upstream.
+///
+///     chunks:  [ A + ] < [ B | C | D | E ] < [ F | G ]     what upstream gave at once; by address, in the directory
+///     list:    G <-> C <-> A                               slabs that may have free blocks
+///
+/// The first chunk (A above) is a single slab at no special address, and has room behind it (+) for the array of a magazine,
+/// so that a pool that does not grow is one request upstream.
+///
+/// Thread safety: none; the pool that owns the store sees to it.
+#pragma once
+
+#include <memory_pool/base/arithmetic.hpp>
+#include <memory_pool/base/config.hpp>
+#include <memory_pool/base/errors.hpp>
+#include <memory_pool/base/poisoning.hpp>
+#include <memory_pool/core/slabs/chunk_plan.hpp>
+#include <memory_pool/core/slabs/slab.hpp>
+#include <memory_pool/core/slabs/slab_directory.hpp>
+#include <memory_pool/core/slabs/slab_layout.hpp>
+#include <memory_pool/core/slabs/slab_list.hpp>
+#include <memory_pool/core/slabs/slab_listener.hpp>
+#include <memory_pool/core/slabs/slab_store_options.hpp>
+#include <memory_pool/os/pages.hpp>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <memory_resource>
+#include <new>
+#include <utility>
+
+namespace memory_pool
+{
+inline namespace MEMORY_POOL_ABI
+{
+namespace core
+{
+/// The chunks of one pool. See slab_store, which adds what is done with blocks.
+class slab_chunks
+{
+public:
+    slab_chunks(const slab_chunks&) = delete;
+    slab_chunks& operator=(const slab_chunks&) = delete;
+
+    const slab_layout& layout() const noexcept { return layout_; }
+    const pool_identity& identity() const noexcept { return identity_; }
+    std::pmr::memory_resource* upstream() const noexcept { return upstream_; }
+
+    slab_listener* listener() const noexcept { return options_.listener; }
+
+    std::size_t capacity() const noexcept { return capacity_; }
+    std::size_t limit() const noexcept { return limit_; }
+    bool may_grow() const noexcept { return capacity_ < limit_; }
+
+    std::size_t slab_count() const noexcept { return slab_count_; }
+    std::size_t bytes_reserved() const noexcept
+    {
+        return chunk_bytes_ + inherited_bytes_ + directory_.bytes_reserved();
+    }
+
+    /// Returns: the slab that `block` lies in, if it is a block of this store.
+    slab* slab_of(const void* block) const noexcept
+    {
+        return is_in_first(block) || may_be_in_other(block) ? slab_around(block) : nullptr;
+    }
+
+    /// Where the array of a magazine can be, without a request of its own. Gone when the first chunk goes upstream.
+    struct magazine_room
+    {
+        void** array = nullptr; ///< nullptr: there is none.
+        std::size_t size = 0;
+    };
+
+    /// Returns: for how many pointers a magazine should have room in front of `capacity` blocks.
+    std::size_t suitable_magazine_room(std::size_t capacity) const noexcept
+    {
+        return plan().suitable_magazine_room(capacity);
+    }
+
+    /// Returns: the room behind the first slab, and behind the blocks that it may have later.
+    magazine_room room_for_magazine() const noexcept { return room_for_magazine_; }
+
+    // Giving back upstream what is wholly free takes three steps, so that a lock can be let go for the second of them.
+
+    /// Chunks that are out of the store, and not yet upstream.
+    class detached_chunks
+    {
+        friend class slab_chunks;
+        slab* first_ = nullptr; ///< Linked by `next`.
+        slab* first_of_store_ = nullptr;
+        std::size_t bytes_of_that_ = 0;
+    };
+
+    /// Effects: takes every chunk out whose slabs are wholly free. Before it does so with the first one, it calls
+    ///   `vacate(capacity_left)`, which says whether nothing needs the room for the magazine any more.
+    /// Complexity: linear in slabs and bits.
+    template <class Vacate>
+    detached_chunks detach_free(Vacate&& vacate) noexcept
+    {
+        detached_chunks detached;
+        const auto dispose = [&](slab* chunk) { detach(chunk, detached); };
+        directory_.remove_if([this](const slab* chunk) { return chunk != first_ && is_wholly_free(chunk); }, dispose);
+        if (first_ != nullptr && is_wholly_free(first_) && vacate(capacity_ - first_->block_count()))
+            directory_.remove_if([this](const slab* chunk) { return chunk == first_; }, dispose);
+        if (directory_.size() == 0)
+            directory_.clear();
+        note_range();
+        return detached;
+    }
+
+    /// Effects: as the other one, if there is no magazine.
+    detached_chunks detach_free() noexcept
+    {
+        return detach_free([](std::size_t) { return true; });
+    }
+
+    /// Effects: lets the listener undo what it made of the blocks.
+    void leave(const detached_chunks& detached) const noexcept
+    {
+        if (options_.listener == nullptr)
+            return;
+        for (slab* chunk = detached.first_; chunk != nullptr; chunk = chunk->next)
+            for_each_slab_in(chunk, [this](slab* home) { options_.listener->leave(*home, layout_.stride()); });
+    }
+
+    /// Effects: gives the chunks back upstream.
+    void give_back(const detached_chunks& detached) noexcept
+    {
+        for (slab* chunk = detached.first_; chunk != nullptr;) {
+            slab* const next = chunk->next;
+            const chunk_shape shape = chunk == detached.first_of_store_
+                                          ? plan().first(chunk->room(), detached.bytes_of_that_)
+                                          : plan().other(*chunk);
+            upstream_->deallocate(chunk, shape.bytes, shape.alignment);
+            chunk = next;
+        }
+    }
+
+    /// Effects: takes chunks over from one who will not give them back any more.
+    /// Preconditions: there is a listener: then the first chunk has the shape of the others.
+    void inherit(const detached_chunks& detached) noexcept
+    {
+        for (slab* chunk = detached.first_; chunk != nullptr;) {
+            slab* const next = chunk->next;
+            inherited_bytes_ += plan().other(*chunk).bytes;
+            chunk->next = std::exchange(inherited_.first_, chunk);
+            chunk = next;
+        }
+    }
+
+    /// Effects: gives those back upstream. The listener is not told: how far it was with them, nobody knows.
+    void give_back_inherited() noexcept
+    {
+        give_back(std::exchange(inherited_, {}));
+        inherited_bytes_ = 0;
+    }
+
+protected:
+    slab_chunks(const slab_layout& layout, std::size_t limit, const slab_store_options& options,
+                const pool_identity& identity, std::pmr::memory_resource* upstream) noexcept
+        : layout_(layout), limit_(limit), options_(options), identity_(identity), directory_(upstream),
+          upstream_(upstream)
+    {
+    }
+    ~slab_chunks() = default;
+
+    chunk_plan plan() const noexcept { return {layout_, options_, limit_}; }
+
+    chunk_shape shape_of(const slab* chunk) const noexcept
+    {
+        return chunk == first_ ? plan().first(chunk->room(), first_bytes_) : plan().other(*chunk);
+    }
+
+    /// Adds a chunk with its slabs, which have their blocks.
+    void insert(slab* chunk, const chunk_shape& shape) noexcept
+    {
+        directory_.insert(chunk);
+        if (first_ == nullptr) {
+            first_ = chunk;
+            first_bytes_ = shape.bytes;
+            note_room_for_magazine();
+        }
+        if (chunk != first_) {
+            const auto begin = reinterpret_cast<std::uintptr_t>(chunk);
+            lowest_ = highest_ == 0 ? begin : std::min(lowest_, begin);
+            highest_ = std::max(highest_, begin + shape.bytes);
+        }
+        if (slab_with_room(chunk) != nullptr)
+            extensible_ = chunk;
+        slab_count_ += shape.slabs;
+        capacity_ += blocks_in(chunk);
+        chunk_bytes_ += shape.bytes;
+    }
+
+    /// Gives every chunk back upstream, whatever its blocks are. The listener is not told.
+    void release_chunks() noexcept
+    {
+        detached_chunks detached;
+        for (slab* const chunk : directory_) {
+            permit_access_to(chunk);
+            chunk->next = std::exchange(detached.first_, chunk);
+        }
+        detach_first(detached);
+        directory_.clear();
+        lowest_ = 0;
+        highest_ = 0;
+        extensible_ = nullptr;
+        with_free_.clear();
+        slab_count_ = 0;
+        capacity_ = 0;
+        chunk_bytes_ = 0;
+        give_back(detached);
+        give_back_inherited();
+    }
+
+    /// Returns: the first slab of a chunk that has room for more blocks, or nullptr.
+    slab* slab_with_room(const slab* chunk) const noexcept
+    {
+        slab* found = nullptr;
+        for_each_slab_in(chunk, [&found](slab* home) {
+            if (found == nullptr && home->block_count() != home->room())
+                found = home;
+        });
+        return found;
+    }
+
+    std::size_t blocks_in(const slab* chunk) const noexcept
+    {
+        std::size_t blocks = 0;
+        for_each_slab_in(chunk, [&blocks](const slab* home) { blocks += home->block_count(); });
+        return blocks;
+    }
+
+    bool is_in_first(const void* block) const noexcept
+    {
+        return reinterpret_cast<std::uintptr_t>(block) - reinterpret_cast<std::uintptr_t>(first_) < first_bytes_;
+    }
+
+    /// Returns: the slab that `address` lies in.
+    /// Preconditions: it lies in one of this store.
+    slab* slab_around(const void* address) const noexcept
+    {
+        return is_in_first(address) ? first_ : slab::of(address, layout_);
+    }
+
+    /// Whether `block` lies between the first and the last byte of all chunks but the first. Only there may its address be
+    /// masked: what is elsewhere is not this store's, and what would be read there, anything.
+    bool may_be_in_other(const void* block) const noexcept
+    {
+        return reinterpret_cast<std::uintptr_t>(block) - lowest_ < highest_ - lowest_;
+    }
+
+    /// Whom a slab says that it belongs to.
+    const void* owner() const noexcept
+    {
+        return options_.listener != nullptr ? static_cast<const void*>(options_.listener) : this;
+    }
+
+    /// Allocates a chunk from upstream and creates its slabs, still without blocks.
+    slab* new_chunk(const chunk_shape& shape)
+    {
+        void* const memory = upstream_->allocate(shape.bytes, shape.alignment);
+        if (options_.prefault)
+            os::touch_pages(memory, shape.bytes);
+        auto* const chunk = static_cast<slab*>(memory);
+        for (std::size_t i = 0; i != shape.slabs; ++i)
+            ::new (slab_in(chunk, i)) slab(owner(), layout_, 0, i == 0 ? shape.slabs : 0, shape.room_each);
+        return chunk;
+    }
+
+    slab* slab_in(const slab* chunk, std::size_t index) const noexcept
+    {
+        return static_cast<slab*>(base::address_past(const_cast<slab*>(chunk), index * layout_.slab_alignment()));
+    }
+
+    template <class Visit>
+    void for_each_slab_in(const slab* chunk, Visit&& visit) const
+    {
+        for (std::size_t i = 0, count = chunk->slabs_in_chunk(); i != count; ++i)
+            visit(slab_in(chunk, i));
+    }
+
+    template <class Visit>
+    void for_each_slab(Visit&& visit) const
+    {
+        for (const slab* const chunk : directory_)
+            for_each_slab_in(chunk, visit);
+    }
+
+    slab_layout layout_;
+    std::size_t limit_;
+    slab_store_options options_;
+    pool_identity identity_;
+    slab_directory directory_;
+    std::pmr::memory_resource* upstream_;
+    slab* extensible_ = nullptr; ///< The chunk that has room for more blocks, or nullptr.
+    slab_list with_free_;        ///< Slabs that may have free blocks.
+    std::size_t slab_count_ = 0;
+    std::size_t capacity_ = 0;
+    std::size_t chunk_bytes_ = 0;
+    slab* first_ = nullptr; ///< The first chunk.
+
+private:
+    /// It is at the end of the first chunk.
+    void note_room_for_magazine() noexcept
+    {
+        const std::size_t size = plan().pointers_behind(first_->room());
+        if (size != 0)
+            room_for_magazine_ = {static_cast<void**>(base::address_past(first_, first_bytes_)) - size, size};
+    }
+
+    /// Computes the range of all chunks but the first.
+    void note_range() noexcept
+    {
+        lowest_ = 0;
+        highest_ = 0;
+        for (const slab* const chunk : directory_) {
+            if (chunk == first_)
+                continue;
+            const auto begin = reinterpret_cast<std::uintptr_t>(chunk);
+            lowest_ = highest_ == 0 ? begin : lowest_;
+            highest_ = begin + shape_of(chunk).bytes;
+        }
+    }
+
+    bool is_wholly_free(const slab* chunk) const noexcept
+    {
+        bool free = true;
+        for_each_slab_in(chunk, [&free](const slab* home) { free = free && home->is_wholly_free(); });
+        return free;
+    }
+
+    void detach(slab* chunk, detached_chunks& detached) noexcept
+    {
+        const chunk_shape shape = shape_of(chunk);
+        for_each_slab_in(chunk, [this](slab* home) { with_free_.remove(*home); });
+        permit_access_to(chunk);
+        slab_count_ -= shape.slabs;
+        capacity_ -= blocks_in(chunk);
+        chunk_bytes_ -= shape.bytes;
+        if (chunk == extensible_)
+            extensible_ = nullptr;
+        if (chunk == first_)
+            detach_first(detached);
+        chunk->next = std::exchange(detached.first_, chunk);
+    }
+
+    /// Moves what is known of the first chunk alone.
+    void detach_first(detached_chunks& detached) noexcept
+    {
+        detached.first_of_store_ = std::exchange(first_, nullptr);
+        detached.bytes_of_that_ = std::exchange(first_bytes_, 0);
+        room_for_magazine_ = {};
+    }
+
+    void permit_access_to(const slab* chunk) const noexcept
+    {
+        for_each_slab_in(chunk, [this](const slab* home) {
+            base::permit_access(home->first_block(), home->room() * layout_.stride());
+        });
+    }
+
+    std::size_t first_bytes_ = 0; ///< 0 if there is no first chunk.
+    magazine_room room_for_magazine_;
+    std::uintptr_t lowest_ = 0;  ///< Where the other chunks begin ...
+    std::uintptr_t highest_ = 0; ///< ... and end; 0 if there are none.
+    detached_chunks inherited_;
+    std::size_t inherited_bytes_ = 0;
+};
+} // namespace core
+} // namespace MEMORY_POOL_ABI
+} // namespace memory_pool

@@ -1,0 +1,211 @@
+// SPDX-License-Identifier: MIT
+// Copyright (c) 2026 The memory_pool authors
+/// \file
+/// What is asked about the blocks of one pool: where an address is among them, which are in use, which are damaged; and how misuse is
+/// reported.
+///
+/// Thread safety: none; the pool that owns the store sees to it.
+#pragma once
+
+#include <memory_pool/base/config.hpp>
+#include <memory_pool/base/errors.hpp>
+#include <memory_pool/base/misuse_log.hpp>
+#include <memory_pool/core/slabs/fill_pattern.hpp>
+#include <memory_pool/core/slabs/slab.hpp>
+#include <memory_pool/core/slabs/slab_chunks.hpp>
+#include <memory_pool/core/slabs/slab_directory.hpp>
+
+#include <algorithm>
+#include <cstddef>
+#include <functional>
+#include <memory_resource>
+
+namespace memory_pool
+{
+inline namespace MEMORY_POOL_ABI
+{
+namespace core
+{
+/// The chunks of one pool, and the answers about their blocks. See slab_store.
+class slab_queries : public slab_chunks
+{
+public:
+    /// Effects: from now on, has misuse written down there, or, if that is nullptr, reported at once.
+    void log_misuse_to(misuse_log* log) noexcept { log_ = log; }
+
+    /// Returns: where misuse is written down; nullptr if it is reported at once.
+    misuse_log* log() const noexcept { return log_; }
+
+    /// Effects: reports a misuse, or has it written down.
+    void report_misuse(error kind, const void* block) const noexcept
+    {
+        if (log_ != nullptr)
+            log_->add(kind, block);
+        else
+            base::report_misuse(kind, block, identity_.block_size, identity_.name);
+    }
+
+    /// Where an address is among the blocks of a store.
+    struct block_position
+    {
+        slab* home;        ///< The slab that it lies in; nullptr: it is in no slab's blocks.
+        std::size_t index; ///< Of the block there that it lies in.
+        bool at_start;     ///< Is it where the block starts?
+    };
+
+    /// Returns: where `address` is, which may be any.
+    /// Complexity: logarithmic in slabs. Reads nothing near `address` unless it lies in a slab.
+    block_position find(const void* address) const noexcept
+    {
+        slab* const chunk = directory_.last_at_or_before(address);
+        if (chunk == nullptr)
+            return {nullptr, 0, false};
+        const auto in_chunk =
+            static_cast<std::size_t>(static_cast<const char*>(address) - reinterpret_cast<char*>(chunk));
+        if (in_chunk >= shape_of(chunk).bytes)
+            return {nullptr, 0, false};
+        slab* const home = slab_around(address);
+        if (address < home->first_block())
+            return {nullptr, 0, false};
+        const auto offset = static_cast<std::size_t>(static_cast<const char*>(address) - home->first_block());
+        const std::size_t index = offset / layout_.stride();
+        if (index >= home->block_count())
+            return {nullptr, 0, false};
+        return {home, index, offset % layout_.stride() == 0};
+    }
+
+    /// Returns: whether a block starts at `address`.
+    /// Complexity: as `find`.
+    bool has_block_at(const void* address) const noexcept
+    {
+        const block_position position = find(address);
+        return position.home != nullptr && position.at_start;
+    }
+
+    /// Returns: whether a block starts at `address` that is handed out.
+    /// Complexity: as `find`.
+    bool has_handed_out(const void* address) const noexcept
+    {
+        const block_position position = find(address);
+        return position.home != nullptr && position.at_start && !position.home->is_free(position.index);
+    }
+
+    /// Effects: reports the misuse that freeing `block` would be, if any; each overflow only once.
+    /// Returns: whether there was nothing to report.
+    /// Preconditions: the bits say exactly what is in use, and whoever uses the store fills blocks as fill_pattern asks.
+    /// Complexity: as `find`.
+    bool verify(const void* block) const noexcept
+    {
+        const block_position position = find(block);
+        const auto found = [this, block](error kind) {
+            report_misuse(kind, block);
+            return false;
+        };
+        if (position.home == nullptr)
+            return found(error::foreign_pointer);
+        if (!position.at_start)
+            return found(error::misaligned_pointer);
+        if (position.home->is_free(position.index))
+            return found(error::double_free);
+        if (checks().take_overflow(position.home->block(position.index, layout_.stride())))
+            return found(error::overflow);
+        return true;
+    }
+
+    /// Effects: calls `visit(kind, block)` for each free block that was written to, and each in use that has overflowed.
+    /// Preconditions: as `verify`.
+    /// Complexity: linear in bytes.
+    template <class Visit>
+    void for_each_damaged(Visit&& visit) const
+    {
+        for_each_free([&](void* block) {
+            if (!checks().is_untouched(block))
+                visit(error::write_after_free, block);
+        });
+        for_each_handed_out([&](void* block) {
+            if (!checks().canary_is_intact(block))
+                visit(error::overflow, block);
+        });
+    }
+
+    /// Effects: reports each block that for_each_damaged finds.
+    void report_damage() const
+    {
+        for_each_damaged([this](error kind, const void* block) { report_misuse(kind, block); });
+    }
+
+    /// Returns: whether for_each_damaged finds one.
+    bool has_damage() const
+    {
+        bool damaged = false;
+        for_each_damaged([&damaged](error, const void*) { damaged = true; });
+        return damaged;
+    }
+
+    /// Returns: what the bytes in and behind blocks are to be.
+    fill_pattern checks() const noexcept { return {identity_.block_size, layout_.stride()}; }
+
+    /// Effects: calls `visit(block)` for each block that is handed out. `visit` may put blocks back, take some, and make
+    ///   the store grow; it may not give slabs back upstream.
+    /// Complexity: linear in blocks ever used.
+    template <class Visit>
+    void for_each_handed_out(Visit&& visit) const
+    {
+        for (const slab* chunk = directory_.first_behind(nullptr); chunk != nullptr;
+             chunk = directory_.first_behind(chunk))
+            for_each_slab_in(chunk, [&](const slab* home) {
+                for (std::size_t i = home->next_in_use(0); i != home->carved(); i = home->next_in_use(i + 1))
+                    visit(home->block(i, layout_.stride()));
+            });
+    }
+
+    /// Returns: the handed out block with the lowest address above `after`, or nullptr.
+    /// Complexity: logarithmic in chunks, and linear in the bits of blocks between.
+    void* next_handed_out(const void* after) const noexcept
+    {
+        const slab* chunk = directory_.last_at_or_before(after);
+        if (chunk == nullptr)
+            chunk = directory_.first_behind(after);
+        for (; chunk != nullptr; chunk = directory_.first_behind(chunk)) {
+            void* found = nullptr;
+            for_each_slab_in(chunk, [&](const slab* home) {
+                if (found == nullptr)
+                    found = next_handed_out_of(*home, after);
+            });
+            if (found != nullptr)
+                return found;
+        }
+        return nullptr;
+    }
+
+    /// Effects: calls `visit(block)` for each block whose bit says it is free.
+    template <class Visit>
+    void for_each_free(Visit&& visit) const
+    {
+        for_each_slab([&](const slab* home) {
+            for (std::size_t i = 0; i != home->block_count(); ++i)
+                if (home->is_free(i))
+                    visit(home->block(i, layout_.stride()));
+        });
+    }
+
+protected:
+    using slab_chunks::slab_chunks;
+    ~slab_queries() = default;
+
+private:
+    void* next_handed_out_of(const slab& home, const void* after) const noexcept
+    {
+        std::size_t index = 0;
+        if (!std::less<const void*>()(after, home.first_block()))
+            index =
+                static_cast<std::size_t>(static_cast<const char*>(after) - home.first_block()) / layout_.stride() + 1;
+        index = home.next_in_use(std::min(index, home.carved()));
+        return index != home.carved() ? home.block(index, layout_.stride()) : nullptr;
+    }
+
+    misuse_log* log_ = nullptr;
+};
+} // namespace core
+} // namespace MEMORY_POOL_ABI
+} // namespace memory_pool
