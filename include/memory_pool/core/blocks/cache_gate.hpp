@@ -1,0 +1,334 @@
+// SPDX-License-Identifier: MIT
+// Copyright (c) 2026 The memory_pool authors
+/// \file
+/// When the caches of a pool that threads share may be open: the lock, the queue of threads that wait for a block, and what the
+/// registry of threads does with the pool.
+///
+///     a thread comes:    cache open -> no lock      closed -> the lock; opened unless a thread waits, or visits all blocks
+///     all are needed:    every cache is closed, and drained into the slabs
+///
+/// Whoever needs all blocks there are closes every cache first (see core/thread_cache.hpp). From then on, until a thread opens
+/// its cache again with the lock, each block moves with the lock held. That is how a bounded pool hands out all it has,
+/// trimming sees what is free, a fork finds everything in order, and one who gives a block back notices that somebody waits:
+/// while anybody does, no cache is opened. When nobody does, it costs nothing.
+///
+/// Thread safety: any thread, but for what says otherwise.
+#pragma once
+
+#include <memory_pool/base/config.hpp>
+#include <memory_pool/base/errors.hpp>
+#include <memory_pool/base/misuse_log.hpp>
+#include <memory_pool/core/blocks/cached_slabs.hpp>
+#include <memory_pool/core/slabs/fill_pattern.hpp>
+#include <memory_pool/core/slabs/slab_layout.hpp>
+#include <memory_pool/core/slabs/slab_store.hpp>
+#include <memory_pool/core/slabs/slab_store_options.hpp>
+#include <memory_pool/core/threads/in_flight.hpp>
+#include <memory_pool/core/threads/thread_cache.hpp>
+#include <memory_pool/core/threads/thread_registry.hpp>
+#include <memory_pool/core/threads/thread_slots.hpp>
+#include <memory_pool/core/threads/wait_queue.hpp>
+
+#include <cstddef>
+#include <memory_resource>
+#include <mutex>
+#include <utility>
+
+namespace memory_pool
+{
+inline namespace MEMORY_POOL_ABI
+{
+namespace core
+{
+/// The lock of a pool, and the caches behind it. See shared_store, which has the operations.
+class cache_gate : private thread_cached, protected cached_slabs
+{
+protected:
+    cache_gate(const slab_layout& layout, std::size_t limit, const slab_store_options& options,
+               const pool_identity& identity, std::pmr::memory_resource* upstream)
+        : cached_slabs(layout, limit, options, identity, upstream), slots_(*this, !may_cache_    ? slot_kind::none
+                                                                                  : has_barrier_ ? slot_kind::fast
+                                                                                                 : slot_kind::slow)
+    {
+        slabs_.log_misuse_to(&misuse_);
+    }
+
+    /// Preconditions: no thread uses the pool any more. Threads that have used it may end at the same time.
+    ~cache_gate() { slots_.leave(caches_); }
+
+    cache_gate(const cache_gate&) = delete;
+    cache_gate& operator=(const cache_gate&) = delete;
+
+    /// Holds the lock, and reports what was found meanwhile when it has let it go.
+    class locked
+    {
+    public:
+        explicit locked(const cache_gate& store) : store_(store), lock_(store.mutex_, store.slots_) {}
+        locked(const locked&) = delete;
+        locked& operator=(const locked&) = delete;
+        ~locked() { report(); }
+
+        /// Effects: takes the lock.
+        /// Preconditions: it is not held.
+        void lock_again() { lock_.lock_again(); }
+
+        /// Effects: lets the lock go if there is something to report; then it is not held any more.
+        /// Returns: whether it did.
+        bool report()
+        {
+            if (MEMORY_POOL_LIKELY(store_.misuse_.empty()))
+                return false;
+            const misuse_log found = std::exchange(store_.misuse_, {});
+            lock_.unlock();
+            found.report(store_.slabs_.identity().block_size, store_.slabs_.identity().name);
+            return true;
+        }
+
+        std::unique_lock<std::mutex>& lock() noexcept { return lock_.lock(); }
+
+    private:
+        const cache_gate& store_;
+        pool_lock lock_;
+    };
+
+    /// Threads that have come by, as far as it takes to know whether there was more than one.
+    class users
+    {
+    public:
+        void add(const thread_table* thread) noexcept
+        {
+            are_several_ = are_several_ || (first_ != nullptr && first_ != thread);
+            first_ = thread;
+        }
+
+        bool may_be_other_than(const thread_table* thread) const noexcept
+        {
+            return are_several_ || (first_ != nullptr && first_ != thread);
+        }
+
+    private:
+        const thread_table* first_ = nullptr;
+        bool are_several_ = false;
+    };
+
+    /// One who waits, for as long as it lives.
+    struct queued_waiter : waiter
+    {
+        /// Preconditions: the lock is held, here and when it ends.
+        explicit queued_waiter(cache_gate& its_store) noexcept : store(its_store) { store.queue_.enter(*this); }
+        queued_waiter(const queued_waiter&) = delete;
+        queued_waiter& operator=(const queued_waiter&) = delete;
+        ~queued_waiter()
+        {
+            store.queue_.leave(*this);
+            if (block != nullptr) // It came, and then the thread was cancelled, or the clock threw.
+                store.put_unused(block);
+        }
+
+        cache_gate& store;
+    };
+
+    /// Keeps the caches closed.
+    class suspension : public in_flight
+    {
+    public:
+        explicit suspension(cache_gate& store) noexcept : store_(store)
+        {
+            const locked lock(store_);
+            store_.suspensions_.enter(*this);
+            store_.gather();
+        }
+        suspension(const suspension&) = delete;
+        suspension& operator=(const suspension&) = delete;
+        ~suspension()
+        {
+            const locked lock(store_);
+            store_.suspensions_.leave(*this);
+        }
+
+    private:
+        cache_gate& store_;
+    };
+
+    /// Has chunks that are about to go upstream.
+    struct trimming : in_flight
+    {
+        slab_store::detached_chunks detached;
+    };
+
+    // Caches.
+
+    /// Returns: nullptr if there can be none: the pool does not cache, the thread is ending, or upstream gives no memory.
+    thread_cache* cache_of_this_thread() noexcept
+    {
+        thread_cache* const existing = slots_.existing_cache();
+        return existing != nullptr ? existing : attach();
+    }
+
+    MEMORY_POOL_SLOW_PATH thread_cache* attach() noexcept
+    {
+        cache_slot* const slot = may_cache_ ? slots_.make_slot() : nullptr;
+        if (slot == nullptr)
+            return nullptr;
+        thread_cache* cache = nullptr;
+        {
+            const locked lock(*this);
+            if (is_abandoned_ || !base::succeeds([&] { cache = &begin_cache(); }))
+                return nullptr;
+            slots_.fill(*slot, *cache);
+            (void)open(*cache);
+        }
+        slots_.enlist(*cache);
+        return cache;
+    }
+
+    // With the lock held.
+
+    /// Opens the cache of the calling thread, if it is closed and may be opened.
+    /// Returns: whether it is open.
+    bool open(thread_cache& cache) noexcept
+    {
+        if (cache.slot->is_open())
+            return true;
+        if (!suspensions_.empty() || !queue_.empty() || is_abandoned_)
+            return false;
+        return open_equipped(cache);
+    }
+
+    void* take_locked(thread_cache* cache)
+    {
+        if (cache == nullptr)
+            users_without_cache_.add(&this_thread_table);
+        if (void* const block = take_free(cache))
+            return block;
+        while (slabs_.may_grow() && base::succeeds([this] { enlarge(); }))
+            if (void* const block = take_free(cache))
+                return block;
+        close_caches();
+        if (void* const block = take_free(cache))
+            return block;
+        while (slabs_.may_grow()) {
+            enlarge(); // This time with what upstream throws.
+            if (void* const block = take_free(cache))
+                return block;
+        }
+        return nullptr;
+    }
+
+    /// Takes a block from the depot or the slabs; and some more into the cache, if it may be open.
+    void* take_free(thread_cache* cache) noexcept
+    {
+        if (!queue_.empty())
+            return nullptr; // What is free is theirs.
+        if (cache == nullptr || !open(*cache))
+            return take_one();
+        return take_or_fill(*cache);
+    }
+
+    /// Takes a block for one who has no cache.
+    void* take_one() noexcept { return may_cache_ && suspensions_.empty() ? take_next() : slabs_.take_one_late(); }
+
+    /// Where free blocks are filled, makes one that was free one in use. With the lock held, and not later: so a fork finds no
+    /// block that is neither.
+    void* marked(void* block) noexcept
+    {
+        if (MEMORY_POOL_LIKELY(may_cache_) || block == nullptr)
+            return block;
+        if (!slabs_.checks().is_untouched(block))
+            misuse_.add(error::write_after_free, block);
+        slabs_.checks().mark_in_use(block);
+        return block;
+    }
+
+    /// Puts a block back that went to one who waited, and is not wanted any more.
+    void put_unused(void* block) noexcept
+    {
+        if (!may_cache_)
+            slabs_.checks().mark_free(block);
+        put_locked(nullptr, block);
+    }
+
+    void put_locked(thread_cache* cache, void* block) noexcept
+    {
+        if (cache == nullptr)
+            users_without_cache_.add(&this_thread_table);
+        if (!queue_.empty()) {
+            // By way of the slabs, where the bits say whether it is one to be handed on: no cache is open.
+            put_into_slabs(&block, 1);
+            serve_queue();
+            return;
+        }
+        if (cache == nullptr || !open(*cache) || !put_or_spill(*cache, block))
+            put_into_slabs(&block, 1);
+    }
+
+    void enlarge()
+    {
+        grow([this] { slabs_.enlarge(); });
+    }
+
+    template <class Grow>
+    void grow(Grow&& grow_slabs)
+    {
+        grow_slabs();
+        // Without them, blocks that come back go to the slabs.
+        (void)base::succeeds([this] { provide_magazines(); });
+        serve_queue();
+    }
+
+    void serve_queue() noexcept
+    {
+        while (!queue_.empty()) {
+            void* const block = take_one();
+            if (block == nullptr)
+                return;
+            queue_.serve(marked(block));
+        }
+    }
+
+    // What the registry calls.
+
+    void detach(thread_cache& cache) noexcept override
+    {
+        const locked lock(*this);
+        cache_slot& slot = *cache.slot;
+        if (slot.is_open())
+            empty(cache, slot.wait_for_top());
+        slot.reset();
+        caches_.put(cache); // It keeps its magazines and its counts.
+    }
+
+    bool try_lock_for_fork() noexcept override { return mutex_.try_lock(); }
+    void unlock_after_fork() noexcept override { mutex_.unlock(); }
+    void quiesce() noexcept override { gather(); }
+
+    void forget_other_threads(const thread_table* mine) noexcept override
+    {
+        has_lost_threads_ = has_lost_threads_ || users_without_cache_.may_be_other_than(&this_thread_table);
+        caches_.for_each_in_use([&](thread_cache& cache) {
+            has_lost_threads_ = has_lost_threads_ || cache.thread != &this_thread_table;
+            if (cache.thread != mine) {
+                cache.is_in_thread = false;
+                caches_.put(cache);
+            }
+        });
+        queue_ = {};
+        suspensions_.forget_other_threads([](const suspension&) {});
+        trimmings_.forget_other_threads([this](const trimming& lost) { slabs_.inherit(lost.detached); });
+        counts_.settle(caches_, slabs_.handed_out());
+    }
+
+    mutable std::mutex mutex_;
+    mutable misuse_log misuse_;
+    all_in_flight<suspension> suspensions_;
+    all_in_flight<trimming> trimmings_;
+    bool is_abandoned_ = false;
+    users users_without_cache_;
+    bool has_lost_threads_ = false;
+    wait_queue queue_;
+    // Last, as from here on a fork comes by.
+    thread_slots slots_;
+};
+} // namespace core
+} // namespace MEMORY_POOL_ABI
+} // namespace memory_pool

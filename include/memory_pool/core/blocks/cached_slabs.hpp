@@ -1,0 +1,277 @@
+// SPDX-License-Identifier: MIT
+// Copyright (c) 2026 The memory_pool authors
+/// \file
+/// The slabs of a pool that threads share and the caches in front of them, and how blocks move between them.
+///
+///     slabs -> spare span -> loaded magazines     a thread takes: a share, so that many threads have some each
+///     slabs <- depot, closed caches               all are drained
+///
+///     handed out by the slabs = in use + in the caches + in the depot + in the spare span
+///
+/// Thread safety: the pool's lock is held, but for what says otherwise.
+#pragma once
+
+#include <memory_pool/base/config.hpp>
+#include <memory_pool/base/errors.hpp>
+#include <memory_pool/core/slabs/block_span.hpp>
+#include <memory_pool/core/slabs/slab_layout.hpp>
+#include <memory_pool/core/slabs/slab_store.hpp>
+#include <memory_pool/core/slabs/slab_store_options.hpp>
+#include <memory_pool/core/threads/magazine_exchange.hpp>
+#include <memory_pool/core/threads/thread_cache.hpp>
+#include <memory_pool/core/threads/thread_caches.hpp>
+#include <memory_pool/core/threads/thread_counts.hpp>
+#include <memory_pool/os/process_barrier.hpp>
+
+#include <algorithm>
+#include <cstddef>
+#include <iterator>
+#include <memory_resource>
+#include <new>
+#include <utility>
+
+namespace memory_pool
+{
+inline namespace MEMORY_POOL_ABI
+{
+namespace core
+{
+/// Blocks in slabs and caches. See shared_store, which decides when caches may be open.
+class cached_slabs
+{
+public:
+    cached_slabs(const cached_slabs&) = delete;
+    cached_slabs& operator=(const cached_slabs&) = delete;
+
+protected:
+    /// If free blocks are filled, to find misuse, there are no caches.
+    cached_slabs(const slab_layout& layout, std::size_t limit, const slab_store_options& options,
+                 const pool_identity& identity, std::pmr::memory_resource* upstream)
+        : slabs_(layout, limit, options, identity, upstream), may_cache_(!options.fills_free_blocks),
+          has_barrier_(os::has_process_barrier()),
+          exchange_(magazine_exchange::suitable_room(layout.stride(), limit, options.magazine_size), has_barrier_,
+                    upstream)
+    {
+    }
+    ~cached_slabs() { caches_.free_all(slabs_.upstream()); }
+
+    // Without the lock.
+
+    /// Returns: nullptr if neither the cache, if there is one, nor the depot has a block at hand.
+    void* take_without_lock(thread_cache* cache) noexcept
+    {
+        return cache != nullptr ? exchange_.take(*cache) : nullptr;
+    }
+
+    /// Returns: whether it did; not if there is no cache, or it is closed, or there is no empty magazine.
+    bool put_without_lock(thread_cache* cache, void* block) noexcept
+    {
+        return cache != nullptr && exchange_.put(*cache, block);
+    }
+
+    // Caches.
+
+    /// Takes a cache for a thread, with an empty magazine.
+    thread_cache& begin_cache()
+    {
+        thread_cache& cache = caches_.unused(slabs_.upstream());
+        provide_magazines();
+        if (!exchange_.equip(cache))
+            throw_no_magazine();
+        caches_.take_unused();
+        cache.share = first_share;
+        return cache;
+    }
+
+    void provide_magazines() { exchange_.provide(slabs_.capacity(), caches_.made()); }
+
+    /// Opens the closed cache of the calling thread.
+    /// Returns: whether it is open.
+    bool open_equipped(thread_cache& cache) noexcept
+    {
+        if (!exchange_.is_equipped(cache)) { // since the pool was released
+            (void)base::succeeds([this] { provide_magazines(); });
+            if (!exchange_.equip(cache))
+                return false;
+        }
+        exchange_.open(cache);
+        return true;
+    }
+
+    /// Takes a block from the depot, or a share of blocks from the slabs, through an open cache.
+    void* take_or_fill(thread_cache& cache) noexcept
+    {
+        if (void* const block = exchange_.take_slowly(cache))
+            return block;
+        cache_slot& slot = *cache.slot;
+        void** top = slot.begin_slowly(); // All is empty.
+        top += fill(cache, top);
+        void* const block = top != exchange_.bottom_of(cache) ? *--top : nullptr;
+        slot.end(top);
+        return block;
+    }
+
+    /// Takes the next block for a thread without a cache.
+    void* take_next() noexcept
+    {
+        void* block = nullptr;
+        if (refill_spare())
+            (void)spare_.pop_front(block, slabs_.layout().stride());
+        else if (slabs_.take(&block, 1) == 0 && empty_one_of_depot())
+            return take_next();
+        return block;
+    }
+
+    /// Puts a block into an open cache, whose loaded magazine it empties into the slabs if the depot has no empty one.
+    /// Returns: whether there was room.
+    bool put_or_spill(thread_cache& cache, void* block) noexcept
+    {
+        if (exchange_.put_slowly(cache, block))
+            return true;
+        spill(cache);
+        return exchange_.put_slowly(cache, block);
+    }
+
+    // Slabs.
+
+    void put_into_slabs(void* const* blocks, std::size_t count) noexcept { refuse(slabs_.put(blocks, count)); }
+
+    /// Closes every cache and puts what is in them into the slabs.
+    void close_caches() noexcept
+    {
+        thread_cache* closed[64];
+        std::size_t count = 0;
+        const auto empty_closed = [&] {
+            if (count != 0 && has_barrier_)
+                os::process_barrier();
+            while (count != 0) {
+                thread_cache& cache = *closed[--count];
+                empty(cache, cache.slot->wait_for_top());
+            }
+        };
+        caches_.for_each_in_use([&](thread_cache& cache) {
+            if (!cache.slot->is_open())
+                return;
+            cache.slot->close();
+            closed[count++] = &cache;
+            if (count == std::size(closed))
+                empty_closed();
+        });
+        empty_closed();
+        // What was on its way from one cache to another is in the depot by now.
+        while (empty_one_of_depot())
+            continue;
+    }
+
+    /// Puts what is in a closed cache into the slabs.
+    void empty(thread_cache& cache, void** top) noexcept
+    {
+        exchange_.empty(cache, top, [this](void* const* blocks, std::size_t count) { put_into_slabs(blocks, count); });
+    }
+
+    bool empty_one_of_depot() noexcept
+    {
+        return exchange_.empty_one_of_depot(
+            [this](void* const* blocks, std::size_t count) { put_into_slabs(blocks, count); });
+    }
+
+    /// Brings every free block into the slabs.
+    void gather() noexcept
+    {
+        close_caches();
+        refuse(slabs_.put(std::exchange(spare_, {})));
+    }
+
+    // Figures.
+
+    std::size_t bytes_reserved() const noexcept
+    {
+        return slabs_.bytes_reserved() + exchange_.bytes_reserved() + caches_.bytes();
+    }
+
+    std::size_t in_use() const noexcept
+    {
+        std::size_t free = spare_.bytes() / slabs_.layout().stride() + exchange_.blocks_in_depot();
+        caches_.for_each_in_use([&](const thread_cache& cache) {
+            if (cache.slot->is_open())
+                free += exchange_.blocks_in(cache);
+        });
+        return slabs_.handed_out() - std::min(free, slabs_.handed_out());
+    }
+
+    /// Takes back the count of blocks that were given back, but turned out to be not this pool's, or here already.
+    void refuse(std::size_t blocks) noexcept { counts_.refuse(blocks); }
+
+    slab_store slabs_;
+    const bool may_cache_;
+    const bool has_barrier_;
+    magazine_exchange exchange_;
+    thread_caches<> caches_;
+    thread_counts counts_;
+
+private:
+    /// What a thread takes out of the slabs at first, unless a magazine is smaller; twice as many each time. There may be thousands
+    /// of threads and many pools, of which each thread needs a block or two.
+    static constexpr std::size_t first_share = 8;
+    static_assert(first_share * sizeof(void*) % cache_line_size == 0);
+
+    [[noreturn]] static void throw_no_magazine()
+    {
+#if MEMORY_POOL_EXCEPTIONS
+        throw std::bad_alloc();
+#else
+        std::abort(); // cannot be: provide_magazines has ended in the error handler before
+#endif
+    }
+
+    /// Writes as many blocks as seems fair from `out` on.
+    /// Returns: how many.
+    std::size_t fill(thread_cache& cache, void** out) noexcept
+    {
+        const std::size_t wanted = share(cache);
+        std::size_t taken = 0;
+        if (refill_spare()) {
+            const std::size_t stride = slabs_.layout().stride();
+            taken = std::min(wanted, spare_.bytes() / stride);
+            for (std::size_t i = taken; i != 0; --i) // so that the lowest is on top
+                (void)spare_.pop_front(out[i - 1], stride);
+        } else {
+            taken = slabs_.take(out, wanted);
+        }
+        return taken;
+    }
+
+    /// How many blocks one thread may take at once: up to a magazine full, the more often it comes; but when a bounded pool runs
+    /// out, no more than half of what would be this thread's share.
+    std::size_t share(thread_cache& cache) const noexcept
+    {
+        const std::size_t most = std::min(cache.share, exchange_.room());
+        cache.share = 2 * most;
+        if (slabs_.may_grow())
+            return most;
+        const std::size_t free = slabs_.capacity() - slabs_.handed_out() + spare_.bytes() / slabs_.layout().stride();
+        return std::clamp(free / (2 * std::max<std::size_t>(caches_.in_use(), 1)), std::size_t{1}, most);
+    }
+
+    /// Returns: whether there are blocks in the spare span.
+    bool refill_spare() noexcept
+    {
+        if (spare_.empty())
+            spare_ = slabs_.take_span();
+        return !spare_.empty();
+    }
+
+    /// Empties the loaded magazine of an open cache of this thread into the slabs.
+    void spill(thread_cache& cache) noexcept
+    {
+        void** const top = cache.slot->begin_slowly();
+        void** const bottom = exchange_.bottom_of(cache);
+        put_into_slabs(bottom, static_cast<std::size_t>(top - bottom));
+        cache.slot->end(bottom);
+    }
+
+    block_span spare_; ///< Blocks out of the slabs, to be handed out next.
+};
+} // namespace core
+} // namespace MEMORY_POOL_ABI
+} // namespace memory_pool
