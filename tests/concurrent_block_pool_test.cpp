@@ -1236,7 +1236,7 @@ TEST(concurrent_block_pool, may_be_dead_when_a_thread_ends_in_a_child_that_used_
                 _exit(1);
             // The end of this thread is the end of the child.
         });
-        dead->~basic_concurrent_block_pool();
+        dead->~basic_block_pool();
     });
     EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0) << "status " << status;
 }

@@ -18,6 +18,7 @@
 #include <memory_pool/base/pool_options.hpp>
 #include <memory_pool/base/refusals.hpp>
 #include <memory_pool/base/statistics.hpp>
+#include <memory_pool/core/blocks/pool_access.hpp>
 #include <memory_pool/core/blocks/pool_arguments.hpp>
 #include <memory_pool/core/objects/construct.hpp>
 #include <memory_pool/core/objects/ended_block.hpp>
@@ -219,7 +220,7 @@ public:
         if constexpr (std::is_trivially_destructible_v<core::complete_object<T>>) {
             blocks_.clear();
         } else {
-            if (blocks_.has_lost_threads()) {
+            if (core::pool_access::has_lost_threads(blocks_)) {
                 blocks_.clear();
                 is_clearing_ = false; // One of those threads may have been at it.
                 return;
@@ -341,7 +342,7 @@ private:
             }
             return;
         }
-        if (blocks_.has_lost_threads()) {
+        if (core::pool_access::has_lost_threads(blocks_)) {
             (void)destroy_now(object);
             return;
         }

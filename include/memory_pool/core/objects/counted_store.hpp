@@ -15,6 +15,7 @@
 #include <memory_pool/base/policies.hpp>
 #include <memory_pool/base/pool_options.hpp>
 #include <memory_pool/base/refusals.hpp>
+#include <memory_pool/core/blocks/pool_access.hpp>
 #include <memory_pool/core/blocks/pool_arguments.hpp>
 #include <memory_pool/core/objects/construct.hpp>
 #include <memory_pool/core/objects/counted_object.hpp>
@@ -71,7 +72,7 @@ protected:
     /// A new object is at its place.
     MEMORY_POOL_ALWAYS_INLINE void settle(T* object) const noexcept
     {
-        object_access::settle(item_in(*object), this->blocks.layout());
+        object_access::settle(item_in(*object), pool_access::layout(this->blocks));
     }
 
     static auto& count(T& object) noexcept { return object_access::count(item_in(object)); }
@@ -92,7 +93,7 @@ private:
         if constexpr (is_cast_from<T, item>) {
             return static_cast<T*>(part);
         } else { // The object begins where its block does.
-            const std::size_t stride = store.blocks.layout().stride();
+            const std::size_t stride = pool_access::layout(store.blocks).stride();
             const slab& home = object_access::slab_of(*part);
             const auto offset = static_cast<std::size_t>(static_cast<char*>(counted) - home.first_block());
             return object_in(home.block(offset / stride, stride));
@@ -109,7 +110,7 @@ private:
     {
         auto& store = static_cast<Derived&>(self);
         store.in_turn(&store, object_at(store, counted), [&store](T* ended) {
-            object_access::settle_again(item_in(*ended), store.blocks.layout()); // where a link may be
+            object_access::settle_again(item_in(*ended), pool_access::layout(store.blocks)); // where a link may be
             count(*ended).write(reference_zones<std::uint32_t>::idle);
             store.end(*ended);
         });

@@ -20,6 +20,7 @@
 #include <memory_pool/base/poisoning.hpp>
 #include <memory_pool/base/policies.hpp>
 #include <memory_pool/base/pool_options.hpp>
+#include <memory_pool/core/blocks/pool_access.hpp>
 #include <memory_pool/core/blocks/pool_arguments.hpp>
 #include <memory_pool/core/objects/release_scope.hpp>
 #include <memory_pool/core/slabs/slab.hpp>
@@ -85,8 +86,8 @@ protected:
     // NOLINTNEXTLINE(bugprone-crtp-constructor-accessibility)
     object_store(give_back_function function, std::size_t block_size, const pool_options& options,
                  std::pmr::memory_resource* upstream)
-        : slab_listener(function, Derived::keeps_objects), blocks(block_size, options, upstream, this),
-          options_(options)
+        : slab_listener(function, Derived::keeps_objects),
+          blocks(pool_access::make<Blocks>(block_size, options, upstream, this)), options_(options)
     {
     }
     ~object_store() = default;
@@ -178,9 +179,9 @@ private:
     /// Returns: how many objects were in use before. What idle ones referred to may have returned meanwhile.
     std::size_t end_idle_objects() noexcept
     {
-        const std::size_t in_use = blocks.abandon();
+        const std::size_t in_use = pool_access::abandon(blocks);
         if constexpr (Derived::keeps_objects)
-            blocks.for_each_free([this](void* block) { destroy_kept_in(block); });
+            pool_access::for_each_free(blocks, [this](void* block) { destroy_kept_in(block); });
         return in_use;
     }
 

@@ -17,6 +17,7 @@
 #include <memory_pool/base/config.hpp>
 #include <memory_pool/base/errors.hpp>
 #include <memory_pool/base/poisoning.hpp>
+#include <memory_pool/base/pool_options.hpp>
 #include <memory_pool/core/slabs/chunk_plan.hpp>
 #include <memory_pool/core/slabs/slab.hpp>
 #include <memory_pool/core/slabs/slab_directory.hpp>
@@ -54,6 +55,7 @@ public:
 
     std::size_t capacity() const noexcept { return capacity_; }
     std::size_t limit() const noexcept { return limit_; }
+    bool is_bounded() const noexcept { return limit_ != pool_options::unbounded; }
     bool may_grow() const noexcept { return capacity_ < limit_; }
 
     std::size_t slab_count() const noexcept { return slab_count_; }

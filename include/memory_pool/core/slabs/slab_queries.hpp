@@ -7,6 +7,7 @@
 /// Thread safety: none; the pool that owns the store sees to it.
 #pragma once
 
+#include <memory_pool/base/arithmetic.hpp>
 #include <memory_pool/base/config.hpp>
 #include <memory_pool/base/errors.hpp>
 #include <memory_pool/base/misuse_log.hpp>
@@ -17,6 +18,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <cstdint>
 #include <functional>
 #include <memory_resource>
 
@@ -187,6 +189,34 @@ public:
                 if (home->is_free(i))
                     visit(home->block(i, layout_.stride()));
         });
+    }
+
+    /// Returns: whether all blocks that `for_each_cached(visit)` visits are handed out, and no two are the same.
+    template <class ForEach>
+    bool are_handed_out_once(ForEach&& for_each_cached) const
+    {
+        // Marks each as free in its slab, which shows those that are marked already, and unmarks them.
+        bool valid = true;
+        std::size_t marked = 0;
+        const auto flip = [this](void* block) {
+            const block_position position = find(block);
+            *position.home->word_of(position.index) ^= std::uint64_t{1} << (position.index % base::bits_per_word);
+        };
+        for_each_cached([&](void* block) {
+            const block_position position = find(block);
+            valid = valid && position.home != nullptr && position.at_start && !position.home->is_free(position.index);
+            if (valid) {
+                flip(block);
+                ++marked;
+            }
+        });
+        for_each_cached([&](void* block) {
+            if (marked != 0) {
+                flip(block);
+                --marked;
+            }
+        });
+        return valid;
     }
 
 protected:

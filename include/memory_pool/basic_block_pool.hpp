@@ -1,0 +1,334 @@
+// SPDX-License-Identifier: MIT
+// Copyright (c) 2026 The memory_pool authors
+/// \file
+/// A pool of raw blocks of one size, over a store of them. Users include block_pool.hpp, for one thread, or
+/// concurrent_block_pool.hpp, for many.
+///
+/// Thread safety: that of the store. "The pool's" below means: one thread at a time for core::local_store, any thread for
+///   core::shared_blocks.
+#pragma once
+
+#include <memory_pool/base/config.hpp>
+#include <memory_pool/base/policies.hpp>
+#include <memory_pool/base/pool_options.hpp>
+#include <memory_pool/base/refusals.hpp>
+#include <memory_pool/base/statistics.hpp>
+#include <memory_pool/core/blocks/bulk_operations.hpp>
+#include <memory_pool/core/blocks/pool_arguments.hpp>
+#include <memory_pool/core/slabs/slab_layout.hpp>
+#include <memory_pool/core/slabs/slab_listener.hpp>
+#include <memory_pool/core/slabs/slab_store.hpp>
+
+#include <cstddef>
+#include <memory_resource>
+
+namespace memory_pool
+{
+inline namespace MEMORY_POOL_ABI
+{
+namespace core
+{
+template <class Policy>
+class local_store;
+struct pool_access;
+} // namespace core
+
+/// A pool of blocks of one size. See `block_pool` and `concurrent_block_pool` for the plain ones, and base/policies.hpp for
+/// `Policy`. The public functions are the same for both kinds of `Store`, but those that wait, which only threads that share
+/// a pool can do.
+template <class Policy = default_policy, class Store = core::local_store<Policy>>
+class basic_block_pool : public core::bulk_operations<basic_block_pool<Policy, Store>>
+{
+    using variant = base::checked_policy<Policy>;
+
+public:
+    /// The variant that this pool is.
+    using policy = Policy;
+
+    /// Effects: makes a pool of blocks of `block_size` bytes each, and takes `options.initial_capacity` of them from
+    ///   `upstream` at once.
+    /// Preconditions: `upstream` outlives the pool. A pool that threads share calls it with a lock held, so never from two threads
+    ///   at the same time.
+    /// Throws: std::invalid_argument if `block_size` or `max_capacity` is 0, `max_capacity` is below `initial_capacity`,
+    ///   `alignment` is not a power of two, or `upstream` is nullptr; size_overflow if the sizes do not fit; what upstream throws.
+    /// Complexity: O(1); linear in pages where `options.prefault` asks for it, and in bytes where the policy checks.
+    explicit basic_block_pool(std::size_t block_size, const pool_options& options = {},
+                              std::pmr::memory_resource* upstream = std::pmr::get_default_resource())
+        : basic_block_pool(block_size, options, upstream, nullptr)
+    {
+        // The pool is whole by now: should this throw, the destructor gives back what was got.
+        if (options.initial_capacity != 0)
+            reserve(options.initial_capacity);
+    }
+
+    /// Rejects wrong arguments, such as a number of blocks, which is an option.
+    template <class Given, class... More, class = core::if_none_of<Given, const pool_options&>>
+    basic_block_pool(std::size_t block_size, const Given&, const More&...) : basic_block_pool(block_size)
+    {
+        static_assert(core::is_of_use<Given>,
+                      "a pool of blocks takes the bytes of a block, a pool_options, and then a memory "
+                      "resource: set initial_capacity or max_capacity in the options for a number "
+                      "of blocks");
+    }
+
+    basic_block_pool(const basic_block_pool&) = delete;
+    basic_block_pool& operator=(const basic_block_pool&) = delete;
+
+    /// Effects: gives everything back upstream. Blocks still in use are gone.
+    /// Thread safety: no other thread may use the pool any more. Threads that have used it may end before, at the same time,
+    ///   or later.
+    ~basic_block_pool() = default;
+
+    /// Effects: hands out a block.
+    /// Returns: it: `block_size()` bytes, aligned as asked for, with undefined content.
+    /// Throws: pool_exhausted if the pool is bounded and `max_capacity()` blocks are in use; what upstream throws. No block is
+    ///   handed out then.
+    /// Complexity: O(1), and now and then a batch from the slabs, an exchange of magazines or a call upstream; where threads share
+    ///   the pool, linear in threads before it throws.
+    /// Thread safety: the pool's.
+    [[nodiscard]] MEMORY_POOL_ALWAYS_INLINE void* allocate()
+    {
+        void* const block = store_.allocate();
+        MEMORY_POOL_ASSUME(block != nullptr); // Saves callers that ask, as deallocate does, from asking.
+        return block;
+    }
+
+    /// Effects: hands out a block, if there is one to be had.
+    /// Returns: it, as from `allocate`; or nullptr if the pool is at its limit, or upstream fails.
+    /// Complexity: as `allocate`.
+    /// Thread safety: the pool's.
+    [[nodiscard]] MEMORY_POOL_ALWAYS_INLINE void* try_allocate() noexcept { return store_.try_allocate(); }
+
+    /// Effects: hands out a block, as soon as there is one to be had. Threads that wait get theirs in the order they came, and
+    ///   before any that does not wait.
+    /// Returns: it, as from `allocate`.
+    /// Preconditions: threads share the pool; or it does not compile.
+    /// Throws: what upstream throws, if no block is in use that could come back. That counts as failed.
+    /// Complexity: as `allocate`, and the wait. Costs nothing elsewhere while nobody waits.
+    /// Thread safety: any thread. If a thread is cancelled while it waits, nothing is lost with libstdc++; with libc++ the
+    ///   program ends, as waiting is noexcept there.
+    template <class Shared = Store>
+    [[nodiscard]] void* allocate_wait()
+    {
+        check_waiting<Shared>();
+        if constexpr (Shared::is_shared)
+            return store_.allocate_wait();
+        else
+            return nullptr;
+    }
+
+    /// Effects: as `allocate_wait`, but gives up at `deadline`; or after a century, if that is sooner.
+    /// Returns: the block; or nullptr if none came in time, or upstream fails and no block is in use that could come back. That
+    ///   counts as failed.
+    /// Preconditions: as `allocate_wait`.
+    /// Throws: what the clock throws.
+    /// Complexity: as `allocate_wait`.
+    /// Thread safety: any thread.
+    template <class TimePoint>
+    [[nodiscard]] void* try_allocate_until(const TimePoint& deadline)
+    {
+        check_waiting<TimePoint>();
+        if constexpr (Store::is_shared)
+            return store_.try_allocate_until(deadline);
+        else
+            return nullptr;
+    }
+
+    /// Effects: as `allocate_wait`, but gives up after `patience`; or after a century, if that is sooner.
+    /// Returns: as `try_allocate_until`.
+    /// Preconditions: as `allocate_wait`.
+    /// Complexity: as `allocate_wait`.
+    /// Thread safety: any thread.
+    template <class Duration>
+    [[nodiscard]] void* try_allocate_for(const Duration& patience)
+    {
+        check_waiting<Duration>();
+        if constexpr (Store::is_shared)
+            return store_.try_allocate_for(patience);
+        else
+            return nullptr;
+    }
+
+    /// Effects: takes a block back; where threads wait for one, gives it to the one that has waited longest. nullptr is ignored.
+    /// Preconditions: `block` is from this pool and in use. A policy that checks reports it if not, and ignores the
+    ///   call; any other one reports what it sees when a batch of blocks goes back to the slabs.
+    /// Complexity: O(1), and now and then a batch to the slabs or an exchange of magazines. Where threads share the pool, a policy
+    ///   that checks takes its lock each time.
+    /// Thread safety: the pool's; also another thread than the one that has allocated it.
+    MEMORY_POOL_ALWAYS_INLINE void deallocate(void* block) noexcept { store_.deallocate(block); }
+
+    /// Effects: takes slabs from upstream until `capacity()` is at least `count`.
+    /// Throws: pool_exhausted if `count` is above `max_capacity()`; size_overflow if so many blocks do not fit into
+    ///   memory; what upstream throws, after which the slabs that were got are kept.
+    /// Complexity: linear in slabs added, and in pages with `pool_options::prefault`.
+    /// Thread safety: the pool's.
+    void reserve(std::size_t count)
+    {
+        core::check_reservation(count, store_.layout().stride(), max_capacity(), store_.identity());
+        store_.reserve(count);
+    }
+
+    /// Effects: gives every slab that is wholly free back upstream, wherever its blocks are: also in the magazines of other
+    ///   threads. Those stay, empty; only `release` and the destructor give them back.
+    /// Returns: how many bytes went back.
+    /// Complexity: linear in threads and slabs, and in blocks for the bits that stand for them.
+    /// Thread safety: the pool's.
+    std::size_t trim() noexcept { return store_.trim(); }
+
+    /// Effects: takes every block back and gives every slab back upstream. Whatever was in the blocks is gone; the pool
+    ///   works on.
+    /// Complexity: linear in threads, slabs and free blocks.
+    /// Thread safety: no other thread may use the pool at the same time.
+    void release() noexcept { store_.release(); }
+
+    /// Effects: takes every block back and keeps the slabs for later.
+    /// Complexity: as `release`.
+    /// Thread safety: no other thread may use the pool at the same time.
+    void clear() noexcept { store_.clear(); }
+
+    /// Effects: calls `visit(void*)` for each block in use, in the order of addresses. `visit` may hand blocks back and
+    ///   ask for more (those may or may not be visited), but, where one thread uses the pool, not call `trim`, `release` or `clear`.
+    /// Throws: what `visit` throws.
+    /// Complexity: linear in blocks that were ever in use. Costs nothing elsewhere.
+    /// Thread safety: the pool's, but a block that another thread gives back meanwhile may be visited after that. In the child of
+    ///   a fork, blocks that other threads were just taking or giving back in the parent are visited, too; `visit` may not touch
+    ///   what is in them, and AddressSanitizer and Valgrind see to it.
+    template <class Visit>
+    void for_each(Visit&& visit)
+    {
+        store_.for_each_in_use([&visit](void* block) { visit(block); });
+    }
+
+    /// Returns: whether a block of this pool, in use or not, starts at `address`. Any pointer may be asked after.
+    /// Complexity: logarithmic in slabs.
+    /// Thread safety: the pool's.
+    bool owns(const void* address) const noexcept
+    {
+        return store_.with_slabs([address](const core::slab_store& slabs) { return slabs.has_block_at(address); });
+    }
+
+    /// Returns: whether `block` is a block of this pool that is in use. Any pointer may be asked after.
+    /// Preconditions: called from a visitor of `for_each`, or the policy checks: elsewhere a block that came back a moment
+    ///   ago still counts as in use.
+    /// Complexity: logarithmic in slabs.
+    /// Thread safety: the pool's.
+    bool is_in_use(const void* block) const noexcept
+    {
+        return store_.with_slabs([block](const core::slab_store& slabs) { return slabs.has_handed_out(block); });
+    }
+
+    /// Effects: reports a double free, a foreign or misaligned pointer, or an overflow, if that is what it would be to
+    ///   give `block` back now. Each overflow is reported once; the block can then be freed.
+    /// Returns: whether there was nothing to report.
+    /// Preconditions: `Policy::checks`.
+    /// Complexity: logarithmic in slabs.
+    /// Thread safety: the pool's.
+    bool verify(const void* block) const noexcept
+    {
+        static_assert(variant::checks, "only a pool whose policy checks can verify: use memory_pool::checking_policy");
+        return store_.with_slabs([block](const core::slab_store& slabs) { return slabs.verify(block); });
+    }
+
+    /// Returns: the bytes of a block, as asked for.
+    std::size_t block_size() const noexcept { return store_.identity().block_size; }
+
+    /// Returns: the alignment of every block, in bytes.
+    std::size_t alignment() const noexcept { return store_.alignment(); }
+
+    /// Returns: how the pool calls itself in reports.
+    const char* name() const noexcept { return store_.identity().name; }
+
+    /// Returns: where the pool takes its memory from.
+    std::pmr::memory_resource* upstream_resource() const noexcept { return store_.upstream(); }
+
+    // Figures of a pool that threads share are read with its lock, so they may have to wait while a thread makes it grow.
+
+    /// Returns: blocks in all slabs, in use or not.
+    /// Complexity: O(1).
+    std::size_t capacity() const noexcept { return store_.capacity(); }
+
+    /// Returns: the most blocks that can be in use at one time, `pool_options::unbounded` if there is no limit.
+    std::size_t max_capacity() const noexcept { return store_.limit(); }
+
+    /// Returns: whether there is a limit.
+    bool is_bounded() const noexcept { return max_capacity() != pool_options::unbounded; }
+
+    /// Returns: blocks in use; if other threads are at work in the pool, about as many.
+    /// Complexity: O(1); linear in threads where they share the pool.
+    std::size_t in_use() const noexcept { return store_.in_use(); }
+
+    /// Returns: how many more blocks can be had: from a bounded pool until it is exhausted, from any other one without going
+    ///   upstream; where threads share that, it may go upstream before it takes blocks from the caches of other threads. If other
+    ///   threads are at work in the pool, about as many.
+    /// Complexity: as `in_use`.
+    std::size_t available() const noexcept { return store_.available(); }
+
+    /// Returns: how often the pool has taken blocks from upstream since it was made or released: by a step, or for `reserve`.
+    /// Complexity: O(1).
+    std::size_t enlarge_steps() const noexcept
+    {
+        return store_.with_slabs([](const core::slab_store& slabs) { return slabs.steps(); });
+    }
+
+    /// Returns: slabs held.
+    /// Complexity: O(1).
+    std::size_t slab_count() const noexcept { return store_.slab_count(); }
+
+    /// Returns: bytes taken from upstream and not given back, bookkeeping included.
+    /// Complexity: O(1).
+    std::size_t bytes_reserved() const noexcept { return store_.bytes_reserved(); }
+
+    /// Returns: how many threads wait for a block.
+    /// Preconditions: as `allocate_wait`.
+    /// Complexity: linear in them.
+    template <class Shared = Store>
+    std::size_t waiting() const noexcept
+    {
+        check_waiting<Shared>();
+        if constexpr (Shared::is_shared)
+            return store_.waiting();
+        else
+            return 0;
+    }
+
+    /// Returns: what was done with the pool so far, exactly. (Where threads share it, the peak is that of one count that they keep
+    ///   together: what counting costs.) In the child of a fork, what threads that are not there were about to take is in use.
+    /// Preconditions: `Policy::counts`.
+    /// Complexity: as `in_use`.
+    /// Thread safety: the pool's; exact if no other thread is at work in the pool.
+    pool_statistics statistics() const noexcept
+    {
+        static_assert(variant::counts, "this pool does not count: use memory_pool::counting_policy");
+        return store_.statistics();
+    }
+
+    /// Returns: whether the pool is in order: every free block is in one place, none is in two, and all counts agree.
+    ///   With a policy that checks, also whether no block was written to while free, or past its end. For tests.
+    /// Complexity: linear in blocks.
+    /// Thread safety: no other thread may use the pool at the same time.
+    bool is_valid() const noexcept { return store_.is_valid(); }
+
+private:
+    friend core::pool_access;
+
+    /// For pools that are built on this one: `listener` owns the slabs and is told about them. Takes nothing from `upstream` yet.
+    basic_block_pool(std::size_t block_size, const pool_options& options, std::pmr::memory_resource* upstream,
+                     core::slab_listener* listener)
+        : store_(block_size, options, upstream, listener)
+    {
+        base::check_policy<Policy>();
+    }
+
+    /// Refuses to wait where no other thread could free a block.
+    template <class... Given>
+    static constexpr void check_waiting() noexcept
+    {
+        static_assert(Store::is_shared || core::is_of_use<Given...>,
+                      "waiting is for pools that threads share, as another thread must free a "
+                      "block: use a concurrent_block_pool or a concurrent_object_pool");
+    }
+
+    mutable Store store_; ///< To look at all blocks, one that threads share brings them to one place.
+};
+} // namespace MEMORY_POOL_ABI
+} // namespace memory_pool

@@ -1,0 +1,496 @@
+// SPDX-License-Identifier: MIT
+// Copyright (c) 2026 The memory_pool authors
+/// \file
+/// The blocks of one pool for one thread: a magazine, a span and a row in front of the slabs. block_pool.hpp shows how blocks
+/// move; shared_blocks.hpp has the same functions for many threads.
+///
+///     capacity = in_use + in the magazine + in the outgoing span + in the incoming row + free in the slabs
+///
+/// Thread safety: none.
+#pragma once
+
+#include <memory_pool/base/arithmetic.hpp>
+#include <memory_pool/base/config.hpp>
+#include <memory_pool/base/errors.hpp>
+#include <memory_pool/base/failure_guard.hpp>
+#include <memory_pool/base/poisoning.hpp>
+#include <memory_pool/base/policies.hpp>
+#include <memory_pool/base/pool_options.hpp>
+#include <memory_pool/base/statistics.hpp>
+#include <memory_pool/core/blocks/pool_arguments.hpp>
+#include <memory_pool/core/slabs/block_row.hpp>
+#include <memory_pool/core/slabs/block_span.hpp>
+#include <memory_pool/core/slabs/fill_pattern.hpp>
+#include <memory_pool/core/slabs/late_reports.hpp>
+#include <memory_pool/core/slabs/slab_layout.hpp>
+#include <memory_pool/core/slabs/slab_listener.hpp>
+#include <memory_pool/core/slabs/slab_magazine.hpp>
+#include <memory_pool/core/slabs/slab_store.hpp>
+
+#include <algorithm>
+#include <cstddef>
+#include <memory_resource>
+#include <utility>
+
+namespace memory_pool
+{
+inline namespace MEMORY_POOL_ABI
+{
+namespace core
+{
+/// Blocks for one thread. See basic_block_pool, which says what each function does.
+template <class Policy>
+class local_store : private allocation_counters<base::checked_policy<Policy>::counts>
+{
+    using variant = base::checked_policy<Policy>;
+
+public:
+    /// Only the thread that frees blocks could wait for one.
+    static constexpr bool is_shared = false;
+
+    local_store(std::size_t block_size, const pool_options& options, std::pmr::memory_resource* upstream,
+                slab_listener* listener)
+        : stride_(checked_stride(block_size, canary_bytes, options, upstream)),
+          slabs_(slab_layout(stride_, alignment_of_blocks(options), options.max_capacity, blocks_in_a_step(options),
+                             listener != nullptr ? slab_granule : 1),
+                 options.max_capacity,
+                 {options.prefault, !variant::checks, variant::checks, options.growth_step, listener,
+                  options.magazine_size},
+                 {name_in(options), block_size}, upstream)
+    {
+        base::pool_made(this);
+    }
+
+    local_store(const local_store&) = delete;
+    local_store& operator=(const local_store&) = delete;
+
+    ~local_store()
+    {
+        if constexpr (variant::checks) {
+            const late_reports reports(slabs_);
+            slabs_.report_damage();
+        }
+        magazine_.drop(slabs_);
+        base::pool_gone(this);
+    }
+
+    // One block.
+
+    [[nodiscard]] MEMORY_POOL_ALWAYS_INLINE void* allocate()
+    {
+        void* block = nullptr;
+        if (MEMORY_POOL_LIKELY(take_cached(block)))
+            hand_out(block);
+        else
+            block = allocate_uncached();
+        return block;
+    }
+
+    [[nodiscard]] MEMORY_POOL_ALWAYS_INLINE void* try_allocate() noexcept
+    {
+        void* block = nullptr;
+        if (MEMORY_POOL_UNLIKELY(!take_cached(block)))
+            return try_allocate_uncached();
+        hand_out(block);
+        return block;
+    }
+
+    MEMORY_POOL_ALWAYS_INLINE void deallocate(void* block) noexcept
+    {
+        if constexpr (variant::checks) {
+            if (block == nullptr || !slabs_.verify(block))
+                return;
+            slabs_.checks().mark_free(block);
+        }
+        take_back(block);
+    }
+
+    // All blocks.
+
+    void reserve(std::size_t count)
+    {
+        if (capacity() >= count)
+            return;
+        while (capacity() < count)
+            grow([&] { slabs_.grow(count - capacity()); });
+        slabs_.note_step();
+    }
+
+    std::size_t trim() noexcept
+    {
+        const cache_suspension suspended(*this);
+        const std::size_t before = bytes_reserved();
+        const slab_store::detached_chunks detached = slabs_.detach_free(
+            [this](std::size_t capacity_left) { return magazine_.leave_first_chunk(slabs_, capacity_left); });
+        magazine_.shrink(slabs_);
+        const std::size_t bytes = before - bytes_reserved();
+        slabs_.leave(detached); // It may run code of the program, which may use the pool.
+        slabs_.give_back(detached);
+        return bytes;
+    }
+
+    void release() noexcept
+    {
+        const late_reports reports(slabs_);
+        forget_blocks();
+        magazine_.drop(slabs_);
+        slabs_.release();
+    }
+
+    void clear() noexcept
+    {
+        const late_reports reports(slabs_);
+        forget_blocks();
+        slabs_.reset();
+        if constexpr (variant::checks)
+            slabs_.for_each_free([this](void* block) { slabs_.checks().mark_free(block); });
+    }
+
+    template <class Visit>
+    void for_each_in_use(Visit&& visit)
+    {
+        const cache_suspension suspended(*this);
+        slabs_.for_each_handed_out(visit);
+    }
+
+    std::size_t abandon() noexcept
+    {
+        const late_reports reports(slabs_);
+        is_suspended_ = true;
+        is_abandoned_ = true;
+        flush();
+        magazine_.close();
+        return in_use();
+    }
+
+    template <class Visit>
+    void for_each_free(Visit&& visit) const
+    {
+        slabs_.for_each_free(visit);
+    }
+
+    template <class Look>
+    auto with_slabs(Look&& look) const
+    {
+        return look(slabs_);
+    }
+
+    /// Only pools that threads share lose threads in a fork.
+    static constexpr bool has_lost_threads() noexcept { return false; }
+
+    // Figures.
+
+    const pool_identity& identity() const noexcept { return slabs_.identity(); }
+    const slab_layout& layout() const noexcept { return slabs_.layout(); }
+    std::size_t alignment() const noexcept { return layout().alignment(); }
+    std::pmr::memory_resource* upstream() const noexcept { return slabs_.upstream(); }
+    std::size_t limit() const noexcept { return slabs_.limit(); }
+    std::size_t capacity() const noexcept { return slabs_.capacity(); }
+    std::size_t slab_count() const noexcept { return slabs_.slab_count(); }
+    std::size_t bytes_reserved() const noexcept { return slabs_.bytes_reserved() + magazine_.own_bytes(slabs_); }
+
+    std::size_t in_use() const noexcept
+    {
+        return slabs_.handed_out() - magazine_.size() - (outgoing_.bytes() + incoming_.span().bytes()) / stride_;
+    }
+
+    std::size_t available() const noexcept { return (slabs_.is_bounded() ? limit() : capacity()) - in_use(); }
+
+    pool_statistics statistics() const noexcept
+    {
+        pool_statistics statistics = this->read();
+        statistics.slabs = slab_count();
+        statistics.bytes_reserved = bytes_reserved();
+        return statistics;
+    }
+
+    bool is_valid() const noexcept
+    {
+        if (!slabs_.is_valid() || in_use() > capacity() ||
+            !slabs_.are_handed_out_once([this](auto&& visit) { for_each_cached(visit); }))
+            return false;
+        if constexpr (variant::counts) {
+            if (this->read().in_use != in_use())
+                return false;
+        }
+        if constexpr (variant::checks)
+            return !slabs_.has_damage();
+        return true;
+    }
+
+private:
+    static constexpr std::size_t canary_bytes = variant::checks ? fill_pattern::canary_bytes : 0;
+
+    /// Blocks to take out of the slabs at once, where they do not stand in a row.
+    static constexpr std::size_t batch = 64;
+
+    /// Pushes onto the magazine after which to look for a row. Once one was found, every `row_length` are looked at.
+    static constexpr std::size_t patience = 128;
+
+    /// Empties the magazine, span and row into the slabs and keeps them empty, so that during its life the bits in the
+    /// slabs say exactly which blocks are in use. May be nested.
+    class cache_suspension
+    {
+    public:
+        explicit cache_suspension(local_store& pool) noexcept : pool_(pool), is_outermost_(!pool.is_suspended_)
+        {
+            const late_reports reports(pool.slabs_);
+            pool.is_suspended_ = true;
+            pool.flush();
+            pool.magazine_.close();
+        }
+        cache_suspension(const cache_suspension&) = delete;
+        cache_suspension& operator=(const cache_suspension&) = delete;
+        ~cache_suspension()
+        {
+            if (is_outermost_) {
+                pool_.is_suspended_ = false;
+                pool_.open_magazine();
+            }
+        }
+
+    private:
+        local_store& pool_;
+        bool is_outermost_;
+    };
+
+    /// Whether free blocks may lie in the magazine, span and row; else each goes to and from its slab by itself.
+    bool is_caching() const noexcept { return magazine_.room() != 0 && !is_suspended_; }
+
+    // The way out.
+
+    MEMORY_POOL_ALWAYS_INLINE bool take_cached(void*& block) noexcept
+    {
+        return magazine_.pop(block) || outgoing_.pop_front(block, stride_);
+    }
+
+    MEMORY_POOL_ALWAYS_INLINE void hand_out(void* block) noexcept
+    {
+        if constexpr (variant::checks)
+            hand_out_checked(block);
+        else
+            note_handed_out(block);
+    }
+
+    void hand_out_checked(void* block) noexcept
+    {
+        const late_reports reports(slabs_);
+        if (!slabs_.checks().is_untouched(block))
+            slabs_.report_misuse(error::write_after_free, block);
+        slabs_.checks().mark_in_use(block);
+        note_handed_out(block);
+    }
+
+    MEMORY_POOL_ALWAYS_INLINE void note_handed_out(void* block) noexcept
+    {
+        this->count_allocation();
+        base::block_handed_out(this, block, identity().block_size);
+    }
+
+    MEMORY_POOL_NOINLINE void* allocate_uncached()
+    {
+        base::failure_guard guard([this] { this->count_failure(); });
+        void* block = hand_out_from_store();
+        while (block == nullptr) {
+            if (!slabs_.may_grow())
+                base::throw_exhausted(identity().name, limit(), identity().block_size);
+            grow([this] { slabs_.enlarge(); });
+            block = hand_out_from_store();
+        }
+        guard.succeeded();
+        return block;
+    }
+
+    MEMORY_POOL_NOINLINE void* try_allocate_uncached() noexcept
+    {
+        void* block = hand_out_from_store();
+        while (block == nullptr) {
+            if (!slabs_.may_grow() || !base::succeeds([this] { grow([this] { slabs_.enlarge(); }); })) {
+                this->count_failure();
+                return nullptr;
+            }
+            block = hand_out_from_store();
+        }
+        return block;
+    }
+
+    /// Returns: a block, or nullptr if no slab has a free one.
+    void* hand_out_from_store() noexcept
+    {
+        // Not around what may throw: where that ends in the error handler, it need not return.
+        const late_reports reports(slabs_);
+        void* block = nullptr;
+        if (!take_cached(block)) // There is something if the error handler has used the pool since.
+            block = take_from_store();
+        if (block != nullptr)
+            hand_out(block);
+        return block;
+    }
+
+    /// Refills the caches, which are empty, except perhaps `incoming_`.
+    /// Returns: a block, or nullptr if no slab has a free one.
+    void* take_from_store() noexcept
+    {
+        if (!is_caching())
+            return slabs_.take_one_late();
+        if (!incoming_.empty()) {
+            outgoing_ = take_row_out();
+        } else {
+            outgoing_ = slabs_.take_span();
+            if (outgoing_.empty())
+                magazine_.fill(
+                    [this](void** out, std::size_t room) { return slabs_.take(out, std::min(room, batch)); });
+        }
+        (void)magazine_.open(patience);
+        void* block = nullptr;
+        return take_cached(block) ? block : nullptr;
+    }
+
+    template <class Enlarge>
+    void grow(Enlarge&& enlarge)
+    {
+        enlarge();
+        if (!variant::checks && magazine_.grow(slabs_)) // If upstream does not let it, the pool does with less.
+            open_magazine();
+    }
+
+    // The way back.
+
+    /// Asks for nullptr only where that costs nothing: while there is no row, `incoming_` is nowhere, and nullptr is next
+    /// there; while there is one, the magazine is closed.
+    MEMORY_POOL_ALWAYS_INLINE void take_back(void* block) noexcept
+    {
+        if (incoming_.is_next(block)) {
+            if (block == nullptr)
+                return;
+            incoming_.extend();
+        } else if (MEMORY_POOL_UNLIKELY(!magazine_.push(block))) {
+            return take_back_slowly(block);
+        }
+        given_back(block);
+    }
+
+    void given_back(void* block) noexcept
+    {
+        this->count_deallocation();
+        base::block_given_back(this, block, identity().block_size);
+    }
+
+    MEMORY_POOL_NOINLINE void take_back_slowly(void* block) noexcept
+    {
+        if (block == nullptr)
+            return;
+        if (is_abandoned_) {
+            given_back(block);
+            if constexpr (variant::checks)
+                put(&block, 1);                          // Else it would be taken for one that has overflowed.
+            slabs_.listener()->survivor_returned(block); // With it, this may be gone.
+            return;
+        }
+        const late_reports reports(slabs_);
+        if (!is_caching()) {
+            given_back(block);
+            put(&block, 1);
+            return;
+        }
+        if (!incoming_.empty())
+            end_row();
+        else if (!begin_row())
+            make_room_in_magazine();
+        take_back(block);
+    }
+
+    /// Returns: whether the magazine ended in a row of this pool's blocks, which it is rid of then.
+    bool begin_row() noexcept
+    {
+        const std::ptrdiff_t step = magazine_.step_of_row(stride_);
+        if (step == 0 || !slabs_.owns(magazine_.row(step)))
+            return false;
+        incoming_ = magazine_.take_row(step);
+        magazine_.close();
+        return true;
+    }
+
+    /// Returns: the blocks of the incoming row, which is over.
+    block_span take_row_out() noexcept
+    {
+        const block_row row = std::exchange(incoming_, {});
+        const block_span span = slabs_.clip(row);
+        this->uncount_deallocations((row.span().bytes() - span.bytes()) / stride_);
+        return span;
+    }
+
+    /// Lets a few blocks into the magazine, to see whether they begin the next row.
+    void end_row() noexcept
+    {
+        put(take_row_out());
+        if (!magazine_.open(slab_magazine::row_length))
+            make_room_in_magazine();
+    }
+
+    void make_room_in_magazine() noexcept
+    {
+        if (magazine_.open(patience))
+            return;
+        const std::size_t oldest = base::divide_round_up(magazine_.size(), 2);
+        put(magazine_.blocks(), oldest);
+        magazine_.forget_oldest(oldest);
+        (void)magazine_.open(patience);
+    }
+
+    /// Empties the caches into the slabs.
+    void flush() noexcept
+    {
+        put(magazine_.blocks(), magazine_.size());
+        magazine_.clear();
+        put(std::exchange(outgoing_, {}));
+        put(take_row_out());
+    }
+
+    /// Puts blocks back into their slabs. Those that the store refuses do not count as given back.
+    void put(void* const* blocks, std::size_t count) noexcept
+    {
+        this->uncount_deallocations(slabs_.put(blocks, count));
+    }
+    void put(const block_span& span) noexcept { this->uncount_deallocations(slabs_.put(span)); }
+
+    void forget_blocks() noexcept
+    {
+        if constexpr (variant::checks)
+            slabs_.report_damage();
+        this->count_deallocations(in_use());
+        magazine_.clear();
+        outgoing_ = {};
+        incoming_ = {};
+        base::pool_gone(this);
+        base::pool_made(this);
+    }
+
+    // The magazine's array.
+
+    void open_magazine() noexcept
+    {
+        if (!variant::checks && !is_suspended_ && !is_abandoned_ && incoming_.empty())
+            (void)magazine_.open(patience);
+    }
+
+    template <class Visit>
+    void for_each_cached(Visit&& visit) const
+    {
+        std::for_each(magazine_.blocks(), magazine_.blocks() + magazine_.size(), visit);
+        for (const block_span& span : {outgoing_, incoming_.span()})
+            for (char* block = span.begin; block != span.end; block += stride_)
+                visit(block);
+    }
+
+    slab_magazine magazine_;
+    block_span outgoing_;       ///< Handed out next, when the magazine is empty.
+    block_row incoming_;        ///< Grows while blocks come back in the order of their addresses.
+    std::size_t stride_;        ///< Bytes from one block to the next.
+    bool is_suspended_ = false; ///< See cache_suspension.
+    bool is_abandoned_ = false; ///< See abandon.
+    slab_store slabs_;
+};
+} // namespace core
+} // namespace MEMORY_POOL_ABI
+} // namespace memory_pool

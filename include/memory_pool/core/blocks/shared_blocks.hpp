@@ -1,0 +1,286 @@
+// SPDX-License-Identifier: MIT
+// Copyright (c) 2026 The memory_pool authors
+/// \file
+/// The blocks of one pool for many threads, with what its policy counts and checks. shared_store.hpp says how blocks move;
+/// local_store.hpp has the same functions for one thread.
+///
+/// Thread safety: as basic_block_pool says of pools that threads share.
+#pragma once
+
+#include <memory_pool/base/config.hpp>
+#include <memory_pool/base/errors.hpp>
+#include <memory_pool/base/failure_guard.hpp>
+#include <memory_pool/base/poisoning.hpp>
+#include <memory_pool/base/policies.hpp>
+#include <memory_pool/base/pool_options.hpp>
+#include <memory_pool/base/statistics.hpp>
+#include <memory_pool/core/blocks/pool_arguments.hpp>
+#include <memory_pool/core/blocks/shared_store.hpp>
+#include <memory_pool/core/slabs/fill_pattern.hpp>
+#include <memory_pool/core/slabs/slab_layout.hpp>
+#include <memory_pool/core/slabs/slab_listener.hpp>
+#include <memory_pool/core/slabs/slab_store.hpp>
+
+#include <algorithm>
+#include <chrono>
+#include <condition_variable>
+#include <cstddef>
+#include <memory_resource>
+#include <mutex>
+#include <type_traits>
+
+namespace memory_pool
+{
+inline namespace MEMORY_POOL_ABI
+{
+namespace core
+{
+/// Blocks for many threads. See basic_block_pool, which says what each function does.
+template <class Policy>
+class shared_blocks
+{
+    using variant = base::checked_policy<Policy>;
+
+public:
+    /// Another thread may free the block that a thread waits for.
+    static constexpr bool is_shared = true;
+
+    shared_blocks(std::size_t block_size, const pool_options& options, std::pmr::memory_resource* upstream,
+                  slab_listener* listener)
+        : alignment_(alignment_of_blocks(options)),
+          store_(layout_for(checked_stride(block_size, canary_bytes, options, upstream), options,
+                            listener != nullptr ? slab_granule : 1),
+                 options.max_capacity,
+                 {options.prefault, false, variant::checks, options.growth_step, listener, options.magazine_size},
+                 {name_in(options), block_size}, upstream)
+    {
+        base::pool_made(this);
+    }
+
+    shared_blocks(const shared_blocks&) = delete;
+    shared_blocks& operator=(const shared_blocks&) = delete;
+
+    ~shared_blocks()
+    {
+        if constexpr (variant::checks)
+            with_slabs([](const slab_store& slabs) { slabs.report_damage(); });
+        base::pool_gone(this);
+    }
+
+    // One block.
+
+    MEMORY_POOL_ALWAYS_INLINE void* allocate()
+    {
+        void* block = nullptr;
+        if (MEMORY_POOL_UNLIKELY(!store_.take_cached(block)))
+            block = take_uncached();
+        MEMORY_POOL_ASSUME(block != nullptr);
+        return handed_out(block);
+    }
+
+    MEMORY_POOL_ALWAYS_INLINE void* try_allocate() noexcept
+    {
+        void* block = nullptr;
+        if (MEMORY_POOL_UNLIKELY(!store_.take_cached(block))) {
+            block = try_take_uncached();
+            if (block == nullptr)
+                return nullptr;
+        }
+        return handed_out(block);
+    }
+
+    void* allocate_wait()
+    {
+        base::failure_guard guard([this] { count_failure(); });
+        void* const block =
+            store_.template take_waiting<true>([](std::condition_variable& ready, std::unique_lock<std::mutex>& lock) {
+                ready.wait(lock);
+                return true;
+            });
+        guard.succeeded();
+        return handed_out(block);
+    }
+
+    template <class Clock, class Duration>
+    void* try_allocate_until(const std::chrono::time_point<Clock, Duration>& deadline)
+    {
+        void* const block = store_.template take_waiting<false>(
+            [&](std::condition_variable& ready, std::unique_lock<std::mutex>& lock) {
+                return waits_until(deadline, ready, lock);
+            });
+        if (block != nullptr)
+            return handed_out(block);
+        count_failure();
+        return nullptr;
+    }
+
+    template <class Rep, class Period>
+    void* try_allocate_for(const std::chrono::duration<Rep, Period>& patience)
+    {
+        using clock = std::chrono::steady_clock;
+        const seconds wanted = patience;
+        const clock::time_point now = clock::now();
+        if (!(wanted > seconds::zero()))
+            return try_allocate_until(now);
+        return try_allocate_until(now + std::chrono::ceil<clock::duration>(std::min(wanted, seconds(a_century))));
+    }
+
+    MEMORY_POOL_ALWAYS_INLINE void deallocate(void* block) noexcept
+    {
+        if (MEMORY_POOL_UNLIKELY(block == nullptr))
+            return;
+        if constexpr (variant::checks) {
+            store_.put_verified(block, [&] { given_back(block); });
+        } else {
+            given_back(block);
+            if (MEMORY_POOL_UNLIKELY(!store_.put_cached(block)))
+                put_uncached(block);
+        }
+    }
+
+    // All blocks.
+
+    void reserve(std::size_t count) { store_.reserve(count); }
+    std::size_t trim() noexcept { return store_.trim(); }
+    void release() noexcept { forget_blocks(false); }
+    void clear() noexcept { forget_blocks(true); }
+
+    template <class Visit>
+    void for_each_in_use(Visit&& visit)
+    {
+        store_.for_each_in_use(visit);
+    }
+
+    std::size_t abandon() noexcept { return store_.abandon(); }
+
+    template <class Visit>
+    void for_each_free(Visit&& visit) const
+    {
+        store_.for_each_free(visit);
+    }
+
+    template <class Look>
+    auto with_slabs(Look&& look) const
+    {
+        return store_.with_slabs(look);
+    }
+
+    bool has_lost_threads() const noexcept { return store_.has_lost_threads(); }
+
+    // Figures.
+
+    const pool_identity& identity() const noexcept { return store_.identity(); }
+    const slab_layout& layout() const noexcept { return store_.layout(); }
+    std::size_t alignment() const noexcept { return alignment_; }
+    std::pmr::memory_resource* upstream() const noexcept { return store_.upstream(); }
+    std::size_t limit() const noexcept { return store_.limit(); }
+    std::size_t capacity() const noexcept { return store_.capacity(); }
+    std::size_t slab_count() const noexcept { return store_.slab_count(); }
+    std::size_t bytes_reserved() const noexcept { return store_.bytes_reserved(); }
+    std::size_t in_use() const noexcept { return store_.in_use(); }
+    std::size_t available() const noexcept { return store_.available(); }
+    std::size_t waiting() const noexcept { return store_.waiting(); }
+    pool_statistics statistics() const noexcept { return store_.statistics(); }
+
+    bool is_valid() noexcept
+    {
+        if (!store_.is_valid())
+            return false;
+        if constexpr (variant::counts) {
+            const pool_statistics counted = store_.statistics();
+            if (counted.allocations - counted.deallocations != counted.in_use)
+                return false;
+        }
+        if constexpr (variant::checks)
+            return with_slabs([](const slab_store& slabs) { return !slabs.has_damage(); });
+        return true;
+    }
+
+private:
+    static constexpr std::size_t canary_bytes = variant::checks ? fill_pattern::canary_bytes : 0;
+
+    /// The first block of a slab starts a line of the cache: see shared_store.
+    static slab_layout layout_for(std::size_t stride, const pool_options& options, std::size_t granule) noexcept
+    {
+        return {stride, std::max(alignment_of_blocks(options), cache_line_size), options.max_capacity,
+                blocks_in_a_step(options), granule};
+    }
+
+    /// What is longer than the type of another duration can hold does not overflow here.
+    using seconds = std::chrono::duration<long double>;
+
+    /// Who waits for so long waits long enough: from now on, this fits into the durations of the system's clocks.
+    static constexpr std::chrono::hours a_century{24 * 365 * 100};
+
+    /// Returns: whether to go on waiting.
+    template <class Clock, class Duration>
+    static bool waits_until(const std::chrono::time_point<Clock, Duration>& deadline, std::condition_variable& ready,
+                            std::unique_lock<std::mutex>& lock)
+    {
+        const seconds left = seconds(deadline.time_since_epoch()) - seconds(Clock::now().time_since_epoch());
+        if (!(left > seconds::zero()))
+            return false;
+        if (left > a_century)
+            return ready.wait_for(lock, a_century) == std::cv_status::no_timeout;
+        if constexpr (std::is_same_v<Clock, std::chrono::system_clock>) { // It is noticed when somebody sets it.
+            return ready.wait_until(lock, deadline) == std::cv_status::no_timeout;
+        } else { // Not with the deadline: the standard library would calculate in its type, and in that of the clock.
+            (void)ready.wait_for(lock, std::chrono::ceil<std::chrono::nanoseconds>(left));
+            return true; // As long as the clock says so.
+        }
+    }
+
+    MEMORY_POOL_ALWAYS_INLINE void* handed_out(void* block) noexcept
+    {
+        if constexpr (variant::counts)
+            store_.count_allocation();
+        base::block_handed_out(this, block, identity().block_size);
+        return block;
+    }
+
+    MEMORY_POOL_NOINLINE void* take_uncached()
+    {
+        base::failure_guard guard([this] { count_failure(); });
+        void* const block = store_.take();
+        if (block == nullptr)
+            base::throw_exhausted(identity().name, limit(), identity().block_size);
+        guard.succeeded();
+        return block;
+    }
+
+    MEMORY_POOL_NOINLINE void* try_take_uncached() noexcept
+    {
+        void* block = nullptr;
+        if (!base::succeeds([&] { block = store_.take(); }) || block == nullptr)
+            count_failure();
+        return block;
+    }
+
+    MEMORY_POOL_NOINLINE void put_uncached(void* block) noexcept { store_.put(block); }
+
+    void forget_blocks(bool keeps_slabs) noexcept
+    {
+        store_.forget_blocks(keeps_slabs);
+        base::pool_gone(this);
+        base::pool_made(this);
+    }
+
+    MEMORY_POOL_ALWAYS_INLINE void given_back(void* block) noexcept
+    {
+        if constexpr (variant::counts)
+            store_.count_deallocation();
+        base::block_given_back(this, block, identity().block_size);
+    }
+
+    void count_failure() noexcept
+    {
+        if constexpr (variant::counts)
+            store_.count_failure();
+    }
+
+    std::size_t alignment_;
+    shared_store store_;
+};
+} // namespace core
+} // namespace MEMORY_POOL_ABI
+} // namespace memory_pool
