@@ -82,7 +82,7 @@ template <class T, class Policy>
 using blocks_for_references = core::blocks_for_pooled<core::pooled_object<T>, Policy>;
 
 /// A pool of objects of type `T`, which is derived from `pooled`, held by boost::intrusive_ptr. See base/policies.hpp for
-/// `Policy`, and core/constructing_pool_base.hpp for what it can do.
+/// `Policy`, and core/objects/constructing_pool_base.hpp for what it can do.
 template <class T, class Policy = default_policy>
 class intrusive_pool : public core::constructing_pooled<core::pooled_object<T>, Policy>
 {

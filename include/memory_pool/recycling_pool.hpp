@@ -26,7 +26,7 @@ namespace memory_pool
 inline namespace MEMORY_POOL_ABI
 {
 /// A pool of objects of type `T`, which is derived from `pooled` and has a default constructor, held by boost::intrusive_ptr. See
-/// base/policies.hpp for `Policy`, which may not check, and core/constructing_pool_base.hpp for what it can do.
+/// base/policies.hpp for `Policy`, which may not check, and core/objects/constructing_pool_base.hpp for what it can do.
 template <class T, class Policy = default_policy>
 class recycling_pool : public core::recycling_pooled<core::kept_pooled_object<T>, Policy>
 {

@@ -8,7 +8,7 @@
 ///     others:    | header | block |    gap    | block |       rest       |      whoever gives the last block back frees it
 ///     free:      | header |                    free                      |      go to the thread that needs one next
 ///
-/// core/shared_arenas.hpp says how. See unsynchronized_arena_resource.hpp for what arenas are good for.
+/// core/arenas/shared_arenas.hpp says how. See unsynchronized_arena_resource.hpp for what arenas are good for.
 ///
 ///     bytes_reserved = arena_count * arena_size + large blocks + 128 bytes or so for each thread at one time
 ///

@@ -27,7 +27,7 @@ namespace memory_pool
 {
 inline namespace MEMORY_POOL_ABI
 {
-/// Counts what passes through. See core/counting_adaptor.hpp for `statistics()` and `bytes_in_use()`.
+/// Counts what passes through. See core/resources/counting_adaptor.hpp for `statistics()` and `bytes_in_use()`.
 ///
 /// An allocation costs three atomic additions more than upstream takes, and a deallocation two; twice that through a site.
 class tracking_resource : public core::counting_adaptor

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
    Copyright (c) 2026 The memory_pool authors
 
-   The handshake between the owner of a cache and another thread that empties it (core/thread_cache.hpp), for Spin.
+   The handshake between the owner of a cache and another thread that empties it (core/threads/thread_cache.hpp), for Spin.
 
        owner:   take top out, leaving 0;  is it between floor and ceiling?  work;  put top back.
        other:   close floor and ceiling;  barrier for the whole process;  wait until top is not 0.

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
    Copyright (c) 2026 The memory_pool authors
 
-   The lock-free stack with a tag (core/tagged_stack.hpp), for Spin: two threads pop and push the same three nodes, a few times
+   The lock-free stack with a tag (core/threads/tagged_stack.hpp), for Spin: two threads pop and push the same three nodes, a few times
    each. A node that is popped is nobody else's; and in the end each is in one place.
 
    What can be defined:
