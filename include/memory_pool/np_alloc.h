@@ -233,9 +233,10 @@ typedef struct np_error_report
 {
     const char* kind;    /**< What went wrong, as the report says it: "double free", "foreign pointer", ... */
     const void* address; /**< The pointer in question. */
-    size_t block_size;   /**< Its bytes, in the checked build as requested; or 0 if there is no such block, or no longer. */
-    const char* where;   /**< What it was given to: "np_alloc" or "np_heap". */
-    const char* text;    /**< The lines that were printed. */
+    size_t
+        block_size; /**< Its bytes, in the checked build as requested; or 0 if there is no such block, or no longer. */
+    const char* where; /**< What it was given to: "np_alloc" or "np_heap". */
+    const char* text;  /**< The lines that were printed. */
 } np_error_report;
 
 /** Called after a misuse was printed on the standard error, with no lock held. If it returns, the call that was wrong is ignored. */
