@@ -172,24 +172,6 @@ TEST(np_threads, lose_nothing_when_they_end_with_blocks_in_every_state)
     EXPECT_LE(used.spread(), most_spread);
 }
 
-TEST(np_threads, leave_a_little_at_hand_to_the_next_when_they_end_and_no_more)
-{
-    if (test::blocks_are_checked())
-        GTEST_SKIP() << "where blocks are checked, what is known of them stays";
-    const auto bytes_at_hand = [] {
-        np_statistics now;
-        np_get_statistics(&now);
-        return now.bytes_at_hand;
-    };
-    (void)np_trim();
-    const std::size_t before = bytes_at_hand();
-    test::in_a_thread([] { EXPECT_TRUE(test::give_back_all(np, allocate_of_all_kinds(1))); });
-    EXPECT_GT(bytes_at_hand(), before);
-    constexpr std::size_t threads = 100;
-    test::in_threads_at_the_same_time(threads, [] { EXPECT_TRUE(test::give_back_all(np, allocate_of_all_kinds(1))); });
-    EXPECT_LE(bytes_at_hand(), before + (std::size_t{4} << 20));
-}
-
 TEST(np_threads, leave_a_block_each_in_a_table_and_take_no_more_memory_than_the_table_has)
 {
     constexpr std::size_t at_a_time = 4;

@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: MIT
+// Copyright (c) 2026 The memory_pool authors
+// Memory goes back to the system when threads end, and while the program idles.
+#include <memory_pool/np_alloc.h>
+
+#include <support/np_blocks.hpp>
+#include <support/option_for_now.hpp>
+#include <support/resident_memory.hpp>
+#include <support/threads.hpp>
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <chrono>
+#include <cstddef>
+#include <cstring>
+#include <thread>
+#include <vector>
+
+namespace
+{
+test::np_resource np;
+
+constexpr std::size_t kibibyte = 1024;
+constexpr std::size_t bytes_in_use = std::size_t{256} << 20;
+
+std::size_t resident_bytes_in_use()
+{
+    (void)np_trim();
+    return test::resident_bytes();
+}
+
+TEST(np_decay, of_threads_goes_back_when_they_end_without_another_call)
+{
+    if (np_get_option(np_option_poison) != 0)
+        GTEST_SKIP() << "where blocks are checked, what is known of them stays";
+    constexpr std::size_t threads = 200;
+    constexpr std::size_t blocks = 50;
+    const test::option_for_now others_are_forgotten(np_option_decay_ms,
+                                                    1'001); // which have needed soon what had gone back
+    const std::size_t before = resident_bytes_in_use();
+    std::atomic<std::size_t> most{0};
+    std::atomic<std::size_t> at_work{threads};
+    test::in_threads(threads, [&](std::size_t thread) {
+        std::array<void*, blocks> mine{};
+        for (std::size_t i = 0; i != blocks; ++i) {
+            const std::size_t bytes = 1 + (thread * 7919 + i * 1289) % (16 * kibibyte);
+            mine[i] = std::memset(np_alloc(bytes), 1, bytes);
+        }
+        if (--at_work == 0)
+            most = test::resident_bytes();
+        while (most == 0)
+            std::this_thread::yield();
+        std::for_each(mine.begin(), mine.end(), np_free);
+    });
+    EXPECT_GT(most, before + threads * blocks * 4 * kibibyte);
+    EXPECT_LE(test::resident_bytes(), before + (most - before) / 5);
+}
+
+/// Calls seldom, and its magazines serve each call; until no more than that is in memory, but not for ever.
+/// Returns: how much is then.
+std::size_t idle_until_resident_bytes(std::size_t enough)
+{
+    constexpr int most_calls = 100;
+    for (int calls = 0; calls != most_calls && test::resident_bytes() > enough; ++calls) {
+        std::this_thread::sleep_for(std::chrono::milliseconds(10));
+        np_free(np_alloc(1));
+    }
+    return test::resident_bytes();
+}
+
+TEST(np_decay, goes_back_if_a_thread_is_idle_whose_magazines_serve_its_calls)
+{
+    if (np_get_option(np_option_poison) != 0)
+        GTEST_SKIP() << "where blocks are checked, free ones stay as they were left";
+    const std::size_t before = resident_bytes_in_use();
+    void* const much_in_use = np_alloc(bytes_in_use); // Most memory is not free, so none goes back in haste.
+    const test::option_for_now is_young(np_option_decay_ms, 1'000'000);
+    std::vector<void*> blocks(64 * kibibyte);
+    for (void*& block : blocks)
+        block = std::memset(np_alloc(kibibyte), 1, kibibyte);
+    const std::size_t most = test::resident_bytes() - before;
+    std::vector<void*> left; // In each slab of one half.
+    for (std::size_t i = 0; i != blocks.size(); ++i)
+        if (i < blocks.size() / 2 && i % 32 == 0)
+            left.push_back(blocks[i]);
+        else
+            np_free(blocks[i]);
+    EXPECT_GE(test::resident_bytes(), before + most / 2);
+    const test::option_for_now decays(np_option_decay_ms, 100);
+    EXPECT_LE(idle_until_resident_bytes(before + most / 5), before + most / 5);
+    for (void* block : left) {
+        EXPECT_EQ(*static_cast<unsigned char*>(block), 1);
+        np_free(block);
+    }
+    np_free(much_in_use);
+}
+
+bool use_all_kinds_of_blocks()
+{
+    std::vector<test::filled_block> blocks;
+    for (std::size_t bytes : test::sizes_of_all_kinds)
+        blocks.push_back(test::allocate_filled(np, bytes));
+    return test::give_back_all(np, blocks);
+}
+
+TEST(np_decay, leaves_a_little_at_hand_when_threads_end_and_no_more)
+{
+    if (test::blocks_are_checked())
+        GTEST_SKIP() << "where blocks are checked, what is known of them stays";
+    const auto bytes_at_hand = [] {
+        np_statistics now;
+        np_get_statistics(&now);
+        return now.bytes_at_hand;
+    };
+    (void)np_trim();
+    const std::size_t before = bytes_at_hand();
+    test::in_a_thread([] { EXPECT_TRUE(use_all_kinds_of_blocks()); });
+    EXPECT_GT(bytes_at_hand(), before);
+    constexpr std::size_t threads = 100;
+    test::in_threads_at_the_same_time(threads, [] { EXPECT_TRUE(use_all_kinds_of_blocks()); });
+    EXPECT_LE(bytes_at_hand(), before + (std::size_t{4} << 20));
+}
+} // namespace
