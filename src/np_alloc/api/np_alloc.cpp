@@ -328,7 +328,7 @@ void work_for_all() noexcept
     if (this_thread.at_hand.has_heap())
         take_in_and_post(this_thread.at_hand.memory().slabs);
     the_process.collect();
-    this_thread.at_hand.watch().forget(os::coarse_milliseconds(), memory().patience(), memory().dirty_slices());
+    this_thread.at_hand.watch().forget(os::coarse_milliseconds(), memory().patience());
 }
 
 MEMORY_POOL_NOINLINE void free_to_full(std::size_t size_class, void* block) noexcept

@@ -192,7 +192,7 @@ public:
 private:
     // So many parked heaps keep all they have, and so much altogether, for threads that begin soon.
     static constexpr std::size_t most_heaps_kept = 8;
-    static constexpr std::size_t most_bytes_kept = std::size_t{16} << 20;
+    static constexpr std::size_t most_bytes_kept = std::size_t{64} << 20;
 
     static void park(heap_memory& memory, heap_memory*& place) noexcept
     {

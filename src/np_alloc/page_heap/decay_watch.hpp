@@ -100,10 +100,11 @@ public:
         most_before_ = most_dirty_;
     }
 
-    /// Effects: has it begin again if there is any, when it ended so many milliseconds ago, or there is none now.
-    void forget(std::uint64_t now, std::uint64_t milliseconds, std::size_t dirty) noexcept
+    /// Effects: has it begin again if there is any, when it ended so many milliseconds ago. Not sooner, even if there is none now: what
+    ///   is dirty comes and goes in a busy program, in which it would be on most of the time.
+    void forget(std::uint64_t now, std::uint64_t milliseconds) noexcept
     {
-        if (is_on() || (now - stopped_at_ < milliseconds && dirty > most_ignored))
+        if (is_on() || now - stopped_at_ < milliseconds)
             return;
         most_dirty_ = most_before_ = 0;
         begins_above_ = most_ignored;
