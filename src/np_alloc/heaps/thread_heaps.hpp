@@ -214,7 +214,7 @@ private:
         --heaps_kept_;
     }
 
-    void give_to(front& user, heap_memory& memory) noexcept
+    void give_to(front& user, heap_memory& memory) const noexcept
     {
         constexpr std::size_t many = 16;
         memory.is_one_of_many = !is_checked && count() > many;

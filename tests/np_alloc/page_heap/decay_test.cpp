@@ -23,6 +23,7 @@ namespace
 {
 test::np_resource np;
 
+#if TESTS_MAY_ASK_FOR_RESIDENT_MEMORY
 constexpr std::size_t kibibyte = 1024;
 constexpr std::size_t bytes_in_use = std::size_t{256} << 20;
 
@@ -97,6 +98,7 @@ TEST(np_decay, goes_back_if_a_thread_is_idle_whose_magazines_serve_its_calls)
     }
     np_free(much_in_use);
 }
+#endif
 
 bool use_all_kinds_of_blocks()
 {

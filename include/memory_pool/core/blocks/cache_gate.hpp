@@ -43,6 +43,10 @@ namespace core
 /// The lock of a pool, and the caches behind it. See shared_store, which has the operations.
 class cache_gate : private thread_cached, protected cached_slabs
 {
+public:
+    cache_gate(const cache_gate&) = delete;
+    cache_gate& operator=(const cache_gate&) = delete;
+
 protected:
     cache_gate(const slab_layout& layout, std::size_t limit, const slab_store_options& options,
                const pool_identity& identity, std::pmr::memory_resource* upstream)
@@ -55,9 +59,6 @@ protected:
 
     /// Preconditions: no thread uses the pool any more. Threads that have used it may end at the same time.
     ~cache_gate() { slots_.leave(caches_); }
-
-    cache_gate(const cache_gate&) = delete;
-    cache_gate& operator=(const cache_gate&) = delete;
 
     /// Holds the lock, and reports what was found meanwhile when it has let it go.
     class locked
