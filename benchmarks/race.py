@@ -44,7 +44,7 @@ EVERYTHING = r"(?s).*"
 # Many threads with some blocks each, or one with many.
 MANY, ONE = "threads=50 live=2000", "threads=1 live=10000"
 RANDOM, SMALL, BIG = "least=100 most=8100", "least=50 most=300", "least=5000 most=7500"
-# Buffers of 4 to 64 MiB, of each of which three bytes are touched at most.
+# Buffers of 4 to 64 MiB, of which at most three bytes each are touched.
 SPARSE = "least=4096 most=65536 stride=33554432"
 ROWS = {
     "table_random_50": f"table {MANY} {RANDOM} blocks=10000",

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-# What a program must not do to np_alloc, done: see np_alloc/attacks/attacks.hpp, and np_attacks_test.py for what has to come of it.
+# Programs that misuse np_alloc: see np_alloc/attacks/attacks.hpp, and np_attacks_test.py for the expected results.
 # That does not depend on the compiler, so it is tried with one; and not under sanitizers, which have their own way with signals.
 if((NOT CMAKE_CXX_COMPILER_ID STREQUAL "GNU" OR CMAKE_CXX_FLAGS MATCHES "-fsanitize") AND NOT CMAKE_CXX_CLANG_TIDY)
     return()

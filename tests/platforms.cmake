@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-# np_alloc for other platforms, as far as there are compilers for them (and emulators): elsewhere, these are skipped.
+# np_alloc for other platforms, where a compiler for them (and an emulator) is installed; otherwise they are skipped.
 foreach(platform windows aarch64_linux riscv64_linux musl aarch64_macos x86_64_macos freebsd)
     set(test Python3::Interpreter ${CMAKE_CURRENT_SOURCE_DIR}/platforms/cross_test.py ${PROJECT_SOURCE_DIR} ${platform})
     add_test(NAME platforms.${platform} COMMAND ${test})

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
 /// \file
-/// Each adaptor, and any two of them, one before the other, keep the rules of a memory resource.
+/// Each adaptor, and any two of them in a chain, keep the rules of a memory resource.
 #include <memory_pool/resource_adaptors.hpp>
 
 #include <support/adaptor_conformance.hpp>
@@ -19,7 +19,7 @@ namespace mp = memory_pool;
 
 namespace test
 {
-// Each adaptor as the conformance suite wants it.
+// Each adaptor, as the conformance suite requires it.
 struct tracking
 {
     explicit tracking(std::pmr::memory_resource* upstream) : adaptor(upstream) {}

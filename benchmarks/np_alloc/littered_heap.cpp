@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
-// A program that starts on a littered heap: many small blocks were allocated and freed in random order, all but some that stay
-// where they are. Then it allocates as many again, a few at a time.
+// A program that starts on a littered heap: many small blocks were freed in random order, except some survivors in
+// place. Then it allocates as many again, a few at a time.
 #include "workload.hpp"
 
 #include <cstddef>

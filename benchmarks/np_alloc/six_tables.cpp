@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
-// The six tables of the race in one process, one after the other, in any order: what some threads leave behind must not slow down
-// others that need other sizes.
+// The six tables of the race in one process, one after the other, in any order: what some threads leave behind must not
+// slow down threads that need other sizes.
 #include "tables.hpp"
 #include "workload.hpp"
 
@@ -17,13 +17,13 @@ namespace
 struct table
 {
     const char* name;
-    bool is_of_many; ///< Threads, with fewer blocks each.
+    bool is_of_many; ///< Run by many threads, with fewer blocks each.
     std::size_t least;
     std::size_t most;
     std::size_t blocks; ///< For each thread.
 };
 
-/// As in race.py, each with the threads and blocks that its rows have.
+/// As in race.py, with the threads and blocks of its rows.
 constexpr std::array<table, 6> tables{{
     {"random_many", true, 100, 8100, 10000},
     {"random_one", false, 100, 8100, 1000000},
@@ -49,7 +49,7 @@ workload::tally run(const table& its, const settings& all, const workload::marks
     return workload::fill_and_empty_in_threads(its.is_of_many ? all.threads : 1, all.seed, work, marks);
 }
 
-/// Returns: the tables whose numbers, from 1 to 6, are the digits of `order`.
+/// Returns: the tables selected by the digits of `order`, 1 to 6.
 std::vector<const table*> tables_in(std::size_t order)
 {
     std::vector<const table*> chosen;
@@ -61,11 +61,11 @@ std::vector<const table*> tables_in(std::size_t order)
     return chosen;
 }
 
-/// Measures the time by the clock and that of the processor since it was made.
+/// Measures wall clock and CPU time since construction.
 class stopwatch
 {
 public:
-    /// Returns: both as figures of a workload, in microseconds.
+    /// Returns: both times in microseconds, as figures of a workload.
     std::string figures(const std::string& name) const
     {
         const auto by_clock =

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
 /// \file
-/// Tables of blocks, which threads fill and empty: of the workloads `table` and `six_tables`.
+/// Tables of blocks that threads fill and empty, for the workloads `table` and `six_tables`.
 #pragma once
 
 #include "workload.hpp"
@@ -14,10 +14,10 @@ namespace workload
 {
 struct table_settings
 {
-    std::size_t blocks; ///< That a thread allocates, or some more.
-    std::size_t live;   ///< Blocks at most that it has at once.
-    std::size_t least;  ///< Bytes of a block.
-    std::size_t most;   ///< The same.
+    std::size_t blocks; ///< Allocations of a thread, at least.
+    std::size_t live;   ///< Blocks in use at once, at most.
+    std::size_t least;  ///< Smallest block, in bytes.
+    std::size_t most;   ///< Largest block, in bytes.
 };
 
 /// Allocates up to a random number of blocks, frees them all, and starts over.
@@ -35,7 +35,7 @@ inline void fill_and_empty(const table_settings& its, const marks& marks, random
     }
 }
 
-/// Does so in several threads at once.
+/// The same in several threads at once.
 inline tally fill_and_empty_in_threads(std::size_t threads, std::uint64_t seed, const table_settings& its,
                                        const marks& marks)
 {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
 /// \file
-/// A pool of raw blocks of one size, over a store of them. Users include block_pool.hpp, for one thread, or
-/// concurrent_block_pool.hpp, for many.
+/// A pool of raw blocks of one size over a block store. Include block_pool.hpp for one thread,
+/// concurrent_block_pool.hpp for several.
 ///
 /// Thread safety: that of the store. "The pool's" below means: one thread at a time for core::local_store, any thread for
 ///   core::shared_blocks.
@@ -33,9 +33,9 @@ class local_store;
 struct pool_access;
 } // namespace core
 
-/// A pool of blocks of one size. See `block_pool` and `concurrent_block_pool` for the plain ones, and base/policies.hpp for
-/// `Policy`. The public functions are the same for both kinds of `Store`, but those that wait, which only threads that share
-/// a pool can do.
+/// A pool of blocks of one size. See `block_pool` and `concurrent_block_pool` for the usual instances, and
+/// base/policies.hpp for `Policy`. Both kinds of `Store` have the same public functions, except that only pools shared
+/// by threads can wait.
 template <class Policy = default_policy, class Store = core::local_store<Policy>>
 class basic_block_pool : public core::bulk_operations<basic_block_pool<Policy, Store>>
 {
@@ -47,8 +47,8 @@ public:
 
     /// Effects: makes a pool of blocks of `block_size` bytes each, and takes `options.initial_capacity` of them from
     ///   `upstream` at once.
-    /// Preconditions: `upstream` outlives the pool. A pool that threads share calls it with a lock held, so never from two threads
-    ///   at the same time.
+    /// Preconditions: `upstream` outlives the pool. A pool shared by threads calls it with a lock held, so never from
+    ///   two threads at the same time.
     /// Throws: std::invalid_argument if `block_size` or `max_capacity` is 0, `max_capacity` is below `initial_capacity`,
     ///   `alignment` is not a power of two, or `upstream` is nullptr; size_overflow if the sizes do not fit; what upstream throws.
     /// Complexity: O(1); linear in pages where `options.prefault` asks for it, and in bytes where the policy checks.
@@ -83,8 +83,8 @@ public:
     /// Returns: it: `block_size()` bytes, aligned as asked for, with undefined content.
     /// Throws: pool_exhausted if the pool is bounded and `max_capacity()` blocks are in use; what upstream throws. No block is
     ///   handed out then.
-    /// Complexity: O(1), and now and then a batch from the slabs, an exchange of magazines or a call upstream; where threads share
-    ///   the pool, linear in threads before it throws.
+    /// Complexity: O(1), and occasionally a batch from the slabs, an exchange of magazines or a call upstream; where
+    ///   threads share the pool, linear in threads before it throws.
     /// Thread safety: the pool's.
     [[nodiscard]] MEMORY_POOL_ALWAYS_INLINE void* allocate()
     {
@@ -102,7 +102,7 @@ public:
     /// Effects: hands out a block, as soon as there is one to be had. Threads that wait get theirs in the order they came, and
     ///   before any that does not wait.
     /// Returns: it, as from `allocate`.
-    /// Preconditions: threads share the pool; or it does not compile.
+    /// Preconditions: threads share the pool; otherwise it does not compile.
     /// Throws: what upstream throws, if no block is in use that could come back. That counts as failed.
     /// Complexity: as `allocate`, and the wait. Costs nothing elsewhere while nobody waits.
     /// Thread safety: any thread. If a thread is cancelled while it waits, nothing is lost with libstdc++; with libc++ the
@@ -149,12 +149,13 @@ public:
             return nullptr;
     }
 
-    /// Effects: takes a block back; where threads wait for one, gives it to the one that has waited longest. nullptr is ignored.
+    /// Effects: takes a block back; if threads wait for one, hands it to the one that has waited longest. nullptr is
+    ///   ignored.
     /// Preconditions: `block` is from this pool and in use. A policy that checks reports it if not, and ignores the
     ///   call; any other one reports what it sees when a batch of blocks goes back to the slabs.
-    /// Complexity: O(1), and now and then a batch to the slabs or an exchange of magazines. Where threads share the pool, a policy
-    ///   that checks takes its lock each time.
-    /// Thread safety: the pool's; also another thread than the one that has allocated it.
+    /// Complexity: O(1), and occasionally a batch to the slabs or an exchange of magazines. Where threads share the
+    ///   pool, a policy that checks takes its lock each time.
+    /// Thread safety: the pool's; the block may be from another thread.
     MEMORY_POOL_ALWAYS_INLINE void deallocate(void* block) noexcept { store_.deallocate(block); }
 
     /// Effects: takes slabs from upstream until `capacity()` is at least `count`.
@@ -168,8 +169,8 @@ public:
         store_.reserve(count);
     }
 
-    /// Effects: gives every slab that is wholly free back upstream, wherever its blocks are: also in the magazines of other
-    ///   threads. Those stay, empty; only `release` and the destructor give them back.
+    /// Effects: gives every wholly free slab back upstream, also if its blocks are in the magazines of other threads.
+    ///   Those magazines stay, empty; only `release` and the destructor free them.
     /// Returns: how many bytes went back.
     /// Complexity: linear in threads and slabs, and in blocks for the bits that stand for them.
     /// Thread safety: the pool's.
@@ -241,7 +242,8 @@ public:
     /// Returns: where the pool takes its memory from.
     std::pmr::memory_resource* upstream_resource() const noexcept { return store_.upstream(); }
 
-    // Figures of a pool that threads share are read with its lock, so they may have to wait while a thread makes it grow.
+    // Reading the figures of a pool shared by threads takes its lock, and may have to wait while a thread makes it
+    // grow.
 
     /// Returns: blocks in all slabs, in use or not.
     /// Complexity: O(1).
@@ -257,9 +259,9 @@ public:
     /// Complexity: O(1); linear in threads where they share the pool.
     std::size_t in_use() const noexcept { return store_.in_use(); }
 
-    /// Returns: how many more blocks can be had: from a bounded pool until it is exhausted, from any other one without going
-    ///   upstream; where threads share that, it may go upstream before it takes blocks from the caches of other threads. If other
-    ///   threads are at work in the pool, about as many.
+    /// Returns: how many more blocks can be had: from a bounded pool until it is exhausted, from any other without
+    ///   going upstream. A pool shared by threads may still go upstream before it takes blocks from the caches of other
+    ///   threads, and the number is approximate while other threads use the pool.
     /// Complexity: as `in_use`.
     std::size_t available() const noexcept { return store_.available(); }
 
@@ -291,8 +293,9 @@ public:
             return 0;
     }
 
-    /// Returns: what was done with the pool so far, exactly. (Where threads share it, the peak is that of one count that they keep
-    ///   together: what counting costs.) In the child of a fork, what threads that are not there were about to take is in use.
+    /// Returns: exact statistics of the pool so far. (Where threads share the pool, the peak is that of a common
+    ///   counter: that is what counting costs.) In the child of a fork, blocks that lost threads were about to take
+    ///   count as in use.
     /// Preconditions: `Policy::counts`.
     /// Complexity: as `in_use`.
     /// Thread safety: the pool's; exact if no other thread is at work in the pool.
@@ -311,7 +314,7 @@ public:
 private:
     friend core::pool_access;
 
-    /// For pools that are built on this one: `listener` owns the slabs and is told about them. Takes nothing from `upstream` yet.
+    /// For pools built on this one: `listener` owns the slabs and is notified. Takes nothing from `upstream` yet.
     basic_block_pool(std::size_t block_size, const pool_options& options, std::pmr::memory_resource* upstream,
                      core::slab_listener* listener)
         : store_(block_size, options, upstream, listener)
@@ -319,7 +322,7 @@ private:
         base::check_policy<Policy>();
     }
 
-    /// Refuses to wait where no other thread could free a block.
+    /// Rejects waiting where no other thread could free a block.
     template <class... Given>
     static constexpr void check_waiting() noexcept
     {
@@ -328,7 +331,7 @@ private:
                       "block: use a concurrent_block_pool or a concurrent_object_pool");
     }
 
-    mutable Store store_; ///< To look at all blocks, one that threads share brings them to one place.
+    mutable Store store_; ///< Mutable: visiting all blocks of a shared store gathers them.
 };
 } // namespace MEMORY_POOL_ABI
 } // namespace memory_pool

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
 /// \file
-/// Raw blocks of one size, handed out and taken back in about a nanosecond, for one thread. See basic_block_pool.hpp for what a
-/// pool can do, and core/blocks/local_store.hpp for how.
+/// Raw blocks of one size, handed out and taken back in about a nanosecond, for one thread. See basic_block_pool.hpp
+/// for the interface, and core/blocks/local_store.hpp for the implementation.
 ///
 ///                        pop                      next                      get a slab
 ///     allocate    <------------ magazine <------------ outgoing <----- slabs <----------- upstream

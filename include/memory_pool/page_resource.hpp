@@ -8,8 +8,8 @@
 ///
 ///     bytes_in_use = the sum of what the system mapped for all chunks >= bytes_in_huge_pages
 ///
-/// Which pages a chunk has is written down in memory of the global operator new. So a pointer that is not from here is noticed,
-/// and the destructor gives back what is left.
+/// The pages of each chunk are recorded in memory of the global operator new. So a foreign pointer is detected, and the
+/// destructor releases what is left.
 ///
 /// Thread safety: any thread.
 #pragma once
@@ -90,10 +90,9 @@ public:
         return bytes_in_use_;
     }
 
-    /// Returns: how many of these bytes are in huge pages now, as far as the system tells: those of chunks for which it gave
-    ///   pages that were set aside, and those where it has put transparent ones by now, which it does when they are first
-    ///   written to, if it does. Never too many: where the system counts pages of others along with these, all that can be of
-    ///   others is taken off.
+    /// Returns: how many of these bytes are in huge pages now, as far as the system tells: reserved huge pages, and
+    ///   transparent ones, which the system may provide at the first write. Never too many: where the system counts the
+    ///   pages of others along with these, all that may belong to others is subtracted.
     /// Complexity: linear in all mappings of the process, and in chunks for each that has huge pages: it reads a file of the
     ///   system.
     /// Thread safety: any thread; others that use the resource wait meanwhile.
@@ -194,8 +193,8 @@ private:
         return chunks_.insert(std::move(record)).position->first;
     }
 
-    /// Returns: the entry of the chunk, which is no longer in the map when the pages go back: another thread may be given them at
-    ///   once. Empty, if there is no such chunk.
+    /// Returns: the entry of the chunk, removed before its pages go back, as another thread may get the same addresses
+    ///   at once. Empty if there is no such chunk.
     chunk_map::node_type forget(void* chunk) noexcept
     {
         const std::lock_guard<std::mutex> lock(mutex_);

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
 /// \file
-/// Adaptors and pages in a program without exceptions and RTTI: they work, and what would throw ends in the error handler.
+/// Adaptors and pages in a program without exceptions and RTTI: they work, and what would throw calls the error
+/// handler.
 #include <memory_pool/page_resource.hpp>
 #include <memory_pool/resource_adaptors.hpp>
 

@@ -68,7 +68,7 @@ TEST(touch_pages, makes_every_page_resident)
 TEST(resident_pages, are_those_that_were_touched)
 {
     const std::size_t page = os::page_size();
-    const std::size_t pages = 1100; // More than are asked about at a time.
+    const std::size_t pages = 1100; // More than one system call covers.
     void* const memory = mmap(nullptr, pages * page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     ASSERT_NE(memory, MAP_FAILED);
     (void)madvise(memory, pages * page, MADV_NOHUGEPAGE);

@@ -27,7 +27,7 @@ def zig(target):
     return [sys.executable, "-m", "ziglang", "c++", "-target", target]
 
 
-# Of each: the compiler, what is linked beside the library, and what runs its programs; None if nothing here does.
+# For each: the compiler, what to link beside the library, and what runs its programs; None if nothing does.
 PLATFORMS = {
     "windows": (["x86_64-w64-mingw32-g++-posix"], ["-static"], ["wine64"]),
     "aarch64_linux": (["aarch64-linux-gnu-g++"], [], ["qemu-aarch64", "-L", "/usr/aarch64-linux-gnu"]),
@@ -109,7 +109,7 @@ def failures_of(steps, at_once, **options):
 def check(build, with_checked):
     """Returns: the status of this script."""
     kinds = ("plain", "checked") if with_checked else ("plain",)
-    # Programs run one by one: the first one that Wine runs makes its directory.
+    # Programs run one by one: the first run of Wine creates its directory.
     for steps, at_once in ((lambda: [each for kind in kinds for each in build.compilations(kind)], os.cpu_count()),
                            (lambda: [each for kind in kinds for each in build.links(kind)], os.cpu_count()),
                            (build.runs, 1)):

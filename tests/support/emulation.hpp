@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
 /// \file
-/// What a test cannot see where another program emulates the system, as qemu-user does.
+/// What tests cannot observe under user-mode emulation, such as qemu-user.
 #pragma once
 
 #if defined(__linux__)
@@ -10,8 +10,8 @@
 
 namespace test
 {
-/// Returns: whether the system takes limits without holding to them. Then it does not follow advice about memory either, and the memory
-///   of the process is not only its own.
+/// Returns: whether the system accepts limits without enforcing them. It then ignores memory advice, too, and the
+///   memory of the process includes the emulator's.
 inline bool system_is_emulated() noexcept
 {
 #if defined(__linux__)

@@ -38,7 +38,7 @@ public:
 private:
     static rlim_t kilobytes_of_data()
     {
-        // Memory that this takes, and gives back after it has looked, would be there in spite of the limit.
+        // Memory that this takes and frees after reading would be available in spite of the limit.
         char buffer[4096];
         std::ifstream status;
         status.rdbuf()->pubsetbuf(buffer, sizeof buffer);

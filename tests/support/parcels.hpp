@@ -24,7 +24,7 @@ struct parcel
     std::uint64_t seed = 0;
 };
 
-/// Calls `visit(place, wanted, bytes)` for each chunk of what belongs into a parcel.
+/// Calls `visit(place, wanted, bytes)` for each 8 bytes of a parcel, with what belongs there.
 template <class Visit>
 void for_each_chunk(const parcel& it, Visit&& visit)
 {

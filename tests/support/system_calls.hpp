@@ -141,12 +141,12 @@ private:
     static inline std::atomic<std::size_t> refused_count{0};
 };
 
-/// What the first touch of a page costs, by the CPU clock of threads: the library reads it twice before, and once after that. As long
-/// as this is there, whatever it costs. One at a time.
+/// Sets the cost of a page's first touch by the CPU clock of threads, whatever it really is, for its lifetime: the
+/// library reads the clock twice before, and once after the touch. One at a time.
 class first_touch_costs
 {
 public:
-    /// 0: there is no such clock.
+    /// 0: no such clock.
     explicit first_touch_costs(std::uint64_t nanoseconds) noexcept { set(nanoseconds); }
     first_touch_costs(const first_touch_costs&) = delete;
     first_touch_costs& operator=(const first_touch_costs&) = delete;
@@ -158,9 +158,9 @@ public:
         is_set = true;
     }
 
-    // For the function in the place of the system's.
+    // For the replacement of the system's function.
     static inline std::atomic<bool> is_set{false};
-    /// Returns: what the clock says now; 0 if there is none.
+    /// Returns: the clock's time; 0: no such clock.
     static std::uint64_t now() noexcept
     {
         if (cost == 0)

@@ -14,7 +14,7 @@
 
 namespace test
 {
-/// Knows every chunk it has handed out, and whether each came back as it went.
+/// Tracks every chunk it has handed out, and whether each came back with the same size and alignment.
 /// One thread at a time may use it.
 class accounting_upstream : public std::pmr::memory_resource
 {

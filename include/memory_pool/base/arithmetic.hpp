@@ -33,7 +33,7 @@ constexpr std::size_t round_up(std::size_t value, std::size_t step) noexcept
     return (value + step - 1) & ~(step - 1);
 }
 
-/// Returns: how many times `part` it takes to cover `whole`.
+/// Returns: `whole / part`, rounded up.
 /// Preconditions: `part` is not 0.
 constexpr std::size_t divide_round_up(std::size_t whole, std::size_t part) noexcept
 {

@@ -135,8 +135,8 @@ inline void* reserve(std::size_t bytes) noexcept
 
 inline bool reserve_at(void* memory, std::size_t bytes) noexcept
 {
-    // The address is a hint, which systems follow if nothing is there. MAP_FIXED_NOREPLACE says no more, is not known everywhere, and
-    // has ThreadSanitizer map address 0.
+    // The address is a hint; systems follow it if nothing is mapped there. MAP_FIXED_NOREPLACE guarantees no more, is
+    // not available everywhere, and makes ThreadSanitizer map address 0.
     void* const reserved = ::mmap(memory, bytes, PROT_NONE, flags_of_all, -1, 0);
     if (reserved != MAP_FAILED && reserved != memory)
         (void)::munmap(reserved, bytes);
@@ -265,15 +265,16 @@ inline void* reserve_addresses(std::size_t bytes) noexcept
     return detail::reserve(bytes);
 }
 
-/// Effects: takes those addresses, if they are free.
-/// Returns: whether it did; not if a limit is in the way, nor on systems where what is reserved at once is given back at once.
+/// Effects: reserves the addresses at `memory`, if they are free.
+/// Returns: whether it did. Not if a limit is in the way, nor where a reservation can only be released as a whole.
 /// Complexity: a system call or two.
 inline bool reserve_addresses_at(void* memory, std::size_t bytes) noexcept
 {
     return detail::reserve_at(memory, bytes);
 }
 
-/// Returns: whether the process may have only so many addresses, those counted that are reserved (RLIMIT_AS).
+/// Returns: whether the address space of the process is limited (RLIMIT_AS): reserved addresses count towards the
+///   limit.
 /// Complexity: a system call.
 inline bool addresses_are_limited() noexcept
 {

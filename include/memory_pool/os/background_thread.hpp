@@ -116,7 +116,7 @@ private:
         if (has_monotonic_clock_)
             return true;
 #if defined(__APPLE__)
-        has_monotonic_clock_ = true; // wait_until() waits for a while, not until the clock of the day shows a time.
+        has_monotonic_clock_ = true; // The wait is relative, so the clock of the day does not matter.
 #else
         ::pthread_condattr_t attributes;
         if (::pthread_condattr_init(&attributes) != 0)
@@ -219,7 +219,7 @@ private:
                 return; // It is time.
     }
 
-    /// Returns: whether the condition was signalled before that time of the monotonic clock, or may have been.
+    /// Returns: whether the condition was signalled before `end` on the monotonic clock, or may have been.
     bool wait_until(const ::timespec& end) noexcept
     {
 #if defined(__APPLE__)

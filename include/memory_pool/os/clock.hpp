@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
 /// \file
-/// A clock that is cheap to read, for deciding what is old, one that is exact, and the CPU time of a thread.
+/// A clock that is cheap to read, to tell what is old; an exact clock; and the CPU time of a thread.
 ///
 /// (Linux: CLOCK_MONOTONIC_COARSE, a few nanoseconds, CLOCK_MONOTONIC, some more, and CLOCK_THREAD_CPUTIME_ID, a system call; elsewhere
 /// the steady clock of the standard library.)
@@ -52,7 +52,7 @@ inline std::uint64_t nanoseconds() noexcept
 #endif
 }
 
-/// Returns: nanoseconds of CPU time that the calling thread has used, in the system too; 0 where there is no such clock.
+/// Returns: nanoseconds of CPU time of the calling thread, in user and kernel mode; 0 if there is no such clock.
 inline std::uint64_t thread_cpu_nanoseconds() noexcept
 {
 #if defined(__linux__)

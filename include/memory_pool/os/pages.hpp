@@ -58,14 +58,14 @@ inline void touch_pages(void* memory, std::size_t bytes) noexcept
         first[offset] = 0;
 }
 
-/// Returns: how many of the pages at `memory` are backed by memory now; 0 where the system does not say.
-/// Preconditions: `memory` and `bytes` are multiples of page_size(), and the bytes may be read.
+/// Returns: how many of the pages at `memory` are resident; 0 if the system does not tell.
+/// Preconditions: `memory` and `bytes` are multiples of page_size(), and the bytes are readable.
 /// Complexity: a system call for 512 pages.
 inline std::size_t resident_pages([[maybe_unused]] void* memory, [[maybe_unused]] std::size_t bytes) noexcept
 {
     std::size_t count = 0;
 #if defined(__linux__)
-    std::array<unsigned char, 512> pages; // The system writes what is read of it.
+    std::array<unsigned char, 512> pages; // The system fills in what is read here.
     const std::size_t page = page_size();
     auto* each = static_cast<unsigned char*>(memory);
     for (std::size_t left = bytes / page; left != 0;) {

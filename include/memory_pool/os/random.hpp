@@ -3,8 +3,8 @@
 /// \file
 /// A number that nobody outside of the process can know, for code that may not allocate.
 ///
-/// (Linux: getrandom; Windows: rand_s; Apple and BSD: arc4random_buf; elsewhere, and before the system has gathered enough: the address
-/// of a variable, the time, and a count.)
+/// (Linux: getrandom; Windows: rand_s; Apple and BSD: arc4random_buf; elsewhere, and before the system has enough
+/// entropy: the address of a variable, the time, and a counter.)
 ///
 /// Thread safety: any thread.
 #pragma once
@@ -20,7 +20,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 #elif defined(_WIN32)
-// As stdlib.h has it, if it is told so before it is included for the first time.
+// As declared by stdlib.h, which declares it only if _CRT_RAND_S is defined before its first inclusion.
 extern "C" __declspec(dllimport) int __cdecl rand_s(unsigned* number);
 #elif defined(__APPLE__) || defined(__FreeBSD__) || defined(__NetBSD__) || defined(__OpenBSD__)
 #define MEMORY_POOL_OS_HAS_ARC4RANDOM 1 ///< Is there arc4random_buf?

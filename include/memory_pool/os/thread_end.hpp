@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
 /// \file
-/// What is done when a thread ends, for code that may not allocate when it asks for it.
+/// Runs a function when a thread ends; a thread can request that without an allocation.
 ///
-/// (POSIX: pthread_key_create, pthread_key_delete; Windows: FlsAlloc, FlsFree. A `thread_local` object with a destructor does the same,
-/// but asks malloc for memory in each thread. Apple: such an object even so, as the thread-local variables are gone before the
-/// destructors of keys run.)
+/// (POSIX: pthread_key_create, pthread_key_delete; Windows: FlsAlloc, FlsFree. A `thread_local` object with a
+/// destructor would do the same, but calls malloc in each thread. Apple needs such an object nonetheless: thread-local
+/// variables are gone there before the destructors of keys run.)
 ///
 /// Thread safety: any thread.
 #pragma once
@@ -40,7 +40,7 @@ inline constexpr bool thread_locals_outlive_destructors = true;
 
 namespace detail
 {
-/// A function that is called at the end of each thread that has asked for it, by a key of the system.
+/// A function called at the end of each thread that has requested it, through a key of the system.
 class thread_end_by_key
 {
 public:
@@ -103,8 +103,8 @@ private:
 };
 
 #if !defined(_WIN32)
-/// The same by the destructor of a `thread_local` object: before any thread-local memory is freed. The system ends the process if it has
-/// no memory for that.
+/// The same through the destructor of a `thread_local` object, which runs before thread-local memory is freed. Out of
+/// memory, the system terminates the process.
 class thread_end_by_destructor
 {
 public:
@@ -121,14 +121,14 @@ public:
 
     bool has_started() const noexcept { return action_.load(std::memory_order_acquire) != nullptr; }
 
-    /// Returns: false also if the thread has asked another one, or its destructors have run.
+    /// Returns: false also if the thread has requested another one, or its destructors have run.
     bool ask(void* value) const noexcept
     {
         request& mine = of_this_thread;
         if (!has_started() || mine.is_over || (mine.to != nullptr && mine.to != this))
             return false;
         thread_local const ending at_end;
-        static_cast<void>(&at_end); // is what makes it exist
+        static_cast<void>(&at_end); // Naming it constructs it.
         mine.to = this;
         mine.value = value;
         return true;
@@ -137,7 +137,7 @@ public:
     void stop() noexcept { action_.store(nullptr, std::memory_order_release); }
 
 private:
-    /// Without a destructor, so that it is there until the very end of the thread.
+    /// Trivially destructible, so that it lasts until the very end of the thread.
     struct request
     {
         const thread_end_by_destructor* to;

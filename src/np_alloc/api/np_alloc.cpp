@@ -32,7 +32,7 @@ namespace
 /// So many slow calls of a thread go by until it looks after what others have left.
 constexpr std::uint8_t collecting_period = 64;
 
-/// So many free runs lose their memory in one call of a thread that calls often, or seldom.
+/// Runs to purge in one call of a busy thread, or of an idle one.
 constexpr int most_runs_if_busy = 64;
 constexpr int most_runs_if_idle = 1024;
 
@@ -81,8 +81,8 @@ bool attach_to_free() noexcept
     return the_process.attach_to_free(this_thread);
 }
 
-/// Effects: has frees of this thread look for memory that is due from now on, if more is free than before: it may have no other calls
-///   that come by the heap. (Where blocks are checked, all do.)
+/// Effects: starts a decay watch of this thread if there is more dirty memory than before: it may have no other calls
+///   that reach the heap. (In the checked build, every free does.)
 void watch_decay_if_needed() noexcept
 {
     front& at_hand = this_thread.at_hand;
@@ -90,8 +90,8 @@ void watch_decay_if_needed() noexcept
         at_hand.start_watch(os::coarse_milliseconds());
 }
 
-/// Effects: looks for memory that is due, if time has passed since that was done; does so no more, if there is none that will be, or
-///   other calls of this thread do so.
+/// Effects: purges memory that is due, if time has passed since the last check. Ends the watch when none is left, or
+///   when other calls of this thread purge it.
 MEMORY_POOL_NOINLINE void look_for_due_memory() noexcept
 {
     const errno_as_it_was kept;
@@ -277,7 +277,7 @@ MEMORY_POOL_NOINLINE void free_elsewhere(void* block) noexcept
     watch_decay_if_needed();
 }
 
-/// Effects: frees a block at an address in the region, while this thread's frees look for memory that is due.
+/// Effects: frees a block at an address in the region, while this thread's decay watch is on.
 MEMORY_POOL_NOINLINE void free_while_watching(owner_word owner, void* block) noexcept
 {
     front& at_hand = this_thread.at_hand;

@@ -86,8 +86,8 @@ bool new_aligned_array_is_replaced() noexcept
     return chosen != &np_new_aligned_array || new_aligned_is_replaced();
 }
 
-// Of the forms that do not throw, only the checked build asks: one that the program replaces may ask for more bytes than it was
-// asked for, and the block comes back by the same `delete` as those of this library.
+// Only the checked build asks about the nothrow forms: a replacement may allocate more bytes than requested, and its
+// blocks come back through the same `delete` as those of this library.
 [[maybe_unused]] bool new_quiet_is_replaced() noexcept
 {
     void* (*const chosen)(std::size_t, const std::nothrow_t&) = &::operator new;

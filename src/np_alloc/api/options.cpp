@@ -27,8 +27,8 @@ namespace memory_pool::np
 {
 namespace
 {
-/// A program whose malloc this library takes the place of may have blocks of another one. The checked build is there to find what is
-/// wrong, so it reports them all the same.
+/// A program whose malloc this library replaces may have blocks of another malloc. The checked build reports them
+/// anyway: it is there to find mistakes.
 constexpr bool ignores_foreign = MEMORY_POOL_TAKES_PLACE_OF_MALLOC != 0 && !is_checked;
 } // namespace
 

@@ -105,7 +105,7 @@ std::optional<place> find_place(owner_word owner, void* block) noexcept
     return place_of_large(block);
 }
 
-/// Returns: bytes that were asked for of the block that the address lies in, when it was handed out last; 0 if that is not known.
+/// Returns: the size requested at the last allocation of the block that contains the address; 0 if unknown.
 std::size_t last_asked_around(owner_word owner, const void* address) noexcept
 {
     if (owner == large_block)
@@ -148,7 +148,7 @@ std::size_t asked(const place& where, std::size_t marked) noexcept
     return where.is_large() ? memory().checks().bytes_of_large(slice_of(where.block)) : marked;
 }
 
-/// Returns: bytes that were asked for when the block was handed out last, whether it is in use or not; 0 if that is not known.
+/// Returns: the size requested at the last allocation of the block, in use or not; 0 if unknown.
 std::size_t last_asked(const place& where) noexcept
 {
     return where.is_outside() ? memory().direct_bytes(where.block) : asked(where, where.mark->last_bytes());
@@ -196,8 +196,8 @@ void look_at_canary(const place& where, std::size_t bytes) noexcept
 
 // Handing out.
 
-/// Effects: writes the canary of a block that was written to while it was free, and reports that, with the bytes that were asked for
-///   before it was freed: last, as the error handler may leave by a long jump.
+/// Writes the canary of a block that was written to after free, and reports that with the size requested before. The
+/// report is last, as the error handler may leave by longjmp.
 MEMORY_POOL_SLOW_PATH void hand_out_damaged(std::byte* block, std::size_t block_bytes, std::size_t bytes,
                                             std::size_t bytes_before) noexcept
 {

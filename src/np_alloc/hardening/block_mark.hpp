@@ -4,7 +4,7 @@
 /// Whether a block is in use, and how many bytes of it were asked for, as the libraries that check write it down beside the slab.
 ///
 ///     mark of a block:   | bytes that were asked for | 1 |     in use
-///                        |    the same, for reports  | 2 |     given back, and filled with a known value since
+///                        |    the same, for reports  | 2 |     freed, and poisoned since
 ///                        |             0             | 0 |     not handed out yet, or written to by the library
 ///
 /// The bits of a slab say of a block whether it is away, and are its heap's alone. A mark says whether it is the program's. It is
@@ -28,7 +28,7 @@ public:
     static constexpr std::size_t most_bytes = (std::size_t{1} << 30) - 1;
 
     /// Effects: the block is in use.
-    /// Returns: if it had been given back before, and must be as it was left then, how many bytes of it were asked for until then.
+    /// Returns: if the block was freed and poisoned before, the size last requested; the poison must be intact.
     /// Preconditions: it is not in use.
     std::optional<std::size_t> hand_out(std::size_t bytes) noexcept
     {
@@ -61,7 +61,7 @@ public:
         return is_in_use(word) ? std::optional(bytes_of(word)) : std::nullopt;
     }
 
-    /// Returns: how many bytes were asked for when it was handed out last, also if it is not in use any more; 0 if that is not known.
+    /// Returns: the size requested at the last allocation, in use or not; 0 if unknown.
     std::size_t last_bytes() const noexcept { return bytes_of(word_.load(std::memory_order_relaxed)); }
 
     bool is_in_use() const noexcept { return is_in_use(word_.load(std::memory_order_relaxed)); }

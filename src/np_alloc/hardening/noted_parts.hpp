@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
 /// \file
-/// In which parts of the region the records of slices say something of free memory: that a page is guarded, or that bytes must be as
-/// they were left. The records of all others need not be read: a run of many GiB, which nobody has touched, has a million of them,
-/// and each lies in a page of its own.
+/// Which parts of the region have slice records that describe free memory: a guarded page, or poisoned bytes. All other
+/// records need not be read: a 64 GiB run that was never touched has a million of them, each in pages of its own.
 ///
-///     parts of 32 slices:   |  0  |  1  |  0  |  0  | ...     a bit each: 64 KiB of them for 1 TiB
+///     parts of 32 slices:   |  0  |  1  |  0  |  0  | ...     one bit each: 64 KiB for 1 TiB
 ///
-/// Thread safety: any thread, each for the slices that it has.
+/// Thread safety: any thread, for slices that it owns.
 #pragma once
 
 #include <memory_pool/base/arithmetic.hpp>
@@ -23,7 +22,7 @@
 
 namespace memory_pool::np
 {
-/// A bit for each part of one region.
+/// One bit for each part of a region.
 class noted_parts
 {
 public:
@@ -34,8 +33,8 @@ public:
     noted_parts& operator=(const noted_parts&) = delete;
     ~noted_parts() = default;
 
-    /// Effects: makes room for that many slices, none of which is noted.
-    /// Returns: false if there is no memory.
+    /// Effects: allocates the bits for `slices` slices, none of them noted.
+    /// Returns: false if out of memory.
     bool start(std::size_t slices) noexcept
     {
         bytes_ = base::divide_round_up(slices, slices_of_word) * sizeof(word);
@@ -43,15 +42,15 @@ public:
         return words_ != nullptr;
     }
 
-    /// Effects: gives the memory back.
+    /// Effects: frees the bits.
     void stop() noexcept
     {
         give_own_pages(words_, bytes_);
         words_ = nullptr;
     }
 
-    /// Effects: notes the part that a slice lies in. To be called before something is written to its record, so that the child of a fork
-    ///   knows of it.
+    /// Effects: notes the part that contains `slice`. Call it before writing to the slice's record, so that the child
+    ///   of a fork sees it.
     void note(std::size_t slice) noexcept
     {
         word& its = words_[slice / slices_of_word];
@@ -59,8 +58,8 @@ public:
             its.fetch_or(bit_of(slice), std::memory_order_relaxed);
     }
 
-    /// Effects: calls `visit(slice_number)` for each of the slices that lies in a noted part.
-    /// Complexity: linear in those, and in the words that have the bits of the others.
+    /// Effects: calls `visit(slice_number)` for each of the `count` slices from `first` on that is in a noted part.
+    /// Complexity: linear in the slices visited, and in the words that hold the bits.
     template <class Visit>
     void for_each(slice_number first, std::uint32_t count, Visit&& visit) const noexcept
     {
@@ -70,7 +69,7 @@ public:
         });
     }
 
-    /// Effects: the same, and nothing is noted any more of parts that lie in those slices as a whole.
+    /// Effects: as `for_each`, and clears the bits of parts that are wholly inside the range.
     template <class Visit>
     void take_each(slice_number first, std::uint32_t count, Visit&& visit) noexcept
     {
@@ -91,7 +90,7 @@ private:
         return std::uint64_t{1} << (slice / slices_of_part % base::bits_per_word);
     }
 
-    /// Calls `visit(begin, end)` for the slices of each noted part that are among `count` from `first` on.
+    /// Calls `visit(begin, end)` for the slices of each noted part within the `count` slices from `first` on.
     template <class Visit>
     void for_each_part(slice_number first, std::uint32_t count, Visit&& visit) const noexcept
     {
@@ -113,7 +112,7 @@ private:
     std::size_t bytes_ = 0;
 };
 
-/// Where blocks are not checked, there is nothing to note.
+/// Builds that do not check blocks note nothing.
 struct no_noted_parts
 {
     static constexpr bool start(std::size_t) noexcept { return true; }

@@ -13,17 +13,17 @@
 /// A block that is freed twice in a row is found at once: it is the one below top. (If none is at hand, anything may stand there:
 /// then `put` looks closer.) One that is freed twice otherwise is found when it goes back to its slab.
 ///
-/// A magazine begins small, and ends further up each time it was empty or full. So a thread that needs a few blocks holds on to a
-/// few. All magazines of a thread have a share together. When it is used up, and one of them needs more room, others shrink that use
-/// less than a quarter of theirs: see magazine_demand.hpp. When a thread has ended, and no other has begun for a while, its magazines
-/// are emptied, and begin anew.
+/// A magazine begins small, and grows each time it was empty or full, so a thread that needs few blocks caches few. All
+/// magazines of a thread have one share. When that is used up and a magazine needs more room, one that uses less than
+/// a quarter of its room shrinks: see magazine_demand.hpp. When a thread ends, its magazines are emptied and begin
+/// anew, at once or, in the reserve, when no other thread has adopted the heap for a while: see thread_heaps.hpp.
 ///
 /// To free a block, one load tells both whether it is this thread's and its class: the owner word of its slice, with this thread's
 /// heap taken out of it bit by bit, is the class, or else far too large for one. A pointer from elsewhere, a misaligned one and
 /// nullptr fail one comparison before that.
 ///
-/// While free memory waits for its decay, each free is to come by, even if there is room for its block. Then no word is found to be of
-/// this thread's heap at first: see decay_watch.hpp.
+/// While free memory decays, every free must take the slow path, even if its magazine has room. So no owner word
+/// compares equal to this thread's heap on the fast path then: see decay_watch.hpp.
 ///
 /// A thread that has no heap yet has tops that are all nullptr, which is empty, and a heap that is nobody's; so there is no question
 /// whether it has one. A magazine that was never needed is not there either, and its top is nullptr: there is no block of that class
@@ -131,8 +131,8 @@ public:
         return true;
     }
 
-    /// Effects: makes the magazine of a class smaller.
-    /// Preconditions: there is one, which holds at most `smaller` blocks; that is not below least_room(size_class).
+    /// Effects: shrinks the magazine of a class to a room of `smaller` blocks.
+    /// Preconditions: it exists, and holds at most `smaller` blocks; `smaller` is not below least_room(size_class).
     void shrink(std::size_t size_class, std::uint32_t smaller) noexcept
     {
         bytes_more_ -= std::size_t{room(size_class) - smaller} * facts[size_class].block_bytes;
@@ -141,7 +141,7 @@ public:
 
     /// Effects: gives the memory of the magazines back to the system. Those of classes that the heap has slabs of stay, as small as they
     ///   are in the beginning: blocks may come back to them.
-    /// Preconditions: no thread uses it, and it has nothing at hand; whoever calls is at work in it.
+    /// Preconditions: no thread uses the heap, its magazines are empty, and the caller holds the heap lock.
     void drop_magazines() noexcept
     {
         if (std::all_of(tops.begin(), tops.end(), [](void** top) { return top == nullptr; }))
@@ -160,9 +160,9 @@ public:
         });
     }
 
-    /// Returns: the class that the next block of a class is to be of, of which the thread has none at hand. If there are many heaps, a slab
-    ///   and a magazine for each class in each of them would be most of the memory; so the first few blocks of a class that it has no
-    ///   magazine for are of a larger one.
+    /// Returns: the class to allocate the next block of `size_class` from, when none is cached. If there are many
+    ///   heaps, a slab and a magazine of each class in each heap would be most of the memory, so the first few blocks
+    ///   of a class without a magazine come from a larger class.
     std::size_t class_to_allocate(std::size_t size_class) noexcept
     {
         constexpr std::uint8_t most_lent = 4;
@@ -197,11 +197,11 @@ public:
     std::array<void**, class_count> tops{}; ///< While it is parked.
     bool is_parked = false;
     bool is_one_of_many = false; ///< There were many heaps when a thread got it.
-    bool is_kept_whole = false;  ///< It is parked with all it has, which counts to a reserve of such heaps.
-    std::size_t bytes_kept = 0;  ///< There.
+    bool is_kept_whole = false;  ///< Parked in the reserve, with all its free memory.
+    std::size_t bytes_kept = 0;  ///< Its bytes in the reserve.
     checks_of_heap checks;
     sample_count samples;
-    magazine_demand demand; ///< Of its thread.
+    magazine_demand demand; ///< Magazine use of its thread.
     // Of those who come by, to see whether its thread is idle.
     std::uint32_t times_at_work_seen = 0;
     std::uint64_t idle_since = 0; ///< In milliseconds of the coarse clock: when it was at work for the last time.
@@ -230,7 +230,7 @@ private:
 
     /// For how many bytes of blocks the magazines have got room since each of them was made.
     std::size_t bytes_more_ = 0;
-    /// Blocks of a larger class that were handed out instead of each, up to a few.
+    /// For each class, blocks handed out from a larger class instead, up to a few.
     std::array<std::uint8_t, class_count> lent_{};
     std::array<std::atomic<std::uint16_t>, class_count> rooms_;
     alignas(magazine_step) std::byte magazines_[all_magazines_bytes];
@@ -279,7 +279,7 @@ public:
     /// Preconditions: has_heap().
     heap_memory& memory() const noexcept { return *reinterpret_cast<heap_memory*>(own_heap_); }
 
-    /// Returns: whether a slice with that word is of a slab of this thread's heap.
+    /// Returns: whether a slice with owner word `word` is part of a slab of this thread's heap.
     bool owns(owner_word word) const noexcept { return (word ^ own_heap_) < class_count; }
 
     /// Effects: has the thread use that heap, and what is in its magazines.
@@ -306,9 +306,9 @@ public:
         watch_ = decay_watch();
     }
 
-    // While free memory waits for its decay, each free may come by: see decay_watch.hpp.
+    // While free memory decays, every free may have to take the slow path: see decay_watch.hpp.
 
-    /// Effects: has no free find its block to be of this thread's heap at once, nor one that may stay, until stop_watch().
+    /// Effects: sends every free to the slow path until stop_watch(), also for blocks of other heaps that may stay.
     /// Preconditions: has_heap().
     void start_watch(std::uint64_t now) noexcept
     {
@@ -375,7 +375,7 @@ public:
     ///   to this thread, those probably are, too, and to send each home costs ten times as much as to keep it.
     bool may_stay(std::size_t size_class) const noexcept { return size_class >= first_that_may_stay(); }
 
-    /// Returns: the same, and that it need not come by.
+    /// Returns: whether blocks of that class may stay, and no watch sends frees to the slow path.
     bool stays_at_once(std::size_t size_class) const noexcept { return size_class >= first_to_stay_; }
 
     /// Effects: puts all blocks back into the heap, and posts what is of others. What is found wrong is added to a list.
@@ -425,7 +425,7 @@ private:
         tops_[size_class] = memory().begin(size_class);
     }
 
-    /// Makes a magazine larger that was empty or full. If the share is used up, another one may shrink for it.
+    /// Grows a magazine that was empty or full. If the share is used up, another magazine may shrink for it.
     /// Returns: whether it has room for more now.
     bool grow(std::size_t size_class, misuse_list& found) noexcept
     {
@@ -436,9 +436,8 @@ private:
         return its.room(size_class) != facts[size_class].most_room && shrink_next(found) && its.grow(size_class);
     }
 
-    /// Samples the next magazine, and shrinks it to twice what it uses if that is less than a quarter of its room. The gap keeps it
-    /// from growing and shrinking in turns.
-    /// Returns: whether it shrank.
+    /// Samples the next magazine. If it uses less than a quarter of its room, shrinks it to twice its use: the gap
+    /// prevents oscillation. Returns: whether it shrank.
     bool shrink_next(misuse_list& found) noexcept
     {
         const auto [size_class, swing] = memory().demand.sample([this](std::size_t sampled) { return held(sampled); });
@@ -493,11 +492,11 @@ private:
 
     std::uint32_t first_that_may_stay() const noexcept { return passed_ < many_passed ? first_as_large_as_a_line : 0; }
 
-    /// What frees compare with: none while each of them is to come by.
+    /// Compared by the fast path of free; no_heap while every free takes the slow path.
     owner_word heap_ = no_heap;
     std::array<void**, class_count> tops_{};
-    std::uint32_t first_to_stay_ = first_as_large_as_a_line; ///< class_count while each free is to come by.
-    std::uint32_t passed_ = 0; ///< Small blocks of others that were sent home; many_passed at most.
+    std::uint32_t first_to_stay_ = first_as_large_as_a_line; ///< class_count: every free takes the slow path.
+    std::uint32_t passed_ = 0; ///< Small blocks of other heaps sent home, up to many_passed.
     owner_word own_heap_ = no_heap;
     decay_watch watch_;
 };

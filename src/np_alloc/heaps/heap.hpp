@@ -320,7 +320,7 @@ public:
         }
     }
 
-    /// Effects: the same, and gives their memory back to the system before.
+    /// Effects: as give_back_empty_slabs(), and returns the memory of the slabs to the system first.
     void give_back_empty_slabs_and_memory() noexcept
     {
         for (slice_number each = first_slab_; each != no_slice;) {
@@ -331,14 +331,14 @@ public:
         }
     }
 
-    /// Returns: how much memory its slabs have of the system, at most. A block is touched only if all below it in its slab are away, so
-    ///   that is a page for each slab beyond what was ever away at a time.
+    /// Returns: about how much memory its slabs have: the peak of outstanding bytes, and a page for each slice. A slab
+    ///   hands out its lowest blocks first, so it touches little more than its own peak.
     std::size_t most_memory() const noexcept
     {
         return std::min(slab_bytes_, most_bytes_away_ + slab_bytes_ / slice_bytes * os::page_size());
     }
 
-    /// Effects: has the most that was ever away be what is now.
+    /// Effects: restarts the peak of outstanding bytes at the current value.
     void forget_most() noexcept { most_bytes_away_ = bytes_away(); }
 
     /// Effects: gives pages of slabs back to the system on which no block is away. They are not counted, as nobody knows whether it has
@@ -818,7 +818,7 @@ protected:
 
 private:
     std::size_t slab_bytes_ = 0;
-    std::size_t most_bytes_away_ = 0; ///< Since forget_most().
+    std::size_t most_bytes_away_ = 0; ///< Peak since forget_most().
     misuse_list* found_ = nullptr;    ///< Of whoever is at work here.
     std::atomic<std::uint32_t> times_at_work_{0};
     slice_number first_slab_ = no_slice;

@@ -5,8 +5,8 @@
 ///
 ///     | nobody may touch | heap | heap | ... | not used yet | nobody may touch |
 ///
-/// There are several at a time, as threads that get memory wait while another one gets addresses; and not so many that the system
-/// would have one huge page for them. Where addresses are limited, there is one.
+/// Heaps are added in batches, as other threads wait while one gets addresses, but not in such large ones that the
+/// system would back them with a huge page. With a limit on addresses, one at a time.
 ///
 /// Thread safety: none; whoever has it has a lock.
 #pragma once

@@ -6,9 +6,9 @@
 ///     magazine of a class:   | block | block | block | block | block | no block |
 ///                                    ^ low water mark        ^ high water mark      the swing between them is in use
 ///
-/// The marks are those of samples. Each time the share denies a magazine more room, the next class is sampled; after `turns` samples
-/// of a class its swing counts. A magazine that was empty or full in the meantime uses all of its room. So the calls that need no slab
-/// pay nothing for this.
+/// The marks come from samples. Each time the share denies a magazine more room, the next class is sampled; after
+/// `turns` samples of a class its swing counts. A magazine that was empty or full in the meantime uses all of its room.
+/// So calls that need no slab pay nothing.
 ///
 /// Thread safety: none.
 #pragma once
@@ -37,8 +37,8 @@ public:
     /// Effects: notes that the magazine of a class was empty or full.
     void note_miss(std::size_t size_class) noexcept { marks_[size_class] = {0, all_of_it}; }
 
-    /// Effects: sets the marks of all classes to `held(size_class)`, the number of blocks in the magazine. The swings count after one
-    ///   turn: a thread that adopts a heap gets the room that the last one used as soon as it needs it.
+    /// Effects: sets the marks of all classes to `held(size_class)`, the number of blocks in the magazine. The swings
+    ///   count after one turn, so that a thread that adopts a heap can soon reuse the room of its predecessor.
     template <class Held>
     void restart(Held&& held) noexcept
     {
@@ -49,7 +49,7 @@ public:
     }
 
     /// Effects: samples the next magazine, which holds `held(size_class)` blocks.
-    /// Returns: what it uses, if this was its last turn; its marks restart then.
+    /// Returns: its use, if this was its last turn; its marks restart then.
     template <class Held>
     use sample(Held&& held) noexcept
     {
@@ -67,8 +67,8 @@ public:
         return used;
     }
 
-    /// How often a magazine is sampled before its swing counts. Fewer tell less about a thread that fills and empties tables; with
-    /// more, a thread waits longer for room that it does not use any more.
+    /// Samples of a magazine until its swing counts. Fewer misjudge a thread that fills and empties tables; more delay
+    /// the release of unused room.
     static constexpr std::uint32_t turns = 8;
 
 private:

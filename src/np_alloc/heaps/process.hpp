@@ -7,9 +7,10 @@
 ///     shared:       the late one (of threads that have ended)    the traced ones (blocks with call sites)
 ///                   those that the program has made            its own one (where those are)
 ///
-/// The heap of a thread is never destroyed. When its thread ends, it is parked with the blocks that are still in use; the next thread
-/// that begins adopts it. A few that are parked keep their magazines and free memory for that; others have given both back. Others post to it as before, and now and then one of them takes in what has
-/// come to a heap, so that nothing waits for a thread that has ended, or is idle.
+/// The heap of a thread is never destroyed. When its thread ends, it is parked with its outstanding blocks; the next
+/// new thread adopts it. A few parked heaps keep their magazines and free memory for that; the others have returned
+/// both. Other threads still send it remote frees, and periodically drain those of parked and idle heaps, so that no
+/// block waits for a thread that has ended or is idle.
 ///
 /// A thread may free, and even allocate, when it has ended already: in destructors of thread-local objects that run after ours.
 /// Such a call goes to a heap that all those threads share, with a lock; so does one of a thread of whose end nobody would hear.
@@ -122,8 +123,8 @@ public:
         return false;
     }
 
-    /// Effects: parks the heap of a thread that ends. What is free there goes back to the system now, but for a reserve that all
-    ///   parked heaps have: nobody may ever call again.
+    /// Effects: parks the heap of a thread that ends. Its free memory goes back to the system now, except for a reserve
+    ///   shared by all parked heaps: no thread may ever call again.
     void detach(thread_state& thread) noexcept
     {
         thread.may_have_heap = false;
@@ -150,7 +151,7 @@ public:
         (void)backend_.purge_one_old();
     }
 
-    /// Effects: the same for up to so many runs: the thread may not come here again soon.
+    /// Effects: as collect(), for up to `most_runs` runs: the thread may not call again soon.
     void collect(int most_runs) noexcept
     {
         look_after_heaps();
@@ -158,12 +159,12 @@ public:
         }
     }
 
-    /// Effects: gives the memory of free blocks back to the system that this thread has, which is idle: those at hand, too. If that is
-    ///   very much, a part of it.
-    /// Returns: whether it was all.
+    /// Effects: returns the free memory of this thread, which is idle, to the system, including its cached blocks; only
+    ///   part of it if there is very much.
+    /// Returns: whether that was all.
     static bool tidy_idle(front& at_hand) noexcept
     {
-        constexpr int most_parts = 16; // Of a millisecond at most, each.
+        constexpr int most_parts = 16; // A millisecond each, at most.
         misuse_list found;             // First, so that it is reported last, without the lock.
         heap& its = at_hand.memory().slabs;
         at_hand.put_all_back(found);
@@ -463,8 +464,8 @@ private:
     static constexpr std::size_t class_of_heaps = sizes::of(base::round_up(sizeof(shared_heap), alignof(shared_heap)));
     static_assert(sizes::size(class_of_heaps) % alignof(shared_heap) == 0, "blocks of that class have its alignment");
 
-    /// Returns: whether threads can be asked to say when they end; not if the system has no memory, or the program all its keys, nor
-    ///   where their thread-local storage is gone by then.
+    /// Returns: whether thread ends can be observed: not if the system is out of memory, the program has used up the
+    ///   keys, or thread-local storage is gone by then.
     /// Preconditions: the lock is held.
     bool hears_of_ends() noexcept
     {

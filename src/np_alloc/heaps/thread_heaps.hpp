@@ -72,13 +72,13 @@ public:
         return true;
     }
 
-    /// Effects: has the heap of a thread wait for another one, with all it has, if there is room for that in the reserve.
-    /// Returns: whether there was. If not, it is to be emptied and parked.
+    /// Effects: parks the heap of a thread with all its free memory, if there is room in the reserve.
+    /// Returns: whether there was. If not, the heap must be emptied and parked.
     bool park_whole(front& user) noexcept
     {
         heap_memory& memory = user.memory();
         const std::size_t bytes = memory.slabs.most_memory();
-        // Where blocks are checked, what is known of them stays.
+        // The checked build keeps all heaps whole, with what it knows of their blocks.
         if (!is_checked && (heaps_kept_ == most_heaps_kept || bytes > most_bytes_kept - bytes_kept_))
             return false;
         memory.is_kept_whole = true;
@@ -90,7 +90,7 @@ public:
         return true;
     }
 
-    /// Effects: has a heap wait for a thread, behind those that have kept what they had at hand.
+    /// Effects: parks an emptied heap, behind those in the reserve.
     /// Preconditions: its thread has left it.
     void park(heap_memory& emptied) noexcept
     {
@@ -100,9 +100,9 @@ public:
         park(emptied, *place);
     }
 
-    /// Effects: has the thread that ends leave its heap, and gives back what is free there: blocks at hand to their slabs, slabs without
-    ///   others to the runs, and the memory of those to the system if most is free.
-    /// Thread safety: without the lock; for the thread whose heap it is.
+    /// Effects: detaches a thread that ends from its heap, and returns what is free: cached blocks to their slabs,
+    ///   empty slabs to the runs, and the memory of free runs to the system if most is free.
+    /// Thread safety: call without the lock, for the calling thread's heap.
     void leave_empty(front& user, misuse_list& found) noexcept
     {
         heap_memory& memory = user.memory();
@@ -190,7 +190,7 @@ public:
     }
 
 private:
-    // So many parked heaps keep all they have, and so much altogether, for threads that begin soon.
+    // Limits of the reserve: parked heaps that keep all their free memory for new threads, and their bytes.
     static constexpr std::size_t most_heaps_kept = 8;
     static constexpr std::size_t most_bytes_kept = std::size_t{64} << 20;
 
@@ -339,8 +339,8 @@ private:
     heap_memory* parked_ = nullptr;
     heap_memory* next_to_look_after_ = nullptr;
     std::uint64_t looked_after_at_ = 0; ///< By a call of the program, in milliseconds of the coarse clock.
-    std::size_t heaps_kept_ = 0;        ///< Parked with all they have.
-    std::size_t bytes_kept_ = 0;        ///< By those.
+    std::size_t heaps_kept_ = 0;        ///< Heaps in the reserve.
+    std::size_t bytes_kept_ = 0;        ///< Bytes in the reserve.
     std::atomic<std::size_t> count_{0};
 };
 } // namespace memory_pool::np

@@ -93,7 +93,7 @@ public:
     backend& operator=(const backend&) = delete;
     ~backend() = default;
 
-    /// Effects: reserves addresses, if that was not done yet. `is_to_grow`: as few as it can be, if the system lets it.
+    /// Effects: reserves addresses, if not done yet. `is_to_grow`: as few as possible, if the system allows it.
     /// Returns: whether there are some.
     bool start(std::size_t most_bytes, bool is_to_grow = false) noexcept
     {
@@ -150,7 +150,7 @@ public:
     /// Preconditions: no block of it is away.
     void give_slab(slice_number first) noexcept { give_slab(first, true); }
 
-    /// Effects: the same, and gives its memory back to the system before.
+    /// Effects: as give_slab(), and returns the memory of the slab to the system first.
     /// Preconditions: the same; blocks are not checked.
     void give_slab_and_memory(slice_number first) noexcept
     {
@@ -160,7 +160,7 @@ public:
         give_slab(first, !is_purged);
     }
 
-    /// Effects: gives the memory of free runs back to the system, the oldest first, as long as most is free; unless such memory was
+    /// Effects: returns the memory of free runs to the system, oldest first, while most is free, unless such memory was
     ///   needed again soon after.
     void purge_while_mostly_free() noexcept
     {
@@ -503,7 +503,8 @@ private:
             return region_.record(first).length * slice_bytes;
     }
 
-    /// `decide(const run&)` says about huge pages under it, and what first touch is to be timed; with the lock held.
+    /// `decide(const run&)` advises about huge pages under it, and returns the first touch to time; called with the
+    /// lock held.
     template <class Decide>
     run take_large(std::size_t bytes, std::size_t alignment, Decide&& decide) noexcept
     {
@@ -525,7 +526,7 @@ private:
         return taken;
     }
 
-    /// Effects: times a first touch, without the lock, as it may take long. The slices up to `end` are the caller's.
+    /// Times a first touch, without the lock, as it may take long. The caller owns the slices up to `end`.
     void measure(const first_touch& touch, slice_number end) noexcept
     {
         if (MEMORY_POOL_LIKELY(touch.kind == first_touch::page::none))
@@ -769,7 +770,7 @@ private:
         return runs_.dirty() > std::max(2 * runs_.in_use(), most_dirty_for_nothing);
     }
 
-    /// Returns: whether memory goes back to the system that has become free just now.
+    /// Returns: whether memory that has just become free goes back to the system at once.
     bool is_due_at_once(std::uint64_t now) noexcept
     {
         const std::lock_guard lock(mutex_);
@@ -834,14 +835,15 @@ private:
         return {bytes, is_done};
     }
 
-    /// Effects: gives the addresses behind all runs back, if they are worth a system call: the program may need them for something else.
+    /// Effects: releases the addresses behind all runs, if worth a system call: the program may need them for something
+    ///   else.
     void shrink_region() noexcept
     {
         constexpr std::size_t least_slices = (std::size_t{1} << 20) / slice_bytes;
         [[maybe_unused]] const run last = runs_.forget_last_if_clean();
         if constexpr (is_checked)
             if (last.first != no_slice)
-                checks().run_purged(last.first, last.length); // or guards would seem to be there that are not
+                checks().run_purged(last.first, last.length); // Else there would seem to be guards.
         if (region_.committed() - runs_.used() < least_slices)
             return;
         huge_pages_.parts().forget_from(static_cast<slice_number>(runs_.used()));
@@ -874,12 +876,12 @@ private:
     std::uint64_t purged_in_haste_at_ = 0;
     std::uint64_t not_hasty_until_ = 0;
     std::size_t regretted_ = 0;
-    std::size_t most_used_ = 0; ///< The most slices that ever were.
+    std::size_t most_used_ = 0; ///< Peak of slices.
     std::size_t peak_reserved_ = 0;
     std::size_t direct_bytes_ = 0;
     std::size_t mappings_ = 0;
     std::size_t lost_runs_ = 0;
-    std::atomic<std::size_t> dirty_slices_{0}; ///< What the runs say, for those who have no lock.
+    std::atomic<std::size_t> dirty_slices_{0}; ///< Copy of the runs' count, for readers without the lock.
     std::atomic<std::size_t> slabs_{0};
     std::atomic<std::size_t> large_blocks_{0};
     std::atomic<std::size_t> large_bytes_{0};

@@ -1,17 +1,18 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
 /// \file
-/// When a thread looks for free memory whose decay is over, though its magazines serve all its calls.
+/// When a thread checks for free memory past its decay, even if its magazines serve every call.
 ///
 ///     dirty:    ______/----------------------------------\______      free runs that have memory
 ///     thread:   busy, busy, | idle:  .   .    .   .    .   .   .      its calls
-///     watch:         on .....................................off      each free comes by, and looks at the clock now and then
+///     watch:         on .....................................off      frees take the slow path and check the clock
 ///
-/// A magazine that serves a call counts nothing, so calls that come by the heap must be chosen before. While a watch is on, each free of
-/// the thread does: see front.hpp. It begins when there is more dirty memory than before, and ends with that memory; or, as it costs a
-/// busy program time, when very many came by and dirty memory did not become more: such a program has other calls that come by.
+/// A free served by a magazine counts nothing, so the fast path must be disabled beforehand. While a watch is on, every
+/// free of the thread takes the slow path: see front.hpp. A watch begins when dirty memory exceeds its previous peak,
+/// and ends when that memory is gone. As it costs a busy program time, it also ends after many calls without growth of
+/// dirty memory: such a program has other calls that reach the heap.
 ///
-/// Thread safety: each thread has its own.
+/// Thread safety: one per thread.
 #pragma once
 
 #include "../slices/region.hpp"
@@ -23,16 +24,16 @@
 
 namespace memory_pool::np
 {
-/// Which calls of free look for memory that is due.
+/// Decides which frees check for memory that is due.
 class decay_watch
 {
 public:
-    /// So much dirty memory is not looked for.
+    /// Dirty memory up to this size does not start a watch.
     static constexpr std::size_t most_ignored = (std::size_t{1} << 20) / slice_bytes;
 
     bool is_on() const noexcept { return left_ != 0; }
 
-    /// Returns: whether it is to begin, with that many dirty slices.
+    /// Returns: whether a watch should begin at `dirty` dirty slices.
     bool is_needed(std::size_t dirty) const noexcept { return dirty > begins_above_; }
 
     void start(std::uint64_t now) noexcept
@@ -45,11 +46,11 @@ public:
     }
 
     /// Effects: counts a free.
-    /// Returns: whether it has to look at the clock.
+    /// Returns: whether it has to check the clock.
     bool is_due() noexcept { return --left_ == 0; }
 
-    /// Effects: chooses which free looks next: when many come at once, not each of them. So many slices are dirty now.
-    /// Returns: whether time has passed since the last look, so that memory may be due.
+    /// Effects: chooses the next free that checks the clock: not every one in a burst. `dirty`: dirty slices now.
+    /// Returns: whether time has passed since the last check, so that memory may be due.
     bool look(std::uint64_t now, std::size_t dirty) noexcept
     {
         calls_ += interval_;
@@ -65,17 +66,17 @@ public:
         return has_time_passed;
     }
 
-    /// Returns: whether the thread has freed no more than a few blocks at a time for so many milliseconds.
+    /// Returns: whether the thread has freed only a few blocks at a time for `milliseconds`.
     bool is_idle(std::uint64_t now, std::uint64_t milliseconds) const noexcept
     {
         return now - idle_since_ >= milliseconds;
     }
 
-    /// Returns: whether the heap of an idle thread has given back all it has to; not if the thread was busy since.
+    /// Returns: whether the idle thread's heap has returned all it can. False if the thread was busy since.
     bool is_tidy() const noexcept { return is_tidy_; }
     void set_tidy(bool is_tidy) noexcept { is_tidy_ = is_tidy; }
 
-    /// Returns: whether it goes on, with that many dirty slices now.
+    /// Returns: whether the watch continues, at `dirty` dirty slices.
     bool goes_on(std::uint64_t now, std::size_t dirty) noexcept
     {
         if (dirty <= most_ignored && is_tidy_)
@@ -90,7 +91,7 @@ public:
         return !is_busy || is_more;
     }
 
-    /// Effects: ends it. It begins again when clearly more is dirty than while it was on.
+    /// Effects: ends the watch. It begins again when dirty memory clearly exceeds the peak seen so far.
     void stop(std::uint64_t now, std::size_t dirty) noexcept
     {
         left_ = 0;
@@ -100,8 +101,8 @@ public:
         most_before_ = most_dirty_;
     }
 
-    /// Effects: has it begin again if there is any, when it ended so many milliseconds ago. Not sooner, even if there is none now: what
-    ///   is dirty comes and goes in a busy program, in which it would be on most of the time.
+    /// Effects: forgets the peak if the watch ended at least `milliseconds` ago, so that new dirty memory restarts it.
+    ///   Not sooner: dirty memory fluctuates in a busy program, where the watch would be on most of the time.
     void forget(std::uint64_t now, std::uint64_t milliseconds) noexcept
     {
         if (is_on() || now - stopped_at_ < milliseconds)
@@ -112,18 +113,18 @@ public:
 
 private:
     static constexpr std::size_t never = std::numeric_limits<std::size_t>::max();
-    /// What is dirty becomes more and less in a busy program.
+    /// Dirty memory fluctuates in a busy program.
     static constexpr std::size_t clearly_more_than(std::size_t dirty) noexcept
     {
         return dirty + dirty / 8 + most_ignored;
     }
 
-    /// Few, as they may take a second when it becomes idle.
+    /// Small: once idle, a thread may take a second to free that many blocks.
     static constexpr std::uint32_t longest_interval = 8;
     static constexpr std::uint64_t window = 8; ///< In milliseconds.
     static constexpr std::uint32_t many_calls = 1'000;
 
-    std::uint32_t left_ = 0; ///< Frees until the next look.
+    std::uint32_t left_ = 0; ///< Frees until the next check.
     std::uint32_t interval_ = 0;
     std::uint32_t calls_ = 0; ///< In this window.
     std::uint64_t looked_at_ = 0;
@@ -131,8 +132,8 @@ private:
     std::uint64_t idle_since_ = 0;
     std::uint64_t stopped_at_ = 0;
     bool is_tidy_ = false;
-    std::size_t most_dirty_ = 0;  ///< That was ever seen, but see forget().
-    std::size_t most_before_ = 0; ///< The same, when this window began.
+    std::size_t most_dirty_ = 0;  ///< Peak since the last reset: see stop() and forget().
+    std::size_t most_before_ = 0; ///< The peak when this window began.
     std::size_t begins_above_ = most_ignored;
 };
 } // namespace memory_pool::np

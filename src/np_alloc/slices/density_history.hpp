@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
 /// \file
-/// Which large blocks will be filled, judged by those of about the same size before them.
+/// Predicts which large blocks will be filled, from earlier blocks of about the same size.
 ///
 ///     blocks of 4 to 8 MiB:   probe: dense | 8 with huge pages | probe: dense | 16 with huge pages | probe: sparse | ...
 ///
-/// Under huge pages, a block that is filled cannot be told from one that is touched here and there. So now and then one does without
-/// them: a probe. When the next of its size is taken, or it is freed, the system is asked how much memory it got. If it is dense, the
-/// next few may have huge pages. If it is sparse, it takes three dense ones in a row until any may again.
+/// With huge pages, a filled block cannot be told from a sparsely touched one. So every few blocks, one goes without: a
+/// probe. Its resident pages are counted when the next block of its size is allocated, or when it is freed. After a
+/// dense probe, the next few blocks may have huge pages. After a sparse one, that takes three dense probes in a row.
 ///
 /// Thread safety: none.
 #pragma once
@@ -16,7 +16,7 @@
 
 namespace memory_pool::np
 {
-/// How much of a block has memory, where it has any.
+/// How many pages of a block's touched parts are resident.
 enum class density
 {
     untouched,
@@ -24,18 +24,18 @@ enum class density
     dense,
 };
 
-/// What is known of blocks of about one size.
+/// The history of one size range.
 class density_history
 {
 public:
-    /// Returns: whether no block of that size was seen yet.
+    /// Returns: whether no block of this size was seen yet.
     bool is_unknown() const noexcept { return !was_seen_; }
-    /// Returns: whether the last blocks that were looked at were filled.
+    /// Returns: whether the last probes were dense.
     bool is_dense() const noexcept { return confidence_ >= enough_confidence; }
-    /// Returns: whether the last one was not.
+    /// Returns: whether the last probe was sparse.
     bool is_sparse() const noexcept { return confidence_ == 0; }
 
-    /// Returns: whether a block that is taken now may have huge pages.
+    /// Returns: whether a block allocated now may have huge pages.
     bool take_grant() noexcept
     {
         was_seen_ = true;
@@ -45,7 +45,7 @@ public:
         return true;
     }
 
-    /// Returns: whether one without them becomes the probe.
+    /// Returns: whether a block without huge pages becomes the probe.
     bool take_probe() noexcept
     {
         if (skips_ == 0)
@@ -54,7 +54,7 @@ public:
         return false;
     }
 
-    /// Effects: notes what became of the probe.
+    /// Effects: records the density of a probe. An untouched one is ignored.
     void note(density of_probe) noexcept
     {
         if (of_probe == density::untouched)
@@ -71,7 +71,7 @@ public:
             grants_ = 1U << confidence_;
     }
 
-    /// Effects: takes over what was found out about another size, for a few blocks, until there is a probe.
+    /// Effects: grants huge pages to a few blocks before the first probe, if those of another size were dense.
     void inherit(const density_history& other) noexcept
     {
         if (other.is_dense())
@@ -87,7 +87,7 @@ private:
     bool was_seen_ = false;
     unsigned confidence_ = enough_confidence - 1; ///< Dense probes in a row.
     unsigned grants_ = 0;                         ///< Blocks that may have huge pages until the next probe.
-    unsigned skips_ = 0;                          ///< Blocks without a probe that are left after a sparse one.
+    unsigned skips_ = 0;                          ///< Blocks to leave unprobed after a sparse probe.
     unsigned next_skips_ = 0;
 };
 } // namespace memory_pool::np

@@ -6,9 +6,9 @@
 ///     | program, its heap | ... | here: an eighth to a half | ... | program, its heap | ... <- mappings | stack |
 ///     0                         end / 8              end / 2                                                  end
 ///
-/// Systems place the program and its heap at the bottom, or at two thirds; what is mapped goes down from the stack, or, where that has no
-/// limit, up from a third. So little is ever mapped in between. A process whose address space is limited cannot ask what is free
-/// there, except by mapping it.
+/// Systems place the program and its heap at the bottom, or at two thirds. Mappings grow down from the stack, or, where
+/// the stack is unlimited, up from a third. So little is ever mapped in between. A process with an address space limit
+/// can find out what is free there only by mapping it.
 ///
 /// Thread safety: any thread.
 #pragma once
@@ -23,17 +23,17 @@
 
 namespace memory_pool::np
 {
-/// What is known of the address space of this process.
+/// The address space of this process.
 struct free_addresses
 {
-    std::uintptr_t end;    ///< A power of two: programs have no addresses from there on.
-    std::uintptr_t mapped; ///< Where the system maps something now.
+    std::uintptr_t end;    ///< A power of two, above all addresses of programs.
+    std::uintptr_t mapped; ///< An address that the system has just mapped.
 
-    /// Returns: how many bytes a range may have for which there is room for sure, on every system.
+    /// Returns: the largest range that is sure to find room, on every system.
     std::size_t most_bytes() const noexcept { return end / 8; }
 
-    /// Returns: the first of `bytes` addresses, a multiple of `alignment`, that are not likely to be in use, which of them depends on
-    ///   `chance`, any number; 0 if there are not so many.
+    /// Returns: the first of `bytes` addresses that are probably free, a multiple of `alignment`, selected by `chance`,
+    ///   any number; 0 if there are not enough.
     /// Preconditions: `alignment` is a power of two, and at most `end / 8`.
     std::uintptr_t pick(std::size_t bytes, std::size_t alignment, std::uint64_t chance) const noexcept
     {

@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
 /// \file
-/// Which memory gets huge pages: that which will be filled, while they are worth what they cost.
+/// Which memory gets huge pages: memory that will be filled, while huge pages cost less than they save.
 ///
 ///     slabs          of a class of which a heap has many: see heap.hpp
-///     large blocks   of about the size of others that were filled: see density_history.hpp
-///                    that grow when they were filled so far
-///     all of them    while a huge page costs less than the small ones in its place: see fault_costs.hpp
+///     large blocks   if others of about that size were filled: see density_history.hpp
+///                    if they grow and were filled so far
+///     all of them    while a huge page costs less than the small ones it replaces: see fault_costs.hpp
 ///
-/// Never under a large block about which nothing is known: one that is touched in three places would take three huge pages, which is a
-/// hundred times as much time and memory.
+/// Never a large block of unknown density: one touched in three places would take three huge pages, a hundred times the
+/// time and memory.
 ///
-/// Thread safety: none, but for `measure`; whoever owns the runs has a lock.
+/// Thread safety: none, except `measure`; the owner of the runs holds a lock.
 #pragma once
 
 #include <memory_pool/base/arithmetic.hpp>
@@ -32,7 +32,7 @@
 
 namespace memory_pool::np
 {
-/// A place of which the first touch is to be timed, and what for.
+/// A place whose first touch should be timed, and the kind of page there.
 struct first_touch
 {
     enum class page
@@ -45,7 +45,7 @@ struct first_touch
     slice_number at = 0;
 };
 
-/// The policy for one region.
+/// The policy of one region.
 template <class Region>
 class huge_page_policy
 {
@@ -61,8 +61,8 @@ public:
 
     huge_pages<Region>& parts() noexcept { return parts_; }
 
-    /// Effects: decides about the parts that a new slab enters. `will_be_filled`: so that a huge page is not too much.
-    /// Returns: what is to be measured.
+    /// Effects: decides for the parts that a new slab enters. `will_be_filled`: a huge page would not be wasted.
+    /// Returns: the first touch to time.
     first_touch enter_slab(const run& taken, bool will_be_filled) noexcept
     {
         const std::size_t entered = is_enabled() ? parts_.entered(taken) : 0;
@@ -71,15 +71,15 @@ public:
         return what_to_measure(taken.is_zeroed && entered != 0, are_wanted, taken.first);
     }
 
-    /// Effects: decides about a new large block.
-    /// Returns: what is to be measured.
+    /// Effects: decides for a new large block.
+    /// Returns: the first touch to time.
     first_touch enter_large(const run& taken) noexcept
     {
         if (!is_enabled())
             return {};
         const std::size_t size = size_of(taken.length);
         density_history& its = look_back(size);
-        if (!taken.is_zeroed) { // It has memory, of which only holes may be filled.
+        if (!taken.is_zeroed) { // It has resident memory; only holes can be filled.
             if (its.is_sparse())
                 parts_.refuse(taken.first, taken.length);
             else if (its.is_dense())
@@ -104,9 +104,9 @@ public:
         return what_to_measure(true, are_wanted, first_whole_part(taken.first, taken.first + taken.length));
     }
 
-    /// Effects: decides about a large block that grows, or moves to where it has room to: what it is like so far, the rest will be.
-    ///   Both places are told the same, so that memory can move.
-    /// Returns: what is to be measured.
+    /// Effects: decides for a large block that grows in place, or moves to grow: the rest will be as dense as the block
+    ///   so far. Gives both places the same advice, so that the memory can move.
+    /// Returns: the first touch to time.
     first_touch grow_large(slice_number first, std::uint32_t old_length, const run& grown) noexcept
     {
         if (!is_enabled())
@@ -134,7 +134,7 @@ public:
         return what_to_measure(true, are_wanted, first_whole_part(old_end, end));
     }
 
-    /// Effects: takes note of a large block that goes, with its memory, or gets another length.
+    /// Effects: records the density of a large block that is freed or resized, if it is a probe.
     void leave_large(slice_number first, std::uint32_t length) noexcept
     {
         const std::size_t size = size_of(length);
@@ -144,7 +144,8 @@ public:
         histories_[size].note(look_at(first, length));
     }
 
-    /// Returns: the CPU time of that first touch in nanoseconds; 0 if nothing is to be measured, or there is memory already.
+    /// Returns: the CPU time of the first touch in nanoseconds; 0 if the page is resident already or the clock is too
+    ///   coarse.
     /// Thread safety: any thread that owns the place.
     static std::uint64_t measure(std::byte* place) noexcept
     {
@@ -158,7 +159,8 @@ public:
         return end - begin > of_clock ? end - begin - of_clock : 0;
     }
 
-    /// Effects: notes what came of it: if huge pages are dear, the rest of those slices does without.
+    /// Effects: records the cost of a first touch. If huge pages are too expensive, refuses them for the slices up to
+    ///   `end`.
     void note_cost(const first_touch& touch, std::uint64_t cost, slice_number end) noexcept
     {
         if (cost == 0)
@@ -174,9 +176,9 @@ public:
     }
 
 private:
-    /// Blocks below 2 MiB, and one for each doubling from there on.
+    /// One class for blocks below 2 MiB, and one for each doubling from there on.
     static constexpr std::size_t sizes = 18;
-    /// Parts of a block that are looked at, at most.
+    /// Parts of a block to sample, at most.
     static constexpr std::uint32_t most_looks = 6;
 
     static bool is_enabled() noexcept { return the_options.get(np_option_huge_pages) != 0; }
@@ -206,7 +208,8 @@ private:
             parts_.ask_for(first, length);
     }
 
-    /// Returns: what is known of blocks of that size, after a look at their probe; for the first of them, at the last of any size.
+    /// Returns: the history of that size, updated from its probe. The first block of a size inherits the last size's
+    ///   history.
     density_history& look_back(std::size_t size) noexcept
     {
         density_history& its = histories_[size];
@@ -218,7 +221,7 @@ private:
         return its;
     }
 
-    /// Looks at a probe that is still in use. If it is untouched, there may be more to see later.
+    /// Samples a probe that is still in use. An untouched one stays a probe.
     void look_at_probe(std::size_t size) noexcept
     {
         const slice_number probe = probes_[size];
@@ -232,7 +235,8 @@ private:
         histories_[size].note(found);
     }
 
-    /// Returns: how much memory there is in some of the parts of these slices, of those that have any, and no huge page.
+    /// Returns: the density of a sample of these slices' parts, without untouched parts and those advised to have huge
+    ///   pages.
     density look_at(slice_number first, std::uint32_t length) const noexcept
     {
         const std::size_t page = os::page_size();
@@ -262,6 +266,6 @@ private:
     fault_costs costs_;
     std::array<density_history, sizes> histories_{};
     std::array<slice_number, sizes> probes_{};
-    std::size_t last_size_ = 0; ///< Of which something was found out last, or is about to be.
+    std::size_t last_size_ = 0; ///< Size class of the last probe.
 };
 } // namespace memory_pool::np

@@ -6,9 +6,9 @@
 ///     parts:    |               | asked for     | asked for     | refused       |               | ...
 ///     runs:     | slab | slab | a large block              | slab | purged | ...
 ///
-/// A huge page takes one fault where others take 512, but all of its memory at once. Where that will be needed is decided by
-/// huge_page_policy.hpp. It is refused where a part has given some of its memory back, as the system would bring that again when it
-/// finds the time.
+/// A huge page takes one fault instead of 512, but all of its memory at once. huge_page_policy.hpp decides where that
+/// memory will be needed. Parts that have returned some of their memory refuse huge pages, as khugepaged would bring it
+/// back later.
 ///
 /// To the system, neighbours about which it was told different things are different mappings, of which a process may have 65,530. So
 /// there is an end to that, and memory in different mappings is not moved: see backend.hpp.
@@ -44,20 +44,20 @@ public:
         tell(part_of(first), end_of_parts(first + length), huge_page_use::asked_for);
     }
 
-    /// Returns: how many parts `taken` lies in that had no memory before.
+    /// Returns: how many parts without memory `taken` enters.
     static std::size_t entered(const run& taken) noexcept
     {
         return first_entered(taken) < end_of_entered(taken) ? end_of_entered(taken) - first_entered(taken) : 0;
     }
 
-    /// Effects: asks for huge pages, or refuses them where they were asked for, in those parts.
+    /// Effects: asks for huge pages in the parts that `taken` enters, or refuses them where they were asked for.
     void enter(const run& taken, bool are_wanted) noexcept
     {
         tell(first_entered(taken), end_of_entered(taken),
              are_wanted ? huge_page_use::asked_for : huge_page_use::refused);
     }
 
-    /// Effects: refuses huge pages in those parts where they were asked for of which all are these slices.
+    /// Effects: refuses huge pages in parts that lie wholly within these slices, where they were asked for.
     void refuse(slice_number first, std::uint32_t length) noexcept
     {
         tell(end_of_parts(first), part_of(std::size_t{first} + length), huge_page_use::refused);
@@ -86,7 +86,7 @@ public:
         set(part_of(first), end_of_parts(first + length), huge_page_use::unknown);
     }
 
-    /// Effects: notes that from there on, nothing is mapped any more.
+    /// Effects: notes that nothing is mapped from `first` on.
     void forget_from(slice_number first) noexcept
     {
         if (use_of(part_of(first)) != huge_page_use::untold)
@@ -101,7 +101,7 @@ public:
         return of_all != huge_page_use::unknown && are_all(of_all, first, length) && are_all(of_all, other, length);
     }
 
-    /// Returns: whether huge pages were asked for in all parts that these slices lie in.
+    /// Returns: whether huge pages were asked for in all parts that contain these slices.
     bool are_asked_for(slice_number first, std::uint32_t length) const noexcept
     {
         return are_all(huge_page_use::asked_for, first, length);

@@ -13,9 +13,9 @@
 /// The tables lie in ranges of their own, so that what is written past a block does not reach them, and are found by
 /// arithmetic alone. As much of them is committed as there are committed slices.
 ///
-/// As a rule, all addresses are reserved at once. Where each of them counts towards a limit of the process, or takes the system time,
-/// the region grows: each range begins where the addresses behind it are free, as far as anyone knows, and gets them chunk by chunk.
-/// If something else is mapped there by then, the region stays as large as it is.
+/// Normally all addresses are reserved at once. Where reserved addresses count towards a limit, or reserving them is
+/// slow, the region grows: each range begins where the following addresses are probably free, and reserves them step by
+/// step. If another mapping is in the way, the region stays as large as it is.
 ///
 ///     | slices -> ...        | owners -> ...        | records -> ...        | parts -> ...        |
 ///      <------------- addresses for as many slices as there may ever be: free_addresses.hpp ----->
@@ -103,7 +103,7 @@ public:
     }
 
     /// Effects: reserves a few addresses, with room to grow up to `most_bytes`.
-    /// Returns: whether the system has let it.
+    /// Returns: whether the system granted them.
     bool reserve_to_grow(std::size_t most_bytes) noexcept
     {
         constexpr int most_tries = 8;
@@ -132,9 +132,9 @@ public:
         most_slices_ = slices_;
     }
 
-    /// Effects: gives back the addresses of slices from `count` on, if the region grows: it may have them again. The tables stay, as any
-    ///   thread may look there for what it took for a block.
-    /// Preconditions: those are not in use, and have no memory.
+    /// Effects: in a region that grows, releases the addresses of slices from `count` on; it may reserve them again.
+    ///   The tables stay: any thread may look up an address there that it takes for a block.
+    /// Preconditions: these slices are not in use, and have no memory.
     void shrink(std::size_t count) noexcept
     {
         committed_steps_.write(count * steps_per_slice);
@@ -160,7 +160,7 @@ public:
         return commit_exactly(generous) || commit_exactly(count);
     }
 
-    /// Returns: whether it has only the addresses that it needs.
+    /// Returns: whether the region reserves addresses as it needs them.
     bool grows() const noexcept { return spare_bytes_ == 0; }
 
     std::byte* base() const noexcept { return reinterpret_cast<std::byte*>(base_.read()); }
@@ -228,7 +228,7 @@ private:
         return true;
     }
 
-    /// Of slices, owners, records, and parts.
+    /// Slices, owners, records, and parts.
     static constexpr std::size_t range_count = 4;
     using range_begins = std::array<void*, range_count>;
     using range_sizes = std::array<std::size_t, range_count>;
@@ -243,16 +243,15 @@ private:
         parts_ = static_cast<huge_page_use*>(begins[3]);
     }
 
-    /// Returns: bytes of the addresses that so many slices need, and so many entries in each table.
+    /// Returns: bytes of addresses for `slices` slices, and for tables of `entries` entries.
     static range_sizes sizes(std::size_t slices, std::size_t entries, std::size_t spare_bytes) noexcept
     {
         return {slices != 0 ? slices * slice_bytes + spare_bytes : 0, table_bytes(sizeof(Owner), entries),
                 table_bytes(sizeof(Record), entries), table_bytes(sizeof(huge_page_use), parts(entries))};
     }
 
-    /// Calls `visit(void* memory, std::size_t bytes)` for what each range has more at the end than at the begin, as long as that returns
-    /// true.
-    /// Returns: whether it always did.
+    /// Calls `visit(void* memory, std::size_t bytes)` for the bytes between `begin` and `end` of each range, until it
+    /// returns false. Returns: whether it never did.
     template <class Visit>
     bool visit_ranges(const range_sizes& begin, const range_sizes& end, Visit&& visit) const noexcept
     {
@@ -287,18 +286,18 @@ private:
             return false;
         }
         begin_at(all);
-        spare_bytes_ = huge_page_bytes; // So that there are as many from a multiple of a huge page on.
+        spare_bytes_ = huge_page_bytes; // Room to align the slices to a huge page.
         slices_ = entries_ = most_slices_ = slices;
         base_.write(base::round_up(reinterpret_cast<std::uintptr_t>(reserved_), huge_page_bytes));
         return true;
     }
 
-    /// Reserves the first few addresses of all ranges, somewhere with room for as many slices.
+    /// Reserves the first few addresses of all ranges, where all ranges have room for `most_slices`.
     bool begin_to_grow(const free_addresses& all, std::size_t most_slices) noexcept
     {
         constexpr std::size_t first_slices = 4;
         range_sizes bytes = sizes(most_slices, most_slices, 0);
-        for (std::size_t& each : bytes) // With what lies between.
+        for (std::size_t& each : bytes) // With gaps between the ranges.
             each = base::round_up(each + huge_page_bytes, huge_page_bytes);
         const std::size_t all_bytes = std::accumulate(bytes.begin(), bytes.end(), std::size_t{0});
         const std::uintptr_t first = all.pick(all_bytes, huge_page_bytes, os::random_number());
@@ -314,7 +313,7 @@ private:
         return true;
     }
 
-    /// Reserves the addresses that `count` slices need and have not yet, if they are free.
+    /// Reserves the addresses that `count` slices need and do not have yet, if they are free.
     bool reserve_more(std::size_t count) noexcept
     {
         const range_sizes begin = sizes(slices_, entries_, 0);
@@ -336,7 +335,7 @@ private:
         return true;
     }
 
-    /// Returns: how many slices to make usable at least, the next time: fewer where those count that are not in use.
+    /// Returns: slices to commit at least next time: fewer if unused ones count towards a limit.
     std::size_t least_step() const noexcept
     {
         constexpr std::size_t slices_of_mib = (std::size_t{1} << 20) / slice_bytes;
@@ -357,7 +356,7 @@ private:
         return true;
     }
 
-    // What each free reads comes first.
+    // The members that every free reads come first.
     often_read base_{nowhere};
     often_read committed_steps_{0}; ///< Whoever has a pointer into a slice has been told.
     Owner* owners_ = nullptr;
@@ -366,7 +365,7 @@ private:
     void* reserved_ = nullptr;
     std::size_t slices_ = 0;
     std::size_t most_slices_ = 0;
-    std::size_t entries_ = 0;     ///< Of the tables, that have addresses: as many as there are slices, or ever were.
-    std::size_t spare_bytes_ = 0; ///< Of addresses, before and behind the slices; 0: the region grows.
+    std::size_t entries_ = 0;     ///< Table entries with addresses: the largest number of slices so far.
+    std::size_t spare_bytes_ = 0; ///< Alignment padding around the slices; 0: the region grows.
 };
 } // namespace memory_pool::np

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
 /// \file
-/// What it costs to reserve addresses: a few microseconds, however many they are; but where a program emulates the system, it may
-/// keep something for each page of them (qemu-user up to 8.0: 1 TiB takes minutes, and 19 GB).
+/// The cost of reserving addresses: a few microseconds for any size, except under user-mode emulation, which may keep
+/// data for each page (qemu-user up to 8.0: 1 TiB takes minutes and 19 GB).
 ///
 /// Thread safety: any thread.
 #pragma once
@@ -15,9 +15,9 @@
 
 namespace memory_pool::np
 {
-/// Returns: whether the time it takes depends on how many addresses are reserved, so that 1 TiB would take a second or longer. It is
-///   not, if one try of three says so: a thread may lose the processor in the middle of others.
-/// Complexity: two system calls, as a rule.
+/// Returns: whether the cost grows with the size, so that reserving 1 TiB would take more than a second. One fast try
+///   of three is enough to deny it: a thread may be preempted during the others.
+/// Complexity: two system calls if the first try is fast.
 template <class Clock>
 bool reserving_is_dear(Clock&& nanoseconds) noexcept
 {

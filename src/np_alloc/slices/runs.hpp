@@ -172,8 +172,8 @@ public:
         put(purged.first, purged.length, is_dirty, now);
     }
 
-    /// Effects: has the last run be slices that were never used, if it is free and has no memory.
-    /// Returns: it; `first` is no_slice if there is no such run.
+    /// Effects: marks the last run as never used, if it is free and has no memory.
+    /// Returns: that run; `first` is no_slice if there is none.
     run forget_last_if_clean() noexcept
     {
         const slice_number last = last_free();
@@ -201,7 +201,7 @@ public:
     std::size_t in_use() const noexcept { return in_use_; }
     /// Returns: slices in free runs that may have memory.
     std::size_t dirty() const noexcept { return dirty_; }
-    /// Returns: slices that are used, or were, up to the last of them.
+    /// Returns: the end of the last slice that is in use or was.
     std::size_t used() const noexcept { return used_; }
 
     /// Returns: whether all that is said above holds.

@@ -57,8 +57,8 @@ constexpr std::size_t aligned_class(std::size_t bytes, std::size_t alignment) no
     return rounded <= largest_in_slab ? sizes::of(rounded) : class_count;
 }
 
-/// Returns: the class of which a thread may get a block instead, if it has few blocks: of sizes that are powers of two or lie in the
-///   middle between two, the next. It is aligned to as much, or more.
+/// Returns: the class to allocate from instead while a thread has few blocks: the next size that is a power of two or
+///   halfway between two. Its alignment is the same or larger.
 constexpr std::size_t coarse_class(std::size_t number) noexcept
 {
     const std::size_t size = sizes::size(number);
@@ -100,9 +100,9 @@ struct class_facts
     std::uint32_t slab_bytes;
     std::uint32_t reciprocal;     ///< 2^31 by the steps in a block, rounded up: see block_at.
     std::uint32_t magazine_begin; ///< Bytes in the magazines of all classes before this one.
-    std::uint32_t least_room;     ///< The same.
-    std::uint32_t most_room;      ///< The same.
-    std::uint32_t coarse_class;   ///< See there.
+    std::uint32_t least_room;     ///< Blocks: see least_room().
+    std::uint32_t most_room;      ///< Blocks: see most_room().
+    std::uint32_t coarse_class;   ///< See coarse_class().
 };
 
 namespace detail

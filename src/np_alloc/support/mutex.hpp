@@ -7,14 +7,14 @@
 /// functions of others run in it (pthread_atfork calls those that were registered first last before the fork, and first after it),
 /// and they may allocate. As what the locks guard is in order then, and nobody else comes to it, the thread passes them.
 ///
-/// Each thread counts the locks that it has, or waits for: so a process knows that it is ended by a handler of a signal which has come
-/// in the middle of a call, when it must not wait for them. And each lock knows which thread has it: a handler that has come while its
-/// thread has the lock, and allocates, would wait for itself, so that is reported, and ends the program.
+/// Each thread counts the locks that it holds or waits for. So a process can tell that it is ended by a signal handler
+/// that interrupted a call, when it must not wait for locks. Each lock also knows its owner: a handler that needs a
+/// lock of the thread that it interrupted would deadlock, so that is reported, and ends the program.
 ///
 ///     lock:     in transition | os lock | owner = this thread           |
 ///     unlock:                   in transition | owner = none | os unlock |
 ///
-/// While it is in transition, the lock may be taken and have no owner.
+/// A lock in transition may be held and have no owner.
 ///
 /// Thread safety: any thread.
 #pragma once
@@ -36,16 +36,16 @@ namespace memory_pool::np
 /// Whether this thread has all locks, as it is about to fork, or has just done so.
 MEMORY_POOL_HIDDEN inline __thread bool this_thread_forks = false;
 
-/// How many locks this thread has, or is about to have; one more while it has all of them for a fork.
+/// Locks that this thread holds or is about to take; one more while it holds all of them for a fork.
 MEMORY_POOL_HIDDEN inline __thread std::uint32_t this_thread_locks = 0;
 
 class mutex;
 
-/// The lock that this thread is about to take, or to let go of.
+/// The lock that this thread is about to take or to release.
 MEMORY_POOL_HIDDEN inline __thread const mutex* this_thread_transition = nullptr;
 
-/// Effects: has this thread count as one with a lock more, which is not one of those below. What was in transition last has ended, if
-///   it has no other.
+/// Effects: counts a lock of this thread that is not an np::mutex. Clears the transition if it is the only one: that
+///   has ended.
 inline void count_lock() noexcept
 {
     if (this_thread_locks++ == 0)
@@ -62,7 +62,7 @@ public:
     ~counted_lock() { --this_thread_locks; }
 };
 
-/// Effects: reports that a handler of a signal needs a lock that its thread has, and ends the program. It is async-signal-safe.
+/// Effects: reports that a signal handler needs a lock that its thread holds, and aborts. Async-signal-safe.
 [[noreturn]] MEMORY_POOL_SLOW_PATH inline void report_reentrant_call() noexcept
 {
     constexpr const char* text =
@@ -140,11 +140,11 @@ public:
     }
 
 private:
-    /// Returns: an address that stands for the thread.
+    /// Returns: an address that identifies the thread.
     static const void* this_thread() noexcept { return &this_thread_locks; }
 
-    // A handler sees the transition before the lock is taken, until it has its owner; and from before it has none until it is free.
-    // Where a thread has no other lock, what was in transition before has ended, so nothing is restored.
+    // A handler sees the transition from before the lock is taken until the owner is set, and from before the owner is
+    // cleared until the lock is free. A thread without other locks has no earlier transition to restore.
 
     void begin_transition() noexcept
     {
@@ -158,8 +158,8 @@ private:
         std::atomic_signal_fence(std::memory_order_seq_cst);
     }
 
-    /// Takes the lock for a thread that has one, or is about to: maybe this one, if it is a handler that calls. What is in transition
-    /// there goes on to be.
+    /// Takes the lock for a thread that holds or waits for another, or for this one, if a handler calls. Restores the
+    /// transition that it interrupts.
     MEMORY_POOL_NOINLINE void lock_further() noexcept
     {
         if (this_thread_forks)
@@ -189,11 +189,11 @@ private:
         this_thread_transition = interrupted;
     }
 
-    /// Takes the lock when another thread has let go of it. If it is this one that has it, the call is a handler's, and would wait for
-    /// ever. In transition, this thread may have it, or wait for another one: which, that soon has an owner to be told from.
+    /// Waits for the lock. Reports a reentrant call if this thread owns it. During a transition, either this thread or
+    /// another one may hold it: another one soon sets an owner.
     MEMORY_POOL_SLOW_PATH void wait(const mutex* interrupted) noexcept
     {
-        constexpr int most_moments = 2'000; // 0.1 s at least
+        constexpr int most_moments = 2'000; // At least 0.1 s on Linux.
         if (interrupted == this)
             for (int moments = 0; owner_.load(std::memory_order_relaxed) == nullptr; ++moments) {
                 if (mutex_.try_lock())
@@ -208,7 +208,7 @@ private:
     }
 
     os::mutex mutex_;
-    std::atomic<const void*> owner_{nullptr}; ///< Only the thread that has the lock writes to it.
+    std::atomic<const void*> owner_{nullptr}; ///< Written only by the thread that holds the lock.
     bool is_held_for_fork_ = false;
 };
 } // namespace memory_pool::np

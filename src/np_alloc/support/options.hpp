@@ -38,7 +38,7 @@ inline constexpr std::size_t options_of_all = 10;
 inline constexpr std::size_t options_of_checks = 4;
 inline constexpr std::size_t option_count = options_of_all + (is_checked ? options_of_checks : 0);
 
-/// By the number of the option. `ignores_foreign`: pointers of another malloc are to be expected.
+/// Indexed by option number. `ignores_foreign`: pointers of another malloc are to be expected.
 constexpr std::array<option_facts, options_of_all + options_of_checks> facts_of_options(bool ignores_foreign) noexcept
 {
     constexpr std::size_t kilo = std::size_t{1} << 10;

@@ -14,7 +14,7 @@ namespace
 constexpr std::size_t stride = 64;
 constexpr std::size_t any_number = std::numeric_limits<std::size_t>::max();
 
-/// A listener that is asked for nothing but how dear it is.
+/// A listener that only reports whether adding blocks is expensive.
 class idle_listener final : public core::slab_listener
 {
 public:

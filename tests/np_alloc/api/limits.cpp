@@ -5,8 +5,8 @@
 // Starts itself anew in a process with that limit, which is there before anything is allocated, and sees that np_alloc serves as
 // much as can be had, says ENOMEM then, and serves it again when it was freed. `locked`: all memory is to stay in memory, from the
 // beginning. `overcommit`: where the system promises no more memory than there is; elsewhere the program exits with 77.
-// `small_blocks`: with a limit on addresses, how much of what it leaves small blocks may have, and what others
-// may have when those are freed. `late_limit`: it comes when blocks were allocated already.
+// `small_blocks`: with an address space limit, how much of what it leaves small blocks may have, and what others
+// may have when those are freed. `late_limit`: the limit is set after blocks were allocated.
 #include <memory_pool/np_alloc.h>
 
 #include <support/check.hpp>
@@ -85,7 +85,7 @@ std::size_t take_all(std::size_t bytes, std::size_t enough)
     return count * bytes;
 }
 
-/// Before anything is allocated; addresses that are mapped count towards their limit.
+/// Measured before the first allocation: mapped addresses count towards the limit.
 std::size_t mapped_at_start = 0;
 
 std::size_t mapped_bytes()
@@ -97,7 +97,7 @@ std::size_t mapped_bytes()
     return std::strtoull(text.data(), nullptr, 10) * static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
 }
 
-/// It may be raised again.
+/// Sets the soft limit, so that it can be raised again.
 void set_limit(__rlimit_resource which, std::size_t bytes)
 {
     rlimit limit{};
@@ -106,7 +106,7 @@ void set_limit(__rlimit_resource which, std::size_t bytes)
     CHECK(setrlimit(which, &limit) == 0);
 }
 
-/// Small blocks, each of which begins with the address of the one before.
+/// A linked list of small blocks.
 class chain
 {
 public:
@@ -119,7 +119,7 @@ public:
             np_free(std::exchange(last_, before(last_)));
     }
 
-    /// Returns: bytes of them that can be used, when there are no more, or enough.
+    /// Allocates until `enough` bytes are usable, or memory is exhausted. Returns: the usable bytes.
     std::size_t grow(std::size_t enough)
     {
         while (usable_ < enough) {
@@ -129,7 +129,7 @@ public:
             CHECK(np_usable_size(block) >= bytes_);
             std::memcpy(block, &last_, sizeof last_);
             last_ = block;
-            // One that is mapped by itself has a page, which is not what it is for.
+            // A block mapped by itself has a whole page: do not count more than the requested size and some.
             usable_ += std::min(np_usable_size(block), bytes_ + bytes_ / 8);
         }
         return usable_;
@@ -160,7 +160,7 @@ void small_blocks_are_served(std::size_t limit)
         errno = 0;
         CHECK(np_alloc(bytes) == nullptr && errno == ENOMEM);
     }
-    // What is not used is free for others: threads have stacks of 8 MiB, and want memory in a row.
+    // Unused addresses are free for others: threads need 8 MiB stacks of contiguous memory.
     (void)np_trim();
     chain half(100);
     CHECK(half.grow(least / 2) >= least / 2);
@@ -170,7 +170,7 @@ void small_blocks_are_served(std::size_t limit)
     CHECK(half.grow(left) >= left);
 }
 
-/// What is reserved already counts: nothing more can be mapped, but blocks are there.
+/// The reserved addresses count already: nothing more can be mapped, but blocks can be allocated.
 void is_served_in_spite_of_a_late_limit(std::size_t limit)
 {
     use_blocks(10);

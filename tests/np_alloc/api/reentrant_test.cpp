@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
-// Handlers of signals that allocate, though their thread is in the middle of a call.
+// Signal handlers that allocate while their thread is in the middle of a call.
 #include <memory_pool/np_alloc.h>
 
 #include <np_alloc/engine/engine.hpp>
@@ -81,7 +81,7 @@ struct reentrant_call_death_test : testing::Test
     }
 };
 
-/// What a handler does that comes now. It would wait for ever.
+/// Allocates in a handler; the alarm ends a deadlock.
 void* allocate_in_handler(std::size_t bytes)
 {
     (void)alarm(10);
@@ -133,7 +133,7 @@ void allocate_and_free(int)
     np_free(np_alloc(large_bytes));
 }
 
-/// Allocates and frees large blocks, which needs a lock each time, while a handler that does so interrupts it again and again.
+/// Allocates and frees large blocks, which takes a lock each time, while a handler that does the same interrupts it.
 [[noreturn]] void be_interrupted()
 {
     (void)alarm(60);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
-// The library that checks: runs of many GiB that the program does not touch. Each slice of them has a record in a page of its own, so
-// page faults tell whether those are looked at one by one.
+// The checked build: runs of many GiB that the program does not touch. Each of their slices has a record in pages of
+// its own, so page faults tell whether the records are read one by one.
 #include <memory_pool/np_alloc.h>
 
 #include <support/resident_memory.hpp>
@@ -40,8 +40,8 @@ TEST(checked_untouched_runs, take_no_fault_for_each_slice_of_a_block)
 
 TEST(checked_untouched_runs, take_no_fault_for_each_slice_between_aligned_blocks)
 {
-    // When one is freed, the addresses before it that were never used are up to eight times as long as what is free behind them, and
-    // become one run with that.
+    // When an aligned block is freed, it merges with the free addresses before it that were never used, up to eight
+    // times as long as those behind them.
     constexpr std::array<std::size_t, 4> alignments{gibibyte / 32, gibibyte / 4, 2 * gibibyte, 16 * gibibyte};
     std::array<void*, alignments.size()> blocks{};
     const std::size_t before = page_faults();

@@ -55,7 +55,7 @@ struct front : testing::Test
         (void)memory->slabs.take_in();
     }
 
-    /// What is at hand, beyond a few blocks of each size.
+    /// The share of cached blocks, beyond a few of each size.
     std::size_t bytes_held_beyond_a_few()
     {
         std::size_t bytes = 0;
@@ -218,7 +218,7 @@ TEST_F(front, has_a_few_blocks_of_another_class_when_less_was_chosen_than_it_hol
     ASSERT_EQ(np_set_option(np_option_bytes_at_hand, before), 0);
 }
 
-/// Takes many blocks of one size and gives them back.
+/// Allocates many blocks of one size and frees them.
 void need_many(front& its, std::size_t size_class)
 {
     std::vector<void*> blocks(2 * std::size_t{np::most_room(size_class)});
@@ -226,7 +226,7 @@ void need_many(front& its, std::size_t size_class)
     std::for_each(blocks.begin(), blocks.end(), [&its](void* block) { its.give(block); });
 }
 
-/// Does so for each size, from that of a class on.
+/// Does that for each size class from `first` on.
 void need_many_of_each(front& its, std::size_t first = 0)
 {
     for (std::size_t size_class = first; size_class != np::class_count; ++size_class)
@@ -259,7 +259,7 @@ TEST_F(front, may_have_as_much_again_at_hand_for_each_32_MiB_that_are_in_use)
 constexpr std::size_t first_small = 3;
 constexpr std::size_t first_of_others = 11;
 
-/// Takes many blocks of some small classes, and gives them back, again and again.
+/// Allocates and frees many blocks of some small classes in turns.
 /// Returns: how often that needed slabs.
 std::uint32_t slow_calls_for_small_classes(front& its)
 {
@@ -276,7 +276,7 @@ std::uint32_t slow_calls_for_small_classes(front& its)
     return slabs.times_at_work() - before;
 }
 
-/// Returns: the same, in a heap that was used for nothing else.
+/// Returns: the same, in a heap with no other use.
 std::uint32_t slow_calls_in_a_new_heap()
 {
     struct : front
@@ -310,7 +310,7 @@ TEST_F(front, gives_the_share_of_classes_that_the_last_thread_used_to_those_that
     EXPECT_EQ(away(), 0U);
 }
 
-/// Has one large class after the other need more room.
+/// Makes one large class after the other need more room.
 void need_many_of_the_next(front& its, std::size_t& next)
 {
     constexpr std::size_t few = 32;

@@ -30,7 +30,7 @@ struct heap : testing::Test
     np::backend backend;
     np::heap mine{backend};
     np::heap other{backend};
-    test::first_touch_costs unknown{0}; ///< Whatever huge pages cost here and now.
+    test::first_touch_costs unknown{0}; ///< Independent of the fault costs of the machine.
 
     heap() { EXPECT_TRUE(backend.start(std::size_t{1} << 30)); }
     ~heap() override { backend.stop(); }

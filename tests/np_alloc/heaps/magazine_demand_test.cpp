@@ -27,7 +27,7 @@ struct magazine_demand : testing::Test
         demand.restart([this](std::size_t size_class) { return held[size_class]; });
     }
 
-    /// Samples all classes once, whose swings are not known yet.
+    /// Samples all classes once; their swings are not known yet.
     void expect_a_turn_without_swings()
     {
         for (std::size_t i = 0; i != np::class_count; ++i)

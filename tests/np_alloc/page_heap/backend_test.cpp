@@ -26,7 +26,7 @@ constexpr std::size_t MiB = std::size_t{1} << 20;
 struct backend : testing::Test
 {
     np::backend all;
-    test::first_touch_costs unknown{0}; ///< Whatever huge pages cost here and now.
+    test::first_touch_costs unknown{0}; ///< Independent of the fault costs of the machine.
 
     backend() { EXPECT_TRUE(all.start(std::size_t{256} << 20)); }
     ~backend() override
@@ -49,7 +49,7 @@ struct backend : testing::Test
         all.give_large(one_more.first);
     }
 
-    /// Returns: a large block of which all has memory.
+    /// Returns: a large block that is fully resident.
     np::run take_filled(std::size_t bytes)
     {
         const np::run taken = all.take_large(bytes, 1);
@@ -57,7 +57,7 @@ struct backend : testing::Test
         return taken;
     }
 
-    /// Returns: a large block behind one as large that was filled.
+    /// Returns: a large block after another of the same size that was filled.
     np::run take_behind_filled(std::size_t bytes)
     {
         (void)take_filled(bytes);
@@ -362,7 +362,7 @@ TEST_F(backend, asks_for_huge_pages_under_large_blocks_when_one_was_freed_that_w
 
 TEST_F(backend, asks_for_no_more_huge_pages_when_one_turns_out_to_be_dear)
 {
-    test::first_touch_costs::set(20'000); // Of small ones.
+    test::first_touch_costs::set(20'000); // The cost of small faults.
     (void)take_filled(20 * MiB);
     test::first_touch_costs::set(20'000'000);
     const np::run tried = all.take_large(20 * MiB, 1);
@@ -378,7 +378,7 @@ TEST_F(backend, tries_huge_pages_where_a_slab_enters_a_part)
     test::first_touch_costs::set(20'000'000);
     while (huge_pages(all.take_slab(0, 128, true)) != np::huge_page_use::asked_for) {
     }
-    (void)all.take_large(2 * MiB - np::guard_bytes, 1); // The next slab enters another.
+    (void)all.take_large(2 * MiB - np::guard_bytes, 1); // The next slab enters another part.
     EXPECT_EQ(huge_pages(all.take_slab(0, 128, true)), np::huge_page_use::untold);
 }
 
@@ -531,7 +531,7 @@ TEST_F(backend, knows_the_blocks_outside_of_the_region)
     EXPECT_FALSE(all.is_in_direct(block));
 }
 
-/// One whose region has only the addresses that it needs.
+/// A backend whose region grows on demand.
 struct growing_backend : testing::Test
 {
     np::backend all;

@@ -40,7 +40,7 @@ TEST(np_decay, of_threads_goes_back_when_they_end_without_another_call)
     constexpr std::size_t threads = 200;
     constexpr std::size_t blocks = 50;
     const test::option_for_now others_are_forgotten(np_option_decay_ms,
-                                                    1'001); // which have needed soon what had gone back
+                                                    1'001); // They needed purged memory again soon.
     const std::size_t before = resident_bytes_in_use();
     std::atomic<std::size_t> most{0};
     std::atomic<std::size_t> at_work{threads};
@@ -60,8 +60,8 @@ TEST(np_decay, of_threads_goes_back_when_they_end_without_another_call)
     EXPECT_LE(test::resident_bytes(), before + (most - before) / 5);
 }
 
-/// Calls seldom, and its magazines serve each call; until no more than that is in memory, but not for ever.
-/// Returns: how much is then.
+/// Calls rarely, with magazines that serve each call, until at most `enough` bytes are resident, or for a limited time.
+/// Returns: the resident bytes then.
 std::size_t idle_until_resident_bytes(std::size_t enough)
 {
     constexpr int most_calls = 100;
@@ -77,7 +77,7 @@ TEST(np_decay, goes_back_if_a_thread_is_idle_whose_magazines_serve_its_calls)
     if (np_get_option(np_option_poison) != 0)
         GTEST_SKIP() << "where blocks are checked, free ones stay as they were left";
     const std::size_t before = resident_bytes_in_use();
-    void* const much_in_use = np_alloc(bytes_in_use); // Most memory is not free, so none goes back in haste.
+    void* const much_in_use = np_alloc(bytes_in_use); // Most memory is in use, so there is no eager purge.
     const test::option_for_now is_young(np_option_decay_ms, 1'000'000);
     std::vector<void*> blocks(64 * kibibyte);
     for (void*& block : blocks)

@@ -14,8 +14,8 @@ namespace
 constexpr std::size_t much = 10 * np::decay_watch::most_ignored;
 constexpr std::uint64_t tick = 4;
 
-/// Frees at one moment.
-/// Returns: how many of them looked at the clock.
+/// Counts frees at one point in time.
+/// Returns: how many of them checked the clock.
 int free_many(np::decay_watch& watch, std::uint64_t now, int frees, std::size_t dirty = much)
 {
     int looks = 0;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
-// A program that replaces the operators new that do not throw and no other. They ask for more bytes than they are asked for, as those
-// do that note something behind a block; its blocks go back by the deletes of the library, with their sizes.
+// A program that replaces only the nothrow operators new. They allocate more bytes than requested, like operators that
+// append a trailer; their blocks are freed by the library's deletes, with the requested sizes.
 #include <cstddef>
 #include <cstdio>
 #include <cstdlib>
@@ -26,7 +26,7 @@ void* make_aligned(std::size_t bytes, std::align_val_t to)
 }
 } // namespace
 
-// Not inlined, so that no compiler sees into them and warns of malloc's blocks in forms of delete.
+// Not inlined, or compilers would warn that blocks of malloc go to delete.
 __attribute__((noinline)) void* operator new(std::size_t bytes, const std::nothrow_t&) noexcept
 {
     return make(bytes);

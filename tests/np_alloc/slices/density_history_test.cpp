@@ -14,7 +14,7 @@ struct density_history : testing::Test
 {
     np::density_history history;
 
-    /// Returns: blocks that may have huge pages until one may not, up to 100.
+    /// Returns: how many blocks in a row may have huge pages, up to 100.
     int granted()
     {
         int count = 0;
@@ -23,7 +23,7 @@ struct density_history : testing::Test
         return count;
     }
 
-    /// Returns: blocks that are no probe until one is.
+    /// Returns: how many blocks in a row are not probes.
     int skipped()
     {
         int count = 0;

@@ -22,7 +22,7 @@ struct fault_costs : testing::Test
 
     fault_costs() { costs.note_small(small); }
 
-    /// Returns: parts that do without huge pages until one is tried again.
+    /// Returns: how many parts go without huge pages until the next try.
     std::size_t refused()
     {
         std::size_t count = 0;

@@ -15,7 +15,7 @@ namespace
 constexpr std::size_t huge_page = std::size_t{2} << 20;
 constexpr std::uint64_t chances[] = {0, 1, 0x1234'5678'9ABC'DEF0U, std::numeric_limits<std::uint64_t>::max()};
 
-/// An address space of so many bits, with what a system has mapped at that many 32nds of it.
+/// An address space of `bits` bits, with a mapping at `mapped_at` 32nds of it.
 np::free_addresses space(unsigned bits, unsigned mapped_at)
 {
     const std::uintptr_t end = std::uintptr_t{1} << bits;

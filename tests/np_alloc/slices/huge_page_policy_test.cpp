@@ -24,7 +24,7 @@ constexpr std::uint64_t small_cost = 1'000;
 constexpr std::uint64_t cheap = 100 * small_cost;
 constexpr std::uint64_t dear = 2'000 * small_cost;
 
-/// Blocks in one region, one behind the other, so that none has had memory before.
+/// Blocks of one region, one behind the other, so that none has had memory before.
 struct huge_page_policy : testing::Test
 {
     using region_type = np::region<std::uintptr_t, np::run_links>;
@@ -48,7 +48,7 @@ struct huge_page_policy : testing::Test
         return taken;
     }
 
-    /// Returns: a block, and in `touch` what is to be measured.
+    /// Returns: a block; sets `touch` to the first touch to time.
     np::run take(std::uint32_t length, np::first_touch* touch = nullptr)
     {
         const np::run taken = reserve(length);
@@ -75,10 +75,10 @@ struct huge_page_policy : testing::Test
 
     void fill(const np::run& its) { std::memset(region.address(its.first), 1, its.length * np::slice_bytes); }
 
-    /// Returns: whether huge pages were asked for under all of it.
+    /// Returns: whether huge pages were asked for under the whole block.
     bool is_huge(const np::run& its) { return policy.parts().are_asked_for(its.first, its.length); }
 
-    /// Returns: whether they were asked for in any of it.
+    /// Returns: whether they were asked for under any part of it.
     bool is_huge_somewhere(const np::run& its)
     {
         for (np::slice_number each = its.first; each != its.first + its.length; ++each)

@@ -257,7 +257,7 @@ TEST(huge_pages_of_a_small_region, are_asked_for_no_further_than_its_addresses_g
     region.release();
 }
 
-#if !MEMORY_POOL_TSAN // which has no room for such a region
+#if !MEMORY_POOL_TSAN // No room for such a region under ThreadSanitizer.
 TEST(huge_pages_of_a_growing_region, are_not_known_any_more_where_it_has_become_shorter)
 {
     np::region<std::uintptr_t, np::run_links> region;

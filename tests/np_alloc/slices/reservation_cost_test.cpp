@@ -15,7 +15,7 @@ namespace np = memory_pool::np;
 
 namespace
 {
-/// A clock by which reserving takes that many nanoseconds, one time after the other.
+/// A clock by which successive reservations take the given nanoseconds.
 class clock_of_tries
 {
 public:

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
 /// \file
-/// When the caches of a pool that threads share may be open: the lock, the queue of threads that wait for a block, and what the
-/// registry of threads does with the pool.
+/// When the caches of a pool shared by threads may be open: the lock, the queue of waiting threads, and the pool's
+/// handlers for the thread registry.
 ///
 ///     a thread comes:    cache open -> no lock      closed -> the lock; opened unless a thread waits, or visits all blocks
 ///     all are needed:    every cache is closed, and drained into the slabs
@@ -40,7 +40,7 @@ inline namespace MEMORY_POOL_ABI
 {
 namespace core
 {
-/// The lock of a pool, and the caches behind it. See shared_store, which has the operations.
+/// The lock of a pool, and the caches behind it. shared_store adds the operations.
 class cache_gate : private thread_cached, protected cached_slabs
 {
 public:
@@ -151,7 +151,7 @@ protected:
         cache_gate& store_;
     };
 
-    /// Has chunks that are about to go upstream.
+    /// A trim in flight: chunks about to go upstream.
     struct trimming : in_flight
     {
         slab_store::detached_chunks detached;

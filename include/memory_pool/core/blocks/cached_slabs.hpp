@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
 /// \file
-/// The slabs of a pool that threads share and the caches in front of them, and how blocks move between them.
+/// The slabs and thread caches of a pool shared by threads, and how blocks move between them.
 ///
-///     slabs -> spare span -> loaded magazines     a thread takes: a share, so that many threads have some each
-///     slabs <- depot, closed caches               all are drained
+///     slabs -> spare span -> loaded magazines     a thread takes a share, so that many threads get some each
+///     slabs <- depot, closed caches               drained completely
 ///
 ///     handed out by the slabs = in use + in the caches + in the depot + in the spare span
 ///
-/// Thread safety: the pool's lock is held, but for what says otherwise.
+/// Thread safety: the caller holds the pool's lock, unless stated otherwise.
 #pragma once
 
 #include <memory_pool/base/config.hpp>
@@ -44,7 +44,7 @@ public:
     cached_slabs& operator=(const cached_slabs&) = delete;
 
 protected:
-    /// If free blocks are filled, to find misuse, there are no caches.
+    /// There are no caches if free blocks are filled to detect misuse.
     cached_slabs(const slab_layout& layout, std::size_t limit, const slab_store_options& options,
                  const pool_identity& identity, std::pmr::memory_resource* upstream)
         : slabs_(layout, limit, options, identity, upstream), may_cache_(!options.fills_free_blocks),
@@ -71,7 +71,7 @@ protected:
 
     // Caches.
 
-    /// Takes a cache for a thread, with an empty magazine.
+    /// Registers a cache for a thread, with an empty magazine.
     thread_cache& begin_cache()
     {
         thread_cache& cache = caches_.unused(slabs_.upstream());
@@ -122,7 +122,7 @@ protected:
         return block;
     }
 
-    /// Puts a block into an open cache, whose loaded magazine it empties into the slabs if the depot has no empty one.
+    /// Puts a block into an open cache. Spills its loaded magazine into the slabs if the depot has no empty one.
     /// Returns: whether there was room.
     bool put_or_spill(thread_cache& cache, void* block) noexcept
     {

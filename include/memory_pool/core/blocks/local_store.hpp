@@ -2,7 +2,7 @@
 // Copyright (c) 2026 The memory_pool authors
 /// \file
 /// The blocks of one pool for one thread: a magazine, a span and a row in front of the slabs. block_pool.hpp shows how blocks
-/// move; shared_blocks.hpp has the same functions for many threads.
+/// move; shared_blocks.hpp has the same functions for several threads.
 ///
 ///     capacity = in_use + in the magazine + in the outgoing span + in the incoming row + free in the slabs
 ///
@@ -38,14 +38,14 @@ inline namespace MEMORY_POOL_ABI
 {
 namespace core
 {
-/// Blocks for one thread. See basic_block_pool, which says what each function does.
+/// Blocks for one thread. basic_block_pool documents each function.
 template <class Policy>
 class local_store : private allocation_counters<base::checked_policy<Policy>::counts>
 {
     using variant = base::checked_policy<Policy>;
 
 public:
-    /// Only the thread that frees blocks could wait for one.
+    /// Waiting is useless: no other thread can free a block.
     static constexpr bool is_shared = false;
 
     local_store(std::size_t block_size, const pool_options& options, std::pmr::memory_resource* upstream,
@@ -124,7 +124,7 @@ public:
             [this](std::size_t capacity_left) { return magazine_.leave_first_chunk(slabs_, capacity_left); });
         magazine_.shrink(slabs_);
         const std::size_t bytes = before - bytes_reserved();
-        slabs_.leave(detached); // It may run code of the program, which may use the pool.
+        slabs_.leave(detached); // May run user code, which may use the pool.
         slabs_.give_back(detached);
         return bytes;
     }
@@ -175,7 +175,7 @@ public:
         return look(slabs_);
     }
 
-    /// Only pools that threads share lose threads in a fork.
+    /// Only pools shared by threads lose threads in a fork.
     static constexpr bool has_lost_threads() noexcept { return false; }
 
     // Figures.
@@ -350,7 +350,7 @@ private:
     void grow(Enlarge&& enlarge)
     {
         enlarge();
-        if (!variant::checks && magazine_.grow(slabs_)) // If upstream does not let it, the pool does with less.
+        if (!variant::checks && magazine_.grow(slabs_)) // If upstream refuses, the pool does with less.
             open_magazine();
     }
 
@@ -384,7 +384,7 @@ private:
             given_back(block);
             if constexpr (variant::checks)
                 put(&block, 1);                          // Else it would be taken for one that has overflowed.
-            slabs_.listener()->survivor_returned(block); // With it, this may be gone.
+            slabs_.listener()->survivor_returned(block); // May destroy this store.
             return;
         }
         const late_reports reports(slabs_);

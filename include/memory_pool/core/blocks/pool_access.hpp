@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
 /// \file
-/// What pools that are built on block pools need of those, and their users do not.
+/// What pools built on block pools need, beyond the public interface.
 ///
 /// Thread safety: that of the pool.
 #pragma once
@@ -38,16 +38,16 @@ struct pool_access
     }
 
     /// Returns: whether this is the child of a fork, and other threads have used the pool before: what is in the blocks that they
-    ///   were about to take or to free may be half made, or half gone. Until `clear` or `release`.
+    ///   were about to take or to free may be half made, or half gone. True until `clear` or `release`.
     template <class Pool>
     static bool has_lost_threads(const Pool& pool) noexcept
     {
         return pool.store_.has_lost_threads();
     }
 
-    /// Effects: takes no block back any more: the listener is told instead.
+    /// Effects: stops taking blocks back; they go to the listener instead.
     /// Returns: how many blocks are in use.
-    /// Preconditions: the pool has a listener, and no block is asked for any more. Other threads may be freeing blocks.
+    /// Preconditions: the pool has a listener, and no thread allocates any more. Other threads may be freeing blocks.
     /// Complexity: linear in threads, slabs and free blocks.
     template <class Pool>
     static std::size_t abandon(Pool& pool) noexcept

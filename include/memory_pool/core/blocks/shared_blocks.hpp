@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
 /// \file
-/// The blocks of one pool for many threads, with what its policy counts and checks. shared_store.hpp says how blocks move;
-/// local_store.hpp has the same functions for one thread.
+/// The blocks of one pool for several threads, with its policy's counts and checks. shared_store.hpp says how blocks
+/// move; local_store.hpp has the same functions for one thread.
 ///
-/// Thread safety: as basic_block_pool says of pools that threads share.
+/// Thread safety: as documented in basic_block_pool for pools shared by threads.
 #pragma once
 
 #include <memory_pool/base/config.hpp>
@@ -35,14 +35,14 @@ inline namespace MEMORY_POOL_ABI
 {
 namespace core
 {
-/// Blocks for many threads. See basic_block_pool, which says what each function does.
+/// Blocks for several threads. basic_block_pool documents each function.
 template <class Policy>
 class shared_blocks
 {
     using variant = base::checked_policy<Policy>;
 
 public:
-    /// Another thread may free the block that a thread waits for.
+    /// Waiting is useful: another thread may free a block.
     static constexpr bool is_shared = true;
 
     shared_blocks(std::size_t block_size, const pool_options& options, std::pmr::memory_resource* upstream,
@@ -199,7 +199,7 @@ public:
 private:
     static constexpr std::size_t canary_bytes = variant::checks ? fill_pattern::canary_bytes : 0;
 
-    /// The first block of a slab starts a line of the cache: see shared_store.
+    /// The first block of a slab begins at a cache line: see shared_store.
     static slab_layout layout_for(std::size_t stride, const pool_options& options, std::size_t granule) noexcept
     {
         return {stride, std::max(alignment_of_blocks(options), cache_line_size), options.max_capacity,

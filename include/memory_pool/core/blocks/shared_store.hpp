@@ -100,7 +100,7 @@ public:
                 return;
             }
         }
-        slabs_.listener()->survivor_returned(block); // With it, this may be gone.
+        slabs_.listener()->survivor_returned(block); // May destroy this store.
     }
 
     /// Effects: puts a block back as `put` does, if nothing is wrong with that, else reports it. Calls `accepted()` before the
@@ -121,7 +121,7 @@ public:
             }
             put_into_slabs(&block, 1); // Else it would be taken for one that has overflowed.
         }
-        slabs_.listener()->survivor_returned(block); // With it, this may be gone.
+        slabs_.listener()->survivor_returned(block); // May destroy this store.
     }
 
     /// Effects: takes a block as `take` does. If there is none, waits until one is put back: those who wait are served in the
@@ -189,9 +189,9 @@ public:
         return bytes;
     }
 
-    /// Effects: takes no block back any more: the listener is told instead.
+    /// Effects: stops taking blocks back; they go to the listener instead.
     /// Returns: how many blocks are in use.
-    /// Preconditions: there is a listener, and nobody asks for blocks any more.
+    /// Preconditions: there is a listener, and no thread allocates any more.
     std::size_t abandon() noexcept
     {
         const locked lock(*this);

@@ -4,8 +4,10 @@
 /// Pools of objects that return by themselves, behind their faces: one constructs an object for each use, one keeps it. The faces
 /// are intrusive_pool.hpp, recycling_pool.hpp and shared_pool.hpp.
 ///
-///     constructing_pool_base     make(arguments...)  ->  T(arguments...)  ->  Pointer  ->  the last one goes: T destroyed
-///     recycling_pool_base    allocate()          ->  T from before    ->  Pointer  ->  the last one goes: T reset, and kept
+///     constructing_pool_base   make(arguments...)  ->  T(arguments...)  ->  Pointer  ->  the last one goes: T
+/// destroyed
+///     recycling_pool_base      allocate()          ->  T from before    ->  Pointer  ->  the last one goes: T reset,
+/// and kept
 ///
 /// Thread safety: that of the store.
 #pragma once

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
 /// \file
-/// An adaptor that counts what passes through it.
+/// An adaptor that counts allocations and deallocations.
 ///
 /// Thread safety: as upstream; the counting itself is for any thread.
 #pragma once

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
 /// \file
-/// What all adaptors have in common: memory resources that do one thing to the calls that pass through them.
+/// The base of all adaptors: memory resources that add one thing to the calls they pass on.
 ///
 ///     container  ->  adaptor  ->  adaptor  ->  upstream
 ///
@@ -22,7 +22,7 @@ inline namespace MEMORY_POOL_ABI
 {
 namespace core
 {
-/// An adaptor that passes everything on. It keeps nothing, so it has nothing to give back when it ends.
+/// An adaptor that passes every call on. It holds no memory, so its destructor has nothing to release.
 class resource_adaptor : public std::pmr::memory_resource
 {
 public:
@@ -49,11 +49,11 @@ protected:
 
     void do_deallocate(void* chunk, std::size_t bytes, std::size_t alignment) override
     {
-        if (chunk != nullptr) // Not every upstream is as patient.
+        if (chunk != nullptr) // Not every upstream accepts nullptr.
             upstream_->deallocate(chunk, bytes, alignment);
     }
 
-    /// Two adaptors are never equal, whatever is behind them: what one has counted, the other must not give back.
+    /// Two adaptors are never equal, whatever their upstream: memory counted by one must not go back through the other.
     bool do_is_equal(const std::pmr::memory_resource& other) const noexcept override { return this == &other; }
 
 private:

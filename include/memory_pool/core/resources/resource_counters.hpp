@@ -19,15 +19,15 @@ namespace memory_pool
 {
 inline namespace MEMORY_POOL_ABI
 {
-/// What has passed through a memory resource since it was made. A chunk is what one allocation gives, and its bytes are
-/// those that were asked for.
+/// The allocations of a memory resource since construction. A chunk is what one allocation returns; its bytes are those
+/// requested.
 struct resource_statistics
 {
     std::uint64_t allocations = 0;     ///< Chunks handed out.
     std::uint64_t deallocations = 0;   ///< Chunks given back.
-    std::uint64_t failed = 0;          ///< Times a chunk was asked for in vain.
+    std::uint64_t failed = 0;          ///< Failed allocations.
     std::size_t in_use = 0;            ///< Chunks in use now.
-    std::size_t peak_in_use = 0;       ///< The most chunks that were in use at one time.
+    std::size_t peak_in_use = 0;       ///< Peak of chunks in use.
     std::size_t bytes_in_use = 0;      ///< Bytes in use now.
     std::size_t peak_bytes_in_use = 0; ///< The most bytes that were in use at one time.
 };
@@ -41,7 +41,7 @@ public:
     void count_allocation(std::size_t bytes) noexcept
     {
         allocations_.fetch_add(1, std::memory_order_relaxed);
-        // Released, so that whoever sees the chunk sees its allocation counted: see `read`.
+        // Release: a thread that sees the chunk also sees its allocation counted: see `read`.
         raise(peak_in_use_, in_use_.fetch_add(1, std::memory_order_release) + 1);
         raise(peak_bytes_in_use_, bytes_in_use_.fetch_add(bytes, std::memory_order_relaxed) + bytes);
     }

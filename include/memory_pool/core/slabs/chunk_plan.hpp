@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
 /// \file
-/// How large the chunks are that a pool takes from upstream, and how its slabs lie in them.
+/// The size of the chunks that a pool takes from upstream, and the layout of slabs in them.
 ///
 ///     the first:   | slab | array of a magazine |          at no special address, unless there is a listener
 ///     the others:  | slab | gap | slab | gap | slab |      each slab at a multiple of slab_alignment
@@ -61,8 +61,8 @@ public:
         return std::min(blocks, limit_ - capacity);
     }
 
-    /// Returns: the shape of a chunk for `blocks` blocks more than `capacity`, or as many of them as it can have. `is_first` says that
-    ///   there is no first one now: there never was, or it has gone upstream.
+    /// Returns: the shape of a chunk for `blocks` more blocks than `capacity`, or as many as fit. `is_first`: there is
+    ///   no first chunk now, as there never was one, or it has gone upstream.
     chunk_shape next(std::size_t blocks, std::size_t capacity, bool is_first) const noexcept
     {
         if (is_first && options_.listener == nullptr)
@@ -76,7 +76,7 @@ public:
         return other(std::max(std::size_t{1}, std::min(blocks / largest, most_slabs)), room);
     }
 
-    /// Returns: the shape of the first chunk, whose slab has that room, and which has `bytes` bytes.
+    /// Returns: the shape of a first chunk of `bytes` bytes, whose slab has room for `room` blocks.
     chunk_shape first(std::size_t room, std::size_t bytes) const noexcept
     {
         return {1, room, bytes,
@@ -110,8 +110,8 @@ private:
                 layout_.slab_alignment()};
     }
 
-    /// The slabs of a listener begin at multiples of the granule. Where a step is smaller than that, the next ones are to fit in, as
-    /// many blocks as there are so far; else each step would leave most of a granule to upstream.
+    /// Slabs with a listener begin at multiples of the granule. Where a step is smaller, leave room for as many further
+    /// blocks as there are now; otherwise each step would waste most of a granule.
     std::size_t room_for_steps(std::size_t capacity) const noexcept
     {
         const bool grows_in_steps = options_.listener != nullptr && options_.growth_step != 0;

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
 /// \file
-/// The chunks that one pool has from upstream, and the slabs in them: finds the slab of a block, and gives chunks that are wholly
-/// free back upstream.
+/// The chunks that one pool has from upstream, and their slabs: finds the slab of a block, and gives wholly free chunks
+/// back upstream.
 ///
 ///     chunks:  [ A + ] < [ B | C | D | E ] < [ F | G ]     what upstream gave at once; by address, in the directory
 ///     list:    G <-> C <-> A                               slabs that may have free blocks
 ///
-/// The first chunk (A above) is a single slab at no special address, and has room behind it (+) for the array of a magazine,
-/// so that a pool that does not grow is one request upstream.
+/// The first chunk (A above) is a single slab with no special alignment, followed by room for the array of a magazine
+/// (+), so that a pool that does not grow makes one request upstream.
 ///
 /// Thread safety: none; the pool that owns the store sees to it.
 #pragma once
@@ -40,7 +40,7 @@ inline namespace MEMORY_POOL_ABI
 {
 namespace core
 {
-/// The chunks of one pool. See slab_store, which adds what is done with blocks.
+/// The chunks of one pool. slab_store adds the operations on blocks.
 class slab_chunks
 {
 public:
@@ -70,7 +70,7 @@ public:
         return is_in_first(block) || may_be_in_other(block) ? slab_around(block) : nullptr;
     }
 
-    /// Where the array of a magazine can be, without a request of its own. Gone when the first chunk goes upstream.
+    /// Room for the array of a magazine, without a request of its own. Gone when the first chunk goes upstream.
     struct magazine_room
     {
         void** array = nullptr; ///< nullptr: there is none.
@@ -88,7 +88,7 @@ public:
 
     // Giving back upstream what is wholly free takes three steps, so that a lock can be let go for the second of them.
 
-    /// Chunks that are out of the store, and not yet upstream.
+    /// Chunks that have left the store, but are not yet upstream.
     class detached_chunks
     {
         friend class slab_chunks;
@@ -97,8 +97,8 @@ public:
         std::size_t bytes_of_that_ = 0;
     };
 
-    /// Effects: takes every chunk out whose slabs are wholly free. Before it does so with the first one, it calls
-    ///   `vacate(capacity_left)`, which says whether nothing needs the room for the magazine any more.
+    /// Effects: detaches every chunk whose slabs are wholly free. Before the first chunk, calls
+    ///   `vacate(capacity_left)`, which returns whether the room for the magazine is free.
     /// Complexity: linear in slabs and bits.
     template <class Vacate>
     detached_chunks detach_free(Vacate&& vacate) noexcept
@@ -120,7 +120,7 @@ public:
         return detach_free([](std::size_t) { return true; });
     }
 
-    /// Effects: lets the listener undo what it made of the blocks.
+    /// Effects: notifies the listener, so that it can destroy what is in the blocks.
     void leave(const detached_chunks& detached) const noexcept
     {
         if (options_.listener == nullptr)
@@ -142,8 +142,8 @@ public:
         }
     }
 
-    /// Effects: takes chunks over from one who will not give them back any more.
-    /// Preconditions: there is a listener: then the first chunk has the shape of the others.
+    /// Effects: takes over chunks whose thread will not give them back.
+    /// Preconditions: there is a listener, so the first chunk has the shape of the others.
     void inherit(const detached_chunks& detached) noexcept
     {
         for (slab* chunk = detached.first_; chunk != nullptr;) {
@@ -154,7 +154,7 @@ public:
         }
     }
 
-    /// Effects: gives those back upstream. The listener is not told: how far it was with them, nobody knows.
+    /// Effects: gives the inherited chunks back upstream. The listener is not notified: how far it got is unknown.
     void give_back_inherited() noexcept
     {
         give_back(std::exchange(inherited_, {}));
@@ -177,7 +177,7 @@ protected:
         return chunk == first_ ? plan().first(chunk->room(), first_bytes_) : plan().other(*chunk);
     }
 
-    /// Adds a chunk with its slabs, which have their blocks.
+    /// Adds a chunk with its slabs and their blocks.
     void insert(slab* chunk, const chunk_shape& shape) noexcept
     {
         directory_.insert(chunk);
@@ -198,7 +198,7 @@ protected:
         chunk_bytes_ += shape.bytes;
     }
 
-    /// Gives every chunk back upstream, whatever its blocks are. The listener is not told.
+    /// Gives every chunk back upstream, regardless of its blocks. The listener is not notified.
     void release_chunks() noexcept
     {
         detached_chunks detached;
@@ -249,8 +249,8 @@ protected:
         return is_in_first(address) ? first_ : slab::of(address, layout_);
     }
 
-    /// Whether `block` lies between the first and the last byte of all chunks but the first. Only there may its address be
-    /// masked: what is elsewhere is not this store's, and what would be read there, anything.
+    /// Whether `block` is within the range of all chunks but the first. Only there may its address be masked: elsewhere
+    /// the masked address may be unreadable.
     bool may_be_in_other(const void* block) const noexcept
     {
         return reinterpret_cast<std::uintptr_t>(block) - lowest_ < highest_ - lowest_;
@@ -304,10 +304,10 @@ protected:
     std::size_t slab_count_ = 0;
     std::size_t capacity_ = 0;
     std::size_t chunk_bytes_ = 0;
-    slab* first_ = nullptr; ///< The first chunk.
+    slab* first_ = nullptr; ///< The first chunk; nullptr: none.
 
 private:
-    /// It is at the end of the first chunk.
+    /// The room is at the end of the first chunk.
     void note_room_for_magazine() noexcept
     {
         const std::size_t size = plan().pointers_behind(first_->room());
@@ -351,7 +351,7 @@ private:
         chunk->next = std::exchange(detached.first_, chunk);
     }
 
-    /// Moves what is known of the first chunk alone.
+    /// Moves the state of the first chunk into `detached`.
     void detach_first(detached_chunks& detached) noexcept
     {
         detached.first_of_store_ = std::exchange(first_, nullptr);
@@ -368,8 +368,8 @@ private:
 
     std::size_t first_bytes_ = 0; ///< 0 if there is no first chunk.
     magazine_room room_for_magazine_;
-    std::uintptr_t lowest_ = 0;  ///< Where the other chunks begin ...
-    std::uintptr_t highest_ = 0; ///< ... and end; 0 if there are none.
+    std::uintptr_t lowest_ = 0;  ///< Begin of the other chunks.
+    std::uintptr_t highest_ = 0; ///< Their end; 0: there are none.
     detached_chunks inherited_;
     std::size_t inherited_bytes_ = 0;
 };

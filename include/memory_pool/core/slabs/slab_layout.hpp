@@ -38,7 +38,8 @@ namespace core
 /// Bytes that every slab begins with. core/slab.hpp checks that its header is just this large.
 inline constexpr std::size_t slab_header_bytes = 64;
 
-/// Slabs with a listener begin at multiples of this many bytes, so that objects in them can find them: see core/counted_object.hpp.
+/// Slabs with a listener begin at multiples of this many bytes, so that objects find their slab: see
+/// core/objects/counted_object.hpp.
 inline constexpr std::size_t slab_granule = std::size_t{64} * 1024;
 
 /// The geometry of the slabs of one pool.
@@ -56,8 +57,8 @@ public:
     /// it: with chunks of 64 KiB, an eighth more memory.)
     static constexpr std::size_t usual_chunk_bytes = std::size_t{1024} * 1024;
 
-    /// What a pool is told to take at once comes in chunks of at most this many bytes: enough for an upstream that has huge pages to
-    /// use them, and less than jemalloc gives back to the system at once (8 MiB), so that the next pool finds it.
+    /// The largest chunk for blocks requested at once: large enough for an upstream to use huge pages, and less than
+    /// jemalloc returns to the system at once (8 MiB), so that the next pool can reuse it.
     static constexpr std::size_t largest_chunk_bytes = std::size_t{4} * 1024 * 1024;
 
     /// A slab holds at least this many blocks, while that takes no more than `large_slab_bytes`.

@@ -35,7 +35,8 @@ public:
     /// Thread safety: no lock is held.
     virtual void leave(slab& leaving, std::size_t stride) noexcept = 0;
 
-    /// Effects: takes note that `block` came back, after the listener has let go of its blocks: see shared_store::abandon.
+    /// Effects: handles a `block` that came back after the listener has abandoned its blocks: see
+    ///   shared_store::abandon.
     /// Thread safety: any thread. No lock is held.
     virtual void survivor_returned(void* block) noexcept = 0;
 

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
 /// \file
-/// The magazine of a pool for one thread, whose array is as large as suits the slabs of the pool.
+/// The magazine of a pool for one thread, sized to the slabs of the pool.
 ///
-///     few blocks     the array lies behind the first slab: no request upstream for it
-///     more           it is from upstream
+///     few blocks     the array lies behind the first slab: no request upstream
+///     more           the array is from upstream
 ///
 /// Thread safety: none.
 #pragma once
@@ -23,17 +23,17 @@ inline namespace MEMORY_POOL_ABI
 {
 namespace core
 {
-/// A magazine that grows and shrinks with the slabs it is given. It is closed when its array has changed.
+/// A magazine that grows and shrinks with the slabs. It is closed after its array has changed.
 class slab_magazine : public magazine
 {
 public:
-    /// Returns: the bytes of the array, if it is not the one behind the first slab.
+    /// Returns: the bytes of the array, if it is from upstream.
     std::size_t own_bytes(const slab_store& slabs) const noexcept
     {
         return array() == slabs.room_for_magazine().array ? 0 : room() * sizeof(void*);
     }
 
-    /// Effects: makes room for more blocks, if it is much too small and upstream has memory.
+    /// Effects: grows the array if it is much too small and upstream has memory.
     /// Returns: whether it did.
     bool grow(const slab_store& slabs) noexcept
     {
@@ -41,7 +41,7 @@ public:
         return suitable > room() + room() / 2 && try_to_fit(slabs, suitable);
     }
 
-    /// Effects: gives memory back upstream, if it is much too large.
+    /// Effects: shrinks the array if it is much too large.
     void shrink(const slab_store& slabs) noexcept
     {
         const std::size_t suitable = suitable_for(slabs);
@@ -49,11 +49,11 @@ public:
             (void)try_to_fit(slabs, suitable);
     }
 
-    /// Effects: gives the array up.
+    /// Effects: frees the array.
     void drop(const slab_store& slabs) noexcept { move_to(slabs, nullptr, 0); }
 
-    /// Effects: moves out of the first chunk, when `capacity_left` blocks remain without that. It has no more room then than
-    ///   before, so that no more is taken from upstream than goes back.
+    /// Effects: moves out of the first chunk, when `capacity_left` blocks remain without it. Its room does not grow, so
+    ///   that no more is taken from upstream than goes back.
     /// Returns: whether it is out.
     /// Preconditions: it is empty.
     bool leave_first_chunk(const slab_store& slabs, std::size_t capacity_left) noexcept

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
 /// \file
-/// What is asked about the blocks of one pool: where an address is among them, which are in use, which are damaged; and how misuse is
-/// reported.
+/// Queries about the blocks of one pool: which block contains an address, which blocks are in use or damaged; and how
+/// misuse is reported.
 ///
 /// Thread safety: none; the pool that owns the store sees to it.
 #pragma once
@@ -28,7 +28,7 @@ inline namespace MEMORY_POOL_ABI
 {
 namespace core
 {
-/// The chunks of one pool, and the answers about their blocks. See slab_store.
+/// The chunks of one pool, and queries about their blocks. See slab_store.
 class slab_queries : public slab_chunks
 {
 public:
@@ -94,7 +94,8 @@ public:
 
     /// Effects: reports the misuse that freeing `block` would be, if any; each overflow only once.
     /// Returns: whether there was nothing to report.
-    /// Preconditions: the bits say exactly what is in use, and whoever uses the store fills blocks as fill_pattern asks.
+    /// Preconditions: the bits say exactly what is in use, and the user of the store fills blocks as fill_pattern
+    ///   requires.
     /// Complexity: as `find`.
     bool verify(const void* block) const noexcept
     {
@@ -191,11 +192,11 @@ public:
         });
     }
 
-    /// Returns: whether all blocks that `for_each_cached(visit)` visits are handed out, and no two are the same.
+    /// Returns: whether all blocks that `for_each_cached(visit)` visits are handed out, and none is visited twice.
     template <class ForEach>
     bool are_handed_out_once(ForEach&& for_each_cached) const
     {
-        // Marks each as free in its slab, which shows those that are marked already, and unmarks them.
+        // Marks each block as free in its slab, which exposes duplicates, and then unmarks them.
         bool valid = true;
         std::size_t marked = 0;
         const auto flip = [this](void* block) {

@@ -222,7 +222,8 @@ public:
         handed_out_ = 0;
     }
 
-    /// Effects: forgets every block and gives every slab back upstream. The listener is not told: it did that itself.
+    /// Effects: forgets every block and gives every slab back upstream. The listener is not notified: the call comes
+    ///   from it.
     /// Complexity: linear in slabs.
     void release() noexcept
     {

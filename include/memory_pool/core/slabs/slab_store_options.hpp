@@ -32,7 +32,7 @@ struct slab_store_options
     /// Write the bytes of fill_pattern to blocks never used. What comes back is up to the pool.
     bool fills_free_blocks;
     std::size_t growth_step = 0;       ///< See pool_options.
-    slab_listener* listener = nullptr; ///< Owns the slabs, if there is one. Then the first one is like the others.
+    slab_listener* listener = nullptr; ///< Owns the slabs, or nullptr. If set, the first slab is like the others.
     std::size_t magazine_size = 0;     ///< See pool_options.
 };
 } // namespace core

@@ -28,7 +28,7 @@ struct in_flight
     in_flight* next = nullptr;
 };
 
-/// All that is under way of one kind, each a `T`, which is an in_flight.
+/// All in-flight operations of one kind `T`, which derives from in_flight.
 template <class T>
 class all_in_flight
 {
