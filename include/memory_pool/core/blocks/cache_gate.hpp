@@ -7,10 +7,11 @@
 ///     a thread comes:    cache open -> no lock      closed -> the lock; opened unless a thread waits, or visits all blocks
 ///     all are needed:    every cache is closed, and drained into the slabs
 ///
-/// Whoever needs all blocks there are closes every cache first (see core/thread_cache.hpp). From then on, until a thread opens
-/// its cache again with the lock, each block moves with the lock held. That is how a bounded pool hands out all it has,
-/// trimming sees what is free, a fork finds everything in order, and one who gives a block back notices that somebody waits:
-/// while anybody does, no cache is opened. When nobody does, it costs nothing.
+/// A caller that needs all blocks closes every cache first (see core/threads/thread_cache.hpp). Until a thread reopens its
+/// cache under
+/// the lock, each block moves with the lock held. That is how a bounded pool hands out all it has, trimming sees what is free, a fork
+/// finds everything in order, and a thread that frees a block notices a waiter: while there is one, no cache is opened. Without
+/// waiters, it costs nothing.
 ///
 /// Thread safety: any thread, but for what says otherwise.
 #pragma once

@@ -35,7 +35,7 @@ inline namespace MEMORY_POOL_ABI
 {
 namespace core
 {
-/// Bytes that every slab begins with. core/slab.hpp checks that its header is just this large.
+/// Bytes that every slab begins with. core/slabs/slab.hpp checks that its header is just this large.
 inline constexpr std::size_t slab_header_bytes = 64;
 
 /// Slabs with a listener begin at multiples of this many bytes, so that objects find their slab: see
