@@ -206,7 +206,10 @@ inline bool are_one_mapping(void* memory, std::size_t bytes) noexcept
 {
 #if defined(__linux__)
     // To grow where it is, a part of one mapping has no room. Of several, Linux sees first that they are.
-    return ::mremap(memory, bytes, bytes + page_size(), 0) == MAP_FAILED && (errno == ENOMEM || errno == EAGAIN);
+    if (::mremap(memory, bytes, bytes + page_size(), 0) == MAP_FAILED)
+        return errno == ENOMEM || errno == EAGAIN;
+    (void)::munmap(static_cast<std::byte*>(memory) + bytes, page_size()); // There was room.
+    return true;
 #else
     static_cast<void>(memory);
     static_cast<void>(bytes);
@@ -343,7 +346,6 @@ inline void clear_memory(void* memory, std::size_t bytes) noexcept
 
 /// Returns: whether they are known to be one mapping to the system, or a part of one: then they move as a whole, or not at all. Those
 ///   that were used when they were two stay two to Linux, even if nothing tells them apart any more.
-/// Preconditions: what follows them is in use, or reserved.
 /// Complexity: a system call.
 inline bool are_one_mapping(void* memory, std::size_t bytes) noexcept
 {

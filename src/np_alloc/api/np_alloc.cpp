@@ -92,20 +92,37 @@ void watch_decay_if_needed() noexcept
 
 /// Effects: purges memory that is due, if time has passed since the last check. Ends the watch when none is left, or
 ///   when other calls of this thread purge it.
-MEMORY_POOL_NOINLINE void look_for_due_memory() noexcept
+/// Returns: whether it has emptied the magazines of this thread.
+MEMORY_POOL_NOINLINE bool look_for_due_memory() noexcept
 {
     const errno_as_it_was kept;
     decay_watch& watch = this_thread.at_hand.watch();
     const std::uint64_t now = os::coarse_milliseconds();
     if (!watch.look(now, memory().dirty_slices()))
-        return;
+        return false;
     const bool is_idle = watch.is_idle(now, memory().patience() / 2);
-    if (is_idle && !watch.is_tidy())
+    const bool is_to_tidy = is_idle && !watch.is_tidy();
+    if (is_to_tidy)
         watch.set_tidy(process::tidy_idle(this_thread.at_hand));
     the_process.collect(is_idle ? most_runs_if_idle : most_runs_if_busy);
     const std::size_t dirty = memory().dirty_slices();
     if (!watch.goes_on(now, dirty))
         this_thread.at_hand.stop_watch(now, dirty);
+    return is_to_tidy;
+}
+
+/// Effects: reports a block of this thread's heap that is not outstanding: it was in a magazine that has been emptied.
+/// Returns: whether it is outstanding.
+bool is_outstanding(std::size_t size_class, void* block) noexcept
+{
+    misuse_list found; // First, so that it is reported last, without the lock.
+    heap& its = this_thread.at_hand.memory().slabs;
+    const heap::at_work lock(its, found);
+    if (its.has_away(block))
+        return true;
+    if (const auto wrong = its.put(size_class, block))
+        found.add(*wrong, block, facts[size_class].block_bytes);
+    return false;
 }
 
 /// Effects: frees a block of a slab that is not of this thread's heap, or of which this thread has no magazine yet.
@@ -281,8 +298,11 @@ MEMORY_POOL_NOINLINE void free_elsewhere(void* block) noexcept
 MEMORY_POOL_NOINLINE void free_while_watching(owner_word owner, void* block) noexcept
 {
     front& at_hand = this_thread.at_hand;
-    if (MEMORY_POOL_UNLIKELY(at_hand.watch().is_due()))
-        look_for_due_memory();
+    if (MEMORY_POOL_UNLIKELY(at_hand.watch().is_due()) && look_for_due_memory()) {
+        owner = owner_of(block); // Its slab may be gone.
+        if (at_hand.owns(owner) && !is_outstanding(owner & class_bits, block))
+            return;
+    }
     const std::size_t size_class = owner & class_bits;
     if (MEMORY_POOL_UNLIKELY(!at_hand.owns(owner)) || at_hand.top(size_class) == nullptr ||
         !at_hand.push(size_class, block))

@@ -526,10 +526,11 @@ private:
         return taken;
     }
 
-    /// Times a first touch, without the lock, as it may take long. The caller owns the slices up to `end`.
+    /// Times a first touch, without the lock, as it may take long. The caller owns the slices up to `end`. Not in the
+    /// checked build, where a page may still be a guard.
     void measure(const first_touch& touch, slice_number end) noexcept
     {
-        if (MEMORY_POOL_LIKELY(touch.kind == first_touch::page::none))
+        if (is_checked || MEMORY_POOL_LIKELY(touch.kind == first_touch::page::none))
             return;
         const std::uint64_t cost = huge_pages_.measure(region_.address(touch.at));
         const std::lock_guard lock(mutex_);

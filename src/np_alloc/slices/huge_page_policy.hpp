@@ -109,9 +109,9 @@ public:
     /// Returns: the first touch to time.
     first_touch grow_large(slice_number first, std::uint32_t old_length, const run& grown) noexcept
     {
+        leave_large(first, old_length);
         if (!is_enabled())
             return {};
-        leave_large(first, old_length);
         const slice_number old_end = grown.first + old_length;
         const slice_number end = grown.first + grown.length;
         const bool enters_part = (old_end - 1) / slices_of_huge_page != (end - 1) / slices_of_huge_page;

@@ -134,9 +134,10 @@ private:
         return part * slices_of_huge_page < region_.committed() ? region_.huge_pages(part) : huge_page_use::untold;
     }
 
-    /// Gives slices of one part back, if there may have been a huge page.
+    /// Gives slices of one part back, if there may have been a huge page. What is not committed may be mapped by the program.
     void purge(std::size_t begin, std::size_t end) noexcept
     {
+        end = std::min(end, region_.committed());
         if (begin < end && use_of(part_of(begin)) != huge_page_use::untold)
             (void)os::purge_memory(region_.address(begin), (end - begin) * slice_bytes);
     }

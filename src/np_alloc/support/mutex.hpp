@@ -127,6 +127,7 @@ public:
     {
         if (MEMORY_POOL_UNLIKELY(!mutex_.try_lock()))
             wait(this_thread_transition);
+        set_owner(this_thread());
         is_held_for_fork_ = true;
     }
 
@@ -136,6 +137,7 @@ public:
         if (!is_held_for_fork_)
             return;
         is_held_for_fork_ = false;
+        set_owner(nullptr);
         mutex_.unlock();
     }
 
