@@ -81,6 +81,14 @@ TEST_F(address_space, is_one_mapping_until_two_parts_were_used_as_different_ones
     EXPECT_FALSE(os::are_one_mapping(memory, 6 * page)) << "to Linux, they stay two";
     EXPECT_EQ(memory[5 * page], std::byte{7});
 }
+
+TEST_F(address_space, is_asked_about_without_becoming_more_where_there_is_room_behind_it)
+{
+    ASSERT_TRUE(os::commit_memory(memory, page));
+    ASSERT_TRUE(os::release_addresses(memory + page, page));
+    EXPECT_TRUE(os::are_one_mapping(memory, page));
+    EXPECT_TRUE(os::reserve_addresses_at(memory + page, page)) << "they are free still";
+}
 #endif
 
 /// Addresses whose last pages are no whole part of those that are cleared at a time, and of which every so many pages have memory.

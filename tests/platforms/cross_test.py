@@ -80,7 +80,7 @@ class Build:
 
     def compilations(self, kind):
         defined = ["-DMEMORY_POOL_NP_CHECKED=1"] if kind == "checked" else []
-        for source in sorted((self.source / "src/np_alloc").glob("*.cpp")):
+        for source in sorted((self.source / "src/np_alloc").glob("*/*.cpp")):
             if source.name in NOT_IN_THE_ARCHIVE or (kind != "checked" and source.name == "checked.cpp"):
                 continue
             yield (self.common() + WARNINGS + NP_ALLOC + defined +

@@ -291,5 +291,21 @@ TEST_F(checked_large, can_be_where_one_was_freed_in_the_child_of_a_fork)
     EXPECT_TRUE(is_out_of_reach(before));
 }
 #endif
+TEST_F(checked_large, is_taken_where_a_freed_one_had_its_guard)
+{
+    // Its guard begins a huge page, of which the first touch is timed where nothing is checked.
+    constexpr std::size_t huge = 2 * mebibyte;
+    const auto begin = reinterpret_cast<std::uintptr_t>(np_alloc(40 * mebibyte));
+    np_free(reinterpret_cast<void*>(begin));
+    const std::size_t bytes = ((begin + 44 * mebibyte) & ~(huge - 1)) - begin;
+    np_free(np_alloc(bytes));
+    void* const first = np_alloc(bytes - mebibyte);
+    for (std::size_t more = 4; more != 8; ++more) {
+        void* const block = np_alloc(more * mebibyte);
+        ASSERT_NE(block, nullptr);
+        np_free(std::memset(block, 1, more * mebibyte));
+    }
+    np_free(first);
+}
 } // namespace
 #endif

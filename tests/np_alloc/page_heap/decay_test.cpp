@@ -3,6 +3,9 @@
 // Memory goes back to the system when threads end, and while the program idles.
 #include <memory_pool/np_alloc.h>
 
+#include <memory_pool/base/errors.hpp>
+
+#include <support/error_recorder.hpp>
 #include <support/np_blocks.hpp>
 #include <support/option_for_now.hpp>
 #include <support/resident_memory.hpp>
@@ -99,6 +102,24 @@ TEST(np_decay, goes_back_if_a_thread_is_idle_whose_magazines_serve_its_calls)
     np_free(much_in_use);
 }
 #endif
+
+TEST(np_decay, lets_no_double_free_pass_of_a_block_whose_magazine_went_back_meanwhile)
+{
+    if (np_get_option(np_option_poison) != 0)
+        GTEST_SKIP() << "where blocks are checked, the quarantine has it";
+    const test::option_for_now decays(np_option_decay_ms, 40);
+    const test::error_recorder recorder;
+    void* const much = np_alloc(std::size_t{4} << 20);
+    void* const block = np_alloc(5000);
+    void* const other = np_alloc(5000);
+    np_free(std::memset(much, 1, std::size_t{4} << 20));
+    np_free(np_alloc(100));
+    np_free(block);
+    std::this_thread::sleep_for(std::chrono::milliseconds(60));
+    np_free(block);
+    EXPECT_EQ(recorder.kinds(), std::vector<memory_pool::error>{memory_pool::error::double_free});
+    np_free(other);
+}
 
 bool use_all_kinds_of_blocks()
 {

@@ -278,5 +278,26 @@ TEST(huge_pages_of_a_growing_region, are_not_known_any_more_where_it_has_become_
     EXPECT_EQ(all.changes(), changes);
     region.release();
 }
+
+TEST(huge_pages_of_a_growing_region, leave_alone_what_the_program_has_mapped_behind_it)
+{
+    np::region<std::uintptr_t, np::run_links> region;
+    np::huge_pages<np::region<std::uintptr_t, np::run_links>> all{region};
+    ASSERT_TRUE(region.reserve_to_grow(16 * part * np::slice_bytes));
+    ASSERT_TRUE(region.commit(2 * part));
+    all.ask_for(part, part);
+    region.shrink(part + 1);
+    std::byte* const behind = region.address(region.committed());
+    ASSERT_TRUE(memory_pool::os::reserve_addresses_at(behind, np::slice_bytes));
+    ASSERT_TRUE(memory_pool::os::commit_memory(behind, np::slice_bytes));
+    *behind = std::byte{0x5A};
+    np::run last{part, 1, true};
+    last.clean_begin = part;
+    last.clean_end = static_cast<np::slice_number>(region.most_slices());
+    all.purge_around(last);
+    EXPECT_EQ(*behind, std::byte{0x5A});
+    EXPECT_TRUE(memory_pool::os::release_addresses(behind, np::slice_bytes));
+    region.release();
+}
 #endif
 } // namespace
