@@ -207,7 +207,7 @@ public:
     bool is_valid() const noexcept
     {
         if (!slabs_.is_valid() || in_use() > capacity() ||
-            !slabs_.are_handed_out_once([this](auto&& visit) { for_each_cached(visit); }))
+            !slabs_.are_handed_out_once([this](auto&& visit) { this->for_each_cached(visit); }))
             return false;
         if constexpr (variant::counts) {
             if (this->read().in_use != in_use())
