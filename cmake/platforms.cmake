@@ -3,7 +3,7 @@
 if(MSVC)
     message(STATUS "memory_pool: not tested with MSVC")
 elseif(APPLE)
-    message(STATUS "memory_pool: not tested on ${CMAKE_SYSTEM_NAME}: it is compiled and linked for macOS, but has not been run there")
+    message(STATUS "memory_pool: not tested on ${CMAKE_SYSTEM_NAME}: compiled and linked for macOS, never run there")
 elseif(NOT CMAKE_SYSTEM_NAME MATCHES "^(Linux|Windows)$")
     message(STATUS "memory_pool: not tested on ${CMAKE_SYSTEM_NAME}")
 endif()

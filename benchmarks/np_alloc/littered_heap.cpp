@@ -13,7 +13,7 @@ int main(int argc, char** argv)
     workload::arguments arguments(argc, argv, "littered_heap: small blocks, on a heap where many others were freed.");
     const std::size_t threads = arguments.number("threads", 1, "at once");
     const std::size_t litter = arguments.number("litter", 2000000, "blocks of each thread in the beginning");
-    const std::size_t left = arguments.number("left", 20, "one in so many of them stays until the end");
+    const std::size_t left = arguments.number("left", 20, "one block in this number stays until the end");
     const std::size_t steps = arguments.number("steps", 2000000, "blocks that each thread allocates afterwards");
     const std::size_t live = arguments.number("live", 50000, "of these, in each thread");
     const std::size_t least = arguments.number("least", 16, "bytes of a block");

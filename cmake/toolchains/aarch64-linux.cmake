@@ -1,15 +1,4 @@
 # SPDX-License-Identifier: MIT
-# GCC for aarch64 Linux on Debian (g++-aarch64-linux-gnu), whose programs run under QEMU (qemu-user), if that is installed.
-set(CMAKE_SYSTEM_NAME Linux)
+# aarch64 Linux, with GCC from Debian (g++-aarch64-linux-gnu).
 set(CMAKE_SYSTEM_PROCESSOR aarch64)
-set(CMAKE_C_COMPILER aarch64-linux-gnu-gcc)
-set(CMAKE_CXX_COMPILER aarch64-linux-gnu-g++)
-find_program(MEMORY_POOL_QEMU qemu-aarch64)
-if(MEMORY_POOL_QEMU)
-    set(CMAKE_CROSSCOMPILING_EMULATOR ${MEMORY_POOL_QEMU} -L /usr/aarch64-linux-gnu)
-endif()
-set(CMAKE_FIND_ROOT_PATH /usr/aarch64-linux-gnu)
-set(CMAKE_FIND_ROOT_PATH_MODE_PROGRAM NEVER)
-set(CMAKE_FIND_ROOT_PATH_MODE_LIBRARY ONLY)
-set(CMAKE_FIND_ROOT_PATH_MODE_INCLUDE ONLY)
-set(CMAKE_FIND_ROOT_PATH_MODE_PACKAGE ONLY)
+include(${CMAKE_CURRENT_LIST_DIR}/linux-gnu.cmake)

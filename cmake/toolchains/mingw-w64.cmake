@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-# GCC for Windows on Debian (g++-mingw-w64-x86-64-posix), whose programs run under Wine (wine64), if that is installed.
+# Windows, with GCC from Debian (g++-mingw-w64-x86-64-posix). Programs run under Wine (wine64), if that is installed.
 set(CMAKE_SYSTEM_NAME Windows)
 set(CMAKE_SYSTEM_PROCESSOR x86_64)
 set(CMAKE_C_COMPILER x86_64-w64-mingw32-gcc-posix)
@@ -11,7 +11,4 @@ if(MEMORY_POOL_WINE)
     set(CMAKE_CROSSCOMPILING_EMULATOR ${MEMORY_POOL_WINE})
 endif()
 set(CMAKE_FIND_ROOT_PATH /usr/x86_64-w64-mingw32)
-set(CMAKE_FIND_ROOT_PATH_MODE_PROGRAM NEVER)
-set(CMAKE_FIND_ROOT_PATH_MODE_LIBRARY ONLY)
-set(CMAKE_FIND_ROOT_PATH_MODE_INCLUDE ONLY)
-set(CMAKE_FIND_ROOT_PATH_MODE_PACKAGE ONLY)
+include(${CMAKE_CURRENT_LIST_DIR}/find_in_root.cmake)

@@ -1,15 +1,4 @@
 # SPDX-License-Identifier: MIT
-# GCC for riscv64 Linux on Debian (g++-riscv64-linux-gnu), whose programs run under QEMU (qemu-user), if that is installed.
-set(CMAKE_SYSTEM_NAME Linux)
+# riscv64 Linux, with GCC from Debian (g++-riscv64-linux-gnu).
 set(CMAKE_SYSTEM_PROCESSOR riscv64)
-set(CMAKE_C_COMPILER riscv64-linux-gnu-gcc)
-set(CMAKE_CXX_COMPILER riscv64-linux-gnu-g++)
-find_program(MEMORY_POOL_QEMU qemu-riscv64)
-if(MEMORY_POOL_QEMU)
-    set(CMAKE_CROSSCOMPILING_EMULATOR ${MEMORY_POOL_QEMU} -L /usr/riscv64-linux-gnu)
-endif()
-set(CMAKE_FIND_ROOT_PATH /usr/riscv64-linux-gnu)
-set(CMAKE_FIND_ROOT_PATH_MODE_PROGRAM NEVER)
-set(CMAKE_FIND_ROOT_PATH_MODE_LIBRARY ONLY)
-set(CMAKE_FIND_ROOT_PATH_MODE_INCLUDE ONLY)
-set(CMAKE_FIND_ROOT_PATH_MODE_PACKAGE ONLY)
+include(${CMAKE_CURRENT_LIST_DIR}/linux-gnu.cmake)

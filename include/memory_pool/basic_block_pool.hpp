@@ -4,8 +4,8 @@
 /// A pool of raw blocks of one size over a block store. Include block_pool.hpp for one thread,
 /// concurrent_block_pool.hpp for several.
 ///
-/// Thread safety: that of the store. "The pool's" below means: one thread at a time for core::local_store, any thread for
-///   core::shared_blocks.
+/// Thread safety: that of the store. "The pool's" below means: one thread at a time for core::local_store, any thread
+///   for core::shared_blocks.
 #pragma once
 
 #include <memory_pool/base/config.hpp>
@@ -49,8 +49,9 @@ public:
     ///   `upstream` at once.
     /// Preconditions: `upstream` outlives the pool. A pool shared by threads calls it with a lock held, so never from
     ///   two threads at the same time.
-    /// Throws: std::invalid_argument if `block_size` or `max_capacity` is 0, `max_capacity` is below `initial_capacity`,
-    ///   `alignment` is not a power of two, or `upstream` is nullptr; size_overflow if the sizes do not fit; what upstream throws.
+    /// Throws: std::invalid_argument if `block_size` or `max_capacity` is 0, `max_capacity` is below
+    ///   `initial_capacity`, `alignment` is not a power of two, or `upstream` is nullptr; size_overflow if the sizes do
+    ///   not fit; what upstream throws.
     /// Complexity: O(1); linear in pages where `options.prefault` asks for it, and in bytes where the policy checks.
     explicit basic_block_pool(std::size_t block_size, const pool_options& options = {},
                               std::pmr::memory_resource* upstream = std::pmr::get_default_resource())
@@ -75,14 +76,14 @@ public:
     basic_block_pool& operator=(const basic_block_pool&) = delete;
 
     /// Effects: gives everything back upstream. Blocks still in use are gone.
-    /// Thread safety: no other thread may use the pool any more. Threads that have used it may end before, at the same time,
-    ///   or later.
+    /// Thread safety: no other thread may use the pool any more. Threads that have used it may end before, at the same
+    ///   time, or later.
     ~basic_block_pool() = default;
 
     /// Effects: hands out a block.
     /// Returns: it: `block_size()` bytes, aligned as asked for, with undefined content.
-    /// Throws: pool_exhausted if the pool is bounded and `max_capacity()` blocks are in use; what upstream throws. No block is
-    ///   handed out then.
+    /// Throws: pool_exhausted if the pool is bounded and `max_capacity()` blocks are in use; what upstream throws. No
+    ///   block is handed out then.
     /// Complexity: O(1), and occasionally a batch from the slabs, an exchange of magazines or a call upstream; where
     ///   threads share the pool, linear in threads before it throws.
     /// Thread safety: the pool's.
@@ -99,14 +100,14 @@ public:
     /// Thread safety: the pool's.
     [[nodiscard]] MEMORY_POOL_ALWAYS_INLINE void* try_allocate() noexcept { return store_.try_allocate(); }
 
-    /// Effects: hands out a block, as soon as there is one to be had. Threads that wait get theirs in the order they came, and
-    ///   before any that does not wait.
+    /// Effects: hands out a block, as soon as there is one to be had. Threads that wait get theirs in the order they
+    ///   came, and before any that does not wait.
     /// Returns: it, as from `allocate`.
     /// Preconditions: threads share the pool; otherwise it does not compile.
     /// Throws: what upstream throws, if no block is in use that could come back. That counts as failed.
-    /// Complexity: as `allocate`, and the wait. Costs nothing elsewhere while nobody waits.
-    /// Thread safety: any thread. If a thread is cancelled while it waits, nothing is lost with libstdc++; with libc++ the
-    ///   program ends, as waiting is noexcept there.
+    /// Complexity: as `allocate`, and the wait. No overhead elsewhere while no thread waits.
+    /// Thread safety: any thread. If a thread is cancelled while it waits, nothing is lost with libstdc++; with libc++
+    ///   the program ends, as waiting is noexcept there.
     template <class Shared = Store>
     [[nodiscard]] void* allocate_wait()
     {
@@ -118,8 +119,8 @@ public:
     }
 
     /// Effects: as `allocate_wait`, but gives up at `deadline`; or after a century, if that is sooner.
-    /// Returns: the block; or nullptr if none came in time, or upstream fails and no block is in use that could come back. That
-    ///   counts as failed.
+    /// Returns: the block; or nullptr if none came in time, or upstream fails and no block is in use that could come
+    ///   back. That counts as failed.
     /// Preconditions: as `allocate_wait`.
     /// Throws: what the clock throws.
     /// Complexity: as `allocate_wait`.
@@ -159,8 +160,8 @@ public:
     MEMORY_POOL_ALWAYS_INLINE void deallocate(void* block) noexcept { store_.deallocate(block); }
 
     /// Effects: takes slabs from upstream until `capacity()` is at least `count`.
-    /// Throws: pool_exhausted if `count` is above `max_capacity()`; size_overflow if so many blocks do not fit into
-    ///   memory; what upstream throws, after which the slabs that were got are kept.
+    /// Throws: pool_exhausted if `count` is above `max_capacity()`; size_overflow if that exceeds the address
+    ///   space; what upstream throws, after which the slabs that were got are kept.
     /// Complexity: linear in slabs added, and in pages with `pool_options::prefault`.
     /// Thread safety: the pool's.
     void reserve(std::size_t count)
@@ -188,12 +189,13 @@ public:
     void clear() noexcept { store_.clear(); }
 
     /// Effects: calls `visit(void*)` for each block in use, in the order of addresses. `visit` may hand blocks back and
-    ///   ask for more (those may or may not be visited), but, where one thread uses the pool, not call `trim`, `release` or `clear`.
+    ///   ask for more (those may or may not be visited), but, where one thread uses the pool, not call `trim`,
+    ///   `release` or `clear`.
     /// Throws: what `visit` throws.
     /// Complexity: linear in blocks that were ever in use. Costs nothing elsewhere.
-    /// Thread safety: the pool's, but a block that another thread gives back meanwhile may be visited after that. In the child of
-    ///   a fork, blocks that other threads were just taking or giving back in the parent are visited, too; `visit` may not touch
-    ///   what is in them, and AddressSanitizer and Valgrind see to it.
+    /// Thread safety: the pool's, but a block that another thread gives back meanwhile may be visited after that. In
+    ///   the child of a fork, blocks that other threads were just taking or giving back in the parent are visited, too;
+    ///   `visit` may not touch what is in them, and AddressSanitizer and Valgrind see to it.
     template <class Visit>
     void for_each(Visit&& visit)
     {
@@ -209,8 +211,8 @@ public:
     }
 
     /// Returns: whether `block` is a block of this pool that is in use. Any pointer may be asked after.
-    /// Preconditions: called from a visitor of `for_each`, or the policy checks: elsewhere a block that came back a moment
-    ///   ago still counts as in use.
+    /// Preconditions: called from a visitor of `for_each`, or the policy checks: elsewhere a block that came back a
+    ///   moment ago still counts as in use.
     /// Complexity: logarithmic in slabs.
     /// Thread safety: the pool's.
     bool is_in_use(const void* block) const noexcept
@@ -265,7 +267,8 @@ public:
     /// Complexity: as `in_use`.
     std::size_t available() const noexcept { return store_.available(); }
 
-    /// Returns: how often the pool has taken blocks from upstream since it was made or released: by a step, or for `reserve`.
+    /// Returns: how often the pool has taken blocks from upstream since it was made or released: by a step, or for
+    ///   `reserve`.
     /// Complexity: O(1).
     std::size_t enlarge_steps() const noexcept
     {

@@ -10,10 +10,10 @@
 ///     deallocate  -----------------+--------> incoming ----+-------------+
 ///                        push        append         (full or empty)
 ///
-/// A block that comes back goes on top of the magazine, an array of pointers, and is the next to be handed out, while it
-/// is still in the processor's cache. Blocks that come back in the order of their addresses, up or down, as when all are
-/// freed in the order they were made or the reverse, are noticed after a while, and only move the end of a row from then
-/// on. What overflows returns to the slabs in batches; there a block is one bit.
+/// A block that comes back goes on top of the magazine, an array of pointers, and is the next to be handed out, while
+/// it is still in the processor's cache. Blocks that come back in the order of their addresses, up or down, as when all
+/// are freed in the order they were made or the reverse, are noticed after a while, and only move the end of a row from
+/// then on. What overflows returns to the slabs in batches; there a block is one bit.
 ///
 ///     capacity = in_use + in the magazine + in the outgoing span + in the incoming row + free in the slabs
 ///

@@ -28,8 +28,6 @@
 #include <sys/resource.h>
 #endif
 #if defined(__linux__)
-#include <algorithm>
-#include <array>
 #include <sys/sysinfo.h>
 #endif
 
@@ -326,14 +324,11 @@ inline void clear_memory(void* memory, std::size_t bytes) noexcept
     auto* to_be_written = static_cast<unsigned char*>(memory);
     unsigned char* const end = to_be_written + bytes;
 #if defined(__linux__)
-    std::array<unsigned char, 256> pages{};
-    const std::size_t part = pages.size() * page_size();
+    constexpr std::size_t pages = 256;
+    const std::size_t part = pages * page_size();
     for (unsigned char* each = to_be_written; bytes >= part; each += part, bytes -= part) {
         // A page that was swapped out counts as one without memory, and is no zeros: so what is not written to has to be purged.
-        const auto is_there = [](unsigned char page) { return (page & 1U) != 0; };
-        const bool is_known = ::mincore(each, part, pages.data()) == 0;
-        const bool is_sparse = is_known && 2 * std::count_if(pages.begin(), pages.end(), is_there) <
-                                               static_cast<std::ptrdiff_t>(pages.size());
+        const bool is_sparse = 2 * detail::resident_pages(each, pages).value_or(pages) < pages;
         if (is_sparse && purge_memory(each, part)) {
             std::memset(to_be_written, 0, static_cast<std::size_t>(each - to_be_written));
             to_be_written = each + part;

@@ -62,7 +62,11 @@ inline bool is_inside_large_block(owner_word owner, const void* block) noexcept
 /// Effects: reports what is wrong with an address outside of the region, where no block begins.
 MEMORY_POOL_SLOW_PATH inline void report_wrong_outside(const void* address) noexcept
 {
-    const wrong_address wrong = memory().what_is_wrong_with(address);
+    wrong_address wrong = memory().what_is_wrong_with(address);
+    // The region was longer, and a block has gone with its addresses.
+    if (wrong.kind == error::foreign_pointer &&
+        memory().memory().slice_of(address) < memory().memory().peak_committed())
+        wrong.kind = error::double_free;
     report_misuse(wrong.kind, address, wrong.block_bytes);
 }
 

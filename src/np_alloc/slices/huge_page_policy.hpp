@@ -68,7 +68,7 @@ public:
         const std::size_t entered = is_enabled() ? parts_.entered(taken) : 0;
         const bool are_wanted = will_be_filled && entered != 0 && costs_.admit(entered);
         parts_.enter(taken, are_wanted);
-        return what_to_measure(taken.is_zeroed && entered != 0, are_wanted, taken.first);
+        return what_to_measure(taken.is_zeroed && entered != 0, are_wanted, parts_.first_slice_entered(taken));
     }
 
     /// Effects: decides for a new large block.

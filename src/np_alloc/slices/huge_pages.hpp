@@ -10,8 +10,8 @@
 /// memory will be needed. Parts that have returned some of their memory refuse huge pages, as khugepaged would bring it
 /// back later.
 ///
-/// To the system, neighbours about which it was told different things are different mappings, of which a process may have 65,530. So
-/// there is an end to that, and memory in different mappings is not moved: see backend.hpp.
+/// To the system, neighbours about which it was told different things are different mappings, of which a process may
+/// have 65,530. So there is an end to that, and memory in different mappings is not moved: see backend.hpp.
 ///
 /// Thread safety: none; whoever owns the runs has a lock.
 #pragma once
@@ -50,6 +50,13 @@ public:
         return first_entered(taken) < end_of_entered(taken) ? end_of_entered(taken) - first_entered(taken) : 0;
     }
 
+    /// Returns: the first slice of `taken` in those parts.
+    /// Preconditions: it enters one.
+    static slice_number first_slice_entered(const run& taken) noexcept
+    {
+        return std::max(taken.first, static_cast<slice_number>(first_entered(taken) * slices_of_huge_page));
+    }
+
     /// Effects: asks for huge pages in the parts that `taken` enters, or refuses them where they were asked for.
     void enter(const run& taken, bool are_wanted) noexcept
     {
@@ -71,7 +78,8 @@ public:
         tell(part_of(end), end_of_parts(end), huge_page_use::refused);
     }
 
-    /// Effects: gives the memory back that huge pages may have brought around a run that loses its own, where all is free.
+    /// Effects: gives the memory back that huge pages may have brought around a run that loses its own, where all is
+    ///   free.
     /// Preconditions: `its` was handed out to be purged.
     void purge_around(const run& its) noexcept
     {
@@ -134,7 +142,8 @@ private:
         return part * slices_of_huge_page < region_.committed() ? region_.huge_pages(part) : huge_page_use::untold;
     }
 
-    /// Gives slices of one part back, if there may have been a huge page. What is not committed may be mapped by the program.
+    /// Gives slices of one part back, if there may have been a huge page. What is not committed may be mapped by the
+    /// program.
     void purge(std::size_t begin, std::size_t end) noexcept
     {
         end = std::min(end, region_.committed());

@@ -33,6 +33,7 @@
 
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <numeric>
@@ -57,8 +58,9 @@ enum class huge_page_use : std::uint8_t
 
 /// A number that any thread may read while another writes.
 ///
-/// To the language, what is read so would have to be atomic. But GCC 12 compares no atomic number where it stands: it takes an
-/// instruction more in each call of free. To every processor that this library is for, such a number is read and written as a whole.
+/// To the language, what is read so would have to be atomic. But GCC 12 compares no atomic number where it stands: it
+/// takes an instruction more in each call of free. To every processor that this library is for, such a number is read
+/// and written as a whole.
 class often_read
 {
 public:
@@ -90,8 +92,8 @@ public:
     region& operator=(const region&) = delete;
     ~region() = default;
 
-    /// Effects: reserves addresses for up to `most_bytes`; if the system has not twice so many, or a limit is in the way, for half
-    ///   of that, and so on: the program needs some, too, for threads, files and libraries.
+    /// Effects: reserves addresses for up to `most_bytes`; if the system has not twice so many, or a limit is in the
+    ///   way, for half of that, and so on: the program needs some, too, for threads, files and libraries.
     /// Returns: whether there are at least 4 MiB.
     bool reserve(std::size_t most_bytes) noexcept
     {
@@ -123,6 +125,7 @@ public:
         base_.write(nowhere);
         most_slices_ = spare_bytes_ = 0;
         committed_steps_.write(0);
+        peak_committed_.store(0, std::memory_order_relaxed);
     }
 
     /// Effects: gives back the addresses of slices that are not committed, which are none from now on.
@@ -137,14 +140,15 @@ public:
     /// Preconditions: these slices are not in use, and have no memory.
     void shrink(std::size_t count) noexcept
     {
+        peak_committed_.store(peak_committed(), std::memory_order_relaxed);
         committed_steps_.write(count * steps_per_slice);
         if (os::release_addresses(address(count), (slices_ - count) * slice_bytes))
             slices_ = count;
     }
 
-    /// Effects: makes the first `count` slices usable, and some more, so that it is not asked often: threads that bring memory into use
-    ///   in the meantime wait. It is not much more than what is needed: what is usable counts towards limits of the process, and takes
-    ///   memory where all is to stay in memory (`mlockall`).
+    /// Effects: makes the first `count` slices usable, and some more, so that it is not asked often: threads that bring
+    ///   memory into use in the meantime wait. It is not much more than what is needed: what is usable counts towards
+    ///   limits of the process, and takes memory where all is to stay in memory (`mlockall`).
     /// Returns: whether they are. If not, nothing is lost.
     bool commit(std::size_t count) noexcept
     {
@@ -171,10 +175,17 @@ public:
     /// Returns: slices that may be used.
     std::size_t committed() const noexcept { return committed_steps_.read() / steps_per_slice; }
 
+    /// Returns: the most slices that could ever be used.
+    std::size_t peak_committed() const noexcept
+    {
+        return std::max(committed(), peak_committed_.load(std::memory_order_relaxed));
+    }
+
     std::byte* address(std::size_t slice) const noexcept { return base() + slice * slice_bytes; }
 
-    /// Returns: how many steps of 16 bytes `address` is from the beginning; more than is_committed() allows if it is outside of the
-    ///   region, or no multiple of 16: the bits of the distance are turned around, so that those come first.
+    /// Returns: how many steps of 16 bytes `address` is from the beginning; more than is_committed() allows if it is
+    ///   outside of the region, or no multiple of 16: the bits of the distance are turned around, so that those come
+    ///   first.
     MEMORY_POOL_ALWAYS_INLINE std::uintptr_t steps_to(const void* address) const noexcept
     {
         constexpr unsigned step_bits = 4;
@@ -204,8 +215,9 @@ public:
 private:
     static constexpr std::size_t steps_per_slice = slice_bytes / 16;
 
-    /// Where a region begins that is not reserved yet. No block is a multiple of 16 bytes away from there, nor is nullptr: so a thread
-    /// that frees one while another reserves the region, and sees the end of it already, but not yet its beginning, finds it outside.
+    /// Where a region begins that is not reserved yet. No block is a multiple of 16 bytes away from there, nor is
+    /// nullptr: so a thread that frees one while another reserves the region, and sees the end of it already, but not
+    /// yet its beginning, finds it outside.
     static constexpr std::uintptr_t nowhere = 1;
 
     static constexpr std::size_t parts(std::size_t slices) noexcept
@@ -365,7 +377,8 @@ private:
     void* reserved_ = nullptr;
     std::size_t slices_ = 0;
     std::size_t most_slices_ = 0;
-    std::size_t entries_ = 0;     ///< Table entries with addresses: the largest number of slices so far.
-    std::size_t spare_bytes_ = 0; ///< Alignment padding around the slices; 0: the region grows.
+    std::atomic<std::size_t> peak_committed_{0}; ///< Before the last shrink.
+    std::size_t entries_ = 0;                    ///< Table entries with addresses: the largest number of slices so far.
+    std::size_t spare_bytes_ = 0;                ///< Alignment padding around the slices; 0: the region grows.
 };
 } // namespace memory_pool::np

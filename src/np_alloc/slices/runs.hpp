@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
-/// \file
-/// Runs: slices side by side, handed out as a whole, merged with their neighbours when they come back, and purged after a while.
+/// \file Runs: slices side by side, handed out as a whole, merged with their neighbours when they come back, and purged
+/// after a while.
 ///
 ///     | in use | free, dirty     | in use | free, clean | in use |      never used       |
 ///     0                                                            used                   region's end
@@ -9,9 +9,10 @@
 ///     free runs by length:  1: run <-> run    2: run    3:    ...    48-63: run   64-79: ...
 ///     dirty ones by age:    oldest <-> ... <-> youngest
 ///
-/// No two free runs lie side by side, but for a dirty one and a clean one that is much longer. The first and the last slice of a run
-/// say how long it is, so a neighbour is found in one step. A dirty run has memory of the system; when it is old enough, that is given
-/// back, and the run is clean: it reads as zeros. Whoever owns the runs does that, as it takes a while.
+/// No two free runs lie side by side, but for a dirty one and a clean one that is much longer. The first and the last
+/// slice of a run say how long it is, so a neighbour is found in one step. A dirty run has memory of the system; when
+/// it is old enough, that is given back, and the run is clean: it reads as zeros. Whoever owns the runs does that, as
+/// it takes a while.
 ///
 /// Thread safety: none; whoever owns the runs has a lock.
 #pragma once
@@ -61,7 +62,8 @@ struct run
     slice_number first = no_slice;
     std::uint32_t length = 0;
     bool is_zeroed = false; ///< All bytes are 0.
-    // From where to where free slices without memory went, of which the run is a part that was taken, or beside which it lies.
+    // From where to where free slices without memory went, of which the run is a part that was taken, or beside which
+    // it lies.
     slice_number clean_begin = 0;
     slice_number clean_end = 0;
 };
@@ -83,8 +85,8 @@ public:
     /// Effects: hands out `length` slices, the first of them at a multiple of `alignment` slices from address 0.
     /// Returns: them; `first` is no_slice if the region has no such run, or the system gives no memory.
     /// Preconditions: `length` is not 0; `alignment` is a power of two.
-    /// Complexity: O(1), but for the longest list of free runs that may be long enough when the region is used up; a system call now
-    ///   and then.
+    /// Complexity: O(1), but for the longest list of free runs that may be long enough when the region is used up; a
+    ///   system call now and then.
     run take(std::uint32_t length, std::uint32_t alignment = 1) noexcept
     {
         const std::uint32_t spare = alignment - 1;
@@ -106,7 +108,8 @@ public:
         return taken;
     }
 
-    /// Effects: takes a run back. `is_dirty` says whether the system may have memory behind it; if not, it reads as zeros.
+    /// Effects: takes a run back. `is_dirty` says whether the system may have memory behind it; if not, it reads as
+    ///   zeros.
     void put(slice_number first, std::uint32_t length, bool is_dirty, std::uint64_t now) noexcept
     {
         in_use_ -= length;
@@ -143,8 +146,8 @@ public:
     }
 
     /// Effects: hands out the oldest dirty run, so that its memory can be given back to the system while nobody waits.
-    /// Returns: it, and how far free slices without memory go around it; `first` is no_slice if there is none, or no part of it has been
-    ///   free since `before`.
+    /// Returns: it, and how far free slices without memory go around it; `first` is no_slice if there is none, or no
+    ///   part of it has been free since `before`.
     run take_dirty_since(std::uint64_t before) noexcept
     {
         if (!has_dirty_since(before))
@@ -254,7 +257,8 @@ private:
         return exact_lengths + to_each_doubling * (exponent - 5) + part;
     }
 
-    /// Returns: a free run that is at least that long, or no_slice; there may be more of that length when so many were looked at.
+    /// Returns: a free run that is at least that long, or no_slice; there may be more of that length when so many were
+    ///   looked at.
     slice_number find(std::uint32_t length, std::size_t looks) const noexcept
     {
         const std::size_t own = bin_of(length);
@@ -355,8 +359,8 @@ private:
             put(whole.first + length, whole.length - length, !whole.is_zeroed, freed_at);
     }
 
-    /// Makes a run free, together with its neighbours if those are. All of it is as old as the oldest of its parts that is dirty:
-    /// else a run to which something comes now and then would never be old.
+    /// Makes a run free, together with its neighbours if those are. All of it is as old as the oldest of its parts that
+    /// is dirty: else a run to which something comes now and then would never be old.
     void add_free(slice_number first, std::uint32_t length, bool is_dirty, std::uint64_t freed_at) noexcept
     {
         const auto join = [&](slice_number neighbour) {
@@ -384,7 +388,8 @@ private:
         list(first, is_dirty, freed_at);
     }
 
-    /// A clean run counts as dirty as a whole when it is joined with a dirty one: so it is not, if it is much longer, until that is clean.
+    /// A clean run counts as dirty as a whole when it is joined with a dirty one: so it is not, if it is much longer,
+    /// until that is clean.
     static constexpr bool are_to_be_joined(std::uint32_t length, bool is_dirty, std::uint32_t other_length,
                                            bool other_is_dirty) noexcept
     {
@@ -432,7 +437,8 @@ private:
             leave_dirty(first);
     }
 
-    /// The list is in order of age but for runs that were joined with others: one of those is at the end that is nearer.
+    /// The list is in order of age but for runs that were joined with others: one of those is at the end that is
+    /// nearer.
     void enter_dirty(slice_number first) noexcept
     {
         const bool is_oldest = oldest_ == no_slice || record(first).freed_at < record(oldest_).freed_at;

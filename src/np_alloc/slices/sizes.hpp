@@ -74,8 +74,8 @@ constexpr std::size_t coarse_class(std::size_t number) noexcept
 /// All magazines begin at multiples of it, in bytes.
 inline constexpr std::size_t magazine_step = 1024;
 
-/// Returns: blocks that a magazine of that class has room for at most: about 64 KiB of them, and no more than 1,023; or, as it
-///   costs the same array, 128 KiB of those above 1 KiB, and no more than 127.
+/// Returns: blocks that a magazine of that class has room for at most: about 64 KiB of them, and no more than 1,023;
+///   or, as it costs the same array, 128 KiB of those above 1 KiB, and no more than 127.
 constexpr std::uint32_t most_room(std::size_t number) noexcept
 {
     constexpr std::size_t most_bytes = std::size_t{64} * 1024;
@@ -145,11 +145,13 @@ inline constexpr std::size_t all_magazines_bytes =
 /// Where no block begins.
 inline constexpr std::size_t no_block_there = ~std::size_t{0};
 
-/// Returns: the number of the block that begins at `offset` in a slab of a class of which those are facts, or no_block_there.
+/// Returns: the number of the block that begins at `offset` in a slab of a class of which those are facts, or
+///   no_block_there.
 ///
-/// Multiplying by the reciprocal, which is rounded up, gives the quotient, and behind the point a fraction that is below the
-/// reciprocal only if nothing remains: the error is less than 2^-31 for each step of the offset, of which there are at most 2^15,
-/// and the size has at most 2^11 (Lemire, Kaser and Kurz, Faster remainder by direct computation, 2019).
+/// Multiplying by the reciprocal, which is rounded up, gives the quotient, and behind the point a fraction that is
+/// below the reciprocal only if nothing remains: the error is less than 2^-31 for each step of the offset, of which
+/// there are at most 2^15, and the size has at most 2^11 (Lemire, Kaser and Kurz, Faster remainder by direct
+/// computation, 2019).
 constexpr std::size_t block_at(const class_facts& its, std::size_t offset) noexcept
 {
     const std::uint64_t product = std::uint64_t{offset / sizes::step} * its.reciprocal;

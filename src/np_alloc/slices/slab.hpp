@@ -8,8 +8,9 @@
 ///
 ///     capacity = free + away         away: in use, in magazines, or on its way back from another thread
 ///
-/// The bits lie in the record, so nobody looks at a free block: neither is its memory touched, nor is what is written into it by
-/// mistake believed. The lowest free block goes out first, which keeps blocks together, and pages untouched that are not needed.
+/// The bits lie in the record, so nobody looks at a free block: neither is its memory touched, nor is what is written
+/// into it by mistake believed. The lowest free block goes out first, which keeps blocks together, and pages untouched
+/// that are not needed.
 ///
 /// Thread safety: none; the heap that owns the slab sees to it.
 #pragma once
@@ -30,8 +31,8 @@ namespace memory_pool::np
 {
 class shared_heap;
 
-/// The record of a slice: what it is to the runs, and if it is the first of a slab, the slab; if it is the first of a large block,
-/// its heap.
+/// The record of a slice: what it is to the runs, and if it is the first of a slab, the slab; if it is the first of a
+/// large block, its heap.
 struct alignas(64) slice_record : run_links
 {
     slice_number slab; ///< In every slice of a slab: the first one.
@@ -72,8 +73,8 @@ struct alignas(64) slice_record : run_links
             free_blocks[capacity / base::bits_per_word] = base::bit_range(0, rest);
     }
 
-    /// Effects: takes up to `count` blocks out; writes them so that the one that is to go out first, the lowest, is the last
-    ///   written.
+    /// Effects: takes up to `count` blocks out; writes them so that the one that is to go out first, the lowest, is the
+    ///   last written.
     /// Returns: how many.
     std::uint32_t take(void** blocks, std::uint32_t count) noexcept
     {
@@ -102,8 +103,8 @@ struct alignas(64) slice_record : run_links
         std::uint32_t taken_back;
     };
 
-    /// Effects: puts blocks back, up to the first that is of another slab. `its` are facts of the class. `refuse(error, block)` is
-    ///   called for each that is free already, or where none begins.
+    /// Effects: puts blocks back, up to the first that is of another slab. `its` are facts of the class. `refuse(error,
+    ///   block)` is called for each that is free already, or where none begins.
     template <class Refuse>
     MEMORY_POOL_ALWAYS_INLINE returned put(const class_facts& its, void* const* blocks, std::size_t count,
                                            Refuse&& refuse) noexcept
@@ -151,8 +152,8 @@ struct alignas(64) slice_record : run_links
         return true;
     }
 
-    /// Effects: calls `visit(std::byte* from, std::byte* end)` for each row of pages on which no block is away. Pages have
-    ///   `page_bytes` each, and what is behind the last block, up to `slab_bytes`, belongs to it.
+    /// Effects: calls `visit(std::byte* from, std::byte* end)` for each row of pages on which no block is away. Pages
+    ///   have `page_bytes` each, and what is behind the last block, up to `slab_bytes`, belongs to it.
     template <class Visit>
     void for_each_row_of_free_pages(std::size_t page_bytes, std::size_t slab_bytes, Visit&& visit) const
     {

@@ -20,6 +20,7 @@
 #pragma once
 
 #include <memory_pool/base/config.hpp>
+#include <memory_pool/os/clock.hpp>
 #include <memory_pool/os/mutex.hpp>
 #include <memory_pool/os/short_wait.hpp>
 #include <memory_pool/os/standard_error.hpp>
@@ -195,15 +196,17 @@ private:
     /// another one may hold it: another one soon sets an owner.
     MEMORY_POOL_SLOW_PATH void wait(const mutex* interrupted) noexcept
     {
-        constexpr int most_moments = 2'000; // At least 0.1 s on Linux.
-        if (interrupted == this)
-            for (int moments = 0; owner_.load(std::memory_order_relaxed) == nullptr; ++moments) {
+        constexpr std::uint64_t longest_transition = 100'000'000; // In nanoseconds.
+        if (interrupted == this) {
+            const std::uint64_t begin = os::nanoseconds();
+            while (owner_.load(std::memory_order_relaxed) == nullptr) {
                 if (mutex_.try_lock())
                     return;
-                if (moments == most_moments)
+                if (os::nanoseconds() - begin > longest_transition)
                     report_reentrant_call();
                 os::sleep_for_a_moment();
             }
+        }
         if (owner_.load(std::memory_order_relaxed) == this_thread())
             report_reentrant_call();
         mutex_.lock();

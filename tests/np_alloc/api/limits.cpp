@@ -17,6 +17,7 @@
 #include <array>
 #include <atomic>
 #include <cerrno>
+#include <csignal>
 #include <cstddef>
 #include <cstdio>
 #include <cstdlib>
@@ -27,6 +28,7 @@
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
+#include <sys/wait.h>
 #include <unistd.h>
 #include <utility>
 
@@ -170,6 +172,24 @@ void small_blocks_are_served(std::size_t limit)
     CHECK(half.grow(left) >= left);
 }
 
+/// Its addresses go back with the block, and are the library's nonetheless.
+void ends_at_a_double_free_of_a_block_behind_all_others()
+{
+    const pid_t child = fork();
+    CHECK(child != -1);
+    if (child == 0) {
+        (void)close(STDERR_FILENO);
+        void* const block = np_alloc(8 * mebibyte);
+        np_free(block);
+        (void)np_trim();
+        np_free(block);
+        _exit(0);
+    }
+    int status = 0;
+    CHECK(waitpid(child, &status, 0) == child);
+    CHECK(WIFSIGNALED(status) && WTERMSIG(status) == SIGABRT);
+}
+
 /// The reserved addresses count already: nothing more can be mapped, but blocks can be allocated.
 void is_served_in_spite_of_a_late_limit(std::size_t limit)
 {
@@ -291,9 +311,10 @@ int run(const std::string& name, std::size_t number)
 {
     if (name == "address_space" || name == "data")
         is_served(number * mebibyte);
-    else if (name == "small_blocks")
+    else if (name == "small_blocks") {
+        ends_at_a_double_free_of_a_block_behind_all_others();
         small_blocks_are_served(number * mebibyte);
-    else if (name == "late_limit")
+    } else if (name == "late_limit")
         is_served_in_spite_of_a_late_limit(number * mebibyte);
     else if (name == "locked_memory")
         is_served_or_refused();

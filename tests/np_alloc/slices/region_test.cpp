@@ -255,6 +255,7 @@ TEST_F(growing_region, gives_addresses_back_behind_what_is_used_and_has_them_aga
     all.shrink(100);
     EXPECT_EQ(all.committed(), 100U);
     EXPECT_EQ(all.slices(), 100U);
+    EXPECT_GE(all.peak_committed(), 600U) << "what was there is still known as the region's";
     EXPECT_EQ(all.owner(599), 7U) << "tables stay";
     ASSERT_TRUE(memory_pool::os::reserve_addresses_at(all.address(110), np::slice_bytes)) << "they are free";
     EXPECT_FALSE(all.commit(600));

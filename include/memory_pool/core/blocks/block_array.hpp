@@ -120,8 +120,8 @@ public:
     }
 
     /// Returns: the state of a block of this array.
-    /// Preconditions: T has a destructor that does something; else there are no states. This is not a static_assert, as an
-    ///   explicit instantiation of a pool compiles the calls that are never made, too.
+    /// Preconditions: T has a destructor that does something; else there are no states. This is not a static_assert, as
+    ///   an explicit instantiation of a pool compiles the calls that are never made, too.
     block_state& state(const void* block) noexcept
     {
         const auto index = static_cast<std::size_t>(static_cast<const std::byte*>(block) - first()) / sizeof(T);

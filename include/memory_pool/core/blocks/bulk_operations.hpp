@@ -61,7 +61,7 @@ public:
     }
 
 private:
-    friend Pool; // Nobody else derives from it.
+    friend Pool; // The only class that may derive from it.
     bulk_operations() = default;
     ~bulk_operations() = default;
 

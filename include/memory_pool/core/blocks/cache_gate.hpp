@@ -7,11 +7,10 @@
 ///     a thread comes:    cache open -> no lock      closed -> the lock; opened unless a thread waits, or visits all blocks
 ///     all are needed:    every cache is closed, and drained into the slabs
 ///
-/// A caller that needs all blocks closes every cache first (see core/threads/thread_cache.hpp). Until a thread reopens its
-/// cache under
-/// the lock, each block moves with the lock held. That is how a bounded pool hands out all it has, trimming sees what is free, a fork
-/// finds everything in order, and a thread that frees a block notices a waiter: while there is one, no cache is opened. Without
-/// waiters, it costs nothing.
+/// A caller that needs all blocks closes every cache first (see core/threads/thread_cache.hpp). Until a thread reopens
+/// its cache under the lock, each block moves with the lock held. That is how a bounded pool hands out all it has,
+/// trimming sees what is free, a fork finds everything in order, and a thread that frees a block notices a waiter:
+/// while there is one, no cache is opened. Without waiters, it costs nothing.
 ///
 /// Thread safety: any thread, but for what says otherwise.
 #pragma once
@@ -160,7 +159,8 @@ protected:
 
     // Caches.
 
-    /// Returns: nullptr if there can be none: the pool does not cache, the thread is ending, or upstream gives no memory.
+    /// Returns: nullptr if there can be none: the pool does not cache, the thread is ending, or upstream gives no
+    ///   memory.
     thread_cache* cache_of_this_thread() noexcept
     {
         thread_cache* const existing = slots_.existing_cache();
@@ -230,8 +230,8 @@ protected:
     /// Takes a block for one who has no cache.
     void* take_one() noexcept { return may_cache_ && suspensions_.empty() ? take_next() : slabs_.take_one_late(); }
 
-    /// Where free blocks are filled, makes one that was free one in use. With the lock held, and not later: so a fork finds no
-    /// block that is neither.
+    /// Where free blocks are filled, makes one that was free one in use. With the lock held, and not later: so a fork
+    /// finds no block that is neither.
     void* marked(void* block) noexcept
     {
         if (MEMORY_POOL_LIKELY(may_cache_) || block == nullptr)

@@ -57,13 +57,13 @@ protected:
 
     // Without the lock.
 
-    /// Returns: nullptr if neither the cache, if there is one, nor the depot has a block at hand.
+    /// Returns a block, or nullptr if the depot and the cache, if there is one, are empty.
     void* take_without_lock(thread_cache* cache) noexcept
     {
         return cache != nullptr ? exchange_.take(*cache) : nullptr;
     }
 
-    /// Returns: whether it did; not if there is no cache, or it is closed, or there is no empty magazine.
+    /// Returns false if there is no cache, it is closed, or the depot has no empty magazine.
     bool put_without_lock(thread_cache* cache, void* block) noexcept
     {
         return cache != nullptr && exchange_.put(*cache, block);
@@ -210,8 +210,8 @@ protected:
     thread_counts counts_;
 
 private:
-    /// What a thread takes out of the slabs at first, unless a magazine is smaller; twice as many each time. There may be thousands
-    /// of threads and many pools, of which each thread needs a block or two.
+    /// What a thread takes out of the slabs at first, unless a magazine is smaller; twice as many each time. There may
+    /// be thousands of threads and many pools, of which each thread needs a block or two.
     static constexpr std::size_t first_share = 8;
     static_assert(first_share * sizeof(void*) % cache_line_size == 0);
 
@@ -241,8 +241,8 @@ private:
         return taken;
     }
 
-    /// How many blocks one thread may take at once: up to a magazine full, the more often it comes; but when a bounded pool runs
-    /// out, no more than half of what would be this thread's share.
+    /// How many blocks one thread may take at once: up to a magazine full, the more often it comes; but when a bounded
+    /// pool runs out, no more than half of what would be this thread's share.
     std::size_t share(thread_cache& cache) const noexcept
     {
         const std::size_t most = std::min(cache.share, exchange_.room());

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
-/// \file
-/// The blocks of one pool for one thread: a magazine, a span and a row in front of the slabs. block_pool.hpp shows how blocks
-/// move; shared_blocks.hpp has the same functions for several threads.
+/// \file The blocks of one pool for one thread: a magazine, a span and a row in front of the slabs. block_pool.hpp
+/// shows how blocks move; shared_blocks.hpp has the same functions for several threads.
 ///
 ///     capacity = in_use + in the magazine + in the outgoing span + in the incoming row + free in the slabs
 ///
@@ -356,8 +355,8 @@ private:
 
     // The way back.
 
-    /// Asks for nullptr only where that costs nothing: while there is no row, `incoming_` is nowhere, and nullptr is next
-    /// there; while there is one, the magazine is closed.
+    /// Asks for nullptr only where that costs nothing: while there is no row, `incoming_` is nowhere, and nullptr is
+    /// next there; while there is one, the magazine is closed.
     MEMORY_POOL_ALWAYS_INLINE void take_back(void* block) noexcept
     {
         if (incoming_.is_next(block)) {

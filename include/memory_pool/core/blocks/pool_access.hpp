@@ -37,8 +37,8 @@ struct pool_access
         return pool.store_.layout();
     }
 
-    /// Returns: whether this is the child of a fork, and other threads have used the pool before: what is in the blocks that they
-    ///   were about to take or to free may be half made, or half gone. True until `clear` or `release`.
+    /// Returns: whether this is the child of a fork, and other threads have used the pool before: what is in the blocks
+    ///   that they were about to take or to free may be half made, or half gone. True until `clear` or `release`.
     template <class Pool>
     static bool has_lost_threads(const Pool& pool) noexcept
     {

@@ -11,8 +11,8 @@
 ///
 ///     handed out by the slabs = in use + in the caches + in the depot + in the spare span
 ///
-/// "No lock on any path but growth": as long as the depot has what a thread needs, it takes none. To take blocks out of the
-/// slabs for the first time is growth.
+/// "No lock on any path but growth": as long as the depot has what a thread needs, it takes none. To take blocks out of
+/// the slabs for the first time is growth.
 ///
 /// Thread safety: any thread, but for what says otherwise.
 #pragma once
@@ -43,7 +43,8 @@ namespace core
 class shared_store final : private cache_gate
 {
 public:
-    /// Effects: makes a store without slabs. If free blocks are filled, to find misuse, every block goes through the lock.
+    /// Effects: makes a store without slabs. If free blocks are filled, to find misuse, every block goes through the
+    ///   lock.
     shared_store(const slab_layout& layout, std::size_t limit, const slab_store_options& options,
                  const pool_identity& identity, std::pmr::memory_resource* upstream)
         : cache_gate(layout, limit, options, identity, upstream)
@@ -59,7 +60,7 @@ public:
     // One block.
 
     /// Effects: takes a block out of this thread's cache, into `block`.
-    /// Returns: whether there was one at hand.
+    /// Returns: whether it had one.
     MEMORY_POOL_ALWAYS_INLINE bool take_cached(void*& block) noexcept
     {
         cache_slot* const mine = slots_.slot();
@@ -67,7 +68,7 @@ public:
     }
 
     /// Effects: puts a block into this thread's cache.
-    /// Returns: whether there was room at hand.
+    /// Returns: whether it had room.
     MEMORY_POOL_ALWAYS_INLINE bool put_cached(void* block) noexcept
     {
         cache_slot* const mine = slots_.slot();
@@ -75,8 +76,8 @@ public:
     }
 
     /// Effects: takes a block from wherever there is one: also from the caches of other threads, and from upstream.
-    /// Returns: it, or nullptr if all blocks that the limit allows are in use. Where free blocks are filled, it is marked as in
-    ///   use, and reported if it was written to before.
+    /// Returns: it, or nullptr if all blocks that the limit allows are in use. Where free blocks are filled, it is
+    ///   marked as in use, and reported if it was written to before.
     /// Throws: what upstream throws, if there is no free block anywhere.
     void* take()
     {
@@ -103,8 +104,8 @@ public:
         slabs_.listener()->survivor_returned(block); // May destroy this store.
     }
 
-    /// Effects: puts a block back as `put` does, if nothing is wrong with that, else reports it. Calls `accepted()` before the
-    ///   block can be somebody else's.
+    /// Effects: puts a block back as `put` does, if nothing is wrong with that, else reports it. Calls `accepted()`
+    ///   before the block can be allocated again.
     /// Preconditions: free blocks are filled.
     template <class Accepted>
     void put_verified(void* block, Accepted&& accepted) noexcept
@@ -124,8 +125,9 @@ public:
         slabs_.listener()->survivor_returned(block); // May destroy this store.
     }
 
-    /// Effects: takes a block as `take` does. If there is none, waits until one is put back: those who wait are served in the
-    ///   order they came. `wait(condition_variable, lock)` waits for a while and returns whether to go on waiting.
+    /// Effects: takes a block as `take` does. If there is none, waits until one is put back: those who wait are served
+    ///   in the order they came. `wait(condition_variable, lock)` waits for a while and returns whether to go on
+    ///   waiting.
     /// Returns: the block, or nullptr if `wait` gave up; or unless `Throws`, if upstream fails and no block is in use.
     /// Throws: what upstream throws, if no block is in use, and `Throws`; what `wait` throws.
     template <bool Throws, class Wait>
@@ -139,7 +141,7 @@ public:
         // If upstream fails, a block may still come back.
         if (base::succeeds([&] { block = take_locked(cache); }) && block != nullptr)
             return marked(block);
-        if (slabs_.handed_out() == 0) // Nobody could give one back: as in `take`.
+        if (slabs_.handed_out() == 0) // No block can come back: as in `take`.
             return Throws ? marked(take_locked(cache)) : nullptr;
         queued_waiter self(*this);
         if (lock.report()) // It may be the reason why there is none.
@@ -228,8 +230,8 @@ public:
             slabs_.for_each_free([this](void* block) { checks().mark_free(block); });
     }
 
-    /// Effects: calls `visit(block)` for each block in use, in the order of addresses. Meanwhile every block moves through the
-    ///   slabs; nothing is locked while `visit` runs.
+    /// Effects: calls `visit(block)` for each block in use, in the order of addresses. Meanwhile every block moves
+    ///   through the slabs; nothing is locked while `visit` runs.
     template <class Visit>
     void for_each_in_use(Visit&& visit)
     {
@@ -241,8 +243,8 @@ public:
         }
     }
 
-    /// Effects: calls `look(const slab_store&)` with the lock held. Unless suspended by for_each_in_use, blocks in the caches
-    ///   count as handed out there.
+    /// Effects: calls `look(const slab_store&)` with the lock held. Unless suspended by for_each_in_use, blocks in the
+    ///   caches count as handed out there.
     template <class Look>
     auto with_slabs(Look&& look) const
     {
@@ -250,8 +252,8 @@ public:
         return look(slabs_);
     }
 
-    /// Returns: whether this is the child of a fork, and threads that are not there may have had blocks in their hands. Until the
-    ///   blocks are forgotten.
+    /// Returns: whether this is the child of a fork, and threads that are not there may have had blocks in their hands.
+    ///   Until the blocks are forgotten.
     bool has_lost_threads() const noexcept
     {
         const locked lock(*this);

@@ -115,7 +115,8 @@ public:
         return true;
     }
 
-    /// Effects: calls `visit(kind, block)` for each free block that was written to, and each in use that has overflowed.
+    /// Effects: calls `visit(kind, block)` for each free block that was written to, and each in use that has
+    ///   overflowed.
     /// Preconditions: as `verify`.
     /// Complexity: linear in bytes.
     template <class Visit>
@@ -148,8 +149,8 @@ public:
     /// Returns: what the bytes in and behind blocks are to be.
     fill_pattern checks() const noexcept { return {identity_.block_size, layout_.stride()}; }
 
-    /// Effects: calls `visit(block)` for each block that is handed out. `visit` may put blocks back, take some, and make
-    ///   the store grow; it may not give slabs back upstream.
+    /// Effects: calls `visit(block)` for each block that is handed out. `visit` may put blocks back, take some, and
+    ///   make the store grow; it may not give slabs back upstream.
     /// Complexity: linear in blocks ever used.
     template <class Visit>
     void for_each_handed_out(Visit&& visit) const

@@ -56,8 +56,8 @@ public:
     /// Returns: blocks taken out and not put back.
     std::size_t handed_out() const noexcept { return handed_out_; }
 
-    /// Effects: adds some blocks: where a slab has room for more, or else in a chunk of upstream memory, as large as all so far
-    ///   together, within bounds, and for `wanted` blocks if the bounds allow it.
+    /// Effects: adds some blocks: where a slab has room for more, or else in a chunk of upstream memory, as large as
+    ///   all so far together, within bounds, and for `wanted` blocks if the bounds allow it.
     /// Preconditions: may_grow().
     /// Throws: what upstream throws, and nothing is added then; what the listener throws, and the blocks it has added
     ///   stay.
@@ -362,8 +362,8 @@ private:
         return block;
     }
 
-    /// Returns: what is wrong with giving back what lies so many bytes behind the first block of `home`, where no block begins that is
-    ///   or was in use.
+    /// Returns the misuse that freeing the address at `offset` from the first block of `home` is. No block begins there
+    /// that is or was in use.
     error what_is_wrong_at(std::size_t offset, const slab& home) const noexcept
     {
         const std::size_t index = layout_.index(offset);

@@ -100,7 +100,7 @@ public:
     // One block. By the owner of the cache.
 
     /// Effects: takes a block out of the cache, after an exchange of magazines if need be.
-    /// Returns: it; nullptr if neither the cache nor the depot has one at hand, or the cache is closed.
+    /// Returns: it; nullptr if the cache and the depot are empty, or the cache is closed.
     void* take(thread_cache& cache) noexcept
     {
         void* block = nullptr;
