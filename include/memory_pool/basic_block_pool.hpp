@@ -160,8 +160,8 @@ public:
     MEMORY_POOL_ALWAYS_INLINE void deallocate(void* block) noexcept { store_.deallocate(block); }
 
     /// Effects: takes slabs from upstream until `capacity()` is at least `count`.
-    /// Throws: pool_exhausted if `count` is above `max_capacity()`; size_overflow if that exceeds the address
-    ///   space; what upstream throws, after which the slabs that were got are kept.
+    /// Throws: pool_exhausted if `count` is above `max_capacity()`; size_overflow if `count` blocks exceed
+    ///   the address space; what upstream throws, after which the slabs that were got are kept.
     /// Complexity: linear in slabs added, and in pages with `pool_options::prefault`.
     /// Thread safety: the pool's.
     void reserve(std::size_t count)

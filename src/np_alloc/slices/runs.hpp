@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
-/// \file Runs: slices side by side, handed out as a whole, merged with their neighbours when they come back, and purged
+/// \file
+/// Runs: slices side by side, handed out as a whole, merged with their neighbours when they come back, and purged
 /// after a while.
 ///
 ///     | in use | free, dirty     | in use | free, clean | in use |      never used       |

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
-/// \file The blocks of one pool for one thread: a magazine, a span and a row in front of the slabs. block_pool.hpp
-/// shows how blocks move; shared_blocks.hpp has the same functions for several threads.
+/// \file
+/// The blocks of one pool for one thread: a magazine, a span and a row in front of the slabs. block_pool.hpp shows how
+/// blocks move; shared_blocks.hpp has the same functions for several threads.
 ///
 ///     capacity = in_use + in the magazine + in the outgoing span + in the incoming row + free in the slabs
 ///
