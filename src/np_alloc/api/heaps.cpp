@@ -12,8 +12,8 @@
 
 #include "../engine/block_lookup.hpp"
 #include "../heaps/shared_heap.hpp"
+#include "../support/build_variant.hpp"
 #include "../support/misuse.hpp"
-#include "../support/policy.hpp"
 
 #include <cerrno>
 #include <cstddef>

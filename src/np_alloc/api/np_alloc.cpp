@@ -16,8 +16,8 @@
 #include "../heaps/heap.hpp"
 #include "../heaps/shared_heap.hpp"
 #include "../page_heap/decay_watch.hpp"
+#include "../support/build_variant.hpp"
 #include "../support/misuse.hpp"
-#include "../support/policy.hpp"
 
 #include <algorithm>
 #include <cerrno>

@@ -22,7 +22,7 @@
 #include <memory_pool/base/errors.hpp>
 #include <memory_pool/os/shadowed_function.hpp>
 
-#include "../support/policy.hpp"
+#include "../support/build_variant.hpp"
 
 #include <algorithm>
 #include <cstddef>

@@ -11,7 +11,7 @@
 #include <memory_pool/os/standard_error.hpp>
 
 #include "../engine/engine.hpp"
-#include "../support/policy.hpp"
+#include "../support/build_variant.hpp"
 
 #include <cerrno>
 #include <cstddef>

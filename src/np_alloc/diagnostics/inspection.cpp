@@ -17,8 +17,8 @@
 #include "../heaps/traced_heap.hpp"
 #include "../slices/sizes.hpp"
 #include "../slices/slab.hpp"
+#include "../support/build_variant.hpp"
 #include "../support/fault.hpp"
-#include "../support/policy.hpp"
 #include "kept_blocks.hpp"
 
 #include <cerrno>

@@ -20,7 +20,7 @@
 #include "../heaps/shared_heap.hpp"
 #include "../page_heap/backend.hpp"
 #include "../slices/sizes.hpp"
-#include "../support/policy.hpp"
+#include "../support/build_variant.hpp"
 #include "checked.hpp"
 
 #include <atomic>

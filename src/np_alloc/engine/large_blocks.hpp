@@ -15,7 +15,7 @@
 
 #include "../heaps/shared_heap.hpp"
 #include "../page_heap/backend.hpp"
-#include "../support/policy.hpp"
+#include "../support/build_variant.hpp"
 #include "block_lookup.hpp"
 #include "engine.hpp"
 

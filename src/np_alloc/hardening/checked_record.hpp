@@ -26,10 +26,10 @@
 #include "../slices/runs.hpp"
 #include "../slices/sizes.hpp"
 #include "../slices/slab.hpp"
+#include "../support/build_variant.hpp"
 #include "../support/fault.hpp"
 #include "../support/known_bytes.hpp"
 #include "../support/options.hpp"
-#include "../support/policy.hpp"
 #include "block_mark.hpp"
 
 #include <algorithm>

@@ -3,7 +3,7 @@
 /// \file
 /// Blocks outside of the region: a table says where they are.
 ///
-///     open_table:   address of a block -> its bytes, and what was reserved for it alone
+///     hash_table:   address of a block -> its bytes, and what was reserved for it alone
 ///
 /// They are there for a program whose limit on addresses has left the region small: what does not fit any more is mapped by itself.
 /// And they are samples of what a program allocates, in guarded places. Both are slow, and take whole pages.
@@ -17,7 +17,7 @@
 #include <memory_pool/os/call_stack.hpp>
 #include <memory_pool/os/pages.hpp>
 
-#include "../support/open_table.hpp"
+#include "../support/hash_table.hpp"
 #include "guarded_places.hpp"
 
 #include <algorithm>
@@ -173,7 +173,7 @@ private:
         return found;
     }
 
-    open_table<mapped> blocks_;
+    hash_table<mapped> blocks_;
     guarded_places places_;
 };
 } // namespace memory_pool::np

@@ -22,7 +22,7 @@
 #include <memory_pool/os/random.hpp>
 
 #include "../slices/sizes.hpp"
-#include "../support/own_pages.hpp"
+#include "../support/metadata_pages.hpp"
 
 #include <atomic>
 #include <cstddef>
@@ -80,7 +80,7 @@ public:
         if (reserved_ == nullptr)
             return;
         (void)os::release_addresses(reserved_, reserved_bytes);
-        give_own_pages(blocks_, count * sizeof(guarded_block));
+        give_metadata_pages(blocks_, count * sizeof(guarded_block));
         reserved_ = nullptr;
         first_.store(nullptr, std::memory_order_relaxed);
     }
@@ -196,7 +196,7 @@ private:
             return false;
         auto* const first =
             reinterpret_cast<std::byte*>(base::round_up(reinterpret_cast<std::uintptr_t>(reserved), place_bytes));
-        void* const blocks = take_own_pages(count * sizeof(guarded_block));
+        void* const blocks = take_metadata_pages(count * sizeof(guarded_block));
         if (blocks == nullptr) {
             (void)os::release_addresses(reserved, reserved_bytes);
             return false;

@@ -13,7 +13,7 @@
 
 #include "../slices/region.hpp"
 #include "../slices/runs.hpp"
-#include "../support/own_pages.hpp"
+#include "../support/metadata_pages.hpp"
 
 #include <algorithm>
 #include <atomic>
@@ -38,14 +38,14 @@ public:
     bool start(std::size_t slices) noexcept
     {
         bytes_ = base::divide_round_up(slices, slices_of_word) * sizeof(word);
-        words_ = static_cast<word*>(take_own_pages(bytes_));
+        words_ = static_cast<word*>(take_metadata_pages(bytes_));
         return words_ != nullptr;
     }
 
     /// Effects: frees the bits.
     void stop() noexcept
     {
-        give_own_pages(words_, bytes_);
+        give_metadata_pages(words_, bytes_);
         words_ = nullptr;
     }
 

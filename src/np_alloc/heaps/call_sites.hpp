@@ -21,8 +21,8 @@
 #include <memory_pool/base/config.hpp>
 #include <memory_pool/base/errors.hpp>
 
+#include "../support/hash_table.hpp"
 #include "../support/mutex.hpp"
-#include "../support/open_table.hpp"
 #include "site_list.hpp"
 
 #include <algorithm>
@@ -214,7 +214,7 @@ private:
     }
 
     mutex mutex_;
-    open_table<block_entry> blocks_;
+    hash_table<block_entry> blocks_;
     std::array<freed_block, 64> freed_{};
 };
 } // namespace memory_pool::np

@@ -33,10 +33,10 @@
 #include "../page_heap/backend.hpp"
 #include "../slices/sizes.hpp"
 #include "../slices/slab.hpp"
+#include "../support/build_variant.hpp"
 #include "../support/fault.hpp"
 #include "../support/misuse.hpp"
 #include "../support/mutex.hpp"
-#include "../support/policy.hpp"
 
 #include <algorithm>
 #include <array>

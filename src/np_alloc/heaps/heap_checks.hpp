@@ -10,7 +10,7 @@
 #include <memory_pool/os/random.hpp>
 
 #include "../hardening/waiting_blocks.hpp"
-#include "../support/policy.hpp"
+#include "../support/build_variant.hpp"
 
 #include <cstddef>
 #include <cstdint>

@@ -15,7 +15,7 @@
 #include <memory_pool/os/pages.hpp>
 
 #include "../slices/region.hpp"
-#include "../support/own_pages.hpp"
+#include "../support/metadata_pages.hpp"
 #include "front.hpp"
 
 #include <cstddef>
@@ -42,7 +42,7 @@ private:
     bool bring_more() noexcept
     {
         const std::size_t heaps = os::addresses_are_limited() ? 1 : heaps_at_a_time;
-        void* const pages = take_own_pages(heaps * in_whole_pages(sizeof(heap_memory)), os::page_size());
+        void* const pages = take_metadata_pages(heaps * in_whole_pages(sizeof(heap_memory)), os::page_size());
         if (pages == nullptr)
             return false;
         next_ = static_cast<std::byte*>(pages);

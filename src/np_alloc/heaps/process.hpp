@@ -44,11 +44,11 @@
 
 #include "../page_heap/backend.hpp"
 #include "../slices/reservation_cost.hpp"
+#include "../support/build_variant.hpp"
 #include "../support/known_bytes.hpp"
 #include "../support/mutex.hpp"
 #include "../support/options.hpp"
 #include "../support/output.hpp"
-#include "../support/policy.hpp"
 #include "background_work.hpp"
 #include "call_sites.hpp"
 #include "front.hpp"

@@ -16,8 +16,8 @@
 
 #include <memory_pool/base/call_site.hpp>
 
-#include "../support/open_table.hpp"
-#include "../support/own_pages.hpp"
+#include "../support/hash_table.hpp"
+#include "../support/metadata_pages.hpp"
 
 #include <algorithm>
 #include <cstddef>
@@ -50,7 +50,7 @@ public:
     ~site_list()
     {
         found_.release();
-        give_own_pages(pages_, bytes_of_pages_);
+        give_metadata_pages(pages_, bytes_of_pages_);
     }
 
     /// Effects: counts a block that this line has asked for.
@@ -120,7 +120,7 @@ private:
         std::size_t bytes_of_names = 0;
         (void)found_.for_each([&](const entry& each) { return bytes_of_names += bytes_of_name(each), true; });
         bytes_of_pages_ = found_.count() * sizeof(site_figures) + bytes_of_names;
-        pages_ = take_own_pages(bytes_of_pages_);
+        pages_ = take_metadata_pages(bytes_of_pages_);
         if (pages_ == nullptr)
             return false;
         begin_ = end_ = static_cast<site_figures*>(pages_);
@@ -149,7 +149,7 @@ private:
         return end;
     }
 
-    open_table<entry> found_;
+    hash_table<entry> found_;
     site_figures all_{{"unknown", 0}, 0, 0};
     bool is_complete_ = true;
     void* pages_ = nullptr;

@@ -35,10 +35,10 @@
 #include "../slices/runs.hpp"
 #include "../slices/sizes.hpp"
 #include "../slices/slab.hpp"
+#include "../support/build_variant.hpp"
 #include "../support/misuse.hpp"
 #include "../support/mutex.hpp"
 #include "../support/options.hpp"
-#include "../support/policy.hpp"
 
 #include <algorithm>
 #include <array>

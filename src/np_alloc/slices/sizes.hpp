@@ -14,7 +14,7 @@
 #include <memory_pool/base/arithmetic.hpp>
 #include <memory_pool/core/resources/size_classes.hpp>
 
-#include "../support/policy.hpp"
+#include "../support/build_variant.hpp"
 #include "region.hpp"
 
 #include <algorithm>

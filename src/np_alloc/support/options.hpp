@@ -14,7 +14,7 @@
 
 #include <memory_pool/base/config.hpp>
 
-#include "policy.hpp"
+#include "build_variant.hpp"
 
 #include <array>
 #include <atomic>

@@ -13,7 +13,7 @@
 /// Thread safety: none; whoever has the table has a lock.
 #pragma once
 
-#include "own_pages.hpp"
+#include "metadata_pages.hpp"
 
 #include <cstddef>
 #include <cstdint>
@@ -31,20 +31,20 @@ constexpr std::uint64_t mixed(std::uint64_t number) noexcept
 
 /// Entries by what they are found by.
 template <class Entry>
-class open_table
+class hash_table
 {
 public:
     static_assert(std::is_trivially_copyable_v<Entry>, "entries are moved about");
 
-    constexpr open_table() noexcept = default;
-    open_table(const open_table&) = delete;
-    open_table& operator=(const open_table&) = delete;
-    ~open_table() = default; // Tables of the process are never destroyed: see release().
+    constexpr hash_table() noexcept = default;
+    hash_table(const hash_table&) = delete;
+    hash_table& operator=(const hash_table&) = delete;
+    ~hash_table() = default; // Tables of the process are never destroyed: see release().
 
     /// Effects: gives the pages back.
     void release() noexcept
     {
-        give_own_pages(std::exchange(entries_, nullptr), std::exchange(places_, 0) * sizeof(Entry));
+        give_metadata_pages(std::exchange(entries_, nullptr), std::exchange(places_, 0) * sizeof(Entry));
         count_ = 0;
     }
 
@@ -132,7 +132,7 @@ private:
     /// Returns: whether there is memory for them. If not, nothing has changed.
     bool move_to(std::size_t places) noexcept
     {
-        auto* const entries = static_cast<Entry*>(take_own_pages(places * sizeof(Entry))); // Zeros are gaps.
+        auto* const entries = static_cast<Entry*>(take_metadata_pages(places * sizeof(Entry))); // Zeros are gaps.
         if (entries == nullptr)
             return false;
         Entry* const old_entries = std::exchange(entries_, entries);
@@ -140,7 +140,7 @@ private:
         for (std::size_t place = 0; place != old_places; ++place)
             if (old_entries[place].is_there())
                 entries_[place_of(old_entries[place])] = old_entries[place];
-        give_own_pages(old_entries, old_places * sizeof(Entry));
+        give_metadata_pages(old_entries, old_places * sizeof(Entry));
         return true;
     }
 

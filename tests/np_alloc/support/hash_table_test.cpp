@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
-#include <np_alloc/support/open_table.hpp>
+#include <np_alloc/support/hash_table.hpp>
 
 #include <support/system_calls.hpp>
 
@@ -26,11 +26,11 @@ struct entry
     bool is(const entry& other) const { return key == other.key; }
 };
 
-struct open_table : testing::Test
+struct hash_table : testing::Test
 {
-    np::open_table<entry> table;
+    np::hash_table<entry> table;
 
-    ~open_table() override { table.release(); }
+    ~hash_table() override { table.release(); }
 
     void add(std::uint64_t key, int value)
     {
@@ -39,14 +39,14 @@ struct open_table : testing::Test
     }
 };
 
-TEST_F(open_table, has_nothing_and_no_pages_in_the_beginning)
+TEST_F(hash_table, has_nothing_and_no_pages_in_the_beginning)
 {
     EXPECT_EQ(table.count(), 0U);
     EXPECT_EQ(table.find({1, 0}), nullptr);
     EXPECT_TRUE(table.is_valid());
 }
 
-TEST_F(open_table, agrees_with_a_map_through_random_operations)
+TEST_F(hash_table, agrees_with_a_map_through_random_operations)
 {
     std::map<std::uint64_t, int> model;
     std::mt19937 random(4); // NOLINT: the same in each run
@@ -70,7 +70,7 @@ TEST_F(open_table, agrees_with_a_map_through_random_operations)
     EXPECT_EQ(visited, model);
 }
 
-TEST_F(open_table, stops_visiting_when_it_is_told_to)
+TEST_F(hash_table, stops_visiting_when_it_is_told_to)
 {
     add(1, 0);
     add(2, 0);
@@ -79,7 +79,7 @@ TEST_F(open_table, stops_visiting_when_it_is_told_to)
     EXPECT_EQ(visits, 1);
 }
 
-TEST_F(open_table, gives_pages_back_when_few_places_are_taken)
+TEST_F(hash_table, gives_pages_back_when_few_places_are_taken)
 {
     EXPECT_EQ(table.bytes(), 0U);
     constexpr std::uint64_t count = 3000;
@@ -95,7 +95,7 @@ TEST_F(open_table, gives_pages_back_when_few_places_are_taken)
     EXPECT_TRUE(table.is_valid());
 }
 
-TEST_F(open_table, keeps_its_pages_if_there_is_no_memory_for_fewer)
+TEST_F(hash_table, keeps_its_pages_if_there_is_no_memory_for_fewer)
 {
     for (std::uint64_t key = 1; key <= 500; ++key)
         add(key, 0);
@@ -110,7 +110,7 @@ TEST_F(open_table, keeps_its_pages_if_there_is_no_memory_for_fewer)
     test::system_calls::refuse_nothing();
 }
 
-TEST_F(open_table, has_no_room_without_memory_and_keeps_what_it_has)
+TEST_F(hash_table, has_no_room_without_memory_and_keeps_what_it_has)
 {
     const test::system_calls calls;
     for (const test::system_call kind : {test::system_call::map, test::system_call::protect}) {
@@ -127,7 +127,7 @@ TEST_F(open_table, has_no_room_without_memory_and_keeps_what_it_has)
     }
 }
 
-TEST_F(open_table, is_found_to_be_damaged_when_an_entry_is_not_where_it_is_looked_for)
+TEST_F(hash_table, is_found_to_be_damaged_when_an_entry_is_not_where_it_is_looked_for)
 {
     add(5, 0);
     add(10, 0);
@@ -135,14 +135,14 @@ TEST_F(open_table, is_found_to_be_damaged_when_an_entry_is_not_where_it_is_looke
     EXPECT_FALSE(table.is_valid());
 }
 
-TEST_F(open_table, is_found_to_be_damaged_when_it_has_counted_an_entry_twice)
+TEST_F(hash_table, is_found_to_be_damaged_when_it_has_counted_an_entry_twice)
 {
     add(5, 0);
     add(5, 0);
     EXPECT_FALSE(table.is_valid());
 }
 
-TEST_F(open_table, is_found_to_be_damaged_when_it_is_too_full_to_find_gaps_soon)
+TEST_F(hash_table, is_found_to_be_damaged_when_it_is_too_full_to_find_gaps_soon)
 {
     add(1, 0);
     for (std::uint64_t key = 2; key != 60; ++key) {

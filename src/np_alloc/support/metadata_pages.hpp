@@ -23,7 +23,7 @@ inline std::size_t in_whole_pages(std::size_t bytes) noexcept
 /// Returns: pages for that many bytes, filled with zeros, between two borders of so many bytes that nobody may touch; nullptr if the
 ///   system gives none.
 /// Preconditions: a border is whole pages, or nothing.
-inline void* take_own_pages(std::size_t bytes, std::size_t border_bytes = 0) noexcept
+inline void* take_metadata_pages(std::size_t bytes, std::size_t border_bytes = 0) noexcept
 {
     const std::size_t reserved_bytes = in_whole_pages(bytes) + 2 * border_bytes;
     void* const reserved = os::reserve_addresses(reserved_bytes);
@@ -37,7 +37,7 @@ inline void* take_own_pages(std::size_t bytes, std::size_t border_bytes = 0) noe
 }
 
 /// Effects: gives such pages without borders back. nullptr is ignored.
-inline void give_own_pages(void* pages, std::size_t bytes) noexcept
+inline void give_metadata_pages(void* pages, std::size_t bytes) noexcept
 {
     if (pages != nullptr)
         (void)os::release_addresses(pages, in_whole_pages(bytes));
