@@ -59,18 +59,18 @@ void* take_sample_if_due(front& at_hand, std::size_t size_class) noexcept
 }
 
 /// Effects: keeps a block of another heap in that of this thread.
-void keep_for_another(front& at_hand, owner_word owner, void* block) noexcept
+void keep_for_another(front& at_hand, slice_tag tag, void* block) noexcept
 {
     heap& mine = at_hand.memory().slabs;
     at_hand.note_passed();
-    if (MEMORY_POOL_LIKELY(mine.has_letter_for(owner))) {
-        mine.keep_for(owner, block);
+    if (MEMORY_POOL_LIKELY(mine.has_letter_for(tag))) {
+        mine.keep_for(tag, block);
         return;
     }
     at_hand.expect_letters();
     misuse_list found;
     const heap::at_work lock(mine, found);
-    mine.keep_for(owner, block);
+    mine.keep_for(tag, block);
 }
 
 /// Effects: gives this thread, which frees a block of another one, a heap, unless it frees but a few; errno stays as it is.
@@ -126,21 +126,21 @@ bool is_outstanding(std::size_t size_class, void* block) noexcept
 }
 
 /// Effects: frees a block of a slab that is not of this thread's heap, or of which this thread has no magazine yet.
-void free_of_another(owner_word owner, void* block) noexcept
+void free_of_another(slice_tag tag, void* block) noexcept
 {
     front& at_hand = this_thread.at_hand;
-    const std::size_t size_class = owner & class_bits;
-    if (shared_heap* const home = shared_heap_of(block, owner)) {
+    const std::size_t size_class = tag & class_bits;
+    if (shared_heap* const home = shared_heap_of(block, tag)) {
         const errno_as_it_was kept;
         home->free(size_class, block);
     } else if (MEMORY_POOL_UNLIKELY(!at_hand.has_heap()) && !attach_to_free()) {
-        the_process.put_late(owner, block);
-    } else if (at_hand.may_stay(size_class) || at_hand.owns(owner)) {
+        the_process.put_late(tag, block);
+    } else if (at_hand.may_stay(size_class) || at_hand.owns(tag)) {
         if (at_hand.top(size_class) == nullptr || !at_hand.push(size_class, block))
             free_to_full(size_class, block);
     } else {
         const errno_as_it_was kept;
-        keep_for_another(at_hand, owner, block);
+        keep_for_another(at_hand, tag, block);
         work_for_all();
     }
 }
@@ -153,49 +153,49 @@ std::size_t alignment_in_class(std::size_t size_class) noexcept
 }
 
 /// Returns: whether `block` has room for `bytes` now, and not too much.
-bool resize_in_place(const void* block, owner_word owner, std::size_t bytes) noexcept
+bool resize_in_place(const void* block, slice_tag tag, std::size_t bytes) noexcept
 {
-    const std::size_t usable = usable_size(block, owner);
-    if (owner == large_block && bytes > largest_in_slab)
+    const std::size_t usable = usable_size(block, tag);
+    if (tag == large_block && bytes > largest_in_slab)
         return memory().resize_large(slice_of(block), bytes);
     return bytes <= usable && bytes >= usable / 2;
 }
 
 /// Returns: how much to ask for when a block has to be moved to become larger: when that happens again and again, it happens
 /// seldom. What is not touched costs addresses alone.
-std::size_t with_room_to_grow(owner_word owner, std::size_t bytes) noexcept
+std::size_t with_room_to_grow(slice_tag tag, std::size_t bytes) noexcept
 {
-    return owner == large_block ? base::saturating_add(bytes, bytes / 8) : bytes;
+    return tag == large_block ? base::saturating_add(bytes, bytes / 8) : bytes;
 }
 
 /// Returns: a larger block that holds what `block` held, and whose memory that may be; nullptr if that does not pay, or there is none.
-void* move_to_larger(const void* block, owner_word owner, std::size_t bytes) noexcept
+void* move_to_larger(const void* block, slice_tag tag, std::size_t bytes) noexcept
 {
     constexpr std::size_t least_bytes = std::size_t{1} << 20;
-    if (owner != large_block || usable_size(block, owner) < least_bytes || bytes < usable_size(block, owner))
+    if (tag != large_block || usable_size(block, tag) < least_bytes || bytes < usable_size(block, tag))
         return nullptr;
     const slice_number first = slice_of(block);
     if (memory().memory().record(first).home != nullptr)
         return nullptr;
-    const run moved = memory().move_large(first, with_room_to_grow(owner, bytes));
+    const run moved = memory().move_large(first, with_room_to_grow(tag, bytes));
     return moved.first != no_slice ? memory().memory().address(moved.first) : nullptr;
 }
 
 /// Effects: frees `block`, which is of `home` if that is not nullptr, when another one has what it held, as far as it has room.
 /// Returns: the other one; nullptr if there is no memory: then the old one is as it was.
-void* move_by_copying(void* block, owner_word owner, shared_heap* home, std::size_t bytes) noexcept
+void* move_by_copying(void* block, slice_tag tag, shared_heap* home, std::size_t bytes) noexcept
 {
-    const std::size_t usable = usable_size(block, owner);
+    const std::size_t usable = usable_size(block, tag);
     const auto allocate_like = [home](std::size_t wanted) {
         return home != nullptr ? allocate_like_in(*home, wanted) : allocate(wanted);
     };
-    void* moved = bytes > usable ? allocate_like(with_room_to_grow(owner, bytes)) : nullptr;
+    void* moved = bytes > usable ? allocate_like(with_room_to_grow(tag, bytes)) : nullptr;
     if (moved == nullptr)
         moved = allocate_like(bytes);
     if (moved == nullptr)
         return nullptr;
     std::memcpy(moved, block, std::min(bytes, usable));
-    if (home != nullptr && shared_heap_of(moved, owner_of(moved)) == home)
+    if (home != nullptr && shared_heap_of(moved, tag_of(moved)) == home)
         home->moved(block, moved, bytes);
     free_block(block);
     return moved;
@@ -235,12 +235,12 @@ bool is_block_of(const shared_heap& home, const void* block) noexcept
 {
     if constexpr (is_checked)
         return checked::is_block_of(home, block);
-    const owner_word owner = owner_of(block);
-    if (report_if_wrong(owner, block))
+    const slice_tag tag = tag_of(block);
+    if (report_if_wrong(tag, block))
         return false;
-    if (shared_heap_of(block, owner) == &home)
+    if (shared_heap_of(block, tag) == &home)
         return true;
-    report_misuse(error::foreign_pointer, block, usable_size(block, owner), "np_heap");
+    report_misuse(error::foreign_pointer, block, usable_size(block, tag), "np_heap");
     return false;
 }
 
@@ -277,15 +277,15 @@ MEMORY_POOL_NOINLINE void free_elsewhere(void* block) noexcept
 {
     if (block == nullptr)
         return;
-    const owner_word owner = owner_of(block);
-    if (MEMORY_POOL_UNLIKELY(report_if_wrong(owner, block)))
+    const slice_tag tag = tag_of(block);
+    if (MEMORY_POOL_UNLIKELY(report_if_wrong(tag, block)))
         return;
-    if (MEMORY_POOL_LIKELY(is_of_slab(owner))) {
-        free_of_another(owner, block);
+    if (MEMORY_POOL_LIKELY(is_of_slab(tag))) {
+        free_of_another(tag, block);
         return;
     }
     const errno_as_it_was kept;
-    if (owner != large_block) {
+    if (tag != large_block) {
         if (!memory().give_direct(block))
             report_wrong_outside(block);
     } else if (!free_large(slice_of(block))) {
@@ -295,16 +295,16 @@ MEMORY_POOL_NOINLINE void free_elsewhere(void* block) noexcept
 }
 
 /// Effects: frees a block at an address in the region, while this thread's decay watch is on.
-MEMORY_POOL_NOINLINE void free_while_watching(owner_word owner, void* block) noexcept
+MEMORY_POOL_NOINLINE void free_while_watching(slice_tag tag, void* block) noexcept
 {
     front& at_hand = this_thread.at_hand;
     if (MEMORY_POOL_UNLIKELY(at_hand.watch().is_due()) && look_for_due_memory()) {
-        owner = owner_of(block); // Its slab may be gone.
-        if (at_hand.owns(owner) && !is_outstanding(owner & class_bits, block))
+        tag = tag_of(block); // Its slab may be gone.
+        if (at_hand.owns(tag) && !is_outstanding(tag & class_bits, block))
             return;
     }
-    const std::size_t size_class = owner & class_bits;
-    if (MEMORY_POOL_UNLIKELY(!at_hand.owns(owner)) || at_hand.top(size_class) == nullptr ||
+    const std::size_t size_class = tag & class_bits;
+    if (MEMORY_POOL_UNLIKELY(!at_hand.owns(tag)) || at_hand.top(size_class) == nullptr ||
         !at_hand.push(size_class, block))
         free_elsewhere(block);
 }
@@ -317,13 +317,13 @@ MEMORY_POOL_NOINLINE void free_slowly(void* block) noexcept
     front& at_hand = this_thread.at_hand;
     const std::uintptr_t steps = all.steps_to(block);
     if (MEMORY_POOL_LIKELY(all.is_committed(steps))) {
-        const owner_word owner = all.owner(all.slice_at(steps)).load(std::memory_order_relaxed);
-        const std::size_t size_class = owner & class_bits;
-        if (MEMORY_POOL_LIKELY(is_of_slab(owner)) && at_hand.stays_at_once(size_class) &&
-            !heap::of(owner).is_shared() && at_hand.top(size_class) != nullptr && at_hand.push(size_class, block))
+        const slice_tag tag = all.tag(all.slice_at(steps)).load(std::memory_order_relaxed);
+        const std::size_t size_class = tag & class_bits;
+        if (MEMORY_POOL_LIKELY(is_of_slab(tag)) && at_hand.stays_at_once(size_class) && !heap::of(tag).is_shared() &&
+            at_hand.top(size_class) != nullptr && at_hand.push(size_class, block))
             return;
         if (at_hand.watch().is_on()) {
-            free_while_watching(owner, block);
+            free_while_watching(tag, block);
             return;
         }
     }
@@ -334,8 +334,8 @@ MEMORY_POOL_NOINLINE void free_slowly(void* block) noexcept
 /// have been: it was aligned, or has stayed where it was when it became smaller.
 MEMORY_POOL_NOINLINE void free_sized_slowly(void* block, std::size_t bytes) noexcept
 {
-    const owner_word owner = owner_of(block);
-    if ((is_of_slab(owner) || owner == large_block) && MEMORY_POOL_UNLIKELY(bytes > usable_size(block, owner)))
+    const slice_tag tag = tag_of(block);
+    if ((is_of_slab(tag) || tag == large_block) && MEMORY_POOL_UNLIKELY(bytes > usable_size(block, tag)))
         size_mismatches.fetch_add(1, std::memory_order_relaxed);
     free_unchecked(block);
 }
@@ -387,24 +387,24 @@ void* reallocate(void* block, std::size_t bytes) noexcept
         return checked::reallocate(block, bytes);
     if (block == nullptr)
         return allocate(bytes);
-    const owner_word owner = owner_of(block);
-    if (report_if_wrong(owner, block)) {
+    const slice_tag tag = tag_of(block);
+    if (report_if_wrong(tag, block)) {
         errno = EINVAL;
         return nullptr;
     }
-    shared_heap* const home = shared_heap_of(block, owner);
+    shared_heap* const home = shared_heap_of(block, tag);
     const auto stay = [=] {
         if (home != nullptr)
             home->moved(block, block, bytes);
         return block;
     };
-    if (resize_in_place(block, owner, bytes))
+    if (resize_in_place(block, tag, bytes))
         return stay();
-    if (void* const moved = move_to_larger(block, owner, bytes))
+    if (void* const moved = move_to_larger(block, tag, bytes))
         return moved;
-    if (void* const moved = move_by_copying(block, owner, home, bytes))
+    if (void* const moved = move_by_copying(block, tag, home, bytes))
         return moved;
-    return bytes <= usable_size(block, owner) ? stay() : nullptr; // There may be no memory for a smaller one.
+    return bytes <= usable_size(block, tag) ? stay() : nullptr; // There may be no memory for a smaller one.
 }
 
 std::size_t usable_size(const void* block) noexcept
@@ -413,8 +413,8 @@ std::size_t usable_size(const void* block) noexcept
         return checked::usable_size(block);
     if (block == nullptr)
         return 0;
-    const owner_word owner = owner_of(block);
-    return report_if_wrong(owner, block) ? 0 : usable_size(block, owner);
+    const slice_tag tag = tag_of(block);
+    return report_if_wrong(tag, block) ? 0 : usable_size(block, tag);
 }
 
 std::size_t trim() noexcept
@@ -500,7 +500,7 @@ void np_free_aligned_sized(void* block, size_t, size_t bytes) noexcept
 
 int np_owns(const void* address) noexcept
 {
-    return np::owner_of(address) != np::nobody || np::memory().is_in_direct(address) ? 1 : 0;
+    return np::tag_of(address) != np::no_owner || np::memory().is_in_direct(address) ? 1 : 0;
 }
 
 size_t np_trim(void) noexcept

@@ -28,9 +28,9 @@ namespace memory_pool::np
 {
 namespace
 {
-owner_word owner_of(const backend::region_type& memory, std::size_t slice) noexcept
+slice_tag tag_of(const backend::region_type& memory, std::size_t slice) noexcept
 {
-    return memory.owner(slice).load(std::memory_order_relaxed);
+    return memory.tag(slice).load(std::memory_order_relaxed);
 }
 
 /// Calls a function for each block in use, of one heap or of all.
@@ -48,8 +48,8 @@ public:
     bool visit(const shared_heap& heap)
     {
         return for_each_block(
-            [&heap](const slice_record& record, owner_word owner) {
-                return owner == large_block ? record.home == &heap : (owner & ~class_bits) == heap.word();
+            [&heap](const slice_record& record, slice_tag tag) {
+                return tag == large_block ? record.home == &heap : (tag & ~class_bits) == heap.own_tag();
             },
             [](slice_number, std::size_t) { return false; });
     }
@@ -58,7 +58,7 @@ public:
     {
         return find_kept() &&
                for_each_block(
-                   [this](const slice_record&, owner_word owner) { return (owner & ~class_bits) != all_.own().word(); },
+                   [this](const slice_record&, slice_tag tag) { return (tag & ~class_bits) != all_.own().own_tag(); },
                    [this](slice_number slab, std::size_t number) { return kept_.has(slab, number); }) &&
                all_.memory().for_each_direct([this](void* block, std::size_t bytes) { return tell(block, bytes); });
     }
@@ -78,10 +78,10 @@ private:
     {
         return all_.memory().for_each_run([&](slice_number first, const slice_record& record) {
             const backend::region_type& memory = all_.memory().memory();
-            const owner_word owner = owner_of(memory, first);
-            if (owner == nobody || !is_wanted(record, owner))
+            const slice_tag tag = tag_of(memory, first);
+            if (tag == no_owner || !is_wanted(record, tag))
                 return true;
-            if (owner == large_block)
+            if (tag == large_block)
                 return tell(memory.address(first), bytes_of_large(first, record));
             return record.for_each_away([&](void* block, std::uint32_t number) {
                 return is_kept(first, number) || tell(block, bytes_of(first, record, number));
@@ -170,7 +170,7 @@ private:
         return found;
     }
 
-    /// What each slice is, as its owner word says.
+    /// What each slice is, as its tag says.
     fault in_runs() noexcept
     {
         fault found;
@@ -185,24 +185,24 @@ private:
 
     fault in_run(slice_number first, const slice_record& record) noexcept
     {
-        const owner_word owner = owner_of(memory_, first);
-        owner_word of_others = owner;
-        if (is_of_slab(owner) && record.state == slice_state::in_use) {
+        const slice_tag tag = tag_of(memory_, first);
+        slice_tag of_others = tag;
+        if (is_of_slab(tag) && record.state == slice_state::in_use) {
             ++slabs_;
-            if (record.slab != first || record.length != slab_slices(owner & class_bits))
+            if (record.slab != first || record.length != slab_slices(tag & class_bits))
                 return {"a run is marked as a slab, and is none", memory_.address(first)};
-        } else if (owner == large_block && record.state == slice_state::in_use) {
+        } else if (tag == large_block && record.state == slice_state::in_use) {
             of_others = inside_large_block;
             ++large_blocks_;
             large_blocks_of_heaps_ += record.home != nullptr ? 1 : 0;
             large_bytes_ += record.length * slice_bytes;
-        } else if (owner != nobody) {
+        } else if (tag != no_owner) {
             return {"a run has a mark that it cannot have", memory_.address(first)};
         } else if (record.state != slice_state::free) {
             ++runs_of_nobody_;
         }
         for (slice_number slice = first + 1; slice != first + record.length; ++slice)
-            if (owner_of(memory_, slice) != of_others)
+            if (tag_of(memory_, slice) != of_others)
                 return {"a slice is marked otherwise than its run", memory_.address(slice)};
         return {};
     }
@@ -277,16 +277,16 @@ private:
     fault in_bytes_of_run([[maybe_unused]] slice_number first, [[maybe_unused]] const slice_record& record) noexcept
     {
         if constexpr (is_checked) {
-            const owner_word owner = owner_of(memory_, first);
-            const owner_word heap = owner & ~class_bits;
+            const slice_tag tag = tag_of(memory_, first);
+            const slice_tag heap = tag & ~class_bits;
             if (record.state == slice_state::free)
                 return all_.memory().checks().find_fault_in_free(first, record.length);
             // A thread that is not there may have been about to write to others, be it one that has no heap.
             if (!all_heaps_are_known_ || all_.may_have_lost_threads())
                 return {};
-            if (owner == large_block)
+            if (tag == large_block)
                 return all_.memory().checks().find_fault_in_large(first);
-            if (!is_of_slab(owner) || heap == all_.own().word() || heap == all_.empty().word())
+            if (!is_of_slab(tag) || heap == all_.own().own_tag() || heap == all_.empty().own_tag())
                 return {};
             for (std::uint32_t number = 0; number != record.capacity; ++number)
                 if (const fault found = all_.memory().checks().find_fault(
@@ -302,8 +302,8 @@ private:
         const std::size_t slice = memory_.slice_of(block);
         if (slice >= memory_.committed())
             return false;
-        const owner_word owner = owner_of(memory_, slice);
-        if (owner == large_block)
+        const slice_tag tag = tag_of(memory_, slice);
+        if (tag == large_block)
             return memory_.address(slice) == block && memory_.record(slice).home == &heap;
         return heap.has_away(block);
     }

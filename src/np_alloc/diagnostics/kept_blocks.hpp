@@ -120,7 +120,7 @@ private:
         (void)heap.slabs.for_each_on_its_way([this, &found](const void* block) {
             found = mark(block);
             if (!found)
-                bytes_on_the_way_ += sizes::size(owner_of(block) & class_bits);
+                bytes_on_the_way_ += sizes::size(tag_of(block) & class_bits);
             return !found;
         });
         return found;
@@ -140,28 +140,28 @@ private:
         for (void** each = begin; each != top; ++each) {
             if (const fault found = mark(*each))
                 return found;
-            if ((owner_of(*each) & class_bits) != size_class)
+            if ((tag_of(*each) & class_bits) != size_class)
                 return {"a block is in the magazine of another size", *each};
         }
         return {};
     }
 
-    owner_word owner_of(const void* block) const noexcept
+    slice_tag tag_of(const void* block) const noexcept
     {
-        return memory_.owner(memory_.slice_of(block)).load(std::memory_order_relaxed);
+        return memory_.tag(memory_.slice_of(block)).load(std::memory_order_relaxed);
     }
 
     fault mark(const void* block) noexcept
     {
         const std::size_t slice = memory_.slice_of(block);
-        if (slice >= slices_ || !is_of_slab(owner_of(block)))
+        if (slice >= slices_ || !is_of_slab(tag_of(block)))
             return {"a block that is kept is of no slab", block};
         const slice_number first = memory_.record(slice).slab;
         if (first >= slices_)
             return {"a block that is kept is in a slab that is nowhere", block};
         const slice_record& slab = memory_.record(first);
         const std::size_t number =
-            block_at(facts[owner_of(block) & class_bits],
+            block_at(facts[tag_of(block) & class_bits],
                      static_cast<std::size_t>(static_cast<const std::byte*>(block) - memory_.address(first)));
         if (number == no_block_there)
             return {"a block that is kept does not begin where one does", block};

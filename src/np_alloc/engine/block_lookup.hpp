@@ -3,7 +3,7 @@
 /// \file
 /// What is known of a block by its address: for what is done beside the fast ways of engine.hpp.
 ///
-///     address -> slice -> owner word -> a block of that class | of a large block | outside of the region | none
+///     address -> slice -> slice tag -> a block of that class | of a large block | outside of the region | none
 ///
 /// Thread safety: any thread.
 #pragma once
@@ -30,13 +30,13 @@ inline bool is_misaligned(const void* block) noexcept
 }
 
 /// Returns: whose the slice of `address` is; direct_block if it is one; nobody if it lies outside of all.
-MEMORY_POOL_ALWAYS_INLINE owner_word owner_of(const void* address) noexcept
+MEMORY_POOL_ALWAYS_INLINE slice_tag tag_of(const void* address) noexcept
 {
     const backend::region_type& all = memory().memory();
     const std::size_t slice = all.slice_of(address);
     if (MEMORY_POOL_LIKELY(slice < all.committed()))
-        return all.owner(slice).load(std::memory_order_relaxed);
-    return memory().direct_bytes(address) != 0 ? direct_block : nobody;
+        return all.tag(slice).load(std::memory_order_relaxed);
+    return memory().direct_bytes(address) != 0 ? direct_block : no_owner;
 }
 
 inline slice_number slice_of(const void* block) noexcept
@@ -44,19 +44,19 @@ inline slice_number slice_of(const void* block) noexcept
     return static_cast<slice_number>(memory().memory().slice_of(block));
 }
 
-MEMORY_POOL_NOINLINE inline std::size_t usable_size(const void* block, owner_word owner) noexcept
+MEMORY_POOL_NOINLINE inline std::size_t usable_size(const void* block, slice_tag tag) noexcept
 {
-    switch (owner) {
+    switch (tag) {
     case large_block: return memory().memory().record(slice_of(block)).length * slice_bytes;
     case direct_block: return memory().direct_bytes(block);
-    default: return sizes::size(owner & class_bits);
+    default: return sizes::size(tag & class_bits);
     }
 }
 
-inline bool is_inside_large_block(owner_word owner, const void* block) noexcept
+inline bool is_inside_large_block(slice_tag tag, const void* block) noexcept
 {
-    return owner == inside_large_block ||
-           (owner == large_block && reinterpret_cast<std::uintptr_t>(block) % slice_bytes != 0);
+    return tag == inside_large_block ||
+           (tag == large_block && reinterpret_cast<std::uintptr_t>(block) % slice_bytes != 0);
 }
 
 /// Effects: reports what is wrong with an address outside of the region, where no block begins.
@@ -70,33 +70,33 @@ MEMORY_POOL_SLOW_PATH inline void report_wrong_outside(const void* address) noex
     report_misuse(wrong.kind, address, wrong.block_bytes);
 }
 
-MEMORY_POOL_SLOW_PATH inline void report_wrong(owner_word owner, const void* block) noexcept
+MEMORY_POOL_SLOW_PATH inline void report_wrong(slice_tag tag, const void* block) noexcept
 {
-    if (owner != nobody)
-        report_misuse(error::misaligned_pointer, block, owner != inside_large_block ? usable_size(block, owner) : 0);
+    if (tag != no_owner)
+        report_misuse(error::misaligned_pointer, block, tag != inside_large_block ? usable_size(block, tag) : 0);
     else if (memory().memory().slice_of(block) < memory().memory().committed())
         report_misuse(error::double_free, block, 0); // A program has been given nothing there but blocks.
     else
         report_wrong_outside(block);
 }
 
-/// Effects: reports what is wrong with `block`, whose slice has that word, as far as that can be seen.
+/// Effects: reports what is wrong with `block`, whose slice has that tag, as far as that can be seen.
 /// Returns: whether something is.
-inline bool report_if_wrong(owner_word owner, const void* block) noexcept
+inline bool report_if_wrong(slice_tag tag, const void* block) noexcept
 {
-    if (MEMORY_POOL_LIKELY(owner != nobody && !is_inside_large_block(owner, block) && !is_misaligned(block)))
+    if (MEMORY_POOL_LIKELY(tag != no_owner && !is_inside_large_block(tag, block) && !is_misaligned(block)))
         return false;
-    report_wrong(owner, block);
+    report_wrong(tag, block);
     return true;
 }
 
 /// Returns: the shared heap that a block is of, or nullptr if it is of none.
-inline shared_heap* shared_heap_of(const void* block, owner_word owner) noexcept
+inline shared_heap* shared_heap_of(const void* block, slice_tag tag) noexcept
 {
-    if (owner == large_block)
+    if (tag == large_block)
         return memory().memory().record(slice_of(block)).home;
-    if (owner == direct_block)
+    if (tag == direct_block)
         return nullptr;
-    return heap::of(owner).is_shared() ? &shared_heap::of(owner) : nullptr;
+    return heap::of(tag).is_shared() ? &shared_heap::of(tag) : nullptr;
 }
 } // namespace memory_pool::np

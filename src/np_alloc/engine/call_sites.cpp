@@ -23,10 +23,10 @@ namespace memory_pool::np
 /// Another heap may have had the slab meanwhile that a freed block was in: so it is to be one of the same heap still.
 base::message name_of_line(error kind, const void* block) noexcept
 {
-    const owner_word heap_now = owner_of(block) & ~class_bits;
+    const slice_tag heap_now = tag_of(block) & ~class_bits;
     for (traced_heap& each : the_process.traced()) {
         const base::message line =
-            each.sites().name_of_line(block, kind == error::misaligned_pointer, heap_now == each.word());
+            each.sites().name_of_line(block, kind == error::misaligned_pointer, heap_now == each.own_tag());
         if (*line.c_str() != '\0')
             return line;
     }

@@ -39,14 +39,14 @@ constexpr std::size_t largest_in_checked_slab = largest_in_slab - least_canary;
 /// Where a block begins, whether it is in use or not.
 struct place
 {
-    owner_word owner;
+    slice_tag tag;
     std::byte* block;
     block_mark* mark;        ///< nullptr if the block is outside of the region.
     std::size_t block_bytes; ///< With those of the canary.
 
-    bool is_large() const noexcept { return owner == large_block; }
+    bool is_large() const noexcept { return tag == large_block; }
     bool is_outside() const noexcept { return mark == nullptr; }
-    bool is_empty() const noexcept { return (owner & ~class_bits) == the_process.empty().word(); }
+    bool is_empty() const noexcept { return (tag & ~class_bits) == the_process.empty().own_tag(); }
 };
 
 checked_record& record(std::size_t slice) noexcept
@@ -68,14 +68,14 @@ MEMORY_POOL_ALWAYS_INLINE std::size_t number_in(const checked_record& slab, cons
     return block_at(its, static_cast<std::size_t>(static_cast<const std::byte*>(block) - slab.begin));
 }
 
-std::optional<place> place_in_slab(owner_word owner, void* block) noexcept
+std::optional<place> place_in_slab(slice_tag tag, void* block) noexcept
 {
-    const class_facts& its = facts[owner & class_bits];
+    const class_facts& its = facts[tag & class_bits];
     checked_record& slab = slab_of(its, slice_of(block));
     const std::size_t number = number_in(slab, its, block);
     if (number == no_block_there || is_misaligned(block))
         return std::nullopt;
-    return place{owner, static_cast<std::byte*>(block), &slab.blocks[number], its.block_bytes};
+    return place{tag, static_cast<std::byte*>(block), &slab.blocks[number], its.block_bytes};
 }
 
 /// Preconditions: a large block begins there.
@@ -94,25 +94,25 @@ place place_outside(void* block) noexcept
 }
 
 /// Returns: what begins there; nothing if no block does.
-std::optional<place> find_place(owner_word owner, void* block) noexcept
+std::optional<place> find_place(slice_tag tag, void* block) noexcept
 {
-    if (is_of_slab(owner))
-        return place_in_slab(owner, block);
-    if (owner == direct_block)
+    if (is_of_slab(tag))
+        return place_in_slab(tag, block);
+    if (tag == direct_block)
         return place_outside(block);
-    if (owner != large_block || reinterpret_cast<std::uintptr_t>(block) % slice_bytes != 0)
+    if (tag != large_block || reinterpret_cast<std::uintptr_t>(block) % slice_bytes != 0)
         return std::nullopt;
     return place_of_large(block);
 }
 
 /// Returns: the size requested at the last allocation of the block that contains the address; 0 if unknown.
-std::size_t last_asked_around(owner_word owner, const void* address) noexcept
+std::size_t last_asked_around(slice_tag tag, const void* address) noexcept
 {
-    if (owner == large_block)
+    if (tag == large_block)
         return memory().checks().bytes_of_large(slice_of(address));
-    if (!is_of_slab(owner))
+    if (!is_of_slab(tag))
         return 0;
-    const class_facts& its = facts[owner & class_bits];
+    const class_facts& its = facts[tag & class_bits];
     const checked_record& slab = slab_of(its, slice_of(address));
     const std::size_t number =
         static_cast<std::size_t>(static_cast<const std::byte*>(address) - slab.begin) / its.block_bytes;
@@ -120,13 +120,13 @@ std::size_t last_asked_around(owner_word owner, const void* address) noexcept
 }
 
 /// Effects: reports what is wrong with an address where no block begins.
-MEMORY_POOL_SLOW_PATH void report_no_place(owner_word owner, const void* address) noexcept
+MEMORY_POOL_SLOW_PATH void report_no_place(slice_tag tag, const void* address) noexcept
 {
     const backend::region_type& all = memory().memory();
     if (all.slice_of(address) >= all.slices())
         report_wrong_outside(address);
-    else if (owner != nobody || is_misaligned(address))
-        report_misuse(error::misaligned_pointer, address, last_asked_around(owner, address));
+    else if (tag != no_owner || is_misaligned(address))
+        report_misuse(error::misaligned_pointer, address, last_asked_around(tag, address));
     else
         report_misuse(error::double_free, address, 0); // Of what was there, nothing is left.
 }
@@ -134,10 +134,10 @@ MEMORY_POOL_SLOW_PATH void report_no_place(owner_word owner, const void* address
 /// Returns: what begins there; nothing if no block does, which is reported.
 std::optional<place> place_of(void* block) noexcept
 {
-    const owner_word owner = owner_of(block);
-    const std::optional<place> found = find_place(owner, block);
+    const slice_tag tag = tag_of(block);
+    const std::optional<place> found = find_place(tag, block);
     if (MEMORY_POOL_UNLIKELY(!found))
-        report_no_place(owner, block);
+        report_no_place(tag, block);
     return found;
 }
 
@@ -302,11 +302,11 @@ MEMORY_POOL_ALWAYS_INLINE void free_later(std::size_t size_class, void* block, b
 }
 
 /// Effects: frees a block of a slab that is not of this thread's heap.
-MEMORY_POOL_NOINLINE void free_of_another(owner_word owner, void* block) noexcept
+MEMORY_POOL_NOINLINE void free_of_another(slice_tag tag, void* block) noexcept
 {
     const errno_as_it_was kept;
-    if (shared_heap_of(block, owner) == nullptr && this_thread.at_hand.has_heap())
-        free_later(owner & class_bits, block, false);
+    if (shared_heap_of(block, tag) == nullptr && this_thread.at_hand.has_heap())
+        free_later(tag & class_bits, block, false);
     else
         free_unchecked(block);
 }
@@ -368,9 +368,9 @@ MEMORY_POOL_ALWAYS_INLINE void free(void* block, std::size_t expected) noexcept
         free_slowly(block, expected);
         return;
     }
-    const owner_word owner = all.owner(all.slice_at(steps)).load(std::memory_order_relaxed);
-    const std::size_t size_class = owner & class_bits;
-    if (MEMORY_POOL_UNLIKELY(!is_of_slab(owner) || owner - size_class == the_process.empty().word())) {
+    const slice_tag tag = all.tag(all.slice_at(steps)).load(std::memory_order_relaxed);
+    const std::size_t size_class = tag & class_bits;
+    if (MEMORY_POOL_UNLIKELY(!is_of_slab(tag) || tag - size_class == the_process.empty().own_tag())) {
         free_slowly(block, expected);
         return;
     }
@@ -389,15 +389,15 @@ MEMORY_POOL_ALWAYS_INLINE void free(void* block, std::size_t expected) noexcept
     auto* const begin = static_cast<std::byte*>(block);
     if (MEMORY_POOL_UNLIKELY(!the_canary.is_intact(begin + *bytes, begin + its.block_bytes)) ||
         MEMORY_POOL_UNLIKELY(expected != any_size && expected != *bytes)) {
-        free_wrong({owner, begin, &slab.blocks[number], its.block_bytes}, *bytes, expected);
+        free_wrong({tag, begin, &slab.blocks[number], its.block_bytes}, *bytes, expected);
         return;
     }
     if (the_options.get(np_option_poison) != 0)
         poison(block, its.block_bytes);
-    if (MEMORY_POOL_LIKELY(this_thread.at_hand.class_in(owner) < class_count))
+    if (MEMORY_POOL_LIKELY(this_thread.at_hand.class_in(tag) < class_count))
         free_later(size_class, block, true);
     else
-        free_of_another(owner, block);
+        free_of_another(tag, block);
 }
 
 // Resizing.
@@ -415,8 +415,7 @@ bool resize_in_place(const place& where, std::size_t bytes) noexcept
         if (bytes <= largest_in_checked_slab || !memory().resize_large(slice_of(where.block), bytes))
             return false;
         watch_if_large(bytes);
-        write_canary({where.owner, where.block, where.mark, memory().checks().canary_end(slice_of(where.block))},
-                     bytes);
+        write_canary({where.tag, where.block, where.mark, memory().checks().canary_end(slice_of(where.block))}, bytes);
         return true;
     }
     const std::size_t needed = bytes + least_canary;
@@ -448,7 +447,7 @@ void* allocate_for(const place& from, std::size_t held, std::size_t bytes, Alloc
     void* const roomy = grows ? allocate(base::saturating_add(bytes, bytes / 8)) : nullptr;
     if (roomy == nullptr)
         return allocate(bytes);
-    if (owner_of(roomy) == large_block) {
+    if (tag_of(roomy) == large_block) {
         memory().checks().leave_room(slice_of(roomy), bytes);
         write_canary(place_of_large(roomy), bytes);
     }
@@ -467,7 +466,7 @@ void* move_by_copying(const place& from, std::size_t held, shared_heap* home, st
     if (moved == nullptr)
         return nullptr;
     std::memcpy(moved, from.block, std::min(bytes, held));
-    if (home != nullptr && shared_heap_of(moved, owner_of(moved)) == home)
+    if (home != nullptr && shared_heap_of(moved, tag_of(moved)) == home)
         home->moved(from.block, moved, bytes);
     checked::free(from.block);
     return moved;
@@ -527,7 +526,7 @@ void* reallocate(void* block, std::size_t bytes) noexcept
         errno = EINVAL;
         return nullptr;
     }
-    shared_heap* const home = shared_heap_of(block, where->owner);
+    shared_heap* const home = shared_heap_of(block, where->tag);
     const auto stay = [=] {
         if (home != nullptr)
             home->moved(block, block, bytes);
@@ -580,7 +579,7 @@ bool is_block_of(const shared_heap& home, const void* block) noexcept
     const std::optional<place> where = place_of(const_cast<void*>(block));
     if (!where)
         return false;
-    if (shared_heap_of(block, where->owner) == &home)
+    if (shared_heap_of(block, where->tag) == &home)
         return true;
     report(error::foreign_pointer, *where, "np_heap");
     return false;

@@ -119,7 +119,7 @@ MEMORY_POOL_ALWAYS_INLINE void free_or(void* block, FreeSlowly&& free_slowly, Fr
         return;
     }
     front& at_hand = this_thread.at_hand;
-    const owner_word size_class = at_hand.class_in(all.owner(all.slice_at(steps)).load(std::memory_order_relaxed));
+    const slice_tag size_class = at_hand.class_in(all.tag(all.slice_at(steps)).load(std::memory_order_relaxed));
     if (MEMORY_POOL_UNLIKELY(size_class >= class_count)) {
         free_slowly(block);
         return;

@@ -18,11 +18,11 @@
 /// a quarter of its room shrinks: see magazine_demand.hpp. When a thread ends, its magazines are emptied and begin
 /// anew, at once or, in the reserve, when no other thread has adopted the heap for a while: see thread_heaps.hpp.
 ///
-/// To free a block, one load tells both whether it is this thread's and its class: the owner word of its slice, with this thread's
+/// To free a block, one load tells both whether it is this thread's and its class: the tag of its slice, with this thread's
 /// heap taken out of it bit by bit, is the class, or else far too large for one. A pointer from elsewhere, a misaligned one and
 /// nullptr fail one comparison before that.
 ///
-/// While free memory decays, every free must take the slow path, even if its magazine has room. So no owner word
+/// While free memory decays, every free must take the slow path, even if its magazine has room. So no slice tag
 /// compares equal to this thread's heap on the fast path then: see decay_watch.hpp.
 ///
 /// A thread that has no heap yet has tops that are all nullptr, which is empty, and a heap that is nobody's; so there is no question
@@ -63,8 +63,8 @@ namespace memory_pool::np
 {
 class front;
 
-/// The heap of a thread that has none: no owner word has this address.
-inline constexpr owner_word no_heap = class_bits + 1;
+/// The heap of a thread that has none: no slice tag has this address.
+inline constexpr slice_tag no_heap = class_bits + 1;
 
 /// When the next sample of the blocks of a heap is due. Counted is what is taken out of slabs, so it costs no call but those that
 /// refill a magazine.
@@ -271,21 +271,21 @@ public:
         return true;
     }
 
-    /// Returns: the class of a block whose slice has that word, if it is of this thread's heap; else something larger.
-    MEMORY_POOL_ALWAYS_INLINE owner_word class_in(owner_word word) const noexcept { return word ^ heap_; }
+    /// Returns: the class of a block whose slice has that tag, if it is of this thread's heap; else something larger.
+    MEMORY_POOL_ALWAYS_INLINE slice_tag class_in(slice_tag tag) const noexcept { return tag ^ heap_; }
 
     bool has_heap() const noexcept { return own_heap_ > no_heap; }
 
     /// Preconditions: has_heap().
     heap_memory& memory() const noexcept { return *reinterpret_cast<heap_memory*>(own_heap_); }
 
-    /// Returns: whether a slice with owner word `word` is part of a slab of this thread's heap.
-    bool owns(owner_word word) const noexcept { return (word ^ own_heap_) < class_count; }
+    /// Returns: whether a slice with that tag is part of a slab of this thread's heap.
+    bool owns(slice_tag tag) const noexcept { return (tag ^ own_heap_) < class_count; }
 
     /// Effects: has the thread use that heap, and what is in its magazines.
     void use(heap_memory& memory) noexcept
     {
-        heap_ = own_heap_ = memory.slabs.word();
+        heap_ = own_heap_ = memory.slabs.own_tag();
         for (std::size_t size_class = 0; size_class != class_count; ++size_class)
             tops_[size_class] = memory.tops[size_class];
         memory.demand.restart([this](std::size_t size_class) { return held(size_class); });
@@ -493,11 +493,11 @@ private:
     std::uint32_t first_that_may_stay() const noexcept { return passed_ < many_passed ? first_as_large_as_a_line : 0; }
 
     /// Compared by the fast path of free; no_heap while every free takes the slow path.
-    owner_word heap_ = no_heap;
+    slice_tag heap_ = no_heap;
     std::array<void**, class_count> tops_{};
     std::uint32_t first_to_stay_ = first_as_large_as_a_line; ///< class_count: every free takes the slow path.
     std::uint32_t passed_ = 0; ///< Small blocks of other heaps sent home, up to many_passed.
-    owner_word own_heap_ = no_heap;
+    slice_tag own_heap_ = no_heap;
     decay_watch watch_;
 };
 

@@ -134,11 +134,11 @@ public:
     heap& operator=(const heap&) = delete;
     ~heap() = default;
 
-    owner_word word() const noexcept { return reinterpret_cast<owner_word>(this); }
+    slice_tag own_tag() const noexcept { return reinterpret_cast<slice_tag>(this); }
 
-    /// Returns: the heap that a slice with that word is of.
-    /// Preconditions: it is the word of a slab.
-    static heap& of(owner_word owner) noexcept { return *reinterpret_cast<heap*>(owner & ~class_bits); }
+    /// Returns: the heap that a slice with that tag is of.
+    /// Preconditions: it is the tag of a slab.
+    static heap& of(slice_tag tag) noexcept { return *reinterpret_cast<heap*>(tag & ~class_bits); }
 
     /// Returns: whether it is no thread's, but of all that take its lock: a shared_heap.
     bool is_shared() const noexcept { return is_shared_; }
@@ -175,10 +175,10 @@ public:
         std::uint32_t taken_back = 0;
         for (void* const* const end = blocks + count; blocks != end;) {
             const std::size_t slice = memory().slice_of(*blocks);
-            const owner_word owner = memory().owner(slice).load(std::memory_order_relaxed);
-            if (MEMORY_POOL_UNLIKELY(owner != (word() | size_class))) {
-                if (is_of_thread(owner, size_class))
-                    keep_for(owner, *blocks);
+            const slice_tag tag = memory().tag(slice).load(std::memory_order_relaxed);
+            if (MEMORY_POOL_UNLIKELY(tag != (own_tag() | size_class))) {
+                if (is_of_thread(tag, size_class))
+                    keep_for(tag, *blocks);
                 else // It was when the block was freed.
                     report(error::double_free, size_class, *blocks);
                 ++blocks;
@@ -199,12 +199,12 @@ public:
         if (memory().slice_of(address) >= memory().committed() ||
             reinterpret_cast<std::uintptr_t>(address) % sizes::step != 0)
             return false;
-        const owner_word owner = owner_of(address);
-        if ((owner & ~class_bits) != word())
+        const slice_tag tag = tag_of(address);
+        if ((tag & ~class_bits) != own_tag())
             return false;
         const slice_record& slab = slab_of(address);
         const std::size_t number = block_at(
-            facts[owner & class_bits], static_cast<std::size_t>(static_cast<const std::byte*>(address) - slab.begin));
+            facts[tag & class_bits], static_cast<std::size_t>(static_cast<const std::byte*>(address) - slab.begin));
         return number != no_block_there && slab.is_away(number);
     }
 
@@ -212,7 +212,7 @@ public:
     /// Returns: what is wrong with it, if something is. It is not reported yet.
     std::optional<error> put(std::size_t size_class, void* block) noexcept
     {
-        if (MEMORY_POOL_UNLIKELY(owner_of(block) != (word() | size_class)))
+        if (MEMORY_POOL_UNLIKELY(tag_of(block) != (own_tag() | size_class)))
             return error::double_free; // Its slab was given back since.
         std::optional<error> wrong;
         const slice_record::returned result =
@@ -234,24 +234,24 @@ public:
     // Blocks of others.
 
     /// Returns: whether a block of that owner can be kept without a new letter, and so without the lock.
-    bool has_letter_for(owner_word owner) const noexcept
+    bool has_letter_for(slice_tag tag) const noexcept
     {
-        const heap& to = of(owner);
+        const heap& to = of(tag);
         return outbox_[place_of(to)].owner == &to;
     }
 
-    /// Effects: keeps a block of another heap, whose slice has that word, until there is a letter full of them, or they are many
+    /// Effects: keeps a block of another heap, whose slice has that tag, until there is a letter full of them, or they are many
     ///   bytes, or another heap needs the place; then posts them.
-    /// Preconditions: it is the word of a slab.
-    MEMORY_POOL_NOINLINE void keep_for(owner_word owner, void* block) noexcept
+    /// Preconditions: it is the tag of a slab.
+    MEMORY_POOL_NOINLINE void keep_for(slice_tag tag, void* block) noexcept
     {
-        heap& to = of(owner);
+        heap& to = of(tag);
         outgoing& place = outbox_[place_of(to)];
         if (place.owner != &to && !address(place, to)) {
-            add(sent_, to.post_one(owner & class_bits, block));
+            add(sent_, to.post_one(tag & class_bits, block));
             return;
         }
-        const std::size_t bytes = facts[owner & class_bits].block_bytes;
+        const std::size_t bytes = facts[tag & class_bits].block_bytes;
         add(sent_, bytes);
         place.to_be->blocks()[place.count++] = block;
         place.bytes += bytes;
@@ -506,22 +506,22 @@ private:
     backend::region_type& memory() const noexcept { return backend_.memory(); }
     slice_record& record(std::size_t slice) const noexcept { return memory().record(slice); }
     slice_record& slab_of(const void* block) const noexcept { return record(record(memory().slice_of(block)).slab); }
-    owner_word owner_of(const void* block) const noexcept
+    slice_tag tag_of(const void* block) const noexcept
     {
-        return memory().owner(memory().slice_of(block)).load(std::memory_order_relaxed);
+        return memory().tag(memory().slice_of(block)).load(std::memory_order_relaxed);
     }
 
-    /// Returns: whether a slice with that word is of a slab of that class of a thread's heap.
-    static bool is_of_thread(owner_word owner, std::size_t size_class) noexcept
+    /// Returns: whether a slice with that tag is of a slab of that class of a thread's heap.
+    static bool is_of_thread(slice_tag tag, std::size_t size_class) noexcept
     {
-        return is_of_slab(owner) && (owner & class_bits) == size_class && !of(owner).is_shared();
+        return is_of_slab(tag) && (tag & class_bits) == size_class && !of(tag).is_shared();
     }
 
     // Letters.
 
     static std::size_t place_of(const heap& to) noexcept
     {
-        return static_cast<std::size_t>((to.word() * 0x9E37'79B9'7F4A'7C15U) >> 58U);
+        return static_cast<std::size_t>((to.own_tag() * 0x9E37'79B9'7F4A'7C15U) >> 58U);
     }
     static_assert(outbox_places == 64, "a place has a number of six bits");
 
@@ -548,18 +548,18 @@ private:
             report(error::write_after_free, letter_class, place.to_be);
             return false;
         }
-        const owner_word owner = owner_of(block);
-        if (MEMORY_POOL_LIKELY((owner & ~class_bits) == place.owner->word()))
-            (void)place.owner->post_one(owner & class_bits, block);
+        const slice_tag tag = tag_of(block);
+        if (MEMORY_POOL_LIKELY((tag & ~class_bits) == place.owner->own_tag()))
+            (void)place.owner->post_one(tag & class_bits, block);
         else
-            report_gone(owner, block);
+            report_gone(tag, block);
         return true;
     }
 
     /// Reports a block whose slab was given back since it was freed, and may be another's.
-    MEMORY_POOL_SLOW_PATH void report_gone(owner_word owner, const void* block) noexcept
+    MEMORY_POOL_SLOW_PATH void report_gone(slice_tag tag, const void* block) noexcept
     {
-        report(error::double_free, is_of_slab(owner) ? owner & class_bits : class_count, block);
+        report(error::double_free, is_of_slab(tag) ? tag & class_bits : class_count, block);
     }
 
     static void start(outgoing& place, heap& to, letter& empty) noexcept
@@ -628,10 +628,10 @@ private:
     MEMORY_POOL_ALWAYS_INLINE bool take_in(void* block, std::size_t& bytes) noexcept
     {
         const std::size_t slice = memory().slice_of(block);
-        const owner_word owner = memory().owner(slice).load(std::memory_order_relaxed);
-        const std::size_t size_class = owner & class_bits;
-        if (MEMORY_POOL_UNLIKELY((owner & ~class_bits) != word())) {
-            report_gone(owner, block);
+        const slice_tag tag = memory().tag(slice).load(std::memory_order_relaxed);
+        const std::size_t size_class = tag & class_bits;
+        if (MEMORY_POOL_UNLIKELY((tag & ~class_bits) != own_tag())) {
+            report_gone(tag, block);
             return false;
         }
         bytes += facts[size_class].block_bytes;
@@ -646,10 +646,10 @@ private:
     /// Returns: whether it was away.
     bool take_in_letter(letter* read, std::size_t& bytes) noexcept
     {
-        const owner_word owner = memory().owner(memory().slice_of(read)).load(std::memory_order_relaxed);
-        if ((owner & ~class_bits) == word() || !is_of_slab(owner))
+        const slice_tag tag = memory().tag(memory().slice_of(read)).load(std::memory_order_relaxed);
+        if ((tag & ~class_bits) == own_tag() || !is_of_slab(tag))
             return take_in(read, bytes);
-        const std::size_t sent = of(owner).post_one(owner & class_bits, read);
+        const std::size_t sent = of(tag).post_one(tag & class_bits, read);
         add(sent_on_, sent);
         bytes += sent;
         return true;
@@ -709,7 +709,7 @@ private:
 
     bool add_slab(std::size_t size_class) noexcept
     {
-        const slice_number added = backend_.take_slab(size_class, word(), may_have_huge_page(size_class));
+        const slice_number added = backend_.take_slab(size_class, own_tag(), may_have_huge_page(size_class));
         if (added == no_slice)
             return false;
         slab_bytes_ += facts[size_class].slab_bytes;
@@ -777,14 +777,14 @@ private:
         if (first >= memory().committed())
             return {"the list of slabs of a heap leads out of memory", this};
         const slice_record& slab = record(first);
-        const owner_word owner = memory().owner(first).load(std::memory_order_relaxed);
-        const std::size_t size_class = owner & class_bits;
-        if ((owner & ~class_bits) != word() || size_class >= class_count)
+        const slice_tag tag = memory().tag(first).load(std::memory_order_relaxed);
+        const std::size_t size_class = tag & class_bits;
+        if ((tag & ~class_bits) != own_tag() || size_class >= class_count)
             return {"the list of slabs of a heap leads to a slab that is not its own", memory().address(first)};
         if (!slab.is_slab_of(first, memory().address(first), size_class))
             return {"the record of a slab says what is not so", memory().address(first)};
         for (slice_number slice = first; slice != first + slab_slices(size_class); ++slice)
-            if (memory().owner(slice).load(std::memory_order_relaxed) != owner || record(slice).slab != first)
+            if (memory().tag(slice).load(std::memory_order_relaxed) != tag || record(slice).slab != first)
                 return {"a slice is not marked as one of its slab", memory().address(slice)};
         if (!slab.is_valid())
             return {"a slab has other free blocks than it has counted", slab.begin};

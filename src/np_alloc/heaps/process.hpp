@@ -199,10 +199,10 @@ public:
     }
 
     /// Effects: gives a block back to the heap of a thread that it is from, for a thread that has no heap.
-    void put_late(owner_word owner, void* block) noexcept
+    void put_late(slice_tag tag, void* block) noexcept
     {
-        heap& to = heap::of(owner);
-        (void)sent_late_.fetch_add(to.post_one(owner & class_bits, block), std::memory_order_relaxed);
+        heap& to = heap::of(tag);
+        (void)sent_late_.fetch_add(to.post_one(tag & class_bits, block), std::memory_order_relaxed);
     }
 
     // Shared heaps.
@@ -231,7 +231,7 @@ public:
     struct no_heap
     {
         constexpr explicit no_heap(backend&) noexcept {}
-        static constexpr owner_word word() noexcept { return nobody; }
+        static constexpr slice_tag own_tag() noexcept { return no_owner; }
     };
     using heap_of_empty_blocks = std::conditional_t<is_checked, shared_heap, no_heap>;
     heap_of_empty_blocks& empty() noexcept { return empty_; }

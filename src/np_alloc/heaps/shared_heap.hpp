@@ -38,9 +38,9 @@ public:
     {
     }
 
-    /// Returns: the heap of blocks whose slices have that word.
+    /// Returns: the heap of blocks whose slices have that tag.
     /// Preconditions: the heap is shared.
-    static shared_heap& of(owner_word owner) noexcept { return static_cast<shared_heap&>(heap::of(owner)); }
+    static shared_heap& of(slice_tag tag) noexcept { return static_cast<shared_heap&>(heap::of(tag)); }
 
     /// Returns: the heap at an address that a program has for one; nullptr if there is none any more, and that is reported.
     static shared_heap* living(void* address) noexcept
@@ -55,8 +55,8 @@ public:
 
     using heap::away;
     using heap::has_away;
+    using heap::own_tag;
     using heap::slabs;
-    using heap::word;
 
     // Small blocks.
 
@@ -101,7 +101,7 @@ public:
         MEMORY_POOL_DELAY_POINT();
         const std::lock_guard lock(mutex_);
         const slice_record& leaving = record(first);
-        if (backend_.memory().owner(first).load(std::memory_order_relaxed) != large_block || leaving.home != this)
+        if (backend_.memory().tag(first).load(std::memory_order_relaxed) != large_block || leaving.home != this)
             return false;
         (leaving.previous_in_heap != no_slice ? record(leaving.previous_in_heap).next_in_heap : first_large_) =
             leaving.next_in_heap;
@@ -184,7 +184,7 @@ public:
         const backend::region_type& all = backend_.memory();
         slice_number before = no_slice;
         for (slice_number each = first_large_; each != no_slice; each = record(each).next_in_heap) {
-            if (each >= all.committed() || all.owner(each).load(std::memory_order_relaxed) != large_block ||
+            if (each >= all.committed() || all.tag(each).load(std::memory_order_relaxed) != large_block ||
                 record(each).home != this || record(each).previous_in_heap != before)
                 return {"the list of large blocks of a heap is torn at a block", all.address(each)};
             before = each;

@@ -1,12 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
 /// \file
-/// What all heaps share: the region, its runs, and the words that say whose each slice is.
-///
-///     owner word of a slice:   | address of a heap, a multiple of 128 | class |      a slab of that heap
-///                              |                  0                   |  127  |      first of a large block
-///                              |                  0                   |  126  |      one of its others
-///                              |                  0                   |   0   |      neither
+/// What all heaps share: the region, its runs, and the tags of slices.
 ///
 /// Free runs keep their memory for a while, as it costs a system call and a fault of each page to give it back and get it again.
 /// When most of it is free, they keep it for a moment only, as the program may be done and never come here again; unless it turned
@@ -35,6 +30,7 @@
 #include "../slices/runs.hpp"
 #include "../slices/sizes.hpp"
 #include "../slices/slab.hpp"
+#include "../slices/slice_tag.hpp"
 #include "../support/build_variant.hpp"
 #include "../support/misuse.hpp"
 #include "../support/mutex.hpp"
@@ -53,22 +49,6 @@
 
 namespace memory_pool::np
 {
-/// Whose a slice is, in one word.
-using owner_word = std::uintptr_t;
-inline constexpr owner_word class_bits = 127;
-inline constexpr owner_word large_block = 127;
-inline constexpr owner_word inside_large_block = 126;
-inline constexpr owner_word direct_block = 125; ///< Stands in no slice: a block outside of the region.
-inline constexpr owner_word nobody = 0;
-
-/// Returns: whether a slice with that word is of a slab.
-constexpr bool is_of_slab(owner_word word) noexcept
-{
-    return word > class_bits;
-}
-
-static_assert(class_count <= direct_block, "a class and the mark of large blocks must be told apart");
-
 /// What a backend has, in bytes if not said otherwise.
 struct backend_figures
 {
@@ -85,7 +65,7 @@ struct backend_figures
 class backend
 {
 public:
-    using region_type = region<std::atomic<owner_word>, record_of_slice>;
+    using region_type = region<std::atomic<slice_tag>, record_of_slice>;
     using noted_parts_type = std::conditional_t<is_checked, noted_parts, no_noted_parts>;
 
     constexpr backend() noexcept = default;
@@ -125,7 +105,7 @@ public:
 
     /// Effects: makes a slab of that class that belongs to the heap at `heap`. `will_be_filled`: so that a huge page is not too much.
     /// Returns: its first slice, or no_slice.
-    slice_number take_slab(std::size_t size_class, owner_word heap, bool will_be_filled) noexcept
+    slice_number take_slab(std::size_t size_class, slice_tag heap, bool will_be_filled) noexcept
     {
         const std::uint32_t slices = slab_slices(size_class);
         first_touch touch;
@@ -141,7 +121,7 @@ public:
             region_.record(slice).slab = taken.first;
         if constexpr (is_checked)
             checks().slab_made(taken.first, slices);
-        set_owner(taken.first, slices, heap | size_class);
+        set_tag(taken.first, slices, heap | size_class);
         slabs_.fetch_add(1, std::memory_order_relaxed);
         return taken.first;
     }
@@ -512,8 +492,8 @@ private:
         const run taken = take_bytes(is_checked ? checks().with_guard(bytes) : bytes, alignment, [&](const run& its) {
             touch = decide(its);
             region_.record(its.first).home = nullptr;
-            set_owner(its.first, 1, large_block);
-            set_owner(its.first + 1, its.length - 1, inside_large_block);
+            set_tag(its.first, 1, large_block);
+            set_tag(its.first + 1, its.length - 1, inside_large_block);
             count_large(1, its.length * slice_bytes);
         });
         MEMORY_POOL_DELAY_POINT();
@@ -557,7 +537,7 @@ private:
             if constexpr (is_checked)
                 checks().large_extended(first + length, slices - length);
             touch = huge_pages_.grow_large(first, length, {first, slices});
-            set_owner(first + length, slices - length, inside_large_block);
+            set_tag(first + length, slices - length, inside_large_block);
             count_large(0, (slices - length) * slice_bytes);
             note_peak();
         }
@@ -569,7 +549,7 @@ private:
     {
         const std::lock_guard lock(mutex_);
         huge_pages_.leave_large(first, length);
-        set_owner(first + slices, length - slices, nobody);
+        set_tag(first + slices, length - slices, no_owner);
         count_large(0, std::size_t{0} - (length - slices) * slice_bytes);
         runs_.shorten(first, length, slices, os::coarse_milliseconds());
         note_peak();
@@ -593,7 +573,7 @@ private:
     void give_slab(slice_number first, bool is_dirty) noexcept
     {
         const std::uint32_t slices = slab_slices(region_.record(first).size_class);
-        set_owner(first, slices, nobody);
+        set_tag(first, slices, no_owner);
         if constexpr (is_checked)
             checks().slab_ends(first, slices);
         MEMORY_POOL_DELAY_POINT();
@@ -613,11 +593,11 @@ private:
             is_dirty = checks().large_ends(first);
         MEMORY_POOL_DELAY_POINT();
         return give(first, is_dirty, [&]() -> std::uint32_t {
-            if (region_.owner(first).load(std::memory_order_relaxed) != large_block)
+            if (region_.tag(first).load(std::memory_order_relaxed) != large_block)
                 return 0;
             const std::uint32_t length = region_.record(first).length;
             huge_pages_.leave_large(first, length);
-            set_owner(first, length, nobody);
+            set_tag(first, length, no_owner);
             count_large(minus_one, std::size_t{0} - length * slice_bytes);
             put_out_of_reach(first, freed, is_dirty);
             return length;
@@ -705,10 +685,10 @@ private:
         return true;
     }
 
-    void set_owner(slice_number first, std::uint32_t count, owner_word word) noexcept
+    void set_tag(slice_number first, std::uint32_t count, slice_tag tag) noexcept
     {
         for (slice_number slice = first; slice != first + count; ++slice)
-            region_.owner(slice).store(word, std::memory_order_relaxed);
+            region_.tag(slice).store(tag, std::memory_order_relaxed);
     }
 
     template <class Mark = no_marks>

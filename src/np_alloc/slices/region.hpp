@@ -4,7 +4,7 @@
 /// The addresses that everything comes from, and the tables that say what lies where.
 ///
 ///     slices:   | 64 KiB | 64 KiB | 64 KiB | ... committed ... | ... reserved only ...                 |
-///     owners:   |   w    |   w    |   w    |                     a word a slice: read by every free
+///     tags:     |   w    |   w    |   w    |                     a word a slice: read by every free
 ///     records:  | record | record | record |                     what the slice is: for slow paths
 ///     parts:    |  asked for huge pages?   |                     a byte for so many slices as a huge page has
 ///
@@ -17,7 +17,7 @@
 /// slow, the region grows: each range begins where the following addresses are probably free, and reserves them step by
 /// step. If another mapping is in the way, the region stays as large as it is.
 ///
-///     | slices -> ...        | owners -> ...        | records -> ...        | parts -> ...        |
+///     | slices -> ...        | tags -> ...          | records -> ...        | parts -> ...        |
 ///      <------------- addresses for as many slices as there may ever be: free_addresses.hpp ----->
 ///
 /// Thread safety: `commit` one thread at a time; what is committed, any thread.
@@ -81,8 +81,8 @@ private:
     std::size_t value_;
 };
 
-/// Reserved addresses in slices, with an `Owner` and a `Record` for each, which may begin as zeros.
-template <class Owner, class Record>
+/// Reserved addresses in slices, with a `Tag` and a `Record` for each, which may begin as zeros.
+template <class Tag, class Record>
 class region
 {
 public:
@@ -207,7 +207,7 @@ public:
         return (reinterpret_cast<std::uintptr_t>(address) - base_.read()) >> slice_bits;
     }
 
-    Owner& owner(std::size_t slice) const noexcept { return owners_[slice]; }
+    Tag& tag(std::size_t slice) const noexcept { return tags_[slice]; }
     Record& record(std::size_t slice) const noexcept { return records_[slice]; }
     /// What the system was told about slices from `part * slices_of_huge_page` on.
     huge_page_use& huge_pages(std::size_t part) const noexcept { return parts_[part]; }
@@ -240,17 +240,17 @@ private:
         return true;
     }
 
-    /// Slices, owners, records, and parts.
+    /// Slices, tags, records, and parts.
     static constexpr std::size_t range_count = 4;
     using range_begins = std::array<void*, range_count>;
     using range_sizes = std::array<std::size_t, range_count>;
 
-    range_begins begins() const noexcept { return {reserved_, owners_, records_, parts_}; }
+    range_begins begins() const noexcept { return {reserved_, tags_, records_, parts_}; }
 
     void begin_at(const range_begins& begins) noexcept
     {
         reserved_ = begins[0];
-        owners_ = static_cast<Owner*>(begins[1]);
+        tags_ = static_cast<Tag*>(begins[1]);
         records_ = static_cast<Record*>(begins[2]);
         parts_ = static_cast<huge_page_use*>(begins[3]);
     }
@@ -258,7 +258,7 @@ private:
     /// Returns: bytes of addresses for `slices` slices, and for tables of `entries` entries.
     static range_sizes sizes(std::size_t slices, std::size_t entries, std::size_t spare_bytes) noexcept
     {
-        return {slices != 0 ? slices * slice_bytes + spare_bytes : 0, table_bytes(sizeof(Owner), entries),
+        return {slices != 0 ? slices * slice_bytes + spare_bytes : 0, table_bytes(sizeof(Tag), entries),
                 table_bytes(sizeof(Record), entries), table_bytes(sizeof(huge_page_use), parts(entries))};
     }
 
@@ -371,7 +371,7 @@ private:
     // The members that every free reads come first.
     often_read base_{nowhere};
     often_read committed_steps_{0}; ///< Whoever has a pointer into a slice has been told.
-    Owner* owners_ = nullptr;
+    Tag* tags_ = nullptr;
     Record* records_ = nullptr;
     huge_page_use* parts_ = nullptr;
     void* reserved_ = nullptr;

@@ -269,7 +269,7 @@ struct np_verify_finds : testing::Test
     } // It is the only one of its heap, and nearly all of it is free.
     np::heap& heap_of(const void* of)
     {
-        return *reinterpret_cast<np::heap*>(memory.owner(memory.slice_of(of)) & ~np::class_bits);
+        return *reinterpret_cast<np::heap*>(memory.tag(memory.slice_of(of)) & ~np::class_bits);
     }
     np::heap_memory& mine() { return np::this_thread.at_hand.memory(); }
 
@@ -304,10 +304,10 @@ struct np_verify_finds : testing::Test
         value = before;
     }
 
-    void expect_fault_with_owner(const void* address, np::owner_word damaged, const std::string& text)
+    void expect_fault_with_owner(const void* address, np::slice_tag damaged, const std::string& text)
     {
-        std::atomic<np::owner_word>& owner = memory.owner(memory.slice_of(address));
-        const np::owner_word before = owner.exchange(damaged);
+        std::atomic<np::slice_tag>& owner = memory.tag(memory.slice_of(address));
+        const np::slice_tag before = owner.exchange(damaged);
         expect_fault(text);
         owner = before;
     }
@@ -359,19 +359,19 @@ TEST_F(np_verify_finds, a_slab_some_of_whose_slices_are_not_marked_as_its)
 {
     void* const block_in_slices = np_heap_alloc(heap, 5000);
     const std::byte* const second = memory.address(slab_of(block_in_slices).slab + 1);
-    expect_fault_with_owner(second, np::nobody, "a slice is not marked as one of its slab");
+    expect_fault_with_owner(second, np::no_owner, "a slice is not marked as one of its slab");
     expect_fault_with(slice_of(second).slab, np::slice_number{0}, "a slice is not marked as one of its slab");
 }
 
 TEST_F(np_verify_finds, a_slab_that_nobody_has)
 {
     np::heap& owner = heap_of(of_heap);
-    const np::slice_number lost = all.memory().take_slab(size_class, owner.word(), false);
+    const np::slice_number lost = all.memory().take_slab(size_class, owner.own_tag(), false);
     expect_fault("a slab is in no list of its heap");
     expect_fault_with(memory.record(lost).slab, lost + 1, "a run is marked as a slab, and is none");
-    expect_fault_with_owner(memory.address(lost), owner.word() | np::sizes::of(5000),
+    expect_fault_with_owner(memory.address(lost), owner.own_tag() | np::sizes::of(5000),
                             "a run is marked as a slab, and is none");
-    expect_fault_with_owner(memory.address(lost), np::nobody,
+    expect_fault_with_owner(memory.address(lost), np::no_owner,
                             "other slabs or large blocks are there than were counted");
     all.memory().give_slab(lost);
 }
@@ -445,14 +445,14 @@ TEST_F(np_verify_finds, a_slab_that_is_in_no_list_of_its_heap)
 
 TEST_F(np_verify_finds, marks_of_slices_that_do_not_fit)
 {
-    expect_fault_with_owner(block, np::nobody, "the list of slabs of a heap leads to a slab that is not its own");
-    expect_fault_with_owner(of_heap, heap_of(of_heap).word() | np::direct_block,
+    expect_fault_with_owner(block, np::no_owner, "the list of slabs of a heap leads to a slab that is not its own");
+    expect_fault_with_owner(of_heap, heap_of(of_heap).own_tag() | np::direct_block,
                             "the list of slabs of a heap leads to a slab that is not its own");
-    expect_fault_with_owner(large, np::nobody, "a slice is marked otherwise than its run");
+    expect_fault_with_owner(large, np::no_owner, "a slice is marked otherwise than its run");
     expect_fault_with_owner(large, np::inside_large_block, "a run has a mark that it cannot have");
-    expect_fault_with_owner(static_cast<std::byte*>(large) + np::slice_bytes, np::nobody,
+    expect_fault_with_owner(static_cast<std::byte*>(large) + np::slice_bytes, np::no_owner,
                             "a slice is marked otherwise than its run");
-    expect_fault_with_owner(large_of_heap, np::nobody, "the list of large blocks of a heap is torn");
+    expect_fault_with_owner(large_of_heap, np::no_owner, "the list of large blocks of a heap is torn");
 }
 
 TEST_F(np_verify_finds, large_blocks_that_are_in_no_list_or_in_the_wrong_one)
@@ -470,11 +470,11 @@ TEST_F(np_verify_finds, large_blocks_that_are_in_no_list_or_in_the_wrong_one)
 TEST_F(np_verify_finds, a_large_block_that_has_no_marks)
 {
     const std::size_t first = memory.slice_of(large);
-    const auto mark = [&](np::owner_word of_first, np::owner_word of_others) {
+    const auto mark = [&](np::slice_tag of_first, np::slice_tag of_others) {
         for (std::size_t slice = first; slice != first + slice_of(large).length; ++slice)
-            memory.owner(slice) = slice == first ? of_first : of_others;
+            memory.tag(slice) = slice == first ? of_first : of_others;
     };
-    mark(np::nobody, np::nobody);
+    mark(np::no_owner, np::no_owner);
     expect_fault("other slabs or large blocks are there than were counted");
     mark(np::large_block, np::inside_large_block);
 }
@@ -629,7 +629,7 @@ TEST_F(np_verify_finds, a_block_that_is_on_its_way_twice)
     owner.does([&small] { small = np_alloc(16); });
     other.does([this, small] {
         np_free(small);
-        mine().slabs.keep_for(memory.owner(memory.slice_of(small)), small);
+        mine().slabs.keep_for(memory.tag(memory.slice_of(small)), small);
     });
     expect_fault("a block is kept twice");
     other.does([this] { mine().slabs.post_all(); });

@@ -40,8 +40,7 @@ struct front : testing::Test
 
     void give(void* block)
     {
-        const np::owner_word size_class =
-            mine.class_in(backend.memory().owner(backend.memory().slice_of(block)).load());
+        const np::slice_tag size_class = mine.class_in(backend.memory().tag(backend.memory().slice_of(block)).load());
         ASSERT_LT(size_class, np::class_count);
         if (!mine.push(size_class, block))
             mine.put(size_class, block);
@@ -80,9 +79,9 @@ TEST_F(front, has_nothing_at_hand_and_knows_no_block_before_it_has_a_heap)
     void* block = nullptr;
     for (std::size_t size_class = 0; size_class != np::class_count; ++size_class)
         EXPECT_FALSE(mine.pop(size_class, block));
-    EXPECT_GE(mine.class_in(np::nobody), np::class_count);
+    EXPECT_GE(mine.class_in(np::no_owner), np::class_count);
     EXPECT_GE(mine.class_in(np::large_block), np::class_count);
-    EXPECT_GE(mine.class_in(memory->slabs.word() | 3), np::class_count);
+    EXPECT_GE(mine.class_in(memory->slabs.own_tag() | 3), np::class_count);
 }
 
 TEST(front_classes, have_a_coarse_class_that_is_at_most_half_larger_and_aligned_to_as_much)
@@ -121,7 +120,7 @@ TEST_F(front, knows_its_blocks_while_each_free_comes_by)
 {
     mine.use(*memory);
     void* const block = take(5);
-    const np::owner_word word = memory->slabs.word() | 5;
+    const np::slice_tag word = memory->slabs.own_tag() | 5;
     mine.start_watch(0);
     EXPECT_GE(mine.class_in(word), np::class_count);
     EXPECT_FALSE(mine.stays_at_once(np::class_count - 1));
@@ -137,10 +136,10 @@ TEST_F(front, knows_its_blocks_while_each_free_comes_by)
 TEST_F(front, tells_the_class_of_its_own_blocks_and_that_others_are_not_its)
 {
     mine.use(*memory);
-    EXPECT_EQ(mine.class_in(memory->slabs.word() | 3), 3U);
-    EXPECT_GE(mine.class_in(np::nobody), np::class_count);
+    EXPECT_EQ(mine.class_in(memory->slabs.own_tag() | 3), 3U);
+    EXPECT_GE(mine.class_in(np::no_owner), np::class_count);
     EXPECT_GE(mine.class_in(np::large_block), np::class_count);
-    EXPECT_GE(mine.class_in((memory->slabs.word() + 128) | 3), np::class_count);
+    EXPECT_GE(mine.class_in((memory->slabs.own_tag() + 128) | 3), np::class_count);
 }
 
 TEST_F(front, hands_out_first_what_came_back_last)

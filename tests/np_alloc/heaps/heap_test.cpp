@@ -55,7 +55,7 @@ struct heap : testing::Test
     /// Puts a block back into the heap that it is from, or has `back` keep it for that.
     void put(np::heap& back, void* block)
     {
-        const np::owner_word owner = backend.memory().owner(backend.memory().slice_of(block)).load();
+        const np::slice_tag owner = backend.memory().tag(backend.memory().slice_of(block)).load();
         back.put(owner & np::class_bits, &block, 1);
     }
 
@@ -167,10 +167,10 @@ TEST_F(heap, is_the_owner_of_its_slabs_by_their_words)
     void* const block = take(mine, size_class, 1)[0];
     const std::size_t first = backend.memory().slice_of(block);
     for (std::size_t slice = first; slice != first + np::slab_slices(size_class); ++slice)
-        EXPECT_EQ(backend.memory().owner(slice).load(), mine.word() | size_class);
+        EXPECT_EQ(backend.memory().tag(slice).load(), mine.own_tag() | size_class);
     put(mine, block);
     mine.give_back_empty_slabs();
-    EXPECT_EQ(backend.memory().owner(first).load(), np::nobody);
+    EXPECT_EQ(backend.memory().tag(first).load(), np::no_owner);
 }
 
 TEST_F(heap, takes_in_what_another_has_kept_for_it_when_that_is_posted)

@@ -70,7 +70,7 @@ struct backend : testing::Test
                            [value](std::byte each) { return each == std::byte{value}; });
     }
     np::huge_page_use huge_pages(std::size_t slice) { return all.memory().huge_pages(slice / np::slices_of_huge_page); }
-    np::owner_word owner(std::size_t slice) { return all.memory().owner(slice).load(); }
+    np::slice_tag tag(std::size_t slice) { return all.memory().tag(slice).load(); }
     std::size_t dirty()
     {
         return all.with_runs([](const auto& runs) { return runs.dirty(); });
@@ -84,12 +84,12 @@ struct backend : testing::Test
 TEST_F(backend, marks_the_slices_of_large_blocks_and_of_none)
 {
     const np::run large = all.take_large(3 * np::slice_bytes, 1);
-    EXPECT_EQ(owner(large.first), np::large_block);
-    EXPECT_EQ(owner(large.first + 1), np::inside_large_block);
-    EXPECT_EQ(owner(large.first + 2), np::inside_large_block);
+    EXPECT_EQ(tag(large.first), np::large_block);
+    EXPECT_EQ(tag(large.first + 1), np::inside_large_block);
+    EXPECT_EQ(tag(large.first + 2), np::inside_large_block);
     all.give_large(large.first);
     for (std::size_t slice = large.first; slice != large.first + 3; ++slice)
-        EXPECT_EQ(owner(slice), np::nobody);
+        EXPECT_EQ(tag(slice), np::no_owner);
     EXPECT_EQ(in_use(), 0U);
 }
 
@@ -216,12 +216,12 @@ TEST_F(backend, makes_large_blocks_longer_in_place_and_shorter_if_that_saves_a_q
     const auto length = [&] { return all.memory().record(large.first).length; };
     EXPECT_TRUE(all.resize_large(large.first, 12 * np::slice_bytes));
     EXPECT_EQ(length(), 12U);
-    EXPECT_EQ(owner(large.first + 11), np::inside_large_block);
+    EXPECT_EQ(tag(large.first + 11), np::inside_large_block);
     EXPECT_TRUE(all.resize_large(large.first, 9 * np::slice_bytes));
     EXPECT_EQ(length(), 12U) << "a quarter may be unused";
     EXPECT_TRUE(all.resize_large(large.first, 8 * np::slice_bytes));
     EXPECT_EQ(length(), 8U);
-    EXPECT_EQ(owner(large.first + 8), np::nobody);
+    EXPECT_EQ(tag(large.first + 8), np::no_owner);
     const np::run next = all.take_large(np::slice_bytes, 1);
     EXPECT_EQ(next.first, large.first + 8);
     EXPECT_FALSE(all.resize_large(large.first, 9 * np::slice_bytes)) << "something is in the way";
@@ -254,7 +254,7 @@ TEST_F(backend, copies_a_large_block_to_where_there_is_memory)
     const np::run moved = all.move_large(old.first, 3 * MiB);
     EXPECT_EQ(moved.first, dirty.first);
     EXPECT_TRUE(is_filled(moved, 2 * MiB, 0x5A));
-    EXPECT_EQ(owner(old.first), np::nobody);
+    EXPECT_EQ(tag(old.first), np::no_owner);
 }
 
 TEST_F(backend, copies_a_large_block_if_the_system_cannot_move_it)

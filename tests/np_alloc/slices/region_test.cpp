@@ -61,12 +61,12 @@ TEST_F(region, can_be_used_as_far_as_it_is_committed_tables_included)
         for (std::size_t slice = 0; slice != all.committed(); ++slice) {
             *all.address(slice) = std::byte{1};
             *(all.address(slice + 1) - 1) = std::byte{1};
-            all.owner(slice) = slice;
+            all.tag(slice) = slice;
             all.record(slice).words[7] = slice;
         }
     }
     for (std::size_t slice = 0; slice != all.slices(); ++slice)
-        ASSERT_EQ(all.owner(slice), slice);
+        ASSERT_EQ(all.tag(slice), slice);
     EXPECT_FALSE(all.commit(all.slices() + 1));
 }
 
@@ -105,7 +105,7 @@ TEST_F(region, gives_addresses_back_that_are_not_needed_and_has_none_of_them_fro
     EXPECT_FALSE(all.commit(kept + 1));
     for (std::size_t slice = 0; slice != kept; ++slice) {
         *(all.address(slice + 1) - 1) = std::byte{1};
-        all.owner(slice) = slice;
+        all.tag(slice) = slice;
         all.record(slice).words[7] = slice;
     }
     all.release_uncommitted();
@@ -162,13 +162,13 @@ TEST_F(growing_region, takes_only_the_addresses_that_it_needs)
         ASSERT_GE(all.committed(), count);
         ASSERT_LE(all.slices(), count + count / 16 + 7) << "and not many more";
         *(all.address(count) - 1) = std::byte{1};
-        all.owner(count - 1) = count;
+        all.tag(count - 1) = count;
         all.record(count - 1).words[7] = count;
         all.huge_pages((count - 1) / np::slices_of_huge_page) = np::huge_page_use::refused;
     }
     for (std::size_t count = 1; count <= 1024; ++count) {
         ASSERT_EQ(*(all.address(count) - 1), std::byte{1});
-        ASSERT_EQ(all.owner(count - 1), count);
+        ASSERT_EQ(all.tag(count - 1), count);
         ASSERT_EQ(all.record(count - 1).words[7], count);
     }
     EXPECT_FALSE(all.commit(all.most_slices() + 1));
@@ -251,12 +251,12 @@ TEST_F(growing_region, gives_addresses_back_behind_what_is_used_and_has_them_aga
     ASSERT_TRUE(all.reserve_to_grow(256 * mib));
     ASSERT_TRUE(all.commit(600));
     *all.address(99) = *all.address(599) = std::byte{1};
-    all.owner(599) = 7;
+    all.tag(599) = 7;
     all.shrink(100);
     EXPECT_EQ(all.committed(), 100U);
     EXPECT_EQ(all.slices(), 100U);
     EXPECT_GE(all.peak_committed(), 600U) << "what was there is still known as the region's";
-    EXPECT_EQ(all.owner(599), 7U) << "tables stay";
+    EXPECT_EQ(all.tag(599), 7U) << "tables stay";
     ASSERT_TRUE(memory_pool::os::reserve_addresses_at(all.address(110), np::slice_bytes)) << "they are free";
     EXPECT_FALSE(all.commit(600));
     EXPECT_EQ(all.committed(), 100U);
@@ -264,8 +264,8 @@ TEST_F(growing_region, gives_addresses_back_behind_what_is_used_and_has_them_aga
     ASSERT_TRUE(all.commit(2000));
     EXPECT_EQ(*all.address(99), std::byte{1});
     EXPECT_EQ(*all.address(599), std::byte{0});
-    EXPECT_EQ(all.owner(599), 7U);
-    all.owner(1999) = all.record(1999).words[7] = 7;
+    EXPECT_EQ(all.tag(599), 7U);
+    all.tag(1999) = all.record(1999).words[7] = 7;
     all.shrink(0);
     EXPECT_TRUE(all.commit(1)) << "even if it had none any more";
 }
