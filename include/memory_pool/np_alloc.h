@@ -107,7 +107,7 @@ typedef struct np_heap np_heap;
 typedef struct np_statistics
 {
     size_t bytes_in_use;     /**< Of blocks that are handed out and not given back. */
-    size_t bytes_at_hand;    /**< Of free blocks that threads keep for themselves. */
+    size_t bytes_cached;     /**< Of free blocks that threads keep for themselves. */
     size_t bytes_on_the_way; /**< Of free blocks on their way to the thread that they are from, and what brings them. */
     size_t
         bytes_reserved; /**< Taken from the system and not given back, whether they were ever written to or not. What says
@@ -150,7 +150,7 @@ typedef enum np_format
  *      void to_file(const char* text, size_t length, void* file) { fwrite(text, 1, length, file); }
  *
  *    As text, that is each figure, and a table of the blocks of each size; as JSON, a number for each member of np_statistics, and
- *    an array `classes` of objects with `block_bytes`, `handed_out` (blocks in use or on their way) and `at_hand` (blocks).
+ *    an array `classes` of objects with `block_bytes`, `handed_out` (blocks in use or on their way) and `cached` (blocks).
  *  Throws: what `write` throws, if it is a function of C++.
  *  Complexity: as np_get_statistics. */
 void np_print_statistics(np_format format, void (*write)(const char* text, size_t length, void* argument),
@@ -254,7 +254,7 @@ typedef enum np_option
 {
     np_option_decay_ms, /**< NP_DECAY_MS: for how many milliseconds free memory is kept before it goes back to the
                                       system, if the program goes on calling, or there is a background thread; 1000. */
-    np_option_bytes_at_hand, /**< NP_BYTES_AT_HAND: how many bytes of free blocks a thread may keep for itself, beyond a few of
+    np_option_thread_cache_bytes, /**< NP_THREAD_CACHE_BYTES: how many bytes of free blocks a thread may keep for itself, beyond a few of
                                       each size; 1M. As many again for each 32 MiB of its blocks that are in use. Sizes that
                                       are not used any more leave their part to others that need it. What it
                                       keeps when this is set, it keeps until then. */

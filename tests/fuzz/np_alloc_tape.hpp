@@ -110,7 +110,7 @@ private:
 
     np_player(const std::uint8_t* bytes, std::size_t size, np_calls& calls)
         : tape_(bytes, size), calls_(calls), decay_(np_get_option(np_option_decay_ms)),
-          bytes_at_hand_(np_get_option(np_option_bytes_at_hand)), reports_before_(statistics().misuse_reports)
+          thread_cache_bytes_(np_get_option(np_option_thread_cache_bytes)), reports_before_(statistics().misuse_reports)
     {
     }
 
@@ -368,7 +368,7 @@ private:
         constexpr std::array<std::size_t, 4> bytes{0, 4096, std::size_t{64} << 10, std::size_t{1} << 20};
         log("set_option", how);
         const bool were_set = np_set_option(np_option_decay_ms, milliseconds[how % 4]) == 0 &&
-                              np_set_option(np_option_bytes_at_hand, bytes[how / 4 % 4]) == 0;
+                              np_set_option(np_option_thread_cache_bytes, bytes[how / 4 % 4]) == 0;
         expect(were_set, "an option cannot have a value that it can have");
     }
 
@@ -493,7 +493,7 @@ private:
         for (std::optional<test::lasting_thread>& each : threads_)
             each.reset();
         (void)np_set_option(np_option_decay_ms, decay_);
-        (void)np_set_option(np_option_bytes_at_hand, bytes_at_hand_);
+        (void)np_set_option(np_option_thread_cache_bytes, thread_cache_bytes_);
         prove();
         (void)np_trim();
         expect(np_trim() == 0, "not all was trimmed that could be");
@@ -509,7 +509,7 @@ private:
     tape tape_;
     np_calls& calls_;
     const std::size_t decay_;
-    const std::size_t bytes_at_hand_;
+    const std::size_t thread_cache_bytes_;
     const std::size_t reports_before_;
     std::array<std::optional<test::lasting_thread>, thread_count> threads_;
     std::array<np_heap*, heap_count> heaps_{};

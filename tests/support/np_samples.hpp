@@ -21,12 +21,12 @@ namespace test
 {
 inline std::size_t samples_in_use()
 {
-    return memory_pool::np::the_process.memory().places().in_use().first;
+    return memory_pool::np::registry().pages().places().in_use().first;
 }
 
 inline bool is_sample(const void* block)
 {
-    return memory_pool::np::the_process.memory().places().contain(block);
+    return memory_pool::np::registry().pages().places().contain(block);
 }
 
 /// Frees blocks when it goes.

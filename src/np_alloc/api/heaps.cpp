@@ -28,7 +28,7 @@ MEMORY_POOL_SLOW_PATH void report_no_heap(const void* pointer) noexcept
     const np::slice_tag tag = np::tag_of(pointer);
     if (np::report_if_wrong(tag, pointer))
         return;
-    const bool was_one = (tag & ~np::class_bits) == np::the_process.own().own_tag();
+    const bool was_one = (tag & ~np::class_bits) == np::registry().own().own_tag();
     np::report_misuse(was_one ? memory_pool::error::double_free : memory_pool::error::foreign_pointer, pointer, 0,
                       "np_heap", "destroy what np_heap_create has made, once; set the pointer to nullptr afterwards");
 }
@@ -37,7 +37,7 @@ MEMORY_POOL_SLOW_PATH void report_no_heap(const void* pointer) noexcept
 extern "C" {
 np_heap* np_heap_create(void) noexcept
 {
-    np::shared_heap* const created = np::the_process.create_heap();
+    np::shared_heap* const created = np::registry().create_heap();
     if (created == nullptr)
         errno = ENOMEM;
     return reinterpret_cast<np_heap*>(created);
@@ -77,8 +77,8 @@ void np_heap_destroy(np_heap* heap) noexcept
     if (heap == nullptr)
         return;
     const np::errno_as_it_was kept;
-    if (np::the_process.is_heap(heap))
-        np::the_process.destroy_heap(*reinterpret_cast<np::shared_heap*>(heap));
+    if (np::registry().is_heap(heap))
+        np::registry().destroy_heap(*reinterpret_cast<np::shared_heap*>(heap));
     else
         report_no_heap(heap);
 }

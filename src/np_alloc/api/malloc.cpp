@@ -129,7 +129,7 @@ figures_of_glibc<std::size_t> take_figures_of_glibc() noexcept
     info.hblks = all.large_blocks;
     info.hblkhd = all.bytes_large;
     info.usmblks = all.peak_bytes_reserved;
-    info.fsmblks = all.bytes_at_hand;
+    info.fsmblks = all.bytes_cached;
     info.uordblks = std::min(difference(all.bytes_in_use, all.bytes_large), info.arena);
     info.fordblks = info.arena - info.uordblks;
     info.keepcost = all.bytes_dirty;

@@ -12,9 +12,9 @@
 #include "../engine/block_lookup.hpp"
 #include "../engine/checked.hpp"
 #include "../engine/large_blocks.hpp"
-#include "../heaps/front.hpp"
 #include "../heaps/heap.hpp"
 #include "../heaps/shared_heap.hpp"
+#include "../heaps/thread_cache.hpp"
 #include "../page_heap/decay_watch.hpp"
 #include "../support/build_variant.hpp"
 #include "../support/misuse.hpp"
@@ -48,26 +48,26 @@ void take_in_and_post(heap& mine) noexcept
 }
 
 /// Returns: a sample of the blocks of that class, if it is time for one; as a rule nullptr.
-void* take_sample_if_due(front& at_hand, std::size_t size_class) noexcept
+void* take_sample_if_due(thread_cache& cache, std::size_t size_class) noexcept
 {
-    const std::size_t period = the_process.sample_bytes();
+    const std::size_t period = registry().sample_bytes();
     const std::size_t bytes = facts[size_class].block_bytes;
-    if (MEMORY_POOL_LIKELY(period == 0) || at_hand.held(size_class) != 0 ||
-        !at_hand.memory().samples.is_due(bytes, period) || !the_process.watch_accesses())
+    if (MEMORY_POOL_LIKELY(period == 0) || cache.held(size_class) != 0 || !cache.heap().samples.is_due(bytes, period) ||
+        !registry().watch_accesses())
         return nullptr;
-    return memory().take_guarded(bytes);
+    return pages().take_guarded(bytes);
 }
 
 /// Effects: keeps a block of another heap in that of this thread.
-void keep_for_another(front& at_hand, slice_tag tag, void* block) noexcept
+void keep_for_another(thread_cache& cache, slice_tag tag, void* block) noexcept
 {
-    heap& mine = at_hand.memory().slabs;
-    at_hand.note_passed();
+    heap& mine = cache.heap().slabs;
+    cache.note_passed();
     if (MEMORY_POOL_LIKELY(mine.has_letter_for(tag))) {
         mine.keep_for(tag, block);
         return;
     }
-    at_hand.expect_letters();
+    cache.expect_letters();
     misuse_list found;
     const heap::at_work lock(mine, found);
     mine.keep_for(tag, block);
@@ -78,16 +78,16 @@ void keep_for_another(front& at_hand, slice_tag tag, void* block) noexcept
 bool attach_to_free() noexcept
 {
     const errno_as_it_was kept;
-    return the_process.attach_to_free(this_thread);
+    return registry().attach_to_free(this_thread);
 }
 
 /// Effects: starts a decay watch of this thread if there is more dirty memory than before: it may have no other calls
 ///   that reach the heap. (In the checked build, every free does.)
 void watch_decay_if_needed() noexcept
 {
-    front& at_hand = this_thread.at_hand;
-    if (!is_checked && MEMORY_POOL_UNLIKELY(at_hand.watch().is_needed(memory().dirty_slices())) && at_hand.has_heap())
-        at_hand.start_watch(os::coarse_milliseconds());
+    thread_cache& cache = this_thread.cache;
+    if (!is_checked && MEMORY_POOL_UNLIKELY(cache.watch().is_needed(pages().dirty_slices())) && cache.has_heap())
+        cache.start_watch(os::coarse_milliseconds());
 }
 
 /// Effects: purges memory that is due, if time has passed since the last check. Ends the watch when none is left, or
@@ -96,18 +96,18 @@ void watch_decay_if_needed() noexcept
 MEMORY_POOL_NOINLINE bool look_for_due_memory() noexcept
 {
     const errno_as_it_was kept;
-    decay_watch& watch = this_thread.at_hand.watch();
+    decay_watch& watch = this_thread.cache.watch();
     const std::uint64_t now = os::coarse_milliseconds();
-    if (!watch.look(now, memory().dirty_slices()))
+    if (!watch.look(now, pages().dirty_slices()))
         return false;
-    const bool is_idle = watch.is_idle(now, memory().patience() / 2);
+    const bool is_idle = watch.is_idle(now, pages().patience() / 2);
     const bool is_to_tidy = is_idle && !watch.is_tidy();
     if (is_to_tidy)
-        watch.set_tidy(process::tidy_idle(this_thread.at_hand));
-    the_process.collect(is_idle ? most_runs_if_idle : most_runs_if_busy);
-    const std::size_t dirty = memory().dirty_slices();
+        watch.set_tidy(heap_registry::tidy_idle(this_thread.cache));
+    registry().collect(is_idle ? most_runs_if_idle : most_runs_if_busy);
+    const std::size_t dirty = pages().dirty_slices();
     if (!watch.goes_on(now, dirty))
-        this_thread.at_hand.stop_watch(now, dirty);
+        this_thread.cache.stop_watch(now, dirty);
     return is_to_tidy;
 }
 
@@ -116,7 +116,7 @@ MEMORY_POOL_NOINLINE bool look_for_due_memory() noexcept
 bool is_outstanding(std::size_t size_class, void* block) noexcept
 {
     misuse_list found; // First, so that it is reported last, without the lock.
-    heap& its = this_thread.at_hand.memory().slabs;
+    heap& its = this_thread.cache.heap().slabs;
     const heap::at_work lock(its, found);
     if (its.has_away(block))
         return true;
@@ -128,19 +128,19 @@ bool is_outstanding(std::size_t size_class, void* block) noexcept
 /// Effects: frees a block of a slab that is not of this thread's heap, or of which this thread has no magazine yet.
 void free_of_another(slice_tag tag, void* block) noexcept
 {
-    front& at_hand = this_thread.at_hand;
+    thread_cache& cache = this_thread.cache;
     const std::size_t size_class = tag & class_bits;
     if (shared_heap* const home = shared_heap_of(block, tag)) {
         const errno_as_it_was kept;
         home->free(size_class, block);
-    } else if (MEMORY_POOL_UNLIKELY(!at_hand.has_heap()) && !attach_to_free()) {
-        the_process.put_late(tag, block);
-    } else if (at_hand.may_stay(size_class) || at_hand.owns(tag)) {
-        if (at_hand.top(size_class) == nullptr || !at_hand.push(size_class, block))
+    } else if (MEMORY_POOL_UNLIKELY(!cache.has_heap()) && !attach_to_free()) {
+        registry().put_late(tag, block);
+    } else if (cache.may_stay(size_class) || cache.owns(tag)) {
+        if (cache.top(size_class) == nullptr || !cache.push(size_class, block))
             free_to_full(size_class, block);
     } else {
         const errno_as_it_was kept;
-        keep_for_another(at_hand, tag, block);
+        keep_for_another(cache, tag, block);
         work_for_all();
     }
 }
@@ -157,7 +157,7 @@ bool resize_in_place(const void* block, slice_tag tag, std::size_t bytes) noexce
 {
     const std::size_t usable = usable_size(block, tag);
     if (tag == large_block && bytes > largest_in_slab)
-        return memory().resize_large(slice_of(block), bytes);
+        return pages().resize_large(slice_of(block), bytes);
     return bytes <= usable && bytes >= usable / 2;
 }
 
@@ -175,10 +175,10 @@ void* move_to_larger(const void* block, slice_tag tag, std::size_t bytes) noexce
     if (tag != large_block || usable_size(block, tag) < least_bytes || bytes < usable_size(block, tag))
         return nullptr;
     const slice_number first = slice_of(block);
-    if (memory().memory().record(first).home != nullptr)
+    if (pages().region().record(first).home != nullptr)
         return nullptr;
-    const run moved = memory().move_large(first, with_room_to_grow(tag, bytes));
-    return moved.first != no_slice ? memory().memory().address(moved.first) : nullptr;
+    const run moved = pages().move_large(first, with_room_to_grow(tag, bytes));
+    return moved.first != no_slice ? pages().region().address(moved.first) : nullptr;
 }
 
 /// Effects: frees `block`, which is of `home` if that is not nullptr, when another one has what it held, as far as it has room.
@@ -217,7 +217,7 @@ void* allocate_in(shared_heap& home, std::size_t bytes) noexcept
 void* allocate_like_in(shared_heap& home, std::size_t bytes) noexcept
 {
     void* const block = allocate_in(home, bytes);
-    return block != nullptr || the_process.is_made(home) ? block : allocate(bytes);
+    return block != nullptr || registry().is_made(home) ? block : allocate(bytes);
 }
 
 void* allocate_zeroed_in(shared_heap& home, std::size_t count, std::size_t size) noexcept
@@ -248,22 +248,22 @@ bool is_block_of(const shared_heap& home, const void* block) noexcept
 
 MEMORY_POOL_NOINLINE void* allocate_slowly(std::size_t size_class) noexcept
 {
-    front& at_hand = this_thread.at_hand;
+    thread_cache& cache = this_thread.cache;
     void* block = nullptr;
-    if (at_hand.has_heap()) {
+    if (cache.has_heap()) {
         work_for_all();
-        if (const std::size_t lent = at_hand.memory().class_to_allocate(size_class); lent != size_class)
+        if (const std::size_t lent = cache.heap().class_to_allocate(size_class); lent != size_class)
             return allocate_in_class(lent);
-        block = take_sample_if_due(at_hand, size_class);
+        block = take_sample_if_due(cache, size_class);
         if (MEMORY_POOL_LIKELY(block == nullptr))
-            block = at_hand.get(size_class);
-    } else if (the_process.attach(this_thread)) {
+            block = cache.get(size_class);
+    } else if (registry().attach(this_thread)) {
         return allocate_in_class(size_class); // There may be some at hand, as heaps are handed on.
-    } else if (the_process.start()) {
-        block = the_process.late().allocate(size_class);
+    } else if (registry().start()) {
+        block = registry().late().allocate(size_class);
     }
-    if (MEMORY_POOL_UNLIKELY(block == nullptr) && the_process.start())
-        block = memory().take_direct(facts[size_class].block_bytes, alignment_in_class(size_class));
+    if (MEMORY_POOL_UNLIKELY(block == nullptr) && registry().start())
+        block = pages().take_direct(facts[size_class].block_bytes, alignment_in_class(size_class));
     return block != nullptr ? block : out_of_memory();
 }
 
@@ -286,7 +286,7 @@ MEMORY_POOL_NOINLINE void free_elsewhere(void* block) noexcept
     }
     const errno_as_it_was kept;
     if (tag != large_block) {
-        if (!memory().give_direct(block))
+        if (!pages().give_direct(block))
             report_wrong_outside(block);
     } else if (!free_large(slice_of(block))) {
         report_misuse(error::double_free, block, 0); // Another thread was faster.
@@ -297,15 +297,14 @@ MEMORY_POOL_NOINLINE void free_elsewhere(void* block) noexcept
 /// Effects: frees a block at an address in the region, while this thread's decay watch is on.
 MEMORY_POOL_NOINLINE void free_while_watching(slice_tag tag, void* block) noexcept
 {
-    front& at_hand = this_thread.at_hand;
-    if (MEMORY_POOL_UNLIKELY(at_hand.watch().is_due()) && look_for_due_memory()) {
+    thread_cache& cache = this_thread.cache;
+    if (MEMORY_POOL_UNLIKELY(cache.watch().is_due()) && look_for_due_memory()) {
         tag = tag_of(block); // Its slab may be gone.
-        if (at_hand.owns(tag) && !is_outstanding(tag & class_bits, block))
+        if (cache.owns(tag) && !is_outstanding(tag & class_bits, block))
             return;
     }
     const std::size_t size_class = tag & class_bits;
-    if (MEMORY_POOL_UNLIKELY(!at_hand.owns(tag)) || at_hand.top(size_class) == nullptr ||
-        !at_hand.push(size_class, block))
+    if (MEMORY_POOL_UNLIKELY(!cache.owns(tag)) || cache.top(size_class) == nullptr || !cache.push(size_class, block))
         free_elsewhere(block);
 }
 
@@ -313,16 +312,16 @@ MEMORY_POOL_NOINLINE void free_while_watching(slice_tag tag, void* block) noexce
 /// and has nothing to save.
 MEMORY_POOL_NOINLINE void free_slowly(void* block) noexcept
 {
-    const backend::region_type& all = memory().memory();
-    front& at_hand = this_thread.at_hand;
+    const page_heap::region_type& all = pages().region();
+    thread_cache& cache = this_thread.cache;
     const std::uintptr_t steps = all.steps_to(block);
     if (MEMORY_POOL_LIKELY(all.is_committed(steps))) {
         const slice_tag tag = all.tag(all.slice_at(steps)).load(std::memory_order_relaxed);
         const std::size_t size_class = tag & class_bits;
-        if (MEMORY_POOL_LIKELY(is_of_slab(tag)) && at_hand.stays_at_once(size_class) && !heap::of(tag).is_shared() &&
-            at_hand.top(size_class) != nullptr && at_hand.push(size_class, block))
+        if (MEMORY_POOL_LIKELY(is_of_slab(tag)) && cache.stays_at_once(size_class) && !heap::of(tag).is_shared() &&
+            cache.top(size_class) != nullptr && cache.push(size_class, block))
             return;
-        if (at_hand.watch().is_on()) {
+        if (cache.watch().is_on()) {
             free_while_watching(tag, block);
             return;
         }
@@ -345,16 +344,16 @@ void work_for_all() noexcept
     watch_decay_if_needed();
     if (++this_thread.slow_calls % collecting_period != 0)
         return;
-    if (this_thread.at_hand.has_heap())
-        take_in_and_post(this_thread.at_hand.memory().slabs);
-    the_process.collect();
-    this_thread.at_hand.watch().forget(os::coarse_milliseconds(), memory().patience());
+    if (this_thread.cache.has_heap())
+        take_in_and_post(this_thread.cache.heap().slabs);
+    registry().collect();
+    this_thread.cache.watch().forget(os::coarse_milliseconds(), pages().patience());
 }
 
 MEMORY_POOL_NOINLINE void free_to_full(std::size_t size_class, void* block) noexcept
 {
     const errno_as_it_was kept;
-    this_thread.at_hand.put(size_class, block);
+    this_thread.cache.put(size_class, block);
     work_for_all();
 }
 
@@ -419,7 +418,7 @@ std::size_t usable_size(const void* block) noexcept
 
 std::size_t trim() noexcept
 {
-    return the_process.trim(this_thread);
+    return registry().trim(this_thread);
 }
 } // namespace memory_pool::np
 
@@ -500,7 +499,7 @@ void np_free_aligned_sized(void* block, size_t, size_t bytes) noexcept
 
 int np_owns(const void* address) noexcept
 {
-    return np::tag_of(address) != np::no_owner || np::memory().is_in_direct(address) ? 1 : 0;
+    return np::tag_of(address) != np::no_owner || np::pages().is_in_direct(address) ? 1 : 0;
 }
 
 size_t np_trim(void) noexcept

@@ -9,9 +9,9 @@
 #pragma once
 
 #include "../heaps/heap.hpp"
-#include "../heaps/process.hpp"
+#include "../heaps/heap_registry.hpp"
 #include "../heaps/traced_heap.hpp"
-#include "../page_heap/backend.hpp"
+#include "../page_heap/page_heap.hpp"
 #include "../slices/sizes.hpp"
 #include "../support/misuse.hpp"
 
@@ -25,17 +25,17 @@ namespace memory_pool::np
 /// Blocks of one class.
 struct class_figures
 {
-    std::size_t out;     ///< Not in their slabs.
-    std::size_t at_hand; ///< Of those: in magazines.
+    std::size_t out;    ///< Not in their slabs.
+    std::size_t cached; ///< Of those: in magazines.
 
     /// Returns: those that are in use, or on the way. If others are at work, the two may have been read at moments that do not fit.
-    std::size_t handed_out() const noexcept { return out - std::min(out, at_hand); }
+    std::size_t handed_out() const noexcept { return out - std::min(out, cached); }
 };
 
 /// All of it.
 struct figures
 {
-    backend_figures memory;
+    page_heap_figures memory;
     std::array<class_figures, class_count> classes;
     std::size_t bytes_on_the_way;
     std::size_t thread_heaps; ///< With those that are parked.
@@ -45,11 +45,11 @@ struct figures
     std::size_t size_mismatches;
     std::size_t call_sites; ///< Bytes that are taken to remember them.
 
-    std::size_t bytes_at_hand() const noexcept
+    std::size_t bytes_cached() const noexcept
     {
         std::size_t bytes = 0;
         for (std::size_t number = 0; number != class_count; ++number)
-            bytes += classes[number].at_hand * sizes::size(number);
+            bytes += classes[number].cached * sizes::size(number);
         return bytes;
     }
 
@@ -64,21 +64,21 @@ struct figures
 
 /// Returns: the figures of a process now.
 /// Complexity: linear in heaps.
-inline figures take_figures(process& all) noexcept
+inline figures take_figures(heap_registry& all) noexcept
 {
     struct counter
     {
         figures& sum;
-        const process& all;
+        const heap_registry& all;
 
-        void operator()(heap_memory& each) const noexcept
+        void operator()(thread_heap& each) const noexcept
         {
             ++sum.thread_heaps;
             sum.parked_heaps += each.is_parked ? 1U : 0U;
             sum.bytes_on_the_way += each.slabs.sent_minus_received();
             for (std::size_t number = 0; number != class_count; ++number) {
                 sum.classes[number].out += each.slabs.away(number);
-                sum.classes[number].at_hand += each.held(number) + each.checks.waiting.of_class(number);
+                sum.classes[number].cached += each.held(number) + each.checks.waiting.of_class(number);
             }
         }
 
@@ -95,7 +95,7 @@ inline figures take_figures(process& all) noexcept
     // What was received may have been seen, and not what was sent.
     if (sum.bytes_on_the_way > ~std::size_t{0} / 2)
         sum.bytes_on_the_way = 0;
-    sum.memory = all.memory().figures();
+    sum.memory = all.pages().figures();
     sum.misuse_reports = misuse_reports.load(std::memory_order_relaxed);
     sum.size_mismatches = size_mismatches.load(std::memory_order_relaxed);
     for (traced_heap& each : all.traced())

@@ -28,7 +28,7 @@ namespace memory_pool::np
 {
 namespace
 {
-slice_tag tag_of(const backend::region_type& memory, std::size_t slice) noexcept
+slice_tag tag_of(const page_heap::region_type& memory, std::size_t slice) noexcept
 {
     return memory.tag(slice).load(std::memory_order_relaxed);
 }
@@ -39,7 +39,7 @@ class visitor
 public:
     using function = int (*)(void* block, std::size_t bytes, void* argument);
 
-    visitor(process& all, function told, void* argument) noexcept
+    visitor(heap_registry& all, function told, void* argument) noexcept
         : all_(all), told_(told), argument_(argument), rest_(all.background()), kept_(all)
     {
     }
@@ -60,7 +60,7 @@ public:
                for_each_block(
                    [this](const slice_record&, slice_tag tag) { return (tag & ~class_bits) != all_.own().own_tag(); },
                    [this](slice_number slab, std::size_t number) { return kept_.has(slab, number); }) &&
-               all_.memory().for_each_direct([this](void* block, std::size_t bytes) { return tell(block, bytes); });
+               all_.pages().for_each_direct([this](void* block, std::size_t bytes) { return tell(block, bytes); });
     }
 
 private:
@@ -76,8 +76,8 @@ private:
     template <class IsWanted, class IsKept>
     bool for_each_block(IsWanted&& is_wanted, IsKept&& is_kept)
     {
-        return all_.memory().for_each_run([&](slice_number first, const slice_record& record) {
-            const backend::region_type& memory = all_.memory().memory();
+        return all_.pages().for_each_run([&](slice_number first, const slice_record& record) {
+            const page_heap::region_type& memory = all_.pages().region();
             const slice_tag tag = tag_of(memory, first);
             if (tag == no_owner || !is_wanted(record, tag))
                 return true;
@@ -92,7 +92,7 @@ private:
     std::size_t bytes_of_large([[maybe_unused]] slice_number first, const slice_record& record) const noexcept
     {
         if constexpr (is_checked)
-            return all_.memory().checks().bytes_of_large(first);
+            return all_.pages().checks().bytes_of_large(first);
         else
             return record.length * slice_bytes;
     }
@@ -100,7 +100,7 @@ private:
     std::size_t bytes_of(slice_number slab, const slice_record& record, std::size_t number) const noexcept
     {
         if constexpr (is_checked)
-            return all_.memory().checks().bytes_of(slab, number).value_or(0);
+            return all_.pages().checks().bytes_of(slab, number).value_or(0);
         else
             return record.block_bytes;
     }
@@ -113,7 +113,7 @@ private:
         return goes_on != 0 && (!has_changed || !kept_.has_marks() || find_kept());
     }
 
-    process& all_;
+    heap_registry& all_;
     function told_;
     void* argument_;
     background_work::rest rest_;
@@ -124,11 +124,11 @@ private:
 class inspector
 {
 public:
-    explicit inspector(process& all) noexcept : all_(all), memory_(all.memory().memory()), kept_(all) {}
+    explicit inspector(heap_registry& all) noexcept : all_(all), memory_(all.pages().region()), kept_(all) {}
 
     fault find_fault() noexcept
     {
-        if (!all_.memory().with_runs([](const auto& runs) { return runs.is_valid(); }))
+        if (!all_.pages().with_runs([](const auto& runs) { return runs.is_valid(); }))
             return {"the runs, or the lists of free ones, are damaged", memory_.base()};
         for (const auto find : {&inspector::in_heaps, &inspector::in_runs, &inspector::in_counts,
                                 &inspector::in_kept_blocks, &inspector::in_call_sites, &inspector::in_bytes})
@@ -149,7 +149,7 @@ private:
         return found;
     }
 
-    fault in_heap(heap_memory& heap) noexcept
+    fault in_heap(thread_heap& heap) noexcept
     {
         parked_heaps_ += heap.is_parked ? 1 : 0;
         bytes_on_the_way_ += heap.slabs.sent_minus_received();
@@ -176,7 +176,7 @@ private:
         fault found;
         if (!all_heaps_are_known_) // A thread that is not there may have been about to mark some, or to take marks away.
             return found;
-        (void)all_.memory().for_each_run([this, &found](slice_number first, const slice_record& record) {
+        (void)all_.pages().for_each_run([this, &found](slice_number first, const slice_record& record) {
             found = in_run(first, record);
             return !found;
         });
@@ -210,18 +210,18 @@ private:
     /// Whether what was found is all there is.
     fault in_counts() noexcept
     {
-        if (!all_.memory().direct_blocks_are_valid())
+        if (!all_.pages().direct_blocks_are_valid())
             return {"what is known of blocks outside of the region does not fit together", memory_.base()};
         if (!all_heaps_are_known_)
             return {};
-        (void)all_.memory().for_each_direct([this](void*, std::size_t bytes) {
+        (void)all_.pages().for_each_direct([this](void*, std::size_t bytes) {
             ++large_blocks_;
             return large_bytes_ += bytes, true;
         });
-        const backend_figures counted = all_.memory().figures();
+        const page_heap_figures counted = all_.pages().figures();
         if (counted.slabs != slabs_ || counted.large_blocks != large_blocks_ || counted.large != large_bytes_)
             return {"other slabs or large blocks are there than were counted", memory_.base()};
-        if (runs_of_nobody_ != all_.memory().lost_runs())
+        if (runs_of_nobody_ != all_.pages().lost_runs())
             return {"a run is in use and belongs to nobody", memory_.base()};
         if (listed_slabs_ != slabs_)
             return {"a slab is in no list of its heap", memory_.base()};
@@ -267,7 +267,7 @@ private:
     fault in_bytes() noexcept
     {
         fault found;
-        (void)all_.memory().for_each_run([this, &found](slice_number first, const slice_record& record) {
+        (void)all_.pages().for_each_run([this, &found](slice_number first, const slice_record& record) {
             found = in_bytes_of_run(first, record);
             return !found;
         });
@@ -280,16 +280,16 @@ private:
             const slice_tag tag = tag_of(memory_, first);
             const slice_tag heap = tag & ~class_bits;
             if (record.state == slice_state::free)
-                return all_.memory().checks().find_fault_in_free(first, record.length);
+                return all_.pages().checks().find_fault_in_free(first, record.length);
             // A thread that is not there may have been about to write to others, be it one that has no heap.
             if (!all_heaps_are_known_ || all_.may_have_lost_threads())
                 return {};
             if (tag == large_block)
-                return all_.memory().checks().find_fault_in_large(first);
+                return all_.pages().checks().find_fault_in_large(first);
             if (!is_of_slab(tag) || heap == all_.own().own_tag() || heap == all_.empty().own_tag())
                 return {};
             for (std::uint32_t number = 0; number != record.capacity; ++number)
-                if (const fault found = all_.memory().checks().find_fault(
+                if (const fault found = all_.pages().checks().find_fault(
                         first, number, !record.is_away(number) || kept_.has(first, number)))
                     return found;
         }
@@ -308,8 +308,8 @@ private:
         return heap.has_away(block);
     }
 
-    process& all_;
-    const backend::region_type& memory_;
+    heap_registry& all_;
+    const page_heap::region_type& memory_;
     kept_blocks kept_;
     std::size_t parked_heaps_ = 0;
     std::size_t runs_of_nobody_ = 0;
@@ -331,7 +331,7 @@ namespace base = memory_pool::base;
 extern "C" {
 int np_visit_heap(np_heap* heap, int (*visit)(void* block, size_t bytes, void* argument), void* argument)
 {
-    np::visitor visitor(np::the_process, visit, argument);
+    np::visitor visitor(np::registry(), visit, argument);
     if (heap == nullptr)
         return visitor.visit_all() ? 1 : 0;
     np::shared_heap* const its = np::shared_heap::living(heap);
@@ -340,8 +340,8 @@ int np_visit_heap(np_heap* heap, int (*visit)(void* block, size_t bytes, void* a
 
 int np_verify(void) noexcept
 {
-    const np::background_work::rest rest(np::the_process.background());
-    const np::fault found = np::inspector(np::the_process).find_fault();
+    const np::background_work::rest rest(np::registry().background());
+    const np::fault found = np::inspector(np::registry()).find_fault();
     if (!found)
         return 1;
     np::print(base::message("np_alloc: np_verify: %s: address %p", found.what, found.where).c_str());

@@ -15,10 +15,10 @@
 #include <memory_pool/os/address_space.hpp>
 #include <memory_pool/os/pages.hpp>
 
-#include "../heaps/front.hpp"
-#include "../heaps/process.hpp"
+#include "../heaps/heap_registry.hpp"
 #include "../heaps/shared_heap.hpp"
-#include "../page_heap/backend.hpp"
+#include "../heaps/thread_cache.hpp"
+#include "../page_heap/page_heap.hpp"
 #include "../slices/sizes.hpp"
 #include "../slices/slab.hpp"
 #include "../support/fault.hpp"
@@ -32,7 +32,7 @@ namespace memory_pool::np
 class kept_blocks
 {
 public:
-    explicit kept_blocks(process& all) noexcept : all_(all), memory_(all.memory().memory()) {}
+    explicit kept_blocks(heap_registry& all) noexcept : all_(all), memory_(all.pages().region()) {}
     kept_blocks(const kept_blocks&) = delete;
     kept_blocks& operator=(const kept_blocks&) = delete;
     ~kept_blocks() { drop_marks(); }
@@ -103,7 +103,7 @@ private:
         return std::uint64_t{1} << (number % base::bits_per_word);
     }
 
-    fault find_in(heap_memory& heap) noexcept
+    fault find_in(thread_heap& heap) noexcept
     {
         if (!heap.is_known())
             return {};
@@ -129,13 +129,13 @@ private:
     /// Nothing is kept of a heap that all threads share.
     static fault find_in(const shared_heap&) noexcept { return {}; }
 
-    fault find_in_magazine(heap_memory& heap, std::size_t size_class) noexcept
+    fault find_in_magazine(thread_heap& heap, std::size_t size_class) noexcept
     {
         void** const begin = heap.begin(size_class);
         void** const top = heap.top(size_class);
         if (top == nullptr)
             return {};
-        if (top < begin || top > heap.end(size_class) || *heap.end(size_class) != heap_memory::full_mark())
+        if (top < begin || top > heap.end(size_class) || *heap.end(size_class) != thread_heap::full_mark())
             return {"a magazine is not where it was made", begin};
         for (void** each = begin; each != top; ++each) {
             if (const fault found = mark(*each))
@@ -173,8 +173,8 @@ private:
         return {};
     }
 
-    process& all_;
-    const backend::region_type& memory_;
+    heap_registry& all_;
+    const page_heap::region_type& memory_;
     std::size_t slices_ = 0;
     std::uint64_t* marks_ = nullptr;
     std::size_t bytes_on_the_way_ = 0;

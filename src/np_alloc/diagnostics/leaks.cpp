@@ -27,7 +27,7 @@ namespace
 /// Effects: lists what is in use and was asked for after that many checkpoints, or more.
 void list(np::site_list& sites, np::checkpoint_count checkpoints) noexcept
 {
-    std::array<np::traced_heap, np::traced_heap_count>& all = np::the_process.traced();
+    std::array<np::traced_heap, np::traced_heap_count>& all = np::registry().traced();
     for (np::traced_heap& each : all)
         each.sites().lock();
     for (np::traced_heap& each : all)
@@ -134,7 +134,7 @@ size_t np_report_leaks(np_format format, void (*write)(const char* text, size_t 
 
 uint64_t np_leak_checkpoint(void) noexcept
 {
-    return np::the_process.add_checkpoint();
+    return np::registry().add_checkpoint();
 }
 
 size_t np_leak_diff(uint64_t checkpoint, np_format format,

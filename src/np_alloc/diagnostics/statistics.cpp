@@ -26,7 +26,7 @@ np_statistics statistics_of(const np::figures& all) noexcept
 {
     np_statistics statistics{};
     statistics.bytes_in_use = all.bytes_in_use();
-    statistics.bytes_at_hand = all.bytes_at_hand();
+    statistics.bytes_cached = all.bytes_cached();
     statistics.bytes_on_the_way = all.bytes_on_the_way;
     statistics.bytes_reserved = all.memory.reserved;
     statistics.peak_bytes_reserved = all.memory.peak_reserved;
@@ -54,7 +54,7 @@ struct named_figure
 
 constexpr std::array<named_figure, 16> named_figures{{
     {"bytes_in_use", "bytes in use", &np_statistics::bytes_in_use},
-    {"bytes_at_hand", "bytes at hand of threads", &np_statistics::bytes_at_hand},
+    {"bytes_cached", "bytes at hand of threads", &np_statistics::bytes_cached},
     {"bytes_on_the_way", "bytes on their way back", &np_statistics::bytes_on_the_way},
     {"bytes_reserved", "bytes reserved", &np_statistics::bytes_reserved},
     {"peak_bytes_reserved", "  the most at one time", &np_statistics::peak_bytes_reserved},
@@ -72,13 +72,13 @@ constexpr std::array<named_figure, 16> named_figures{{
 }};
 static_assert(sizeof(np_statistics) == named_figures.size() * sizeof(std::size_t), "each figure is printed");
 
-/// Effects: calls `print(block_bytes, handed_out, at_hand)` for each class of which there are blocks.
+/// Effects: calls `print(block_bytes, handed_out, cached)` for each class of which there are blocks.
 template <class Print>
 void for_each_class(const np::figures& all, Print&& print)
 {
     for (std::size_t number = 0; number != np::class_count; ++number)
         if (const np::class_figures& its = all.classes[number]; its.out != 0)
-            print(np::sizes::size(number), its.handed_out(), its.at_hand);
+            print(np::sizes::size(number), its.handed_out(), its.cached);
 }
 
 void print_text(const np::figures& all, const np_statistics& statistics, const np::output& to)
@@ -89,8 +89,8 @@ void print_text(const np::figures& all, const np_statistics& statistics, const n
     to.print(
         base::message("  blocks up to %zu bytes; handed out: in use, or on their way back\n", np::largest_in_slab));
     to.print(base::message("  %10s%20s%20s%20s\n", "size", "handed out", "bytes of these", "at hand"));
-    for_each_class(all, [&to](std::size_t block_bytes, std::size_t handed_out, std::size_t at_hand) {
-        to.print(base::message("  %10zu%20zu%20zu%20zu\n", block_bytes, handed_out, handed_out * block_bytes, at_hand));
+    for_each_class(all, [&to](std::size_t block_bytes, std::size_t handed_out, std::size_t cached) {
+        to.print(base::message("  %10zu%20zu%20zu%20zu\n", block_bytes, handed_out, handed_out * block_bytes, cached));
     });
 }
 
@@ -103,9 +103,9 @@ void print_json(const np::figures& all, const np_statistics& statistics, const n
     }
     to.print(base::message(",\n  \"classes\": ["));
     before = "";
-    for_each_class(all, [&](std::size_t block_bytes, std::size_t handed_out, std::size_t at_hand) {
-        to.print(base::message("%s\n    {\"block_bytes\": %zu, \"handed_out\": %zu, \"at_hand\": %zu}", before,
-                               block_bytes, handed_out, at_hand));
+    for_each_class(all, [&](std::size_t block_bytes, std::size_t handed_out, std::size_t cached) {
+        to.print(base::message("%s\n    {\"block_bytes\": %zu, \"handed_out\": %zu, \"cached\": %zu}", before,
+                               block_bytes, handed_out, cached));
         before = ",";
     });
     to.print(base::message("\n  ]\n}\n"));
@@ -115,13 +115,13 @@ void print_json(const np::figures& all, const np_statistics& statistics, const n
 extern "C" {
 void np_get_statistics(np_statistics* statistics) noexcept
 {
-    *statistics = statistics_of(np::take_figures(np::the_process));
+    *statistics = statistics_of(np::take_figures(np::registry()));
 }
 
 void np_print_statistics(np_format format, void (*write)(const char* text, size_t length, void* argument),
                          void* argument)
 {
-    const np::figures all = np::take_figures(np::the_process);
+    const np::figures all = np::take_figures(np::registry());
     const np::output to(write, argument);
     (format == np_format_json ? print_json : print_text)(all, statistics_of(all), to);
 }

@@ -13,7 +13,7 @@
 
 #include "../heaps/heap.hpp"
 #include "../heaps/shared_heap.hpp"
-#include "../page_heap/backend.hpp"
+#include "../page_heap/page_heap.hpp"
 #include "../slices/sizes.hpp"
 #include "../support/misuse.hpp"
 #include "engine.hpp"
@@ -32,23 +32,23 @@ inline bool is_misaligned(const void* block) noexcept
 /// Returns: whose the slice of `address` is; direct_block if it is one; nobody if it lies outside of all.
 MEMORY_POOL_ALWAYS_INLINE slice_tag tag_of(const void* address) noexcept
 {
-    const backend::region_type& all = memory().memory();
+    const page_heap::region_type& all = pages().region();
     const std::size_t slice = all.slice_of(address);
     if (MEMORY_POOL_LIKELY(slice < all.committed()))
         return all.tag(slice).load(std::memory_order_relaxed);
-    return memory().direct_bytes(address) != 0 ? direct_block : no_owner;
+    return pages().direct_bytes(address) != 0 ? direct_block : no_owner;
 }
 
 inline slice_number slice_of(const void* block) noexcept
 {
-    return static_cast<slice_number>(memory().memory().slice_of(block));
+    return static_cast<slice_number>(pages().region().slice_of(block));
 }
 
 MEMORY_POOL_NOINLINE inline std::size_t usable_size(const void* block, slice_tag tag) noexcept
 {
     switch (tag) {
-    case large_block: return memory().memory().record(slice_of(block)).length * slice_bytes;
-    case direct_block: return memory().direct_bytes(block);
+    case large_block: return pages().region().record(slice_of(block)).length * slice_bytes;
+    case direct_block: return pages().direct_bytes(block);
     default: return sizes::size(tag & class_bits);
     }
 }
@@ -62,10 +62,9 @@ inline bool is_inside_large_block(slice_tag tag, const void* block) noexcept
 /// Effects: reports what is wrong with an address outside of the region, where no block begins.
 MEMORY_POOL_SLOW_PATH inline void report_wrong_outside(const void* address) noexcept
 {
-    wrong_address wrong = memory().what_is_wrong_with(address);
+    wrong_address wrong = pages().what_is_wrong_with(address);
     // The region was longer, and a block has gone with its addresses.
-    if (wrong.kind == error::foreign_pointer &&
-        memory().memory().slice_of(address) < memory().memory().peak_committed())
+    if (wrong.kind == error::foreign_pointer && pages().region().slice_of(address) < pages().region().peak_committed())
         wrong.kind = error::double_free;
     report_misuse(wrong.kind, address, wrong.block_bytes);
 }
@@ -74,7 +73,7 @@ MEMORY_POOL_SLOW_PATH inline void report_wrong(slice_tag tag, const void* block)
 {
     if (tag != no_owner)
         report_misuse(error::misaligned_pointer, block, tag != inside_large_block ? usable_size(block, tag) : 0);
-    else if (memory().memory().slice_of(block) < memory().memory().committed())
+    else if (pages().region().slice_of(block) < pages().region().committed())
         report_misuse(error::double_free, block, 0); // A program has been given nothing there but blocks.
     else
         report_wrong_outside(block);
@@ -94,7 +93,7 @@ inline bool report_if_wrong(slice_tag tag, const void* block) noexcept
 inline shared_heap* shared_heap_of(const void* block, slice_tag tag) noexcept
 {
     if (tag == large_block)
-        return memory().memory().record(slice_of(block)).home;
+        return pages().region().record(slice_of(block)).home;
     if (tag == direct_block)
         return nullptr;
     return heap::of(tag).is_shared() ? &shared_heap::of(tag) : nullptr;

@@ -24,7 +24,7 @@ namespace memory_pool::np
 base::message name_of_line(error kind, const void* block) noexcept
 {
     const slice_tag heap_now = tag_of(block) & ~class_bits;
-    for (traced_heap& each : the_process.traced()) {
+    for (traced_heap& each : registry().traced()) {
         const base::message line =
             each.sites().name_of_line(block, kind == error::misaligned_pointer, heap_now == each.own_tag());
         if (*line.c_str() != '\0')
@@ -39,7 +39,7 @@ namespace np = memory_pool::np;
 extern "C" {
 void* np_alloc_at(size_t bytes, const char* file, int line) noexcept
 {
-    np::process& all = np::the_process;
+    np::heap_registry& all = np::registry();
     np::traced_heap& home = all.traced_for(np::this_thread);
     void* const block = all.start() ? np::allocate_in(home, bytes) : nullptr;
     if (block == nullptr)

@@ -46,12 +46,12 @@ struct place
 
     bool is_large() const noexcept { return tag == large_block; }
     bool is_outside() const noexcept { return mark == nullptr; }
-    bool is_empty() const noexcept { return (tag & ~class_bits) == the_process.empty().own_tag(); }
+    bool is_empty() const noexcept { return (tag & ~class_bits) == registry().empty().own_tag(); }
 };
 
 checked_record& record(std::size_t slice) noexcept
 {
-    return memory().memory().record(slice);
+    return pages().region().record(slice);
 }
 
 /// Returns: the slab that a block of that class lies in.
@@ -82,14 +82,14 @@ std::optional<place> place_in_slab(slice_tag tag, void* block) noexcept
 place place_of_large(void* block) noexcept
 {
     const slice_number first = slice_of(block);
-    return {large_block, static_cast<std::byte*>(block), &record(first).large, memory().checks().canary_end(first)};
+    return {large_block, static_cast<std::byte*>(block), &record(first).large, pages().checks().canary_end(first)};
 }
 
 /// Preconditions: a block outside of the region begins there. Behind it, up to the end of its page, nothing else is.
 place place_outside(void* block) noexcept
 {
     const auto begin = reinterpret_cast<std::uintptr_t>(block);
-    const std::size_t end = in_whole_pages(begin + memory().direct_bytes(block));
+    const std::size_t end = in_whole_pages(begin + pages().direct_bytes(block));
     return {direct_block, static_cast<std::byte*>(block), nullptr, end - begin};
 }
 
@@ -109,7 +109,7 @@ std::optional<place> find_place(slice_tag tag, void* block) noexcept
 std::size_t last_asked_around(slice_tag tag, const void* address) noexcept
 {
     if (tag == large_block)
-        return memory().checks().bytes_of_large(slice_of(address));
+        return pages().checks().bytes_of_large(slice_of(address));
     if (!is_of_slab(tag))
         return 0;
     const class_facts& its = facts[tag & class_bits];
@@ -122,7 +122,7 @@ std::size_t last_asked_around(slice_tag tag, const void* address) noexcept
 /// Effects: reports what is wrong with an address where no block begins.
 MEMORY_POOL_SLOW_PATH void report_no_place(slice_tag tag, const void* address) noexcept
 {
-    const backend::region_type& all = memory().memory();
+    const page_heap::region_type& all = pages().region();
     if (all.slice_of(address) >= all.slices())
         report_wrong_outside(address);
     else if (tag != no_owner || is_misaligned(address))
@@ -145,13 +145,13 @@ std::optional<place> place_of(void* block) noexcept
 
 std::size_t asked(const place& where, std::size_t marked) noexcept
 {
-    return where.is_large() ? memory().checks().bytes_of_large(slice_of(where.block)) : marked;
+    return where.is_large() ? pages().checks().bytes_of_large(slice_of(where.block)) : marked;
 }
 
 /// Returns: the size requested at the last allocation of the block, in use or not; 0 if unknown.
 std::size_t last_asked(const place& where) noexcept
 {
-    return where.is_outside() ? memory().direct_bytes(where.block) : asked(where, where.mark->last_bytes());
+    return where.is_outside() ? pages().direct_bytes(where.block) : asked(where, where.mark->last_bytes());
 }
 
 MEMORY_POOL_SLOW_PATH void report(error kind, const place& where, const char* to = "np_alloc") noexcept
@@ -163,7 +163,7 @@ MEMORY_POOL_SLOW_PATH void report(error kind, const place& where, const char* to
 std::optional<std::size_t> asked_bytes(const place& where) noexcept
 {
     if (where.is_outside())
-        return memory().direct_bytes(where.block);
+        return pages().direct_bytes(where.block);
     const std::optional<std::size_t> marked = where.mark->bytes();
     if (MEMORY_POOL_UNLIKELY(!marked)) {
         report(error::double_free, where);
@@ -174,7 +174,7 @@ std::optional<std::size_t> asked_bytes(const place& where) noexcept
 
 bool is_in_use(const place& where) noexcept
 {
-    return where.is_outside() ? memory().direct_bytes(where.block) != 0 : where.mark->is_in_use();
+    return where.is_outside() ? pages().direct_bytes(where.block) != 0 : where.mark->is_in_use();
 }
 
 // Canaries.
@@ -221,8 +221,8 @@ MEMORY_POOL_ALWAYS_INLINE void hand_out(block_mark& mark, std::byte* block, std:
 /// Returns: it: a sample begins where it ends as near to its guard as can be.
 MEMORY_POOL_NOINLINE void* hand_out_outside(void* block, std::size_t bytes, std::size_t alignment) noexcept
 {
-    void* const fitted = memory().fit_guarded(block, bytes, alignment);
-    write_canary(place_outside(fitted), memory().direct_bytes(fitted));
+    void* const fitted = pages().fit_guarded(block, bytes, alignment);
+    write_canary(place_outside(fitted), pages().direct_bytes(fitted));
     return fitted;
 }
 
@@ -231,7 +231,7 @@ MEMORY_POOL_NOINLINE void* hand_out_outside(void* block, std::size_t bytes, std:
 MEMORY_POOL_ALWAYS_INLINE void* hand_out(std::size_t size_class, void* block, std::size_t bytes,
                                          std::size_t alignment = alignment_of_all) noexcept
 {
-    const backend::region_type& all = memory().memory();
+    const page_heap::region_type& all = pages().region();
     const std::uintptr_t steps = all.steps_to(block);
     if (MEMORY_POOL_UNLIKELY(!all.is_committed(steps)))
         return block != nullptr ? hand_out_outside(block, bytes, alignment) : nullptr;
@@ -244,9 +244,9 @@ MEMORY_POOL_ALWAYS_INLINE void* hand_out(std::size_t size_class, void* block, st
 MEMORY_POOL_ALWAYS_INLINE void* allocate_in_class_at_random(std::size_t size_class) noexcept
 {
     void* block = allocate_in_class(size_class);
-    front& at_hand = this_thread.at_hand;
-    if (MEMORY_POOL_LIKELY(block != nullptr && at_hand.has_heap()) && the_options.get(np_option_random_order) != 0)
-        at_hand.shuffle_in(size_class, block, at_hand.memory().checks.random);
+    thread_cache& cache = this_thread.cache;
+    if (MEMORY_POOL_LIKELY(block != nullptr && cache.has_heap()) && the_options.get(np_option_random_order) != 0)
+        cache.shuffle_in(size_class, block, cache.heap().checks.random);
     return block;
 }
 
@@ -254,16 +254,16 @@ MEMORY_POOL_ALWAYS_INLINE void* allocate_in_class_at_random(std::size_t size_cla
 void* allocate_empty() noexcept
 {
     constexpr std::size_t smallest = sizes::of(0);
-    if (!the_process.start())
+    if (!registry().start())
         return out_of_memory();
-    void* const block = the_process.empty().allocate(smallest);
+    void* const block = registry().empty().allocate(smallest);
     if (block == nullptr)
         return hand_out(smallest, allocate_in_class(smallest), 0);
     checked_record& slab = record(slice_of(block));
     const std::size_t number = number_in(slab, facts[smallest], block);
     const bool was_given_back = slab.blocks[number].hand_out(0).has_value();
     if (number == 0 && !was_given_back) // The first of a slab goes out first.
-        memory().checks().guard_all(slab.slab, slab_slices(smallest));
+        pages().checks().guard_all(slab.slab, slab_slices(smallest));
     return block;
 }
 
@@ -289,14 +289,14 @@ MEMORY_POOL_NOINLINE void free_at_once(void* block) noexcept
 MEMORY_POOL_ALWAYS_INLINE void free_later(std::size_t size_class, void* block, bool is_own) noexcept
 {
     const std::size_t most_bytes = the_options.get(np_option_quarantine_bytes);
-    front& at_hand = this_thread.at_hand;
-    waiting_blocks& waiting = at_hand.memory().checks.waiting;
+    thread_cache& cache = this_thread.cache;
+    waiting_blocks& waiting = cache.heap().checks.waiting;
     waiting.push(size_class, block, is_own);
     while (waiting.bytes() > most_bytes || waiting.is_full()) {
         const waiting_blocks::waited oldest = waiting.pop();
         if (MEMORY_POOL_UNLIKELY(!oldest.is_own))
             free_unchecked(oldest.block);
-        else if (MEMORY_POOL_UNLIKELY(!at_hand.push(oldest.size_class, oldest.block)))
+        else if (MEMORY_POOL_UNLIKELY(!cache.push(oldest.size_class, oldest.block)))
             free_to_full(oldest.size_class, oldest.block);
     }
 }
@@ -305,7 +305,7 @@ MEMORY_POOL_ALWAYS_INLINE void free_later(std::size_t size_class, void* block, b
 MEMORY_POOL_NOINLINE void free_of_another(slice_tag tag, void* block) noexcept
 {
     const errno_as_it_was kept;
-    if (shared_heap_of(block, tag) == nullptr && this_thread.at_hand.has_heap())
+    if (shared_heap_of(block, tag) == nullptr && this_thread.cache.has_heap())
         free_later(tag & class_bits, block, false);
     else
         free_unchecked(block);
@@ -330,9 +330,9 @@ bool take_back(const place& where, std::size_t expected) noexcept
 ///   it is known how many were asked for; one of 0 bytes has one.
 void look_at_outside(const place& where, std::size_t expected) noexcept
 {
-    const std::size_t bytes = memory().direct_bytes(where.block);
+    const std::size_t bytes = pages().direct_bytes(where.block);
     look_at_canary(where, bytes);
-    if (memory().places().contain(where.block))
+    if (pages().places().contain(where.block))
         look_at_size(where.block, bytes, std::max<std::size_t>(expected, 1));
 }
 
@@ -362,7 +362,7 @@ MEMORY_POOL_SLOW_PATH void free_wrong(const place& where, std::size_t bytes, std
 
 MEMORY_POOL_ALWAYS_INLINE void free(void* block, std::size_t expected) noexcept
 {
-    const backend::region_type& all = memory().memory();
+    const page_heap::region_type& all = pages().region();
     const std::uintptr_t steps = all.steps_to(block);
     if (MEMORY_POOL_UNLIKELY(!all.is_committed(steps))) {
         free_slowly(block, expected);
@@ -370,7 +370,7 @@ MEMORY_POOL_ALWAYS_INLINE void free(void* block, std::size_t expected) noexcept
     }
     const slice_tag tag = all.tag(all.slice_at(steps)).load(std::memory_order_relaxed);
     const std::size_t size_class = tag & class_bits;
-    if (MEMORY_POOL_UNLIKELY(!is_of_slab(tag) || tag - size_class == the_process.empty().own_tag())) {
+    if (MEMORY_POOL_UNLIKELY(!is_of_slab(tag) || tag - size_class == registry().empty().own_tag())) {
         free_slowly(block, expected);
         return;
     }
@@ -394,7 +394,7 @@ MEMORY_POOL_ALWAYS_INLINE void free(void* block, std::size_t expected) noexcept
     }
     if (the_options.get(np_option_poison) != 0)
         poison(block, its.block_bytes);
-    if (MEMORY_POOL_LIKELY(this_thread.at_hand.class_in(tag) < class_count))
+    if (MEMORY_POOL_LIKELY(this_thread.cache.class_in(tag) < class_count))
         free_later(size_class, block, true);
     else
         free_of_another(tag, block);
@@ -406,16 +406,16 @@ MEMORY_POOL_ALWAYS_INLINE void free(void* block, std::size_t expected) noexcept
 bool resize_in_place(const place& where, std::size_t bytes) noexcept
 {
     if (where.is_outside()) {
-        const std::size_t held = memory().direct_bytes(where.block);
-        return bytes <= held && bytes >= held / 2 && !memory().places().contain(where.block);
+        const std::size_t held = pages().direct_bytes(where.block);
+        return bytes <= held && bytes >= held / 2 && !pages().places().contain(where.block);
     }
     if (bytes == 0)
         return false;
     if (where.is_large()) {
-        if (bytes <= largest_in_checked_slab || !memory().resize_large(slice_of(where.block), bytes))
+        if (bytes <= largest_in_checked_slab || !pages().resize_large(slice_of(where.block), bytes))
             return false;
         watch_if_large(bytes);
-        write_canary({where.tag, where.block, where.mark, memory().checks().canary_end(slice_of(where.block))}, bytes);
+        write_canary({where.tag, where.block, where.mark, pages().checks().canary_end(slice_of(where.block))}, bytes);
         return true;
     }
     const std::size_t needed = bytes + least_canary;
@@ -430,7 +430,7 @@ bool resize_in_place(const place& where, std::size_t bytes) noexcept
 void shrink_in_place(const place& where, std::size_t bytes) noexcept
 {
     if (where.is_large()) {
-        (void)memory().checks().resize_large(slice_of(where.block), bytes, [] { return true; });
+        (void)pages().checks().resize_large(slice_of(where.block), bytes, [] { return true; });
         write_canary(place_of_large(where.block), bytes);
     } else if (!where.is_outside()) {
         where.mark->resize(bytes);
@@ -448,7 +448,7 @@ void* allocate_for(const place& from, std::size_t held, std::size_t bytes, Alloc
     if (roomy == nullptr)
         return allocate(bytes);
     if (tag_of(roomy) == large_block) {
-        memory().checks().leave_room(slice_of(roomy), bytes);
+        pages().checks().leave_room(slice_of(roomy), bytes);
         write_canary(place_of_large(roomy), bytes);
     }
     return roomy;

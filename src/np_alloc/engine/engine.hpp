@@ -15,10 +15,10 @@
 
 #include <memory_pool/base/config.hpp>
 
-#include "../heaps/front.hpp"
-#include "../heaps/process.hpp"
+#include "../heaps/heap_registry.hpp"
 #include "../heaps/shared_heap.hpp"
-#include "../page_heap/backend.hpp"
+#include "../heaps/thread_cache.hpp"
+#include "../page_heap/page_heap.hpp"
 #include "../slices/sizes.hpp"
 #include "../support/build_variant.hpp"
 #include "checked.hpp"
@@ -30,18 +30,16 @@
 
 namespace memory_pool::np
 {
-// Constant to begin with, so that nothing has to run before the first block is asked for, and never destroyed; not seen from
-// outside, so that they are found without the help of the loader.
-MEMORY_POOL_HIDDEN extern process the_process;
-// (Of a `thread_local` one, which may have to be constructed, every use would ask whether it was.)
+// Constant-initialised and hidden, as the registry is. (Of a `thread_local` one, which may have to be constructed, every use would
+// ask whether it was.)
 MEMORY_POOL_HIDDEN extern __thread thread_state this_thread;
 
 inline constexpr std::size_t alignment_of_all = sizes::step;
 
 /// Returns: the slabs, large blocks and free memory of all heaps.
-inline backend& memory() noexcept
+inline page_heap& pages() noexcept
 {
-    return the_process.memory();
+    return registry().pages();
 }
 
 /// Effects: tells a caller of malloc that there is no memory.
@@ -88,7 +86,7 @@ bool is_block_of(const shared_heap& home, const void* block) noexcept;
 MEMORY_POOL_ALWAYS_INLINE void* allocate_in_class(std::size_t size_class) noexcept
 {
     void* block = nullptr;
-    return MEMORY_POOL_LIKELY(this_thread.at_hand.pop(size_class, block)) ? block : allocate_slowly(size_class);
+    return MEMORY_POOL_LIKELY(this_thread.cache.pop(size_class, block)) ? block : allocate_slowly(size_class);
 }
 
 /// Returns: a block of that many bytes, as it is.
@@ -112,19 +110,19 @@ MEMORY_POOL_ALWAYS_INLINE void* allocate(std::size_t bytes) noexcept
 template <class FreeSlowly, class FreeToFull>
 MEMORY_POOL_ALWAYS_INLINE void free_or(void* block, FreeSlowly&& free_slowly, FreeToFull&& free_to_full) noexcept
 {
-    const backend::region_type& all = the_process.memory().memory();
+    const page_heap::region_type& all = registry().pages().region();
     const std::uintptr_t steps = all.steps_to(block);
     if (MEMORY_POOL_UNLIKELY(!all.is_committed(steps))) {
         free_slowly(block);
         return;
     }
-    front& at_hand = this_thread.at_hand;
-    const slice_tag size_class = at_hand.class_in(all.tag(all.slice_at(steps)).load(std::memory_order_relaxed));
+    thread_cache& cache = this_thread.cache;
+    const slice_tag size_class = cache.class_in(all.tag(all.slice_at(steps)).load(std::memory_order_relaxed));
     if (MEMORY_POOL_UNLIKELY(size_class >= class_count)) {
         free_slowly(block);
         return;
     }
-    if (MEMORY_POOL_UNLIKELY(!at_hand.push(size_class, block)))
+    if (MEMORY_POOL_UNLIKELY(!cache.push(size_class, block)))
         free_to_full(size_class, block);
 }
 

@@ -14,7 +14,7 @@
 #include <memory_pool/os/address_space.hpp>
 
 #include "../heaps/shared_heap.hpp"
-#include "../page_heap/backend.hpp"
+#include "../page_heap/page_heap.hpp"
 #include "../support/build_variant.hpp"
 #include "block_lookup.hpp"
 #include "engine.hpp"
@@ -40,34 +40,34 @@ constexpr std::size_t bytes_in_large(std::size_t bytes) noexcept
 inline void watch_if_large([[maybe_unused]] std::size_t bytes) noexcept
 {
     if constexpr (is_checked)
-        if (backend::goes_out_of_reach(bytes))
-            (void)the_process.watch_accesses();
+        if (page_heap::goes_out_of_reach(bytes))
+            (void)registry().watch_accesses();
 }
 
 /// Returns: a large block, in the shared heap `home` if that is not nullptr.
 MEMORY_POOL_NOINLINE inline large_allocation allocate_large(std::size_t bytes, std::size_t alignment,
                                                             shared_heap* home = nullptr) noexcept
 {
-    if (!the_process.start())
+    if (!registry().start())
         return {out_of_memory(), false};
     work_for_all();
     watch_if_large(bytes);
-    const run taken = memory().take_large(bytes, alignment);
+    const run taken = pages().take_large(bytes, alignment);
     if (taken.first != no_slice) {
         MEMORY_POOL_DELAY_POINT();
         if (home != nullptr)
             home->adopt_large(taken.first);
-        return {memory().memory().address(taken.first), taken.is_zeroed};
+        return {pages().region().address(taken.first), taken.is_zeroed};
     }
-    void* const direct = home == nullptr ? memory().take_direct(bytes_in_large(bytes), alignment) : nullptr;
+    void* const direct = home == nullptr ? pages().take_direct(bytes_in_large(bytes), alignment) : nullptr;
     return {direct != nullptr ? direct : out_of_memory(), true};
 }
 
 /// Returns: whether there is one still.
 inline bool free_large(slice_number first) noexcept
 {
-    shared_heap* const home = memory().memory().record(first).home;
-    return home != nullptr ? home->free_large(first) : memory().give_large(first);
+    shared_heap* const home = pages().region().record(first).home;
+    return home != nullptr ? home->free_large(first) : pages().give_large(first);
 }
 
 /// Returns: a large block filled with zeros, in `home` if that is not nullptr; nullptr, and errno is set, if there is no memory.

@@ -65,7 +65,7 @@ void print_report(const guarded_block& block, const void* address, const os::cal
 void report_wrong_access(const void* address)
 {
     static std::atomic<const void*> last_reported{nullptr};
-    const backend& memory = the_process.memory();
+    const page_heap& memory = registry().pages();
     const guarded_places& places = memory.places();
     const guarded_block* const block = places.contain(address) ? places.nearest(address) : memory.freed_at(address);
     // A handler of the program that returns has the access come again.

@@ -8,7 +8,7 @@
 /// They are there for a program whose limit on addresses has left the region small: what does not fit any more is mapped by itself.
 /// And they are samples of what a program allocates, in guarded places. Both are slow, and take whole pages.
 ///
-/// Thread safety: none; the backend has a lock.
+/// Thread safety: none; the page heap has a lock.
 #pragma once
 
 #include <memory_pool/base/arithmetic.hpp>

@@ -11,7 +11,7 @@
 /// are free. What is known of the block of a place, or of the last that was there, stands elsewhere, with the calls that have
 /// allocated and freed it.
 ///
-/// Thread safety: none, the backend has a lock; but for `contain`, and for `nearest`, which is for the moment when a program is
+/// Thread safety: none, the page heap has a lock; but for `contain`, and for `nearest`, which is for the moment when a program is
 /// about to end, and reads what others may be changing.
 #pragma once
 

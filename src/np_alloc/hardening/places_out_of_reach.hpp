@@ -14,7 +14,7 @@
 ///
 /// Each place takes some of the mappings that a process may have: so there are only so many.
 ///
-/// Thread safety: none, the backend has a lock; but for `find`, which is for the moment when a program is about to end, and reads what
+/// Thread safety: none, the page heap has a lock; but for `find`, which is for the moment when a program is about to end, and reads what
 /// others may be changing.
 #pragma once
 

@@ -30,7 +30,7 @@
 #include <memory_pool/os/address_space.hpp>
 #include <memory_pool/os/pages.hpp>
 
-#include "../page_heap/backend.hpp"
+#include "../page_heap/page_heap.hpp"
 #include "../slices/sizes.hpp"
 #include "../slices/slab.hpp"
 #include "../support/build_variant.hpp"
@@ -125,7 +125,7 @@ public:
     static constexpr std::size_t letter_bytes = 512;
     static constexpr std::size_t letter_class = sizes::of(letter_bytes);
 
-    constexpr explicit heap(backend& from, bool is_shared = false) noexcept : backend_(from), is_shared_(is_shared)
+    constexpr explicit heap(page_heap& from, bool is_shared = false) noexcept : pages_(from), is_shared_(is_shared)
     {
         for (slice_number& first : with_blocks_)
             first = no_slice;
@@ -174,8 +174,8 @@ public:
     {
         std::uint32_t taken_back = 0;
         for (void* const* const end = blocks + count; blocks != end;) {
-            const std::size_t slice = memory().slice_of(*blocks);
-            const slice_tag tag = memory().tag(slice).load(std::memory_order_relaxed);
+            const std::size_t slice = region().slice_of(*blocks);
+            const slice_tag tag = region().tag(slice).load(std::memory_order_relaxed);
             if (MEMORY_POOL_UNLIKELY(tag != (own_tag() | size_class))) {
                 if (is_of_thread(tag, size_class))
                     keep_for(tag, *blocks);
@@ -196,7 +196,7 @@ public:
     /// Returns: whether a block of a slab of this heap begins at `address`, which may be any, and is away.
     bool has_away(const void* address) const noexcept
     {
-        if (memory().slice_of(address) >= memory().committed() ||
+        if (region().slice_of(address) >= region().committed() ||
             reinterpret_cast<std::uintptr_t>(address) % sizes::step != 0)
             return false;
         const slice_tag tag = tag_of(address);
@@ -272,7 +272,7 @@ public:
     std::size_t post_one(std::size_t size_class, void* block) noexcept
     {
         if constexpr (is_checked)
-            backend_.checks().library_writes_to(block);
+            pages_.checks().library_writes_to(block);
         post(*::new (block) letter);
         return facts[size_class].block_bytes;
     }
@@ -374,7 +374,7 @@ public:
     {
         while (first_slab_ != no_slice) {
             if constexpr (is_checked)
-                backend_.checks().slab_dropped(first_slab_);
+                pages_.checks().slab_dropped(first_slab_);
             remove_slab(record(first_slab_));
         }
         for (std::atomic<std::uint32_t>& count : away_)
@@ -503,12 +503,12 @@ private:
                                                   std::int64_t{facts[size_class].block_bytes}));
     }
 
-    backend::region_type& memory() const noexcept { return backend_.memory(); }
-    slice_record& record(std::size_t slice) const noexcept { return memory().record(slice); }
-    slice_record& slab_of(const void* block) const noexcept { return record(record(memory().slice_of(block)).slab); }
+    page_heap::region_type& region() const noexcept { return pages_.region(); }
+    slice_record& record(std::size_t slice) const noexcept { return region().record(slice); }
+    slice_record& slab_of(const void* block) const noexcept { return record(record(region().slice_of(block)).slab); }
     slice_tag tag_of(const void* block) const noexcept
     {
-        return memory().tag(memory().slice_of(block)).load(std::memory_order_relaxed);
+        return region().tag(region().slice_of(block)).load(std::memory_order_relaxed);
     }
 
     /// Returns: whether a slice with that tag is of a slab of that class of a thread's heap.
@@ -577,7 +577,7 @@ private:
         if (take(letter_class, &memory, 1) == 0)
             return false;
         if constexpr (is_checked)
-            backend_.checks().library_writes_to(memory);
+            pages_.checks().library_writes_to(memory);
         add(sent_, letter_bytes);
         start(place, to, *::new (memory) letter);
         return true;
@@ -621,14 +621,14 @@ private:
         return true;
     }
 
-    bool may_be_block(const void* address) const noexcept { return memory().is_committed(memory().steps_to(address)); }
+    bool may_be_block(const void* address) const noexcept { return region().is_committed(region().steps_to(address)); }
 
     /// Takes in a block that was in a letter, and adds the bytes of it to `bytes`.
     /// Returns: whether it was away.
     MEMORY_POOL_ALWAYS_INLINE bool take_in(void* block, std::size_t& bytes) noexcept
     {
-        const std::size_t slice = memory().slice_of(block);
-        const slice_tag tag = memory().tag(slice).load(std::memory_order_relaxed);
+        const std::size_t slice = region().slice_of(block);
+        const slice_tag tag = region().tag(slice).load(std::memory_order_relaxed);
         const std::size_t size_class = tag & class_bits;
         if (MEMORY_POOL_UNLIKELY((tag & ~class_bits) != own_tag())) {
             report_gone(tag, block);
@@ -646,7 +646,7 @@ private:
     /// Returns: whether it was away.
     bool take_in_letter(letter* read, std::size_t& bytes) noexcept
     {
-        const slice_tag tag = memory().tag(memory().slice_of(read)).load(std::memory_order_relaxed);
+        const slice_tag tag = region().tag(region().slice_of(read)).load(std::memory_order_relaxed);
         if ((tag & ~class_bits) == own_tag() || !is_of_slab(tag))
             return take_in(read, bytes);
         const std::size_t sent = of(tag).post_one(tag & class_bits, read);
@@ -709,7 +709,7 @@ private:
 
     bool add_slab(std::size_t size_class) noexcept
     {
-        const slice_number added = backend_.take_slab(size_class, own_tag(), may_have_huge_page(size_class));
+        const slice_number added = pages_.take_slab(size_class, own_tag(), may_have_huge_page(size_class));
         if (added == no_slice)
             return false;
         slab_bytes_ += facts[size_class].slab_bytes;
@@ -729,7 +729,7 @@ private:
         if (std::exchange(slab.is_purged, true) || std::size_t{slab.free_count} * slab.block_bytes < os::page_size())
             return false;
         const auto purge = [this, &slab](std::byte* from, std::byte* end) {
-            backend_.purge_part_of_slab(slab.slab, from, static_cast<std::size_t>(end - from));
+            pages_.purge_part_of_slab(slab.slab, from, static_cast<std::size_t>(end - from));
         };
         slab.for_each_row_of_free_pages(os::page_size(), slab_slices(slab.size_class) * slice_bytes, purge);
         return true;
@@ -746,7 +746,7 @@ private:
         if (slab.next_in_heap != no_slice)
             record(slab.next_in_heap).previous_in_heap = slab.previous_in_heap;
         slab_bytes_ -= facts[slab.size_class].slab_bytes;
-        with_memory ? backend_.give_slab_and_memory(slab.slab) : backend_.give_slab(slab.slab);
+        with_memory ? pages_.give_slab_and_memory(slab.slab) : pages_.give_slab(slab.slab);
     }
 
     void list(slice_record& slab) noexcept
@@ -774,18 +774,18 @@ private:
     /// Returns: what is wrong with what should be one of its slabs.
     fault find_fault(slice_number first) const noexcept
     {
-        if (first >= memory().committed())
+        if (first >= region().committed())
             return {"the list of slabs of a heap leads out of memory", this};
         const slice_record& slab = record(first);
-        const slice_tag tag = memory().tag(first).load(std::memory_order_relaxed);
+        const slice_tag tag = region().tag(first).load(std::memory_order_relaxed);
         const std::size_t size_class = tag & class_bits;
         if ((tag & ~class_bits) != own_tag() || size_class >= class_count)
-            return {"the list of slabs of a heap leads to a slab that is not its own", memory().address(first)};
-        if (!slab.is_slab_of(first, memory().address(first), size_class))
-            return {"the record of a slab says what is not so", memory().address(first)};
+            return {"the list of slabs of a heap leads to a slab that is not its own", region().address(first)};
+        if (!slab.is_slab_of(first, region().address(first), size_class))
+            return {"the record of a slab says what is not so", region().address(first)};
         for (slice_number slice = first; slice != first + slab_slices(size_class); ++slice)
-            if (memory().tag(slice).load(std::memory_order_relaxed) != tag || record(slice).slab != first)
-                return {"a slice is not marked as one of its slab", memory().address(slice)};
+            if (region().tag(slice).load(std::memory_order_relaxed) != tag || record(slice).slab != first)
+                return {"a slice is not marked as one of its slab", region().address(slice)};
         if (!slab.is_valid())
             return {"a slab has other free blocks than it has counted", slab.begin};
         if (slab.is_listed != slab.has_blocks())
@@ -810,7 +810,7 @@ private:
     }
 
     /// On a line of their own, as other threads read them.
-    backend& backend_;
+    page_heap& pages_;
     const bool is_shared_;
 
 protected:

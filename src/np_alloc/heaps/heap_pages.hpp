@@ -16,7 +16,7 @@
 
 #include "../slices/region.hpp"
 #include "../support/metadata_pages.hpp"
-#include "front.hpp"
+#include "thread_cache.hpp"
 
 #include <cstddef>
 #include <utility>
@@ -27,22 +27,22 @@ namespace memory_pool::np
 class heap_pages
 {
 public:
-    /// Returns: zeros for a heap_memory; nullptr if there is no memory.
+    /// Returns: zeros for a thread_heap; nullptr if there is no memory.
     void* take() noexcept
     {
         if (left_ == 0 && !bring_more())
             return nullptr;
         --left_;
-        return std::exchange(next_, next_ + in_whole_pages(sizeof(heap_memory)));
+        return std::exchange(next_, next_ + in_whole_pages(sizeof(thread_heap)));
     }
 
 private:
-    static constexpr std::size_t heaps_at_a_time = huge_page_bytes / sizeof(heap_memory) - 1;
+    static constexpr std::size_t heaps_at_a_time = huge_page_bytes / sizeof(thread_heap) - 1;
 
     bool bring_more() noexcept
     {
         const std::size_t heaps = os::addresses_are_limited() ? 1 : heaps_at_a_time;
-        void* const pages = take_metadata_pages(heaps * in_whole_pages(sizeof(heap_memory)), os::page_size());
+        void* const pages = take_metadata_pages(heaps * in_whole_pages(sizeof(thread_heap)), os::page_size());
         if (pages == nullptr)
             return false;
         next_ = static_cast<std::byte*>(pages);

@@ -15,7 +15,7 @@
 #include <memory_pool/base/config.hpp>
 #include <memory_pool/base/errors.hpp>
 
-#include "../page_heap/backend.hpp"
+#include "../page_heap/page_heap.hpp"
 #include "../slices/slab.hpp"
 #include "../support/misuse.hpp"
 #include "../support/mutex.hpp"
@@ -33,8 +33,8 @@ class shared_heap : private heap
 {
 public:
     /// Effects: makes a heap, whose blocks are remembered in `sites`, if that is not nullptr.
-    constexpr explicit shared_heap(backend& from, call_sites* sites = nullptr) noexcept
-        : heap(from, true), backend_(from), sites_(sites)
+    constexpr explicit shared_heap(page_heap& from, call_sites* sites = nullptr) noexcept
+        : heap(from, true), pages_(from), sites_(sites)
     {
     }
 
@@ -97,17 +97,17 @@ public:
     /// Effects: frees such a block. The lock is held until it is gone, so a fork finds it here, or free.
     bool free_large(slice_number first) noexcept
     {
-        forget(backend_.memory().address(first));
+        forget(pages_.region().address(first));
         MEMORY_POOL_DELAY_POINT();
         const std::lock_guard lock(mutex_);
         const slice_record& leaving = record(first);
-        if (backend_.memory().tag(first).load(std::memory_order_relaxed) != large_block || leaving.home != this)
+        if (pages_.region().tag(first).load(std::memory_order_relaxed) != large_block || leaving.home != this)
             return false;
         (leaving.previous_in_heap != no_slice ? record(leaving.previous_in_heap).next_in_heap : first_large_) =
             leaving.next_in_heap;
         if (leaving.next_in_heap != no_slice)
             record(leaving.next_in_heap).previous_in_heap = leaving.previous_in_heap;
-        return backend_.give_large(first);
+        return pages_.give_large(first);
     }
 
     /// Effects: is to be called when a block became another one, or has another size.
@@ -133,7 +133,7 @@ public:
         while (first_large_ != no_slice) {
             const slice_number each = first_large_;
             first_large_ = record(each).next_in_heap;
-            (void)backend_.give_large(each);
+            (void)pages_.give_large(each);
         }
     }
 
@@ -181,7 +181,7 @@ public:
     /// Preconditions: nobody is at work in it.
     fault find_fault() const noexcept
     {
-        const backend::region_type& all = backend_.memory();
+        const page_heap::region_type& all = pages_.region();
         slice_number before = no_slice;
         for (slice_number each = first_large_; each != no_slice; each = record(each).next_in_heap) {
             if (each >= all.committed() || all.tag(each).load(std::memory_order_relaxed) != large_block ||
@@ -225,9 +225,9 @@ private:
         return heap::put(size_class, block);
     }
 
-    slice_record& record(slice_number slice) const noexcept { return backend_.memory().record(slice); }
+    slice_record& record(slice_number slice) const noexcept { return pages_.region().record(slice); }
 
-    backend& backend_;
+    page_heap& pages_;
     call_sites* const sites_;
     std::atomic<const shared_heap*> alive_{this};
     slice_number first_large_ = no_slice;

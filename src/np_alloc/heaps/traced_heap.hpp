@@ -11,7 +11,7 @@
 /// Thread safety: any thread.
 #pragma once
 
-#include "../page_heap/backend.hpp"
+#include "../page_heap/page_heap.hpp"
 #include "call_sites.hpp"
 #include "shared_heap.hpp"
 
@@ -26,7 +26,7 @@ inline constexpr std::size_t traced_heap_count = 4;
 class traced_heap : public shared_heap
 {
 public:
-    constexpr explicit traced_heap(backend& from) noexcept : shared_heap(from, &sites_) {}
+    constexpr explicit traced_heap(page_heap& from) noexcept : shared_heap(from, &sites_) {}
 
     call_sites& sites() noexcept { return sites_; }
 

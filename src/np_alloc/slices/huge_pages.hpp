@@ -11,7 +11,7 @@
 /// back later.
 ///
 /// To the system, neighbours about which it was told different things are different mappings, of which a process may
-/// have 65,530. So there is an end to that, and memory in different mappings is not moved: see backend.hpp.
+/// have 65,530. So there is an end to that, and memory in different mappings is not moved: see page_heap.hpp.
 ///
 /// Thread safety: none; whoever owns the runs has a lock.
 #pragma once

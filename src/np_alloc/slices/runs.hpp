@@ -47,10 +47,11 @@ inline constexpr slice_number no_slice = std::numeric_limits<slice_number>::max(
 struct run_links
 {
     slice_state state;
-    bool is_dirty;        ///< Of a free run: may the system have memory behind it?
-    bool begins_mapping;  ///< Of any slice: memory was moved here, or up to here, or from here: counted by backend.hpp.
-    std::uint32_t length; ///< Of a run, in its first and its last slice.
-    slice_number next;    ///< In the list of free runs of about that length.
+    bool is_dirty; ///< Of a free run: may the system have memory behind it?
+    bool
+        begins_mapping; ///< Of any slice: memory was moved here, or up to here, or from here: counted by page_heap.hpp.
+    std::uint32_t length;   ///< Of a run, in its first and its last slice.
+    slice_number next;      ///< In the list of free runs of about that length.
     slice_number previous;  ///< The same.
     slice_number older;     ///< In the list of dirty runs.
     slice_number younger;   ///< The same.

@@ -45,7 +45,7 @@ constexpr std::array<option_facts, options_of_all + options_of_checks> facts_of_
     constexpr std::size_t mega = kilo * kilo;
     return {{
         {"NP_DECAY_MS", 0, UINT32_MAX, 1000},
-        {"NP_BYTES_AT_HAND", 0, 1024 * mega, mega},
+        {"NP_THREAD_CACHE_BYTES", 0, 1024 * mega, mega},
         {"NP_REGION_BYTES", 16 * mega, mega * mega * 128, mega * mega},
         {"NP_STATISTICS", 0, 2, 0},
         {"NP_FATAL_FOREIGN", 0, 1, ignores_foreign ? std::size_t{0} : 1},

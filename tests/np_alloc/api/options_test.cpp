@@ -37,7 +37,7 @@ TEST(options, have_values_to_begin_with)
 {
     const np::options linked(false);
     EXPECT_EQ(linked.get(np_option_decay_ms), 1000U);
-    EXPECT_EQ(linked.get(np_option_bytes_at_hand), std::size_t{1} << 20);
+    EXPECT_EQ(linked.get(np_option_thread_cache_bytes), std::size_t{1} << 20);
     EXPECT_EQ(linked.get(np_option_region_bytes), std::size_t{1} << 40);
     EXPECT_EQ(linked.get(np_option_statistics_at_end), 0U);
     EXPECT_EQ(linked.get(np_option_fatal_foreign), 1U);
@@ -51,11 +51,11 @@ TEST(options, have_values_to_begin_with)
 
 TEST(options, are_read_from_the_environment)
 {
-    const options_of all({"PATH=/bin", "NP_DECAY_MS=0", "NP_BYTES_AT_HAND=300", "NP_REGION_BYTES=16777216",
+    const options_of all({"PATH=/bin", "NP_DECAY_MS=0", "NP_THREAD_CACHE_BYTES=300", "NP_REGION_BYTES=16777216",
                           "NP_STATISTICS=2", "NP_FATAL_FOREIGN=0", "NP_LEAKS=2", "NP_LEAKS_EXIT=99",
                           "NP_SAMPLE_BYTES=1M", "NP_HUGE_PAGES=0", "HOME=/"});
     EXPECT_EQ(all.options.get(np_option_decay_ms), 0U);
-    EXPECT_EQ(all.options.get(np_option_bytes_at_hand), 300U);
+    EXPECT_EQ(all.options.get(np_option_thread_cache_bytes), 300U);
     EXPECT_EQ(all.options.get(np_option_region_bytes), 16'777'216U);
     EXPECT_EQ(all.options.get(np_option_statistics_at_end), 2U);
     EXPECT_EQ(all.options.get(np_option_fatal_foreign), 0U);
@@ -68,7 +68,8 @@ TEST(options, are_read_from_the_environment)
 
 TEST(options, may_have_a_letter_that_stands_for_many)
 {
-    EXPECT_EQ(options_of({"NP_BYTES_AT_HAND=64K"}).options.get(np_option_bytes_at_hand), std::size_t{64} << 10);
+    EXPECT_EQ(options_of({"NP_THREAD_CACHE_BYTES=64K"}).options.get(np_option_thread_cache_bytes),
+              std::size_t{64} << 10);
     EXPECT_EQ(options_of({"NP_REGION_BYTES=32M"}).options.get(np_option_region_bytes), std::size_t{32} << 20);
     EXPECT_EQ(options_of({"NP_REGION_BYTES=4G"}).options.get(np_option_region_bytes), std::size_t{4} << 30);
 }

@@ -90,10 +90,9 @@ void* allocate_in_handler(std::size_t bytes)
 
 TEST_F(reentrant_call_death_test, is_reported_where_the_thread_has_the_lock)
 {
-    EXPECT_DEATH(np::the_process.memory().with_runs([](const auto&) { return allocate_in_handler(large_bytes); }),
-                 report)
-        << "that of the backend";
-    EXPECT_DEATH(np::the_process.for_each_heap([](auto&) {
+    EXPECT_DEATH(np::registry().pages().with_runs([](const auto&) { return allocate_in_handler(large_bytes); }), report)
+        << "that of the page heap";
+    EXPECT_DEATH(np::registry().for_each_heap([](auto&) {
         (void)alarm(10);
         (void)np_trim();
     }),
@@ -101,13 +100,13 @@ TEST_F(reentrant_call_death_test, is_reported_where_the_thread_has_the_lock)
         << "that of the lists";
     const auto with_lock_of_heap = [] {
         np::misuse_list found;
-        const np::heap::at_work lock(np::this_thread.at_hand.memory().slabs, found);
+        const np::heap::at_work lock(np::this_thread.cache.heap().slabs, found);
         for (;;)
             (void)allocate_in_handler(1'000);
     };
     EXPECT_DEATH(with_lock_of_heap(), report);
     const auto with_lock_of_call_sites = [] {
-        for (np::traced_heap& each : np::the_process.traced())
+        for (np::traced_heap& each : np::registry().traced())
             each.sites().lock();
         (void)alarm(10);
         (void)np_alloc_at(10, __FILE__, __LINE__);

@@ -241,8 +241,8 @@ TEST(np_verify, finds_nothing_in_the_child_of_a_fork_whatever_threads_without_he
 /// Each test damages something, and sees that it is found, and not any more when it is mended.
 struct np_verify_finds : testing::Test
 {
-    np::process& all = np::the_process;
-    const np::backend::region_type& memory = all.memory().memory();
+    np::heap_registry& all = np::registry();
+    const np::page_heap::region_type& memory = all.pages().region();
     static constexpr std::size_t bytes = 96;
     static constexpr std::size_t size_class = np::sizes::of(bytes + (np::is_checked ? 1 : 0)); // with a canary
     const test::nothing_waits nothing_waits;
@@ -271,7 +271,7 @@ struct np_verify_finds : testing::Test
     {
         return *reinterpret_cast<np::heap*>(memory.tag(memory.slice_of(of)) & ~np::class_bits);
     }
-    np::heap_memory& mine() { return np::this_thread.at_hand.memory(); }
+    np::thread_heap& mine() { return np::this_thread.cache.heap(); }
 
     /// A block at hand of this thread.
     void* kept()
@@ -280,10 +280,10 @@ struct np_verify_finds : testing::Test
         return mine().top(size_class)[-1];
     }
 
-    static void* taken_from(np::front& at_hand, std::size_t of_class)
+    static void* taken_from(np::thread_cache& cache, std::size_t of_class)
     {
         void* block = nullptr;
-        EXPECT_TRUE(at_hand.pop(of_class, block));
+        EXPECT_TRUE(cache.pop(of_class, block));
         return block;
     }
 
@@ -366,14 +366,14 @@ TEST_F(np_verify_finds, a_slab_some_of_whose_slices_are_not_marked_as_its)
 TEST_F(np_verify_finds, a_slab_that_nobody_has)
 {
     np::heap& owner = heap_of(of_heap);
-    const np::slice_number lost = all.memory().take_slab(size_class, owner.own_tag(), false);
+    const np::slice_number lost = all.pages().take_slab(size_class, owner.own_tag(), false);
     expect_fault("a slab is in no list of its heap");
     expect_fault_with(memory.record(lost).slab, lost + 1, "a run is marked as a slab, and is none");
     expect_fault_with_owner(memory.address(lost), owner.own_tag() | np::sizes::of(5000),
                             "a run is marked as a slab, and is none");
     expect_fault_with_owner(memory.address(lost), np::no_owner,
                             "other slabs or large blocks are there than were counted");
-    all.memory().give_slab(lost);
+    all.pages().give_slab(lost);
 }
 
 TEST_F(np_verify_finds, damage_in_the_heap_where_heaps_are)
@@ -483,22 +483,22 @@ TEST_F(np_verify_finds, the_heap_of_a_thread_that_is_in_no_list)
 {
     test::lasting_thread other;
     other.does([] { np_free(np_alloc(10)); });
-    np::heap_memory* first = nullptr;
+    np::thread_heap* first = nullptr;
     struct
     {
-        np::heap_memory*& first;
-        void operator()(np::heap_memory& each) const { first = first != nullptr ? first : &each; }
+        np::thread_heap*& first;
+        void operator()(np::thread_heap& each) const { first = first != nullptr ? first : &each; }
         void operator()(np::shared_heap&) const {}
     } const remember_first{first};
     all.for_each_heap(remember_first);
-    expect_fault_with(first->next, static_cast<np::heap_memory*>(nullptr), "a slab is in no list of its heap");
+    expect_fault_with(first->next, static_cast<np::thread_heap*>(nullptr), "a slab is in no list of its heap");
 }
 
 TEST_F(np_verify_finds, a_run_that_nobody_has)
 {
-    const np::run taken = all.memory().take_bytes(1, 1);
+    const np::run taken = all.pages().take_bytes(1, 1);
     expect_fault("a run is in use and belongs to nobody");
-    all.memory().with_runs([&taken](auto& runs) { runs.put(taken.first, taken.length, true, 0); });
+    all.pages().with_runs([&taken](auto& runs) { runs.put(taken.first, taken.length, true, 0); });
 }
 
 TEST_F(np_verify_finds, a_heap_without_a_thread_that_no_thread_would_get)
@@ -509,11 +509,11 @@ TEST_F(np_verify_finds, a_heap_without_a_thread_that_no_thread_would_get)
         for (--missing; missing != 0;) // Both have a heap at the same time.
             std::this_thread::yield();
     });
-    np::heap_memory* first = nullptr;
+    np::thread_heap* first = nullptr;
     struct
     {
-        np::heap_memory*& found;
-        void operator()(np::heap_memory& each) const
+        np::thread_heap*& found;
+        void operator()(np::thread_heap& each) const
         {
             if (each.is_parked && each.next_parked != nullptr)
                 found = &each;
@@ -522,19 +522,19 @@ TEST_F(np_verify_finds, a_heap_without_a_thread_that_no_thread_would_get)
     } const find_first{first};
     all.for_each_heap(find_first);
     ASSERT_NE(first, nullptr);
-    expect_fault_with(first->next_parked, static_cast<np::heap_memory*>(nullptr), "a heap without a thread");
+    expect_fault_with(first->next_parked, static_cast<np::thread_heap*>(nullptr), "a heap without a thread");
 }
 
 TEST_F(np_verify_finds, a_block_that_is_at_hand_twice)
 {
     void* const between = np_alloc(bytes);
     void* const twice = kept();
-    np::front& at_hand = np::this_thread.at_hand;
-    (void)at_hand.push(size_class, between);
-    (void)at_hand.push(size_class, twice); // Twice in a row, it would be refused.
+    np::thread_cache& cache = np::this_thread.cache;
+    (void)cache.push(size_class, between);
+    (void)cache.push(size_class, twice); // Twice in a row, it would be refused.
     expect_fault("a block is kept twice");
-    ASSERT_EQ(taken_from(at_hand, size_class), twice);
-    ASSERT_EQ(taken_from(at_hand, size_class), between);
+    ASSERT_EQ(taken_from(cache, size_class), twice);
+    ASSERT_EQ(taken_from(cache, size_class), between);
     np_free(between);
 }
 
@@ -554,7 +554,7 @@ TEST_F(np_verify_finds, a_block_that_is_at_hand_and_free_in_its_slab)
 
 TEST_F(np_verify_finds, what_is_at_hand_and_no_block)
 {
-    np::front& at_hand = np::this_thread.at_hand;
+    np::thread_cache& cache = np::this_thread.cache;
     int local = 0;
     const std::array<std::pair<void*, const char*>, 3> cases{{
         {&local, "a block that is kept is of no slab"},
@@ -562,13 +562,13 @@ TEST_F(np_verify_finds, what_is_at_hand_and_no_block)
         {static_cast<std::byte*>(block) + 16, "a block that is kept does not begin where one does"},
     }};
     for (const auto& [address, text] : cases) {
-        (void)at_hand.push(size_class, address);
+        (void)cache.push(size_class, address);
         expect_fault(text);
-        ASSERT_EQ(taken_from(at_hand, size_class), address);
+        ASSERT_EQ(taken_from(cache, size_class), address);
     }
-    at_hand.put(size_class + 1, block);
+    cache.put(size_class + 1, block);
     expect_fault("a block is in the magazine of another size");
-    ASSERT_EQ(taken_from(at_hand, size_class + 1), block);
+    ASSERT_EQ(taken_from(cache, size_class + 1), block);
 }
 
 #if MEMORY_POOL_NP_CHECKED
@@ -596,11 +596,11 @@ TEST_F(np_verify_finds, a_magazine_whose_border_was_written_to)
 TEST_F(np_verify_finds, a_magazine_that_ends_where_there_is_none)
 {
     test::in_a_thread([] { np_free(np_alloc(bytes)); });
-    np::heap_memory* parked = nullptr;
+    np::thread_heap* parked = nullptr;
     struct
     {
-        np::heap_memory*& found;
-        void operator()(np::heap_memory& each) const { found = each.is_parked ? &each : found; }
+        np::thread_heap*& found;
+        void operator()(np::thread_heap& each) const { found = each.is_parked ? &each : found; }
         void operator()(np::shared_heap&) const {}
     } const find_parked{parked};
     all.for_each_heap(find_parked);

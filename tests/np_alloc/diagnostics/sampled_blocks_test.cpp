@@ -164,7 +164,7 @@ void end_with_10_and_reports(int)
 /// Has that handler be the one before.
 void set_handler(struct sigaction action)
 {
-    np::the_process.stop_watching_accesses();
+    np::registry().stop_watching_accesses();
     (void)sigaction(SIGSEGV, &action, nullptr);
     np_free(sample(64));
 }

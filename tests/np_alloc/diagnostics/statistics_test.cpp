@@ -92,20 +92,20 @@ TEST(np_statistics, count_blocks_at_hand_of_this_thread_of_others_and_of_those_t
 {
     (void)np_trim(); // There is room at hand for what is freed below.
     void* const block = np_alloc(700);
-    const std::size_t at_hand = now().bytes_at_hand;
+    const std::size_t cached = now().bytes_cached;
     np_free(block);
-    EXPECT_EQ(now().bytes_at_hand, at_hand + test::counted_bytes(700));
+    EXPECT_EQ(now().bytes_cached, cached + test::counted_bytes(700));
     std::size_t of_all = 0;
     {
         test::lasting_thread other;
         void* of_other = nullptr;
         other.does([&] { of_other = np_alloc(500); });
-        const std::size_t before = now().bytes_at_hand;
+        const std::size_t before = now().bytes_cached;
         other.does([&] { np_free(of_other); });
-        of_all = now().bytes_at_hand;
+        of_all = now().bytes_cached;
         EXPECT_EQ(of_all, before + test::counted_bytes(500));
     }
-    EXPECT_EQ(now().bytes_at_hand, of_all);
+    EXPECT_EQ(now().bytes_cached, of_all);
 }
 
 TEST(np_statistics, count_heaps_of_threads_and_those_without_one)
@@ -293,7 +293,7 @@ TEST(np_statistics, may_be_asked_for_while_threads_are_at_work_come_and_go)
             const np_statistics statistics = now();
             constexpr std::size_t far_too_much = std::size_t{1} << 40;
             EXPECT_LT(statistics.bytes_in_use, far_too_much);
-            EXPECT_LT(statistics.bytes_at_hand, far_too_much);
+            EXPECT_LT(statistics.bytes_cached, far_too_much);
             EXPECT_LT(statistics.bytes_on_the_way, far_too_much);
             EXPECT_LT(statistics.bytes_reserved, far_too_much);
         }

@@ -25,16 +25,16 @@ class Statistics(unittest.TestCase):
         statistics = json.loads(output_of(PROGRAM, "json"))
         classes = statistics.pop("classes")
         self.assertEqual({type(value) for value in statistics.values()}, {int})
-        self.assertEqual({frozenset(each) for each in classes}, {frozenset({"block_bytes", "handed_out", "at_hand"})})
+        self.assertEqual({frozenset(each) for each in classes}, {frozenset({"block_bytes", "handed_out", "cached"})})
         self.assertEqual((statistics["heaps"], statistics["misuse_reports"]), (1, 0))
         self.assertGreater(statistics["large_blocks"], 0)
 
     def test_sizes_add_up_to_the_whole(self):
         statistics = json.loads(output_of(PROGRAM, "json"))
         handed_out = sum(each["block_bytes"] * each["handed_out"] for each in statistics["classes"])
-        at_hand = sum(each["block_bytes"] * each["at_hand"] for each in statistics["classes"])
+        cached = sum(each["block_bytes"] * each["cached"] for each in statistics["classes"])
         self.assertEqual(statistics["bytes_in_use"] + statistics["bytes_on_the_way"], handed_out + statistics["bytes_large"])
-        self.assertEqual(statistics["bytes_at_hand"], at_hand)
+        self.assertEqual(statistics["bytes_cached"], cached)
         self.assertLessEqual(statistics["bytes_in_use"], statistics["bytes_reserved"])
 
     def test_text_has_a_line_for_each_figure_and_a_row_for_each_size(self):

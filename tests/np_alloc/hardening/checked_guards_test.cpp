@@ -235,7 +235,7 @@ TEST_F(checked_guards_death, a_system_that_has_no_guards_is_a_system_without_the
 const void* letter_on_its_way()
 {
     const void* letter = nullptr;
-    (void)np::this_thread.at_hand.memory().slabs.for_each_on_its_way([&letter](const void* first) {
+    (void)np::this_thread.cache.heap().slabs.for_each_on_its_way([&letter](const void* first) {
         letter = first;
         return false;
     });

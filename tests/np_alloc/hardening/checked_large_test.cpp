@@ -52,7 +52,7 @@ unsigned char* freed_block(std::size_t bytes)
 
 bool is_out_of_reach(const unsigned char* address)
 {
-    return np::the_process.memory().freed_at(address) != nullptr;
+    return np::registry().pages().freed_at(address) != nullptr;
 }
 
 void write(volatile unsigned char* at)

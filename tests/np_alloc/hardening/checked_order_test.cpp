@@ -50,7 +50,7 @@ TEST(checked_order, lets_them_wait_in_bounded_memory)
     np_get_statistics(&after);
     EXPECT_EQ(after.bytes_in_use, before.bytes_in_use) << "what waits is not in use";
     constexpr std::size_t most_in_magazine = std::size_t{64} << 10;
-    EXPECT_LE(after.bytes_at_hand - before.bytes_at_hand, 64 * block_bytes + most_in_magazine);
+    EXPECT_LE(after.bytes_cached - before.bytes_cached, 64 * block_bytes + most_in_magazine);
 }
 
 TEST(checked_order, is_such_that_nobody_can_tell_which_is_next)
@@ -82,7 +82,7 @@ TEST(checked_order, leaves_nothing_waiting_when_memory_is_trimmed)
     (void)np_trim();
     np_statistics statistics;
     np_get_statistics(&statistics);
-    EXPECT_EQ(statistics.bytes_at_hand, 0U);
+    EXPECT_EQ(statistics.bytes_cached, 0U);
     EXPECT_EQ(np_verify(), 1);
 }
 

@@ -59,7 +59,7 @@ TEST_F(np_background_thread, empties_the_heap_of_a_thread_that_was_idle_before_i
 {
     const test::option_for_now decay(np_option_decay_ms, 20);
     (void)np_trim();
-    const std::size_t at_hand_before = statistics().bytes_at_hand;
+    const std::size_t cached_before = statistics().bytes_cached;
     {
         std::vector<void*> blocks(60);
         test::lasting_thread worker;
@@ -70,7 +70,7 @@ TEST_F(np_background_thread, empties_the_heap_of_a_thread_that_was_idle_before_i
         std::this_thread::sleep_for(std::chrono::milliseconds(100)); // Its heap is looked after meanwhile.
         worker.does([&blocks] { std::for_each(blocks.begin(), blocks.end(), np_free); });
     }
-    EXPECT_TRUE(comes_true([at_hand_before] { return statistics().bytes_at_hand < at_hand_before + 10'000; }));
+    EXPECT_TRUE(comes_true([cached_before] { return statistics().bytes_cached < cached_before + 10'000; }));
 }
 
 TEST_F(np_background_thread, goes_on_when_somebody_has_left_np_visit_heap_by_an_exception)
@@ -210,10 +210,10 @@ TEST_F(np_background_thread, may_send_blocks_home_while_somebody_looks_who_is_no
     ASSERT_EQ(np_set_option(np_option_background_thread, 1), 0);
     {
         np::misuse_list found;
-        const np::heap::at_work lock(np::this_thread.at_hand.memory().slabs, found); // Letters for it are not read.
-        const std::size_t at_hand = statistics().bytes_at_hand;
-        EXPECT_EQ(visit_all([at_hand] {
-                      EXPECT_TRUE(comes_true([at_hand] { return statistics().bytes_at_hand + 10'000 < at_hand; }));
+        const np::heap::at_work lock(np::this_thread.cached.heap().slabs, found); // Letters for it are not read.
+        const std::size_t cached = statistics().bytes_cached;
+        EXPECT_EQ(visit_all([cached] {
+                      EXPECT_TRUE(comes_true([cached] { return statistics().bytes_cached + 10'000 < cached; }));
                   }),
                   before);
     }

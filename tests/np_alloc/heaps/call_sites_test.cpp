@@ -38,7 +38,7 @@ std::map<line, in_use> all_sites()
                   &all),
               1)
         << "no line comes twice";
-    for (np::traced_heap& each : np::the_process.traced())
+    for (np::traced_heap& each : np::registry().traced())
         EXPECT_TRUE(each.sites().is_valid());
     return all;
 }

@@ -27,13 +27,13 @@ namespace
 {
 struct heap : testing::Test
 {
-    np::backend backend;
-    np::heap mine{backend};
-    np::heap other{backend};
+    np::page_heap page_heap;
+    np::heap mine{page_heap};
+    np::heap other{page_heap};
     test::first_touch_costs unknown{0}; ///< Independent of the fault costs of the machine.
 
-    heap() { EXPECT_TRUE(backend.start(std::size_t{1} << 30)); }
-    ~heap() override { backend.stop(); }
+    heap() { EXPECT_TRUE(page_heap.start(std::size_t{1} << 30)); }
+    ~heap() override { page_heap.stop(); }
 
     std::vector<void*> take(np::heap& from, std::size_t size_class, std::uint32_t count)
     {
@@ -48,14 +48,14 @@ struct heap : testing::Test
     {
         std::vector<std::unique_ptr<np::heap>> made(count);
         for (std::unique_ptr<np::heap>& each : made)
-            each = std::make_unique<np::heap>(backend);
+            each = std::make_unique<np::heap>(page_heap);
         return made;
     }
 
     /// Puts a block back into the heap that it is from, or has `back` keep it for that.
     void put(np::heap& back, void* block)
     {
-        const np::slice_tag owner = backend.memory().tag(backend.memory().slice_of(block)).load();
+        const np::slice_tag owner = page_heap.region().tag(page_heap.region().slice_of(block)).load();
         back.put(owner & np::class_bits, &block, 1);
     }
 
@@ -75,12 +75,12 @@ struct heap : testing::Test
 
     np::huge_page_use huge_pages_under(const void* block)
     {
-        return backend.memory().huge_pages(backend.memory().slice_of(block) / np::slices_of_huge_page);
+        return page_heap.region().huge_pages(page_heap.region().slice_of(block) / np::slices_of_huge_page);
     }
 
     std::size_t slices_in_use()
     {
-        return backend.with_runs([](const auto& runs) { return runs.is_valid() ? runs.in_use() : 0; });
+        return page_heap.with_runs([](const auto& runs) { return runs.is_valid() ? runs.in_use() : 0; });
     }
 };
 
@@ -165,12 +165,12 @@ TEST_F(heap, is_the_owner_of_its_slabs_by_their_words)
 {
     const std::size_t size_class = np::sizes::of(5000);
     void* const block = take(mine, size_class, 1)[0];
-    const std::size_t first = backend.memory().slice_of(block);
+    const std::size_t first = page_heap.region().slice_of(block);
     for (std::size_t slice = first; slice != first + np::slab_slices(size_class); ++slice)
-        EXPECT_EQ(backend.memory().tag(slice).load(), mine.own_tag() | size_class);
+        EXPECT_EQ(page_heap.region().tag(slice).load(), mine.own_tag() | size_class);
     put(mine, block);
     mine.give_back_empty_slabs();
-    EXPECT_EQ(backend.memory().tag(first).load(), np::no_owner);
+    EXPECT_EQ(page_heap.region().tag(first).load(), np::no_owner);
 }
 
 TEST_F(heap, takes_in_what_another_has_kept_for_it_when_that_is_posted)
@@ -244,9 +244,9 @@ TEST_F(heap, takes_no_more_memory_for_letters_to_many_others_than_the_blocks_in_
 TEST_F(heap, sends_a_block_as_its_own_letter_if_there_is_no_memory_for_one)
 {
     const std::vector<void*> blocks = take(mine, 0, 5);
-    const auto all = static_cast<std::uint32_t>(backend.memory().slices());
-    const auto used = backend.with_runs([](const auto& runs) { return static_cast<std::uint32_t>(runs.used()); });
-    const np::run rest = backend.take_large(std::size_t{all - used} * np::slice_bytes, 1);
+    const auto all = static_cast<std::uint32_t>(page_heap.region().slices());
+    const auto used = page_heap.with_runs([](const auto& runs) { return static_cast<std::uint32_t>(runs.used()); });
+    const np::run rest = page_heap.take_large(std::size_t{all - used} * np::slice_bytes, 1);
     ASSERT_NE(rest.first, np::no_slice);
     for (void* block : blocks)
         put(other, block);
@@ -255,7 +255,7 @@ TEST_F(heap, sends_a_block_as_its_own_letter_if_there_is_no_memory_for_one)
     (void)mine.take_in();
     EXPECT_EQ(away(mine), 0U);
     EXPECT_EQ(mine.sent_minus_received() + other.sent_minus_received(), 0U);
-    backend.give_large(rest.first);
+    page_heap.give_large(rest.first);
 }
 
 TEST_F(heap, reports_a_block_that_is_free_already_and_one_that_begins_nowhere)
@@ -275,7 +275,7 @@ TEST_F(heap, reports_a_block_that_two_others_have_sent)
 {
     test::error_recorder recorder;
     void* const block = take(mine, 5, 2)[0];
-    np::heap third(backend);
+    np::heap third(page_heap);
     put(other, block);
     put(third, block);
     other.post_all();
@@ -306,7 +306,7 @@ TEST_F(heap, reports_a_block_that_two_others_have_sent_when_its_slab_is_gone)
 {
     test::error_recorder recorder;
     void* const block = take(mine, class_of_large_slabs, 1)[0];
-    np::heap third(backend);
+    np::heap third(page_heap);
     put(other, block);
     put(third, block);
     other.post_all();
@@ -445,12 +445,12 @@ TEST_F(heap, counts_the_blocks_of_a_letter_where_no_program_writes)
 
 TEST_F(heap, has_no_block_to_give_when_the_region_is_used_up_and_has_later)
 {
-    const auto all = static_cast<std::uint32_t>(backend.memory().slices());
-    const np::run rest = backend.take_large(std::size_t{all} * np::slice_bytes, 1);
+    const auto all = static_cast<std::uint32_t>(page_heap.region().slices());
+    const np::run rest = page_heap.take_large(std::size_t{all} * np::slice_bytes, 1);
     ASSERT_NE(rest.first, np::no_slice);
     void* block = nullptr;
     EXPECT_EQ(mine.take(0, &block, 1), 0U);
-    backend.give_large(rest.first);
+    page_heap.give_large(rest.first);
     EXPECT_EQ(mine.take(0, &block, 1), 1U);
 }
 
@@ -462,7 +462,7 @@ TEST_F(heap, loses_nothing_when_many_threads_free_into_it)
     std::array<std::atomic<std::vector<void*>*>, threads> hand_over{};
     std::array<std::unique_ptr<np::heap>, threads> heaps;
     for (std::unique_ptr<np::heap>& each : heaps)
-        each = std::make_unique<np::heap>(backend);
+        each = std::make_unique<np::heap>(page_heap);
     std::vector<std::thread> freeing;
     freeing.reserve(threads);
     for (std::size_t thread = 0; thread != threads; ++thread) {

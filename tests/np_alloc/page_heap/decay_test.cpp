@@ -133,17 +133,17 @@ TEST(np_decay, leaves_a_little_at_hand_when_threads_end_and_no_more)
 {
     if (test::blocks_are_checked())
         GTEST_SKIP() << "where blocks are checked, what is known of them stays";
-    const auto bytes_at_hand = [] {
+    const auto bytes_cached = [] {
         np_statistics now;
         np_get_statistics(&now);
-        return now.bytes_at_hand;
+        return now.bytes_cached;
     };
     (void)np_trim();
-    const std::size_t before = bytes_at_hand();
+    const std::size_t before = bytes_cached();
     test::in_a_thread([] { EXPECT_TRUE(use_all_kinds_of_blocks()); });
-    EXPECT_GT(bytes_at_hand(), before);
+    EXPECT_GT(bytes_cached(), before);
     constexpr std::size_t threads = 100;
     test::in_threads_at_the_same_time(threads, [] { EXPECT_TRUE(use_all_kinds_of_blocks()); });
-    EXPECT_LE(bytes_at_hand(), before + (std::size_t{4} << 20));
+    EXPECT_LE(bytes_cached(), before + (std::size_t{4} << 20));
 }
 } // namespace

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
-#include <np_alloc/heaps/front.hpp>
+#include <np_alloc/heaps/thread_cache.hpp>
 #include <memory_pool/np_alloc.h>
 
 #include <support/error_recorder.hpp>
@@ -18,19 +18,19 @@ namespace np = memory_pool::np;
 
 namespace
 {
-struct front : testing::Test
+struct thread_cache : testing::Test
 {
-    np::backend backend;
-    np::heap_memory* memory = nullptr;
-    np::front mine;
+    np::page_heap page_heap;
+    np::thread_heap* memory = nullptr;
+    np::thread_cache mine;
 
-    front()
+    thread_cache()
     {
-        EXPECT_TRUE(backend.start(std::size_t{1} << 30));
-        const np::run run = backend.take_bytes(sizeof(np::heap_memory), alignof(np::heap_memory));
-        memory = ::new (backend.memory().address(run.first)) np::heap_memory(backend);
+        EXPECT_TRUE(page_heap.start(std::size_t{1} << 30));
+        const np::run run = page_heap.take_bytes(sizeof(np::thread_heap), alignof(np::thread_heap));
+        memory = ::new (page_heap.region().address(run.first)) np::thread_heap(page_heap);
     }
-    ~front() override { backend.stop(); }
+    ~thread_cache() override { page_heap.stop(); }
 
     void* take(std::size_t size_class)
     {
@@ -40,14 +40,15 @@ struct front : testing::Test
 
     void give(void* block)
     {
-        const np::slice_tag size_class = mine.class_in(backend.memory().tag(backend.memory().slice_of(block)).load());
+        const np::slice_tag size_class =
+            mine.class_in(page_heap.region().tag(page_heap.region().slice_of(block)).load());
         ASSERT_LT(size_class, np::class_count);
         if (!mine.push(size_class, block))
             mine.put(size_class, block);
     }
 
     /// Puts everything back where it is from, as far as that has come here.
-    void tidy(np::front& user)
+    void tidy(np::thread_cache& user)
     {
         np::misuse_list found;
         user.put_all_back(found);
@@ -73,7 +74,7 @@ struct front : testing::Test
     }
 };
 
-TEST_F(front, has_nothing_at_hand_and_knows_no_block_before_it_has_a_heap)
+TEST_F(thread_cache, has_nothing_at_hand_and_knows_no_block_before_it_has_a_heap)
 {
     EXPECT_FALSE(mine.has_heap());
     void* block = nullptr;
@@ -84,7 +85,7 @@ TEST_F(front, has_nothing_at_hand_and_knows_no_block_before_it_has_a_heap)
     EXPECT_GE(mine.class_in(memory->slabs.own_tag() | 3), np::class_count);
 }
 
-TEST(front_classes, have_a_coarse_class_that_is_at_most_half_larger_and_aligned_to_as_much)
+TEST(cached_classes, have_a_coarse_class_that_is_at_most_half_larger_and_aligned_to_as_much)
 {
     const auto alignment = [](std::size_t bytes) { return bytes & (~bytes + 1); };
     for (std::size_t number = 0; number != np::class_count; ++number) {
@@ -97,7 +98,7 @@ TEST(front_classes, have_a_coarse_class_that_is_at_most_half_larger_and_aligned_
     }
 }
 
-TEST_F(front, gets_the_first_blocks_of_a_class_from_a_larger_one_if_it_is_one_of_many)
+TEST_F(thread_cache, gets_the_first_blocks_of_a_class_from_a_larger_one_if_it_is_one_of_many)
 {
     if (np::is_checked)
         GTEST_SKIP() << "where blocks are checked, each is of its class";
@@ -116,7 +117,7 @@ TEST_F(front, gets_the_first_blocks_of_a_class_from_a_larger_one_if_it_is_one_of
     EXPECT_EQ(memory->class_to_allocate(np::sizes::of(300)), np::sizes::of(300)) << "as it has a magazine";
 }
 
-TEST_F(front, knows_its_blocks_while_each_free_comes_by)
+TEST_F(thread_cache, knows_its_blocks_while_each_free_comes_by)
 {
     mine.use(*memory);
     void* const block = take(5);
@@ -133,7 +134,7 @@ TEST_F(front, knows_its_blocks_while_each_free_comes_by)
     give(block);
 }
 
-TEST_F(front, tells_the_class_of_its_own_blocks_and_that_others_are_not_its)
+TEST_F(thread_cache, tells_the_class_of_its_own_blocks_and_that_others_are_not_its)
 {
     mine.use(*memory);
     EXPECT_EQ(mine.class_in(memory->slabs.own_tag() | 3), 3U);
@@ -142,7 +143,7 @@ TEST_F(front, tells_the_class_of_its_own_blocks_and_that_others_are_not_its)
     EXPECT_GE(mine.class_in((memory->slabs.own_tag() + 128) | 3), np::class_count);
 }
 
-TEST_F(front, hands_out_first_what_came_back_last)
+TEST_F(thread_cache, hands_out_first_what_came_back_last)
 {
     mine.use(*memory);
     void* const a = take(5);
@@ -153,7 +154,7 @@ TEST_F(front, hands_out_first_what_came_back_last)
     EXPECT_EQ(take(5), a);
 }
 
-TEST_F(front, goes_to_the_slabs_when_it_is_empty_or_full_and_loses_nothing)
+TEST_F(thread_cache, goes_to_the_slabs_when_it_is_empty_or_full_and_loses_nothing)
 {
     mine.use(*memory);
     for (std::size_t size_class = 0; size_class != np::class_count; ++size_class) {
@@ -174,7 +175,7 @@ TEST_F(front, goes_to_the_slabs_when_it_is_empty_or_full_and_loses_nothing)
     }
 }
 
-TEST_F(front, holds_few_blocks_for_a_thread_that_needs_few_and_more_for_one_that_needs_more)
+TEST_F(thread_cache, holds_few_blocks_for_a_thread_that_needs_few_and_more_for_one_that_needs_more)
 {
     mine.use(*memory);
     give(take(0));
@@ -187,10 +188,10 @@ TEST_F(front, holds_few_blocks_for_a_thread_that_needs_few_and_more_for_one_that
         give(block);
 }
 
-TEST_F(front, holds_no_more_than_a_few_blocks_if_that_is_chosen)
+TEST_F(thread_cache, holds_no_more_than_a_few_blocks_if_that_is_chosen)
 {
-    const std::size_t before = np_get_option(np_option_bytes_at_hand);
-    ASSERT_EQ(np_set_option(np_option_bytes_at_hand, 0), 0);
+    const std::size_t before = np_get_option(np_option_thread_cache_bytes);
+    ASSERT_EQ(np_set_option(np_option_thread_cache_bytes, 0), 0);
     mine.use(*memory);
     std::vector<void*> blocks(1000);
     for (void*& block : blocks)
@@ -198,27 +199,27 @@ TEST_F(front, holds_no_more_than_a_few_blocks_if_that_is_chosen)
     for (void* block : blocks)
         give(block);
     EXPECT_LE(mine.held(0), np::least_room(0));
-    ASSERT_EQ(np_set_option(np_option_bytes_at_hand, before), 0);
+    ASSERT_EQ(np_set_option(np_option_thread_cache_bytes, before), 0);
 }
 
-TEST_F(front, has_a_few_blocks_of_another_class_when_less_was_chosen_than_it_holds)
+TEST_F(thread_cache, has_a_few_blocks_of_another_class_when_less_was_chosen_than_it_holds)
 {
     mine.use(*memory);
     std::vector<void*> blocks(1000);
     for (void*& block : blocks)
         block = take(0);
-    const std::size_t before = np_get_option(np_option_bytes_at_hand);
-    ASSERT_EQ(np_set_option(np_option_bytes_at_hand, 0), 0);
+    const std::size_t before = np_get_option(np_option_thread_cache_bytes);
+    ASSERT_EQ(np_set_option(np_option_thread_cache_bytes, 0), 0);
     give(take(1));
     EXPECT_EQ(memory->room(1), np::least_room(1));
-    EXPECT_EQ(*memory->end(1), np::heap_memory::full_mark());
+    EXPECT_EQ(*memory->end(1), np::thread_heap::full_mark());
     for (void* block : blocks)
         give(block);
-    ASSERT_EQ(np_set_option(np_option_bytes_at_hand, before), 0);
+    ASSERT_EQ(np_set_option(np_option_thread_cache_bytes, before), 0);
 }
 
 /// Allocates many blocks of one size and frees them.
-void need_many(front& its, std::size_t size_class)
+void need_many(thread_cache& its, std::size_t size_class)
 {
     std::vector<void*> blocks(2 * std::size_t{np::most_room(size_class)});
     std::generate(blocks.begin(), blocks.end(), [&] { return its.take(size_class); });
@@ -226,27 +227,27 @@ void need_many(front& its, std::size_t size_class)
 }
 
 /// Does that for each size class from `first` on.
-void need_many_of_each(front& its, std::size_t first = 0)
+void need_many_of_each(thread_cache& its, std::size_t first = 0)
 {
     for (std::size_t size_class = first; size_class != np::class_count; ++size_class)
         need_many(its, size_class);
 }
 
-TEST_F(front, has_no_more_at_hand_of_all_classes_together_than_its_share)
+TEST_F(thread_cache, has_no_more_at_hand_of_all_classes_together_than_its_share)
 {
     mine.use(*memory);
     need_many_of_each(*this);
-    EXPECT_LE(bytes_held_beyond_a_few(), np_get_option(np_option_bytes_at_hand));
+    EXPECT_LE(bytes_held_beyond_a_few(), np_get_option(np_option_thread_cache_bytes));
 }
 
-TEST_F(front, may_have_as_much_again_at_hand_for_each_32_MiB_that_are_in_use)
+TEST_F(thread_cache, may_have_as_much_again_at_hand_for_each_32_MiB_that_are_in_use)
 {
     mine.use(*memory);
     constexpr std::size_t largest = np::class_count - 1;
     std::vector<void*> in_use((std::size_t{100} << 20) / np::sizes::size(largest));
     for (void*& block : in_use)
         block = take(largest);
-    const std::size_t share = np_get_option(np_option_bytes_at_hand);
+    const std::size_t share = np_get_option(np_option_thread_cache_bytes);
     need_many_of_each(*this);
     const std::size_t kept = bytes_held_beyond_a_few();
     EXPECT_GT(kept, 2 * share);
@@ -260,9 +261,9 @@ constexpr std::size_t first_of_others = 11;
 
 /// Allocates and frees many blocks of some small classes in turns.
 /// Returns: how often that needed slabs.
-std::uint32_t slow_calls_for_small_classes(front& its)
+std::uint32_t slow_calls_for_small_classes(thread_cache& its)
 {
-    const np::heap& slabs = its.mine.memory().slabs;
+    const np::heap& slabs = its.mine.heap().slabs;
     const std::uint32_t before = slabs.times_at_work();
     std::vector<void*> blocks(2000);
     for (int round = 0; round != 20; ++round) {
@@ -278,7 +279,7 @@ std::uint32_t slow_calls_for_small_classes(front& its)
 /// Returns: the same, in a heap with no other use.
 std::uint32_t slow_calls_in_a_new_heap()
 {
-    struct : front
+    struct : thread_cache
     {
         void TestBody() override {}
     } fresh;
@@ -286,37 +287,37 @@ std::uint32_t slow_calls_in_a_new_heap()
     return slow_calls_for_small_classes(fresh);
 }
 
-TEST_F(front, gives_the_share_of_classes_that_are_not_used_any_more_to_those_that_are)
+TEST_F(thread_cache, gives_the_share_of_classes_that_are_not_used_any_more_to_those_that_are)
 {
     mine.use(*memory);
     need_many_of_each(*this, first_of_others);
     (void)slow_calls_for_small_classes(*this);
     EXPECT_LT(slow_calls_for_small_classes(*this), slow_calls_in_a_new_heap());
-    EXPECT_LE(bytes_held_beyond_a_few(), np_get_option(np_option_bytes_at_hand));
+    EXPECT_LE(bytes_held_beyond_a_few(), np_get_option(np_option_thread_cache_bytes));
     tidy(mine);
     EXPECT_EQ(away(), 0U);
 }
 
-TEST_F(front, gives_the_share_of_classes_that_the_last_thread_used_to_those_that_the_next_one_uses)
+TEST_F(thread_cache, gives_the_share_of_classes_that_the_last_thread_used_to_those_that_the_next_one_uses)
 {
     mine.use(*memory);
     need_many_of_each(*this, first_of_others);
     mine.leave();
     mine.use(*memory);
     EXPECT_LT(slow_calls_for_small_classes(*this), 3 * slow_calls_in_a_new_heap());
-    EXPECT_LE(bytes_held_beyond_a_few(), np_get_option(np_option_bytes_at_hand));
+    EXPECT_LE(bytes_held_beyond_a_few(), np_get_option(np_option_thread_cache_bytes));
     tidy(mine);
     EXPECT_EQ(away(), 0U);
 }
 
 /// Makes one large class after the other need more room.
-void need_many_of_the_next(front& its, std::size_t& next)
+void need_many_of_the_next(thread_cache& its, std::size_t& next)
 {
     constexpr std::size_t few = 32;
     need_many(its, np::class_count - few + next++ % few);
 }
 
-TEST_F(front, takes_no_share_from_a_class_that_uses_it_without_slabs)
+TEST_F(thread_cache, takes_no_share_from_a_class_that_uses_it_without_slabs)
 {
     mine.use(*memory);
     need_many_of_each(*this, first_of_others);
@@ -334,7 +335,7 @@ TEST_F(front, takes_no_share_from_a_class_that_uses_it_without_slabs)
     }
 }
 
-TEST_F(front, takes_no_share_from_a_class_that_is_empty_again_and_again)
+TEST_F(thread_cache, takes_no_share_from_a_class_that_is_empty_again_and_again)
 {
     mine.use(*memory);
     need_many_of_each(*this, first_of_others);
@@ -352,7 +353,7 @@ TEST_F(front, takes_no_share_from_a_class_that_is_empty_again_and_again)
     EXPECT_GE(memory->room(first_small), room);
 }
 
-TEST_F(front, leaves_what_is_at_hand_to_the_thread_that_has_the_heap_next)
+TEST_F(thread_cache, leaves_what_is_at_hand_to_the_thread_that_has_the_heap_next)
 {
     mine.use(*memory);
     void* const kept = take(0);
@@ -363,7 +364,7 @@ TEST_F(front, leaves_what_is_at_hand_to_the_thread_that_has_the_heap_next)
     EXPECT_FALSE(mine.has_heap());
     void* none = nullptr;
     EXPECT_FALSE(mine.pop(7, none));
-    np::front next;
+    np::thread_cache next;
     next.use(*memory);
     EXPECT_EQ(next.held(7), held);
     none = next.get(7);
@@ -374,7 +375,7 @@ TEST_F(front, leaves_what_is_at_hand_to_the_thread_that_has_the_heap_next)
     EXPECT_EQ(away(), 0U);
 }
 
-TEST_F(front, drops_its_magazines_but_for_small_ones_where_blocks_may_come_back)
+TEST_F(thread_cache, drops_its_magazines_but_for_small_ones_where_blocks_may_come_back)
 {
     mine.use(*memory);
     std::vector<void*> blocks(np::most_room(0));
@@ -402,7 +403,7 @@ TEST_F(front, drops_its_magazines_but_for_small_ones_where_blocks_may_come_back)
     EXPECT_EQ(away(), 0U);
 }
 
-TEST_F(front, reports_a_block_that_comes_back_twice_in_a_row_and_has_it_once)
+TEST_F(thread_cache, reports_a_block_that_comes_back_twice_in_a_row_and_has_it_once)
 {
     mine.use(*memory);
     test::error_recorder recorder;
@@ -418,7 +419,7 @@ TEST_F(front, reports_a_block_that_comes_back_twice_in_a_row_and_has_it_once)
     EXPECT_EQ(recorder.kinds().back(), memory_pool::error::double_free);
 }
 
-TEST_F(front, takes_a_block_that_is_named_before_a_magazine_that_is_empty)
+TEST_F(thread_cache, takes_a_block_that_is_named_before_a_magazine_that_is_empty)
 {
     mine.use(*memory);
     const test::error_recorder recorder;
@@ -431,10 +432,10 @@ TEST_F(front, takes_a_block_that_is_named_before_a_magazine_that_is_empty)
     EXPECT_TRUE(recorder.kinds().empty());
 }
 
-TEST_F(front, sends_home_what_another_heap_has_handed_out)
+TEST_F(thread_cache, sends_home_what_another_heap_has_handed_out)
 {
     mine.use(*memory);
-    np::heap other(backend);
+    np::heap other(page_heap);
     std::vector<void*> blocks(3 * std::size_t{np::most_room(20)});
     for (void*& block : blocks)
         ASSERT_EQ(other.take(20, &block, 1), 1U);
@@ -449,10 +450,10 @@ TEST_F(front, sends_home_what_another_heap_has_handed_out)
     other.give_back_empty_slabs();
 }
 
-TEST_F(front, takes_a_block_that_is_freed_by_mistake_where_letters_are_and_reports_it_when_it_goes_back)
+TEST_F(thread_cache, takes_a_block_that_is_freed_by_mistake_where_letters_are_and_reports_it_when_it_goes_back)
 {
     mine.use(*memory);
-    np::heap other(backend);
+    np::heap other(page_heap);
     void* theirs = nullptr;
     ASSERT_EQ(other.take(20, &theirs, 1), 1U);
     mine.put(20, theirs);
@@ -474,7 +475,7 @@ TEST_F(front, takes_a_block_that_is_freed_by_mistake_where_letters_are_and_repor
     other.give_back_empty_slabs();
 }
 
-TEST_F(front, lets_blocks_of_others_stay_that_are_as_large_as_a_line_of_the_cache_and_smaller_ones_after_many)
+TEST_F(thread_cache, lets_blocks_of_others_stay_that_are_as_large_as_a_line_of_the_cache_and_smaller_ones_after_many)
 {
     const std::size_t size_of_line = np::sizes::of(memory_pool::cache_line_size);
     mine.use(*memory);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
 // What whoever is at work in np_alloc does for all others, now and then; and what it says when it cannot.
-#include <np_alloc/heaps/process.hpp>
+#include <np_alloc/heaps/heap_registry.hpp>
 
 #include <memory_pool/np_alloc.h>
 
@@ -80,12 +80,12 @@ TEST(np_process, gives_the_memory_of_old_runs_back_while_the_program_works_but_n
 }
 
 #if defined(__unix__)
-TEST(process, says_when_it_will_not_be_told_of_forks)
+TEST(heap_registry, says_when_it_will_not_be_told_of_forks)
 {
     const test::system_calls calls;
     calls.refuse(test::system_call::register_fork, 1);
     testing::internal::CaptureStderr();
-    EXPECT_FALSE(np::process::prepare_for_fork());
+    EXPECT_FALSE(np::heap_registry::prepare_for_fork());
     const std::string said = testing::internal::GetCapturedStderr();
     EXPECT_EQ(said.find("np_alloc: there is no memory to be told of forks"), 0U) << said;
 }
@@ -105,7 +105,7 @@ struct static_object
 };
 const static_object object_of_the_program;
 
-TEST(process, is_told_of_forks_before_static_objects_of_the_program_are_constructed)
+TEST(heap_registry, is_told_of_forks_before_static_objects_of_the_program_are_constructed)
 {
     test::expect_in_child([] { return true; });
     EXPECT_FALSE(static_object::np_alloc_was_first);

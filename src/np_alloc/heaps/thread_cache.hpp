@@ -3,7 +3,7 @@
 /// \file
 /// The way of most calls: what a thread has at hand of each class, without looking at a slab.
 ///
-///     front, in thread-local storage:   heap | top of class 0 | top of class 1 | ...
+///     thread cache, in thread-local storage:   heap | top of class 0 | top of class 1 | ...
 ///                                                   |
 ///     magazine of class 0:   | block | block | not used | not used | full |     begins at a multiple of 1,024
 ///                                            ^ top
@@ -16,7 +16,7 @@
 /// A magazine begins small, and grows each time it was empty or full, so a thread that needs few blocks caches few. All
 /// magazines of a thread have one share. When that is used up and a magazine needs more room, one that uses less than
 /// a quarter of its room shrinks: see magazine_demand.hpp. When a thread ends, its magazines are emptied and begin
-/// anew, at once or, in the reserve, when no other thread has adopted the heap for a while: see thread_heaps.hpp.
+/// anew, at once or, in the reserve, when no other thread has adopted the heap for a while: see heap_list.hpp.
 ///
 /// To free a block, one load tells both whether it is this thread's and its class: the tag of its slice, with this thread's
 /// heap taken out of it bit by bit, is the class, or else far too large for one. A pointer from elsewhere, a misaligned one and
@@ -30,7 +30,7 @@
 /// to be freed to it. All of that also holds if everything is 0: so thread-local storage is while the loader still works on it, and
 /// calls functions of the program that choose among others.
 ///
-/// Thread safety: each thread has a front of its own.
+/// Thread safety: each thread has a thread cache of its own.
 #pragma once
 
 #include <memory_pool/np_alloc.h>
@@ -41,8 +41,8 @@
 #include <memory_pool/os/address_space.hpp>
 #include <memory_pool/os/pages.hpp>
 
-#include "../page_heap/backend.hpp"
 #include "../page_heap/decay_watch.hpp"
+#include "../page_heap/page_heap.hpp"
 #include "../slices/sizes.hpp"
 #include "../support/build_variant.hpp"
 #include "../support/misuse.hpp"
@@ -61,7 +61,7 @@
 
 namespace memory_pool::np
 {
-class front;
+class thread_cache;
 
 /// The heap of a thread that has none: no slice tag has this address.
 inline constexpr slice_tag no_heap = class_bits + 1;
@@ -88,17 +88,17 @@ private:
 };
 
 /// A heap and its magazines, side by side: see heap_pages.hpp.
-class heap_memory
+class thread_heap
 {
 public:
-    explicit heap_memory(backend& from) noexcept : slabs(from)
+    explicit thread_heap(page_heap& from) noexcept : slabs(from)
     {
         for (std::atomic<std::uint16_t>& room : rooms_)
             room.store(0, std::memory_order_relaxed);
     }
-    heap_memory(const heap_memory&) = delete;
-    heap_memory& operator=(const heap_memory&) = delete;
-    ~heap_memory() = default;
+    thread_heap(const thread_heap&) = delete;
+    thread_heap& operator=(const thread_heap&) = delete;
+    ~thread_heap() = default;
 
     /// Returns: blocks that the magazine of a class has room for now; 0 if it is not there yet.
     /// Thread safety: any thread.
@@ -208,9 +208,9 @@ public:
     bool is_quiet = false;        ///< Nothing but what others post comes into it, and nothing of theirs is kept in it.
     bool is_tidy = false;         ///< Nothing was put into it since it was tidied.
     bool is_purged = false;       ///< Its thread was not at work since pages of its slabs were given back.
-    front* used_by = nullptr;     ///< While a thread has it.
-    heap_memory* next = nullptr;  ///< In the list of all.
-    heap_memory* next_parked = nullptr; ///< In that of those without a thread.
+    thread_cache* used_by = nullptr;    ///< While a thread has it.
+    thread_heap* next = nullptr;        ///< In the list of all.
+    thread_heap* next_parked = nullptr; ///< In that of those without a thread.
 
 private:
     void set_room(std::size_t size_class, std::uint32_t room) noexcept
@@ -224,7 +224,7 @@ private:
     std::size_t most_bytes_more() const noexcept
     {
         constexpr std::size_t as_many_again_for = std::size_t{32} << 20;
-        return base::saturating_multiply(the_options.get(np_option_bytes_at_hand),
+        return base::saturating_multiply(the_options.get(np_option_thread_cache_bytes),
                                          1 + slabs.bytes_away() / as_many_again_for);
     }
 
@@ -235,16 +235,16 @@ private:
     std::array<std::atomic<std::uint16_t>, class_count> rooms_;
     alignas(magazine_step) std::byte magazines_[all_magazines_bytes];
 };
-static_assert(alignof(heap_memory) <= 4096, "it lies at the beginning of a page");
+static_assert(alignof(thread_heap) <= 4096, "it lies at the beginning of a page");
 
 /// What a thread has at hand.
-class front
+class thread_cache
 {
 public:
-    constexpr front() noexcept = default;
-    front(const front&) = delete;
-    front& operator=(const front&) = delete;
-    ~front() = default;
+    constexpr thread_cache() noexcept = default;
+    thread_cache(const thread_cache&) = delete;
+    thread_cache& operator=(const thread_cache&) = delete;
+    ~thread_cache() = default;
 
     /// Effects: takes a block of that class, into `block`.
     /// Returns: whether there is one at hand for certain. If not, get has to be called.
@@ -264,7 +264,7 @@ public:
     MEMORY_POOL_ALWAYS_INLINE bool push(std::size_t size_class, void* block) noexcept
     {
         void** const top = tops_[size_class];
-        if (MEMORY_POOL_UNLIKELY(*top == heap_memory::full_mark() || top[-1] == block))
+        if (MEMORY_POOL_UNLIKELY(*top == thread_heap::full_mark() || top[-1] == block))
             return false;
         *top = block;
         ++tops_[size_class];
@@ -277,13 +277,13 @@ public:
     bool has_heap() const noexcept { return own_heap_ > no_heap; }
 
     /// Preconditions: has_heap().
-    heap_memory& memory() const noexcept { return *reinterpret_cast<heap_memory*>(own_heap_); }
+    thread_heap& heap() const noexcept { return *reinterpret_cast<thread_heap*>(own_heap_); }
 
     /// Returns: whether a slice with that tag is part of a slab of this thread's heap.
     bool owns(slice_tag tag) const noexcept { return (tag ^ own_heap_) < class_count; }
 
     /// Effects: has the thread use that heap, and what is in its magazines.
-    void use(heap_memory& memory) noexcept
+    void use(thread_heap& memory) noexcept
     {
         heap_ = own_heap_ = memory.slabs.own_tag();
         for (std::size_t size_class = 0; size_class != class_count; ++size_class)
@@ -295,9 +295,9 @@ public:
     /// Preconditions: has_heap().
     void leave() noexcept
     {
-        memory().slabs.post_all();
+        heap().slabs.post_all();
         for (std::size_t size_class = 0; size_class != class_count; ++size_class) {
-            memory().tops[size_class] = tops_[size_class];
+            heap().tops[size_class] = tops_[size_class];
             tops_[size_class] = nullptr;
         }
         heap_ = own_heap_ = no_heap;
@@ -348,7 +348,7 @@ public:
         }
         if (top(size_class) == nullptr)
             make_magazine(size_class);
-        else if (top(size_class) == memory().end(size_class) && !grow(size_class, found))
+        else if (top(size_class) == heap().end(size_class) && !grow(size_class, found))
             flush(size_class, (held(size_class) + 1) / 2, found);
         *tops_[size_class]++ = block;
     }
@@ -386,14 +386,14 @@ public:
             put_waiting_back(found);
         for (std::size_t size_class = 0; size_class != class_count; ++size_class)
             flush(size_class, held(size_class), found);
-        memory().slabs.post_all();
+        heap().slabs.post_all();
     }
 
     /// Returns: how many blocks of that class are at hand.
     /// Preconditions: has_heap().
     std::size_t held(std::size_t size_class) const noexcept
     {
-        return top(size_class) != nullptr ? static_cast<std::size_t>(top(size_class) - memory().begin(size_class)) : 0;
+        return top(size_class) != nullptr ? static_cast<std::size_t>(top(size_class) - heap().begin(size_class)) : 0;
     }
 
     /// Effects: has any of the blocks of that class at hand change places with `block`, so that nobody can tell which is next.
@@ -401,7 +401,7 @@ public:
     void shuffle_in(std::size_t size_class, void*& block, Random& random) noexcept
     {
         if (const std::size_t count = held(size_class))
-            std::swap(block, memory().begin(size_class)[random.below(count)]);
+            std::swap(block, heap().begin(size_class)[random.below(count)]);
     }
 
     /// Returns: where the next block of that class goes; nullptr if there is no magazine for it.
@@ -412,7 +412,7 @@ public:
     /// Such a read is a race to the language, as the thread does not write with atomic operations: those cost two instructions
     /// more in each call of malloc and free (GCC 12). To every processor that this library is for, a pointer is read and written as a
     /// whole; what comes of it is only counted with, and never followed, but when the thread is known to be idle.
-    /// Thread safety: any thread, as long as the one whose front this is does not end.
+    /// Thread safety: any thread, as long as the one whose thread cache this is does not end.
     MEMORY_POOL_MAY_RACE void** top_from_outside(std::size_t size_class) const noexcept
     {
         return *static_cast<void** const volatile*>(&tops_[size_class]);
@@ -421,15 +421,15 @@ public:
 private:
     void make_magazine(std::size_t size_class) noexcept
     {
-        (void)memory().grow(size_class);
-        tops_[size_class] = memory().begin(size_class);
+        (void)heap().grow(size_class);
+        tops_[size_class] = heap().begin(size_class);
     }
 
     /// Grows a magazine that was empty or full. If the share is used up, another magazine may shrink for it.
     /// Returns: whether it has room for more now.
     bool grow(std::size_t size_class, misuse_list& found) noexcept
     {
-        heap_memory& its = memory();
+        thread_heap& its = heap();
         its.demand.note_miss(size_class);
         if (its.grow(size_class))
             return true;
@@ -440,13 +440,13 @@ private:
     /// prevents oscillation. Returns: whether it shrank.
     bool shrink_next(misuse_list& found) noexcept
     {
-        const auto [size_class, swing] = memory().demand.sample([this](std::size_t sampled) { return held(sampled); });
-        if (size_class == class_count || memory().room(size_class) <= std::max(4 * swing, facts[size_class].least_room))
+        const auto [size_class, swing] = heap().demand.sample([this](std::size_t sampled) { return held(sampled); });
+        if (size_class == class_count || heap().room(size_class) <= std::max(4 * swing, facts[size_class].least_room))
             return false;
         const std::uint32_t smaller = std::max(2 * swing, facts[size_class].least_room);
         if (held(size_class) > smaller)
             flush(size_class, held(size_class) - smaller, found);
-        memory().shrink(size_class, smaller);
+        heap().shrink(size_class, smaller);
         return true;
     }
 
@@ -457,20 +457,20 @@ private:
         if (top(size_class) == nullptr)
             make_magazine(size_class);
         (void)grow(size_class, found);
-        const heap::at_work lock(memory().slabs, found);
-        memory().slabs.take_in();
-        void** const begin = memory().begin(size_class);
-        const std::uint32_t taken = memory().slabs.take(size_class, begin, (memory().room(size_class) + 1) / 2);
-        memory().samples.add(std::size_t{taken} * facts[size_class].block_bytes);
+        const heap::at_work lock(heap().slabs, found);
+        heap().slabs.take_in();
+        void** const begin = heap().begin(size_class);
+        const std::uint32_t taken = heap().slabs.take(size_class, begin, (heap().room(size_class) + 1) / 2);
+        heap().samples.add(std::size_t{taken} * facts[size_class].block_bytes);
         tops_[size_class] = begin + taken;
     }
 
     /// Puts the blocks that wait back into the heap.
     void put_waiting_back(misuse_list& found) noexcept
     {
-        const heap::at_work lock(memory().slabs, found);
-        memory().checks.waiting.pop_all(
-            [this](std::size_t size_class, void* block) { memory().slabs.put(size_class, &block, 1); });
+        const heap::at_work lock(heap().slabs, found);
+        heap().checks.waiting.pop_all(
+            [this](std::size_t size_class, void* block) { heap().slabs.put(size_class, &block, 1); });
     }
 
     /// Puts the oldest blocks back into the heap.
@@ -479,10 +479,10 @@ private:
         if (count == 0)
             return;
         expect_letters();
-        const heap::at_work lock(memory().slabs, found);
-        void** const begin = memory().begin(size_class);
+        const heap::at_work lock(heap().slabs, found);
+        void** const begin = heap().begin(size_class);
         const std::size_t left = held(size_class) - count;
-        memory().slabs.put(size_class, begin, count);
+        heap().slabs.put(size_class, begin, count);
         std::memmove(begin, begin + count, left * sizeof(void*));
         tops_[size_class] = begin + left;
     }
@@ -501,14 +501,14 @@ private:
     decay_watch watch_;
 };
 
-inline void** heap_memory::top(std::size_t size_class) const noexcept
+inline void** thread_heap::top(std::size_t size_class) const noexcept
 {
     if (used_by != nullptr)
         return used_by->top_from_outside(size_class);
     return is_parked ? tops[size_class] : nullptr;
 }
 
-inline std::size_t heap_memory::held(std::size_t size_class) noexcept
+inline std::size_t thread_heap::held(std::size_t size_class) noexcept
 {
     void** const end = top(size_class);
     if (end == nullptr)

@@ -5,8 +5,8 @@
 ///
 /// They stand in one file so that a program that is linked with the archive has the second if it needs the first.
 ///
-/// Thread safety: as process.hpp.
-#include "../heaps/process.hpp"
+/// Thread safety: as heap_registry.hpp.
+#include "../heaps/heap_registry.hpp"
 
 #include <memory_pool/np_alloc.h>
 
@@ -27,17 +27,12 @@
 
 namespace memory_pool::np
 {
-MEMORY_POOL_CONSTINIT process the_process;
+MEMORY_POOL_CONSTINIT heap_registry the_registry;
 __thread thread_state this_thread;
 
-process& process::current() noexcept
+thread_heap* heap_registry::heap_of_this_thread() noexcept
 {
-    return the_process;
-}
-
-heap_memory* process::heap_of_this_thread() noexcept
-{
-    return this_thread.at_hand.has_heap() ? &this_thread.at_hand.memory() : nullptr;
+    return this_thread.cache.has_heap() ? &this_thread.cache.heap() : nullptr;
 }
 
 namespace
@@ -49,13 +44,13 @@ class process_watch
 public:
     process_watch() noexcept
     {
-        (void)process::prepare_for_fork();
+        (void)heap_registry::prepare_for_fork();
         the_options.read_once(os::environment());
-        the_process.memory().set_patience(the_options.get(np_option_decay_ms));
+        registry().pages().set_patience(the_options.get(np_option_decay_ms));
         // Not before: the loader is done with us now.
-        the_process.set_sample_bytes(the_options.get(np_option_sample_bytes));
+        registry().set_sample_bytes(the_options.get(np_option_sample_bytes));
         if (the_options.get(np_option_background_thread) != 0)
-            (void)the_process.work_in_background(true);
+            (void)registry().work_in_background(true);
         // Many programs close theirs before they end, to see whether all was written.
         if (is_anything_printed_at_end()) {
             errors_ = os::open_standard_error_again();
@@ -72,11 +67,11 @@ public:
         }
         if (const std::size_t wanted = the_options.get(np_option_statistics_at_end))
             np_print_statistics(begin(wanted), &write, this);
-        (void)the_process.work_in_background(false);
-        the_process.stop_watching_threads();
-        the_process.stop_watching_accesses();
+        (void)registry().work_in_background(false);
+        registry().stop_watching_threads();
+        registry().stop_watching_accesses();
         list_leaks();
-        the_process.memory().give_addresses_back();
+        registry().pages().give_addresses_back();
     }
 
 private:
@@ -124,7 +119,7 @@ private:
     np_format begin(std::size_t wanted) noexcept
     {
         find_errors();
-        names_process_ = wanted != as_json && the_process.is_forked();
+        names_process_ = wanted != as_json && registry().is_forked();
         return wanted == as_json ? np_format_json : np_format_text;
     }
 

@@ -49,8 +49,8 @@
 
 namespace memory_pool::np
 {
-/// What a backend has, in bytes if not said otherwise.
-struct backend_figures
+/// What a page heap has, in bytes if not said otherwise.
+struct page_heap_figures
 {
     std::size_t reserved;      ///< In use, or free and not given back to the system.
     std::size_t peak_reserved; ///< The most that ever were.
@@ -62,16 +62,16 @@ struct backend_figures
 };
 
 /// Memory in runs, for the heaps of one process.
-class backend
+class page_heap
 {
 public:
-    using region_type = region<std::atomic<slice_tag>, record_of_slice>;
+    using region_type = np::region<std::atomic<slice_tag>, record_of_slice>;
     using noted_parts_type = std::conditional_t<is_checked, noted_parts, no_noted_parts>;
 
-    constexpr backend() noexcept = default;
-    backend(const backend&) = delete;
-    backend& operator=(const backend&) = delete;
-    ~backend() = default;
+    constexpr page_heap() noexcept = default;
+    page_heap(const page_heap&) = delete;
+    page_heap& operator=(const page_heap&) = delete;
+    ~page_heap() = default;
 
     /// Effects: reserves addresses, if not done yet. `is_to_grow`: as few as possible, if the system allows it.
     /// Returns: whether there are some.
@@ -336,7 +336,7 @@ public:
     std::size_t purged() const noexcept { return purged_.load(std::memory_order_relaxed); }
 
     /// Complexity: O(1).
-    backend_figures figures() noexcept
+    page_heap_figures figures() noexcept
     {
         const std::lock_guard lock(mutex_);
         return {reserved(),
@@ -348,7 +348,7 @@ public:
                 large_bytes_.load(std::memory_order_relaxed)};
     }
 
-    region_type& memory() noexcept { return region_; }
+    region_type& region() noexcept { return region_; }
 
     /// Returns: whether nobody is to touch a block of so many bytes when it has been freed, where blocks are checked.
     static bool goes_out_of_reach(std::size_t bytes) noexcept

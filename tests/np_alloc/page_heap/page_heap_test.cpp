@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
-#include <np_alloc/page_heap/backend.hpp>
+#include <np_alloc/page_heap/page_heap.hpp>
 
 #include <support/emulation.hpp>
 #include <support/option_for_now.hpp>
@@ -23,19 +23,19 @@ namespace
 {
 constexpr std::size_t MiB = std::size_t{1} << 20;
 
-struct backend : testing::Test
+struct page_heap : testing::Test
 {
-    np::backend all;
+    np::page_heap all;
     test::first_touch_costs unknown{0}; ///< Independent of the fault costs of the machine.
 
-    backend() { EXPECT_TRUE(all.start(std::size_t{256} << 20)); }
-    ~backend() override
+    page_heap() { EXPECT_TRUE(all.start(std::size_t{256} << 20)); }
+    ~page_heap() override
     {
         EXPECT_TRUE(all.with_runs([](const auto& runs) { return runs.is_valid(); }));
         all.stop();
     }
 
-    std::byte* memory(const np::run& of) { return all.memory().address(of.first); }
+    std::byte* memory(const np::run& of) { return all.region().address(of.first); }
     /// Uses 64 MiB, and frees them, with a pause in between, in which the clock goes on.
     void use_a_lot(int milliseconds)
     {
@@ -69,8 +69,8 @@ struct backend : testing::Test
         return std::all_of(memory(of), memory(of) + bytes,
                            [value](std::byte each) { return each == std::byte{value}; });
     }
-    np::huge_page_use huge_pages(std::size_t slice) { return all.memory().huge_pages(slice / np::slices_of_huge_page); }
-    np::slice_tag tag(std::size_t slice) { return all.memory().tag(slice).load(); }
+    np::huge_page_use huge_pages(std::size_t slice) { return all.region().huge_pages(slice / np::slices_of_huge_page); }
+    np::slice_tag tag(std::size_t slice) { return all.region().tag(slice).load(); }
     std::size_t dirty()
     {
         return all.with_runs([](const auto& runs) { return runs.dirty(); });
@@ -81,7 +81,7 @@ struct backend : testing::Test
     }
 };
 
-TEST_F(backend, marks_the_slices_of_large_blocks_and_of_none)
+TEST_F(page_heap, marks_the_slices_of_large_blocks_and_of_none)
 {
     const np::run large = all.take_large(3 * np::slice_bytes, 1);
     EXPECT_EQ(tag(large.first), np::large_block);
@@ -93,7 +93,7 @@ TEST_F(backend, marks_the_slices_of_large_blocks_and_of_none)
     EXPECT_EQ(in_use(), 0U);
 }
 
-TEST_F(backend, keeps_the_memory_of_what_came_back_for_a_while)
+TEST_F(page_heap, keeps_the_memory_of_what_came_back_for_a_while)
 {
     const np::run large = all.take_large(MiB, 1);
     all.give_large(large.first);
@@ -101,7 +101,7 @@ TEST_F(backend, keeps_the_memory_of_what_came_back_for_a_while)
     EXPECT_EQ(all.purged(), 0U);
 }
 
-TEST_F(backend, gives_memory_back_that_has_been_free_for_long_enough)
+TEST_F(page_heap, gives_memory_back_that_has_been_free_for_long_enough)
 {
     all.set_patience(0);
     const np::run large = all.take_large(MiB, 1);
@@ -114,14 +114,14 @@ TEST_F(backend, gives_memory_back_that_has_been_free_for_long_enough)
     EXPECT_EQ(memory(again)[0], std::byte{0});
 }
 
-TEST_F(backend, keeps_little_when_most_is_free_for_more_than_a_moment)
+TEST_F(page_heap, keeps_little_when_most_is_free_for_more_than_a_moment)
 {
     all.set_patience(60000); // so that nothing becomes due in this test
     use_a_lot(20);
     EXPECT_LE(dirty(), 8 * MiB / np::slice_bytes);
 }
 
-TEST_F(backend, keeps_what_was_freed_a_moment_ago)
+TEST_F(page_heap, keeps_what_was_freed_a_moment_ago)
 {
     all.set_patience(60000);
     const np::run large = all.take_large(100 * MiB, 1);
@@ -130,7 +130,7 @@ TEST_F(backend, keeps_what_was_freed_a_moment_ago)
     EXPECT_EQ(all.trim(), 100 * MiB);
 }
 
-TEST_F(backend, has_had_at_its_peak_all_that_is_reserved_also_where_a_clean_run_counts_as_dirty_with_its_neighbour)
+TEST_F(page_heap, has_had_at_its_peak_all_that_is_reserved_also_where_a_clean_run_counts_as_dirty_with_its_neighbour)
 {
     all.set_patience(60000);
     const auto expect_peak = [this] { EXPECT_GE(all.figures().peak_reserved, all.figures().reserved); };
@@ -149,7 +149,7 @@ TEST_F(backend, has_had_at_its_peak_all_that_is_reserved_also_where_a_clean_run_
     expect_peak();
 }
 
-TEST_F(backend, tries_again_later_when_the_system_takes_no_memory)
+TEST_F(page_heap, tries_again_later_when_the_system_takes_no_memory)
 {
     all.set_patience(0);
     const np::run large = all.take_large(MiB, 1);
@@ -164,7 +164,7 @@ TEST_F(backend, tries_again_later_when_the_system_takes_no_memory)
     EXPECT_EQ(dirty(), 0U);
 }
 
-TEST_F(backend, gives_back_what_the_system_takes_also_if_it_refuses_some)
+TEST_F(page_heap, gives_back_what_the_system_takes_also_if_it_refuses_some)
 {
     all.set_patience(60000);
     std::vector<np::run> blocks(5);
@@ -179,7 +179,7 @@ TEST_F(backend, gives_back_what_the_system_takes_also_if_it_refuses_some)
     EXPECT_EQ(all.trim(), MiB);
 }
 
-TEST_F(backend, trims_all_that_is_free)
+TEST_F(page_heap, trims_all_that_is_free)
 {
     const np::run a = all.take_large(MiB, 1);
     const np::run b = all.take_large(MiB, 1);
@@ -191,7 +191,7 @@ TEST_F(backend, trims_all_that_is_free)
     all.give_large(b.first);
 }
 
-TEST_F(backend, gives_back_what_threads_were_about_to_give_back_that_are_not_there)
+TEST_F(page_heap, gives_back_what_threads_were_about_to_give_back_that_are_not_there)
 {
     const np::run a = all.take_large(MiB, 1);
     (void)all.take_large(MiB, 1);
@@ -210,10 +210,10 @@ TEST_F(backend, gives_back_what_threads_were_about_to_give_back_that_are_not_the
     EXPECT_EQ(all.take_large(2 * MiB, 1).first, b.first);
 }
 
-TEST_F(backend, makes_large_blocks_longer_in_place_and_shorter_if_that_saves_a_quarter)
+TEST_F(page_heap, makes_large_blocks_longer_in_place_and_shorter_if_that_saves_a_quarter)
 {
     const np::run large = all.take_large(8 * np::slice_bytes, 1);
-    const auto length = [&] { return all.memory().record(large.first).length; };
+    const auto length = [&] { return all.region().record(large.first).length; };
     EXPECT_TRUE(all.resize_large(large.first, 12 * np::slice_bytes));
     EXPECT_EQ(length(), 12U);
     EXPECT_EQ(tag(large.first + 11), np::inside_large_block);
@@ -228,7 +228,7 @@ TEST_F(backend, makes_large_blocks_longer_in_place_and_shorter_if_that_saves_a_q
     EXPECT_FALSE(all.resize_large(large.first, ~std::size_t{0}));
 }
 
-TEST_F(backend, moves_the_memory_of_a_large_block_to_where_there_is_none_yet)
+TEST_F(page_heap, moves_the_memory_of_a_large_block_to_where_there_is_none_yet)
 {
     const np::run old = all.take_large(2 * MiB, 1);
     std::memset(memory(old), 0x5A, 2 * MiB);
@@ -243,7 +243,7 @@ TEST_F(backend, moves_the_memory_of_a_large_block_to_where_there_is_none_yet)
 #endif
 }
 
-TEST_F(backend, copies_a_large_block_to_where_there_is_memory)
+TEST_F(page_heap, copies_a_large_block_to_where_there_is_memory)
 {
     const np::run dirty = all.take_large(3 * MiB, 1);
     const np::run old = all.take_large(2 * MiB, 1);
@@ -257,7 +257,7 @@ TEST_F(backend, copies_a_large_block_to_where_there_is_memory)
     EXPECT_EQ(tag(old.first), np::no_owner);
 }
 
-TEST_F(backend, copies_a_large_block_if_the_system_cannot_move_it)
+TEST_F(page_heap, copies_a_large_block_if_the_system_cannot_move_it)
 {
     const np::run old = all.take_large(2 * MiB, 1);
     std::memset(memory(old), 0x5A, 2 * MiB);
@@ -266,7 +266,7 @@ TEST_F(backend, copies_a_large_block_if_the_system_cannot_move_it)
     EXPECT_TRUE(is_filled(all.move_large(old.first, 3 * MiB), 2 * MiB, 0x5A));
 }
 
-TEST_F(backend, copies_a_large_block_of_several_mappings_as_it_might_move_in_part)
+TEST_F(page_heap, copies_a_large_block_of_several_mappings_as_it_might_move_in_part)
 {
     const np::run old = all.take_large(2 * MiB, 1);
     std::memset(memory(old), 1, 2 * MiB);
@@ -278,7 +278,7 @@ TEST_F(backend, copies_a_large_block_of_several_mappings_as_it_might_move_in_par
     EXPECT_EQ(calls.made(test::system_call::move), 0U);
 }
 
-TEST_F(backend, copies_a_large_block_where_two_were_used_that_the_system_was_told_different_things_about)
+TEST_F(page_heap, copies_a_large_block_where_two_were_used_that_the_system_was_told_different_things_about)
 {
     if (test::system_is_emulated())
         GTEST_SKIP() << "mappings are others";
@@ -297,7 +297,7 @@ TEST_F(backend, copies_a_large_block_where_two_were_used_that_the_system_was_tol
     EXPECT_EQ(calls.made(test::system_call::move), 0U);
 }
 
-TEST_F(backend, moves_what_was_moved_before)
+TEST_F(page_heap, moves_what_was_moved_before)
 {
     np::run block = all.take_large(2 * MiB, 1);
     std::memset(memory(block), 0x5A, 2 * MiB);
@@ -311,19 +311,19 @@ TEST_F(backend, moves_what_was_moved_before)
 }
 
 #if defined(__linux__)
-TEST(backend_that_moves_often, leaves_the_program_most_of_the_mappings_that_it_may_have)
+TEST(page_heap_that_moves_often, leaves_the_program_most_of_the_mappings_that_it_may_have)
 {
     constexpr std::size_t blocks = 12'000;
-    np::backend all;
+    np::page_heap all;
     ASSERT_TRUE(all.start(2 * blocks * 2 * np::slice_bytes));
     const test::system_calls calls;
     std::size_t held = 0;
     for (std::size_t i = 0; i != blocks; ++i) {
         const np::run old = all.take_large(np::slice_bytes, 1);
-        *all.memory().address(old.first) = std::byte{7};
+        *all.region().address(old.first) = std::byte{7};
         const np::run moved =
             all.move_large(old.first, 2 * np::slice_bytes); // It stays, so that the next goes elsewhere.
-        held += moved.first != np::no_slice && *all.memory().address(moved.first) == std::byte{7} ? 1U : 0U;
+        held += moved.first != np::no_slice && *all.region().address(moved.first) == std::byte{7} ? 1U : 0U;
     }
     EXPECT_EQ(held, blocks);
     constexpr std::size_t mappings_of_all = 65'530;
@@ -334,7 +334,7 @@ TEST(backend_that_moves_often, leaves_the_program_most_of_the_mappings_that_it_m
 }
 #endif
 
-TEST_F(backend, asks_for_no_huge_pages_under_large_blocks_that_are_touched_here_and_there)
+TEST_F(page_heap, asks_for_no_huge_pages_under_large_blocks_that_are_touched_here_and_there)
 {
     const test::system_calls calls;
     for (int i = 0; i != 10; ++i) {
@@ -346,21 +346,21 @@ TEST_F(backend, asks_for_no_huge_pages_under_large_blocks_that_are_touched_here_
     EXPECT_EQ(calls.made(test::system_call::advise_huge_pages), 0U);
 }
 
-TEST_F(backend, asks_for_huge_pages_under_large_blocks_when_one_was_filled)
+TEST_F(page_heap, asks_for_huge_pages_under_large_blocks_when_one_was_filled)
 {
     const np::run large = take_behind_filled(5 * MiB);
     for (std::size_t slice = large.first; slice != large.first + large.length; ++slice)
         EXPECT_EQ(huge_pages(slice), np::huge_page_use::asked_for);
 }
 
-TEST_F(backend, asks_for_huge_pages_under_large_blocks_when_one_was_freed_that_was_filled)
+TEST_F(page_heap, asks_for_huge_pages_under_large_blocks_when_one_was_freed_that_was_filled)
 {
     all.give_large(take_filled(5 * MiB).first);
     (void)all.trim();
     EXPECT_EQ(huge_pages(all.take_large(5 * MiB, 1).first), np::huge_page_use::asked_for);
 }
 
-TEST_F(backend, asks_for_no_more_huge_pages_when_one_turns_out_to_be_dear)
+TEST_F(page_heap, asks_for_no_more_huge_pages_when_one_turns_out_to_be_dear)
 {
     test::first_touch_costs::set(20'000); // The cost of small faults.
     (void)take_filled(20 * MiB);
@@ -371,7 +371,7 @@ TEST_F(backend, asks_for_no_more_huge_pages_when_one_turns_out_to_be_dear)
     EXPECT_NE(huge_pages(all.take_large(20 * MiB, 1).first), np::huge_page_use::asked_for);
 }
 
-TEST_F(backend, tries_huge_pages_where_a_slab_enters_a_part)
+TEST_F(page_heap, tries_huge_pages_where_a_slab_enters_a_part)
 {
     test::first_touch_costs::set(20'000);
     (void)all.take_slab(0, 128, false);
@@ -382,7 +382,7 @@ TEST_F(backend, tries_huge_pages_where_a_slab_enters_a_part)
     EXPECT_EQ(huge_pages(all.take_slab(0, 128, true)), np::huge_page_use::untold);
 }
 
-TEST_F(backend, asks_for_huge_pages_when_a_block_has_become_so_large)
+TEST_F(page_heap, asks_for_huge_pages_when_a_block_has_become_so_large)
 {
     const np::run block = take_filled(MiB);
     ASSERT_TRUE(all.resize_large(block.first, 5 * MiB));
@@ -390,7 +390,7 @@ TEST_F(backend, asks_for_huge_pages_when_a_block_has_become_so_large)
     EXPECT_EQ(huge_pages(block.first + 5 * MiB / np::slice_bytes - 1), np::huge_page_use::asked_for);
 }
 
-TEST_F(backend, asks_for_no_huge_pages_if_nobody_wants_them)
+TEST_F(page_heap, asks_for_no_huge_pages_if_nobody_wants_them)
 {
     const test::option_for_now unwanted(np_option_huge_pages, 0);
     const test::system_calls calls;
@@ -401,7 +401,7 @@ TEST_F(backend, asks_for_no_huge_pages_if_nobody_wants_them)
     EXPECT_EQ(calls.made(test::system_call::advise_huge_pages), 0U);
 }
 
-TEST_F(backend, asks_for_huge_pages_under_a_slab_that_will_be_filled_if_it_is_the_first_there)
+TEST_F(page_heap, asks_for_huge_pages_under_a_slab_that_will_be_filled_if_it_is_the_first_there)
 {
     const np::slice_number first = all.take_slab(0, 128, true);
     EXPECT_EQ(huge_pages(first), np::huge_page_use::asked_for);
@@ -413,11 +413,11 @@ TEST_F(backend, asks_for_huge_pages_under_a_slab_that_will_be_filled_if_it_is_th
     EXPECT_EQ(huge_pages(others.back()), np::huge_page_use::untold);
 }
 
-TEST_F(backend, refuses_huge_pages_where_memory_has_gone_back_between_others)
+TEST_F(page_heap, refuses_huge_pages_where_memory_has_gone_back_between_others)
 {
     all.set_patience(0);
     const np::slice_number slab = all.take_slab(0, 128, true);
-    all.purge_part_of_slab(slab, all.memory().address(slab), 4096);
+    all.purge_part_of_slab(slab, all.region().address(slab), 4096);
     EXPECT_EQ(huge_pages(slab), np::huge_page_use::refused);
     const np::run large = take_behind_filled(6 * MiB);
     const np::run behind = all.take_large(MiB / 2, 1);
@@ -430,21 +430,21 @@ TEST_F(backend, refuses_huge_pages_where_memory_has_gone_back_between_others)
     all.give_large(behind.first);
 }
 
-TEST_F(backend, gives_back_what_a_huge_page_has_brought_behind_a_block_when_that_goes_back)
+TEST_F(page_heap, gives_back_what_a_huge_page_has_brought_behind_a_block_when_that_goes_back)
 {
     const np::run all_clean = all.take_large(64 * MiB, 1);
     all.give_large(take_filled(3 * MiB).first);
     all.give_large(all_clean.first);
     (void)all.trim();
     const np::run block = all.take_large(3 * MiB, 1);
-    std::byte& behind = *all.memory().address(block.first + block.length);
+    std::byte& behind = *all.region().address(block.first + block.length);
     behind = std::byte{1}; // The system would write zeros.
     all.give_large(block.first);
     (void)all.trim();
     EXPECT_EQ(behind, huge_pages(block.first) == np::huge_page_use::untold ? std::byte{1} : std::byte{0});
 }
 
-TEST_F(backend, copies_a_large_block_where_the_system_was_told_otherwise_than_where_it_goes)
+TEST_F(page_heap, copies_a_large_block_where_the_system_was_told_otherwise_than_where_it_goes)
 {
     const np::run old = all.take_large(MiB, 1);
     std::memset(memory(old), 0x5A, MiB);
@@ -454,7 +454,7 @@ TEST_F(backend, copies_a_large_block_where_the_system_was_told_otherwise_than_wh
     EXPECT_EQ(calls.made(test::system_call::move), 0U);
 }
 
-TEST_F(backend, does_not_know_of_huge_pages_where_it_was_refused_to_move_a_block)
+TEST_F(page_heap, does_not_know_of_huge_pages_where_it_was_refused_to_move_a_block)
 {
     const np::run old = all.take_large(2 * MiB, 1);
     np::run moved;
@@ -467,7 +467,7 @@ TEST_F(backend, does_not_know_of_huge_pages_where_it_was_refused_to_move_a_block
 }
 
 #if defined(__linux__)
-TEST_F(backend, moves_a_large_block_that_was_small_when_it_began_in_a_part_without_huge_pages)
+TEST_F(page_heap, moves_a_large_block_that_was_small_when_it_began_in_a_part_without_huge_pages)
 {
     const np::slice_number slab = all.take_slab(0, 128, false);
     const np::run block = all.take_large(MiB, 1);
@@ -480,7 +480,7 @@ TEST_F(backend, moves_a_large_block_that_was_small_when_it_began_in_a_part_witho
 }
 #endif
 
-TEST_F(backend, hands_out_no_addresses_that_were_lost_when_memory_should_have_moved_there)
+TEST_F(page_heap, hands_out_no_addresses_that_were_lost_when_memory_should_have_moved_there)
 {
     const np::run old = all.take_large(2 * MiB, 1);
     std::memset(memory(old), 0x5A, 2 * MiB);
@@ -495,7 +495,7 @@ TEST_F(backend, hands_out_no_addresses_that_were_lost_when_memory_should_have_mo
     EXPECT_TRUE(is_filled(moved, 2 * MiB, 0x5A));
 }
 
-TEST_F(backend, leaves_a_large_block_as_it_is_if_there_is_no_room_for_a_larger_one)
+TEST_F(page_heap, leaves_a_large_block_as_it_is_if_there_is_no_room_for_a_larger_one)
 {
     const np::run old = all.take_large(2 * MiB, 1);
     std::memset(memory(old), 0x5A, 2 * MiB);
@@ -504,7 +504,7 @@ TEST_F(backend, leaves_a_large_block_as_it_is_if_there_is_no_room_for_a_larger_o
     EXPECT_TRUE(is_filled(old, 2 * MiB, 0x5A));
 }
 
-TEST_F(backend, is_not_hasty_any_more_when_memory_is_needed_again_soon)
+TEST_F(page_heap, is_not_hasty_any_more_when_memory_is_needed_again_soon)
 {
     all.set_patience(60000);
     use_a_lot(20);
@@ -515,7 +515,7 @@ TEST_F(backend, is_not_hasty_any_more_when_memory_is_needed_again_soon)
     EXPECT_EQ(all.purged(), purged);
 }
 
-TEST_F(backend, knows_the_blocks_outside_of_the_region)
+TEST_F(page_heap, knows_the_blocks_outside_of_the_region)
 {
     EXPECT_EQ(all.direct_bytes(&all), 0U);
     EXPECT_FALSE(all.is_in_direct(&all));
@@ -531,13 +531,13 @@ TEST_F(backend, knows_the_blocks_outside_of_the_region)
     EXPECT_FALSE(all.is_in_direct(block));
 }
 
-/// A backend whose region grows on demand.
-struct growing_backend : testing::Test
+/// A page heap whose region grows on demand.
+struct growing_page_heap : testing::Test
 {
-    np::backend all;
+    np::page_heap all;
 
-    growing_backend() { EXPECT_TRUE(all.start(std::size_t{256} << 20, true)); }
-    ~growing_backend() override
+    growing_page_heap() { EXPECT_TRUE(all.start(std::size_t{256} << 20, true)); }
+    ~growing_page_heap() override
     {
         EXPECT_TRUE(all.with_runs([](const auto& runs) { return runs.is_valid(); }));
         all.stop();
@@ -550,15 +550,15 @@ struct growing_backend : testing::Test
 #endif
     }
 
-    std::size_t mebibytes() { return all.memory().slices() * np::slice_bytes / MiB; }
+    std::size_t mebibytes() { return all.region().slices() * np::slice_bytes / MiB; }
 };
 
-TEST_F(growing_backend, gives_addresses_back_when_what_is_behind_them_has_been_free_for_a_while)
+TEST_F(growing_page_heap, gives_addresses_back_when_what_is_behind_them_has_been_free_for_a_while)
 {
     EXPECT_LE(mebibytes(), 1U);
     const np::run small = all.take_large(MiB, 1);
     const np::run large = all.take_large(100 * MiB, 1);
-    std::memset(all.memory().address(large.first), 7, 100 * MiB);
+    std::memset(all.region().address(large.first), 7, 100 * MiB);
     EXPECT_GE(mebibytes(), 101U);
     EXPECT_LE(mebibytes(), 108U);
     all.give_large(large.first);
@@ -567,7 +567,7 @@ TEST_F(growing_backend, gives_addresses_back_when_what_is_behind_them_has_been_f
     const np::run again = all.take_large(100 * MiB, 1);
     EXPECT_EQ(again.first, large.first);
     EXPECT_TRUE(again.is_zeroed);
-    EXPECT_EQ(*all.memory().address(again.first), std::byte{0});
+    EXPECT_EQ(*all.region().address(again.first), std::byte{0});
     all.give_large(small.first);
     all.trim();
     EXPECT_GE(mebibytes(), 101U) << "what is behind is in use";
@@ -576,7 +576,7 @@ TEST_F(growing_backend, gives_addresses_back_when_what_is_behind_them_has_been_f
     EXPECT_LE(mebibytes(), 1U);
 }
 
-TEST_F(growing_backend, keeps_what_is_needed_again_soon)
+TEST_F(growing_page_heap, keeps_what_is_needed_again_soon)
 {
     const auto pause = [] { std::this_thread::sleep_for(std::chrono::milliseconds(20)); };
     std::size_t given_back = 0;

@@ -105,16 +105,16 @@ int np_set_option(np_option option, size_t value) noexcept
     np::the_options.read_once(os::environment()); // What is set here is set after that.
     if (!np::options::is_one(option))
         return EINVAL;
-    if (np::options::is_for_the_start(option) && np::the_process.has_started())
+    if (np::options::is_for_the_start(option) && np::registry().has_started())
         return EBUSY;
     if (!np::the_options.set(option, value))
         return EINVAL;
-    if (option == np_option_background_thread && !np::the_process.work_in_background(value != 0))
+    if (option == np_option_background_thread && !np::registry().work_in_background(value != 0))
         return EAGAIN;
     if (option == np_option_decay_ms)
-        np::the_process.set_patience(value);
+        np::registry().set_patience(value);
     if (option == np_option_sample_bytes)
-        np::the_process.set_sample_bytes(value);
+        np::registry().set_sample_bytes(value);
     return 0;
 }
 
@@ -122,7 +122,7 @@ size_t np_get_option(np_option option) noexcept
 {
     np::the_options.read_once(os::environment());
     if (option == np_option_background_thread) // The system may have refused it, or this may be the child of a fork.
-        return np::the_process.background().is_running() ? 1 : 0;
+        return np::registry().background().is_running() ? 1 : 0;
     return np::options::is_one(option) ? np::the_options.get(option) : 0;
 }
 }

@@ -22,7 +22,7 @@
 /// and freed, but what is free there is lost to the child. Nor is anything taken in that was posted while the fork went on.
 ///
 /// Locks, in the order in which they are taken: that of the work in the background, that of the lists, those of heaps, those of call
-/// sites, the backend's.
+/// sites, the page heap's.
 ///
 /// Thread safety: any thread.
 #pragma once
@@ -42,7 +42,7 @@
 #include <memory_pool/os/stdio_lock.hpp>
 #include <memory_pool/os/thread_end.hpp>
 
-#include "../page_heap/backend.hpp"
+#include "../page_heap/page_heap.hpp"
 #include "../slices/reservation_cost.hpp"
 #include "../support/build_variant.hpp"
 #include "../support/known_bytes.hpp"
@@ -51,11 +51,11 @@
 #include "../support/output.hpp"
 #include "background_work.hpp"
 #include "call_sites.hpp"
-#include "front.hpp"
 #include "heap.hpp"
+#include "heap_list.hpp"
 #include "sampled.hpp"
 #include "shared_heap.hpp"
-#include "thread_heaps.hpp"
+#include "thread_cache.hpp"
 #include "traced_heap.hpp"
 
 #include <algorithm>
@@ -72,24 +72,26 @@ namespace memory_pool::np
 /// What one thread has.
 struct thread_state
 {
-    front at_hand;
+    thread_cache cache;
     bool may_have_heap = true;   ///< Not when it has ended, nor before the loader has come to its thread-local storage.
-    std::uint8_t slow_calls = 0; ///< Calls that were not done by its front, modulo 256.
+    std::uint8_t slow_calls = 0; ///< Calls that were not done by its thread cache, modulo 256.
     std::uint8_t traced = 0;     ///< The number of its traced heap, counted from 1; 0 if it has none yet.
     std::uint8_t freed_late = 0; ///< Blocks of others that it has freed without a heap, as long as it has none.
 };
 
+class heap_registry;
+
+/// Returns: the process-wide instance; never destroyed, as threads may end after everything else.
+inline heap_registry& registry() noexcept;
+
 /// All heaps.
-class process
+class heap_registry
 {
 public:
-    constexpr process() noexcept = default;
-    process(const process&) = delete;
-    process& operator=(const process&) = delete;
-    ~process() = default;
-
-    /// Returns: the one there is. It is never destroyed, as threads may end after everything else.
-    static process& current() noexcept;
+    constexpr heap_registry() noexcept = default;
+    heap_registry(const heap_registry&) = delete;
+    heap_registry& operator=(const heap_registry&) = delete;
+    ~heap_registry() = default;
 
     // Heaps of threads.
 
@@ -128,7 +130,7 @@ public:
     void detach(thread_state& thread) noexcept
     {
         thread.may_have_heap = false;
-        if (thread.at_hand.has_heap())
+        if (thread.cache.has_heap())
             park(thread);
     }
 
@@ -148,26 +150,26 @@ public:
     void collect() noexcept
     {
         look_after_heaps();
-        (void)backend_.purge_one_old();
+        (void)pages_.purge_one_old();
     }
 
     /// Effects: as collect(), for up to `most_runs` runs: the thread may not call again soon.
     void collect(int most_runs) noexcept
     {
         look_after_heaps();
-        for (int left = most_runs; left != 0 && backend_.purge_one_old(); --left) {
+        for (int left = most_runs; left != 0 && pages_.purge_one_old(); --left) {
         }
     }
 
     /// Effects: returns the free memory of this thread, which is idle, to the system, including its cached blocks; only
     ///   part of it if there is very much.
     /// Returns: whether that was all.
-    static bool tidy_idle(front& at_hand) noexcept
+    static bool tidy_idle(thread_cache& cache) noexcept
     {
         constexpr int most_parts = 16; // A millisecond each, at most.
         misuse_list found;             // First, so that it is reported last, without the lock.
-        heap& its = at_hand.memory().slabs;
-        at_hand.put_all_back(found);
+        heap& its = cache.heap().slabs;
+        cache.put_all_back(found);
         const heap::at_work lock(its, found);
         (void)its.take_in();
         its.give_back_empty_slabs_and_memory();
@@ -183,7 +185,7 @@ public:
     bool work_in_background(bool is_wanted) noexcept
     {
         if (is_wanted)
-            return background_.start([] { return current().collect_all(); });
+            return background_.start([] { return registry().collect_all(); });
         background_.stop();
         return true;
     }
@@ -194,7 +196,7 @@ public:
     /// Effects: has free runs keep their memory for so many milliseconds from now on.
     void set_patience(std::uint64_t milliseconds) noexcept
     {
-        backend_.set_patience(milliseconds);
+        pages_.set_patience(milliseconds);
         background_.wake();
     }
 
@@ -230,7 +232,7 @@ public:
     /// Where blocks are checked, those of 0 bytes have a heap of their own.
     struct no_heap
     {
-        constexpr explicit no_heap(backend&) noexcept {}
+        constexpr explicit no_heap(page_heap&) noexcept {}
         static constexpr slice_tag own_tag() noexcept { return no_owner; }
     };
     using heap_of_empty_blocks = std::conditional_t<is_checked, shared_heap, no_heap>;
@@ -258,7 +260,7 @@ public:
         void* const memory = start() ? own_.allocate(class_of_heaps) : nullptr;
         if (memory == nullptr)
             return nullptr;
-        auto* const created = ::new (memory) shared_heap(backend_);
+        auto* const created = ::new (memory) shared_heap(pages_);
         MEMORY_POOL_DELAY_POINT();
         const std::lock_guard lock(mutex_);
         created->next = shared_;
@@ -296,16 +298,16 @@ public:
     {
         {
             misuse_list found;
-            if (mine.at_hand.has_heap())
-                mine.at_hand.put_all_back(found);
+            if (mine.cache.has_heap())
+                mine.cache.put_all_back(found);
             const std::lock_guard lock(mutex_);
             heaps_.trim(found);
             for_each_shared_heap_and_own([](shared_heap& each) { each.tidy(); });
         }
-        return backend_.trim();
+        return pages_.trim();
     }
 
-    /// Effects: calls `visit(heap_memory&)` for each heap that is or was of a thread, and then `visit(shared_heap&)` for the
+    /// Effects: calls `visit(thread_heap&)` for each heap that is or was of a thread, and then `visit(shared_heap&)` for the
     ///   others that blocks of the program are from, while none comes or goes. What is in them may change meanwhile.
     /// Preconditions: `visit` does not allocate or free.
     template <class Visit>
@@ -321,7 +323,7 @@ public:
     {
         const std::lock_guard lock(mutex_);
         std::size_t count = 0;
-        heaps_.for_each_parked([&count](const heap_memory&) { ++count; });
+        heaps_.for_each_parked([&count](const thread_heap&) { ++count; });
         return count;
     }
 
@@ -358,7 +360,7 @@ public:
             os::stop_watching_faults();
     }
 
-    backend& memory() noexcept { return backend_; }
+    page_heap& pages() noexcept { return pages_; }
 
     /// Effects: reserves addresses, if that was not done yet.
     /// Returns: whether there are some.
@@ -372,9 +374,9 @@ public:
         the_options.read_once(os::environment());
         if constexpr (is_checked)
             the_canary.draw();
-        backend_.set_patience(the_options.get(np_option_decay_ms));
+        pages_.set_patience(the_options.get(np_option_decay_ms));
         const bool is_to_grow = os::addresses_are_limited() || reserving_is_dear();
-        if (!backend_.start(the_options.get(np_option_region_bytes), is_to_grow))
+        if (!pages_.start(the_options.get(np_option_region_bytes), is_to_grow))
             return false;
         is_started_.store(true, std::memory_order_release);
         return true;
@@ -388,8 +390,8 @@ public:
     /// Returns: whether there was.
     static bool prepare_for_fork() noexcept
     {
-        if (os::at_fork([] { current().before_fork(); }, [] { current().after_fork(); },
-                        [] { current().after_fork_in_child(); }))
+        if (os::at_fork([] { registry().before_fork(); }, [] { registry().after_fork(); },
+                        [] { registry().after_fork_in_child(); }))
             return true;
         output(nullptr, nullptr)
             .print("np_alloc: there is no memory to be told of forks: the child of one may wait for ever for a lock\n"
@@ -418,8 +420,8 @@ private:
         is_done = tidy_idle_shared_heaps() && is_done;
         while (purge_one_old_run()) {
         }
-        is_done = is_done && backend_.figures().dirty == 0;
-        const std::uint64_t patience = backend_.patience();
+        is_done = is_done && pages_.figures().dirty == 0;
+        const std::uint64_t patience = pages_.patience();
         return std::max(is_done ? patience : patience / 8, least_pause);
     }
 
@@ -450,7 +452,7 @@ private:
         bool are_tidy = true;
         const std::uint64_t now = os::coarse_milliseconds();
         for_each_shared_heap_and_own([&are_tidy, now, this](shared_heap& each) {
-            are_tidy = each.tidy_if_idle(now, backend_.patience() / 2) && are_tidy;
+            are_tidy = each.tidy_if_idle(now, pages_.patience() / 2) && are_tidy;
         });
         return are_tidy;
     }
@@ -458,7 +460,7 @@ private:
     bool purge_one_old_run() noexcept
     {
         const background_work::turn turn(background_);
-        return turn.is_on() && backend_.purge_one_old();
+        return turn.is_on() && pages_.purge_one_old();
     }
 
     static constexpr std::size_t class_of_heaps = sizes::of(base::round_up(sizeof(shared_heap), alignof(shared_heap)));
@@ -471,7 +473,7 @@ private:
     {
         return os::thread_locals_outlive_destructors &&
                (thread_end_.has_started() ||
-                thread_end_.start([](void* thread) { current().detach(*static_cast<thread_state*>(thread)); }));
+                thread_end_.start([](void* thread) { registry().detach(*static_cast<thread_state*>(thread)); }));
     }
 
     bool is_traced(const shared_heap& heap) const noexcept
@@ -484,7 +486,7 @@ private:
     bool adopt(thread_state& thread) noexcept
     {
         const std::lock_guard lock(mutex_);
-        return hears_of_ends() && heaps_.adopt(thread.at_hand);
+        return hears_of_ends() && heaps_.adopt(thread.cache);
     }
 
     /// Effects: gives a thread a new heap.
@@ -499,10 +501,10 @@ private:
         if (memory == nullptr)
             return false;
         // Without the lock: the system brings the pages now, and many threads may begin at once.
-        auto* const made = ::new (memory) heap_memory(backend_);
+        auto* const made = ::new (memory) thread_heap(pages_);
         MEMORY_POOL_DELAY_POINT();
         const std::lock_guard lock(mutex_);
-        heaps_.add(*made, thread.at_hand);
+        heaps_.add(*made, thread.cache);
         return true;
     }
 
@@ -512,9 +514,9 @@ private:
         MEMORY_POOL_DELAY_POINT();
         if (park_whole(thread))
             return;
-        heap_memory& memory = thread.at_hand.memory();
+        thread_heap& memory = thread.cache.heap();
         misuse_list found; // First, so that it is reported last, without the lock.
-        heaps_.leave_empty(thread.at_hand, found);
+        heaps_.leave_empty(thread.cache, found);
         const std::lock_guard lock(mutex_);
         heaps_.park(memory);
     }
@@ -522,7 +524,7 @@ private:
     bool park_whole(thread_state& thread) noexcept
     {
         const std::lock_guard lock(mutex_);
-        return heaps_.park_whole(thread.at_hand);
+        return heaps_.park_whole(thread.cache);
     }
 
     /// Effects: calls `visit(shared_heap&)` for those that blocks of the program are from.
@@ -551,8 +553,8 @@ private:
     template <class Action>
     void for_each_quiet_heap(Action&& action) noexcept
     {
-        heaps_.for_each_parked([&action](heap_memory& each) { action(each.slabs); });
-        if (heap_memory* const mine = heap_of_this_thread())
+        heaps_.for_each_parked([&action](thread_heap& each) { action(each.slabs); });
+        if (thread_heap* const mine = heap_of_this_thread())
             action(mine->slabs);
     }
 
@@ -600,7 +602,7 @@ private:
         const os::blocked_signals blocked;
         is_forked_ = true;
         may_have_lost_threads_ = may_have_lost_threads_ || !is_single_threaded_;
-        backend_.finish_purges();
+        pages_.finish_purges();
         background_.forget_after_fork();
         for_each_quiet_heap([](heap& each) { each.forget_posted(); });
         heaps_.forget_threads_but(heap_of_this_thread());
@@ -622,14 +624,14 @@ private:
         for_each_shared_heap_and_own([](shared_heap& each) { each.lock_for_fork(); });
         for (traced_heap& each : traced_)
             each.sites().lock_for_fork();
-        backend_.lock_for_fork();
+        pages_.lock_for_fork();
         this_thread_forks = true;
     }
 
     void unlock_after_fork() noexcept
     {
         this_thread_forks = false;
-        backend_.unlock_after_fork();
+        pages_.unlock_after_fork();
         for (traced_heap& each : traced_)
             each.sites().unlock_after_fork();
         for_each_shared_heap_and_own([](shared_heap& each) { each.unlock_after_fork(); });
@@ -639,7 +641,7 @@ private:
     }
 
     /// Returns: nullptr if it has none.
-    static heap_memory* heap_of_this_thread() noexcept;
+    static thread_heap* heap_of_this_thread() noexcept;
 
     mutex mutex_; ///< Of the lists.
     std::atomic<bool> is_started_{false};
@@ -653,14 +655,23 @@ private:
     std::atomic<std::size_t> sent_late_{0};
     os::thread_end thread_end_;
     background_work background_;
-    backend backend_;
-    thread_heaps heaps_{backend_};
+    page_heap pages_;
+    heap_list heaps_{pages_};
     std::atomic<checkpoint_count> checkpoints_{0};
-    shared_heap late_{backend_};
-    std::array<traced_heap, traced_heap_count> traced_{traced_heap(backend_), traced_heap(backend_),
-                                                       traced_heap(backend_), traced_heap(backend_)};
+    shared_heap late_{pages_};
+    std::array<traced_heap, traced_heap_count> traced_{traced_heap(pages_), traced_heap(pages_), traced_heap(pages_),
+                                                       traced_heap(pages_)};
     std::atomic<std::uint8_t> next_traced_{0};
-    shared_heap own_{backend_};
-    heap_of_empty_blocks empty_{backend_};
+    shared_heap own_{pages_};
+    heap_of_empty_blocks empty_{pages_};
 };
+
+// Constant-initialised, so that nothing has to run before the first block is asked for, and never destroyed; hidden, so
+// that it is found without the help of the loader.
+MEMORY_POOL_HIDDEN extern heap_registry the_registry;
+
+MEMORY_POOL_ALWAYS_INLINE heap_registry& registry() noexcept
+{
+    return the_registry;
+}
 } // namespace memory_pool::np

@@ -13,11 +13,11 @@
 #include <memory_pool/base/config.hpp>
 #include <memory_pool/os/clock.hpp>
 
-#include "../page_heap/backend.hpp"
+#include "../page_heap/page_heap.hpp"
 #include "../support/misuse.hpp"
-#include "front.hpp"
 #include "heap.hpp"
 #include "heap_pages.hpp"
+#include "thread_cache.hpp"
 
 #include <algorithm>
 #include <atomic>
@@ -38,19 +38,19 @@ enum class progress
 };
 
 /// All heaps that are or were of threads.
-class thread_heaps
+class heap_list
 {
 public:
-    constexpr explicit thread_heaps(backend& memory) noexcept : memory_(memory) {}
-    thread_heaps(const thread_heaps&) = delete;
-    thread_heaps& operator=(const thread_heaps&) = delete;
-    ~thread_heaps() = default;
+    constexpr explicit heap_list(page_heap& memory) noexcept : memory_(memory) {}
+    heap_list(const heap_list&) = delete;
+    heap_list& operator=(const heap_list&) = delete;
+    ~heap_list() = default;
 
-    /// Returns: zeros for a heap_memory; nullptr if there is no memory.
+    /// Returns: zeros for a thread_heap; nullptr if there is no memory.
     void* take_pages() noexcept { return pages_.take(); }
 
     /// Effects: has a new heap in the list of all.
-    void add(heap_memory& made, front& user) noexcept
+    void add(thread_heap& made, thread_cache& user) noexcept
     {
         made.next = first_;
         first_ = &made;
@@ -60,9 +60,9 @@ public:
 
     /// Effects: gives a thread a parked heap.
     /// Returns: whether there was one.
-    bool adopt(front& user) noexcept
+    bool adopt(thread_cache& user) noexcept
     {
-        heap_memory* const adopted = parked_;
+        thread_heap* const adopted = parked_;
         if (adopted == nullptr)
             return false;
         parked_ = adopted->next_parked;
@@ -74,9 +74,9 @@ public:
 
     /// Effects: parks the heap of a thread with all its free memory, if there is room in the reserve.
     /// Returns: whether there was. If not, the heap must be emptied and parked.
-    bool park_whole(front& user) noexcept
+    bool park_whole(thread_cache& user) noexcept
     {
-        heap_memory& memory = user.memory();
+        thread_heap& memory = user.heap();
         const std::size_t bytes = memory.slabs.most_memory();
         // The checked build keeps all heaps whole, with what it knows of their blocks.
         if (!is_checked && (heaps_kept_ == most_heaps_kept || bytes > most_bytes_kept - bytes_kept_))
@@ -92,9 +92,9 @@ public:
 
     /// Effects: parks an emptied heap, behind those in the reserve.
     /// Preconditions: its thread has left it.
-    void park(heap_memory& emptied) noexcept
+    void park(thread_heap& emptied) noexcept
     {
-        heap_memory** place = &parked_;
+        thread_heap** place = &parked_;
         while (*place != nullptr && (*place)->is_kept_whole)
             place = &(*place)->next_parked;
         park(emptied, *place);
@@ -103,9 +103,9 @@ public:
     /// Effects: detaches a thread that ends from its heap, and returns what is free: cached blocks to their slabs,
     ///   empty slabs to the runs, and the memory of free runs to the system if most is free.
     /// Thread safety: call without the lock, for the calling thread's heap.
-    void leave_empty(front& user, misuse_list& found) noexcept
+    void leave_empty(thread_cache& user, misuse_list& found) noexcept
     {
-        heap_memory& memory = user.memory();
+        thread_heap& memory = user.heap();
         user.put_all_back(found);
         user.leave();
         {
@@ -119,9 +119,9 @@ public:
     }
 
     /// Effects: looks no more at what threads have at hand, but for the one whose heap is `mine`, which may be nullptr.
-    void forget_threads_but(const heap_memory* mine) noexcept
+    void forget_threads_but(const thread_heap* mine) noexcept
     {
-        for_each([mine](heap_memory& each) {
+        for_each([mine](thread_heap& each) {
             if (&each != mine)
                 each.used_by = nullptr;
         });
@@ -131,19 +131,19 @@ public:
     /// Thread safety: any thread, without the lock.
     std::size_t count() const noexcept { return count_.load(std::memory_order_relaxed); }
 
-    /// Effects: calls `visit(heap_memory&)` for each.
+    /// Effects: calls `visit(thread_heap&)` for each.
     template <class Visit>
     void for_each(Visit&& visit) noexcept
     {
-        for (heap_memory* each = first_; each != nullptr; each = each->next)
+        for (thread_heap* each = first_; each != nullptr; each = each->next)
             visit(*each);
     }
 
-    /// Effects: calls `visit(heap_memory&)` for those without a thread.
+    /// Effects: calls `visit(thread_heap&)` for those without a thread.
     template <class Visit>
     void for_each_parked(Visit&& visit) noexcept
     {
-        for (heap_memory* each = parked_; each != nullptr; each = each->next_parked)
+        for (thread_heap* each = parked_; each != nullptr; each = each->next_parked)
             visit(*each);
     }
 
@@ -170,7 +170,7 @@ public:
             next_to_look_after_ = first_;
         if (next_to_look_after_ == nullptr)
             return progress::done;
-        heap_memory& visited = *next_to_look_after_;
+        thread_heap& visited = *next_to_look_after_;
         const progress made = look_after(visited, is_thorough, found);
         if (made != progress::goes_on)
             next_to_look_after_ = visited.next;
@@ -180,10 +180,10 @@ public:
     /// Effects: gives back what those without a thread have at hand, what slabs all have that are empty, and pages of the others.
     void trim(misuse_list& found) noexcept
     {
-        for_each_parked([&found, this](heap_memory& each) { put_all_back(each, found); });
+        for_each_parked([&found, this](thread_heap& each) { put_all_back(each, found); });
         // Now all blocks are on their way, and when they have come in, the letters that have brought them.
         for (const bool is_last : {false, true})
-            for_each([is_last, &found](heap_memory& each) {
+            for_each([is_last, &found](thread_heap& each) {
                 if (const guest here(each, found); here.is_on())
                     is_last ? here.tidy_thoroughly() : (void)here.take_in();
             });
@@ -194,7 +194,7 @@ private:
     static constexpr std::size_t most_heaps_kept = 8;
     static constexpr std::size_t most_bytes_kept = std::size_t{64} << 20;
 
-    static void park(heap_memory& memory, heap_memory*& place) noexcept
+    static void park(thread_heap& memory, thread_heap*& place) noexcept
     {
         MEMORY_POOL_DELAY_POINT();
         memory.used_by = nullptr;
@@ -206,7 +206,7 @@ private:
         place = &memory;
     }
 
-    void leave_reserve(heap_memory& memory) noexcept
+    void leave_reserve(thread_heap& memory) noexcept
     {
         if (!std::exchange(memory.is_kept_whole, false))
             return;
@@ -214,7 +214,7 @@ private:
         --heaps_kept_;
     }
 
-    void give_to(front& user, heap_memory& memory) const noexcept
+    void give_to(thread_cache& user, thread_heap& memory) const noexcept
     {
         constexpr std::size_t many = 16;
         memory.is_one_of_many = !is_checked && count() > many;
@@ -228,7 +228,7 @@ private:
     class guest
     {
     public:
-        guest(heap_memory& where, misuse_list& found) noexcept
+        guest(thread_heap& where, misuse_list& found) noexcept
             : where_(where), lock_(where.slabs, found, std::try_to_lock)
         {
         }
@@ -282,12 +282,12 @@ private:
             where_.is_tidy = true;
         }
 
-        heap_memory& where_;
+        thread_heap& where_;
         const heap::at_work lock_;
     };
 
     /// Effects: sees to it that little waits in a heap whose thread does not come.
-    progress look_after(heap_memory& visited, bool is_thorough, misuse_list& found) noexcept
+    progress look_after(thread_heap& visited, bool is_thorough, misuse_list& found) noexcept
     {
         MEMORY_POOL_DELAY_POINT();
         const std::uint64_t now = os::coarse_milliseconds();
@@ -324,20 +324,20 @@ private:
     }
 
     /// Effects: puts the blocks that a parked heap has at hand back into its slabs.
-    void put_all_back(heap_memory& parked, misuse_list& found) noexcept
+    void put_all_back(thread_heap& parked, misuse_list& found) noexcept
     {
         leave_reserve(parked);
-        front visitor;
+        thread_cache visitor;
         visitor.use(parked);
         visitor.put_all_back(found);
         visitor.leave();
     }
 
-    backend& memory_;
+    page_heap& memory_;
     heap_pages pages_;
-    heap_memory* first_ = nullptr;
-    heap_memory* parked_ = nullptr;
-    heap_memory* next_to_look_after_ = nullptr;
+    thread_heap* first_ = nullptr;
+    thread_heap* parked_ = nullptr;
+    thread_heap* next_to_look_after_ = nullptr;
     std::uint64_t looked_after_at_ = 0; ///< By a call of the program, in milliseconds of the coarse clock.
     std::size_t heaps_kept_ = 0;        ///< Heaps in the reserve.
     std::size_t bytes_kept_ = 0;        ///< Bytes in the reserve.
