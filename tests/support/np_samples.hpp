@@ -7,7 +7,7 @@
 #include <memory_pool/np_alloc.h>
 
 #include <np_alloc/engine/engine.hpp>
-#include <np_alloc/hardening/guarded_places.hpp>
+#include <np_alloc/hardening/guarded_slots.hpp>
 
 #include <support/option_for_now.hpp>
 
@@ -21,21 +21,21 @@ namespace test
 {
 inline std::size_t samples_in_use()
 {
-    return memory_pool::np::registry().pages().places().in_use().first;
+    return memory_pool::np::registry().pages().slots().in_use().first;
 }
 
 inline bool is_sample(const void* block)
 {
-    return memory_pool::np::registry().pages().places().contain(block);
+    return memory_pool::np::registry().pages().slots().contain(block);
 }
 
 /// Frees blocks when it goes.
-struct kept_blocks
+struct cached_block_set
 {
-    kept_blocks() = default;
-    kept_blocks(const kept_blocks&) = delete;
-    kept_blocks& operator=(const kept_blocks&) = delete;
-    ~kept_blocks()
+    cached_block_set() = default;
+    cached_block_set(const cached_block_set&) = delete;
+    cached_block_set& operator=(const cached_block_set&) = delete;
+    ~cached_block_set()
     {
         for (void* each : blocks)
             np_free(each);
@@ -49,7 +49,7 @@ template <class IsWanted>
 unsigned char* sample_like(std::size_t bytes, IsWanted&& is_wanted)
 {
     const option_for_now every(np_option_sample_bytes, 1);
-    kept_blocks others; // What threads have at hand comes first.
+    cached_block_set others; // What threads have at hand comes first.
     others.blocks.reserve(5000);
     while (others.blocks.size() != others.blocks.capacity()) {
         auto* const block = static_cast<unsigned char*>(np_alloc(bytes));
@@ -70,7 +70,7 @@ inline unsigned char* sample(std::size_t bytes)
 inline unsigned char* sample_at_the_end(std::size_t bytes)
 {
     return sample_like(bytes, [bytes](const void* block) {
-        return (reinterpret_cast<std::uintptr_t>(block) + bytes) % memory_pool::np::guarded_places::place_bytes == 0;
+        return (reinterpret_cast<std::uintptr_t>(block) + bytes) % memory_pool::np::guarded_slots::slot_bytes == 0;
     });
 }
 
@@ -78,7 +78,7 @@ inline unsigned char* sample_at_the_end(std::size_t bytes)
 inline unsigned char* sample_at_the_begin(std::size_t bytes)
 {
     return sample_like(bytes, [](const void* block) {
-        return reinterpret_cast<std::uintptr_t>(block) % memory_pool::np::guarded_places::place_bytes == 0;
+        return reinterpret_cast<std::uintptr_t>(block) % memory_pool::np::guarded_slots::slot_bytes == 0;
     });
 }
 

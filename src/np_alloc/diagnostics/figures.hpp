@@ -78,7 +78,7 @@ inline figures take_figures(heap_registry& all) noexcept
             sum.bytes_on_the_way += each.slabs.sent_minus_received();
             for (std::size_t number = 0; number != class_count; ++number) {
                 sum.classes[number].out += each.slabs.away(number);
-                sum.classes[number].cached += each.held(number) + each.checks.waiting.of_class(number);
+                sum.classes[number].cached += each.held(number) + each.checks.quarantined.of_class(number);
             }
         }
 

@@ -18,8 +18,8 @@
 #include "../slices/sizes.hpp"
 #include "../slices/slab.hpp"
 #include "../support/build_variant.hpp"
-#include "../support/fault.hpp"
-#include "kept_blocks.hpp"
+#include "../support/inconsistency.hpp"
+#include "cached_block_set.hpp"
 
 #include <cerrno>
 #include <cstddef>
@@ -40,7 +40,7 @@ public:
     using function = int (*)(void* block, std::size_t bytes, void* argument);
 
     visitor(heap_registry& all, function told, void* argument) noexcept
-        : all_(all), told_(told), argument_(argument), rest_(all.background()), kept_(all)
+        : all_(all), told_(told), argument_(argument), rest_(all.background()), cached_(all)
     {
     }
 
@@ -56,25 +56,25 @@ public:
 
     bool visit_all()
     {
-        return find_kept() &&
+        return find_cached() &&
                for_each_block(
                    [this](const slice_record&, slice_tag tag) { return (tag & ~class_bits) != all_.own().own_tag(); },
-                   [this](slice_number slab, std::size_t number) { return kept_.has(slab, number); }) &&
+                   [this](slice_number slab, std::size_t number) { return cached_.has(slab, number); }) &&
                all_.pages().for_each_direct([this](void* block, std::size_t bytes) { return tell(block, bytes); });
     }
 
 private:
     /// Returns: whether it is known which blocks are kept; if not, errno says why.
-    bool find_kept() noexcept
+    bool find_cached() noexcept
     {
-        if (!kept_.find_all())
+        if (!cached_.find_all())
             return true;
-        errno = kept_.has_marks() ? EINVAL : ENOMEM;
+        errno = cached_.has_marks() ? EINVAL : ENOMEM;
         return false;
     }
 
-    template <class IsWanted, class IsKept>
-    bool for_each_block(IsWanted&& is_wanted, IsKept&& is_kept)
+    template <class IsWanted, class IsCached>
+    bool for_each_block(IsWanted&& is_wanted, IsCached&& is_cached)
     {
         return all_.pages().for_each_run([&](slice_number first, const slice_record& record) {
             const page_heap::region_type& memory = all_.pages().region();
@@ -84,7 +84,7 @@ private:
             if (tag == large_block)
                 return tell(memory.address(first), bytes_of_large(first, record));
             return record.for_each_away([&](void* block, std::uint32_t number) {
-                return is_kept(first, number) || tell(block, bytes_of(first, record, number));
+                return is_cached(first, number) || tell(block, bytes_of(first, record, number));
             });
         });
     }
@@ -110,38 +110,38 @@ private:
     {
         int goes_on = 0;
         const bool has_changed = rest_.interrupted_by([&] { goes_on = told_(block, bytes, argument_); });
-        return goes_on != 0 && (!has_changed || !kept_.has_marks() || find_kept());
+        return goes_on != 0 && (!has_changed || !cached_.has_marks() || find_cached());
     }
 
     heap_registry& all_;
     function told_;
     void* argument_;
     background_work::rest rest_;
-    kept_blocks kept_; ///< Has marks where all heaps are visited.
+    cached_block_set cached_; ///< Has marks where all heaps are visited.
 };
 
 /// Finds what is wrong.
 class inspector
 {
 public:
-    explicit inspector(heap_registry& all) noexcept : all_(all), memory_(all.pages().region()), kept_(all) {}
+    explicit inspector(heap_registry& all) noexcept : all_(all), memory_(all.pages().region()), cached_(all) {}
 
-    fault find_fault() noexcept
+    inconsistency verify() noexcept
     {
         if (!all_.pages().with_runs([](const auto& runs) { return runs.is_valid(); }))
             return {"the runs, or the lists of free ones, are damaged", memory_.base()};
         for (const auto find : {&inspector::in_heaps, &inspector::in_runs, &inspector::in_counts,
-                                &inspector::in_kept_blocks, &inspector::in_call_sites, &inspector::in_bytes})
-            if (const fault found = (this->*find)())
+                                &inspector::in_cached_blocks, &inspector::in_call_sites, &inspector::in_bytes})
+            if (const inconsistency found = (this->*find)())
                 return found;
         return {};
     }
 
 private:
     /// The lists of each heap; and how many slabs and blocks there are in all of them.
-    fault in_heaps() noexcept
+    inconsistency in_heaps() noexcept
     {
-        fault found = in_heap(all_.own());
+        inconsistency found = in_heap(all_.own());
         all_.for_each_heap([this, &found](auto& heap) {
             if (!found)
                 found = in_heap(heap);
@@ -149,7 +149,7 @@ private:
         return found;
     }
 
-    fault in_heap(thread_heap& heap) noexcept
+    inconsistency in_heap(thread_heap& heap) noexcept
     {
         parked_heaps_ += heap.is_parked ? 1 : 0;
         bytes_on_the_way_ += heap.slabs.sent_minus_received();
@@ -157,23 +157,23 @@ private:
             all_heaps_are_known_ = false;
             return {};
         }
-        const fault found = heap.slabs.find_fault();
+        const inconsistency found = heap.slabs.verify();
         listed_slabs_ += found ? 0 : heap.slabs.slabs();
         return found;
     }
 
-    fault in_heap(shared_heap& heap) noexcept
+    inconsistency in_heap(shared_heap& heap) noexcept
     {
-        const fault found = heap.find_fault();
+        const inconsistency found = heap.verify();
         listed_slabs_ += found ? 0 : heap.slabs();
         listed_large_blocks_ += found ? 0 : heap.large_blocks();
         return found;
     }
 
     /// What each slice is, as its tag says.
-    fault in_runs() noexcept
+    inconsistency in_runs() noexcept
     {
-        fault found;
+        inconsistency found;
         if (!all_heaps_are_known_) // A thread that is not there may have been about to mark some, or to take marks away.
             return found;
         (void)all_.pages().for_each_run([this, &found](slice_number first, const slice_record& record) {
@@ -183,7 +183,7 @@ private:
         return found;
     }
 
-    fault in_run(slice_number first, const slice_record& record) noexcept
+    inconsistency in_run(slice_number first, const slice_record& record) noexcept
     {
         const slice_tag tag = tag_of(memory_, first);
         slice_tag of_others = tag;
@@ -208,7 +208,7 @@ private:
     }
 
     /// Whether what was found is all there is.
-    fault in_counts() noexcept
+    inconsistency in_counts() noexcept
     {
         if (!all_.pages().direct_blocks_are_valid())
             return {"what is known of blocks outside of the region does not fit together", memory_.base()};
@@ -232,29 +232,29 @@ private:
         return {};
     }
 
-    fault in_kept_blocks() noexcept
+    inconsistency in_cached_blocks() noexcept
     {
-        if (const fault found = kept_.find_all())
+        if (const inconsistency found = cached_.find_all())
             return found;
-        if (!all_.is_forked() && kept_.bytes_on_the_way() != bytes_on_the_way_ + all_.sent_late())
+        if (!all_.is_forked() && cached_.bytes_on_the_way() != bytes_on_the_way_ + all_.sent_late())
             return {"other blocks are on their way than were sent and not received", memory_.base()};
         return {};
     }
 
-    fault in_call_sites() noexcept
+    inconsistency in_call_sites() noexcept
     {
-        fault found;
+        inconsistency found;
         for (traced_heap& each : all_.traced())
             if (!found)
                 found = in_call_sites(each);
         return found;
     }
 
-    fault in_call_sites(traced_heap& heap) const noexcept
+    inconsistency in_call_sites(traced_heap& heap) const noexcept
     {
         if (!heap.sites().is_valid())
             return {"the table of call sites is damaged", &heap.sites()};
-        fault found;
+        inconsistency found;
         (void)heap.sites().for_each_block([&](const void* block) {
             if (!is_in_use(heap, block))
                 found = {"the call site of a block is known that is not in use", block};
@@ -264,9 +264,9 @@ private:
     }
 
     /// What is known of the bytes of blocks and behind them, where they are checked.
-    fault in_bytes() noexcept
+    inconsistency in_bytes() noexcept
     {
-        fault found;
+        inconsistency found;
         (void)all_.pages().for_each_run([this, &found](slice_number first, const slice_record& record) {
             found = in_bytes_of_run(first, record);
             return !found;
@@ -274,23 +274,24 @@ private:
         return found;
     }
 
-    fault in_bytes_of_run([[maybe_unused]] slice_number first, [[maybe_unused]] const slice_record& record) noexcept
+    inconsistency in_bytes_of_run([[maybe_unused]] slice_number first,
+                                  [[maybe_unused]] const slice_record& record) noexcept
     {
         if constexpr (is_checked) {
             const slice_tag tag = tag_of(memory_, first);
             const slice_tag heap = tag & ~class_bits;
             if (record.state == slice_state::free)
-                return all_.pages().checks().find_fault_in_free(first, record.length);
+                return all_.pages().checks().verify_free(first, record.length);
             // A thread that is not there may have been about to write to others, be it one that has no heap.
             if (!all_heaps_are_known_ || all_.may_have_lost_threads())
                 return {};
             if (tag == large_block)
-                return all_.pages().checks().find_fault_in_large(first);
+                return all_.pages().checks().verify_large(first);
             if (!is_of_slab(tag) || heap == all_.own().own_tag() || heap == all_.empty().own_tag())
                 return {};
             for (std::uint32_t number = 0; number != record.capacity; ++number)
-                if (const fault found = all_.pages().checks().find_fault(
-                        first, number, !record.is_away(number) || kept_.has(first, number)))
+                if (const inconsistency found = all_.pages().checks().verify(
+                        first, number, !record.is_away(number) || cached_.has(first, number)))
                     return found;
         }
         return {};
@@ -310,7 +311,7 @@ private:
 
     heap_registry& all_;
     const page_heap::region_type& memory_;
-    kept_blocks kept_;
+    cached_block_set cached_;
     std::size_t parked_heaps_ = 0;
     std::size_t runs_of_nobody_ = 0;
     std::size_t slabs_ = 0;
@@ -341,7 +342,7 @@ int np_visit_heap(np_heap* heap, int (*visit)(void* block, size_t bytes, void* a
 int np_verify(void) noexcept
 {
     const np::background_work::rest rest(np::registry().background());
-    const np::fault found = np::inspector(np::registry()).find_fault();
+    const np::inconsistency found = np::inspector(np::registry()).verify();
     if (!found)
         return 1;
     np::print(base::message("np_alloc: np_verify: %s: address %p", found.what, found.where).c_str());

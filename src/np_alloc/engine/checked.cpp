@@ -8,13 +8,13 @@
 #include <memory_pool/base/config.hpp>
 #include <memory_pool/base/errors.hpp>
 
-#include "../hardening/block_mark.hpp"
-#include "../hardening/checked_record.hpp"
-#include "../hardening/waiting_blocks.hpp"
+#include "../hardening/block_state.hpp"
+#include "../hardening/checked_slice.hpp"
+#include "../hardening/quarantine.hpp"
 #include "../heaps/shared_heap.hpp"
 #include "../slices/sizes.hpp"
 #include "../support/build_variant.hpp"
-#include "../support/known_bytes.hpp"
+#include "../support/fill_pattern.hpp"
 #include "../support/misuse.hpp"
 #include "../support/options.hpp"
 #include "block_lookup.hpp"
@@ -41,28 +41,28 @@ struct place
 {
     slice_tag tag;
     std::byte* block;
-    block_mark* mark;        ///< nullptr if the block is outside of the region.
+    block_state* state;      ///< nullptr if the block is outside of the region.
     std::size_t block_bytes; ///< With those of the canary.
 
     bool is_large() const noexcept { return tag == large_block; }
-    bool is_outside() const noexcept { return mark == nullptr; }
+    bool is_outside() const noexcept { return state == nullptr; }
     bool is_empty() const noexcept { return (tag & ~class_bits) == registry().empty().own_tag(); }
 };
 
-checked_record& record(std::size_t slice) noexcept
+checked_slice& record(std::size_t slice) noexcept
 {
     return pages().region().record(slice);
 }
 
 /// Returns: the slab that a block of that class lies in.
-MEMORY_POOL_ALWAYS_INLINE checked_record& slab_of(const class_facts& its, std::size_t slice) noexcept
+MEMORY_POOL_ALWAYS_INLINE checked_slice& slab_of(const class_facts& its, std::size_t slice) noexcept
 {
-    checked_record& of_slice = record(slice);
+    checked_slice& of_slice = record(slice);
     return MEMORY_POOL_LIKELY(its.slices == 1) ? of_slice : record(of_slice.slab);
 }
 
 /// Returns: the number of the block of a slab that begins there, or no_block_there.
-MEMORY_POOL_ALWAYS_INLINE std::size_t number_in(const checked_record& slab, const class_facts& its,
+MEMORY_POOL_ALWAYS_INLINE std::size_t number_in(const checked_slice& slab, const class_facts& its,
                                                 const void* block) noexcept
 {
     return block_at(its, static_cast<std::size_t>(static_cast<const std::byte*>(block) - slab.begin));
@@ -71,7 +71,7 @@ MEMORY_POOL_ALWAYS_INLINE std::size_t number_in(const checked_record& slab, cons
 std::optional<place> place_in_slab(slice_tag tag, void* block) noexcept
 {
     const class_facts& its = facts[tag & class_bits];
-    checked_record& slab = slab_of(its, slice_of(block));
+    checked_slice& slab = slab_of(its, slice_of(block));
     const std::size_t number = number_in(slab, its, block);
     if (number == no_block_there || is_misaligned(block))
         return std::nullopt;
@@ -113,7 +113,7 @@ std::size_t last_asked_around(slice_tag tag, const void* address) noexcept
     if (!is_of_slab(tag))
         return 0;
     const class_facts& its = facts[tag & class_bits];
-    const checked_record& slab = slab_of(its, slice_of(address));
+    const checked_slice& slab = slab_of(its, slice_of(address));
     const std::size_t number =
         static_cast<std::size_t>(static_cast<const std::byte*>(address) - slab.begin) / its.block_bytes;
     return number < slab.capacity ? slab.blocks[number].last_bytes() : 0;
@@ -143,15 +143,15 @@ std::optional<place> place_of(void* block) noexcept
 
 // Sizes that were asked for.
 
-std::size_t asked(const place& where, std::size_t marked) noexcept
+std::size_t asked(const place& where, std::size_t noted) noexcept
 {
-    return where.is_large() ? pages().checks().bytes_of_large(slice_of(where.block)) : marked;
+    return where.is_large() ? pages().checks().bytes_of_large(slice_of(where.block)) : noted;
 }
 
 /// Returns: the size requested at the last allocation of the block, in use or not; 0 if unknown.
 std::size_t last_asked(const place& where) noexcept
 {
-    return where.is_outside() ? pages().direct_bytes(where.block) : asked(where, where.mark->last_bytes());
+    return where.is_outside() ? pages().direct_bytes(where.block) : asked(where, where.state->last_bytes());
 }
 
 MEMORY_POOL_SLOW_PATH void report(error kind, const place& where, const char* to = "np_alloc") noexcept
@@ -164,17 +164,17 @@ std::optional<std::size_t> asked_bytes(const place& where) noexcept
 {
     if (where.is_outside())
         return pages().direct_bytes(where.block);
-    const std::optional<std::size_t> marked = where.mark->bytes();
-    if (MEMORY_POOL_UNLIKELY(!marked)) {
+    const std::optional<std::size_t> noted = where.state->bytes();
+    if (MEMORY_POOL_UNLIKELY(!noted)) {
         report(error::double_free, where);
         return std::nullopt;
     }
-    return asked(where, *marked);
+    return asked(where, *noted);
 }
 
 bool is_in_use(const place& where) noexcept
 {
-    return where.is_outside() ? pages().direct_bytes(where.block) != 0 : where.mark->is_in_use();
+    return where.is_outside() ? pages().direct_bytes(where.block) != 0 : where.state->is_in_use();
 }
 
 // Canaries.
@@ -206,10 +206,10 @@ MEMORY_POOL_SLOW_PATH void hand_out_damaged(std::byte* block, std::size_t block_
 }
 
 /// Effects: makes a block that is not empty the program's, for which it has asked for so many bytes.
-MEMORY_POOL_ALWAYS_INLINE void hand_out(block_mark& mark, std::byte* block, std::size_t block_bytes,
+MEMORY_POOL_ALWAYS_INLINE void hand_out(block_state& state, std::byte* block, std::size_t block_bytes,
                                         std::size_t bytes) noexcept
 {
-    const std::optional<std::size_t> bytes_before = mark.hand_out(bytes);
+    const std::optional<std::size_t> bytes_before = state.hand_out(bytes);
     if (MEMORY_POOL_LIKELY(bytes_before.has_value()) && the_options.get(np_option_poison) != 0 &&
         MEMORY_POOL_UNLIKELY(!is_poisoned(block, block_bytes)))
         hand_out_damaged(block, block_bytes, bytes, *bytes_before);
@@ -236,7 +236,7 @@ MEMORY_POOL_ALWAYS_INLINE void* hand_out(std::size_t size_class, void* block, st
     if (MEMORY_POOL_UNLIKELY(!all.is_committed(steps)))
         return block != nullptr ? hand_out_outside(block, bytes, alignment) : nullptr;
     const class_facts& its = facts[size_class];
-    checked_record& slab = slab_of(its, all.slice_at(steps));
+    checked_slice& slab = slab_of(its, all.slice_at(steps));
     hand_out(slab.blocks[number_in(slab, its, block)], static_cast<std::byte*>(block), its.block_bytes, bytes);
     return block;
 }
@@ -259,7 +259,7 @@ void* allocate_empty() noexcept
     void* const block = registry().empty().allocate(smallest);
     if (block == nullptr)
         return hand_out(smallest, allocate_in_class(smallest), 0);
-    checked_record& slab = record(slice_of(block));
+    checked_slice& slab = record(slice_of(block));
     const std::size_t number = number_in(slab, facts[smallest], block);
     const bool was_given_back = slab.blocks[number].hand_out(0).has_value();
     if (number == 0 && !was_given_back) // The first of a slab goes out first.
@@ -290,10 +290,10 @@ MEMORY_POOL_ALWAYS_INLINE void free_later(std::size_t size_class, void* block, b
 {
     const std::size_t most_bytes = the_options.get(np_option_quarantine_bytes);
     thread_cache& cache = this_thread.cache;
-    waiting_blocks& waiting = cache.heap().checks.waiting;
-    waiting.push(size_class, block, is_own);
-    while (waiting.bytes() > most_bytes || waiting.is_full()) {
-        const waiting_blocks::waited oldest = waiting.pop();
+    quarantine& queue = cache.heap().checks.quarantined;
+    queue.push(size_class, block, is_own);
+    while (queue.bytes() > most_bytes || queue.is_full()) {
+        const quarantine::entry oldest = queue.pop();
         if (MEMORY_POOL_UNLIKELY(!oldest.is_own))
             free_unchecked(oldest.block);
         else if (MEMORY_POOL_UNLIKELY(!cache.push(oldest.size_class, oldest.block)))
@@ -320,7 +320,7 @@ bool take_back(const place& where, std::size_t expected) noexcept
         return false;
     look_at_canary(where, *bytes);
     look_at_size(where.block, *bytes, expected);
-    if (where.mark->take_back())
+    if (where.state->take_back())
         return true;
     report(error::double_free, where); // Another thread was faster, or the error handler.
     return false;
@@ -332,7 +332,7 @@ void look_at_outside(const place& where, std::size_t expected) noexcept
 {
     const std::size_t bytes = pages().direct_bytes(where.block);
     look_at_canary(where, bytes);
-    if (pages().places().contain(where.block))
+    if (pages().slots().contain(where.block))
         look_at_size(where.block, bytes, std::max<std::size_t>(expected, 1));
 }
 
@@ -354,7 +354,7 @@ MEMORY_POOL_NOINLINE void free_slowly(void* block, std::size_t expected) noexcep
 /// Effects: frees a block of a slab of which so many bytes were asked for, and with which something is wrong.
 MEMORY_POOL_SLOW_PATH void free_wrong(const place& where, std::size_t bytes, std::size_t expected) noexcept
 {
-    where.mark->resize(bytes); // It is in use until all is reported, as an error handler may leave by a long jump.
+    where.state->resize(bytes); // It is in use until all is reported, as an error handler may leave by a long jump.
     look_at_canary(where, bytes);
     look_at_size(where.block, bytes, expected);
     checked::free(where.block);
@@ -375,7 +375,7 @@ MEMORY_POOL_ALWAYS_INLINE void free(void* block, std::size_t expected) noexcept
         return;
     }
     const class_facts& its = facts[size_class];
-    checked_record& slab = slab_of(its, all.slice_at(steps));
+    checked_slice& slab = slab_of(its, all.slice_at(steps));
     const std::size_t number = number_in(slab, its, block);
     if (MEMORY_POOL_UNLIKELY(number == no_block_there)) {
         free_slowly(block, expected);
@@ -407,7 +407,7 @@ bool resize_in_place(const place& where, std::size_t bytes) noexcept
 {
     if (where.is_outside()) {
         const std::size_t held = pages().direct_bytes(where.block);
-        return bytes <= held && bytes >= held / 2 && !pages().places().contain(where.block);
+        return bytes <= held && bytes >= held / 2 && !pages().slots().contain(where.block);
     }
     if (bytes == 0)
         return false;
@@ -415,13 +415,13 @@ bool resize_in_place(const place& where, std::size_t bytes) noexcept
         if (bytes <= largest_in_checked_slab || !pages().resize_large(slice_of(where.block), bytes))
             return false;
         watch_if_large(bytes);
-        write_canary({where.tag, where.block, where.mark, pages().checks().canary_end(slice_of(where.block))}, bytes);
+        write_canary({where.tag, where.block, where.state, pages().checks().canary_end(slice_of(where.block))}, bytes);
         return true;
     }
     const std::size_t needed = bytes + least_canary;
     if (where.is_empty() || needed > where.block_bytes || needed < where.block_bytes / 2)
         return false;
-    where.mark->resize(bytes);
+    where.state->resize(bytes);
     write_canary(where, bytes);
     return true;
 }
@@ -433,7 +433,7 @@ void shrink_in_place(const place& where, std::size_t bytes) noexcept
         (void)pages().checks().resize_large(slice_of(where.block), bytes, [] { return true; });
         write_canary(place_of_large(where.block), bytes);
     } else if (!where.is_outside()) {
-        where.mark->resize(bytes);
+        where.state->resize(bytes);
         write_canary(where, bytes);
     }
 }

@@ -40,7 +40,7 @@ constexpr std::size_t bytes_in_large(std::size_t bytes) noexcept
 inline void watch_if_large([[maybe_unused]] std::size_t bytes) noexcept
 {
     if constexpr (is_checked)
-        if (page_heap::goes_out_of_reach(bytes))
+        if (page_heap::is_revoked_when_freed(bytes))
             (void)registry().watch_accesses();
 }
 

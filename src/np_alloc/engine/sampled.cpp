@@ -5,7 +5,7 @@
 #include <memory_pool/base/errors.hpp>
 #include <memory_pool/os/call_stack.hpp>
 
-#include "../hardening/guarded_places.hpp"
+#include "../hardening/guarded_slots.hpp"
 #include "../support/misuse.hpp"
 #include "../support/output.hpp"
 #include "engine.hpp"
@@ -52,7 +52,7 @@ void print_calls(const output& to, const char* title, const os::call_stack& call
 void print_report(const guarded_block& block, const void* address, const os::call_stack& accessed_by)
 {
     const output to(nullptr, nullptr);
-    const description what = describe(guarded_places::kind_of(block, address));
+    const description what = describe(guarded_slots::kind_of(block, address));
     to.print(base::message("memory_pool: %s: access to address %p, block %p, block size %zu bytes, pool 'np_alloc'\n"
                            "  remedy: %s, in the calls below\n",
                            what.name, address, static_cast<const void*>(block.begin), block.bytes, what.remedy));
@@ -66,7 +66,7 @@ void report_wrong_access(const void* address)
 {
     static std::atomic<const void*> last_reported{nullptr};
     const page_heap& memory = registry().pages();
-    const guarded_places& places = memory.places();
+    const guarded_slots& places = memory.slots();
     const guarded_block* const block = places.contain(address) ? places.nearest(address) : memory.freed_at(address);
     // A handler of the program that returns has the access come again.
     if (block == nullptr || last_reported.exchange(address, std::memory_order_relaxed) == address)

@@ -6,7 +6,7 @@
 ///     hash_table:   address of a block -> its bytes, and what was reserved for it alone
 ///
 /// They are there for a program whose limit on addresses has left the region small: what does not fit any more is mapped by itself.
-/// And they are samples of what a program allocates, in guarded places. Both are slow, and take whole pages.
+/// And they are samples of what a program allocates, in guarded slots. Both are slow, and take whole pages.
 ///
 /// Thread safety: none; the page heap has a lock.
 #pragma once
@@ -18,7 +18,7 @@
 #include <memory_pool/os/pages.hpp>
 
 #include "../support/hash_table.hpp"
-#include "guarded_places.hpp"
+#include "guarded_slots.hpp"
 
 #include <algorithm>
 #include <cstddef>
@@ -65,35 +65,35 @@ public:
         return reinterpret_cast<void*>(taken.address);
     }
 
-    /// Returns: a block in a place of its own between guards, zeroed; nullptr if there is no place, or the system has no memory.
-    /// Preconditions: as guarded_places::take.
+    /// Returns: a block in a guarded slot, zeroed; nullptr if there is no slot, or the system has no memory.
+    /// Preconditions: as guarded_slots::take.
     void* take_guarded(std::size_t bytes, const os::call_stack& by) noexcept
     {
-        std::byte* const block = blocks_.has_room() ? places_.take(bytes, by) : nullptr;
+        std::byte* const block = blocks_.has_room() ? slots_.take(bytes, by) : nullptr;
         if (block != nullptr)
             (void)blocks_.add({reinterpret_cast<std::uintptr_t>(block), bytes});
         return block;
     }
 
-    /// Effects: as guarded_places::fit, of a block in such a place; of others, nothing.
+    /// Effects: as guarded_slots::fit, of a block in a guarded slot; of others, nothing.
     /// Returns: the block.
     void* fit(void* block, std::size_t bytes, std::size_t alignment) noexcept
     {
-        if (!places_.contain(block) || !blocks_.has_room())
+        if (!slots_.contain(block) || !blocks_.has_room())
             return block;
         blocks_.remove(blocks_.find({reinterpret_cast<std::uintptr_t>(block)}));
-        std::byte* const fitted = places_.fit(block, bytes, alignment);
+        std::byte* const fitted = slots_.fit(block, bytes, alignment);
         (void)blocks_.add({reinterpret_cast<std::uintptr_t>(fitted), bytes});
         return fitted;
     }
 
-    /// Effects: unmaps a block, or has its place guarded. `by` is who gives it back.
+    /// Effects: unmaps a block, or guards its slot. `by` is who gives it back.
     /// Preconditions: there is such a block.
     void give(const void* block, const os::call_stack& by = {}) noexcept
     {
         mapped* const ended = blocks_.find({reinterpret_cast<std::uintptr_t>(block)});
-        if (places_.contain(block))
-            places_.give(block, by);
+        if (slots_.contain(block))
+            slots_.give(block, by);
         else
             (void)os::release_addresses(reinterpret_cast<void*>(ended->reserved), ended->reserved_bytes);
         blocks_.remove(ended);
@@ -105,20 +105,20 @@ public:
     {
         if (const mapped* const around = find_around(address))
             return {error::misaligned_pointer, around->bytes};
-        if (!places_.contain(address))
+        if (!slots_.contain(address))
             return {error::foreign_pointer, 0};
-        const guarded_block* const last = places_.nearest(address);
+        const guarded_block* const last = slots_.nearest(address);
         return {error::double_free, last != nullptr && last->holds(address) ? last->bytes : 0};
     }
 
-    const guarded_places& places() const noexcept { return places_; }
+    const guarded_slots& slots() const noexcept { return slots_; }
 
-    /// Returns: whether each block is found, and each guarded one has its place.
+    /// Returns: whether each block is found, and each guarded one has its slot.
     bool is_valid() const noexcept
     {
         std::size_t guarded = 0;
-        for_each([&](const void* block, std::size_t) { guarded += places_.contain(block) ? 1U : 0U; });
-        const auto [in_use, all_are_there] = places_.in_use();
+        for_each([&](const void* block, std::size_t) { guarded += slots_.contain(block) ? 1U : 0U; });
+        const auto [in_use, all_are_there] = slots_.in_use();
         return blocks_.is_valid() && all_are_there && in_use == guarded;
     }
 
@@ -174,6 +174,6 @@ private:
     }
 
     hash_table<mapped> blocks_;
-    guarded_places places_;
+    guarded_slots slots_;
 };
 } // namespace memory_pool::np

@@ -34,7 +34,7 @@
 #include "../slices/sizes.hpp"
 #include "../slices/slab.hpp"
 #include "../support/build_variant.hpp"
-#include "../support/fault.hpp"
+#include "../support/inconsistency.hpp"
 #include "../support/misuse.hpp"
 #include "../support/mutex.hpp"
 
@@ -408,13 +408,13 @@ public:
     /// Returns: what is wrong with its slabs, the lists of them, and the number of blocks that are away.
     /// Preconditions: nobody is at work in it.
     /// Complexity: linear in bits of slabs.
-    fault find_fault() const noexcept
+    inconsistency verify() const noexcept
     {
         std::array<std::uint32_t, class_count> away{};
         std::array<std::uint32_t, class_count> with_blocks{};
         slice_number previous = no_slice;
         for (slice_number each = first_slab_; each != no_slice; each = record(each).next_in_heap) {
-            if (const fault found = find_fault(each))
+            if (const inconsistency found = verify(each))
                 return found;
             const slice_record& slab = record(each);
             if (slab.previous_in_heap != previous)
@@ -428,10 +428,11 @@ public:
             if (away[number] != this->away(number))
                 return {"a heap has counted other blocks as away than are", this};
             bytes += std::size_t{away[number]} * facts[number].block_bytes;
-            if (const fault found = find_fault_in_list(number, with_blocks[number]))
+            if (const inconsistency found = verify_list(number, with_blocks[number]))
                 return found;
         }
-        return bytes == bytes_away() ? fault{} : fault{"a heap has counted other bytes as away than are", this};
+        return bytes == bytes_away() ? inconsistency{}
+                                     : inconsistency{"a heap has counted other bytes as away than are", this};
     }
 
     /// Returns: how many slabs it has.
@@ -772,7 +773,7 @@ private:
     // Proof.
 
     /// Returns: what is wrong with what should be one of its slabs.
-    fault find_fault(slice_number first) const noexcept
+    inconsistency verify(slice_number first) const noexcept
     {
         if (first >= region().committed())
             return {"the list of slabs of a heap leads out of memory", this};
@@ -794,11 +795,11 @@ private:
     }
 
     /// Returns: what is wrong with the list of slabs of that class that have free blocks, of which there are `count`.
-    fault find_fault_in_list(std::size_t size_class, std::uint32_t count) const noexcept
+    inconsistency verify_list(std::size_t size_class, std::uint32_t count) const noexcept
     {
         slice_number previous = no_slice;
         for (slice_number each = with_blocks_[size_class]; each != no_slice; each = record(each).next_slab) {
-            if (const fault found = find_fault(each))
+            if (const inconsistency found = verify(each))
                 return found;
             const slice_record& slab = record(each);
             if (slab.size_class != size_class || !slab.is_listed || slab.previous_slab != previous)
@@ -806,7 +807,8 @@ private:
             previous = each;
             --count;
         }
-        return count == 0 ? fault{} : fault{"a slab with free blocks is missing in the list of those", this};
+        return count == 0 ? inconsistency{}
+                          : inconsistency{"a slab with free blocks is missing in the list of those", this};
     }
 
     /// On a line of their own, as other threads read them.

@@ -9,7 +9,7 @@
 
 #include <memory_pool/os/random.hpp>
 
-#include "../hardening/waiting_blocks.hpp"
+#include "../hardening/quarantine.hpp"
 #include "../support/build_variant.hpp"
 
 #include <cstddef>
@@ -39,13 +39,13 @@ private:
 /// What a heap of a thread has besides, where blocks are checked.
 struct heap_checks
 {
-    waiting_blocks waiting;
+    quarantine quarantined;
     random_numbers random{os::random_number()};
 };
 
 struct no_heap_checks
 {
-    no_waiting_blocks waiting;
+    no_quarantine quarantined;
 };
 
 using checks_of_heap = std::conditional_t<is_checked, heap_checks, no_heap_checks>;

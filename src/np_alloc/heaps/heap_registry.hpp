@@ -45,7 +45,7 @@
 #include "../page_heap/page_heap.hpp"
 #include "../slices/reservation_cost.hpp"
 #include "../support/build_variant.hpp"
-#include "../support/known_bytes.hpp"
+#include "../support/fill_pattern.hpp"
 #include "../support/mutex.hpp"
 #include "../support/options.hpp"
 #include "../support/output.hpp"

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
 /// \file
-/// What is said when a program has touched what lies beside a sample, or a sample that was freed: see guarded_places.hpp; or, where
-/// blocks are checked, a large block that was freed: see places_out_of_reach.hpp.
+/// What is said when a program has touched what lies beside a sample, or a sample that was freed: see guarded_slots.hpp; or, where
+/// blocks are checked, a large block that was freed: see revoked_runs.hpp.
 ///
 ///     memory_pool: overflow: access to address 0x7f52a4018000, block 0x7f52a4017fc0, block size 64 bytes, pool 'np_alloc'
 ///       remedy: find the access past the end of this block, in the calls below

@@ -179,7 +179,7 @@ public:
 
     /// Returns: what is wrong with its slabs, and its list of large blocks.
     /// Preconditions: nobody is at work in it.
-    fault find_fault() const noexcept
+    inconsistency verify() const noexcept
     {
         const page_heap::region_type& all = pages_.region();
         slice_number before = no_slice;
@@ -189,7 +189,7 @@ public:
                 return {"the list of large blocks of a heap is torn at a block", all.address(each)};
             before = each;
         }
-        return heap::find_fault();
+        return heap::verify();
     }
 
     /// Returns: how many large blocks it has.

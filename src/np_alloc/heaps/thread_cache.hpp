@@ -383,7 +383,7 @@ public:
     void put_all_back(misuse_list& found) noexcept
     {
         if constexpr (is_checked)
-            put_waiting_back(found);
+            flush_quarantine(found);
         for (std::size_t size_class = 0; size_class != class_count; ++size_class)
             flush(size_class, held(size_class), found);
         heap().slabs.post_all();
@@ -466,10 +466,10 @@ private:
     }
 
     /// Puts the blocks that wait back into the heap.
-    void put_waiting_back(misuse_list& found) noexcept
+    void flush_quarantine(misuse_list& found) noexcept
     {
         const heap::at_work lock(heap().slabs, found);
-        heap().checks.waiting.pop_all(
+        heap().checks.quarantined.pop_all(
             [this](std::size_t size_class, void* block) { heap().slabs.put(size_class, &block, 1); });
     }
 

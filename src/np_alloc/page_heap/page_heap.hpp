@@ -7,7 +7,7 @@
 /// When most of it is free, they keep it for a moment only, as the program may be done and never come here again; unless it turned
 /// out that it needs such memory again soon. Whoever comes to the runs gives back what is due, without the lock.
 ///
-/// When the addresses of the region are used up, blocks are mapped one by one; and samples of blocks stand in guarded places: see
+/// When the addresses of the region are used up, blocks are mapped one by one; and samples of blocks stand in guarded slots: see
 /// direct_blocks.hpp.
 ///
 /// Thread safety: any thread.
@@ -19,11 +19,11 @@
 #include <memory_pool/os/call_stack.hpp>
 #include <memory_pool/os/clock.hpp>
 
-#include "../hardening/checked_record.hpp"
+#include "../hardening/checked_slice.hpp"
 #include "../hardening/direct_blocks.hpp"
-#include "../hardening/guarded_places.hpp"
+#include "../hardening/guarded_slots.hpp"
 #include "../hardening/noted_parts.hpp"
-#include "../hardening/places_out_of_reach.hpp"
+#include "../hardening/revoked_runs.hpp"
 #include "../slices/huge_page_policy.hpp"
 #include "../slices/huge_pages.hpp"
 #include "../slices/region.hpp"
@@ -224,8 +224,8 @@ public:
         return block;
     }
 
-    /// Returns: a block in a guarded place; nullptr if there is no place, or the system has no memory.
-    /// Preconditions: as guarded_places::take.
+    /// Returns: a block in a guarded slot; nullptr if there is no place, or the system has no memory.
+    /// Preconditions: as guarded_slots::take.
     MEMORY_POOL_NOINLINE void* take_guarded(std::size_t bytes) noexcept
     {
         const auto by = os::call_stack::of_this_thread(); // Without the lock, as the loader may have one of its own.
@@ -239,12 +239,12 @@ public:
         return block;
     }
 
-    /// Effects: leaves no more room behind `bytes` than it has to, if that is a block in a guarded place.
+    /// Effects: leaves no more room behind `bytes` than it has to, if that is a block in a guarded slot.
     /// Returns: the block, which may begin elsewhere now.
-    /// Preconditions: as guarded_places::fit.
+    /// Preconditions: as guarded_slots::fit.
     void* fit_guarded(void* block, std::size_t bytes, std::size_t alignment) noexcept
     {
-        if (!direct_.places().contain(block))
+        if (!direct_.slots().contain(block))
             return block;
         const std::lock_guard lock(mutex_);
         const std::size_t bytes_before = direct_.bytes(block);
@@ -258,7 +258,7 @@ public:
     MEMORY_POOL_NOINLINE bool give_direct(const void* block) noexcept
     {
         const auto by =
-            direct_.places().contain(block) ? os::call_stack::of_this_thread() : os::call_stack(); // without the lock
+            direct_.slots().contain(block) ? os::call_stack::of_this_thread() : os::call_stack(); // without the lock
         const std::lock_guard lock(mutex_);
         const std::size_t bytes = direct_.bytes(block);
         if (bytes == 0)
@@ -272,14 +272,14 @@ public:
     /// Returns: what is wrong with giving back an address outside of the region, where no block begins.
     wrong_address what_is_wrong_with(const void* address) noexcept
     {
-        if (direct_count_.load(std::memory_order_relaxed) == 0 && !direct_.places().contain(address))
+        if (direct_count_.load(std::memory_order_relaxed) == 0 && !direct_.slots().contain(address))
             return {error::foreign_pointer, 0};
         const std::lock_guard lock(mutex_);
         return direct_.what_is_wrong_with(address);
     }
 
     /// Where samples are, for whoever is told of a fault, and cannot wait for a lock.
-    const guarded_places& places() const noexcept { return direct_.places(); }
+    const guarded_slots& slots() const noexcept { return direct_.slots(); }
 
     /// Returns: how many bytes such a block has; 0 if it is none.
     std::size_t direct_bytes(const void* block) noexcept
@@ -351,14 +351,14 @@ public:
     region_type& region() noexcept { return region_; }
 
     /// Returns: whether nobody is to touch a block of so many bytes when it has been freed, where blocks are checked.
-    static bool goes_out_of_reach(std::size_t bytes) noexcept
+    static bool is_revoked_when_freed(std::size_t bytes) noexcept
     {
-        return bytes >= places_out_of_reach::least_bytes && the_options.get(np_option_guard_pages) != 0;
+        return bytes >= revoked_runs::least_bytes && the_options.get(np_option_guard_pages) != 0;
     }
 
     /// Returns: the large block that was freed where nobody may touch that address any more; nullptr if it is none.
-    /// Thread safety: as guarded_places::nearest.
-    const guarded_block* freed_at(const void* address) const noexcept { return out_of_reach_.find(address); }
+    /// Thread safety: as guarded_slots::nearest.
+    const guarded_block* freed_at(const void* address) const noexcept { return revoked_.find(address); }
 
     /// Returns: runs that are nobody's for good, as their addresses are another's.
     std::size_t lost_runs() const noexcept { return lost_runs_; }
@@ -531,7 +531,7 @@ private:
         first_touch touch;
         {
             const std::lock_guard lock(mutex_);
-            if (out_of_reach_.overlap(region_.address(first + length), region_.address(first + slices)) ||
+            if (revoked_.overlap(region_.address(first + length), region_.address(first + slices)) ||
                 !runs_.extend(first, length, slices))
                 return false;
             if constexpr (is_checked)
@@ -599,7 +599,7 @@ private:
             huge_pages_.leave_large(first, length);
             set_tag(first, length, no_owner);
             count_large(minus_one, std::size_t{0} - length * slice_bytes);
-            put_out_of_reach(first, freed, is_dirty);
+            revoke(first, freed, is_dirty);
             return length;
         });
     }
@@ -608,7 +608,7 @@ private:
     std::optional<guarded_block> description_of([[maybe_unused]] slice_number first) noexcept
     {
         if constexpr (is_checked) {
-            if (!goes_out_of_reach(checks().bytes_of_large(first)))
+            if (!is_revoked_when_freed(checks().bytes_of_large(first)))
                 return std::nullopt;
             guarded_block freed;
             freed.begin = region_.address(first);
@@ -621,27 +621,26 @@ private:
         return std::nullopt;
     }
 
-    void put_out_of_reach([[maybe_unused]] slice_number first,
-                          [[maybe_unused]] const std::optional<guarded_block>& freed,
-                          [[maybe_unused]] bool has_memory) noexcept
+    void revoke([[maybe_unused]] slice_number first, [[maybe_unused]] const std::optional<guarded_block>& freed,
+                [[maybe_unused]] bool has_memory) noexcept
     {
         if constexpr (is_checked) {
             if (!freed)
                 return;
-            if (out_of_reach_.put(freed->begin, checks().canary_end(first), has_memory, *freed)) {
+            if (revoked_.put(freed->begin, checks().canary_end(first), has_memory, *freed)) {
                 if (has_memory)
-                    checks().large_out_of_reach(first);
+                    checks().large_revoked(first);
             } else if (has_memory) {
-                checks().large_stays_in_reach(first);
+                checks().large_not_revoked(first);
             }
         }
     }
 
     /// Returns: a run that was taken, if all of it may be touched now; if not, none.
-    run in_reach(const run& taken, std::uint64_t now) noexcept
+    run restored(const run& taken, std::uint64_t now) noexcept
     {
         const os::moving result =
-            out_of_reach_.take(region_.address(taken.first), region_.address(taken.first + taken.length));
+            revoked_.take(region_.address(taken.first), region_.address(taken.first + taken.length));
         if (result == os::moving::refused)
             runs_.put(taken.first, taken.length, !taken.is_zeroed, now);
         lost_runs_ += result == os::moving::lost ? 1 : 0;
@@ -649,19 +648,19 @@ private:
     }
 
     /// Effects: gives the memory back that is kept of a run that nobody may touch.
-    void purge_out_of_reach(const run& taken) noexcept
+    void purge_backing_copies(const run& taken) noexcept
     {
         struct kept
         {
             void* memory;
             std::size_t bytes;
         };
-        std::array<kept, places_out_of_reach::most> all; // It takes long, so others are not to wait for it.
+        std::array<kept, revoked_runs::most> all; // It takes long, so others are not to wait for it.
         std::size_t count = 0;
         {
             const std::lock_guard lock(mutex_);
-            out_of_reach_.forget_memory(region_.address(taken.first), region_.address(taken.first + taken.length),
-                                        [&](void* memory, std::size_t bytes) { all[count++] = {memory, bytes}; });
+            revoked_.forget_memory(region_.address(taken.first), region_.address(taken.first + taken.length),
+                                   [&](void* memory, std::size_t bytes) { all[count++] = {memory, bytes}; });
         }
         while (count != 0) {
             --count;
@@ -701,7 +700,7 @@ private:
             const std::lock_guard lock(mutex_);
             taken = runs_.take(slices, alignment);
             if (taken.first != no_slice)
-                taken = in_reach(taken, now);
+                taken = restored(taken, now);
             note_peak();
             if (taken.first != no_slice)
                 mark(taken);
@@ -802,7 +801,7 @@ private:
         MEMORY_POOL_DELAY_POINT();
         const bool is_done = os::purge_memory(region_.address(taken.first), bytes);
         if constexpr (is_checked) {
-            purge_out_of_reach(taken);
+            purge_backing_copies(taken);
             checks().run_purged(taken.first, taken.length);
         }
         MEMORY_POOL_DELAY_POINT();
@@ -853,7 +852,7 @@ private:
     huge_page_policy<region_type> huge_pages_{region_};
     noted_parts_type noted_;
     direct_blocks direct_;
-    std::conditional_t<is_checked, places_out_of_reach, no_places_out_of_reach> out_of_reach_;
+    std::conditional_t<is_checked, revoked_runs, no_revoked_runs> revoked_;
     std::uint64_t purged_in_haste_at_ = 0;
     std::uint64_t not_hasty_until_ = 0;
     std::size_t regretted_ = 0;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
 #include <memory_pool/np_alloc.h>
-#include <np_alloc/diagnostics/kept_blocks.hpp>
+#include <np_alloc/diagnostics/cached_block_set.hpp>
 #include <np_alloc/engine/engine.hpp>
 
 #include <support/child.hpp>
@@ -287,7 +287,7 @@ struct np_verify_finds : testing::Test
         return block;
     }
 
-    void expect_fault(const std::string& text)
+    void expect_inconsistency(const std::string& text)
     {
         testing::internal::CaptureStderr();
         EXPECT_EQ(np_verify(), 0);
@@ -297,33 +297,33 @@ struct np_verify_finds : testing::Test
 
     /// Has `value` be something else for a moment.
     template <class Value>
-    void expect_fault_with(Value& value, Value damaged, const std::string& text)
+    void expect_inconsistency_with(Value& value, Value damaged, const std::string& text)
     {
         const Value before = std::exchange(value, damaged);
-        expect_fault(text);
+        expect_inconsistency(text);
         value = before;
     }
 
-    void expect_fault_with_owner(const void* address, np::slice_tag damaged, const std::string& text)
+    void expect_inconsistency_with_owner(const void* address, np::slice_tag damaged, const std::string& text)
     {
         std::atomic<np::slice_tag>& owner = memory.tag(memory.slice_of(address));
         const np::slice_tag before = owner.exchange(damaged);
-        expect_fault(text);
+        expect_inconsistency(text);
         owner = before;
     }
 };
 
 TEST_F(np_verify_finds, runs_that_do_not_fit)
 {
-    expect_fault_with(slice_of(large).length, slice_of(large).length + 1, "the runs");
-    expect_fault_with(slice_of(large).state, np::slice_state::free, "the runs");
+    expect_inconsistency_with(slice_of(large).length, slice_of(large).length + 1, "the runs");
+    expect_inconsistency_with(slice_of(large).state, np::slice_state::free, "the runs");
 }
 
 TEST_F(np_verify_finds, a_slab_that_has_counted_other_free_blocks)
 {
-    expect_fault_with(slab().free_count, slab().free_count + 1, "a slab has other free blocks");
-    expect_fault_with(slab().free_blocks[0], slab().free_blocks[0] ^ 1, "a slab has other free blocks");
-    expect_fault_with(slab().lowest, std::uint16_t{9}, "a slab has other free blocks");
+    expect_inconsistency_with(slab().free_count, slab().free_count + 1, "a slab has other free blocks");
+    expect_inconsistency_with(slab().free_blocks[0], slab().free_blocks[0] ^ 1, "a slab has other free blocks");
+    expect_inconsistency_with(slab().lowest, std::uint16_t{9}, "a slab has other free blocks");
 }
 
 TEST_F(np_verify_finds, a_block_that_is_free_and_was_not_counted_as_back)
@@ -331,18 +331,18 @@ TEST_F(np_verify_finds, a_block_that_is_free_and_was_not_counted_as_back)
     const np::slice_record before = slab();
     const auto refuse = [](memory_pool::error, const void*) { FAIL(); };
     ASSERT_EQ(slab().put(np::facts[size_class], &of_heap, 1, refuse).taken_back, 1U);
-    expect_fault("a heap has counted other blocks as away");
+    expect_inconsistency("a heap has counted other blocks as away");
     slab() = before;
 }
 
 TEST_F(np_verify_finds, a_record_that_says_what_is_not_so)
 {
-    expect_fault_with(slab().capacity, slab().capacity - 1, "the record of a slab");
-    expect_fault_with(slab().block_bytes, std::uint32_t{16}, "the record of a slab");
-    expect_fault_with(slab().begin, slab().begin + 16, "the record of a slab");
+    expect_inconsistency_with(slab().capacity, slab().capacity - 1, "the record of a slab");
+    expect_inconsistency_with(slab().block_bytes, std::uint32_t{16}, "the record of a slab");
+    expect_inconsistency_with(slab().begin, slab().begin + 16, "the record of a slab");
     np::slice_record& record = slab();
-    expect_fault_with(record.slab, record.slab + 1, "the record of a slab");
-    expect_fault_with(record.size_class, std::uint8_t{1}, "the record of a slab");
+    expect_inconsistency_with(record.slab, record.slab + 1, "the record of a slab");
+    expect_inconsistency_with(record.size_class, std::uint8_t{1}, "the record of a slab");
 }
 
 TEST_F(np_verify_finds, a_slab_with_a_free_block_behind_its_last_one)
@@ -351,7 +351,7 @@ TEST_F(np_verify_finds, a_slab_with_a_free_block_behind_its_last_one)
     ASSERT_NE(before.capacity % 64, 0U);
     slab().free_blocks[before.capacity / 64] |= std::uint64_t{1} << 63;
     ++slab().free_count;
-    expect_fault("a slab has other free blocks");
+    expect_inconsistency("a slab has other free blocks");
     slab() = before;
 }
 
@@ -359,39 +359,41 @@ TEST_F(np_verify_finds, a_slab_some_of_whose_slices_are_not_marked_as_its)
 {
     void* const block_in_slices = np_heap_alloc(heap, 5000);
     const std::byte* const second = memory.address(slab_of(block_in_slices).slab + 1);
-    expect_fault_with_owner(second, np::no_owner, "a slice is not marked as one of its slab");
-    expect_fault_with(slice_of(second).slab, np::slice_number{0}, "a slice is not marked as one of its slab");
+    expect_inconsistency_with_owner(second, np::no_owner, "a slice is not marked as one of its slab");
+    expect_inconsistency_with(slice_of(second).slab, np::slice_number{0}, "a slice is not marked as one of its slab");
 }
 
 TEST_F(np_verify_finds, a_slab_that_nobody_has)
 {
     np::heap& owner = heap_of(of_heap);
     const np::slice_number lost = all.pages().take_slab(size_class, owner.own_tag(), false);
-    expect_fault("a slab is in no list of its heap");
-    expect_fault_with(memory.record(lost).slab, lost + 1, "a run is marked as a slab, and is none");
-    expect_fault_with_owner(memory.address(lost), owner.own_tag() | np::sizes::of(5000),
-                            "a run is marked as a slab, and is none");
-    expect_fault_with_owner(memory.address(lost), np::no_owner,
-                            "other slabs or large blocks are there than were counted");
+    expect_inconsistency("a slab is in no list of its heap");
+    expect_inconsistency_with(memory.record(lost).slab, lost + 1, "a run is marked as a slab, and is none");
+    expect_inconsistency_with_owner(memory.address(lost), owner.own_tag() | np::sizes::of(5000),
+                                    "a run is marked as a slab, and is none");
+    expect_inconsistency_with_owner(memory.address(lost), np::no_owner,
+                                    "other slabs or large blocks are there than were counted");
     all.pages().give_slab(lost);
 }
 
 TEST_F(np_verify_finds, damage_in_the_heap_where_heaps_are)
 {
-    expect_fault_with(slab_of(heap).free_count, slab_of(heap).free_count + 1, "a slab has other free blocks");
+    expect_inconsistency_with(slab_of(heap).free_count, slab_of(heap).free_count + 1, "a slab has other free blocks");
 }
 
 TEST_F(np_verify_finds, lists_of_slabs_that_are_torn)
 {
-    expect_fault_with(slab().previous_in_heap, np::slice_number{12345}, "the list of slabs of a heap is torn");
-    expect_fault_with(slab().next_in_heap, np::slice_number{0xFFFF'FFF0}, "the list of slabs of a heap leads out");
-    expect_fault_with(slab().next_in_heap, slab().slab, "the list of slabs of a heap is torn");
-    expect_fault_with(slab().next_in_heap, static_cast<np::slice_number>(memory.slice_of(large)),
-                      "the list of slabs of a heap leads to a slab that is not its own");
-    expect_fault_with(slab().is_listed, !slab().is_listed, "a slab with free blocks is not listed");
-    expect_fault_with(slab().previous_slab, np::slice_number{12345}, "the list of slabs with free blocks is torn");
-    expect_fault_with(slab().next_slab, slab().slab, "the list of slabs with free blocks is torn");
-    expect_fault_with(slab().next_slab, np::slice_number{0xFFFF'FFF0}, "the list of slabs of a heap leads out");
+    expect_inconsistency_with(slab().previous_in_heap, np::slice_number{12345}, "the list of slabs of a heap is torn");
+    expect_inconsistency_with(slab().next_in_heap, np::slice_number{0xFFFF'FFF0},
+                              "the list of slabs of a heap leads out");
+    expect_inconsistency_with(slab().next_in_heap, slab().slab, "the list of slabs of a heap is torn");
+    expect_inconsistency_with(slab().next_in_heap, static_cast<np::slice_number>(memory.slice_of(large)),
+                              "the list of slabs of a heap leads to a slab that is not its own");
+    expect_inconsistency_with(slab().is_listed, !slab().is_listed, "a slab with free blocks is not listed");
+    expect_inconsistency_with(slab().previous_slab, np::slice_number{12345},
+                              "the list of slabs with free blocks is torn");
+    expect_inconsistency_with(slab().next_slab, slab().slab, "the list of slabs with free blocks is torn");
+    expect_inconsistency_with(slab().next_slab, np::slice_number{0xFFFF'FFF0}, "the list of slabs of a heap leads out");
 }
 
 TEST_F(np_verify_finds, a_slab_in_the_list_of_another_size)
@@ -399,7 +401,7 @@ TEST_F(np_verify_finds, a_slab_in_the_list_of_another_size)
     np::slice_record& another = slab_of(np_heap_alloc(heap, 1000));
     ASSERT_GT(another.size_class, slab().size_class) << "its own list is looked at later";
     const np::slice_number before = std::exchange(another.previous_slab, slab().slab);
-    expect_fault_with(slab().next_slab, another.slab, "the list of slabs with free blocks is torn");
+    expect_inconsistency_with(slab().next_slab, another.slab, "the list of slabs with free blocks is torn");
     another.previous_slab = before;
 }
 
@@ -425,7 +427,7 @@ TEST_F(np_verify_finds_of_two_slabs, that_one_without_free_blocks_is_in_the_list
 {
     const np::slice_number before = std::exchange(first.previous_slab, second.slab);
     const np::slice_number next = std::exchange(first.next_slab, np::no_slice);
-    expect_fault_with(second.next_slab, first.slab, "the list of slabs with free blocks is torn");
+    expect_inconsistency_with(second.next_slab, first.slab, "the list of slabs with free blocks is torn");
     first.previous_slab = before;
     first.next_slab = next;
 }
@@ -434,37 +436,38 @@ TEST_F(np_verify_finds_of_two_slabs, that_one_with_free_blocks_is_missing_in_the
 {
     np_free(in_first[0]);
     ASSERT_EQ(first.next_slab, second.slab);
-    expect_fault_with(first.next_slab, np::no_slice, "a slab with free blocks is missing in the list of those");
+    expect_inconsistency_with(first.next_slab, np::no_slice, "a slab with free blocks is missing in the list of those");
 }
 
 TEST_F(np_verify_finds, a_slab_that_is_in_no_list_of_its_heap)
 {
     void* const another = np_heap_alloc(heap, 1000);
-    expect_fault_with(slab_of(another).next_in_heap, np::no_slice, "a heap has counted other blocks as away");
+    expect_inconsistency_with(slab_of(another).next_in_heap, np::no_slice, "a heap has counted other blocks as away");
 }
 
 TEST_F(np_verify_finds, marks_of_slices_that_do_not_fit)
 {
-    expect_fault_with_owner(block, np::no_owner, "the list of slabs of a heap leads to a slab that is not its own");
-    expect_fault_with_owner(of_heap, heap_of(of_heap).own_tag() | np::direct_block,
-                            "the list of slabs of a heap leads to a slab that is not its own");
-    expect_fault_with_owner(large, np::no_owner, "a slice is marked otherwise than its run");
-    expect_fault_with_owner(large, np::inside_large_block, "a run has a mark that it cannot have");
-    expect_fault_with_owner(static_cast<std::byte*>(large) + np::slice_bytes, np::no_owner,
-                            "a slice is marked otherwise than its run");
-    expect_fault_with_owner(large_of_heap, np::no_owner, "the list of large blocks of a heap is torn");
+    expect_inconsistency_with_owner(block, np::no_owner,
+                                    "the list of slabs of a heap leads to a slab that is not its own");
+    expect_inconsistency_with_owner(of_heap, heap_of(of_heap).own_tag() | np::direct_block,
+                                    "the list of slabs of a heap leads to a slab that is not its own");
+    expect_inconsistency_with_owner(large, np::no_owner, "a slice is marked otherwise than its run");
+    expect_inconsistency_with_owner(large, np::inside_large_block, "a run has a mark that it cannot have");
+    expect_inconsistency_with_owner(static_cast<std::byte*>(large) + np::slice_bytes, np::no_owner,
+                                    "a slice is marked otherwise than its run");
+    expect_inconsistency_with_owner(large_of_heap, np::no_owner, "the list of large blocks of a heap is torn");
 }
 
 TEST_F(np_verify_finds, large_blocks_that_are_in_no_list_or_in_the_wrong_one)
 {
     auto* const owner = reinterpret_cast<np::shared_heap*>(heap);
-    expect_fault_with(slice_of(large).home, owner, "a large block is in no list of its heap");
-    expect_fault_with(slice_of(large_of_heap).home, static_cast<np::shared_heap*>(nullptr),
-                      "the list of large blocks of a heap is torn");
-    expect_fault_with(slice_of(large_of_heap).previous_in_heap, np::slice_number{5},
-                      "the list of large blocks of a heap is torn");
-    expect_fault_with(slice_of(large_of_heap).next_in_heap, np::slice_number{0xFFFF'FFF0},
-                      "the list of large blocks of a heap is torn");
+    expect_inconsistency_with(slice_of(large).home, owner, "a large block is in no list of its heap");
+    expect_inconsistency_with(slice_of(large_of_heap).home, static_cast<np::shared_heap*>(nullptr),
+                              "the list of large blocks of a heap is torn");
+    expect_inconsistency_with(slice_of(large_of_heap).previous_in_heap, np::slice_number{5},
+                              "the list of large blocks of a heap is torn");
+    expect_inconsistency_with(slice_of(large_of_heap).next_in_heap, np::slice_number{0xFFFF'FFF0},
+                              "the list of large blocks of a heap is torn");
 }
 
 TEST_F(np_verify_finds, a_large_block_that_has_no_marks)
@@ -475,7 +478,7 @@ TEST_F(np_verify_finds, a_large_block_that_has_no_marks)
             memory.tag(slice) = slice == first ? of_first : of_others;
     };
     mark(np::no_owner, np::no_owner);
-    expect_fault("other slabs or large blocks are there than were counted");
+    expect_inconsistency("other slabs or large blocks are there than were counted");
     mark(np::large_block, np::inside_large_block);
 }
 
@@ -491,13 +494,13 @@ TEST_F(np_verify_finds, the_heap_of_a_thread_that_is_in_no_list)
         void operator()(np::shared_heap&) const {}
     } const remember_first{first};
     all.for_each_heap(remember_first);
-    expect_fault_with(first->next, static_cast<np::thread_heap*>(nullptr), "a slab is in no list of its heap");
+    expect_inconsistency_with(first->next, static_cast<np::thread_heap*>(nullptr), "a slab is in no list of its heap");
 }
 
 TEST_F(np_verify_finds, a_run_that_nobody_has)
 {
     const np::run taken = all.pages().take_bytes(1, 1);
-    expect_fault("a run is in use and belongs to nobody");
+    expect_inconsistency("a run is in use and belongs to nobody");
     all.pages().with_runs([&taken](auto& runs) { runs.put(taken.first, taken.length, true, 0); });
 }
 
@@ -522,7 +525,7 @@ TEST_F(np_verify_finds, a_heap_without_a_thread_that_no_thread_would_get)
     } const find_first{first};
     all.for_each_heap(find_first);
     ASSERT_NE(first, nullptr);
-    expect_fault_with(first->next_parked, static_cast<np::thread_heap*>(nullptr), "a heap without a thread");
+    expect_inconsistency_with(first->next_parked, static_cast<np::thread_heap*>(nullptr), "a heap without a thread");
 }
 
 TEST_F(np_verify_finds, a_block_that_is_at_hand_twice)
@@ -532,7 +535,7 @@ TEST_F(np_verify_finds, a_block_that_is_at_hand_twice)
     np::thread_cache& cache = np::this_thread.cache;
     (void)cache.push(size_class, between);
     (void)cache.push(size_class, twice); // Twice in a row, it would be refused.
-    expect_fault("a block is kept twice");
+    expect_inconsistency("a block is kept twice");
     ASSERT_EQ(taken_from(cache, size_class), twice);
     ASSERT_EQ(taken_from(cache, size_class), between);
     np_free(between);
@@ -543,7 +546,7 @@ TEST_F(np_verify_finds, a_block_that_is_at_hand_and_free_in_its_slab)
     void* const twice = kept(); // Of whatever heap: large ones of others are kept, too.
     np::heap& slabs = heap_of(twice);
     ASSERT_FALSE(slabs.put(size_class, twice).has_value());
-    expect_fault("a block that is kept is free in its slab, too");
+    expect_inconsistency("a block that is kept is free in its slab, too");
     std::vector<void*> taken;
     do
         taken.push_back(nullptr);
@@ -563,11 +566,11 @@ TEST_F(np_verify_finds, what_is_at_hand_and_no_block)
     }};
     for (const auto& [address, text] : cases) {
         (void)cache.push(size_class, address);
-        expect_fault(text);
+        expect_inconsistency(text);
         ASSERT_EQ(taken_from(cache, size_class), address);
     }
     cache.put(size_class + 1, block);
-    expect_fault("a block is in the magazine of another size");
+    expect_inconsistency("a block is in the magazine of another size");
     ASSERT_EQ(taken_from(cache, size_class + 1), block);
 }
 
@@ -575,22 +578,22 @@ TEST_F(np_verify_finds, what_is_at_hand_and_no_block)
 TEST_F(np_verify_finds, marks_of_blocks_that_are_not_as_the_blocks_are)
 {
     void* const free_one = kept();
-    np::checked_record& slab = slab_of(free_one);
+    np::checked_slice& slab = slab_of(free_one);
     const auto offset = static_cast<std::size_t>(static_cast<std::byte*>(free_one) - slab.begin);
-    np::block_mark& mark = slab.blocks[offset / slab.block_bytes];
+    np::block_state& mark = slab.blocks[offset / slab.block_bytes];
     (void)mark.hand_out(10);
-    expect_fault("a block is free, and in use by its mark");
+    expect_inconsistency("a block is free, and in use by its mark");
     mark.forget();
-    np::block_mark& mark_of_large = slice_of(large).large;
+    np::block_state& mark_of_large = slice_of(large).large;
     mark_of_large.forget();
-    expect_fault("a large block is not in use by its mark");
+    expect_inconsistency("a large block is not in use by its mark");
     (void)mark_of_large.hand_out(0);
 }
 #endif
 
 TEST_F(np_verify_finds, a_magazine_whose_border_was_written_to)
 {
-    expect_fault_with(*mine().end(size_class), block, "a magazine is not where it was made");
+    expect_inconsistency_with(*mine().end(size_class), block, "a magazine is not where it was made");
 }
 
 TEST_F(np_verify_finds, a_magazine_that_ends_where_there_is_none)
@@ -606,8 +609,8 @@ TEST_F(np_verify_finds, a_magazine_that_ends_where_there_is_none)
     all.for_each_heap(find_parked);
     ASSERT_NE(parked, nullptr);
     void**& top = parked->tops[size_class];
-    expect_fault_with(top, parked->begin(size_class) - 1, "a magazine is not where it was made");
-    expect_fault_with(top, parked->end(size_class) + 1, "a magazine is not where it was made");
+    expect_inconsistency_with(top, parked->begin(size_class) - 1, "a magazine is not where it was made");
+    expect_inconsistency_with(top, parked->end(size_class) + 1, "a magazine is not where it was made");
 }
 
 TEST_F(np_verify_finds, a_block_that_is_kept_of_a_slab_that_is_nowhere)
@@ -615,7 +618,7 @@ TEST_F(np_verify_finds, a_block_that_is_kept_of_a_slab_that_is_nowhere)
     void* const free_block = kept();
     np::slice_record& record = slice_of(free_block);
     const np::slice_number before = std::exchange(record.slab, np::slice_number{0xFFFF'FFF0});
-    EXPECT_STREQ(np::kept_blocks(all).find_all().what, "a block that is kept is in a slab that is nowhere");
+    EXPECT_STREQ(np::cached_block_set(all).find_all().what, "a block that is kept is in a slab that is nowhere");
     record.slab = before;
 }
 
@@ -631,7 +634,7 @@ TEST_F(np_verify_finds, a_block_that_is_on_its_way_twice)
         np_free(small);
         mine().slabs.keep_for(memory.tag(memory.slice_of(small)), small);
     });
-    expect_fault("a block is kept twice");
+    expect_inconsistency("a block is kept twice");
     other.does([this] { mine().slabs.post_all(); });
     test::error_recorder recorder;
     owner.does([this] { (void)mine().slabs.take_in(); });
@@ -654,8 +657,8 @@ TEST_F(np_verify_finds, a_letter_that_was_written_to_after_its_block_was_freed)
         });
     }
     auto* const words = static_cast<std::size_t*>(const_cast<void*>(letter));
-    expect_fault_with(words[1], words[1] - 1, "other blocks are on their way");
-    expect_fault_with(words[2], std::size_t{0xABCD'0000}, "a block that is kept is of no slab");
+    expect_inconsistency_with(words[1], words[1] - 1, "other blocks are on their way");
+    expect_inconsistency_with(words[2], std::size_t{0xABCD'0000}, "a block that is kept is of no slab");
 }
 
 TEST_F(np_verify_finds, call_sites_of_blocks_that_are_not_in_use)
@@ -670,7 +673,7 @@ TEST_F(np_verify_finds, call_sites_of_blocks_that_are_not_in_use)
                         static_cast<void*>(static_cast<std::byte*>(large_traced) + 16)}) {
         for (np::traced_heap& each : all.traced()) {
             ASSERT_TRUE(each.sites().remember(wrong, 10, {"a.c", 1}));
-            expect_fault("the call site of a block is known that is not in use");
+            expect_inconsistency("the call site of a block is known that is not in use");
             each.sites().forget(wrong);
         }
     }
@@ -697,7 +700,7 @@ TEST_F(np_verify_finds, that_it_has_no_memory)
 {
     const test::system_calls calls;
     calls.refuse_from(test::system_call::map, 1);
-    expect_fault("there is no memory for marks");
+    expect_inconsistency("there is no memory for marks");
     calls.refuse_nothing();
 }
 } // namespace

@@ -33,10 +33,10 @@ namespace np = memory_pool::np;
 namespace
 {
 using memory_pool::error;
-using np::guarded_places;
+using np::guarded_slots;
 
+using test::cached_block_set;
 using test::is_sample;
-using test::kept_blocks;
 using test::sample;
 using test::sample_at_the_begin;
 using test::sample_at_the_end;
@@ -215,7 +215,7 @@ TEST(sampled_blocks, are_as_many_as_were_asked_for)
         (void)np_trim(); // so that it begins with nothing at hand
         const test::option_for_now some(np_option_sample_bytes, period);
         const std::size_t before = samples_in_use();
-        kept_blocks all;
+        cached_block_set all;
         all.blocks.resize(count * period / test::counted_bytes(bytes));
         for (void*& each : all.blocks)
             each = np_alloc(bytes);
@@ -225,7 +225,7 @@ TEST(sampled_blocks, are_as_many_as_were_asked_for)
 
 TEST(sampled_blocks, are_none_if_nobody_asks_for_them)
 {
-    kept_blocks all;
+    cached_block_set all;
     all.blocks.resize(10'000);
     for (void*& each : all.blocks)
         each = np_alloc(64);
@@ -236,11 +236,11 @@ TEST(sampled_blocks, are_none_if_nobody_asks_for_them)
 TEST(sampled_blocks, leave_room_for_other_blocks_when_there_are_no_places_any_more)
 {
     const test::option_for_now every(np_option_sample_bytes, 1);
-    kept_blocks all;
+    cached_block_set all;
     all.blocks.resize(3000);
     for (void*& each : all.blocks)
         ASSERT_NE(each = np_alloc(64), nullptr);
-    EXPECT_EQ(samples_in_use(), guarded_places::count);
+    EXPECT_EQ(samples_in_use(), guarded_slots::count);
     EXPECT_EQ(np_verify(), 1);
 }
 
@@ -277,7 +277,7 @@ TEST(sampled_blocks, are_counted_and_visited_and_owned)
 TEST(sampled_blocks, are_aligned_and_have_room_for_what_was_asked_for)
 {
     const test::option_for_now every(np_option_sample_bytes, 1);
-    kept_blocks all;
+    cached_block_set all;
     std::size_t samples = 0;
     for (std::size_t alignment = 16; alignment <= 32'768; alignment *= 2) {
         for (const std::size_t bytes : {1U, 100U, 5000U}) {
@@ -323,12 +323,12 @@ TEST(sampled_blocks, are_freed_by_any_thread)
     EXPECT_EQ(np_owns(block), 0);
     test::in_a_thread([&] { std::memset(sample(64), 1, 64); });
     EXPECT_EQ(samples_in_use(), 1U) << "of a thread that has ended";
-    kept_blocks left;
+    cached_block_set left;
     (void)np_visit_heap(
         nullptr,
         [](void* visited, std::size_t, void* argument) {
             if (is_sample(visited))
-                static_cast<kept_blocks*>(argument)->blocks.push_back(visited); // NOLINT: of another malloc
+                static_cast<cached_block_set*>(argument)->blocks.push_back(visited); // NOLINT: of another malloc
             return 1;
         },
         &left);
@@ -382,10 +382,10 @@ TEST(sampled_blocks, go_on_in_the_child_of_a_fork)
     unsigned char* const block = sample(64);
     std::memset(block, 0x5A, 64);
     test::expect_in_child([block] {
-        const bool is_kept = block[0] == 0x5A && block[63] == 0x5A;
+        const bool is_cached = block[0] == 0x5A && block[63] == 0x5A;
         np_free(block);
         np_free(sample(64));
-        return is_kept && np_verify() == 1;
+        return is_cached && np_verify() == 1;
     });
     EXPECT_EQ(block[63], 0x5A);
     np_free(block);

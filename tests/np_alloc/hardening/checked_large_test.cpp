@@ -6,8 +6,8 @@
 #include <memory_pool/base/errors.hpp>
 #include <memory_pool/os/pages.hpp>
 #include <np_alloc/engine/engine.hpp>
-#include <np_alloc/hardening/checked_record.hpp>
-#include <np_alloc/hardening/places_out_of_reach.hpp>
+#include <np_alloc/hardening/checked_slice.hpp>
+#include <np_alloc/hardening/revoked_runs.hpp>
 #include <np_alloc/support/options.hpp>
 
 #include <support/child.hpp>
@@ -50,7 +50,7 @@ unsigned char* freed_block(std::size_t bytes)
     return block;
 }
 
-bool is_out_of_reach(const unsigned char* address)
+bool is_revoked(const unsigned char* address)
 {
     return np::registry().pages().freed_at(address) != nullptr;
 }
@@ -145,7 +145,7 @@ TEST_F(checked_large, that_was_freed_is_named_when_it_is_freed_again_resized_or_
     for (const std::size_t bytes : sizes_of_all_kinds) {
         const test::error_recorder now;
         unsigned char* const block = freed_block(bytes);
-        ASSERT_TRUE(is_out_of_reach(block));
+        ASSERT_TRUE(is_revoked(block));
         np_free(block);
         np_free_sized(block, bytes);
         EXPECT_EQ(np_realloc(block, 100), nullptr);
@@ -158,7 +158,7 @@ TEST_F(checked_large, that_was_freed_is_left_alone_by_whoever_looks_at_everythin
 {
     unsigned char* const block = freed_block(9 * mebibyte);
     unsigned char* const larger = freed_block(40 * mebibyte);
-    EXPECT_TRUE(is_out_of_reach(block) || is_out_of_reach(larger));
+    EXPECT_TRUE(is_revoked(block) || is_revoked(larger));
     EXPECT_EQ(np_verify(), 1);
     const auto visit = [](void*, std::size_t bytes, void*) { return bytes < 9 * mebibyte ? 1 : 0; };
     EXPECT_EQ(np_visit_heap(nullptr, visit, nullptr), 1) << "it is not in use";
@@ -174,7 +174,7 @@ TEST_F(checked_large, can_be_where_one_was_freed_and_has_nothing_of_it)
         unsigned char* const before = freed_block(bytes);
         unsigned char* const block = some_block(bytes);
         ASSERT_EQ(block, before);
-        EXPECT_FALSE(is_out_of_reach(block));
+        EXPECT_FALSE(is_revoked(block));
         EXPECT_EQ(std::count(block, block + bytes, 0x5A), 0);
         std::memset(block, 1, bytes);
         np_free(block);
@@ -191,7 +191,7 @@ TEST_F(checked_large, leaves_the_rest_out_of_reach_when_a_smaller_one_is_where_i
     unsigned char* const before = freed_block(20 * mebibyte);
     unsigned char* const block = some_block(10 * mebibyte);
     ASSERT_EQ(block, before);
-    EXPECT_TRUE(is_out_of_reach(before + 15 * mebibyte));
+    EXPECT_TRUE(is_revoked(before + 15 * mebibyte));
     std::memset(block, 1, 10 * mebibyte);
     auto* const grown = static_cast<unsigned char*>(np_realloc(block, 18 * mebibyte));
     EXPECT_EQ(std::count(grown, grown + 10 * mebibyte, 1), static_cast<std::ptrdiff_t>(10 * mebibyte));
@@ -203,13 +203,13 @@ TEST_F(checked_large, leaves_the_rest_out_of_reach_when_a_smaller_one_is_where_i
 TEST_F(checked_large, stays_in_reach_if_enough_others_are_not)
 {
     constexpr std::size_t bytes = 40 * mebibyte; // of which nothing is touched
-    std::array<unsigned char*, np::places_out_of_reach::most + 3> blocks{};
+    std::array<unsigned char*, np::revoked_runs::most + 3> blocks{};
     for (unsigned char*& each : blocks)
         each = some_block(bytes);
     for (unsigned char* each : blocks)
         np_free(each);
-    const auto out_of_reach = std::count_if(blocks.begin(), blocks.end(), is_out_of_reach);
-    EXPECT_EQ(out_of_reach, static_cast<std::ptrdiff_t>(np::places_out_of_reach::most));
+    const auto out_of_reach = std::count_if(blocks.begin(), blocks.end(), is_revoked);
+    EXPECT_EQ(out_of_reach, static_cast<std::ptrdiff_t>(np::revoked_runs::most));
     EXPECT_EQ(read(blocks.back()), 0);
     for (unsigned char*& each : blocks)
         write(each = some_block(bytes));
@@ -228,7 +228,7 @@ TEST_F(checked_large, stays_in_reach_and_is_looked_at_if_the_system_does_not_mov
             calls.refuse_from(kind, 1);
             np_free(block);
         }
-        ASSERT_FALSE(is_out_of_reach(block));
+        ASSERT_FALSE(is_revoked(block));
         block[5 * mebibyte] = 0;
         EXPECT_EQ(np_verify(), 0);
         np_free(np_alloc(9 * mebibyte));
@@ -257,7 +257,7 @@ TEST_F(checked_large, stays_in_reach_where_no_guards_are_wanted)
     (void)np::the_options.set(np_option_guard_pages, 0); // as if it were in the environment
     unsigned char* const block = freed_block(9 * mebibyte);
     (void)np::the_options.set(np_option_guard_pages, 1);
-    EXPECT_FALSE(is_out_of_reach(block));
+    EXPECT_FALSE(is_revoked(block));
     EXPECT_EQ(read(block), 0xDF);
 }
 
@@ -265,11 +265,11 @@ TEST_F(checked_large, stays_in_reach_where_no_guards_are_wanted)
 TEST_F(checked_large, gives_its_memory_back_to_the_system_when_it_is_trimmed)
 {
     unsigned char* const block = freed_block(30 * mebibyte);
-    ASSERT_TRUE(is_out_of_reach(block));
+    ASSERT_TRUE(is_revoked(block));
     const std::size_t before = test::resident_bytes();
     EXPECT_GE(np_trim(), 30 * mebibyte);
     EXPECT_LE(test::resident_bytes() + 29 * mebibyte, before);
-    EXPECT_TRUE(is_out_of_reach(block)) << "still";
+    EXPECT_TRUE(is_revoked(block)) << "still";
     unsigned char* const again = some_block(30 * mebibyte);
     std::memset(again, 1, 30 * mebibyte);
     np_free(again);
@@ -280,15 +280,15 @@ TEST_F(checked_large, gives_its_memory_back_to_the_system_when_it_is_trimmed)
 TEST_F(checked_large, can_be_where_one_was_freed_in_the_child_of_a_fork)
 {
     unsigned char* const before = freed_block(9 * mebibyte);
-    ASSERT_TRUE(is_out_of_reach(before));
+    ASSERT_TRUE(is_revoked(before));
     test::expect_in_child([before] {
         unsigned char* const block = some_block(9 * mebibyte);
         const bool is_there = block == before && block[0] == 0xDF;
         std::memset(block, 1, 9 * mebibyte);
         np_free(block);
-        return is_there && is_out_of_reach(block) && np_verify() == 1;
+        return is_there && is_revoked(block) && np_verify() == 1;
     });
-    EXPECT_TRUE(is_out_of_reach(before));
+    EXPECT_TRUE(is_revoked(before));
 }
 #endif
 TEST_F(checked_large, is_taken_where_a_freed_one_had_its_guard)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
 /// \file
-/// What is not as it must be.
+/// What np_verify finds wrong.
 ///
 /// Thread safety: a value.
 #pragma once
@@ -9,7 +9,7 @@
 namespace memory_pool::np
 {
 /// What is wrong, and with what; or nothing.
-struct fault
+struct inconsistency
 {
     const char* what = nullptr; ///< A text that stays, or nullptr if nothing is wrong.
     const void* where = nullptr;

@@ -21,7 +21,7 @@
 #include "../page_heap/page_heap.hpp"
 #include "../slices/sizes.hpp"
 #include "../slices/slab.hpp"
-#include "../support/fault.hpp"
+#include "../support/inconsistency.hpp"
 
 #include <cstddef>
 #include <cstdint>
@@ -29,21 +29,21 @@
 namespace memory_pool::np
 {
 /// Marks for blocks that are kept.
-class kept_blocks
+class cached_block_set
 {
 public:
-    explicit kept_blocks(heap_registry& all) noexcept : all_(all), memory_(all.pages().region()) {}
-    kept_blocks(const kept_blocks&) = delete;
-    kept_blocks& operator=(const kept_blocks&) = delete;
-    ~kept_blocks() { drop_marks(); }
+    explicit cached_block_set(heap_registry& all) noexcept : all_(all), memory_(all.pages().region()) {}
+    cached_block_set(const cached_block_set&) = delete;
+    cached_block_set& operator=(const cached_block_set&) = delete;
+    ~cached_block_set() { drop_marks(); }
 
     /// Effects: marks all blocks that are kept now, and no others.
     /// Returns: what is wrong with one of them, or with a magazine; or that there is no memory for marks.
-    fault find_all() noexcept
+    inconsistency find_all() noexcept
     {
         if (!get_marks())
             return {"there is no memory for marks", nullptr};
-        fault found;
+        inconsistency found;
         all_.for_each_heap([this, &found](auto& heap) {
             if (!found)
                 found = this->find_in(heap); // clang does not see otherwise that this is used
@@ -103,15 +103,15 @@ private:
         return std::uint64_t{1} << (number % base::bits_per_word);
     }
 
-    fault find_in(thread_heap& heap) noexcept
+    inconsistency find_in(thread_heap& heap) noexcept
     {
         if (!heap.is_known())
             return {};
         for (std::size_t size_class = 0; size_class != class_count; ++size_class)
-            if (const fault found = find_in_magazine(heap, size_class))
+            if (const inconsistency found = find_in_magazine(heap, size_class))
                 return found;
-        fault found;
-        (void)heap.checks.waiting.for_each([this, &found](std::size_t, const void* block) {
+        inconsistency found;
+        (void)heap.checks.quarantined.for_each([this, &found](std::size_t, const void* block) {
             found = mark(block);
             return !found;
         });
@@ -127,9 +127,9 @@ private:
     }
 
     /// Nothing is kept of a heap that all threads share.
-    static fault find_in(const shared_heap&) noexcept { return {}; }
+    static inconsistency find_in(const shared_heap&) noexcept { return {}; }
 
-    fault find_in_magazine(thread_heap& heap, std::size_t size_class) noexcept
+    inconsistency find_in_magazine(thread_heap& heap, std::size_t size_class) noexcept
     {
         void** const begin = heap.begin(size_class);
         void** const top = heap.top(size_class);
@@ -138,7 +138,7 @@ private:
         if (top < begin || top > heap.end(size_class) || *heap.end(size_class) != thread_heap::full_mark())
             return {"a magazine is not where it was made", begin};
         for (void** each = begin; each != top; ++each) {
-            if (const fault found = mark(*each))
+            if (const inconsistency found = mark(*each))
                 return found;
             if ((tag_of(*each) & class_bits) != size_class)
                 return {"a block is in the magazine of another size", *each};
@@ -151,7 +151,7 @@ private:
         return memory_.tag(memory_.slice_of(block)).load(std::memory_order_relaxed);
     }
 
-    fault mark(const void* block) noexcept
+    inconsistency mark(const void* block) noexcept
     {
         const std::size_t slice = memory_.slice_of(block);
         if (slice >= slices_ || !is_of_slab(tag_of(block)))

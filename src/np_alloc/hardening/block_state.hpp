@@ -21,7 +21,7 @@
 namespace memory_pool::np
 {
 /// What is written down of one block. Zeroed, it is one that was not handed out yet.
-class block_mark
+class block_state
 {
 public:
     /// More bytes than that it cannot remember.

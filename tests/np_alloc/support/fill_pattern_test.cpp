@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
-#include <np_alloc/support/known_bytes.hpp>
+#include <np_alloc/support/fill_pattern.hpp>
 
 #include <gtest/gtest.h>
 
@@ -15,10 +15,10 @@ namespace
 constexpr std::byte others{0x11};
 
 /// A block, with others before it and behind.
-class known_bytes : public testing::Test
+class fill_pattern : public testing::Test
 {
 protected:
-    known_bytes() { memory_.fill(others); }
+    fill_pattern() { memory_.fill(others); }
 
     std::byte* block() { return memory_.data() + 64; }
 
@@ -33,7 +33,7 @@ protected:
     alignas(64) std::array<std::byte, 1024> memory_;
 };
 
-TEST_F(known_bytes, fill_a_free_block_and_nothing_else)
+TEST_F(fill_pattern, fill_a_free_block_and_nothing_else)
 {
     for (std::size_t bytes = 16; bytes != 800; bytes += 16) {
         memory_.fill(others);
@@ -45,7 +45,7 @@ TEST_F(known_bytes, fill_a_free_block_and_nothing_else)
     }
 }
 
-TEST_F(known_bytes, tell_of_a_write_to_any_byte_of_a_free_block)
+TEST_F(fill_pattern, tell_of_a_write_to_any_byte_of_a_free_block)
 {
     for (std::size_t bytes = 16; bytes != 800; bytes += 16) {
         np::poison(block(), bytes);
@@ -58,7 +58,7 @@ TEST_F(known_bytes, tell_of_a_write_to_any_byte_of_a_free_block)
     }
 }
 
-TEST_F(known_bytes, tell_of_a_write_to_any_byte_behind_what_was_asked_for)
+TEST_F(fill_pattern, tell_of_a_write_to_any_byte_behind_what_was_asked_for)
 {
     np::canary drawn;
     drawn.draw();
@@ -77,7 +77,7 @@ TEST_F(known_bytes, tell_of_a_write_to_any_byte_behind_what_was_asked_for)
         }
 }
 
-TEST_F(known_bytes, may_begin_where_no_memory_is_before_if_there_are_none)
+TEST_F(fill_pattern, may_begin_where_no_memory_is_before_if_there_are_none)
 {
     const np::canary drawn;
     EXPECT_TRUE(drawn.is_intact(nullptr, nullptr));

@@ -27,10 +27,10 @@
 #include "../slices/sizes.hpp"
 #include "../slices/slab.hpp"
 #include "../support/build_variant.hpp"
-#include "../support/fault.hpp"
-#include "../support/known_bytes.hpp"
+#include "../support/fill_pattern.hpp"
+#include "../support/inconsistency.hpp"
 #include "../support/options.hpp"
-#include "block_mark.hpp"
+#include "block_state.hpp"
 
 #include <algorithm>
 #include <atomic>
@@ -43,20 +43,20 @@
 namespace memory_pool::np
 {
 /// The record of a slice, where it is checked.
-struct checked_record : slice_record
+struct checked_slice : slice_record
 {
     os::guarding guarding_all; ///< Of the slab that begins here: how all of it is guarded.
     /// How a page of the slice is guarded that is, or was, the last of a slab, or behind a large block.
     os::guarding guarding_page;
     std::uint8_t guarded_page; ///< Which.
     std::uint32_t poisoned;    ///< Bytes from the beginning of the slice that must be as they were left.
-    block_mark large;          ///< Of the large block that begins here. How much was asked for stands in `large_bytes`.
+    block_state large;         ///< Of the large block that begins here. How much was asked for stands in `large_bytes`.
     std::size_t large_bytes;   ///< That were asked for.
-    block_mark blocks[largest_capacity];
+    block_state blocks[largest_capacity];
 };
 
 /// The record of a slice in this library.
-using record_of_slice = std::conditional_t<is_checked, checked_record, slice_record>;
+using record_of_slice = std::conditional_t<is_checked, checked_slice, slice_record>;
 
 /// What is done to the memory of runs, so that what a program does there by mistake is found.
 template <class Region, class NotedParts>
@@ -71,7 +71,7 @@ public:
     {
         std::byte* const last_page = region_.address(first + slices) - guard_bytes;
         (void)find_damage(first, slices, false, last_page);
-        checked_record& slab = region_.record(first);
+        checked_slice& slab = region_.record(first);
         for (std::uint32_t number = 0; number != slab.capacity; ++number)
             slab.blocks[number].forget();
         guard(last_page);
@@ -104,7 +104,7 @@ public:
     /// Effects: a free block of a slab need not be as it was left.
     void library_writes_to(const void* block) noexcept
     {
-        checked_record& slab = region_.record(region_.record(region_.slice_of(block)).slab);
+        checked_slice& slab = region_.record(region_.record(region_.slice_of(block)).slab);
         const auto offset = static_cast<std::size_t>(static_cast<const std::byte*>(block) - slab.begin);
         const std::size_t number = block_at(facts[slab.size_class], offset);
         if (number != no_block_there) // A letter that was written to may say that another is where no block begins.
@@ -150,14 +150,14 @@ public:
     }
 
     /// Effects: a large block that has ended need not be as it was left, as nobody can touch it.
-    void large_out_of_reach(slice_number first) noexcept
+    void large_revoked(slice_number first) noexcept
     {
         for (std::size_t slice = 0; slice * slice_bytes < canary_end(first); ++slice)
             region_.record(first + slice).poisoned = 0;
     }
 
     /// Effects: the same where the system was asked to move its memory, and did not, or moved a part and left zeros there.
-    void large_stays_in_reach(slice_number first) noexcept
+    void large_not_revoked(slice_number first) noexcept
     {
         for (std::size_t slice = 0; slice * slice_bytes < canary_end(first); ++slice)
             if (std::uint32_t& poisoned = region_.record(first + slice).poisoned;
@@ -214,22 +214,22 @@ public:
     }
 
     /// Returns: what is wrong with the block of that number in a slab, which is free or not.
-    fault find_fault(slice_number slab, std::size_t number, bool is_free) const noexcept
+    inconsistency verify(slice_number slab, std::size_t number, bool is_free) const noexcept
     {
-        const checked_record& its = region_.record(slab);
+        const checked_slice& its = region_.record(slab);
         std::byte* const block = its.begin + number * its.block_bytes;
-        const block_mark& mark = its.blocks[number];
-        const std::optional<std::size_t> bytes = mark.bytes();
+        const block_state& state = its.blocks[number];
+        const std::optional<std::size_t> bytes = state.bytes();
         if (is_free && bytes)
             return {"a block is free, and in use by its mark", block};
         if (bytes && !the_canary.is_intact(block + *bytes, block + its.block_bytes))
             return {"the bytes behind a block were written to", block};
-        if (mark.is_given_back() && the_options.get(np_option_poison) != 0 && !is_poisoned(block, its.block_bytes))
+        if (state.is_given_back() && the_options.get(np_option_poison) != 0 && !is_poisoned(block, its.block_bytes))
             return {"a free block was written to", block};
         return {};
     }
 
-    fault find_fault_in_large(slice_number first) const noexcept
+    inconsistency verify_large(slice_number first) const noexcept
     {
         std::byte* const block = region_.address(first);
         if (!region_.record(first).large.is_in_use())
@@ -240,9 +240,9 @@ public:
     }
 
     /// Returns: what is wrong with a free run.
-    fault find_fault_in_free(slice_number first, std::uint32_t slices) const noexcept
+    inconsistency verify_free(slice_number first, std::uint32_t slices) const noexcept
     {
-        fault found;
+        inconsistency found;
         noted_.for_each(first, slices, [&](slice_number slice) {
             if (const std::size_t bytes = region_.record(slice).poisoned;
                 !found && bytes != 0 && !is_poisoned(region_.address(slice), bytes))
@@ -291,7 +291,7 @@ private:
     /// Returns: the page of that slice that is guarded; nullptr if none is.
     std::byte* guarded_in(std::size_t slice) const noexcept
     {
-        const checked_record& its = region_.record(slice);
+        const checked_slice& its = region_.record(slice);
         return its.guarding_page != os::guarding::none ? region_.address(slice) + its.guarded_page * guard_bytes
                                                        : nullptr;
     }
@@ -304,7 +304,7 @@ private:
         noted_.note(slice);
         if (guarded_in(slice) == page || !wants_guards())
             return;
-        checked_record& its = region_.record(slice);
+        checked_slice& its = region_.record(slice);
         its.guarding_page = os::guard_memory(page, guard_bytes);
         its.guarded_page = static_cast<std::uint8_t>((page - region_.address(slice)) / std::ptrdiff_t{guard_bytes});
     }

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
 /// \file
-/// Places for blocks that stand alone, where nobody may touch what lies around them: samples of what a program allocates.
+/// Slots for blocks that stand alone, where nobody may touch what lies around them: samples of what a program allocates.
 ///
 ///     | guard | . . . . .|block| guard | . . . . . . . . | guard |block|. . . . . | guard | ...       .: nobody may touch it
-///              <--- place --->           free, was used            now and then
+///              <--- slot --->           free, was used            now and then
 ///
-/// Each byte but those of blocks in use is out of reach, to a page. Most blocks end where their place does, so that the first byte
-/// behind one is out of reach; some begin where it begins. The place of a block that was freed is used again after all others that
-/// are free. What is known of the block of a place, or of the last that was there, stands elsewhere, with the calls that have
+/// Each byte but those of blocks in use is out of reach, to a page. Most blocks end where their slot does, so that the first byte
+/// behind one is out of reach; some begin where it begins. The slot of a block that was freed is used again after all others that
+/// are free. What is known of the block of a slot, or of the last that was there, stands elsewhere, with the calls that have
 /// allocated and freed it.
 ///
 /// Thread safety: none, the page heap has a lock; but for `contain`, and for `nearest`, which is for the moment when a program is
@@ -32,13 +32,13 @@
 
 namespace memory_pool::np
 {
-/// The block of a place, or the last that was there.
+/// The block of a slot, or the last that was there.
 struct guarded_block
 {
     std::byte* begin = nullptr; ///< nullptr: there was none yet.
     std::size_t bytes = 0;
     bool is_in_use = false;
-    std::uint32_t next_free = 0; ///< The place that is used next after this one, if it is free.
+    std::uint32_t next_free = 0; ///< The slot that is used next after this one, if it is free.
     os::call_stack allocated_by;
     os::call_stack freed_by;
 
@@ -62,17 +62,17 @@ enum class wrong_access
     use_after_free,
 };
 
-/// Places, each with a block or free.
-class guarded_places
+/// Slots, each with a block or free.
+class guarded_slots
 {
 public:
     static constexpr std::uint32_t count = 256;
-    static constexpr std::size_t place_bytes = largest_in_slab;
+    static constexpr std::size_t slot_bytes = largest_in_slab;
 
-    constexpr guarded_places() noexcept = default;
-    guarded_places(const guarded_places&) = delete;
-    guarded_places& operator=(const guarded_places&) = delete;
-    ~guarded_places() = default; // Those of the process are never destroyed: see release().
+    constexpr guarded_slots() noexcept = default;
+    guarded_slots(const guarded_slots&) = delete;
+    guarded_slots& operator=(const guarded_slots&) = delete;
+    ~guarded_slots() = default; // Those of the process are never destroyed: see release().
 
     /// Effects: gives everything back.
     void release() noexcept
@@ -85,21 +85,21 @@ public:
         first_.store(nullptr, std::memory_order_relaxed);
     }
 
-    /// Returns: a block filled with zeros; nullptr if no place is free, or the system does not give memory.
-    /// Preconditions: `bytes` are at most those of a place, and a multiple of what the block is to be aligned to.
+    /// Returns: a block filled with zeros; nullptr if no slot is free, or the system does not give memory.
+    /// Preconditions: `bytes` are at most those of a slot, and a multiple of what the block is to be aligned to.
     /// Complexity: some system calls.
     std::byte* take(std::size_t bytes, const os::call_stack& by) noexcept
     {
-        if ((reserved_ == nullptr && !start()) || first_free_ == no_place)
+        if ((reserved_ == nullptr && !start()) || first_free_ == no_slot)
             return nullptr;
-        std::byte* const place = begin_of(first_free_);
-        std::byte* const begin = goes_to_the_end() ? place + place_bytes - bytes : place;
+        std::byte* const slot = begin_of(first_free_);
+        std::byte* const begin = goes_to_the_end() ? slot + slot_bytes - bytes : slot;
         const std::size_t before = bytes_on_page_before(begin);
         if (!os::commit_memory(begin - before, in_whole_pages(before + bytes)))
             return nullptr;
         guarded_block& taken = blocks_[first_free_];
         first_free_ = taken.next_free;
-        taken = {begin, bytes, true, no_place, by, {}};
+        taken = {begin, bytes, true, no_slot, by, {}};
         return begin;
     }
 
@@ -108,33 +108,33 @@ public:
     /// Complexity: some system calls.
     void give(const void* block, const os::call_stack& by) noexcept
     {
-        const std::uint32_t place = place_of(block);
-        guarded_block& given = blocks_[place];
-        if (!os::purge_memory(begin_of(place), place_bytes)) { // Memory that is locked stays.
+        const std::uint32_t slot = slot_of(block);
+        guarded_block& given = blocks_[slot];
+        if (!os::purge_memory(begin_of(slot), slot_bytes)) { // Memory that is locked stays.
             const std::size_t before = bytes_on_page_before(given.begin);
             std::memset(given.begin - before, 0, in_whole_pages(before + given.bytes));
         }
-        (void)os::decommit_memory(begin_of(place), place_bytes); // If not, an access reads zeros.
+        (void)os::decommit_memory(begin_of(slot), slot_bytes); // If not, an access reads zeros.
         given.is_in_use = false;
         given.freed_by = by;
-        append(place);
+        append(slot);
     }
 
-    /// Effects: makes a block shorter that nobody has been told of yet. If it ends where its place does, it begins later, so that it
+    /// Effects: makes a block shorter that nobody has been told of yet. If it ends where its slot does, it begins later, so that it
     ///   still ends there, or as near to it as its alignment allows.
     /// Returns: it.
     /// Preconditions: it is in use, and has room for `bytes`, at least one; it is to be aligned to `alignment`.
     std::byte* fit(const void* block, std::size_t bytes, std::size_t alignment) noexcept
     {
-        const std::uint32_t place = place_of(block);
-        guarded_block& fitted = blocks_[place];
-        if (fitted.end() == begin_of(place) + place_bytes)
+        const std::uint32_t slot = slot_of(block);
+        guarded_block& fitted = blocks_[slot];
+        if (fitted.end() == begin_of(slot) + slot_bytes)
             fitted.begin = fitted.end() - base::round_up(bytes, alignment);
         fitted.bytes = bytes;
         return fitted.begin;
     }
 
-    /// Returns: whether an address lies in a place, or a guard.
+    /// Returns: whether an address lies in a slot, or a guard.
     /// Thread safety: any thread.
     bool contain(const void* address) const noexcept
     {
@@ -142,14 +142,13 @@ public:
         return first != 0 && reinterpret_cast<std::uintptr_t>(address) - first < all_bytes;
     }
 
-    /// Returns: the block that an address is nearest to, of that place and those beside it; nullptr if there never was one.
+    /// Returns: the block that an address is nearest to, of that slot and those beside it; nullptr if there never was one.
     /// Preconditions: contain(address).
     const guarded_block* nearest(const void* address) const noexcept
     {
         const auto* const wanted = static_cast<const std::byte*>(address);
-        const std::size_t half =
-            static_cast<std::size_t>(wanted - first_.load(std::memory_order_relaxed)) / place_bytes;
-        const std::size_t behind = half / 2; // The place in which it lies, or behind the guard in which it does.
+        const std::size_t half = static_cast<std::size_t>(wanted - first_.load(std::memory_order_relaxed)) / slot_bytes;
+        const std::size_t behind = half / 2; // The slot in which it lies, or behind the guard in which it does.
         const guarded_block* const next =
             behind < count && blocks_[behind].begin != nullptr ? &blocks_[behind] : nullptr;
         if (half % 2 != 0 || behind == 0 || blocks_[behind - 1].begin == nullptr)
@@ -166,46 +165,46 @@ public:
         return address < block.begin ? wrong_access::underflow : wrong_access::overflow;
     }
 
-    /// Returns: blocks in use, and whether they and the free places are all there are.
+    /// Returns: blocks in use, and whether they and the free slots are all there are.
     std::pair<std::size_t, bool> in_use() const noexcept
     {
         if (reserved_ == nullptr)
             return {0, true};
         std::size_t used = 0;
-        for (std::uint32_t place = 0; place != count; ++place)
-            used += blocks_[place].is_in_use ? 1U : 0U;
+        for (std::uint32_t slot = 0; slot != count; ++slot)
+            used += blocks_[slot].is_in_use ? 1U : 0U;
         std::size_t free = 0;
-        for (std::uint32_t place = first_free_; place != no_place && free <= count; place = blocks_[place].next_free)
-            free += blocks_[place].is_in_use ? count : 1U;
+        for (std::uint32_t slot = first_free_; slot != no_slot && free <= count; slot = blocks_[slot].next_free)
+            free += blocks_[slot].is_in_use ? count : 1U;
         return {used, used + free == count};
     }
 
 private:
-    static constexpr std::uint32_t no_place = ~std::uint32_t{0};
-    /// A guard before each place, and one behind the last.
-    static constexpr std::size_t all_bytes = (2 * std::size_t{count} + 1) * place_bytes;
-    /// With what is left over when places begin at multiples of their size.
-    static constexpr std::size_t reserved_bytes = all_bytes + place_bytes;
+    static constexpr std::uint32_t no_slot = ~std::uint32_t{0};
+    /// A guard before each slot, and one behind the last.
+    static constexpr std::size_t all_bytes = (2 * std::size_t{count} + 1) * slot_bytes;
+    /// With what is left over when slots begin at multiples of their size.
+    static constexpr std::size_t reserved_bytes = all_bytes + slot_bytes;
 
     bool start() noexcept
     {
-        if (place_bytes % os::page_size() != 0)
+        if (slot_bytes % os::page_size() != 0)
             return false;
         void* const reserved = os::reserve_addresses(reserved_bytes);
         if (reserved == nullptr)
             return false;
         auto* const first =
-            reinterpret_cast<std::byte*>(base::round_up(reinterpret_cast<std::uintptr_t>(reserved), place_bytes));
+            reinterpret_cast<std::byte*>(base::round_up(reinterpret_cast<std::uintptr_t>(reserved), slot_bytes));
         void* const blocks = take_metadata_pages(count * sizeof(guarded_block));
         if (blocks == nullptr) {
             (void)os::release_addresses(reserved, reserved_bytes);
             return false;
         }
-        blocks_ = static_cast<guarded_block*>(blocks); // Zeros are places where there was no block yet.
+        blocks_ = static_cast<guarded_block*>(blocks); // Zeros are slots where there was no block yet.
         reserved_ = reserved;
-        first_free_ = no_place;
-        for (std::uint32_t place = 0; place != count; ++place)
-            append(place);
+        first_free_ = no_slot;
+        for (std::uint32_t slot = 0; slot != count; ++slot)
+            append(slot);
         first_.store(first, std::memory_order_release);
         return true;
     }
@@ -217,30 +216,30 @@ private:
 
     static bool goes_to_the_end() noexcept { return os::random_number() >> 62U != 0; }
 
-    std::byte* begin_of(std::uint32_t place) const noexcept
+    std::byte* begin_of(std::uint32_t slot) const noexcept
     {
-        return first_.load(std::memory_order_relaxed) + (2 * std::size_t{place} + 1) * place_bytes;
+        return first_.load(std::memory_order_relaxed) + (2 * std::size_t{slot} + 1) * slot_bytes;
     }
 
     /// Preconditions: a block begins there.
-    std::uint32_t place_of(const void* block) const noexcept
+    std::uint32_t slot_of(const void* block) const noexcept
     {
         const std::byte* const first = first_.load(std::memory_order_relaxed);
         return static_cast<std::uint32_t>(static_cast<std::size_t>(static_cast<const std::byte*>(block) - first) /
-                                          place_bytes / 2);
+                                          slot_bytes / 2);
     }
 
-    void append(std::uint32_t place) noexcept
+    void append(std::uint32_t slot) noexcept
     {
-        blocks_[place].next_free = no_place;
-        (first_free_ != no_place ? blocks_[last_free_].next_free : first_free_) = place;
-        last_free_ = place;
+        blocks_[slot].next_free = no_slot;
+        (first_free_ != no_slot ? blocks_[last_free_].next_free : first_free_) = slot;
+        last_free_ = slot;
     }
 
     void* reserved_ = nullptr;
     std::atomic<std::byte*> first_{nullptr}; ///< The first guard.
-    guarded_block* blocks_ = nullptr;        ///< By place.
-    std::uint32_t first_free_ = no_place;
-    std::uint32_t last_free_ = no_place;
+    guarded_block* blocks_ = nullptr;        ///< By slot.
+    std::uint32_t first_free_ = no_slot;
+    std::uint32_t last_free_ = no_slot;
 };
 } // namespace memory_pool::np

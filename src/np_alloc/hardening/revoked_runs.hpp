@@ -20,7 +20,7 @@
 
 #include <memory_pool/os/address_space.hpp>
 
-#include "guarded_places.hpp"
+#include "guarded_slots.hpp"
 
 #include <algorithm>
 #include <array>
@@ -30,17 +30,17 @@
 namespace memory_pool::np
 {
 /// Places where blocks were.
-class places_out_of_reach
+class revoked_runs
 {
 public:
     static constexpr std::size_t most = 64;
     /// For smaller blocks, the system has to look at each page.
     static constexpr std::size_t least_bytes = std::size_t{8} << 20;
 
-    constexpr places_out_of_reach() noexcept = default;
-    places_out_of_reach(const places_out_of_reach&) = delete;
-    places_out_of_reach& operator=(const places_out_of_reach&) = delete;
-    ~places_out_of_reach() = default;
+    constexpr revoked_runs() noexcept = default;
+    revoked_runs(const revoked_runs&) = delete;
+    revoked_runs& operator=(const revoked_runs&) = delete;
+    ~revoked_runs() = default;
 
     /// Effects: has nobody touch the addresses from `begin` on, where a block was. What is there is kept for whoever is next, unless
     ///   those are zeros without memory.
@@ -48,9 +48,9 @@ public:
     /// Complexity: some system calls.
     bool put(std::byte* begin, std::size_t bytes, bool has_memory, const guarded_block& freed) noexcept
     {
-        place* const unused = find_unused();
-        place made{begin, begin + bytes, nullptr, freed};
-        if (unused == nullptr || (has_memory && !made.move_to_shelf()))
+        revoked_run* const unused = find_unused();
+        revoked_run made{begin, begin + bytes, nullptr, freed};
+        if (unused == nullptr || (has_memory && !made.move_to_backing_copy()))
             return false;
         (void)os::decommit_memory(begin, bytes); // If not, an access reads zeros, and what is written is lost.
         *unused = made;
@@ -64,8 +64,8 @@ public:
     os::moving take(const std::byte* begin, const std::byte* end) noexcept
     {
         for (std::size_t i = 0; count_ != 0 && i != most; ++i)
-            if (places_[i].overlaps(begin, end))
-                if (const os::moving result = take_from(places_[i], begin, end); result != os::moving::done)
+            if (revoked_[i].overlaps(begin, end))
+                if (const os::moving result = take_from(revoked_[i], begin, end); result != os::moving::done)
                     return result;
         return os::moving::done;
     }
@@ -73,8 +73,8 @@ public:
     /// Returns: whether some of these addresses are out of reach.
     bool overlap(const std::byte* begin, const std::byte* end) const noexcept
     {
-        return count_ != 0 && std::any_of(places_.begin(), places_.end(),
-                                          [=](const place& each) { return each.overlaps(begin, end); });
+        return count_ != 0 && std::any_of(revoked_.begin(), revoked_.end(),
+                                          [=](const revoked_run& each) { return each.overlaps(begin, end); });
     }
 
     /// Effects: calls `release(void* memory, std::size_t bytes)` for what is kept of these addresses, which has to be released.
@@ -82,9 +82,9 @@ public:
     void forget_memory(const std::byte* begin, const std::byte* end, Release&& release) noexcept
     {
         for (std::size_t i = 0; count_ != 0 && i != most; ++i)
-            if (place& its = places_[i]; its.shelf != nullptr && its.overlaps(begin, end)) {
-                release(its.shelf, its.bytes());
-                its.shelf = nullptr;
+            if (revoked_run& its = revoked_[i]; its.backing != nullptr && its.overlaps(begin, end)) {
+                release(its.backing, its.bytes());
+                its.backing = nullptr;
             }
     }
 
@@ -92,9 +92,10 @@ public:
     const guarded_block* find(const void* address) const noexcept
     {
         const auto* const wanted = static_cast<const std::byte*>(address);
-        const auto* const found = std::find_if(
-            places_.begin(), places_.end(), [wanted](const place& each) { return each.overlaps(wanted, wanted + 1); });
-        return found != places_.end() ? &found->freed : nullptr;
+        const auto* const found = std::find_if(revoked_.begin(), revoked_.end(), [wanted](const revoked_run& each) {
+            return each.overlaps(wanted, wanted + 1);
+        });
+        return found != revoked_.end() ? &found->freed : nullptr;
     }
 
     std::size_t count() const noexcept { return count_; }
@@ -103,11 +104,11 @@ private:
     /// That many bytes of addresses have a table of pages of their own.
     static constexpr std::size_t table_bytes = std::size_t{2} << 20;
 
-    struct place
+    struct revoked_run
     {
         std::byte* begin = nullptr; ///< nullptr: it is not in use.
         std::byte* end = nullptr;
-        std::byte* shelf = nullptr; ///< Where its memory is; nullptr if it has none.
+        std::byte* backing = nullptr; ///< Where its memory is; nullptr if it has none.
         guarded_block freed;
 
         std::size_t bytes() const noexcept { return static_cast<std::size_t>(end - begin); }
@@ -115,7 +116,7 @@ private:
 
         /// Effects: moves what is there to other addresses, which are as far from the begin of a table of pages.
         /// Returns: whether it did.
-        bool move_to_shelf() noexcept
+        bool move_to_backing_copy() noexcept
         {
             auto* const reserved = static_cast<std::byte*>(os::reserve_addresses(bytes() + table_bytes));
             if (reserved == nullptr)
@@ -127,10 +128,10 @@ private:
             const os::moving result =
                 os::commit_memory(made, bytes()) ? os::move_memory(begin, made, bytes()) : os::moving::refused;
             if (result == os::moving::done)
-                shelf = made;
+                backing = made;
             else if (result == os::moving::refused)
                 release(made, bytes());
-            return shelf != nullptr;
+            return backing != nullptr;
         }
 
         /// Effects: has those addresses be touched again, with what was there, or zeros.
@@ -138,16 +139,16 @@ private:
         {
             const auto returned = static_cast<std::size_t>(to - from);
             bool is_committed = os::commit_memory(from, returned);
-            if (!is_committed && shelf != nullptr) {
+            if (!is_committed && backing != nullptr) {
                 // Until what is there has moved, the process has to be allowed as much once more.
-                release(std::exchange(shelf, nullptr), bytes());
+                release(std::exchange(backing, nullptr), bytes());
                 is_committed = os::commit_memory(from, returned);
             }
             if (!is_committed)
                 return os::moving::refused;
-            if (shelf == nullptr)
+            if (backing == nullptr)
                 return os::moving::done;
-            std::byte* const kept = shelf + (from - begin);
+            std::byte* const kept = backing + (from - begin);
             const os::moving result = os::move_memory(kept, from, returned);
             release(kept, returned);
             return result == os::moving::lost ? result : os::moving::done; // If it is refused, zeros are there.
@@ -160,24 +161,24 @@ private:
         }
     };
 
-    place* find_unused() noexcept
+    revoked_run* find_unused() noexcept
     {
-        auto* const found =
-            std::find_if(places_.begin(), places_.end(), [](const place& each) { return each.begin == nullptr; });
-        return found != places_.end() ? found : nullptr;
+        auto* const found = std::find_if(revoked_.begin(), revoked_.end(),
+                                         [](const revoked_run& each) { return each.begin == nullptr; });
+        return found != revoked_.end() ? found : nullptr;
     }
 
     /// As take; more than these addresses, if there is no place for what is behind them.
-    os::moving take_from(place& its, const std::byte* begin, const std::byte* end) noexcept
+    os::moving take_from(revoked_run& its, const std::byte* begin, const std::byte* end) noexcept
     {
         const bool begins_before = its.begin < begin;
-        place* const rest = begins_before && end < its.end ? find_unused() : &its;
+        revoked_run* const rest = begins_before && end < its.end ? find_unused() : &its;
         std::byte* const from = begins_before ? its.begin + (begin - its.begin) : its.begin;
         std::byte* const to = rest != nullptr && end < its.end ? its.begin + (end - its.begin) : its.end;
         const os::moving result = its.return_to(from, to);
         if (result == os::moving::refused)
             return result;
-        const place whole = its;
+        const revoked_run whole = its;
         its = {};
         --count_;
         if (begins_before)
@@ -188,18 +189,18 @@ private:
     }
 
     /// Effects: makes `part` a part of a place.
-    void keep(place& part, const place& whole, std::byte* begin, std::byte* end) noexcept
+    void keep(revoked_run& part, const revoked_run& whole, std::byte* begin, std::byte* end) noexcept
     {
-        part = {begin, end, whole.shelf != nullptr ? whole.shelf + (begin - whole.begin) : nullptr, whole.freed};
+        part = {begin, end, whole.backing != nullptr ? whole.backing + (begin - whole.begin) : nullptr, whole.freed};
         ++count_;
     }
 
-    std::array<place, most> places_{};
+    std::array<revoked_run, most> revoked_{};
     std::size_t count_ = 0;
 };
 
 /// Where everything that is free stays in reach.
-struct no_places_out_of_reach
+struct no_revoked_runs
 {
     static constexpr bool put(std::byte*, std::size_t, bool, const guarded_block&) noexcept { return false; }
     static constexpr os::moving take(const std::byte*, const std::byte*) noexcept { return os::moving::done; }

@@ -21,7 +21,7 @@
 namespace memory_pool::np
 {
 /// A queue of free blocks. Zeroed, it is empty.
-class waiting_blocks
+class quarantine
 {
 public:
     static constexpr std::size_t most_blocks = 1024;
@@ -49,7 +49,7 @@ public:
     }
 
     /// What has waited longest.
-    struct waited
+    struct entry
     {
         void* block;
         std::size_t size_class;
@@ -57,9 +57,9 @@ public:
     };
 
     /// Preconditions: it is not empty.
-    waited pop() noexcept
+    entry pop() noexcept
     {
-        const waited oldest{blocks_[first_], class_at(first_), classes_[first_] < of_another};
+        const entry oldest{blocks_[first_], class_at(first_), classes_[first_] < of_another};
         first_ = (first_ + 1) % most_blocks;
         --count_;
         count(oldest.size_class, ~std::uint32_t{0});
@@ -72,7 +72,7 @@ public:
     void pop_all(Put&& put) noexcept
     {
         while (!is_empty()) {
-            const waited oldest = pop();
+            const entry oldest = pop();
             put(oldest.size_class, oldest.block);
         }
     }
@@ -111,7 +111,7 @@ private:
 };
 
 /// Where nothing waits.
-struct no_waiting_blocks
+struct no_quarantine
 {
     static constexpr std::uint32_t of_class(std::size_t) noexcept { return 0; }
     template <class Put>

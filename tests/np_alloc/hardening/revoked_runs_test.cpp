@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
-#include <np_alloc/hardening/places_out_of_reach.hpp>
+#include <np_alloc/hardening/revoked_runs.hpp>
 
 #include <memory_pool/os/address_space.hpp>
 #include <memory_pool/os/pages.hpp>
@@ -17,18 +17,18 @@
 
 namespace np = memory_pool::np;
 namespace os = memory_pool::os;
-using np::places_out_of_reach;
+using np::revoked_runs;
 
 namespace
 {
 /// Pages, each with its number in all bytes, from 1.
-struct places_out_of_reach_test : testing::Test
+struct revoked_runs_test : testing::Test
 {
-    static constexpr std::size_t pages = 2 * places_out_of_reach::most + 10;
+    static constexpr std::size_t pages = 2 * revoked_runs::most + 10;
 
     const std::size_t page_bytes = os::page_size();
     std::byte* const memory = static_cast<std::byte*>(os::reserve_addresses(pages * page_bytes));
-    places_out_of_reach places;
+    revoked_runs places;
 
     void SetUp() override
     {
@@ -37,7 +37,7 @@ struct places_out_of_reach_test : testing::Test
             std::memset(page(number), static_cast<int>(number + 1), page_bytes);
     }
 
-    ~places_out_of_reach_test() override
+    ~revoked_runs_test() override
     {
         const test::system_calls again;
         EXPECT_EQ(take(0, pages), os::moving::done);
@@ -57,12 +57,12 @@ struct places_out_of_reach_test : testing::Test
 
     os::moving take(std::size_t from, std::size_t to) { return places.take(page(from), page(to)); }
 
-    bool is_out_of_reach(std::size_t number) const { return places.find(page(number)) != nullptr; }
+    bool is_revoked(std::size_t number) const { return places.find(page(number)) != nullptr; }
 
-    void expect_out_of_reach(std::size_t from, std::size_t to) const
+    void expect_revoked(std::size_t from, std::size_t to) const
     {
         for (std::size_t number = 0; number != pages; ++number)
-            EXPECT_EQ(is_out_of_reach(number), from <= number && number < to) << number;
+            EXPECT_EQ(is_revoked(number), from <= number && number < to) << number;
     }
 
     /// Returns: whether those pages have in them what they had in the beginning.
@@ -83,10 +83,10 @@ struct places_out_of_reach_test : testing::Test
 
 /// Where memory cannot be moved, what has some stays in reach.
 #if defined(__linux__)
-TEST_F(places_out_of_reach_test, say_which_block_was_there)
+TEST_F(revoked_runs_test, say_which_block_was_there)
 {
     ASSERT_TRUE(put(2, 5));
-    expect_out_of_reach(2, 5);
+    expect_revoked(2, 5);
     EXPECT_EQ(places.find(page(5) - 1)->begin, page(2));
     EXPECT_EQ(places.find(page(5) - 1)->bytes, 3 * page_bytes - 1);
     EXPECT_TRUE(places.overlap(page(0), page(3)));
@@ -95,7 +95,7 @@ TEST_F(places_out_of_reach_test, say_which_block_was_there)
     EXPECT_FALSE(places.overlap(page(5), page(9)));
 }
 
-TEST_F(places_out_of_reach_test, keep_what_is_there)
+TEST_F(revoked_runs_test, keep_what_is_there)
 {
     ASSERT_TRUE(put(2, 5));
     EXPECT_EQ(take(2, 5), os::moving::done);
@@ -105,31 +105,31 @@ TEST_F(places_out_of_reach_test, keep_what_is_there)
     EXPECT_TRUE(put(2, 5)) << "again";
 }
 
-TEST_F(places_out_of_reach_test, are_taken_together_when_they_lie_side_by_side)
+TEST_F(revoked_runs_test, are_taken_together_when_they_lie_side_by_side)
 {
     ASSERT_TRUE(put(2, 5) && put(5, 6) && put(8, 9));
     EXPECT_EQ(take(0, 10), os::moving::done);
     EXPECT_TRUE(are_as_they_were(0, pages));
 }
 
-TEST_F(places_out_of_reach_test, stay_out_of_reach_where_nothing_was_taken)
+TEST_F(revoked_runs_test, stay_out_of_reach_where_nothing_was_taken)
 {
     ASSERT_TRUE(put(2, 8));
     EXPECT_EQ(take(0, 3), os::moving::done);
-    expect_out_of_reach(3, 8);
+    expect_revoked(3, 8);
     EXPECT_EQ(take(7, 9), os::moving::done);
-    expect_out_of_reach(3, 7);
+    expect_revoked(3, 7);
     EXPECT_EQ(take(4, 5), os::moving::done);
-    EXPECT_TRUE(is_out_of_reach(3) && !is_out_of_reach(4) && is_out_of_reach(5));
+    EXPECT_TRUE(is_revoked(3) && !is_revoked(4) && is_revoked(5));
     EXPECT_EQ(places.find(page(5))->begin, page(2)) << "that is the block that was freed";
     EXPECT_EQ(places.count(), 2U);
     EXPECT_EQ(take(3, 7), os::moving::done);
     EXPECT_TRUE(are_as_they_were(0, pages));
 }
 
-TEST_F(places_out_of_reach_test, are_only_so_many)
+TEST_F(revoked_runs_test, are_only_so_many)
 {
-    for (std::size_t i = 0; i != places_out_of_reach::most; ++i)
+    for (std::size_t i = 0; i != revoked_runs::most; ++i)
         ASSERT_TRUE(put(2 * i, 2 * i + 1));
     EXPECT_FALSE(put(pages - 2, pages - 1));
     EXPECT_TRUE(are_as_they_were(pages - 2, pages - 1));
@@ -137,18 +137,18 @@ TEST_F(places_out_of_reach_test, are_only_so_many)
     EXPECT_TRUE(put(pages - 2, pages - 1));
 }
 
-TEST_F(places_out_of_reach_test, are_taken_up_to_their_end_if_there_is_no_place_for_the_rest)
+TEST_F(revoked_runs_test, are_taken_up_to_their_end_if_there_is_no_place_for_the_rest)
 {
     ASSERT_TRUE(put(pages - 5, pages));
-    for (std::size_t i = 1; i != places_out_of_reach::most; ++i)
+    for (std::size_t i = 1; i != revoked_runs::most; ++i)
         ASSERT_TRUE(put(2 * i, 2 * i + 1));
     EXPECT_EQ(take(pages - 3, pages - 2), os::moving::done);
-    EXPECT_TRUE(is_out_of_reach(pages - 4));
-    EXPECT_FALSE(is_out_of_reach(pages - 1));
+    EXPECT_TRUE(is_revoked(pages - 4));
+    EXPECT_FALSE(is_revoked(pages - 1));
     EXPECT_TRUE(are_as_they_were(pages - 3, pages));
 }
 
-TEST_F(places_out_of_reach_test, have_zeros_when_their_memory_was_given_back)
+TEST_F(revoked_runs_test, have_zeros_when_their_memory_was_given_back)
 {
     ASSERT_TRUE(put(2, 5) && put(7, 8));
     std::size_t bytes = 0;
@@ -157,13 +157,13 @@ TEST_F(places_out_of_reach_test, have_zeros_when_their_memory_was_given_back)
         bytes += released;
     });
     EXPECT_EQ(bytes, 3 * page_bytes);
-    EXPECT_TRUE(is_out_of_reach(2));
+    EXPECT_TRUE(is_revoked(2));
     EXPECT_EQ(take(0, pages), os::moving::done);
     EXPECT_TRUE(are_zeros(2, 5));
     EXPECT_TRUE(are_as_they_were(7, 8));
 }
 
-TEST_F(places_out_of_reach_test, leave_everything_as_it_was_if_the_system_does_not_move_it)
+TEST_F(revoked_runs_test, leave_everything_as_it_was_if_the_system_does_not_move_it)
 {
     for (const test::system_call kind : {test::system_call::map, test::system_call::protect, test::system_call::move}) {
         const test::system_calls calls;
@@ -174,7 +174,7 @@ TEST_F(places_out_of_reach_test, leave_everything_as_it_was_if_the_system_does_n
     }
 }
 
-TEST_F(places_out_of_reach_test, are_kept_even_if_the_system_does_not_guard_them)
+TEST_F(revoked_runs_test, are_kept_even_if_the_system_does_not_guard_them)
 {
     const test::system_calls calls;
     calls.refuse_from(test::system_call::guard, 1);
@@ -184,7 +184,7 @@ TEST_F(places_out_of_reach_test, are_kept_even_if_the_system_does_not_guard_them
     EXPECT_TRUE(are_as_they_were(2, 5)) << "what was written there meanwhile is lost";
 }
 
-TEST_F(places_out_of_reach_test, have_zeros_if_the_system_does_not_move_their_memory_back)
+TEST_F(revoked_runs_test, have_zeros_if_the_system_does_not_move_their_memory_back)
 {
     ASSERT_TRUE(put(2, 5));
     const test::system_calls calls;
@@ -193,21 +193,21 @@ TEST_F(places_out_of_reach_test, have_zeros_if_the_system_does_not_move_their_me
     EXPECT_TRUE(are_zeros(2, 5));
 }
 
-TEST_F(places_out_of_reach_test, stay_without_their_memory_if_the_system_does_not_make_them_usable)
+TEST_F(revoked_runs_test, stay_without_their_memory_if_the_system_does_not_make_them_usable)
 {
     ASSERT_TRUE(put(2, 5));
     {
         const test::system_calls calls;
         calls.refuse_from(test::system_call::protect, 1);
         EXPECT_EQ(take(0, pages), os::moving::refused);
-        expect_out_of_reach(2, 5);
+        expect_revoked(2, 5);
     }
     EXPECT_EQ(take(0, pages), os::moving::done);
     EXPECT_TRUE(are_zeros(2, 5)) << "their memory was given back, as that may be what is missing";
 }
 
 #if TESTS_MAY_LIMIT_MEMORY
-TEST_F(places_out_of_reach_test, come_back_without_their_memory_if_the_process_may_have_no_more)
+TEST_F(revoked_runs_test, come_back_without_their_memory_if_the_process_may_have_no_more)
 {
     if (test::system_is_emulated())
         GTEST_SKIP() << "limits do not hold";
@@ -222,7 +222,7 @@ TEST_F(places_out_of_reach_test, come_back_without_their_memory_if_the_process_m
 }
 #endif
 
-TEST_F(places_out_of_reach_test, are_lost_if_others_have_them_when_they_should_come_back)
+TEST_F(revoked_runs_test, are_lost_if_others_have_them_when_they_should_come_back)
 {
     ASSERT_TRUE(put(2, 3));
     const test::system_calls calls;
@@ -234,17 +234,17 @@ TEST_F(places_out_of_reach_test, are_lost_if_others_have_them_when_they_should_c
 }
 #endif
 
-TEST_F(places_out_of_reach_test, need_no_memory)
+TEST_F(revoked_runs_test, need_no_memory)
 {
     (void)os::purge_memory(page(2), 3 * page_bytes);
     ASSERT_TRUE(put(2, 5, false));
-    expect_out_of_reach(2, 5);
+    expect_revoked(2, 5);
     EXPECT_EQ(take(2, 4), os::moving::done);
     EXPECT_TRUE(are_zeros(2, 4));
-    expect_out_of_reach(4, 5);
+    expect_revoked(4, 5);
 }
 
-TEST_F(places_out_of_reach_test, stay_if_the_system_does_not_make_them_usable)
+TEST_F(revoked_runs_test, stay_if_the_system_does_not_make_them_usable)
 {
     (void)os::purge_memory(page(2), 3 * page_bytes);
     ASSERT_TRUE(put(2, 5, false));
@@ -252,7 +252,7 @@ TEST_F(places_out_of_reach_test, stay_if_the_system_does_not_make_them_usable)
         const test::system_calls calls;
         calls.refuse_from(test::system_call::protect, 1);
         EXPECT_EQ(take(0, pages), os::moving::refused);
-        expect_out_of_reach(2, 5);
+        expect_revoked(2, 5);
     }
     EXPECT_EQ(take(0, pages), os::moving::done);
     EXPECT_TRUE(are_zeros(2, 5));
