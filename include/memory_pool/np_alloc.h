@@ -108,7 +108,7 @@ typedef struct np_statistics
 {
     size_t bytes_in_use;     /**< Of blocks that are handed out and not given back. */
     size_t bytes_cached;     /**< Of free blocks that threads keep for themselves. */
-    size_t bytes_on_the_way; /**< Of free blocks on their way to the thread that they are from, and what brings them. */
+    size_t bytes_in_transit; /**< Of free blocks on their way to the thread that they are from, and what brings them. */
     size_t
         bytes_reserved; /**< Taken from the system and not given back, whether they were ever written to or not. What says
                                      where the blocks are comes on top of it, about 1 %. */
@@ -150,7 +150,7 @@ typedef enum np_format
  *      void to_file(const char* text, size_t length, void* file) { fwrite(text, 1, length, file); }
  *
  *    As text, that is each figure, and a table of the blocks of each size; as JSON, a number for each member of np_statistics, and
- *    an array `classes` of objects with `block_bytes`, `handed_out` (blocks in use or on their way) and `cached` (blocks).
+ *    an array `classes` of objects with `block_bytes`, `outstanding` (blocks in use or on their way) and `cached` (blocks).
  *  Throws: what `write` throws, if it is a function of C++.
  *  Complexity: as np_get_statistics. */
 void np_print_statistics(np_format format, void (*write)(const char* text, size_t length, void* argument),
@@ -179,7 +179,7 @@ int np_visit_call_sites(int (*visit)(const np_call_site* site, void* argument), 
 /** Effects: prints what is in use now, as np_print_statistics prints: a line for each line of the program, the one with the most bytes
  *    first, and one for all of them:
  *
- *      np_alloc: in use, by the line that has asked:
+ *      np_alloc: in use, by allocation site:
  *        orders.c:42  3 blocks  192 bytes
  *        parser.c:7  1 block  100 bytes
  *        in all  4 blocks  292 bytes

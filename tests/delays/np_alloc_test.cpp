@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
-// Threads that use np_alloc and are held up wherever something is being handed over: letters, heaps of threads that end, runs whose
+// Threads that use np_alloc and are held up wherever something is being handed over: batches, heaps of threads that end, runs whose
 // memory goes back to the system, blocks of heaps that a program makes, locks before a fork. Each block has one owner at a time, is
 // as its owner left it, and comes back. (The np_alloc in this program is compiled with the points at which that happens.)
 #include "support/delays.hpp"

@@ -78,7 +78,7 @@ TEST(np_alloc_drop_in, lists_what_is_in_use_by_the_line_that_has_asked)
     void* const block = np_alloc(100, "orders.cpp", 42);
     std::ostringstream report;
     EXPECT_EQ(np_report_leaks(report), 1U);
-    EXPECT_EQ(report.str(), "np_alloc: in use, by the line that has asked:\n"
+    EXPECT_EQ(report.str(), "np_alloc: in use, by allocation site:\n"
                             "  orders.cpp:42  1 block  100 bytes\n"
                             "  in all  1 block  100 bytes\n");
     np_free(block);

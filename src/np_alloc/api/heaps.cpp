@@ -28,7 +28,7 @@ MEMORY_POOL_SLOW_PATH void report_no_heap(const void* pointer) noexcept
     const np::slice_tag tag = np::tag_of(pointer);
     if (np::report_if_wrong(tag, pointer))
         return;
-    const bool was_one = (tag & ~np::class_bits) == np::registry().own().own_tag();
+    const bool was_one = (tag & ~np::class_bits) == np::registry().internal().own_tag();
     np::report_misuse(was_one ? memory_pool::error::double_free : memory_pool::error::foreign_pointer, pointer, 0,
                       "np_heap", "destroy what np_heap_create has made, once; set the pointer to nullptr afterwards");
 }

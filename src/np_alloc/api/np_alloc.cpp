@@ -36,15 +36,15 @@ constexpr std::uint8_t collecting_period = 64;
 constexpr int most_runs_if_busy = 64;
 constexpr int most_runs_if_idle = 1024;
 
-/// Effects: takes in what has come for this thread, and posts what it keeps for others.
-void take_in_and_post(heap& mine) noexcept
+/// Effects: drains what has come for this thread, and sends what it keeps for others.
+void drain_and_send(heap& mine) noexcept
 {
     {
         misuse_list found;
-        const heap::at_work lock(mine, found);
-        (void)mine.take_in();
+        const heap::scoped_lock lock(mine, found);
+        (void)mine.drain();
     }
-    mine.post_all();
+    mine.send_all();
 }
 
 /// Returns: a sample of the blocks of that class, if it is time for one; as a rule nullptr.
@@ -59,18 +59,18 @@ void* take_sample_if_due(thread_cache& cache, std::size_t size_class) noexcept
 }
 
 /// Effects: keeps a block of another heap in that of this thread.
-void keep_for_another(thread_cache& cache, slice_tag tag, void* block) noexcept
+void free_remotely(thread_cache& cache, slice_tag tag, void* block) noexcept
 {
     heap& mine = cache.heap().slabs;
     cache.note_passed();
-    if (MEMORY_POOL_LIKELY(mine.has_letter_for(tag))) {
-        mine.keep_for(tag, block);
+    if (MEMORY_POOL_LIKELY(mine.has_batch_for(tag))) {
+        mine.add_remote_free(tag, block);
         return;
     }
-    cache.expect_letters();
+    cache.expect_batches();
     misuse_list found;
-    const heap::at_work lock(mine, found);
-    mine.keep_for(tag, block);
+    const heap::scoped_lock lock(mine, found);
+    mine.add_remote_free(tag, block);
 }
 
 /// Effects: gives this thread, which frees a block of another one, a heap, unless it frees but a few; errno stays as it is.
@@ -100,7 +100,7 @@ MEMORY_POOL_NOINLINE bool look_for_due_memory() noexcept
     const std::uint64_t now = os::coarse_milliseconds();
     if (!watch.look(now, pages().dirty_slices()))
         return false;
-    const bool is_idle = watch.is_idle(now, pages().patience() / 2);
+    const bool is_idle = watch.is_idle(now, pages().decay_ms() / 2);
     const bool is_to_tidy = is_idle && !watch.is_tidy();
     if (is_to_tidy)
         watch.set_tidy(heap_registry::tidy_idle(this_thread.cache));
@@ -117,8 +117,8 @@ bool is_outstanding(std::size_t size_class, void* block) noexcept
 {
     misuse_list found; // First, so that it is reported last, without the lock.
     heap& its = this_thread.cache.heap().slabs;
-    const heap::at_work lock(its, found);
-    if (its.has_away(block))
+    const heap::scoped_lock lock(its, found);
+    if (its.has_outstanding(block))
         return true;
     if (const auto wrong = its.put(size_class, block))
         found.add(*wrong, block, facts[size_class].block_bytes);
@@ -134,14 +134,14 @@ void free_of_another(slice_tag tag, void* block) noexcept
         const errno_as_it_was kept;
         home->free(size_class, block);
     } else if (MEMORY_POOL_UNLIKELY(!cache.has_heap()) && !attach_to_free()) {
-        registry().put_late(tag, block);
+        registry().free_without_heap(tag, block);
     } else if (cache.may_stay(size_class) || cache.owns(tag)) {
         if (cache.top(size_class) == nullptr || !cache.push(size_class, block))
             free_to_full(size_class, block);
     } else {
         const errno_as_it_was kept;
-        keep_for_another(cache, tag, block);
-        work_for_all();
+        free_remotely(cache, tag, block);
+        run_maintenance();
     }
 }
 
@@ -251,7 +251,7 @@ MEMORY_POOL_NOINLINE void* allocate_slowly(std::size_t size_class) noexcept
     thread_cache& cache = this_thread.cache;
     void* block = nullptr;
     if (cache.has_heap()) {
-        work_for_all();
+        run_maintenance();
         if (const std::size_t lent = cache.heap().class_to_allocate(size_class); lent != size_class)
             return allocate_in_class(lent);
         block = take_sample_if_due(cache, size_class);
@@ -260,7 +260,7 @@ MEMORY_POOL_NOINLINE void* allocate_slowly(std::size_t size_class) noexcept
     } else if (registry().attach(this_thread)) {
         return allocate_in_class(size_class); // There may be some at hand, as heaps are handed on.
     } else if (registry().start()) {
-        block = registry().late().allocate(size_class);
+        block = registry().fallback().allocate(size_class);
     }
     if (MEMORY_POOL_UNLIKELY(block == nullptr) && registry().start())
         block = pages().take_direct(facts[size_class].block_bytes, alignment_in_class(size_class));
@@ -339,22 +339,22 @@ MEMORY_POOL_NOINLINE void free_sized_slowly(void* block, std::size_t bytes) noex
     free_unchecked(block);
 }
 
-void work_for_all() noexcept
+void run_maintenance() noexcept
 {
     watch_decay_if_needed();
     if (++this_thread.slow_calls % collecting_period != 0)
         return;
     if (this_thread.cache.has_heap())
-        take_in_and_post(this_thread.cache.heap().slabs);
+        drain_and_send(this_thread.cache.heap().slabs);
     registry().collect();
-    this_thread.cache.watch().forget(os::coarse_milliseconds(), pages().patience());
+    this_thread.cache.watch().forget(os::coarse_milliseconds(), pages().decay_ms());
 }
 
 MEMORY_POOL_NOINLINE void free_to_full(std::size_t size_class, void* block) noexcept
 {
     const errno_as_it_was kept;
     this_thread.cache.put(size_class, block);
-    work_for_all();
+    run_maintenance();
 }
 
 // The rest.

@@ -112,7 +112,7 @@ int np_set_option(np_option option, size_t value) noexcept
     if (option == np_option_background_thread && !np::registry().work_in_background(value != 0))
         return EAGAIN;
     if (option == np_option_decay_ms)
-        np::registry().set_patience(value);
+        np::registry().set_decay_ms(value);
     if (option == np_option_sample_bytes)
         np::registry().set_sample_bytes(value);
     return 0;

@@ -46,7 +46,7 @@ public:
     {
         (void)heap_registry::prepare_for_fork();
         the_options.read_once(os::environment());
-        registry().pages().set_patience(the_options.get(np_option_decay_ms));
+        registry().pages().set_decay_ms(the_options.get(np_option_decay_ms));
         // Not before: the loader is done with us now.
         registry().set_sample_bytes(the_options.get(np_option_sample_bytes));
         if (the_options.get(np_option_background_thread) != 0)
@@ -93,7 +93,7 @@ private:
         (void)begin(as_text);
         output(&write, this)
             .print("np_alloc: a handler of a signal ends the process in the middle of a call: "
-                   "so nobody can tell what is in use\n");
+                   "what is in use is unknown\n");
     }
 
     void list_leaks() noexcept

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
 /// \file
-/// Which blocks that are not in their slabs are not in use either: those at hand of threads, those on their way, and those that
+/// Which blocks that are not in their slabs are not in use either: those at hand of threads, those in transit, and those that
 /// wait.
 ///
 ///     marks of a slab:   | 0 | 1 | 0 | 0 | 1 | ...      a bit for each block, as in its record
@@ -38,11 +38,11 @@ public:
     ~cached_block_set() { drop_marks(); }
 
     /// Effects: marks all blocks that are kept now, and no others.
-    /// Returns: what is wrong with one of them, or with a magazine; or that there is no memory for marks.
+    /// Returns: what is wrong with one of them, or with a magazine; or that no memory for the set of cached blocks.
     inconsistency find_all() noexcept
     {
         if (!get_marks())
-            return {"there is no memory for marks", nullptr};
+            return {"no memory for the set of cached blocks", nullptr};
         inconsistency found;
         all_.for_each_heap([this, &found](auto& heap) {
             if (!found)
@@ -60,8 +60,8 @@ public:
     /// Returns: whether there was memory for marks.
     bool has_marks() const noexcept { return marks_ != nullptr; }
 
-    /// Returns: bytes of blocks that are on their way.
-    std::size_t bytes_on_the_way() const noexcept { return bytes_on_the_way_; }
+    /// Returns: bytes of blocks that are in transit.
+    std::size_t bytes_in_transit() const noexcept { return bytes_in_transit_; }
 
 private:
     static constexpr std::size_t words_of_slab = largest_capacity / base::bits_per_word;
@@ -76,7 +76,7 @@ private:
         if (marks_ != nullptr)
             (void)os::release_addresses(marks_, bytes_of_marks());
         marks_ = nullptr;
-        bytes_on_the_way_ = 0;
+        bytes_in_transit_ = 0;
     }
 
     bool get_marks() noexcept
@@ -117,10 +117,10 @@ private:
         });
         if (found)
             return found;
-        (void)heap.slabs.for_each_on_its_way([this, &found](const void* block) {
+        (void)heap.slabs.for_each_in_transit([this, &found](const void* block) {
             found = mark(block);
             if (!found)
-                bytes_on_the_way_ += sizes::size(tag_of(block) & class_bits);
+                bytes_in_transit_ += sizes::size(tag_of(block) & class_bits);
             return !found;
         });
         return found;
@@ -136,7 +136,7 @@ private:
         if (top == nullptr)
             return {};
         if (top < begin || top > heap.end(size_class) || *heap.end(size_class) != thread_heap::full_mark())
-            return {"a magazine is not where it was made", begin};
+            return {"a magazine is out of place", begin};
         for (void** each = begin; each != top; ++each) {
             if (const inconsistency found = mark(*each))
                 return found;
@@ -155,20 +155,20 @@ private:
     {
         const std::size_t slice = memory_.slice_of(block);
         if (slice >= slices_ || !is_of_slab(tag_of(block)))
-            return {"a block that is kept is of no slab", block};
+            return {"a cached block is in no slab", block};
         const slice_number first = memory_.record(slice).slab;
         if (first >= slices_)
-            return {"a block that is kept is in a slab that is nowhere", block};
+            return {"a cached block is in a slab outside of the region", block};
         const slice_record& slab = memory_.record(first);
         const std::size_t number =
             block_at(facts[tag_of(block) & class_bits],
                      static_cast<std::size_t>(static_cast<const std::byte*>(block) - memory_.address(first)));
         if (number == no_block_there)
-            return {"a block that is kept does not begin where one does", block};
-        if (!slab.is_away(number))
-            return {"a block that is kept is free in its slab, too", block};
+            return {"a cached block does not begin at a block boundary", block};
+        if (!slab.is_outstanding(number))
+            return {"a cached block is also free in its slab", block};
         if (has(first, number))
-            return {"a block is kept twice", block};
+            return {"a block is cached twice", block};
         word_of(first, number) |= bit_of(number);
         return {};
     }
@@ -177,6 +177,6 @@ private:
     const page_heap::region_type& memory_;
     std::size_t slices_ = 0;
     std::uint64_t* marks_ = nullptr;
-    std::size_t bytes_on_the_way_ = 0;
+    std::size_t bytes_in_transit_ = 0;
 };
 } // namespace memory_pool::np

@@ -3,7 +3,7 @@
 /// \file
 /// How many blocks and bytes are where, over all threads.
 ///
-///     out of slabs = in use + at hand of threads + on the way back to the heaps they are from
+///     out of slabs = in use + at hand of threads + in transit back to the heaps they are from
 ///
 /// Thread safety: any thread. A figure is what it was at some moment; all of them fit together if no other thread is in a call.
 #pragma once
@@ -25,11 +25,11 @@ namespace memory_pool::np
 /// Blocks of one class.
 struct class_figures
 {
-    std::size_t out;    ///< Not in their slabs.
-    std::size_t cached; ///< Of those: in magazines.
+    std::size_t out_of_slabs; ///< Not in their slabs.
+    std::size_t cached;       ///< Of those: in magazines.
 
-    /// Returns: those that are in use, or on the way. If others are at work, the two may have been read at moments that do not fit.
-    std::size_t handed_out() const noexcept { return out - std::min(out, cached); }
+    /// Returns: those that are in use, or in transit. If others are at work, the two may have been read at moments that do not fit.
+    std::size_t outstanding() const noexcept { return out_of_slabs - std::min(out_of_slabs, cached); }
 };
 
 /// All of it.
@@ -37,7 +37,7 @@ struct figures
 {
     page_heap_figures memory;
     std::array<class_figures, class_count> classes;
-    std::size_t bytes_on_the_way;
+    std::size_t bytes_in_transit;
     std::size_t thread_heaps; ///< With those that are parked.
     std::size_t parked_heaps;
     std::size_t made_heaps; ///< By the program.
@@ -57,8 +57,8 @@ struct figures
     {
         std::size_t bytes = memory.large;
         for (std::size_t number = 0; number != class_count; ++number)
-            bytes += classes[number].handed_out() * sizes::size(number);
-        return bytes - std::min(bytes, bytes_on_the_way);
+            bytes += classes[number].outstanding() * sizes::size(number);
+        return bytes - std::min(bytes, bytes_in_transit);
     }
 };
 
@@ -75,9 +75,9 @@ inline figures take_figures(heap_registry& all) noexcept
         {
             ++sum.thread_heaps;
             sum.parked_heaps += each.is_parked ? 1U : 0U;
-            sum.bytes_on_the_way += each.slabs.sent_minus_received();
+            sum.bytes_in_transit += each.slabs.sent_minus_received();
             for (std::size_t number = 0; number != class_count; ++number) {
-                sum.classes[number].out += each.slabs.away(number);
+                sum.classes[number].out_of_slabs += each.slabs.outstanding(number);
                 sum.classes[number].cached += each.held(number) + each.checks.quarantined.of_class(number);
             }
         }
@@ -86,15 +86,15 @@ inline figures take_figures(heap_registry& all) noexcept
         {
             sum.made_heaps += all.is_made(each) ? 1U : 0U;
             for (std::size_t number = 0; number != class_count; ++number)
-                sum.classes[number].out += each.away(number);
+                sum.classes[number].out_of_slabs += each.outstanding(number);
         }
     };
     figures sum{};
-    sum.bytes_on_the_way = all.sent_late();
+    sum.bytes_in_transit = all.sent_without_heap();
     all.for_each_heap(counter{sum, all});
     // What was received may have been seen, and not what was sent.
-    if (sum.bytes_on_the_way > ~std::size_t{0} / 2)
-        sum.bytes_on_the_way = 0;
+    if (sum.bytes_in_transit > ~std::size_t{0} / 2)
+        sum.bytes_in_transit = 0;
     sum.memory = all.pages().figures();
     sum.misuse_reports = misuse_reports.load(std::memory_order_relaxed);
     sum.size_mismatches = size_mismatches.load(std::memory_order_relaxed);

@@ -4,7 +4,7 @@
 /// Walks over all that is there, while nobody is in a call: to visit the blocks in use, and to prove that nothing is wrong.
 ///
 ///     every slice that was ever used:  of a slab  |  of a large block  |  free
-///     every slab:                      capacity = free + in use + at hand + on the way
+///     every slab:                      capacity = free + in use + at hand + in transit
 ///
 /// Thread safety: none.
 #include "../engine/engine.hpp"
@@ -57,9 +57,9 @@ public:
     bool visit_all()
     {
         return find_cached() &&
-               for_each_block(
-                   [this](const slice_record&, slice_tag tag) { return (tag & ~class_bits) != all_.own().own_tag(); },
-                   [this](slice_number slab, std::size_t number) { return cached_.has(slab, number); }) &&
+               for_each_block([this](const slice_record&,
+                                     slice_tag tag) { return (tag & ~class_bits) != all_.internal().own_tag(); },
+                              [this](slice_number slab, std::size_t number) { return cached_.has(slab, number); }) &&
                all_.pages().for_each_direct([this](void* block, std::size_t bytes) { return tell(block, bytes); });
     }
 
@@ -83,7 +83,7 @@ private:
                 return true;
             if (tag == large_block)
                 return tell(memory.address(first), bytes_of_large(first, record));
-            return record.for_each_away([&](void* block, std::uint32_t number) {
+            return record.for_each_outstanding([&](void* block, std::uint32_t number) {
                 return is_cached(first, number) || tell(block, bytes_of(first, record, number));
             });
         });
@@ -141,7 +141,7 @@ private:
     /// The lists of each heap; and how many slabs and blocks there are in all of them.
     inconsistency in_heaps() noexcept
     {
-        inconsistency found = in_heap(all_.own());
+        inconsistency found = in_heap(all_.internal());
         all_.for_each_heap([this, &found](auto& heap) {
             if (!found)
                 found = in_heap(heap);
@@ -152,7 +152,7 @@ private:
     inconsistency in_heap(thread_heap& heap) noexcept
     {
         parked_heaps_ += heap.is_parked ? 1 : 0;
-        bytes_on_the_way_ += heap.slabs.sent_minus_received();
+        bytes_in_transit_ += heap.slabs.sent_minus_received();
         if (!heap.is_known()) {
             all_heaps_are_known_ = false;
             return {};
@@ -190,20 +190,20 @@ private:
         if (is_of_slab(tag) && record.state == slice_state::in_use) {
             ++slabs_;
             if (record.slab != first || record.length != slab_slices(tag & class_bits))
-                return {"a run is marked as a slab, and is none", memory_.address(first)};
+                return {"a run is tagged as a slab but is none", memory_.address(first)};
         } else if (tag == large_block && record.state == slice_state::in_use) {
             of_others = inside_large_block;
             ++large_blocks_;
             large_blocks_of_heaps_ += record.home != nullptr ? 1 : 0;
             large_bytes_ += record.length * slice_bytes;
         } else if (tag != no_owner) {
-            return {"a run has a mark that it cannot have", memory_.address(first)};
+            return {"a run has an impossible tag", memory_.address(first)};
         } else if (record.state != slice_state::free) {
-            ++runs_of_nobody_;
+            ++unowned_runs_;
         }
         for (slice_number slice = first + 1; slice != first + record.length; ++slice)
             if (tag_of(memory_, slice) != of_others)
-                return {"a slice is marked otherwise than its run", memory_.address(slice)};
+                return {"the tag of a slice does not match its run", memory_.address(slice)};
         return {};
     }
 
@@ -211,7 +211,7 @@ private:
     inconsistency in_counts() noexcept
     {
         if (!all_.pages().direct_blocks_are_valid())
-            return {"what is known of blocks outside of the region does not fit together", memory_.base()};
+            return {"the table of direct blocks is inconsistent", memory_.base()};
         if (!all_heaps_are_known_)
             return {};
         (void)all_.pages().for_each_direct([this](void*, std::size_t bytes) {
@@ -220,13 +220,13 @@ private:
         });
         const page_heap_figures counted = all_.pages().figures();
         if (counted.slabs != slabs_ || counted.large_blocks != large_blocks_ || counted.large != large_bytes_)
-            return {"other slabs or large blocks are there than were counted", memory_.base()};
-        if (runs_of_nobody_ != all_.pages().lost_runs())
-            return {"a run is in use and belongs to nobody", memory_.base()};
+            return {"the slab or large-block count does not match the runs", memory_.base()};
+        if (unowned_runs_ != all_.pages().lost_runs())
+            return {"a run is in use but has no owner", memory_.base()};
         if (listed_slabs_ != slabs_)
             return {"a slab is in no list of its heap", memory_.base()};
         if (parked_heaps_ != all_.listed_as_parked())
-            return {"a heap without a thread is not in the list of those", memory_.base()};
+            return {"a parked heap is missing in the list of parked heaps", memory_.base()};
         if (listed_large_blocks_ != large_blocks_of_heaps_)
             return {"a large block is in no list of its heap", memory_.base()};
         return {};
@@ -236,8 +236,8 @@ private:
     {
         if (const inconsistency found = cached_.find_all())
             return found;
-        if (!all_.is_forked() && cached_.bytes_on_the_way() != bytes_on_the_way_ + all_.sent_late())
-            return {"other blocks are on their way than were sent and not received", memory_.base()};
+        if (!all_.is_forked() && cached_.bytes_in_transit() != bytes_in_transit_ + all_.sent_without_heap())
+            return {"blocks in transit do not match those sent and not received", memory_.base()};
         return {};
     }
 
@@ -257,7 +257,7 @@ private:
         inconsistency found;
         (void)heap.sites().for_each_block([&](const void* block) {
             if (!is_in_use(heap, block))
-                found = {"the call site of a block is known that is not in use", block};
+                found = {"a call site is recorded for a block that is not in use", block};
             return !found;
         });
         return found;
@@ -287,11 +287,11 @@ private:
                 return {};
             if (tag == large_block)
                 return all_.pages().checks().verify_large(first);
-            if (!is_of_slab(tag) || heap == all_.own().own_tag() || heap == all_.empty().own_tag())
+            if (!is_of_slab(tag) || heap == all_.internal().own_tag() || heap == all_.zero_size().own_tag())
                 return {};
             for (std::uint32_t number = 0; number != record.capacity; ++number)
                 if (const inconsistency found = all_.pages().checks().verify(
-                        first, number, !record.is_away(number) || cached_.has(first, number)))
+                        first, number, !record.is_outstanding(number) || cached_.has(first, number)))
                     return found;
         }
         return {};
@@ -306,21 +306,21 @@ private:
         const slice_tag tag = tag_of(memory_, slice);
         if (tag == large_block)
             return memory_.address(slice) == block && memory_.record(slice).home == &heap;
-        return heap.has_away(block);
+        return heap.has_outstanding(block);
     }
 
     heap_registry& all_;
     const page_heap::region_type& memory_;
     cached_block_set cached_;
     std::size_t parked_heaps_ = 0;
-    std::size_t runs_of_nobody_ = 0;
+    std::size_t unowned_runs_ = 0;
     std::size_t slabs_ = 0;
     std::size_t listed_slabs_ = 0;
     std::size_t large_blocks_ = 0;
     std::size_t large_blocks_of_heaps_ = 0;
     std::size_t listed_large_blocks_ = 0;
     std::size_t large_bytes_ = 0;
-    std::size_t bytes_on_the_way_ = 0; ///< As they were counted.
+    std::size_t bytes_in_transit_ = 0; ///< As they were counted.
     bool all_heaps_are_known_ = true;
 };
 } // namespace

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
 /// \file
-/// What is in use, by the line that has asked for it: for a function of the program, or as a text.
+/// What is in use, by allocation site for it: for a function of the program, or as a text.
 ///
 /// Thread safety: any thread.
 #include "../engine/engine.hpp"
@@ -52,7 +52,7 @@ void print_text(const np::site_list& sites, const np::output& to)
     };
     if (sites.all().blocks == 0)
         return;
-    to.print("np_alloc: in use, by the line that has asked:\n");
+    to.print("np_alloc: in use, by allocation site:\n");
     for (const np::site_figures& each : sites)
         print_line(np::name_of(each.site, most_of_file), each);
     print_line(base::message("in all"), sites.all());

@@ -27,7 +27,7 @@ np_statistics statistics_of(const np::figures& all) noexcept
     np_statistics statistics{};
     statistics.bytes_in_use = all.bytes_in_use();
     statistics.bytes_cached = all.bytes_cached();
-    statistics.bytes_on_the_way = all.bytes_on_the_way;
+    statistics.bytes_in_transit = all.bytes_in_transit;
     statistics.bytes_reserved = all.memory.reserved;
     statistics.peak_bytes_reserved = all.memory.peak_reserved;
     statistics.bytes_dirty = all.memory.dirty;
@@ -54,8 +54,8 @@ struct named_figure
 
 constexpr std::array<named_figure, 16> named_figures{{
     {"bytes_in_use", "bytes in use", &np_statistics::bytes_in_use},
-    {"bytes_cached", "bytes at hand of threads", &np_statistics::bytes_cached},
-    {"bytes_on_the_way", "bytes on their way back", &np_statistics::bytes_on_the_way},
+    {"bytes_cached", "bytes cached by threads", &np_statistics::bytes_cached},
+    {"bytes_in_transit", "bytes in transit to their heap", &np_statistics::bytes_in_transit},
     {"bytes_reserved", "bytes reserved", &np_statistics::bytes_reserved},
     {"peak_bytes_reserved", "  the most at one time", &np_statistics::peak_bytes_reserved},
     {"bytes_dirty", "  free, and not given back", &np_statistics::bytes_dirty},
@@ -72,13 +72,13 @@ constexpr std::array<named_figure, 16> named_figures{{
 }};
 static_assert(sizeof(np_statistics) == named_figures.size() * sizeof(std::size_t), "each figure is printed");
 
-/// Effects: calls `print(block_bytes, handed_out, cached)` for each class of which there are blocks.
+/// Effects: calls `print(block_bytes, outstanding, cached)` for each class of which there are blocks.
 template <class Print>
 void for_each_class(const np::figures& all, Print&& print)
 {
     for (std::size_t number = 0; number != np::class_count; ++number)
-        if (const np::class_figures& its = all.classes[number]; its.out != 0)
-            print(np::sizes::size(number), its.handed_out(), its.cached);
+        if (const np::class_figures& its = all.classes[number]; its.out_of_slabs != 0)
+            print(np::sizes::size(number), its.outstanding(), its.cached);
 }
 
 void print_text(const np::figures& all, const np_statistics& statistics, const np::output& to)
@@ -86,11 +86,11 @@ void print_text(const np::figures& all, const np_statistics& statistics, const n
     to.print(base::message("np_alloc:\n"));
     for (const named_figure& each : named_figures)
         to.print(base::message("  %-30s%20zu\n", each.text, statistics.*each.value));
-    to.print(
-        base::message("  blocks up to %zu bytes; handed out: in use, or on their way back\n", np::largest_in_slab));
-    to.print(base::message("  %10s%20s%20s%20s\n", "size", "handed out", "bytes of these", "at hand"));
-    for_each_class(all, [&to](std::size_t block_bytes, std::size_t handed_out, std::size_t cached) {
-        to.print(base::message("  %10zu%20zu%20zu%20zu\n", block_bytes, handed_out, handed_out * block_bytes, cached));
+    to.print(base::message("  blocks up to %zu bytes; outstanding: in use, or in transit\n", np::largest_in_slab));
+    to.print(base::message("  %10s%20s%20s%20s\n", "size", "outstanding", "bytes of these", "cached"));
+    for_each_class(all, [&to](std::size_t block_bytes, std::size_t outstanding, std::size_t cached) {
+        to.print(
+            base::message("  %10zu%20zu%20zu%20zu\n", block_bytes, outstanding, outstanding * block_bytes, cached));
     });
 }
 
@@ -103,9 +103,9 @@ void print_json(const np::figures& all, const np_statistics& statistics, const n
     }
     to.print(base::message(",\n  \"classes\": ["));
     before = "";
-    for_each_class(all, [&](std::size_t block_bytes, std::size_t handed_out, std::size_t cached) {
-        to.print(base::message("%s\n    {\"block_bytes\": %zu, \"handed_out\": %zu, \"cached\": %zu}", before,
-                               block_bytes, handed_out, cached));
+    for_each_class(all, [&](std::size_t block_bytes, std::size_t outstanding, std::size_t cached) {
+        to.print(base::message("%s\n    {\"block_bytes\": %zu, \"outstanding\": %zu, \"cached\": %zu}", before,
+                               block_bytes, outstanding, cached));
         before = ",";
     });
     to.print(base::message("\n  ]\n}\n"));

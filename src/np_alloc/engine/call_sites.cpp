@@ -21,12 +21,12 @@
 namespace memory_pool::np
 {
 /// Another heap may have had the slab meanwhile that a freed block was in: so it is to be one of the same heap still.
-base::message name_of_line(error kind, const void* block) noexcept
+base::message site_name(error kind, const void* block) noexcept
 {
     const slice_tag heap_now = tag_of(block) & ~class_bits;
     for (traced_heap& each : registry().traced()) {
         const base::message line =
-            each.sites().name_of_line(block, kind == error::misaligned_pointer, heap_now == each.own_tag());
+            each.sites().site_name(block, kind == error::misaligned_pointer, heap_now == each.own_tag());
         if (*line.c_str() != '\0')
             return line;
     }

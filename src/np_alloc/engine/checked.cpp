@@ -46,7 +46,7 @@ struct place
 
     bool is_large() const noexcept { return tag == large_block; }
     bool is_outside() const noexcept { return state == nullptr; }
-    bool is_empty() const noexcept { return (tag & ~class_bits) == registry().empty().own_tag(); }
+    bool is_zero_size() const noexcept { return (tag & ~class_bits) == registry().zero_size().own_tag(); }
 };
 
 checked_slice& record(std::size_t slice) noexcept
@@ -181,13 +181,13 @@ bool is_in_use(const place& where) noexcept
 
 void write_canary(const place& where, std::size_t bytes) noexcept
 {
-    if (!where.is_empty())
+    if (!where.is_zero_size())
         the_canary.write(where.block + bytes, where.block + where.block_bytes);
 }
 
 void look_at_canary(const place& where, std::size_t bytes) noexcept
 {
-    if (!where.is_empty() &&
+    if (!where.is_zero_size() &&
         MEMORY_POOL_UNLIKELY(!the_canary.is_intact(where.block + bytes, where.block + where.block_bytes))) {
         write_canary(where, bytes); // so that it is reported once
         report_misuse(error::overflow, where.block, bytes);
@@ -251,12 +251,12 @@ MEMORY_POOL_ALWAYS_INLINE void* allocate_in_class_at_random(std::size_t size_cla
 }
 
 /// Returns: a block of 0 bytes, which may not be touched; nullptr, and errno is set, if there is no memory.
-void* allocate_empty() noexcept
+void* allocate_zero_size() noexcept
 {
     constexpr std::size_t smallest = sizes::of(0);
     if (!registry().start())
         return out_of_memory();
-    void* const block = registry().empty().allocate(smallest);
+    void* const block = registry().zero_size().allocate(smallest);
     if (block == nullptr)
         return hand_out(smallest, allocate_in_class(smallest), 0);
     checked_slice& slab = record(slice_of(block));
@@ -370,7 +370,7 @@ MEMORY_POOL_ALWAYS_INLINE void free(void* block, std::size_t expected) noexcept
     }
     const slice_tag tag = all.tag(all.slice_at(steps)).load(std::memory_order_relaxed);
     const std::size_t size_class = tag & class_bits;
-    if (MEMORY_POOL_UNLIKELY(!is_of_slab(tag) || tag - size_class == registry().empty().own_tag())) {
+    if (MEMORY_POOL_UNLIKELY(!is_of_slab(tag) || tag - size_class == registry().zero_size().own_tag())) {
         free_slowly(block, expected);
         return;
     }
@@ -419,7 +419,7 @@ bool resize_in_place(const place& where, std::size_t bytes) noexcept
         return true;
     }
     const std::size_t needed = bytes + least_canary;
-    if (where.is_empty() || needed > where.block_bytes || needed < where.block_bytes / 2)
+    if (where.is_zero_size() || needed > where.block_bytes || needed < where.block_bytes / 2)
         return false;
     where.state->resize(bytes);
     write_canary(where, bytes);
@@ -459,7 +459,7 @@ void* allocate_for(const place& from, std::size_t held, std::size_t bytes, Alloc
 /// Returns: the other one; nullptr if there is no memory: then the old one is as it was.
 void* move_by_copying(const place& from, std::size_t held, shared_heap* home, std::size_t bytes) noexcept
 {
-    shared_heap* const own_home = from.is_empty() ? nullptr : home;
+    shared_heap* const own_home = from.is_zero_size() ? nullptr : home;
     void* const moved = allocate_for(from, held, bytes, [own_home](std::size_t wanted) {
         return own_home != nullptr ? allocate_like_in(*own_home, wanted) : checked::allocate(wanted);
     });
@@ -476,7 +476,7 @@ void* move_by_copying(const place& from, std::size_t held, shared_heap* home, st
 void* allocate(std::size_t bytes) noexcept
 {
     if (MEMORY_POOL_UNLIKELY(bytes - 1 >= largest_in_checked_slab)) // 0 bytes: too many
-        return bytes == 0 ? allocate_empty() : allocate_large(bytes, 1).block;
+        return bytes == 0 ? allocate_zero_size() : allocate_large(bytes, 1).block;
     const std::size_t size_class = sizes::of(bytes + least_canary);
     return hand_out(size_class, allocate_in_class_at_random(size_class), bytes);
 }

@@ -58,7 +58,7 @@ void free_to_full(std::size_t size_class, void* block) noexcept;
 void free_sized_slowly(void* block, std::size_t bytes) noexcept;
 
 /// Effects: does, now and then, what no thread does for its own sake. To be called where time is lost anyway.
-void work_for_all() noexcept;
+void run_maintenance() noexcept;
 
 // The rest.
 void* allocate_zeroed(std::size_t count, std::size_t size) noexcept;

@@ -50,7 +50,7 @@ MEMORY_POOL_NOINLINE inline large_allocation allocate_large(std::size_t bytes, s
 {
     if (!registry().start())
         return {out_of_memory(), false};
-    work_for_all();
+    run_maintenance();
     watch_if_large(bytes);
     const run taken = pages().take_large(bytes, alignment);
     if (taken.first != no_slice) {

@@ -107,7 +107,7 @@ public:
         checked_slice& slab = region_.record(region_.record(region_.slice_of(block)).slab);
         const auto offset = static_cast<std::size_t>(static_cast<const std::byte*>(block) - slab.begin);
         const std::size_t number = block_at(facts[slab.size_class], offset);
-        if (number != no_block_there) // A letter that was written to may say that another is where no block begins.
+        if (number != no_block_there) // A batch that was written to may say that another is where no block begins.
             slab.blocks[number].forget();
     }
 
@@ -221,7 +221,7 @@ public:
         const block_state& state = its.blocks[number];
         const std::optional<std::size_t> bytes = state.bytes();
         if (is_free && bytes)
-            return {"a block is free, and in use by its mark", block};
+            return {"a free block has the state of a block in use", block};
         if (bytes && !the_canary.is_intact(block + *bytes, block + its.block_bytes))
             return {"the bytes behind a block were written to", block};
         if (state.is_given_back() && the_options.get(np_option_poison) != 0 && !is_poisoned(block, its.block_bytes))
@@ -233,7 +233,7 @@ public:
     {
         std::byte* const block = region_.address(first);
         if (!region_.record(first).large.is_in_use())
-            return {"a large block is not in use by its mark", block};
+            return {"a large block has the state of a free block", block};
         if (!the_canary.is_intact(block + bytes_of_large(first), block + canary_end(first)))
             return {"the bytes behind a block were written to", block};
         return {};

@@ -89,7 +89,7 @@ public:
     /// Returns: the name of the line that has asked for a block that is in use and begins at `address`, or, if it `may_be_inside`,
     ///   holds it; or if it `may_be_freed`, that was the last there. Without a text if it is not known.
     /// Complexity: linear in blocks if it may be inside.
-    base::message name_of_line(const void* address, bool may_be_inside, bool may_be_freed) noexcept
+    base::message site_name(const void* address, bool may_be_inside, bool may_be_freed) noexcept
     {
         constexpr std::size_t most_of_file = 160; // There is something before it.
         const std::lock_guard lock(mutex_);

@@ -4,25 +4,25 @@
 /// A heap: the slabs of one thread, and what other threads free of them.
 ///
 ///     slabs:    class 0: slab <-> slab     class 1: slab     ...       those that have free blocks
-///     outbox:   [ letter to another heap ] x 64                        freed here, not posted yet
-///     inbox:    letter -> letter -> letter                             freed elsewhere, posted by one operation each
+///     outbox:   [ batch to another heap ] x 64                        freed here, not sent yet
+///     inbox:    batch -> batch -> batch                             freed elsewhere, sent by one operation each
 ///
-///     letter:   | next letter | how many | block | block | ...         the addresses of blocks
+///     batch:   | next batch | how many | block | block | ...         the addresses of blocks
 ///
-/// A letter is itself a block: of this heap, or, if there is no memory for that, the one that it brings. So the blocks that travel
+/// A batch is itself a block: of this heap, or, if there is no memory for that, the one that it brings. So the blocks that travel
 /// are not touched, whose memory is in the cache of the processor that had them; 62 of them cost one compare-and-exchange, and
-/// those who read the letter get eight addresses with each line of it. Whoever empties an inbox takes all letters, so none comes
-/// back while somebody looks at it (no ABA). A letter that was read is sent back to the heap it is from, as one without blocks.
+/// those who read the batch get eight addresses with each line of it. Whoever empties an inbox takes all batches, so none comes
+/// back while somebody looks at it (no ABA). A batch that was read is sent back to the heap it is from, as one without blocks.
 ///
-/// Where blocks of many heaps are freed in turns, a letter is to leave before it has much in it. If that is less than the letter
-/// takes itself, it stays, for the next heap, and each of the blocks goes as a letter of its own: those it brought could otherwise
+/// Where blocks of many heaps are freed in turns, a batch is to leave before it has much in it. If that is less than the batch
+/// takes itself, it stays, for the next heap, and each of the blocks goes as a batch of its own: those it brought could otherwise
 /// wait for an owner who is idle with many times their memory.
 ///
 /// What is in the slabs is done with a lock, which a thread takes when it has nothing at hand, or too much: so that blocks which
-/// others have posted to a thread that is idle can be taken in for it. What is kept for others is its owner's alone.
+/// others have sent to a thread that is idle can be drained for it. What is kept for others is its owner's alone.
 ///
-/// Thread safety: `post` any thread; figures any thread; what is kept for others its owner, or whoever has a heap without one; the
-/// rest whoever is at_work in it, or has the heap to itself.
+/// Thread safety: `send` any thread; figures any thread; what is kept for others its owner, or whoever has a heap without one; the
+/// rest whoever is scoped_lock, or has the heap to itself.
 #pragma once
 
 #include <memory_pool/base/config.hpp>
@@ -88,26 +88,26 @@ class alignas(class_bits + 1) heap
 {
 public:
     /// Has the heap's lock as long as it lives. What is found wrong meanwhile is added to a list.
-    class at_work
+    class scoped_lock
     {
     public:
-        at_work(heap& where, misuse_list& found) noexcept : heap_(where)
+        scoped_lock(heap& where, misuse_list& found) noexcept : heap_(where)
         {
             heap_.mutex_.lock();
             heap_.found_ = &found;
-            add(heap_.times_at_work_, std::uint32_t{1});
+            add(heap_.owner_locks_, std::uint32_t{1});
         }
 
         /// For somebody else than its owner, and only if it can be had at once: see is_on().
-        at_work(heap& where, misuse_list& found, std::try_to_lock_t) noexcept
+        scoped_lock(heap& where, misuse_list& found, std::try_to_lock_t) noexcept
             : heap_(where), is_on_(where.mutex_.try_lock())
         {
             if (is_on_)
                 heap_.found_ = &found;
         }
-        at_work(const at_work&) = delete;
-        at_work& operator=(const at_work&) = delete;
-        ~at_work()
+        scoped_lock(const scoped_lock&) = delete;
+        scoped_lock& operator=(const scoped_lock&) = delete;
+        ~scoped_lock()
         {
             if (!is_on_)
                 return;
@@ -122,8 +122,8 @@ public:
         bool is_on_ = true;
     };
 
-    static constexpr std::size_t letter_bytes = 512;
-    static constexpr std::size_t letter_class = sizes::of(letter_bytes);
+    static constexpr std::size_t batch_bytes = 512;
+    static constexpr std::size_t batch_class = sizes::of(batch_bytes);
 
     constexpr explicit heap(page_heap& from, bool is_shared = false) noexcept : pages_(from), is_shared_(is_shared)
     {
@@ -145,7 +145,7 @@ public:
 
     /// Returns: how often its owner has been at work in it, modulo 2^32.
     /// Thread safety: any thread.
-    std::uint32_t times_at_work() const noexcept { return times_at_work_.load(std::memory_order_relaxed); }
+    std::uint32_t owner_locks() const noexcept { return owner_locks_.load(std::memory_order_relaxed); }
 
     // Blocks of its own.
 
@@ -163,8 +163,8 @@ public:
             if (!slab.has_blocks())
                 unlist(slab);
         }
-        count_away(size_class, taken);
-        most_bytes_away_ = std::max(most_bytes_away_, bytes_away());
+        count_outstanding(size_class, taken);
+        peak_outstanding_bytes_ = std::max(peak_outstanding_bytes_, outstanding_bytes());
         return taken;
     }
 
@@ -178,7 +178,7 @@ public:
             const slice_tag tag = region().tag(slice).load(std::memory_order_relaxed);
             if (MEMORY_POOL_UNLIKELY(tag != (own_tag() | size_class))) {
                 if (is_of_thread(tag, size_class))
-                    keep_for(tag, *blocks);
+                    add_remote_free(tag, *blocks);
                 else // It was when the block was freed.
                     report(error::double_free, size_class, *blocks);
                 ++blocks;
@@ -190,11 +190,11 @@ public:
             blocks += result.seen;
             taken_back += result.taken_back;
         }
-        count_away(size_class, std::uint32_t{0} - taken_back);
+        count_outstanding(size_class, std::uint32_t{0} - taken_back);
     }
 
     /// Returns: whether a block of a slab of this heap begins at `address`, which may be any, and is away.
-    bool has_away(const void* address) const noexcept
+    bool has_outstanding(const void* address) const noexcept
     {
         if (region().slice_of(address) >= region().committed() ||
             reinterpret_cast<std::uintptr_t>(address) % sizes::step != 0)
@@ -205,7 +205,7 @@ public:
         const slice_record& slab = slab_of(address);
         const std::size_t number = block_at(
             facts[tag & class_bits], static_cast<std::size_t>(static_cast<const std::byte*>(address) - slab.begin));
-        return number != no_block_there && slab.is_away(number);
+        return number != no_block_there && slab.is_outstanding(number);
     }
 
     /// Effects: puts a block that is of this heap, or was when that was looked at, back into its slab, if it is away.
@@ -217,7 +217,7 @@ public:
         std::optional<error> wrong;
         const slice_record::returned result =
             put_into(slab_of(block), size_class, &block, 1, [&wrong](error kind, const void*) { wrong = kind; });
-        count_away(size_class, std::uint32_t{0} - result.taken_back);
+        count_outstanding(size_class, std::uint32_t{0} - result.taken_back);
         return wrong;
     }
 
@@ -233,79 +233,79 @@ public:
 
     // Blocks of others.
 
-    /// Returns: whether a block of that owner can be kept without a new letter, and so without the lock.
-    bool has_letter_for(slice_tag tag) const noexcept
+    /// Returns: whether a block of that owner can be kept without a new batch, and so without the lock.
+    bool has_batch_for(slice_tag tag) const noexcept
     {
         const heap& to = of(tag);
         return outbox_[place_of(to)].owner == &to;
     }
 
-    /// Effects: keeps a block of another heap, whose slice has that tag, until there is a letter full of them, or they are many
-    ///   bytes, or another heap needs the place; then posts them.
+    /// Effects: keeps a block of another heap, whose slice has that tag, until there is a batch full of them, or they are many
+    ///   bytes, or another heap needs the place; then sends them.
     /// Preconditions: it is the tag of a slab.
-    MEMORY_POOL_NOINLINE void keep_for(slice_tag tag, void* block) noexcept
+    MEMORY_POOL_NOINLINE void add_remote_free(slice_tag tag, void* block) noexcept
     {
         heap& to = of(tag);
         outgoing& place = outbox_[place_of(to)];
         if (place.owner != &to && !address(place, to)) {
-            add(sent_, to.post_one(tag & class_bits, block));
+            add(sent_, to.send_one(tag & class_bits, block));
             return;
         }
         const std::size_t bytes = facts[tag & class_bits].block_bytes;
         add(sent_, bytes);
-        place.to_be->blocks()[place.count++] = block;
+        place.batch->blocks()[place.count++] = block;
         place.bytes += bytes;
-        if (place.count == letter_room || place.bytes >= most_bytes_in_letter)
-            post(place);
+        if (place.count == batch_capacity || place.bytes >= most_bytes_in_batch)
+            send(place);
     }
 
-    /// Effects: posts all that is kept for others.
-    void post_all() noexcept
+    /// Effects: sends all that is kept for others.
+    void send_all() noexcept
     {
         for (outgoing& place : outbox_)
-            post(place);
+            send(place);
     }
 
     /// Effects: gives this heap one of its blocks. As that is not kept, it costs a compare-and-exchange.
-    /// Returns: bytes that are on the way, and that nobody has counted as sent.
+    /// Returns: bytes that are in transit, and that nobody has counted as sent.
     /// Thread safety: any thread.
-    std::size_t post_one(std::size_t size_class, void* block) noexcept
+    std::size_t send_one(std::size_t size_class, void* block) noexcept
     {
         if constexpr (is_checked)
             pages_.checks().library_writes_to(block);
-        post(*::new (block) letter);
+        send(*::new (block) free_batch);
         return facts[size_class].block_bytes;
     }
 
-    /// Returns: whether others have posted something that was not taken in yet.
+    /// Returns: whether others have sent something that was not drained yet.
     /// Thread safety: any thread.
-    bool has_post() const noexcept { return inbox_.load(std::memory_order_relaxed) != nullptr; }
+    bool has_incoming() const noexcept { return inbox_.load(std::memory_order_relaxed) != nullptr; }
 
-    /// Effects: puts what others have posted back into the slabs. Not while this thread forks: see forget_posted.
+    /// Effects: puts what others have sent back into the slabs. Not while this thread forks: see forget_incoming.
     /// Returns: whether there was something.
-    bool take_in() noexcept
+    bool drain() noexcept
     {
-        if (MEMORY_POOL_LIKELY(!has_post()) || this_thread_forks)
+        if (MEMORY_POOL_LIKELY(!has_incoming()) || this_thread_forks)
             return false;
         std::size_t bytes = 0;
-        for (letter* each = inbox_.exchange(nullptr, std::memory_order_acquire); each != nullptr;) {
+        for (free_batch* each = inbox_.exchange(nullptr, std::memory_order_acquire); each != nullptr;) {
             MEMORY_POOL_DELAY_POINT();
-            letter* const next = each->next;
-            if (MEMORY_POOL_UNLIKELY(!has_bounds(*each) || !take_in_blocks(*each, bytes))) {
-                report(error::write_after_free, letter_class, each);
-                break; // Nobody knows which letter is the next.
+            free_batch* const next = each->next;
+            if (MEMORY_POOL_UNLIKELY(!has_bounds(*each) || !drain_blocks(*each, bytes))) {
+                report(error::write_after_free, batch_class, each);
+                break; // Nobody knows which batch is the next.
             }
-            each = take_in_letter(each, bytes) ? next : nullptr; // One that came twice leads around in a circle.
+            each = drain_batch(each, bytes) ? next : nullptr; // One that came twice leads around in a circle.
         }
         add(received_, bytes);
         return true;
     }
 
-    /// Effects: drops what others have posted.
+    /// Effects: drops what others have sent.
     ///
-    /// In the child of a fork, what another thread was just posting may be there in part: the address of a letter, and not what
+    /// In the child of a fork, what another thread was just posting may be there in part: the address of a batch, and not what
     /// stands in it. A fork copies the pages one after the other, while other threads go on.
-    void forget_posted() noexcept { inbox_.store(nullptr, std::memory_order_relaxed); }
+    void forget_incoming() noexcept { inbox_.store(nullptr, std::memory_order_relaxed); }
 
     // All of it.
 
@@ -335,11 +335,11 @@ public:
     ///   hands out its lowest blocks first, so it touches little more than its own peak.
     std::size_t most_memory() const noexcept
     {
-        return std::min(slab_bytes_, most_bytes_away_ + slab_bytes_ / slice_bytes * os::page_size());
+        return std::min(slab_bytes_, peak_outstanding_bytes_ + slab_bytes_ / slice_bytes * os::page_size());
     }
 
     /// Effects: restarts the peak of outstanding bytes at the current value.
-    void forget_most() noexcept { most_bytes_away_ = bytes_away(); }
+    void forget_most() noexcept { peak_outstanding_bytes_ = outstanding_bytes(); }
 
     /// Effects: gives pages of slabs back to the system on which no block is away. They are not counted, as nobody knows whether it has
     ///   them already. (Where blocks are checked, free ones stay as they were left.)
@@ -377,9 +377,9 @@ public:
                 pages_.checks().slab_dropped(first_slab_);
             remove_slab(record(first_slab_));
         }
-        for (std::atomic<std::uint32_t>& count : away_)
+        for (std::atomic<std::uint32_t>& count : outstanding_)
             count.store(0, std::memory_order_relaxed);
-        bytes_away_.store(0, std::memory_order_relaxed);
+        outstanding_bytes_.store(0, std::memory_order_relaxed);
     }
 
     /// Effects: calls `visit(const slice_record&)` for each slab.
@@ -390,17 +390,17 @@ public:
             visit(record(each));
     }
 
-    /// Effects: calls `visit(const void* block)` for each block that is on its way: of others, in letters that are not posted,
-    ///   with those letters, and its own, in letters that were not read; until that returns false. A letter comes before it is read.
+    /// Effects: calls `visit(const void* block)` for each block that is in transit: of others, in batches that are not sent,
+    ///   with those batches, and its own, in batches that were not read; until that returns false. A batch comes before it is read.
     /// Returns: whether it never did.
     template <class Visit>
-    bool for_each_on_its_way(Visit&& visit) const
+    bool for_each_in_transit(Visit&& visit) const
     {
         for (const outgoing& place : outbox_)
-            if (place.owner != nullptr && !visit_letter(*place.to_be, place.count, visit))
+            if (place.owner != nullptr && !visit_batch(*place.batch, place.count, visit))
                 return false;
-        for (const letter* each = inbox_.load(std::memory_order_acquire); each != nullptr; each = each->next)
-            if (!visit_letter(*each, each->count, visit))
+        for (const free_batch* each = inbox_.load(std::memory_order_acquire); each != nullptr; each = each->next)
+            if (!visit_batch(*each, each->count, visit))
                 return false;
         return true;
     }
@@ -410,7 +410,7 @@ public:
     /// Complexity: linear in bits of slabs.
     inconsistency verify() const noexcept
     {
-        std::array<std::uint32_t, class_count> away{};
+        std::array<std::uint32_t, class_count> outstanding{};
         std::array<std::uint32_t, class_count> with_blocks{};
         slice_number previous = no_slice;
         for (slice_number each = first_slab_; each != no_slice; each = record(each).next_in_heap) {
@@ -420,19 +420,20 @@ public:
             if (slab.previous_in_heap != previous)
                 return {"the list of slabs of a heap is torn at a slab", slab.begin};
             previous = each;
-            away[slab.size_class] += slab.capacity - slab.free_count;
+            outstanding[slab.size_class] += slab.capacity - slab.free_count;
             with_blocks[slab.size_class] += slab.is_listed ? 1 : 0;
         }
         std::size_t bytes = 0;
         for (std::size_t number = 0; number != class_count; ++number) {
-            if (away[number] != this->away(number))
-                return {"a heap has counted other blocks as away than are", this};
-            bytes += std::size_t{away[number]} * facts[number].block_bytes;
+            if (outstanding[number] != this->outstanding(number))
+                return {"the outstanding-block count of a heap does not match its slabs", this};
+            bytes += std::size_t{outstanding[number]} * facts[number].block_bytes;
             if (const inconsistency found = verify_list(number, with_blocks[number]))
                 return found;
         }
-        return bytes == bytes_away() ? inconsistency{}
-                                     : inconsistency{"a heap has counted other bytes as away than are", this};
+        return bytes == outstanding_bytes()
+                   ? inconsistency{}
+                   : inconsistency{"the outstanding-byte count of a heap does not match its slabs", this};
     }
 
     /// Returns: how many slabs it has.
@@ -447,16 +448,16 @@ public:
     // Figures. They are exact if nobody is at work in the heap.
 
     /// Returns: blocks of that class that are not in its slabs.
-    std::uint32_t away(std::size_t size_class) const noexcept
+    std::uint32_t outstanding(std::size_t size_class) const noexcept
     {
-        return away_[size_class].load(std::memory_order_relaxed);
+        return outstanding_[size_class].load(std::memory_order_relaxed);
     }
 
     /// Returns: bytes of blocks of all classes that are not in its slabs.
-    std::size_t bytes_away() const noexcept { return bytes_away_.load(std::memory_order_relaxed); }
+    std::size_t outstanding_bytes() const noexcept { return outstanding_bytes_.load(std::memory_order_relaxed); }
 
-    /// Returns: bytes of blocks of others that it has ever kept for them, minus those of its own that it has ever taken in. The
-    ///   sum over all heaps is what is on its way.
+    /// Returns: bytes of blocks of others that it has ever kept for them, minus those of its own that it has ever drained. The
+    ///   sum over all heaps is what is in transit.
     std::size_t sent_minus_received() const noexcept
     {
         return sent_.load(std::memory_order_relaxed) + sent_on_.load(std::memory_order_relaxed) -
@@ -464,27 +465,27 @@ public:
     }
 
 private:
-    static constexpr std::uint64_t letter_room = (letter_bytes - sizes::size(0)) / sizeof(void*);
-    static constexpr std::size_t most_bytes_in_letter = std::size_t{64} * 1024;
-    static constexpr std::size_t outbox_places = 64;
+    static constexpr std::uint64_t batch_capacity = (batch_bytes - sizes::size(0)) / sizeof(void*);
+    static constexpr std::size_t most_bytes_in_batch = std::size_t{64} * 1024;
+    static constexpr std::size_t outbox_slots = 64;
 
-    /// Addresses of blocks on their way stand behind it. Without any, it fits into every block there is.
-    struct letter
+    /// Addresses of blocks in transit stand behind it. Without any, it fits into every block there is.
+    struct free_batch
     {
-        letter* next = nullptr;
+        free_batch* next = nullptr;
         std::uint64_t count = 0;
 
         void** blocks() noexcept { return reinterpret_cast<void**>(this + 1); }
         void* const* blocks() const noexcept { return reinterpret_cast<void* const*>(this + 1); }
     };
-    static_assert(sizeof(letter) <= sizes::size(0), "the smallest block can be a letter");
+    static_assert(sizeof(free_batch) <= sizes::size(0), "the smallest block can be a batch");
 
-    /// A place in the outbox: a letter that is being written.
+    /// A place in the outbox: a batch that is being written.
     struct outgoing
     {
-        heap* owner = nullptr; ///< The heap that it goes to; nullptr if there is no letter.
-        letter* to_be = nullptr;
-        // Of the blocks in it. The letter is told how many when it is posted: it is a block, which a program may write to.
+        heap* owner = nullptr; ///< The heap that it goes to; nullptr if there is no batch.
+        free_batch* batch = nullptr;
+        // Of the blocks in it. The batch is told how many when it is sent: it is a block, which a program may write to.
         std::uint64_t count = 0;
         std::size_t bytes = 0;
     };
@@ -497,11 +498,11 @@ private:
     }
 
     /// Counts blocks of that class that are not in slabs any more, or, if `more` is below 0 (modulo 2^32), are back.
-    void count_away(std::size_t size_class, std::uint32_t more) noexcept
+    void count_outstanding(std::size_t size_class, std::uint32_t more) noexcept
     {
-        add(away_[size_class], more);
-        add(bytes_away_, static_cast<std::size_t>(std::int64_t{static_cast<std::int32_t>(more)} *
-                                                  std::int64_t{facts[size_class].block_bytes}));
+        add(outstanding_[size_class], more);
+        add(outstanding_bytes_, static_cast<std::size_t>(std::int64_t{static_cast<std::int32_t>(more)} *
+                                                         std::int64_t{facts[size_class].block_bytes}));
     }
 
     page_heap::region_type& region() const noexcept { return pages_.region(); }
@@ -518,40 +519,40 @@ private:
         return is_of_slab(tag) && (tag & class_bits) == size_class && !of(tag).is_shared();
     }
 
-    // Letters.
+    // Batches.
 
     static std::size_t place_of(const heap& to) noexcept
     {
         return static_cast<std::size_t>((to.own_tag() * 0x9E37'79B9'7F4A'7C15U) >> 58U);
     }
-    static_assert(outbox_places == 64, "a place has a number of six bits");
+    static_assert(outbox_slots == 64, "a place has a number of six bits");
 
-    /// Has a letter to that heap at a place: the one that is there, if it is not worth its memory, or a new one.
+    /// Has a batch to that heap at a place: the one that is there, if it is not worth its memory, or a new one.
     /// Returns: whether there is one; if not, there is no memory.
     bool address(outgoing& place, heap& to) noexcept
     {
-        if (place.owner == nullptr || place.bytes >= letter_bytes) {
-            post(place);
+        if (place.owner == nullptr || place.bytes >= batch_bytes) {
+            send(place);
             return open(place, to);
         }
         for (std::uint64_t i = 0; i != place.count; ++i)
-            if (!post_from(place, place.to_be->blocks()[i]))
+            if (!send_from(place, place.batch->blocks()[i]))
                 break; // Nobody knows which the others were.
-        start(place, to, *place.to_be);
+        start(place, to, *place.batch);
         return true;
     }
 
-    /// Posts a block as a letter of its own that stands in one; it was counted as sent already.
+    /// Sends a block as a batch of its own that stands in one; it was counted as sent already.
     /// Returns: whether it stands where blocks can be. If not, that is reported.
-    bool post_from(const outgoing& place, void* block) noexcept
+    bool send_from(const outgoing& place, void* block) noexcept
     {
         if (MEMORY_POOL_UNLIKELY(!may_be_block(block))) {
-            report(error::write_after_free, letter_class, place.to_be);
+            report(error::write_after_free, batch_class, place.batch);
             return false;
         }
         const slice_tag tag = tag_of(block);
         if (MEMORY_POOL_LIKELY((tag & ~class_bits) == place.owner->own_tag()))
-            (void)place.owner->post_one(tag & class_bits, block);
+            (void)place.owner->send_one(tag & class_bits, block);
         else
             report_gone(tag, block);
         return true;
@@ -563,37 +564,37 @@ private:
         report(error::double_free, is_of_slab(tag) ? tag & class_bits : class_count, block);
     }
 
-    static void start(outgoing& place, heap& to, letter& empty) noexcept
+    static void start(outgoing& place, heap& to, free_batch& empty) noexcept
     {
         place.owner = &to;
-        place.to_be = &empty;
+        place.batch = &empty;
         place.count = 0;
         place.bytes = 0;
     }
 
-    /// Returns: whether there is memory for a letter.
+    /// Returns: whether there is memory for a batch.
     bool open(outgoing& place, heap& to) noexcept
     {
         void* memory = nullptr;
-        if (take(letter_class, &memory, 1) == 0)
+        if (take(batch_class, &memory, 1) == 0)
             return false;
         if constexpr (is_checked)
             pages_.checks().library_writes_to(memory);
-        add(sent_, letter_bytes);
-        start(place, to, *::new (memory) letter);
+        add(sent_, batch_bytes);
+        start(place, to, *::new (memory) free_batch);
         return true;
     }
 
-    static void post(outgoing& place) noexcept
+    static void send(outgoing& place) noexcept
     {
         if (place.owner == nullptr)
             return;
-        place.to_be->count = place.count;
-        place.owner->post(*place.to_be);
+        place.batch->count = place.count;
+        place.owner->send(*place.batch);
         place.owner = nullptr;
     }
 
-    void post(letter& sent) noexcept
+    void send(free_batch& sent) noexcept
     {
         sent.next = inbox_.load(std::memory_order_relaxed);
         do
@@ -601,32 +602,32 @@ private:
         while (!inbox_.compare_exchange_weak(sent.next, &sent, std::memory_order_release, std::memory_order_relaxed));
     }
 
-    // A program that writes to a block after its release may have written to a letter.
+    // A program that writes to a block after its release may have written to a batch.
 
-    /// Returns: whether a letter has no more blocks than there is room for, and another, if any, comes after it where one can be.
-    bool has_bounds(const letter& each) const noexcept
+    /// Returns: whether a batch has no more blocks than there is room for, and another, if any, comes after it where one can be.
+    bool has_bounds(const free_batch& each) const noexcept
     {
-        return each.count <= letter_room && (each.next == nullptr || may_be_block(each.next));
+        return each.count <= batch_capacity && (each.next == nullptr || may_be_block(each.next));
     }
 
-    /// Takes in the blocks of a letter, and adds the bytes of them to `bytes`.
+    /// Drains the blocks of a batch, and adds the bytes of them to `bytes`.
     /// Returns: whether there were none but where blocks can be; it ends at the first of the others.
-    bool take_in_blocks(const letter& read, std::size_t& bytes) noexcept
+    bool drain_blocks(const free_batch& read, std::size_t& bytes) noexcept
     {
         void* const* const blocks = read.blocks();
         for (std::uint64_t i = 0, count = read.count; i != count; ++i) {
             if (MEMORY_POOL_UNLIKELY(!may_be_block(blocks[i])))
                 return false;
-            (void)take_in(blocks[i], bytes);
+            (void)drain_block(blocks[i], bytes);
         }
         return true;
     }
 
     bool may_be_block(const void* address) const noexcept { return region().is_committed(region().steps_to(address)); }
 
-    /// Takes in a block that was in a letter, and adds the bytes of it to `bytes`.
+    /// Drains a block that was in a batch, and adds the bytes of it to `bytes`.
     /// Returns: whether it was away.
-    MEMORY_POOL_ALWAYS_INLINE bool take_in(void* block, std::size_t& bytes) noexcept
+    MEMORY_POOL_ALWAYS_INLINE bool drain_block(void* block, std::size_t& bytes) noexcept
     {
         const std::size_t slice = region().slice_of(block);
         const slice_tag tag = region().tag(slice).load(std::memory_order_relaxed);
@@ -642,28 +643,28 @@ private:
         return !wrong;
     }
 
-    /// Sends a letter that was read back to the heap that it is from; without another letter, or that would never end. Adds the
+    /// Sends a batch that was read back to the heap that it is from; without another batch, or that would never end. Adds the
     /// bytes of it to `bytes`.
     /// Returns: whether it was away.
-    bool take_in_letter(letter* read, std::size_t& bytes) noexcept
+    bool drain_batch(free_batch* read, std::size_t& bytes) noexcept
     {
         const slice_tag tag = region().tag(region().slice_of(read)).load(std::memory_order_relaxed);
         if ((tag & ~class_bits) == own_tag() || !is_of_slab(tag))
-            return take_in(read, bytes);
-        const std::size_t sent = of(tag).post_one(tag & class_bits, read);
+            return drain_block(read, bytes);
+        const std::size_t sent = of(tag).send_one(tag & class_bits, read);
         add(sent_on_, sent);
         bytes += sent;
         return true;
     }
 
-    /// Whoever is called looks at the letter first. As it lies in memory that a program may write to by mistake, no more is read of
-    /// it than a letter has. `count` may stand in it.
+    /// Whoever is called looks at the batch first. As it lies in memory that a program may write to by mistake, no more is read of
+    /// it than a batch has. `count` may stand in it.
     template <class Visit>
-    static bool visit_letter(const letter& each, const std::uint64_t& count, Visit& visit)
+    static bool visit_batch(const free_batch& each, const std::uint64_t& count, Visit& visit)
     {
         if (!visit(static_cast<const void*>(&each)))
             return false;
-        for (std::uint64_t i = 0; i != std::min(count, letter_room); ++i)
+        for (std::uint64_t i = 0; i != std::min(count, batch_capacity); ++i)
             if (!visit(static_cast<const void*>(each.blocks()[i])))
                 return false;
         return true;
@@ -702,10 +703,10 @@ private:
         constexpr std::size_t many_of_class = std::size_t{192} * 1024;
         constexpr std::size_t many = std::size_t{8} << 20;
         constexpr std::size_t many_if_dense = std::size_t{1} << 20;
-        if (is_checked || std::size_t{away(size_class)} * facts[size_class].block_bytes < many_of_class)
+        if (is_checked || std::size_t{outstanding(size_class)} * facts[size_class].block_bytes < many_of_class)
             return false;
-        const bool is_dense = bytes_away() >= slab_bytes_ / 8 * 5;
-        return bytes_away() >= (is_dense ? many_if_dense : many);
+        const bool is_dense = outstanding_bytes() >= slab_bytes_ / 8 * 5;
+        return outstanding_bytes() >= (is_dense ? many_if_dense : many);
     }
 
     bool add_slab(std::size_t size_class) noexcept
@@ -783,12 +784,12 @@ private:
         if ((tag & ~class_bits) != own_tag() || size_class >= class_count)
             return {"the list of slabs of a heap leads to a slab that is not its own", region().address(first)};
         if (!slab.is_slab_of(first, region().address(first), size_class))
-            return {"the record of a slab says what is not so", region().address(first)};
+            return {"slab metadata is inconsistent", region().address(first)};
         for (slice_number slice = first; slice != first + slab_slices(size_class); ++slice)
             if (region().tag(slice).load(std::memory_order_relaxed) != tag || record(slice).slab != first)
-                return {"a slice is not marked as one of its slab", region().address(slice)};
+                return {"a slice is not tagged as part of its slab", region().address(slice)};
         if (!slab.is_valid())
-            return {"a slab has other free blocks than it has counted", slab.begin};
+            return {"the free count of a slab does not match its bitmap", slab.begin};
         if (slab.is_listed != slab.has_blocks())
             return {"a slab with free blocks is not listed, or one without is", slab.begin};
         return {};
@@ -807,8 +808,7 @@ private:
             previous = each;
             --count;
         }
-        return count == 0 ? inconsistency{}
-                          : inconsistency{"a slab with free blocks is missing in the list of those", this};
+        return count == 0 ? inconsistency{} : inconsistency{"a slab with free blocks is missing in its list", this};
     }
 
     /// On a line of their own, as other threads read them.
@@ -816,23 +816,23 @@ private:
     const bool is_shared_;
 
 protected:
-    alignas(64) mutex mutex_; ///< Of at_work; a shared heap takes it itself.
+    alignas(64) mutex mutex_; ///< Of scoped_lock; a shared heap takes it itself.
 
 private:
     std::size_t slab_bytes_ = 0;
-    std::size_t most_bytes_away_ = 0; ///< Peak since forget_most().
-    misuse_list* found_ = nullptr;    ///< Of whoever is at work here.
-    std::atomic<std::uint32_t> times_at_work_{0};
+    std::size_t peak_outstanding_bytes_ = 0; ///< Peak since forget_most().
+    misuse_list* found_ = nullptr;           ///< Of whoever is at work here.
+    std::atomic<std::uint32_t> owner_locks_{0};
     slice_number first_slab_ = no_slice;
     slice_number next_to_purge_ = no_slice; ///< Those before it were seen to.
     std::array<slice_number, class_count> with_blocks_{};
-    std::array<std::atomic<std::uint32_t>, class_count> away_{};
-    std::atomic<std::size_t> bytes_away_{0}; ///< Of all classes.
-    std::atomic<std::size_t> sent_{0};       ///< By its owner.
-    std::atomic<std::size_t> sent_on_{0};    ///< By whoever has read its letters.
+    std::array<std::atomic<std::uint32_t>, class_count> outstanding_{};
+    std::atomic<std::size_t> outstanding_bytes_{0}; ///< Of all classes.
+    std::atomic<std::size_t> sent_{0};              ///< By its owner.
+    std::atomic<std::size_t> sent_on_{0};           ///< By whoever has read its batches.
     std::atomic<std::size_t> received_{0};
-    std::array<outgoing, outbox_places> outbox_{};
+    std::array<outgoing, outbox_slots> outbox_{};
     /// On a line of its own: other threads write to it.
-    alignas(64) std::atomic<letter*> inbox_{nullptr};
+    alignas(64) std::atomic<free_batch*> inbox_{nullptr};
 };
 } // namespace memory_pool::np

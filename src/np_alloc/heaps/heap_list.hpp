@@ -33,7 +33,7 @@ enum class progress
 {
     done,    ///< Nothing is left to be done in a heap, as far as is known.
     later,   ///< Something is, later.
-    came_in, ///< The same; now, what others had posted was taken in.
+    drained, ///< The same; now, what others had sent was drained.
     goes_on  ///< Something is, at once.
 };
 
@@ -109,8 +109,8 @@ public:
         user.put_all_back(found);
         user.leave();
         {
-            const heap::at_work lock(memory.slabs, found);
-            (void)memory.slabs.take_in();
+            const heap::scoped_lock lock(memory.slabs, found);
+            (void)memory.slabs.drain();
             memory.slabs.give_back_empty_slabs();
             memory.slabs.forget_most();
             memory.drop_magazines();
@@ -149,31 +149,31 @@ public:
 
     // Looking after them.
 
-    /// Effects: looks after heaps, one after the other, until one has taken in what was posted to it: who waits for that is not to wait
+    /// Effects: looks after heaps, one after the other, until one has drained what was sent to it: who waits for that is not to wait
     ///   longer because there are many heaps to which nothing comes. After some at most, as the caller waits; those who call seldom look
     ///   after more.
-    void look_after_some(misuse_list& found) noexcept
+    void maintain_some(misuse_list& found) noexcept
     {
         constexpr std::uint64_t least = 8;
         constexpr std::uint64_t most = 64;
         const std::uint64_t now = os::coarse_milliseconds();
-        const std::uint64_t some = std::min(least + (now - std::exchange(looked_after_at_, now)), most);
+        const std::uint64_t some = std::min(least + (now - std::exchange(maintained_at_, now)), most);
         for (std::uint64_t left = std::min<std::uint64_t>(count(), some); left != 0; --left)
-            if (look_after_next(false, found) == progress::came_in)
+            if (maintain_next(false, found) == progress::drained)
                 return;
     }
 
     /// Effects: looks after the next heap; if there is time, pages of slabs that are not empty are given back, too.
-    progress look_after_next(bool is_thorough, misuse_list& found) noexcept
+    progress maintain_next(bool is_thorough, misuse_list& found) noexcept
     {
-        if (next_to_look_after_ == nullptr)
-            next_to_look_after_ = first_;
-        if (next_to_look_after_ == nullptr)
+        if (next_to_maintain_ == nullptr)
+            next_to_maintain_ = first_;
+        if (next_to_maintain_ == nullptr)
             return progress::done;
-        thread_heap& visited = *next_to_look_after_;
-        const progress made = look_after(visited, is_thorough, found);
+        thread_heap& visited = *next_to_maintain_;
+        const progress made = maintain(visited, is_thorough, found);
         if (made != progress::goes_on)
-            next_to_look_after_ = visited.next;
+            next_to_maintain_ = visited.next;
         return made;
     }
 
@@ -181,11 +181,11 @@ public:
     void trim(misuse_list& found) noexcept
     {
         for_each_parked([&found, this](thread_heap& each) { put_all_back(each, found); });
-        // Now all blocks are on their way, and when they have come in, the letters that have brought them.
+        // Now all blocks are in transit, and when they have come in, the batches that have brought them.
         for (const bool is_last : {false, true})
             for_each([is_last, &found](thread_heap& each) {
-                if (const guest here(each, found); here.is_on())
-                    is_last ? here.tidy_thoroughly() : (void)here.take_in();
+                if (const try_lock_guard here(each, found); here.is_on())
+                    is_last ? here.tidy_thoroughly() : (void)here.drain();
             });
     }
 
@@ -225,31 +225,31 @@ private:
 
     /// Work in a heap of a thread, with its lock, by somebody else. It is off where that cannot be now: the heap's thread is at work in
     /// it; or was, when another thread forked this process. Whoever tidies a parked heap has put all back that it had at hand.
-    class guest
+    class try_lock_guard
     {
     public:
-        guest(thread_heap& where, misuse_list& found) noexcept
+        try_lock_guard(thread_heap& where, misuse_list& found) noexcept
             : where_(where), lock_(where.slabs, found, std::try_to_lock)
         {
         }
 
         bool is_on() const noexcept { return lock_.is_on() && where_.is_known(); }
 
-        /// Returns: whether something came in.
-        bool take_in() const noexcept
+        /// Returns: whether something was drained.
+        bool drain() const noexcept
         {
-            const bool has_come = where_.slabs.take_in();
+            const bool has_come = where_.slabs.drain();
             if (has_come)
                 where_.is_tidy = where_.is_purged = false;
             if (where_.is_parked && !where_.is_quiet)
-                where_.slabs.post_all();
+                where_.slabs.send_all();
             where_.is_quiet = true;
             return has_come;
         }
 
         void tidy() const noexcept
         {
-            (void)take_in();
+            (void)drain();
             give_back_empty_slabs();
         }
 
@@ -265,7 +265,7 @@ private:
         /// Returns: whether that was the last.
         bool tidy_some() const noexcept
         {
-            const bool has_come = take_in();
+            const bool has_come = drain();
             if (!where_.is_tidy)
                 give_back_empty_slabs();
             const bool is_last = where_.slabs.purge_some_free_pages();
@@ -283,33 +283,33 @@ private:
         }
 
         thread_heap& where_;
-        const heap::at_work lock_;
+        const heap::scoped_lock lock_;
     };
 
     /// Effects: sees to it that little waits in a heap whose thread does not come.
-    progress look_after(thread_heap& visited, bool is_thorough, misuse_list& found) noexcept
+    progress maintain(thread_heap& visited, bool is_thorough, misuse_list& found) noexcept
     {
         MEMORY_POOL_DELAY_POINT();
         const std::uint64_t now = os::coarse_milliseconds();
-        const std::uint32_t times = visited.slabs.times_at_work();
-        if (std::exchange(visited.times_at_work_seen, times) != times) {
+        const std::uint32_t times = visited.slabs.owner_locks();
+        if (std::exchange(visited.owner_locks_seen, times) != times) {
             visited.idle_since = now;
             visited.is_quiet = visited.is_tidy = visited.is_purged = false;
             return progress::later;
         }
-        const bool is_idle = now - visited.idle_since >= memory_.patience() / 2;
+        const bool is_idle = now - visited.idle_since >= memory_.decay_ms() / 2;
         const bool is_to_be_purged = is_thorough && is_idle && !visited.is_purged;
         const bool is_to_be_tidied = is_to_be_purged || (is_idle && !visited.is_tidy);
         if (is_to_be_tidied && visited.is_parked) {
             put_all_back(visited, found);
-            visited.times_at_work_seen = visited.slabs.times_at_work(); // That was not its thread.
+            visited.owner_locks_seen = visited.slabs.owner_locks(); // That was not its thread.
         }
         const auto left = [&visited, is_thorough] {
             return visited.is_tidy && (visited.is_purged || !is_thorough) ? progress::done : progress::later;
         };
-        if (!is_to_be_tidied && visited.is_quiet && !visited.slabs.has_post())
+        if (!is_to_be_tidied && visited.is_quiet && !visited.slabs.has_incoming())
             return left(); // Its lock is not worth it.
-        const guest here(visited, found);
+        const try_lock_guard here(visited, found);
         if (!here.is_on()) // Where nobody knows what is in it, there is never more to be done.
             return visited.is_known() ? progress::later : progress::done;
         if (is_to_be_purged) {
@@ -317,8 +317,8 @@ private:
                 return progress::goes_on;
         } else if (is_to_be_tidied) {
             here.tidy();
-        } else if (here.take_in()) {
-            return progress::came_in;
+        } else if (here.drain()) {
+            return progress::drained;
         }
         return left();
     }
@@ -337,10 +337,10 @@ private:
     heap_pages pages_;
     thread_heap* first_ = nullptr;
     thread_heap* parked_ = nullptr;
-    thread_heap* next_to_look_after_ = nullptr;
-    std::uint64_t looked_after_at_ = 0; ///< By a call of the program, in milliseconds of the coarse clock.
-    std::size_t heaps_kept_ = 0;        ///< Heaps in the reserve.
-    std::size_t bytes_kept_ = 0;        ///< Bytes in the reserve.
+    thread_heap* next_to_maintain_ = nullptr;
+    std::uint64_t maintained_at_ = 0; ///< By a call of the program, in milliseconds of the coarse clock.
+    std::size_t heaps_kept_ = 0;      ///< Heaps in the reserve.
+    std::size_t bytes_kept_ = 0;      ///< Bytes in the reserve.
     std::atomic<std::size_t> count_{0};
 };
 } // namespace memory_pool::np

@@ -19,7 +19,7 @@
 ///
 /// Around a fork, the thread that forks has all locks, so runs and lists are in order in the child. The heaps of threads that are
 /// not there are not: those may have been at work in them. They stay as they are, and are not adopted; their blocks may be used
-/// and freed, but what is free there is lost to the child. Nor is anything taken in that was posted while the fork went on.
+/// and freed, but what is free there is lost to the child. Nor is anything drained that was sent while the fork went on.
 ///
 /// Locks, in the order in which they are taken: that of the work in the background, that of the lists, those of heaps, those of call
 /// sites, the page heap's.
@@ -76,7 +76,7 @@ struct thread_state
     bool may_have_heap = true;   ///< Not when it has ended, nor before the loader has come to its thread-local storage.
     std::uint8_t slow_calls = 0; ///< Calls that were not done by its thread cache, modulo 256.
     std::uint8_t traced = 0;     ///< The number of its traced heap, counted from 1; 0 if it has none yet.
-    std::uint8_t freed_late = 0; ///< Blocks of others that it has freed without a heap, as long as it has none.
+    std::uint8_t freed_without_heap = 0; ///< Blocks of others that it has freed without a heap, as long as it has none.
 };
 
 class heap_registry;
@@ -114,10 +114,10 @@ public:
     /// Effects: the same for a thread that frees a block of another one, if it has freed so many that it may be expected to go on.
     bool attach_to_free(thread_state& thread) noexcept
     {
-        constexpr std::uint8_t most_freed_late = 32;
-        if (thread.freed_late == most_freed_late || !thread.may_have_heap)
+        constexpr std::uint8_t most_freed_without_heap = 32;
+        if (thread.freed_without_heap == most_freed_without_heap || !thread.may_have_heap)
             return attach(thread);
-        if (thread.freed_late++ == 0) {
+        if (thread.freed_without_heap++ == 0) {
             thread.may_have_heap = false; // What is allocated for this is from the heap of threads that have ended.
             (void)thread_end_.ask(&thread);
             thread.may_have_heap = true;
@@ -144,19 +144,19 @@ public:
     }
 
     /// Effects: is to be called now and then, when time is lost anyway: looks after some of the heaps, in turn, those whose thread was
-    ///   not at work in them since they were looked at last, or that have none. Takes in what was posted to such a heap; and when it has
+    ///   not at work in them since they were looked at last, or that have none. Drains what was sent to such a heap; and when it has
     ///   been idle for half as long as free runs keep their memory, gives back what slabs it has that are empty. And gives the memory of
     ///   a run back that was free for so long: those who come to the runs do so, too, but who needs none may be the only one at work.
     void collect() noexcept
     {
-        look_after_heaps();
+        maintain_heaps();
         (void)pages_.purge_one_old();
     }
 
     /// Effects: as collect(), for up to `most_runs` runs: the thread may not call again soon.
     void collect(int most_runs) noexcept
     {
-        look_after_heaps();
+        maintain_heaps();
         for (int left = most_runs; left != 0 && pages_.purge_one_old(); --left) {
         }
     }
@@ -170,8 +170,8 @@ public:
         misuse_list found;             // First, so that it is reported last, without the lock.
         heap& its = cache.heap().slabs;
         cache.put_all_back(found);
-        const heap::at_work lock(its, found);
-        (void)its.take_in();
+        const heap::scoped_lock lock(its, found);
+        (void)its.drain();
         its.give_back_empty_slabs_and_memory();
         for (int left = most_parts; left != 0; --left)
             if (its.purge_some_free_pages())
@@ -194,23 +194,23 @@ public:
     background_work& background() noexcept { return background_; }
 
     /// Effects: has free runs keep their memory for so many milliseconds from now on.
-    void set_patience(std::uint64_t milliseconds) noexcept
+    void set_decay_ms(std::uint64_t milliseconds) noexcept
     {
-        pages_.set_patience(milliseconds);
+        pages_.set_decay_ms(milliseconds);
         background_.wake();
     }
 
     /// Effects: gives a block back to the heap of a thread that it is from, for a thread that has no heap.
-    void put_late(slice_tag tag, void* block) noexcept
+    void free_without_heap(slice_tag tag, void* block) noexcept
     {
         heap& to = heap::of(tag);
-        (void)sent_late_.fetch_add(to.post_one(tag & class_bits, block), std::memory_order_relaxed);
+        (void)sent_without_heap_.fetch_add(to.send_one(tag & class_bits, block), std::memory_order_relaxed);
     }
 
     // Shared heaps.
 
     /// Returns: the heap of threads that have ended.
-    shared_heap& late() noexcept { return late_; }
+    shared_heap& fallback() noexcept { return fallback_; }
 
     /// Returns: the heap for those blocks of a thread whose call sites are remembered.
     traced_heap& traced_for(thread_state& thread) noexcept
@@ -235,13 +235,13 @@ public:
         constexpr explicit no_heap(page_heap&) noexcept {}
         static constexpr slice_tag own_tag() noexcept { return no_owner; }
     };
-    using heap_of_empty_blocks = std::conditional_t<is_checked, shared_heap, no_heap>;
-    heap_of_empty_blocks& empty() noexcept { return empty_; }
+    using zero_size_heap = std::conditional_t<is_checked, shared_heap, no_heap>;
+    zero_size_heap& zero_size() noexcept { return zero_size_; }
 
     /// Returns: the heap of what the program does not know of.
-    shared_heap& own() noexcept { return own_; }
+    shared_heap& internal() noexcept { return internal_; }
 
-    /// Returns: whether this is the child of a fork: then what was on its way may have been lost.
+    /// Returns: whether this is the child of a fork: then what was in transit may have been lost.
     bool is_forked() const noexcept { return is_forked_; }
 
     /// Returns: whether it is one of a process that may have had other threads, which were in the middle of something.
@@ -251,13 +251,13 @@ public:
     bool is_made(const shared_heap& heap) const noexcept
     {
         const void* const made = &heap;
-        return made != &late_ && made != &empty_ && !is_traced(heap);
+        return made != &fallback_ && made != &zero_size_ && !is_traced(heap);
     }
 
     /// Returns: a new heap, or nullptr if there is no memory.
     shared_heap* create_heap() noexcept
     {
-        void* const memory = start() ? own_.allocate(class_of_heaps) : nullptr;
+        void* const memory = start() ? internal_.allocate(class_of_heaps) : nullptr;
         if (memory == nullptr)
             return nullptr;
         auto* const created = ::new (memory) shared_heap(pages_);
@@ -271,7 +271,7 @@ public:
     }
 
     /// Returns: whether there is a heap at `address`, which may be any, that the program has made and not destroyed.
-    bool is_heap(const void* address) noexcept { return own_.is_in_use(address); }
+    bool is_heap(const void* address) noexcept { return internal_.is_in_use(address); }
 
     /// Effects: frees a heap and all that is from it. It is in the list as long as it has something, so a fork waits for it.
     void destroy_heap(shared_heap& ended) noexcept
@@ -286,7 +286,7 @@ public:
                 ended.next->previous = ended.previous;
         }
         ended.~shared_heap();
-        own_.free(class_of_heaps, &ended);
+        internal_.free(class_of_heaps, &ended);
     }
 
     // All of them.
@@ -302,7 +302,7 @@ public:
                 mine.cache.put_all_back(found);
             const std::lock_guard lock(mutex_);
             heaps_.trim(found);
-            for_each_shared_heap_and_own([](shared_heap& each) { each.tidy(); });
+            for_each_shared_heap_and_internal([](shared_heap& each) { each.tidy(); });
         }
         return pages_.trim();
     }
@@ -328,7 +328,7 @@ public:
     }
 
     /// Returns: bytes of blocks that threads have freed which had no heap any more. See heap::sent_minus_received.
-    std::size_t sent_late() const noexcept { return sent_late_.load(std::memory_order_relaxed); }
+    std::size_t sent_without_heap() const noexcept { return sent_without_heap_.load(std::memory_order_relaxed); }
 
     // Samples: see sampled.hpp.
 
@@ -374,7 +374,7 @@ public:
         the_options.read_once(os::environment());
         if constexpr (is_checked)
             the_canary.draw();
-        pages_.set_patience(the_options.get(np_option_decay_ms));
+        pages_.set_decay_ms(the_options.get(np_option_decay_ms));
         const bool is_to_grow = os::addresses_are_limited() || reserving_is_dear();
         if (!pages_.start(the_options.get(np_option_region_bytes), is_to_grow))
             return false;
@@ -400,13 +400,13 @@ public:
     }
 
 private:
-    void look_after_heaps() noexcept
+    void maintain_heaps() noexcept
     {
         misuse_list found; // First, so that it is reported last, without the lock.
         if (!mutex_.try_lock())
             return;
         const std::lock_guard lock(mutex_, std::adopt_lock);
-        heaps_.look_after_some(found);
+        heaps_.maintain_some(found);
     }
 
     /// Effects: looks after all heaps and free runs.
@@ -421,8 +421,8 @@ private:
         while (purge_one_old_run()) {
         }
         is_done = is_done && pages_.figures().dirty == 0;
-        const std::uint64_t patience = pages_.patience();
-        return std::max(is_done ? patience : patience / 8, least_pause);
+        const std::uint64_t decay_ms = pages_.decay_ms();
+        return std::max(is_done ? decay_ms : decay_ms / 8, least_pause);
     }
 
     bool collect_one_wholly() noexcept
@@ -440,7 +440,7 @@ private:
         if (!turn.is_on() || !mutex_.try_lock())
             return progress::later;
         const std::lock_guard lock(mutex_, std::adopt_lock);
-        return heaps_.look_after_next(true, found);
+        return heaps_.maintain_next(true, found);
     }
 
     bool tidy_idle_shared_heaps() noexcept
@@ -451,8 +451,8 @@ private:
         const std::lock_guard lock(mutex_, std::adopt_lock);
         bool are_tidy = true;
         const std::uint64_t now = os::coarse_milliseconds();
-        for_each_shared_heap_and_own([&are_tidy, now, this](shared_heap& each) {
-            are_tidy = each.tidy_if_idle(now, pages_.patience() / 2) && are_tidy;
+        for_each_shared_heap_and_internal([&are_tidy, now, this](shared_heap& each) {
+            are_tidy = each.tidy_if_idle(now, pages_.decay_ms() / 2) && are_tidy;
         });
         return are_tidy;
     }
@@ -531,20 +531,20 @@ private:
     template <class Visit>
     void for_each_shared_heap(Visit&& visit) noexcept
     {
-        visit(late_);
+        visit(fallback_);
         for (shared_heap& each : traced_)
             visit(each);
         if constexpr (is_checked)
-            visit(empty_);
+            visit(zero_size_);
         for (shared_heap* each = shared_; each != nullptr; each = each->next)
             visit(*each);
     }
 
     template <class Visit>
-    void for_each_shared_heap_and_own(Visit&& visit) noexcept
+    void for_each_shared_heap_and_internal(Visit&& visit) noexcept
     {
         for_each_shared_heap(visit);
-        visit(own_);
+        visit(internal_);
     }
 
     // Around a fork.
@@ -558,16 +558,16 @@ private:
             action(mine->slabs);
     }
 
-    /// Effects: takes in what need not be given up in the child, then. Before the locks are taken for the fork: what is found wrong is
+    /// Effects: drains what need not be given up in the child, then. Before the locks are taken for the fork: what is found wrong is
     ///   reported, and an error handler may wait for a thread that needs one of them.
-    void take_in_before_fork() noexcept
+    void drain_before_fork() noexcept
     {
         misuse_list found;
         const os::blocked_signals blocked; // A signal handler that forks would deadlock on this lock.
         const std::lock_guard lock(mutex_);
         for_each_quiet_heap([&found](heap& each) {
-            const heap::at_work lock_of_heap(each, found);
-            (void)each.take_in();
+            const heap::scoped_lock lock_of_heap(each, found);
+            (void)each.drain();
         });
     }
 
@@ -578,7 +578,7 @@ private:
             ++nested_forks_;
             return;
         }
-        take_in_before_fork();
+        drain_before_fork();
         // A handler that forks between these would leave its child without the first lock, and that would release it.
         const os::blocked_signals blocked;
         os::lock_stdio_list(); // fork() takes it, too, and a thread that holds it may want one of ours.
@@ -604,7 +604,7 @@ private:
         may_have_lost_threads_ = may_have_lost_threads_ || !is_single_threaded_;
         pages_.finish_purges();
         background_.forget_after_fork();
-        for_each_quiet_heap([](heap& each) { each.forget_posted(); });
+        for_each_quiet_heap([](heap& each) { each.forget_incoming(); });
         heaps_.forget_threads_but(heap_of_this_thread());
         os::reset_stdio_list_lock();
         if (nested_forks_ != 0) {
@@ -621,7 +621,7 @@ private:
         background_.lock_for_fork();
         mutex_.lock_for_fork();
         is_single_threaded_ = os::is_single_threaded();
-        for_each_shared_heap_and_own([](shared_heap& each) { each.lock_for_fork(); });
+        for_each_shared_heap_and_internal([](shared_heap& each) { each.lock_for_fork(); });
         for (traced_heap& each : traced_)
             each.sites().lock_for_fork();
         pages_.lock_for_fork();
@@ -634,7 +634,7 @@ private:
         pages_.unlock_after_fork();
         for (traced_heap& each : traced_)
             each.sites().unlock_after_fork();
-        for_each_shared_heap_and_own([](shared_heap& each) { each.unlock_after_fork(); });
+        for_each_shared_heap_and_internal([](shared_heap& each) { each.unlock_after_fork(); });
         mutex_.unlock_after_fork();
         background_.unlock_after_fork();
         --this_thread_locks;
@@ -652,18 +652,18 @@ private:
     unsigned nested_forks_ = 0;       ///< Forks by signal handlers, inside of the fork that holds the locks.
     bool may_have_lost_threads_ = false;
     shared_heap* shared_ = nullptr;
-    std::atomic<std::size_t> sent_late_{0};
+    std::atomic<std::size_t> sent_without_heap_{0};
     os::thread_end thread_end_;
     background_work background_;
     page_heap pages_;
     heap_list heaps_{pages_};
     std::atomic<checkpoint_count> checkpoints_{0};
-    shared_heap late_{pages_};
+    shared_heap fallback_{pages_};
     std::array<traced_heap, traced_heap_count> traced_{traced_heap(pages_), traced_heap(pages_), traced_heap(pages_),
                                                        traced_heap(pages_)};
     std::atomic<std::uint8_t> next_traced_{0};
-    shared_heap own_{pages_};
-    heap_of_empty_blocks empty_{pages_};
+    shared_heap internal_{pages_};
+    zero_size_heap zero_size_{pages_};
 };
 
 // Constant-initialised, so that nothing has to run before the first block is asked for, and never destroyed; hidden, so

@@ -4,7 +4,7 @@
 /// A heap that any thread uses, one at a time: one that a program makes and frees as a whole, and the one of threads that have
 /// ended.
 ///
-///     slabs of each class         blocks go back at once: none are kept in letters, which would outlive the heap
+///     slabs of each class         blocks go back at once: none are kept in batches, which would outlive the heap
 ///     large block <-> large block
 ///
 /// Some such heaps are for blocks whose call sites are remembered: they forget those when they come back. See traced_heap.hpp.
@@ -49,12 +49,12 @@ public:
         if (MEMORY_POOL_LIKELY(its != nullptr && its->is_alive()))
             return its;
         report_misuse(error::foreign_pointer, address, 0, "np_heap",
-                      "use what np_heap_create has made, and not after np_heap_destroy");
+                      "pass a heap from np_heap_create, and only before np_heap_destroy");
         return nullptr;
     }
 
-    using heap::away;
-    using heap::has_away;
+    using heap::has_outstanding;
+    using heap::outstanding;
     using heap::own_tag;
     using heap::slabs;
 
@@ -166,7 +166,7 @@ public:
     bool is_in_use(const void* address) noexcept
     {
         const std::lock_guard lock(mutex_);
-        return heap::has_away(address);
+        return heap::has_outstanding(address);
     }
 
     /// Effects: calls `look(const heap&, slice_number first_large)` with the lock held.

@@ -168,7 +168,7 @@ public:
         constexpr std::uint8_t most_lent = 4;
         constexpr std::size_t few_bytes = std::size_t{256} * 1024;
         if (!is_one_of_many || room(size_class) != 0 || lent_[size_class] == most_lent ||
-            slabs.bytes_away() > few_bytes)
+            slabs.outstanding_bytes() > few_bytes)
             return size_class;
         ++lent_[size_class];
         return facts[size_class].coarse_class;
@@ -203,9 +203,9 @@ public:
     sample_count samples;
     magazine_demand demand; ///< Magazine use of its thread.
     // Of those who come by, to see whether its thread is idle.
-    std::uint32_t times_at_work_seen = 0;
+    std::uint32_t owner_locks_seen = 0;
     std::uint64_t idle_since = 0; ///< In milliseconds of the coarse clock: when it was at work for the last time.
-    bool is_quiet = false;        ///< Nothing but what others post comes into it, and nothing of theirs is kept in it.
+    bool is_quiet = false;        ///< Nothing but what others send comes into it, and nothing of theirs is kept in it.
     bool is_tidy = false;         ///< Nothing was put into it since it was tidied.
     bool is_purged = false;       ///< Its thread was not at work since pages of its slabs were given back.
     thread_cache* used_by = nullptr;    ///< While a thread has it.
@@ -225,7 +225,7 @@ private:
     {
         constexpr std::size_t as_many_again_for = std::size_t{32} << 20;
         return base::saturating_multiply(the_options.get(np_option_thread_cache_bytes),
-                                         1 + slabs.bytes_away() / as_many_again_for);
+                                         1 + slabs.outstanding_bytes() / as_many_again_for);
     }
 
     /// For how many bytes of blocks the magazines have got room since each of them was made.
@@ -291,11 +291,11 @@ public:
         memory.demand.restart([this](std::size_t size_class) { return held(size_class); });
     }
 
-    /// Effects: posts what is kept for others, and leaves the heap as it is, with its magazines.
+    /// Effects: sends what is kept for others, and leaves the heap as it is, with its magazines.
     /// Preconditions: has_heap().
     void leave() noexcept
     {
-        heap().slabs.post_all();
+        heap().slabs.send_all();
         for (std::size_t size_class = 0; size_class != class_count; ++size_class) {
             heap().tops[size_class] = tops_[size_class];
             tops_[size_class] = nullptr;
@@ -353,13 +353,13 @@ public:
         *tops_[size_class]++ = block;
     }
 
-    /// Effects: is to be called before something is kept for others: a letter is a block of this heap, so one like it may be freed here,
+    /// Effects: is to be called before something is kept for others: a batch is a block of this heap, so one like it may be freed here,
     ///   by mistake, also if none was ever allocated.
     /// Preconditions: has_heap().
-    void expect_letters() noexcept
+    void expect_batches() noexcept
     {
-        if (MEMORY_POOL_UNLIKELY(top(heap::letter_class) == nullptr))
-            make_magazine(heap::letter_class);
+        if (MEMORY_POOL_UNLIKELY(top(heap::batch_class) == nullptr))
+            make_magazine(heap::batch_class);
     }
 
     /// Effects: notes that a small block was freed here that is of another heap, and goes back to that.
@@ -378,7 +378,7 @@ public:
     /// Returns: whether blocks of that class may stay, and no watch sends frees to the slow path.
     bool stays_at_once(std::size_t size_class) const noexcept { return size_class >= first_to_stay_; }
 
-    /// Effects: puts all blocks back into the heap, and posts what is of others. What is found wrong is added to a list.
+    /// Effects: puts all blocks back into the heap, and sends what is of others. What is found wrong is added to a list.
     /// Preconditions: has_heap().
     void put_all_back(misuse_list& found) noexcept
     {
@@ -386,7 +386,7 @@ public:
             flush_quarantine(found);
         for (std::size_t size_class = 0; size_class != class_count; ++size_class)
             flush(size_class, held(size_class), found);
-        heap().slabs.post_all();
+        heap().slabs.send_all();
     }
 
     /// Returns: how many blocks of that class are at hand.
@@ -457,8 +457,8 @@ private:
         if (top(size_class) == nullptr)
             make_magazine(size_class);
         (void)grow(size_class, found);
-        const heap::at_work lock(heap().slabs, found);
-        heap().slabs.take_in();
+        const heap::scoped_lock lock(heap().slabs, found);
+        heap().slabs.drain();
         void** const begin = heap().begin(size_class);
         const std::uint32_t taken = heap().slabs.take(size_class, begin, (heap().room(size_class) + 1) / 2);
         heap().samples.add(std::size_t{taken} * facts[size_class].block_bytes);
@@ -468,7 +468,7 @@ private:
     /// Puts the blocks that wait back into the heap.
     void flush_quarantine(misuse_list& found) noexcept
     {
-        const heap::at_work lock(heap().slabs, found);
+        const heap::scoped_lock lock(heap().slabs, found);
         heap().checks.quarantined.pop_all(
             [this](std::size_t size_class, void* block) { heap().slabs.put(size_class, &block, 1); });
     }
@@ -478,8 +478,8 @@ private:
     {
         if (count == 0)
             return;
-        expect_letters();
-        const heap::at_work lock(heap().slabs, found);
+        expect_batches();
+        const heap::scoped_lock lock(heap().slabs, found);
         void** const begin = heap().begin(size_class);
         const std::size_t left = held(size_class) - count;
         heap().slabs.put(size_class, begin, count);

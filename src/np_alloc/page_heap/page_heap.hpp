@@ -315,19 +315,19 @@ public:
         return bytes;
     }
 
-    /// Effects: gives the memory of a free run back to the system, if it has kept it for patience() milliseconds.
+    /// Effects: gives the memory of a free run back to the system, if it has kept it for decay_ms() milliseconds.
     /// Returns: whether it did.
-    bool purge_one_old() noexcept { return purge_dirty_since(before(os::coarse_milliseconds(), patience())).is_done; }
+    bool purge_one_old() noexcept { return purge_dirty_since(before(os::coarse_milliseconds(), decay_ms())).is_done; }
 
     /// Effects: has free runs keep their memory for that many milliseconds from now on; 1,000 in the beginning.
-    void set_patience(std::uint64_t milliseconds) noexcept
+    void set_decay_ms(std::uint64_t milliseconds) noexcept
     {
-        patience_.store(milliseconds, std::memory_order_relaxed);
+        decay_ms_.store(milliseconds, std::memory_order_relaxed);
         const std::lock_guard lock(mutex_);
-        not_hasty_until_ = 0;
-        regretted_ = 0;
+        backs_off_until_ = 0;
+        reused_ = 0;
     }
-    std::uint64_t patience() const noexcept { return patience_.load(std::memory_order_relaxed); }
+    std::uint64_t decay_ms() const noexcept { return decay_ms_.load(std::memory_order_relaxed); }
 
     /// Returns: slices in free runs that may have memory.
     std::size_t dirty_slices() const noexcept { return dirty_slices_.load(std::memory_order_relaxed); }
@@ -705,12 +705,12 @@ private:
             if (taken.first != no_slice)
                 mark(taken);
             if (taken.is_zeroed && runs_.used() <= most_used_)
-                regret(taken.length * slice_bytes, now);
+                note_reuse(taken.length * slice_bytes, now);
             most_used_ = std::max(most_used_, runs_.used());
-            is_due = runs_.has_dirty_since(before(now, patience()));
+            is_due = runs_.has_dirty_since(before(now, decay_ms()));
         }
         if (MEMORY_POOL_UNLIKELY(is_due))
-            (void)purge_dirty_since(before(now, patience()));
+            (void)purge_dirty_since(before(now, decay_ms()));
         return taken;
     }
 
@@ -721,7 +721,7 @@ private:
     bool give(slice_number first, bool is_dirty, Unmark&& unmark) noexcept
     {
         const std::uint64_t now = os::coarse_milliseconds();
-        std::uint64_t since = before(now, patience());
+        std::uint64_t since = before(now, decay_ms());
         std::size_t due = 0;
         {
             const std::lock_guard lock(mutex_);
@@ -732,10 +732,10 @@ private:
             if (!is_dirty && region_.grows())
                 shrink_region();
             note_peak();
-            if (MEMORY_POOL_UNLIKELY(is_mostly_free()) && now >= not_hasty_until_) {
-                since = std::max(since, before(now, patience_in_haste));
-                due = runs_.has_dirty_since(since) ? most_runs_in_haste : 0;
-                purged_in_haste_at_ = due != 0 ? now : purged_in_haste_at_;
+            if (MEMORY_POOL_UNLIKELY(is_mostly_free()) && now >= backs_off_until_) {
+                since = std::max(since, before(now, eager_decay_ms));
+                due = runs_.has_dirty_since(since) ? most_eager_runs : 0;
+                purged_eagerly_at_ = due != 0 ? now : purged_eagerly_at_;
             } else if (runs_.has_dirty_since(since)) {
                 due = 1;
             }
@@ -754,22 +754,22 @@ private:
     bool is_due_at_once(std::uint64_t now) noexcept
     {
         const std::lock_guard lock(mutex_);
-        const bool is_due = is_mostly_free() && now >= not_hasty_until_;
-        purged_in_haste_at_ = is_due ? now : purged_in_haste_at_;
+        const bool is_due = is_mostly_free() && now >= backs_off_until_;
+        purged_eagerly_at_ = is_due ? now : purged_eagerly_at_;
         return is_due;
     }
 
     /// Notes that memory is needed which the system was given back. When a lot of it was given back in haste, and not long ago, there
     /// is no haste for a while.
-    void regret(std::size_t bytes, std::uint64_t now) noexcept
+    void note_reuse(std::size_t bytes, std::uint64_t now) noexcept
     {
-        if (now - purged_in_haste_at_ > patience())
+        if (now - purged_eagerly_at_ > decay_ms())
             return;
-        regretted_ += bytes;
-        if (regretted_ < most_regretted)
+        reused_ += bytes;
+        if (reused_ < most_reused)
             return;
-        regretted_ = 0;
-        not_hasty_until_ = now + 10 * patience();
+        reused_ = 0;
+        backs_off_until_ = now + 10 * decay_ms();
     }
 
     /// What came of giving the memory of a run back.
@@ -840,11 +840,11 @@ private:
     /// That many free slices keep their memory as long as any others, however few are in use.
     static constexpr std::size_t most_dirty_for_nothing = (std::size_t{8} << 20) / slice_bytes;
     /// How long free runs keep it when most of the memory is free, in milliseconds: two ticks of the clock.
-    static constexpr std::uint64_t patience_in_haste = 8;
+    static constexpr std::uint64_t eager_decay_ms = 8;
     /// How many of them lose it at a time.
-    static constexpr std::size_t most_runs_in_haste = 64;
+    static constexpr std::size_t most_eager_runs = 64;
     /// When so many bytes were needed again soon after, nothing is given back in haste for a while.
-    static constexpr std::size_t most_regretted = std::size_t{4} << 20;
+    static constexpr std::size_t most_reused = std::size_t{4} << 20;
 
     mutex mutex_;
     region_type region_;
@@ -853,9 +853,9 @@ private:
     noted_parts_type noted_;
     direct_blocks direct_;
     std::conditional_t<is_checked, revoked_runs, no_revoked_runs> revoked_;
-    std::uint64_t purged_in_haste_at_ = 0;
-    std::uint64_t not_hasty_until_ = 0;
-    std::size_t regretted_ = 0;
+    std::uint64_t purged_eagerly_at_ = 0;
+    std::uint64_t backs_off_until_ = 0;
+    std::size_t reused_ = 0;
     std::size_t most_used_ = 0; ///< Peak of slices.
     std::size_t peak_reserved_ = 0;
     std::size_t direct_bytes_ = 0;
@@ -866,7 +866,7 @@ private:
     std::atomic<std::size_t> large_blocks_{0};
     std::atomic<std::size_t> large_bytes_{0};
     std::atomic<std::size_t> direct_count_{0};
-    std::atomic<std::uint64_t> patience_{1000};
+    std::atomic<std::uint64_t> decay_ms_{1000};
     std::atomic<std::size_t> purged_{0};
 };
 } // namespace memory_pool::np

@@ -136,7 +136,7 @@ struct alignas(64) slice_record : run_links
     }
 
     /// Returns: whether the block of that number is not free.
-    bool is_away(std::size_t number) const noexcept
+    bool is_outstanding(std::size_t number) const noexcept
     {
         return (free_blocks[number / base::bits_per_word] >> (number % base::bits_per_word) & 1) == 0;
     }
@@ -144,10 +144,10 @@ struct alignas(64) slice_record : run_links
     /// Effects: calls `visit(void* block, std::uint32_t number)` for each block that is away, until that returns false.
     /// Returns: whether it never did.
     template <class Visit>
-    bool for_each_away(Visit&& visit) const
+    bool for_each_outstanding(Visit&& visit) const
     {
         for (std::uint32_t number = 0; number != capacity; ++number)
-            if (is_away(number) && !visit(static_cast<void*>(begin + std::size_t{number} * block_bytes), number))
+            if (is_outstanding(number) && !visit(static_cast<void*>(begin + std::size_t{number} * block_bytes), number))
                 return false;
         return true;
     }
@@ -158,10 +158,10 @@ struct alignas(64) slice_record : run_links
     void for_each_row_of_free_pages(std::size_t page_bytes, std::size_t slab_bytes, Visit&& visit) const
     {
         for (std::uint32_t number = 0; number != capacity; ++number) {
-            if (is_away(number))
+            if (is_outstanding(number))
                 continue;
             const std::size_t from = base::round_up(std::size_t{number} * block_bytes, page_bytes);
-            while (number + 1 != capacity && !is_away(number + 1))
+            while (number + 1 != capacity && !is_outstanding(number + 1))
                 ++number;
             const std::size_t end = number + 1 == capacity ? slab_bytes : (std::size_t{number} + 1) * block_bytes;
             if (from < end / page_bytes * page_bytes)

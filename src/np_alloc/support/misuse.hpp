@@ -72,14 +72,14 @@ constexpr const char* remedy_for(error kind) noexcept
 }
 
 /// Returns: the line of the program that has asked for a block with which something is wrong; without a text if it is not known.
-base::message name_of_line(error kind, const void* block) noexcept;
+base::message site_name(error kind, const void* block) noexcept;
 
 /// Returns: the text of a report, which ends with the name of the line that has asked for the block, if that is known.
 MEMORY_POOL_SLOW_PATH inline base::message text_of_misuse(error kind, const void* block, std::size_t block_bytes,
                                                           const char* where, const char* remedy) noexcept
 {
     const base::message what_and_remedy = base::text_of_misuse(kind, block, block_bytes, where, remedy);
-    const base::message line = name_of_line(kind, block);
+    const base::message line = site_name(kind, block);
     return base::message("%s%s%s", what_and_remedy.c_str(), *line.c_str() != '\0' ? "\n  allocated at " : "",
                          line.c_str());
 }

@@ -338,7 +338,7 @@ TEST(np_free, reports_a_block_that_was_freed_twice_also_when_a_heap_has_its_plac
     np_heap_destroy(heap);
 }
 
-TEST(np_free, reports_a_block_that_is_freed_twice_in_a_row_while_others_look_after_its_heap)
+TEST(np_free, reports_a_block_that_is_freed_twice_in_a_row_while_others_maintain_its_heap)
 {
     const test::error_recorder recorder;
     std::atomic<bool> ends{false};

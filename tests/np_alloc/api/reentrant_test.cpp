@@ -100,7 +100,7 @@ TEST_F(reentrant_call_death_test, is_reported_where_the_thread_has_the_lock)
         << "that of the lists";
     const auto with_lock_of_heap = [] {
         np::misuse_list found;
-        const np::heap::at_work lock(np::this_thread.cache.heap().slabs, found);
+        const np::heap::scoped_lock lock(np::this_thread.cache.heap().slabs, found);
         for (;;)
             (void)allocate_in_handler(1'000);
     };

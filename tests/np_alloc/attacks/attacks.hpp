@@ -54,8 +54,8 @@ enum class owner
     ended,   ///< A thread that ends before something is done to them.
 };
 
-/// What letters are made of: see heap.hpp.
-inline constexpr std::size_t letter_bytes = 512;
+/// What batches are made of: see heap.hpp.
+inline constexpr std::size_t batch_bytes = 512;
 
 /// Returns: whether blocks of that size are in slabs.
 inline bool may_be_in_slab(std::size_t bytes)

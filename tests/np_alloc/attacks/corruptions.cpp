@@ -38,7 +38,7 @@ bool in_a_slab(std::size_t bytes, owner)
 
 /// Blocks of 64 bytes, with what is behind them where they are checked, stay with the thread that frees them. What is sent to a
 /// thread that has ended is read at once.
-bool if_there_are_letters(std::size_t bytes, owner whose)
+bool if_there_are_batches(std::size_t bytes, owner whose)
 {
     return bytes < 48 && whose != owner::ended;
 }
@@ -161,16 +161,16 @@ void forged_links(scene& here)
     }
 }
 
-// Blocks that are on their way to another thread, and what brings them.
+// Blocks that are in transit to another thread, and what brings them.
 
-/// Has the third thread free a block of the owner, which it does not keep. The letter that it is in was not posted yet.
-/// Returns: the letter.
-std::byte* put_into_letter(scene& here, std::byte* block)
+/// Has the third thread free a block of the owner, which it does not keep. The batch that it is in was not sent yet.
+/// Returns: the batch.
+std::byte* put_into_batch(scene& here, std::byte* block)
 {
     std::array<std::byte*, 8> sheets{};
     here.by_third([&] {
         for (std::byte*& each : sheets)
-            each = static_cast<std::byte*>(np_alloc(letter_bytes - 1)); // One is left for what the library may add.
+            each = static_cast<std::byte*>(np_alloc(batch_bytes - 1)); // One is left for what the library may add.
         here.is_about(sheets[0]);
         for (std::byte* each : sheets)
             np_free(each);
@@ -182,12 +182,12 @@ std::byte* put_into_letter(scene& here, std::byte* block)
     return *std::min_element(sheets.begin(), sheets.end()); // The lowest free block is taken for it.
 }
 
-void write_to_letter(scene& here)
+void write_to_batch(scene& here)
 {
-    std::byte* const letter = put_into_letter(here, here.block());
-    here.is_about_bytes(letter_bytes);
-    here.begins(letter);
-    write(letter, letter_bytes);
+    std::byte* const batch = put_into_batch(here, here.block());
+    here.is_about_bytes(batch_bytes);
+    here.begins(batch);
+    write(batch, batch_bytes);
 }
 
 void write_to_block_sent_home(scene& here)
@@ -236,7 +236,7 @@ std::vector<attack> corruptions()
         {"write of all bytes after free", always, [](scene& here) { write_after_free(here, here.bytes()); }},
         {"read after free", always, read_after_free},
         {"forged links", in_a_slab, forged_links},
-        {"write to a letter", if_there_are_letters, write_to_letter},
+        {"write to a batch", if_there_are_batches, write_to_batch},
         {"write to a block that was sent home", in_a_slab, write_to_block_sent_home},
         {"blocks of no bytes", [](std::size_t bytes, owner) { return bytes == 16; }, no_bytes},
     };

@@ -77,7 +77,7 @@ void* freed_by_a_third(scene& here)
     return block;
 }
 
-/// It has been in a letter, which was read.
+/// It has been in a batch, which was read.
 void* gone_home(scene& here)
 {
     (void)here.block_that_stays(); // So the slab does.

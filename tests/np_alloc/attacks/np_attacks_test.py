@@ -106,7 +106,7 @@ write of all bytes after free        slab     nothing                           
 write of all bytes after free        large    nothing                                 nothing or a report
 read after free                      all      the program is harmed                   nothing
 forged links                         slab     nothing                                 nothing
-write to a letter                    slab     write after free later, with losses     write after free later
+write to a batch                    slab     write after free later, with losses     write after free later
 write to a block that was sent home  slab     nothing                                 write after free later
 blocks of no bytes                   all      nothing                                 a crash
 """

@@ -10,10 +10,10 @@ namespace attacks
 {
 namespace
 {
-/// Has a thread have a heap, so that it gets no other's, and a slab for letters, so that none is made in the place of what it frees.
+/// Has a thread have a heap, so that it gets no other's, and a slab for batches, so that none is made in the place of what it frees.
 void begin_thread()
 {
-    (void)np_alloc(letter_bytes - 1);
+    (void)np_alloc(batch_bytes - 1);
 }
 
 /// Returns: how far two blocks that lie side by side are from each other.

@@ -321,9 +321,11 @@ TEST_F(np_verify_finds, runs_that_do_not_fit)
 
 TEST_F(np_verify_finds, a_slab_that_has_counted_other_free_blocks)
 {
-    expect_inconsistency_with(slab().free_count, slab().free_count + 1, "a slab has other free blocks");
-    expect_inconsistency_with(slab().free_blocks[0], slab().free_blocks[0] ^ 1, "a slab has other free blocks");
-    expect_inconsistency_with(slab().lowest, std::uint16_t{9}, "a slab has other free blocks");
+    expect_inconsistency_with(slab().free_count, slab().free_count + 1,
+                              "the free count of a slab does not match its bitmap");
+    expect_inconsistency_with(slab().free_blocks[0], slab().free_blocks[0] ^ 1,
+                              "the free count of a slab does not match its bitmap");
+    expect_inconsistency_with(slab().lowest, std::uint16_t{9}, "the free count of a slab does not match its bitmap");
 }
 
 TEST_F(np_verify_finds, a_block_that_is_free_and_was_not_counted_as_back)
@@ -331,18 +333,18 @@ TEST_F(np_verify_finds, a_block_that_is_free_and_was_not_counted_as_back)
     const np::slice_record before = slab();
     const auto refuse = [](memory_pool::error, const void*) { FAIL(); };
     ASSERT_EQ(slab().put(np::facts[size_class], &of_heap, 1, refuse).taken_back, 1U);
-    expect_inconsistency("a heap has counted other blocks as away");
+    expect_inconsistency("the outstanding-block count of a heap does not match its slabs");
     slab() = before;
 }
 
 TEST_F(np_verify_finds, a_record_that_says_what_is_not_so)
 {
-    expect_inconsistency_with(slab().capacity, slab().capacity - 1, "the record of a slab");
-    expect_inconsistency_with(slab().block_bytes, std::uint32_t{16}, "the record of a slab");
-    expect_inconsistency_with(slab().begin, slab().begin + 16, "the record of a slab");
+    expect_inconsistency_with(slab().capacity, slab().capacity - 1, "slab metadata is inconsistent");
+    expect_inconsistency_with(slab().block_bytes, std::uint32_t{16}, "slab metadata is inconsistent");
+    expect_inconsistency_with(slab().begin, slab().begin + 16, "slab metadata is inconsistent");
     np::slice_record& record = slab();
-    expect_inconsistency_with(record.slab, record.slab + 1, "the record of a slab");
-    expect_inconsistency_with(record.size_class, std::uint8_t{1}, "the record of a slab");
+    expect_inconsistency_with(record.slab, record.slab + 1, "slab metadata is inconsistent");
+    expect_inconsistency_with(record.size_class, std::uint8_t{1}, "slab metadata is inconsistent");
 }
 
 TEST_F(np_verify_finds, a_slab_with_a_free_block_behind_its_last_one)
@@ -351,7 +353,7 @@ TEST_F(np_verify_finds, a_slab_with_a_free_block_behind_its_last_one)
     ASSERT_NE(before.capacity % 64, 0U);
     slab().free_blocks[before.capacity / 64] |= std::uint64_t{1} << 63;
     ++slab().free_count;
-    expect_inconsistency("a slab has other free blocks");
+    expect_inconsistency("the free count of a slab does not match its bitmap");
     slab() = before;
 }
 
@@ -359,8 +361,8 @@ TEST_F(np_verify_finds, a_slab_some_of_whose_slices_are_not_marked_as_its)
 {
     void* const block_in_slices = np_heap_alloc(heap, 5000);
     const std::byte* const second = memory.address(slab_of(block_in_slices).slab + 1);
-    expect_inconsistency_with_owner(second, np::no_owner, "a slice is not marked as one of its slab");
-    expect_inconsistency_with(slice_of(second).slab, np::slice_number{0}, "a slice is not marked as one of its slab");
+    expect_inconsistency_with_owner(second, np::no_owner, "a slice is not tagged as part of its slab");
+    expect_inconsistency_with(slice_of(second).slab, np::slice_number{0}, "a slice is not tagged as part of its slab");
 }
 
 TEST_F(np_verify_finds, a_slab_that_nobody_has)
@@ -368,17 +370,18 @@ TEST_F(np_verify_finds, a_slab_that_nobody_has)
     np::heap& owner = heap_of(of_heap);
     const np::slice_number lost = all.pages().take_slab(size_class, owner.own_tag(), false);
     expect_inconsistency("a slab is in no list of its heap");
-    expect_inconsistency_with(memory.record(lost).slab, lost + 1, "a run is marked as a slab, and is none");
+    expect_inconsistency_with(memory.record(lost).slab, lost + 1, "a run is tagged as a slab but is none");
     expect_inconsistency_with_owner(memory.address(lost), owner.own_tag() | np::sizes::of(5000),
-                                    "a run is marked as a slab, and is none");
+                                    "a run is tagged as a slab but is none");
     expect_inconsistency_with_owner(memory.address(lost), np::no_owner,
-                                    "other slabs or large blocks are there than were counted");
+                                    "the slab or large-block count does not match the runs");
     all.pages().give_slab(lost);
 }
 
 TEST_F(np_verify_finds, damage_in_the_heap_where_heaps_are)
 {
-    expect_inconsistency_with(slab_of(heap).free_count, slab_of(heap).free_count + 1, "a slab has other free blocks");
+    expect_inconsistency_with(slab_of(heap).free_count, slab_of(heap).free_count + 1,
+                              "the free count of a slab does not match its bitmap");
 }
 
 TEST_F(np_verify_finds, lists_of_slabs_that_are_torn)
@@ -436,13 +439,14 @@ TEST_F(np_verify_finds_of_two_slabs, that_one_with_free_blocks_is_missing_in_the
 {
     np_free(in_first[0]);
     ASSERT_EQ(first.next_slab, second.slab);
-    expect_inconsistency_with(first.next_slab, np::no_slice, "a slab with free blocks is missing in the list of those");
+    expect_inconsistency_with(first.next_slab, np::no_slice, "a slab with free blocks is missing in its list");
 }
 
 TEST_F(np_verify_finds, a_slab_that_is_in_no_list_of_its_heap)
 {
     void* const another = np_heap_alloc(heap, 1000);
-    expect_inconsistency_with(slab_of(another).next_in_heap, np::no_slice, "a heap has counted other blocks as away");
+    expect_inconsistency_with(slab_of(another).next_in_heap, np::no_slice,
+                              "the outstanding-block count of a heap does not match its slabs");
 }
 
 TEST_F(np_verify_finds, marks_of_slices_that_do_not_fit)
@@ -451,10 +455,10 @@ TEST_F(np_verify_finds, marks_of_slices_that_do_not_fit)
                                     "the list of slabs of a heap leads to a slab that is not its own");
     expect_inconsistency_with_owner(of_heap, heap_of(of_heap).own_tag() | np::direct_block,
                                     "the list of slabs of a heap leads to a slab that is not its own");
-    expect_inconsistency_with_owner(large, np::no_owner, "a slice is marked otherwise than its run");
-    expect_inconsistency_with_owner(large, np::inside_large_block, "a run has a mark that it cannot have");
+    expect_inconsistency_with_owner(large, np::no_owner, "the tag of a slice does not match its run");
+    expect_inconsistency_with_owner(large, np::inside_large_block, "a run has an impossible tag");
     expect_inconsistency_with_owner(static_cast<std::byte*>(large) + np::slice_bytes, np::no_owner,
-                                    "a slice is marked otherwise than its run");
+                                    "the tag of a slice does not match its run");
     expect_inconsistency_with_owner(large_of_heap, np::no_owner, "the list of large blocks of a heap is torn");
 }
 
@@ -478,7 +482,7 @@ TEST_F(np_verify_finds, a_large_block_that_has_no_marks)
             memory.tag(slice) = slice == first ? of_first : of_others;
     };
     mark(np::no_owner, np::no_owner);
-    expect_inconsistency("other slabs or large blocks are there than were counted");
+    expect_inconsistency("the slab or large-block count does not match the runs");
     mark(np::large_block, np::inside_large_block);
 }
 
@@ -500,7 +504,7 @@ TEST_F(np_verify_finds, the_heap_of_a_thread_that_is_in_no_list)
 TEST_F(np_verify_finds, a_run_that_nobody_has)
 {
     const np::run taken = all.pages().take_bytes(1, 1);
-    expect_inconsistency("a run is in use and belongs to nobody");
+    expect_inconsistency("a run is in use but has no owner");
     all.pages().with_runs([&taken](auto& runs) { runs.put(taken.first, taken.length, true, 0); });
 }
 
@@ -525,7 +529,8 @@ TEST_F(np_verify_finds, a_heap_without_a_thread_that_no_thread_would_get)
     } const find_first{first};
     all.for_each_heap(find_first);
     ASSERT_NE(first, nullptr);
-    expect_inconsistency_with(first->next_parked, static_cast<np::thread_heap*>(nullptr), "a heap without a thread");
+    expect_inconsistency_with(first->next_parked, static_cast<np::thread_heap*>(nullptr),
+                              "a parked heap is missing in the list of parked heaps");
 }
 
 TEST_F(np_verify_finds, a_block_that_is_at_hand_twice)
@@ -535,7 +540,7 @@ TEST_F(np_verify_finds, a_block_that_is_at_hand_twice)
     np::thread_cache& cache = np::this_thread.cache;
     (void)cache.push(size_class, between);
     (void)cache.push(size_class, twice); // Twice in a row, it would be refused.
-    expect_inconsistency("a block is kept twice");
+    expect_inconsistency("a block is cached twice");
     ASSERT_EQ(taken_from(cache, size_class), twice);
     ASSERT_EQ(taken_from(cache, size_class), between);
     np_free(between);
@@ -546,7 +551,7 @@ TEST_F(np_verify_finds, a_block_that_is_at_hand_and_free_in_its_slab)
     void* const twice = kept(); // Of whatever heap: large ones of others are kept, too.
     np::heap& slabs = heap_of(twice);
     ASSERT_FALSE(slabs.put(size_class, twice).has_value());
-    expect_inconsistency("a block that is kept is free in its slab, too");
+    expect_inconsistency("a cached block is also free in its slab");
     std::vector<void*> taken;
     do
         taken.push_back(nullptr);
@@ -560,9 +565,9 @@ TEST_F(np_verify_finds, what_is_at_hand_and_no_block)
     np::thread_cache& cache = np::this_thread.cache;
     int local = 0;
     const std::array<std::pair<void*, const char*>, 3> cases{{
-        {&local, "a block that is kept is of no slab"},
-        {large, "a block that is kept is of no slab"},
-        {static_cast<std::byte*>(block) + 16, "a block that is kept does not begin where one does"},
+        {&local, "a cached block is in no slab"},
+        {large, "a cached block is in no slab"},
+        {static_cast<std::byte*>(block) + 16, "a cached block does not begin at a block boundary"},
     }};
     for (const auto& [address, text] : cases) {
         (void)cache.push(size_class, address);
@@ -582,18 +587,18 @@ TEST_F(np_verify_finds, marks_of_blocks_that_are_not_as_the_blocks_are)
     const auto offset = static_cast<std::size_t>(static_cast<std::byte*>(free_one) - slab.begin);
     np::block_state& mark = slab.blocks[offset / slab.block_bytes];
     (void)mark.hand_out(10);
-    expect_inconsistency("a block is free, and in use by its mark");
+    expect_inconsistency("a free block has the state of a block in use");
     mark.forget();
     np::block_state& mark_of_large = slice_of(large).large;
     mark_of_large.forget();
-    expect_inconsistency("a large block is not in use by its mark");
+    expect_inconsistency("a large block has the state of a free block");
     (void)mark_of_large.hand_out(0);
 }
 #endif
 
 TEST_F(np_verify_finds, a_magazine_whose_border_was_written_to)
 {
-    expect_inconsistency_with(*mine().end(size_class), block, "a magazine is not where it was made");
+    expect_inconsistency_with(*mine().end(size_class), block, "a magazine is out of place");
 }
 
 TEST_F(np_verify_finds, a_magazine_that_ends_where_there_is_none)
@@ -609,8 +614,8 @@ TEST_F(np_verify_finds, a_magazine_that_ends_where_there_is_none)
     all.for_each_heap(find_parked);
     ASSERT_NE(parked, nullptr);
     void**& top = parked->tops[size_class];
-    expect_inconsistency_with(top, parked->begin(size_class) - 1, "a magazine is not where it was made");
-    expect_inconsistency_with(top, parked->end(size_class) + 1, "a magazine is not where it was made");
+    expect_inconsistency_with(top, parked->begin(size_class) - 1, "a magazine is out of place");
+    expect_inconsistency_with(top, parked->end(size_class) + 1, "a magazine is out of place");
 }
 
 TEST_F(np_verify_finds, a_block_that_is_kept_of_a_slab_that_is_nowhere)
@@ -618,11 +623,11 @@ TEST_F(np_verify_finds, a_block_that_is_kept_of_a_slab_that_is_nowhere)
     void* const free_block = kept();
     np::slice_record& record = slice_of(free_block);
     const np::slice_number before = std::exchange(record.slab, np::slice_number{0xFFFF'FFF0});
-    EXPECT_STREQ(np::cached_block_set(all).find_all().what, "a block that is kept is in a slab that is nowhere");
+    EXPECT_STREQ(np::cached_block_set(all).find_all().what, "a cached block is in a slab outside of the region");
     record.slab = before;
 }
 
-TEST_F(np_verify_finds, a_block_that_is_on_its_way_twice)
+TEST_F(np_verify_finds, a_block_that_is_in_transit_twice)
 {
     (void)np_trim(); // What waits behind a block that comes twice is lost: it leads around in a circle.
     test::lasting_thread owner;
@@ -632,33 +637,33 @@ TEST_F(np_verify_finds, a_block_that_is_on_its_way_twice)
     owner.does([&small] { small = np_alloc(16); });
     other.does([this, small] {
         np_free(small);
-        mine().slabs.keep_for(memory.tag(memory.slice_of(small)), small);
+        mine().slabs.add_remote_free(memory.tag(memory.slice_of(small)), small);
     });
-    expect_inconsistency("a block is kept twice");
-    other.does([this] { mine().slabs.post_all(); });
+    expect_inconsistency("a block is cached twice");
+    other.does([this] { mine().slabs.send_all(); });
     test::error_recorder recorder;
-    owner.does([this] { (void)mine().slabs.take_in(); });
+    owner.does([this] { (void)mine().slabs.drain(); });
     EXPECT_EQ(recorder.kinds(), test::kinds{memory_pool::error::double_free});
 }
 
-TEST_F(np_verify_finds, a_letter_that_was_written_to_after_its_block_was_freed)
+TEST_F(np_verify_finds, a_batch_that_was_written_to_after_its_block_was_freed)
 {
     test::lasting_thread owner;
     test::lasting_thread other; // A new one: with threads that freed many small blocks of others, those stay.
     other.does([] { np_free(np_alloc(16)); }); // so that it has a heap
-    const void* letter = nullptr;
-    while (letter == nullptr) { // Now and then, one is posted at once.
+    const void* batch = nullptr;
+    while (batch == nullptr) { // Now and then, one is sent at once.
         void* small = nullptr;
         owner.does([&small] { small = np_alloc(16); });
         other.does([&] {
             np_free(small);
-            (void)mine().slabs.for_each_on_its_way([&letter](const void* each) { return letter = each, false; });
-            mine().slabs.post_all(); // So a new one is begun.
+            (void)mine().slabs.for_each_in_transit([&batch](const void* each) { return batch = each, false; });
+            mine().slabs.send_all(); // So a new one is begun.
         });
     }
-    auto* const words = static_cast<std::size_t*>(const_cast<void*>(letter));
-    expect_inconsistency_with(words[1], words[1] - 1, "other blocks are on their way");
-    expect_inconsistency_with(words[2], std::size_t{0xABCD'0000}, "a block that is kept is of no slab");
+    auto* const words = static_cast<std::size_t*>(const_cast<void*>(batch));
+    expect_inconsistency_with(words[1], words[1] - 1, "blocks in transit do not match");
+    expect_inconsistency_with(words[2], std::size_t{0xABCD'0000}, "a cached block is in no slab");
 }
 
 TEST_F(np_verify_finds, call_sites_of_blocks_that_are_not_in_use)
@@ -673,7 +678,7 @@ TEST_F(np_verify_finds, call_sites_of_blocks_that_are_not_in_use)
                         static_cast<void*>(static_cast<std::byte*>(large_traced) + 16)}) {
         for (np::traced_heap& each : all.traced()) {
             ASSERT_TRUE(each.sites().remember(wrong, 10, {"a.c", 1}));
-            expect_inconsistency("the call site of a block is known that is not in use");
+            expect_inconsistency("a call site is recorded for a block that is not in use");
             each.sites().forget(wrong);
         }
     }
@@ -700,7 +705,7 @@ TEST_F(np_verify_finds, that_it_has_no_memory)
 {
     const test::system_calls calls;
     calls.refuse_from(test::system_call::map, 1);
-    expect_inconsistency("there is no memory for marks");
+    expect_inconsistency("no memory for the set of cached blocks");
     calls.refuse_nothing();
 }
 } // namespace

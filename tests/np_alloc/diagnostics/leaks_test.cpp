@@ -76,7 +76,7 @@ TEST(np_report_leaks, lists_what_is_in_use_by_the_line_that_has_asked_with_the_m
     const traced c(100'000, "pages.c", 3);
     const traced d(100, "parser.c", 7);
     const report made = report_of_all();
-    EXPECT_EQ(made.text, "np_alloc: in use, by the line that has asked:\n"
+    EXPECT_EQ(made.text, "np_alloc: in use, by allocation site:\n"
                          "  pages.c:3  1 block  100000 bytes\n"
                          "  orders.c:42  2 blocks  192 bytes\n"
                          "  parser.c:7  1 block  100 bytes\n"
@@ -91,7 +91,7 @@ TEST(np_report_leaks, lists_lines_with_as_many_bytes_by_their_blocks_and_then_by
     const traced c(20, "a.c", 3);
     const traced d(10, "z.c", 1);
     const traced e(10, "z.c", 1);
-    EXPECT_EQ(report_of_all().text, "np_alloc: in use, by the line that has asked:\n"
+    EXPECT_EQ(report_of_all().text, "np_alloc: in use, by allocation site:\n"
                                     "  z.c:1  2 blocks  20 bytes\n"
                                     "  a.c:3  1 block  20 bytes\n"
                                     "  b.c:1  1 block  20 bytes\n"
@@ -247,7 +247,7 @@ TEST(np_report_leaks, has_all_blocks_as_of_one_line_if_there_is_no_memory_for_a_
     for (const std::size_t call : {1U, 2U}) { // for what counts, and for the list
         test::system_calls::refuse_from(test::system_call::map, call);
         const report made = report_of_all();
-        EXPECT_EQ(made.text, "np_alloc: in use, by the line that has asked:\n"
+        EXPECT_EQ(made.text, "np_alloc: in use, by allocation site:\n"
                              "  unknown:0  2 blocks  164 bytes\n"
                              "  in all  2 blocks  164 bytes\n");
         EXPECT_EQ(made.blocks, 2U);
@@ -300,7 +300,7 @@ TEST(np_leak_diff, lists_what_is_in_use_and_was_not_at_the_checkpoint)
     const traced same_line(30, "a.c", 1);
     const traced other_line(20, "b.c", 2);
     const report made = report_since(checkpoint);
-    EXPECT_EQ(made.text, "np_alloc: in use, by the line that has asked:\n"
+    EXPECT_EQ(made.text, "np_alloc: in use, by allocation site:\n"
                          "  a.c:1  1 block  30 bytes\n"
                          "  b.c:2  1 block  20 bytes\n"
                          "  in all  2 blocks  50 bytes\n");
@@ -316,7 +316,7 @@ TEST(np_leak_diff, takes_a_block_for_as_old_as_it_was_when_it_is_resized)
     for (const std::size_t bytes : {70U, 5000U, 200'000U, 7U}) {
         before.resize(bytes);
         since.resize(bytes);
-        EXPECT_EQ(report_since(checkpoint).text, "np_alloc: in use, by the line that has asked:\n"
+        EXPECT_EQ(report_since(checkpoint).text, "np_alloc: in use, by allocation site:\n"
                                                  "  b.c:1  1 block  " +
                                                      std::to_string(bytes) + " bytes\n  in all  1 block  " +
                                                      std::to_string(bytes) + " bytes\n");

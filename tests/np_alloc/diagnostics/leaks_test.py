@@ -14,7 +14,7 @@ import unittest
 
 PROGRAM = os.path.abspath(sys.argv[1])
 
-LIST = ("np_alloc: in use, by the line that has asked:\n"
+LIST = ("np_alloc: in use, by allocation site:\n"
         "  orders.c:42  1 block  64 bytes\n"
         "  in all  1 block  64 bytes\n")
 ALL_IS_FREED = "thread_local is freed\nhandler is freed\nstatic is freed\n"

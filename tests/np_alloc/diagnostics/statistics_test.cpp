@@ -77,14 +77,14 @@ TEST(np_statistics, are_exact_also_while_others_are_idle_and_have_blocks_at_hand
 TEST(np_statistics, do_not_count_blocks_as_in_use_that_are_on_their_way_to_the_thread_they_are_from)
 {
     const test::nothing_waits nothing_waits;
-    (void)np_trim(); // Nothing is on its way but what follows.
+    (void)np_trim(); // Nothing is in transit but what follows.
     const np_statistics before = now();
     test::lasting_thread owner;
     test::lasting_thread other;
     std::vector<void*> blocks;
     owner.does([&] { blocks = some_blocks(40, 16); });
     other.does([&] { free_all(blocks); });
-    EXPECT_GE(now().bytes_on_the_way - before.bytes_on_the_way, 40 * 16U);
+    EXPECT_GE(now().bytes_in_transit - before.bytes_in_transit, 40 * 16U);
     EXPECT_EQ(now().bytes_in_use, before.bytes_in_use);
 }
 
@@ -294,7 +294,7 @@ TEST(np_statistics, may_be_asked_for_while_threads_are_at_work_come_and_go)
             constexpr std::size_t far_too_much = std::size_t{1} << 40;
             EXPECT_LT(statistics.bytes_in_use, far_too_much);
             EXPECT_LT(statistics.bytes_cached, far_too_much);
-            EXPECT_LT(statistics.bytes_on_the_way, far_too_much);
+            EXPECT_LT(statistics.bytes_in_transit, far_too_much);
             EXPECT_LT(statistics.bytes_reserved, far_too_much);
         }
     });
@@ -378,7 +378,7 @@ TEST(np_print_statistics, prints_the_same_as_json)
     const std::vector<void*> blocks = some_blocks(300, 830);
     const std::string text = printed(np_format_json);
     EXPECT_EQ(number_behind("\"bytes_in_use\":", text), now().bytes_in_use);
-    EXPECT_EQ(number_behind("{\"block_bytes\": 832, \"handed_out\":", text),
+    EXPECT_EQ(number_behind("{\"block_bytes\": 832, \"outstanding\":", text),
               number_behind("\n         832 ", printed(np_format_text)));
     free_all(blocks);
 }

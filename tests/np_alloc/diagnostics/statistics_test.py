@@ -25,15 +25,15 @@ class Statistics(unittest.TestCase):
         statistics = json.loads(output_of(PROGRAM, "json"))
         classes = statistics.pop("classes")
         self.assertEqual({type(value) for value in statistics.values()}, {int})
-        self.assertEqual({frozenset(each) for each in classes}, {frozenset({"block_bytes", "handed_out", "cached"})})
+        self.assertEqual({frozenset(each) for each in classes}, {frozenset({"block_bytes", "outstanding", "cached"})})
         self.assertEqual((statistics["heaps"], statistics["misuse_reports"]), (1, 0))
         self.assertGreater(statistics["large_blocks"], 0)
 
     def test_sizes_add_up_to_the_whole(self):
         statistics = json.loads(output_of(PROGRAM, "json"))
-        handed_out = sum(each["block_bytes"] * each["handed_out"] for each in statistics["classes"])
+        outstanding = sum(each["block_bytes"] * each["outstanding"] for each in statistics["classes"])
         cached = sum(each["block_bytes"] * each["cached"] for each in statistics["classes"])
-        self.assertEqual(statistics["bytes_in_use"] + statistics["bytes_on_the_way"], handed_out + statistics["bytes_large"])
+        self.assertEqual(statistics["bytes_in_use"] + statistics["bytes_in_transit"], outstanding + statistics["bytes_large"])
         self.assertEqual(statistics["bytes_cached"], cached)
         self.assertLessEqual(statistics["bytes_in_use"], statistics["bytes_reserved"])
 

@@ -478,7 +478,7 @@ TEST_F(np_with_a_failing_system, has_blocks_freed_by_more_threads_than_it_has_he
     });
 }
 
-TEST_F(np_with_a_failing_system, has_blocks_freed_by_a_thread_that_finds_no_memory_for_letters)
+TEST_F(np_with_a_failing_system, has_blocks_freed_by_a_thread_that_finds_no_memory_for_batches)
 {
     expect_to_get_over_it([] {
         use_little_addresses();

@@ -170,7 +170,7 @@ TEST_F(checked_bytes, of_a_free_block_are_looked_at_when_it_comes_back_from_anot
     other.does([&block] { block = some_block(16); }); // which goes home at once
     np_free(block);
     block[8] = 0;
-    (void)np_trim(); // posts what is kept
+    (void)np_trim(); // sends what is kept
     other.does([] {
         std::vector<void*> all(5000);
         std::generate(all.begin(), all.end(), [] { return np_alloc(16); });

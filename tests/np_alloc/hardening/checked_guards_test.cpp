@@ -231,18 +231,18 @@ TEST_F(checked_guards_death, a_system_that_has_no_guards_is_a_system_without_the
     EXPECT_EXIT(std::_Exit(works_without_guards() ? 0 : 1), testing::ExitedWithCode(0), "");
 }
 
-/// Finds what is on its way to another thread.
-const void* letter_on_its_way()
+/// Finds what is in transit to another thread.
+const void* batch_in_transit()
 {
-    const void* letter = nullptr;
-    (void)np::this_thread.cache.heap().slabs.for_each_on_its_way([&letter](const void* first) {
-        letter = first;
+    const void* batch = nullptr;
+    (void)np::this_thread.cache.heap().slabs.for_each_in_transit([&batch](const void* first) {
+        batch = first;
         return false;
     });
-    return letter;
+    return batch;
 }
 
-TEST(checked_letters_death, are_not_followed_when_they_were_written_to)
+TEST(checked_batches_death, are_not_followed_when_they_were_written_to)
 {
     EXPECT_DEATH(
         {
@@ -256,16 +256,15 @@ TEST(checked_letters_death, are_not_followed_when_they_were_written_to)
                     block = np_alloc(16);
             });
             (void)np_trim();
-            void* letter = nullptr;
-            for (std::size_t i = 0; letter == nullptr && i != blocks.size();
-                 ++i) { // Now and then, one is posted at once.
+            void* batch = nullptr;
+            for (std::size_t i = 0; batch == nullptr && i != blocks.size(); ++i) { // Now and then, one is sent at once.
                 other.does([&] {
                     np_free(blocks[i]);
-                    letter = const_cast<void*>(letter_on_its_way());
+                    batch = const_cast<void*>(batch_in_transit());
                 });
             }
-            std::memset(letter, 0x11, 100);
-            other.does([] { (void)np_trim(); }); // posts it, and reads what was posted to threads that are idle
+            std::memset(batch, 0x11, 100);
+            other.does([] { (void)np_trim(); }); // sends it, and reads what was sent to threads that are idle
         },
         "write after free");
 }

@@ -191,12 +191,12 @@ visited_blocks visit_all(const std::function<void()>& do_first)
     return all.blocks;
 }
 
-TEST_F(np_background_thread, may_send_blocks_home_while_somebody_looks_who_is_not_told_of_the_letters)
+TEST_F(np_background_thread, may_send_blocks_home_while_somebody_looks_who_is_not_told_of_the_batches)
 {
     const test::option_for_now decay(np_option_decay_ms, 20);
     ASSERT_EQ(np_set_option(np_option_background_thread, 0), 0);
     std::vector<void*> blocks{np_alloc(20'000)}; // the first that is visited
-    void* const room_for_letters = np_alloc(500'000);
+    void* const room_for_batches = np_alloc(500'000);
     blocks.push_back(np_alloc(500'000));
     std::vector<void*> handed_over(200);
     for (void*& each : handed_over)
@@ -205,12 +205,12 @@ TEST_F(np_background_thread, may_send_blocks_home_while_somebody_looks_who_is_no
         np_free(np_alloc(16));
         std::for_each(handed_over.begin(), handed_over.end(), np_free); // They stay at hand, as it may need some.
     });
-    np_free(room_for_letters);
+    np_free(room_for_batches);
     const visited_blocks before = visit_all([] {});
     ASSERT_EQ(np_set_option(np_option_background_thread, 1), 0);
     {
         np::misuse_list found;
-        const np::heap::at_work lock(np::this_thread.cached.heap().slabs, found); // Letters for it are not read.
+        const np::heap::scoped_lock lock(np::this_thread.cached.heap().slabs, found); // Batches for it are not read.
         const std::size_t cached = statistics().bytes_cached;
         EXPECT_EQ(visit_all([cached] {
                       EXPECT_TRUE(comes_true([cached] { return statistics().bytes_cached + 10'000 < cached; }));

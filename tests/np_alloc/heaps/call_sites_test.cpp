@@ -120,7 +120,7 @@ TEST(call_sites, name_the_line_of_a_block_or_of_the_last_one_there_if_it_may_hav
     const char* const block = blocks.data();
     np::call_sites known;
     const auto name = [&](const void* address, bool may_be_inside, bool may_be_freed) {
-        return std::string(known.name_of_line(address, may_be_inside, may_be_freed).c_str());
+        return std::string(known.site_name(address, may_be_inside, may_be_freed).c_str());
     };
     EXPECT_EQ(name(block, true, true), "");
     ASSERT_TRUE(known.remember(block, 32, {"a.c", 1}));
@@ -146,8 +146,8 @@ TEST(call_sites, name_at_both_addresses_of_a_block_that_has_moved_its_own_line)
     known.forget(from);
     ASSERT_TRUE(known.remember(from, 16, {"b.c", 2}));
     known.move(from, to, 32);
-    EXPECT_STREQ(known.name_of_line(from, false, true).c_str(), "b.c:2");
-    EXPECT_STREQ(known.name_of_line(to, false, false).c_str(), "b.c:2");
+    EXPECT_STREQ(known.site_name(from, false, true).c_str(), "b.c:2");
+    EXPECT_STREQ(known.site_name(to, false, false).c_str(), "b.c:2");
     known.release();
 }
 
@@ -163,7 +163,7 @@ TEST(call_sites, do_not_name_the_last_line_of_a_block_that_has_another_which_the
         calls.refuse_from(test::system_call::map, 1);
         ASSERT_FALSE(known.remember(&block, 1, {"b.c", 2}));
     }
-    EXPECT_STREQ(known.name_of_line(&block, false, true).c_str(), "");
+    EXPECT_STREQ(known.site_name(&block, false, true).c_str(), "");
 }
 
 TEST(np_alloc_at, says_when_it_has_no_memory_for_the_block)

@@ -59,14 +59,14 @@ struct heap : testing::Test
         back.put(owner & np::class_bits, &block, 1);
     }
 
-    std::size_t on_its_way(const np::heap& from)
+    std::size_t in_transit(const np::heap& from)
     {
         std::size_t count = 0;
-        (void)from.for_each_on_its_way([&count](const void*) { return ++count, true; });
+        (void)from.for_each_in_transit([&count](const void*) { return ++count, true; });
         return count;
     }
 
-    std::size_t away(const np::heap& from)
+    std::size_t outstanding(const np::heap& from)
     {
         std::size_t count = 0;
         from.for_each_slab([&count](const np::slice_record& slab) { count += slab.capacity - slab.free_count; });
@@ -100,7 +100,7 @@ TEST_F(heap, hands_out_blocks_of_every_class_that_do_not_overlap)
         for (void* block : blocks)
             put(mine, block);
     }
-    EXPECT_EQ(away(mine), 0U);
+    EXPECT_EQ(outstanding(mine), 0U);
 }
 
 TEST_F(heap, aligns_blocks_to_every_power_of_two_that_their_size_is_a_multiple_of)
@@ -177,27 +177,27 @@ TEST_F(heap, takes_in_what_another_has_kept_for_it_when_that_is_posted)
 {
     for (void* block : take(mine, 3, 10))
         put(other, block);
-    EXPECT_EQ(on_its_way(other), 11U) << "with the letter";
-    (void)mine.take_in();
-    EXPECT_EQ(away(mine), 10U) << "not posted yet";
-    other.post_all();
-    EXPECT_EQ(on_its_way(other), 0U);
-    EXPECT_EQ(on_its_way(mine), 11U);
-    (void)mine.take_in();
-    EXPECT_EQ(away(mine), 0U);
-    (void)other.take_in();
-    EXPECT_EQ(away(other), 0U) << "the letter is back";
+    EXPECT_EQ(in_transit(other), 11U) << "with the batch";
+    (void)mine.drain();
+    EXPECT_EQ(outstanding(mine), 10U) << "not posted yet";
+    other.send_all();
+    EXPECT_EQ(in_transit(other), 0U);
+    EXPECT_EQ(in_transit(mine), 11U);
+    (void)mine.drain();
+    EXPECT_EQ(outstanding(mine), 0U);
+    (void)other.drain();
+    EXPECT_EQ(outstanding(other), 0U) << "the batch is back";
     EXPECT_EQ(mine.sent_minus_received() + other.sent_minus_received(), 0U);
 }
 
-TEST_F(heap, takes_in_letters_of_every_length)
+TEST_F(heap, takes_in_batches_of_every_length)
 {
     for (std::uint32_t length = 1; length <= 200; length += length < 5 ? 1 : 13) {
         for (void* block : take(mine, 0, length))
             put(other, block);
-        other.post_all();
-        (void)mine.take_in();
-        ASSERT_EQ(away(mine), 0U) << length;
+        other.send_all();
+        (void)mine.drain();
+        ASSERT_EQ(outstanding(mine), 0U) << length;
         const std::vector<void*> again = take(mine, 0, length);
         EXPECT_EQ(std::set<void*>(again.begin(), again.end()).size(), length);
         for (void* block : again)
@@ -205,43 +205,43 @@ TEST_F(heap, takes_in_letters_of_every_length)
     }
 }
 
-TEST_F(heap, keeps_letters_for_many_others_and_posts_one_when_its_place_is_needed)
+TEST_F(heap, keeps_batches_for_many_others_and_posts_one_when_its_place_is_needed)
 {
     std::vector<std::unique_ptr<np::heap>> owners = make_heaps(1000);
     for (const std::unique_ptr<np::heap>& each : owners)
         for (void* block : take(*each, 63, 5))
             put(other, block);
-    EXPECT_LE(on_its_way(other), 64U * (5 + 1));
-    other.post_all();
+    EXPECT_LE(in_transit(other), 64U * (5 + 1));
+    other.send_all();
     for (const std::unique_ptr<np::heap>& each : owners) {
-        each->take_in();
-        EXPECT_EQ(away(*each), 0U);
+        each->drain();
+        EXPECT_EQ(outstanding(*each), 0U);
     }
-    (void)other.take_in();
-    EXPECT_EQ(away(other), 0U);
+    (void)other.drain();
+    EXPECT_EQ(outstanding(other), 0U);
 }
 
-TEST_F(heap, takes_no_more_memory_for_letters_to_many_others_than_the_blocks_in_them_have)
+TEST_F(heap, takes_no_more_memory_for_batches_to_many_others_than_the_blocks_in_them_have)
 {
     std::vector<std::unique_ptr<np::heap>> owners = make_heaps(1000);
     for (int round = 0; round != 10; ++round)
         for (const std::unique_ptr<np::heap>& each : owners)
             for (void* block : take(*each, 3, 2))
                 put(other, block);
-    EXPECT_LE(away(other), 64U) << "letters that are not posted yet";
-    other.post_all();
+    EXPECT_LE(outstanding(other), 64U) << "batches that are not posted yet";
+    other.send_all();
     std::size_t sent_minus_received = 0;
     for (const std::unique_ptr<np::heap>& each : owners) {
-        each->take_in();
-        EXPECT_EQ(away(*each), 0U);
+        each->drain();
+        EXPECT_EQ(outstanding(*each), 0U);
         sent_minus_received += each->sent_minus_received();
     }
-    (void)other.take_in();
-    EXPECT_EQ(away(other), 0U);
+    (void)other.drain();
+    EXPECT_EQ(outstanding(other), 0U);
     EXPECT_EQ(sent_minus_received + other.sent_minus_received(), 0U);
 }
 
-TEST_F(heap, sends_a_block_as_its_own_letter_if_there_is_no_memory_for_one)
+TEST_F(heap, sends_a_block_as_its_own_batch_if_there_is_no_memory_for_one)
 {
     const std::vector<void*> blocks = take(mine, 0, 5);
     const auto all = static_cast<std::uint32_t>(page_heap.region().slices());
@@ -250,10 +250,10 @@ TEST_F(heap, sends_a_block_as_its_own_letter_if_there_is_no_memory_for_one)
     ASSERT_NE(rest.first, np::no_slice);
     for (void* block : blocks)
         put(other, block);
-    EXPECT_EQ(on_its_way(other), 0U);
-    EXPECT_EQ(on_its_way(mine), 5U);
-    (void)mine.take_in();
-    EXPECT_EQ(away(mine), 0U);
+    EXPECT_EQ(in_transit(other), 0U);
+    EXPECT_EQ(in_transit(mine), 5U);
+    (void)mine.drain();
+    EXPECT_EQ(outstanding(mine), 0U);
     EXPECT_EQ(mine.sent_minus_received() + other.sent_minus_received(), 0U);
     page_heap.give_large(rest.first);
 }
@@ -266,9 +266,9 @@ TEST_F(heap, reports_a_block_that_is_free_already_and_one_that_begins_nowhere)
     put(mine, blocks[0]);
     put(mine, static_cast<std::byte*>(blocks[1]) + 16);
     EXPECT_EQ(recorder.kinds(), (test::kinds{mp::error::double_free, mp::error::misaligned_pointer}));
-    EXPECT_EQ(away(mine), 1U);
+    EXPECT_EQ(outstanding(mine), 1U);
     put(mine, blocks[1]);
-    EXPECT_EQ(away(mine), 0U);
+    EXPECT_EQ(outstanding(mine), 0U);
 }
 
 TEST_F(heap, reports_a_block_that_two_others_have_sent)
@@ -278,11 +278,11 @@ TEST_F(heap, reports_a_block_that_two_others_have_sent)
     np::heap third(page_heap);
     put(other, block);
     put(third, block);
-    other.post_all();
-    third.post_all();
-    (void)mine.take_in();
+    other.send_all();
+    third.send_all();
+    (void)mine.drain();
     EXPECT_EQ(recorder.kinds(), (test::kinds{mp::error::double_free}));
-    EXPECT_EQ(away(mine), 1U);
+    EXPECT_EQ(outstanding(mine), 1U);
 }
 
 // A slab of such blocks is given back as soon as none of them is away.
@@ -299,7 +299,7 @@ TEST_F(heap, reports_a_block_that_comes_back_when_its_slab_is_gone)
     EXPECT_EQ(mine.put(class_of_large_slabs, block), mp::error::double_free);
     ASSERT_EQ(take(other, class_of_large_slabs, 1)[0], block);
     EXPECT_EQ(mine.put(class_of_large_slabs, block), mp::error::double_free);
-    EXPECT_EQ(away(other), 1U) << "it is another's now";
+    EXPECT_EQ(outstanding(other), 1U) << "it is another's now";
 }
 
 TEST_F(heap, reports_a_block_that_two_others_have_sent_when_its_slab_is_gone)
@@ -309,33 +309,33 @@ TEST_F(heap, reports_a_block_that_two_others_have_sent_when_its_slab_is_gone)
     np::heap third(page_heap);
     put(other, block);
     put(third, block);
-    other.post_all();
-    (void)mine.take_in();
+    other.send_all();
+    (void)mine.drain();
     EXPECT_EQ(mine.slabs(), 0U);
     ASSERT_EQ(take(other, class_of_large_slabs, 1)[0], block);
-    third.post_all();
-    (void)mine.take_in();
+    third.send_all();
+    (void)mine.drain();
     EXPECT_EQ(recorder.kinds(), (test::kinds{mp::error::double_free}));
-    mine.post_all();
-    (void)other.take_in();
-    EXPECT_EQ(other.away(class_of_large_slabs), 1U) << "it is another's now";
+    mine.send_all();
+    (void)other.drain();
+    EXPECT_EQ(other.outstanding(class_of_large_slabs), 1U) << "it is another's now";
 }
 
-TEST_F(heap, reports_a_block_that_was_sent_twice_as_its_own_letter)
+TEST_F(heap, reports_a_block_that_was_sent_twice_as_its_own_batch)
 {
     test::error_recorder recorder;
     const std::vector<void*> blocks = take(mine, 5, 3);
     for (const std::size_t each : {0U, 1U, 0U}) // The last one has the first come again behind the second.
-        (void)mine.post_one(5, blocks[each]);
-    (void)mine.take_in();
+        (void)mine.send_one(5, blocks[each]);
+    (void)mine.drain();
     EXPECT_EQ(recorder.kinds(), (test::kinds{mp::error::double_free}));
-    EXPECT_EQ(away(mine), 1U);
+    EXPECT_EQ(outstanding(mine), 1U);
     void* const only_one = take(mine, class_of_large_slabs, 1)[0];
-    (void)mine.post_one(class_of_large_slabs, only_one);
-    (void)mine.post_one(class_of_large_slabs, only_one);
-    (void)mine.take_in();
+    (void)mine.send_one(class_of_large_slabs, only_one);
+    (void)mine.send_one(class_of_large_slabs, only_one);
+    (void)mine.drain();
     EXPECT_EQ(recorder.kinds(), test::kinds(2, mp::error::double_free));
-    EXPECT_EQ(away(mine), 1U);
+    EXPECT_EQ(outstanding(mine), 1U);
 }
 
 TEST_F(heap, reports_what_lies_behind_the_last_block_of_a_slab)
@@ -347,7 +347,7 @@ TEST_F(heap, reports_what_lies_behind_the_last_block_of_a_slab)
     ASSERT_LT(end, its.slab_bytes);
     put(mine, first + end);
     EXPECT_EQ(recorder.kinds(), (test::kinds{mp::error::misaligned_pointer}));
-    EXPECT_EQ(away(mine), 1U);
+    EXPECT_EQ(outstanding(mine), 1U);
 }
 
 TEST_F(heap, has_all_blocks_of_a_slab_whatever_its_record_was_before)
@@ -371,43 +371,43 @@ TEST_F(heap, names_the_size_of_a_block_whose_slab_has_gone_since_it_was_freed)
     EXPECT_EQ(recorder.reports()[0].block_size, np::sizes::size(size_class));
 }
 
-TEST_F(heap, reports_a_letter_that_was_written_to_and_believes_nothing_of_it)
+TEST_F(heap, reports_a_batch_that_was_written_to_and_believes_nothing_of_it)
 {
-    struct letter
+    struct batch
     {
         void* next;
         std::uint64_t count;
         void* first;
     };
     int local = 0;
-    const letter sound{nullptr, 1, nullptr}; // with the block that it has brought, if nothing else is said
-    std::vector<letter> written(4, sound);
+    const batch sound{nullptr, 1, nullptr}; // with the block that it has brought, if nothing else is said
+    std::vector<batch> written(4, sound);
     written[0].next = &local;
     written[1].count = 1000;
     written[2].first = &local;
     written[3].first = reinterpret_cast<void*>(std::uintptr_t{0x4141'4141'4141'4141});
-    for (const letter& each : written) {
+    for (const batch& each : written) {
         test::error_recorder recorder;
         void* const brought = take(mine, 5, 1)[0];
         put(other, brought);
-        const std::size_t away_before = away(mine);
-        letter* sent = nullptr;
-        (void)other.for_each_on_its_way([&sent](const void* first) {
-            sent = static_cast<letter*>(const_cast<void*>(first));
+        const std::size_t away_before = outstanding(mine);
+        batch* sent = nullptr;
+        (void)other.for_each_in_transit([&sent](const void* first) {
+            sent = static_cast<batch*>(const_cast<void*>(first));
             return false;
         });
-        other.post_all();
+        other.send_all();
         *sent = each;
         sent->first = each.first != nullptr ? each.first : brought;
-        (void)mine.take_in();
+        (void)mine.drain();
         ASSERT_EQ(recorder.kinds(), test::kinds{mp::error::write_after_free});
         EXPECT_EQ(recorder.reports()[0].address, sent);
-        EXPECT_EQ(on_its_way(mine), 0U);
-        EXPECT_EQ(away(mine), away_before);
+        EXPECT_EQ(in_transit(mine), 0U);
+        EXPECT_EQ(outstanding(mine), away_before);
     }
 }
 
-TEST_F(heap, reports_what_is_wrong_with_a_letter_when_its_place_is_needed)
+TEST_F(heap, reports_what_is_wrong_with_a_batch_when_its_place_is_needed)
 {
     const std::vector<std::unique_ptr<np::heap>> owners = make_heaps(1000);
     int local = 0;
@@ -415,32 +415,32 @@ TEST_F(heap, reports_what_is_wrong_with_a_letter_when_its_place_is_needed)
     for (void* written : {static_cast<void*>(&local), mine_again}) {
         test::error_recorder recorder;
         put(other, take(mine, 5, 1)[0]);
-        const void* letter = nullptr;
-        (void)other.for_each_on_its_way([&letter](const void* first) {
-            letter = first;
+        const void* batch = nullptr;
+        (void)other.for_each_in_transit([&batch](const void* first) {
+            batch = first;
             return false;
         });
-        std::memcpy(static_cast<std::byte*>(const_cast<void*>(letter)) + 16, &written, sizeof written);
+        std::memcpy(static_cast<std::byte*>(const_cast<void*>(batch)) + 16, &written, sizeof written);
         for (const std::unique_ptr<np::heap>& each : owners)
             put(other, take(*each, 5, 1)[0]);
         const bool is_block = written == mine_again;
         ASSERT_EQ(recorder.kinds(), test::kinds{is_block ? mp::error::double_free : mp::error::write_after_free});
-        EXPECT_EQ(recorder.reports()[0].address, is_block ? written : letter);
+        EXPECT_EQ(recorder.reports()[0].address, is_block ? written : batch);
         EXPECT_EQ(local, 0);
-        other.post_all();
+        other.send_all();
     }
 }
 
-TEST_F(heap, counts_the_blocks_of_a_letter_where_no_program_writes)
+TEST_F(heap, counts_the_blocks_of_a_batch_where_no_program_writes)
 {
     const std::vector<void*> blocks = take(mine, 5, 2);
     put(other, blocks[0]);
-    (void)other.for_each_on_its_way([](const void* letter) {
-        std::memset(const_cast<void*>(letter), 0x41, 16);
+    (void)other.for_each_in_transit([](const void* batch) {
+        std::memset(const_cast<void*>(batch), 0x41, 16);
         return false;
     });
     put(other, blocks[1]);
-    EXPECT_EQ(on_its_way(other), 3U) << "with the letter";
+    EXPECT_EQ(in_transit(other), 3U) << "with the batch";
 }
 
 TEST_F(heap, has_no_block_to_give_when_the_region_is_used_up_and_has_later)
@@ -480,7 +480,7 @@ TEST_F(heap, loses_nothing_when_many_threads_free_into_it)
                 }
                 delete blocks; // NOLINT: it was handed over
             }
-            own.post_all();
+            own.send_all();
         });
     }
     std::mt19937 random(3); // NOLINT: the same in each run
@@ -499,8 +499,8 @@ TEST_F(heap, loses_nothing_when_many_threads_free_into_it)
     }
     for (std::thread& each : freeing)
         each.join();
-    (void)mine.take_in();
-    EXPECT_EQ(away(mine), 0U);
+    (void)mine.drain();
+    EXPECT_EQ(outstanding(mine), 0U);
     mine.give_back_empty_slabs();
     EXPECT_EQ(mine.slabs(), 0U);
 }

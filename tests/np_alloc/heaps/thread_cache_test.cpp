@@ -52,7 +52,7 @@ struct thread_cache : testing::Test
     {
         np::misuse_list found;
         user.put_all_back(found);
-        (void)memory->slabs.take_in();
+        (void)memory->slabs.drain();
     }
 
     /// The share of cached blocks, beyond a few of each size.
@@ -66,7 +66,7 @@ struct thread_cache : testing::Test
         return bytes;
     }
 
-    std::size_t away()
+    std::size_t outstanding()
     {
         std::size_t count = 0;
         memory->slabs.for_each_slab([&](const np::slice_record& slab) { count += slab.capacity - slab.free_count; });
@@ -171,7 +171,7 @@ TEST_F(thread_cache, goes_to_the_slabs_when_it_is_empty_or_full_and_loses_nothin
         std::size_t held = 0;
         for (std::size_t each = 0; each != np::class_count; ++each)
             held += mine.held(each);
-        ASSERT_EQ(away(), held);
+        ASSERT_EQ(outstanding(), held);
     }
 }
 
@@ -264,7 +264,7 @@ constexpr std::size_t first_of_others = 11;
 std::uint32_t slow_calls_for_small_classes(thread_cache& its)
 {
     const np::heap& slabs = its.mine.heap().slabs;
-    const std::uint32_t before = slabs.times_at_work();
+    const std::uint32_t before = slabs.owner_locks();
     std::vector<void*> blocks(2000);
     for (int round = 0; round != 20; ++round) {
         std::size_t taken = 0;
@@ -273,7 +273,7 @@ std::uint32_t slow_calls_for_small_classes(thread_cache& its)
         for (void* block : blocks)
             its.give(block);
     }
-    return slabs.times_at_work() - before;
+    return slabs.owner_locks() - before;
 }
 
 /// Returns: the same, in a heap with no other use.
@@ -295,7 +295,7 @@ TEST_F(thread_cache, gives_the_share_of_classes_that_are_not_used_any_more_to_th
     EXPECT_LT(slow_calls_for_small_classes(*this), slow_calls_in_a_new_heap());
     EXPECT_LE(bytes_held_beyond_a_few(), np_get_option(np_option_thread_cache_bytes));
     tidy(mine);
-    EXPECT_EQ(away(), 0U);
+    EXPECT_EQ(outstanding(), 0U);
 }
 
 TEST_F(thread_cache, gives_the_share_of_classes_that_the_last_thread_used_to_those_that_the_next_one_uses)
@@ -307,7 +307,7 @@ TEST_F(thread_cache, gives_the_share_of_classes_that_the_last_thread_used_to_tho
     EXPECT_LT(slow_calls_for_small_classes(*this), 3 * slow_calls_in_a_new_heap());
     EXPECT_LE(bytes_held_beyond_a_few(), np_get_option(np_option_thread_cache_bytes));
     tidy(mine);
-    EXPECT_EQ(away(), 0U);
+    EXPECT_EQ(outstanding(), 0U);
 }
 
 /// Makes one large class after the other need more room.
@@ -372,7 +372,7 @@ TEST_F(thread_cache, leaves_what_is_at_hand_to_the_thread_that_has_the_heap_next
     next.put(7, last);
     next.put(0, kept);
     tidy(next);
-    EXPECT_EQ(away(), 0U);
+    EXPECT_EQ(outstanding(), 0U);
 }
 
 TEST_F(thread_cache, drops_its_magazines_but_for_small_ones_where_blocks_may_come_back)
@@ -400,7 +400,7 @@ TEST_F(thread_cache, drops_its_magazines_but_for_small_ones_where_blocks_may_com
         std::for_each(blocks.begin(), blocks.end(), [this](void* block) { give(block); });
     }
     tidy(mine);
-    EXPECT_EQ(away(), 0U);
+    EXPECT_EQ(outstanding(), 0U);
 }
 
 TEST_F(thread_cache, reports_a_block_that_comes_back_twice_in_a_row_and_has_it_once)
@@ -442,15 +442,15 @@ TEST_F(thread_cache, sends_home_what_another_heap_has_handed_out)
     for (void* block : blocks)
         mine.put(20, block);
     tidy(mine);
-    (void)other.take_in();
-    EXPECT_EQ(other.away(20), 0U);
-    other.post_all(); // the letters
-    (void)memory->slabs.take_in();
-    EXPECT_EQ(away(), 0U);
+    (void)other.drain();
+    EXPECT_EQ(other.outstanding(20), 0U);
+    other.send_all(); // the batches
+    (void)memory->slabs.drain();
+    EXPECT_EQ(outstanding(), 0U);
     other.give_back_empty_slabs();
 }
 
-TEST_F(thread_cache, takes_a_block_that_is_freed_by_mistake_where_letters_are_and_reports_it_when_it_goes_back)
+TEST_F(thread_cache, takes_a_block_that_is_freed_by_mistake_where_batches_are_and_reports_it_when_it_goes_back)
 {
     mine.use(*memory);
     np::heap other(page_heap);
@@ -460,18 +460,18 @@ TEST_F(thread_cache, takes_a_block_that_is_freed_by_mistake_where_letters_are_an
     tidy(mine);
     std::byte* free_block = nullptr;
     memory->slabs.for_each_slab([&free_block](const np::slice_record& slab) {
-        free_block = slab.size_class == np::heap::letter_class ? slab.begin + 5 * np::heap::letter_bytes : free_block;
+        free_block = slab.size_class == np::heap::batch_class ? slab.begin + 5 * np::heap::batch_bytes : free_block;
     });
     ASSERT_NE(free_block, nullptr);
     give(free_block);
-    EXPECT_EQ(mine.held(np::heap::letter_class), 1U);
+    EXPECT_EQ(mine.held(np::heap::batch_class), 1U);
     test::error_recorder recorder;
     tidy(mine);
     EXPECT_EQ(recorder.kinds(), test::kinds{memory_pool::error::double_free});
-    (void)other.take_in();
-    other.post_all();
-    (void)memory->slabs.take_in();
-    EXPECT_EQ(away(), 0U);
+    (void)other.drain();
+    other.send_all();
+    (void)memory->slabs.drain();
+    EXPECT_EQ(outstanding(), 0U);
     other.give_back_empty_slabs();
 }
 

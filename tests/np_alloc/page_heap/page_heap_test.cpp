@@ -103,7 +103,7 @@ TEST_F(page_heap, keeps_the_memory_of_what_came_back_for_a_while)
 
 TEST_F(page_heap, gives_memory_back_that_has_been_free_for_long_enough)
 {
-    all.set_patience(0);
+    all.set_decay_ms(0);
     const np::run large = all.take_large(MiB, 1);
     memory(large)[0] = std::byte{1};
     all.give_large(large.first);
@@ -116,14 +116,14 @@ TEST_F(page_heap, gives_memory_back_that_has_been_free_for_long_enough)
 
 TEST_F(page_heap, keeps_little_when_most_is_free_for_more_than_a_moment)
 {
-    all.set_patience(60000); // so that nothing becomes due in this test
+    all.set_decay_ms(60000); // so that nothing becomes due in this test
     use_a_lot(20);
     EXPECT_LE(dirty(), 8 * MiB / np::slice_bytes);
 }
 
 TEST_F(page_heap, keeps_what_was_freed_a_moment_ago)
 {
-    all.set_patience(60000);
+    all.set_decay_ms(60000);
     const np::run large = all.take_large(100 * MiB, 1);
     all.give_large(large.first);
     EXPECT_EQ(all.purged(), 0U);
@@ -132,7 +132,7 @@ TEST_F(page_heap, keeps_what_was_freed_a_moment_ago)
 
 TEST_F(page_heap, has_had_at_its_peak_all_that_is_reserved_also_where_a_clean_run_counts_as_dirty_with_its_neighbour)
 {
-    all.set_patience(60000);
+    all.set_decay_ms(60000);
     const auto expect_peak = [this] { EXPECT_GE(all.figures().peak_reserved, all.figures().reserved); };
     const np::run to_be_clean = all.take_large(MiB, 1);
     const np::run neighbour = all.take_large(MiB / 4, 1);
@@ -151,7 +151,7 @@ TEST_F(page_heap, has_had_at_its_peak_all_that_is_reserved_also_where_a_clean_ru
 
 TEST_F(page_heap, tries_again_later_when_the_system_takes_no_memory)
 {
-    all.set_patience(0);
+    all.set_decay_ms(0);
     const np::run large = all.take_large(MiB, 1);
     {
         const test::system_calls calls;
@@ -166,7 +166,7 @@ TEST_F(page_heap, tries_again_later_when_the_system_takes_no_memory)
 
 TEST_F(page_heap, gives_back_what_the_system_takes_also_if_it_refuses_some)
 {
-    all.set_patience(60000);
+    all.set_decay_ms(60000);
     std::vector<np::run> blocks(5);
     for (np::run& each : blocks)
         each = all.take_large(MiB, 1);
@@ -415,7 +415,7 @@ TEST_F(page_heap, asks_for_huge_pages_under_a_slab_that_will_be_filled_if_it_is_
 
 TEST_F(page_heap, refuses_huge_pages_where_memory_has_gone_back_between_others)
 {
-    all.set_patience(0);
+    all.set_decay_ms(0);
     const np::slice_number slab = all.take_slab(0, 128, true);
     all.purge_part_of_slab(slab, all.region().address(slab), 4096);
     EXPECT_EQ(huge_pages(slab), np::huge_page_use::refused);
@@ -504,9 +504,9 @@ TEST_F(page_heap, leaves_a_large_block_as_it_is_if_there_is_no_room_for_a_larger
     EXPECT_TRUE(is_filled(old, 2 * MiB, 0x5A));
 }
 
-TEST_F(page_heap, is_not_hasty_any_more_when_memory_is_needed_again_soon)
+TEST_F(page_heap, backs_off_from_eager_purges_when_memory_is_needed_again_soon)
 {
-    all.set_patience(60000);
+    all.set_decay_ms(60000);
     use_a_lot(20);
     use_a_lot(20);
     const std::size_t purged = all.purged();

@@ -36,8 +36,8 @@ protected:
     /// Has all blocks be away but those.
     void keep_free(const std::vector<std::uint32_t>& numbers)
     {
-        std::vector<void*> away(slab_.capacity);
-        ASSERT_EQ(slab_.take(away.data(), slab_.capacity), slab_.capacity);
+        std::vector<void*> outstanding(slab_.capacity);
+        ASSERT_EQ(slab_.take(outstanding.data(), slab_.capacity), slab_.capacity);
         for (const std::uint32_t number : numbers) {
             void* const block = memory_.data() + std::size_t{number} * slab_.block_bytes;
             (void)slab_.put(np::facts[slab_.size_class], &block, 1, [](auto&&...) { FAIL(); });
@@ -83,7 +83,7 @@ TEST_F(slab_test, has_a_free_page_where_each_block_on_it_is_free)
     EXPECT_EQ(free_pages(), (rows{{0, 1}, {3, 5}, {15, 16}}));
 }
 
-TEST_F(slab_test, has_no_free_page_where_a_block_reaches_into_it_that_is_away)
+TEST_F(slab_test, has_no_free_page_where_a_block_reaches_into_it_that_is_outstanding)
 {
     make(5120);
     all_.erase(all_.begin() + 1); // bytes 5120 to 10240: a part of pages 1 and 2
