@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT
    Copyright (c) 2026 The memory_pool authors
 
-   How a heap of np_alloc goes from a thread that ends to the next one (src/np_alloc/heaps/process.hpp), for Spin.
+   How a heap of np_alloc goes from a thread that ends to the next one (src/np_alloc/heaps/heap_registry.hpp), for Spin.
 
        thread:      adopt the heap, if it is parked;  take from and put into the magazine;  now and then, with the lock of the
-                    heap: take in, refill, flush, keep for others, post;  park the heap with its magazine.
-       poster:      frees blocks of the heap: writes a letter, and posts it.
-       collector:   with the lock of the lists, if it gets that of the heap: takes in and posts for whoever is idle, or not there.
+                    heap: drain, refill, flush, buffer remote frees, send;  park the heap with its magazine.
+       sender:      frees blocks of the heap: writes a batch, and sends it.
+       collector:   with the lock of the lists, if it gets that of the heap: drains and sends for whoever is idle, or not there.
        forker:      with both locks, copies what there is for a child.
 
    A lock of the lists guards who has the heap. The lock of the heap guards slabs and outbox. The magazine is that of the thread
@@ -14,19 +14,19 @@
 
    Sets of blocks are numbers, a bit for each block. Two of them are of the heap, and one of another heap.
 
-       blocks of the heap = in use + in the magazine + in slabs + in letters             block of the other = in use + outbox + posted
+       blocks of the heap = in use + in the magazine + in slabs + in batches             block of the other = in use + outbox + sent
 
    No block is handed out that is in use; in the end, none is lost.
 
    What can be defined; each must give a counterexample:
        NO_LOCK             the thread does without the lock of the heap
-       NO_TRY              the collector takes in, whether it got the lock of the heap or not
+       NO_TRY              the collector drains, whether it got the lock of the heap or not
        PARK_EMPTY          the thread that ends does not leave its magazine to the next one
        PARK_EARLY          it says that the heap is parked, and then what is in the magazine, without the lock of the lists
        ADOPT_UNLOCKED      the thread that begins looks without the lock of the lists whether the heap is parked, and takes it
        COLLECT_MAGAZINE    the collector flushes the magazine of a heap, parked or not
        FORK_UNLOCKED       the thread that forks does not wait for the lock of the heap
-       KEEP_POSTED         the child takes in what was posted while the fork copied page by page
+       KEEP_SENT           the child drains what was sent while the fork copied page by page
        ADOPT_IN_CHILD      the child adopts the heap of a thread that is not there */
 
 #define ALL_OF_HEAP 3
@@ -48,9 +48,9 @@ bool is_parked = true;
 bool lock_of_heap;
 bool lock_of_lists;
 
-/* Letters: which are written, and which are posted; and what the other heap was sent. */
+/* Batches: which are written, and which are sent; and what the other heap was sent. */
 byte written;
-byte posted;
+byte sent;
 byte sent_to_other;
 
 /* For the one who watches. */
@@ -88,11 +88,11 @@ inline hand_out()
     d_step { assert(!(in_use & block)); in_use = in_use | block }
 }
 
-/* All letters at once, and then block by block what they bring. */
-inline take_in()
+/* All batches at once, and then block by block what they bring. */
+inline drain()
 {
     BEGIN_IN_SLABS;
-    d_step { copy = posted; posted = 0 };
+    d_step { copy = sent; sent = 0 };
     d_step { assert((written & copy) == copy && !(slabs & copy)); written = written & ~copy };
     copy = slabs | copy;
     slabs = copy;
@@ -148,7 +148,7 @@ proctype thread()
             magazine = magazine | block
         :: magazine == 0 -> /* refill */
             LOCK_BY_OWNER;
-            take_in();
+            drain();
             BEGIN_IN_SLABS;
             copy = slabs;
             if
@@ -189,13 +189,13 @@ proctype thread()
 
 /* --- others */
 
-proctype poster()
+proctype sender()
 {
     byte block;
     do
     :: atomic { in_use & ALL_OF_HEAP -> choose((in_use & ALL_OF_HEAP)); in_use = in_use & ~block };
         written = written | block;
-        posted = posted | block;
+        sent = sent | block;
         block = 0
     :: at_work == 1 -> break
     od;
@@ -220,7 +220,7 @@ proctype collector()
 #else
         :: is_mine ->
 #endif
-            take_in();
+            drain();
             post_all();
             UNLOCK(lock_of_heap)
 #ifndef NO_TRY
@@ -236,7 +236,7 @@ proctype collector()
 /* Pages are copied one after the other, while others go on. */
 proctype forker()
 {
-    byte free_in_child, written_in_child, posted_in_child, in_use_in_child;
+    byte free_in_child, written_in_child, sent_in_child, in_use_in_child;
     LOCK(lock_of_lists);
 #ifndef FORK_UNLOCKED
     LOCK(lock_of_heap);
@@ -245,7 +245,7 @@ proctype forker()
     in_use_in_child = in_use;
     free_in_child = slabs;
     written_in_child = written;
-    posted_in_child = posted;
+    sent_in_child = sent;
     if
 #ifdef ADOPT_IN_CHILD
     :: true -> free_in_child = free_in_child | parked_magazine
@@ -254,9 +254,9 @@ proctype forker()
     :: else
 #endif
     fi;
-#ifdef KEEP_POSTED
-    assert((written_in_child & posted_in_child) == posted_in_child);
-    free_in_child = free_in_child | posted_in_child;
+#ifdef KEEP_SENT
+    assert((written_in_child & sent_in_child) == posted_in_child);
+    free_in_child = free_in_child | sent_in_child;
 #endif
     /* What was in use from the beginning to the end. */
     in_use_in_child = in_use_in_child & in_use;
@@ -275,13 +275,13 @@ init
         :: lives < LIVES -> run thread(); lives++
         :: else -> break
         od;
-        run poster();
+        run sender();
         run collector();
         run forker()
     };
     _nr_pr == 1;
     assert(is_parked && users == 0);
     /* Each of them is somewhere, and nowhere twice. */
-    assert((in_use | parked_magazine | slabs | posted | outbox | sent_to_other) == ALL);
-    assert(in_use + parked_magazine + slabs + posted + outbox + sent_to_other == ALL)
+    assert((in_use | parked_magazine | slabs | sent | outbox | sent_to_other) == ALL);
+    assert(in_use + parked_magazine + slabs + sent + outbox + sent_to_other == ALL)
 }

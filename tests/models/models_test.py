@@ -83,13 +83,13 @@ class TaggedStack(Models):
         self.assert_fails("tagged_stack", "TAGS=4")
 
 
-class Letters(Models):
-    def test_no_block_is_lost_or_taken_in_twice(self):
-        self.assert_holds("letters")
+class RemoteFrees(Models):
+    def test_no_block_is_lost_or_drained_twice(self):
+        self.assert_holds("remote_frees")
 
     def test_every_step_and_its_order_is_needed(self):
-        for fault in ("POST_BLINDLY", "LOOK_ONCE", "TAKE_IN_TWO", "NO_RELEASE", "NO_ACQUIRE", "NEXT_LATE"):
-            self.assert_fails("letters", fault)
+        for fault in ("SEND_BLINDLY", "LOOK_ONCE", "DRAIN_TWO", "NO_RELEASE", "NO_ACQUIRE", "NEXT_LATE"):
+            self.assert_fails("remote_frees", fault)
 
 
 class HandOver(Models):
@@ -98,7 +98,7 @@ class HandOver(Models):
 
     def test_every_lock_and_its_order_is_needed(self):
         for fault in ("NO_LOCK", "NO_TRY", "PARK_EMPTY", "PARK_EARLY", "ADOPT_UNLOCKED", "COLLECT_MAGAZINE",
-                      "FORK_UNLOCKED", "KEEP_POSTED", "ADOPT_IN_CHILD"):
+                      "FORK_UNLOCKED", "KEEP_SENT", "ADOPT_IN_CHILD"):
             self.assert_fails("hand_over", fault)
 
 
