@@ -1,0 +1,265 @@
+// SPDX-License-Identifier: MIT
+// Copyright (c) 2026 The memory_pool authors
+/// \file
+/// Large blocks in the region: whole runs, which grow, shrink and move.
+///
+///     | slice with tag large_block | slice with tag inside_large_block | ... |
+///
+/// Thread safety: any thread.
+#pragma once
+
+#include <memory_pool/base/config.hpp>
+#include <memory_pool/base/errors.hpp>
+#include <memory_pool/os/address_space.hpp>
+#include <memory_pool/os/call_stack.hpp>
+#include <memory_pool/os/clock.hpp>
+
+#include "../hardening/guarded_slots.hpp"
+#include "../hardening/revoked_runs.hpp"
+#include "../slices/huge_pages.hpp"
+#include "../slices/runs.hpp"
+#include "../slices/slice_tag.hpp"
+#include "../support/build_variant.hpp"
+#include "../support/misuse.hpp"
+#include "../support/options.hpp"
+#include "run_source.hpp"
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <mutex> // std::lock_guard
+#include <optional>
+#include <utility>
+
+namespace memory_pool::np
+{
+/// Large blocks, of one run each.
+class large_runs : public run_source
+{
+public:
+    /// Effects: makes a large block.
+    /// Returns: it, or a run that begins at no_slice.
+    run take_large(std::size_t bytes, std::size_t alignment) noexcept
+    {
+        return take_large(bytes, alignment, [this](const run& its) { return huge_pages_.enter_large(its); });
+    }
+
+    /// Effects: takes a large block apart.
+    /// Returns: whether there is one; not if another thread has done so in the meantime.
+    bool give_large(slice_number first) noexcept { return give_large(first, true); }
+
+    /// Effects: makes a large block of at least `bytes` that holds what the one at `first` held, which is no more. If it has no
+    ///   memory yet, that of the old one moves, if the system can do that: it costs less than to copy, and to get other memory. If
+    ///   it has, it is the other way round.
+    /// Returns: it; `first` is no_slice if there is no memory: then the old one is as it was.
+    /// Preconditions: it is not smaller than the old one.
+    run move_large(slice_number first, std::size_t bytes) noexcept
+    {
+        const std::size_t old_bytes = held_by_large(first);
+        const run moved = take_large(bytes, 1, [this, first](const run& its) {
+            return huge_pages_.grow_large(first, region_.record(first).length, its);
+        });
+        if (moved.first == no_slice)
+            return {};
+        std::byte* const from = region_.address(first);
+        std::byte* const to = region_.address(moved.first);
+        const os::moving result = !is_checked && moved.is_zeroed ? move_memory(first, moved) : os::moving::refused;
+        if (result == os::moving::lost)
+            return {}; // Its slices stay those of a block, so that nobody gets them.
+        if (result == os::moving::refused)
+            std::memcpy(to, from, old_bytes);
+        (void)give_large(first, result == os::moving::refused);
+        return moved;
+    }
+
+    /// Returns: whether a large block has room for `bytes` now, where it is. It is made longer if need be, and shorter if a quarter
+    ///   of it would not be used.
+    bool resize_large(slice_number first, std::size_t bytes) noexcept
+    {
+        if (slices_for(bytes) == 0 || !is_conceivable(bytes))
+            return false;
+        if constexpr (is_checked)
+            return checks().resize_large(first, bytes, [&] { return resize_run(first, bytes); });
+        else
+            return resize_run(first, bytes);
+    }
+
+    /// Returns: whether nobody is to touch a block of so many bytes when it has been freed, where blocks are checked.
+    static bool is_revoked_when_freed(std::size_t bytes) noexcept
+    {
+        return bytes >= revoked_runs::least_bytes && the_options.get(np_option_guard_pages) != 0;
+    }
+
+    /// Returns: the large block that was freed where nobody may touch that address any more; nullptr if it is none.
+    /// Thread safety: as guarded_slots::nearest.
+    const guarded_block* freed_at(const void* address) const noexcept { return revoked_.find(address); }
+
+protected:
+    void count_large(std::size_t blocks, std::size_t bytes) noexcept
+    {
+        large_blocks_.fetch_add(blocks, std::memory_order_relaxed);
+        large_bytes_.fetch_add(bytes, std::memory_order_relaxed);
+    }
+
+    std::atomic<std::size_t> large_blocks_{0};
+    std::atomic<std::size_t> large_bytes_{0};
+
+private:
+    /// Returns: bytes of a large block that have to be moved with it.
+    std::size_t held_by_large(slice_number first) noexcept
+    {
+        if constexpr (is_checked)
+            return checks().bytes_of_large(first);
+        else
+            return region_.record(first).length * slice_bytes;
+    }
+
+    /// `decide(const run&)` advises about huge pages under it, and returns the first touch to time; called with the
+    /// lock held.
+    template <class Decide>
+    run take_large(std::size_t bytes, std::size_t alignment, Decide&& decide) noexcept
+    {
+        first_touch touch;
+        const run taken = take_bytes(is_checked ? checks().with_guard(bytes) : bytes, alignment, [&](const run& its) {
+            touch = decide(its);
+            region_.record(its.first).home = nullptr;
+            set_tag(its.first, 1, large_block);
+            set_tag(its.first + 1, its.length - 1, inside_large_block);
+            count_large(1, its.length * slice_bytes);
+        });
+        MEMORY_POOL_DELAY_POINT();
+        measure(touch, taken.first + taken.length);
+        // Reported last, as the error handler may leave by a long jump.
+        if constexpr (is_checked)
+            if (taken.first != no_slice)
+                if (const void* const damaged = checks().large_made(taken.first, taken.length, bytes))
+                    report_misuse(error::write_after_free, damaged, 0);
+        return taken;
+    }
+
+    bool resize_run(slice_number first, std::size_t bytes) noexcept
+    {
+        const std::uint32_t slices = slices_for(is_checked ? checks().with_guard(bytes) : bytes);
+        const std::uint32_t length = region_.record(first).length;
+        if (slices == 0 || (slices <= length && slices >= length - length / 4))
+            return slices != 0;
+        return slices > length ? extend_run(first, length, slices) : shorten_run(first, length, slices);
+    }
+
+    bool extend_run(slice_number first, std::uint32_t length, std::uint32_t slices) noexcept
+    {
+        first_touch touch;
+        {
+            const std::lock_guard lock(mutex_);
+            if (revoked_.overlap(region_.address(first + length), region_.address(first + slices)) ||
+                !runs_.extend(first, length, slices))
+                return false;
+            if constexpr (is_checked)
+                checks().large_extended(first + length, slices - length);
+            touch = huge_pages_.grow_large(first, length, {first, slices});
+            set_tag(first + length, slices - length, inside_large_block);
+            count_large(0, (slices - length) * slice_bytes);
+            note_peak();
+        }
+        measure(touch, first + slices);
+        return true;
+    }
+
+    bool shorten_run(slice_number first, std::uint32_t length, std::uint32_t slices) noexcept
+    {
+        const std::lock_guard lock(mutex_);
+        huge_pages_.leave_large(first, length);
+        set_tag(first + slices, length - slices, no_owner);
+        count_large(0, std::size_t{0} - (length - slices) * slice_bytes);
+        runs_.shorten(first, length, slices, os::coarse_milliseconds());
+        note_peak();
+        return true;
+    }
+
+    /// Effects: moves what a large block holds, without copying it. With the lock, so that nobody tells the system things about a
+    ///   part of it that make it several mappings.
+    os::moving move_memory(slice_number from, const run& to) noexcept
+    {
+        const std::lock_guard lock(mutex_);
+        if (!note_mappings(from, to.first))
+            return os::moving::refused;
+        const os::moving result = os::move_memory(region_.address(from), region_.address(to.first),
+                                                  region_.record(from).length * slice_bytes);
+        if (result == os::moving::refused)
+            huge_pages_.parts().forget(to.first, to.length);
+        return result;
+    }
+
+    bool give_large(slice_number first, bool is_dirty) noexcept
+    {
+        const std::optional<guarded_block> freed = description_of(first);
+        if constexpr (is_checked)
+            is_dirty = checks().large_ends(first);
+        MEMORY_POOL_DELAY_POINT();
+        return give(first, is_dirty, [&]() -> std::uint32_t {
+            if (region_.tag(first).load(std::memory_order_relaxed) != large_block)
+                return 0;
+            const std::uint32_t length = region_.record(first).length;
+            huge_pages_.leave_large(first, length);
+            set_tag(first, length, no_owner);
+            count_large(minus_one, std::size_t{0} - length * slice_bytes);
+            revoke(first, freed, is_dirty);
+            return length;
+        });
+    }
+
+    /// Returns: what is to be remembered of a large block that is freed now; nothing if it is not to be put out of reach.
+    std::optional<guarded_block> description_of([[maybe_unused]] slice_number first) noexcept
+    {
+        if constexpr (is_checked) {
+            if (!is_revoked_when_freed(checks().bytes_of_large(first)))
+                return std::nullopt;
+            guarded_block freed;
+            freed.begin = region_.address(first);
+            freed.bytes = checks().bytes_of_large(first);
+            // Not with the lock of a heap: the loader may have one of its own.
+            if (region_.record(first).home == nullptr)
+                freed.freed_by = os::call_stack::of_this_thread();
+            return freed;
+        }
+        return std::nullopt;
+    }
+
+    void revoke([[maybe_unused]] slice_number first, [[maybe_unused]] const std::optional<guarded_block>& freed,
+                [[maybe_unused]] bool has_memory) noexcept
+    {
+        if constexpr (is_checked) {
+            if (!freed)
+                return;
+            if (revoked_.put(freed->begin, checks().canary_end(first), has_memory, *freed)) {
+                if (has_memory)
+                    checks().large_revoked(first);
+            } else if (has_memory) {
+                checks().large_not_revoked(first);
+            }
+        }
+    }
+
+    /// Effects: notes where mappings of the system begin when the memory of the run at `from` was moved to `to`: each end of what
+    ///   moves does from then on, here and there.
+    /// Returns: whether those are not too many, and what moves is one of them: of several, Linux moves none, or, since 6.17, one after
+    ///   the other, and when it may make no more mappings, some have moved and others have not.
+    bool note_mappings(slice_number from, slice_number to) noexcept
+    {
+        const std::uint32_t length = region_.record(from).length;
+        if (mappings_ >= most_mappings || !huge_pages_.parts().are_alike(from, to, length) ||
+            !os::are_one_mapping(region_.address(from), length * slice_bytes))
+            return false;
+        for (const slice_number begin : {from, from + length, to, to + length})
+            if (begin < region_.committed() && !std::exchange(region_.record(begin).begins_mapping, true))
+                ++mappings_;
+        return true;
+    }
+
+    /// How many mappings moving may make, of the 65,530 that Linux lets a process have. From there on, memory is copied.
+    static constexpr std::size_t most_mappings = 16'384;
+
+    std::size_t mappings_ = 0;
+};
+} // namespace memory_pool::np

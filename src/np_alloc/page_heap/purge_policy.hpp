@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: MIT
+// Copyright (c) 2026 The memory_pool authors
+/// \file
+/// When the memory of free runs goes back to the system.
+///
+///     decay:             a free run keeps its memory for decay_ms, as it costs a system call and a fault of each page to
+///                        return it and get it again
+///     eager purge:       when most memory is free, it keeps it for a moment only: the program may be done, and never
+///                        come here again
+///     purge back-off:    when much of what was purged eagerly is needed again soon, no eager purge for ten decay times
+///
+/// Thread safety: decay_ms() any thread; the rest none, the owner of the runs holds a lock.
+#pragma once
+
+#include <memory_pool/base/config.hpp>
+
+#include "../slices/region.hpp"
+
+#include <algorithm>
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+
+namespace memory_pool::np
+{
+/// What to purge: up to `most_runs` runs that have been free since `since`.
+struct purge_plan
+{
+    std::uint64_t since = 0;
+    std::size_t most_runs = 0;
+};
+
+/// Decides which free runs lose their memory, in milliseconds of the coarse clock.
+class purge_policy
+{
+public:
+    /// Up to that many free slices are purged by decay alone, however few are in use.
+    static constexpr std::size_t most_dirty_for_nothing = (std::size_t{8} << 20) / slice_bytes;
+    /// How long free runs keep their memory when most is free: two ticks of the clock.
+    static constexpr std::uint64_t eager_decay_ms = 8;
+    /// Runs that are purged at a time then.
+    static constexpr std::size_t most_eager_runs = 64;
+    /// When so many bytes were needed again soon after, eager purges back off.
+    static constexpr std::size_t most_reused = std::size_t{4} << 20;
+
+    std::uint64_t decay_ms() const noexcept { return decay_ms_.load(std::memory_order_relaxed); }
+
+    /// Effects: free runs keep their memory for that long from now on; 1,000 in the beginning. Ends a back-off.
+    void set_decay_ms(std::uint64_t milliseconds) noexcept
+    {
+        decay_ms_.store(milliseconds, std::memory_order_relaxed);
+        backs_off_until_ = 0;
+        reused_ = 0;
+    }
+
+    /// Returns: what has been free since then is due.
+    std::uint64_t due_since(std::uint64_t now) const noexcept { return before(now, decay_ms()); }
+
+    /// Effects: notes that slices were taken, of which `purged_bytes` had no memory, and `used` are or were in use.
+    void note_taken(std::size_t purged_bytes, std::size_t used, std::uint64_t now) noexcept
+    {
+        if (purged_bytes != 0 && used <= most_used_)
+            note_reuse(purged_bytes, now);
+        most_used_ = std::max(most_used_, used);
+    }
+
+    /// Returns: what to purge after a run was returned.
+    template <class Runs>
+    purge_plan after_return(const Runs& runs, std::uint64_t now) noexcept
+    {
+        const std::uint64_t since = due_since(now);
+        if (MEMORY_POOL_LIKELY(!is_mostly_free(runs)) || now < backs_off_until_)
+            return {since, runs.has_dirty_since(since) ? 1U : 0U};
+        const std::uint64_t eager_since = std::max(since, before(now, eager_decay_ms));
+        if (!runs.has_dirty_since(eager_since))
+            return {};
+        purged_eagerly_at_ = now;
+        return {eager_since, most_eager_runs};
+    }
+
+    /// Returns: whether memory that has just become free is purged at once.
+    template <class Runs>
+    bool purges_at_once(const Runs& runs, std::uint64_t now) noexcept
+    {
+        const bool is_due = is_mostly_free(runs) && now >= backs_off_until_;
+        purged_eagerly_at_ = is_due ? now : purged_eagerly_at_;
+        return is_due;
+    }
+
+private:
+    static constexpr std::uint64_t before(std::uint64_t now, std::uint64_t milliseconds) noexcept
+    {
+        return now - std::min(now, milliseconds);
+    }
+
+    template <class Runs>
+    static bool is_mostly_free(const Runs& runs) noexcept
+    {
+        return runs.dirty() > std::max(2 * runs.in_use(), most_dirty_for_nothing);
+    }
+
+    /// Notes that purged memory is needed again.
+    void note_reuse(std::size_t bytes, std::uint64_t now) noexcept
+    {
+        if (now - purged_eagerly_at_ > decay_ms())
+            return;
+        reused_ += bytes;
+        if (reused_ < most_reused)
+            return;
+        reused_ = 0;
+        backs_off_until_ = now + 10 * decay_ms();
+    }
+
+    std::atomic<std::uint64_t> decay_ms_{1000};
+    std::uint64_t purged_eagerly_at_ = 0;
+    std::uint64_t backs_off_until_ = 0;
+    std::size_t reused_ = 0;
+    std::size_t most_used_ = 0; ///< Peak of slices.
+};
+} // namespace memory_pool::np

@@ -1,0 +1,382 @@
+// SPDX-License-Identifier: MIT
+// Copyright (c) 2026 The memory_pool authors
+/// \file
+/// Runs of slices with memory: taken for slabs and large blocks, returned, and purged when purge_policy.hpp says so.
+///
+///     region -> runs -> taken, and tagged with its owner -> returned: free, with memory -> purged: free, without
+///
+/// Callers that return or take a run purge what is due, without the lock.
+///
+/// Thread safety: any thread.
+#pragma once
+
+#include <memory_pool/base/arithmetic.hpp>
+#include <memory_pool/base/config.hpp>
+#include <memory_pool/os/address_space.hpp>
+#include <memory_pool/os/clock.hpp>
+
+#include "../hardening/checked_slice.hpp"
+#include "../hardening/noted_parts.hpp"
+#include "../hardening/revoked_runs.hpp"
+#include "../slices/huge_page_policy.hpp"
+#include "../slices/huge_pages.hpp"
+#include "../slices/region.hpp"
+#include "../slices/runs.hpp"
+#include "../slices/slice_tag.hpp"
+#include "../support/build_variant.hpp"
+#include "../support/mutex.hpp"
+#include "purge_policy.hpp"
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <mutex> // std::lock_guard
+#include <type_traits>
+
+namespace memory_pool::np
+{
+/// The region of a process and its runs.
+class run_source
+{
+public:
+    using region_type = np::region<std::atomic<slice_tag>, record_of_slice>;
+    using noted_parts_type = std::conditional_t<is_checked, noted_parts, no_noted_parts>;
+
+    constexpr run_source() noexcept = default;
+    run_source(const run_source&) = delete;
+    run_source& operator=(const run_source&) = delete;
+    ~run_source() = default;
+
+    /// Effects: reserves addresses, if not done yet. `is_to_grow`: as few as possible, if the system allows it.
+    /// Returns: whether there are some.
+    bool start(std::size_t most_bytes, bool is_to_grow = false) noexcept
+    {
+        const std::lock_guard lock(mutex_);
+        if (region_.most_slices() != 0)
+            return true;
+        if (!(is_to_grow && region_.reserve_to_grow(most_bytes)) && !region_.reserve(most_bytes))
+            return false;
+        if (noted_.start(region_.most_slices()))
+            return true;
+        region_.release();
+        return false;
+    }
+
+    /// Effects: gives those addresses back that were never needed. What is needed from now on is mapped for itself.
+    void give_addresses_back() noexcept
+    {
+        const std::lock_guard lock(mutex_);
+        region_.release_uncommitted();
+    }
+
+    /// Effects: gives all addresses back.
+    /// Preconditions: nothing is in use, or will be touched again.
+    void stop() noexcept
+    {
+        region_.release();
+        noted_.stop();
+    }
+
+    /// Effects: calls `look(const runs&)` with the lock held, and returns what that returns.
+    template <class Look>
+    auto with_runs(Look&& look) noexcept
+    {
+        const std::lock_guard lock(mutex_);
+        return look(runs_);
+    }
+
+    /// Effects: returns the memory of free runs to the system, oldest first, while most is free, unless such memory was
+    ///   needed again soon after.
+    void purge_while_mostly_free() noexcept
+    {
+        while (purges_at_once() && purge_dirty_since(std::numeric_limits<std::uint64_t>::max()).is_done) {
+        }
+    }
+
+    /// Effects: gives the memory of all free runs back to the system.
+    /// Returns: how many bytes that was.
+    std::size_t trim() noexcept
+    {
+        std::size_t bytes = 0;
+        // What the system does not take is the youngest then, and not tried again.
+        for (std::size_t left = with_runs([](const auto& all) { return all.dirty(); }) * slice_bytes; left != 0;) {
+            const purge_attempt last = purge_dirty_since(std::numeric_limits<std::uint64_t>::max());
+            if (last.bytes == 0)
+                break;
+            left -= std::min(left, last.bytes);
+            bytes += last.is_done ? last.bytes : 0;
+        }
+        return bytes;
+    }
+
+    /// Effects: gives the memory of a free run back to the system, if it has kept it for decay_ms() milliseconds.
+    /// Returns: whether it did.
+    bool purge_one_old() noexcept { return purge_dirty_since(policy_.due_since(os::coarse_milliseconds())).is_done; }
+
+    /// Effects: free runs keep their memory for that many milliseconds from now on.
+    void set_decay_ms(std::uint64_t milliseconds) noexcept
+    {
+        const std::lock_guard lock(mutex_);
+        policy_.set_decay_ms(milliseconds);
+    }
+    std::uint64_t decay_ms() const noexcept { return policy_.decay_ms(); }
+
+    /// Returns: slices in free runs that may have memory.
+    std::size_t dirty_slices() const noexcept { return dirty_slices_.load(std::memory_order_relaxed); }
+
+    /// Returns: bytes that were ever given back to the system.
+    std::size_t purged() const noexcept { return purged_.load(std::memory_order_relaxed); }
+
+    region_type& region() noexcept { return region_; }
+
+    /// Returns: runs that are nobody's for good, as their addresses are another's.
+    std::size_t lost_runs() const noexcept { return lost_runs_; }
+
+    /// Returns: what looks after guards, and what free memory is filled with. To be used where blocks are checked.
+    run_checks<region_type, noted_parts_type> checks() noexcept { return {region_, noted_}; }
+
+    /// Effects: calls `visit(slice_number first, const slice_record&)` for each run, in use or free, until that returns false.
+    /// Returns: whether it never did.
+    /// Preconditions: the runs are valid, and stay as they are.
+    template <class Visit>
+    bool for_each_run(Visit&& visit)
+    {
+        const std::size_t used = with_runs([](const auto& all) { return all.used(); });
+        for (std::size_t first = 0; first != used; first += region_.record(first).length)
+            if (!visit(static_cast<slice_number>(first), static_cast<const slice_record&>(region_.record(first))))
+                return false;
+        return true;
+    }
+
+    // Around a fork.
+    void lock_for_fork() noexcept { mutex_.lock_for_fork(); }
+    void unlock_after_fork() noexcept { mutex_.unlock_after_fork(); }
+
+    /// Effects: gives back what threads that are not there were about to give back, as this is the child of a fork.
+    void finish_purges() noexcept
+    {
+        for (run begun = runs_.find_being_purged(); begun.first != no_slice; begun = runs_.find_being_purged())
+            (void)purge(begun);
+    }
+
+    /// Returns: slices that `bytes` need, at least one; 0 if those are more than there can be.
+    static constexpr std::uint32_t slices_for(std::size_t bytes) noexcept
+    {
+        if (bytes > std::size_t{1} << 47)
+            return 0;
+        return static_cast<std::uint32_t>(base::divide_round_up(bytes != 0 ? bytes : 1, slice_bytes));
+    }
+
+    /// Leaves tags as they are.
+    struct no_marks
+    {
+        constexpr void operator()(const run&) const noexcept {}
+    };
+
+    /// Effects: takes slices, and has `mark(const run&)` tag them: with the lock, so a fork finds them tagged, or free.
+    /// Returns: them; `first` is no_slice if there is no memory.
+    template <class Mark = no_marks>
+    run take_bytes(std::size_t bytes, std::size_t alignment, Mark&& mark = {}) noexcept
+    {
+        const std::uint32_t slices = slices_for(bytes);
+        const std::uint32_t aligned_to = alignment > slice_bytes ? slices_for(alignment) : 1;
+        return slices != 0 && aligned_to != 0 && is_conceivable(bytes) ? take(slices, aligned_to, mark) : run{};
+    }
+
+protected:
+    static constexpr std::size_t minus_one = ~std::size_t{0};
+
+    std::size_t reserved() const noexcept { return (runs_.in_use() + runs_.dirty()) * slice_bytes + direct_bytes_; }
+
+    /// Returns: whether it makes sense to have addresses for so much memory.
+    static bool is_conceivable(std::size_t bytes) noexcept
+    {
+        constexpr std::size_t least_to_ask = std::size_t{1} << 30;
+        return MEMORY_POOL_LIKELY(bytes < least_to_ask) || os::may_commit_ever(bytes);
+    }
+
+    /// To be called whenever something is taken or given back: a clean run that a dirty one is joined with counts as dirty.
+    void note_peak() noexcept
+    {
+        peak_reserved_ = std::max(peak_reserved_, reserved());
+        dirty_slices_.store(runs_.dirty(), std::memory_order_relaxed);
+    }
+
+    /// Times a first touch, without the lock, as it may take long. The caller owns the slices up to `end`. Not in the
+    /// checked build, where a page may still be a guard.
+    void measure(const first_touch& touch, slice_number end) noexcept
+    {
+        if (is_checked || MEMORY_POOL_LIKELY(touch.kind == first_touch::page::none))
+            return;
+        const std::uint64_t cost = huge_pages_.measure(region_.address(touch.at));
+        const std::lock_guard lock(mutex_);
+        huge_pages_.note_cost(touch, cost, end);
+    }
+
+    void set_tag(slice_number first, std::uint32_t count, slice_tag tag) noexcept
+    {
+        for (slice_number slice = first; slice != first + count; ++slice)
+            region_.tag(slice).store(tag, std::memory_order_relaxed);
+    }
+
+    template <class Mark = no_marks>
+    run take(std::uint32_t slices, std::uint32_t alignment, Mark&& mark = {}) noexcept
+    {
+        const std::uint64_t now = os::coarse_milliseconds();
+        run taken;
+        bool is_due = false;
+        {
+            const std::lock_guard lock(mutex_);
+            taken = runs_.take(slices, alignment);
+            if (taken.first != no_slice)
+                taken = restored(taken, now);
+            note_peak();
+            if (taken.first != no_slice)
+                mark(taken);
+            policy_.note_taken(taken.is_zeroed ? taken.length * slice_bytes : 0, runs_.used(), now);
+            is_due = runs_.has_dirty_since(policy_.due_since(now));
+        }
+        if (MEMORY_POOL_UNLIKELY(is_due))
+            (void)purge_dirty_since(policy_.due_since(now));
+        return taken;
+    }
+
+    /// Returns slices. Before, with the lock, `unmark()` removes their tags, and returns how many they are, or 0 if they
+    /// have no owner already.
+    /// Returns: whether they had one.
+    template <class Unmark>
+    bool give(slice_number first, bool is_dirty, Unmark&& unmark) noexcept
+    {
+        const std::uint64_t now = os::coarse_milliseconds();
+        purge_plan plan;
+        {
+            const std::lock_guard lock(mutex_);
+            const std::uint32_t slices = unmark();
+            if (slices == 0)
+                return false;
+            runs_.put(first, slices, is_dirty, now);
+            if (!is_dirty && region_.grows())
+                shrink_region();
+            note_peak();
+            plan = policy_.after_return(runs_, now);
+        }
+        while (MEMORY_POOL_UNLIKELY(plan.most_runs != 0) && purge_dirty_since(plan.since).is_done)
+            --plan.most_runs;
+        return true;
+    }
+
+    mutex mutex_;
+    region_type region_;
+    runs<region_type> runs_{region_};
+    huge_page_policy<region_type> huge_pages_{region_};
+    noted_parts_type noted_;
+    std::conditional_t<is_checked, revoked_runs, no_revoked_runs> revoked_;
+    std::size_t peak_reserved_ = 0;
+    std::size_t direct_bytes_ = 0; ///< Of blocks outside of the region.
+    std::atomic<std::size_t> purged_{0};
+
+private:
+    bool purges_at_once() noexcept
+    {
+        const std::lock_guard lock(mutex_);
+        return policy_.purges_at_once(runs_, os::coarse_milliseconds());
+    }
+
+    /// Returns: a run that was taken, if all of it may be touched now; if not, none.
+    run restored(const run& taken, std::uint64_t now) noexcept
+    {
+        const os::moving result =
+            revoked_.take(region_.address(taken.first), region_.address(taken.first + taken.length));
+        if (result == os::moving::refused)
+            runs_.put(taken.first, taken.length, !taken.is_zeroed, now);
+        lost_runs_ += result == os::moving::lost ? 1 : 0;
+        return result == os::moving::done ? taken : run{};
+    }
+
+    /// Effects: releases the backing copies of revoked runs that overlap a run.
+    void purge_backing_copies(const run& taken) noexcept
+    {
+        struct kept
+        {
+            void* memory;
+            std::size_t bytes;
+        };
+        std::array<kept, revoked_runs::most> all; // It takes long, so others are not to wait for it.
+        std::size_t count = 0;
+        {
+            const std::lock_guard lock(mutex_);
+            revoked_.forget_memory(region_.address(taken.first), region_.address(taken.first + taken.length),
+                                   [&](void* memory, std::size_t bytes) { all[count++] = {memory, bytes}; });
+        }
+        while (count != 0) {
+            --count;
+            (void)os::release_addresses(all[count].memory, all[count].bytes);
+        }
+    }
+
+    /// What came of giving the memory of a run back.
+    struct purge_attempt
+    {
+        std::size_t bytes = 0; ///< Of the run; 0: there is none.
+        bool is_done = false;
+    };
+
+    /// Effects: gives the memory of the oldest run back, if a part of it has been free since then.
+    purge_attempt purge_dirty_since(std::uint64_t since) noexcept
+    {
+        run oldest;
+        {
+            const std::lock_guard lock(mutex_);
+            oldest = runs_.take_dirty_since(since);
+            if (oldest.first == no_slice)
+                return {};
+            huge_pages_.parts().lose_memory(oldest.first, oldest.length);
+            huge_pages_.parts().purge_around(oldest);
+        }
+        return purge(oldest);
+    }
+
+    /// Effects: gives the memory of a run back, and then the run, which was handed out for that.
+    purge_attempt purge(const run& taken) noexcept
+    {
+        const std::size_t bytes = taken.length * slice_bytes;
+        MEMORY_POOL_DELAY_POINT();
+        const bool is_done = os::purge_memory(region_.address(taken.first), bytes);
+        if constexpr (is_checked) {
+            purge_backing_copies(taken);
+            checks().run_purged(taken.first, taken.length);
+        }
+        MEMORY_POOL_DELAY_POINT();
+        if (is_done)
+            purged_.fetch_add(bytes, std::memory_order_relaxed);
+        const std::lock_guard lock(mutex_);
+        runs_.put_purged(taken, !is_done, os::coarse_milliseconds());
+        if (region_.grows())
+            shrink_region();
+        note_peak();
+        return {bytes, is_done};
+    }
+
+    /// Effects: releases the addresses behind all runs, if worth a system call: the program may need them for something
+    ///   else.
+    void shrink_region() noexcept
+    {
+        constexpr std::size_t least_slices = (std::size_t{1} << 20) / slice_bytes;
+        [[maybe_unused]] const run last = runs_.forget_last_if_clean();
+        if constexpr (is_checked)
+            if (last.first != no_slice)
+                checks().run_purged(last.first, last.length); // Else there would seem to be guards.
+        if (region_.committed() - runs_.used() < least_slices)
+            return;
+        huge_pages_.parts().forget_from(static_cast<slice_number>(runs_.used()));
+        region_.shrink(runs_.used());
+    }
+
+    purge_policy policy_;
+    std::size_t lost_runs_ = 0;
+    std::atomic<std::size_t> dirty_slices_{0}; ///< Copy of the runs' count, for readers without the lock.
+};
+} // namespace memory_pool::np
