@@ -13,6 +13,7 @@
 
 #include <memory_pool/base/errors.hpp>
 
+#include "../heaps/heap_verify.hpp"
 #include "../heaps/shared_heap.hpp"
 #include "../heaps/traced_heap.hpp"
 #include "../slices/sizes.hpp"
@@ -157,7 +158,7 @@ private:
             all_heaps_are_known_ = false;
             return {};
         }
-        const inconsistency found = heap.slabs.verify();
+        const inconsistency found = np::verify(heap.slabs);
         listed_slabs_ += found ? 0 : heap.slabs.slabs();
         return found;
     }

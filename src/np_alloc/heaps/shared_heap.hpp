@@ -21,6 +21,7 @@
 #include "../support/mutex.hpp"
 #include "call_sites.hpp"
 #include "heap.hpp"
+#include "heap_verify.hpp"
 
 #include <atomic>
 #include <cstddef>
@@ -34,7 +35,7 @@ class shared_heap : private heap
 public:
     /// Effects: makes a heap, whose blocks are remembered in `sites`, if that is not nullptr.
     constexpr explicit shared_heap(page_heap& from, call_sites* sites = nullptr) noexcept
-        : heap(from, true), pages_(from), sites_(sites)
+        : heap(from, true), sites_(sites)
     {
     }
 
@@ -189,7 +190,7 @@ public:
                 return {"the list of large blocks of a heap is torn at a block", all.address(each)};
             before = each;
         }
-        return heap::verify();
+        return np::verify(static_cast<const heap&>(*this));
     }
 
     /// Returns: how many large blocks it has.
@@ -225,9 +226,6 @@ private:
         return heap::put(size_class, block);
     }
 
-    slice_record& record(slice_number slice) const noexcept { return pages_.region().record(slice); }
-
-    page_heap& pages_;
     call_sites* const sites_;
     std::atomic<const shared_heap*> alive_{this};
     slice_number first_large_ = no_slice;

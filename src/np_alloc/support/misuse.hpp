@@ -14,6 +14,7 @@
 
 #include "options.hpp"
 
+#include <algorithm>
 #include <atomic>
 #include <cerrno>
 #include <cstddef>
@@ -100,4 +101,38 @@ MEMORY_POOL_SLOW_PATH inline void report_misuse(error kind, const void* block, s
     print(text.c_str());
     get_error_handler()({kind, block, block_bytes, where, text.c_str()});
 }
+
+/// Misuse found while locks were held. Its destructor reports it, without them: an error handler may call back.
+class misuse_list
+{
+public:
+    misuse_list() noexcept = default;
+    misuse_list(const misuse_list&) = delete;
+    misuse_list& operator=(const misuse_list&) = delete;
+    ~misuse_list()
+    {
+        for (std::size_t i = 0; i != std::min(count_, most); ++i)
+            report_misuse(entries_[i].kind, entries_[i].block, entries_[i].block_bytes);
+    }
+
+    /// Effects: has it reported later; as long as there is room, for what is wrong so often is wrong everywhere.
+    void add(error kind, const void* block, std::size_t block_bytes) noexcept
+    {
+        if (count_ < most)
+            entries_[count_] = {kind, block, block_bytes};
+        ++count_;
+    }
+
+private:
+    static constexpr std::size_t most = 16;
+    struct entry
+    {
+        error kind;
+        const void* block;
+        std::size_t block_bytes;
+    };
+
+    std::size_t count_ = 0;
+    entry entries_[most];
+};
 } // namespace memory_pool::np

@@ -210,7 +210,7 @@ TEST_F(np_background_thread, may_send_blocks_home_while_somebody_looks_who_is_no
     ASSERT_EQ(np_set_option(np_option_background_thread, 1), 0);
     {
         np::misuse_list found;
-        const np::heap::scoped_lock lock(np::this_thread.cached.heap().slabs, found); // Batches for it are not read.
+        const np::heap::scoped_lock lock(np::this_thread.cache.heap().slabs, found); // Batches for it are not read.
         const std::size_t cached = statistics().bytes_cached;
         EXPECT_EQ(visit_all([cached] {
                       EXPECT_TRUE(comes_true([cached] { return statistics().bytes_cached + 10'000 < cached; }));

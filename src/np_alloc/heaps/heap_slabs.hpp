@@ -1,0 +1,405 @@
+// SPDX-License-Identifier: MIT
+// Copyright (c) 2026 The memory_pool authors
+/// \file
+/// The slabs of a heap, by class.
+///
+///     class 0: slab <-> slab     class 1: slab     ...       those that have free blocks
+///     all:     slab <-> slab <-> slab                        in any state
+///
+///     outstanding blocks of a class = the sum over its slabs of capacity - free blocks
+///
+/// Slabs are used with the heap lock, which a thread takes when it has nothing cached, or too much: so other threads can
+/// drain the remote frees of an idle thread.
+///
+/// Thread safety: figures any thread; the rest the holder of the heap lock, or the only user of the heap.
+#pragma once
+
+#include <memory_pool/base/config.hpp>
+#include <memory_pool/base/errors.hpp>
+#include <memory_pool/os/pages.hpp>
+
+#include "../page_heap/page_heap.hpp"
+#include "../slices/sizes.hpp"
+#include "../slices/slab.hpp"
+#include "../slices/slice_tag.hpp"
+#include "../support/build_variant.hpp"
+#include "../support/misuse.hpp"
+#include "../support/mutex.hpp"
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <mutex> // std::try_to_lock_t
+#include <optional>
+#include <utility>
+
+namespace memory_pool::np
+{
+/// The slabs of one thread; or of all, one at a time: see shared_heap.hpp.
+class alignas(class_bits + 1) heap_slabs
+{
+public:
+    /// Has the heap's lock as long as it lives. What is found wrong meanwhile is added to a list.
+    class scoped_lock
+    {
+    public:
+        scoped_lock(heap_slabs& where, misuse_list& found) noexcept : heap_(where)
+        {
+            heap_.mutex_.lock();
+            heap_.found_ = &found;
+            add(heap_.owner_locks_, std::uint32_t{1});
+        }
+
+        /// For somebody else than its owner, and only if it can be had at once: see is_on().
+        scoped_lock(heap_slabs& where, misuse_list& found, std::try_to_lock_t) noexcept
+            : heap_(where), is_on_(where.mutex_.try_lock())
+        {
+            if (is_on_)
+                heap_.found_ = &found;
+        }
+        scoped_lock(const scoped_lock&) = delete;
+        scoped_lock& operator=(const scoped_lock&) = delete;
+        ~scoped_lock()
+        {
+            if (!is_on_)
+                return;
+            heap_.found_ = nullptr;
+            heap_.mutex_.unlock();
+        }
+
+        bool is_on() const noexcept { return is_on_; }
+
+    private:
+        heap_slabs& heap_;
+        bool is_on_ = true;
+    };
+
+    constexpr explicit heap_slabs(page_heap& from, bool is_shared = false) noexcept
+        : pages_(from), is_shared_(is_shared)
+    {
+        for (slice_number& first : with_blocks_)
+            first = no_slice;
+    }
+    heap_slabs(const heap_slabs&) = delete;
+    heap_slabs& operator=(const heap_slabs&) = delete;
+    ~heap_slabs() = default;
+
+    slice_tag own_tag() const noexcept { return reinterpret_cast<slice_tag>(this); }
+
+    /// Returns: the heap that a slice with that tag is of.
+    /// Preconditions: it is the tag of a slab.
+    static heap_slabs& of(slice_tag tag) noexcept { return *reinterpret_cast<heap_slabs*>(tag & ~class_bits); }
+
+    /// Returns: whether it is no thread's, but of all that take its lock: a shared_heap.
+    bool is_shared() const noexcept { return is_shared_; }
+
+    /// Returns: how often its owner has been at work in it, modulo 2^32.
+    /// Thread safety: any thread.
+    std::uint32_t owner_locks() const noexcept { return owner_locks_.load(std::memory_order_relaxed); }
+
+    /// Effects: takes up to `count` blocks out of its slabs, and makes a new one if those have none.
+    /// Returns: how many; 0 if there is no memory.
+    std::uint32_t take(std::size_t size_class, void** blocks, std::uint32_t count) noexcept
+    {
+        if (with_blocks_[size_class] == no_slice && !add_slab(size_class))
+            return 0;
+        std::uint32_t taken = 0;
+        while (taken != count && with_blocks_[size_class] != no_slice) {
+            slice_record& slab = record(with_blocks_[size_class]);
+            MEMORY_POOL_DELAY_POINT();
+            taken += slab.take(blocks + taken, count - taken);
+            if (!slab.has_blocks())
+                unlist(slab);
+        }
+        count_outstanding(size_class, taken);
+        peak_outstanding_bytes_ = std::max(peak_outstanding_bytes_, outstanding_bytes());
+        return taken;
+    }
+
+    /// Returns: whether a block of a slab of this heap begins at `address`, which may be any, and is away.
+    bool has_outstanding(const void* address) const noexcept
+    {
+        if (region().slice_of(address) >= region().committed() ||
+            reinterpret_cast<std::uintptr_t>(address) % sizes::step != 0)
+            return false;
+        const slice_tag tag = tag_of(address);
+        if ((tag & ~class_bits) != own_tag())
+            return false;
+        const slice_record& slab = slab_of(address);
+        const std::size_t number = block_at(
+            facts[tag & class_bits], static_cast<std::size_t>(static_cast<const std::byte*>(address) - slab.begin));
+        return number != no_block_there && slab.is_outstanding(number);
+    }
+
+    /// Effects: puts a block that is of this heap, or was when that was looked at, back into its slab, if it is away.
+    /// Returns: what is wrong with it, if something is. It is not reported yet.
+    std::optional<error> put(std::size_t size_class, void* block) noexcept
+    {
+        if (MEMORY_POOL_UNLIKELY(tag_of(block) != (own_tag() | size_class)))
+            return error::double_free; // Its slab was given back since.
+        std::optional<error> wrong;
+        const slice_record::returned result =
+            put_into(slab_of(block), size_class, &block, 1, [&wrong](error kind, const void*) { wrong = kind; });
+        count_outstanding(size_class, std::uint32_t{0} - result.taken_back);
+        return wrong;
+    }
+
+    /// Effects: reports what is wrong with a block of that class, now or when whoever is at work here is done.
+    MEMORY_POOL_SLOW_PATH void report(error kind, std::size_t size_class, const void* block) noexcept
+    {
+        const std::size_t block_bytes = size_class < class_count ? facts[size_class].block_bytes : 0;
+        if (found_ != nullptr)
+            found_->add(kind, block, block_bytes);
+        else
+            report_misuse(kind, block, block_bytes);
+    }
+
+    // All of it.
+
+    /// Effects: gives every slab of which nothing is away back, also the last of its class.
+    void give_back_empty_slabs() noexcept
+    {
+        for (slice_number each = first_slab_; each != no_slice;) {
+            const slice_number next = record(each).next_in_heap;
+            if (record(each).is_empty())
+                remove_slab(record(each));
+            each = next;
+        }
+    }
+
+    /// Effects: as give_back_empty_slabs(), and returns the memory of the slabs to the system first.
+    void give_back_empty_slabs_and_memory() noexcept
+    {
+        for (slice_number each = first_slab_; each != no_slice;) {
+            slice_record& slab = record(each);
+            each = slab.next_in_heap;
+            if (slab.is_empty())
+                remove_slab(slab, true);
+        }
+    }
+
+    /// Returns: about how much memory its slabs have: the peak of outstanding bytes, and a page for each slice. A slab
+    ///   hands out its lowest blocks first, so it touches little more than its own peak.
+    std::size_t most_memory() const noexcept
+    {
+        return std::min(slab_bytes_, peak_outstanding_bytes_ + slab_bytes_ / slice_bytes * os::page_size());
+    }
+
+    /// Effects: restarts the peak of outstanding bytes at the current value.
+    void forget_most() noexcept { peak_outstanding_bytes_ = outstanding_bytes(); }
+
+    /// Effects: gives pages of slabs back to the system on which no block is away. They are not counted, as nobody knows whether it has
+    ///   them already. (Where blocks are checked, free ones stay as they were left.)
+    void purge_free_pages() noexcept
+    {
+        next_to_purge_ = no_slice;
+        while (!purge_some_free_pages()) {
+        }
+    }
+
+    /// Effects: the same for some slabs, which takes a millisecond at most; goes on with the next ones when it is called again.
+    /// Returns: whether those were the last.
+    bool purge_some_free_pages() noexcept
+    {
+        if constexpr (is_checked)
+            return true;
+        constexpr std::size_t most_seen = 4096;
+        constexpr std::size_t most_purged = 32;
+        if (next_to_purge_ == no_slice)
+            next_to_purge_ = first_slab_;
+        std::size_t purged = 0;
+        for (std::size_t seen = 0; next_to_purge_ != no_slice && seen != most_seen && purged != most_purged; ++seen) {
+            slice_record& slab = record(next_to_purge_);
+            next_to_purge_ = slab.next_in_heap;
+            purged += purge_free_pages_of(slab) ? 1U : 0U;
+        }
+        return next_to_purge_ == no_slice;
+    }
+
+    /// Effects: gives all slabs back, whatever is away.
+    void give_back_slabs() noexcept
+    {
+        while (first_slab_ != no_slice) {
+            if constexpr (is_checked)
+                pages_.checks().slab_dropped(first_slab_);
+            remove_slab(record(first_slab_));
+        }
+        for (std::atomic<std::uint32_t>& count : outstanding_)
+            count.store(0, std::memory_order_relaxed);
+        outstanding_bytes_.store(0, std::memory_order_relaxed);
+    }
+
+    /// Effects: calls `visit(const slice_record&)` for each slab.
+    template <class Visit>
+    void for_each_slab(Visit&& visit) const
+    {
+        for (slice_number each = first_slab_; each != no_slice; each = record(each).next_in_heap)
+            visit(record(each));
+    }
+
+    /// Returns: how many slabs it has.
+    /// Complexity: linear in slabs.
+    std::size_t slabs() const noexcept
+    {
+        std::size_t count = 0;
+        for_each_slab([&count](const slice_record&) { ++count; });
+        return count;
+    }
+
+    // Figures. They are exact if the heap lock is free.
+
+    /// Returns: blocks of that class that are not in its slabs.
+    std::uint32_t outstanding(std::size_t size_class) const noexcept
+    {
+        return outstanding_[size_class].load(std::memory_order_relaxed);
+    }
+
+    /// Returns: bytes of blocks of all classes that are not in its slabs.
+    std::size_t outstanding_bytes() const noexcept { return outstanding_bytes_.load(std::memory_order_relaxed); }
+
+protected:
+    /// Adds to a figure that only the owner changes.
+    template <class Number>
+    static void add(std::atomic<Number>& figure, Number more) noexcept
+    {
+        figure.store(figure.load(std::memory_order_relaxed) + more, std::memory_order_relaxed);
+    }
+
+    /// Counts blocks of that class that are not in slabs any more, or, if `more` is below 0 (modulo 2^32), are back.
+    void count_outstanding(std::size_t size_class, std::uint32_t more) noexcept
+    {
+        add(outstanding_[size_class], more);
+        add(outstanding_bytes_, static_cast<std::size_t>(std::int64_t{static_cast<std::int32_t>(more)} *
+                                                         std::int64_t{facts[size_class].block_bytes}));
+    }
+
+    page_heap::region_type& region() const noexcept { return pages_.region(); }
+    slice_record& record(std::size_t slice) const noexcept { return region().record(slice); }
+    slice_record& slab_of(const void* block) const noexcept { return record(record(region().slice_of(block)).slab); }
+    slice_tag tag_of(const void* block) const noexcept
+    {
+        return region().tag(region().slice_of(block)).load(std::memory_order_relaxed);
+    }
+
+    template <class Refuse>
+    MEMORY_POOL_ALWAYS_INLINE slice_record::returned put_into(slice_record& slab, std::size_t size_class,
+                                                              void* const* blocks, std::size_t count,
+                                                              Refuse&& refuse) noexcept
+    {
+        const slice_record::returned result = slab.put(facts[size_class], blocks, count, refuse);
+        if (MEMORY_POOL_UNLIKELY(slab.has_news()) && result.taken_back != 0)
+            came_back(slab);
+        return result;
+    }
+
+private:
+    friend class heap_verifier;
+
+    /// Sees to a slab that the first block has come back to, or the last.
+    void came_back(slice_record& slab) noexcept
+    {
+        if (!slab.is_listed)
+            list(slab);
+        // A small one that is empty is kept if it is the only one with blocks, so that a program at the edge does not go to and fro.
+        const bool is_only_one = slab.next_slab == no_slice && slab.previous_slab == no_slice;
+        const bool is_kept = is_only_one && facts[slab.size_class].slices == 1;
+        if (slab.is_empty() && !is_kept)
+            remove_slab(slab);
+    }
+
+    /// Returns: whether one more slab of that class will probably be filled, and a huge page under it is little beside what is in use,
+    ///   or will be filled by more such slabs. A slab is added only when the others are full, so a program with a little of many sizes
+    ///   is told from one with a lot of one.
+    bool may_have_huge_page(std::size_t size_class) const noexcept
+    {
+        constexpr std::size_t many_of_class = std::size_t{192} * 1024;
+        constexpr std::size_t many = std::size_t{8} << 20;
+        constexpr std::size_t many_if_dense = std::size_t{1} << 20;
+        if (is_checked || std::size_t{outstanding(size_class)} * facts[size_class].block_bytes < many_of_class)
+            return false;
+        const bool is_dense = outstanding_bytes() >= slab_bytes_ / 8 * 5;
+        return outstanding_bytes() >= (is_dense ? many_if_dense : many);
+    }
+
+    bool add_slab(std::size_t size_class) noexcept
+    {
+        const slice_number added = pages_.take_slab(size_class, own_tag(), may_have_huge_page(size_class));
+        if (added == no_slice)
+            return false;
+        slab_bytes_ += facts[size_class].slab_bytes;
+        slice_record& slab = record(added);
+        slab.previous_in_heap = no_slice;
+        slab.next_in_heap = first_slab_;
+        if (first_slab_ != no_slice)
+            record(first_slab_).previous_in_heap = added;
+        first_slab_ = added;
+        list(slab);
+        return true;
+    }
+
+    /// Returns: whether that took time.
+    bool purge_free_pages_of(slice_record& slab) noexcept
+    {
+        if (std::exchange(slab.is_purged, true) || std::size_t{slab.free_count} * slab.block_bytes < os::page_size())
+            return false;
+        const auto purge = [this, &slab](std::byte* from, std::byte* end) {
+            pages_.purge_part_of_slab(slab.slab, from, static_cast<std::size_t>(end - from));
+        };
+        slab.for_each_row_of_free_pages(os::page_size(), slab_slices(slab.size_class) * slice_bytes, purge);
+        return true;
+    }
+
+    void remove_slab(slice_record& slab, bool with_memory = false) noexcept
+    {
+        if (slab.is_listed)
+            unlist(slab);
+        if (next_to_purge_ == slab.slab)
+            next_to_purge_ = slab.next_in_heap;
+        (slab.previous_in_heap != no_slice ? record(slab.previous_in_heap).next_in_heap : first_slab_) =
+            slab.next_in_heap;
+        if (slab.next_in_heap != no_slice)
+            record(slab.next_in_heap).previous_in_heap = slab.previous_in_heap;
+        slab_bytes_ -= facts[slab.size_class].slab_bytes;
+        with_memory ? pages_.give_slab_and_memory(slab.slab) : pages_.give_slab(slab.slab);
+    }
+
+    void list(slice_record& slab) noexcept
+    {
+        slice_number& first = with_blocks_[slab.size_class];
+        slab.previous_slab = no_slice;
+        slab.next_slab = first;
+        if (first != no_slice)
+            record(first).previous_slab = slab.slab;
+        first = slab.slab;
+        slab.is_listed = true;
+    }
+
+    void unlist(slice_record& slab) noexcept
+    {
+        (slab.previous_slab != no_slice ? record(slab.previous_slab).next_slab : with_blocks_[slab.size_class]) =
+            slab.next_slab;
+        if (slab.next_slab != no_slice)
+            record(slab.next_slab).previous_slab = slab.previous_slab;
+        slab.is_listed = false;
+    }
+
+protected:
+    /// On a line of their own, as other threads read them.
+    page_heap& pages_;
+    const bool is_shared_;
+    alignas(64) mutex mutex_; ///< Of scoped_lock; a shared heap takes it itself.
+
+private:
+    std::size_t slab_bytes_ = 0;
+    std::size_t peak_outstanding_bytes_ = 0; ///< Since forget_most().
+    misuse_list* found_ = nullptr;           ///< Of the holder of the lock.
+    std::atomic<std::uint32_t> owner_locks_{0};
+    slice_number first_slab_ = no_slice;
+    slice_number next_to_purge_ = no_slice; ///< Those before it are purged.
+    std::array<slice_number, class_count> with_blocks_{};
+    std::array<std::atomic<std::uint32_t>, class_count> outstanding_{};
+    std::atomic<std::size_t> outstanding_bytes_{0}; ///< Of all classes.
+};
+} // namespace memory_pool::np

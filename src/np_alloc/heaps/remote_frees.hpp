@@ -1,0 +1,342 @@
+// SPDX-License-Identifier: MIT
+// Copyright (c) 2026 The memory_pool authors
+/// \file
+/// Remote frees: blocks that a thread frees for the heaps of others, and what others free of its own.
+///
+///     outbox:   [ batch for another heap ] x 64                         freed here, not sent yet
+///     inbox:    batch -> batch -> batch                                 freed elsewhere, sent by one operation each
+///
+///     batch:    | next batch | how many | block | block | ...           the addresses of blocks
+///
+/// A batch is itself a block: of this heap, or, on OOM, the one that it brings. So the blocks in transit are not touched,
+/// whose memory is in the cache of the processor that had them; 62 of them cost one compare-and-exchange, and the reader
+/// gets eight addresses with each cache line. Draining an inbox takes all batches at once, so none can come back
+/// meanwhile (no ABA). A batch that was read is sent back to the heap it is from, as one without blocks.
+///
+/// Where blocks of many heaps are freed in turns, a batch has to leave before it has much in it. If that is less than the
+/// batch takes itself, it stays, for the next heap, and each of its blocks is sent as a batch of its own: otherwise blocks
+/// could wait for an idle owner with many times their memory.
+///
+/// Thread safety: `send_one` any thread; figures any thread; the outbox its owner, or the user of a parked heap; the rest
+/// the holder of the heap lock, or the only user of the heap.
+#pragma once
+
+#include <memory_pool/base/config.hpp>
+#include <memory_pool/base/errors.hpp>
+
+#include "../page_heap/page_heap.hpp"
+#include "../slices/sizes.hpp"
+#include "../slices/slice_tag.hpp"
+#include "../support/build_variant.hpp"
+#include "../support/mutex.hpp"
+#include "heap_slabs.hpp"
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <new>
+#include <optional>
+
+namespace memory_pool::np
+{
+/// The outbox and the inbox of a heap.
+class remote_frees : public heap_slabs
+{
+public:
+    static constexpr std::size_t batch_bytes = 512;
+    static constexpr std::size_t batch_class = sizes::of(batch_bytes);
+
+    using heap_slabs::heap_slabs;
+
+    /// As heap_slabs::of.
+    static remote_frees& of(slice_tag tag) noexcept { return static_cast<remote_frees&>(heap_slabs::of(tag)); }
+
+    /// Returns: whether a block of that owner can be kept without a new batch, and so without the lock.
+    bool has_batch_for(slice_tag tag) const noexcept
+    {
+        const remote_frees& to = of(tag);
+        return outbox_[place_of(to)].owner == &to;
+    }
+
+    /// Effects: keeps a block of another heap, whose slice has that tag, until there is a batch full of them, or they are many
+    ///   bytes, or another heap needs the place; then sends them.
+    /// Preconditions: it is the tag of a slab.
+    MEMORY_POOL_NOINLINE void add_remote_free(slice_tag tag, void* block) noexcept
+    {
+        remote_frees& to = of(tag);
+        outgoing& place = outbox_[place_of(to)];
+        if (place.owner != &to && !address(place, to)) {
+            add(sent_, to.send_one(tag & class_bits, block));
+            return;
+        }
+        const std::size_t bytes = facts[tag & class_bits].block_bytes;
+        add(sent_, bytes);
+        place.batch->blocks()[place.count++] = block;
+        place.bytes += bytes;
+        if (place.count == batch_capacity || place.bytes >= most_bytes_in_batch)
+            send(place);
+    }
+
+    /// Effects: sends all that is kept for others.
+    void send_all() noexcept
+    {
+        for (outgoing& place : outbox_)
+            send(place);
+    }
+
+    /// Effects: gives this heap one of its blocks. As that is not kept, it costs a compare-and-exchange.
+    /// Returns: bytes that are in transit, and that nobody has counted as sent.
+    /// Thread safety: any thread.
+    std::size_t send_one(std::size_t size_class, void* block) noexcept
+    {
+        if constexpr (is_checked)
+            pages_.checks().library_writes_to(block);
+        send(*::new (block) free_batch);
+        return facts[size_class].block_bytes;
+    }
+
+    /// Returns: whether others have sent something that was not drained yet.
+    /// Thread safety: any thread.
+    bool has_incoming() const noexcept { return inbox_.load(std::memory_order_relaxed) != nullptr; }
+
+    /// Effects: puts what others have sent back into the slabs. Not while this thread forks: see forget_incoming.
+    /// Returns: whether there was something.
+    bool drain() noexcept
+    {
+        if (MEMORY_POOL_LIKELY(!has_incoming()) || this_thread_forks)
+            return false;
+        std::size_t bytes = 0;
+        for (free_batch* each = inbox_.exchange(nullptr, std::memory_order_acquire); each != nullptr;) {
+            MEMORY_POOL_DELAY_POINT();
+            free_batch* const next = each->next;
+            if (MEMORY_POOL_UNLIKELY(!has_bounds(*each) || !drain_blocks(*each, bytes))) {
+                report(error::write_after_free, batch_class, each);
+                break; // Nobody knows which batch is the next.
+            }
+            each = drain_batch(each, bytes) ? next : nullptr; // One that came twice leads around in a circle.
+        }
+        add(received_, bytes);
+        return true;
+    }
+
+    /// Effects: drops what others have sent.
+    ///
+    /// In the child of a fork, what another thread was just posting may be there in part: the address of a batch, and not what
+    /// stands in it. A fork copies the pages one after the other, while other threads go on.
+    void forget_incoming() noexcept { inbox_.store(nullptr, std::memory_order_relaxed); }
+
+    /// Effects: calls `visit(const void* block)` for each block that is in transit: of others, in batches that are not sent,
+    ///   with those batches, and its own, in batches that were not read; until that returns false. A batch comes before it is read.
+    /// Returns: whether it never did.
+    template <class Visit>
+    bool for_each_in_transit(Visit&& visit) const
+    {
+        for (const outgoing& place : outbox_)
+            if (place.owner != nullptr && !visit_batch(*place.batch, place.count, visit))
+                return false;
+        for (const free_batch* each = inbox_.load(std::memory_order_acquire); each != nullptr; each = each->next)
+            if (!visit_batch(*each, each->count, visit))
+                return false;
+        return true;
+    }
+
+    /// Returns: bytes of blocks of others that it has ever kept for them, minus those of its own that it has ever drained. The
+    ///   sum over all heaps is what is in transit.
+    std::size_t sent_minus_received() const noexcept
+    {
+        return sent_.load(std::memory_order_relaxed) + sent_on_.load(std::memory_order_relaxed) -
+               received_.load(std::memory_order_relaxed);
+    }
+
+protected:
+    /// Returns: whether a slice with that tag is of a slab of that class of a thread's heap.
+    static bool is_of_thread(slice_tag tag, std::size_t size_class) noexcept
+    {
+        return is_of_slab(tag) && (tag & class_bits) == size_class && !of(tag).is_shared();
+    }
+
+private:
+    static constexpr std::uint64_t batch_capacity = (batch_bytes - sizes::size(0)) / sizeof(void*);
+    static constexpr std::size_t most_bytes_in_batch = std::size_t{64} * 1024;
+    static constexpr std::size_t outbox_slots = 64;
+
+    /// Addresses of blocks in transit stand behind it. Without any, it fits into every block there is.
+    struct free_batch
+    {
+        free_batch* next = nullptr;
+        std::uint64_t count = 0;
+
+        void** blocks() noexcept { return reinterpret_cast<void**>(this + 1); }
+        void* const* blocks() const noexcept { return reinterpret_cast<void* const*>(this + 1); }
+    };
+    static_assert(sizeof(free_batch) <= sizes::size(0), "the smallest block can be a batch");
+
+    /// A place in the outbox: a batch that is being written.
+    struct outgoing
+    {
+        remote_frees* owner = nullptr; ///< The heap that it goes to; nullptr if there is no batch.
+        free_batch* batch = nullptr;
+        // Of the blocks in it. The batch is told how many when it is sent: it is a block, which a program may write to.
+        std::uint64_t count = 0;
+        std::size_t bytes = 0;
+    };
+
+    static std::size_t place_of(const remote_frees& to) noexcept
+    {
+        return static_cast<std::size_t>((to.own_tag() * 0x9E37'79B9'7F4A'7C15U) >> 58U);
+    }
+    static_assert(outbox_slots == 64, "a place has a number of six bits");
+
+    /// Has a batch to that heap at a place: the one that is there, if it is not worth its memory, or a new one.
+    /// Returns: whether there is one; if not, there is no memory.
+    bool address(outgoing& place, remote_frees& to) noexcept
+    {
+        if (place.owner == nullptr || place.bytes >= batch_bytes) {
+            send(place);
+            return open(place, to);
+        }
+        for (std::uint64_t i = 0; i != place.count; ++i)
+            if (!send_from(place, place.batch->blocks()[i]))
+                break; // Nobody knows which the others were.
+        start(place, to, *place.batch);
+        return true;
+    }
+
+    /// Sends a block as a batch of its own that stands in one; it was counted as sent already.
+    /// Returns: whether it stands where blocks can be. If not, that is reported.
+    bool send_from(const outgoing& place, void* block) noexcept
+    {
+        if (MEMORY_POOL_UNLIKELY(!may_be_block(block))) {
+            report(error::write_after_free, batch_class, place.batch);
+            return false;
+        }
+        const slice_tag tag = tag_of(block);
+        if (MEMORY_POOL_LIKELY((tag & ~class_bits) == place.owner->own_tag()))
+            (void)place.owner->send_one(tag & class_bits, block);
+        else
+            report_gone(tag, block);
+        return true;
+    }
+
+    /// Reports a block whose slab was given back since it was freed, and may be another's.
+    MEMORY_POOL_SLOW_PATH void report_gone(slice_tag tag, const void* block) noexcept
+    {
+        report(error::double_free, is_of_slab(tag) ? tag & class_bits : class_count, block);
+    }
+
+    static void start(outgoing& place, remote_frees& to, free_batch& empty) noexcept
+    {
+        place.owner = &to;
+        place.batch = &empty;
+        place.count = 0;
+        place.bytes = 0;
+    }
+
+    /// Returns: whether there is memory for a batch.
+    bool open(outgoing& place, remote_frees& to) noexcept
+    {
+        void* memory = nullptr;
+        if (take(batch_class, &memory, 1) == 0)
+            return false;
+        if constexpr (is_checked)
+            pages_.checks().library_writes_to(memory);
+        add(sent_, batch_bytes);
+        start(place, to, *::new (memory) free_batch);
+        return true;
+    }
+
+    static void send(outgoing& place) noexcept
+    {
+        if (place.owner == nullptr)
+            return;
+        place.batch->count = place.count;
+        place.owner->send(*place.batch);
+        place.owner = nullptr;
+    }
+
+    void send(free_batch& sent) noexcept
+    {
+        sent.next = inbox_.load(std::memory_order_relaxed);
+        do
+            MEMORY_POOL_DELAY_POINT();
+        while (!inbox_.compare_exchange_weak(sent.next, &sent, std::memory_order_release, std::memory_order_relaxed));
+    }
+
+    // A program that writes to a block after its release may have written to a batch.
+
+    /// Returns: whether a batch has no more blocks than there is room for, and another, if any, comes after it where one can be.
+    bool has_bounds(const free_batch& each) const noexcept
+    {
+        return each.count <= batch_capacity && (each.next == nullptr || may_be_block(each.next));
+    }
+
+    /// Drains the blocks of a batch, and adds the bytes of them to `bytes`.
+    /// Returns: whether there were none but where blocks can be; it ends at the first of the others.
+    bool drain_blocks(const free_batch& read, std::size_t& bytes) noexcept
+    {
+        void* const* const blocks = read.blocks();
+        for (std::uint64_t i = 0, count = read.count; i != count; ++i) {
+            if (MEMORY_POOL_UNLIKELY(!may_be_block(blocks[i])))
+                return false;
+            (void)drain_block(blocks[i], bytes);
+        }
+        return true;
+    }
+
+    bool may_be_block(const void* address) const noexcept { return region().is_committed(region().steps_to(address)); }
+
+    /// Drains a block that was in a batch, and adds the bytes of it to `bytes`.
+    /// Returns: whether it was away.
+    MEMORY_POOL_ALWAYS_INLINE bool drain_block(void* block, std::size_t& bytes) noexcept
+    {
+        const std::size_t slice = region().slice_of(block);
+        const slice_tag tag = region().tag(slice).load(std::memory_order_relaxed);
+        const std::size_t size_class = tag & class_bits;
+        if (MEMORY_POOL_UNLIKELY((tag & ~class_bits) != own_tag())) {
+            report_gone(tag, block);
+            return false;
+        }
+        bytes += facts[size_class].block_bytes;
+        const std::optional<error> wrong = put(size_class, block);
+        if (MEMORY_POOL_UNLIKELY(wrong.has_value()))
+            report(*wrong, size_class, block);
+        return !wrong;
+    }
+
+    /// Sends a batch that was read back to the heap that it is from; without another batch, or that would never end. Adds the
+    /// bytes of it to `bytes`.
+    /// Returns: whether it was away.
+    bool drain_batch(free_batch* read, std::size_t& bytes) noexcept
+    {
+        const slice_tag tag = region().tag(region().slice_of(read)).load(std::memory_order_relaxed);
+        if ((tag & ~class_bits) == own_tag() || !is_of_slab(tag))
+            return drain_block(read, bytes);
+        const std::size_t sent = of(tag).send_one(tag & class_bits, read);
+        add(sent_on_, sent);
+        bytes += sent;
+        return true;
+    }
+
+    /// Whoever is called looks at the batch first. As it lies in memory that a program may write to by mistake, no more is read of
+    /// it than a batch has. `count` may stand in it.
+    template <class Visit>
+    static bool visit_batch(const free_batch& each, const std::uint64_t& count, Visit& visit)
+    {
+        if (!visit(static_cast<const void*>(&each)))
+            return false;
+        for (std::uint64_t i = 0; i != std::min(count, batch_capacity); ++i)
+            if (!visit(static_cast<const void*>(each.blocks()[i])))
+                return false;
+        return true;
+    }
+
+    std::atomic<std::size_t> sent_{0};    ///< By its owner.
+    std::atomic<std::size_t> sent_on_{0}; ///< By the reader of its batches.
+    std::atomic<std::size_t> received_{0};
+    std::array<outgoing, outbox_slots> outbox_{};
+    /// On a line of its own: other threads write to it.
+    alignas(64) std::atomic<free_batch*> inbox_{nullptr};
+};
+} // namespace memory_pool::np
