@@ -10,10 +10,10 @@
 
 #include <memory_pool/base/errors.hpp>
 
-#include "../heaps/call_sites.hpp"
-#include "../heaps/site_list.hpp"
 #include "../heaps/traced_heap.hpp"
+#include "../support/call_sites.hpp"
 #include "../support/output.hpp"
+#include "../support/site_list.hpp"
 
 #include <array>
 #include <cstddef>

@@ -42,18 +42,18 @@
 #include <memory_pool/os/stdio_lock.hpp>
 #include <memory_pool/os/thread_end.hpp>
 
+#include "../hardening/sampled.hpp"
 #include "../page_heap/page_heap.hpp"
 #include "../slices/reservation_cost.hpp"
 #include "../support/build_variant.hpp"
+#include "../support/call_sites.hpp"
 #include "../support/fill_pattern.hpp"
 #include "../support/mutex.hpp"
 #include "../support/options.hpp"
 #include "../support/output.hpp"
 #include "background_work.hpp"
-#include "call_sites.hpp"
 #include "heap.hpp"
 #include "heap_list.hpp"
-#include "sampled.hpp"
 #include "shared_heap.hpp"
 #include "thread_cache.hpp"
 #include "traced_heap.hpp"

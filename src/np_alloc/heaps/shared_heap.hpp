@@ -17,9 +17,9 @@
 
 #include "../page_heap/page_heap.hpp"
 #include "../slices/slab.hpp"
+#include "../support/call_sites.hpp"
 #include "../support/misuse.hpp"
 #include "../support/mutex.hpp"
-#include "call_sites.hpp"
 #include "heap.hpp"
 #include "heap_verify.hpp"
 

@@ -12,7 +12,7 @@
 #pragma once
 
 #include "../page_heap/page_heap.hpp"
-#include "call_sites.hpp"
+#include "../support/call_sites.hpp"
 #include "shared_heap.hpp"
 
 #include <cstddef>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
-#include <np_alloc/heaps/site_list.hpp>
+#include <np_alloc/support/site_list.hpp>
 
 #include <support/system_calls.hpp>
 

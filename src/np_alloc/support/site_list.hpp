@@ -16,8 +16,8 @@
 
 #include <memory_pool/base/call_site.hpp>
 
-#include "../support/hash_table.hpp"
-#include "../support/metadata_pages.hpp"
+#include "hash_table.hpp"
+#include "metadata_pages.hpp"
 
 #include <algorithm>
 #include <cstddef>

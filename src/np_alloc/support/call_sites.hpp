@@ -21,8 +21,8 @@
 #include <memory_pool/base/config.hpp>
 #include <memory_pool/base/errors.hpp>
 
-#include "../support/hash_table.hpp"
-#include "../support/mutex.hpp"
+#include "hash_table.hpp"
+#include "mutex.hpp"
 #include "site_list.hpp"
 
 #include <algorithm>

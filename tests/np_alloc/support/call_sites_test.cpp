@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
-#include <np_alloc/heaps/call_sites.hpp>
+#include <np_alloc/support/call_sites.hpp>
 #include <memory_pool/np_alloc.h>
 #include <np_alloc/engine/engine.hpp>
 

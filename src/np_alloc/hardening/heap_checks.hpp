@@ -9,8 +9,8 @@
 
 #include <memory_pool/os/random.hpp>
 
-#include "../hardening/quarantine.hpp"
 #include "../support/build_variant.hpp"
+#include "quarantine.hpp"
 
 #include <cstddef>
 #include <cstdint>
