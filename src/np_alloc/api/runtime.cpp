@@ -30,7 +30,7 @@ namespace memory_pool::np
 MEMORY_POOL_CONSTINIT heap_registry the_registry;
 __thread thread_state this_thread;
 
-thread_heap* heap_registry::heap_of_this_thread() noexcept
+thread_heap* fork_handlers::heap_of_this_thread() noexcept
 {
     return this_thread.cache.has_heap() ? &this_thread.cache.heap() : nullptr;
 }

@@ -1,0 +1,204 @@
+// SPDX-License-Identifier: MIT
+// Copyright (c) 2026 The memory_pool authors
+/// \file
+/// All heaps of a process.
+///
+///     of threads:   A (thread 1)    B (thread 2)    C -> D (parked)                  heap_list.hpp
+///     shared:       fallback heap (threads without a heap)    traced heaps (blocks with call sites)
+///                   heaps that the program has made           internal heap (what the program does not know of)
+///                   zero-size heap (blocks of 0 bytes, in the checked build)
+///
+/// Locks, in the order in which they are taken: background work, lists, heaps, call sites, page heap.
+///
+/// Thread safety: any thread.
+#pragma once
+
+#include <memory_pool/base/arithmetic.hpp>
+#include <memory_pool/base/config.hpp>
+#include <memory_pool/os/address_space.hpp>
+#include <memory_pool/os/environment.hpp>
+
+#include "../page_heap/page_heap.hpp"
+#include "../slices/reservation_cost.hpp"
+#include "../slices/sizes.hpp"
+#include "../slices/slice_tag.hpp"
+#include "../support/build_variant.hpp"
+#include "../support/fill_pattern.hpp"
+#include "../support/mutex.hpp"
+#include "../support/options.hpp"
+#include "heap_list.hpp"
+#include "shared_heap.hpp"
+#include "thread_heap.hpp"
+#include "traced_heap.hpp"
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <cstddef>
+#include <mutex> // std::lock_guard
+#include <new>
+#include <type_traits>
+
+namespace memory_pool::np
+{
+/// The heaps of a process, and the memory they share.
+class all_heaps
+{
+public:
+    constexpr all_heaps() noexcept = default;
+    all_heaps(const all_heaps&) = delete;
+    all_heaps& operator=(const all_heaps&) = delete;
+    ~all_heaps() = default;
+
+    page_heap& pages() noexcept { return pages_; }
+
+    /// Effects: reserves addresses, if that was not done yet.
+    /// Returns: whether there are some.
+    bool start() noexcept
+    {
+        if (MEMORY_POOL_LIKELY(has_started()))
+            return true;
+        const std::lock_guard lock(mutex_);
+        if (is_started_.load(std::memory_order_relaxed))
+            return true;
+        the_options.read_once(os::environment());
+        if constexpr (is_checked)
+            the_canary.draw();
+        pages_.set_decay_ms(the_options.get(np_option_decay_ms));
+        const bool is_to_grow = os::addresses_are_limited() || reserving_is_dear();
+        if (!pages_.start(the_options.get(np_option_region_bytes), is_to_grow))
+            return false;
+        is_started_.store(true, std::memory_order_release);
+        return true;
+    }
+
+    /// Returns: whether addresses are reserved.
+    bool has_started() const noexcept { return is_started_.load(std::memory_order_acquire); }
+
+    // Shared heaps.
+
+    /// Returns: the heap of threads that have ended.
+    shared_heap& fallback() noexcept { return fallback_; }
+
+    /// Those of all threads.
+    std::array<traced_heap, traced_heap_count>& traced() noexcept { return traced_; }
+
+    /// Where blocks are checked, those of 0 bytes have a heap of their own.
+    struct no_heap
+    {
+        constexpr explicit no_heap(page_heap&) noexcept {}
+        static constexpr slice_tag own_tag() noexcept { return no_owner; }
+    };
+    using zero_size_heap = std::conditional_t<is_checked, shared_heap, no_heap>;
+    zero_size_heap& zero_size() noexcept { return zero_size_; }
+
+    /// Returns: the heap of what the program does not know of.
+    shared_heap& internal() noexcept { return internal_; }
+
+    /// Returns: whether the program has made that heap.
+    bool is_made(const shared_heap& heap) const noexcept
+    {
+        const void* const made = &heap;
+        return made != &fallback_ && made != &zero_size_ && !is_traced(heap);
+    }
+
+    /// Returns: a new heap, or nullptr if there is no memory.
+    shared_heap* create_heap() noexcept
+    {
+        void* const memory = start() ? internal_.allocate(class_of_heaps) : nullptr;
+        if (memory == nullptr)
+            return nullptr;
+        auto* const created = ::new (memory) shared_heap(pages_);
+        MEMORY_POOL_DELAY_POINT();
+        const std::lock_guard lock(mutex_);
+        created->next = shared_;
+        if (shared_ != nullptr)
+            shared_->previous = created;
+        shared_ = created;
+        return created;
+    }
+
+    /// Returns: whether there is a heap at `address`, which may be any, that the program has made and not destroyed.
+    bool is_heap(const void* address) noexcept { return internal_.is_in_use(address); }
+
+    /// Effects: frees a heap and all that is from it. It is in the list as long as it has something, so a fork waits for it.
+    void destroy_heap(shared_heap& ended) noexcept
+    {
+        ended.end();
+        ended.free_all();
+        MEMORY_POOL_DELAY_POINT();
+        {
+            const std::lock_guard lock(mutex_);
+            (ended.previous != nullptr ? ended.previous->next : shared_) = ended.next;
+            if (ended.next != nullptr)
+                ended.next->previous = ended.previous;
+        }
+        ended.~shared_heap();
+        internal_.free(class_of_heaps, &ended);
+    }
+
+    // All of them.
+
+    /// Effects: calls `visit(thread_heap&)` for each heap that is or was of a thread, and then `visit(shared_heap&)` for the
+    ///   others that blocks of the program are from, while none comes or goes. What is in them may change meanwhile.
+    /// Preconditions: `visit` does not allocate or free.
+    template <class Visit>
+    void for_each_heap(Visit&& visit) noexcept
+    {
+        const std::lock_guard lock(mutex_);
+        heaps_.for_each(visit);
+        for_each_shared_heap(visit);
+    }
+
+    /// Returns: how many heaps are in the list of those without a thread.
+    std::size_t listed_as_parked() noexcept
+    {
+        const std::lock_guard lock(mutex_);
+        std::size_t count = 0;
+        heaps_.for_each_parked([&count](const thread_heap&) { ++count; });
+        return count;
+    }
+
+protected:
+    /// Effects: calls `visit(shared_heap&)` for those that blocks of the program are from.
+    template <class Visit>
+    void for_each_shared_heap(Visit&& visit) noexcept
+    {
+        visit(fallback_);
+        for (shared_heap& each : traced_)
+            visit(each);
+        if constexpr (is_checked)
+            visit(zero_size_);
+        for (shared_heap* each = shared_; each != nullptr; each = each->next)
+            visit(*each);
+    }
+
+    template <class Visit>
+    void for_each_shared_heap_and_internal(Visit&& visit) noexcept
+    {
+        for_each_shared_heap(visit);
+        visit(internal_);
+    }
+
+    mutex mutex_; ///< Of the lists.
+    page_heap pages_;
+    heap_list heaps_{pages_};
+    shared_heap fallback_{pages_};
+    std::array<traced_heap, traced_heap_count> traced_{traced_heap(pages_), traced_heap(pages_), traced_heap(pages_),
+                                                       traced_heap(pages_)};
+    shared_heap internal_{pages_};
+    zero_size_heap zero_size_{pages_};
+
+private:
+    static constexpr std::size_t class_of_heaps = sizes::of(base::round_up(sizeof(shared_heap), alignof(shared_heap)));
+    static_assert(sizes::size(class_of_heaps) % alignof(shared_heap) == 0, "blocks of that class have its alignment");
+
+    bool is_traced(const shared_heap& heap) const noexcept
+    {
+        return std::any_of(traced_.begin(), traced_.end(), [&heap](const traced_heap& each) { return &each == &heap; });
+    }
+
+    std::atomic<bool> is_started_{false};
+    shared_heap* shared_ = nullptr;
+};
+} // namespace memory_pool::np

@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: MIT
+// Copyright (c) 2026 The memory_pool authors
+/// \file
+/// What happens to the heaps when the process forks.
+///
+/// The thread that forks holds all locks, so runs and lists are consistent in the child. The heaps of threads that do not
+/// exist there may not be: those threads may have been in the middle of a call. They stay as they are, and are not
+/// adopted; their blocks may be used and freed, but what is free there is lost to the child. Nor are remote frees drained
+/// there that were sent while the fork went on.
+///
+/// Thread safety: the thread that forks.
+#pragma once
+
+#include <memory_pool/os/blocked_signals.hpp>
+#include <memory_pool/os/single_thread.hpp>
+#include <memory_pool/os/stdio_lock.hpp>
+
+#include "../support/misuse.hpp"
+#include "../support/mutex.hpp"
+#include "heap.hpp"
+#include "heap_maintenance.hpp"
+#include "shared_heap.hpp"
+#include "thread_heap.hpp"
+#include "traced_heap.hpp"
+
+#include <mutex> // std::lock_guard
+
+namespace memory_pool::np
+{
+/// Locks around a fork, and what the child forgets.
+class fork_handlers : public heap_maintenance
+{
+public:
+    /// Returns: whether this is the child of a fork: then what was in transit may have been lost.
+    bool is_forked() const noexcept { return is_forked_; }
+
+    /// Returns: whether it is one of a process that may have had other threads, which were in the middle of something.
+    bool may_have_lost_threads() const noexcept { return may_have_lost_threads_; }
+
+protected:
+    /// A signal handler may fork while its thread is in fork(): only the outermost fork takes the locks.
+    void before_fork() noexcept
+    {
+        if (this_thread_forks) {
+            ++nested_forks_;
+            return;
+        }
+        drain_before_fork();
+        // A handler that forks between these would leave its child without the first lock, and that would release it.
+        const os::blocked_signals blocked;
+        os::lock_stdio_list(); // fork() takes it, too, and a thread that holds it may want one of ours.
+        lock_for_fork();
+    }
+
+    void after_fork() noexcept
+    {
+        if (nested_forks_ != 0) {
+            --nested_forks_;
+            return;
+        }
+        const os::blocked_signals blocked;
+        unlock_after_fork();
+        os::unlock_stdio_list();
+    }
+
+    /// The child of a nested fork is still in the outer forks, and holds their locks.
+    void after_fork_in_child() noexcept
+    {
+        const os::blocked_signals blocked;
+        is_forked_ = true;
+        may_have_lost_threads_ = may_have_lost_threads_ || !is_single_threaded_;
+        pages_.finish_purges();
+        background_.forget_after_fork();
+        for_each_quiet_heap([](heap& each) { each.forget_incoming(); });
+        heaps_.forget_threads_but(heap_of_this_thread());
+        os::reset_stdio_list_lock();
+        if (nested_forks_ != 0) {
+            --nested_forks_;
+            os::lock_stdio_list();
+        } else {
+            unlock_after_fork();
+        }
+    }
+
+    /// Returns: nullptr if it has none.
+    static thread_heap* heap_of_this_thread() noexcept;
+
+private:
+    /// Effects: does something to the heaps that nobody else is at work in, while the lock of the lists is held.
+    template <class Action>
+    void for_each_quiet_heap(Action&& action) noexcept
+    {
+        heaps_.for_each_parked([&action](thread_heap& each) { action(each.slabs); });
+        if (thread_heap* const mine = heap_of_this_thread())
+            action(mine->slabs);
+    }
+
+    /// Effects: drains what need not be given up in the child, then. Before the locks are taken for the fork: what is found wrong is
+    ///   reported, and an error handler may wait for a thread that needs one of them.
+    void drain_before_fork() noexcept
+    {
+        misuse_list found;
+        const os::blocked_signals blocked; // A signal handler that forks would deadlock on this lock.
+        const std::lock_guard lock(mutex_);
+        for_each_quiet_heap([&found](heap& each) {
+            const heap::scoped_lock lock_of_heap(each, found);
+            (void)each.drain();
+        });
+    }
+
+    void lock_for_fork() noexcept
+    {
+        count_lock();
+        background_.lock_for_fork();
+        mutex_.lock_for_fork();
+        is_single_threaded_ = os::is_single_threaded();
+        for_each_shared_heap_and_internal([](shared_heap& each) { each.lock_for_fork(); });
+        for (traced_heap& each : traced_)
+            each.sites().lock_for_fork();
+        pages_.lock_for_fork();
+        this_thread_forks = true;
+    }
+
+    void unlock_after_fork() noexcept
+    {
+        this_thread_forks = false;
+        pages_.unlock_after_fork();
+        for (traced_heap& each : traced_)
+            each.sites().unlock_after_fork();
+        for_each_shared_heap_and_internal([](shared_heap& each) { each.unlock_after_fork(); });
+        mutex_.unlock_after_fork();
+        background_.unlock_after_fork();
+        --this_thread_locks;
+    }
+
+    bool is_forked_ = false;
+    bool is_single_threaded_ = false; ///< While this thread forks.
+    unsigned nested_forks_ = 0;       ///< Forks by signal handlers, inside of the fork that holds the locks.
+    bool may_have_lost_threads_ = false;
+};
+} // namespace memory_pool::np

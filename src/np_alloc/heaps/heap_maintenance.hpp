@@ -1,0 +1,148 @@
+// SPDX-License-Identifier: MIT
+// Copyright (c) 2026 The memory_pool authors
+/// \file
+/// Periodic maintenance, called from slow paths and by the background thread: drains the remote frees of parked and idle
+/// heaps, returns their empty slabs, and purges free runs that are due.
+///
+///     slow paths:          a few heaps in turn, one run
+///     background thread:   all heaps and runs, in short turns: background_work.hpp
+///
+/// Thread safety: any thread.
+#pragma once
+
+#include <memory_pool/os/clock.hpp>
+#include <memory_pool/os/short_wait.hpp>
+
+#include "../support/misuse.hpp"
+#include "all_heaps.hpp"
+#include "background_work.hpp"
+#include "heap.hpp"
+#include "heap_list.hpp"
+#include "shared_heap.hpp"
+#include "thread_cache.hpp"
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <mutex> // std::lock_guard
+
+namespace memory_pool::np
+{
+/// What no thread does for its own sake.
+class heap_maintenance : public all_heaps
+{
+public:
+    /// Effects: is to be called now and then, when time is lost anyway: looks after some of the heaps, in turn, those whose thread was
+    ///   not at work in them since they were looked at last, or that have none. Drains what was sent to such a heap; and when it has
+    ///   been idle for half as long as free runs keep their memory, gives back what slabs it has that are empty. And gives the memory of
+    ///   a run back that was free for so long: those who come to the runs do so, too, but who needs none may be the only one at work.
+    void collect() noexcept
+    {
+        maintain_heaps();
+        (void)pages_.purge_one_old();
+    }
+
+    /// Effects: as collect(), for up to `most_runs` runs: the thread may not call again soon.
+    void collect(int most_runs) noexcept
+    {
+        maintain_heaps();
+        for (int left = most_runs; left != 0 && pages_.purge_one_old(); --left) {
+        }
+    }
+
+    /// Effects: returns the free memory of this thread, which is idle, to the system, including its cached blocks; only
+    ///   part of it if there is very much.
+    /// Returns: whether that was all.
+    static bool tidy_idle(thread_cache& cache) noexcept
+    {
+        constexpr int most_parts = 16; // A millisecond each, at most.
+        misuse_list found;             // First, so that it is reported last, without the lock.
+        heap& its = cache.heap().slabs;
+        cache.put_all_back(found);
+        const heap::scoped_lock lock(its, found);
+        (void)its.drain();
+        its.give_back_empty_slabs_and_memory();
+        for (int left = most_parts; left != 0; --left)
+            if (its.purge_some_free_pages())
+                return true;
+        return false;
+    }
+
+    /// Returns: what that thread does.
+    background_work& background() noexcept { return background_; }
+
+    /// Effects: has free runs keep their memory for so many milliseconds from now on.
+    void set_decay_ms(std::uint64_t milliseconds) noexcept
+    {
+        pages_.set_decay_ms(milliseconds);
+        background_.wake();
+    }
+
+protected:
+    /// Effects: looks after all heaps and free runs.
+    /// Returns: after how many milliseconds to do so again.
+    std::uint64_t collect_all() noexcept
+    {
+        constexpr std::uint64_t least_pause = 10;
+        bool is_done = true;
+        for (std::size_t left = heaps_.count(); left != 0; --left)
+            is_done = collect_one_wholly() && is_done;
+        is_done = tidy_idle_shared_heaps() && is_done;
+        while (purge_one_old_run()) {
+        }
+        is_done = is_done && pages_.figures().dirty == 0;
+        const std::uint64_t decay_ms = pages_.decay_ms();
+        return std::max(is_done ? decay_ms : decay_ms / 8, least_pause);
+    }
+
+    background_work background_;
+
+private:
+    void maintain_heaps() noexcept
+    {
+        misuse_list found; // First, so that it is reported last, without the lock.
+        if (!mutex_.try_lock())
+            return;
+        const std::lock_guard lock(mutex_, std::adopt_lock);
+        heaps_.maintain_some(found);
+    }
+
+    bool collect_one_wholly() noexcept
+    {
+        progress made = collect_in_turn();
+        for (; made == progress::goes_on; made = collect_in_turn())
+            os::sleep_for_a_moment(); // Who waits for one of the locks gets it now.
+        return made == progress::done;
+    }
+
+    progress collect_in_turn() noexcept
+    {
+        misuse_list found; // First, so that it is reported last, without the lock.
+        const background_work::turn turn(background_);
+        if (!turn.is_on() || !mutex_.try_lock())
+            return progress::later;
+        const std::lock_guard lock(mutex_, std::adopt_lock);
+        return heaps_.maintain_next(true, found);
+    }
+
+    bool tidy_idle_shared_heaps() noexcept
+    {
+        const background_work::turn turn(background_);
+        if (!turn.is_on() || !mutex_.try_lock())
+            return false;
+        const std::lock_guard lock(mutex_, std::adopt_lock);
+        bool are_tidy = true;
+        const std::uint64_t now = os::coarse_milliseconds();
+        for_each_shared_heap_and_internal([&are_tidy, now, this](shared_heap& each) {
+            are_tidy = each.tidy_if_idle(now, pages_.decay_ms() / 2) && are_tidy;
+        });
+        return are_tidy;
+    }
+
+    bool purge_one_old_run() noexcept
+    {
+        const background_work::turn turn(background_);
+        return turn.is_on() && pages_.purge_one_old();
+    }
+};
+} // namespace memory_pool::np
