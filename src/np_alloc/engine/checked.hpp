@@ -33,13 +33,11 @@ namespace memory_pool::np::checked
 {
 // As the functions of that name in engine.hpp. To be used only where blocks are checked.
 void* allocate(std::size_t bytes) noexcept;
-void* allocate_zeroed(std::size_t count, std::size_t size) noexcept;
 void* allocate_aligned(std::size_t alignment, std::size_t bytes) noexcept;
 void free(void* block) noexcept;
 void* reallocate(void* block, std::size_t bytes) noexcept;
 std::size_t usable_size(const void* block) noexcept;
 void* allocate_in(shared_heap& home, std::size_t bytes) noexcept;
-void* allocate_zeroed_in(shared_heap& home, std::size_t count, std::size_t size) noexcept;
 bool is_block_of(const shared_heap& home, const void* block) noexcept;
 
 /// Effects: as `free`; reports if it is not `bytes` that were asked for.

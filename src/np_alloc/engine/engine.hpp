@@ -36,6 +36,11 @@ MEMORY_POOL_HIDDEN extern __thread thread_state this_thread;
 
 inline constexpr std::size_t alignment_of_all = sizes::step;
 
+/// Bytes of the canary behind what was asked for, at least.
+inline constexpr std::size_t least_canary = is_checked ? 1 : 0;
+/// The most bytes that may be asked for of a block of a slab.
+inline constexpr std::size_t largest_asked_in_slab = largest_in_slab - least_canary;
+
 /// Returns: the slabs, large blocks and free memory of all heaps.
 inline page_heap& pages() noexcept
 {

@@ -1,0 +1,187 @@
+// SPDX-License-Identifier: MIT
+// Copyright (c) 2026 The memory_pool authors
+/// \file
+/// What the checked build knows of a block by its address: where it begins, its state, its size, and its canary.
+///
+///     address -> slice tag -> slab and number -> block_state | large block | outside of the region | none: reported
+///
+/// Thread safety: any thread.
+#pragma once
+
+#include <memory_pool/base/config.hpp>
+#include <memory_pool/base/errors.hpp>
+
+#include "../hardening/block_state.hpp"
+#include "../hardening/checked_slice.hpp"
+#include "../slices/sizes.hpp"
+#include "../slices/slice_tag.hpp"
+#include "../support/fill_pattern.hpp"
+#include "../support/metadata_pages.hpp"
+#include "../support/misuse.hpp"
+#include "block_lookup.hpp"
+#include "engine.hpp"
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+
+namespace memory_pool::np::checked
+{
+/// Where a block begins, whether it is in use or not.
+struct checked_block
+{
+    slice_tag tag;
+    std::byte* begin;
+    block_state* state;      ///< nullptr if the block is outside of the region.
+    std::size_t block_bytes; ///< With those of the canary.
+
+    bool is_large() const noexcept { return tag == large_block; }
+    bool is_outside() const noexcept { return state == nullptr; }
+    bool is_zero_size() const noexcept { return (tag & ~class_bits) == registry().zero_size().own_tag(); }
+};
+
+inline checked_slice& record(std::size_t slice) noexcept
+{
+    return pages().region().record(slice);
+}
+
+/// Returns: the slab that a block of that class lies in.
+MEMORY_POOL_ALWAYS_INLINE checked_slice& slab_of(const class_facts& its, std::size_t slice) noexcept
+{
+    checked_slice& of_slice = record(slice);
+    return MEMORY_POOL_LIKELY(its.slices == 1) ? of_slice : record(of_slice.slab);
+}
+
+/// Returns: the number of the block of a slab that begins there, or no_block_there.
+MEMORY_POOL_ALWAYS_INLINE std::size_t number_in(const checked_slice& slab, const class_facts& its,
+                                                const void* block) noexcept
+{
+    return block_at(its, static_cast<std::size_t>(static_cast<const std::byte*>(block) - slab.begin));
+}
+
+inline std::optional<checked_block> block_in_slab(slice_tag tag, void* block) noexcept
+{
+    const class_facts& its = facts[tag & class_bits];
+    checked_slice& slab = slab_of(its, slice_of(block));
+    const std::size_t number = number_in(slab, its, block);
+    if (number == no_block_there || is_misaligned(block))
+        return std::nullopt;
+    return checked_block{tag, static_cast<std::byte*>(block), &slab.blocks[number], its.block_bytes};
+}
+
+/// Preconditions: a large block begins there.
+inline checked_block large_block_at(void* block) noexcept
+{
+    const slice_number first = slice_of(block);
+    return {large_block, static_cast<std::byte*>(block), &record(first).large, pages().checks().canary_end(first)};
+}
+
+/// Preconditions: a block outside of the region begins there. Behind it, up to the end of its page, nothing else is.
+inline checked_block outside_block(void* block) noexcept
+{
+    const auto begin = reinterpret_cast<std::uintptr_t>(block);
+    const std::size_t end = in_whole_pages(begin + pages().direct_bytes(block));
+    return {direct_block, static_cast<std::byte*>(block), nullptr, end - begin};
+}
+
+/// Returns: what begins there; nothing if no block does.
+inline std::optional<checked_block> find_block(slice_tag tag, void* block) noexcept
+{
+    if (is_of_slab(tag))
+        return block_in_slab(tag, block);
+    if (tag == direct_block)
+        return outside_block(block);
+    if (tag != large_block || reinterpret_cast<std::uintptr_t>(block) % slice_bytes != 0)
+        return std::nullopt;
+    return large_block_at(block);
+}
+
+/// Returns: the size requested at the last allocation of the block that contains the address; 0 if unknown.
+inline std::size_t last_asked_around(slice_tag tag, const void* address) noexcept
+{
+    if (tag == large_block)
+        return pages().checks().bytes_of_large(slice_of(address));
+    if (!is_of_slab(tag))
+        return 0;
+    const class_facts& its = facts[tag & class_bits];
+    const checked_slice& slab = slab_of(its, slice_of(address));
+    const std::size_t number =
+        static_cast<std::size_t>(static_cast<const std::byte*>(address) - slab.begin) / its.block_bytes;
+    return number < slab.capacity ? slab.blocks[number].last_bytes() : 0;
+}
+
+/// Effects: reports what is wrong with an address where no block begins.
+MEMORY_POOL_SLOW_PATH inline void report_no_block(slice_tag tag, const void* address) noexcept
+{
+    const page_heap::region_type& all = pages().region();
+    if (all.slice_of(address) >= all.slices())
+        report_wrong_outside(address);
+    else if (tag != no_owner || is_misaligned(address))
+        report_misuse(error::misaligned_pointer, address, last_asked_around(tag, address));
+    else
+        report_misuse(error::double_free, address, 0); // Of what was there, nothing is left.
+}
+
+/// Returns: what begins there; nothing if no block does, which is reported.
+inline std::optional<checked_block> locate(void* block) noexcept
+{
+    const slice_tag tag = tag_of(block);
+    const std::optional<checked_block> found = find_block(tag, block);
+    if (MEMORY_POOL_UNLIKELY(!found))
+        report_no_block(tag, block);
+    return found;
+}
+
+// Sizes that were asked for.
+
+inline std::size_t asked(const checked_block& where, std::size_t noted) noexcept
+{
+    return where.is_large() ? pages().checks().bytes_of_large(slice_of(where.begin)) : noted;
+}
+
+/// Returns: the size requested at the last allocation of the block, in use or not; 0 if unknown.
+inline std::size_t last_asked(const checked_block& where) noexcept
+{
+    return where.is_outside() ? pages().direct_bytes(where.begin) : asked(where, where.state->last_bytes());
+}
+
+MEMORY_POOL_SLOW_PATH inline void report(error kind, const checked_block& where, const char* to = "np_alloc") noexcept
+{
+    report_misuse(kind, where.begin, last_asked(where), to);
+}
+
+/// Returns: how many bytes of a block were asked for; nothing if it is not in use, which is reported.
+inline std::optional<std::size_t> asked_bytes(const checked_block& where) noexcept
+{
+    if (where.is_outside())
+        return pages().direct_bytes(where.begin);
+    const std::optional<std::size_t> noted = where.state->bytes();
+    if (MEMORY_POOL_UNLIKELY(!noted)) {
+        report(error::double_free, where);
+        return std::nullopt;
+    }
+    return asked(where, *noted);
+}
+
+inline bool is_in_use(const checked_block& where) noexcept
+{
+    return where.is_outside() ? pages().direct_bytes(where.begin) != 0 : where.state->is_in_use();
+}
+
+// Canaries.
+
+inline void write_canary(const checked_block& where, std::size_t bytes) noexcept
+{
+    if (!where.is_zero_size())
+        the_canary.write(where.begin + bytes, where.begin + where.block_bytes);
+}
+
+inline void look_at_canary(const checked_block& where, std::size_t bytes) noexcept
+{
+    if (!where.is_zero_size() &&
+        MEMORY_POOL_UNLIKELY(!the_canary.is_intact(where.begin + bytes, where.begin + where.block_bytes))) {
+        write_canary(where, bytes); // so that it is reported once
+        report_misuse(error::overflow, where.begin, bytes);
+    }
+}
+} // namespace memory_pool::np::checked

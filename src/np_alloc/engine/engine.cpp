@@ -1,0 +1,310 @@
+// SPDX-License-Identifier: MIT
+// Copyright (c) 2026 The memory_pool authors
+/// \file
+/// The slow ways of the engine: what happens when this thread's magazine cannot serve a call.
+///
+/// Thread safety: any thread.
+#include "engine.hpp"
+
+#include <memory_pool/base/config.hpp>
+#include <memory_pool/base/errors.hpp>
+#include <memory_pool/os/clock.hpp>
+
+#include "../heaps/heap.hpp"
+#include "../heaps/heap_maintenance.hpp"
+#include "../heaps/shared_heap.hpp"
+#include "../heaps/thread_cache.hpp"
+#include "../page_heap/decay_watch.hpp"
+#include "../support/build_variant.hpp"
+#include "../support/misuse.hpp"
+#include "block_lookup.hpp"
+#include "checked.hpp"
+#include "large_alloc.hpp"
+
+#include <cstddef>
+#include <cstdint>
+
+namespace memory_pool::np
+{
+namespace
+{
+/// So many slow calls of a thread go by until it looks after what others have left.
+constexpr std::uint8_t collecting_period = 64;
+
+/// Runs to purge in one call of a busy thread, or of an idle one.
+constexpr int most_runs_if_busy = 64;
+constexpr int most_runs_if_idle = 1024;
+
+/// Effects: drains what has come for this thread, and sends what it keeps for others.
+void drain_and_send(heap& mine) noexcept
+{
+    {
+        misuse_list found;
+        const heap::scoped_lock lock(mine, found);
+        (void)mine.drain();
+    }
+    mine.send_all();
+}
+
+/// Returns: a sample of the blocks of that class, if it is time for one; as a rule nullptr.
+void* take_sample_if_due(thread_cache& cache, std::size_t size_class) noexcept
+{
+    const std::size_t period = registry().sample_bytes();
+    const std::size_t bytes = facts[size_class].block_bytes;
+    if (MEMORY_POOL_LIKELY(period == 0) || cache.held(size_class) != 0 || !cache.heap().samples.is_due(bytes, period) ||
+        !registry().watch_accesses())
+        return nullptr;
+    return pages().take_guarded(bytes);
+}
+
+/// Effects: keeps a block of another heap in that of this thread.
+void free_remotely(thread_cache& cache, slice_tag tag, void* block) noexcept
+{
+    heap& mine = cache.heap().slabs;
+    cache.note_passed();
+    if (MEMORY_POOL_LIKELY(mine.has_batch_for(tag))) {
+        mine.add_remote_free(tag, block);
+        return;
+    }
+    cache.expect_batches();
+    misuse_list found;
+    const heap::scoped_lock lock(mine, found);
+    mine.add_remote_free(tag, block);
+}
+
+/// Effects: gives this thread, which frees a block of another one, a heap, unless it frees but a few; errno stays as it is.
+/// Returns: whether it has one now.
+bool attach_to_free() noexcept
+{
+    const errno_as_it_was kept;
+    return registry().attach_to_free(this_thread);
+}
+
+/// Effects: starts a decay watch of this thread if there is more dirty memory than before: it may have no other calls
+///   that reach the heap. (In the checked build, every free does.)
+void watch_decay_if_needed() noexcept
+{
+    thread_cache& cache = this_thread.cache;
+    if (!is_checked && MEMORY_POOL_UNLIKELY(cache.watch().is_needed(pages().dirty_slices())) && cache.has_heap())
+        cache.start_watch(os::coarse_milliseconds());
+}
+
+/// Effects: purges memory that is due, if time has passed since the last check. Ends the watch when none is left, or
+///   when other calls of this thread purge it.
+/// Returns: whether it has emptied the magazines of this thread.
+MEMORY_POOL_NOINLINE bool look_for_due_memory() noexcept
+{
+    const errno_as_it_was kept;
+    decay_watch& watch = this_thread.cache.watch();
+    const std::uint64_t now = os::coarse_milliseconds();
+    if (!watch.look(now, pages().dirty_slices()))
+        return false;
+    const bool is_idle = watch.is_idle(now, pages().decay_ms() / 2);
+    const bool is_to_tidy = is_idle && !watch.is_tidy();
+    if (is_to_tidy)
+        watch.set_tidy(heap_registry::tidy_idle(this_thread.cache));
+    registry().collect(is_idle ? most_runs_if_idle : most_runs_if_busy);
+    const std::size_t dirty = pages().dirty_slices();
+    if (!watch.goes_on(now, dirty))
+        this_thread.cache.stop_watch(now, dirty);
+    return is_to_tidy;
+}
+
+/// Effects: reports a block of this thread's heap that is not outstanding: it was in a magazine that has been emptied.
+/// Returns: whether it is outstanding.
+bool is_outstanding(std::size_t size_class, void* block) noexcept
+{
+    misuse_list found; // First, so that it is reported last, without the lock.
+    heap& its = this_thread.cache.heap().slabs;
+    const heap::scoped_lock lock(its, found);
+    if (its.has_outstanding(block))
+        return true;
+    if (const auto wrong = its.put(size_class, block))
+        found.add(*wrong, block, facts[size_class].block_bytes);
+    return false;
+}
+
+/// Effects: frees a block of a slab that is not of this thread's heap, or of which this thread has no magazine yet.
+void free_of_another(slice_tag tag, void* block) noexcept
+{
+    thread_cache& cache = this_thread.cache;
+    const std::size_t size_class = tag & class_bits;
+    if (shared_heap* const home = shared_heap_of(block, tag)) {
+        const errno_as_it_was kept;
+        home->free(size_class, block);
+    } else if (MEMORY_POOL_UNLIKELY(!cache.has_heap()) && !attach_to_free()) {
+        registry().free_without_heap(tag, block);
+    } else if (cache.may_stay(size_class) || cache.owns(tag)) {
+        if (cache.top(size_class) == nullptr || !cache.push(size_class, block))
+            free_to_full(size_class, block);
+    } else {
+        const errno_as_it_was kept;
+        free_remotely(cache, tag, block);
+        run_maintenance();
+    }
+}
+
+/// Returns: to how much every block of that class is aligned.
+std::size_t alignment_in_class(std::size_t size_class) noexcept
+{
+    const std::size_t size = facts[size_class].block_bytes;
+    return size & (~size + 1);
+}
+} // namespace
+
+MEMORY_POOL_NOINLINE void* allocate_slowly(std::size_t size_class) noexcept
+{
+    thread_cache& cache = this_thread.cache;
+    void* block = nullptr;
+    if (cache.has_heap()) {
+        run_maintenance();
+        if (const std::size_t lent = cache.heap().class_to_allocate(size_class); lent != size_class)
+            return allocate_in_class(lent);
+        block = take_sample_if_due(cache, size_class);
+        if (MEMORY_POOL_LIKELY(block == nullptr))
+            block = cache.get(size_class);
+    } else if (registry().attach(this_thread)) {
+        return allocate_in_class(size_class); // There may be some at hand, as heaps are handed on.
+    } else if (registry().start()) {
+        block = registry().fallback().allocate(size_class);
+    }
+    if (MEMORY_POOL_UNLIKELY(block == nullptr) && registry().start())
+        block = pages().take_direct(facts[size_class].block_bytes, alignment_in_class(size_class));
+    return block != nullptr ? block : out_of_memory();
+}
+
+MEMORY_POOL_NOINLINE void* allocate_more(std::size_t bytes) noexcept
+{
+    return bytes <= largest_in_slab ? allocate_in_class(sizes::of(bytes)) : allocate_large(bytes, 1).block;
+}
+
+/// Effects: frees what does not simply stay with this thread.
+MEMORY_POOL_NOINLINE void free_elsewhere(void* block) noexcept
+{
+    if (block == nullptr)
+        return;
+    const slice_tag tag = tag_of(block);
+    if (MEMORY_POOL_UNLIKELY(report_if_wrong(tag, block)))
+        return;
+    if (MEMORY_POOL_LIKELY(is_of_slab(tag))) {
+        free_of_another(tag, block);
+        return;
+    }
+    const errno_as_it_was kept;
+    if (tag != large_block) {
+        if (!pages().give_direct(block))
+            report_wrong_outside(block);
+    } else if (!free_large(slice_of(block))) {
+        report_misuse(error::double_free, block, 0); // Another thread was faster.
+    }
+    watch_decay_if_needed();
+}
+
+/// Effects: frees a block at an address in the region, while this thread's decay watch is on.
+MEMORY_POOL_NOINLINE void free_while_watching(slice_tag tag, void* block) noexcept
+{
+    thread_cache& cache = this_thread.cache;
+    if (MEMORY_POOL_UNLIKELY(cache.watch().is_due()) && look_for_due_memory()) {
+        tag = tag_of(block); // Its slab may be gone.
+        if (cache.owns(tag) && !is_outstanding(tag & class_bits, block))
+            return;
+    }
+    const std::size_t size_class = tag & class_bits;
+    if (MEMORY_POOL_UNLIKELY(!cache.owns(tag)) || cache.top(size_class) == nullptr || !cache.push(size_class, block))
+        free_elsewhere(block);
+}
+
+/// Where threads pass blocks on, most that are freed are of another. So those that stay come first, in a function that calls no other
+/// and has nothing to save.
+MEMORY_POOL_NOINLINE void free_slowly(void* block) noexcept
+{
+    const page_heap::region_type& all = pages().region();
+    thread_cache& cache = this_thread.cache;
+    const std::uintptr_t steps = all.steps_to(block);
+    if (MEMORY_POOL_LIKELY(all.is_committed(steps))) {
+        const slice_tag tag = all.tag(all.slice_at(steps)).load(std::memory_order_relaxed);
+        const std::size_t size_class = tag & class_bits;
+        if (MEMORY_POOL_LIKELY(is_of_slab(tag)) && cache.stays_at_once(size_class) && !heap::of(tag).is_shared() &&
+            cache.top(size_class) != nullptr && cache.push(size_class, block))
+            return;
+        if (cache.watch().is_on()) {
+            free_while_watching(tag, block);
+            return;
+        }
+    }
+    free_elsewhere(block);
+}
+
+/// A size is looked at here, where time is lost anyway: a block with less room was never asked for by that size. One with more may
+/// have been: it was aligned, or has stayed where it was when it became smaller.
+MEMORY_POOL_NOINLINE void free_sized_slowly(void* block, std::size_t bytes) noexcept
+{
+    const slice_tag tag = tag_of(block);
+    if ((is_of_slab(tag) || tag == large_block) && MEMORY_POOL_UNLIKELY(bytes > usable_size(block, tag)))
+        size_mismatches.fetch_add(1, std::memory_order_relaxed);
+    free_unchecked(block);
+}
+
+void run_maintenance() noexcept
+{
+    watch_decay_if_needed();
+    if (++this_thread.slow_calls % collecting_period != 0)
+        return;
+    if (this_thread.cache.has_heap())
+        drain_and_send(this_thread.cache.heap().slabs);
+    registry().collect();
+    this_thread.cache.watch().forget(os::coarse_milliseconds(), pages().decay_ms());
+}
+
+MEMORY_POOL_NOINLINE void free_to_full(std::size_t size_class, void* block) noexcept
+{
+    const errno_as_it_was kept;
+    this_thread.cache.put(size_class, block);
+    run_maintenance();
+}
+
+// Shared heaps.
+
+void* allocate_in(shared_heap& home, std::size_t bytes) noexcept
+{
+    if constexpr (is_checked)
+        return checked::allocate_in(home, bytes);
+    if (bytes > largest_in_slab)
+        return allocate_large(bytes, 1, &home).block;
+    void* const block = home.allocate(sizes::of(bytes));
+    return block != nullptr ? block : out_of_memory();
+}
+
+void* allocate_like_in(shared_heap& home, std::size_t bytes) noexcept
+{
+    void* const block = allocate_in(home, bytes);
+    return block != nullptr || registry().is_made(home) ? block : allocate(bytes);
+}
+
+// The rest.
+
+void* allocate_aligned(std::size_t alignment, std::size_t bytes) noexcept
+{
+    if constexpr (is_checked)
+        return checked::allocate_aligned(alignment, bytes);
+    if (alignment <= alignment_of_all)
+        return allocate_unchecked(bytes);
+    const std::size_t size_class = aligned_class(bytes, alignment);
+    return size_class != class_count ? allocate_in_class(size_class) : allocate_large(bytes, alignment).block;
+}
+
+std::size_t usable_size(const void* block) noexcept
+{
+    if constexpr (is_checked)
+        return checked::usable_size(block);
+    if (block == nullptr)
+        return 0;
+    const slice_tag tag = tag_of(block);
+    return report_if_wrong(tag, block) ? 0 : usable_size(block, tag);
+}
+
+std::size_t trim() noexcept
+{
+    return registry().trim(this_thread);
+}
+} // namespace memory_pool::np

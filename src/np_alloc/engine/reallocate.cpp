@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: MIT
+// Copyright (c) 2026 The memory_pool authors
+/// \file
+/// Blocks that are resized, or filled with zeros.
+///
+/// Thread safety: any thread.
+#include "reallocate.hpp"
+
+#include <memory_pool/base/arithmetic.hpp>
+
+#include "../heaps/shared_heap.hpp"
+#include "../slices/sizes.hpp"
+#include "../support/build_variant.hpp"
+#include "block_lookup.hpp"
+#include "checked.hpp"
+#include "engine.hpp"
+#include "large_alloc.hpp"
+
+#include <cstddef>
+#include <cstring>
+#include <optional>
+
+namespace memory_pool::np
+{
+namespace
+{
+/// Blocks that are not checked.
+struct plain_blocks
+{
+    struct block
+    {
+        void* begin;
+        slice_tag tag;
+        std::size_t held;
+    };
+
+    static std::optional<block> locate(void* pointer) noexcept
+    {
+        const slice_tag tag = tag_of(pointer);
+        if (report_if_wrong(tag, pointer))
+            return std::nullopt;
+        return block{pointer, tag, usable_size(pointer, tag)};
+    }
+    static std::optional<block> find(void* pointer) noexcept { return locate(pointer); }
+
+    static shared_heap* home_of(const block& its) noexcept { return shared_heap_of(its.begin, its.tag); }
+    static std::size_t last_bytes(const block& its) noexcept { return its.held; }
+    static bool is_large(const block& its) noexcept { return its.tag == large_block; }
+
+    /// Returns: whether it has room for `bytes` now, and not too much.
+    static bool resize_in_place(const block& its, std::size_t bytes) noexcept
+    {
+        if (is_large(its) && bytes > largest_in_slab)
+            return pages().resize_large(slice_of(its.begin), bytes);
+        return bytes <= its.held && bytes >= its.held / 2;
+    }
+
+    /// Returns: a larger block that holds what this one held, and whose memory that may be; nullptr if that does not pay, or
+    ///   there is none.
+    static void* move_memory(const block& its, std::size_t bytes) noexcept
+    {
+        constexpr std::size_t least_bytes = std::size_t{1} << 20;
+        if (!is_large(its) || its.held < least_bytes || bytes < its.held || home_of(its) != nullptr)
+            return nullptr;
+        const run moved = pages().move_large(slice_of(its.begin), base::saturating_add(bytes, bytes / 8));
+        return moved.first != no_slice ? pages().region().address(moved.first) : nullptr;
+    }
+
+    static void leave_room(void*, std::size_t) noexcept {}
+    static void shrink_in_place(const block&, std::size_t) noexcept {}
+};
+} // namespace
+
+void* reallocate(void* block, std::size_t bytes) noexcept
+{
+    if constexpr (is_checked)
+        return checked::reallocate(block, bytes);
+    else
+        return reallocate_block<plain_blocks>(block, bytes);
+}
+
+bool is_block_of(const shared_heap& home, const void* block) noexcept
+{
+    if constexpr (is_checked)
+        return checked::is_block_of(home, block);
+    else
+        return belongs_to<plain_blocks>(home, block);
+}
+
+void* allocate_zeroed(std::size_t count, std::size_t size) noexcept
+{
+    const std::size_t bytes = base::saturating_multiply(count, size);
+    if (bytes > largest_asked_in_slab)
+        return allocate_large_zeroed(bytes);
+    void* const block = allocate(bytes);
+    return block != nullptr ? std::memset(block, 0, bytes) : nullptr;
+}
+
+void* allocate_zeroed_in(shared_heap& home, std::size_t count, std::size_t size) noexcept
+{
+    const std::size_t bytes = base::saturating_multiply(count, size);
+    if (bytes > largest_asked_in_slab)
+        return allocate_large_zeroed(bytes, &home);
+    void* const block = allocate_in(home, bytes);
+    return block != nullptr ? std::memset(block, 0, bytes) : nullptr;
+}
+} // namespace memory_pool::np

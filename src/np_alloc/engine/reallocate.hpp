@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: MIT
+// Copyright (c) 2026 The memory_pool authors
+/// \file
+/// Resizing a block, be it plain or checked.
+///
+///     locate it -> resize in place -> move its memory -> copy to another block -> no memory: keep it if it shrinks
+///
+/// `Blocks` is what is known of blocks: a type `block` with `begin` and `held`, the bytes that are kept when it moves, and
+///
+///     locate(pointer)           the block that begins there; reports if none does
+///     find(pointer)             the same, in use, with its bytes
+///     home_of(block)            its shared heap, or nullptr
+///     last_bytes(block)         its size for a report
+///     is_large(block)
+///     resize_in_place(block, bytes), move_memory(block, bytes), leave_room(pointer, bytes), shrink_in_place(block, bytes)
+///
+/// Thread safety: any thread.
+#pragma once
+
+#include <memory_pool/base/arithmetic.hpp>
+#include <memory_pool/base/errors.hpp>
+
+#include "../heaps/shared_heap.hpp"
+#include "../support/misuse.hpp"
+#include "block_lookup.hpp"
+#include "engine.hpp"
+
+#include <algorithm>
+#include <cerrno>
+#include <cstddef>
+#include <cstring>
+
+namespace memory_pool::np
+{
+/// Returns: a block for what was in `from`; if that is a large block that grows, one with room to grow on: when that happens
+///   again and again, it is moved seldom. What is not touched costs addresses alone.
+template <class Blocks, class Allocate>
+void* allocate_for(const typename Blocks::block& from, std::size_t bytes, Allocate&& allocate) noexcept
+{
+    const bool grows = Blocks::is_large(from) && bytes > from.held && bytes > largest_asked_in_slab;
+    void* const roomy = grows ? allocate(base::saturating_add(bytes, bytes / 8)) : nullptr;
+    if (roomy == nullptr)
+        return allocate(bytes);
+    Blocks::leave_room(roomy, bytes);
+    return roomy;
+}
+
+/// Effects: copies `from`, which is of `home` if that is not nullptr, to another block, as far as that has room, and frees it.
+/// Returns: the other block; nullptr if there is no memory: then the old one is unchanged.
+template <class Blocks>
+void* move_by_copying(const typename Blocks::block& from, shared_heap* home, std::size_t bytes) noexcept
+{
+    void* const moved = allocate_for<Blocks>(from, bytes, [home](std::size_t wanted) {
+        return home != nullptr ? allocate_like_in(*home, wanted) : allocate(wanted);
+    });
+    if (moved == nullptr)
+        return nullptr;
+    std::memcpy(moved, from.begin, std::min(bytes, from.held));
+    if (home != nullptr && shared_heap_of(moved, tag_of(moved)) == home)
+        home->moved(from.begin, moved, bytes);
+    free_block(from.begin);
+    return moved;
+}
+
+/// Returns: as reallocate().
+template <class Blocks>
+void* reallocate_block(void* block, std::size_t bytes) noexcept
+{
+    if (block == nullptr)
+        return allocate(bytes);
+    const auto from = Blocks::find(block);
+    if (!from) {
+        errno = EINVAL;
+        return nullptr;
+    }
+    shared_heap* const home = Blocks::home_of(*from);
+    const auto stay = [=] {
+        if (home != nullptr)
+            home->moved(block, block, bytes);
+        return block;
+    };
+    if (Blocks::resize_in_place(*from, bytes))
+        return stay();
+    if (void* const moved = Blocks::move_memory(*from, bytes))
+        return moved;
+    if (void* const moved = move_by_copying<Blocks>(*from, home, bytes))
+        return moved;
+    if (bytes > from->held)
+        return nullptr;
+    Blocks::shrink_in_place(*from, bytes); // There may be no memory for a smaller one.
+    return stay();
+}
+
+/// Returns: as is_block_of().
+template <class Blocks>
+bool belongs_to(const shared_heap& home, const void* block) noexcept
+{
+    const auto located = Blocks::locate(const_cast<void*>(block));
+    if (!located)
+        return false;
+    if (Blocks::home_of(*located) == &home)
+        return true;
+    report_misuse(error::foreign_pointer, block, Blocks::last_bytes(*located), "np_heap");
+    return false;
+}
+} // namespace memory_pool::np
