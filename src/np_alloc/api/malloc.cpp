@@ -23,8 +23,8 @@ namespace np = memory_pool::np;
 namespace base = memory_pool::base;
 namespace os = memory_pool::os;
 
-// What <stdlib.h> and <malloc.h> declare with attributes of their own is not declared here a second time, but defined; with the
-// names of parameters that those have.
+// What <stdlib.h> and <malloc.h> declare with attributes of their own is not declared here a second time, but defined;
+// with the names of parameters that those have.
 #define MEMORY_POOL_EXPORTED extern "C" __attribute__((visibility("default")))
 
 MEMORY_POOL_EXPORTED void* malloc(std::size_t size)

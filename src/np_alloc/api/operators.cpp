@@ -1,17 +1,18 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
 /// \file
-/// operator new and delete in every form, for a library that is loaded before the C++ standard library's, or without one.
+/// operator new and delete in every form, for a library that is loaded before the C++ standard library's, or without
+/// one.
 ///
 ///     operator new(bytes)  -->  np_alloc  -- no memory -->  the same form of the C++ library  -->  std::new_handler, std::bad_alloc
 ///                                  ^                                       |
 ///                                  +----------------  malloc  <------------+
 ///
-/// So the C++ library throws that the program catches with, whichever that is; and a program in C need not load one. The C++
-/// library asks malloc, which is this library's.
+/// So the C++ library throws that the program catches with, whichever that is; and a program in C need not load one.
+/// The C++ library asks malloc, which is this library's.
 ///
-/// They call one another through the dynamic linker (see CMakeLists.txt): a program that replaces the plain forms alone gets its
-/// own called from all the others, as the standard promises.
+/// They call one another through the dynamic linker (see CMakeLists.txt): a program that replaces the plain forms alone
+/// gets its own called from all the others, as the standard promises.
 ///
 /// Thread safety: any thread.
 #include "../engine/engine.hpp"
@@ -152,14 +153,15 @@ form_of_new<Further...> find_form(const char* name, const void* caller) noexcept
     return reinterpret_cast<form_of_new<Further...>>(os::find_shadowed_function(name, caller));
 }
 
-/// Returns: what stands for that many bytes in a call of the C++ library: no more than it can round up, if there are never so many.
+/// Returns: what stands for that many bytes in a call of the C++ library: no more than it can round up.
 std::size_t bytes_to_ask_for(std::size_t bytes) noexcept
 {
     return std::min<std::size_t>(bytes, std::numeric_limits<std::ptrdiff_t>::max());
 }
 
-/// Returns: what the form of that name of the C++ library does. It must not be one for arrays: that calls the one for single objects,
-///   which is here, and it may seem to that as if this library had called, in which there is no C++ library.
+/// Returns: what the form of that name of the C++ library does. It must not be one for arrays: that calls the one for
+///   single objects, which is here, and it may seem to that as if this library had called, in which there is no C++
+///   library.
 /// Throws: what that throws.
 template <class... Further>
 MEMORY_POOL_SLOW_PATH void* new_of_library(const char* name, const void* caller, std::size_t bytes, Further... further)
@@ -173,7 +175,7 @@ MEMORY_POOL_SLOW_PATH void* new_of_library(const char* name, const void* caller,
 
 using quietly = const std::nothrow_t&;
 
-/// Returns: the same, of a form that does not throw; nullptr if there is no C++ library, where nobody can have set a handler.
+/// Returns: the same, of a form that does not throw; nullptr if there is no C++ library, and so no handler.
 template <class... Further>
 MEMORY_POOL_SLOW_PATH void* quiet_new_of_library(const char* name, const void* caller, std::size_t bytes,
                                                  Further... further) noexcept

@@ -58,8 +58,8 @@ constexpr std::size_t unit_of(char letter) noexcept
     }
 }
 
-/// Returns: the number that `text` is, as decimal digits with one of K, M and G behind them or not; the largest one if it is
-///   larger still.
+/// Returns: the number that `text` is, as decimal digits with one of K, M and G behind them or not; the largest one if
+///   it is larger still.
 std::optional<std::size_t> number_in(const char* text) noexcept
 {
     std::size_t number = 0;

@@ -37,8 +37,8 @@ thread_heap* fork_handlers::heap_of_this_thread() noexcept
 
 namespace
 {
-/// When the library is loaded, as static objects of the program may fork, and memory may have been asked for before there was an
-/// environment; and when the process ends, or the library is closed.
+/// When the library is loaded, as static objects of the program may fork, and memory may have been asked for before
+/// there was an environment; and when the process ends, or the library is closed.
 class process_watch
 {
 public:
@@ -85,7 +85,8 @@ private:
                the_options.get(np_option_leaks_exit) != 0;
     }
 
-    /// Effects: the rest of what is done at the end needs locks, one of which this thread has, and what it was about to do is half done.
+    /// Effects: the rest of what is done at the end needs locks, one of which this thread has, and what it was about to
+    ///   do is half done.
     void say_that_nothing_is_printed() noexcept
     {
         if (!is_anything_printed_at_end())
@@ -106,15 +107,16 @@ private:
             os::end_with_status(static_cast<int>(status));
     }
 
-    /// Effects: chooses the standard error as it is if the program has closed the other one, too, as some close all they have: another
-    ///   file may have its number now.
+    /// Effects: chooses the standard error as it is if the program has closed the other one, too, as some close all
+    ///   they have: another file may have its number now.
     void find_errors() noexcept
     {
         if (!(os::identity_of(errors_) == file_of_errors_))
             errors_ = os::standard_error;
     }
 
-    /// Effects: begins a report. As a text, it will name the process if that is the child of a fork, as the parent may have its own.
+    /// Effects: begins a report. As a text, it will name the process if that is the child of a fork, as the parent may
+    ///   have its own.
     /// Returns: its form.
     np_format begin(std::size_t wanted) noexcept
     {
@@ -142,8 +144,8 @@ private:
     os::file_identity file_of_errors_;
 };
 
-/// Static objects of the program may use blocks when they are constructed and destroyed, so it is constructed before and destroyed after
-/// them.
+/// Static objects of the program may use blocks when they are constructed and destroyed, so it is constructed before
+/// and destroyed after them.
 MEMORY_POOL_CONSTRUCTED_FIRST process_watch watch;
 } // namespace
 } // namespace memory_pool::np

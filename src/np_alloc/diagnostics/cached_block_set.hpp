@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
 /// \file
-/// Which blocks that are not in their slabs are not in use either: those at hand of threads, those in transit, and those that
-/// wait.
+/// The set of outstanding blocks that are not in use: cached by threads, in transit, or in quarantine.
 ///
 ///     marks of a slab:   | 0 | 1 | 0 | 0 | 1 | ...      a bit for each block, as in its record
 ///
 /// The marks lie in pages of their own, so that looking changes nothing of what is looked at.
 ///
-/// Thread safety: none; and nobody else may be in a call.
+/// Thread safety: none; no other thread may be in a call.
 #pragma once
 
 #include <memory_pool/base/arithmetic.hpp>
@@ -28,7 +27,7 @@
 
 namespace memory_pool::np
 {
-/// Marks for blocks that are kept.
+/// A bitmap of cached blocks.
 class cached_block_set
 {
 public:
@@ -37,7 +36,7 @@ public:
     cached_block_set& operator=(const cached_block_set&) = delete;
     ~cached_block_set() { drop_marks(); }
 
-    /// Effects: marks all blocks that are kept now, and no others.
+    /// Effects: marks all blocks that are cached now, and no others.
     /// Returns: what is wrong with one of them, or with a magazine; or that no memory for the set of cached blocks.
     inconsistency find_all() noexcept
     {
@@ -51,7 +50,7 @@ public:
         return found;
     }
 
-    /// Returns: whether the block of that number in a slab is kept.
+    /// Returns: whether the block of that number in a slab is cached.
     bool has(slice_number slab, std::size_t number) const noexcept
     {
         return (word_of(slab, number) & bit_of(number)) != 0;
@@ -126,7 +125,7 @@ private:
         return found;
     }
 
-    /// Nothing is kept of a heap that all threads share.
+    /// Shared heaps cache nothing.
     static inconsistency find_in(const shared_heap&) noexcept { return {}; }
 
     inconsistency find_in_magazine(thread_heap& heap, std::size_t size_class) noexcept

@@ -3,9 +3,10 @@
 /// \file
 /// How many blocks and bytes are where, over all threads.
 ///
-///     out of slabs = in use + at hand of threads + in transit back to the heaps they are from
+///     out of slabs = in use + cached by threads + in transit to their heaps
 ///
-/// Thread safety: any thread. A figure is what it was at some moment; all of them fit together if no other thread is in a call.
+/// Thread safety: any thread. A figure is what it was at some moment; all of them fit together if no other thread is in
+///   a call.
 #pragma once
 
 #include "../heaps/heap.hpp"
@@ -28,7 +29,8 @@ struct class_figures
     std::size_t out_of_slabs; ///< Not in their slabs.
     std::size_t cached;       ///< Of those: in magazines.
 
-    /// Returns: those that are in use, or in transit. If others are at work, the two may have been read at moments that do not fit.
+    /// Returns: those in use or in transit. While other threads are in calls, the two may have been read at moments
+    ///   that do not fit.
     std::size_t outstanding() const noexcept { return out_of_slabs - std::min(out_of_slabs, cached); }
 };
 

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
 /// \file
-/// Walks over all that is there, while nobody is in a call: to visit the blocks in use, and to prove that nothing is wrong.
+/// Walks over all slices and heaps, while no other thread is in a call: to visit the blocks in use, and for np_verify.
 ///
 ///     every slice that was ever used:  of a slab  |  of a large block  |  free
-///     every slab:                      capacity = free + in use + at hand + in transit
+///     every slab:                      capacity = free + in use + cached + in transit
 ///
 /// Thread safety: none.
 #include "../engine/engine.hpp"
@@ -65,7 +65,7 @@ public:
     }
 
 private:
-    /// Returns: whether it is known which blocks are kept; if not, errno says why.
+    /// Returns: whether it is known which blocks are cached; if not, errno says why.
     bool find_cached() noexcept
     {
         if (!cached_.find_all())
@@ -106,7 +106,8 @@ private:
             return record.block_bytes;
     }
 
-    /// The background thread may have taken blocks out of slabs meanwhile, to send others home in them, or put some back.
+    /// The background thread may have taken blocks out of slabs meanwhile, to send others home in them, or put some
+    /// back.
     bool tell(void* block, std::size_t bytes)
     {
         int goes_on = 0;
@@ -175,7 +176,7 @@ private:
     inconsistency in_runs() noexcept
     {
         inconsistency found;
-        if (!all_heaps_are_known_) // A thread that is not there may have been about to mark some, or to take marks away.
+        if (!all_heaps_are_known_) // A thread that is not there may have been about to tag some, or to remove tags.
             return found;
         (void)all_.pages().for_each_run([this, &found](slice_number first, const slice_record& record) {
             found = in_run(first, record);

@@ -77,7 +77,8 @@ std::size_t bytes_of_character(const char* text) noexcept
     return is_one && !is_surrogate ? bytes : 0;
 }
 
-/// Effects: prints `text` in quotes, with what JSON wants in place of some of its characters, and of bytes that are no UTF-8.
+/// Effects: prints `text` in quotes, with what JSON wants in place of some of its characters, and of bytes that are no
+///   UTF-8.
 void print_quoted(const char* text, const np::output& to)
 {
     constexpr unsigned replacement = 0xFFFD;

@@ -29,7 +29,7 @@ inline bool is_misaligned(const void* block) noexcept
     return reinterpret_cast<std::uintptr_t>(block) % alignment_of_all != 0;
 }
 
-/// Returns: whose the slice of `address` is; direct_block if it is one; nobody if it lies outside of all.
+/// Returns: the tag of the slice of `address`; direct_block if it is one; no_owner if it lies outside of all.
 MEMORY_POOL_ALWAYS_INLINE slice_tag tag_of(const void* address) noexcept
 {
     const page_heap::region_type& all = pages().region();

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
 /// \file
-/// Blocks whose call sites are remembered: those of the traced heaps.
+/// Blocks with allocation sites: those of the traced heaps.
 ///
 /// Thread safety: any thread.
 #include "engine.hpp"
@@ -20,7 +20,7 @@
 
 namespace memory_pool::np
 {
-/// Another heap may have had the slab meanwhile that a freed block was in: so it is to be one of the same heap still.
+/// Another heap may have the slab of a freed block now: so only the site of a block of the same heap counts.
 base::message site_name(error kind, const void* block) noexcept
 {
     const slice_tag heap_now = tag_of(block) & ~class_bits;

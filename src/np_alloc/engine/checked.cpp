@@ -43,7 +43,7 @@ MEMORY_POOL_SLOW_PATH void hand_out_damaged(std::byte* block, std::size_t block_
     report_misuse(error::write_after_free, block, bytes_before);
 }
 
-/// Effects: makes a block that is not empty the program's, for which it has asked for so many bytes.
+/// Effects: marks a block that is not of 0 bytes as in use with `bytes`.
 MEMORY_POOL_ALWAYS_INLINE void hand_out(block_state& state, std::byte* block, std::size_t block_bytes,
                                         std::size_t bytes) noexcept
 {
@@ -109,7 +109,8 @@ void* allocate_zero_size() noexcept
 
 constexpr std::size_t any_size = std::numeric_limits<std::size_t>::max();
 
-/// Effects: reports what is wrong with a block of which `bytes` were asked for, and that is given back as one of `expected` bytes.
+/// Effects: reports what is wrong with a block of which `bytes` were asked for, and that is given back as one of
+///   `expected` bytes.
 MEMORY_POOL_ALWAYS_INLINE void look_at_size(const void* block, std::size_t bytes, std::size_t expected) noexcept
 {
     if (MEMORY_POOL_UNLIKELY(expected != any_size && expected != bytes))
@@ -149,7 +150,8 @@ MEMORY_POOL_NOINLINE void free_of_another(slice_tag tag, void* block) noexcept
         free_unchecked(block);
 }
 
-/// Effects: takes a block in the region back; reports what is wrong with it before, as an error handler may leave by a long jump.
+/// Effects: takes a block in the region back; reports what is wrong with it before, as an error handler may leave by a
+///   long jump.
 /// Returns: whether it was in use.
 bool take_back(const checked_block& where, std::size_t expected) noexcept
 {
@@ -164,8 +166,8 @@ bool take_back(const checked_block& where, std::size_t expected) noexcept
     return false;
 }
 
-/// Effects: reports what is wrong with a block outside of the region that is given back as one of `expected` bytes. Only of a sample
-///   it is known how many were asked for; one of 0 bytes has one.
+/// Effects: reports what is wrong with a block outside of the region that is given back as one of `expected` bytes.
+///   Only of a sample it is known how many were asked for; one of 0 bytes has one.
 void look_at_outside(const checked_block& where, std::size_t expected) noexcept
 {
     const std::size_t bytes = pages().direct_bytes(where.begin);
@@ -189,7 +191,7 @@ MEMORY_POOL_NOINLINE void free_slowly(void* block, std::size_t expected) noexcep
     free_at_once(block);
 }
 
-/// Effects: frees a block of a slab of which so many bytes were asked for, and with which something is wrong.
+/// Effects: frees a block of a slab whose canary or size is wrong; `bytes` were asked for.
 MEMORY_POOL_SLOW_PATH void free_wrong(const checked_block& where, std::size_t bytes, std::size_t expected) noexcept
 {
     where.state->resize(bytes); // It is in use until all is reported, as an error handler may leave by a long jump.

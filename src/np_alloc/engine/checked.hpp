@@ -1,21 +1,20 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
 /// \file
-/// What stands before the functions of the engine in the libraries that check: each block is looked at when it is handed out, and
-/// when it comes back.
+/// The functions of the engine in the checked build: each block is verified when it is allocated, and when it is freed.
 ///
-///     allocate(bytes):  | room for one byte more, at least | -> as it was left? -> mark, canary      -> the program
-///     free(block):      in use? -> canary as it was? -> fill                     -> | waits | -> magazine
+///     allocate(bytes):  | room for one byte more, at least | -> pattern intact? -> state, canary    -> the program
+///     free(block):      in use? -> canary intact? -> fill                        -> | quarantine | -> magazine
 ///
-///     block in use      = its mark says so, and the bytes behind those that were asked for are the canary
-///     block given back  = its mark says so, and all of its bytes have the known value
+///     block in use      = its state says so, and the bytes behind those that were asked for are the canary
+///     block given back  = its state says so, and all of its bytes have the fill pattern
 ///
-/// So what is freed twice, by whatever thread and wherever the block is meanwhile, is found when it is freed, as is what is no
-/// block; what is written behind a block, when that is freed, resized, or asked for its size; and what is written to a free block,
-/// when that is handed out again. Blocks outside of the region have no mark, and are not filled: a table says which are in use, and
-/// the memory of one that is free is gone.
+/// So what is freed twice, by whatever thread and wherever the block is meanwhile, is found when it is freed, as is
+/// what is no block; what is written behind a block, when that is freed, resized, or asked for its size; and what is
+/// written to a free block, when that is allocated again. Blocks outside of the region have no state, and are not
+/// filled: a table says which are in use, and the memory of one that is free is gone.
 ///
-/// A block of 0 bytes lies in a page that nobody may touch.
+/// A block of 0 bytes lies in a guarded page.
 ///
 /// Thread safety: any thread.
 #pragma once

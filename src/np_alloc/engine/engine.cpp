@@ -28,7 +28,7 @@ namespace memory_pool::np
 {
 namespace
 {
-/// So many slow calls of a thread go by until it looks after what others have left.
+/// Slow calls of a thread from one maintenance to the next.
 constexpr std::uint8_t collecting_period = 64;
 
 /// Runs to purge in one call of a busy thread, or of an idle one.
@@ -72,7 +72,8 @@ void free_remotely(thread_cache& cache, slice_tag tag, void* block) noexcept
     mine.add_remote_free(tag, block);
 }
 
-/// Effects: gives this thread, which frees a block of another one, a heap, unless it frees but a few; errno stays as it is.
+/// Effects: gives this thread, which frees a block of another one, a heap, unless it frees but a few; errno stays as it
+///   is.
 /// Returns: whether it has one now.
 bool attach_to_free() noexcept
 {
@@ -164,7 +165,7 @@ MEMORY_POOL_NOINLINE void* allocate_slowly(std::size_t size_class) noexcept
         if (MEMORY_POOL_LIKELY(block == nullptr))
             block = cache.get(size_class);
     } else if (registry().attach(this_thread)) {
-        return allocate_in_class(size_class); // There may be some at hand, as heaps are handed on.
+        return allocate_in_class(size_class); // There may be some cached, as heaps are adopted.
     } else if (registry().start()) {
         block = registry().fallback().allocate(size_class);
     }
@@ -214,8 +215,8 @@ MEMORY_POOL_NOINLINE void free_while_watching(slice_tag tag, void* block) noexce
         free_elsewhere(block);
 }
 
-/// Where threads pass blocks on, most that are freed are of another. So those that stay come first, in a function that calls no other
-/// and has nothing to save.
+/// Where threads pass blocks on, most that are freed are of another. So those that stay come first, in a function that
+/// calls no other and has nothing to save.
 MEMORY_POOL_NOINLINE void free_slowly(void* block) noexcept
 {
     const page_heap::region_type& all = pages().region();
@@ -235,8 +236,8 @@ MEMORY_POOL_NOINLINE void free_slowly(void* block) noexcept
     free_elsewhere(block);
 }
 
-/// A size is looked at here, where time is lost anyway: a block with less room was never asked for by that size. One with more may
-/// have been: it was aligned, or has stayed where it was when it became smaller.
+/// A size is looked at here, where time is lost anyway: a block with less room was never asked for by that size. One
+/// with more may have been: it was aligned, or has stayed where it was when it became smaller.
 MEMORY_POOL_NOINLINE void free_sized_slowly(void* block, std::size_t bytes) noexcept
 {
     const slice_tag tag = tag_of(block);

@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
 /// \file
-/// What np_alloc and malloc do, by other names: so that each of their functions is this code, and not a call of another.
+/// What np_alloc and malloc do, by other names: so that each of their functions is this code, and not a call of
+/// another.
 ///
 ///     allocate:   up to 1 KiB   this thread's magazine                            -> allocate_slowly
 ///     free:       a block of this thread's slabs   this thread's magazine         -> free_slowly
 ///
-/// Errors are told as malloc tells them, by nullptr and errno. What is freed or resized is looked at as far as that costs nothing;
-/// misuse goes to the error handler, and is ignored if that returns. In the libraries that check, the functions of checked.hpp stand
-/// before these, and look closer.
+/// Errors are told as malloc tells them, by nullptr and errno. What is freed or resized is looked at as far as that
+/// costs nothing; misuse goes to the error handler, and is ignored if that returns. In the checked build, the functions
+/// of checked.hpp stand before these.
 ///
 /// Thread safety: any thread.
 #pragma once
@@ -30,8 +31,8 @@
 
 namespace memory_pool::np
 {
-// Constant-initialised and hidden, as the registry is. (Of a `thread_local` one, which may have to be constructed, every use would
-// ask whether it was.)
+// Constant-initialised and hidden, as the registry is. (Of a `thread_local` one, which may have to be constructed,
+// every use would ask whether it was.)
 MEMORY_POOL_HIDDEN extern __thread thread_state this_thread;
 
 inline constexpr std::size_t alignment_of_all = sizes::step;
@@ -62,7 +63,7 @@ void free_slowly(void* block) noexcept;
 void free_to_full(std::size_t size_class, void* block) noexcept;
 void free_sized_slowly(void* block, std::size_t bytes) noexcept;
 
-/// Effects: does, now and then, what no thread does for its own sake. To be called where time is lost anyway.
+/// Periodic maintenance, called from slow paths.
 void run_maintenance() noexcept;
 
 // The rest.
@@ -77,8 +78,8 @@ std::size_t trim() noexcept;
 /// Returns: a block of `home`; nullptr, and errno is set, if there is no memory.
 void* allocate_in(shared_heap& home, std::size_t bytes) noexcept;
 
-/// Returns: the same, to take the place of one of that heap; a block of another one if there is no memory, and it need not be freed
-///   with a heap of the program.
+/// Returns: the same, to take the place of one of that heap; a block of another one if there is no memory, and it need
+///   not be freed with a heap of the program.
 void* allocate_like_in(shared_heap& home, std::size_t bytes) noexcept;
 
 /// Returns: the same, filled with zeros.
@@ -110,8 +111,8 @@ MEMORY_POOL_ALWAYS_INLINE void* allocate(std::size_t bytes) noexcept
         return allocate_unchecked(bytes);
 }
 
-/// Effects: puts a block at hand; or calls `free_slowly(block)` if it is not of this thread's slabs, and `free_to_full(size_class,
-///   block)` if there is no room for it.
+/// Effects: caches a block; or calls `free_slowly(block)` if it is not of this thread's slabs, and
+///   `free_to_full(size_class, block)` if there is no room for it.
 template <class FreeSlowly, class FreeToFull>
 MEMORY_POOL_ALWAYS_INLINE void free_or(void* block, FreeSlowly&& free_slowly, FreeToFull&& free_to_full) noexcept
 {

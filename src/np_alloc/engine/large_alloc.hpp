@@ -30,13 +30,13 @@ struct large_allocation
     bool is_zeroed;
 };
 
-/// Returns: how many bytes there are in a large block for which so many are asked, wherever it is; where blocks are checked, those alone.
+/// Returns: bytes of a large block for a request of `bytes`, wherever it is; in the checked build, `bytes`.
 constexpr std::size_t bytes_in_large(std::size_t bytes) noexcept
 {
     return is_checked ? bytes : base::saturating_add(bytes, slice_bytes - 1) & ~(slice_bytes - 1);
 }
 
-/// Effects: has accesses to a block of so many bytes reported when it will have been freed, if it will be out of reach then.
+/// Effects: has accesses to a block of `bytes` reported after its release, if it is revoked then.
 inline void watch_if_large([[maybe_unused]] std::size_t bytes) noexcept
 {
     if constexpr (is_checked)
@@ -70,7 +70,8 @@ inline bool free_large(slice_number first) noexcept
     return home != nullptr ? home->free_large(first) : pages().give_large(first);
 }
 
-/// Returns: a large block filled with zeros, in `home` if that is not nullptr; nullptr, and errno is set, if there is no memory.
+/// Returns: a large block filled with zeros, in `home` if that is not nullptr; nullptr, and errno is set, if there is
+///   no memory.
 inline void* allocate_large_zeroed(std::size_t bytes, shared_heap* home = nullptr) noexcept
 {
     const large_allocation large = allocate_large(bytes, 1, home);

@@ -55,8 +55,8 @@ struct plain_blocks
         return bytes <= its.held && bytes >= its.held / 2;
     }
 
-    /// Returns: a larger block that holds what this one held, and whose memory that may be; nullptr if that does not pay, or
-    ///   there is none.
+    /// Returns: a larger block that holds what this one held, and whose memory that may be; nullptr if that does not
+    ///   pay, or there is none.
     static void* move_memory(const block& its, std::size_t bytes) noexcept
     {
         constexpr std::size_t least_bytes = std::size_t{1} << 20;

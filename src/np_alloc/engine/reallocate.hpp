@@ -5,7 +5,8 @@
 ///
 ///     locate it -> resize in place -> move its memory -> copy to another block -> no memory: keep it if it shrinks
 ///
-/// `Blocks` is what is known of blocks: a type `block` with `begin` and `held`, the bytes that are kept when it moves, and
+/// `Blocks` is what is known of blocks: a type `block` with `begin` and `held`, the bytes that are kept when it moves,
+/// and
 ///
 ///     locate(pointer)           the block that begins there; reports if none does
 ///     find(pointer)             the same, in use, with its bytes
@@ -32,8 +33,8 @@
 
 namespace memory_pool::np
 {
-/// Returns: a block for what was in `from`; if that is a large block that grows, one with room to grow on: when that happens
-///   again and again, it is moved seldom. What is not touched costs addresses alone.
+/// Returns: a block for what was in `from`; if that is a large block that grows, one with room to grow on: when that
+///   happens again and again, it is moved seldom. What is not touched costs addresses alone.
 template <class Blocks, class Allocate>
 void* allocate_for(const typename Blocks::block& from, std::size_t bytes, Allocate&& allocate) noexcept
 {
@@ -45,7 +46,8 @@ void* allocate_for(const typename Blocks::block& from, std::size_t bytes, Alloca
     return roomy;
 }
 
-/// Effects: copies `from`, which is of `home` if that is not nullptr, to another block, as far as that has room, and frees it.
+/// Effects: copies `from`, which is of `home` if that is not nullptr, to another block, as far as that has room, and
+///   frees it.
 /// Returns: the other block; nullptr if there is no memory: then the old one is unchanged.
 template <class Blocks>
 void* move_by_copying(const typename Blocks::block& from, shared_heap* home, std::size_t bytes) noexcept

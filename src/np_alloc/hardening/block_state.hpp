@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
 /// \file
-/// Whether a block is in use, and how many bytes of it were asked for, as the libraries that check write it down beside the slab.
+/// Whether a block is in use, and how many bytes of it were asked for: kept beside the slab by the checked build.
 ///
-///     mark of a block:   | bytes that were asked for | 1 |     in use
+///     state of a block:  | bytes that were asked for | 1 |     in use
 ///                        |    the same, for reports  | 2 |     freed, and poisoned since
-///                        |             0             | 0 |     not handed out yet, or written to by the library
+///                        |             0             | 0 |     never allocated, or written to by the library
 ///
-/// The bits of a slab say of a block whether it is away, and are its heap's alone. A mark says whether it is the program's. It is
-/// changed by whoever frees the block, in one step: so of two threads that free it, one is told that it was free.
+/// The bitmap of a slab says whether a block is outstanding, and is its heap's alone. The state says whether the
+/// program has the block. The freeing thread changes it in one step: so of two threads that free it, one finds it free.
 ///
 /// Thread safety: any thread.
 #pragma once
@@ -20,7 +20,7 @@
 
 namespace memory_pool::np
 {
-/// What is written down of one block. Zeroed, it is one that was not handed out yet.
+/// The state of one block. Zeroed, it was never allocated.
 class block_state
 {
 public:
@@ -51,7 +51,7 @@ public:
     /// Effects: notes how many bytes of a block in use are asked for now.
     void resize(std::size_t bytes) noexcept { word_.store(in_use_with(bytes), std::memory_order_relaxed); }
 
-    /// Effects: nobody knows any more what stands in the block, which is not in use.
+    /// Effects: the content of the block, which is not in use, is unknown from now on.
     void forget() noexcept { word_.store(0, std::memory_order_relaxed); }
 
     /// Returns: how many bytes were asked for; nothing if it is not in use.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
 /// \file
-/// What the libraries that check know of a slice besides: marks of blocks, guards, and what is filled with a known value.
+/// What the checked build knows of a slice besides: states of blocks, guards, and fill patterns.
 ///
 ///     slab:         | block | block | ...                | not used | guard page |
 ///     large block:  | what was asked for | canary | guard page | not used        |
@@ -10,10 +10,10 @@
 ///     free slices that were of large blocks:   | 0xDF 0xDF ... | anything |
 ///                                              <-- poisoned --->
 ///
-/// A guard page stays when the slab or the large block is gone, as the next one may have its size. A guard that the system cannot make is
-/// not there, and nothing depends on it.
+/// A guard page stays when the slab or the large block is gone, as the next one may have its size. A guard that the
+/// system cannot make is not there, and nothing depends on it.
 ///
-/// Thread safety: whoever has the run.
+/// Thread safety: the owner of the run.
 #pragma once
 
 #include <memory_pool/np_alloc.h>
@@ -84,7 +84,7 @@ public:
                                  std::exchange(region_.record(first).guarding_all, os::guarding::none));
     }
 
-    /// Effects: makes all blocks of a slab such that nobody may touch them.
+    /// Effects: guards all pages of a slab.
     void guard_all(slice_number first, std::uint32_t slices) noexcept
     {
         unguard_in(first + slices - 1);
@@ -113,7 +113,7 @@ public:
 
     // Large blocks.
 
-    /// Returns: bytes of a run that has room for a block of so many, and what belongs behind it.
+    /// Returns: bytes of a run with room for a block of `bytes`, its canary and its guard.
     static std::size_t with_guard(std::size_t bytes) noexcept
     {
         return base::saturating_add(bytes, 2 * os::page_size());
@@ -149,14 +149,15 @@ public:
         return true;
     }
 
-    /// Effects: a large block that has ended need not be as it was left, as nobody can touch it.
+    /// Effects: a freed large block is not verified when it is used again, as it is revoked.
     void large_revoked(slice_number first) noexcept
     {
         for (std::size_t slice = 0; slice * slice_bytes < canary_end(first); ++slice)
             region_.record(first + slice).poisoned = 0;
     }
 
-    /// Effects: the same where the system was asked to move its memory, and did not, or moved a part and left zeros there.
+    /// Effects: the same where the system was asked to move its memory, and did not, or moved a part and left zeros
+    ///   there.
     void large_not_revoked(slice_number first) noexcept
     {
         for (std::size_t slice = 0; slice * slice_bytes < canary_end(first); ++slice)
@@ -168,8 +169,8 @@ public:
     /// Effects: a large block has become longer by slices that were free.
     void large_extended(slice_number first, std::uint32_t slices) noexcept { (void)find_damage(first, slices, false); }
 
-    /// Effects: gives the block another size, if `resize_run()` finds that its run has room for that, or makes it so. What is no
-    ///   longer of the block is filled.
+    /// Effects: gives the block another size, if `resize_run()` finds that its run has room for that, or makes it so.
+    ///   What is no longer of the block is filled.
     /// Returns: whether it did.
     template <class ResizeRun>
     bool resize_large(slice_number first, std::size_t bytes, ResizeRun&& resize_run) noexcept
@@ -253,8 +254,8 @@ public:
 
     // Free runs.
 
-    /// Effects: what was in the run is lost, and so may be what is known of those of its slices that are neither the first nor the
-    ///   last: that is memory, too.
+    /// Effects: what was in the run is lost, and so may be what is known of those of its slices that are neither the
+    ///   first nor the last: that is memory, too.
     void run_purged(slice_number first, std::uint32_t slices) noexcept
     {
         (void)find_damage(first, slices, false);
@@ -269,8 +270,8 @@ private:
     /// Larger ones are not filled, but given back to the system: a program need not have touched all of them.
     static constexpr std::size_t largest_to_fill = std::size_t{32} << 20;
 
-    /// Effects: nobody sees any more what was in those pages: they are filled, or, if they are many, given back to the system, with
-    ///   those behind them up to `bytes_with_rest`.
+    /// Effects: erases those pages: fills them, or, if they are many, returns them to the system, with those behind
+    ///   them up to `bytes_with_rest`.
     /// Returns: whether they are filled.
     static bool wipe(std::byte* memory, std::size_t bytes, std::size_t bytes_with_rest) noexcept
     {
@@ -317,12 +318,12 @@ private:
     {
         if (std::byte* const page = guarded_in(slice)) {
             (void)os::unguard_memory(page, guard_bytes, region_.record(slice).guarding_page);
-            std::atomic_signal_fence(std::memory_order_seq_cst); // So the child of a fork takes it away twice, or once.
+            std::atomic_signal_fence(std::memory_order_seq_cst); // So the child of a fork removes it twice, or once.
             region_.record(slice).guarding_page = os::guarding::none;
         }
     }
 
-    /// Looks at what should be as it was left, and expects that no longer. Takes away what guards are left, but for the page `guarded`.
+    /// Verifies fill patterns, and expects them no longer. Removes guards, but for the page `guarded`.
     const void* find_damage(slice_number first, std::uint32_t slices, bool is_wanted,
                             const std::byte* guarded = nullptr) noexcept
     {

@@ -5,8 +5,9 @@
 ///
 ///     hash_table:   address of a block -> its bytes, and what was reserved for it alone
 ///
-/// They are there for a program whose limit on addresses has left the region small: what does not fit any more is mapped by itself.
-/// And they are samples of what a program allocates, in guarded slots. Both are slow, and take whole pages.
+/// They are there for a program whose limit on addresses has left the region small: what does not fit any more is
+/// mapped by itself. And they are samples of what a program allocates, in guarded slots. Both are slow, and take whole
+/// pages.
 ///
 /// Thread safety: none; the page heap has a lock.
 #pragma once

@@ -1,17 +1,18 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
 /// \file
-/// Slots for blocks that stand alone, where nobody may touch what lies around them: samples of what a program allocates.
+/// Slots for single blocks between inaccessible pages: samples of what a program allocates.
 ///
-///     | guard | . . . . .|block| guard | . . . . . . . . | guard |block|. . . . . | guard | ...       .: nobody may touch it
+///     | guard | . . . . .|block| guard | . . . . . . . . | guard |block|. . . . . | guard | ...       .: no access
 ///              <--- slot --->           free, was used            now and then
 ///
-/// Each byte but those of blocks in use is out of reach, to a page. Most blocks end where their slot does, so that the first byte
-/// behind one is out of reach; some begin where it begins. The slot of a block that was freed is used again after all others that
-/// are free. What is known of the block of a slot, or of the last that was there, stands elsewhere, with the calls that have
-/// allocated and freed it.
+/// All bytes but those of blocks in use are inaccessible, page by page. Most blocks end where their slot does, so that
+/// the first byte behind one is inaccessible; some begin where it begins. The slot of a block that was freed is used
+/// again after all others that are free. What is known of the block of a slot, or of the last that was there, stands
+/// elsewhere, with the calls that have allocated and freed it.
 ///
-/// Thread safety: none, the page heap has a lock; but for `contain`, and for `nearest`, which is for the moment when a program is
+/// Thread safety: none, the page heap has a lock; but for `contain`, and for `nearest`, which is for the moment when a
+///   program is
 /// about to end, and reads what others may be changing.
 #pragma once
 
@@ -54,7 +55,7 @@ struct guarded_block
     }
 };
 
-/// What somebody did who touched a byte that is out of reach.
+/// What an access to an inaccessible byte is.
 enum class wrong_access
 {
     overflow,
@@ -86,7 +87,7 @@ public:
     }
 
     /// Returns: a block filled with zeros; nullptr if no slot is free, or the system does not give memory.
-    /// Preconditions: `bytes` are at most those of a slot, and a multiple of what the block is to be aligned to.
+    /// Preconditions: `bytes` are at most those of a slot, and a multiple of the alignment of the block.
     /// Complexity: some system calls.
     std::byte* take(std::size_t bytes, const os::call_stack& by) noexcept
     {
@@ -120,10 +121,10 @@ public:
         append(slot);
     }
 
-    /// Effects: makes a block shorter that nobody has been told of yet. If it ends where its slot does, it begins later, so that it
-    ///   still ends there, or as near to it as its alignment allows.
+    /// Effects: makes a block shorter that was not handed to the program yet. If it ends where its slot does, it begins
+    ///   later, so that it still ends there, or as near to it as its alignment allows.
     /// Returns: it.
-    /// Preconditions: it is in use, and has room for `bytes`, at least one; it is to be aligned to `alignment`.
+    /// Preconditions: it is in use, and has room for `bytes`, at least one, aligned to `alignment`.
     std::byte* fit(const void* block, std::size_t bytes, std::size_t alignment) noexcept
     {
         const std::uint32_t slot = slot_of(block);
@@ -142,7 +143,8 @@ public:
         return first != 0 && reinterpret_cast<std::uintptr_t>(address) - first < all_bytes;
     }
 
-    /// Returns: the block that an address is nearest to, of that slot and those beside it; nullptr if there never was one.
+    /// Returns: the block that an address is nearest to, of that slot and those beside it; nullptr if there never was
+    ///   one.
     /// Preconditions: contain(address).
     const guarded_block* nearest(const void* address) const noexcept
     {

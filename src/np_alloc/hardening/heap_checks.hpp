@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
 /// \file
-/// What the heap of a thread has besides, where blocks are checked: blocks that wait, and numbers at random, by which it is chosen
-/// what goes out next.
+/// What the heap of a thread has besides, where blocks are checked: blocks that wait, and numbers at random, by which
+/// it is chosen what goes out next.
 ///
 /// Thread safety: that of each; the numbers none.
 #pragma once
@@ -18,7 +18,7 @@
 
 namespace memory_pool::np
 {
-/// Numbers at random, as far as somebody who does not know the first of them can tell.
+/// Pseudo-random numbers, unpredictable without the seed.
 class random_numbers
 {
 public:

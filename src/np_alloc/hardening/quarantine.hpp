@@ -4,7 +4,7 @@
 /// Blocks that were freed, and wait until they may go out again: a queue of what one thread has freed.
 ///
 ///     freed ->  | youngest | ... | oldest |  -> magazine
-///               <---- at most so many bytes ---->
+///               <---- at most that many bytes --->
 ///
 /// So an old pointer does no harm for a while, and what is written through it is found when the block goes out again.
 ///

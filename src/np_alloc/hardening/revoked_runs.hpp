@@ -1,20 +1,21 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
 /// \file
-/// Where large blocks were that are free: nobody may touch them until their addresses are used again.
+/// Runs of freed large blocks, which are revoked: inaccessible until their addresses are used again.
 ///
-///     addresses:   | in use | free: nobody may touch them | in use |
+///     addresses:   | in use | free, revoked: inaccessible | in use |
 ///                                  ^ |
 ///          back, when they are used  | v  when the block is freed
-///     shelves:              | its memory |
+///     backing copies:       | its memory |
 ///
-/// The memory behind such a block does not go back to the system, as it costs a fault for each page to get other memory. It moves to
-/// addresses that nobody knows of, a table of pages at a time. So this costs less than to look later whether somebody has written
-/// there; and who only reads is found, too.
+/// The memory behind such a block does not go back to the system, as it costs a fault for each page to get other
+/// memory. It moves to a backing copy elsewhere, a page table at a time. That costs less than a check for writes later;
+/// and reads are found, too.
 ///
-/// Each place takes some of the mappings that a process may have: so there are only so many.
+/// Each revoked run takes some of the mappings that a process may have: so their number is limited.
 ///
-/// Thread safety: none, the page heap has a lock; but for `find`, which is for the moment when a program is about to end, and reads what
+/// Thread safety: none, the page heap has a lock; but for `find`, which is for the moment when a program is about to
+///   end, and reads what
 /// others may be changing.
 #pragma once
 
@@ -29,7 +30,7 @@
 
 namespace memory_pool::np
 {
-/// Places where blocks were.
+/// Revoked runs.
 class revoked_runs
 {
 public:
@@ -42,9 +43,9 @@ public:
     revoked_runs& operator=(const revoked_runs&) = delete;
     ~revoked_runs() = default;
 
-    /// Effects: has nobody touch the addresses from `begin` on, where a block was. What is there is kept for whoever is next, unless
-    ///   those are zeros without memory.
-    /// Returns: whether it is so. If not, as there are enough such places, or the system refuses it, everything is as it was.
+    /// Effects: revokes the addresses from `begin` on, where a block was. Their content moves to a backing copy, unless
+    ///   it is zeros without memory.
+    /// Returns: whether they are revoked. If not, as there are too many, or the system refuses it, nothing has changed.
     /// Complexity: some system calls.
     bool put(std::byte* begin, std::size_t bytes, bool has_memory, const guarded_block& freed) noexcept
     {
@@ -58,9 +59,9 @@ public:
         return true;
     }
 
-    /// Effects: has those of these addresses be touched again that were out of reach. What was there is there again, or zeros are.
+    /// Effects: makes these addresses accessible again, with what was there, or zeros.
     /// Returns: what came of it. If it was refused, it can be tried again; if they are lost, they must not be touched.
-    /// Complexity: linear in places, and some system calls for each that is concerned.
+    /// Complexity: linear in revoked runs, and some system calls for each that overlaps.
     os::moving take(const std::byte* begin, const std::byte* end) noexcept
     {
         for (std::size_t i = 0; count_ != 0 && i != most; ++i)
@@ -70,14 +71,15 @@ public:
         return os::moving::done;
     }
 
-    /// Returns: whether some of these addresses are out of reach.
+    /// Returns: whether some of these addresses are revoked.
     bool overlap(const std::byte* begin, const std::byte* end) const noexcept
     {
         return count_ != 0 && std::any_of(revoked_.begin(), revoked_.end(),
                                           [=](const revoked_run& each) { return each.overlaps(begin, end); });
     }
 
-    /// Effects: calls `release(void* memory, std::size_t bytes)` for what is kept of these addresses, which has to be released.
+    /// Effects: calls `release(void* memory, std::size_t bytes)` for backing copies of these addresses, which the
+    ///   caller releases.
     template <class Release>
     void forget_memory(const std::byte* begin, const std::byte* end, Release&& release) noexcept
     {
@@ -88,7 +90,7 @@ public:
             }
     }
 
-    /// Returns: the block that was there; nullptr if the address is not out of reach.
+    /// Returns: the block that was there; nullptr if the address is not revoked.
     const guarded_block* find(const void* address) const noexcept
     {
         const auto* const wanted = static_cast<const std::byte*>(address);
@@ -106,7 +108,7 @@ private:
 
     struct revoked_run
     {
-        std::byte* begin = nullptr; ///< nullptr: it is not in use.
+        std::byte* begin = nullptr; ///< nullptr: not used.
         std::byte* end = nullptr;
         std::byte* backing = nullptr; ///< Where its memory is; nullptr if it has none.
         guarded_block freed;
@@ -134,7 +136,7 @@ private:
             return backing != nullptr;
         }
 
-        /// Effects: has those addresses be touched again, with what was there, or zeros.
+        /// Effects: makes those addresses accessible again, with what was there, or zeros.
         os::moving return_to(std::byte* from, const std::byte* to) noexcept
         {
             const auto returned = static_cast<std::size_t>(to - from);
@@ -168,7 +170,7 @@ private:
         return found != revoked_.end() ? found : nullptr;
     }
 
-    /// As take; more than these addresses, if there is no place for what is behind them.
+    /// As take; more than these addresses, if there is no entry left for what is behind them.
     os::moving take_from(revoked_run& its, const std::byte* begin, const std::byte* end) noexcept
     {
         const bool begins_before = its.begin < begin;
@@ -188,7 +190,7 @@ private:
         return result;
     }
 
-    /// Effects: makes `part` a part of a place.
+    /// Effects: makes `part` a part of a revoked run.
     void keep(revoked_run& part, const revoked_run& whole, std::byte* begin, std::byte* end) noexcept
     {
         part = {begin, end, whole.backing != nullptr ? whole.backing + (begin - whole.begin) : nullptr, whole.freed};
@@ -199,7 +201,7 @@ private:
     std::size_t count_ = 0;
 };
 
-/// Where everything that is free stays in reach.
+/// Where free memory stays accessible.
 struct no_revoked_runs
 {
     static constexpr bool put(std::byte*, std::size_t, bool, const guarded_block&) noexcept { return false; }

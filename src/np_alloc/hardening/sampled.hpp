@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
 /// \file
-/// What is said when a program has touched what lies beside a sample, or a sample that was freed: see guarded_slots.hpp; or, where
-/// blocks are checked, a large block that was freed: see revoked_runs.hpp.
+/// What is said when a program has touched what lies beside a sample, or a sample that was freed: see
+/// guarded_slots.hpp; or, where blocks are checked, a large block that was freed: see revoked_runs.hpp.
 ///
 ///     memory_pool: overflow: access to address 0x7f52a4018000, block 0x7f52a4017fc0, block size 64 bytes, pool 'np_alloc'
 ///       remedy: find the access past the end of this block, in the calls below
@@ -17,8 +17,8 @@
 
 namespace memory_pool::np
 {
-/// Effects: if the address is one of those, reports what was wrong with an access to it that the system has refused; once, however
-///   often it comes again.
+/// Effects: if the address is one of those, reports what was wrong with an access to it that the system has refused;
+///   once, however often it comes again.
 /// Preconditions: it is called in the thread that was refused, by the handler of the signal.
 void report_wrong_access(const void* address);
 } // namespace memory_pool::np

@@ -77,13 +77,13 @@ public:
 
     // Shared heaps.
 
-    /// Returns: the heap of threads that have ended.
+    /// Returns: the heap of threads that have ended, or have none.
     shared_heap& fallback() noexcept { return fallback_; }
 
     /// Those of all threads.
     std::array<traced_heap, traced_heap_count>& traced() noexcept { return traced_; }
 
-    /// Where blocks are checked, those of 0 bytes have a heap of their own.
+    /// In the checked build, blocks of 0 bytes have a heap of their own.
     struct no_heap
     {
         constexpr explicit no_heap(page_heap&) noexcept {}
@@ -121,7 +121,8 @@ public:
     /// Returns: whether there is a heap at `address`, which may be any, that the program has made and not destroyed.
     bool is_heap(const void* address) noexcept { return internal_.is_in_use(address); }
 
-    /// Effects: frees a heap and all that is from it. It is in the list as long as it has something, so a fork waits for it.
+    /// Effects: frees a heap and all that is from it. It is in the list as long as it has something, so a fork waits
+    ///   for it.
     void destroy_heap(shared_heap& ended) noexcept
     {
         ended.end();
@@ -139,8 +140,9 @@ public:
 
     // All of them.
 
-    /// Effects: calls `visit(thread_heap&)` for each heap that is or was of a thread, and then `visit(shared_heap&)` for the
-    ///   others that blocks of the program are from, while none comes or goes. What is in them may change meanwhile.
+    /// Effects: calls `visit(thread_heap&)` for each heap that is or was of a thread, and then `visit(shared_heap&)`
+    ///   for the others that blocks of the program are from, while none comes or goes. What is in them may change
+    ///   meanwhile.
     /// Preconditions: `visit` does not allocate or free.
     template <class Visit>
     void for_each_heap(Visit&& visit) noexcept

@@ -55,8 +55,8 @@ public:
         thread_.wake();
     }
 
-    /// A time in which the thread may work: short, as others may wait for its end. It never waits for a lock itself: somebody may
-    /// end the process with one, and wait for the thread.
+    /// A time in which the thread may work: short, as others may wait for its end. It never waits for a lock itself:
+    /// another thread may end the process while it holds one, and wait for this one.
     class turn
     {
     public:
@@ -82,7 +82,7 @@ public:
         bool is_on_;
     };
 
-    /// A time in which the thread does nothing, so that all stays as it is where nobody else is in a call.
+    /// A time in which the thread does nothing, so that nothing changes while no other thread is in a call.
     class rest
     {
     public:
@@ -91,8 +91,8 @@ public:
         rest& operator=(const rest&) = delete;
         ~rest() { (void)add(-1); }
 
-        /// Effects: calls a function of the program, and lets the thread work meanwhile: the function may never come back, as it
-        ///   throws, or leaves by a long jump.
+        /// Effects: calls a function of the program, and lets the thread work meanwhile: the function may never come
+        ///   back, as it throws, or leaves by a long jump.
         /// Returns: whether the thread did work.
         template <class Function>
         bool interrupted_by(Function&& function) const
@@ -122,7 +122,7 @@ public:
     void lock_for_fork() noexcept { turn_.lock_for_fork(); }
     void unlock_after_fork() noexcept { turn_.unlock_after_fork(); }
 
-    /// Effects: there is no such thread any more, and nobody who has it rest.
+    /// Effects: there is no such thread any more, and no rest.
     /// Preconditions: this is the child of a fork, which has one thread.
     void forget_after_fork() noexcept
     {

@@ -3,10 +3,10 @@
 /// \file
 /// What happens to the heaps when the process forks.
 ///
-/// The thread that forks holds all locks, so runs and lists are consistent in the child. The heaps of threads that do not
-/// exist there may not be: those threads may have been in the middle of a call. They stay as they are, and are not
-/// adopted; their blocks may be used and freed, but what is free there is lost to the child. Nor are remote frees drained
-/// there that were sent while the fork went on.
+/// The thread that forks holds all locks, so runs and lists are consistent in the child. The heaps of threads that do
+/// not exist there may not be: those threads may have been in the middle of a call. They stay as they are, and are not
+/// adopted; their blocks may be used and freed, but what is free there is lost to the child. Nor are remote frees
+/// drained there that were sent while the fork went on.
 ///
 /// Thread safety: the thread that forks.
 #pragma once
@@ -86,7 +86,7 @@ protected:
     static thread_heap* heap_of_this_thread() noexcept;
 
 private:
-    /// Effects: does something to the heaps that nobody else is at work in, while the lock of the lists is held.
+    /// Effects: does something to the heaps that no other thread uses, while the lock of the lists is held.
     template <class Action>
     void for_each_quiet_heap(Action&& action) noexcept
     {
@@ -95,8 +95,8 @@ private:
             action(mine->slabs);
     }
 
-    /// Effects: drains what need not be given up in the child, then. Before the locks are taken for the fork: what is found wrong is
-    ///   reported, and an error handler may wait for a thread that needs one of them.
+    /// Effects: drains what need not be given up in the child, then. Before the locks are taken for the fork: what is
+    ///   found wrong is reported, and an error handler may wait for a thread that needs one of them.
     void drain_before_fork() noexcept
     {
         misuse_list found;

@@ -32,8 +32,8 @@ public:
 
     using heap_slabs::put;
 
-    /// Effects: puts blocks of one class back into their slabs, and keeps those for others that are of other heaps; reports those
-    ///   that were not away.
+    /// Effects: puts blocks of one class back into their slabs, or into the outbox if they are of other heaps; reports
+    ///   those that were not outstanding.
     void put(std::size_t size_class, void* const* blocks, std::size_t count) noexcept
     {
         std::uint32_t taken_back = 0;

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
 /// \file
-/// The heaps of threads: which thread has which, which wait for one, and who sees to it that nothing waits in them.
+/// The heaps of threads: which thread has which, which are parked, and their maintenance.
 ///
 ///     all:      A (thread 1)  ->  B (thread 2)  ->  C (parked)  ->  D (parked)
 ///     parked:   C  ->  D
-///     next to be looked after:    B
+///     next to be maintained:      B
 ///
-/// Thread safety: none; whoever calls has the lock of the lists, but where it is said.
+/// Thread safety: none; the caller has the lock of the lists, but where it is said.
 #pragma once
 
 #include <memory_pool/base/config.hpp>
@@ -28,7 +28,7 @@
 
 namespace memory_pool::np
 {
-/// How far somebody has come who looks after heaps.
+/// How far maintenance has come.
 enum class progress
 {
     done,    ///< Nothing is left to be done in a heap, as far as is known.
@@ -118,7 +118,7 @@ public:
         memory_.purge_while_mostly_free();
     }
 
-    /// Effects: looks no more at what threads have at hand, but for the one whose heap is `mine`, which may be nullptr.
+    /// Effects: forgets the caches of all threads but that of the heap `mine`, which may be nullptr.
     void forget_threads_but(const thread_heap* mine) noexcept
     {
         for_each([mine](thread_heap& each) {
@@ -147,11 +147,10 @@ public:
             visit(*each);
     }
 
-    // Looking after them.
+    // Maintenance.
 
-    /// Effects: looks after heaps, one after the other, until one has drained what was sent to it: who waits for that is not to wait
-    ///   longer because there are many heaps to which nothing comes. After some at most, as the caller waits; those who call seldom look
-    ///   after more.
+    /// Effects: maintains heaps in turn, until one has drained remote frees: with many heaps to which nothing is sent,
+    ///   that should not take longer. A few at most, as the caller waits; more if calls are rare.
     void maintain_some(misuse_list& found) noexcept
     {
         constexpr std::uint64_t least = 8;
@@ -163,7 +162,7 @@ public:
                 return;
     }
 
-    /// Effects: looks after the next heap; if there is time, pages of slabs that are not empty are given back, too.
+    /// Effects: maintains the next heap; if it is thorough, also purges free pages of slabs.
     progress maintain_next(bool is_thorough, misuse_list& found) noexcept
     {
         if (next_to_maintain_ == nullptr)
@@ -177,7 +176,7 @@ public:
         return made;
     }
 
-    /// Effects: gives back what those without a thread have at hand, what slabs all have that are empty, and pages of the others.
+    /// Effects: returns the cached blocks of parked heaps, the empty slabs of all, and free pages of the others.
     void trim(misuse_list& found) noexcept
     {
         for_each_parked([&found, this](thread_heap& each) { put_all_back(each, found); });
@@ -200,7 +199,7 @@ private:
         memory.used_by = nullptr;
         memory.is_parked = true;
         memory.is_quiet = memory.is_tidy = memory.is_purged =
-            false; // What it has at hand may have come since somebody looked after it.
+            false; // It may have cached blocks since its last maintenance.
         memory.next_parked = place;
         MEMORY_POOL_DELAY_POINT();
         place = &memory;
@@ -223,8 +222,8 @@ private:
         memory.used_by = &user;
     }
 
-    /// Work in a heap of a thread, with its lock, by somebody else. It is off where that cannot be now: the heap's thread is at work in
-    /// it; or was, when another thread forked this process. Whoever tidies a parked heap has put all back that it had at hand.
+    /// The lock of a thread's heap, taken by another thread, if it is free. It is off if the heap's thread holds it, or
+    /// did when another thread forked this process. Before a parked heap is tidied, its cached blocks are put back.
     class try_lock_guard
     {
     public:
@@ -286,7 +285,7 @@ private:
         const heap::scoped_lock lock_;
     };
 
-    /// Effects: sees to it that little waits in a heap whose thread does not come.
+    /// Effects: maintains a heap whose thread may be idle.
     progress maintain(thread_heap& visited, bool is_thorough, misuse_list& found) noexcept
     {
         MEMORY_POOL_DELAY_POINT();
@@ -310,7 +309,7 @@ private:
         if (!is_to_be_tidied && visited.is_quiet && !visited.slabs.has_incoming())
             return left(); // Its lock is not worth it.
         const try_lock_guard here(visited, found);
-        if (!here.is_on()) // Where nobody knows what is in it, there is never more to be done.
+        if (!here.is_on()) // If its content is unknown, there is never more to be done.
             return visited.is_known() ? progress::later : progress::done;
         if (is_to_be_purged) {
             if (!here.tidy_some())
@@ -323,7 +322,7 @@ private:
         return left();
     }
 
-    /// Effects: puts the blocks that a parked heap has at hand back into its slabs.
+    /// Effects: puts the cached blocks of a parked heap back into its slabs.
     void put_all_back(thread_heap& parked, misuse_list& found) noexcept
     {
         leave_reserve(parked);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
 /// \file
-/// Periodic maintenance, called from slow paths and by the background thread: drains the remote frees of parked and idle
-/// heaps, returns their empty slabs, and purges free runs that are due.
+/// Periodic maintenance, called from slow paths and by the background thread: drains the remote frees of parked and
+/// idle heaps, returns their empty slabs, and purges free runs that are due.
 ///
 ///     slow paths:          a few heaps in turn, one run
 ///     background thread:   all heaps and runs, in short turns: background_work.hpp
@@ -32,10 +32,9 @@ namespace memory_pool::np
 class heap_maintenance : public all_heaps
 {
 public:
-    /// Effects: is to be called now and then, when time is lost anyway: looks after some of the heaps, in turn, those whose thread was
-    ///   not at work in them since they were looked at last, or that have none. Drains what was sent to such a heap; and when it has
-    ///   been idle for half as long as free runs keep their memory, gives back what slabs it has that are empty. And gives the memory of
-    ///   a run back that was free for so long: those who come to the runs do so, too, but who needs none may be the only one at work.
+    /// Effects: periodic maintenance, called from slow paths. Maintains some heaps in turn whose thread has not taken
+    ///   the heap lock since last time, or that have none: drains their remote frees, and after half the decay time,
+    ///   returns their empty slabs. Purges a free run that is due: other threads may not use the runs.
     void collect() noexcept
     {
         maintain_heaps();
@@ -71,7 +70,7 @@ public:
     /// Returns: what that thread does.
     background_work& background() noexcept { return background_; }
 
-    /// Effects: has free runs keep their memory for so many milliseconds from now on.
+    /// Effects: free runs keep their memory for that many milliseconds from now on.
     void set_decay_ms(std::uint64_t milliseconds) noexcept
     {
         pages_.set_decay_ms(milliseconds);
@@ -79,7 +78,7 @@ public:
     }
 
 protected:
-    /// Effects: looks after all heaps and free runs.
+    /// Effects: maintains all heaps and free runs.
     /// Returns: after how many milliseconds to do so again.
     std::uint64_t collect_all() noexcept
     {

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
 /// \file
-/// Where the heaps of threads lie: in pages of their own, out of reach of what a program writes past a block.
+/// Where the heaps of threads lie: in pages of their own between guards, safe from overflows of blocks.
 ///
-///     | nobody may touch | heap | heap | ... | not used yet | nobody may touch |
+///     | guard | heap | heap | ... | not used yet | guard |
 ///
 /// Heaps are added in batches, as other threads wait while one gets addresses, but not in such large ones that the
 /// system would back them with a huge page. With a limit on addresses, one at a time.
 ///
-/// Thread safety: none; whoever has it has a lock.
+/// Thread safety: none; the owner has a lock.
 #pragma once
 
 #include <memory_pool/os/address_space.hpp>

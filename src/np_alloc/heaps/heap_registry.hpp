@@ -10,10 +10,11 @@
 /// both. Other threads still send it remote frees, and periodically drain those of parked and idle heaps, so that no
 /// block waits for a thread that has ended or is idle.
 ///
-/// A thread may free, and even allocate, after its end: in destructors of thread-local objects that run after ours. Such
-/// calls use the fallback heap, which those threads share, with a lock; as do those of a thread whose end could not be
-/// observed. A thread may also free for the first time then, as the C library frees what is left of other threads: so
-/// its first blocks are sent to their heaps one by one, and a thread that only frees a few has no heap at all.
+/// A thread may free, and even allocate, after its end: in destructors of thread-local objects that run after ours.
+/// Such calls use the fallback heap, which those threads share, with a lock; as do those of a thread whose end could
+/// not be observed. A thread may also free for the first time then, as the C library frees what is left of other
+/// threads: so its first blocks are sent to their heaps one by one, and a thread that only frees a few has no heap at
+/// all.
 ///
 /// Thread safety: any thread.
 #pragma once
@@ -66,7 +67,7 @@ public:
     // Heaps of threads.
 
     /// Effects: gives a thread that has none a heap: a parked one, or a new one.
-    /// Returns: whether it has one now; not if it has ended, nobody would say when it ends, or there is no memory.
+    /// Returns: whether it has one now; not if it has ended, its end could not be observed, or there is no memory.
     bool attach(thread_state& thread) noexcept
     {
         if (!thread.may_have_heap || !start())
@@ -77,11 +78,12 @@ public:
         // Last, as this may allocate.
         if (thread_end_.ask(&thread))
             return true;
-        park(thread); // Nobody would say when it has ended.
+        park(thread); // Its end could not be observed.
         return false;
     }
 
-    /// Effects: the same for a thread that frees a block of another one, if it has freed so many that it may be expected to go on.
+    /// Effects: the same for a thread that frees a block of another one, if it has freed so many blocks already that it
+    ///   will probably go on.
     bool attach_to_free(thread_state& thread) noexcept
     {
         constexpr std::uint8_t most_freed_without_heap = 32;
@@ -104,8 +106,8 @@ public:
             park(thread);
     }
 
-    /// Effects: is not told any more when threads end: the code that would be called may be gone then, as it is part of a library that
-    ///   is closed. Threads go on with their heaps, and leave them behind.
+    /// Effects: is not told any more when threads end: the code that would be called may be gone then, as it is part of
+    ///   a library that is closed. Threads go on with their heaps, and leave them behind.
     void stop_watching_threads() noexcept
     {
         thread_end_.stop();
@@ -125,8 +127,8 @@ public:
 
     // Maintenance.
 
-    /// Effects: has a thread of its own look after all heaps and free runs from now on, so that memory goes back to the system also
-    ///   while the program does not call; or not any more.
+    /// Effects: starts a background thread that maintains all heaps and free runs, so that memory returns to the system
+    ///   also while the program does not call; or stops it.
     /// Returns: whether it is so.
     bool work_in_background(bool is_wanted) noexcept
     {
@@ -136,8 +138,8 @@ public:
         return true;
     }
 
-    /// Effects: gives all memory back to the system that is free: what this thread and heaps without a thread have, what others have
-    ///   in their slabs, and free runs.
+    /// Effects: gives all memory back to the system that is free: what this thread and heaps without a thread have,
+    ///   what others have in their slabs, and free runs.
     /// Returns: how many bytes that was.
     std::size_t trim(thread_state& mine) noexcept
     {
@@ -154,7 +156,7 @@ public:
 
     // Call sites.
 
-    /// Returns: the heap for those blocks of a thread whose call sites are remembered.
+    /// Returns: the heap for blocks of a thread with allocation sites.
     traced_heap& traced_for(thread_state& thread) noexcept
     {
         if (thread.traced == 0)
@@ -170,12 +172,12 @@ public:
 
     // Samples: see sampled.hpp.
 
-    /// Effects: has one block for about so many bytes be a sample from now on; 0: none.
+    /// Effects: samples one block for about that many bytes from now on; 0: none.
     void set_sample_bytes(std::size_t bytes) noexcept { sample_bytes_.store(bytes, std::memory_order_relaxed); }
     std::size_t sample_bytes() const noexcept { return sample_bytes_.load(std::memory_order_relaxed); }
 
-    /// Effects: has accesses reported that the system refuses, to samples and to large blocks that were freed, if that is not so yet; if
-    ///   it cannot be, there are no samples any more.
+    /// Effects: has accesses reported that the system refuses, to samples and to large blocks that were freed, if that
+    ///   is not so yet; if it cannot be, there are no samples any more.
     /// Returns: whether it is so.
     bool watch_accesses() noexcept
     {
@@ -200,8 +202,9 @@ public:
 
     // Around a fork.
 
-    /// Effects: has the locks taken around each fork. To be called when the library is loaded: later, another thread could fork
-    ///   while this one has a lock already. If there is no memory for that, says so: nothing else is wrong then.
+    /// Effects: has the locks taken around each fork. To be called when the library is loaded: later, another thread
+    ///   could fork while this one has a lock already. If there is no memory for that, says so: nothing else is wrong
+    ///   then.
     /// Returns: whether there was.
     static bool prepare_for_fork() noexcept
     {
@@ -226,7 +229,7 @@ private:
     }
 
     /// Effects: gives a thread a parked heap.
-    /// Returns: whether there was one, and somebody will say when the thread ends.
+    /// Returns: whether there was one, and the end of the thread can be observed.
     bool adopt(thread_state& thread) noexcept
     {
         const std::lock_guard lock(mutex_);
@@ -234,7 +237,7 @@ private:
     }
 
     /// Effects: gives a thread a new heap.
-    /// Returns: whether there is memory for one, and somebody will say when the thread ends.
+    /// Returns: whether there is memory for one, and the end of the thread can be observed.
     bool make_heap(thread_state& thread) noexcept
     {
         void* memory = nullptr;

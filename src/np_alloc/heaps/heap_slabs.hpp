@@ -8,8 +8,8 @@
 ///
 ///     outstanding blocks of a class = the sum over its slabs of capacity - free blocks
 ///
-/// Slabs are used with the heap lock, which a thread takes when it has nothing cached, or too much: so other threads can
-/// drain the remote frees of an idle thread.
+/// Slabs are used with the heap lock, which a thread takes when it has nothing cached, or too much: so other threads
+/// can drain the remote frees of an idle thread.
 ///
 /// Thread safety: figures any thread; the rest the holder of the heap lock, or the only user of the heap.
 #pragma once
@@ -41,7 +41,7 @@ namespace memory_pool::np
 class alignas(class_bits + 1) heap_slabs
 {
 public:
-    /// Has the heap's lock as long as it lives. What is found wrong meanwhile is added to a list.
+    /// Holds the heap lock as long as it lives. Misuse found meanwhile is added to a list.
     class scoped_lock
     {
     public:
@@ -52,7 +52,7 @@ public:
             add(heap_.owner_locks_, std::uint32_t{1});
         }
 
-        /// For somebody else than its owner, and only if it can be had at once: see is_on().
+        /// For other threads than the owner: a try-lock, see is_on().
         scoped_lock(heap_slabs& where, misuse_list& found, std::try_to_lock_t) noexcept
             : heap_(where), is_on_(where.mutex_.try_lock())
         {
@@ -95,7 +95,7 @@ public:
     /// Returns: whether it is no thread's, but of all that take its lock: a shared_heap.
     bool is_shared() const noexcept { return is_shared_; }
 
-    /// Returns: how often its owner has been at work in it, modulo 2^32.
+    /// Returns: how often its owner has taken the heap lock, modulo 2^32.
     /// Thread safety: any thread.
     std::uint32_t owner_locks() const noexcept { return owner_locks_.load(std::memory_order_relaxed); }
 
@@ -118,7 +118,7 @@ public:
         return taken;
     }
 
-    /// Returns: whether a block of a slab of this heap begins at `address`, which may be any, and is away.
+    /// Returns: whether a block of a slab of this heap begins at `address`, which may be any, and is outstanding.
     bool has_outstanding(const void* address) const noexcept
     {
         if (region().slice_of(address) >= region().committed() ||
@@ -133,7 +133,7 @@ public:
         return number != no_block_there && slab.is_outstanding(number);
     }
 
-    /// Effects: puts a block that is of this heap, or was when that was looked at, back into its slab, if it is away.
+    /// Effects: puts a block that is of this heap, or was a moment ago, back into its slab, if it is outstanding.
     /// Returns: what is wrong with it, if something is. It is not reported yet.
     std::optional<error> put(std::size_t size_class, void* block) noexcept
     {
@@ -146,7 +146,7 @@ public:
         return wrong;
     }
 
-    /// Effects: reports what is wrong with a block of that class, now or when whoever is at work here is done.
+    /// Effects: reports what is wrong with a block of that class, now, or when the holder of the lock releases it.
     MEMORY_POOL_SLOW_PATH void report(error kind, std::size_t size_class, const void* block) noexcept
     {
         const std::size_t block_bytes = size_class < class_count ? facts[size_class].block_bytes : 0;
@@ -158,7 +158,7 @@ public:
 
     // All of it.
 
-    /// Effects: gives every slab of which nothing is away back, also the last of its class.
+    /// Effects: returns all slabs without outstanding blocks, also the last of a class.
     void give_back_empty_slabs() noexcept
     {
         for (slice_number each = first_slab_; each != no_slice;) {
@@ -190,8 +190,8 @@ public:
     /// Effects: restarts the peak of outstanding bytes at the current value.
     void forget_most() noexcept { peak_outstanding_bytes_ = outstanding_bytes(); }
 
-    /// Effects: gives pages of slabs back to the system on which no block is away. They are not counted, as nobody knows whether it has
-    ///   them already. (Where blocks are checked, free ones stay as they were left.)
+    /// Effects: purges pages of slabs without outstanding blocks. They are not counted, as they may have no memory
+    ///   already. (Where blocks are checked, free ones stay as they were left.)
     void purge_free_pages() noexcept
     {
         next_to_purge_ = no_slice;
@@ -199,7 +199,8 @@ public:
         }
     }
 
-    /// Effects: the same for some slabs, which takes a millisecond at most; goes on with the next ones when it is called again.
+    /// Effects: the same for some slabs, which takes a millisecond at most; goes on with the next ones when it is
+    ///   called again.
     /// Returns: whether those were the last.
     bool purge_some_free_pages() noexcept
     {
@@ -218,7 +219,7 @@ public:
         return next_to_purge_ == no_slice;
     }
 
-    /// Effects: gives all slabs back, whatever is away.
+    /// Effects: returns all slabs, also with outstanding blocks.
     void give_back_slabs() noexcept
     {
         while (first_slab_ != no_slice) {
@@ -302,16 +303,17 @@ private:
     {
         if (!slab.is_listed)
             list(slab);
-        // A small one that is empty is kept if it is the only one with blocks, so that a program at the edge does not go to and fro.
+        // A small one that is empty is kept if it is the only one with blocks, so that a program at the edge does not
+        // go to and fro.
         const bool is_only_one = slab.next_slab == no_slice && slab.previous_slab == no_slice;
         const bool is_kept = is_only_one && facts[slab.size_class].slices == 1;
         if (slab.is_empty() && !is_kept)
             remove_slab(slab);
     }
 
-    /// Returns: whether one more slab of that class will probably be filled, and a huge page under it is little beside what is in use,
-    ///   or will be filled by more such slabs. A slab is added only when the others are full, so a program with a little of many sizes
-    ///   is told from one with a lot of one.
+    /// Returns: whether one more slab of that class will probably be filled, and a huge page under it is little beside
+    ///   what is in use, or will be filled by more such slabs. A slab is added only when the others are full, so a
+    ///   program with a little of many sizes is told from one with a lot of one.
     bool may_have_huge_page(std::size_t size_class) const noexcept
     {
         constexpr std::size_t many_of_class = std::size_t{192} * 1024;

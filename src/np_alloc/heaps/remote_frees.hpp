@@ -8,16 +8,17 @@
 ///
 ///     batch:    | next batch | how many | block | block | ...           the addresses of blocks
 ///
-/// A batch is itself a block: of this heap, or, on OOM, the one that it brings. So the blocks in transit are not touched,
-/// whose memory is in the cache of the processor that had them; 62 of them cost one compare-and-exchange, and the reader
-/// gets eight addresses with each cache line. Draining an inbox takes all batches at once, so none can come back
-/// meanwhile (no ABA). A batch that was read is sent back to the heap it is from, as one without blocks.
+/// A batch is itself a block: of this heap, or, on OOM, the one that it brings. So the blocks in transit are not
+/// touched, whose memory is in the cache of the processor that had them; 62 of them cost one compare-and-exchange, and
+/// the reader gets eight addresses with each cache line. Draining an inbox takes all batches at once, so none can come
+/// back meanwhile (no ABA). A batch that was read is sent back to the heap it is from, as one without blocks.
 ///
-/// Where blocks of many heaps are freed in turns, a batch has to leave before it has much in it. If that is less than the
-/// batch takes itself, it stays, for the next heap, and each of its blocks is sent as a batch of its own: otherwise blocks
-/// could wait for an idle owner with many times their memory.
+/// Where blocks of many heaps are freed in turns, a batch has to leave before it has much in it. If that is less than
+/// the batch takes itself, it stays, for the next heap, and each of its blocks is sent as a batch of its own: otherwise
+/// blocks could wait for an idle owner with many times their memory.
 ///
-/// Thread safety: `send_one` any thread; figures any thread; the outbox its owner, or the user of a parked heap; the rest
+/// Thread safety: `send_one` any thread; figures any thread; the outbox its owner, or the user of a parked heap; the
+///   rest
 /// the holder of the heap lock, or the only user of the heap.
 #pragma once
 
@@ -60,8 +61,8 @@ public:
         return outbox_[place_of(to)].owner == &to;
     }
 
-    /// Effects: keeps a block of another heap, whose slice has that tag, until there is a batch full of them, or they are many
-    ///   bytes, or another heap needs the place; then sends them.
+    /// Effects: keeps a block of another heap, whose slice has that tag, until there is a batch full of them, or they
+    ///   are many bytes, or another heap needs the place; then sends them.
     /// Preconditions: it is the tag of a slab.
     MEMORY_POOL_NOINLINE void add_remote_free(slice_tag tag, void* block) noexcept
     {
@@ -87,7 +88,7 @@ public:
     }
 
     /// Effects: gives this heap one of its blocks. As that is not kept, it costs a compare-and-exchange.
-    /// Returns: bytes that are in transit, and that nobody has counted as sent.
+    /// Returns: bytes that are in transit, and not counted as sent yet.
     /// Thread safety: any thread.
     std::size_t send_one(std::size_t size_class, void* block) noexcept
     {
@@ -113,7 +114,7 @@ public:
             free_batch* const next = each->next;
             if (MEMORY_POOL_UNLIKELY(!has_bounds(*each) || !drain_blocks(*each, bytes))) {
                 report(error::write_after_free, batch_class, each);
-                break; // Nobody knows which batch is the next.
+                break; // The next batch is unknown.
             }
             each = drain_batch(each, bytes) ? next : nullptr; // One that came twice leads around in a circle.
         }
@@ -123,12 +124,13 @@ public:
 
     /// Effects: drops what others have sent.
     ///
-    /// In the child of a fork, what another thread was just posting may be there in part: the address of a batch, and not what
-    /// stands in it. A fork copies the pages one after the other, while other threads go on.
+    /// In the child of a fork, what another thread was just sending may be there in part: the address of a batch, and
+    /// not what stands in it. A fork copies the pages one after the other, while other threads go on.
     void forget_incoming() noexcept { inbox_.store(nullptr, std::memory_order_relaxed); }
 
-    /// Effects: calls `visit(const void* block)` for each block that is in transit: of others, in batches that are not sent,
-    ///   with those batches, and its own, in batches that were not read; until that returns false. A batch comes before it is read.
+    /// Effects: calls `visit(const void* block)` for each block that is in transit: of others, in batches that are not
+    ///   sent, with those batches, and its own, in batches that were not read; until that returns false. A batch comes
+    ///   before it is read.
     /// Returns: whether it never did.
     template <class Visit>
     bool for_each_in_transit(Visit&& visit) const
@@ -142,8 +144,8 @@ public:
         return true;
     }
 
-    /// Returns: bytes of blocks of others that it has ever kept for them, minus those of its own that it has ever drained. The
-    ///   sum over all heaps is what is in transit.
+    /// Returns: bytes of blocks of others that it has ever kept for them, minus those of its own that it has ever
+    ///   drained. The sum over all heaps is what is in transit.
     std::size_t sent_minus_received() const noexcept
     {
         return sent_.load(std::memory_order_relaxed) + sent_on_.load(std::memory_order_relaxed) -
@@ -199,7 +201,7 @@ private:
         }
         for (std::uint64_t i = 0; i != place.count; ++i)
             if (!send_from(place, place.batch->blocks()[i]))
-                break; // Nobody knows which the others were.
+                break; // The others are unknown.
         start(place, to, *place.batch);
         return true;
     }
@@ -266,7 +268,8 @@ private:
 
     // A program that writes to a block after its release may have written to a batch.
 
-    /// Returns: whether a batch has no more blocks than there is room for, and another, if any, comes after it where one can be.
+    /// Returns: whether a batch has no more blocks than there is room for, and another, if any, comes after it where
+    ///   one can be.
     bool has_bounds(const free_batch& each) const noexcept
     {
         return each.count <= batch_capacity && (each.next == nullptr || may_be_block(each.next));
@@ -288,7 +291,7 @@ private:
     bool may_be_block(const void* address) const noexcept { return region().is_committed(region().steps_to(address)); }
 
     /// Drains a block that was in a batch, and adds the bytes of it to `bytes`.
-    /// Returns: whether it was away.
+    /// Returns: whether it was outstanding.
     MEMORY_POOL_ALWAYS_INLINE bool drain_block(void* block, std::size_t& bytes) noexcept
     {
         const std::size_t slice = region().slice_of(block);
@@ -305,9 +308,9 @@ private:
         return !wrong;
     }
 
-    /// Sends a batch that was read back to the heap that it is from; without another batch, or that would never end. Adds the
-    /// bytes of it to `bytes`.
-    /// Returns: whether it was away.
+    /// Sends a batch that was read back to the heap that it is from; without another batch, or that would never end.
+    /// Adds the bytes of it to `bytes`.
+    /// Returns: whether it was outstanding.
     bool drain_batch(free_batch* read, std::size_t& bytes) noexcept
     {
         const slice_tag tag = region().tag(region().slice_of(read)).load(std::memory_order_relaxed);
@@ -319,8 +322,8 @@ private:
         return true;
     }
 
-    /// Whoever is called looks at the batch first. As it lies in memory that a program may write to by mistake, no more is read of
-    /// it than a batch has. `count` may stand in it.
+    /// Visits the batch first. As it lies in memory that a program may write to by mistake, no more is read of it than
+    /// a batch has. `count` may stand in it.
     template <class Visit>
     static bool visit_batch(const free_batch& each, const std::uint64_t& count, Visit& visit)
     {

@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
 /// \file
-/// A heap that any thread uses, one at a time: one that a program makes and frees as a whole, and the one of threads that have
-/// ended.
+/// A heap that any thread uses, one at a time: one that a program makes and frees as a whole, and the one of threads
+/// that have ended.
 ///
-///     slabs of each class         blocks go back at once: none are kept in batches, which would outlive the heap
+///     slabs of each class         blocks go back at once: none are buffered, as batches would outlive the heap
 ///     large block <-> large block
 ///
-/// Some such heaps are for blocks whose call sites are remembered: they forget those when they come back. See traced_heap.hpp.
+/// Some such heaps are for blocks with allocation sites: they forget those when the blocks are freed. See
+/// traced_heap.hpp.
 ///
 /// Thread safety: any thread, if not said otherwise.
 #pragma once
@@ -43,7 +44,8 @@ public:
     /// Preconditions: the heap is shared.
     static shared_heap& of(slice_tag tag) noexcept { return static_cast<shared_heap&>(heap::of(tag)); }
 
-    /// Returns: the heap at an address that a program has for one; nullptr if there is none any more, and that is reported.
+    /// Returns: the heap at an address that a program has for one; nullptr if there is none any more, and that is
+    ///   reported.
     static shared_heap* living(void* address) noexcept
     {
         auto* const its = static_cast<shared_heap*>(address);
@@ -111,7 +113,7 @@ public:
         return pages_.give_large(first);
     }
 
-    /// Effects: is to be called when a block became another one, or has another size.
+    /// Effects: notes that a block became another one, or has another size.
     void moved(const void* from, const void* to, std::size_t bytes) noexcept
     {
         if (sites_ != nullptr)
@@ -138,7 +140,7 @@ public:
         }
     }
 
-    /// Effects: gives slabs back of which nothing is away, and of others, pages to the system.
+    /// Effects: returns empty slabs, and purges free pages of the others.
     void tidy() noexcept
     {
         const std::lock_guard lock(mutex_);
@@ -146,7 +148,7 @@ public:
         heap::purge_free_pages();
     }
 
-    /// Effects: the same, a part at a time, if nothing was done here since the last call, and for so many milliseconds.
+    /// Effects: the same, a part at a time, if the heap was not used since the last call, and for `milliseconds`.
     /// Returns: whether nothing is left to be done.
     bool tidy_if_idle(std::uint64_t now, std::uint64_t milliseconds) noexcept
     {
@@ -179,7 +181,7 @@ public:
     }
 
     /// Returns: what is wrong with its slabs, and its list of large blocks.
-    /// Preconditions: nobody is at work in it.
+    /// Preconditions: no other thread uses it.
     inconsistency verify() const noexcept
     {
         const page_heap::region_type& all = pages_.region();
@@ -212,7 +214,7 @@ public:
     shared_heap* previous = nullptr;
 
 private:
-    /// Before a block is free, and somebody else may get it.
+    /// Called before a block is free, and another thread may get it.
     void forget(const void* block) noexcept
     {
         if (sites_ != nullptr)

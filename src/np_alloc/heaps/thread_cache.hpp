@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
 /// \file
-/// The way of most calls: what a thread has at hand of each class, without looking at a slab.
+/// The fast path: the cached blocks of a thread, by class, without access to a slab.
 ///
 ///     thread cache, in thread-local storage:   heap | top of class 0 | top of class 1 | ...
 ///                                                   |
@@ -10,20 +10,20 @@
 ///
 ///     empty: only if the low 10 bits of top are 0        full: the word at top says so
 ///
-/// A block that is freed twice in a row is found at once: it is the one below top. (If none is at hand, anything may stand there:
-/// then `put` looks closer.) One that is freed twice otherwise is found when it goes back to its slab.
+/// A block that is freed twice in a row is found at once: it is the one below top. (If none is cached, anything may
+/// stand there: then `put` looks closer.) One that is freed twice otherwise is found when it goes back to its slab.
 ///
-/// To free a block, one load tells both whether it is this thread's and its class: the tag of its slice, with this thread's
-/// heap taken out of it bit by bit, is the class, or else far too large for one. A pointer from elsewhere, a misaligned one and
-/// nullptr fail one comparison before that.
+/// To free a block, one load tells both whether it is this thread's and its class: the tag of its slice, with this
+/// thread's heap taken out of it bit by bit, is the class, or else far too large for one. A pointer from elsewhere, a
+/// misaligned one and nullptr fail one comparison before that.
 ///
 /// While free memory decays, every free must take the slow path, even if its magazine has room. So no slice tag
 /// compares equal to this thread's heap on the fast path then: see decay_watch.hpp.
 ///
-/// A thread that has no heap yet has tops that are all nullptr, which is empty, and a heap that is nobody's; so there is no question
-/// whether it has one. A magazine that was never needed is not there either, and its top is nullptr: there is no block of that class
-/// to be freed to it. All of that also holds if everything is 0: so thread-local storage is while the loader still works on it, and
-/// calls functions of the program that choose among others.
+/// A thread that has no heap yet has tops that are all nullptr, which is empty, and no_heap; so no branch asks whether
+/// it has one. A magazine that was never needed is not there either, and its top is nullptr: there is no block of that
+/// class to be freed to it. All of that also holds if everything is 0: so thread-local storage is while the loader
+/// still works on it, and calls functions of the program that choose among others.
 ///
 /// Thread safety: each thread has a thread cache of its own.
 #pragma once
@@ -52,7 +52,7 @@ namespace memory_pool::np
 /// The heap of a thread that has none: no slice tag has this address.
 inline constexpr slice_tag no_heap = class_bits + 1;
 
-/// What a thread has at hand.
+/// The cached blocks of a thread.
 class thread_cache
 {
 public:
@@ -62,7 +62,7 @@ public:
     ~thread_cache() = default;
 
     /// Effects: takes a block of that class, into `block`.
-    /// Returns: whether there is one at hand for certain. If not, get has to be called.
+    /// Returns: whether one is cached for certain. If not, get has to be called.
     MEMORY_POOL_ALWAYS_INLINE bool pop(std::size_t size_class, void*& block) noexcept
     {
         void** const top = tops_[size_class];
@@ -73,8 +73,9 @@ public:
         return true;
     }
 
-    /// Effects: puts a block of that class at hand.
-    /// Returns: whether there was room for it, and it was not the last that came back anyway. If not, put has to be called.
+    /// Effects: caches a block of that class.
+    /// Returns: whether there was room for it, and it was not the last that came back anyway. If not, put has to be
+    ///   called.
     /// Preconditions: the block is of this thread's heap.
     MEMORY_POOL_ALWAYS_INLINE bool push(std::size_t size_class, void* block) noexcept
     {
@@ -106,7 +107,7 @@ public:
         memory.demand.restart([this](std::size_t size_class) { return held(size_class); });
     }
 
-    /// Effects: sends what is kept for others, and leaves the heap as it is, with its magazines.
+    /// Effects: sends the outbox, and leaves the heap as it is, with its magazines.
     /// Preconditions: has_heap().
     void leave() noexcept
     {
@@ -141,7 +142,7 @@ public:
 
     decay_watch& watch() noexcept { return watch_; }
 
-    /// Effects: takes a block of that class, and if none is at hand, brings some from the heap before.
+    /// Effects: takes a block of that class, and if none is cached, brings some from the heap before.
     /// Returns: it, or nullptr if there is no memory.
     /// Preconditions: has_heap().
     void* get(std::size_t size_class) noexcept
@@ -151,8 +152,8 @@ public:
         return held(size_class) != 0 ? *--tops_[size_class] : nullptr;
     }
 
-    /// Effects: puts a block of that class at hand. If there is no room, makes the magazine larger, or puts the older half of it back
-    ///   into the heap, before. If it is at hand, as the last that came back, reports that instead.
+    /// Effects: caches a block of that class. If there is no room, makes the magazine larger, or puts the older half of
+    ///   it back into the heap, before. If it is cached already, as the last that came back, reports that instead.
     /// Preconditions: has_heap().
     void put(std::size_t size_class, void* block) noexcept
     {
@@ -168,8 +169,8 @@ public:
         *tops_[size_class]++ = block;
     }
 
-    /// Effects: is to be called before something is kept for others: a batch is a block of this heap, so one like it may be freed here,
-    ///   by mistake, also if none was ever allocated.
+    /// Effects: called before a remote free: a batch is a block of this heap, so one like it may be freed here, by
+    ///   mistake, also if none was ever allocated.
     /// Preconditions: has_heap().
     void expect_batches() noexcept
     {
@@ -185,15 +186,16 @@ public:
             first_to_stay_ = 0;
     }
 
-    /// Returns: whether blocks of that class may stay with this thread, of whatever heap they are; the thread may need one like it soon.
-    ///   A small one may not, as others on its line of the cache are in use by the thread that it is from; but if many were passed on
-    ///   to this thread, those probably are, too, and to send each home costs ten times as much as to keep it.
+    /// Returns: whether blocks of that class may stay with this thread, of whatever heap they are; the thread may need
+    ///   one like it soon. A small one may not, as others on its line of the cache are in use by the thread that it is
+    ///   from; but if many were passed on to this thread, those probably are, too, and to send each home costs ten
+    ///   times as much as to keep it.
     bool may_stay(std::size_t size_class) const noexcept { return size_class >= first_that_may_stay(); }
 
     /// Returns: whether blocks of that class may stay, and no watch sends frees to the slow path.
     bool stays_at_once(std::size_t size_class) const noexcept { return size_class >= first_to_stay_; }
 
-    /// Effects: puts all blocks back into the heap, and sends what is of others. What is found wrong is added to a list.
+    /// Effects: puts all blocks back into the heap, and sends the outbox. Misuse is added to a list.
     /// Preconditions: has_heap().
     void put_all_back(misuse_list& found) noexcept
     {
@@ -204,14 +206,14 @@ public:
         heap().slabs.send_all();
     }
 
-    /// Returns: how many blocks of that class are at hand.
+    /// Returns: how many blocks of that class are cached.
     /// Preconditions: has_heap().
     std::size_t held(std::size_t size_class) const noexcept
     {
         return top(size_class) != nullptr ? static_cast<std::size_t>(top(size_class) - heap().begin(size_class)) : 0;
     }
 
-    /// Effects: has any of the blocks of that class at hand change places with `block`, so that nobody can tell which is next.
+    /// Effects: swaps `block` with a random cached block of that class, so that the order is unpredictable.
     template <class Random>
     void shuffle_in(std::size_t size_class, void*& block, Random& random) noexcept
     {
@@ -222,11 +224,12 @@ public:
     /// Returns: where the next block of that class goes; nullptr if there is no magazine for it.
     void** top(std::size_t size_class) const noexcept { return tops_[size_class]; }
 
-    /// Returns: the top of a magazine, or what it was at some moment, if the thread is at work.
+    /// Returns: the top of a magazine, or what it was at some moment, if the thread is in a call.
     ///
-    /// Such a read is a race to the language, as the thread does not write with atomic operations: those cost two instructions
-    /// more in each call of malloc and free (GCC 12). To every processor that this library is for, a pointer is read and written as a
-    /// whole; what comes of it is only counted with, and never followed, but when the thread is known to be idle.
+    /// Such a read is a race to the language, as the thread does not write with atomic operations: those cost two
+    /// instructions more in each call of malloc and free (GCC 12). To every processor that this library is for, a
+    /// pointer is read and written as a whole; what comes of it is only counted with, and never followed, but when the
+    /// thread is known to be idle.
     /// Thread safety: any thread, as long as the one whose thread cache this is does not end.
     MEMORY_POOL_MAY_RACE void** top_from_outside(std::size_t size_class) const noexcept
     {
@@ -280,7 +283,7 @@ private:
         tops_[size_class] = begin + taken;
     }
 
-    /// Puts the blocks that wait back into the heap.
+    /// Puts the blocks in quarantine back into the heap.
     void flush_quarantine(misuse_list& found) noexcept
     {
         const heap::scoped_lock lock(heap().slabs, found);

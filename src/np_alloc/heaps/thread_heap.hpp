@@ -38,8 +38,8 @@ namespace memory_pool::np
 {
 class thread_cache;
 
-/// When the next sample of the blocks of a heap is due. Counted is what is taken out of slabs, so it costs no call but those that
-/// refill a magazine.
+/// When the next sample of the blocks of a heap is due. Counted is what is taken out of slabs, so it costs no call but
+/// those that refill a magazine.
 class sample_count
 {
 public:
@@ -88,7 +88,8 @@ public:
     /// Returns: where the magazine of a class ends when it is full.
     void** end(std::size_t size_class) noexcept { return begin(size_class) + room(size_class); }
 
-    /// Effects: makes the magazine of a class, if it is not there yet, or makes it larger, if it may be. What is in it stays.
+    /// Effects: makes the magazine of a class, if it is not there yet, or makes it larger, if it may be. What is in it
+    ///   stays.
     /// Returns: whether it has room for more now.
     bool grow(std::size_t size_class) noexcept
     {
@@ -111,8 +112,8 @@ public:
         set_room(size_class, smaller);
     }
 
-    /// Effects: gives the memory of the magazines back to the system. Those of classes that the heap has slabs of stay, as small as they
-    ///   are in the beginning: blocks may come back to them.
+    /// Effects: gives the memory of the magazines back to the system. Those of classes that the heap has slabs of stay,
+    ///   as small as they are in the beginning: blocks may come back to them.
     /// Preconditions: no thread uses the heap, its magazines are empty, and the caller holds the heap lock.
     void drop_magazines() noexcept
     {
@@ -149,19 +150,19 @@ public:
     /// What stands in the word behind a magazine.
     static void* full_mark() noexcept { return reinterpret_cast<void*>(std::uintptr_t{1}); }
 
-    /// Returns: whether somebody knows what is in the magazines: not if the thread that had the heap is not in this process, which is
-    ///   a fork, or could not be told when it ends.
+    /// Returns: whether the content of the magazines is known: not if the thread that had the heap is not in this
+    ///   process, which is a fork, or its end could not be observed.
     /// Preconditions, thread safety: as `held`.
     bool is_known() const noexcept { return used_by != nullptr || is_parked; }
 
-    /// Returns: blocks in the magazine of a class: how many there were at some moment, if a thread is at work in the heap; 0 if
-    ///   nobody knows.
+    /// Returns: blocks in the magazine of a class: how many there were at some moment, if a thread has the heap; 0 if
+    ///   unknown.
     /// Preconditions: no thread gets the heap, or lets go of it, meanwhile.
     /// Thread safety: any thread.
     std::size_t held(std::size_t size_class) noexcept;
 
-    /// Returns: the top of a magazine, as it was at some moment, if a thread is at work in the heap; nullptr if there is none, or
-    ///   nobody knows.
+    /// Returns: the top of a magazine, as it was at some moment, if a thread has the heap; nullptr if there is none, or
+    ///   it is unknown.
     /// Preconditions, thread safety: as `held`.
     void** top(std::size_t size_class) const noexcept;
 
@@ -174,12 +175,12 @@ public:
     checks_of_heap checks;
     sample_count samples;
     magazine_demand demand; ///< Magazine use of its thread.
-    // Of those who come by, to see whether its thread is idle.
+    // For maintenance, to see whether its thread is idle.
     std::uint32_t owner_locks_seen = 0;
-    std::uint64_t idle_since = 0; ///< In milliseconds of the coarse clock: when it was at work for the last time.
-    bool is_quiet = false;        ///< Nothing but what others send comes into it, and nothing of theirs is kept in it.
+    std::uint64_t idle_since = 0; ///< When it took the heap lock last, in milliseconds of the coarse clock.
+    bool is_quiet = false;        ///< Only remote frees come into it, and its outbox is empty.
     bool is_tidy = false;         ///< Nothing was put into it since it was tidied.
-    bool is_purged = false;       ///< Its thread was not at work since pages of its slabs were given back.
+    bool is_purged = false;       ///< Its thread has not taken the heap lock since free pages of its slabs were purged.
     thread_cache* used_by = nullptr;    ///< While a thread has it.
     thread_heap* next = nullptr;        ///< In the list of all.
     thread_heap* next_parked = nullptr; ///< In that of those without a thread.
@@ -192,7 +193,7 @@ private:
         *end(size_class) = full_mark();
     }
 
-    /// Returns: for so many bytes of blocks all magazines together may become larger.
+    /// Returns: the most bytes of blocks by which all magazines together may grow.
     std::size_t most_bytes_more() const noexcept
     {
         constexpr std::size_t as_many_again_for = std::size_t{32} << 20;
@@ -202,7 +203,7 @@ private:
 
     /// For how many bytes of blocks the magazines have got room since each of them was made.
     std::size_t bytes_more_ = 0;
-    /// For each class, blocks handed out from a larger class instead, up to a few.
+    /// For each class, blocks taken from a larger class instead, up to a few.
     std::array<std::uint8_t, class_count> lent_{};
     std::array<std::atomic<std::uint16_t>, class_count> rooms_;
     alignas(magazine_step) std::byte magazines_[all_magazines_bytes];

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
 /// \file
-/// A shared heap whose blocks remember who has asked for them. There are a few, so that threads seldom wait for one another: each
+/// A shared heap whose blocks have allocation sites. There are a few, so that threads seldom wait for one another: each
 /// thread allocates from one of them, in turns.
 ///
 ///     slabs and large blocks of a shared heap        call sites: block -> file, line, ...
 ///
-///     blocks that are known <= blocks that are away
+///     blocks with a site <= outstanding blocks
 ///
 /// Thread safety: any thread.
 #pragma once

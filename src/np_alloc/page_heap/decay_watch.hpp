@@ -8,9 +8,9 @@
 ///     watch:         on .....................................off      frees take the slow path and check the clock
 ///
 /// A free served by a magazine counts nothing, so the fast path must be disabled beforehand. While a watch is on, every
-/// free of the thread takes the slow path: see thread_cache.hpp. A watch begins when dirty memory exceeds its previous peak,
-/// and ends when that memory is gone. As it costs a busy program time, it also ends after many calls without growth of
-/// dirty memory: such a program has other calls that reach the heap.
+/// free of the thread takes the slow path: see thread_cache.hpp. A watch begins when dirty memory exceeds its previous
+/// peak, and ends when that memory is gone. As it costs a busy program time, it also ends after many calls without
+/// growth of dirty memory: such a program has other calls that reach the heap.
 ///
 /// Thread safety: one per thread.
 #pragma once

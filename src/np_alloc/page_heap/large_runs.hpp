@@ -49,9 +49,9 @@ public:
     /// Returns: whether there is one; not if another thread has done so in the meantime.
     bool give_large(slice_number first) noexcept { return give_large(first, true); }
 
-    /// Effects: makes a large block of at least `bytes` that holds what the one at `first` held, which is no more. If it has no
-    ///   memory yet, that of the old one moves, if the system can do that: it costs less than to copy, and to get other memory. If
-    ///   it has, it is the other way round.
+    /// Effects: makes a large block of at least `bytes` that holds what the one at `first` held, which is no more. If
+    ///   it has no memory yet, that of the old one moves, if the system can do that: it costs less than to copy, and to
+    ///   get other memory. If it has, it is the other way round.
     /// Returns: it; `first` is no_slice if there is no memory: then the old one is as it was.
     /// Preconditions: it is not smaller than the old one.
     run move_large(slice_number first, std::size_t bytes) noexcept
@@ -66,15 +66,15 @@ public:
         std::byte* const to = region_.address(moved.first);
         const os::moving result = !is_checked && moved.is_zeroed ? move_memory(first, moved) : os::moving::refused;
         if (result == os::moving::lost)
-            return {}; // Its slices stay those of a block, so that nobody gets them.
+            return {}; // Its slices stay those of a block, and are never used again.
         if (result == os::moving::refused)
             std::memcpy(to, from, old_bytes);
         (void)give_large(first, result == os::moving::refused);
         return moved;
     }
 
-    /// Returns: whether a large block has room for `bytes` now, where it is. It is made longer if need be, and shorter if a quarter
-    ///   of it would not be used.
+    /// Returns: whether a large block has room for `bytes` now, where it is. It is made longer if need be, and shorter
+    ///   if a quarter of it would not be used.
     bool resize_large(slice_number first, std::size_t bytes) noexcept
     {
         if (slices_for(bytes) == 0 || !is_conceivable(bytes))
@@ -85,13 +85,13 @@ public:
             return resize_run(first, bytes);
     }
 
-    /// Returns: whether nobody is to touch a block of so many bytes when it has been freed, where blocks are checked.
+    /// Returns: whether the checked build revokes a block of `bytes` when it is freed.
     static bool is_revoked_when_freed(std::size_t bytes) noexcept
     {
         return bytes >= revoked_runs::least_bytes && the_options.get(np_option_guard_pages) != 0;
     }
 
-    /// Returns: the large block that was freed where nobody may touch that address any more; nullptr if it is none.
+    /// Returns: the freed large block that the address was part of, if that is revoked; else nullptr.
     /// Thread safety: as guarded_slots::nearest.
     const guarded_block* freed_at(const void* address) const noexcept { return revoked_.find(address); }
 
@@ -177,8 +177,8 @@ private:
         return true;
     }
 
-    /// Effects: moves what a large block holds, without copying it. With the lock, so that nobody tells the system things about a
-    ///   part of it that make it several mappings.
+    /// Effects: moves what a large block holds, without copying it. With the lock, so that no other thread advises the
+    ///   system about a part of it, which would make it several mappings.
     os::moving move_memory(slice_number from, const run& to) noexcept
     {
         const std::lock_guard lock(mutex_);
@@ -209,7 +209,7 @@ private:
         });
     }
 
-    /// Returns: what is to be remembered of a large block that is freed now; nothing if it is not to be put out of reach.
+    /// Returns: what is to be remembered of a large block that is freed now; nothing if it is not revoked.
     std::optional<guarded_block> description_of([[maybe_unused]] slice_number first) noexcept
     {
         if constexpr (is_checked) {
@@ -241,10 +241,10 @@ private:
         }
     }
 
-    /// Effects: notes where mappings of the system begin when the memory of the run at `from` was moved to `to`: each end of what
-    ///   moves does from then on, here and there.
-    /// Returns: whether those are not too many, and what moves is one of them: of several, Linux moves none, or, since 6.17, one after
-    ///   the other, and when it may make no more mappings, some have moved and others have not.
+    /// Effects: notes where mappings of the system begin when the memory of the run at `from` was moved to `to`: each
+    ///   end of what moves does from then on, here and there.
+    /// Returns: whether those are not too many, and what moves is one of them: of several, Linux moves none, or, since
+    ///   6.17, one after the other, and when it may make no more mappings, some have moved and others have not.
     bool note_mappings(slice_number from, slice_number to) noexcept
     {
         const std::uint32_t length = region_.record(from).length;
@@ -257,7 +257,8 @@ private:
         return true;
     }
 
-    /// How many mappings moving may make, of the 65,530 that Linux lets a process have. From there on, memory is copied.
+    /// How many mappings moving may make, of the 65,530 that Linux lets a process have. From there on, memory is
+    /// copied.
     static constexpr std::size_t most_mappings = 16'384;
 
     std::size_t mappings_ = 0;

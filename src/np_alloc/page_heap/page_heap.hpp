@@ -48,7 +48,8 @@ struct page_heap_figures
 class page_heap : public large_runs
 {
 public:
-    /// Effects: makes a slab of that class that belongs to the heap at `heap`. `will_be_filled`: so that a huge page is not too much.
+    /// Effects: makes a slab of that class that belongs to the heap at `heap`. `will_be_filled`: so that a huge page is
+    ///   not too much.
     /// Returns: its first slice, or no_slice.
     slice_number take_slab(std::size_t size_class, slice_tag heap, bool will_be_filled) noexcept
     {
@@ -72,7 +73,7 @@ public:
     }
 
     /// Effects: takes a slab apart.
-    /// Preconditions: no block of it is away.
+    /// Preconditions: no block of it is outstanding.
     void give_slab(slice_number first) noexcept { give_slab(first, true); }
 
     /// Effects: as give_slab(), and returns the memory of the slab to the system first.
@@ -167,7 +168,7 @@ public:
         return direct_.what_is_wrong_with(address);
     }
 
-    /// Where samples are, for whoever is told of a fault, and cannot wait for a lock.
+    /// Where samples are, for the handler of a fault, which cannot wait for a lock.
     const guarded_slots& slots() const noexcept { return direct_.slots(); }
 
     /// Returns: how many bytes such a block has; 0 if it is none.
@@ -188,7 +189,8 @@ public:
         return direct_.hold(address);
     }
 
-    /// Effects: calls `visit(void* block, std::size_t bytes)` for each block outside of the region, until that returns false.
+    /// Effects: calls `visit(void* block, std::size_t bytes)` for each block outside of the region, until that returns
+    ///   false.
     /// Returns: whether it never did.
     /// Preconditions: none comes or goes.
     template <class Visit>

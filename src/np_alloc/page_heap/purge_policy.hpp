@@ -40,7 +40,7 @@ public:
     static constexpr std::uint64_t eager_decay_ms = 8;
     /// Runs that are purged at a time then.
     static constexpr std::size_t most_eager_runs = 64;
-    /// When so many bytes were needed again soon after, eager purges back off.
+    /// When that many bytes were needed again soon after, eager purges back off.
     static constexpr std::size_t most_reused = std::size_t{4} << 20;
 
     std::uint64_t decay_ms() const noexcept { return decay_ms_.load(std::memory_order_relaxed); }

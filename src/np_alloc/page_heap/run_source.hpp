@@ -132,13 +132,14 @@ public:
 
     region_type& region() noexcept { return region_; }
 
-    /// Returns: runs that are nobody's for good, as their addresses are another's.
+    /// Returns: runs that are lost for good, as another mapping has their addresses.
     std::size_t lost_runs() const noexcept { return lost_runs_; }
 
-    /// Returns: what looks after guards, and what free memory is filled with. To be used where blocks are checked.
+    /// Returns: guards and fill patterns of runs. For the checked build.
     run_checks<region_type, noted_parts_type> checks() noexcept { return {region_, noted_}; }
 
-    /// Effects: calls `visit(slice_number first, const slice_record&)` for each run, in use or free, until that returns false.
+    /// Effects: calls `visit(slice_number first, const slice_record&)` for each run, in use or free, until that returns
+    ///   false.
     /// Returns: whether it never did.
     /// Preconditions: the runs are valid, and stay as they are.
     template <class Visit>
@@ -198,7 +199,8 @@ protected:
         return MEMORY_POOL_LIKELY(bytes < least_to_ask) || os::may_commit_ever(bytes);
     }
 
-    /// To be called whenever something is taken or given back: a clean run that a dirty one is joined with counts as dirty.
+    /// To be called whenever something is taken or given back: a clean run that a dirty one is joined with counts as
+    /// dirty.
     void note_peak() noexcept
     {
         peak_reserved_ = std::max(peak_reserved_, reserved());
@@ -244,8 +246,8 @@ protected:
         return taken;
     }
 
-    /// Returns slices. Before, with the lock, `unmark()` removes their tags, and returns how many they are, or 0 if they
-    /// have no owner already.
+    /// Returns slices. Before, with the lock, `unmark()` removes their tags, and returns how many they are, or 0 if
+    /// they have no owner already.
     /// Returns: whether they had one.
     template <class Unmark>
     bool give(slice_number first, bool is_dirty, Unmark&& unmark) noexcept
@@ -339,7 +341,7 @@ private:
         return purge(oldest);
     }
 
-    /// Effects: gives the memory of a run back, and then the run, which was handed out for that.
+    /// Effects: purges a run that was taken for that, and returns it.
     purge_attempt purge(const run& taken) noexcept
     {
         const std::size_t bytes = taken.length * slice_bytes;

@@ -13,7 +13,7 @@
 /// To the system, neighbours about which it was told different things are different mappings, of which a process may
 /// have 65,530. So there is an end to that, and memory in different mappings is not moved: see page_heap.hpp.
 ///
-/// Thread safety: none; whoever owns the runs has a lock.
+/// Thread safety: none; the owner of the runs has a lock.
 #pragma once
 
 #include <memory_pool/os/address_space.hpp>
@@ -80,7 +80,7 @@ public:
 
     /// Effects: gives the memory back that huge pages may have brought around a run that loses its own, where all is
     ///   free.
-    /// Preconditions: `its` was handed out to be purged.
+    /// Preconditions: `its` was taken to be purged.
     void purge_around(const run& its) noexcept
     {
         const std::size_t end = std::size_t{its.first} + its.length;

@@ -6,7 +6,7 @@
 ///     slices:   | 64 KiB | 64 KiB | 64 KiB | ... committed ... | ... reserved only ...                 |
 ///     tags:     |   w    |   w    |   w    |                     a word a slice: read by every free
 ///     records:  | record | record | record |                     what the slice is: for slow paths
-///     parts:    |  asked for huge pages?   |                     a byte for so many slices as a huge page has
+///     parts:    |  asked for huge pages?   |                     a byte for as many slices as a huge page has
 ///
 ///     slice of p = (p - base) / 64 KiB
 ///
@@ -92,7 +92,7 @@ public:
     region& operator=(const region&) = delete;
     ~region() = default;
 
-    /// Effects: reserves addresses for up to `most_bytes`; if the system has not twice so many, or a limit is in the
+    /// Effects: reserves addresses for up to `most_bytes`; if the system has not twice as many, or a limit is in the
     ///   way, for half of that, and so on: the program needs some, too, for threads, files and libraries.
     /// Returns: whether there are at least 4 MiB.
     bool reserve(std::size_t most_bytes) noexcept
@@ -193,7 +193,7 @@ public:
         return distance >> step_bits | distance << (sizeof distance * 8 - step_bits);
     }
 
-    /// Returns: whether so many steps from the beginning is a slice that may be used: slice_at(steps).
+    /// Returns: whether slice_at(steps) is a slice that may be used.
     MEMORY_POOL_ALWAYS_INLINE bool is_committed(std::uintptr_t steps) const noexcept
     {
         return steps < committed_steps_.read();
@@ -230,7 +230,7 @@ private:
         return base::round_up(entry_bytes * slices, os::page_size());
     }
 
-    /// Returns: whether the system has twice so many addresses.
+    /// Returns: whether the system has twice as many addresses.
     static bool leaves_as_many(std::size_t bytes) noexcept
     {
         void* const all = bytes <= ~std::size_t{0} / 2 ? os::reserve_addresses(2 * bytes) : nullptr;
@@ -370,7 +370,7 @@ private:
 
     // The members that every free reads come first.
     often_read base_{nowhere};
-    often_read committed_steps_{0}; ///< Whoever has a pointer into a slice has been told.
+    often_read committed_steps_{0}; ///< Read by threads that have a pointer into a slice.
     Tag* tags_ = nullptr;
     Record* records_ = nullptr;
     huge_page_use* parts_ = nullptr;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
 /// \file
-/// Runs: slices side by side, handed out as a whole, merged with their neighbours when they come back, and purged
-/// after a while.
+/// Runs: slices side by side, taken as a whole, merged with their neighbours when they come back, and purged after a
+/// while.
 ///
 ///     | in use | free, dirty     | in use | free, clean | in use |      never used       |
 ///     0                                                            used                   region's end
@@ -12,10 +12,10 @@
 ///
 /// No two free runs lie side by side, but for a dirty one and a clean one that is much longer. The first and the last
 /// slice of a run say how long it is, so a neighbour is found in one step. A dirty run has memory of the system; when
-/// it is old enough, that is given back, and the run is clean: it reads as zeros. Whoever owns the runs does that, as
+/// it is old enough, that is given back, and the run is clean: it reads as zeros. The owner of the runs does that, as
 /// it takes a while.
 ///
-/// Thread safety: none; whoever owns the runs has a lock.
+/// Thread safety: none; the owner of the runs has a lock.
 #pragma once
 
 #include <memory_pool/base/arithmetic.hpp>
@@ -34,9 +34,9 @@ namespace memory_pool::np
 enum class slice_state : std::uint8_t
 {
     untouched,    ///< Beyond all runs.
-    in_use,       ///< The first or last of a run that was handed out.
+    in_use,       ///< The first or last of a run that was taken.
     free,         ///< The first or last of a run that was not.
-    being_purged, ///< The first or last of a run that was handed out so that its memory can be given back to the system.
+    being_purged, ///< The first or last of a run that was taken to be purged.
 };
 
 /// The number of a slice, or none.
@@ -58,7 +58,7 @@ struct run_links
     std::uint64_t freed_at; ///< Of a dirty one: when the oldest part of it became free, in the caller's clock.
 };
 
-/// A run that was handed out.
+/// A run that was taken.
 struct run
 {
     slice_number first = no_slice;
@@ -147,7 +147,7 @@ public:
         return oldest_ != no_slice && record(oldest_).freed_at <= before;
     }
 
-    /// Effects: hands out the oldest dirty run, so that its memory can be given back to the system while nobody waits.
+    /// Effects: takes the oldest dirty run, so that it can be purged without the lock.
     /// Returns: it, and how far free slices without memory go around it; `first` is no_slice if there is none, or no
     ///   part of it has been free since `before`.
     run take_dirty_since(std::uint64_t before) noexcept
@@ -190,7 +190,7 @@ public:
         return {last, record(last).length, true};
     }
 
-    /// Returns: a run that was handed out to be purged; `first` is no_slice if there is none.
+    /// Returns: a run that was taken to be purged; `first` is no_slice if there is none.
     /// Complexity: O(1) if there is none, or else linear in runs.
     run find_being_purged() const noexcept
     {
@@ -202,7 +202,7 @@ public:
         return {first, record(first).length, false};
     }
 
-    /// Returns: slices in runs that were handed out.
+    /// Returns: slices in runs that were taken.
     std::size_t in_use() const noexcept { return in_use_; }
     /// Returns: slices in free runs that may have memory.
     std::size_t dirty() const noexcept { return dirty_; }
@@ -240,7 +240,7 @@ public:
     }
 
 private:
-    // Lists of free runs: one for each length up to here, then so many to each doubling.
+    // Lists of free runs: one for each length up to here, then this many to each doubling.
     static constexpr std::uint32_t exact_lengths = 32;
     static constexpr unsigned to_each_doubling = 4;
     /// Runs in a list that may be too short, of which there may be any number, until one that is longer has to do.
@@ -259,8 +259,8 @@ private:
         return exact_lengths + to_each_doubling * (exponent - 5) + part;
     }
 
-    /// Returns: a free run that is at least that long, or no_slice; there may be more of that length when so many were
-    ///   looked at.
+    /// Returns: a free run that is at least that long, or no_slice; there may be more of that length when the search
+    ///   ends.
     slice_number find(std::uint32_t length, std::size_t looks) const noexcept
     {
         const std::size_t own = bin_of(length);

@@ -91,7 +91,7 @@ constexpr std::uint32_t least_room(std::size_t number) noexcept
     return static_cast<std::uint32_t>(std::clamp<std::size_t>(least_bytes / sizes::size(number), 2, 8));
 }
 
-/// What follows from the number of a class, side by side, as whoever needs one of them needs others.
+/// What follows from the number of a class, side by side, as they are needed together.
 struct class_facts
 {
     std::uint32_t block_bytes;

@@ -6,9 +6,9 @@
 ///     | in use | free | in a magazine | free | free | ...
 ///         0        1         0           1      1            a bit for each block
 ///
-///     capacity = free + away         away: in use, in magazines, or on its way back from another thread
+///     capacity = free + outstanding         outstanding: in use, cached, or in transit from another thread
 ///
-/// The bits lie in the record, so nobody looks at a free block: neither is its memory touched, nor is what is written
+/// The bits lie in the record, so free blocks are not accessed: neither is its memory touched, nor is what is written
 /// into it by mistake believed. The lowest free block goes out first, which keeps blocks together, and pages untouched
 /// that are not needed.
 ///
@@ -141,7 +141,7 @@ struct alignas(64) slice_record : run_links
         return (free_blocks[number / base::bits_per_word] >> (number % base::bits_per_word) & 1) == 0;
     }
 
-    /// Effects: calls `visit(void* block, std::uint32_t number)` for each block that is away, until that returns false.
+    /// Effects: calls `visit(void* block, std::uint32_t number)` for each outstanding block, until that returns false.
     /// Returns: whether it never did.
     template <class Visit>
     bool for_each_outstanding(Visit&& visit) const
@@ -152,7 +152,7 @@ struct alignas(64) slice_record : run_links
         return true;
     }
 
-    /// Effects: calls `visit(std::byte* from, std::byte* end)` for each row of pages on which no block is away. Pages
+    /// Effects: calls `visit(std::byte* from, std::byte* end)` for each row of pages without outstanding blocks. Pages
     ///   have `page_bytes` each, and what is behind the last block, up to `slab_bytes`, belongs to it.
     template <class Visit>
     void for_each_row_of_free_pages(std::size_t page_bytes, std::size_t slab_bytes, Visit&& visit) const

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
 /// \file
-/// Which of the two libraries this is: the one that is fast, or the one that checks.
+/// Which build of the library this is: the plain one, or the checked one.
 ///
 /// Thread safety: a constant.
 #pragma once
 
-/// The libraries that check define it to 1.
+/// The checked build defines it to 1.
 #ifndef MEMORY_POOL_NP_CHECKED
 #define MEMORY_POOL_NP_CHECKED 0
 #endif
@@ -15,9 +15,9 @@
 
 namespace memory_pool::np
 {
-/// Is each block looked at when it is handed out and when it comes back? See checked.hpp.
+/// Is each block verified when it is allocated and when it is freed? See checked.hpp.
 inline constexpr bool is_checked = MEMORY_POOL_NP_CHECKED != 0;
 
-/// At the end of each slab, in bytes: a page that nobody may touch. Where pages have another size, it may be touched.
+/// At the end of each slab, in bytes: a guard page. Where pages have another size, it is not guarded.
 inline constexpr std::size_t guard_bytes = is_checked ? 4096 : 0;
 } // namespace memory_pool::np

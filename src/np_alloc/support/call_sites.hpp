@@ -1,16 +1,17 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
 /// \file
-/// Which line of the program has asked for a block.
+/// The allocation site of a block: the line of the program that called np_alloc_at.
 ///
 ///     blocks:   address -> file, line, bytes, checkpoints before it
 ///
-/// The table is outside of the blocks, and does not refer to a line of which no block is in use: the library that it is in may be
-/// gone by then. What is in use of each line, nobody counts until somebody asks: see site_list.hpp.
+/// The table is outside of the blocks, and does not refer to a line of which no block is in use: the library that it is
+/// in may be gone by then. What is in use by site is counted on request: see site_list.hpp.
 ///
-/// A block that no memory is there for to remember is not in the table, and nobody minds.
+/// Recording is best effort: on OOM the block has no site.
 ///
-/// Of the last blocks that were freed, the end of the name is kept as a copy, so that a report of misuse can name the line:
+/// Of the last blocks that were freed, the end of the name is kept as a copy, so that a report of misuse can name the
+/// line:
 ///
 ///     freed:    address -> end of file, line        one at each place: it goes when another comes there
 ///
@@ -33,7 +34,7 @@
 
 namespace memory_pool::np
 {
-/// So many checkpoints were there before something.
+/// A number of checkpoints.
 using checkpoint_count = std::uint64_t;
 
 /// Returns: the end of a long name, so that there is room for more on its line.
@@ -86,8 +87,9 @@ public:
         }
     }
 
-    /// Returns: the name of the line that has asked for a block that is in use and begins at `address`, or, if it `may_be_inside`,
-    ///   holds it; or if it `may_be_freed`, that was the last there. Without a text if it is not known.
+    /// Returns: the name of the allocation site of a block that is in use and begins at `address`, or, if it
+    ///   `may_be_inside`, holds it; or if it `may_be_freed`, that was the last there. Without a text if it is not
+    ///   known.
     /// Complexity: linear in blocks if it may be inside.
     base::message site_name(const void* address, bool may_be_inside, bool may_be_freed) noexcept
     {
@@ -110,7 +112,7 @@ public:
             return;
         MEMORY_POOL_DELAY_POINT();
         if (from != to)
-            freed_place(from).keep(*known); // It will be free: here, as nobody forgets it then.
+            freed_place(from).keep(*known); // It will be free: here, as it is not forgotten otherwise.
         block_entry moved = *known;
         moved.bytes = bytes;
         moved.address = reinterpret_cast<std::uintptr_t>(to);

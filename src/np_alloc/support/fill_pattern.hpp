@@ -6,8 +6,8 @@
 ///     in use:      | what the program writes       | canary |      up to the end of the block: one byte at least
 ///     given back:  | 0xDF 0xDF 0xDF ...                     |
 ///
-/// A canary is drawn once for a process. Each of its bytes lies from 0x80 to 0x9F, where neither zeros nor text do, nor what
-/// programs like to fill memory with.
+/// A canary is drawn once for a process. Each of its bytes lies from 0x80 to 0x9F, where neither zeros nor text do, nor
+/// what programs like to fill memory with.
 ///
 /// Thread safety: as far as the block is not shared.
 #pragma once
@@ -32,7 +32,7 @@ public:
     canary& operator=(const canary&) = delete;
     ~canary() = default;
 
-    /// Effects: draws it. To be called before the first block is handed out, and once.
+    /// Effects: draws it. Called once, before the first block is allocated.
     void draw() noexcept
     {
         constexpr std::uint64_t drawn_bits = 0x1F1F'1F1F'1F1F'1F1FU;
@@ -41,7 +41,8 @@ public:
     }
 
     /// Effects: fills the bytes from `from` to `end`.
-    /// Preconditions: `end` is a multiple of 8, and the 8 bytes before the next such multiple from `from` on may be read.
+    /// Preconditions: `end` is a multiple of 8, and the 8 bytes before the next such multiple from `from` on may be
+    ///   read.
     void write(std::byte* from, std::byte* end) const noexcept
     {
         const std::uint64_t word = word_.load(std::memory_order_relaxed);
@@ -54,8 +55,8 @@ public:
             store(place, word);
     }
 
-    /// Effects: the same where nobody has written to yet: up to 15 bytes before `from` may change, too. They are not read, as they
-    ///   may be in no cache.
+    /// Effects: the same in memory that the program has not written to yet: up to 15 bytes before `from` may change,
+    ///   too. They are not read, as they may be in no cache.
     /// Preconditions: the block has 16 bytes at least.
     MEMORY_POOL_ALWAYS_INLINE void write_to_new(std::byte* from, std::byte* end) const noexcept
     {
@@ -137,8 +138,9 @@ inline constexpr std::size_t unit = 16;
 /// Larger blocks are left to functions that are called.
 inline constexpr std::size_t most_units_at_once = 8;
 
-/// Effects: calls `visit(place)` for each 16 bytes of a block, once or more often: the first of them and the last, and those beside,
-///   as many as the next power of two. So two comparisons do for all sizes, which is less to be mispredicted than a loop is.
+/// Effects: calls `visit(place)` for each 16 bytes of a block, once or more often: the first of them and the last, and
+///   those beside, as many as the next power of two. So two comparisons do for all sizes, which is less to be
+///   mispredicted than a loop is.
 template <class Byte, class Visit>
 MEMORY_POOL_ALWAYS_INLINE void for_each_unit(Byte* first, std::size_t bytes, Visit&& visit) noexcept
 {

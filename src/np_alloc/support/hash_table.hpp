@@ -7,10 +7,10 @@
 ///
 ///     at most 3 of 4 places are taken, and at least 1 of 8, if it has more than 64
 ///
-/// An Entry is a struct that is zeros where there is none, and says `is_there()`, `hash()`, and whether it `is(other)`, which may
-/// be an entry with nothing but what it is found by.
+/// An Entry is a struct that is zeros where there is none, and says `is_there()`, `hash()`, and whether it `is(other)`,
+/// which may be an entry with nothing but what it is found by.
 ///
-/// Thread safety: none; whoever has the table has a lock.
+/// Thread safety: none; the owner of the table has a lock.
 #pragma once
 
 #include "metadata_pages.hpp"
@@ -78,7 +78,8 @@ public:
         return entries_[place_of(added)] = added;
     }
 
-    /// Effects: removes an entry that was found, and gives half of the pages back if few places are left that are taken.
+    /// Effects: removes an entry that was found, and gives half of the pages back if few places are left that are
+    ///   taken.
     void remove(Entry* removed) noexcept
     {
         auto gap = static_cast<std::size_t>(removed - entries_);

@@ -20,8 +20,7 @@ inline std::size_t in_whole_pages(std::size_t bytes) noexcept
     return base::round_up(bytes, os::page_size());
 }
 
-/// Returns: pages for that many bytes, filled with zeros, between two borders of so many bytes that nobody may touch; nullptr if the
-///   system gives none.
+/// Returns: pages for that many bytes, filled with zeros, between two inaccessible borders; nullptr on OOM.
 /// Preconditions: a border is whole pages, or nothing.
 inline void* take_metadata_pages(std::size_t bytes, std::size_t border_bytes = 0) noexcept
 {

@@ -40,8 +40,8 @@ inline std::atomic<std::size_t> misuse_reports{0};
 /// Blocks that were freed with a size that they have no room for, as far as that was seen; they are not reported.
 inline std::atomic<std::size_t> size_mismatches{0};
 
-/// Effects: prints `text` on the standard error. Freeing is no cancellation point: the thread would end in the middle of it, and nobody
-///   would be told what is wrong.
+/// Effects: prints `text` on the standard error. Freeing is no cancellation point: the thread would end in the middle
+///   of it, before the report.
 MEMORY_POOL_SLOW_PATH inline void print(const char* text) noexcept
 {
     const os::uncancelled until_printed;
@@ -72,10 +72,11 @@ constexpr const char* remedy_for(error kind) noexcept
     }
 }
 
-/// Returns: the line of the program that has asked for a block with which something is wrong; without a text if it is not known.
+/// Returns: the line of the program that has asked for a block with which something is wrong; without a text if it is
+///   not known.
 base::message site_name(error kind, const void* block) noexcept;
 
-/// Returns: the text of a report, which ends with the name of the line that has asked for the block, if that is known.
+/// Returns: the text of a report, which ends with the allocation site of the block, if known.
 MEMORY_POOL_SLOW_PATH inline base::message text_of_misuse(error kind, const void* block, std::size_t block_bytes,
                                                           const char* where, const char* remedy) noexcept
 {
@@ -85,8 +86,9 @@ MEMORY_POOL_SLOW_PATH inline base::message text_of_misuse(error kind, const void
                          line.c_str());
 }
 
-/// Effects: reports what was done to `block`, which has `block_bytes`, or 0 if nobody knows. `where` is what it was given to, and
-///   `remedy` what to do about it, if that is not what it always is. Pointers from elsewhere are ignored instead if the user wants that.
+/// Effects: reports what was done to `block`, which has `block_bytes`, or 0 if unknown. `where` is what it was given
+///   to, and `remedy` what to do about it, if that is not what it always is. Pointers from elsewhere are ignored
+///   instead if the user wants that.
 MEMORY_POOL_SLOW_PATH inline void report_misuse(error kind, const void* block, std::size_t block_bytes,
                                                 const char* where = "np_alloc", const char* remedy = nullptr) noexcept
 {

@@ -3,9 +3,10 @@
 /// \file
 /// The locks of np_alloc, around which a process may fork.
 ///
-/// The thread that forks takes all of them before, and lets go of them afterwards, in the parent and in the child. Between that,
-/// functions of others run in it (pthread_atfork calls those that were registered first last before the fork, and first after it),
-/// and they may allocate. As what the locks guard is in order then, and nobody else comes to it, the thread passes them.
+/// The thread that forks takes all of them before, and lets go of them afterwards, in the parent and in the child.
+/// Between that, functions of others run in it (pthread_atfork calls those that were registered first last before the
+/// fork, and first after it), and they may allocate. As what the locks guard is consistent then, and no other thread
+/// uses it, the thread passes them.
 ///
 /// Each thread counts the locks that it holds or waits for. So a process can tell that it is ended by a signal handler
 /// that interrupted a call, when it must not wait for locks. Each lock also knows its owner: a handler that needs a

@@ -33,12 +33,12 @@ struct option_facts
     std::size_t value; ///< To begin with.
 };
 
-/// Options there are in every library, and those of the libraries that check, which follow them.
+/// Options of every build, and those of the checked build, which follow them.
 inline constexpr std::size_t options_of_all = 10;
 inline constexpr std::size_t options_of_checks = 4;
 inline constexpr std::size_t option_count = options_of_all + (is_checked ? options_of_checks : 0);
 
-/// Indexed by option number. `ignores_foreign`: pointers of another malloc are to be expected.
+/// Indexed by option number. `ignores_foreign`: pointers of another malloc are expected.
 constexpr std::array<option_facts, options_of_all + options_of_checks> facts_of_options(bool ignores_foreign) noexcept
 {
     constexpr std::size_t kilo = std::size_t{1} << 10;
@@ -101,8 +101,8 @@ public:
         return true;
     }
 
-    /// Effects: sets what `environment` has variables for, the first time that it is not nullptr. A value that cannot be is
-    ///   named on the standard error.
+    /// Effects: sets what `environment` has variables for, the first time that it is not nullptr. A value that cannot
+    ///   be is named on the standard error.
     void read_once(const char* const* environment) noexcept;
 
 private:

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
 /// \file
-/// The lines of a program of which blocks are in use, as that was at one moment.
+/// The allocation sites of blocks in use, at one moment.
 ///
 ///     add:      block -> file, line: blocks, bytes          in a table, while blocks cannot come and go
 ///     finish:   | line | line | ... | name | name | ...     in pages of its own: the most bytes first
 ///
 ///     all().blocks = the sum over lines of blocks = calls of `add`
 ///
-/// When it is finished, it refers to nothing of the program: a library may be unloaded whose lines are in it, and whoever reads it
-/// may allocate.
+/// When it is finished, it refers to nothing of the program: a library may be unloaded whose lines are in it, and the
+/// reader may allocate.
 ///
 /// Thread safety: none.
 #pragma once
@@ -66,9 +66,9 @@ public:
             is_complete_ = false;
     }
 
-    /// Effects: copies the names of files, and puts the lines in order: by bytes, then by blocks, then by their names. A line of a
-    ///   header that several libraries have becomes one. If there is no memory for that, or was none, all blocks are of one
-    ///   line, which is unknown.
+    /// Effects: copies the names of files, and puts the lines in order: by bytes, then by blocks, then by their names.
+    ///   A line of a header that several libraries have becomes one. If there is no memory for that, or was none, all
+    ///   blocks are of one line, which is unknown.
     /// Preconditions: the names are still there; it was not called before.
     void finish() noexcept
     {

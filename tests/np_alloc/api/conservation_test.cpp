@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
-// Every test of this program is watched: when it ends, np_alloc must be as it was. Here, that this is seen if it is not.
+// Every test of this program is watched: when it ends, np_alloc must be as it was. Here, that this is seen if it is
+// not.
 #include <memory_pool/np_alloc.h>
 #include <np_alloc/engine/engine.hpp>
 

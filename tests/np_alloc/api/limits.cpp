@@ -2,11 +2,11 @@
 // Copyright (c) 2026 The memory_pool authors
 // limits address_space MIB | small_blocks MIB | late_limit MIB | data MIB | locked_memory KIB | locked | overcommit
 //
-// Starts itself anew in a process with that limit, which is there before anything is allocated, and sees that np_alloc serves as
-// much as can be had, says ENOMEM then, and serves it again when it was freed. `locked`: all memory is to stay in memory, from the
-// beginning. `overcommit`: where the system promises no more memory than there is; elsewhere the program exits with 77.
-// `small_blocks`: with an address space limit, how much of what it leaves small blocks may have, and what others
-// may have when those are freed. `late_limit`: the limit is set after blocks were allocated.
+// Starts itself anew in a process with that limit, which is there before anything is allocated, and sees that np_alloc
+// serves as much as can be had, says ENOMEM then, and serves it again when it was freed. `locked`: all memory is to
+// stay in memory, from the beginning. `overcommit`: where the system promises no more memory than there is; elsewhere
+// the program exits with 77. `small_blocks`: with an address space limit, how much of what it leaves small blocks may
+// have, and what others may have when those are freed. `late_limit`: the limit is set after blocks were allocated.
 #include <memory_pool/np_alloc.h>
 
 #include <support/check.hpp>

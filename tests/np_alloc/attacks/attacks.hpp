@@ -81,8 +81,8 @@ public:
 
     std::size_t bytes() const { return bytes_; }
 
-    /// Returns: bytes from one block to the next, if they are in a slab; those that the program may use, and what the library has
-    ///   there for itself.
+    /// Returns: bytes from one block to the next, if they are in a slab; those that the program may use, and what the
+    ///   library has there for itself.
     std::size_t stride() const { return stride_; }
 
     /// Returns: a block of the owner, with room for `bytes()` or so many.
@@ -105,18 +105,20 @@ public:
     /// Effects: does something in a third thread, which lives on.
     void by_third(const std::function<void()>& action) { third_.does(action); }
 
-    /// Effects: has the owner end, if it is one that does, and notes that something wrong is done from now on with what is at
-    ///   `address`.
+    /// Effects: has the owner end, if it is one that does, and notes that something wrong is done from now on with what
+    ///   is at `address`.
     void begins(const void* address);
 
-    /// Effects: has all blocks that are free go back to where they are from; also those that were to be handed out late.
+    /// Effects: has all blocks that are free go back to where they are from; also those that were to be handed out
+    ///   late.
     void send_all_home();
 
 private:
     static constexpr std::size_t many = 24;
     using some_blocks = std::array<void*, many>;
 
-    /// Effects: has all threads allocate and free as if nothing were wrong: more blocks than they have at hand, if they are small.
+    /// Effects: has all threads allocate and free as if nothing were wrong: more blocks than they have at hand, if they
+    ///   are small.
     void go_on();
     /// Effects: has all blocks go back to where they are from.
     void settle();

@@ -36,8 +36,8 @@ bool in_a_slab(std::size_t bytes, owner)
     return may_be_in_slab(bytes);
 }
 
-/// Blocks of 64 bytes, with what is behind them where they are checked, stay with the thread that frees them. What is sent to a
-/// thread that has ended is read at once.
+/// Blocks of 64 bytes, with what is behind them where they are checked, stay with the thread that frees them. What is
+/// sent to a thread that has ended is read at once.
 bool if_there_are_batches(std::size_t bytes, owner whose)
 {
     return bytes < 48 && whose != owner::ended;

@@ -2,8 +2,8 @@
 // Copyright (c) 2026 The memory_pool authors
 // np_attacks ending | counting [ATTACK [BYTES [OWNER]]]
 //
-// Commits all attacks, or those, each in a process of its own: with the error handler that ends it, or with one that counts. Prints
-// a line for each, with tabs between:
+// Commits all attacks, or those, each in a process of its own: with the error handler that ends it, or with one that
+// counts. Prints a line for each, with tabs between:
 //
 //     attack, bytes, owner, how the process ended, what it was doing then, reports, when the first came, whether a block was given to
 //     two, whether all was in order in the end, address that a report has to name, bytes of a block there, text on stderr

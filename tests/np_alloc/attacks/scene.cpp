@@ -10,7 +10,8 @@ namespace attacks
 {
 namespace
 {
-/// Has a thread have a heap, so that it gets no other's, and a slab for batches, so that none is made in the place of what it frees.
+/// Has a thread have a heap, so that it gets no other's, and a slab for batches, so that none is made in the place of
+/// what it frees.
 void begin_thread()
 {
     (void)np_alloc(batch_bytes - 1);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
 /// \file
-/// Ends in one way or another, for leaks_test.py: with a block in use, but if the way is `clean`, and others that a static object, a
-/// thread-local one and a handler free in transit.   leak_at_end WAY STATUS
+/// Ends in one way or another, for leaks_test.py: with a block in use, but if the way is `clean`, and others that a
+/// static object, a thread-local one and a handler free in transit.   leak_at_end WAY STATUS
 #include <memory_pool/np_alloc.h>
 
 #include <support/check.hpp>

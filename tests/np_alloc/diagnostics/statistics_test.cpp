@@ -122,7 +122,8 @@ TEST(np_statistics, count_heaps_of_threads_and_those_without_one)
 }
 
 #if defined(__unix__) && !MEMORY_POOL_TSAN // which is gone itself in the last round
-/// A thread that frees blocks while it lives, and in its last round of destructors, after which nobody is called any more.
+/// A thread that frees blocks while it lives, and in its last round of destructors, after which nobody is called any
+/// more.
 class freeing_thread
 {
 public:

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
-// What np_alloc does when a call of the system fails: each call of each kind in turn, alone and with all that follow, in each thing
-// that a program does. Each of that in a process of its own, which has not asked for memory before.
+// What np_alloc does when a call of the system fails: each call of each kind in turn, alone and with all that follow,
+// in each thing that a program does. Each of that in a process of its own, which has not asked for memory before.
 #include <memory_pool/np_alloc.h>
 
 #include <support/np_blocks.hpp>
@@ -42,7 +42,8 @@ public:
     blocks& operator=(const blocks&) = delete;
     ~blocks() { give_back(); }
 
-    /// Effects: keeps what `allocate()` gives, and marks its ends; or sees that the program was told why there is nothing.
+    /// Effects: keeps what `allocate()` gives, and marks its ends; or sees that the program was told why there is
+    ///   nothing.
     /// Returns: whether it has the block.
     template <class Allocate>
     bool take(std::size_t bytes, Allocate&& allocate)

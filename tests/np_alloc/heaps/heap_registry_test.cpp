@@ -92,8 +92,8 @@ TEST(heap_registry, says_when_it_will_not_be_told_of_forks)
 #endif
 
 #if TESTS_MAY_FORK
-/// A static object of the program that has something done around forks, and so could fork itself. What is registered last is done
-/// first before a fork.
+/// A static object of the program that has something done around forks, and so could fork itself. What is registered
+/// last is done first before a fork.
 struct static_object
 {
     static inline bool np_alloc_was_first = false;

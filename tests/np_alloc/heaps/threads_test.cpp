@@ -34,8 +34,8 @@ using test::filled_block;
 
 test::np_resource np;
 
-/// A block gets another place now and then. If a tenth of the blocks were lost in each round, or a hundredth where there are
-/// a thousand rounds, there would be more places.
+/// A block gets another place now and then. If a tenth of the blocks were lost in each round, or a hundredth where
+/// there are a thousand rounds, there would be more places.
 constexpr double most_spread = 8;
 
 filled_block allocate_any(std::mt19937& random)
@@ -201,7 +201,8 @@ TEST(np_threads, leave_a_block_each_in_a_table_and_take_no_more_memory_than_the_
 
 #if defined(__unix__)
 #if !MEMORY_POOL_TSAN // which is gone itself in the last round
-/// More of them than lie in a thread's descriptor: the C library allocates the place for the others when one is first set.
+/// More of them than lie in a thread's descriptor: the C library allocates the place for the others when one is first
+/// set.
 class many_keys : public testing::Test
 {
 protected:
@@ -270,8 +271,8 @@ TEST_F(many_keys, leave_nothing_behind_in_threads_that_end)
 }
 #endif
 
-// AddressSanitizer does not see that the stack of a thread that is cancelled is unwound; and libc++ brings an unwinder of its own,
-// which the one of pthread_cancel does not get on with.
+// AddressSanitizer does not see that the stack of a thread that is cancelled is unwound; and libc++ brings an unwinder
+// of its own, which the one of pthread_cancel does not get on with.
 #if !MEMORY_POOL_ASAN && !defined(_LIBCPP_VERSION)
 /// A thread whose end may be asked for, as std::thread's may not.
 template <class Action>
@@ -522,8 +523,8 @@ TEST(np_threads, take_no_more_than_half_more_than_is_in_use_when_sixteen_allocat
                 }
                 continue;
             }
-            // Each its share, while what it allocated before is freed. One that had all the others' time would take their memory,
-            // too, and they again another time.
+            // Each its share, while what it allocated before is freed. One that had all the others' time would take
+            // their memory, too, and they again another time.
             while (rounds_taken != round)
                 std::this_thread::yield();
             for (std::size_t i = 0; i != most_queued / producers / batch; ++i) {

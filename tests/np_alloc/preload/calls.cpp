@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
-// Calls malloc and its relatives, by the names that programs know. To be run with libnp_malloc.so loaded before the C library.
+// Calls malloc and its relatives, by the names that programs know. To be run with libnp_malloc.so loaded before the C
+// library.
 #include <gtest/gtest.h>
 
 #include <cerrno>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
-// A program that replaces the plain operators new and delete and no other. Its blocks are not malloc's, so it ends badly if any
-// form of new or delete passes its own by.
+// A program that replaces the plain operators new and delete and no other. Its blocks are not malloc's, so it ends
+// badly if any form of new or delete passes its own by.
 #include <cstddef>
 #include <cstdio>
 #include <cstdlib>

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
-// Touches what it must not, as its argument says, of a block that ends where a page does; and goes on if it is not stopped.
+// Touches what it must not, as its argument says, of a block that ends where a page does; and goes on if it is not
+// stopped.
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
