@@ -58,7 +58,8 @@ inline void write_to_file(const char* text, std::size_t length, void* to) noexce
     (void)std::fwrite(text, 1, length, static_cast<std::FILE*>(to));
 }
 
-/// Writes to the stream at `to`. If that fails, the stream knows, and nothing is thrown, as whoever calls this could not handle it.
+/// Writes to the stream at `to`. If that fails, the stream knows, and nothing is thrown, as the caller could not handle
+/// it.
 template <class Stream>
 void write_to_stream(const char* text, std::size_t length, void* to) noexcept
 {
@@ -216,7 +217,8 @@ class np_memory_resource final : public std::pmr::memory_resource
 };
 } // namespace core
 
-/// Returns: np_alloc as a memory resource, always the same one. It allocates as np_allocate does, and is never destroyed.
+/// Returns: np_alloc as a memory resource, always the same one. It allocates as np_allocate does, and is never
+///   destroyed.
 /// Complexity: O(1).
 /// Thread safety: any thread, also at the end of the program.
 inline std::pmr::memory_resource* np_resource() noexcept
@@ -226,7 +228,8 @@ inline std::pmr::memory_resource* np_resource() noexcept
     return resource;
 }
 
-/// Allocates objects of type `T` from np_alloc, for containers of the standard library and whatever else takes an allocator.
+/// Allocates objects of type `T` from np_alloc, for containers of the standard library and others that take an
+/// allocator.
 ///
 /// All of them are equal: what one has allocated, any other may give back, also one for another type.
 template <class T>
@@ -257,7 +260,8 @@ public:
     }
 
     /// Returns: room for `count` objects, aligned as they have to be.
-    /// Throws: size_overflow, which is a std::bad_array_new_length, if `count` is above `max_size()`; else as np_allocate.
+    /// Throws: size_overflow, which is a std::bad_array_new_length, if `count` is above `max_size()`; else as
+    ///   np_allocate.
     /// Complexity: as np_alloc.
     /// Thread safety: any thread.
     [[nodiscard]] MEMORY_POOL_ALWAYS_INLINE T* allocate(std::size_t count)

@@ -7,9 +7,9 @@
 ///     delete[] p, delete of a known size   ->  operator delete(block)   ->  np_free
 ///     the same for over-aligned types      ->  those with an alignment  ->  np_allocate, np_free
 ///
-/// Include it in exactly one source file, of a program that is linked with memory_pool::np_alloc. The operators are not inline,
-/// as the standard asks, so a second one is an error when the program is linked. As in the standard library, all forms end in
-/// the plain one, or in the plain one with an alignment.
+/// Include it in exactly one source file, of a program that is linked with memory_pool::np_alloc. The operators are not
+/// inline, as the standard asks, so a second one is an error when the program is linked. As in the standard library,
+/// all forms end in the plain one, or in the plain one with an alignment.
 ///
 /// Thread safety: any thread.
 #pragma once
