@@ -10,7 +10,7 @@
 ///                                     std::bad_alloc  <--  std::new_handler  -------+
 ///                                                   none             it may have freed some
 ///
-/// What any of them has handed out, np_free and its relatives take back, and so do all the others here.
+/// What any of them has allocated, np_free and its relatives take back, and so do all the others here.
 ///
 /// Thread safety: any thread.
 #pragma once
@@ -137,7 +137,7 @@ namespace memory_pool
 {
 inline namespace MEMORY_POOL_ABI
 {
-/// Every block of np_alloc is aligned to so many bytes, if not to more.
+/// Every block of np_alloc is aligned to that many bytes, if not to more.
 inline constexpr std::size_t np_alignment = 16;
 
 namespace core

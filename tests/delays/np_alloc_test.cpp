@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
-// Threads that use np_alloc and are held up wherever something is being handed over: batches, heaps of threads that end, runs whose
-// memory goes back to the system, blocks of heaps that a program makes, locks before a fork. Each block has one owner at a time, is
-// as its owner left it, and comes back. (The np_alloc in this program is compiled with the points at which that happens.)
+// Threads that use np_alloc and are held up wherever something is being handed over: batches, heaps of threads that
+// end, runs whose memory goes back to the system, blocks of heaps that a program makes, locks before a fork. Each block
+// has one owner at a time, is as its owner left it, and comes back. (The np_alloc in this program is compiled with the
+// points at which that happens.)
 #include "support/delays.hpp"
 
 #include <memory_pool/np_alloc.h>
@@ -153,7 +154,7 @@ protected:
         nothing_is_lost_.OnTestEnd(this_test_);
     }
 
-    /// A number of threads, each of which ends and begins again, so many times.
+    /// A number of threads, each of which ends and begins again, that many times.
     void run(unsigned lives, unsigned steps, std::size_t threads = thread_count)
     {
         for (std::size_t number = delays_.size(); number < lives * threads; ++number)

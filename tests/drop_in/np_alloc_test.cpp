@@ -73,7 +73,7 @@ TEST(np_alloc_drop_in, may_be_told_the_line_that_asks)
     np_free(block);
 }
 
-TEST(np_alloc_drop_in, lists_what_is_in_use_by_the_line_that_has_asked)
+TEST(np_alloc_drop_in, lists_what_is_in_use_by_allocation_site)
 {
     void* const block = np_alloc(100, "orders.cpp", 42);
     std::ostringstream report;

@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
 /// \file
-/// Plays a tape of bytes as operations of several threads on np_alloc, one after the other, and on a map of the blocks in use.
+/// Plays a tape of bytes as operations of several threads on np_alloc, one after the other, and on a map of the blocks
+/// in use.
 ///
 ///     addresses:   | block of heap 1 |    | block |  | block of line 3 |      no two overlap
 ///     a block:     | byte | ... | byte | ... | last byte | unused |           some of its bytes, as its number says
 ///
-/// Now and then, and at the end, np_alloc has to agree with the map about every block, heap, line and byte in use, and find that
-/// it has lost nothing. Serves a seeded test and a fuzzer alike, and prints the operations when they disagree.
+/// Now and then, and at the end, np_alloc has to agree with the map about every block, heap, line and byte in use, and
+/// find that it has lost nothing. Serves a seeded test and a fuzzer alike, and prints the operations when they
+/// disagree.
 #pragma once
 
 #include <memory_pool/np_alloc.h>
@@ -56,7 +58,7 @@ struct np_block
     std::size_t usable = 0;
     std::size_t number = 0;
     np_heap* heap = nullptr;
-    int line = 0; ///< That has asked for it; 0 if nobody knows.
+    int line = 0; ///< Of its allocation site; 0 if unknown.
 
     void fill() const
     {
@@ -280,7 +282,7 @@ private:
             (void)free(at(first));
     }
 
-    /// Frees one of so many: what is left lies in slabs that are full of gaps.
+    /// Frees one of that many: what is left lies in slabs that are full of gaps.
     void free_every(std::size_t nth)
     {
         log("free every nth", nth);

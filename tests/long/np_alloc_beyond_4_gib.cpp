@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
-// np_alloc_beyond_4_gib: blocks so large that 32 bits do not tell where in them something is. Needs 16 GiB of free memory.
+// np_alloc_beyond_4_gib: blocks so large that 32 bits do not tell where in them something is. Needs 16 GiB of free
+// memory.
 #include <memory_pool/np_alloc.h>
 
 #include "support/check.hpp"

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
-// np_alloc_ring [SECONDS [SEED]]: eight threads in a ring, each of which hands blocks of np_alloc to the next, for ten minutes or
-// as told. They go on to one after the other, are made larger and smaller on the way, and freed by any. Each byte in a block
-// follows from a number that travels beside it, and is checked wherever the block comes. The threads of a round end with blocks in
-// every state; those of the next take over what they had. When all is freed, no more memory is kept than after the first rounds.
+// np_alloc_ring [SECONDS [SEED]]: eight threads in a ring, each of which hands blocks of np_alloc to the next, for ten
+// minutes or as told. They go on to one after the other, are made larger and smaller on the way, and freed by any. Each
+// byte in a block follows from a number that travels beside it, and is checked wherever the block comes. The threads of
+// a round end with blocks in every state; those of the next take over what they had. When all is freed, no more memory
+// is kept than after the first rounds.
 #include <memory_pool/np_alloc.h>
 
 #include "support/check.hpp"

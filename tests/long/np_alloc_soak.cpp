@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
-// np_alloc_soak [SECONDS [SEED]]: four threads whose blocks live for all times from none to for ever, for five minutes or as told.
-// How much is in use rises and falls, and the sizes change, in the same way in each round. What a block holds is checked when it
-// is freed. The memory of the process stays in proportion to what was in use, and does not grow from round to round.
+// np_alloc_soak [SECONDS [SEED]]: four threads whose blocks live for all times from none to for ever, for five minutes
+// or as told. How much is in use rises and falls, and the sizes change, in the same way in each round. What a block
+// holds is checked when it is freed. The memory of the process stays in proportion to what was in use, and does not
+// grow from round to round.
 #include <memory_pool/np_alloc.h>
 
 #include "support/check.hpp"
@@ -115,7 +116,8 @@ private:
 };
 
 /// One round.
-/// Returns: the most bytes that were in memory at the end of a phase, without those there were before; 0 where they are not known.
+/// Returns: the most bytes that were in memory at the end of a phase, without those there were before; 0 where they are
+///   not known.
 std::size_t pass_all(std::uint64_t seed, test::live_bytes& live)
 {
     std::array<std::atomic<test::filled_block*>, 64> on_the_way{};

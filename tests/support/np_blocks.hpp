@@ -19,13 +19,13 @@
 
 namespace test
 {
-/// Is np_alloc here the library that checks? It tells of each block what was asked for, and needs more for it.
+/// Is np_alloc here the checked build? It tells of each block what was asked for, and needs more for it.
 inline bool blocks_are_checked()
 {
     return np_get_option(np_option_poison) != 0;
 }
 
-/// Returns: bytes that a block takes for which so many are asked for, with those of the canary and the guard behind it.
+/// Returns: bytes that a block takes for that many bytes asked for, with those of the canary and the guard behind it.
 inline std::size_t counted_bytes(std::size_t bytes)
 {
     if (!blocks_are_checked())
@@ -74,8 +74,8 @@ struct np_resource
 /// Sizes of every kind: tiny, small, some kilobytes, and so large that few fit into 64 KiB.
 inline constexpr std::array<std::size_t, 6> sizes_of_all_kinds{16, 100, 1000, 8192, 30'000, 70'000};
 
-/// Which pages blocks have ever lain on. If some get lost each time, those that take their places lie on others, and it grows on
-/// and on.
+/// Which pages blocks have ever lain on. If some get lost each time, those that take their places lie on others, and it
+/// grows on and on.
 class footprint
 {
 public:

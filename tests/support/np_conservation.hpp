@@ -3,7 +3,7 @@
 /// \file
 /// A check after each test of a program that nothing of np_alloc was lost, nor left behind by the test.
 ///
-///     before:   so many bytes in use        after:   as many; and np_verify()
+///     before:   some bytes in use           after:   as many; and np_verify()
 #pragma once
 
 #include <memory_pool/np_alloc.h>
@@ -14,11 +14,12 @@
 
 namespace test
 {
-/// Fails a test that leaves np_alloc damaged, or blocks in use. Its threads must not be in a call any more when it ends.
+/// Fails a test that leaves np_alloc damaged, or blocks in use. Its threads must not be in a call any more when it
+/// ends.
 class np_conservation : public testing::EmptyTestEventListener
 {
 public:
-    /// Effects: says that the test leaves so many bytes in use on purpose.
+    /// Effects: says that the test leaves that many bytes in use on purpose.
     static void leave_in_use(std::size_t bytes) { left_on_purpose_ += bytes; }
 
     void OnTestStart(const testing::TestInfo&) override

@@ -49,7 +49,7 @@ template <class IsWanted>
 unsigned char* sample_like(std::size_t bytes, IsWanted&& is_wanted)
 {
     const option_for_now every(np_option_sample_bytes, 1);
-    cached_block_set others; // What threads have at hand comes first.
+    cached_block_set others; // Cached blocks of threads come first.
     others.blocks.reserve(5000);
     while (others.blocks.size() != others.blocks.capacity()) {
         auto* const block = static_cast<unsigned char*>(np_alloc(bytes));

@@ -22,7 +22,7 @@ TEST(np_error_handler, may_wait_for_a_thread_that_allocates_also_when_the_proces
     (void)np_trim(); // What waits behind a block that comes twice is lost: it leads around in a circle.
     void* const freed_twice = np_alloc(32);
     void* const other = np_alloc(32);
-    test::in_a_thread([=] { // They are taken in when this thread comes to it: when it forks.
+    test::in_a_thread([=] { // They are drained when this thread comes to it: when it forks.
         np_free(freed_twice);
         np_free(other);
         np_free(freed_twice);

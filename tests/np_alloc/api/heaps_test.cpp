@@ -230,7 +230,7 @@ TEST(np_heap_destroy, reports_what_is_no_heap_any_more_and_forgets_none_of_the_o
     EXPECT_EQ(np_verify(), 1);
 }
 
-TEST_F(np_heaps, report_that_they_were_destroyed_to_whoever_still_uses_them)
+TEST_F(np_heaps, report_that_they_were_destroyed_to_those_who_still_use_them)
 {
     np_heap* const destroyed = np_heap_create();
     void* const block = np_heap_alloc(heap, 100);

@@ -56,7 +56,7 @@ void use_blocks(std::size_t of_each)
     }
 }
 
-/// Effects: takes blocks of so many bytes until there are no more, or enough, looks at that, and frees them.
+/// Effects: takes blocks of that many bytes until there are no more, or enough, looks at that, and frees them.
 /// Returns: how many bytes that was.
 std::size_t take_all(std::size_t bytes, std::size_t enough)
 {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
-// What memory holds when it is handed out again, moved or given back to the system, by the interface alone.
+// What memory holds when it is allocated again, moved or given back to the system, by the interface alone.
 #include <memory_pool/np_alloc.h>
 
 #include <support/emulation.hpp>
@@ -264,13 +264,13 @@ TEST(np_memory, goes_back_to_the_system_a_while_after_the_threads_have_ended_tha
     expect_memory_of_threads_that_end_goes_back();
 }
 
-TEST(np_memory, goes_back_to_the_system_as_soon_where_many_heaps_are_to_be_looked_after)
+TEST(np_memory, goes_back_to_the_system_as_soon_where_many_heaps_are_maintained)
 {
     test::in_threads_at_the_same_time(100, [] { np_free(np_alloc(1)); });
     expect_memory_of_threads_that_end_goes_back();
 }
 
-TEST(np_memory, of_what_threads_had_at_hand_goes_back_to_the_system_when_they_have_ended)
+TEST(np_memory, of_what_threads_had_cached_goes_back_to_the_system_when_they_have_ended)
 {
     if (test::system_is_emulated())
         GTEST_SKIP() << "the memory of the emulator counts";

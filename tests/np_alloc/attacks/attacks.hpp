@@ -85,7 +85,7 @@ public:
     ///   library has there for itself.
     std::size_t stride() const { return stride_; }
 
-    /// Returns: a block of the owner, with room for `bytes()` or so many.
+    /// Returns: a block of the owner, with room for `bytes()` or that many.
     std::byte* block() { return block(bytes_); }
     std::byte* block(std::size_t bytes);
 
@@ -109,16 +109,15 @@ public:
     ///   is at `address`.
     void begins(const void* address);
 
-    /// Effects: has all blocks that are free go back to where they are from; also those that were to be handed out
-    ///   late.
+    /// Effects: has all blocks that are free go back to where they are from; also those in quarantine.
     void send_all_home();
 
 private:
     static constexpr std::size_t many = 24;
     using some_blocks = std::array<void*, many>;
 
-    /// Effects: has all threads allocate and free as if nothing were wrong: more blocks than they have at hand, if they
-    ///   are small.
+    /// Effects: has all threads allocate and free as if nothing were wrong: more blocks than they cache, if they are
+    ///   small.
     void go_on();
     /// Effects: has all blocks go back to where they are from.
     void settle();

@@ -121,7 +121,7 @@ void underflow_of_the_first(scene& here)
 
 void write_after_free(scene& here, std::size_t bytes)
 {
-    (void)here.block_that_stays(); // So the slab does, and the block is handed out again.
+    (void)here.block_that_stays(); // So the slab does, and the block is allocated again.
     std::byte* const block = here.block();
     here.begins(block);
     np_free(block);
@@ -176,7 +176,8 @@ std::byte* put_into_batch(scene& here, std::byte* block)
             np_free(each);
         np_trim();
         np_free(block);
-        for (int others = 0; others != 1100; ++others) // In the libraries that check, it waits until so many are freed.
+        for (int others = 0; others != 1100;
+             ++others) // In the checked build, it is in quarantine until that many are freed.
             np_free(np_alloc(here.bytes()));
     });
     return *std::min_element(sheets.begin(), sheets.end()); // The lowest free block is taken for it.

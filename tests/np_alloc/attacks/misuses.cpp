@@ -125,7 +125,7 @@ void* freed_after_realloc(scene& here)
     return moved;
 }
 
-// Addresses of something else. As they are nobody's blocks, whose they are makes no difference.
+// Addresses of something else. As they are no blocks, their owner makes no difference.
 
 bool for_one_owner(std::size_t, owner whose)
 {
@@ -230,7 +230,7 @@ void* inside(scene& here)
     return block + Offset;
 }
 
-/// Where a block begins that was not handed out, or that was to somebody else.
+/// Where a block begins that was not allocated, or that another owner has.
 void* next_block(scene& here)
 {
     std::byte* const block = here.block_that_stays();

@@ -31,10 +31,10 @@ IS_MALLOC = sys.argv[2].startswith("np_malloc")
 IS_CHECKED = sys.argv[2].endswith("_checked")
 
 # A pointer, whose blocks are in slabs or large (those that begin nowhere are of all), and what the functions make of it. Of those in
-# slabs, the thread that attacks has at hand, once it has freed them, its own, and if they have 64 bytes, those of others.
+# slabs, the thread that attacks has cached, once it has freed them, its own, and if they have 64 bytes, those of others.
 POINTERS = """
                             blocks   free, free_sized, realloc      usable_size                    any, if checked
-freed                       at hand  double free at once            nothing                        double free at once
+freed                       cached  double free at once            nothing                        double free at once
 freed                       slab     double free later              nothing                        double free at once
 freed                       large    double free at once            double free at once            double free at once
 freed, and another since    slab     double free later              nothing                        double free at once
@@ -49,7 +49,7 @@ freed by a third            large    double free at once            double free 
 freed, and gone home        slab     double free later              nothing                        double free at once
 freed, and gone home        large    double free at once            double free at once            double free at once
 freed, its slab gone        all      double free at once            double free at once            double free at once
-moved by realloc            at hand  double free at once            nothing                        double free at once
+moved by realloc            cached  double free at once            nothing                        double free at once
 moved by realloc            slab     double free later              nothing                        double free at once
 moved by realloc            large    double free at once            double free at once            double free at once
 freed after realloc         slab     double free later              nothing                        double free at once
@@ -148,8 +148,8 @@ def kinds_of_blocks(case):
     if int(case.bytes) > 32768:
         return ["large", "all"]
     is_own = case.owner == "attacker"
-    is_at_hand = is_own or int(case.bytes) >= 64
-    return ["own"] * is_own + ["at hand"] * is_at_hand + ["slab", "all"]
+    is_cached = is_own or int(case.bytes) >= 64
+    return ["own"] * is_own + ["cached"] * is_cached + ["slab", "all"]
 
 
 def expected_outcome(case, expected):

@@ -110,7 +110,7 @@ TEST(np_visit_heap, calls_for_each_block_in_use_of_all_heaps_and_threads)
     EXPECT_EQ(visited(nullptr), before);
 }
 
-TEST(np_visit_heap, does_not_call_for_blocks_that_are_on_their_way)
+TEST(np_visit_heap, does_not_call_for_blocks_in_transit)
 {
     const blocks before = visited(nullptr);
     test::lasting_thread owner;
@@ -273,7 +273,7 @@ struct np_verify_finds : testing::Test
     }
     np::thread_heap& mine() { return np::this_thread.cache.heap(); }
 
-    /// A block at hand of this thread.
+    /// A block cached by this thread.
     void* kept()
     {
         np_free(np_alloc(bytes));
@@ -337,7 +337,7 @@ TEST_F(np_verify_finds, a_block_that_is_free_and_was_not_counted_as_back)
     slab() = before;
 }
 
-TEST_F(np_verify_finds, a_record_that_says_what_is_not_so)
+TEST_F(np_verify_finds, inconsistent_slab_metadata)
 {
     expect_inconsistency_with(slab().capacity, slab().capacity - 1, "slab metadata is inconsistent");
     expect_inconsistency_with(slab().block_bytes, std::uint32_t{16}, "slab metadata is inconsistent");
@@ -357,7 +357,7 @@ TEST_F(np_verify_finds, a_slab_with_a_free_block_behind_its_last_one)
     slab() = before;
 }
 
-TEST_F(np_verify_finds, a_slab_some_of_whose_slices_are_not_marked_as_its)
+TEST_F(np_verify_finds, a_slab_some_of_whose_slices_are_not_tagged_as_its)
 {
     void* const block_in_slices = np_heap_alloc(heap, 5000);
     const std::byte* const second = memory.address(slab_of(block_in_slices).slab + 1);
@@ -365,7 +365,7 @@ TEST_F(np_verify_finds, a_slab_some_of_whose_slices_are_not_marked_as_its)
     expect_inconsistency_with(slice_of(second).slab, np::slice_number{0}, "a slice is not tagged as part of its slab");
 }
 
-TEST_F(np_verify_finds, a_slab_that_nobody_has)
+TEST_F(np_verify_finds, a_slab_without_a_heap)
 {
     np::heap& owner = heap_of(of_heap);
     const np::slice_number lost = all.pages().take_slab(size_class, owner.own_tag(), false);
@@ -449,7 +449,7 @@ TEST_F(np_verify_finds, a_slab_that_is_in_no_list_of_its_heap)
                               "the outstanding-block count of a heap does not match its slabs");
 }
 
-TEST_F(np_verify_finds, marks_of_slices_that_do_not_fit)
+TEST_F(np_verify_finds, tags_of_slices_that_do_not_fit)
 {
     expect_inconsistency_with_owner(block, np::no_owner,
                                     "the list of slabs of a heap leads to a slab that is not its own");
@@ -474,7 +474,7 @@ TEST_F(np_verify_finds, large_blocks_that_are_in_no_list_or_in_the_wrong_one)
                               "the list of large blocks of a heap is torn");
 }
 
-TEST_F(np_verify_finds, a_large_block_that_has_no_marks)
+TEST_F(np_verify_finds, a_large_block_without_tags)
 {
     const std::size_t first = memory.slice_of(large);
     const auto mark = [&](np::slice_tag of_first, np::slice_tag of_others) {
@@ -501,7 +501,7 @@ TEST_F(np_verify_finds, the_heap_of_a_thread_that_is_in_no_list)
     expect_inconsistency_with(first->next, static_cast<np::thread_heap*>(nullptr), "a slab is in no list of its heap");
 }
 
-TEST_F(np_verify_finds, a_run_that_nobody_has)
+TEST_F(np_verify_finds, a_run_without_an_owner)
 {
     const np::run taken = all.pages().take_bytes(1, 1);
     expect_inconsistency("a run is in use but has no owner");
@@ -533,7 +533,7 @@ TEST_F(np_verify_finds, a_heap_without_a_thread_that_no_thread_would_get)
                               "a parked heap is missing in the list of parked heaps");
 }
 
-TEST_F(np_verify_finds, a_block_that_is_at_hand_twice)
+TEST_F(np_verify_finds, a_block_that_is_cached_twice)
 {
     void* const between = np_alloc(bytes);
     void* const twice = kept();
@@ -546,7 +546,7 @@ TEST_F(np_verify_finds, a_block_that_is_at_hand_twice)
     np_free(between);
 }
 
-TEST_F(np_verify_finds, a_block_that_is_at_hand_and_free_in_its_slab)
+TEST_F(np_verify_finds, a_block_that_is_cached_and_free_in_its_slab)
 {
     void* const twice = kept(); // Of whatever heap: large ones of others are kept, too.
     np::heap& slabs = heap_of(twice);
@@ -560,7 +560,7 @@ TEST_F(np_verify_finds, a_block_that_is_at_hand_and_free_in_its_slab)
     slabs.put(size_class, taken.data(), taken.size());
 }
 
-TEST_F(np_verify_finds, what_is_at_hand_and_no_block)
+TEST_F(np_verify_finds, what_is_cached_and_no_block)
 {
     np::thread_cache& cache = np::this_thread.cache;
     int local = 0;
@@ -580,7 +580,7 @@ TEST_F(np_verify_finds, what_is_at_hand_and_no_block)
 }
 
 #if MEMORY_POOL_NP_CHECKED
-TEST_F(np_verify_finds, marks_of_blocks_that_are_not_as_the_blocks_are)
+TEST_F(np_verify_finds, states_that_do_not_match_the_blocks)
 {
     void* const free_one = kept();
     np::checked_slice& slab = slab_of(free_one);
@@ -618,7 +618,7 @@ TEST_F(np_verify_finds, a_magazine_that_ends_where_there_is_none)
     expect_inconsistency_with(top, parked->end(size_class) + 1, "a magazine is out of place");
 }
 
-TEST_F(np_verify_finds, a_block_that_is_kept_of_a_slab_that_is_nowhere)
+TEST_F(np_verify_finds, a_cached_block_of_a_slab_outside_of_the_region)
 {
     void* const free_block = kept();
     np::slice_record& record = slice_of(free_block);
@@ -690,7 +690,7 @@ TEST_F(np_verify_finds, call_sites_of_blocks_that_are_not_in_use)
 TEST_F(np_verify_finds, two_call_sites_of_one_block)
 {
     void* const traced = np_alloc_at(bytes, "a.c", 1);
-    test::expect_in_child([&] { // where nobody has to mend it
+    test::expect_in_child([&] { // where it need not be mended
         np::call_sites& sites = all.traced().front().sites();
         const bool is_damaged = sites.remember(traced, bytes, {"b.c", 1}) && sites.remember(traced, bytes, {"c.c", 1});
         testing::internal::CaptureStderr();

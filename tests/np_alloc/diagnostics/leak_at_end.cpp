@@ -21,7 +21,7 @@
 
 namespace
 {
-/// A block that is freed when this object is destroyed, which is said in a text that nobody flushes.
+/// A block that is freed when this object is destroyed, which is said in a text that is not flushed.
 class late_block
 {
 public:

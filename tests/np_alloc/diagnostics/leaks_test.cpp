@@ -69,7 +69,7 @@ report report_of_all(np_format format = np_format_text)
 
 // Reports.
 
-TEST(np_report_leaks, lists_what_is_in_use_by_the_line_that_has_asked_with_the_most_bytes_first)
+TEST(np_report_leaks, lists_what_is_in_use_by_allocation_site_with_the_most_bytes_first)
 {
     const traced a(64, "orders.c", 42);
     const traced b(128, "orders.c", 42);
@@ -99,7 +99,7 @@ TEST(np_report_leaks, lists_lines_with_as_many_bytes_by_their_blocks_and_then_by
                                     "  in all  5 blocks  80 bytes\n");
 }
 
-TEST(np_report_leaks, prints_nothing_if_nothing_is_in_use_that_a_line_has_asked_for)
+TEST(np_report_leaks, prints_nothing_if_nothing_is_in_use_that_has_an_allocation_site)
 {
     np_free(np_alloc_at(64, "orders.c", 42));
     void* const of_no_line = np_alloc(64);
@@ -172,7 +172,7 @@ TEST(np_report_leaks, shortens_a_name_that_is_too_long_for_a_line_at_its_beginni
     EXPECT_NE(report_of_all(np_format_json).text.find('"' + name + '"'), std::string::npos);
 }
 
-TEST(np_report_leaks, says_what_a_block_has_after_it_was_resized_for_the_line_that_has_asked)
+TEST(np_report_leaks, says_what_a_block_has_after_it_was_resized_for_the_allocation_site)
 {
     traced block(10, "a.c", 1);
     for (const std::size_t bytes : {12U, 5000U, 200'000U, 400'000U, 7U}) {

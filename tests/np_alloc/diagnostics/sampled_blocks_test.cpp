@@ -75,14 +75,14 @@ struct sampled_blocks_death : testing::Test
 #endif
 };
 
-TEST_F(sampled_blocks_death, the_first_byte_behind_one_is_out_of_reach)
+TEST_F(sampled_blocks_death, the_first_byte_behind_one_is_inaccessible)
 {
     for (const std::size_t bytes : {16U, 64U, 1024U, 4096U})
         EXPECT_DEATH(write(sample_at_the_end(bytes) + bytes), "memory_pool: overflow: access to address") << bytes;
     EXPECT_DEATH((void)read(sample_at_the_end(64) + 64), "memory_pool: overflow: access to address");
 }
 
-TEST_F(sampled_blocks_death, now_and_then_the_last_byte_before_one_is_out_of_reach)
+TEST_F(sampled_blocks_death, now_and_then_the_last_byte_before_one_is_inaccessible)
 {
     for (const std::size_t bytes : {16U, 1000U})
         EXPECT_DEATH(write(sample_at_the_begin(bytes) - 1), "memory_pool: underflow: access to address") << bytes;
@@ -212,7 +212,7 @@ TEST(sampled_blocks, are_as_many_as_were_asked_for)
     constexpr std::size_t period = 65'536;
     constexpr std::size_t count = 100;
     for (const std::size_t bytes : {64U, 5120U}) {
-        (void)np_trim(); // so that it begins with nothing at hand
+        (void)np_trim(); // so that it begins with nothing cached
         const test::option_for_now some(np_option_sample_bytes, period);
         const std::size_t before = samples_in_use();
         cached_block_set all;
@@ -223,7 +223,7 @@ TEST(sampled_blocks, are_as_many_as_were_asked_for)
     }
 }
 
-TEST(sampled_blocks, are_none_if_nobody_asks_for_them)
+TEST(sampled_blocks, are_none_unless_asked_for)
 {
     cached_block_set all;
     all.blocks.resize(10'000);
@@ -233,7 +233,7 @@ TEST(sampled_blocks, are_none_if_nobody_asks_for_them)
         ASSERT_FALSE(is_sample(each));
 }
 
-TEST(sampled_blocks, leave_room_for_other_blocks_when_there_are_no_places_any_more)
+TEST(sampled_blocks, leave_room_for_other_blocks_when_there_are_no_slots_any_more)
 {
     const test::option_for_now every(np_option_sample_bytes, 1);
     cached_block_set all;

@@ -61,7 +61,7 @@ TEST(np_statistics, count_bytes_in_use_to_the_byte_that_may_be_used)
     }
 }
 
-TEST(np_statistics, are_exact_also_while_others_are_idle_and_have_blocks_at_hand)
+TEST(np_statistics, are_exact_also_while_others_are_idle_and_have_blocks_cached)
 {
     for (const std::size_t bytes : sizes_of_all_kinds) {
         const np_statistics before = now();
@@ -74,7 +74,7 @@ TEST(np_statistics, are_exact_also_while_others_are_idle_and_have_blocks_at_hand
     }
 }
 
-TEST(np_statistics, do_not_count_blocks_as_in_use_that_are_on_their_way_to_the_thread_they_are_from)
+TEST(np_statistics, do_not_count_blocks_as_in_use_that_are_in_transit_to_the_thread_they_are_from)
 {
     const test::nothing_waits nothing_waits;
     (void)np_trim(); // Nothing is in transit but what follows.
@@ -88,9 +88,9 @@ TEST(np_statistics, do_not_count_blocks_as_in_use_that_are_on_their_way_to_the_t
     EXPECT_EQ(now().bytes_in_use, before.bytes_in_use);
 }
 
-TEST(np_statistics, count_blocks_at_hand_of_this_thread_of_others_and_of_those_that_have_ended)
+TEST(np_statistics, count_blocks_cached_of_this_thread_of_others_and_of_those_that_have_ended)
 {
-    (void)np_trim(); // There is room at hand for what is freed below.
+    (void)np_trim(); // There is room in the cache for what is freed below.
     void* const block = np_alloc(700);
     const std::size_t cached = now().bytes_cached;
     np_free(block);
@@ -122,8 +122,8 @@ TEST(np_statistics, count_heaps_of_threads_and_those_without_one)
 }
 
 #if defined(__unix__) && !MEMORY_POOL_TSAN // which is gone itself in the last round
-/// A thread that frees blocks while it lives, and in its last round of destructors, after which nobody is called any
-/// more.
+/// A thread that frees blocks while it lives, and in its last round of destructors, after which no destructor is
+/// called.
 class freeing_thread
 {
 public:
@@ -168,7 +168,7 @@ private:
     int rounds_ = 0;
 };
 
-TEST(np_statistics, count_no_heap_of_a_thread_that_frees_a_few_blocks_when_nobody_hears_of_its_end_any_more)
+TEST(np_statistics, count_no_heap_of_a_thread_that_frees_a_few_blocks_when_its_end_is_not_observed_any_more)
 {
     np_free(np_alloc(10));
     for (const std::size_t while_it_lives : {0U, 1U, 25U}) {
@@ -266,10 +266,10 @@ TEST(np_statistics, count_blocks_that_are_freed_with_more_bytes_than_they_have_w
     const std::size_t before = now().size_mismatches;
     for (const std::size_t bytes : {std::size_t{100'000}, std::size_t{3'000'000}})
         np_free_sized(np_alloc(bytes), 2 * bytes);
-    EXPECT_EQ(now().size_mismatches, before + 2) << "large blocks are not put at hand";
+    EXPECT_EQ(now().size_mismatches, before + 2) << "large blocks are not cached";
     for (void* block : some_blocks(10'000, 100))
         np_free_sized(block, 200);
-    EXPECT_GT(now().size_mismatches, before + 2 + 10) << "now and then there is no room at hand";
+    EXPECT_GT(now().size_mismatches, before + 2 + 10) << "now and then the cache has no room";
 }
 
 TEST(np_statistics, count_no_size_that_a_block_may_have_been_asked_for_by)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
-// The library that checks: what is freed and is no block in use.
+// The checked build: what is freed and is no block in use.
 #include <memory_pool/np_alloc.h>
 
 #include <support/error_recorder.hpp>
@@ -83,7 +83,7 @@ TEST_F(checked_blocks, are_freed_once_whatever_was_freed_in_between)
     }
 }
 
-TEST_F(checked_blocks, are_freed_once_whoever_does_it)
+TEST_F(checked_blocks, are_freed_once_by_any_thread)
 {
     for (const std::size_t bytes : sizes_of_all_kinds) {
         void* const block = np_alloc(bytes);
@@ -231,7 +231,7 @@ TEST_F(checked_blocks, are_freed_by_the_address_that_they_were_handed_out_with)
     }
 }
 
-TEST_F(checked_blocks, are_none_where_none_was_handed_out_yet)
+TEST_F(checked_blocks, are_none_where_none_was_allocated_yet)
 {
     auto* const block = static_cast<std::byte*>(np_alloc(1000));
     const std::size_t usable = 1008; // with the byte behind
@@ -247,7 +247,7 @@ TEST_F(checked_blocks, are_none_where_none_was_handed_out_yet)
     np_free(block);
 }
 
-TEST_F(checked_blocks, are_none_far_away_from_all_that_was_handed_out)
+TEST_F(checked_blocks, are_none_far_from_all_that_was_allocated)
 {
     auto* const block = static_cast<std::byte*>(np_alloc(64));
     std::byte* const far_away = block + (std::size_t{1} << 30);
@@ -400,7 +400,7 @@ TEST_F(checked_blocks, of_0_bytes_are_distinct_and_can_be_freed_and_resized)
     expect_report(error::double_free, shrunk, 0);
 }
 
-TEST_F(checked_blocks, are_reported_with_the_line_that_has_asked_for_them)
+TEST_F(checked_blocks, are_reported_with_their_allocation_sites)
 {
     const auto expect_line = [this](error kind) {
         const std::string end = "\n  allocated at orders.c:42";

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
-// The library that checks: what is written behind blocks, and to blocks that are free.
+// The checked build: what is written behind blocks, and to blocks that are free.
 #include <memory_pool/np_alloc.h>
 
 #include <support/child.hpp>
@@ -154,7 +154,7 @@ TEST_F(checked_bytes, of_a_free_large_block_are_looked_at_when_its_memory_goes_o
         unsigned char* const block = some_block(bytes);
         np_free(block);
         block[bytes / 2] = 0;
-        EXPECT_EQ(np_verify(), 0) << "also by whoever looks at everything";
+        EXPECT_EQ(np_verify(), 0) << "also by np_verify";
         unsigned char* const again = some_block(bytes);
         ASSERT_EQ(again, block);
         EXPECT_EQ(now.kinds(), test::kinds(1, error::write_after_free)) << bytes;
@@ -198,7 +198,7 @@ void fill_and_destroy_a_heap(std::size_t bytes)
     np_heap_destroy(heap);
 }
 
-/// Expects that nobody sees what was in blocks of such a heap.
+/// Expects that the content of blocks of such a heap cannot be seen.
 void expect_nothing_of_it_is_seen(std::size_t bytes)
 {
     std::vector<void*> next(6000);
@@ -210,7 +210,7 @@ void expect_nothing_of_it_is_seen(std::size_t bytes)
     std::for_each(next.begin(), next.end(), np_free);
 }
 
-TEST_F(checked_bytes, of_a_heap_that_was_destroyed_are_not_seen_by_whoever_is_next)
+TEST_F(checked_bytes, of_a_heap_that_was_destroyed_are_not_seen_by_the_next_user)
 {
     fill_and_destroy_a_heap(48);
     expect_nothing_of_it_is_seen(48);
@@ -226,7 +226,7 @@ TEST_F(checked_bytes, of_a_heap_that_was_destroyed_are_not_seen_either_where_mem
     expect_nothing_of_it_is_seen(48);
 }
 
-TEST_F(checked_bytes, that_a_block_no_longer_has_are_not_seen_by_whoever_is_next)
+TEST_F(checked_bytes, that_a_block_no_longer_has_are_not_seen_by_the_next_user)
 {
     auto* const block = some_block(1'000'000);
     std::memset(block, 0x5A, 1'000'000);

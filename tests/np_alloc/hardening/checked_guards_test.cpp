@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
-// The library that checks: what ends the program at once.
+// The checked build: what ends the program at once.
 #include <memory_pool/np_alloc.h>
 
 #include <memory_pool/os/pages.hpp>
@@ -42,7 +42,7 @@ bytes_of_block* some_block(std::size_t bytes)
     return static_cast<unsigned char*>(np_alloc(bytes));
 }
 
-/// Writes behind a block, up to `distance` bytes away.
+/// Writes behind a block, up to a distance of `distance` bytes.
 void write_behind(bytes_of_block* block, std::size_t bytes, std::size_t distance)
 {
     for (std::size_t i = 0; i != distance; ++i)
@@ -149,7 +149,7 @@ TEST_F(checked_guards_death, the_guard_behind_a_large_block_does_not_stay_where_
     EXPECT_EQ(np_verify(), 1);
 }
 
-TEST_F(checked_guards_death, nobody_touches_a_block_of_0_bytes)
+TEST_F(checked_guards_death, guards_a_block_of_0_bytes)
 {
     EXPECT_DEATH(*some_block(0) = 1, "");
     EXPECT_DEATH((void)*some_block(0), "");

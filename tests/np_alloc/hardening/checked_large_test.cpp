@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
-// The library that checks: large blocks that were freed, which nobody may touch.
+// The checked build: large blocks that were freed, which are revoked.
 #include <memory_pool/np_alloc.h>
 
 #include <memory_pool/base/errors.hpp>
@@ -73,7 +73,7 @@ struct checked_large : testing::Test
     {
         EXPECT_EQ(np_verify(), 1);
         (void)np_trim();
-        np_free(np_alloc(200 * mebibyte)); // So nothing is out of reach for the next one, whatever it frees.
+        np_free(np_alloc(200 * mebibyte)); // So nothing is revoked for the next one, whatever it frees.
     }
 };
 
@@ -105,7 +105,7 @@ TEST_F(checked_large_death, that_was_freed_is_named_with_what_was_asked_for_and_
                  "  freed by:\n    .*unit_np_alloc_checked.*\\+0x[0-9a-f]+");
 }
 
-TEST_F(checked_large_death, that_has_grown_to_that_size_is_out_of_reach_too)
+TEST_F(checked_large_death, that_has_grown_to_that_size_is_revoked_too)
 {
     EXPECT_DEATH(
         {
@@ -116,7 +116,7 @@ TEST_F(checked_large_death, that_has_grown_to_that_size_is_out_of_reach_too)
         "memory_pool: use after free: access to address");
 }
 
-TEST_F(checked_large_death, that_has_moved_is_out_of_reach_too)
+TEST_F(checked_large_death, that_has_moved_is_revoked_too)
 {
     EXPECT_DEATH(
         {
@@ -128,7 +128,7 @@ TEST_F(checked_large_death, that_has_moved_is_out_of_reach_too)
         "memory_pool: use after free: access to address");
 }
 
-TEST_F(checked_large_death, of_a_heap_that_was_destroyed_is_out_of_reach_too)
+TEST_F(checked_large_death, of_a_heap_that_was_destroyed_is_revoked_too)
 {
     EXPECT_DEATH(
         {
@@ -154,7 +154,7 @@ TEST_F(checked_large, that_was_freed_is_named_when_it_is_freed_again_resized_or_
     }
 }
 
-TEST_F(checked_large, that_was_freed_is_left_alone_by_whoever_looks_at_everything)
+TEST_F(checked_large, that_was_freed_is_left_alone_by_np_verify)
 {
     unsigned char* const block = freed_block(9 * mebibyte);
     unsigned char* const larger = freed_block(40 * mebibyte);
@@ -186,7 +186,7 @@ TEST_F(checked_large, can_be_where_one_was_freed_and_has_nothing_of_it)
     EXPECT_EQ(recorder.kinds(), test::kinds());
 }
 
-TEST_F(checked_large, leaves_the_rest_out_of_reach_when_a_smaller_one_is_where_it_was)
+TEST_F(checked_large, leaves_the_rest_revoked_when_a_smaller_one_is_where_it_was)
 {
     unsigned char* const before = freed_block(20 * mebibyte);
     unsigned char* const block = some_block(10 * mebibyte);
@@ -200,7 +200,7 @@ TEST_F(checked_large, leaves_the_rest_out_of_reach_when_a_smaller_one_is_where_i
     EXPECT_EQ(recorder.kinds(), test::kinds());
 }
 
-TEST_F(checked_large, stays_in_reach_if_enough_others_are_not)
+TEST_F(checked_large, stays_accessible_if_enough_others_are_not)
 {
     constexpr std::size_t bytes = 40 * mebibyte; // of which nothing is touched
     std::array<unsigned char*, np::revoked_runs::most + 3> blocks{};
@@ -217,7 +217,7 @@ TEST_F(checked_large, stays_in_reach_if_enough_others_are_not)
         np_free(each);
 }
 
-TEST_F(checked_large, stays_in_reach_and_is_looked_at_if_the_system_does_not_move_its_memory)
+TEST_F(checked_large, stays_accessible_and_is_verified_if_the_system_does_not_move_its_memory)
 {
     for (const test::system_call kind : {test::system_call::map, test::system_call::move}) {
         const test::error_recorder now;
@@ -252,7 +252,7 @@ TEST_F(checked_large, is_somewhere_else_if_the_system_does_not_make_that_usable_
     np_free(block);
 }
 
-TEST_F(checked_large, stays_in_reach_where_no_guards_are_wanted)
+TEST_F(checked_large, stays_accessible_where_no_guards_are_wanted)
 {
     (void)np::the_options.set(np_option_guard_pages, 0); // as if it were in the environment
     unsigned char* const block = freed_block(9 * mebibyte);

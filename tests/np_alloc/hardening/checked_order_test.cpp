@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
-// The library that checks: when, and in which order, blocks go out again.
+// The checked build: when, and in which order, blocks go out again.
 #include <memory_pool/np_alloc.h>
 
 #include <support/option_for_now.hpp>
@@ -53,7 +53,7 @@ TEST(checked_order, lets_them_wait_in_bounded_memory)
     EXPECT_LE(after.bytes_cached - before.bytes_cached, 64 * block_bytes + most_in_magazine);
 }
 
-TEST(checked_order, is_such_that_nobody_can_tell_which_is_next)
+TEST(checked_order, is_unpredictable)
 {
     const auto some_in_order = [] {
         std::vector<void*> blocks(200);
@@ -74,7 +74,7 @@ TEST(checked_order, is_such_that_nobody_can_tell_which_is_next)
     });
 }
 
-TEST(checked_order, leaves_nothing_waiting_when_memory_is_trimmed)
+TEST(checked_order, leaves_nothing_in_quarantine_when_memory_is_trimmed)
 {
     std::vector<void*> blocks(3000);
     std::generate(blocks.begin(), blocks.end(), [] { return np_alloc(bytes); });
@@ -86,7 +86,7 @@ TEST(checked_order, leaves_nothing_waiting_when_memory_is_trimmed)
     EXPECT_EQ(np_verify(), 1);
 }
 
-TEST(checked_options, are_those_of_the_library_that_checks)
+TEST(checked_options, are_those_of_the_checked_build)
 {
     EXPECT_EQ(np_get_option(np_option_quarantine_bytes), std::size_t{64} << 10);
     EXPECT_EQ(np_get_option(np_option_random_order), 1U);

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
-// The library that checks: samples are looked at as other blocks are. (What ends a program at once:
-// sampled_blocks_test.cpp.)
+// The checked build: samples are verified as other blocks are. (What ends a program at once: sampled_blocks_test.cpp.)
 #include <memory_pool/np_alloc.h>
 
 #include <memory_pool/base/errors.hpp>

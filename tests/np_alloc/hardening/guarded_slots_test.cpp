@@ -92,7 +92,7 @@ TEST_F(guarded_slots_test, have_zeros_also_where_memory_is_locked)
     expect_zeros_each_time();
 }
 
-TEST_F(guarded_slots_test, are_out_of_reach_where_no_block_is_in_use)
+TEST_F(guarded_slots_test, are_inaccessible_where_no_block_is_in_use)
 {
     std::byte* const block = take(64);
     std::byte* const other = take(64);
@@ -129,7 +129,7 @@ TEST_F(guarded_slots_test, know_to_which_of_two_blocks_an_access_between_them_is
     EXPECT_EQ(kind_at(second - 1), wrong_access::underflow);
 }
 
-TEST_F(guarded_slots_test, contain_all_that_is_out_of_reach_and_nothing_else)
+TEST_F(guarded_slots_test, contain_all_that_is_inaccessible_and_nothing_else)
 {
     EXPECT_FALSE(slots.contain(&slots)) << "before the first block";
     std::byte* const block = take(64);

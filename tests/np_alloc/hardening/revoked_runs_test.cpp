@@ -112,7 +112,7 @@ TEST_F(revoked_runs_test, are_taken_together_when_they_lie_side_by_side)
     EXPECT_TRUE(are_as_they_were(0, pages));
 }
 
-TEST_F(revoked_runs_test, stay_out_of_reach_where_nothing_was_taken)
+TEST_F(revoked_runs_test, stay_revoked_where_nothing_was_taken)
 {
     ASSERT_TRUE(put(2, 8));
     EXPECT_EQ(take(0, 3), os::moving::done);
@@ -137,7 +137,7 @@ TEST_F(revoked_runs_test, are_only_so_many)
     EXPECT_TRUE(put(pages - 2, pages - 1));
 }
 
-TEST_F(revoked_runs_test, are_taken_up_to_their_end_if_there_is_no_place_for_the_rest)
+TEST_F(revoked_runs_test, are_taken_up_to_their_end_if_there_is_no_entry_for_the_rest)
 {
     ASSERT_TRUE(put(pages - 5, pages));
     for (std::size_t i = 1; i != revoked_runs::most; ++i)

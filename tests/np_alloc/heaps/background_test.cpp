@@ -67,13 +67,13 @@ TEST_F(np_background_thread, empties_the_heap_of_a_thread_that_was_idle_before_i
             for (void*& each : blocks)
                 each = np_alloc(1000);
         });
-        std::this_thread::sleep_for(std::chrono::milliseconds(100)); // Its heap is looked after meanwhile.
+        std::this_thread::sleep_for(std::chrono::milliseconds(100)); // Its heap is maintained meanwhile.
         worker.does([&blocks] { std::for_each(blocks.begin(), blocks.end(), np_free); });
     }
     EXPECT_TRUE(comes_true([cached_before] { return statistics().bytes_cached < cached_before + 10'000; }));
 }
 
-TEST_F(np_background_thread, goes_on_when_somebody_has_left_np_visit_heap_by_an_exception)
+TEST_F(np_background_thread, goes_on_when_np_visit_heap_was_left_by_an_exception)
 {
     void* const block = np_alloc(10);
     const auto throw_number = [](void*, std::size_t, void*) -> int { throw 77; };
@@ -86,7 +86,7 @@ TEST_F(np_background_thread, goes_on_when_somebody_has_left_np_visit_heap_by_an_
 #if TESTS_MAY_ASK_FOR_RESIDENT_MEMORY
 constexpr std::size_t bytes_to_fill = std::size_t{64} << 20;
 
-/// Lets time pass in which nobody calls, until no more than that is in memory; but not for ever.
+/// Lets time pass without calls, until no more than that is in memory; but not for ever.
 /// Returns: how much is then.
 std::size_t wait_without_a_call(std::size_t enough)
 {
@@ -96,7 +96,7 @@ std::size_t wait_without_a_call(std::size_t enough)
     return test::resident_bytes();
 }
 
-TEST_F(np_background_thread, gives_memory_back_to_the_system_while_nobody_calls)
+TEST_F(np_background_thread, gives_memory_back_to_the_system_without_calls)
 {
     for (const std::size_t most : {std::size_t{100}, std::size_t{5'000}, std::size_t{8} << 20}) {
         const auto fill_and_free = [most] { const test::many_blocks all(bytes_to_fill, most / 2, most); };
@@ -151,7 +151,7 @@ TEST_F(np_background_thread, leaves_blocks_alone_that_threads_work_with)
     EXPECT_EQ(np_set_option(np_option_background_thread, 1), 0);
 }
 
-TEST_F(np_background_thread, rests_while_somebody_looks_at_everything)
+TEST_F(np_background_thread, rests_during_np_verify)
 {
     const test::option_for_now decay(np_option_decay_ms, 10);
     const auto visit = [](void*, std::size_t, void*) { return 1; };
@@ -191,7 +191,7 @@ visited_blocks visit_all(const std::function<void()>& do_first)
     return all.blocks;
 }
 
-TEST_F(np_background_thread, may_send_blocks_home_while_somebody_looks_who_is_not_told_of_the_batches)
+TEST_F(np_background_thread, may_send_blocks_home_during_a_visit_that_is_not_told_of_the_batches)
 {
     const test::option_for_now decay(np_option_decay_ms, 20);
     ASSERT_EQ(np_set_option(np_option_background_thread, 0), 0);
@@ -203,7 +203,7 @@ TEST_F(np_background_thread, may_send_blocks_home_while_somebody_looks_who_is_no
         each = np_alloc(100);
     test::in_a_thread([&handed_over] {
         np_free(np_alloc(16));
-        std::for_each(handed_over.begin(), handed_over.end(), np_free); // They stay at hand, as it may need some.
+        std::for_each(handed_over.begin(), handed_over.end(), np_free); // They stay cached, as it may need some.
     });
     np_free(room_for_batches);
     const visited_blocks before = visit_all([] {});
@@ -220,7 +220,7 @@ TEST_F(np_background_thread, may_send_blocks_home_while_somebody_looks_who_is_no
     std::for_each(blocks.begin(), blocks.end(), np_free);
 }
 
-TEST_F(np_background_thread, does_not_keep_the_process_from_ending_while_somebody_looks)
+TEST_F(np_background_thread, does_not_keep_the_process_from_ending_during_a_visit)
 {
     testing::GTEST_FLAG(death_test_style) = "threadsafe";
     const auto end = [] {

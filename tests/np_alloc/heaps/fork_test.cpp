@@ -197,7 +197,7 @@ TEST(np_fork, leaves_parent_and_child_blocks_of_their_own)
     lasting.does([] { EXPECT_TRUE(use_blocks(10)); });
 }
 
-TEST(np_fork, leaves_in_the_child_what_the_thread_that_forks_has_at_hand)
+TEST(np_fork, leaves_in_the_child_what_the_thread_that_forks_has_cached)
 {
     for (int i = 0; i != 10; ++i)
         test::in_a_thread([] {
@@ -250,7 +250,7 @@ TEST(np_fork, lets_handlers_allocate_that_were_registered_after_its_own)
 }
 
 #if defined(__linux__)
-/// Set before that one is, which is registered by whoever wants it.
+/// Set before that one is, which is registered by the test that wants it.
 std::atomic<bool> early_handlers_are_active{false};
 
 std::atomic<bool> early_handlers_raise_signals{false};

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
-// What whoever is at work in np_alloc does for all others, now and then; and what it says when it cannot.
+// Periodic maintenance by any thread; and what is said when it cannot be done.
 #include <np_alloc/heaps/heap_registry.hpp>
 
 #include <memory_pool/np_alloc.h>
@@ -32,7 +32,7 @@ std::size_t dirty_bytes()
     return now.bytes_dirty;
 }
 
-/// Blocks that come and go in slabs that stay, so that whoever works with them never needs a run.
+/// Blocks that come and go in slabs that stay, so that their user never needs a run.
 class busy_blocks
 {
 public:

@@ -173,13 +173,13 @@ TEST_F(heap, is_the_owner_of_its_slabs_by_their_words)
     EXPECT_EQ(page_heap.region().tag(first).load(), np::no_owner);
 }
 
-TEST_F(heap, takes_in_what_another_has_kept_for_it_when_that_is_posted)
+TEST_F(heap, drains_what_another_has_buffered_for_it_when_that_is_sent)
 {
     for (void* block : take(mine, 3, 10))
         put(other, block);
     EXPECT_EQ(in_transit(other), 11U) << "with the batch";
     (void)mine.drain();
-    EXPECT_EQ(outstanding(mine), 10U) << "not posted yet";
+    EXPECT_EQ(outstanding(mine), 10U) << "not sent yet";
     other.send_all();
     EXPECT_EQ(in_transit(other), 0U);
     EXPECT_EQ(in_transit(mine), 11U);
@@ -190,7 +190,7 @@ TEST_F(heap, takes_in_what_another_has_kept_for_it_when_that_is_posted)
     EXPECT_EQ(mine.sent_minus_received() + other.sent_minus_received(), 0U);
 }
 
-TEST_F(heap, takes_in_batches_of_every_length)
+TEST_F(heap, drains_batches_of_every_length)
 {
     for (std::uint32_t length = 1; length <= 200; length += length < 5 ? 1 : 13) {
         for (void* block : take(mine, 0, length))
@@ -205,7 +205,7 @@ TEST_F(heap, takes_in_batches_of_every_length)
     }
 }
 
-TEST_F(heap, keeps_batches_for_many_others_and_posts_one_when_its_place_is_needed)
+TEST_F(heap, buffers_batches_for_many_others_and_sends_one_when_its_slot_is_needed)
 {
     std::vector<std::unique_ptr<np::heap>> owners = make_heaps(1000);
     for (const std::unique_ptr<np::heap>& each : owners)
@@ -228,7 +228,7 @@ TEST_F(heap, takes_no_more_memory_for_batches_to_many_others_than_the_blocks_in_
         for (const std::unique_ptr<np::heap>& each : owners)
             for (void* block : take(*each, 3, 2))
                 put(other, block);
-    EXPECT_LE(outstanding(other), 64U) << "batches that are not posted yet";
+    EXPECT_LE(outstanding(other), 64U) << "batches that are not sent yet";
     other.send_all();
     std::size_t sent_minus_received = 0;
     for (const std::unique_ptr<np::heap>& each : owners) {
@@ -285,7 +285,7 @@ TEST_F(heap, reports_a_block_that_two_others_have_sent)
     EXPECT_EQ(outstanding(mine), 1U);
 }
 
-// A slab of such blocks is given back as soon as none of them is away.
+// A slab of such blocks is given back as soon as none of them is outstanding.
 constexpr std::size_t class_of_large_slabs = np::sizes::of(5000);
 
 TEST_F(heap, reports_a_block_that_comes_back_when_its_slab_is_gone)

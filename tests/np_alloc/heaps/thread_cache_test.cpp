@@ -74,7 +74,7 @@ struct thread_cache : testing::Test
     }
 };
 
-TEST_F(thread_cache, has_nothing_at_hand_and_knows_no_block_before_it_has_a_heap)
+TEST_F(thread_cache, has_nothing_cached_and_knows_no_block_before_it_has_a_heap)
 {
     EXPECT_FALSE(mine.has_heap());
     void* block = nullptr;
@@ -117,7 +117,7 @@ TEST_F(thread_cache, gets_the_first_blocks_of_a_class_from_a_larger_one_if_it_is
     EXPECT_EQ(memory->class_to_allocate(np::sizes::of(300)), np::sizes::of(300)) << "as it has a magazine";
 }
 
-TEST_F(thread_cache, knows_its_blocks_while_each_free_comes_by)
+TEST_F(thread_cache, knows_its_blocks_while_a_watch_is_on)
 {
     mine.use(*memory);
     void* const block = take(5);
@@ -182,7 +182,7 @@ TEST_F(thread_cache, holds_few_blocks_for_a_thread_that_needs_few_and_more_for_o
     EXPECT_LE(mine.held(0), np::least_room(0));
     std::vector<void*> blocks;
     for (std::uint32_t i = 0; i != 2 * np::most_room(0); ++i)
-        blocks.push_back(take(0)); // NOLINT(performance-inefficient-vector-operation): nobody knows how many
+        blocks.push_back(take(0)); // NOLINT(performance-inefficient-vector-operation): their number is unknown
     EXPECT_EQ(memory->room(0), np::most_room(0));
     for (void* block : blocks)
         give(block);
@@ -233,14 +233,14 @@ void need_many_of_each(thread_cache& its, std::size_t first = 0)
         need_many(its, size_class);
 }
 
-TEST_F(thread_cache, has_no_more_at_hand_of_all_classes_together_than_its_share)
+TEST_F(thread_cache, has_no_more_cached_of_all_classes_together_than_its_share)
 {
     mine.use(*memory);
     need_many_of_each(*this);
     EXPECT_LE(bytes_held_beyond_a_few(), np_get_option(np_option_thread_cache_bytes));
 }
 
-TEST_F(thread_cache, may_have_as_much_again_at_hand_for_each_32_MiB_that_are_in_use)
+TEST_F(thread_cache, may_have_as_much_again_cached_for_each_32_MiB_that_are_in_use)
 {
     mine.use(*memory);
     constexpr std::size_t largest = np::class_count - 1;
@@ -353,7 +353,7 @@ TEST_F(thread_cache, takes_no_share_from_a_class_that_is_empty_again_and_again)
     EXPECT_GE(memory->room(first_small), room);
 }
 
-TEST_F(thread_cache, leaves_what_is_at_hand_to_the_thread_that_has_the_heap_next)
+TEST_F(thread_cache, leaves_what_is_cached_to_the_thread_that_has_the_heap_next)
 {
     mine.use(*memory);
     void* const kept = take(0);
@@ -432,7 +432,7 @@ TEST_F(thread_cache, takes_a_block_that_is_named_before_a_magazine_that_is_empty
     EXPECT_TRUE(recorder.kinds().empty());
 }
 
-TEST_F(thread_cache, sends_home_what_another_heap_has_handed_out)
+TEST_F(thread_cache, sends_home_what_another_heap_has_allocated)
 {
     mine.use(*memory);
     np::heap other(page_heap);

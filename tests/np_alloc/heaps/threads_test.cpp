@@ -158,7 +158,7 @@ TEST(np_threads, lose_nothing_when_they_end_with_blocks_in_every_state)
             test::lasting_thread other;
             other.does([&] {
                 theirs = allocate_of_all_kinds(6);
-                EXPECT_TRUE(test::give_back_all(np, allocate_of_all_kinds(2))); // they may stay at hand
+                EXPECT_TRUE(test::give_back_all(np, allocate_of_all_kinds(2))); // they may stay cached
             });
             // What it does not see any more, and what it has not passed on when it ends.
             EXPECT_TRUE(test::give_back_all(np, every_second(theirs, 0)));
@@ -216,7 +216,7 @@ protected:
     {
         for (const pthread_key_t key : keys)
             pthread_key_delete(key);
-        for (void* const block : set_) // in the last round, after which nobody is called
+        for (void* const block : set_) // in the last round of destructors
             np_free(block);
         set_.clear();
     }
@@ -400,7 +400,7 @@ TEST(np_threads, have_no_cache_line_together_if_they_pass_nothing_on)
     test::in_threads(threads, [&](std::size_t thread) {
         std::mt19937 random(static_cast<unsigned>(thread));
         blocks[thread].push_back(test::allocate_filled(np, 1));
-        // Whoever came after another has ended would get what that one had.
+        // A thread that begins after another has ended would get what that one had.
         for (++begun; begun != threads;)
             std::this_thread::yield();
         for (int i = 0; i != 3000; ++i) {
@@ -433,7 +433,7 @@ TEST(np_threads, have_no_cache_line_together_if_they_pass_nothing_on)
 TEST(np_threads, get_no_small_block_again_that_was_passed_on_but_where_many_are)
 {
     if (test::blocks_are_checked())
-        GTEST_SKIP() << "where blocks are checked, nobody can tell which block is next";
+        GTEST_SKIP() << "in the checked build, the next block is unpredictable";
     constexpr std::size_t bytes = 16;
     constexpr std::size_t line = 64;
     std::vector<filled_block> blocks;
@@ -443,7 +443,7 @@ TEST(np_threads, get_no_small_block_again_that_was_passed_on_but_where_many_are)
     for (const filled_block& each : blocks)
         lines.insert(reinterpret_cast<std::uintptr_t>(each.address) / line);
     test::lasting_thread other;
-    std::vector<filled_block> blocks_of_other; // What a thread before it has left at hand may be of this one.
+    std::vector<filled_block> blocks_of_other; // What a thread before it has left in the cache may be of this one.
     other.does([&] {
         for (int i = 0; i != 10'000; ++i)
             blocks_of_other.push_back(test::allocate_filled(np, bytes));
@@ -502,7 +502,7 @@ TEST(np_threads, take_no_more_than_half_more_than_is_in_use_when_sixteen_allocat
     constexpr std::size_t most_queued = std::size_t{64} * 1024;
     constexpr std::size_t rounds = 12;
     static_assert(most_queued % (producers * batch) == 0, "so that each has a share in it, and it can be full");
-    // Few, as each thread has some memory at hand of each size: it is not that which is looked at here.
+    // Few, as each thread caches some memory of each size: it is not that which is looked at here.
     constexpr std::array<std::size_t, 8> sizes{48, 160, 320, 640, 1000, 1280, 1536, 2000};
     test::live_bytes live;
     test::bounded_queue<filled_block> queue(most_queued);

@@ -28,7 +28,7 @@ TEST(np_new_delete, takes_the_place_of_every_form_of_new)
 
 TEST(np_new_delete, takes_the_place_of_every_form_of_delete)
 {
-    constexpr std::size_t bytes = 1'000'000; // of a block that nobody owns when it is back
+    constexpr std::size_t bytes = 1'000'000; // of a block that has no owner when it is back
     for (const test::new_form& form : test::new_forms) {
         void* const block = form.allocate(bytes);
         form.free(block);

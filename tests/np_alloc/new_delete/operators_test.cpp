@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
-// What the standard asks of the global operators new and delete, whoever has defined those of this program.
+// What the standard asks of the global operators new and delete, wherever those of this program are defined.
 #include <support/memory_limit.hpp>
 #include <support/new_forms.hpp>
 #include <support/new_handler.hpp>

@@ -129,7 +129,7 @@ bool use_all_kinds_of_blocks()
     return test::give_back_all(np, blocks);
 }
 
-TEST(np_decay, leaves_a_little_at_hand_when_threads_end_and_no_more)
+TEST(np_decay, leaves_a_little_cached_when_threads_end_and_no_more)
 {
     if (test::blocks_are_checked())
         GTEST_SKIP() << "where blocks are checked, what is known of them stays";

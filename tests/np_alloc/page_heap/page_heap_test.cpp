@@ -81,7 +81,7 @@ struct page_heap : testing::Test
     }
 };
 
-TEST_F(page_heap, marks_the_slices_of_large_blocks_and_of_none)
+TEST_F(page_heap, tags_the_slices_of_large_blocks_and_of_none)
 {
     const np::run large = all.take_large(3 * np::slice_bytes, 1);
     EXPECT_EQ(tag(large.first), np::large_block);
@@ -390,7 +390,7 @@ TEST_F(page_heap, asks_for_huge_pages_when_a_block_has_become_so_large)
     EXPECT_EQ(huge_pages(block.first + 5 * MiB / np::slice_bytes - 1), np::huge_page_use::asked_for);
 }
 
-TEST_F(page_heap, asks_for_no_huge_pages_if_nobody_wants_them)
+TEST_F(page_heap, asks_for_no_huge_pages_if_they_are_not_wanted)
 {
     const test::option_for_now unwanted(np_option_huge_pages, 0);
     const test::system_calls calls;

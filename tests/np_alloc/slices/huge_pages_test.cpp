@@ -23,7 +23,7 @@ using test::system_call;
 
 constexpr std::uint32_t part = np::slices_of_huge_page;
 
-/// A region of so many parts, all of them committed.
+/// A region of that many parts, all of them committed.
 struct region_in_parts
 {
     using region_type = np::region<std::uintptr_t, np::run_links>;
@@ -146,7 +146,7 @@ TEST_F(huge_pages, are_refused_by_who_enters_such_a_part_and_does_not_want_them)
     all.enter(run_in(part, 1, part, 2 * part), false);
     EXPECT_EQ(told(4), "ara-");
     all.enter(run_in(3 * part, 1, 3 * part, 4 * part), false);
-    EXPECT_EQ(told(4), "ara-") << "where nobody asked for them, there is nothing to refuse";
+    EXPECT_EQ(told(4), "ara-") << "without a request, there is nothing to refuse";
     all.enter(run_in(part, 1, part, 2 * part), true);
     EXPECT_EQ(told(4), "aaa-");
 }

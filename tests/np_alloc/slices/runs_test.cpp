@@ -379,7 +379,7 @@ TEST_F(runs, at_the_end_are_forgotten_if_they_are_free_and_have_no_memory)
     EXPECT_EQ(all.forget_last_if_clean().first, np::no_slice) << "it is not the last";
 }
 
-TEST_F(runs, are_found_while_they_are_purged_and_are_nobody_elses)
+TEST_F(runs, are_found_while_they_are_purged_and_not_taken)
 {
     (void)all.take(2);
     const np::run old = all.take(3);

@@ -21,7 +21,7 @@ constexpr std::size_t slab_bytes = 64 * 1024;
 /// Rows of free pages, by the number of the first page, and of the one behind the last.
 using rows = std::vector<std::pair<std::size_t, std::size_t>>;
 
-/// A slab of blocks of one size, of which some are away.
+/// A slab of blocks of one size, of which some are outstanding.
 class slab_test : public testing::Test
 {
 protected:
@@ -33,7 +33,7 @@ protected:
             all_.push_back(number);
     }
 
-    /// Has all blocks be away but those.
+    /// Has all blocks be outstanding but those.
     void keep_free(const std::vector<std::uint32_t>& numbers)
     {
         std::vector<void*> outstanding(slab_.capacity);
@@ -63,7 +63,7 @@ protected:
     std::vector<std::uint32_t> all_;
 };
 
-TEST_F(slab_test, has_no_free_pages_if_all_blocks_are_away)
+TEST_F(slab_test, has_no_free_pages_if_all_blocks_are_outstanding)
 {
     make(1024);
     keep_free({});

@@ -45,7 +45,7 @@ std::map<line, in_use> all_sites()
 
 using sites = std::map<line, in_use>;
 
-TEST(np_alloc_at, remembers_who_has_asked_as_long_as_the_block_is_in_use)
+TEST(np_alloc_at, remembers_the_allocation_site_as_long_as_the_block_is_in_use)
 {
     void* const a = np_alloc_at(64, "orders.c", 42);
     void* const b = np_alloc_at(0, "orders.c", 42);

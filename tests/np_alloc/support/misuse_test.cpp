@@ -128,7 +128,7 @@ std::string line_of_last_report()
     return remedy_ends != std::string::npos ? text.substr(remedy_ends + 1) : std::string();
 }
 
-TEST(np_misuse, of_a_block_names_the_line_that_has_asked_for_it)
+TEST(np_misuse, of_a_block_names_its_allocation_site)
 {
     np_set_error_handler(&remember);
     np_heap* const other_heap = np_heap_create();
@@ -164,7 +164,7 @@ TEST(np_misuse, of_a_block_that_was_freed_names_its_line_when_the_name_of_the_fi
     np_set_error_handler(nullptr);
 }
 
-TEST(np_misuse, of_the_old_address_of_a_block_that_has_moved_names_the_line_that_has_asked_for_that_block)
+TEST(np_misuse, of_the_old_address_of_a_block_that_has_moved_names_the_allocation_site_of_that_block)
 {
     all_told.clear();
     np_set_error_handler(&remember);
