@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-# The libraries that check: what they find, and that they do all that the others do.
+# The checked build: what it finds, and that it does all that the plain one does.
 if(CMAKE_CXX_FLAGS MATCHES "-stdlib=" AND NOT CMAKE_CXX_CLANG_TIDY)
     return() # It does not depend on the C++ library.
 endif()

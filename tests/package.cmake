@@ -46,7 +46,7 @@ foreach(library IN ITEMS np_alloc np_malloc)
         list(APPEND with_np_alloc ${library})
     endif()
 endforeach()
-# An installed package has the libraries that check, too. A project that builds it need not build those.
+# An installed package has the checked build, too. A project that builds it need not build those.
 set(with_checked ${with_np_alloc})
 foreach(library IN LISTS with_np_alloc)
     list(APPEND with_checked ${library}_checked)

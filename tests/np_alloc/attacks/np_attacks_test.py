@@ -138,7 +138,7 @@ def cases(text):
 def run(kind, **variables):
     """Starts the program."""
     environment = {name: value for name, value in os.environ.items() if not name.startswith("NP_")}
-    environment["NP_RANDOM_ORDER"] = "0"  # For the libraries that check: the same happens each time.
+    environment["NP_RANDOM_ORDER"] = "0"  # For the checked build: the same happens each time.
     return subprocess.Popen([PROGRAM, kind], env={**environment, **variables}, stdin=subprocess.DEVNULL,
                             stdout=subprocess.PIPE, stderr=subprocess.PIPE)
 
@@ -153,7 +153,7 @@ def kinds_of_blocks(case):
 
 
 def expected_outcome(case, expected):
-    return next((expected[case.attack, kind] for kind in kinds_of_blocks(case) if (case.attack, kind) in expected), "nobody knows")
+    return next((expected[case.attack, kind] for kind in kinds_of_blocks(case) if (case.attack, kind) in expected), "unknown")
 
 
 def wrong_text(kind, case):

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
 # Copyright (c) 2026 The memory_pool authors
-"""How many instructions malloc and free take for a small block that is at hand.   instructions_test.py LIBRARY
+"""How many instructions malloc and free take for a small block that is cached.   instructions_test.py LIBRARY
 
 The way of such a call is straight: from the first instruction to the first `ret`, with no jump taken. Both are printed.
 """
