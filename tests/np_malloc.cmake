@@ -34,7 +34,7 @@ set(preload_test Python3::Interpreter ${CMAKE_CURRENT_SOURCE_DIR}/np_alloc/prelo
 add_test(NAME np_malloc.preload COMMAND ${preload_test})
 set_tests_properties(np_malloc.preload PROPERTIES TIMEOUT 300)
 
-# The library that checks: what depends on how it is made, and what programs do to a malloc.
+# The checked build: what depends on how it is made, and what programs do to a malloc.
 set(np_malloc_checked $<TARGET_FILE:memory_pool_np_malloc_checked>)
 add_test(NAME np_malloc_checked.symbols
     COMMAND Python3::Interpreter ${CMAKE_CURRENT_SOURCE_DIR}/np_alloc/preload/symbols_test.py ${np_malloc_checked})

@@ -11,7 +11,7 @@
 #include "../engine/block_lookup.hpp"
 #include "../engine/engine.hpp"
 #include "../engine/large_alloc.hpp"
-#include "../slices/sizes.hpp"
+#include "../slices/size_classes.hpp"
 #include "../support/build_variant.hpp"
 
 #include <cerrno>

@@ -4,9 +4,9 @@
 /// operator new and delete in every form, for a library that is loaded before the C++ standard library's, or without
 /// one.
 ///
-///     operator new(bytes)  -->  np_alloc  -- no memory -->  the same form of the C++ library  -->  std::new_handler, std::bad_alloc
-///                                  ^                                       |
-///                                  +----------------  malloc  <------------+
+///     operator new(bytes)  -->  np_alloc  -- OOM -->  the same form of the C++ library  -->  new_handler, bad_alloc
+///                                  ^                                 |
+///                                  +-------------  malloc  <---------+
 ///
 /// So the C++ library throws that the program catches with, whichever that is; and a program in C need not load one.
 /// The C++ library asks malloc, which is this library's.

@@ -17,7 +17,7 @@
 #include <memory_pool/os/standard_error.hpp>
 
 #include "../engine/engine.hpp"
-#include "../support/mutex.hpp"
+#include "../support/fork_mutex.hpp"
 #include "../support/options.hpp"
 #include "../support/output.hpp"
 

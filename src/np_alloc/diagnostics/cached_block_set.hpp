@@ -18,7 +18,7 @@
 #include "../heaps/shared_heap.hpp"
 #include "../heaps/thread_cache.hpp"
 #include "../page_heap/page_heap.hpp"
-#include "../slices/sizes.hpp"
+#include "../slices/size_classes.hpp"
 #include "../slices/slab.hpp"
 #include "../support/inconsistency.hpp"
 

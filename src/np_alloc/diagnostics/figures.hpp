@@ -13,7 +13,7 @@
 #include "../heaps/heap_registry.hpp"
 #include "../heaps/traced_heap.hpp"
 #include "../page_heap/page_heap.hpp"
-#include "../slices/sizes.hpp"
+#include "../slices/size_classes.hpp"
 #include "../support/misuse.hpp"
 
 #include <algorithm>

@@ -16,7 +16,7 @@
 #include "../heaps/heap_verify.hpp"
 #include "../heaps/shared_heap.hpp"
 #include "../heaps/traced_heap.hpp"
-#include "../slices/sizes.hpp"
+#include "../slices/size_classes.hpp"
 #include "../slices/slab.hpp"
 #include "../support/build_variant.hpp"
 #include "../support/inconsistency.hpp"

@@ -10,7 +10,7 @@
 
 #include <memory_pool/base/errors.hpp>
 
-#include "../slices/sizes.hpp"
+#include "../slices/size_classes.hpp"
 #include "../support/output.hpp"
 #include "figures.hpp"
 

@@ -14,7 +14,7 @@
 #include "../heaps/heap.hpp"
 #include "../heaps/shared_heap.hpp"
 #include "../page_heap/page_heap.hpp"
-#include "../slices/sizes.hpp"
+#include "../slices/size_classes.hpp"
 #include "../support/misuse.hpp"
 #include "engine.hpp"
 

@@ -11,7 +11,7 @@
 #include "../hardening/checked_slice.hpp"
 #include "../hardening/quarantine.hpp"
 #include "../heaps/shared_heap.hpp"
-#include "../slices/sizes.hpp"
+#include "../slices/size_classes.hpp"
 #include "../support/build_variant.hpp"
 #include "../support/fill_pattern.hpp"
 #include "../support/misuse.hpp"

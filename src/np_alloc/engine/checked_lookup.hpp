@@ -13,7 +13,7 @@
 
 #include "../hardening/block_state.hpp"
 #include "../hardening/checked_slice.hpp"
-#include "../slices/sizes.hpp"
+#include "../slices/size_classes.hpp"
 #include "../slices/slice_tag.hpp"
 #include "../support/fill_pattern.hpp"
 #include "../support/metadata_pages.hpp"

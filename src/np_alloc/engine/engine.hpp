@@ -20,7 +20,7 @@
 #include "../heaps/shared_heap.hpp"
 #include "../heaps/thread_cache.hpp"
 #include "../page_heap/page_heap.hpp"
-#include "../slices/sizes.hpp"
+#include "../slices/size_classes.hpp"
 #include "../support/build_variant.hpp"
 #include "checked.hpp"
 

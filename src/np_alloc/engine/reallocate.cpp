@@ -9,7 +9,7 @@
 #include <memory_pool/base/arithmetic.hpp>
 
 #include "../heaps/shared_heap.hpp"
-#include "../slices/sizes.hpp"
+#include "../slices/size_classes.hpp"
 #include "../support/build_variant.hpp"
 #include "block_lookup.hpp"
 #include "checked.hpp"

@@ -5,15 +5,15 @@
 ///
 ///     locate it -> resize in place -> move its memory -> copy to another block -> no memory: keep it if it shrinks
 ///
-/// `Blocks` is what is known of blocks: a type `block` with `begin` and `held`, the bytes that are kept when it moves,
-/// and
+/// `Blocks` is what is known of blocks: a type `block` with `begin` and `held`, the bytes that it keeps when it moves;
 ///
 ///     locate(pointer)           the block that begins there; reports if none does
 ///     find(pointer)             the same, in use, with its bytes
 ///     home_of(block)            its shared heap, or nullptr
 ///     last_bytes(block)         its size for a report
 ///     is_large(block)
-///     resize_in_place(block, bytes), move_memory(block, bytes), leave_room(pointer, bytes), shrink_in_place(block, bytes)
+///     resize_in_place(block, bytes), move_memory(block, bytes), shrink_in_place(block, bytes)
+///     leave_room(pointer, bytes)
 ///
 /// Thread safety: any thread.
 #pragma once

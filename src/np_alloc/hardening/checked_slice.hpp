@@ -24,7 +24,7 @@
 
 #include "../slices/region.hpp"
 #include "../slices/runs.hpp"
-#include "../slices/sizes.hpp"
+#include "../slices/size_classes.hpp"
 #include "../slices/slab.hpp"
 #include "../support/build_variant.hpp"
 #include "../support/fill_pattern.hpp"

@@ -22,7 +22,7 @@
 #include <memory_pool/os/pages.hpp>
 #include <memory_pool/os/random.hpp>
 
-#include "../slices/sizes.hpp"
+#include "../slices/size_classes.hpp"
 #include "../support/metadata_pages.hpp"
 
 #include <atomic>

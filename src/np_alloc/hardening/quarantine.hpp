@@ -11,7 +11,7 @@
 /// Thread safety: figures any thread; the rest none.
 #pragma once
 
-#include "../slices/sizes.hpp"
+#include "../slices/size_classes.hpp"
 
 #include <array>
 #include <atomic>

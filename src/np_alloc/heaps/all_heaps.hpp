@@ -20,11 +20,11 @@
 
 #include "../page_heap/page_heap.hpp"
 #include "../slices/reservation_cost.hpp"
-#include "../slices/sizes.hpp"
+#include "../slices/size_classes.hpp"
 #include "../slices/slice_tag.hpp"
 #include "../support/build_variant.hpp"
 #include "../support/fill_pattern.hpp"
-#include "../support/mutex.hpp"
+#include "../support/fork_mutex.hpp"
 #include "../support/options.hpp"
 #include "heap_list.hpp"
 #include "shared_heap.hpp"
@@ -182,7 +182,7 @@ protected:
         visit(internal_);
     }
 
-    mutex mutex_; ///< Of the lists.
+    fork_mutex mutex_; ///< Of the lists.
     page_heap pages_;
     heap_list heaps_{pages_};
     shared_heap fallback_{pages_};

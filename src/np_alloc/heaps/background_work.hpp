@@ -10,7 +10,7 @@
 
 #include <memory_pool/os/background_thread.hpp>
 
-#include "../support/mutex.hpp"
+#include "../support/fork_mutex.hpp"
 
 #include <cstdint>
 #include <mutex> // std::lock_guard
@@ -131,7 +131,7 @@ public:
     }
 
 private:
-    mutex turn_; ///< Held while it works.
+    fork_mutex turn_; ///< Held while it works.
     int rests_ = 0;
     std::uint64_t turns_ = 0;
     os::background_thread thread_;

@@ -15,8 +15,8 @@
 #include <memory_pool/os/single_thread.hpp>
 #include <memory_pool/os/stdio_lock.hpp>
 
+#include "../support/fork_mutex.hpp"
 #include "../support/misuse.hpp"
-#include "../support/mutex.hpp"
 #include "heap.hpp"
 #include "heap_maintenance.hpp"
 #include "shared_heap.hpp"

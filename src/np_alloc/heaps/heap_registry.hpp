@@ -27,8 +27,8 @@
 
 #include "../hardening/sampled.hpp"
 #include "../support/call_sites.hpp"
+#include "../support/fork_mutex.hpp"
 #include "../support/misuse.hpp"
-#include "../support/mutex.hpp"
 #include "../support/output.hpp"
 #include "fork_handlers.hpp"
 #include "heap.hpp"

@@ -19,12 +19,12 @@
 #include <memory_pool/os/pages.hpp>
 
 #include "../page_heap/page_heap.hpp"
-#include "../slices/sizes.hpp"
+#include "../slices/size_classes.hpp"
 #include "../slices/slab.hpp"
 #include "../slices/slice_tag.hpp"
 #include "../support/build_variant.hpp"
+#include "../support/fork_mutex.hpp"
 #include "../support/misuse.hpp"
-#include "../support/mutex.hpp"
 
 #include <algorithm>
 #include <array>
@@ -391,7 +391,7 @@ protected:
     /// On a line of their own, as other threads read them.
     page_heap& pages_;
     const bool is_shared_;
-    alignas(64) mutex mutex_; ///< Of scoped_lock; a shared heap takes it itself.
+    alignas(64) fork_mutex mutex_; ///< Of scoped_lock; a shared heap takes it itself.
 
 private:
     std::size_t slab_bytes_ = 0;

@@ -6,7 +6,7 @@
 /// Thread safety: none; the heap lock is free, and no thread takes it.
 #pragma once
 
-#include "../slices/sizes.hpp"
+#include "../slices/size_classes.hpp"
 #include "../slices/slab.hpp"
 #include "../slices/slice_tag.hpp"
 #include "../support/inconsistency.hpp"

@@ -13,7 +13,7 @@
 /// Thread safety: none.
 #pragma once
 
-#include "../slices/sizes.hpp"
+#include "../slices/size_classes.hpp"
 
 #include <algorithm>
 #include <array>

@@ -26,10 +26,10 @@
 #include <memory_pool/base/errors.hpp>
 
 #include "../page_heap/page_heap.hpp"
-#include "../slices/sizes.hpp"
+#include "../slices/size_classes.hpp"
 #include "../slices/slice_tag.hpp"
 #include "../support/build_variant.hpp"
-#include "../support/mutex.hpp"
+#include "../support/fork_mutex.hpp"
 #include "heap_slabs.hpp"
 
 #include <algorithm>

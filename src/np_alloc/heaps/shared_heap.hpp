@@ -19,8 +19,8 @@
 #include "../page_heap/page_heap.hpp"
 #include "../slices/slab.hpp"
 #include "../support/call_sites.hpp"
+#include "../support/fork_mutex.hpp"
 #include "../support/misuse.hpp"
-#include "../support/mutex.hpp"
 #include "heap.hpp"
 #include "heap_verify.hpp"
 

@@ -32,7 +32,7 @@
 #include <memory_pool/base/errors.hpp>
 
 #include "../page_heap/decay_watch.hpp"
-#include "../slices/sizes.hpp"
+#include "../slices/size_classes.hpp"
 #include "../slices/slice_tag.hpp"
 #include "../support/build_variant.hpp"
 #include "../support/misuse.hpp"

@@ -23,7 +23,7 @@
 
 #include "../hardening/heap_checks.hpp"
 #include "../page_heap/page_heap.hpp"
-#include "../slices/sizes.hpp"
+#include "../slices/size_classes.hpp"
 #include "../support/options.hpp"
 #include "heap.hpp"
 #include "magazine_demand.hpp"

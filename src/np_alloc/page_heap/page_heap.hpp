@@ -5,7 +5,7 @@
 ///
 ///     run_source    ->  slabs of heaps
 ///                   ->  large blocks: large_runs.hpp
-///     the system    ->  direct blocks, mapped one by one when the region is full; samples in guarded slots: direct_blocks.hpp
+///     the system    ->  direct blocks, mapped one by one when the region is full; samples: direct_blocks.hpp
 ///
 /// Thread safety: any thread.
 #pragma once
@@ -19,7 +19,7 @@
 #include "../hardening/guarded_slots.hpp"
 #include "../slices/huge_pages.hpp"
 #include "../slices/runs.hpp"
-#include "../slices/sizes.hpp"
+#include "../slices/size_classes.hpp"
 #include "../slices/slice_tag.hpp"
 #include "../support/build_variant.hpp"
 #include "large_runs.hpp"

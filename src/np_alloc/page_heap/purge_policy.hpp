@@ -3,8 +3,8 @@
 /// \file
 /// When the memory of free runs goes back to the system.
 ///
-///     decay:             a free run keeps its memory for decay_ms, as it costs a system call and a fault of each page to
-///                        return it and get it again
+///     decay:             a free run keeps its memory for decay_ms, as it costs a system call and a fault of each page
+///                        to return it and get it again
 ///     eager purge:       when most memory is free, it keeps it for a moment only: the program may be done, and never
 ///                        come here again
 ///     purge back-off:    when much of what was purged eagerly is needed again soon, no eager purge for ten decay times

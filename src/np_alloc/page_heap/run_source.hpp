@@ -24,7 +24,7 @@
 #include "../slices/runs.hpp"
 #include "../slices/slice_tag.hpp"
 #include "../support/build_variant.hpp"
-#include "../support/mutex.hpp"
+#include "../support/fork_mutex.hpp"
 #include "purge_policy.hpp"
 
 #include <algorithm>
@@ -270,7 +270,7 @@ protected:
         return true;
     }
 
-    mutex mutex_;
+    fork_mutex mutex_;
     region_type region_;
     runs<region_type> runs_{region_};
     huge_page_policy<region_type> huge_pages_{region_};

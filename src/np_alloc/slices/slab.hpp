@@ -20,7 +20,7 @@
 #include <memory_pool/base/errors.hpp>
 
 #include "runs.hpp"
-#include "sizes.hpp"
+#include "size_classes.hpp"
 
 #include <algorithm>
 #include <cstddef>

@@ -11,7 +11,7 @@
 /// Thread safety: pure functions.
 #pragma once
 
-#include "sizes.hpp"
+#include "size_classes.hpp"
 
 #include <cstdint>
 

@@ -22,8 +22,8 @@
 #include <memory_pool/base/config.hpp>
 #include <memory_pool/base/errors.hpp>
 
+#include "fork_mutex.hpp"
 #include "hash_table.hpp"
-#include "mutex.hpp"
 #include "site_list.hpp"
 
 #include <algorithm>
@@ -215,7 +215,7 @@ private:
         return blocks_.find({reinterpret_cast<std::uintptr_t>(block), 0, {}, 0});
     }
 
-    mutex mutex_;
+    fork_mutex mutex_;
     hash_table<block_entry> blocks_;
     std::array<freed_block, 64> freed_{};
 };

@@ -3,7 +3,7 @@
 /// \file
 /// What a program or the user may choose, at run time.
 ///
-///     np_set_option(option, value)   ->   | value | value | value | ...   <-   NAME=VALUE in the environment, at the start
+///     np_set_option(option, value)   ->   | value | value | value | ...   <-   NAME=VALUE in the environment, at start
 ///
 /// Nothing that every call of malloc or free does asks for one of them.
 ///

@@ -5,7 +5,7 @@
 
 #include <np_alloc/engine/engine.hpp>
 #include <np_alloc/heaps/heap.hpp>
-#include <np_alloc/support/mutex.hpp>
+#include <np_alloc/support/fork_mutex.hpp>
 
 #include <support/sanitizers.hpp>
 #include <support/threads.hpp>
@@ -33,7 +33,7 @@ constexpr std::size_t large_bytes = std::size_t{1} << 20;
 
 TEST(locks, are_not_in_transition_any_more_for_a_thread_that_has_none)
 {
-    np::mutex one;
+    np::fork_mutex one;
     one.lock();
     one.unlock();
     const np::counted_lock counted;
@@ -47,8 +47,8 @@ TEST(locks, are_not_in_transition_any_more_for_a_thread_that_has_none)
 
 TEST(locks, are_waited_for_by_a_thread_that_has_others)
 {
-    np::mutex mine;
-    np::mutex of_another;
+    np::fork_mutex mine;
+    np::fork_mutex of_another;
     std::atomic<bool> is_taken{false};
     std::atomic<int> step{0};
     std::thread another([&] {
@@ -116,7 +116,7 @@ TEST_F(reentrant_call_death_test, is_reported_where_the_thread_has_the_lock)
 
 TEST_F(reentrant_call_death_test, is_reported_where_the_lock_is_taken_and_has_no_owner_yet)
 {
-    static np::mutex one;
+    static np::fork_mutex one;
     const auto interrupted = [] {
         one.lock_for_fork(); // has no owner
         np::this_thread_transition = &one;

@@ -5,7 +5,7 @@
 
 #include <memory_pool/np_alloc.h>
 
-#include <np_alloc/support/mutex.hpp>
+#include <np_alloc/support/fork_mutex.hpp>
 
 #include <support/child.hpp>
 #include <support/option_for_now.hpp>

@@ -2,7 +2,7 @@
 // Copyright (c) 2026 The memory_pool authors
 #include <np_alloc/slices/slab.hpp>
 
-#include <np_alloc/slices/sizes.hpp>
+#include <np_alloc/slices/size_classes.hpp>
 
 #include <gtest/gtest.h>
 

@@ -41,12 +41,12 @@ MEMORY_POOL_HIDDEN inline __thread bool this_thread_forks = false;
 /// Locks that this thread holds or is about to take; one more while it holds all of them for a fork.
 MEMORY_POOL_HIDDEN inline __thread std::uint32_t this_thread_locks = 0;
 
-class mutex;
+class fork_mutex;
 
 /// The lock that this thread is about to take or to release.
-MEMORY_POOL_HIDDEN inline __thread const mutex* this_thread_transition = nullptr;
+MEMORY_POOL_HIDDEN inline __thread const fork_mutex* this_thread_transition = nullptr;
 
-/// Effects: counts a lock of this thread that is not an np::mutex. Clears the transition if it is the only one: that
+/// Effects: counts a lock of this thread that is not an np::fork_mutex. Clears the transition if it is the only one: that
 ///   has ended.
 inline void count_lock() noexcept
 {
@@ -76,13 +76,13 @@ public:
 }
 
 /// A lock, which the thread that forks passes. To be used with std::lock_guard.
-class mutex
+class fork_mutex
 {
 public:
-    constexpr mutex() noexcept = default;
-    mutex(const mutex&) = delete;
-    mutex& operator=(const mutex&) = delete;
-    ~mutex() = default;
+    constexpr fork_mutex() noexcept = default;
+    fork_mutex(const fork_mutex&) = delete;
+    fork_mutex& operator=(const fork_mutex&) = delete;
+    ~fork_mutex() = default;
 
     void lock() noexcept
     {
@@ -101,7 +101,7 @@ public:
     {
         ++this_thread_locks;
         if (!this_thread_forks) {
-            const mutex* const interrupted = this_thread_transition;
+            const fork_mutex* const interrupted = this_thread_transition;
             begin_transition();
             const bool is_taken = mutex_.try_lock();
             if (is_taken)
@@ -168,7 +168,7 @@ private:
     {
         if (this_thread_forks)
             return;
-        const mutex* const interrupted = this_thread_transition;
+        const fork_mutex* const interrupted = this_thread_transition;
         begin_transition();
         if (MEMORY_POOL_UNLIKELY(!mutex_.try_lock()))
             wait(interrupted);
@@ -187,7 +187,7 @@ private:
     {
         if (this_thread_forks)
             return;
-        const mutex* const interrupted = this_thread_transition;
+        const fork_mutex* const interrupted = this_thread_transition;
         release();
         std::atomic_signal_fence(std::memory_order_seq_cst);
         this_thread_transition = interrupted;
@@ -195,7 +195,7 @@ private:
 
     /// Waits for the lock. Reports a reentrant call if this thread owns it. During a transition, either this thread or
     /// another one may hold it: another one soon sets an owner.
-    MEMORY_POOL_SLOW_PATH void wait(const mutex* interrupted) noexcept
+    MEMORY_POOL_SLOW_PATH void wait(const fork_mutex* interrupted) noexcept
     {
         constexpr std::uint64_t longest_transition = 100'000'000; // In nanoseconds.
         if (interrupted == this) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
-#include <np_alloc/support/mutex.hpp>
+#include <np_alloc/support/fork_mutex.hpp>
 
 #include <np_alloc/engine/engine.hpp>
 #include <np_alloc/heaps/heap.hpp>
@@ -21,10 +21,10 @@ namespace np = memory_pool::np;
 
 namespace
 {
-TEST(mutex, is_counted_by_the_thread_that_has_it)
+TEST(fork_mutex, is_counted_by_the_thread_that_has_it)
 {
-    np::mutex one;
-    np::mutex other;
+    np::fork_mutex one;
+    np::fork_mutex other;
     {
         const std::lock_guard lock(one);
         const std::lock_guard another_lock(other);
