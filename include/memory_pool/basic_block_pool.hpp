@@ -9,11 +9,11 @@
 #pragma once
 
 #include <memory_pool/base/config.hpp>
+#include <memory_pool/base/failure_guard.hpp>
 #include <memory_pool/base/policies.hpp>
 #include <memory_pool/base/pool_options.hpp>
 #include <memory_pool/base/refusals.hpp>
 #include <memory_pool/base/statistics.hpp>
-#include <memory_pool/core/blocks/bulk_operations.hpp>
 #include <memory_pool/core/blocks/pool_arguments.hpp>
 #include <memory_pool/core/slabs/slab_layout.hpp>
 #include <memory_pool/core/slabs/slab_listener.hpp>
@@ -37,7 +37,7 @@ struct pool_access;
 /// base/policies.hpp for `Policy`. Both kinds of `Store` have the same public functions, except that only pools shared
 /// by threads can wait.
 template <class Policy = default_policy, class Store = core::local_store<Policy>>
-class basic_block_pool : public core::bulk_operations<basic_block_pool<Policy, Store>>
+class basic_block_pool
 {
     using variant = base::checked_policy<Policy>;
 
@@ -158,6 +158,42 @@ public:
     ///   pool, a policy that checks takes its lock each time.
     /// Thread safety: the pool's; the block may be from another thread.
     MEMORY_POOL_ALWAYS_INLINE void deallocate(void* block) noexcept { store_.deallocate(block); }
+
+    /// Effects: hands out `count` blocks and writes their addresses from `blocks` on.
+    /// Returns: `count`.
+    /// Throws: as `allocate`. No block is handed out then.
+    /// Complexity: linear in `count`.
+    /// Thread safety: as `allocate`.
+    std::size_t allocate_bulk(void** blocks, std::size_t count)
+    {
+        std::size_t done = 0;
+        base::failure_guard guard([&] { deallocate_bulk(blocks, done); });
+        for (; done != count; ++done)
+            blocks[done] = allocate();
+        guard.succeeded();
+        return count;
+    }
+
+    /// Effects: hands out up to `count` blocks, as many as are to be had, and writes their addresses from `blocks` on.
+    /// Returns: how many.
+    /// Complexity: linear in `count`.
+    /// Thread safety: as `allocate`.
+    std::size_t try_allocate_bulk(void** blocks, std::size_t count) noexcept
+    {
+        std::size_t done = 0;
+        while (done != count && (blocks[done] = try_allocate()) != nullptr)
+            ++done;
+        return done;
+    }
+
+    /// Effects: takes `count` blocks back, as `deallocate` does.
+    /// Complexity: linear in `count`.
+    /// Thread safety: as `allocate`.
+    void deallocate_bulk(void* const* blocks, std::size_t count) noexcept
+    {
+        for (std::size_t i = 0; i != count; ++i)
+            deallocate(blocks[i]);
+    }
 
     /// Effects: takes slabs from upstream until `capacity()` is at least `count`.
     /// Throws: pool_exhausted if `count` is above `max_capacity()`; size_overflow if `count` blocks exceed

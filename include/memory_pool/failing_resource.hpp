@@ -13,7 +13,7 @@
 
 #include <memory_pool/base/config.hpp>
 #include <memory_pool/base/errors.hpp>
-#include <memory_pool/core/resources/resource_adaptor.hpp>
+#include <memory_pool/resource_adaptor.hpp>
 
 #include <cstddef>
 #include <cstdint>

@@ -24,9 +24,9 @@
 #include <memory_pool/base/refusals.hpp>
 #include <memory_pool/block_pool.hpp>
 #include <memory_pool/concurrent_block_pool.hpp>
-#include <memory_pool/core/objects/constructing_pool_base.hpp>
 #include <memory_pool/core/objects/counted_store.hpp>
 #include <memory_pool/pooled.hpp>
+#include <memory_pool/store_pool_base.hpp>
 
 #include <boost/smart_ptr/intrusive_ptr.hpp>
 
@@ -82,7 +82,7 @@ template <class T, class Policy>
 using blocks_for_references = core::blocks_for_pooled<core::pooled_object<T>, Policy>;
 
 /// A pool of objects of type `T`, which is derived from `pooled`, held by boost::intrusive_ptr. See base/policies.hpp for
-/// `Policy`, and core/objects/constructing_pool_base.hpp for what it can do.
+/// `Policy`, and store_pool_base.hpp for what it can do.
 template <class T, class Policy = default_policy>
 class intrusive_pool : public core::constructing_pooled<core::pooled_object<T>, Policy>
 {

@@ -14,7 +14,7 @@
 #include <memory_pool/base/config.hpp>
 #include <memory_pool/base/errors.hpp>
 #include <memory_pool/base/failure_guard.hpp>
-#include <memory_pool/core/resources/resource_adaptor.hpp>
+#include <memory_pool/resource_adaptor.hpp>
 
 #include <atomic>
 #include <cstddef>

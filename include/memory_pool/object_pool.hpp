@@ -13,8 +13,8 @@
 
 #include <memory_pool/base/config.hpp>
 #include <memory_pool/base/policies.hpp>
+#include <memory_pool/basic_object_pool.hpp>
 #include <memory_pool/block_pool.hpp>
-#include <memory_pool/core/objects/basic_object_pool.hpp>
 
 namespace memory_pool
 {

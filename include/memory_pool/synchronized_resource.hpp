@@ -9,7 +9,7 @@
 #pragma once
 
 #include <memory_pool/base/config.hpp>
-#include <memory_pool/core/resources/resource_adaptor.hpp>
+#include <memory_pool/resource_adaptor.hpp>
 
 #include <cstddef>
 #include <memory_resource>

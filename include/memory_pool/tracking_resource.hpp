@@ -13,8 +13,10 @@
 
 #include <memory_pool/base/call_site.hpp>
 #include <memory_pool/base/config.hpp>
-#include <memory_pool/core/resources/counting_adaptor.hpp>
+#include <memory_pool/base/failure_guard.hpp>
+#include <memory_pool/base/statistics.hpp>
 #include <memory_pool/core/resources/resource_counters.hpp>
+#include <memory_pool/resource_adaptor.hpp>
 
 #include <cstddef>
 #include <cstdio>
@@ -27,7 +29,50 @@ namespace memory_pool
 {
 inline namespace MEMORY_POOL_ABI
 {
-/// Counts what passes through. See core/resources/counting_adaptor.hpp for `statistics()` and `bytes_in_use()`.
+namespace core
+{
+/// An adaptor that counts allocations and deallocations: a tracking_resource is one, and has one more for each call site.
+class counting_adaptor : public resource_adaptor
+{
+public:
+    explicit counting_adaptor(std::pmr::memory_resource* upstream) : resource_adaptor(upstream) {}
+
+    /// Returns: what has passed through so far, exactly. While other threads use the resource, the figures are of moments
+    ///   close together.
+    /// Complexity: O(1).
+    /// Thread safety: any thread.
+    resource_statistics statistics() const noexcept { return counters_.read(); }
+
+    /// Returns: bytes handed out and not given back, as they were asked for.
+    /// Complexity: O(1).
+    /// Thread safety: any thread.
+    std::size_t bytes_in_use() const noexcept { return counters_.bytes_in_use(); }
+
+protected:
+    void* do_allocate(std::size_t bytes, std::size_t alignment) override
+    {
+        base::failure_guard failure([this]() noexcept { counters_.count_failure(); });
+        void* const chunk = resource_adaptor::do_allocate(bytes, alignment);
+        failure.succeeded();
+        counters_.count_allocation(bytes);
+        return chunk;
+    }
+
+    void do_deallocate(void* chunk, std::size_t bytes, std::size_t alignment) override
+    {
+        if (chunk == nullptr)
+            return;
+        // Before upstream has it: from then on, another thread may be handed the same bytes, which are not there twice.
+        counters_.count_deallocation(bytes);
+        resource_adaptor::do_deallocate(chunk, bytes, alignment);
+    }
+
+private:
+    resource_counters counters_;
+};
+} // namespace core
+
+/// Counts what passes through. See core::counting_adaptor for `statistics()` and `bytes_in_use()`.
 ///
 /// An allocation costs three atomic additions more than upstream takes, and a deallocation two; twice that through a site.
 class tracking_resource : public core::counting_adaptor

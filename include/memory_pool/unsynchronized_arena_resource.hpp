@@ -20,7 +20,7 @@
 
 #include <memory_pool/base/config.hpp>
 #include <memory_pool/base/policies.hpp>
-#include <memory_pool/core/arenas/basic_arena_resource.hpp>
+#include <memory_pool/basic_arena_resource.hpp>
 #include <memory_pool/core/arenas/local_arenas.hpp>
 
 namespace memory_pool

@@ -19,8 +19,8 @@
 
 #include <memory_pool/base/config.hpp>
 #include <memory_pool/base/policies.hpp>
+#include <memory_pool/basic_pool_resource.hpp>
 #include <memory_pool/block_pool.hpp>
-#include <memory_pool/core/resources/basic_pool_resource.hpp>
 #include <memory_pool/core/resources/plain_upstream.hpp>
 
 namespace memory_pool

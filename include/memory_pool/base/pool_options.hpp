@@ -46,5 +46,12 @@ struct pool_options
     /// does.
     const char* name = "unnamed";
 };
+
+/// What a pool that keeps its objects does to one that comes back.
+enum class recycle
+{
+    nothing,      ///< Leaves it as it is.
+    call_destroy, ///< Calls its `destroy()`, which lets go of what the object should not keep.
+};
 } // namespace MEMORY_POOL_ABI
 } // namespace memory_pool

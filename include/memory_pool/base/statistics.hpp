@@ -29,6 +29,19 @@ struct pool_statistics
     std::size_t bytes_reserved = 0;  ///< Bytes taken from upstream and not given back, bookkeeping included.
 };
 
+/// The allocations of a memory resource since construction. A chunk is what one allocation returns; its bytes are those
+/// requested.
+struct resource_statistics
+{
+    std::uint64_t allocations = 0;     ///< Chunks handed out.
+    std::uint64_t deallocations = 0;   ///< Chunks given back.
+    std::uint64_t failed = 0;          ///< Failed allocations.
+    std::size_t in_use = 0;            ///< Chunks in use now.
+    std::size_t peak_in_use = 0;       ///< Peak of chunks in use.
+    std::size_t bytes_in_use = 0;      ///< Bytes in use now.
+    std::size_t peak_bytes_in_use = 0; ///< The most bytes that were in use at one time.
+};
+
 namespace core
 {
 /// The counters behind pool_statistics. Empty, with empty functions, unless `Counts`: derive from it.

@@ -8,6 +8,7 @@
 
 #include <memory_pool/base/config.hpp>
 #include <memory_pool/base/errors.hpp>
+#include <memory_pool/base/pool_options.hpp>
 
 #include <functional>
 #include <memory>
@@ -18,13 +19,6 @@ namespace memory_pool
 {
 inline namespace MEMORY_POOL_ABI
 {
-/// What a pool that keeps its objects does to one that comes back.
-enum class recycle
-{
-    nothing,      ///< Leaves it as it is.
-    call_destroy, ///< Calls its `destroy()`, which lets go of what the object should not keep.
-};
-
 namespace core
 {
 /// Calls `object.destroy()`, or does nothing if there is no such function.
@@ -56,7 +50,8 @@ public:
     }
 
     /// Throws: std::invalid_argument if `function` is empty.
-    recycle_action(std::function<void(T&)> function) : function_(std::move(function))
+    template <class Function, class = std::enable_if_t<std::is_invocable_v<Function&, T&>>>
+    recycle_action(Function function) : function_(std::move(function))
     {
         if (!function_)
             base::throw_invalid_argument(

@@ -9,6 +9,7 @@
 #pragma once
 
 #include <memory_pool/base/config.hpp>
+#include <memory_pool/base/statistics.hpp>
 
 #include <algorithm>
 #include <atomic>
@@ -19,19 +20,6 @@ namespace memory_pool
 {
 inline namespace MEMORY_POOL_ABI
 {
-/// The allocations of a memory resource since construction. A chunk is what one allocation returns; its bytes are those
-/// requested.
-struct resource_statistics
-{
-    std::uint64_t allocations = 0;     ///< Chunks handed out.
-    std::uint64_t deallocations = 0;   ///< Chunks given back.
-    std::uint64_t failed = 0;          ///< Failed allocations.
-    std::size_t in_use = 0;            ///< Chunks in use now.
-    std::size_t peak_in_use = 0;       ///< Peak of chunks in use.
-    std::size_t bytes_in_use = 0;      ///< Bytes in use now.
-    std::size_t peak_bytes_in_use = 0; ///< The most bytes that were in use at one time.
-};
-
 namespace core
 {
 /// The counters behind resource_statistics. They order no other memory.

@@ -1,24 +1,25 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
 /// \file
-/// Pools of objects that return by themselves, behind their faces: one constructs an object for each use, one keeps it. The faces
-/// are intrusive_pool.hpp, recycling_pool.hpp and shared_pool.hpp.
+/// The pools of objects that return by themselves: one constructs an object for each use, one keeps it. intrusive_pool.hpp,
+/// recycling_pool.hpp and shared_pool.hpp have the usual instances.
 ///
-///     constructing_pool_base   make(arguments...)  ->  T(arguments...)  ->  Pointer  ->  the last one goes: T
-/// destroyed
-///     recycling_pool_base      allocate()          ->  T from before    ->  Pointer  ->  the last one goes: T reset,
-/// and kept
+///     constructing_pool_base   make(arguments...)  ->  T(arguments...)  ->  Pointer  ->  the last one goes: T destroyed
+///     recycling_pool_base      allocate()          ->  T from before    ->  Pointer  ->  the last one goes: T reset, and kept
 ///
-/// Thread safety: that of the store.
+///     pool ----owns----> store ----> blocks         clear: the old store lives until its last object is back
+///
+/// Thread safety: that of the blocks.
 #pragma once
 
 #include <memory_pool/base/config.hpp>
 #include <memory_pool/base/pool_options.hpp>
 #include <memory_pool/base/refusals.hpp>
+#include <memory_pool/base/statistics.hpp>
+#include <memory_pool/core/objects/object_store.hpp>
 #include <memory_pool/core/objects/recycle_action.hpp>
-#include <memory_pool/core/objects/store_pool_base.hpp>
 
-#include <functional>
+#include <cstddef>
 #include <memory_resource>
 #include <type_traits>
 #include <utility>
@@ -40,8 +41,104 @@ Pointer adopt(Pointer pointer)
 {
     return pointer;
 }
-
 } // namespace core
+
+/// What all of them have in common, over a `Store` of objects.
+template <class Store>
+class store_pool_base
+{
+public:
+    store_pool_base(const store_pool_base&) = delete;
+    store_pool_base& operator=(const store_pool_base&) = delete;
+
+    /// Returns: objects that there is room for, in use or not.
+    std::size_t capacity() const noexcept { return blocks().capacity(); }
+
+    /// Returns: the most objects that can be in use at one time, `pool_options::unbounded` if there is no limit.
+    std::size_t max_capacity() const noexcept { return blocks().max_capacity(); }
+
+    /// Returns: whether there is a limit.
+    bool is_bounded() const noexcept { return blocks().is_bounded(); }
+
+    /// Returns: objects in use. Those that are still in use after `clear` are not among them.
+    /// Complexity: O(1); linear in threads where threads share the pool.
+    std::size_t in_use() const noexcept { return blocks().in_use(); }
+
+    /// Returns: how many more objects can be had: from a bounded pool until it is exhausted, from any other one without going
+    ///   upstream.
+    /// Complexity: as `in_use`.
+    std::size_t available() const noexcept { return blocks().available(); }
+
+    /// Returns: how often the pool has taken memory from upstream since it was made or cleared: by a step, or for `reserve`.
+    std::size_t enlarge_steps() const noexcept { return blocks().enlarge_steps(); }
+
+    /// Returns: bytes taken from upstream and not given back, bookkeeping included.
+    std::size_t bytes_reserved() const noexcept { return blocks().bytes_reserved() + sizeof(Store); }
+
+    /// Returns: how the pool calls itself in reports.
+    const char* name() const noexcept { return blocks().name(); }
+
+    /// Returns: where the pool takes its memory from.
+    std::pmr::memory_resource* upstream_resource() const noexcept { return blocks().upstream_resource(); }
+
+    /// Returns: what the pool has done since it was made or cleared, exactly.
+    /// Preconditions: `Policy::counts`.
+    pool_statistics statistics() const noexcept { return blocks().statistics(); }
+
+    /// Effects: takes memory from upstream until `capacity()` is at least `count`.
+    /// Throws: pool_exhausted if `count` is above `max_capacity()`; size_overflow if so many objects do not fit into memory;
+    ///   what upstream throws, and the constructors of objects that are kept. What was got before stays.
+    /// Complexity: linear in slabs added, and in objects that are constructed.
+    void reserve(std::size_t count) { store_->blocks.reserve(count); }
+
+    /// Effects: gives memory in which no object is in use back upstream. Objects that are kept there are destroyed before. Their
+    ///   destructors may clear or end the pool: objects that this destroys are destroyed when the memory is back.
+    /// Returns: how many bytes went back.
+    /// Complexity: linear in slabs, and in objects that are destroyed.
+    std::size_t trim() noexcept { return store_->trim(); }
+
+    /// Effects: makes the pool as new. Objects that are in use live on, and their memory with them, until their last reference
+    ///   is gone, which no policy takes for a leak; all others are destroyed now, and their memory goes back upstream.
+    /// Throws: what upstream throws, if it has not a few hundred bytes for a new beginning. Nothing is changed then.
+    /// Complexity: linear in slabs, and in objects that are destroyed.
+    /// Thread safety: no other thread may ask for objects at the same time; they may let go of some.
+    void clear()
+    {
+        pool_options options = store_->options();
+        options.initial_capacity = 0;
+        const auto make_like = [&](const auto&... kept) {
+            return core::make_object_store<Store>(options, upstream_resource(), kept...);
+        };
+        core::object_store_owner<Store> fresh;
+        if constexpr (Store::keeps_objects)
+            fresh = make_like(store_->reset());
+        else
+            fresh = make_like();
+        store_.swap(fresh);
+        fresh.release()->abandon_silently();
+    }
+
+    /// Returns: whether the pool is in order. For tests.
+    /// Complexity: linear in blocks.
+    bool is_valid() const noexcept { return blocks().is_valid(); }
+
+protected:
+    /// Effects: makes a store with `arguments`.
+    template <class... Arguments>
+    explicit store_pool_base(const pool_options& options, std::pmr::memory_resource* upstream, Arguments&&... arguments)
+        : store_(core::make_object_store<Store>(options, upstream, std::forward<Arguments>(arguments)...))
+    {
+    }
+    ~store_pool_base() = default;
+
+    /// Returns: where the objects are.
+    Store& store() noexcept { return *store_; }
+
+private:
+    const auto& blocks() const noexcept { return store_->blocks; }
+
+    core::object_store_owner<Store> store_;
+};
 
 /// A pool whose objects are constructed and destroyed at each use, and held by `Pointer`.
 template <class Store, class Pointer>
@@ -74,9 +171,6 @@ public:
                       "a pool takes a pool_options, and then a memory resource: set initial_capacity "
                       "or max_capacity in the options for a number of objects");
     }
-
-    constructing_pool_base(const constructing_pool_base&) = delete;
-    constructing_pool_base& operator=(const constructing_pool_base&) = delete;
 
     /// Effects: lets go of its objects: those in use live on until their last pointer is gone, unless the policy says that this
     ///   is a leak, which is reported.
@@ -126,15 +220,20 @@ public:
     using pointer = Pointer;
 
     /// Effects: makes a pool, and constructs `options.initial_capacity` objects in memory from `upstream`, which is asked for it
-    ///   in slabs aligned to 64 KiB or more. Objects that come back are left as they are, or have their `destroy()` called.
+    ///   in slabs aligned to 64 KiB or more. `action` is a `recycle`, or a function of a `T&`: objects that come back are left
+    ///   as they are, have their `destroy()` called, or are passed to the function. It may use the pool. What it throws, or
+    ///   `destroy()`, goes to the error handler as error::hook_failed, which aborts unless it was replaced; the object is back,
+    ///   as it is. Where threads share the pool, several may call it.
     ///   When the pool grows, it constructs `options.growth_step` objects, or if that is 0, as many as it has.
     /// Preconditions: `upstream` outlives the pool and its objects. Where threads share them, it may be called by any of them;
     ///   by two at the same time only when objects outlive the pool, or a `clear`.
-    /// Throws: as basic_block_pool; std::invalid_argument if there is no `destroy()` to call; what constructors throw.
+    /// Throws: as basic_block_pool; std::invalid_argument if there is no `destroy()` to call, or the function is empty; what
+    ///   constructors throw.
     /// Complexity: linear in objects constructed.
-    explicit recycling_pool_base(recycle action = recycle::nothing, const pool_options& options = {},
+    explicit recycling_pool_base(core::recycle_action<value_type> action = recycle::nothing,
+                                 const pool_options& options = {},
                                  std::pmr::memory_resource* upstream = std::pmr::get_default_resource())
-        : store_pool_base<Store>(options, upstream, core::recycle_action<value_type>(action))
+        : store_pool_base<Store>(options, upstream, std::move(action))
     {
     }
 
@@ -145,33 +244,16 @@ public:
     {
     }
 
-    /// Effects: as the first, but calls `function(T&)` for each object that comes back. It may use the pool. What it throws, or
-    ///   `destroy()`, goes to the error handler as error::hook_failed, which aborts unless it was replaced; the object is back,
-    ///   as it is. Where threads share the pool, several may call it.
-    /// Throws: as the first; std::invalid_argument if `function` is empty.
-    template <class Function, class = std::enable_if_t<std::is_invocable_v<Function&, value_type&>>>
-    explicit recycling_pool_base(Function function, const pool_options& options = {},
-                                 std::pmr::memory_resource* upstream = std::pmr::get_default_resource())
-        : store_pool_base<Store>(
-              options, upstream,
-              core::recycle_action<value_type>(std::function<void(value_type&)>(std::move(function))))
-    {
-    }
-
     /// Rejects wrong arguments, such as a number of objects, which is an option.
     template <class Given, class... More,
-              class = core::if_none_of<Given, const pool_options&, recycle, const recycling_pool_base&>,
-              class = std::enable_if_t<!std::is_invocable_v<const Given&, value_type&> &&
-                                       !std::is_invocable_v<Given&, value_type&>>>
+              class = core::if_none_of<Given, const pool_options&, core::recycle_action<value_type>,
+                                       const recycling_pool_base&>>
     explicit recycling_pool_base(const Given&, const More&...) : recycling_pool_base()
     {
         static_assert(core::is_of_use<Given>, "a recycling pool takes a recycle, or a function of an object, a "
                                               "pool_options, and then a memory resource: set initial_capacity or "
                                               "max_capacity in the options for a number of objects");
     }
-
-    recycling_pool_base(const recycling_pool_base&) = delete;
-    recycling_pool_base& operator=(const recycling_pool_base&) = delete;
 
     /// Effects: lets go of its objects: those in use live on until their last pointer is gone, unless the policy says that this
     ///   is a leak, which is reported. All others are destroyed.
@@ -180,19 +262,10 @@ public:
     /// Effects: from now on, does this to objects that come back, instead of what the pool was made with. Those that were in use
     ///   at the last `clear` come back to what they were handed out from, as before.
     /// Preconditions: no object is on its way back, in this thread or another.
-    /// Throws: std::invalid_argument if there is no `destroy()` to call; nothing is changed then.
+    /// Throws: std::invalid_argument if there is no `destroy()` to call, or the function is empty; nothing is changed then.
     /// Complexity: O(1).
     /// Thread safety: one thread at a time, and no other may let go of objects.
-    void set_recycle_action(recycle action) { this->store().set_reset(core::recycle_action<value_type>(action)); }
-
-    /// Effects: as the first, but from now on calls `function(T&)`.
-    /// Throws: std::invalid_argument if `function` is empty; nothing is changed then.
-    template <class Function, class = std::enable_if_t<std::is_invocable_v<Function&, value_type&>>>
-    void set_recycle_action(Function function)
-    {
-        this->store().set_reset(
-            core::recycle_action<value_type>(std::function<void(value_type&)>(std::move(function))));
-    }
+    void set_recycle_action(core::recycle_action<value_type> action) { this->store().set_reset(std::move(action)); }
 
     /// Effects: hands out an object, as it came back, or as its constructor made it.
     /// Returns: a pointer to it, which never is nullptr.
