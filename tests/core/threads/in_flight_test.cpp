@@ -29,7 +29,7 @@ TEST(all_in_flight, is_empty_when_all_have_left_in_whatever_order)
     job third(3);
     for (job* const each : {&first, &second, &third})
         jobs.enter(*each);
-    for (const job* const each : {&second, &third, &first}) {
+    for (job* const each : {&second, &third, &first}) {
         EXPECT_FALSE(jobs.empty());
         jobs.leave(*each);
     }

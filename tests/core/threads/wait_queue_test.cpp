@@ -17,7 +17,7 @@ protected:
     wait_queue_test()
     {
         for (core::waiter& waiter : waiters_)
-            queue_.enter(waiter);
+            queue_.add_last(&waiter);
     }
 
     core::wait_queue queue_;
@@ -39,13 +39,13 @@ TEST_F(wait_queue_test, goes_on_without_those_who_leave_from_anywhere)
 {
     for (const std::size_t leaving : {1u, 0u, 2u}) {
         EXPECT_FALSE(queue_.empty());
-        queue_.leave(waiters_[leaving]);
+        queue_.remove(&waiters_[leaving]);
     }
     EXPECT_TRUE(queue_.empty());
-    queue_.enter(waiters_[1]);
-    queue_.enter(waiters_[0]);
-    queue_.leave(waiters_[0]);
-    queue_.enter(waiters_[2]); // behind the one who is last now
+    queue_.add_last(&waiters_[1]);
+    queue_.add_last(&waiters_[0]);
+    queue_.remove(&waiters_[0]);
+    queue_.add_last(&waiters_[2]); // behind the one who is last now
     EXPECT_EQ(queue_.size(), 2u);
     queue_.serve(&blocks_[0]);
     queue_.serve(&blocks_[1]);
@@ -56,7 +56,7 @@ TEST_F(wait_queue_test, goes_on_without_those_who_leave_from_anywhere)
 TEST_F(wait_queue_test, lets_one_leave_who_has_been_served)
 {
     queue_.serve(&blocks_[0]);
-    queue_.leave(waiters_[0]);
+    queue_.remove(&waiters_[0]);
     EXPECT_EQ(queue_.size(), 2u);
     EXPECT_EQ(waiters_[0].block, &blocks_[0]);
 }

@@ -14,6 +14,7 @@
 #include <memory_pool/base/arithmetic.hpp>
 #include <memory_pool/base/config.hpp>
 #include <memory_pool/base/errors.hpp>
+#include <memory_pool/base/intrusive_list.hpp>
 #include <memory_pool/base/poisoning.hpp>
 #include <memory_pool/core/blocks/pool_arguments.hpp>
 #include <memory_pool/core/slabs/fill_pattern.hpp>
@@ -53,11 +54,8 @@ public:
     {
         check_size(bytes, alignment);
         void* const block = upstream_->allocate(bytes_with_node(bytes), alignment_with_node(alignment));
-        node* const added = ::new (place_of_node(block, bytes)) node{block, bytes, alignment, first_, nullptr};
+        blocks_.add_first(::new (place_of_node(block, bytes)) node{block, bytes, alignment});
         canary_behind(bytes).mark_in_use(block);
-        if (first_ != nullptr)
-            first_->previous = added;
-        first_ = added;
         bytes_in_use_ += bytes;
         bytes_reserved_ += bytes_with_node(bytes);
         return block;
@@ -69,23 +67,17 @@ public:
     /// Complexity: O(1), and a call upstream.
     bool deallocate(void* block, std::size_t bytes, std::size_t alignment) noexcept
     {
-        const node* const leaving = std::launder(static_cast<node*>(place_of_node(block, bytes)));
+        node* const leaving = std::launder(static_cast<node*>(place_of_node(block, bytes)));
         if (leaving->block != block || leaving->bytes != bytes || leaving->alignment != alignment)
             return false;
-        (leaving->previous != nullptr ? leaving->previous->next : first_) = leaving->next;
-        if (leaving->next != nullptr)
-            leaving->next->previous = leaving->previous;
-        give_back(*leaving);
+        give_back(leaving);
         return true;
     }
 
     /// Effects: gives all blocks back upstream.
     void release() noexcept
     {
-        while (const node* const leaving = first_) {
-            first_ = leaving->next;
-            give_back(*leaving);
-        }
+        blocks_.for_each([this](node* leaving) { give_back(leaving); });
     }
 
     /// Returns: the misuse that freeing `block`, which may be any pointer, would be, if any; each overflow only once.
@@ -115,16 +107,15 @@ private:
         void* block;
         std::size_t bytes;
         std::size_t alignment;
-        node* next;
-        node* previous;
+        node* next = nullptr;
+        node* previous = nullptr;
     };
 
     const node* find(const void* block) const noexcept
     {
-        const node* each = first_;
-        while (each != nullptr && each->block != block)
-            each = each->next;
-        return each;
+        const node* found = nullptr;
+        blocks_.for_each([&](const node* each) { found = each->block == block ? each : found; });
+        return found;
     }
 
     static std::size_t offset_of_node(std::size_t bytes) noexcept
@@ -146,11 +137,12 @@ private:
         return std::max(alignment, alignof(node));
     }
 
-    void give_back(const node& leaving) noexcept
+    void give_back(node* leaving) noexcept
     {
-        void* const block = leaving.block;
-        const std::size_t bytes = leaving.bytes;
-        const std::size_t alignment = leaving.alignment;
+        blocks_.remove(leaving);
+        void* const block = leaving->block;
+        const std::size_t bytes = leaving->bytes;
+        const std::size_t alignment = leaving->alignment;
         bytes_in_use_ -= bytes;
         bytes_reserved_ -= bytes_with_node(bytes);
         base::permit_access(block, bytes_with_node(bytes));
@@ -158,7 +150,7 @@ private:
     }
 
     std::pmr::memory_resource* upstream_;
-    node* first_ = nullptr;
+    base::intrusive_list<base::member_links<node, &node::next, &node::previous>> blocks_;
     std::size_t bytes_in_use_ = 0;
     std::size_t bytes_reserved_ = 0;
 };

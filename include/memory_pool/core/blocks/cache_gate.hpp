@@ -116,12 +116,12 @@ protected:
     struct queued_waiter : waiter
     {
         /// Preconditions: the lock is held, here and when it ends.
-        explicit queued_waiter(cache_gate& its_store) noexcept : store(its_store) { store.queue_.enter(*this); }
+        explicit queued_waiter(cache_gate& its_store) noexcept : store(its_store) { store.queue_.add_last(this); }
         queued_waiter(const queued_waiter&) = delete;
         queued_waiter& operator=(const queued_waiter&) = delete;
         ~queued_waiter()
         {
-            store.queue_.leave(*this);
+            store.queue_.remove(this);
             if (block != nullptr) // It came, and then the thread was cancelled, or the clock threw.
                 store.put_unused(block);
         }
@@ -314,7 +314,7 @@ protected:
                 caches_.put(cache);
             }
         });
-        queue_ = {};
+        queue_.clear();
         suspensions_.forget_other_threads([](const suspension&) {});
         trimmings_.forget_other_threads([this](const trimming& lost) { slabs_.inherit(lost.detached); });
         counts_.settle(caches_, slabs_.handed_out());

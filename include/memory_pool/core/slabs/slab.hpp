@@ -19,7 +19,9 @@
 #pragma once
 
 #include <memory_pool/base/arithmetic.hpp>
+#include <memory_pool/base/bitmap.hpp>
 #include <memory_pool/base/config.hpp>
+#include <memory_pool/base/intrusive_list.hpp>
 #include <memory_pool/core/slabs/block_span.hpp>
 #include <memory_pool/core/slabs/slab_layout.hpp>
 #include <memory_pool/core/slabs/slab_listener.hpp>
@@ -49,8 +51,7 @@ public:
     slab(const void* owner, const slab_layout& layout, std::size_t block_count, std::size_t slabs_in_chunk,
          std::size_t room) noexcept
         : owner_(owner), first_block_(reinterpret_cast<char*>(this) + layout.first_block(room)),
-          block_count_(static_cast<std::uint32_t>(block_count)),
-          slabs_in_chunk_(static_cast<std::uint32_t>(slabs_in_chunk)), room_(static_cast<std::uint32_t>(room))
+          block_count_(block_count), room_(room), slabs_in_chunk_(static_cast<std::uint32_t>(slabs_in_chunk))
     {
     }
 
@@ -79,10 +80,7 @@ public:
     /// Returns: the word with the bit of block `index`, and those of its 63 neighbours.
     std::uint64_t* word_of(std::size_t index) noexcept { return words() + index / base::bits_per_word; }
 
-    bool is_free(std::size_t index) const noexcept
-    {
-        return index >= carved_ || (words()[index / base::bits_per_word] >> (index % base::bits_per_word) & 1) != 0;
-    }
+    bool is_free(std::size_t index) const noexcept { return index >= carved_ || base::has_bit(words(), index); }
 
     /// Effects: lets searches begin no later than at block `index`.
     void search_from(std::size_t index) noexcept
@@ -145,7 +143,10 @@ public:
         std::uint64_t* word = first_used_word();
         std::size_t taken = 0;
         for (; word != end && *word != all_free; ++word) {
-            taken += take_bits(*word, block_of(word, stride), out + taken, count - taken, stride);
+            char* const blocks = block_of(word, stride);
+            taken += base::take_bits(*word, count - taken, [&, next = out + taken](std::size_t bit) mutable {
+                *next++ = blocks + bit * stride;
+            });
             if (*word != 0)
                 break;
         }
@@ -176,17 +177,7 @@ public:
     }
 
     /// Returns: the first block in use whose index is not below `from`, as an index; or `carved()` if there is none.
-    std::size_t next_in_use(std::size_t from) const noexcept
-    {
-        while (from < carved_) {
-            const auto bit = static_cast<unsigned>(from % base::bits_per_word);
-            const std::uint64_t in_use = ~words()[from / base::bits_per_word] >> bit;
-            if (in_use != 0)
-                return std::min<std::size_t>(from + base::lowest_bit(in_use), carved_);
-            from += base::bits_per_word - bit;
-        }
-        return carved_;
-    }
+    std::size_t next_in_use(std::size_t from) const noexcept { return base::find_bit<false>(words(), from, carved_); }
 
     /// Returns: how many bits are set.
     std::size_t count_set_bits() const noexcept
@@ -213,7 +204,7 @@ public:
 
     /// Effects: adds `count` blocks behind the others.
     /// Preconditions: there is room.
-    void extend(std::size_t count) noexcept { block_count_ += static_cast<std::uint32_t>(count); }
+    void extend(std::size_t count) noexcept { block_count_ += count; }
 
     /// Effects: forgets every block: all are free, none was ever used.
     void reset() noexcept
@@ -223,10 +214,9 @@ public:
         rotor_ = 0;
     }
 
-    // For slab_list; and when it is in none, `next` links what is on its way upstream.
+    // For slab_list; and when it is in none, `next` links what is about to go upstream.
     slab* next = nullptr;
     slab* previous = nullptr;
-    bool is_listed = false;
 
 private:
     static constexpr std::uint64_t all_free = ~std::uint64_t{0};
@@ -238,11 +228,8 @@ private:
     const std::uint64_t* words() const noexcept { return reinterpret_cast<const std::uint64_t*>(this + 1); }
 
     /// One past the last word that has bits of carved blocks.
-    std::uint64_t* end_of_words() noexcept { return words() + base::divide_round_up(carved_, base::bits_per_word); }
-    const std::uint64_t* end_of_words() const noexcept
-    {
-        return words() + base::divide_round_up(carved_, base::bits_per_word);
-    }
+    std::uint64_t* end_of_words() noexcept { return words() + word_count(); }
+    const std::uint64_t* end_of_words() const noexcept { return words() + word_count(); }
 
     std::uint64_t* first_used_word() noexcept
     {
@@ -250,22 +237,11 @@ private:
                             [](std::uint64_t word) { return word != 0; });
     }
 
-    std::size_t word_count() const noexcept { return static_cast<std::size_t>(end_of_words() - words()); }
+    std::size_t word_count() const noexcept { return base::words_for(carved_); }
 
     char* block_of(const std::uint64_t* word, std::size_t stride) noexcept
     {
         return block(static_cast<std::size_t>(word - words()) * base::bits_per_word, stride);
-    }
-
-    static std::size_t take_bits(std::uint64_t& word, char* blocks, void** out, std::size_t count,
-                                 std::size_t stride) noexcept
-    {
-        std::size_t taken = 0;
-        std::uint64_t bits = word;
-        for (; bits != 0 && taken != count; bits &= bits - 1)
-            out[taken++] = blocks + base::lowest_bit(bits) * stride;
-        word = bits;
-        return taken;
     }
 
     block_span carve(std::size_t count, std::size_t stride) noexcept
@@ -280,16 +256,18 @@ private:
 
     const void* owner_;
     char* first_block_;
-    std::uint32_t block_count_;
+    std::size_t block_count_;
+    std::size_t room_; ///< block_count_ <= room_
     std::uint32_t carved_ = 0;
     std::uint32_t search_from_ = 0; ///< No word before this one has a bit set.
     std::uint32_t rotor_ = 0;       ///< Where take_one_late goes on.
     std::uint32_t slabs_in_chunk_;
-    std::uint32_t room_; ///< block_count_ <= room_
 };
 
 static_assert(sizeof(slab) == slab_header_bytes, "slab_layout counts on it");
 static_assert(std::is_trivially_destructible_v<slab>, "a slab ends when its memory goes back upstream");
+
+using slab_list = base::intrusive_list<base::member_links<slab, &slab::next, &slab::previous>>;
 } // namespace core
 } // namespace MEMORY_POOL_ABI
 } // namespace memory_pool

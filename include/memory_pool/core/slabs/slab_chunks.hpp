@@ -22,7 +22,6 @@
 #include <memory_pool/core/slabs/slab.hpp>
 #include <memory_pool/core/slabs/slab_directory.hpp>
 #include <memory_pool/core/slabs/slab_layout.hpp>
-#include <memory_pool/core/slabs/slab_list.hpp>
 #include <memory_pool/core/slabs/slab_listener.hpp>
 #include <memory_pool/core/slabs/slab_store_options.hpp>
 #include <memory_pool/os/pages.hpp>
@@ -339,7 +338,7 @@ private:
     void detach(slab* chunk, detached_chunks& detached) noexcept
     {
         const chunk_shape shape = shape_of(chunk);
-        for_each_slab_in(chunk, [this](slab* home) { with_free_.remove(*home); });
+        for_each_slab_in(chunk, [this](slab* home) { with_free_.remove(home); });
         permit_access_to(chunk);
         slab_count_ -= shape.slabs;
         capacity_ -= blocks_in(chunk);

@@ -202,7 +202,7 @@ public:
         std::size_t marked = 0;
         const auto flip = [this](void* block) {
             const block_position position = find(block);
-            *position.home->word_of(position.index) ^= std::uint64_t{1} << (position.index % base::bits_per_word);
+            *position.home->word_of(position.index) ^= base::bit_in_word(position.index);
         };
         for_each_cached([&](void* block) {
             const block_position position = find(block);

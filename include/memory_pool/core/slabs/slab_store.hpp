@@ -98,7 +98,7 @@ public:
     /// Returns: the row. An empty one says that `take` will find free blocks, or that there are none.
     block_span take_span() noexcept
     {
-        for (; slab* const home = with_free_.first(); with_free_.remove(*home)) {
+        for (; slab* const home = with_free_.first(); with_free_.remove(home)) {
             const block_span span = home->take_span(layout_.stride());
             handed_out_ += layout_.blocks_in(span.bytes());
             if (!span.empty() || home->has_set_bits())
@@ -124,7 +124,7 @@ public:
     /// Returns: it, or nullptr if there is none.
     void* take_one_late() noexcept
     {
-        for (; slab* const home = with_free_.first(); with_free_.remove(*home)) {
+        for (; slab* const home = with_free_.first(); with_free_.remove(home)) {
             if (void* const block = home->take_one_late(layout_.stride())) {
                 ++handed_out_;
                 return block;
@@ -166,7 +166,7 @@ public:
             if (count == 0)
                 return skipped;
         }
-        with_free_.add(*home);
+        with_free_.add_first(home);
         if (home->uncarve(first, count)) {
             handed_out_ -= count;
             return skipped;
@@ -217,7 +217,7 @@ public:
         for_each_slab([this](slab* home) {
             base::forbid_access(home->first_block(), home->block_count() * layout_.stride());
             home->reset();
-            with_free_.add(*home);
+            with_free_.add_first(home);
         });
         handed_out_ = 0;
     }
@@ -241,14 +241,14 @@ public:
         std::size_t free = 0;
         std::size_t listed = 0;
         bool slabs_are_valid = true;
-        for_each_slab([&](const slab* home) {
+        for_each_slab([&](slab* home) {
             const std::size_t free_here = home->count_set_bits() + home->block_count() - home->carved();
             slabs_are_valid = slabs_are_valid && home->owner() == owner() && home->carved() <= home->block_count() &&
-                              home->is_consistent() && (free_here == 0 || home->is_listed);
+                              home->is_consistent() && (free_here == 0 || slab_list::is_listed(home));
             ++slabs;
             blocks += home->block_count();
             free += free_here;
-            listed += home->is_listed ? 1 : 0;
+            listed += std::size_t{slab_list::is_listed(home)};
         });
         std::size_t bytes = 0;
         for (const slab* const chunk : directory_)
@@ -314,7 +314,7 @@ private:
         if (options_.fills_free_blocks)
             for (std::size_t i = first; i != home.block_count(); ++i)
                 checks().mark_free(home.block(i, layout_.stride()));
-        with_free_.add(home);
+        with_free_.add_first(&home);
     }
 
     bool is_carved_block(const slab& home, const char* block) const noexcept
@@ -340,7 +340,7 @@ private:
         for (; block != end && slab_of(*block) == home; ++block) {
             const auto offset = static_cast<std::size_t>(static_cast<char*>(*block) - first_block);
             const std::size_t index = layout_.index(offset);
-            const std::uint64_t bit = std::uint64_t{1} << (index % base::bits_per_word);
+            const std::uint64_t bit = base::bit_in_word(index);
             if (MEMORY_POOL_UNLIKELY(index >= carved || index * layout_.stride() != offset)) {
                 report_misuse(what_is_wrong_at(offset, *home), *block);
                 continue;
@@ -356,7 +356,7 @@ private:
         }
         if (accepted != 0) {
             home->search_from(lowest);
-            with_free_.add(*home);
+            with_free_.add_first(home);
             handed_out_ -= accepted;
         }
         return block;

@@ -4,15 +4,15 @@
 /// What threads have begun in a pool and not ended yet, so that the child of a fork knows what threads that are not there have left
 /// half done.
 ///
-///     first -> begun -> begun -> ...      each on the stack of the thread that does it
+///     first -> begun <-> begun <-> ...      each on the stack of the thread that does it
 ///
 /// Thread safety: none; the pool's lock guards it.
 #pragma once
 
 #include <memory_pool/base/config.hpp>
+#include <memory_pool/base/intrusive_list.hpp>
 
 #include <thread>
-#include <utility>
 
 namespace memory_pool
 {
@@ -26,6 +26,7 @@ struct in_flight
     /// Not its table: each library that is loaded at run time may have tables of its own.
     const std::thread::id thread = std::this_thread::get_id();
     in_flight* next = nullptr;
+    in_flight* previous = nullptr;
 };
 
 /// All in-flight operations of one kind `T`, which derives from in_flight.
@@ -33,36 +34,25 @@ template <class T>
 class all_in_flight
 {
 public:
-    bool empty() const noexcept { return first_ == nullptr; }
+    bool empty() const noexcept { return all_.empty(); }
 
-    void enter(T& begun) noexcept { begun.next = std::exchange(first_, &begun); }
-
-    /// Preconditions: it was entered, and has neither left nor been forgotten.
-    void leave(const T& ended) noexcept
-    {
-        in_flight** link = &first_;
-        while (*link != &ended)
-            link = &(*link)->next;
-        *link = ended.next;
-    }
+    void enter(T& begun) noexcept { all_.add_first(&begun); }
+    void leave(T& ended) noexcept { all_.remove(&ended); }
 
     /// Effects: takes those of other threads out, and calls `lost(T&)` for each.
     template <class Lost>
     void forget_other_threads(Lost&& lost) noexcept
     {
-        in_flight** link = &first_;
-        while (in_flight* const one = *link) {
-            if (one->thread == std::this_thread::get_id()) {
-                link = &one->next;
-                continue;
-            }
-            *link = one->next;
+        all_.for_each([&](in_flight* one) {
+            if (one->thread == std::this_thread::get_id())
+                return;
+            all_.remove(one);
             lost(static_cast<T&>(*one));
-        }
+        });
     }
 
 private:
-    in_flight* first_ = nullptr;
+    base::intrusive_list<base::member_links<in_flight, &in_flight::next, &in_flight::previous>> all_;
 };
 } // namespace core
 } // namespace MEMORY_POOL_ABI

@@ -23,6 +23,7 @@
 #pragma once
 
 #include <memory_pool/base/config.hpp>
+#include <memory_pool/base/intrusive_list.hpp>
 #include <memory_pool/base/statistics.hpp>
 #include <memory_pool/core/threads/depot.hpp>
 #include <memory_pool/os/short_wait.hpp>
@@ -237,8 +238,8 @@ struct alignas(cache_line_size) thread_cache
 
     // Guarded by the pool's lock:
     thread_cache* next_in_pool = nullptr;
-    thread_cache* previous_in_pool = nullptr; ///< While a thread has the cache.
-    std::size_t share = 0;                    ///< How many blocks it may take at once, next time.
+    thread_cache* previous_in_pool = nullptr;
+    std::size_t share = 0; ///< How many blocks it may take at once, next time.
     // Guarded by the registry's lock:
     thread_cache* next_in_thread = nullptr;
     thread_cache* previous_in_thread = nullptr;

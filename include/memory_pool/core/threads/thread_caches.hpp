@@ -4,7 +4,7 @@
 /// All caches of one pool: those that threads have, and those whose threads have ended.
 ///
 ///     in use:   cache <--> cache <--> cache      each in the table of its thread, too
-///     unused:   cache ---> cache                 the one that was left last is the next that a thread gets
+///     unused:   cache <--> cache                 the one that was left last is the next that a thread gets
 ///
 ///     made = in use + unused
 ///
@@ -15,6 +15,7 @@
 #pragma once
 
 #include <memory_pool/base/config.hpp>
+#include <memory_pool/base/intrusive_list.hpp>
 #include <memory_pool/core/threads/thread_cache.hpp>
 
 #include <cstddef>
@@ -32,11 +33,6 @@ template <class Cache = thread_cache>
 class thread_caches
 {
 public:
-    thread_caches() noexcept = default;
-    thread_caches(const thread_caches&) = delete;
-    thread_caches& operator=(const thread_caches&) = delete;
-    ~thread_caches() = default;
-
     std::size_t made() const noexcept { return made_; }
     std::size_t in_use() const noexcept { return in_use_; }
     std::size_t bytes() const noexcept { return made_ * sizeof(Cache); }
@@ -45,35 +41,28 @@ public:
     /// Throws: what upstream throws, if it has to make one.
     Cache& unused(std::pmr::memory_resource* upstream)
     {
-        if (unused_ == nullptr) {
+        if (unused_.empty()) {
             auto* const cache = ::new (upstream->allocate(sizeof(Cache), alignof(Cache))) Cache;
             cache->shard = made_++;
-            unused_ = cache;
+            unused_.add_first(cache);
         }
-        return static_cast<Cache&>(*unused_);
+        return static_cast<Cache&>(*unused_.first());
     }
 
     /// Effects: makes the cache that `unused` has returned last one in use.
     void take_unused() noexcept
     {
-        thread_cache& taken = *unused_;
-        unused_ = taken.next_in_pool;
-        taken.next_in_pool = used_;
-        if (used_ != nullptr)
-            used_->previous_in_pool = &taken;
-        used_ = &taken;
+        thread_cache* const taken = unused_.first();
+        unused_.remove(taken);
+        used_.add_first(taken);
         ++in_use_;
     }
 
     /// Effects: notes that no thread has that cache any more, which was in use.
     void put(Cache& left) noexcept
     {
-        (left.previous_in_pool != nullptr ? left.previous_in_pool->next_in_pool : used_) = left.next_in_pool;
-        if (left.next_in_pool != nullptr)
-            left.next_in_pool->previous_in_pool = left.previous_in_pool;
-        left.previous_in_pool = nullptr;
-        left.next_in_pool = unused_;
-        unused_ = &left;
+        used_.remove(&left);
+        unused_.add_first(&left);
         --in_use_;
         left.slot = nullptr;
         left.thread = nullptr;
@@ -109,24 +98,24 @@ public:
             cache.~Cache();
             upstream->deallocate(&cache, sizeof(Cache), alignof(Cache));
         });
-        used_ = nullptr; // They were not put if the pool has taken them out of their threads.
-        unused_ = nullptr;
+        used_.clear(); // They were not put if the pool has taken them out of their threads.
+        unused_.clear();
         made_ = 0;
         in_use_ = 0;
     }
 
 private:
+    using list = base::intrusive_list<
+        base::member_links<thread_cache, &thread_cache::next_in_pool, &thread_cache::previous_in_pool>>;
+
     template <class Visit>
-    static void for_each_from(thread_cache* first, Visit& visit)
+    static void for_each_from(const list& caches, Visit& visit)
     {
-        while (thread_cache* const cache = first) {
-            first = cache->next_in_pool;
-            visit(static_cast<Cache&>(*cache));
-        }
+        caches.for_each([&visit](thread_cache* cache) { visit(static_cast<Cache&>(*cache)); });
     }
 
-    thread_cache* used_ = nullptr;
-    thread_cache* unused_ = nullptr;
+    list used_;
+    list unused_;
     std::size_t made_ = 0;
     std::size_t in_use_ = 0;
 };

@@ -23,8 +23,9 @@
 /// Thread safety: any thread.
 #pragma once
 
-#include <memory_pool/base/arithmetic.hpp>
+#include <memory_pool/base/bitmap.hpp>
 #include <memory_pool/base/config.hpp>
+#include <memory_pool/base/intrusive_list.hpp>
 #include <memory_pool/core/threads/thread_cache.hpp>
 #include <memory_pool/os/fork.hpp>
 #include <memory_pool/os/short_wait.hpp>
@@ -62,7 +63,9 @@ struct thread_table
     cache_slot fast_slots[slots_in_a_page + 1];
     cache_slot*
         pages[most_pools_with_slots / slots_in_a_page]; ///< The first is for pools that may not use `fast_slots`.
-    thread_cache* first_cache;
+    base::intrusive_list<
+        base::member_links<thread_cache, &thread_cache::next_in_thread, &thread_cache::previous_in_thread>>
+        caches;
     std::size_t locks_held; ///< Of pools.
     bool has_ended;         ///< No cache is made any more.
 };
@@ -92,17 +95,13 @@ public:
     {
         const std::lock_guard<std::mutex> lock(mutex_);
         const std::size_t first = needs_slots ? 0 : most_pools_with_slots;
-        for (std::size_t i = first / base::bits_per_word; i != numbers_.size(); ++i) {
-            if (numbers_[i] == ~std::uint64_t{0})
-                continue;
-            const unsigned bit = base::lowest_bit(~numbers_[i]);
-            const std::size_t number = i * base::bits_per_word + bit;
-            numbers_[i] |= std::uint64_t{1} << bit;
+        const std::size_t number = base::find_bit<false>(numbers_.data(), first, most_pools);
+        if (number != most_pools) {
+            base::set_bit(numbers_.data(), number);
             pools_[number] = &pool;
             pool.registered.maker = &this_thread_table;
-            return number;
         }
-        return most_pools;
+        return number;
     }
 
     /// Effects: takes a pool in that a fork has left out.
@@ -122,7 +121,7 @@ public:
         take_from_threads(lock, pool, for_each_cache);
         if (number == most_pools)
             return;
-        numbers_[number / base::bits_per_word] &= ~(std::uint64_t{1} << (number % base::bits_per_word));
+        base::clear_bit(numbers_.data(), number);
         pools_[number] = nullptr;
     }
 
@@ -184,12 +183,7 @@ public:
     void attach(thread_cache& cache) noexcept
     {
         const std::lock_guard<std::mutex> lock(mutex_);
-        thread_table& table = this_thread_table;
-        cache.previous_in_thread = nullptr;
-        cache.next_in_thread = table.first_cache;
-        if (table.first_cache != nullptr)
-            table.first_cache->previous_in_thread = &cache;
-        table.first_cache = &cache;
+        this_thread_table.caches.add_first(&cache);
         cache.is_in_thread = true;
     }
 
@@ -229,11 +223,7 @@ private:
     /// Preconditions: the lock is held.
     static void unlink(thread_cache& cache) noexcept
     {
-        thread_table& table = *cache.thread;
-        (cache.previous_in_thread != nullptr ? cache.previous_in_thread->next_in_thread : table.first_cache) =
-            cache.next_in_thread;
-        if (cache.next_in_thread != nullptr)
-            cache.next_in_thread->previous_in_thread = cache.previous_in_thread;
+        cache.thread->caches.remove(&cache);
         cache.is_in_thread = false;
     }
 
@@ -253,7 +243,7 @@ private:
         thread_table& table = this_thread_table;
         table.has_ended = true;
         std::unique_lock<std::mutex> lock(mutex_);
-        while (thread_cache* const cache = table.first_cache) {
+        while (thread_cache* const cache = table.caches.first()) {
             unlink(*cache);
             thread_cached& pool = *cache->pool;
             ++pool.registered.detaching; // It waits for us, should it die now.
@@ -320,14 +310,12 @@ private:
     /// They may be gone when this thread ends.
     static void unlink_from_pools_left_out() noexcept
     {
-        thread_cache* next = nullptr;
-        for (thread_cache* cache = this_thread_table.first_cache; cache != nullptr; cache = next) {
-            next = cache->next_in_thread;
-            if (!cache->pool->registered.is_left_out)
-                continue;
-            unlink(*cache);
-            cache->slot->reset();
-        }
+        this_thread_table.caches.for_each([](thread_cache* cache) {
+            if (cache->pool->registered.is_left_out) {
+                unlink(*cache);
+                cache->slot->reset();
+            }
+        });
     }
 
     /// Returns: the number of the first pool whose lock is taken, or most_pools.
@@ -350,14 +338,11 @@ private:
     template <class Visit>
     std::size_t for_each_pool(std::size_t end, Visit&& visit) noexcept
     {
-        for (std::size_t first = 0; first < end; first += base::bits_per_word) {
-            for (std::uint64_t taken = numbers_[first / base::bits_per_word]; taken != 0; taken &= taken - 1) {
-                const std::size_t number = first + base::lowest_bit(taken);
-                if (number >= end)
-                    return end;
-                if (pools_[number] != nullptr && !visit(number, *pools_[number]))
-                    return number;
-            }
+        std::size_t number = 0;
+        while ((number = base::find_bit<true>(numbers_.data(), number, end)) != end) {
+            if (pools_[number] != nullptr && !visit(number, *pools_[number]))
+                return number;
+            ++number;
         }
         return end;
     }
@@ -366,8 +351,8 @@ private:
 
     std::mutex mutex_;
     std::atomic<std::size_t> forks_pending_{0}; ///< Threads that fork and have not got all locks yet.
-    std::array<std::uint64_t, most_pools / base::bits_per_word> numbers_{}; ///< A set bit: taken.
-    std::array<thread_cached*, most_pools> pools_{};                        ///< By number; nullptr: left out.
+    std::array<std::uint64_t, base::words_for(most_pools)> numbers_{}; ///< A set bit: taken.
+    std::array<thread_cached*, most_pools> pools_{};                   ///< By number; nullptr: left out.
 };
 
 /// Handlers run before a fork in the reverse order of their registration, and after it in that order. Ours are there from the

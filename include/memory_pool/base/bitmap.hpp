@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: MIT
+// Copyright (c) 2026 The memory_pool authors
+/// \file
+/// Bits in an array of words, by their indices.
+///
+///     words:  | 63 ... 1 0 | 127 ... 65 64 | ...
+///
+/// Thread safety: none; the owner of the words guards them.
+#pragma once
+
+#include <memory_pool/base/arithmetic.hpp>
+#include <memory_pool/base/config.hpp>
+
+#include <cstddef>
+#include <cstdint>
+
+namespace memory_pool
+{
+inline namespace MEMORY_POOL_ABI
+{
+namespace base
+{
+/// Returns: the words that `bits` bits take.
+constexpr std::size_t words_for(std::size_t bits) noexcept
+{
+    return divide_round_up(bits, bits_per_word);
+}
+
+/// Returns: the word in which only the bit of that index is set.
+constexpr std::uint64_t bit_in_word(std::size_t index) noexcept
+{
+    return std::uint64_t{1} << (index % bits_per_word);
+}
+
+constexpr bool has_bit(const std::uint64_t* words, std::size_t index) noexcept
+{
+    return (words[index / bits_per_word] & bit_in_word(index)) != 0;
+}
+
+constexpr void set_bit(std::uint64_t* words, std::size_t index) noexcept
+{
+    words[index / bits_per_word] |= bit_in_word(index);
+}
+
+constexpr void clear_bit(std::uint64_t* words, std::size_t index) noexcept
+{
+    words[index / bits_per_word] &= ~bit_in_word(index);
+}
+
+/// Returns: the index of the first bit from `from` on, and below `end`, that is set, or clear unless `IsSet`; `end` if there is none.
+template <bool IsSet>
+constexpr std::size_t find_bit(const std::uint64_t* words, std::size_t from, std::size_t end) noexcept
+{
+    while (from < end) {
+        const std::uint64_t word = words[from / bits_per_word];
+        const std::uint64_t rest = (IsSet ? word : ~word) >> (from % bits_per_word);
+        if (rest != 0) {
+            const std::size_t found = from + lowest_bit(rest);
+            return found < end ? found : end;
+        }
+        from += bits_per_word - from % bits_per_word;
+    }
+    return end;
+}
+
+/// Effects: calls `visit(index)` for each bit of a word that is set, the lowest first, and clears them, until it was called `most` times.
+/// Returns: how often it was called.
+template <class Visit>
+MEMORY_POOL_ALWAYS_INLINE std::size_t take_bits(std::uint64_t& word, std::size_t most, Visit&& visit) noexcept
+{
+    std::uint64_t bits = word;
+    std::size_t taken = 0;
+    for (; bits != 0 && taken != most; bits &= bits - 1, ++taken)
+        visit(std::size_t{lowest_bit(bits)});
+    word = bits;
+    return taken;
+}
+} // namespace base
+} // namespace MEMORY_POOL_ABI
+} // namespace memory_pool

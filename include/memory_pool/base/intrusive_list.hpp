@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: MIT
+// Copyright (c) 2026 The memory_pool authors
+/// \file
+/// A doubly linked list through nodes that carry their links, which are pointers or indices.
+///
+///     first -> node <-> node <-> last        first.previous == last, last.next == none
+///
+///     a node is in a list if and only if its `previous` is not none
+///
+/// So the head is one word, both ends are O(1), and a node that is added twice, or removed twice, is ignored.
+///
+/// Thread safety: none; the owner guards the list.
+#pragma once
+
+#include <memory_pool/base/config.hpp>
+
+#include <cstddef>
+
+namespace memory_pool
+{
+inline namespace MEMORY_POOL_ABI
+{
+namespace base
+{
+/// The links of nodes that have them as members: pointers, nullptr to begin with.
+template <class T, T* T::* Next, T* T::* Previous>
+struct member_links
+{
+    using node = T*;
+    static constexpr node none = nullptr;
+    static node& next(node of) noexcept { return of->*Next; }
+    static node& previous(node of) noexcept { return of->*Previous; }
+};
+
+/// A list of nodes. `Links` finds the links of a node; for indices, it refers to the table that the nodes are in, and is passed
+/// to each function.
+template <class Links>
+class intrusive_list
+{
+public:
+    using node = typename Links::node;
+
+    constexpr intrusive_list() noexcept = default;
+    intrusive_list(const intrusive_list&) = delete;
+    intrusive_list& operator=(const intrusive_list&) = delete;
+    ~intrusive_list() = default;
+
+    bool empty() const noexcept { return first_ == Links::none; }
+
+    /// Returns: the first node, or none.
+    node first() const noexcept { return first_; }
+
+    static bool is_listed(node which, const Links& links = {}) noexcept { return links.previous(which) != Links::none; }
+
+    /// Effects: makes a node the first, unless it is listed.
+    void add_first(node added, const Links& links = {}) noexcept { add(added, true, links); }
+
+    /// Effects: makes a node the last, unless it is listed.
+    void add_last(node added, const Links& links = {}) noexcept { add(added, false, links); }
+
+    /// Effects: takes a node out, if it is listed.
+    void remove(node removed, const Links& links = {}) noexcept
+    {
+        if (!is_listed(removed, links))
+            return;
+        const node next = links.next(removed);
+        const node previous = links.previous(removed);
+        (removed == first_ ? first_ : links.next(previous)) = next;
+        if (first_ != Links::none)
+            links.previous(next != Links::none ? next : first_) = previous;
+        links.previous(removed) = Links::none;
+    }
+
+    /// Effects: forgets all nodes, which are about to end.
+    void clear() noexcept { first_ = Links::none; }
+
+    /// Effects: calls `visit(node)` for each node, which it may remove.
+    template <class Visit>
+    void for_each(Visit&& visit, const Links& links = {}) const
+    {
+        for (node each = first_; each != Links::none;) {
+            const node next = links.next(each);
+            visit(each);
+            each = next;
+        }
+    }
+
+    /// Returns: whether it has that many nodes, linked in both directions.
+    bool has(std::size_t expected, const Links& links = {}) const noexcept
+    {
+        std::size_t found = 0;
+        node last = Links::none;
+        for (node each = first_; each != Links::none && found <= expected; each = links.next(each), ++found) {
+            if (!is_listed(each, links) || (each != first_ && links.previous(each) != last))
+                return false;
+            last = each;
+        }
+        return found == expected && (empty() || links.previous(first_) == last);
+    }
+
+private:
+    void add(node added, bool as_first, const Links& links) noexcept
+    {
+        if (is_listed(added, links))
+            return;
+        const node last = empty() ? added : links.previous(first_);
+        links.previous(added) = last;
+        links.next(added) = as_first ? first_ : Links::none;
+        if (!empty())
+            links.previous(first_) = added;
+        if (as_first || empty())
+            first_ = added;
+        else
+            links.next(last) = added;
+    }
+
+    node first_ = Links::none;
+};
+} // namespace base
+} // namespace MEMORY_POOL_ABI
+} // namespace memory_pool
