@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
 /// \file
-/// Misuse that was found while a lock was held, to be reported when it is not: the error handler may be one that asks the pool
-/// something.
+/// Misuse found in the middle of an operation, or with a lock held, to be reported afterwards: the error handler may use the
+/// pool.
 ///
-/// Thread safety: none; whoever has the lock has the log.
+///     operation:  [ changes ... finds ... changes ... finds ... ]  in order again, unlocked:  reports, reports
+///
+/// Thread safety: none; a log is guarded by the lock of its owner.
 #pragma once
 
 #include <memory_pool/base/config.hpp>
@@ -17,45 +19,81 @@ namespace memory_pool
 {
 inline namespace MEMORY_POOL_ABI
 {
-namespace core
+namespace base
 {
-/// A few findings, and how many more there were.
+/// A few findings, and how many it left out.
 class misuse_log
 {
 public:
-    bool empty() const noexcept { return count_ == 0; }
-
-    void add(error kind, const void* address) noexcept
-    {
-        if (count_ != findings_.size()) {
-            findings_[count_++] = {kind, address};
-        } else {
-            ++more_;
-            last_ = kind;
-        }
-    }
-
-    /// Effects: reports all, for a pool of that name with blocks of that size.
-    void report(std::size_t block_size, const char* pool_name) const
-    {
-        for (std::size_t i = 0; i != count_; ++i)
-            base::report_misuse(findings_[i].kind, findings_[i].address, block_size, pool_name);
-        if (more_ != 0)
-            base::report_more_misuse(more_, last_, block_size, pool_name);
-    }
-
-private:
     struct finding
     {
         error kind;
         const void* address;
+        std::size_t block_size;
     };
 
+    bool empty() const noexcept { return count_ == 0; }
+
+    void add(error kind, const void* address, std::size_t block_size) noexcept
+    {
+        last_ = {kind, address, block_size};
+        if (count_ < findings_.size())
+            findings_[count_] = last_;
+        ++count_;
+    }
+
+    /// Effects: calls `report(finding)` for each; and if some were left out, `report_left_out(count, last)`.
+    template <class Report, class ReportLeftOut>
+    void report(Report&& report, ReportLeftOut&& report_left_out) const
+    {
+        for (std::size_t i = 0; i != count_ && i != findings_.size(); ++i)
+            report(findings_[i]);
+        if (count_ > findings_.size())
+            report_left_out(count_ - findings_.size(), last_);
+    }
+
+    /// Effects: reports all, for a pool of that name.
+    MEMORY_POOL_SLOW_PATH void report(const char* pool_name) const
+    {
+        report([&](const finding& each) { report_misuse(each.kind, each.address, each.block_size, pool_name); },
+               [&](std::size_t count, const finding& last) {
+                   report_more_misuse(count, last.kind, last.block_size, pool_name);
+               });
+    }
+
+private:
     std::array<finding, 16> findings_;
     std::size_t count_ = 0;
-    std::size_t more_ = 0;
-    error last_ = error::double_free; ///< Of those.
+    finding last_{};
 };
-} // namespace core
+
+/// While it lives, `Owner` logs the misuse it finds, by `log_misuse_to`; then that is reported. Within another one for the same
+/// owner, it leaves that to the outer one.
+template <class Owner>
+class late_reports
+{
+public:
+    explicit late_reports(Owner& owner) noexcept : owner_(owner), is_outermost_(owner.log() == nullptr)
+    {
+        if (is_outermost_)
+            owner_.log_misuse_to(&log_);
+    }
+    late_reports(const late_reports&) = delete;
+    late_reports& operator=(const late_reports&) = delete;
+    ~late_reports()
+    {
+        if (!is_outermost_)
+            return;
+        owner_.log_misuse_to(nullptr);
+        if (MEMORY_POOL_UNLIKELY(!log_.empty()))
+            log_.report(owner_.identity().name);
+    }
+
+private:
+    Owner& owner_;
+    const bool is_outermost_;
+    misuse_log log_;
+};
+} // namespace base
 } // namespace MEMORY_POOL_ABI
 } // namespace memory_pool

@@ -79,9 +79,9 @@ protected:
         {
             if (MEMORY_POOL_LIKELY(store_.misuse_.empty()))
                 return false;
-            const misuse_log found = std::exchange(store_.misuse_, {});
+            const base::misuse_log found = std::exchange(store_.misuse_, {});
             lock_.unlock();
-            found.report(store_.slabs_.identity().block_size, store_.slabs_.identity().name);
+            found.report(store_.slabs_.identity().name);
             return true;
         }
 
@@ -237,7 +237,7 @@ protected:
         if (MEMORY_POOL_LIKELY(may_cache_) || block == nullptr)
             return block;
         if (!slabs_.checks().is_untouched(block))
-            misuse_.add(error::write_after_free, block);
+            slabs_.report_misuse(error::write_after_free, block);
         slabs_.checks().mark_in_use(block);
         return block;
     }
@@ -321,7 +321,7 @@ protected:
     }
 
     mutable std::mutex mutex_;
-    mutable misuse_log misuse_;
+    mutable base::misuse_log misuse_;
     all_in_flight<suspension> suspensions_;
     all_in_flight<trimming> trimmings_;
     bool is_abandoned_ = false;

@@ -13,6 +13,7 @@
 #include <memory_pool/base/config.hpp>
 #include <memory_pool/base/errors.hpp>
 #include <memory_pool/base/failure_guard.hpp>
+#include <memory_pool/base/misuse_log.hpp>
 #include <memory_pool/base/poisoning.hpp>
 #include <memory_pool/base/policies.hpp>
 #include <memory_pool/base/pool_options.hpp>
@@ -21,7 +22,6 @@
 #include <memory_pool/core/slabs/block_row.hpp>
 #include <memory_pool/core/slabs/block_span.hpp>
 #include <memory_pool/core/slabs/fill_pattern.hpp>
-#include <memory_pool/core/slabs/late_reports.hpp>
 #include <memory_pool/core/slabs/slab_layout.hpp>
 #include <memory_pool/core/slabs/slab_listener.hpp>
 #include <memory_pool/core/slabs/slab_magazine.hpp>
@@ -67,7 +67,7 @@ public:
     ~local_store()
     {
         if constexpr (variant::checks) {
-            const late_reports reports(slabs_);
+            const base::late_reports reports(slabs_);
             slabs_.report_damage();
         }
         magazine_.drop(slabs_);
@@ -131,7 +131,7 @@ public:
 
     void release() noexcept
     {
-        const late_reports reports(slabs_);
+        const base::late_reports reports(slabs_);
         forget_blocks();
         magazine_.drop(slabs_);
         slabs_.release();
@@ -139,7 +139,7 @@ public:
 
     void clear() noexcept
     {
-        const late_reports reports(slabs_);
+        const base::late_reports reports(slabs_);
         forget_blocks();
         slabs_.reset();
         if constexpr (variant::checks)
@@ -155,7 +155,7 @@ public:
 
     std::size_t abandon() noexcept
     {
-        const late_reports reports(slabs_);
+        const base::late_reports reports(slabs_);
         is_suspended_ = true;
         is_abandoned_ = true;
         flush();
@@ -234,7 +234,7 @@ private:
     public:
         explicit cache_suspension(local_store& pool) noexcept : pool_(pool), is_outermost_(!pool.is_suspended_)
         {
-            const late_reports reports(pool.slabs_);
+            const base::late_reports reports(pool.slabs_);
             pool.is_suspended_ = true;
             pool.flush();
             pool.magazine_.close();
@@ -274,7 +274,7 @@ private:
 
     void hand_out_checked(void* block) noexcept
     {
-        const late_reports reports(slabs_);
+        const base::late_reports reports(slabs_);
         if (!slabs_.checks().is_untouched(block))
             slabs_.report_misuse(error::write_after_free, block);
         slabs_.checks().mark_in_use(block);
@@ -318,7 +318,7 @@ private:
     void* hand_out_from_store() noexcept
     {
         // Not around what may throw: where that ends in the error handler, it need not return.
-        const late_reports reports(slabs_);
+        const base::late_reports reports(slabs_);
         void* block = nullptr;
         if (!take_cached(block)) // There is something if the error handler has used the pool since.
             block = take_from_store();
@@ -387,7 +387,7 @@ private:
             slabs_.listener()->survivor_returned(block); // May destroy this store.
             return;
         }
-        const late_reports reports(slabs_);
+        const base::late_reports reports(slabs_);
         if (!is_caching()) {
             given_back(block);
             put(&block, 1);

@@ -33,16 +33,16 @@ class slab_queries : public slab_chunks
 {
 public:
     /// Effects: from now on, has misuse written down there, or, if that is nullptr, reported at once.
-    void log_misuse_to(misuse_log* log) noexcept { log_ = log; }
+    void log_misuse_to(base::misuse_log* log) noexcept { log_ = log; }
 
     /// Returns: where misuse is written down; nullptr if it is reported at once.
-    misuse_log* log() const noexcept { return log_; }
+    base::misuse_log* log() const noexcept { return log_; }
 
     /// Effects: reports a misuse, or has it written down.
     void report_misuse(error kind, const void* block) const noexcept
     {
         if (log_ != nullptr)
-            log_->add(kind, block);
+            log_->add(kind, block, identity_.block_size);
         else
             base::report_misuse(kind, block, identity_.block_size, identity_.name);
     }
@@ -236,7 +236,7 @@ private:
         return index != home.carved() ? home.block(index, layout_.stride()) : nullptr;
     }
 
-    misuse_log* log_ = nullptr;
+    base::misuse_log* log_ = nullptr;
 };
 } // namespace core
 } // namespace MEMORY_POOL_ABI

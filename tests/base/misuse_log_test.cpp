@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: MIT
+// Copyright (c) 2026 The memory_pool authors
+#include <memory_pool/base/misuse_log.hpp>
+
+#include <support/error_recorder.hpp>
+#include <support/what.hpp>
+
+#include <gtest/gtest.h>
+
+#include <cstddef>
+#include <string>
+
+namespace base = memory_pool::base;
+using memory_pool::error;
+
+namespace
+{
+TEST(misuse_log, reports_what_it_has_room_for_and_how_many_it_left_out)
+{
+    const test::error_recorder recorder;
+    base::misuse_log log;
+    EXPECT_TRUE(log.empty());
+    for (int i = 0; i != 16; ++i)
+        log.add(error::double_free, &log, 32);
+    EXPECT_FALSE(log.empty());
+    log.report("test");
+    EXPECT_EQ(recorder.kinds(), test::kinds(16, error::double_free));
+
+    log.add(error::double_free, &log, 32);
+    log.add(error::foreign_pointer, &log, 48);
+    log.report("test");
+    ASSERT_EQ(recorder.reports().size(), 16u + 17u);
+    const auto& left_out = recorder.reports().back();
+    EXPECT_EQ(left_out.kind, error::foreign_pointer);
+    EXPECT_EQ(left_out.address, nullptr);
+    EXPECT_EQ(left_out.block_size, 48u);
+    EXPECT_TRUE(test::contains(left_out.text, "2 more at the same time, the last a foreign pointer"));
+}
+
+/// What finds misuse.
+struct owner
+{
+    struct identity_type
+    {
+        const char* name;
+    };
+
+    void find_misuse()
+    {
+        if (log_ != nullptr)
+            log_->add(error::double_free, this, 32);
+        else
+            base::report_misuse(error::double_free, this, 32, "test");
+    }
+
+    base::misuse_log* log() const { return log_; }
+    void log_misuse_to(base::misuse_log* log) { log_ = log; }
+    static identity_type identity() { return {"test"}; }
+
+    base::misuse_log* log_ = nullptr;
+};
+
+TEST(late_reports, come_when_the_outermost_ends)
+{
+    const test::error_recorder recorder;
+    owner finder;
+    {
+        const base::late_reports reports(finder);
+        {
+            const base::late_reports inner(finder);
+            finder.find_misuse();
+        }
+        finder.find_misuse();
+        EXPECT_TRUE(recorder.reports().empty());
+    }
+    ASSERT_EQ(recorder.kinds(), test::kinds(2, error::double_free));
+    EXPECT_EQ(recorder.reports()[0].address, &finder);
+    EXPECT_EQ(recorder.reports()[0].block_size, 32u);
+    EXPECT_EQ(recorder.reports()[0].pool_name, "test");
+}
+
+TEST(late_reports, are_over_when_the_error_handler_is_called)
+{
+    test::error_recorder recorder;
+    owner finder;
+    recorder.handle_by([&] {
+        if (recorder.reports().size() == 1) {
+            const base::late_reports reports(finder);
+            finder.find_misuse();
+        }
+    });
+    {
+        const base::late_reports reports(finder);
+        finder.find_misuse();
+    }
+    finder.find_misuse(); // is reported at once again
+    EXPECT_EQ(recorder.kinds(), test::kinds(3, error::double_free));
+    recorder.handle_by(nullptr);
+}
+} // namespace
