@@ -230,10 +230,10 @@ public:
     /// Throws: as basic_block_pool; std::invalid_argument if there is no `destroy()` to call, or the function is empty; what
     ///   constructors throw.
     /// Complexity: linear in objects constructed.
-    explicit recycling_pool_base(core::recycle_action<value_type> action = recycle::nothing,
+    explicit recycling_pool_base(const core::recycle_action<value_type>& action = recycle::nothing,
                                  const pool_options& options = {},
                                  std::pmr::memory_resource* upstream = std::pmr::get_default_resource())
-        : store_pool_base<Store>(options, upstream, std::move(action))
+        : store_pool_base<Store>(options, upstream, action)
     {
     }
 

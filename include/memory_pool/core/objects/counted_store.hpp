@@ -12,7 +12,6 @@
 #include <memory_pool/base/config.hpp>
 #include <memory_pool/base/failure_guard.hpp>
 #include <memory_pool/base/poisoning.hpp>
-#include <memory_pool/base/policies.hpp>
 #include <memory_pool/base/pool_options.hpp>
 #include <memory_pool/base/refusals.hpp>
 #include <memory_pool/core/blocks/pool_access.hpp>
@@ -24,6 +23,7 @@
 #include <memory_pool/core/objects/recycle_action.hpp>
 #include <memory_pool/core/objects/reference_count.hpp>
 #include <memory_pool/core/slabs/slab.hpp>
+#include <memory_pool/core/slabs/slab_listener.hpp>
 
 #include <cstddef>
 #include <cstdint>
@@ -77,16 +77,22 @@ protected:
 
     static auto& count(T& object) noexcept { return object_access::count(item_in(object)); }
 
+    void set_end_runs_code(bool runs_code) noexcept { this->give_back = way_back(runs_code); }
+
+    /// From now on, references that come and go do not end the object.
+    static void begin_end(T& object) noexcept { count(object).write(reference_zones<std::uint32_t>::idle); }
+
+public:
     static void link(void* block, void* next) noexcept { object_access::link(item_in(*object_in(block)), next); }
     static void* linked(void* block) noexcept { return object_access::linked(item_in(*object_in(block))); }
 
-    /// Chosen once, so that nobody asks each time.
+private:
+    /// Chosen once, so that it is not asked each time.
     static slab_listener::give_back_function way_back(bool end_runs_code) noexcept
     {
         return end_runs_code ? &end_and_take_back : &take_back;
     }
 
-private:
     static T* object_at([[maybe_unused]] const Derived& store, void* counted) noexcept
     {
         item* const part = static_cast<item*>(counted);
@@ -111,7 +117,7 @@ private:
         auto& store = static_cast<Derived&>(self);
         store.in_turn(&store, object_at(store, counted), [&store](T* ended) {
             object_access::settle_again(item_in(*ended), pool_access::layout(store.blocks)); // where a link may be
-            count(*ended).write(reference_zones<std::uint32_t>::idle);
+            begin_end(*ended);
             store.end(*ended);
         });
     }
@@ -121,15 +127,11 @@ private:
 template <class T, class Blocks>
 class constructing_store final : public counted_store<constructing_store<T, Blocks>, T, Blocks>
 {
-    using base_type = counted_store<constructing_store, T, Blocks>;
-    friend base_type;
-    friend object_store<constructing_store, Blocks>;
-
 public:
     static constexpr bool keeps_objects = false;
 
     constructing_store(const pool_options& options, std::pmr::memory_resource* upstream)
-        : base_type(options, upstream, !std::is_trivially_destructible_v<T>)
+        : constructing_store::counted_store(options, upstream, !std::is_trivially_destructible_v<T>)
     {
     }
 
@@ -153,7 +155,6 @@ public:
         }
     }
 
-private:
     void end(T& object) noexcept
     {
         destroy_object(std::addressof(object));
@@ -163,28 +164,12 @@ private:
 
 /// Objects that are constructed once, when the store grows, and used again and again.
 template <class T, class Blocks>
-class recycling_store final : public counted_store<recycling_store<T, Blocks>, T, Blocks>
+class recycling_store final : public recycling_half<counted_store<recycling_store<T, Blocks>, T, Blocks>, T>
 {
-    using base_type = counted_store<recycling_store, T, Blocks>;
-    friend base_type;
-    friend object_store<recycling_store, Blocks>;
-
 public:
-    static constexpr bool keeps_objects = true;
-
-    recycling_store(const pool_options& options, std::pmr::memory_resource* upstream, recycle_action<T> reset)
-        : base_type(options, upstream, reset.runs_code()), reset_(std::move(reset))
+    recycling_store(const pool_options& options, std::pmr::memory_resource* upstream, const recycle_action<T>& reset)
+        : recycling_store::recycling_half(reset, options, upstream, reset.runs_code())
     {
-        static_assert(!base::checked_policy<typename Blocks::policy>::checks,
-                      "checking fills free blocks, but here objects live in them: use an "
-                      "intrusive_pool to find misuse");
-    }
-
-    const recycle_action<T>& reset() const noexcept { return reset_; }
-    void set_reset(recycle_action<T> reset) noexcept
-    {
-        reset_ = std::move(reset);
-        this->give_back = this->way_back(reset_.runs_code());
     }
 
     /// Effects: hands out the object in a block of this store, with one reference, after `init(object)`.
@@ -204,28 +189,13 @@ public:
         return object;
     }
 
-private:
     void end(T& object) noexcept
     {
-        reset_object(reset_, object, this->blocks.name());
+        this->reset_kept(object);
         // If the hook has kept a pointer to the object, it is in use again.
         if (this->count(object).resume() == 0)
             this->blocks.deallocate(std::addressof(object));
     }
-
-    void add_blocks(slab& home, std::size_t count, std::size_t stride) override
-    {
-        add_blocks_with_objects<T>(home, count, stride, [this](T* object) { this->settle(object); });
-    }
-
-    void destroy_kept(void* block) noexcept
-    {
-        T* const object = this->object_in(block);
-        this->count(*object).write(reference_zones<std::uint32_t>::idle);
-        destroy_object(object);
-    }
-
-    recycle_action<T> reset_;
 };
 } // namespace core
 } // namespace MEMORY_POOL_ABI

@@ -22,6 +22,8 @@
 #include <memory_pool/base/pool_options.hpp>
 #include <memory_pool/core/blocks/pool_access.hpp>
 #include <memory_pool/core/blocks/pool_arguments.hpp>
+#include <memory_pool/core/objects/construct.hpp>
+#include <memory_pool/core/objects/recycle_action.hpp>
 #include <memory_pool/core/objects/release_scope.hpp>
 #include <memory_pool/core/slabs/slab.hpp>
 #include <memory_pool/core/slabs/slab_listener.hpp>
@@ -40,17 +42,6 @@ inline namespace MEMORY_POOL_ABI
 {
 namespace core
 {
-/// Effects: adds `count` blocks to `home`, constructs a `T` in each, and calls `made(object)` for it.
-/// Throws: what the constructor throws. The blocks added before stay.
-template <class T, class Made>
-void add_blocks_with_objects(slab& home, std::size_t count, std::size_t stride, Made&& made)
-{
-    for (; count != 0; --count) {
-        made(::new (static_cast<void*>(home.block(home.block_count(), stride))) T());
-        home.extend(1);
-    }
-}
-
 /// The blocks of the objects, and who takes care of them when the pool is gone. `Derived` says with `keeps_objects` whether there
 /// are objects in blocks that are not in use; `link(block, next)` keeps `next` in the object there while it waits for its end, and
 /// `linked(block)` returns it; `destroy_kept(block)` destroys an object that was kept.
@@ -231,6 +222,55 @@ private:
     pool_options options_;
     std::atomic<std::size_t> survivors_{not_counted_yet};
     way_to_abandon abandon_after_trim_ = nullptr;
+};
+
+/// What stores have in common that construct their objects once, when they grow, and use them again and again. `Base` is the rest
+/// of a store of objects of type `T`.
+template <class Base, class T>
+class recycling_half : public Base
+{
+public:
+    static constexpr bool keeps_objects = true;
+
+    const recycle_action<T>& reset() const noexcept { return reset_; }
+    void set_reset(recycle_action<T> reset) noexcept
+    {
+        reset_ = std::move(reset);
+        this->set_end_runs_code(reset_.runs_code());
+    }
+
+    void destroy_kept(void* block) noexcept
+    {
+        T* const object = this->object_in(block);
+        this->begin_end(*object);
+        destroy_object(object);
+    }
+
+protected:
+    template <class... Arguments>
+    explicit recycling_half(const recycle_action<T>& reset, Arguments&&... arguments)
+        : Base(std::forward<Arguments>(arguments)...), reset_(reset)
+    {
+        static_assert(
+            !base::checked_policy<typename decltype(Base::blocks)::policy>::checks,
+            "checking fills free blocks, but here objects live in them: use an intrusive_pool or a shared_pool "
+            "to find misuse");
+    }
+    ~recycling_half() = default;
+
+    void reset_kept(T& object) noexcept { reset_object(reset_, object, this->blocks.name()); }
+
+private:
+    /// What the constructor throws leaves the blocks added before.
+    void add_blocks(slab& home, std::size_t count, std::size_t stride) override
+    {
+        for (; count != 0; --count) {
+            this->settle(::new (static_cast<void*>(home.block(home.block_count(), stride))) T());
+            home.extend(1);
+        }
+    }
+
+    recycle_action<T> reset_;
 };
 
 /// Owns a store, as long as its pool needs it.

@@ -21,14 +21,12 @@
 #include <memory_pool/base/config.hpp>
 #include <memory_pool/base/failure_guard.hpp>
 #include <memory_pool/base/poisoning.hpp>
-#include <memory_pool/base/policies.hpp>
 #include <memory_pool/base/pool_options.hpp>
 #include <memory_pool/base/refusals.hpp>
 #include <memory_pool/core/objects/construct.hpp>
 #include <memory_pool/core/objects/ended_block.hpp>
 #include <memory_pool/core/objects/object_store.hpp>
 #include <memory_pool/core/objects/recycle_action.hpp>
-#include <memory_pool/core/slabs/slab.hpp>
 
 #include <algorithm>
 #include <atomic>
@@ -140,6 +138,12 @@ protected:
     }
     ~shared_ptr_store() = default;
 
+    // For those that are kept, which begin where their blocks do.
+    static T* object_in(void* block) noexcept { return std::launder(static_cast<T*>(block)); }
+    static void settle(T*) noexcept {}
+    static void begin_end(T&) noexcept {}
+    static void set_end_runs_code(bool) noexcept {}
+
     /// Where control blocks lie.
     static constexpr std::size_t alignment = std::max(alignof(T), alignof(std::max_align_t));
 
@@ -207,6 +211,7 @@ protected:
         });
     }
 
+public:
     static void link(void* object, void* next) noexcept { node_of(Derived::block_of(object)).wait(next); }
     static void* linked(void* object) noexcept { return node_of(Derived::block_of(object)).linked(); }
 
@@ -236,7 +241,6 @@ class constructing_shared_store final : public shared_ptr_store<constructing_sha
 {
     using base_type = shared_ptr_store<constructing_shared_store, T, Blocks>;
     friend base_type;
-    friend object_store<constructing_shared_store, Blocks>;
 
 public:
     static constexpr bool keeps_objects = false;
@@ -315,28 +319,22 @@ struct knows_itself<T, std::void_t<decltype(std::declval<T&>().weak_from_this())
 
 /// Objects that are constructed once.
 template <class T, class Blocks>
-class recycling_shared_store final : public shared_ptr_store<recycling_shared_store<T, Blocks>, T, Blocks>
+class recycling_shared_store final
+    : public recycling_half<shared_ptr_store<recycling_shared_store<T, Blocks>, T, Blocks>, T>
 {
     using base_type = shared_ptr_store<recycling_shared_store, T, Blocks>;
     friend base_type;
-    friend object_store<recycling_shared_store, Blocks>;
 
 public:
-    static constexpr bool keeps_objects = true;
-
-    recycling_shared_store(const pool_options& options, std::pmr::memory_resource* upstream, recycle_action<T> reset)
-        : base_type(block_bytes(), options, upstream), reset_(std::move(reset))
+    recycling_shared_store(const pool_options& options, std::pmr::memory_resource* upstream,
+                           const recycle_action<T>& reset)
+        : recycling_shared_store::recycling_half(reset, block_bytes(), options, upstream)
     {
         static_assert(
             !knows_itself<T>::value,
             "an object that derives from std::enable_shared_from_this holds a weak_ptr to itself, so it would never "
             "be free again: use a shared_pool");
-        static_assert(!base::checked_policy<typename Blocks::policy>::checks,
-                      "checking fills free blocks, but here objects live in them: use a shared_pool to find misuse");
     }
-
-    const recycle_action<T>& reset() const noexcept { return reset_; }
-    void set_reset(recycle_action<T> reset) noexcept { reset_ = std::move(reset); }
 
     /// Returns: a pointer to the object in a block of this store, after `init(object)`.
     /// Throws: what `init` throws; the object is back then, as init has left it.
@@ -345,7 +343,7 @@ public:
     {
         base::block_content_is_kept(block, sizeof(T));
         base::failure_guard guard([this, block] { this->blocks.deallocate(block); });
-        T* const object = object_in(block);
+        T* const object = this->object_in(block);
         std::forward<Init>(init)(*object);
         guard.succeeded();
         this->begin_use(block);
@@ -380,25 +378,15 @@ private:
         return bytes;
     }
 
-    static T* object_in(void* block) noexcept { return std::launder(static_cast<T*>(block)); }
     static void* block_of(void* object) noexcept { return object; }
 
     void released(T* object) noexcept
     {
-        if (reset_.runs_code())
+        if (this->reset().runs_code())
             this->object_released(object);
     }
 
-    void end(T* object) noexcept { reset_object(reset_, *object, this->blocks.name()); }
-
-    void add_blocks(slab& home, std::size_t count, std::size_t stride) override
-    {
-        add_blocks_with_objects<T>(home, count, stride, [](T*) {});
-    }
-
-    void destroy_kept(void* block) noexcept { destroy_object(object_in(block)); }
-
-    recycle_action<T> reset_;
+    void end(T* object) noexcept { this->reset_kept(*object); }
 };
 } // namespace core
 } // namespace MEMORY_POOL_ABI
