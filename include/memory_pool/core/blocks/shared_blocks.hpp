@@ -37,7 +37,7 @@ namespace core
 {
 /// Blocks for several threads. basic_block_pool documents each function.
 template <class Policy>
-class shared_blocks
+class shared_blocks final : public shared_store
 {
     using variant = base::checked_policy<Policy>;
 
@@ -47,18 +47,15 @@ public:
 
     shared_blocks(std::size_t block_size, const pool_options& options, std::pmr::memory_resource* upstream,
                   slab_listener* listener)
-        : alignment_(alignment_of_blocks(options)),
-          store_(layout_for(checked_stride(block_size, canary_bytes, options, upstream), options,
-                            listener != nullptr ? slab_granule : 1),
-                 options.max_capacity,
-                 {options.prefault, false, variant::checks, options.growth_step, listener, options.magazine_size},
-                 {name_in(options), block_size}, upstream)
+        : shared_store(layout_for(checked_stride(block_size, canary_bytes, options, upstream), options,
+                                  listener != nullptr ? slab_granule : 1),
+                       options.max_capacity,
+                       {options.prefault, false, variant::checks, options.growth_step, listener, options.magazine_size},
+                       {name_in(options), block_size}, upstream),
+          alignment_(alignment_of_blocks(options))
     {
         base::pool_made(this);
     }
-
-    shared_blocks(const shared_blocks&) = delete;
-    shared_blocks& operator=(const shared_blocks&) = delete;
 
     ~shared_blocks()
     {
@@ -72,7 +69,7 @@ public:
     MEMORY_POOL_ALWAYS_INLINE void* allocate()
     {
         void* block = nullptr;
-        if (MEMORY_POOL_UNLIKELY(!store_.take_cached(block)))
+        if (MEMORY_POOL_UNLIKELY(!take_cached(block)))
             block = take_uncached();
         MEMORY_POOL_ASSUME(block != nullptr);
         return handed_out(block);
@@ -81,7 +78,7 @@ public:
     MEMORY_POOL_ALWAYS_INLINE void* try_allocate() noexcept
     {
         void* block = nullptr;
-        if (MEMORY_POOL_UNLIKELY(!store_.take_cached(block))) {
+        if (MEMORY_POOL_UNLIKELY(!take_cached(block))) {
             block = try_take_uncached();
             if (block == nullptr)
                 return nullptr;
@@ -92,11 +89,10 @@ public:
     void* allocate_wait()
     {
         base::failure_guard guard([this] { count_failure(); });
-        void* const block =
-            store_.template take_waiting<true>([](std::condition_variable& ready, std::unique_lock<std::mutex>& lock) {
-                ready.wait(lock);
-                return true;
-            });
+        void* const block = take_waiting<true>([](std::condition_variable& ready, std::unique_lock<std::mutex>& lock) {
+            ready.wait(lock);
+            return true;
+        });
         guard.succeeded();
         return handed_out(block);
     }
@@ -104,8 +100,8 @@ public:
     template <class Clock, class Duration>
     void* try_allocate_until(const std::chrono::time_point<Clock, Duration>& deadline)
     {
-        void* const block = store_.template take_waiting<false>(
-            [&](std::condition_variable& ready, std::unique_lock<std::mutex>& lock) {
+        void* const block =
+            take_waiting<false>([&](std::condition_variable& ready, std::unique_lock<std::mutex>& lock) {
                 return waits_until(deadline, ready, lock);
             });
         if (block != nullptr)
@@ -130,64 +126,27 @@ public:
         if (MEMORY_POOL_UNLIKELY(block == nullptr))
             return;
         if constexpr (variant::checks) {
-            store_.put_verified(block, [&] { given_back(block); });
+            put_verified(block, [&] { given_back(block); });
         } else {
             given_back(block);
-            if (MEMORY_POOL_UNLIKELY(!store_.put_cached(block)))
+            if (MEMORY_POOL_UNLIKELY(!put_cached(block)))
                 put_uncached(block);
         }
     }
 
     // All blocks.
 
-    void reserve(std::size_t count) { store_.reserve(count); }
-    std::size_t trim() noexcept { return store_.trim(); }
     void release() noexcept { forget_blocks(false); }
     void clear() noexcept { forget_blocks(true); }
 
-    template <class Visit>
-    void for_each_in_use(Visit&& visit)
-    {
-        store_.for_each_in_use(visit);
-    }
-
-    std::size_t abandon() noexcept { return store_.abandon(); }
-
-    template <class Visit>
-    void for_each_free(Visit&& visit) const
-    {
-        store_.for_each_free(visit);
-    }
-
-    template <class Look>
-    auto with_slabs(Look&& look) const
-    {
-        return store_.with_slabs(look);
-    }
-
-    bool has_lost_threads() const noexcept { return store_.has_lost_threads(); }
-
-    // Figures.
-
-    const pool_identity& identity() const noexcept { return store_.identity(); }
-    const slab_layout& layout() const noexcept { return store_.layout(); }
     std::size_t alignment() const noexcept { return alignment_; }
-    std::pmr::memory_resource* upstream() const noexcept { return store_.upstream(); }
-    std::size_t limit() const noexcept { return store_.limit(); }
-    std::size_t capacity() const noexcept { return store_.capacity(); }
-    std::size_t slab_count() const noexcept { return store_.slab_count(); }
-    std::size_t bytes_reserved() const noexcept { return store_.bytes_reserved(); }
-    std::size_t in_use() const noexcept { return store_.in_use(); }
-    std::size_t available() const noexcept { return store_.available(); }
-    std::size_t waiting() const noexcept { return store_.waiting(); }
-    pool_statistics statistics() const noexcept { return store_.statistics(); }
 
     bool is_valid() noexcept
     {
-        if (!store_.is_valid())
+        if (!shared_store::is_valid())
             return false;
         if constexpr (variant::counts) {
-            const pool_statistics counted = store_.statistics();
+            const pool_statistics counted = statistics();
             if (counted.allocations - counted.deallocations != counted.in_use)
                 return false;
         }
@@ -233,7 +192,7 @@ private:
     MEMORY_POOL_ALWAYS_INLINE void* handed_out(void* block) noexcept
     {
         if constexpr (variant::counts)
-            store_.count_allocation();
+            count_allocation();
         base::block_handed_out(this, block, identity().block_size);
         return block;
     }
@@ -241,7 +200,7 @@ private:
     MEMORY_POOL_NOINLINE void* take_uncached()
     {
         base::failure_guard guard([this] { count_failure(); });
-        void* const block = store_.take();
+        void* const block = take();
         if (block == nullptr)
             base::throw_exhausted(identity().name, limit(), identity().block_size);
         guard.succeeded();
@@ -251,16 +210,16 @@ private:
     MEMORY_POOL_NOINLINE void* try_take_uncached() noexcept
     {
         void* block = nullptr;
-        if (!base::succeeds([&] { block = store_.take(); }) || block == nullptr)
+        if (!base::succeeds([&] { block = take(); }) || block == nullptr)
             count_failure();
         return block;
     }
 
-    MEMORY_POOL_NOINLINE void put_uncached(void* block) noexcept { store_.put(block); }
+    MEMORY_POOL_NOINLINE void put_uncached(void* block) noexcept { put(block); }
 
     void forget_blocks(bool keeps_slabs) noexcept
     {
-        store_.forget_blocks(keeps_slabs);
+        shared_store::forget_blocks(keeps_slabs);
         base::pool_gone(this);
         base::pool_made(this);
     }
@@ -268,18 +227,17 @@ private:
     MEMORY_POOL_ALWAYS_INLINE void given_back(void* block) noexcept
     {
         if constexpr (variant::counts)
-            store_.count_deallocation();
+            count_deallocation();
         base::block_given_back(this, block, identity().block_size);
     }
 
     void count_failure() noexcept
     {
         if constexpr (variant::counts)
-            store_.count_failure();
+            shared_store::count_failure();
     }
 
     std::size_t alignment_;
-    shared_store store_;
 };
 } // namespace core
 } // namespace MEMORY_POOL_ABI

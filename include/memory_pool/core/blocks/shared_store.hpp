@@ -19,7 +19,6 @@
 
 #include <memory_pool/base/config.hpp>
 #include <memory_pool/base/errors.hpp>
-#include <memory_pool/base/pool_options.hpp>
 #include <memory_pool/base/statistics.hpp>
 #include <memory_pool/core/blocks/cache_gate.hpp>
 #include <memory_pool/core/slabs/fill_pattern.hpp>
@@ -40,7 +39,7 @@ inline namespace MEMORY_POOL_ABI
 namespace core
 {
 /// Blocks for many threads.
-class shared_store final : private cache_gate
+class shared_store : private cache_gate
 {
 public:
     /// Effects: makes a store without slabs. If free blocks are filled, to find misuse, every block goes through the
@@ -50,12 +49,6 @@ public:
         : cache_gate(layout, limit, options, identity, upstream)
     {
     }
-
-    shared_store(const shared_store&) = delete;
-    shared_store& operator=(const shared_store&) = delete;
-
-    /// Preconditions: no thread uses the pool any more. Threads that have used it may end at the same time.
-    ~shared_store() = default;
 
     // One block.
 
@@ -237,7 +230,7 @@ public:
     {
         const suspension suspended(*this);
         const void* visited = nullptr;
-        while (void* const block = next_in_use(visited)) {
+        while (void* const block = under_lock(*this)->slabs_.next_handed_out(visited)) {
             visit(block);
             visited = block;
         }
@@ -248,17 +241,12 @@ public:
     template <class Look>
     auto with_slabs(Look&& look) const
     {
-        const locked lock(*this);
-        return look(slabs_);
+        return look(under_lock(*this)->slabs_);
     }
 
     /// Returns: whether this is the child of a fork, and threads that are not there may have had blocks in their hands.
     ///   Until the blocks are forgotten.
-    bool has_lost_threads() const noexcept
-    {
-        const locked lock(*this);
-        return has_lost_threads_;
-    }
+    bool has_lost_threads() const noexcept { return under_lock(*this)->has_lost_threads_; }
 
     // Figures. Exact if no other thread is at work in the pool.
 
@@ -268,42 +256,18 @@ public:
     fill_pattern checks() const noexcept { return slabs_.checks(); }
     std::size_t limit() const noexcept { return slabs_.limit(); }
 
-    std::size_t capacity() const noexcept
-    {
-        const locked lock(*this);
-        return slabs_.capacity();
-    }
-
-    std::size_t slab_count() const noexcept
-    {
-        const locked lock(*this);
-        return slabs_.slab_count();
-    }
-
-    std::size_t bytes_reserved() const noexcept
-    {
-        const locked lock(*this);
-        return cached_slabs::bytes_reserved();
-    }
-
-    std::size_t in_use() const noexcept
-    {
-        const locked lock(*this);
-        return cached_slabs::in_use();
-    }
-
+    std::size_t capacity() const noexcept { return under_lock(*this)->slabs_.capacity(); }
+    std::size_t slab_count() const noexcept { return under_lock(*this)->slabs_.slab_count(); }
+    std::size_t bytes_reserved() const noexcept { return under_lock(*this)->cached_slabs::bytes_reserved(); }
+    std::size_t in_use() const noexcept { return under_lock(*this)->cached_slabs::in_use(); }
     std::size_t available() const noexcept
     {
         const locked lock(*this);
-        return (limit() != unbounded ? limit() : slabs_.capacity()) - cached_slabs::in_use();
+        return (slabs_.is_bounded() ? limit() : slabs_.capacity()) - cached_slabs::in_use();
     }
 
     /// Returns: how many threads wait for a block.
-    std::size_t waiting() const noexcept
-    {
-        const locked lock(*this);
-        return queue_.size();
-    }
+    std::size_t waiting() const noexcept { return under_lock(*this)->queue_.size(); }
 
     // Counting, by a policy that does.
 
@@ -315,7 +279,11 @@ public:
     pool_statistics statistics() const noexcept
     {
         const locked lock(*this);
-        return statistics_locked();
+        pool_statistics all = counts_.sum(caches_);
+        all.in_use = cached_slabs::in_use();
+        all.slabs = slabs_.slab_count();
+        all.bytes_reserved = cached_slabs::bytes_reserved();
+        return all;
     }
 
     /// Returns: whether all that is said above holds.
@@ -327,23 +295,20 @@ public:
         return slabs_.is_valid() && exchange_.blocks_in_depot() == 0 && cached_slabs::in_use() == slabs_.handed_out();
     }
 
+protected:
+    ~shared_store() = default;
+
 private:
-    static constexpr std::size_t unbounded = pool_options::unbounded;
-
-    void* next_in_use(const void* after) const noexcept
+    /// Holds the lock in one expression.
+    class under_lock : locked
     {
-        const locked lock(*this);
-        return slabs_.next_handed_out(after);
-    }
+    public:
+        explicit under_lock(const shared_store& store) : locked(store), store_(store) {}
+        const shared_store* operator->() const noexcept { return &store_; }
 
-    pool_statistics statistics_locked() const noexcept
-    {
-        pool_statistics all = counts_.sum(caches_);
-        all.in_use = cached_slabs::in_use();
-        all.slabs = slabs_.slab_count();
-        all.bytes_reserved = cached_slabs::bytes_reserved();
-        return all;
-    }
+    private:
+        const shared_store& store_;
+    };
 };
 } // namespace core
 } // namespace MEMORY_POOL_ABI
