@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: MIT
+// Copyright (c) 2026 The memory_pool authors
+/// \file
+/// The macros of boost_intrusive_pool.hpp, and the namespace that their values name.
+///
+/// Thread safety: compile time only.
+#pragma once
+
+#include <memory_pool/base/config.hpp>
+
+// Each can be defined before this header is included, identically in all translation units of a program.
+#ifndef BOOST_INTRUSIVE_POOL_DEFAULT_POOL_SIZE
+#define BOOST_INTRUSIVE_POOL_DEFAULT_POOL_SIZE (64) ///< Initial number of items.
+#endif
+#ifndef BOOST_INTRUSIVE_POOL_INCREASE_STEP
+#define BOOST_INTRUSIVE_POOL_INCREASE_STEP (64) ///< Items to grow by.
+#endif
+#ifndef BOOST_INTRUSIVE_POOL_NO_MAX_SIZE
+#define BOOST_INTRUSIVE_POOL_NO_MAX_SIZE (0) ///< No limit.
+#endif
+#ifndef BOOST_INTRUSIVE_POOL_DEBUG_CHECKS
+#define BOOST_INTRUSIVE_POOL_DEBUG_CHECKS                                                                              \
+    (0) ///< 1: `check` inspects every item, and a returned item is checked against its pool.
+#endif
+#ifndef BOOST_INTRUSIVE_POOL_DEBUG_THREAD_ACCESS
+#define BOOST_INTRUSIVE_POOL_DEBUG_THREAD_ACCESS (0) ///< 1: reports use by another thread than the first.
+#endif
+#ifdef BOOST_INTRUSIVE_POOL_DEBUG_MAX_REFCOUNT
+#define BOOST_INTRUSIVE_POOL_COUNTS_POINTERS 1
+#else
+#define BOOST_INTRUSIVE_POOL_COUNTS_POINTERS BOOST_INTRUSIVE_POOL_DEBUG_CHECKS
+/// Maximum number of pointers to one item; more are reported if it is defined, or with BOOST_INTRUSIVE_POOL_DEBUG_CHECKS.
+#define BOOST_INTRUSIVE_POOL_DEBUG_MAX_REFCOUNT (1024)
+#endif
+
+// Functions with and without checks need different mangled names (one definition rule).
+#if BOOST_INTRUSIVE_POOL_DEBUG_CHECKS
+#define BOOST_INTRUSIVE_POOL_ABI_CHECKS _debug_checks
+#else
+#define BOOST_INTRUSIVE_POOL_ABI_CHECKS
+#endif
+#if BOOST_INTRUSIVE_POOL_DEBUG_THREAD_ACCESS
+#define BOOST_INTRUSIVE_POOL_ABI_THREAD _debug_thread_access
+#else
+#define BOOST_INTRUSIVE_POOL_ABI_THREAD
+#endif
+#if BOOST_INTRUSIVE_POOL_COUNTS_POINTERS
+#define BOOST_INTRUSIVE_POOL_ABI_POINTERS _debug_max_refcount
+#else
+#define BOOST_INTRUSIVE_POOL_ABI_POINTERS
+#endif
+#define BOOST_INTRUSIVE_POOL_ABI_PASTED(checks, thread, pointers) checks##thread##pointers
+#define BOOST_INTRUSIVE_POOL_ABI_JOINED(checks, thread, pointers)                                                      \
+    BOOST_INTRUSIVE_POOL_ABI_PASTED(checks, thread, pointers)
+#define BOOST_INTRUSIVE_POOL_ABI                                                                                       \
+    MEMORY_POOL_ABI_NAMED(, BOOST_INTRUSIVE_POOL_ABI_JOINED(BOOST_INTRUSIVE_POOL_ABI_CHECKS,                           \
+                                                            BOOST_INTRUSIVE_POOL_ABI_THREAD,                           \
+                                                            BOOST_INTRUSIVE_POOL_ABI_POINTERS))
