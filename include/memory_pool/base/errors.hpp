@@ -23,6 +23,7 @@
 #include <cstdlib>
 #include <new>
 #include <stdexcept>
+#include <type_traits>
 #include <utility>
 
 namespace memory_pool
@@ -158,6 +159,9 @@ private:
 class MEMORY_POOL_VISIBLE size_overflow : public std::bad_array_new_length
 {
 public:
+    /// Effects: stores `text`.
+    explicit size_overflow(const process_wide::message& text) noexcept : text_(text) {}
+
     /// Effects: formats a text with both factors.
     size_overflow(std::size_t count, std::size_t size) noexcept
         : text_(process_wide::text_of_size_overflow(count, size))
@@ -175,6 +179,9 @@ private:
 class MEMORY_POOL_VISIBLE limit_exceeded : public std::bad_alloc
 {
 public:
+    /// Effects: stores `text`.
+    explicit limit_exceeded(const process_wide::message& text) noexcept : text_(text) {}
+
     /// Effects: formats a text with the name of the resource and all three numbers of bytes.
     limit_exceeded(const char* resource_name, std::size_t limit, std::size_t bytes_in_use, std::size_t bytes) noexcept
         : text_(process_wide::text_of_limit_exceeded(resource_name, limit, bytes_in_use, bytes))
@@ -343,39 +350,74 @@ MEMORY_POOL_SLOW_PATH inline void report_more_misuse(std::size_t count, error ki
     report({kind, nullptr, block_size, pool_name, text.c_str()});
 }
 
-// Each throws what it is named after. Where exceptions are off, it reports that, and ends the program.
-
+/// Effects: throws an `Exception` with that text. Where exceptions are off, reports it, and ends the program.
+template <class Exception>
+[[noreturn]] MEMORY_POOL_SLOW_PATH void fail([[maybe_unused]] error kind, [[maybe_unused]] std::size_t block_size,
+                                             [[maybe_unused]] const char* name, const message& text)
+{
 #if MEMORY_POOL_EXCEPTIONS
+    if constexpr (std::is_constructible_v<Exception, const message&>)
+        throw Exception(text);
+    else
+        throw Exception(text.c_str());
+#else
+    // Must not create exception objects: under -fno-rtti their vtables have no type information, and if the linker picked
+    // those vtables, units that throw and catch would lack it too.
+    report({kind, nullptr, block_size, name, text.c_str()});
+    std::abort();
+#endif
+}
+
+// Each fails with what it is named after.
+
+[[noreturn]] MEMORY_POOL_SLOW_PATH inline void throw_exhausted(const char* pool_name, const message& text,
+                                                               std::size_t block_size = 0)
+{
+    fail<pool_exhausted>(error::exhausted, block_size, pool_name, text);
+}
+
 [[noreturn]] MEMORY_POOL_SLOW_PATH inline void throw_exhausted(const char* pool_name, std::size_t max_capacity,
                                                                std::size_t block_size)
 {
-    throw pool_exhausted(pool_name, max_capacity, block_size);
-}
-
-[[noreturn]] MEMORY_POOL_SLOW_PATH inline void throw_exhausted(const char*, const message& text)
-{
-    throw pool_exhausted(text);
+    throw_exhausted(pool_name, process_wide::text_of_exhausted(pool_name, max_capacity, block_size), block_size);
 }
 
 [[noreturn]] MEMORY_POOL_SLOW_PATH inline void throw_size_overflow(std::size_t count, std::size_t size)
 {
-    throw size_overflow(count, size);
+    fail<size_overflow>(error::size_overflow, size, nullptr, process_wide::text_of_size_overflow(count, size));
 }
 
 [[noreturn]] MEMORY_POOL_SLOW_PATH inline void throw_limit_exceeded(const char* resource_name, std::size_t limit,
                                                                     std::size_t bytes_in_use, std::size_t bytes)
 {
-    throw limit_exceeded(resource_name, limit, bytes_in_use, bytes);
+    fail<limit_exceeded>(error::exhausted, 0, resource_name,
+                         process_wide::text_of_limit_exceeded(resource_name, limit, bytes_in_use, bytes));
 }
 
 [[noreturn]] MEMORY_POOL_SLOW_PATH inline void throw_out_of_memory(const message& text)
 {
-    throw out_of_memory(text);
+    fail<out_of_memory>(error::out_of_memory, 0, nullptr, text);
 }
 
 [[noreturn]] MEMORY_POOL_SLOW_PATH inline void throw_invalid_argument(const message& text)
 {
-    throw std::invalid_argument(text.c_str());
+    fail<std::invalid_argument>(error::invalid_argument, 0, nullptr, text);
+}
+
+/// Calls `action`. Drops its exception if `is_enough()`, that is, if it had made enough progress before.
+template <class Action, class IsEnough>
+void try_to(Action&& action, [[maybe_unused]] IsEnough&& is_enough)
+{
+#if MEMORY_POOL_EXCEPTIONS
+    try {
+        std::forward<Action>(action)();
+    } catch (...) {
+        if (!is_enough())
+            throw;
+    }
+#else
+    std::forward<Action>(action)();
+#endif
 }
 
 /// Effects: calls `action`.
@@ -383,82 +425,15 @@ MEMORY_POOL_SLOW_PATH inline void report_more_misuse(std::size_t count, error ki
 template <class Action>
 bool succeeds(Action&& action) noexcept
 {
-    try {
-        std::forward<Action>(action)();
-        return true;
-    } catch (...) {
-        return false;
-    }
+    bool has_ended = false;
+    try_to(
+        [&] {
+            std::forward<Action>(action)();
+            has_ended = true;
+        },
+        [] { return true; });
+    return has_ended;
 }
-
-/// Calls `action`. Drops its exception if `is_enough()`, that is, if it had made enough progress before.
-template <class Action, class IsEnough>
-void try_to(Action&& action, IsEnough&& is_enough)
-{
-    try {
-        std::forward<Action>(action)();
-    } catch (...) {
-        if (!is_enough())
-            throw;
-    }
-}
-#else
-// Must not create exception objects: under -fno-rtti their vtables have no type information, and if the linker picked
-// those vtables, units that throw and catch would lack it too.
-[[noreturn]] MEMORY_POOL_SLOW_PATH inline void throw_exhausted(const char* pool_name, std::size_t max_capacity,
-                                                               std::size_t block_size)
-{
-    const message text = process_wide::text_of_exhausted(pool_name, max_capacity, block_size);
-    report({error::exhausted, nullptr, block_size, pool_name, text.c_str()});
-    std::abort();
-}
-
-[[noreturn]] MEMORY_POOL_SLOW_PATH inline void throw_exhausted(const char* pool_name, const message& text)
-{
-    report({error::exhausted, nullptr, 0, pool_name, text.c_str()});
-    std::abort();
-}
-
-[[noreturn]] MEMORY_POOL_SLOW_PATH inline void throw_size_overflow(std::size_t count, std::size_t size)
-{
-    const message text = process_wide::text_of_size_overflow(count, size);
-    report({error::size_overflow, nullptr, size, nullptr, text.c_str()});
-    std::abort();
-}
-
-[[noreturn]] MEMORY_POOL_SLOW_PATH inline void throw_limit_exceeded(const char* resource_name, std::size_t limit,
-                                                                    std::size_t bytes_in_use, std::size_t bytes)
-{
-    const message text = process_wide::text_of_limit_exceeded(resource_name, limit, bytes_in_use, bytes);
-    report({error::exhausted, nullptr, 0, resource_name, text.c_str()});
-    std::abort();
-}
-
-[[noreturn]] MEMORY_POOL_SLOW_PATH inline void throw_out_of_memory(const message& text)
-{
-    report({error::out_of_memory, nullptr, 0, nullptr, text.c_str()});
-    std::abort();
-}
-
-[[noreturn]] MEMORY_POOL_SLOW_PATH inline void throw_invalid_argument(const message& text)
-{
-    report({error::invalid_argument, nullptr, 0, nullptr, text.c_str()});
-    std::abort();
-}
-
-template <class Action>
-bool succeeds(Action&& action) noexcept
-{
-    std::forward<Action>(action)();
-    return true;
-}
-
-template <class Action, class IsEnough>
-void try_to(Action&& action, IsEnough&&)
-{
-    std::forward<Action>(action)();
-}
-#endif
 } // namespace base
 } // namespace MEMORY_POOL_ABI
 } // namespace memory_pool
