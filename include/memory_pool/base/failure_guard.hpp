@@ -7,6 +7,7 @@
 #pragma once
 
 #include <memory_pool/base/config.hpp>
+#include <memory_pool/base/immovable.hpp>
 
 #include <utility>
 
@@ -18,12 +19,10 @@ namespace base
 {
 /// Calls `Action` when it ends, unless `succeeded` was called before.
 template <class Action>
-class failure_guard
+class failure_guard : immovable<failure_guard<Action>>
 {
 public:
     explicit failure_guard(Action action) noexcept : action_(std::move(action)) {}
-    failure_guard(const failure_guard&) = delete;
-    failure_guard& operator=(const failure_guard&) = delete;
     ~failure_guard()
     {
         if (!has_succeeded_)

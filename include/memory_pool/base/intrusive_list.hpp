@@ -13,6 +13,7 @@
 #pragma once
 
 #include <memory_pool/base/config.hpp>
+#include <memory_pool/base/immovable.hpp>
 
 #include <cstddef>
 
@@ -35,15 +36,10 @@ struct member_links
 /// A list of nodes. `Links` finds the links of a node; for indices, it refers to the table that the nodes are in, and is passed
 /// to each function.
 template <class Links>
-class intrusive_list
+class intrusive_list : immovable<intrusive_list<Links>>
 {
 public:
     using node = typename Links::node;
-
-    constexpr intrusive_list() noexcept = default;
-    intrusive_list(const intrusive_list&) = delete;
-    intrusive_list& operator=(const intrusive_list&) = delete;
-    ~intrusive_list() = default;
 
     bool empty() const noexcept { return first_ == Links::none; }
 

@@ -11,6 +11,7 @@
 
 #include <memory_pool/base/config.hpp>
 #include <memory_pool/base/errors.hpp>
+#include <memory_pool/base/immovable.hpp>
 
 #include <array>
 #include <cstddef>
@@ -70,7 +71,7 @@ private:
 /// While it lives, `Owner` logs the misuse it finds, by `log_misuse_to`; then that is reported. Within another one for the same
 /// owner, it leaves that to the outer one.
 template <class Owner>
-class late_reports
+class late_reports : immovable<late_reports<Owner>>
 {
 public:
     explicit late_reports(Owner& owner) noexcept : owner_(owner), is_outermost_(owner.log() == nullptr)
@@ -78,8 +79,6 @@ public:
         if (is_outermost_)
             owner_.log_misuse_to(&log_);
     }
-    late_reports(const late_reports&) = delete;
-    late_reports& operator=(const late_reports&) = delete;
     ~late_reports()
     {
         if (!is_outermost_)

@@ -17,6 +17,7 @@
 #include <memory_pool/base/arithmetic.hpp>
 #include <memory_pool/base/config.hpp>
 #include <memory_pool/base/errors.hpp>
+#include <memory_pool/base/immovable.hpp>
 #include <memory_pool/base/poisoning.hpp>
 #include <memory_pool/core/arenas/arena.hpp>
 #include <memory_pool/core/arenas/arena_marks.hpp>
@@ -64,7 +65,7 @@ inline std::size_t checked_arena_size(const arena_options& options, const std::p
 
 /// The arenas of one resource. `Arena` is derived from arena_links.
 template <class Arena>
-class arena_store
+class arena_store : base::immovable<arena_store<Arena>>
 {
 public:
     /// Effects: makes a store without arenas. If it `checks`, there are marks behind the header of each, and free bytes are filled.
@@ -77,8 +78,6 @@ public:
     {
     }
 
-    arena_store(const arena_store&) = delete;
-    arena_store& operator=(const arena_store&) = delete;
     ~arena_store() { release(); }
 
     /// Effects: hands out an arena in which nothing is in use.

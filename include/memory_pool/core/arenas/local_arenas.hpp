@@ -39,10 +39,6 @@ public:
     {
     }
 
-    local_arenas(const local_arenas&) = delete;
-    local_arenas& operator=(const local_arenas&) = delete;
-    ~local_arenas() = default;
-
     /// Effects: hands out a block of that extent from the current arena.
     /// Returns: it, or nullptr if there is none, or not enough room.
     MEMORY_POOL_ALWAYS_INLINE std::byte* bump(std::size_t extent, std::size_t alignment) noexcept

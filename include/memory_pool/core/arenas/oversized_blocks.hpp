@@ -36,8 +36,6 @@ class oversized_blocks
 {
 public:
     explicit oversized_blocks(std::pmr::memory_resource* upstream) noexcept : upstream_(upstream) {}
-    oversized_blocks(const oversized_blocks&) = delete;
-    oversized_blocks& operator=(const oversized_blocks&) = delete;
     ~oversized_blocks() { release(); }
 
     /// Throws: size_overflow if that is more than a program can address.

@@ -90,9 +90,6 @@ public:
     {
     }
 
-    shared_arenas(const shared_arenas&) = delete;
-    shared_arenas& operator=(const shared_arenas&) = delete;
-
     /// Preconditions: no thread uses the resource any more. Threads that have used it may end at the same time.
     ~shared_arenas()
     {

@@ -18,6 +18,7 @@
 #include <memory_pool/base/arithmetic.hpp>
 #include <memory_pool/base/config.hpp>
 #include <memory_pool/base/errors.hpp>
+#include <memory_pool/base/immovable.hpp>
 #include <memory_pool/base/poisoning.hpp>
 
 #include <algorithm>
@@ -46,12 +47,9 @@ enum class block_state : unsigned char
 /// Blocks for objects of type `T`. If T is not trivially destructible, each block also has a state, which the user
 /// maintains.
 template <class T>
-class block_array
+class block_array : base::immovable<block_array<T>>
 {
 public:
-    block_array() noexcept = default;
-    block_array(const block_array&) = delete;
-    block_array& operator=(const block_array&) = delete;
     ~block_array() { release(); }
 
     /// Effects: allocates memory for `count` blocks, all free.

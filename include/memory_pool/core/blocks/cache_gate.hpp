@@ -44,9 +44,6 @@ namespace core
 class cache_gate : private thread_cached, protected cached_slabs
 {
 public:
-    cache_gate(const cache_gate&) = delete;
-    cache_gate& operator=(const cache_gate&) = delete;
-
 protected:
     cache_gate(const slab_layout& layout, std::size_t limit, const slab_store_options& options,
                const pool_identity& identity, std::pmr::memory_resource* upstream)
@@ -65,8 +62,6 @@ protected:
     {
     public:
         explicit locked(const cache_gate& store) : store_(store), lock_(store.mutex_, store.slots_) {}
-        locked(const locked&) = delete;
-        locked& operator=(const locked&) = delete;
         ~locked() { report(); }
 
         /// Effects: takes the lock.
@@ -117,8 +112,6 @@ protected:
     {
         /// Preconditions: the lock is held, here and when it ends.
         explicit queued_waiter(cache_gate& its_store) noexcept : store(its_store) { store.queue_.add_last(this); }
-        queued_waiter(const queued_waiter&) = delete;
-        queued_waiter& operator=(const queued_waiter&) = delete;
         ~queued_waiter()
         {
             store.queue_.remove(this);
@@ -139,8 +132,6 @@ protected:
             store_.suspensions_.enter(*this);
             store_.gather();
         }
-        suspension(const suspension&) = delete;
-        suspension& operator=(const suspension&) = delete;
         ~suspension()
         {
             const locked lock(store_);

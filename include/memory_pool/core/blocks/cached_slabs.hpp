@@ -40,9 +40,6 @@ namespace core
 class cached_slabs
 {
 public:
-    cached_slabs(const cached_slabs&) = delete;
-    cached_slabs& operator=(const cached_slabs&) = delete;
-
 protected:
     /// There are no caches if free blocks are filled to detect misuse.
     cached_slabs(const slab_layout& layout, std::size_t limit, const slab_store_options& options,

@@ -13,6 +13,7 @@
 #include <memory_pool/base/config.hpp>
 #include <memory_pool/base/errors.hpp>
 #include <memory_pool/base/failure_guard.hpp>
+#include <memory_pool/base/immovable.hpp>
 #include <memory_pool/base/misuse_log.hpp>
 #include <memory_pool/base/poisoning.hpp>
 #include <memory_pool/base/policies.hpp>
@@ -60,9 +61,6 @@ public:
     {
         base::pool_made(this);
     }
-
-    local_store(const local_store&) = delete;
-    local_store& operator=(const local_store&) = delete;
 
     ~local_store()
     {
@@ -229,7 +227,7 @@ private:
 
     /// Empties the magazine, span and row into the slabs and keeps them empty, so that during its life the bits in the
     /// slabs say exactly which blocks are in use. May be nested.
-    class cache_suspension
+    class cache_suspension : base::immovable<cache_suspension>
     {
     public:
         explicit cache_suspension(local_store& pool) noexcept : pool_(pool), is_outermost_(!pool.is_suspended_)
@@ -239,8 +237,6 @@ private:
             pool.flush();
             pool.magazine_.close();
         }
-        cache_suspension(const cache_suspension&) = delete;
-        cache_suspension& operator=(const cache_suspension&) = delete;
         ~cache_suspension()
         {
             if (is_outermost_) {

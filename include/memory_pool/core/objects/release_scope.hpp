@@ -13,6 +13,7 @@
 #pragma once
 
 #include <memory_pool/base/config.hpp>
+#include <memory_pool/base/immovable.hpp>
 
 #include <cstddef>
 
@@ -28,7 +29,7 @@ class release_scope;
 inline thread_local release_scope* innermost_release_scope = nullptr;
 
 /// While one lives, the objects of a store wait for their end.
-class release_scope
+class release_scope : base::immovable<release_scope>
 {
 public:
     /// Effects: begins one for `store`.
@@ -37,8 +38,6 @@ public:
     {
         innermost_release_scope = this;
     }
-    release_scope(const release_scope&) = delete;
-    release_scope& operator=(const release_scope&) = delete;
     MEMORY_POOL_ALWAYS_INLINE ~release_scope() { innermost_release_scope = outer_; }
 
     /// Returns: that of `store` in this thread, or nullptr.

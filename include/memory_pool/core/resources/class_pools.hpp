@@ -57,8 +57,6 @@ public:
     {
     }
 
-    class_pools(const class_pools&) = delete;
-    class_pools& operator=(const class_pools&) = delete;
     ~class_pools()
     {
         // Not all at once: the error handler may ask for more when a pool that ends reports misuse.

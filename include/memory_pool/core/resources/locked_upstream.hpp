@@ -33,8 +33,6 @@ public:
     {
     }
 
-    locked_upstream(const locked_upstream&) = delete;
-    locked_upstream& operator=(const locked_upstream&) = delete;
     ~locked_upstream() override { slots_.leave(); }
 
     /// Returns: the lock, for whatever else must not happen at the same time.

@@ -23,6 +23,7 @@
 #pragma once
 
 #include <memory_pool/base/config.hpp>
+#include <memory_pool/base/immovable.hpp>
 #include <memory_pool/core/slabs/block_row.hpp>
 
 #include <algorithm>
@@ -37,7 +38,7 @@ inline namespace MEMORY_POOL_ABI
 namespace core
 {
 /// A stack of pointers to free blocks in an array that somebody else provides.
-class magazine
+class magazine : base::immovable<magazine>
 {
 public:
     /// How many blocks side by side make a row.
@@ -54,9 +55,6 @@ public:
 
     /// Effects: makes a magazine without an array: closed for good, until `adopt`.
     magazine() noexcept = default;
-    magazine(const magazine&) = delete;
-    magazine& operator=(const magazine&) = delete;
-    ~magazine() = default;
 
     std::size_t size() const noexcept { return static_cast<std::size_t>(top_ - bottom_); }
     std::size_t room() const noexcept { return static_cast<std::size_t>(end_ - bottom_); }

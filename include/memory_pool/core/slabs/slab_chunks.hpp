@@ -43,9 +43,6 @@ namespace core
 class slab_chunks
 {
 public:
-    slab_chunks(const slab_chunks&) = delete;
-    slab_chunks& operator=(const slab_chunks&) = delete;
-
     const slab_layout& layout() const noexcept { return layout_; }
     const pool_identity& identity() const noexcept { return identity_; }
     std::pmr::memory_resource* upstream() const noexcept { return upstream_; }

@@ -12,6 +12,7 @@
 #pragma once
 
 #include <memory_pool/base/config.hpp>
+#include <memory_pool/base/immovable.hpp>
 #include <memory_pool/core/slabs/slab.hpp>
 
 #include <algorithm>
@@ -28,12 +29,10 @@ inline namespace MEMORY_POOL_ABI
 namespace core
 {
 /// A sorted array of slabs, the first of each chunk.
-class slab_directory
+class slab_directory : base::immovable<slab_directory> // slabs_ may point into it.
 {
 public:
     explicit slab_directory(std::pmr::memory_resource* upstream) noexcept : upstream_(upstream) {}
-    slab_directory(const slab_directory&) = delete; // Nor to be moved: slabs_ may point into it.
-    slab_directory& operator=(const slab_directory&) = delete;
     ~slab_directory() { clear(); }
 
     std::size_t size() const noexcept { return size_; }

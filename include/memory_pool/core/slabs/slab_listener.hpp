@@ -9,6 +9,7 @@
 #pragma once
 
 #include <memory_pool/base/config.hpp>
+#include <memory_pool/base/immovable.hpp>
 
 #include <cstddef>
 
@@ -21,7 +22,7 @@ namespace core
 class slab;
 
 /// The owner of slabs. Without one, a slab belongs to its slab_store.
-class slab_listener
+class slab_listener : base::immovable<slab_listener>
 {
 public:
     using give_back_function = void (*)(slab_listener& self, void* counted);
@@ -39,9 +40,6 @@ public:
     ///   shared_store::abandon.
     /// Thread safety: any thread. No lock is held.
     virtual void survivor_returned(void* block) noexcept = 0;
-
-    slab_listener(const slab_listener&) = delete;
-    slab_listener& operator=(const slab_listener&) = delete;
 
     /// Takes back what lies at `counted` in one of the blocks. Not virtual: so it is one load less away, and can be chosen once.
     /// For the listener to change.

@@ -56,8 +56,6 @@ class depot
 public:
     /// Effects: makes a depot without magazines, for some that have room for `room` pointers each.
     depot(std::size_t room, std::pmr::memory_resource* upstream) noexcept : room_(room), upstream_(upstream) {}
-    depot(const depot&) = delete;
-    depot& operator=(const depot&) = delete;
     ~depot() { release(); }
 
     /// Returns: for how many pointers a magazine has room.

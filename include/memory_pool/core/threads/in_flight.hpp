@@ -10,6 +10,7 @@
 #pragma once
 
 #include <memory_pool/base/config.hpp>
+#include <memory_pool/base/immovable.hpp>
 #include <memory_pool/base/intrusive_list.hpp>
 
 #include <thread>
@@ -21,7 +22,7 @@ inline namespace MEMORY_POOL_ABI
 namespace core
 {
 /// Something under way. Lives on the stack of the thread that does it.
-struct in_flight
+struct in_flight : base::immovable<in_flight>
 {
     /// Not its table: each library that is loaded at run time may have tables of its own.
     const std::thread::id thread = std::this_thread::get_id();

@@ -190,11 +190,7 @@ public:
     };
     registration registered;
 
-    thread_cached(const thread_cached&) = delete;
-    thread_cached& operator=(const thread_cached&) = delete;
-
 protected:
-    thread_cached() = default;
     ~thread_cached() = default;
 };
 

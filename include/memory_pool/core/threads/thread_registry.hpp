@@ -25,6 +25,7 @@
 
 #include <memory_pool/base/bitmap.hpp>
 #include <memory_pool/base/config.hpp>
+#include <memory_pool/base/immovable.hpp>
 #include <memory_pool/base/intrusive_list.hpp>
 #include <memory_pool/core/threads/thread_cache.hpp>
 #include <memory_pool/os/fork.hpp>
@@ -84,9 +85,6 @@ public:
         static auto* const registry = ::new (memory) thread_registry;
         return *registry;
     }
-
-    thread_registry(const thread_registry&) = delete;
-    thread_registry& operator=(const thread_registry&) = delete;
 
     /// Effects: takes a pool into the registry.
     /// Returns: its number, which no other pool has until it leaves; or most_pools, if there is none left. Unless it `needs_slots`,
@@ -189,11 +187,8 @@ public:
 
 private:
     /// Its destructor runs when the thread ends.
-    struct thread_end
+    struct thread_end : base::immovable<thread_end>
     {
-        thread_end() noexcept = default;
-        thread_end(const thread_end&) = delete;
-        thread_end& operator=(const thread_end&) = delete;
         ~thread_end() { get().end_thread(); }
     };
 
@@ -201,7 +196,6 @@ private:
     {
         (void)os::at_fork([] { get().before_fork(); }, [] { get().after_fork(); }, [] { get().after_fork_in_child(); });
     }
-    ~thread_registry() = default;
 
     template <class ForEachCache>
     static void take_from_threads(std::unique_lock<std::mutex>& lock, const thread_cached& pool,

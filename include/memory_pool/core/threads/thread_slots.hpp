@@ -11,6 +11,7 @@
 
 #include <memory_pool/base/arithmetic.hpp>
 #include <memory_pool/base/config.hpp>
+#include <memory_pool/base/immovable.hpp>
 #include <memory_pool/core/threads/thread_cache.hpp>
 #include <memory_pool/core/threads/thread_caches.hpp>
 #include <memory_pool/core/threads/thread_registry.hpp>
@@ -34,7 +35,7 @@ enum class slot_kind
 
 /// The slots that one pool has in the tables of all threads. To be made when the pool is whole otherwise: from then on, a fork
 /// comes by.
-class thread_slots
+class thread_slots : base::immovable<thread_slots>
 {
 public:
     /// Effects: takes `pool` into the registry.
@@ -44,10 +45,6 @@ public:
           offset_in_library_(offset_of_slot(true))
     {
     }
-
-    thread_slots(const thread_slots&) = delete;
-    thread_slots& operator=(const thread_slots&) = delete;
-    ~thread_slots() = default;
 
     /// Returns: the slot of this thread, or one without a cache, which no block passes; or nullptr if it is that of another pool.
     ///
@@ -151,8 +148,6 @@ public:
         lock_again();
         slots_.enter_again_if_left_out();
     }
-    pool_lock(const pool_lock&) = delete;
-    pool_lock& operator=(const pool_lock&) = delete;
     ~pool_lock()
     {
         if (lock_.owns_lock())

@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: MIT
+// Copyright (c) 2026 The memory_pool authors
+/// \file
+/// The base of classes that are neither copied nor moved, as others refer to their objects.
+///
+/// Thread safety: compile time only.
+#pragma once
+
+#include <memory_pool/base/config.hpp>
+
+namespace memory_pool
+{
+inline namespace MEMORY_POOL_ABI
+{
+namespace base
+{
+/// For `class Self : immovable<Self>`: with a base of its own, no class gets larger by those of its members and bases.
+template <class Self>
+class immovable
+{
+    friend Self;
+    immovable() = default;
+    immovable(const immovable&) = delete;
+    immovable& operator=(const immovable&) = delete;
+};
+} // namespace base
+} // namespace MEMORY_POOL_ABI
+} // namespace memory_pool
