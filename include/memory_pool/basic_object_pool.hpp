@@ -21,7 +21,6 @@
 #include <memory_pool/core/blocks/pool_access.hpp>
 #include <memory_pool/core/blocks/pool_arguments.hpp>
 #include <memory_pool/core/objects/construct.hpp>
-#include <memory_pool/core/objects/ended_block.hpp>
 
 #include <algorithm>
 #include <chrono>

@@ -93,7 +93,7 @@ public:
         const std::size_t needed = core::bytes_in_class(bytes, alignment);
         if (MEMORY_POOL_UNLIKELY(needed > pools_.largest_block()))
             return allocate_large(bytes, alignment);
-        const std::size_t number = core::block_class_of(needed);
+        const std::size_t number = core::block_sizes::of(needed);
         Pool* const pool = pools_.find(number);
         return MEMORY_POOL_LIKELY(pool != nullptr) ? pool->allocate() : allocate_first(number, alignment);
     }
@@ -112,7 +112,7 @@ public:
             deallocate_large(block, bytes, alignment);
             return;
         }
-        Pool* const pool = pools_.find(core::block_class_of(needed));
+        Pool* const pool = pools_.find(core::block_sizes::of(needed));
         if constexpr (base::checked_policy<policy>::checks)
             if (!is_in_place(block, pool, {bytes, alignment}))
                 return;

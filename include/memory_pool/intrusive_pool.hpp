@@ -86,13 +86,8 @@ using blocks_for_references = core::blocks_for_pooled<core::pooled_object<T>, Po
 template <class T, class Policy = default_policy>
 class intrusive_pool : public core::constructing_pooled<core::pooled_object<T>, Policy>
 {
-    using base_type = core::constructing_pooled<core::pooled_object<T>, Policy>;
-
 public:
-    using base_type::base_type;
-
-    /// The variant that this pool is.
-    using policy = Policy;
+    using intrusive_pool::constructing_pool_base::constructing_pool_base;
 
     static_assert(core::pooled_object_check<T>::is_made);
 };

@@ -30,13 +30,8 @@ inline namespace MEMORY_POOL_ABI
 template <class T, class Policy = default_policy>
 class recycling_pool : public core::recycling_pooled<core::kept_pooled_object<T>, Policy>
 {
-    using base_type = core::recycling_pooled<core::kept_pooled_object<T>, Policy>;
-
 public:
-    using base_type::base_type;
-
-    /// The variant that this pool is.
-    using policy = Policy;
+    using recycling_pool::recycling_pool_base::recycling_pool_base;
 
     static_assert(core::pooled_object_check<T>::is_made && core::kept_object_check<core::pooled_object<T>>::is_made);
 };

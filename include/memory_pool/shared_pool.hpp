@@ -40,13 +40,8 @@ using keeping_shared_pool = recycling_pool_base<recycling_shared_store<T, Blocks
 template <class T, class Blocks>
 class basic_shared_pool : public core::making_shared_pool<core::returning_object<T>, Blocks>
 {
-    using base_type = core::making_shared_pool<core::returning_object<T>, Blocks>;
-
 public:
-    using base_type::base_type;
-
-    /// The variant that this pool is.
-    using policy = typename Blocks::policy;
+    using basic_shared_pool::constructing_pool_base::constructing_pool_base;
 
     static_assert(core::returning_object_check<T>::is_made);
 };
@@ -57,13 +52,8 @@ public:
 template <class T, class Blocks>
 class basic_recycling_shared_pool : public core::keeping_shared_pool<core::kept_object<T>, Blocks>
 {
-    using base_type = core::keeping_shared_pool<core::kept_object<T>, Blocks>;
-
 public:
-    using base_type::base_type;
-
-    /// The variant that this pool is.
-    using policy = typename Blocks::policy;
+    using basic_recycling_shared_pool::recycling_pool_base::recycling_pool_base;
 
     static_assert(core::kept_object_check<T>::is_made);
 };

@@ -48,6 +48,9 @@ template <class Store>
 class store_pool_base
 {
 public:
+    /// The variant that this pool is.
+    using policy = typename decltype(Store::blocks)::policy;
+
     store_pool_base(const store_pool_base&) = delete;
     store_pool_base& operator=(const store_pool_base&) = delete;
 

@@ -75,7 +75,7 @@ struct pools_model
         const std::size_t needed = memory_pool::core::bytes_in_class(block.bytes, block.alignment);
         if (needed > resource.options().largest_required_pool_block)
             return block.bytes;
-        return memory_pool::core::block_class_size(memory_pool::core::block_class_of(needed));
+        return memory_pool::core::block_sizes::size(memory_pool::core::block_sizes::of(needed));
     }
 
     static bool may_refuse(const Resource&) { return false; }

@@ -13,7 +13,7 @@ namespace
 /// The bytes of the blocks that one of that size is taken from.
 constexpr std::size_t rounded(std::size_t bytes)
 {
-    return core::block_class_size(core::block_class_of(bytes));
+    return core::block_sizes::size(core::block_sizes::of(bytes));
 }
 
 static_assert(rounded(0) == 8 && rounded(1) == 8 && rounded(8) == 8 && rounded(9) == 16);
@@ -23,7 +23,7 @@ static_assert(rounded((std::size_t{1} << 20) - 1) == std::size_t{1} << 20);
 
 TEST(block_classes, waste_a_fifth_at_most)
 {
-    for (std::size_t bytes = 41; bytes <= core::largest_block_class; ++bytes) {
+    for (std::size_t bytes = 41; bytes <= core::block_sizes::largest; ++bytes) {
         ASSERT_GE(rounded(bytes), bytes);
         ASSERT_LE((rounded(bytes) - bytes) * 5, rounded(bytes)) << bytes;
     }
@@ -34,8 +34,8 @@ TEST(block_classes, have_room_and_are_aligned_for_whatever_is_asked_of_them)
     for (std::size_t alignment = 1; alignment <= core::largest_class_alignment; alignment *= 2) {
         for (std::size_t bytes = 0; bytes <= 20'000; ++bytes) {
             const std::size_t needed = core::bytes_in_class(bytes, alignment);
-            const std::size_t number = core::block_class_of(needed);
-            ASSERT_GE(core::block_class_size(number), bytes);
+            const std::size_t number = core::block_sizes::of(needed);
+            ASSERT_GE(core::block_sizes::size(number), bytes);
             ASSERT_GE(core::block_class_alignment(number), alignment) << bytes << " aligned to " << alignment;
         }
     }
@@ -43,9 +43,9 @@ TEST(block_classes, have_room_and_are_aligned_for_whatever_is_asked_of_them)
 
 TEST(block_classes, have_none_for_what_is_too_large_or_too_strictly_aligned)
 {
-    EXPECT_GT(core::bytes_in_class(core::largest_block_class + 1, 8), core::largest_block_class);
-    EXPECT_GT(core::bytes_in_class(core::largest_block_class + 1, 4096), core::largest_block_class);
-    EXPECT_GT(core::bytes_in_class(~std::size_t{0}, 16), core::largest_block_class);
-    EXPECT_GT(core::bytes_in_class(8, 8192), core::largest_block_class);
+    EXPECT_GT(core::bytes_in_class(core::block_sizes::largest + 1, 8), core::block_sizes::largest);
+    EXPECT_GT(core::bytes_in_class(core::block_sizes::largest + 1, 4096), core::block_sizes::largest);
+    EXPECT_GT(core::bytes_in_class(~std::size_t{0}, 16), core::block_sizes::largest);
+    EXPECT_GT(core::bytes_in_class(8, 8192), core::block_sizes::largest);
 }
 } // namespace

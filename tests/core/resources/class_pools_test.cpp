@@ -59,7 +59,7 @@ TEST_F(class_pools_test, makes_a_pool_when_it_is_first_needed)
     noted_pool& made = pools_.make(5);
     EXPECT_EQ(pools_.find(5), &made);
     EXPECT_EQ(&pools_.make(5), &made);
-    EXPECT_EQ(made.bytes, core::block_class_size(5));
+    EXPECT_EQ(made.bytes, core::block_sizes::size(5));
     EXPECT_EQ(made.options.alignment, core::block_class_alignment(5));
     EXPECT_EQ(made.upstream, &upstream_of_pools_);
     EXPECT_EQ(upstream_.live_bytes(), sizeof(noted_pool));
@@ -75,7 +75,7 @@ TEST_F(class_pools_test, gives_the_place_back_if_the_pool_cannot_be_made)
     EXPECT_EQ(pools_.find(5), nullptr);
     upstream_.fail_at(1);
     EXPECT_THROW(pools_.make(5), std::bad_alloc);
-    EXPECT_EQ(pools_.make(5).bytes, core::block_class_size(5));
+    EXPECT_EQ(pools_.make(5).bytes, core::block_sizes::size(5));
 }
 
 TEST_F(class_pools_test, adds_up_what_its_pools_say)
@@ -93,7 +93,7 @@ TEST_F(class_pools_test, adds_up_what_its_pools_say)
 TEST_F(class_pools_test, ends_its_pools_when_it_is_released)
 {
     pools_.make(0);
-    pools_.make(core::block_class_count - 1);
+    pools_.make(core::block_sizes::count - 1);
     (void)pools_.large().allocate(100'000, 16);
     pools_.release();
     EXPECT_EQ(noted_pool::alive, 0);
@@ -110,11 +110,11 @@ TEST_F(class_pools_test, has_pools_grow_by_as_many_blocks_as_the_options_allow)
         core::class_pools<noted_pool> pools(options, &upstream_, &upstream_of_pools_);
         return pools.make(number).options.growth_step;
     };
-    const std::size_t of_64_bytes = core::block_class_of(64);
+    const std::size_t of_64_bytes = core::block_sizes::of(64);
     EXPECT_EQ(step(0, of_64_bytes), 0u) << "as many as it sees fit";
     EXPECT_EQ(step(10, of_64_bytes), 10u);
     EXPECT_EQ(step(5000, of_64_bytes), 1024u) << "what fits into 64 KiB";
     EXPECT_EQ(step(1'000'000, of_64_bytes), 0u);
-    EXPECT_EQ(step(1, core::block_class_count - 1), 0u) << "one is what a MiB has room for";
+    EXPECT_EQ(step(1, core::block_sizes::count - 1), 0u) << "one is what a MiB has room for";
 }
 } // namespace

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
 /// \file
-/// How objects are made in the blocks of pools.
+/// How objects are made in the blocks of pools, and ended.
 ///
 ///     T has such a constructor:    T(arguments...)
 ///     T is an aggregate:           T{arguments...}
@@ -13,6 +13,7 @@
 #pragma once
 
 #include <memory_pool/base/config.hpp>
+#include <memory_pool/base/policies.hpp>
 #include <memory_pool/base/refusals.hpp>
 
 #include <new>
@@ -63,6 +64,17 @@ MEMORY_POOL_ALWAYS_INLINE void destroy_object([[maybe_unused]] T* object) noexce
 {
     if constexpr (std::is_destructible_v<complete_object<T>> && is_complete<T>)
         object->~T();
+}
+
+/// Effects: frees the block of an object that was destroyed, or whose constructor threw: the last chance to free it. A checking policy reports an overflow; the block is freed anyway.
+template <class Blocks>
+MEMORY_POOL_ALWAYS_INLINE void give_back_ended(Blocks& blocks, void* block) noexcept
+{
+    if constexpr (base::checked_policy<typename Blocks::policy>::checks) {
+        if (!blocks.verify(block) && !blocks.is_in_use(block))
+            return;
+    }
+    blocks.deallocate(block);
 }
 } // namespace core
 } // namespace MEMORY_POOL_ABI

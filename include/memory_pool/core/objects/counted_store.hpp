@@ -18,7 +18,6 @@
 #include <memory_pool/core/blocks/pool_arguments.hpp>
 #include <memory_pool/core/objects/construct.hpp>
 #include <memory_pool/core/objects/counted_object.hpp>
-#include <memory_pool/core/objects/ended_block.hpp>
 #include <memory_pool/core/objects/object_store.hpp>
 #include <memory_pool/core/objects/recycle_action.hpp>
 #include <memory_pool/core/objects/reference_count.hpp>

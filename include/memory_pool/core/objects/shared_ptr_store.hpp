@@ -24,7 +24,6 @@
 #include <memory_pool/base/pool_options.hpp>
 #include <memory_pool/base/refusals.hpp>
 #include <memory_pool/core/objects/construct.hpp>
-#include <memory_pool/core/objects/ended_block.hpp>
 #include <memory_pool/core/objects/object_store.hpp>
 #include <memory_pool/core/objects/recycle_action.hpp>
 

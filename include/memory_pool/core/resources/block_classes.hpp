@@ -25,52 +25,35 @@ namespace core
 using block_sizes = size_classes<8, 64, 4, std::size_t{1} << 20>;
 static_assert(block_sizes::are_sound(), "each class must be where its size says");
 
-/// No class is larger than this many bytes.
-inline constexpr std::size_t largest_block_class = block_sizes::largest;
-/// How many classes there are.
-inline constexpr std::size_t block_class_count = block_sizes::count;
 /// Blocks of a class that is a power of two are aligned to their size, up to this.
 inline constexpr std::size_t largest_class_alignment = 4096;
-
-/// Returns: the number of the smallest class whose blocks have room for `bytes`.
-/// Preconditions: `bytes` is not above largest_block_class.
-constexpr std::size_t block_class_of(std::size_t bytes) noexcept
-{
-    return block_sizes::of(bytes);
-}
-
-/// Returns: bytes in a block of that class.
-constexpr std::size_t block_class_size(std::size_t number) noexcept
-{
-    return block_sizes::size(number);
-}
 
 /// Returns: how blocks of that class are aligned, in bytes.
 constexpr std::size_t block_class_alignment(std::size_t number) noexcept
 {
-    const std::size_t size = block_class_size(number);
+    const std::size_t size = block_sizes::size(number);
     const std::size_t divisor = size & (~size + 1);
     return divisor == size ? std::min(size, largest_class_alignment) : std::min(divisor, alignof(std::max_align_t));
 }
 
-/// Returns: bytes of a block that has room for `bytes` and is aligned to `alignment`, or more than largest_block_class if no class
+/// Returns: bytes of a block that has room for `bytes` and is aligned to `alignment`, or more than block_sizes::largest if no class
 ///   has such blocks.
 constexpr std::size_t bytes_in_class(std::size_t bytes, std::size_t alignment) noexcept
 {
-    if (MEMORY_POOL_LIKELY(alignment <= block_sizes::step) || bytes > largest_block_class)
+    if (MEMORY_POOL_LIKELY(alignment <= block_sizes::step) || bytes > block_sizes::largest)
         return bytes;
     if (alignment <= alignof(std::max_align_t))
         return base::round_up(std::max<std::size_t>(bytes, 1), alignment);
     if (alignment > largest_class_alignment)
-        return largest_block_class + 1;
+        return block_sizes::largest + 1;
     return base::power_of_two_at_least(std::max(bytes, alignment));
 }
 
 /// Returns: whether each class is aligned as bytes_in_class relies on.
 constexpr bool block_alignments_are_sound() noexcept
 {
-    for (std::size_t number = 0; number != block_class_count; ++number) {
-        const std::size_t size = block_class_size(number);
+    for (std::size_t number = 0; number != block_sizes::count; ++number) {
+        const std::size_t size = block_sizes::size(number);
         if (size % block_class_alignment(number) != 0)
             return false;
         if (size % alignof(std::max_align_t) == 0 && block_class_alignment(number) < alignof(std::max_align_t))

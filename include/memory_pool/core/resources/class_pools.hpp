@@ -78,12 +78,12 @@ public:
             return *existing;
         memory_pool::pool_options options;
         options.alignment = block_class_alignment(number);
-        options.growth_step = growth_step(block_class_size(number));
+        options.growth_step = growth_step(block_sizes::size(number));
         options.magazine_size = magazine_size;
         options.name = name_of_class_pools;
         void* const memory = upstream()->allocate(sizeof(Pool), alignof(Pool));
         base::failure_guard guard([&] { upstream()->deallocate(memory, sizeof(Pool), alignof(Pool)); });
-        auto* const made = ::new (memory) Pool(block_class_size(number), options, upstream_of_pools_);
+        auto* const made = ::new (memory) Pool(block_sizes::size(number), options, upstream_of_pools_);
         guard.succeeded();
         pools_[number].store(made, std::memory_order_release);
         return *made;
@@ -120,7 +120,7 @@ public:
     template <class Visit>
     void for_each(Visit&& visit) const
     {
-        for (std::size_t number = 0; number != block_class_count; ++number)
+        for (std::size_t number = 0; number != block_sizes::count; ++number)
             if (Pool* const pool = find(number))
                 visit(*pool);
     }
@@ -182,9 +182,10 @@ private:
     {
         const std::size_t largest =
             options.largest_required_pool_block != 0 ? options.largest_required_pool_block : default_largest_block;
-        options.largest_required_pool_block = block_class_size(block_class_of(std::min(largest, largest_block_class)));
+        options.largest_required_pool_block =
+            block_sizes::size(block_sizes::of(std::min(largest, block_sizes::largest)));
         if (options.max_blocks_per_chunk == 0)
-            options.max_blocks_per_chunk = most_it_sees_fit / block_class_size(0);
+            options.max_blocks_per_chunk = most_it_sees_fit / block_sizes::size(0);
         return options;
     }
 
@@ -198,7 +199,7 @@ private:
         return std::min(most, std::max<std::size_t>(usual_step / block_size, 1));
     }
 
-    std::array<std::atomic<Pool*>, block_class_count> pools_{};
+    std::array<std::atomic<Pool*>, block_sizes::count> pools_{};
     const std::pmr::pool_options options_;
     std::pmr::memory_resource* const upstream_of_pools_;
     oversized_blocks large_;
