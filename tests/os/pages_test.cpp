@@ -63,25 +63,4 @@ TEST(touch_pages, makes_every_page_resident)
     munmap(memory, pages * page);
 }
 #endif
-
-#if defined(__linux__)
-TEST(resident_pages, are_those_that_were_touched)
-{
-    const std::size_t page = os::page_size();
-    const std::size_t pages = 1100; // More than one system call covers.
-    void* const memory = mmap(nullptr, pages * page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    ASSERT_NE(memory, MAP_FAILED);
-    (void)madvise(memory, pages * page, MADV_NOHUGEPAGE);
-    auto* const first = static_cast<char*>(memory);
-    EXPECT_EQ(os::resident_pages(first, pages * page), 0u);
-    for (const std::size_t each : {std::size_t{3}, std::size_t{511}, std::size_t{512}, pages - 1})
-        first[each * page] = 1;
-    EXPECT_EQ(os::resident_pages(first, pages * page), 4u);
-    EXPECT_EQ(os::resident_pages(first, 512 * page), 2u);
-    EXPECT_EQ(os::resident_pages(first + 3 * page, page), 1u);
-    EXPECT_EQ(os::resident_pages(first, 0), 0u);
-    munmap(memory, pages * page);
-    EXPECT_EQ(os::resident_pages(first, pages * page), 0u) << "the system does not say";
-}
-#endif
 } // namespace

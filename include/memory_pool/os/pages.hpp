@@ -18,12 +18,6 @@
 #else
 #include <unistd.h>
 #endif
-#if defined(__linux__)
-#include <algorithm>
-#include <array>
-#include <optional>
-#include <sys/mman.h>
-#endif
 
 namespace memory_pool
 {
@@ -57,42 +51,6 @@ inline void touch_pages(void* memory, std::size_t bytes) noexcept
     const std::size_t to_next_page = page - (reinterpret_cast<std::uintptr_t>(memory) & (page - 1));
     for (std::size_t offset = to_next_page; offset < bytes; offset += page)
         first[offset] = 0;
-}
-
-#if defined(__linux__)
-namespace detail
-{
-inline constexpr std::size_t most_pages_asked_about = 512;
-
-/// Returns the number of resident pages among the first `count`, at most most_pages_asked_about; nothing if the system does
-/// not tell.
-inline std::optional<std::size_t> resident_pages(void* memory, std::size_t count) noexcept
-{
-    std::array<unsigned char, most_pages_asked_about> pages; // The system fills in what is read here.
-    if (::mincore(memory, count * page_size(), pages.data()) != 0)
-        return std::nullopt;
-    return static_cast<std::size_t>(
-        std::count_if(pages.begin(), pages.begin() + count, [](unsigned char its) { return (its & 1U) != 0; }));
-}
-} // namespace detail
-#endif
-
-/// Returns: how many of the pages at `memory` are resident; 0 if the system does not tell.
-/// Preconditions: `memory` and `bytes` are multiples of page_size(), and the bytes are readable.
-/// Complexity: a system call for 512 pages.
-inline std::size_t resident_pages([[maybe_unused]] void* memory, [[maybe_unused]] std::size_t bytes) noexcept
-{
-    std::size_t count = 0;
-#if defined(__linux__)
-    auto* each = static_cast<unsigned char*>(memory);
-    for (std::size_t left = bytes / page_size(); left != 0;) {
-        const std::size_t now = std::min(left, detail::most_pages_asked_about);
-        count += detail::resident_pages(each, now).value_or(0);
-        each += now * page_size();
-        left -= now;
-    }
-#endif
-    return count;
 }
 } // namespace os
 } // namespace MEMORY_POOL_ABI
