@@ -25,7 +25,6 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <functional>
 #include <map>
 #include <memory_resource>
 #include <mutex>
@@ -147,7 +146,7 @@ protected:
     bool do_is_equal(const std::pmr::memory_resource& other) const noexcept override { return this == &other; }
 
 private:
-    using chunk_map = std::map<void*, os::page_mapping, std::less<>>;
+    using chunk_map = std::map<void*, os::page_mapping>;
 
     /// Returns: an entry of the map that is in no map yet.
     static chunk_map::node_type make_record()

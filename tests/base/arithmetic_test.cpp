@@ -92,4 +92,15 @@ TEST(arithmetic, computes_an_address_past_another)
     EXPECT_EQ(base::address_past(words, 0), static_cast<void*>(words));
     EXPECT_EQ(*static_cast<std::uint32_t*>(base::address_past(words, 2 * sizeof words[0])), 3u);
 }
+
+TEST(is_before, is_the_order_of_addresses_also_of_different_objects)
+{
+    const int pair[2] = {};
+    EXPECT_TRUE(base::is_before(&pair[0], &pair[1]));
+    EXPECT_FALSE(base::is_before(&pair[1], &pair[0]));
+    EXPECT_FALSE(base::is_before(&pair[0], &pair[0]));
+    EXPECT_TRUE(base::is_before(nullptr, &pair[0]));
+    const int other = 0;
+    EXPECT_NE(base::is_before(&pair[0], &other), base::is_before(&other, &pair[0]));
+}
 } // namespace

@@ -25,7 +25,6 @@
 
 #include <algorithm>
 #include <cstddef>
-#include <iterator>
 #include <memory_resource>
 #include <new>
 #include <utility>
@@ -136,7 +135,8 @@ protected:
     /// Closes every cache and puts what is in them into the slabs.
     void close_caches() noexcept
     {
-        thread_cache* closed[64];
+        constexpr std::size_t most = 64;
+        thread_cache* closed[most];
         std::size_t count = 0;
         const auto empty_closed = [&] {
             if (count != 0 && has_barrier_)
@@ -151,7 +151,7 @@ protected:
                 return;
             cache.slot->close();
             closed[count++] = &cache;
-            if (count == std::size(closed))
+            if (count == most)
                 empty_closed();
         });
         empty_closed();

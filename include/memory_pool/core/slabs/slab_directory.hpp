@@ -11,6 +11,7 @@
 /// Thread safety: none; whoever owns the directory sees to it.
 #pragma once
 
+#include <memory_pool/base/arithmetic.hpp>
 #include <memory_pool/base/config.hpp>
 #include <memory_pool/base/immovable.hpp>
 #include <memory_pool/core/slabs/slab.hpp>
@@ -19,7 +20,6 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
-#include <functional>
 #include <memory_resource>
 
 namespace memory_pool
@@ -55,7 +55,7 @@ public:
     /// Preconditions: `make_room` was called since the last insertion.
     void insert(slab* added) noexcept
     {
-        slab** const place = std::upper_bound(slabs_, slabs_ + size_, added, std::less<>());
+        slab** const place = std::upper_bound(slabs_, slabs_ + size_, added, base::is_before);
         std::copy_backward(place, slabs_ + size_, slabs_ + size_ + 1);
         *place = added;
         ++size_;
@@ -79,7 +79,7 @@ public:
     /// Complexity: logarithmic in slabs.
     slab* last_at_or_before(const void* address) const noexcept
     {
-        slab* const* const behind = std::upper_bound(begin(), end(), address, std::less<const void*>());
+        slab* const* const behind = std::upper_bound(begin(), end(), address, base::is_before);
         return behind == begin() ? nullptr : behind[-1];
     }
 
@@ -87,11 +87,11 @@ public:
     /// Complexity: logarithmic in slabs.
     slab* first_behind(const void* address) const noexcept
     {
-        slab* const* const behind = std::upper_bound(begin(), end(), address, std::less<const void*>());
+        slab* const* const behind = std::upper_bound(begin(), end(), address, base::is_before);
         return behind == end() ? nullptr : *behind;
     }
 
-    bool is_sorted() const noexcept { return std::is_sorted(begin(), end(), std::less<>()); }
+    bool is_sorted() const noexcept { return std::is_sorted(begin(), end(), base::is_before); }
 
     /// Effects: gives the array back upstream. The chunks themselves are the caller's.
     void clear() noexcept

@@ -19,7 +19,6 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <functional>
 #include <memory_resource>
 
 namespace memory_pool
@@ -229,7 +228,7 @@ private:
     void* next_handed_out_of(const slab& home, const void* after) const noexcept
     {
         std::size_t index = 0;
-        if (!std::less<const void*>()(after, home.first_block()))
+        if (!base::is_before(after, home.first_block()))
             index =
                 static_cast<std::size_t>(static_cast<const char*>(after) - home.first_block()) / layout_.stride() + 1;
         index = home.next_in_use(std::min(index, home.carved()));
