@@ -14,6 +14,7 @@
 #pragma once
 
 #include <memory_pool/base/config.hpp>
+#include <memory_pool/base/immovable.hpp>
 #include <memory_pool/os/blocked_signals.hpp>
 #include <memory_pool/os/mutex.hpp>
 #include <memory_pool/os/uncancelled.hpp>
@@ -39,17 +40,12 @@ inline namespace MEMORY_POOL_ABI
 namespace os
 {
 /// A thread that calls a function again and again.
-class background_thread
+class background_thread : base::immovable<background_thread>
 {
 public:
     /// Does what is to be done.
     /// Returns: after how many milliseconds it is to be called again.
     using work = std::uint64_t (*)();
-
-    constexpr background_thread() noexcept = default;
-    background_thread(const background_thread&) = delete;
-    background_thread& operator=(const background_thread&) = delete;
-    ~background_thread() = default;
 
 #if defined(_WIN32)
     static bool start(work /*what*/) noexcept { return false; }

@@ -7,6 +7,7 @@
 #pragma once
 
 #include <memory_pool/base/config.hpp>
+#include <memory_pool/base/immovable.hpp>
 
 #if !defined(_WIN32)
 #include <csignal>
@@ -20,17 +21,15 @@ inline namespace MEMORY_POOL_ABI
 namespace os
 {
 #if defined(_WIN32)
-class blocked_signals
+class blocked_signals : base::immovable<blocked_signals>
 {
 public:
     blocked_signals() noexcept {}
-    blocked_signals(const blocked_signals&) = delete;
-    blocked_signals& operator=(const blocked_signals&) = delete;
     ~blocked_signals() {}
 };
 #else
 /// Blocks all signals of the calling thread during its lifetime. Threads created meanwhile inherit the mask.
-class blocked_signals
+class blocked_signals : base::immovable<blocked_signals>
 {
 public:
     blocked_signals() noexcept
@@ -39,8 +38,6 @@ public:
         (void)sigfillset(&all); // A macro on some systems.
         (void)::pthread_sigmask(SIG_SETMASK, &all, &before_);
     }
-    blocked_signals(const blocked_signals&) = delete;
-    blocked_signals& operator=(const blocked_signals&) = delete;
     ~blocked_signals() { (void)::pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
 
 private:

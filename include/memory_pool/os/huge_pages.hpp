@@ -9,6 +9,7 @@
 #pragma once
 
 #include <memory_pool/base/config.hpp>
+#include <memory_pool/base/immovable.hpp>
 #include <memory_pool/os/uncancelled.hpp>
 
 #include <cstddef>
@@ -38,12 +39,10 @@ namespace detail
 #if defined(__linux__)
 /// The lines of a file of the system, one after the other. The thread is not cancelled meanwhile: whoever reads them may have a lock, and
 /// does not throw.
-class line_reader
+class line_reader : base::immovable<line_reader>
 {
 public:
     explicit line_reader(const char* name) noexcept : file_(std::fopen(name, "re")) {}
-    line_reader(const line_reader&) = delete;
-    line_reader& operator=(const line_reader&) = delete;
     ~line_reader()
     {
         if (file_ != nullptr)

@@ -20,6 +20,7 @@ __declspec(dllimport) void __stdcall ReleaseSRWLockExclusive(_RTL_SRWLOCK*);
 }
 #else
 #include <memory_pool/base/config.hpp>
+#include <memory_pool/base/immovable.hpp>
 #include <memory_pool/os/clock.hpp>
 #include <memory_pool/os/short_wait.hpp>
 #include <memory_pool/os/single_thread.hpp>
@@ -36,14 +37,9 @@ inline namespace MEMORY_POOL_ABI
 namespace os
 {
 /// A lock: at most one thread has it. To be used with std::lock_guard.
-class mutex
+class mutex : base::immovable<mutex>
 {
 public:
-    constexpr mutex() noexcept = default;
-    mutex(const mutex&) = delete;
-    mutex& operator=(const mutex&) = delete;
-    ~mutex() = default;
-
 #if defined(_WIN32)
     void lock() noexcept { ::AcquireSRWLockExclusive(handle()); }
     bool try_lock() noexcept { return ::TryAcquireSRWLockExclusive(handle()) != 0; }

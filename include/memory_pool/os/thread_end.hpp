@@ -11,6 +11,7 @@
 #pragma once
 
 #include <memory_pool/base/config.hpp>
+#include <memory_pool/base/immovable.hpp>
 
 #if defined(_WIN32)
 extern "C" {
@@ -41,14 +42,9 @@ inline constexpr bool thread_locals_outlive_destructors = true;
 namespace detail
 {
 /// A function called at the end of each thread that has requested it, through a key of the system.
-class thread_end_by_key
+class thread_end_by_key : base::immovable<thread_end_by_key>
 {
 public:
-    constexpr thread_end_by_key() noexcept = default;
-    thread_end_by_key(const thread_end_by_key&) = delete;
-    thread_end_by_key& operator=(const thread_end_by_key&) = delete;
-    ~thread_end_by_key() = default;
-
     /// Effects: chooses the function.
     /// Returns: whether the system has room for it.
     /// Preconditions: !has_started().
@@ -105,14 +101,9 @@ private:
 #if !defined(_WIN32)
 /// The same through the destructor of a `thread_local` object, which runs before thread-local memory is freed. Out of
 /// memory, the system terminates the process.
-class thread_end_by_destructor
+class thread_end_by_destructor : base::immovable<thread_end_by_destructor>
 {
 public:
-    constexpr thread_end_by_destructor() noexcept = default;
-    thread_end_by_destructor(const thread_end_by_destructor&) = delete;
-    thread_end_by_destructor& operator=(const thread_end_by_destructor&) = delete;
-    ~thread_end_by_destructor() = default;
-
     bool start(void (*action)(void*)) noexcept
     {
         action_.store(action, std::memory_order_release);
@@ -145,11 +136,8 @@ private:
         bool is_over;
     };
 
-    struct ending
+    struct ending : base::immovable<ending>
     {
-        ending() noexcept = default;
-        ending(const ending&) = delete;
-        ending& operator=(const ending&) = delete;
         ~ending()
         {
             of_this_thread.is_over = true;

@@ -9,6 +9,7 @@
 #pragma once
 
 #include <memory_pool/base/config.hpp>
+#include <memory_pool/base/immovable.hpp>
 
 #if !defined(_WIN32)
 #include <pthread.h>
@@ -21,12 +22,9 @@ inline namespace MEMORY_POOL_ABI
 namespace os
 {
 /// As long as it lives, this thread is not cancelled. It may be afterwards, at its next cancellation point.
-class uncancelled
+class uncancelled : base::immovable<uncancelled>
 {
 public:
-    uncancelled(const uncancelled&) = delete;
-    uncancelled& operator=(const uncancelled&) = delete;
-
 #if defined(PTHREAD_CANCEL_DISABLE)
     uncancelled() noexcept { (void)::pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &before_); }
     ~uncancelled() { (void)::pthread_setcancelstate(before_, nullptr); }
