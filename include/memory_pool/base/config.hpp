@@ -65,6 +65,12 @@
 #define MEMORY_POOL_VALGRIND 0
 #endif
 
+/// What follows, if the macro `flag` is 1; nothing, if it is 0.
+#define MEMORY_POOL_IF(flag, ...) MEMORY_POOL_IF_PASTED(flag, __VA_ARGS__)
+#define MEMORY_POOL_IF_PASTED(flag, ...) MEMORY_POOL_IF_##flag(__VA_ARGS__)
+#define MEMORY_POOL_IF_0(...)
+#define MEMORY_POOL_IF_1(...) __VA_ARGS__
+
 /// Incremented by a release that changes the layout of a type, or what inline functions of older headers expect of it.
 #define MEMORY_POOL_ABI_VERSION 0
 
@@ -84,26 +90,6 @@
 #else
 #define MEMORY_POOL_ABI_EXCEPTIONS _noexcept
 #endif
-#if MEMORY_POOL_ASAN
-#define MEMORY_POOL_ABI_ASAN _asan
-#else
-#define MEMORY_POOL_ABI_ASAN
-#endif
-#if MEMORY_POOL_MSAN
-#define MEMORY_POOL_ABI_MSAN _msan
-#else
-#define MEMORY_POOL_ABI_MSAN
-#endif
-#if MEMORY_POOL_TSAN
-#define MEMORY_POOL_ABI_TSAN _tsan
-#else
-#define MEMORY_POOL_ABI_TSAN
-#endif
-#if MEMORY_POOL_VALGRIND
-#define MEMORY_POOL_ABI_VALGRIND _valgrind
-#else
-#define MEMORY_POOL_ABI_VALGRIND
-#endif
 
 #define MEMORY_POOL_ABI_PASTED(prefix, version, exceptions, asan, msan, tsan, valgrind, suffix)                        \
     prefix##v##version##exceptions##asan##msan##tsan##valgrind##suffix
@@ -113,8 +99,10 @@
 /// The name of the inline namespace with a prefix and a suffix, each of which may be empty or a macro. A header whose
 /// inline functions depend on macros of its own encodes their non-default values in the suffix.
 #define MEMORY_POOL_ABI_NAMED(prefix, suffix)                                                                          \
-    MEMORY_POOL_ABI_JOINED(prefix, MEMORY_POOL_ABI_VERSION, MEMORY_POOL_ABI_EXCEPTIONS, MEMORY_POOL_ABI_ASAN,          \
-                           MEMORY_POOL_ABI_MSAN, MEMORY_POOL_ABI_TSAN, MEMORY_POOL_ABI_VALGRIND, suffix)
+    MEMORY_POOL_ABI_JOINED(prefix, MEMORY_POOL_ABI_VERSION, MEMORY_POOL_ABI_EXCEPTIONS,                                \
+                           MEMORY_POOL_IF(MEMORY_POOL_ASAN, _asan), MEMORY_POOL_IF(MEMORY_POOL_MSAN, _msan),           \
+                           MEMORY_POOL_IF(MEMORY_POOL_TSAN, _tsan), MEMORY_POOL_IF(MEMORY_POOL_VALGRIND, _valgrind),   \
+                           suffix)
 #define MEMORY_POOL_ABI MEMORY_POOL_ABI_NAMED(, )                    ///< In memory_pool and the namespaces of drop-ins.
 #define MEMORY_POOL_GLOBAL_ABI MEMORY_POOL_ABI_NAMED(memory_pool_, ) ///< In the global namespace.
 
