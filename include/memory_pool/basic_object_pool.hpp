@@ -219,7 +219,7 @@ public:
         if constexpr (std::is_trivially_destructible_v<core::complete_object<T>>) {
             blocks_.clear();
         } else {
-            if (core::pool_access::has_lost_threads(blocks_)) {
+            if (core::pool_access::store(blocks_).has_lost_threads()) {
                 blocks_.clear();
                 is_clearing_ = false; // One of those threads may have been at it.
                 return;
@@ -341,7 +341,7 @@ private:
             }
             return;
         }
-        if (core::pool_access::has_lost_threads(blocks_)) {
+        if (core::pool_access::store(blocks_).has_lost_threads()) {
             (void)destroy_now(object);
             return;
         }

@@ -244,8 +244,8 @@ public:
         return look(under_lock(*this)->slabs_);
     }
 
-    /// Returns: whether this is the child of a fork, and threads that are not there may have had blocks in their hands.
-    ///   Until the blocks are forgotten.
+    /// Returns: whether this is the child of a fork, and other threads have used the pool before: what is in the blocks
+    ///   that they were about to take or to free may be half made, or half gone. True until `clear` or `release`.
     bool has_lost_threads() const noexcept { return under_lock(*this)->has_lost_threads_; }
 
     // Figures. Exact if no other thread is at work in the pool.

@@ -71,7 +71,7 @@ protected:
     /// A new object is at its place.
     MEMORY_POOL_ALWAYS_INLINE void settle(T* object) const noexcept
     {
-        object_access::settle(item_in(*object), pool_access::layout(this->blocks));
+        object_access::settle(item_in(*object), pool_access::store(this->blocks).layout());
     }
 
     static auto& count(T& object) noexcept { return object_access::count(item_in(object)); }
@@ -98,7 +98,7 @@ private:
         if constexpr (is_cast_from<T, item>) {
             return static_cast<T*>(part);
         } else { // The object begins where its block does.
-            const std::size_t stride = pool_access::layout(store.blocks).stride();
+            const std::size_t stride = pool_access::store(store.blocks).layout().stride();
             const slab& home = object_access::slab_of(*part);
             const auto offset = static_cast<std::size_t>(static_cast<char*>(counted) - home.first_block());
             return object_in(home.block(offset / stride, stride));
@@ -115,7 +115,8 @@ private:
     {
         auto& store = static_cast<Derived&>(self);
         store.in_turn(&store, object_at(store, counted), [&store](T* ended) {
-            object_access::settle_again(item_in(*ended), pool_access::layout(store.blocks)); // where a link may be
+            object_access::settle_again(item_in(*ended),
+                                        pool_access::store(store.blocks).layout()); // where a link may be
             begin_end(*ended);
             store.end(*ended);
         });

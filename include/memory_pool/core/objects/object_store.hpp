@@ -170,9 +170,9 @@ private:
     /// Returns: how many objects were in use before. What idle ones referred to may have returned meanwhile.
     std::size_t end_idle_objects() noexcept
     {
-        const std::size_t in_use = pool_access::abandon(blocks);
+        const std::size_t in_use = pool_access::store(blocks).abandon();
         if constexpr (Derived::keeps_objects)
-            pool_access::for_each_free(blocks, [this](void* block) { destroy_kept_in(block); });
+            pool_access::store(blocks).for_each_free([this](void* block) { destroy_kept_in(block); });
         return in_use;
     }
 
