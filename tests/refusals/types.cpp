@@ -2,19 +2,7 @@
 // Copyright (c) 2026 The memory_pool authors
 /// \file
 /// Programs that must not compile, one for each value of REFUSED, and a few that must, where it is 0: refusals.cmake has the texts.
-#include <memory_pool/allocator.hpp>
-#include <memory_pool/arena_resource.hpp>
-#include <memory_pool/concurrent_block_pool.hpp>
-#include <memory_pool/object_pool.hpp>
-#include <memory_pool/pool_resource.hpp>
-#include <memory_pool/shared_pool.hpp>
-
-#if REFUSED > 40
-#include <memory_pool/recycling_pool.hpp>
-#endif
-
-#include <chrono>
-#include <string>
+#include "included.hpp"
 
 namespace mp = memory_pool;
 
