@@ -1,0 +1,547 @@
+// SPDX-License-Identifier: MIT
+// Copyright (c) 2026 The memory_pool authors
+#include <memory_pool/concurrent_block_pool.hpp>
+
+#include <support/child.hpp>
+#include <support/concurrent_block_pool_ways.hpp>
+#include <support/error_recorder.hpp>
+#include <support/options.hpp>
+#include <support/threads.hpp>
+#include <support/upstreams.hpp>
+
+#include <gtest/gtest.h>
+
+#include <array>
+#include <atomic>
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <memory>
+#include <memory_resource>
+#include <new>
+#include <optional>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#if defined(__unix__)
+#include <pthread.h>
+#include <sys/wait.h>
+#include <unistd.h>
+#endif
+
+namespace mp = memory_pool;
+using namespace std::chrono_literals;
+using test::bounded_to;
+using test::in_a_thread;
+using test::pool_that_checks;
+using test::pool_that_counts;
+
+namespace
+{
+class concurrent_block_pool_lifetime : public test::in_each_way
+{
+};
+
+INSTANTIATE_TEST_SUITE_P(in_each_way, concurrent_block_pool_lifetime, test::every_way(), test::name_of_way);
+
+TEST_P(concurrent_block_pool_lifetime, loses_nothing_when_threads_end_ten_thousand_of_them)
+{
+    mp::concurrent_block_pool pool(32, bounded_to(100), &upstream_);
+    void* passed_on = nullptr;
+    for (int i = 0; i != 10'000; ++i)
+        in_a_thread([&] {
+            void* const block = pool.allocate();
+            pool.deallocate(passed_on);
+            passed_on = block;
+        });
+    EXPECT_EQ(pool.in_use(), 1u);
+    pool.deallocate(passed_on);
+    EXPECT_EQ(pool.available(), 100u);
+    EXPECT_TRUE(pool.is_valid());
+    EXPECT_LE(upstream_.live_chunks(), 10u) << "what one thread had is for the next";
+}
+
+TEST_P(concurrent_block_pool_lifetime, may_be_used_by_a_new_thread_for_anything_first)
+{
+    mp::concurrent_block_pool pool(32, {}, &upstream_);
+    std::vector<void*> blocks(300);
+    pool.allocate_bulk(blocks.data(), blocks.size());
+    std::size_t next = 0;
+    in_a_thread([&] { pool.deallocate(blocks[next++]); });
+    in_a_thread([&] { pool.deallocate(nullptr); });
+    in_a_thread([&] { pool.trim(); });
+    in_a_thread([&] { EXPECT_TRUE(pool.owns(blocks[200])); });
+    in_a_thread([&] { EXPECT_EQ(pool.in_use(), 299u); });
+    in_a_thread([&] { pool.reserve(2 * pool.capacity()); });
+    in_a_thread([&] { pool.for_each([](void*) {}); });
+    in_a_thread([&] { pool.deallocate(pool.allocate_wait()); });
+    in_a_thread([&] {
+        while (next != blocks.size())
+            pool.deallocate(blocks[next++]);
+    });
+    EXPECT_EQ(pool.in_use(), 0u);
+    EXPECT_TRUE(pool.is_valid());
+}
+
+TEST_P(concurrent_block_pool_lifetime, lets_threads_and_pools_end_in_any_order)
+{
+    for (int round = 0; round != 30; ++round) {
+        std::optional<mp::concurrent_block_pool> pool(std::in_place, 32, mp::pool_options{}, &upstream_);
+        std::atomic<int> used{0};
+        std::atomic<bool> may_end{false};
+        std::vector<std::thread> threads;
+        for (int i = 0; i != 4; ++i)
+            threads.emplace_back([&] {
+                pool->deallocate(pool->allocate());
+                ++used;
+                while (!may_end)
+                    std::this_thread::yield();
+            });
+        while (used != 4)
+            std::this_thread::yield();
+        if (round % 3 == 0) {
+            pool.reset(); // before the threads, with their caches loaded
+            may_end = true;
+        } else {
+            may_end = true; // at the same time as the threads
+            pool.reset();
+        }
+        for (std::thread& thread : threads)
+            thread.join();
+        EXPECT_EQ(upstream_.live_chunks(), 0u);
+    }
+}
+
+TEST_P(concurrent_block_pool_lifetime, serves_a_thread_that_is_ending)
+{
+    static mp::concurrent_block_pool* pool = nullptr;
+    struct late_user
+    {
+        void* block = nullptr;
+        ~late_user()
+        {
+            pool->deallocate(block);
+            void* const another = pool->allocate();
+            pool->deallocate(another);
+            pool->deallocate(pool->try_allocate_for(1ms));
+        }
+    };
+    mp::concurrent_block_pool mine(32, bounded_to(50), &upstream_);
+    pool = &mine;
+    for (int i = 0; i != 50; ++i)
+        in_a_thread([] {
+            thread_local late_user before; // ends after what the pool has for this thread, as it was there first
+            before.block = pool->allocate();
+            thread_local late_user after;
+            after.block = pool->allocate();
+        });
+    EXPECT_EQ(pool->available(), 50u);
+    EXPECT_TRUE(pool->is_valid());
+}
+
+#if defined(__unix__)
+#if !MEMORY_POOL_TSAN // which is gone itself in the last round
+TEST_P(concurrent_block_pool_lifetime, serves_the_destructors_of_thread_specific_data_in_every_round)
+{
+    static mp::concurrent_block_pool* pool = nullptr;
+    static std::array<pthread_key_t, 40> keys;
+    static std::atomic<int> calls{0};
+    mp::concurrent_block_pool mine(32, bounded_to(60), &upstream_);
+    pool = &mine;
+    calls = 0;
+    for (pthread_key_t& key : keys)
+        ASSERT_EQ(pthread_key_create(&key,
+                                     [](void* block) {
+                                         pool->deallocate(block);
+                                         ++calls; // and set one again, so that another round follows
+                                         if (pthread_getspecific(keys[0]) == nullptr)
+                                             pthread_setspecific(keys[0], pool->allocate());
+                                     }),
+                  0);
+    in_a_thread([] {
+        for (const pthread_key_t key : keys)
+            pthread_setspecific(key, pool->allocate());
+    });
+    for (const pthread_key_t key : keys)
+        pthread_key_delete(key);
+    EXPECT_GT(calls, 40);
+    EXPECT_LE(pool->in_use(), 1u) << "but what was set in the last round, for which nobody is called";
+    EXPECT_TRUE(pool->is_valid());
+}
+#endif
+#endif
+
+using concurrent_block_pool_death_test = testing::Test;
+
+TEST_F(concurrent_block_pool_death_test, works_until_the_process_is_gone)
+{
+    testing::GTEST_FLAG(death_test_style) = "threadsafe";
+    const auto end_a_busy_process = [] {
+        static mp::concurrent_block_pool destroyed_late(32); // before those who use it at the end
+        static auto& never_destroyed = *new mp::concurrent_block_pool(32);
+        struct user
+        {
+            void* block = destroyed_late.allocate();
+            ~user()
+            {
+                destroyed_late.deallocate(block);
+                destroyed_late.deallocate(destroyed_late.allocate());
+                never_destroyed.deallocate(never_destroyed.allocate());
+                std::fputs(destroyed_late.is_valid() ? "static destructor served" : "broken", stderr);
+            }
+        };
+        static const user static_user;
+        std::atexit([] { destroyed_late.deallocate(destroyed_late.allocate()); });
+        std::atomic<bool> is_at_work{false};
+        std::thread([&] {
+            for (;; is_at_work = true)
+                never_destroyed.deallocate(never_destroyed.allocate());
+        }).detach();
+        while (!is_at_work)
+            std::this_thread::yield();
+        static_cast<void>(static_user);
+        std::exit(0);
+    };
+    EXPECT_EXIT(end_a_busy_process(), testing::ExitedWithCode(0), "static destructor served");
+}
+
+#if TESTS_MAY_FORK
+TEST_P(concurrent_block_pool_lifetime, can_be_used_in_the_child_of_a_program_with_threads)
+{
+    mp::concurrent_block_pool bounded(32, bounded_to(300), &upstream_);
+    mp::concurrent_block_pool growing(48);
+    std::atomic<bool> is_over{false};
+    std::vector<std::thread> threads;
+    void* const mine = bounded.allocate();
+    for (int i = 0; i != 3; ++i)
+        threads.emplace_back([&] {
+            std::array<void*, 50> blocks{};
+            while (!is_over) {
+                for (mp::concurrent_block_pool* const pool : {&bounded, &growing}) {
+                    for (void*& block : blocks)
+                        block = pool->try_allocate();
+                    for (void* const block : blocks)
+                        pool->deallocate(block);
+                }
+            }
+        });
+    for (int round = 0; round != 20; ++round) {
+        const pid_t child = fork();
+        ASSERT_GE(child, 0);
+        if (child == 0) {
+            // The other threads are gone with what they had in their hands; all else must be there.
+            const std::size_t lost = bounded.in_use() - 1;
+            std::size_t taken = 0;
+            while (bounded.try_allocate() != nullptr)
+                ++taken;
+            bool works = lost <= 150 && taken == 300 - 1 - lost;
+            bounded.deallocate(mine);
+            works = works && bounded.try_allocate() == mine && bounded.is_valid();
+            for (int i = 0; i != 1000; ++i)
+                growing.deallocate(growing.allocate());
+            in_a_thread([&] { growing.deallocate(growing.allocate()); });
+            growing.trim();
+            works = works && growing.is_valid();
+            _exit(works ? 0 : 1);
+        }
+        int status = 0;
+        ASSERT_EQ(waitpid(child, &status, 0), child);
+        EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0) << "status " << status;
+    }
+    is_over = true;
+    for (std::thread& thread : threads)
+        thread.join();
+    bounded.deallocate(mine);
+    EXPECT_EQ(bounded.available(), 300u);
+    EXPECT_TRUE(bounded.is_valid());
+    EXPECT_TRUE(growing.is_valid());
+}
+
+TEST(concurrent_block_pool, lets_a_child_forget_pools_on_the_stacks_of_threads_that_are_not_there)
+{
+    std::atomic<bool> is_made{false};
+    std::atomic<bool> is_over{false};
+    mp::concurrent_block_pool mine(32);
+    void* const block = mine.allocate();
+    std::thread other([&] {
+        mp::concurrent_block_pool on_its_stack(32);
+        on_its_stack.deallocate(on_its_stack.allocate());
+        is_made = true;
+        while (!is_over)
+            std::this_thread::yield();
+    });
+    while (!is_made)
+        std::this_thread::yield();
+    const pid_t child = fork();
+    ASSERT_GE(child, 0);
+    if (child == 0) {
+        bool stack_is_untouched = true;
+        for (int i = 0; i != 4; ++i) // one of them gets the stack of the thread that is gone
+            in_a_thread([&] {
+                std::array<std::uint64_t, 4096> bytes{};
+                mp::concurrent_block_pool next(32);
+                next.deallocate(next.allocate());
+                for (volatile const std::uint64_t& word : bytes)
+                    stack_is_untouched = stack_is_untouched && word == 0;
+            });
+        mine.deallocate(block);
+        const pid_t grandchild = fork();
+        if (grandchild == 0)
+            _exit(mine.is_valid() ? 0 : 1);
+        int status = 0;
+        waitpid(grandchild, &status, 0);
+        _exit(stack_is_untouched && mine.in_use() == 0 && status == 0 ? 0 : 1);
+    }
+    int status = 0;
+    ASSERT_EQ(waitpid(child, &status, 0), child);
+    EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0) << "status " << status;
+    is_over = true;
+    other.join();
+    mine.deallocate(block);
+    EXPECT_TRUE(mine.is_valid());
+}
+
+TEST(concurrent_block_pool, may_be_dead_when_a_thread_ends_in_a_child_that_used_a_pool_of_one_that_is_not_there)
+{
+    alignas(mp::concurrent_block_pool) std::array<std::byte, sizeof(mp::concurrent_block_pool)> stack{};
+    auto* const dead = reinterpret_cast<mp::concurrent_block_pool*>(stack.data());
+    std::unique_ptr<mp::concurrent_block_pool> alive;
+    int status = 0;
+    in_a_thread([&] {
+        ::new (static_cast<void*>(dead)) mp::concurrent_block_pool(32);
+        alive = std::make_unique<mp::concurrent_block_pool>(48);
+        in_a_thread([&] {
+            for (mp::concurrent_block_pool* const pool : {dead, alive.get()})
+                pool->deallocate(pool->allocate());
+            const pid_t child = fork();
+            if (child != 0) {
+                waitpid(child, &status, 0);
+                return;
+            }
+            stack.fill(std::byte{0xFF});
+            alive->deallocate(alive->allocate());
+            if (alive->in_use() != 0 || !alive->is_valid())
+                _exit(1);
+            // The end of this thread is the end of the child.
+        });
+        dead->~basic_block_pool();
+    });
+    EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0) << "status " << status;
+}
+
+/// Has the thread that reports a misuse stop there, with no lock held, until the test is over.
+class thread_that_stops_at_a_report
+{
+public:
+    template <class Action>
+    explicit thread_that_stops_at_a_report(Action action) : before_(mp::set_error_handler(&stop))
+    {
+        is_there = false;
+        is_over = false;
+        thread_ = std::thread(std::move(action));
+        while (!is_there)
+            std::this_thread::yield();
+    }
+    thread_that_stops_at_a_report(const thread_that_stops_at_a_report&) = delete;
+    thread_that_stops_at_a_report& operator=(const thread_that_stops_at_a_report&) = delete;
+    ~thread_that_stops_at_a_report()
+    {
+        is_over = true;
+        thread_.join();
+        mp::set_error_handler(before_);
+    }
+
+private:
+    static void stop(const mp::error_report&)
+    {
+        is_there = true;
+        while (!is_over)
+            std::this_thread::yield();
+    }
+
+    static inline std::atomic<bool> is_there{false};
+    static inline std::atomic<bool> is_over{false};
+
+    mp::error_handler before_;
+    std::thread thread_;
+};
+
+TEST(counting_shared_policy, knows_the_peak_in_a_child_forked_while_a_thread_had_a_block_that_it_had_not_counted_yet)
+{
+    pool_that_counts pool(64, bounded_to(4));
+    auto* const mine = static_cast<char*>(pool.allocate());
+    pool.deallocate(mine + 8);
+    const thread_that_stops_at_a_report other([&pool] {
+        while (pool.try_allocate() != nullptr) // What is wrong is found when the caches are emptied.
+            continue;
+    });
+    test::expect_in_child([&pool] {
+        while (pool.try_allocate() != nullptr)
+            continue;
+        const mp::pool_statistics statistics = pool.statistics();
+        return statistics.in_use == 4 && statistics.peak_in_use == 4 && pool.is_valid();
+    });
+}
+
+TEST(checking_shared_policy, finds_nothing_wrong_in_a_child_forked_while_a_thread_was_being_given_a_block)
+{
+    auto pool = std::make_unique<pool_that_checks>(24, bounded_to(1));
+    auto* const block = static_cast<unsigned char*>(pool->allocate());
+    pool->deallocate(block);
+    *block = 0;
+    const thread_that_stops_at_a_report other([&pool] { pool->deallocate(pool->allocate()); });
+    test::expect_in_child([&pool] {
+        const test::error_recorder recorder;
+        const bool is_valid = pool->is_valid();
+        pool.reset();
+        return is_valid && recorder.kinds().empty();
+    });
+}
+
+/// Takes a millisecond for each call, in which the pool that calls has its lock.
+class slow_upstream final : public std::pmr::memory_resource
+{
+    void* do_allocate(std::size_t bytes, std::size_t alignment) override
+    {
+        std::this_thread::sleep_for(1ms);
+        return std::pmr::new_delete_resource()->allocate(bytes, alignment);
+    }
+    void do_deallocate(void* chunk, std::size_t bytes, std::size_t alignment) override
+    {
+        std::this_thread::sleep_for(1ms);
+        std::pmr::new_delete_resource()->deallocate(chunk, bytes, alignment);
+    }
+    bool do_is_equal(const memory_resource& other) const noexcept override { return this == &other; }
+};
+
+/// Serves one pool with the blocks of another: whoever asks has the lock of one, and needs that of the other.
+class upstream_of_blocks final : public std::pmr::memory_resource
+{
+public:
+    static constexpr std::size_t largest = std::size_t{16} * 1024;
+
+    explicit upstream_of_blocks(std::pmr::memory_resource* upstream) : blocks_(largest, aligned(), upstream) {}
+
+private:
+    static mp::pool_options aligned()
+    {
+        mp::pool_options options;
+        options.alignment = largest;
+        return options;
+    }
+    static bool fits(std::size_t bytes, std::size_t alignment) { return bytes <= largest && alignment <= largest; }
+
+    void* do_allocate(std::size_t bytes, std::size_t alignment) override
+    {
+        return fits(bytes, alignment) ? blocks_.allocate()
+                                      : std::pmr::new_delete_resource()->allocate(bytes, alignment);
+    }
+    void do_deallocate(void* chunk, std::size_t bytes, std::size_t alignment) override
+    {
+        if (fits(bytes, alignment)) {
+            blocks_.deallocate(chunk);
+            blocks_.trim();
+        } else {
+            std::pmr::new_delete_resource()->deallocate(chunk, bytes, alignment);
+        }
+    }
+    bool do_is_equal(const memory_resource& other) const noexcept override { return this == &other; }
+
+    mp::concurrent_block_pool blocks_;
+};
+
+TEST(concurrent_block_pool, lets_a_program_fork_whose_pools_are_busy_at_every_moment)
+{
+    slow_upstream slow;
+    upstream_of_blocks nested(&slow);
+    mp::concurrent_block_pool first(64, {}, &slow);
+    mp::concurrent_block_pool second(64, {}, &slow);
+    mp::concurrent_block_pool third(64, {}, &nested);
+    const std::array<mp::concurrent_block_pool*, 3> pools{&first, &second, &third};
+    std::atomic<bool> is_over{false};
+    std::atomic<int> at_work{0};
+    std::vector<std::thread> threads;
+    for (std::size_t i = 0; i != 6; ++i)
+        threads.emplace_back([&, i] {
+            for (mp::concurrent_block_pool* const pool = pools[i % pools.size()]; !is_over; pool->trim()) {
+                pool->deallocate(pool->allocate());
+                ++at_work;
+            }
+        });
+    while (at_work < 20)
+        std::this_thread::yield();
+    for (int round = 0; round != 5; ++round)
+        test::expect_in_child([&pools] {
+            bool works = true;
+            for (mp::concurrent_block_pool* const pool : pools) {
+                pool->deallocate(pool->allocate());
+                pool->trim();
+                works = works && pool->is_valid();
+            }
+            return works;
+        });
+    is_over = true;
+    for (std::thread& thread : threads)
+        thread.join();
+    for (mp::concurrent_block_pool* const pool : pools)
+        EXPECT_TRUE(pool->is_valid());
+}
+
+/// Has whoever asks wait for another thread of the program, with the lock of the pool.
+class upstream_that_waits final : public std::pmr::memory_resource
+{
+public:
+    std::atomic<bool> is_asked{false};
+    std::atomic<bool> may_go_on{false};
+
+private:
+    void* do_allocate(std::size_t bytes, std::size_t alignment) override
+    {
+        is_asked = true;
+        while (!may_go_on)
+            std::this_thread::yield();
+        return std::pmr::new_delete_resource()->allocate(bytes, alignment);
+    }
+    void do_deallocate(void* chunk, std::size_t bytes, std::size_t alignment) override
+    {
+        std::pmr::new_delete_resource()->deallocate(chunk, bytes, alignment);
+    }
+    bool do_is_equal(const memory_resource& other) const noexcept override { return this == &other; }
+};
+
+TEST(concurrent_block_pool, lets_a_program_fork_whose_upstream_waits_for_a_thread_that_uses_another_pool)
+{
+    upstream_that_waits upstream;
+    mp::concurrent_block_pool waiting(32, {}, &upstream);
+    mp::concurrent_block_pool needed(32);
+    std::thread other([&] { waiting.deallocate(waiting.allocate()); });
+    while (!upstream.is_asked)
+        std::this_thread::yield();
+    std::thread third([&] {
+        std::this_thread::sleep_for(20ms); // By now, the fork has begun, or there is nothing to see.
+        (void)needed.in_use();
+        upstream.may_go_on = true;
+    });
+    test::expect_in_child([&] { return waiting.is_valid() && needed.is_valid(); });
+    third.join();
+    other.join();
+}
+
+TEST(concurrent_block_pool, may_be_used_by_what_a_program_does_around_a_fork)
+{
+    static mp::concurrent_block_pool& pool = *new mp::concurrent_block_pool(32);
+    const auto use = [] { pool.deallocate(pool.allocate()); };
+    ASSERT_EQ(pthread_atfork(use, use, use), 0);
+    const pid_t child = fork();
+    ASSERT_GE(child, 0);
+    if (child == 0)
+        _exit(pool.is_valid() ? 0 : 1);
+    int status = 0;
+    ASSERT_EQ(waitpid(child, &status, 0), child);
+    EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0) << "status " << status;
+}
+#endif
+} // namespace
