@@ -1,0 +1,94 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""The check of the documents accepts a good tree, names each wrong link and count in a bad one, and corrects counts."""
+
+import contextlib
+import io
+import sys
+import tempfile
+import unittest
+from pathlib import Path
+from unittest import mock
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "tools"))
+import check_documents  # noqa: E402
+
+READING = """# Read it
+
+| folder | what | files | lines |
+|---|---|---|---|
+| [public headers](../include/memory_pool) | pools | 1 | 2 |
+| [`slabs/`](../include/memory_pool/slabs) | slabs, [see](#read-it) | 2 | 1,100 |
+
+| [`slabs/`](../include/memory_pool/slabs) | in another table | 7 | 7 |
+"""
+
+GOOD = {
+    "README.md": "# All of it\n[a](docs/reading.md#read-it) [b](#all-of-it) [`c`](include) `[d](none.md)` [e](https://x/y)\n"
+                 "```md\n[f](none.md)\n```\n",
+    "docs/reading.md": READING,
+    "include/memory_pool/pool.hpp": "// 1\n// 2\n",
+    "include/memory_pool/slabs/a.hpp": "//\n" * 600,
+    "include/memory_pool/slabs/b.cpp": "//\n" * 500,
+    "include/memory_pool/slabs/notes.txt": "not a source\n",
+}
+
+# What is changed in the good tree, and the place and words of the complaint.
+BAD = {
+    "a link to no file": ("README.md", "\n[a](docs/none.md)\n", "README.md:2:", "no such file: docs/none.md"),
+    "a link out of the tree": ("README.md", "[a](..)\n", "README.md:1:", "no such file: .."),
+    "a link to no heading": ("README.md", "[a](docs/reading.md#none)\n", "README.md:1:", "no such heading"),
+    "a heading only in code": ("README.md", "```\n# b\n```\n[a](#b)\n", "README.md:4:", "no such heading: #b"),
+    "a heading of a source": ("README.md", "[a](include/memory_pool/pool.hpp#b)\n", "README.md:1:", "no such heading"),
+    "a link in docs": ("docs/more.md", "[a](README.md)\n", "docs/more.md:1:", "no such file: README.md"),
+    "lines far off": ("include/memory_pool/slabs/a.hpp", "//\n" * 660, "docs/reading.md:6:", "has 2 files with 1160 lines"),
+    "a file more": ("include/memory_pool/c.hpp", "", "docs/reading.md:5:", "include/memory_pool has 2 files"),
+    "a folder without a row": ("drop_in/a.h", "", "docs/reading.md:1:", "drop_in has 0 rows"),
+    "a folder with two rows": ("docs/reading.md", READING.replace("2 |\n", "2 |\n| [x](../include/memory_pool) | 1 | 2 |\n"),
+                               "docs/reading.md:1:", "include/memory_pool has 2 rows"),
+    "a row of a file": ("docs/reading.md", READING.replace("2 |\n", "2 |\n| [x](../README.md) | 1 | 2 |\n"),
+                        "docs/reading.md:6:", "not a folder"),
+}
+
+
+class CheckDocuments(unittest.TestCase):
+    def make(self, files: dict):
+        directory = tempfile.TemporaryDirectory()
+        self.addCleanup(directory.cleanup)
+        for name, text in files.items():
+            path = Path(directory.name, name)
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(text, encoding="utf-8")
+        return directory.name
+
+    def run_checker(self, *arguments):
+        """Returns the exit status of the checker and the lines that it prints."""
+        output = io.StringIO()
+        with mock.patch.object(sys, "argv", ["check_documents.py", *arguments]), contextlib.redirect_stdout(output):
+            return check_documents.main(), output.getvalue().splitlines()
+
+    def test_good_tree_passes(self):
+        self.assertEqual(self.run_checker(self.make(GOOD)), (0, ["2 documents, 0 violations"]))
+
+    def test_small_changes_pass(self):
+        tree = self.make({**GOOD, "include/memory_pool/slabs/a.hpp": "//\n" * 640})
+        self.assertEqual(self.run_checker(tree)[0], 0)
+
+    def test_each_violation_is_named(self):
+        for what, (name, text, place, words) in BAD.items():
+            with self.subTest(what):
+                status, output = self.run_checker(self.make({**GOOD, name: text}))
+                self.assertEqual((status, len(output)), (1, 2), output)
+                self.assertTrue(output[0].startswith(place), output[0])
+                self.assertIn(words, output[0])
+
+    def test_fix_writes_the_counts_and_nothing_else(self):
+        tree = self.make({**GOOD, "include/memory_pool/slabs/c.h": "//\n" * 1000})
+        self.assertEqual(self.run_checker(tree)[0], 1)
+        self.assertEqual(self.run_checker("--fix", tree)[0], 0)
+        written = Path(tree, "docs/reading.md").read_text(encoding="utf-8")
+        self.assertEqual(written, READING.replace("| 2 | 1,100 |", "| 3 | 2,100 |"))
+
+
+if __name__ == "__main__":
+    unittest.main()

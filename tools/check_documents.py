@@ -1,0 +1,144 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""Checks the Markdown files at the root and in docs/: their links, and the line counts in docs/reading.md.
+
+1. A relative link leads to a file or folder of the tree, and its #anchor to a heading of that file.
+2. docs/reading.md has a table with the columns `files` and `lines`. The first link in each row leads to a folder, and
+   the row counts the sources in it, without those in the folders below. Files are exact, lines within 5 percent, so
+   that small changes need no new table. Each folder with sources of the library has one row.
+
+Prints one line for each violation, as `file:line: message`, and exits 1 if there is one. With --fix, writes the exact
+counts into the table first.
+"""
+
+import argparse
+import re
+import sys
+from pathlib import Path
+
+READING = "docs/reading.md"
+SOURCE_FOLDERS = ("include/memory_pool", "src/np_alloc", "drop_in")
+SUFFIXES = (".hpp", ".h", ".cpp", ".c")
+TOLERANCE = 0.05
+
+FENCE = re.compile(r"^\s*(`{3,}|~{3,})")
+CODE = re.compile(r"(`+)(?!`).*?(?<!`)\1(?!`)")
+LINK = re.compile(r"\]\(([^()\s]+)\)")
+HEADING = re.compile(r"^#+\s+(.*?)\s*#*$")
+COUNTS = re.compile(r"^(?P<row>\|.*?\]\((?P<target>[^()\s]+)\).*\|) (?P<files>[0-9,]+) \| (?P<lines>[0-9,]+) \|$")
+HEADER = re.compile(r"^\|.*\| files \| lines \|$")
+
+
+def text_lines(path: Path):
+    """Yields (line number, line) outside of fenced code."""
+    fence = None
+    for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), start=1):
+        if match := FENCE.match(line):
+            if fence is None:
+                fence = match[1]
+                continue
+            if match[1].startswith(fence):
+                fence = None
+                continue
+        if fence is None:
+            yield number, line
+
+
+def anchors(path: Path) -> set:
+    """The names that GitHub gives to the headings of a file."""
+    found, times = set(), {}
+    for _, line in text_lines(path):
+        if match := HEADING.match(line):
+            text = re.sub(r"\[([^\]]*)\]\([^)]*\)", r"\1", match[1])
+            name = re.sub(r"[^\w\- ]", "", text.lower()).replace(" ", "-")
+            count = times[name] = times.get(name, -1) + 1
+            found.add(f"{name}-{count}" if count else name)
+    return found
+
+
+def check_links(root: Path, document: Path):
+    name = document.relative_to(root).as_posix()
+    for number, line in text_lines(document):
+        # Code in a text is not a link; code inside the brackets of one is.
+        for target in LINK.findall(CODE.sub("code", line)):
+            if re.match(r"[a-z]+:", target):
+                continue
+            place, _, anchor = target.partition("#")
+            found = (document.parent / place).resolve() if place else document
+            if not found.exists() or not found.is_relative_to(root):
+                yield f"{name}:{number}: no such file: {target}"
+            elif anchor and (found.suffix != ".md" or anchor not in anchors(found)):
+                yield f"{name}:{number}: no such heading: {target}"
+
+
+def sources(folder: Path) -> list:
+    return sorted(path for path in folder.iterdir() if path.is_file() and path.suffix in SUFFIXES)
+
+
+def count_lines(path: Path) -> int:
+    return len(path.read_text(encoding="utf-8").splitlines())
+
+
+def rows(reading: Path):
+    """Yields (line number, match of COUNTS) of each row of the table of counts."""
+    inside = False
+    for number, line in text_lines(reading):
+        inside = line.startswith("|") and (inside or HEADER.match(line) is not None)
+        if inside and (match := COUNTS.match(line)):
+            yield number, match
+
+
+def number_of(text: str) -> int:
+    return int(text.replace(",", ""))
+
+
+def check_counts(root: Path, reading: Path):
+    listed = []
+    for number, row in rows(reading):
+        folder = (reading.parent / row["target"]).resolve()
+        if not folder.is_dir():
+            yield f"{READING}:{number}: not a folder: {row['target']}"
+            continue
+        listed.append(folder)
+        files = sources(folder)
+        lines = sum(map(count_lines, files))
+        said = number_of(row["lines"])
+        if number_of(row["files"]) != len(files) or abs(said - lines) > TOLERANCE * lines:
+            yield (f"{READING}:{number}: {folder.relative_to(root).as_posix()} has {len(files)} files with {lines} lines; "
+                   "to write that: python3 tools/check_documents.py --fix .")
+    for top in SOURCE_FOLDERS:
+        for folder in sorted({path.parent for path in (root / top).rglob("*") if path.suffix in SUFFIXES}):
+            if listed.count(folder) != 1:
+                yield f"{READING}:1: {folder.relative_to(root).as_posix()} has {listed.count(folder)} rows instead of one"
+
+
+def fix_counts(reading: Path) -> None:
+    text = reading.read_text(encoding="utf-8").splitlines()
+    for number, row in rows(reading):
+        folder = (reading.parent / row["target"]).resolve()
+        if folder.is_dir():
+            files = sources(folder)
+            text[number - 1] = f"{row['row']} {len(files)} | {sum(map(count_lines, files)):,} |"
+    reading.write_text("\n".join(text) + "\n", encoding="utf-8")
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("root", type=Path, help="root of the source tree")
+    parser.add_argument("--fix", action="store_true", help=f"write the counts into {READING}")
+    arguments = parser.parse_args()
+    root = arguments.root.resolve()
+    reading = root / READING
+    if arguments.fix:
+        fix_counts(reading)
+    documents = sorted([*root.glob("*.md"), *root.glob("docs/*.md")])
+    violations = [violation for document in documents for violation in check_links(root, document)]
+    violations += check_counts(root, reading)
+    for violation in violations:
+        print(violation)
+    print(f"{len(documents)} documents, {len(violations)} violations")
+    return 1 if violations else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
