@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Checks the Markdown files at the root and in docs/: their links, and the line counts in docs/reading.md.
+"""Checks the Markdown files at the root and in docs/: their links and lines, and the line counts in docs/reading.md.
 
 1. A relative link leads to a file or folder of the tree, and its #anchor to a heading of that file.
-2. docs/reading.md has a table with the columns `files` and `lines`. The first link in each row leads to a folder, and
+2. Lines have at most 120 columns, but for tables and code, which cannot be broken.
+3. docs/reading.md has a table with the columns `files` and `lines`. The first link in each row leads to a folder, and
    the row counts the sources in it, without those in the folders below. Files are exact, lines within 5 percent, so
    that small changes need no new table. Each folder with sources of the library has one row.
 
@@ -20,6 +21,7 @@ READING = "docs/reading.md"
 SOURCE_FOLDERS = ("include/memory_pool", "src/np_alloc", "drop_in")
 SUFFIXES = (".hpp", ".h", ".cpp", ".c")
 TOLERANCE = 0.05
+COLUMNS = 120
 
 FENCE = re.compile(r"^\s*(`{3,}|~{3,})")
 CODE = re.compile(r"(`+)(?!`).*?(?<!`)\1(?!`)")
@@ -71,6 +73,12 @@ def check_links(root: Path, document: Path):
                 yield f"{name}:{number}: no such heading: {target}"
 
 
+def check_columns(root: Path, document: Path):
+    for number, line in text_lines(document):
+        if len(line) > COLUMNS and not line.startswith("|"):
+            yield f"{document.relative_to(root).as_posix()}:{number}: {len(line)} columns, more than {COLUMNS}"
+
+
 def sources(folder: Path) -> list:
     return sorted(path for path in folder.iterdir() if path.is_file() and path.suffix in SUFFIXES)
 
@@ -104,12 +112,14 @@ def check_counts(root: Path, reading: Path):
         lines = sum(map(count_lines, files))
         said = number_of(row["lines"])
         if number_of(row["files"]) != len(files) or abs(said - lines) > TOLERANCE * lines:
-            yield (f"{READING}:{number}: {folder.relative_to(root).as_posix()} has {len(files)} files with {lines} lines; "
+            name = folder.relative_to(root).as_posix()
+            yield (f"{READING}:{number}: {name} has {len(files)} files with {lines} lines; "
                    "to write that: python3 tools/check_documents.py --fix .")
     for top in SOURCE_FOLDERS:
         for folder in sorted({path.parent for path in (root / top).rglob("*") if path.suffix in SUFFIXES}):
             if listed.count(folder) != 1:
-                yield f"{READING}:1: {folder.relative_to(root).as_posix()} has {listed.count(folder)} rows instead of one"
+                name = folder.relative_to(root).as_posix()
+                yield f"{READING}:1: {name} has {listed.count(folder)} rows instead of one"
 
 
 def fix_counts(reading: Path) -> None:
@@ -132,7 +142,8 @@ def main() -> int:
     if arguments.fix:
         fix_counts(reading)
     documents = sorted([*root.glob("*.md"), *root.glob("docs/*.md")])
-    violations = [violation for document in documents for violation in check_links(root, document)]
+    violations = [violation for document in documents for check in (check_links, check_columns)
+                  for violation in check(root, document)]
     violations += check_counts(root, reading)
     for violation in violations:
         print(violation)

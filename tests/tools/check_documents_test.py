@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""The check of the documents accepts a good tree, names each wrong link and count in a bad one, and corrects counts."""
+"""The check of the documents accepts a good tree, names what is wrong in a bad one, and corrects counts."""
 
 import contextlib
 import io
@@ -24,8 +24,9 @@ READING = """# Read it
 """
 
 GOOD = {
-    "README.md": "# All of it\n[a](docs/reading.md#read-it) [b](#all-of-it) [`c`](include) `[d](none.md)` [e](https://x/y)\n"
-                 "```md\n[f](none.md)\n```\n",
+    "README.md": "# All of it\n[a](docs/reading.md#read-it) [b](#all-of-it) [`c`](include) "
+                 "`[d](none.md)` [e](https://x/y)\n"
+                 "```md\n[f](none.md)\n" + 130 * "x" + "\n```\n| " + 130 * "x" + " |\n" + 120 * "x" + "\n",
     "docs/reading.md": READING,
     "include/memory_pool/pool.hpp": "// 1\n// 2\n",
     "include/memory_pool/slabs/a.hpp": "//\n" * 600,
@@ -41,10 +42,13 @@ BAD = {
     "a heading only in code": ("README.md", "```\n# b\n```\n[a](#b)\n", "README.md:4:", "no such heading: #b"),
     "a heading of a source": ("README.md", "[a](include/memory_pool/pool.hpp#b)\n", "README.md:1:", "no such heading"),
     "a link in docs": ("docs/more.md", "[a](README.md)\n", "docs/more.md:1:", "no such file: README.md"),
-    "lines far off": ("include/memory_pool/slabs/a.hpp", "//\n" * 660, "docs/reading.md:6:", "has 2 files with 1160 lines"),
+    "a long line": ("docs/more.md", "\n" + 121 * "x" + "\n", "docs/more.md:2:", "121 columns, more than 120"),
+    "lines far off": ("include/memory_pool/slabs/a.hpp", "//\n" * 660, "docs/reading.md:6:",
+                      "has 2 files with 1160 lines"),
     "a file more": ("include/memory_pool/c.hpp", "", "docs/reading.md:5:", "include/memory_pool has 2 files"),
     "a folder without a row": ("drop_in/a.h", "", "docs/reading.md:1:", "drop_in has 0 rows"),
-    "a folder with two rows": ("docs/reading.md", READING.replace("2 |\n", "2 |\n| [x](../include/memory_pool) | 1 | 2 |\n"),
+    "a folder with two rows": ("docs/reading.md",
+                               READING.replace("2 |\n", "2 |\n| [x](../include/memory_pool) | 1 | 2 |\n"),
                                "docs/reading.md:1:", "include/memory_pool has 2 rows"),
     "a row of a file": ("docs/reading.md", READING.replace("2 |\n", "2 |\n| [x](../README.md) | 1 | 2 |\n"),
                         "docs/reading.md:6:", "not a folder"),
