@@ -30,12 +30,12 @@ inline bool is_sample(const void* block)
 }
 
 /// Frees blocks when it goes.
-struct cached_block_set
+struct held_blocks
 {
-    cached_block_set() = default;
-    cached_block_set(const cached_block_set&) = delete;
-    cached_block_set& operator=(const cached_block_set&) = delete;
-    ~cached_block_set()
+    held_blocks() = default;
+    held_blocks(const held_blocks&) = delete;
+    held_blocks& operator=(const held_blocks&) = delete;
+    ~held_blocks()
     {
         for (void* each : blocks)
             np_free(each);
@@ -49,7 +49,7 @@ template <class IsWanted>
 unsigned char* sample_like(std::size_t bytes, IsWanted&& is_wanted)
 {
     const option_for_now every(np_option_sample_bytes, 1);
-    cached_block_set others; // Cached blocks of threads come first.
+    held_blocks others; // Cached blocks of threads come first.
     others.blocks.reserve(5000);
     while (others.blocks.size() != others.blocks.capacity()) {
         auto* const block = static_cast<unsigned char*>(np_alloc(bytes));

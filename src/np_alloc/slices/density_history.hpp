@@ -3,7 +3,7 @@
 /// \file
 /// Predicts which large blocks will be filled, from earlier blocks of about the same size.
 ///
-///     blocks of 4 to 8 MiB:   probe: dense | 8 with huge pages | probe: dense | 16 with huge pages | probe: sparse | ..
+///     blocks of 4 to 8 MiB:   probe: dense | 8 with huge pages | probe: dense | 16 with huge pages | probe: sparse | .
 ///
 /// With huge pages, a filled block cannot be told from a sparsely touched one. So every few blocks, one goes without: a
 /// probe. Its resident pages are counted when the next block of its size is allocated, or when it is freed. After a

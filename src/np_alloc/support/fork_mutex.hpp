@@ -46,8 +46,8 @@ class fork_mutex;
 /// The lock that this thread is about to take or to release.
 MEMORY_POOL_HIDDEN inline __thread const fork_mutex* this_thread_transition = nullptr;
 
-/// Effects: counts a lock of this thread that is not an np::fork_mutex. Clears the transition if it is the only one: that
-///   has ended.
+/// Effects: counts a lock of this thread that is not an np::fork_mutex. Clears the transition if it is the only one:
+///   that has ended.
 inline void count_lock() noexcept
 {
     if (this_thread_locks++ == 0)

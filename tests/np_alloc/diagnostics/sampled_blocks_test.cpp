@@ -35,7 +35,7 @@ namespace
 using memory_pool::error;
 using np::guarded_slots;
 
-using test::cached_block_set;
+using test::held_blocks;
 using test::is_sample;
 using test::sample;
 using test::sample_at_the_begin;
@@ -215,7 +215,7 @@ TEST(sampled_blocks, are_as_many_as_were_asked_for)
         (void)np_trim(); // so that it begins with nothing cached
         const test::option_for_now some(np_option_sample_bytes, period);
         const std::size_t before = samples_in_use();
-        cached_block_set all;
+        held_blocks all;
         all.blocks.resize(count * period / test::counted_bytes(bytes));
         for (void*& each : all.blocks)
             each = np_alloc(bytes);
@@ -225,7 +225,7 @@ TEST(sampled_blocks, are_as_many_as_were_asked_for)
 
 TEST(sampled_blocks, are_none_unless_asked_for)
 {
-    cached_block_set all;
+    held_blocks all;
     all.blocks.resize(10'000);
     for (void*& each : all.blocks)
         each = np_alloc(64);
@@ -236,7 +236,7 @@ TEST(sampled_blocks, are_none_unless_asked_for)
 TEST(sampled_blocks, leave_room_for_other_blocks_when_there_are_no_slots_any_more)
 {
     const test::option_for_now every(np_option_sample_bytes, 1);
-    cached_block_set all;
+    held_blocks all;
     all.blocks.resize(3000);
     for (void*& each : all.blocks)
         ASSERT_NE(each = np_alloc(64), nullptr);
@@ -277,7 +277,7 @@ TEST(sampled_blocks, are_counted_and_visited_and_owned)
 TEST(sampled_blocks, are_aligned_and_have_room_for_what_was_asked_for)
 {
     const test::option_for_now every(np_option_sample_bytes, 1);
-    cached_block_set all;
+    held_blocks all;
     std::size_t samples = 0;
     for (std::size_t alignment = 16; alignment <= 32'768; alignment *= 2) {
         for (const std::size_t bytes : {1U, 100U, 5000U}) {
@@ -323,12 +323,12 @@ TEST(sampled_blocks, are_freed_by_any_thread)
     EXPECT_EQ(np_owns(block), 0);
     test::in_a_thread([&] { std::memset(sample(64), 1, 64); });
     EXPECT_EQ(samples_in_use(), 1U) << "of a thread that has ended";
-    cached_block_set left;
+    held_blocks left;
     (void)np_visit_heap(
         nullptr,
         [](void* visited, std::size_t, void* argument) {
             if (is_sample(visited))
-                static_cast<cached_block_set*>(argument)->blocks.push_back(visited); // NOLINT: of another malloc
+                static_cast<held_blocks*>(argument)->blocks.push_back(visited); // NOLINT: of another malloc
             return 1;
         },
         &left);

@@ -1,0 +1,314 @@
+// SPDX-License-Identifier: MIT
+// Copyright (c) 2026 The memory_pool authors
+#include <np_alloc/heaps/remote_frees.hpp>
+
+#include <support/error_recorder.hpp>
+#include <support/np_heaps.hpp>
+
+#include <gtest/gtest.h>
+
+#include <array>
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <memory>
+#include <random>
+#include <set>
+#include <thread>
+#include <vector>
+
+namespace mp = memory_pool;
+namespace np = memory_pool::np;
+
+namespace
+{
+using remote_frees = test::heap_fixture;
+
+TEST_F(remote_frees, drains_what_another_has_buffered_for_it_when_that_is_sent)
+{
+    for (void* block : take(mine, 3, 10))
+        put(other, block);
+    EXPECT_EQ(in_transit(other), 11U) << "with the batch";
+    (void)mine.drain();
+    EXPECT_EQ(outstanding(mine), 10U) << "not sent yet";
+    other.send_all();
+    EXPECT_EQ(in_transit(other), 0U);
+    EXPECT_EQ(in_transit(mine), 11U);
+    (void)mine.drain();
+    EXPECT_EQ(outstanding(mine), 0U);
+    (void)other.drain();
+    EXPECT_EQ(outstanding(other), 0U) << "the batch is back";
+    EXPECT_EQ(mine.sent_minus_received() + other.sent_minus_received(), 0U);
+}
+
+TEST_F(remote_frees, drains_batches_of_every_length)
+{
+    for (std::uint32_t length = 1; length <= 200; length += length < 5 ? 1 : 13) {
+        for (void* block : take(mine, 0, length))
+            put(other, block);
+        other.send_all();
+        (void)mine.drain();
+        ASSERT_EQ(outstanding(mine), 0U) << length;
+        const std::vector<void*> again = take(mine, 0, length);
+        EXPECT_EQ(std::set<void*>(again.begin(), again.end()).size(), length);
+        for (void* block : again)
+            put(mine, block);
+    }
+}
+
+TEST_F(remote_frees, buffers_batches_for_many_others_and_sends_one_when_its_slot_is_needed)
+{
+    std::vector<std::unique_ptr<np::heap>> owners = make_heaps(1000);
+    for (const std::unique_ptr<np::heap>& each : owners)
+        for (void* block : take(*each, 63, 5))
+            put(other, block);
+    EXPECT_LE(in_transit(other), 64U * (5 + 1));
+    other.send_all();
+    for (const std::unique_ptr<np::heap>& each : owners) {
+        each->drain();
+        EXPECT_EQ(outstanding(*each), 0U);
+    }
+    (void)other.drain();
+    EXPECT_EQ(outstanding(other), 0U);
+}
+
+TEST_F(remote_frees, takes_no_more_memory_for_batches_to_many_others_than_the_blocks_in_them_have)
+{
+    std::vector<std::unique_ptr<np::heap>> owners = make_heaps(1000);
+    for (int round = 0; round != 10; ++round)
+        for (const std::unique_ptr<np::heap>& each : owners)
+            for (void* block : take(*each, 3, 2))
+                put(other, block);
+    EXPECT_LE(outstanding(other), 64U) << "batches that are not sent yet";
+    other.send_all();
+    std::size_t sent_minus_received = 0;
+    for (const std::unique_ptr<np::heap>& each : owners) {
+        each->drain();
+        EXPECT_EQ(outstanding(*each), 0U);
+        sent_minus_received += each->sent_minus_received();
+    }
+    (void)other.drain();
+    EXPECT_EQ(outstanding(other), 0U);
+    EXPECT_EQ(sent_minus_received + other.sent_minus_received(), 0U);
+}
+
+TEST_F(remote_frees, sends_a_block_as_its_own_batch_if_there_is_no_memory_for_one)
+{
+    const std::vector<void*> blocks = take(mine, 0, 5);
+    const auto all = static_cast<std::uint32_t>(page_heap.region().slices());
+    const auto used = page_heap.with_runs([](const auto& runs) { return static_cast<std::uint32_t>(runs.used()); });
+    const np::run rest = page_heap.take_large(std::size_t{all - used} * np::slice_bytes, 1);
+    ASSERT_NE(rest.first, np::no_slice);
+    for (void* block : blocks)
+        put(other, block);
+    EXPECT_EQ(in_transit(other), 0U);
+    EXPECT_EQ(in_transit(mine), 5U);
+    (void)mine.drain();
+    EXPECT_EQ(outstanding(mine), 0U);
+    EXPECT_EQ(mine.sent_minus_received() + other.sent_minus_received(), 0U);
+    page_heap.give_large(rest.first);
+}
+
+TEST_F(remote_frees, reports_a_block_that_two_others_have_sent)
+{
+    test::error_recorder recorder;
+    void* const block = take(mine, 5, 2)[0];
+    np::heap third(page_heap);
+    put(other, block);
+    put(third, block);
+    other.send_all();
+    third.send_all();
+    (void)mine.drain();
+    EXPECT_EQ(recorder.kinds(), (test::kinds{mp::error::double_free}));
+    EXPECT_EQ(outstanding(mine), 1U);
+}
+
+// A slab of such blocks is given back as soon as none of them is outstanding.
+constexpr std::size_t class_of_large_slabs = np::sizes::of(5000);
+
+TEST_F(remote_frees, reports_a_block_that_comes_back_when_its_slab_is_gone)
+{
+    test::error_recorder recorder;
+    void* const block = take(mine, class_of_large_slabs, 1)[0];
+    EXPECT_FALSE(mine.put(class_of_large_slabs, block).has_value());
+    EXPECT_EQ(mine.slabs(), 0U);
+    mine.put(class_of_large_slabs, &block, 1);
+    EXPECT_EQ(recorder.kinds(), (test::kinds{mp::error::double_free}));
+    EXPECT_EQ(mine.put(class_of_large_slabs, block), mp::error::double_free);
+    ASSERT_EQ(take(other, class_of_large_slabs, 1)[0], block);
+    EXPECT_EQ(mine.put(class_of_large_slabs, block), mp::error::double_free);
+    EXPECT_EQ(outstanding(other), 1U) << "it is another's now";
+}
+
+TEST_F(remote_frees, reports_a_block_that_two_others_have_sent_when_its_slab_is_gone)
+{
+    test::error_recorder recorder;
+    void* const block = take(mine, class_of_large_slabs, 1)[0];
+    np::heap third(page_heap);
+    put(other, block);
+    put(third, block);
+    other.send_all();
+    (void)mine.drain();
+    EXPECT_EQ(mine.slabs(), 0U);
+    ASSERT_EQ(take(other, class_of_large_slabs, 1)[0], block);
+    third.send_all();
+    (void)mine.drain();
+    EXPECT_EQ(recorder.kinds(), (test::kinds{mp::error::double_free}));
+    mine.send_all();
+    (void)other.drain();
+    EXPECT_EQ(other.outstanding(class_of_large_slabs), 1U) << "it is another's now";
+}
+
+TEST_F(remote_frees, reports_a_block_that_was_sent_twice_as_its_own_batch)
+{
+    test::error_recorder recorder;
+    const std::vector<void*> blocks = take(mine, 5, 3);
+    for (const std::size_t each : {0U, 1U, 0U}) // The last one has the first come again behind the second.
+        (void)mine.send_one(5, blocks[each]);
+    (void)mine.drain();
+    EXPECT_EQ(recorder.kinds(), (test::kinds{mp::error::double_free}));
+    EXPECT_EQ(outstanding(mine), 1U);
+    void* const only_one = take(mine, class_of_large_slabs, 1)[0];
+    (void)mine.send_one(class_of_large_slabs, only_one);
+    (void)mine.send_one(class_of_large_slabs, only_one);
+    (void)mine.drain();
+    EXPECT_EQ(recorder.kinds(), test::kinds(2, mp::error::double_free));
+    EXPECT_EQ(outstanding(mine), 1U);
+}
+
+TEST_F(remote_frees, names_the_size_of_a_block_whose_slab_has_gone_since_it_was_freed)
+{
+    test::error_recorder recorder;
+    constexpr std::size_t size_class = 75;
+    void* const block = take(mine, size_class, 1)[0];
+    put(mine, block);
+    mine.give_back_empty_slabs();
+    mine.put(size_class, &block, 1);
+    ASSERT_EQ(recorder.kinds(), test::kinds{mp::error::double_free});
+    EXPECT_EQ(recorder.reports()[0].block_size, np::sizes::size(size_class));
+}
+
+TEST_F(remote_frees, reports_a_batch_that_was_written_to_and_believes_nothing_of_it)
+{
+    struct batch
+    {
+        void* next;
+        std::uint64_t count;
+        void* first;
+    };
+    int local = 0;
+    const batch sound{nullptr, 1, nullptr}; // with the block that it has brought, if nothing else is said
+    std::vector<batch> written(4, sound);
+    written[0].next = &local;
+    written[1].count = 1000;
+    written[2].first = &local;
+    written[3].first = reinterpret_cast<void*>(std::uintptr_t{0x4141'4141'4141'4141});
+    for (const batch& each : written) {
+        test::error_recorder recorder;
+        void* const brought = take(mine, 5, 1)[0];
+        put(other, brought);
+        const std::size_t away_before = outstanding(mine);
+        batch* sent = nullptr;
+        (void)other.for_each_in_transit([&sent](const void* first) {
+            sent = static_cast<batch*>(const_cast<void*>(first));
+            return false;
+        });
+        other.send_all();
+        *sent = each;
+        sent->first = each.first != nullptr ? each.first : brought;
+        (void)mine.drain();
+        ASSERT_EQ(recorder.kinds(), test::kinds{mp::error::write_after_free});
+        EXPECT_EQ(recorder.reports()[0].address, sent);
+        EXPECT_EQ(in_transit(mine), 0U);
+        EXPECT_EQ(outstanding(mine), away_before);
+    }
+}
+
+TEST_F(remote_frees, reports_what_is_wrong_with_a_batch_when_its_place_is_needed)
+{
+    const std::vector<std::unique_ptr<np::heap>> owners = make_heaps(1000);
+    int local = 0;
+    void* const mine_again = take(other, 5, 1)[0]; // as if it had been in a slab that was another's before
+    for (void* written : {static_cast<void*>(&local), mine_again}) {
+        test::error_recorder recorder;
+        put(other, take(mine, 5, 1)[0]);
+        const void* batch = nullptr;
+        (void)other.for_each_in_transit([&batch](const void* first) {
+            batch = first;
+            return false;
+        });
+        std::memcpy(static_cast<std::byte*>(const_cast<void*>(batch)) + 16, &written, sizeof written);
+        for (const std::unique_ptr<np::heap>& each : owners)
+            put(other, take(*each, 5, 1)[0]);
+        const bool is_block = written == mine_again;
+        ASSERT_EQ(recorder.kinds(), test::kinds{is_block ? mp::error::double_free : mp::error::write_after_free});
+        EXPECT_EQ(recorder.reports()[0].address, is_block ? written : batch);
+        EXPECT_EQ(local, 0);
+        other.send_all();
+    }
+}
+
+TEST_F(remote_frees, counts_the_blocks_of_a_batch_where_no_program_writes)
+{
+    const std::vector<void*> blocks = take(mine, 5, 2);
+    put(other, blocks[0]);
+    (void)other.for_each_in_transit([](const void* batch) {
+        std::memset(const_cast<void*>(batch), 0x41, 16);
+        return false;
+    });
+    put(other, blocks[1]);
+    EXPECT_EQ(in_transit(other), 3U) << "with the batch";
+}
+
+TEST_F(remote_frees, loses_nothing_when_many_threads_free_into_it)
+{
+    constexpr std::size_t threads = 4;
+    constexpr int rounds = 300;
+    constexpr std::uint32_t blocks_each = 50;
+    std::array<std::atomic<std::vector<void*>*>, threads> hand_over{};
+    std::array<std::unique_ptr<np::heap>, threads> heaps;
+    for (std::unique_ptr<np::heap>& each : heaps)
+        each = std::make_unique<np::heap>(page_heap);
+    std::vector<std::thread> freeing;
+    freeing.reserve(threads);
+    for (std::size_t thread = 0; thread != threads; ++thread) {
+        freeing.emplace_back([&, thread] {
+            np::heap& own = *heaps[thread];
+            for (int round = 0; round != rounds; ++round) {
+                std::vector<void*>* blocks = nullptr;
+                while ((blocks = hand_over[thread].exchange(nullptr)) == nullptr)
+                    std::this_thread::yield();
+                for (void* block : *blocks) {
+                    std::uint64_t marked = 0;
+                    std::memcpy(&marked, block, sizeof marked);
+                    EXPECT_EQ(marked, reinterpret_cast<std::uintptr_t>(block));
+                    put(own, block);
+                }
+                delete blocks; // NOLINT: it was handed over
+            }
+            own.send_all();
+        });
+    }
+    std::mt19937 random(3); // NOLINT: the same in each run
+    for (std::size_t i = 0; i != threads * rounds; ++i) {
+        auto* const blocks =
+            std::make_unique<std::vector<void*>>(take(mine, random() % 5, blocks_each)).release(); // handed over below
+        for (void* block : *blocks) {
+            const auto mark = reinterpret_cast<std::uintptr_t>(block);
+            std::memcpy(block, &mark, sizeof mark);
+        }
+        std::vector<void*>* none = nullptr;
+        while (!hand_over[i % threads].compare_exchange_weak(none, blocks)) {
+            none = nullptr;
+            std::this_thread::yield();
+        }
+    }
+    for (std::thread& each : freeing)
+        each.join();
+    (void)mine.drain();
+    EXPECT_EQ(outstanding(mine), 0U);
+    mine.give_back_empty_slabs();
+    EXPECT_EQ(mine.slabs(), 0U);
+}
+} // namespace

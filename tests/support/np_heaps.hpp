@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: MIT
+// Copyright (c) 2026 The memory_pool authors
+/// \file
+/// Two heaps of np_alloc over a page heap of their own, and questions about them.
+#pragma once
+
+#include <np_alloc/heaps/heap.hpp>
+
+#include <support/system_calls.hpp>
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+namespace test
+{
+struct heap_fixture : testing::Test
+{
+    memory_pool::np::page_heap page_heap;
+    memory_pool::np::heap mine{page_heap};
+    memory_pool::np::heap other{page_heap};
+    first_touch_costs unknown{0}; ///< Independent of the fault costs of the machine.
+
+    heap_fixture() { EXPECT_TRUE(page_heap.start(std::size_t{1} << 30)); }
+    ~heap_fixture() override { page_heap.stop(); }
+
+    std::vector<void*> take(memory_pool::np::heap& from, std::size_t size_class, std::uint32_t count)
+    {
+        std::vector<void*> blocks(count);
+        std::uint32_t taken = 0;
+        while (taken != count)
+            taken += from.take(size_class, blocks.data() + taken, std::min<std::uint32_t>(count - taken, 32));
+        return blocks;
+    }
+
+    std::vector<std::unique_ptr<memory_pool::np::heap>> make_heaps(std::size_t count)
+    {
+        std::vector<std::unique_ptr<memory_pool::np::heap>> made(count);
+        for (std::unique_ptr<memory_pool::np::heap>& each : made)
+            each = std::make_unique<memory_pool::np::heap>(page_heap);
+        return made;
+    }
+
+    /// Puts a block back into the heap that it is from, or has `back` keep it for that.
+    void put(memory_pool::np::heap& back, void* block)
+    {
+        const memory_pool::np::slice_tag owner = page_heap.region().tag(page_heap.region().slice_of(block)).load();
+        back.put(owner & memory_pool::np::class_bits, &block, 1);
+    }
+
+    std::size_t in_transit(const memory_pool::np::heap& from)
+    {
+        std::size_t count = 0;
+        (void)from.for_each_in_transit([&count](const void*) { return ++count, true; });
+        return count;
+    }
+
+    std::size_t outstanding(const memory_pool::np::heap& from)
+    {
+        std::size_t count = 0;
+        from.for_each_slab(
+            [&count](const memory_pool::np::slice_record& slab) { count += slab.capacity - slab.free_count; });
+        return count;
+    }
+
+    memory_pool::np::huge_page_use huge_pages_under(const void* block)
+    {
+        return page_heap.region().huge_pages(page_heap.region().slice_of(block) / memory_pool::np::slices_of_huge_page);
+    }
+
+    std::size_t slices_in_use()
+    {
+        return page_heap.with_runs([](const auto& runs) { return runs.is_valid() ? runs.in_use() : 0; });
+    }
+};
+} // namespace test

@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: MIT
+// Copyright (c) 2026 The memory_pool authors
+/// \file
+/// A page heap of np_alloc of its own, and questions about it.
+#pragma once
+
+#include <np_alloc/page_heap/page_heap.hpp>
+
+#include <support/system_calls.hpp>
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cstddef>
+#include <cstring>
+#include <thread>
+#include <vector>
+
+namespace test
+{
+struct page_heap_fixture : testing::Test
+{
+    memory_pool::np::page_heap all;
+    first_touch_costs unknown{0}; ///< Independent of the fault costs of the machine.
+
+    page_heap_fixture() { EXPECT_TRUE(all.start(std::size_t{256} << 20)); }
+    ~page_heap_fixture() override
+    {
+        EXPECT_TRUE(all.with_runs([](const auto& runs) { return runs.is_valid(); }));
+        all.stop();
+    }
+
+    std::byte* memory(const memory_pool::np::run& of) { return all.region().address(of.first); }
+    /// Uses 64 MiB, and frees them, with a pause in between, in which the clock goes on.
+    void use_a_lot(int milliseconds)
+    {
+        constexpr std::size_t mebibyte = std::size_t{1} << 20;
+        std::vector<memory_pool::np::run> blocks(64);
+        for (memory_pool::np::run& each : blocks)
+            each = all.take_large(mebibyte, 1);
+        for (const memory_pool::np::run& each : blocks)
+            all.give_large(each.first);
+        const memory_pool::np::run one_more = all.take_large(mebibyte, 1);
+        std::this_thread::sleep_for(std::chrono::milliseconds(milliseconds));
+        all.give_large(one_more.first);
+    }
+
+    /// Returns: a large block that is fully resident.
+    memory_pool::np::run take_filled(std::size_t bytes)
+    {
+        const memory_pool::np::run taken = all.take_large(bytes, 1);
+        std::memset(memory(taken), 1, bytes);
+        return taken;
+    }
+
+    /// Returns: a large block after another of the same size that was filled.
+    memory_pool::np::run take_behind_filled(std::size_t bytes)
+    {
+        (void)take_filled(bytes);
+        return all.take_large(bytes, 1);
+    }
+
+    bool is_filled(const memory_pool::np::run& of, std::size_t bytes, unsigned char value)
+    {
+        return std::all_of(memory(of), memory(of) + bytes,
+                           [value](std::byte each) { return each == std::byte{value}; });
+    }
+    memory_pool::np::huge_page_use huge_pages(std::size_t slice)
+    {
+        return all.region().huge_pages(slice / memory_pool::np::slices_of_huge_page);
+    }
+    memory_pool::np::slice_tag tag(std::size_t slice) { return all.region().tag(slice).load(); }
+    std::size_t dirty()
+    {
+        return all.with_runs([](const auto& runs) { return runs.dirty(); });
+    }
+    std::size_t in_use()
+    {
+        return all.with_runs([](const auto& runs) { return runs.in_use(); });
+    }
+};
+} // namespace test
