@@ -99,7 +99,7 @@ inline drain()
     END_IN_SLABS
 }
 
-inline post_all()
+inline send_all()
 {
     copy = outbox;
     outbox = 0;
@@ -221,7 +221,7 @@ proctype collector()
         :: is_mine ->
 #endif
             drain();
-            post_all();
+            send_all();
             UNLOCK(lock_of_heap)
 #ifndef NO_TRY
         :: else
