@@ -12,6 +12,7 @@
 #include <memory_pool/base/config.hpp>
 #include <memory_pool/base/failure_guard.hpp>
 #include <memory_pool/base/poisoning.hpp>
+#include <memory_pool/base/policies.hpp>
 #include <memory_pool/base/pool_options.hpp>
 #include <memory_pool/base/refusals.hpp>
 #include <memory_pool/core/blocks/pool_access.hpp>
@@ -170,6 +171,9 @@ public:
     recycling_store(const pool_options& options, std::pmr::memory_resource* upstream, const recycle_action<T>& reset)
         : recycling_store::recycling_half(reset, options, upstream, reset.runs_code())
     {
+        static_assert(!base::checked_policy<typename Blocks::policy>::checks,
+                      "checking fills free blocks, but here objects live in them: use an "
+                      "intrusive_pool to find misuse");
     }
 
     /// Effects: hands out the object in a block of this store, with one reference, after `init(object)`.

@@ -251,10 +251,6 @@ protected:
     explicit recycling_half(const recycle_action<T>& reset, Arguments&&... arguments)
         : Base(std::forward<Arguments>(arguments)...), reset_(reset)
     {
-        static_assert(
-            !base::checked_policy<typename decltype(Base::blocks)::policy>::checks,
-            "checking fills free blocks, but here objects live in them: use an intrusive_pool or a shared_pool "
-            "to find misuse");
     }
     ~recycling_half() = default;
 

@@ -21,6 +21,7 @@
 #include <memory_pool/base/config.hpp>
 #include <memory_pool/base/failure_guard.hpp>
 #include <memory_pool/base/poisoning.hpp>
+#include <memory_pool/base/policies.hpp>
 #include <memory_pool/base/pool_options.hpp>
 #include <memory_pool/base/refusals.hpp>
 #include <memory_pool/core/objects/construct.hpp>
@@ -333,6 +334,8 @@ public:
             !knows_itself<T>::value,
             "an object that derives from std::enable_shared_from_this holds a weak_ptr to itself, so it would never "
             "be free again: use a shared_pool");
+        static_assert(!base::checked_policy<typename Blocks::policy>::checks,
+                      "checking fills free blocks, but here objects live in them: use a shared_pool to find misuse");
     }
 
     /// Returns: a pointer to the object in a block of this store, after `init(object)`.
