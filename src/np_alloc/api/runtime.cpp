@@ -12,6 +12,7 @@
 
 #include <memory_pool/base/config.hpp>
 #include <memory_pool/base/errors.hpp>
+#include <memory_pool/base/immovable.hpp>
 #include <memory_pool/os/environment.hpp>
 #include <memory_pool/os/process_end.hpp>
 #include <memory_pool/os/standard_error.hpp>
@@ -39,7 +40,7 @@ namespace
 {
 /// When the library is loaded, as static objects of the program may fork, and memory may have been asked for before
 /// there was an environment; and when the process ends, or the library is closed.
-class process_watch
+class process_watch : base::immovable<process_watch>
 {
 public:
     process_watch() noexcept
@@ -57,8 +58,6 @@ public:
             file_of_errors_ = os::identity_of(errors_);
         }
     }
-    process_watch(const process_watch&) = delete;
-    process_watch& operator=(const process_watch&) = delete;
     ~process_watch()
     {
         if (this_thread_locks != 0) {

@@ -11,6 +11,7 @@
 #pragma once
 
 #include <memory_pool/base/arithmetic.hpp>
+#include <memory_pool/base/immovable.hpp>
 #include <memory_pool/os/address_space.hpp>
 #include <memory_pool/os/pages.hpp>
 
@@ -28,12 +29,10 @@
 namespace memory_pool::np
 {
 /// A bitmap of cached blocks.
-class cached_block_set
+class cached_block_set : base::immovable<cached_block_set>
 {
 public:
     explicit cached_block_set(heap_registry& all) noexcept : all_(all), memory_(all.pages().region()) {}
-    cached_block_set(const cached_block_set&) = delete;
-    cached_block_set& operator=(const cached_block_set&) = delete;
     ~cached_block_set() { drop_marks(); }
 
     /// Effects: marks all blocks that are cached now, and no others.

@@ -14,6 +14,7 @@
 
 #include <memory_pool/base/arithmetic.hpp>
 #include <memory_pool/base/errors.hpp>
+#include <memory_pool/base/immovable.hpp>
 #include <memory_pool/os/address_space.hpp>
 #include <memory_pool/os/call_stack.hpp>
 #include <memory_pool/os/pages.hpp>
@@ -35,14 +36,9 @@ struct wrong_address
 };
 
 /// Blocks that lie outside of the region.
-class direct_blocks
+class direct_blocks : base::immovable<direct_blocks>
 {
 public:
-    constexpr direct_blocks() noexcept = default;
-    direct_blocks(const direct_blocks&) = delete;
-    direct_blocks& operator=(const direct_blocks&) = delete;
-    ~direct_blocks() = default;
-
     /// Returns: a block of whole pages, zeroed; nullptr if the system has no memory.
     /// Preconditions: `alignment` is a power of two.
     void* take(std::size_t bytes, std::size_t alignment) noexcept

@@ -17,6 +17,7 @@
 #pragma once
 
 #include <memory_pool/base/arithmetic.hpp>
+#include <memory_pool/base/immovable.hpp>
 #include <memory_pool/os/address_space.hpp>
 #include <memory_pool/os/call_stack.hpp>
 #include <memory_pool/os/pages.hpp>
@@ -64,15 +65,12 @@ enum class wrong_access
 };
 
 /// Slots, each with a block or free.
-class guarded_slots
+class guarded_slots : base::immovable<guarded_slots>
 {
 public:
     static constexpr std::uint32_t count = 256;
     static constexpr std::size_t slot_bytes = largest_in_slab;
 
-    constexpr guarded_slots() noexcept = default;
-    guarded_slots(const guarded_slots&) = delete;
-    guarded_slots& operator=(const guarded_slots&) = delete;
     ~guarded_slots() = default; // Those of the process are never destroyed: see release().
 
     /// Effects: gives everything back.

@@ -10,6 +10,7 @@
 #pragma once
 
 #include <memory_pool/base/arithmetic.hpp>
+#include <memory_pool/base/immovable.hpp>
 
 #include "../slices/region.hpp"
 #include "../slices/runs.hpp"
@@ -23,15 +24,10 @@
 namespace memory_pool::np
 {
 /// One bit for each part of a region.
-class noted_parts
+class noted_parts : base::immovable<noted_parts>
 {
 public:
     static constexpr std::size_t slices_of_part = slices_of_huge_page;
-
-    constexpr noted_parts() noexcept = default;
-    noted_parts(const noted_parts&) = delete;
-    noted_parts& operator=(const noted_parts&) = delete;
-    ~noted_parts() = default;
 
     /// Effects: allocates the bits for `slices` slices, none of them noted.
     /// Returns: false if out of memory.

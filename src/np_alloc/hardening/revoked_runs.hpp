@@ -19,6 +19,7 @@
 /// others may be changing.
 #pragma once
 
+#include <memory_pool/base/immovable.hpp>
 #include <memory_pool/os/address_space.hpp>
 
 #include "guarded_slots.hpp"
@@ -31,17 +32,12 @@
 namespace memory_pool::np
 {
 /// Revoked runs.
-class revoked_runs
+class revoked_runs : base::immovable<revoked_runs>
 {
 public:
     static constexpr std::size_t most = 64;
     /// For smaller blocks, the system has to look at each page.
     static constexpr std::size_t least_bytes = std::size_t{8} << 20;
-
-    constexpr revoked_runs() noexcept = default;
-    revoked_runs(const revoked_runs&) = delete;
-    revoked_runs& operator=(const revoked_runs&) = delete;
-    ~revoked_runs() = default;
 
     /// Effects: revokes the addresses from `begin` on, where a block was. Their content moves to a backing copy, unless
     ///   it is zeros without memory.

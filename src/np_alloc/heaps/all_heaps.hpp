@@ -15,6 +15,7 @@
 
 #include <memory_pool/base/arithmetic.hpp>
 #include <memory_pool/base/config.hpp>
+#include <memory_pool/base/immovable.hpp>
 #include <memory_pool/os/address_space.hpp>
 #include <memory_pool/os/environment.hpp>
 
@@ -42,14 +43,9 @@
 namespace memory_pool::np
 {
 /// The heaps of a process, and the memory they share.
-class all_heaps
+class all_heaps : base::immovable<all_heaps>
 {
 public:
-    constexpr all_heaps() noexcept = default;
-    all_heaps(const all_heaps&) = delete;
-    all_heaps& operator=(const all_heaps&) = delete;
-    ~all_heaps() = default;
-
     page_heap& pages() noexcept { return pages_; }
 
     /// Effects: reserves addresses, if that was not done yet.

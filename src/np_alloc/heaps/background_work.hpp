@@ -8,6 +8,7 @@
 /// Thread safety: any thread, but where it is said.
 #pragma once
 
+#include <memory_pool/base/immovable.hpp>
 #include <memory_pool/os/background_thread.hpp>
 
 #include "../support/fork_mutex.hpp"
@@ -18,14 +19,9 @@
 namespace memory_pool::np
 {
 /// Work in the background.
-class background_work
+class background_work : base::immovable<background_work>
 {
 public:
-    constexpr background_work() noexcept = default;
-    background_work(const background_work&) = delete;
-    background_work& operator=(const background_work&) = delete;
-    ~background_work() = default;
-
     /// Effects: has a thread of its own call a function again and again.
     /// Returns: whether there is such a thread.
     bool start(os::background_thread::work what) noexcept
@@ -57,7 +53,7 @@ public:
 
     /// A time in which the thread may work: short, as others may wait for its end. It never waits for a lock itself:
     /// another thread may end the process while it holds one, and wait for this one.
-    class turn
+    class turn : base::immovable<turn>
     {
     public:
         explicit turn(background_work& of) noexcept
@@ -65,8 +61,6 @@ public:
         {
             of.turns_ += is_on_ ? 1 : 0;
         }
-        turn(const turn&) = delete;
-        turn& operator=(const turn&) = delete;
         ~turn()
         {
             if (has_lock_)
@@ -83,12 +77,10 @@ public:
     };
 
     /// A time in which the thread does nothing, so that nothing changes while no other thread is in a call.
-    class rest
+    class rest : base::immovable<rest>
     {
     public:
         explicit rest(background_work& of) noexcept : of_(of), is_needed_(of.is_running()) { (void)add(1); }
-        rest(const rest&) = delete;
-        rest& operator=(const rest&) = delete;
         ~rest() { (void)add(-1); }
 
         /// Effects: calls a function of the program, and lets the thread work meanwhile: the function may never come

@@ -11,6 +11,7 @@
 #pragma once
 
 #include <memory_pool/base/config.hpp>
+#include <memory_pool/base/immovable.hpp>
 #include <memory_pool/os/clock.hpp>
 
 #include "../page_heap/page_heap.hpp"
@@ -38,13 +39,10 @@ enum class progress
 };
 
 /// All heaps that are or were of threads.
-class heap_list
+class heap_list : base::immovable<heap_list>
 {
 public:
     constexpr explicit heap_list(page_heap& memory) noexcept : memory_(memory) {}
-    heap_list(const heap_list&) = delete;
-    heap_list& operator=(const heap_list&) = delete;
-    ~heap_list() = default;
 
     /// Returns: zeros for a thread_heap; nullptr if there is no memory.
     void* take_pages() noexcept { return pages_.take(); }

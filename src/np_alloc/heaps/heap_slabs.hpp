@@ -16,6 +16,7 @@
 
 #include <memory_pool/base/config.hpp>
 #include <memory_pool/base/errors.hpp>
+#include <memory_pool/base/immovable.hpp>
 #include <memory_pool/os/pages.hpp>
 
 #include "../page_heap/page_heap.hpp"
@@ -38,11 +39,11 @@
 namespace memory_pool::np
 {
 /// The slabs of one thread; or of all, one at a time: see shared_heap.hpp.
-class alignas(class_bits + 1) heap_slabs
+class alignas(class_bits + 1) heap_slabs : base::immovable<heap_slabs>
 {
 public:
     /// Holds the heap lock as long as it lives. Misuse found meanwhile is added to a list.
-    class scoped_lock
+    class scoped_lock : base::immovable<scoped_lock>
     {
     public:
         scoped_lock(heap_slabs& where, misuse_list& found) noexcept : heap_(where)
@@ -59,8 +60,6 @@ public:
             if (is_on_)
                 heap_.found_ = &found;
         }
-        scoped_lock(const scoped_lock&) = delete;
-        scoped_lock& operator=(const scoped_lock&) = delete;
         ~scoped_lock()
         {
             if (!is_on_)
@@ -82,9 +81,6 @@ public:
         for (slice_number& first : with_blocks_)
             first = no_slice;
     }
-    heap_slabs(const heap_slabs&) = delete;
-    heap_slabs& operator=(const heap_slabs&) = delete;
-    ~heap_slabs() = default;
 
     slice_tag own_tag() const noexcept { return reinterpret_cast<slice_tag>(this); }
 

@@ -30,6 +30,7 @@
 
 #include <memory_pool/base/config.hpp>
 #include <memory_pool/base/errors.hpp>
+#include <memory_pool/base/immovable.hpp>
 
 #include "../page_heap/decay_watch.hpp"
 #include "../slices/size_classes.hpp"
@@ -53,14 +54,9 @@ namespace memory_pool::np
 inline constexpr slice_tag no_heap = class_bits + 1;
 
 /// The cached blocks of a thread.
-class thread_cache
+class thread_cache : base::immovable<thread_cache>
 {
 public:
-    constexpr thread_cache() noexcept = default;
-    thread_cache(const thread_cache&) = delete;
-    thread_cache& operator=(const thread_cache&) = delete;
-    ~thread_cache() = default;
-
     /// Effects: takes a block of that class, into `block`.
     /// Returns: whether one is cached for certain. If not, get has to be called.
     MEMORY_POOL_ALWAYS_INLINE bool pop(std::size_t size_class, void*& block) noexcept

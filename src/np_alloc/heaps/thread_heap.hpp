@@ -18,6 +18,7 @@
 #include <memory_pool/np_alloc.h>
 
 #include <memory_pool/base/arithmetic.hpp>
+#include <memory_pool/base/immovable.hpp>
 #include <memory_pool/os/address_space.hpp>
 #include <memory_pool/os/pages.hpp>
 
@@ -60,7 +61,7 @@ private:
 };
 
 /// A heap and its magazines, side by side: see heap_pages.hpp.
-class thread_heap
+class thread_heap : base::immovable<thread_heap>
 {
 public:
     explicit thread_heap(page_heap& from) noexcept : slabs(from)
@@ -68,9 +69,6 @@ public:
         for (std::atomic<std::uint16_t>& room : rooms_)
             room.store(0, std::memory_order_relaxed);
     }
-    thread_heap(const thread_heap&) = delete;
-    thread_heap& operator=(const thread_heap&) = delete;
-    ~thread_heap() = default;
 
     /// Returns: blocks that the magazine of a class has room for now; 0 if it is not there yet.
     /// Thread safety: any thread.

@@ -12,6 +12,7 @@
 
 #include <memory_pool/base/arithmetic.hpp>
 #include <memory_pool/base/config.hpp>
+#include <memory_pool/base/immovable.hpp>
 #include <memory_pool/os/address_space.hpp>
 #include <memory_pool/os/clock.hpp>
 
@@ -39,16 +40,11 @@
 namespace memory_pool::np
 {
 /// The region of a process and its runs.
-class run_source
+class run_source : base::immovable<run_source>
 {
 public:
     using region_type = np::region<std::atomic<slice_tag>, record_of_slice>;
     using noted_parts_type = std::conditional_t<is_checked, noted_parts, no_noted_parts>;
-
-    constexpr run_source() noexcept = default;
-    run_source(const run_source&) = delete;
-    run_source& operator=(const run_source&) = delete;
-    ~run_source() = default;
 
     /// Effects: reserves addresses, if not done yet. `is_to_grow`: as few as possible, if the system allows it.
     /// Returns: whether there are some.

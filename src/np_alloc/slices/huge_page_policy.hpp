@@ -15,6 +15,7 @@
 #pragma once
 
 #include <memory_pool/base/arithmetic.hpp>
+#include <memory_pool/base/immovable.hpp>
 #include <memory_pool/os/clock.hpp>
 #include <memory_pool/os/pages.hpp>
 
@@ -47,7 +48,7 @@ struct first_touch
 
 /// The policy of one region.
 template <class Region>
-class huge_page_policy
+class huge_page_policy : base::immovable<huge_page_policy<Region>>
 {
 public:
     constexpr explicit huge_page_policy(Region& region) noexcept : region_(region), parts_(region)
@@ -55,9 +56,6 @@ public:
         for (slice_number& each : probes_)
             each = no_slice;
     }
-    huge_page_policy(const huge_page_policy&) = delete;
-    huge_page_policy& operator=(const huge_page_policy&) = delete;
-    ~huge_page_policy() = default;
 
     huge_pages<Region>& parts() noexcept { return parts_; }
 

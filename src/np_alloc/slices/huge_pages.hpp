@@ -16,6 +16,7 @@
 /// Thread safety: none; the owner of the runs has a lock.
 #pragma once
 
+#include <memory_pool/base/immovable.hpp>
 #include <memory_pool/os/address_space.hpp>
 #include <memory_pool/os/huge_pages.hpp>
 
@@ -30,13 +31,10 @@ namespace memory_pool::np
 {
 /// The parts of one region.
 template <class Region>
-class huge_pages
+class huge_pages : base::immovable<huge_pages<Region>>
 {
 public:
     constexpr explicit huge_pages(Region& region) noexcept : region_(region) {}
-    huge_pages(const huge_pages&) = delete;
-    huge_pages& operator=(const huge_pages&) = delete;
-    ~huge_pages() = default;
 
     /// Effects: asks for huge pages in all parts that these slices lie in.
     void ask_for(slice_number first, std::uint32_t length) noexcept

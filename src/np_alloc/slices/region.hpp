@@ -25,6 +25,7 @@
 
 #include <memory_pool/base/arithmetic.hpp>
 #include <memory_pool/base/config.hpp>
+#include <memory_pool/base/immovable.hpp>
 #include <memory_pool/os/address_space.hpp>
 #include <memory_pool/os/pages.hpp>
 #include <memory_pool/os/random.hpp>
@@ -83,14 +84,10 @@ private:
 
 /// Reserved addresses in slices, with a `Tag` and a `Record` for each, which may begin as zeros.
 template <class Tag, class Record>
-class region
+class region : base::immovable<region<Tag, Record>>
 {
 public:
     /// It has no slices. A constant, so that it can be there before anything has run.
-    constexpr region() noexcept = default;
-    region(const region&) = delete;
-    region& operator=(const region&) = delete;
-    ~region() = default;
 
     /// Effects: reserves addresses for up to `most_bytes`; if the system has not twice as many, or a limit is in the
     ///   way, for half of that, and so on: the program needs some, too, for threads, files and libraries.

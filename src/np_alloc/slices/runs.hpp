@@ -19,6 +19,7 @@
 #pragma once
 
 #include <memory_pool/base/arithmetic.hpp>
+#include <memory_pool/base/immovable.hpp>
 
 #include "region.hpp"
 
@@ -72,7 +73,7 @@ struct run
 
 /// All runs of one region, whose records derive from run_links.
 template <class Region>
-class runs
+class runs : base::immovable<runs<Region>>
 {
 public:
     constexpr explicit runs(Region& region) noexcept : region_(region)
@@ -80,9 +81,6 @@ public:
         for (slice_number& first : bins_)
             first = no_slice;
     }
-    runs(const runs&) = delete;
-    runs& operator=(const runs&) = delete;
-    ~runs() = default;
 
     /// Effects: hands out `length` slices, the first of them at a multiple of `alignment` slices from address 0.
     /// Returns: them; `first` is no_slice if the region has no such run, or the system gives no memory.

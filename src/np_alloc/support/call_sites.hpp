@@ -21,6 +21,7 @@
 #include <memory_pool/base/call_site.hpp>
 #include <memory_pool/base/config.hpp>
 #include <memory_pool/base/errors.hpp>
+#include <memory_pool/base/immovable.hpp>
 
 #include "fork_mutex.hpp"
 #include "hash_table.hpp"
@@ -51,14 +52,9 @@ inline base::message name_of(const call_site& site, std::size_t most_of_file) no
 }
 
 /// Blocks, and the lines that have asked for them.
-class call_sites
+class call_sites : base::immovable<call_sites>
 {
 public:
-    constexpr call_sites() noexcept = default;
-    call_sites(const call_sites&) = delete;
-    call_sites& operator=(const call_sites&) = delete;
-    ~call_sites() = default;
-
     /// Effects: gives all memory back. Nothing is remembered.
     void release() noexcept { blocks_.release(); }
 

@@ -13,6 +13,7 @@
 #pragma once
 
 #include <memory_pool/base/config.hpp>
+#include <memory_pool/base/immovable.hpp>
 #include <memory_pool/os/bytes.hpp>
 #include <memory_pool/os/random.hpp>
 
@@ -24,14 +25,9 @@
 namespace memory_pool::np
 {
 /// What is written behind blocks.
-class canary
+class canary : base::immovable<canary>
 {
 public:
-    constexpr canary() noexcept = default;
-    canary(const canary&) = delete;
-    canary& operator=(const canary&) = delete;
-    ~canary() = default;
-
     /// Effects: draws it. Called once, before the first block is allocated.
     void draw() noexcept
     {

@@ -21,6 +21,7 @@
 #pragma once
 
 #include <memory_pool/base/config.hpp>
+#include <memory_pool/base/immovable.hpp>
 #include <memory_pool/os/clock.hpp>
 #include <memory_pool/os/mutex.hpp>
 #include <memory_pool/os/short_wait.hpp>
@@ -55,12 +56,10 @@ inline void count_lock() noexcept
 }
 
 /// As long as it lives, this thread counts as one with a lock.
-class counted_lock
+class counted_lock : base::immovable<counted_lock>
 {
 public:
     counted_lock() noexcept { count_lock(); }
-    counted_lock(const counted_lock&) = delete;
-    counted_lock& operator=(const counted_lock&) = delete;
     ~counted_lock() { --this_thread_locks; }
 };
 
@@ -76,14 +75,9 @@ public:
 }
 
 /// A lock, which the thread that forks passes. To be used with std::lock_guard.
-class fork_mutex
+class fork_mutex : base::immovable<fork_mutex>
 {
 public:
-    constexpr fork_mutex() noexcept = default;
-    fork_mutex(const fork_mutex&) = delete;
-    fork_mutex& operator=(const fork_mutex&) = delete;
-    ~fork_mutex() = default;
-
     void lock() noexcept
     {
         MEMORY_POOL_DELAY_POINT();

@@ -13,6 +13,8 @@
 /// Thread safety: none; the owner of the table has a lock.
 #pragma once
 
+#include <memory_pool/base/immovable.hpp>
+
 #include "metadata_pages.hpp"
 
 #include <cstddef>
@@ -31,14 +33,11 @@ constexpr std::uint64_t mixed(std::uint64_t number) noexcept
 
 /// Entries by what they are found by.
 template <class Entry>
-class hash_table
+class hash_table : base::immovable<hash_table<Entry>>
 {
 public:
     static_assert(std::is_trivially_copyable_v<Entry>, "entries are moved about");
 
-    constexpr hash_table() noexcept = default;
-    hash_table(const hash_table&) = delete;
-    hash_table& operator=(const hash_table&) = delete;
     ~hash_table() = default; // Tables of the process are never destroyed: see release().
 
     /// Effects: gives the pages back.

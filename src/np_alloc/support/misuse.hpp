@@ -10,6 +10,7 @@
 
 #include <memory_pool/base/config.hpp>
 #include <memory_pool/base/errors.hpp>
+#include <memory_pool/base/immovable.hpp>
 #include <memory_pool/os/uncancelled.hpp>
 
 #include "options.hpp"
@@ -22,12 +23,10 @@
 namespace memory_pool::np
 {
 /// Keeps what the program sees in errno while the system is called.
-class errno_as_it_was
+class errno_as_it_was : base::immovable<errno_as_it_was>
 {
 public:
     errno_as_it_was() noexcept : value_(errno) {}
-    errno_as_it_was(const errno_as_it_was&) = delete;
-    errno_as_it_was& operator=(const errno_as_it_was&) = delete;
     ~errno_as_it_was() { errno = value_; }
 
 private:

@@ -13,6 +13,7 @@
 #include <memory_pool/np_alloc.h>
 
 #include <memory_pool/base/config.hpp>
+#include <memory_pool/base/immovable.hpp>
 
 #include "build_variant.hpp"
 
@@ -62,7 +63,7 @@ constexpr std::array<option_facts, options_of_all + options_of_checks> facts_of_
 }
 
 /// The values of all options.
-class options
+class options : base::immovable<options>
 {
     // Here, as a compiler may otherwise not see that this can be done before the program runs.
     template <std::size_t Count, std::size_t... Number>
@@ -76,9 +77,6 @@ public:
         : options(facts_of_options(ignores_foreign), std::make_index_sequence<option_count>())
     {
     }
-    options(const options&) = delete;
-    options& operator=(const options&) = delete;
-    ~options() = default;
 
     static constexpr bool is_one(np_option option) noexcept { return static_cast<std::size_t>(option) < option_count; }
 

@@ -15,6 +15,7 @@
 #pragma once
 
 #include <memory_pool/base/call_site.hpp>
+#include <memory_pool/base/immovable.hpp>
 
 #include "hash_table.hpp"
 #include "metadata_pages.hpp"
@@ -41,12 +42,9 @@ struct site_figures
 };
 
 /// Lines, and what is in use of each.
-class site_list
+class site_list : base::immovable<site_list>
 {
 public:
-    site_list() noexcept = default;
-    site_list(const site_list&) = delete;
-    site_list& operator=(const site_list&) = delete;
     ~site_list()
     {
         found_.release();
