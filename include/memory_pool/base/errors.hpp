@@ -340,13 +340,20 @@ inline message leak_message(std::size_t count, std::size_t block_size, const cha
                    count, count == 1 ? "" : "s", block_size, pool_name);
 }
 
-/// Effects: reports that `count` more were found together with others, the last of which was of that kind.
+/// Returns: the text that `count` more were found together with others, the last of which was of that kind.
+MEMORY_POOL_SLOW_PATH inline message text_of_more_misuse(std::size_t count, error kind, std::size_t block_size,
+                                                         const char* pool_name, const char* remedy) noexcept
+{
+    return message("memory_pool: %zu more at the same time, the last a %s: block size %zu bytes, pool '%.100s'\n"
+                   "  remedy: %s",
+                   count, error_name(kind), block_size, pool_name, remedy);
+}
+
+/// Effects: reports that.
 MEMORY_POOL_SLOW_PATH inline void report_more_misuse(std::size_t count, error kind, std::size_t block_size,
                                                      const char* pool_name) noexcept
 {
-    const message text("memory_pool: %zu more at the same time, the last a %s: block size %zu bytes, pool '%.100s'\n"
-                       "  remedy: %s",
-                       count, error_name(kind), block_size, pool_name, remedy_for(kind));
+    const message text = text_of_more_misuse(count, kind, block_size, pool_name, remedy_for(kind));
     report({kind, nullptr, block_size, pool_name, text.c_str()});
 }
 

@@ -11,11 +11,11 @@
 #include <memory_pool/base/config.hpp>
 #include <memory_pool/base/errors.hpp>
 #include <memory_pool/base/immovable.hpp>
+#include <memory_pool/base/misuse_log.hpp>
 #include <memory_pool/os/uncancelled.hpp>
 
 #include "options.hpp"
 
-#include <algorithm>
 #include <atomic>
 #include <cerrno>
 #include <cstddef>
@@ -103,37 +103,28 @@ MEMORY_POOL_SLOW_PATH inline void report_misuse(error kind, const void* block, s
     get_error_handler()({kind, block, block_bytes, where, text.c_str()});
 }
 
+/// Effects: reports that `count` more were found together with others, the last of which was of that kind.
+MEMORY_POOL_SLOW_PATH inline void report_more_misuse(std::size_t count, error kind, std::size_t block_bytes) noexcept
+{
+    const errno_as_it_was kept;
+    misuse_reports.fetch_add(count, std::memory_order_relaxed);
+    if (kind == error::foreign_pointer && the_options.get(np_option_fatal_foreign) == 0)
+        return;
+    const base::message text = base::text_of_more_misuse(count, kind, block_bytes, "np_alloc", remedy_for(kind));
+    print(text.c_str());
+    get_error_handler()({kind, nullptr, block_bytes, "np_alloc", text.c_str()});
+}
+
 /// Misuse found while locks were held. Its destructor reports it, without them: an error handler may call back.
-class misuse_list
+class misuse_list : public base::misuse_log, base::immovable<misuse_list>
 {
 public:
-    misuse_list() noexcept = default;
-    misuse_list(const misuse_list&) = delete;
-    misuse_list& operator=(const misuse_list&) = delete;
     ~misuse_list()
     {
-        for (std::size_t i = 0; i != std::min(count_, most); ++i)
-            report_misuse(entries_[i].kind, entries_[i].block, entries_[i].block_bytes);
+        if (MEMORY_POOL_LIKELY(empty()))
+            return;
+        report([](const finding& each) { report_misuse(each.kind, each.address, each.block_size); },
+               [](std::size_t count, const finding& last) { report_more_misuse(count, last.kind, last.block_size); });
     }
-
-    /// Effects: has it reported later; as long as there is room, for what is wrong so often is wrong everywhere.
-    void add(error kind, const void* block, std::size_t block_bytes) noexcept
-    {
-        if (count_ < most)
-            entries_[count_] = {kind, block, block_bytes};
-        ++count_;
-    }
-
-private:
-    static constexpr std::size_t most = 16;
-    struct entry
-    {
-        error kind;
-        const void* block;
-        std::size_t block_bytes;
-    };
-
-    std::size_t count_ = 0;
-    entry entries_[most];
 };
 } // namespace memory_pool::np

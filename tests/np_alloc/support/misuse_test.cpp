@@ -4,6 +4,8 @@
 
 #include <memory_pool/base/errors.hpp>
 
+#include <np_alloc/support/misuse.hpp>
+
 #include <support/error_recorder.hpp>
 
 #include <gtest/gtest.h>
@@ -211,5 +213,26 @@ TEST(np_misuse, names_the_end_of_a_file_with_a_long_name)
         ASSERT_GT(each.text.size(), end.size());
         EXPECT_EQ(each.text.substr(each.text.size() - end.size()), end);
     }
+}
+
+TEST(misuse_list, says_how_many_it_has_left_out)
+{
+    all_told.clear();
+    np_set_error_handler(&remember);
+    void* const block = np_alloc(48);
+    {
+        memory_pool::np::misuse_list found;
+        for (int i = 0; i != 18; ++i)
+            found.add(memory_pool::error::double_free, block, 48);
+        EXPECT_TRUE(all_told.empty());
+    }
+    np_set_error_handler(nullptr);
+    np_free(block);
+    ASSERT_EQ(all_told.size(), 17U);
+    EXPECT_EQ(all_told[15].address, block);
+    EXPECT_EQ(all_told[16].address, nullptr);
+    EXPECT_EQ(all_told[16].kind, "double free");
+    EXPECT_EQ(all_told[16].where, "np_alloc");
+    EXPECT_EQ(all_told[16].text.find("memory_pool: 2 more at the same time, the last a double free: "), 0U);
 }
 } // namespace
