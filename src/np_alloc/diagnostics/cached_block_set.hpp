@@ -11,6 +11,7 @@
 #pragma once
 
 #include <memory_pool/base/arithmetic.hpp>
+#include <memory_pool/base/bitmap.hpp>
 #include <memory_pool/base/immovable.hpp>
 #include <memory_pool/os/address_space.hpp>
 #include <memory_pool/os/pages.hpp>
@@ -52,7 +53,7 @@ public:
     /// Returns: whether the block of that number in a slab is cached.
     bool has(slice_number slab, std::size_t number) const noexcept
     {
-        return (word_of(slab, number) & bit_of(number)) != 0;
+        return (word_of(slab, number) & base::bit_in_word(number)) != 0;
     }
 
     /// Returns: whether there was memory for marks.
@@ -94,11 +95,6 @@ private:
     std::uint64_t& word_of(slice_number slab, std::size_t number) const noexcept
     {
         return marks_[slab * words_of_slab + number / base::bits_per_word];
-    }
-
-    static std::uint64_t bit_of(std::size_t number) noexcept
-    {
-        return std::uint64_t{1} << (number % base::bits_per_word);
     }
 
     inconsistency find_in(thread_heap& heap) noexcept
@@ -167,7 +163,7 @@ private:
             return {"a cached block is also free in its slab", block};
         if (has(first, number))
             return {"a block is cached twice", block};
-        word_of(first, number) |= bit_of(number);
+        word_of(first, number) |= base::bit_in_word(number);
         return {};
     }
 

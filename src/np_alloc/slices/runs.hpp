@@ -19,6 +19,7 @@
 #pragma once
 
 #include <memory_pool/base/arithmetic.hpp>
+#include <memory_pool/base/bitmap.hpp>
 #include <memory_pool/base/immovable.hpp>
 
 #include "region.hpp"
@@ -266,7 +267,7 @@ private:
         for (slice_number each = bins_[own]; each != no_slice && looks != 0; each = record(each).next, --looks)
             if (record(each).length >= length)
                 return each;
-        const std::size_t next = filled_bin_from(own + 1);
+        const std::size_t next = base::find_bit<true>(filled_.data(), own + 1, bin_count);
         if (next != bin_count)
             return bins_[next];
         const slice_number last = last_free();
@@ -279,17 +280,6 @@ private:
         if (used_ == 0 || record(used_ - 1).state != slice_state::free)
             return no_slice;
         return static_cast<slice_number>(used_ - record(used_ - 1).length);
-    }
-
-    std::size_t filled_bin_from(std::size_t bin) const noexcept
-    {
-        for (std::size_t word = bin / base::bits_per_word; word != filled_.size(); ++word) {
-            const std::size_t first = word * base::bits_per_word;
-            const std::uint64_t above = bin > first ? ~std::uint64_t{0} << (bin - first) : ~std::uint64_t{0};
-            if ((filled_[word] & above) != 0)
-                return first + base::lowest_bit(filled_[word] & above);
-        }
-        return bin_count;
     }
 
     /// Takes a free run that is at least that long, as `find` finds it.
@@ -417,7 +407,7 @@ private:
         if (bins_[bin] != no_slice)
             record(bins_[bin]).previous = first;
         bins_[bin] = first;
-        filled_[bin / base::bits_per_word] |= std::uint64_t{1} << (bin % base::bits_per_word);
+        base::set_bit(filled_.data(), bin);
         record(first).is_dirty = is_dirty;
         record(first).freed_at = freed_at;
         if (is_dirty)
@@ -432,7 +422,7 @@ private:
         if (leaving.next != no_slice)
             record(leaving.next).previous = leaving.previous;
         if (bins_[bin] == no_slice)
-            filled_[bin / base::bits_per_word] &= ~(std::uint64_t{1} << (bin % base::bits_per_word));
+            base::clear_bit(filled_.data(), bin);
         if (leaving.is_dirty)
             leave_dirty(first);
     }
@@ -468,7 +458,7 @@ private:
 
     Region& region_;
     std::array<slice_number, bin_count> bins_{};
-    std::array<std::uint64_t, (bin_count + base::bits_per_word - 1) / base::bits_per_word> filled_{};
+    std::array<std::uint64_t, base::words_for(bin_count)> filled_{};
     slice_number oldest_ = no_slice;
     slice_number youngest_ = no_slice;
     std::size_t used_ = 0;

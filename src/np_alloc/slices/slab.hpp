@@ -16,6 +16,7 @@
 #pragma once
 
 #include <memory_pool/base/arithmetic.hpp>
+#include <memory_pool/base/bitmap.hpp>
 #include <memory_pool/base/config.hpp>
 #include <memory_pool/base/errors.hpp>
 
@@ -119,7 +120,7 @@ struct alignas(64) slice_record : run_links
                 break;
             const std::size_t place = block_at(its, offset);
             const std::size_t word = place / base::bits_per_word;
-            const std::uint64_t bit = std::uint64_t{1} << (place % base::bits_per_word);
+            const std::uint64_t bit = base::bit_in_word(place);
             if (MEMORY_POOL_UNLIKELY(place == no_block_there || (free_blocks[word] & bit) != 0)) {
                 refuse(place == no_block_there ? error::misaligned_pointer : error::double_free, blocks[seen]);
                 ++refused;
@@ -136,10 +137,7 @@ struct alignas(64) slice_record : run_links
     }
 
     /// Returns: whether the block of that number is not free.
-    bool is_outstanding(std::size_t number) const noexcept
-    {
-        return (free_blocks[number / base::bits_per_word] >> (number % base::bits_per_word) & 1) == 0;
-    }
+    bool is_outstanding(std::size_t number) const noexcept { return !base::has_bit(free_blocks, number); }
 
     /// Effects: calls `visit(void* block, std::uint32_t number)` for each outstanding block, until that returns false.
     /// Returns: whether it never did.
