@@ -18,10 +18,13 @@ namespace base
 template <class Self>
 class immovable
 {
-    friend Self;
-    immovable() = default;
+public:
     immovable(const immovable&) = delete;
     immovable& operator=(const immovable&) = delete;
+
+private:
+    friend Self;
+    immovable() = default;
 };
 } // namespace base
 } // namespace MEMORY_POOL_ABI

@@ -28,7 +28,7 @@ template <class T, T* T::* Next, T* T::* Previous>
 struct member_links
 {
     using node = T*;
-    static constexpr node none = nullptr;
+    static constexpr T* none = nullptr;
     static node& next(node of) noexcept { return of->*Next; }
     static node& previous(node of) noexcept { return of->*Previous; }
 };
