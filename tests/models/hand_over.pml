@@ -255,7 +255,7 @@ proctype forker()
 #endif
     fi;
 #ifdef KEEP_SENT
-    assert((written_in_child & sent_in_child) == posted_in_child);
+    assert((written_in_child & sent_in_child) == sent_in_child);
     free_in_child = free_in_child | sent_in_child;
 #endif
     /* What was in use from the beginning to the end. */
