@@ -19,6 +19,7 @@ template <class Self>
 class immovable
 {
 public:
+    // NOLINTNEXTLINE(bugprone-crtp-constructor-accessibility): deleted
     immovable(const immovable&) = delete;
     immovable& operator=(const immovable&) = delete;
 
