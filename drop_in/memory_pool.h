@@ -168,8 +168,8 @@ public:
 
     void put(void* block) noexcept { pool_->deallocate(block); }
 
-    /// Returns: true if the block can be freed; else reports the misuse, unless the pool has no blocks. Each overflow is
-    ///   reported once.
+    /// Returns: true if the block can be freed; else reports the misuse, unless the pool has no blocks. Each overflow
+    ///   is reported once.
     bool verify(const void* block) noexcept
     {
         if (!pool_)

@@ -29,7 +29,8 @@
 #define BOOST_INTRUSIVE_POOL_COUNTS_POINTERS 1
 #else
 #define BOOST_INTRUSIVE_POOL_COUNTS_POINTERS BOOST_INTRUSIVE_POOL_DEBUG_CHECKS
-/// Maximum number of pointers to one item; more are reported if it is defined, or with BOOST_INTRUSIVE_POOL_DEBUG_CHECKS.
+/// Maximum number of pointers to one item; more are reported if it is defined, or with
+/// BOOST_INTRUSIVE_POOL_DEBUG_CHECKS.
 #define BOOST_INTRUSIVE_POOL_DEBUG_MAX_REFCOUNT (1024)
 #endif
 

@@ -26,8 +26,8 @@ inline namespace MEMORY_POOL_ABI
 /// Allocates objects of type `T` from a `Resource`: anything with `allocate(bytes, alignment)` and
 /// `deallocate(block, bytes, alignment)`, as every resource has.
 ///
-/// The memory belongs to the resource, so a container that is moved or swapped takes its resource along, and one that is
-/// assigned to keeps its own. A copy of a container uses the same resource as the original.
+/// The memory belongs to the resource, so a container that is moved or swapped takes its resource along, and one that
+/// is assigned to keeps its own. A copy of a container uses the same resource as the original.
 template <class T, class Resource>
 class resource_allocator
 {
@@ -64,7 +64,8 @@ public:
     }
 
     /// Returns: room for `count` objects.
-    /// Throws: size_overflow, which is a std::bad_array_new_length, if their size does not fit; what the resource throws.
+    /// Throws: size_overflow, which is a std::bad_array_new_length, if their size does not fit; what the resource
+    ///   throws.
     /// Complexity: that of the resource.
     [[nodiscard]] MEMORY_POOL_ALWAYS_INLINE T* allocate(std::size_t count)
     {

@@ -30,8 +30,9 @@ namespace memory_pool
 {
 inline namespace MEMORY_POOL_ABI
 {
-/// Arenas, over `Arenas`: core::local_arenas or core::shared_arenas. See base/policies.hpp for `Policy`: one that checks reports
-/// misuse at once, but a write to a free block when its bytes are handed out again; to count, put a tracking_resource before or behind it.
+/// Arenas, over `Arenas`: core::local_arenas or core::shared_arenas. See base/policies.hpp for `Policy`: one that
+/// checks reports misuse at once, but a write to a free block when its bytes are handed out again; to count, put a
+/// tracking_resource before or behind it.
 template <class Policy, class Arenas>
 class basic_arena_resource final : public std::pmr::memory_resource
 {
@@ -52,10 +53,10 @@ public:
     }
 
     /// Effects: makes a resource, and takes `options.arena_count` arenas from `upstream` at once.
-    /// Preconditions: `upstream` outlives the resource. Shared arenas call it with a lock held, so never from two threads at the same
-    ///   time.
-    /// Throws: std::invalid_argument if an option makes no sense or `upstream` is nullptr; size_overflow if the sizes do not fit;
-    ///   what upstream throws.
+    /// Preconditions: `upstream` outlives the resource. Shared arenas call it with a lock held, so never from two
+    ///   threads at the same time.
+    /// Throws: std::invalid_argument if an option makes no sense or `upstream` is nullptr; size_overflow if the sizes
+    ///   do not fit; what upstream throws.
     /// Complexity: linear in chunks of a MiB that are taken; in pages, with `options.prefault`.
     explicit basic_arena_resource(const arena_options& options,
                                   std::pmr::memory_resource* upstream = std::pmr::get_default_resource())
@@ -81,15 +82,15 @@ public:
     basic_arena_resource& operator=(const basic_arena_resource&) = delete;
 
     /// Effects: gives everything back upstream. Blocks still in use are gone.
-    /// Thread safety: no other thread may use the resource any more. Threads that have used it may end before, at the same time,
-    ///   or later.
+    /// Thread safety: no other thread may use the resource any more. Threads that have used it may end before, at the
+    ///   same time, or later.
     ~basic_arena_resource() override { base::pool_gone(this); }
 
     /// Effects: hands out a block. Through the concrete type this is no virtual call; see resource_allocator.
     /// Returns: it: `bytes` bytes, aligned to `alignment`. Also for 0 bytes it is not nullptr.
     /// Preconditions: `alignment` is a power of two. A policy that checks throws std::invalid_argument if not.
-    /// Throws: pool_exhausted if there may be no more arenas, and the current one is too full; size_overflow if `bytes` is more than
-    ///   a program can address; what upstream throws. No block is handed out then.
+    /// Throws: pool_exhausted if there may be no more arenas, and the current one is too full; size_overflow if `bytes`
+    ///   is more than a program can address; what upstream throws. No block is handed out then.
     /// Complexity: O(1), and now and then a call upstream; for shared arenas, with a lock.
     /// Thread safety: that of `Arenas`.
     [[nodiscard]] MEMORY_POOL_ALWAYS_INLINE void* allocate(std::size_t bytes,
@@ -105,14 +106,14 @@ public:
         return handed_out(block, {bytes, alignment});
     }
 
-    /// Effects: takes a block back. If it was the last that was handed out of its arena, it is as if it had never been; if it was
-    ///   the last in use there, the arena is used again. (Of shared arenas, the first holds for the one that this thread fills.)
-    ///   nullptr is ignored.
-    /// Preconditions: `block` is from this resource and in use, and was asked for with these `bytes` and this `alignment`. A
-    ///   policy that checks reports it if not, and ignores the call; any other one reports what it sees in the
-    ///   header of the arena.
-    /// Complexity: O(1), however many arenas there are. Of shared arenas: an atomic operation if this thread does not fill the
-    ///   arena, a lock if it was the last block in use there. Allocates nothing.
+    /// Effects: takes a block back. If it was the last that was handed out of its arena, it is as if it had never been;
+    ///   if it was the last in use there, the arena is used again. (Of shared arenas, the first holds for the one that
+    ///   this thread fills.) nullptr is ignored.
+    /// Preconditions: `block` is from this resource and in use, and was asked for with these `bytes` and this
+    ///   `alignment`. A policy that checks reports it if not, and ignores the call; any other one reports what it sees
+    ///   in the header of the arena.
+    /// Complexity: O(1), however many arenas there are. Of shared arenas: an atomic operation if this thread does not
+    ///   fill the arena, a lock if it was the last block in use there. Allocates nothing.
     /// Thread safety: that of `Arenas`; of shared ones, also a thread that has not handed it out.
     MEMORY_POOL_ALWAYS_INLINE void deallocate(void* block, std::size_t bytes,
                                               std::size_t alignment = alignof(std::max_align_t)) noexcept
@@ -137,7 +138,8 @@ public:
             report(error::double_free, block, {bytes, alignment});
     }
 
-    /// Effects: gives every chunk of memory whose arenas are all free back upstream. Those that other threads fill stay.
+    /// Effects: gives every chunk of memory whose arenas are all free back upstream. Those that other threads fill
+    ///   stay.
     /// Returns: how many bytes went back.
     /// Complexity: linear in arenas.
     /// Thread safety: that of `Arenas`.
@@ -154,14 +156,14 @@ public:
     void release() noexcept { forget_blocks(false); }
 
     /// Effects: takes arenas from upstream until `arena_count()` is at least `count`.
-    /// Throws: pool_exhausted if `count` is above `max_arenas()`; size_overflow if so many arenas do not fit into memory; what
-    ///   upstream throws, after which the arenas that were got are kept.
+    /// Throws: pool_exhausted if `count` is above `max_arenas()`; size_overflow if so many arenas do not fit into
+    ///   memory; what upstream throws, after which the arenas that were got are kept.
     /// Complexity: linear in chunks of a MiB that are taken; in pages, with `prefault`.
     /// Thread safety: that of `Arenas`.
     void reserve(std::size_t count) { arenas_.reserve(count); }
 
-    /// Returns: whether a block of this resource could begin at `address`: it lies in an arena. Any pointer may be asked after.
-    ///   Not told of large blocks.
+    /// Returns: whether a block of this resource could begin at `address`: it lies in an arena. Any pointer may be
+    ///   asked after. Not told of large blocks.
     /// Complexity: linear in chunks.
     /// Thread safety: that of `Arenas`.
     bool owns(const void* address) const noexcept
@@ -186,17 +188,18 @@ public:
         return arenas_.with_store([](const auto& store) { return store.arena_count(); });
     }
 
-    /// Returns: arenas in which nothing is in use; of shared ones, also such as a thread fills, which only that thread can have.
+    /// Returns: arenas in which nothing is in use; of shared ones, also such as a thread fills, which only that thread
+    ///   can have.
     /// Complexity: linear in threads.
     std::size_t free_arenas() const noexcept { return arenas_.free_arenas(); }
 
-    /// Returns: bytes in use: those of blocks in arenas, each rounded up to a multiple of 8, and those of large blocks. (With a
-    ///   policy that checks, what it has behind each block is in use, too.)
+    /// Returns: bytes in use: those of blocks in arenas, each rounded up to a multiple of 8, and those of large blocks.
+    ///   (With a policy that checks, what it has behind each block is in use, too.)
     /// Complexity: linear in arenas.
     std::size_t bytes_in_use() const noexcept { return arenas_.bytes_in_use(); }
 
-    /// Returns: bytes in arenas that can be handed out only after the last block in use in the same arena has come back: gaps, and
-    ///   what is left at the end of an arena that the next block did not fit into.
+    /// Returns: bytes in arenas that can be handed out only after the last block in use in the same arena has come
+    ///   back: gaps, and what is left at the end of an arena that the next block did not fit into.
     /// Complexity: linear in arenas and threads.
     std::size_t bytes_wasted() const noexcept { return arenas_.bytes_wasted(); }
 

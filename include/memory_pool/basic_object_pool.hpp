@@ -103,7 +103,9 @@ public:
                       "destroying a pooled object must not throw");
         if constexpr (std::is_trivially_destructible_v<complete>)
             return;
-        clear(); // Also if none seems to be alive: one that was destroyed twice hides one that was not, until the blocks are looked at.
+        // Also if none seems to be alive: one that was destroyed twice hides one that was not, until the blocks are
+        // looked at.
+        clear();
     }
 
     /// Effects: makes a `T` from `arguments`, as `T(arguments...)`, or `T{arguments...}` for an aggregate.
@@ -142,7 +144,8 @@ public:
 
     /// Effects: as `create_wait`, but gives up at `deadline`, as `Blocks::try_allocate_until`.
     /// Preconditions: as `create_wait`.
-    /// Returns: the object; or nullptr if no block came in time, or upstream fails and no object is alive that could be destroyed.
+    /// Returns: the object; or nullptr if no block came in time, or upstream fails and no object is alive that could be
+    ///   destroyed.
     /// Throws: what the clock and the constructor throw. The block is back in the pool then.
     /// Complexity, thread safety: as `create_wait`.
     template <class Clock, class Duration, class... Arguments>
@@ -163,8 +166,8 @@ public:
     }
 
     /// Effects: destroys `object` and takes its block back. nullptr is ignored.
-    /// Preconditions: `object` is alive and from this pool. A policy that checks reports it if not, before the destructor
-    ///   could run, and ignores the call.
+    /// Preconditions: `object` is alive and from this pool. A policy that checks reports it if not, before the
+    ///   destructor could run, and ignores the call.
     /// Complexity: O(1), and the destructor.
     /// Thread safety: that of the blocks.
     MEMORY_POOL_ALWAYS_INLINE void destroy(T* object) noexcept
@@ -195,8 +198,9 @@ public:
     ///   and create some (which may or may not be visited), but not call `trim` or `clear`.
     /// Throws: what `visit` throws.
     /// Complexity: linear in blocks that were ever in use. Costs nothing elsewhere.
-    /// Thread safety: that of the blocks, but while no other thread creates or destroys objects: one that is just being made, or
-    ///   is gone already, would be visited too. So it would in the child of a fork, if a thread was at that in the parent.
+    /// Thread safety: that of the blocks, but while no other thread creates or destroys objects: one that is just being
+    ///   made, or is gone already, would be visited too. So it would in the child of a fork, if a thread was at that in
+    ///   the parent.
     template <class Visit>
     void for_each(Visit&& visit)
     {
@@ -204,14 +208,14 @@ public:
     }
 
     /// Effects: destroys every object that is alive. Their destructors may destroy others, and each is destroyed once,
-    ///   whoever comes first; and make new ones, which are destroyed too. Where destructors destroy others more than 1,000 deep, the
-    ///   next one is destroyed when they have returned, so that a list of any length may end that way. The memory is kept for later.
-    ///   A destructor that calls it meanwhile changes nothing.
-    ///   In the child of a fork, if other threads have used the pool in the parent, it destroys none: any of them may have been
-    ///   half made, or half destroyed, by a thread that is not there. It only takes their blocks back. Objects that are made after
-    ///   that are destroyed again.
-    /// Preconditions: not called by a destructor that `destroy` runs at other times, as its object would be destroyed again;
-    ///   destructors that make new objects stop doing so at some time, or it has no end.
+    ///   whoever comes first; and make new ones, which are destroyed too. Where destructors destroy others more than
+    ///   1,000 deep, the next one is destroyed when they have returned, so that a list of any length may end that way.
+    ///   The memory is kept for later. A destructor that calls it meanwhile changes nothing. In the child of a fork, if
+    ///   other threads have used the pool in the parent, it destroys none: any of them may have been half made, or half
+    ///   destroyed, by a thread that is not there. It only takes their blocks back. Objects that are made after that
+    ///   are destroyed again.
+    /// Preconditions: not called by a destructor that `destroy` runs at other times, as its object would be destroyed
+    ///   again; destructors that make new objects stop doing so at some time, or it has no end.
     /// Complexity: linear in blocks that were ever in use; in slabs, if destroying a `T` does nothing.
     /// Thread safety: that of the blocks.
     void clear() noexcept
@@ -313,7 +317,8 @@ private:
         return true;
     }
 
-    /// An object whose destructor is under way, while the pool is being cleared, and the one whose destructor destroys it.
+    /// An object whose destructor is under way, while the pool is being cleared, and the one whose destructor destroys
+    /// it.
     struct ending
     {
         const T* object;
@@ -352,7 +357,8 @@ private:
             end(object);
     }
 
-    /// Destroys one that is in use and whose destructor is not under way: what clear() comes by is, and it need not ask.
+    /// Destroys one that is in use and whose destructor is not under way: what clear() comes by is, and it need not
+    /// ask.
     void end(T* object) noexcept
     {
         const ending here{object, endings_.innermost};

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
 /// \file
-/// Blocks of any size for std::pmr, from pools by size. The faces are unsynchronized_pool_resource.hpp, for one thread, and
-/// synchronized_pool_resource.hpp, for several.
+/// Blocks of any size for std::pmr, from pools by size. The public classes are in unsynchronized_pool_resource.hpp, for one thread,
+/// and synchronized_pool_resource.hpp, for several.
 ///
-///     allocate(50)  ->  class of 56 bytes  ->  its pool           deallocate(block, 50)  ->  the same class, the same pool
+///     allocate(50)  ->  class of 56 bytes  ->  its pool         deallocate(block, 50)  ->  same class, same pool
 ///     allocate(1 MB)  ->  a large block, from upstream
 ///
 ///     bytes_in_use = sum over pools of (blocks in use * block size) + large blocks
@@ -47,9 +47,9 @@ public:
     {
     }
 
-    /// Effects: makes a resource. Takes nothing from `upstream` yet. `options` mean what they do for std::pmr: the most blocks that
-    ///   a pool takes at once, and the largest block that comes from a pool; 0 stands for the default: up to a MiB, and 4096
-    ///   bytes. Pools for blocks larger than a MiB there are none.
+    /// Effects: makes a resource. Takes nothing from `upstream` yet. `options` mean what they do for std::pmr: the most
+    ///   blocks that a pool takes at once, and the largest block that comes from a pool; 0 stands for the default: up
+    ///   to a MiB, and 4096 bytes. Pools for blocks larger than a MiB there are none.
     /// Preconditions: `upstream` outlives the resource. For shared pools, it is called with a lock held, so
     ///   never from two threads at the same time.
     /// Throws: std::invalid_argument if `upstream` is nullptr.
@@ -75,14 +75,15 @@ public:
     basic_pool_resource& operator=(const basic_pool_resource&) = delete;
 
     /// Effects: gives everything back upstream. Blocks still in use are gone.
-    /// Thread safety: no other thread may use the resource any more. Threads that have used it may end before, at the same time,
-    ///   or later.
+    /// Thread safety: no other thread may use the resource any more. Threads that have used it may end before, at the
+    ///   same time, or later.
     ~basic_pool_resource() override = default;
 
     /// Effects: hands out a block. Through the concrete type this is no virtual call; see resource_allocator.
     /// Returns: it: `bytes` bytes, aligned to `alignment`. Also for 0 bytes it is not nullptr.
     /// Preconditions: `alignment` is a power of two. A policy that checks throws std::invalid_argument if not.
-    /// Throws: size_overflow if `bytes` is more than a program can address; what upstream throws. No block is handed out then.
+    /// Throws: size_overflow if `bytes` is more than a program can address; what upstream throws. No block is handed
+    ///   out then.
     /// Complexity: that of `Pool`: O(1), and now and then a call upstream.
     /// Thread safety: that of `Pool`.
     [[nodiscard]] MEMORY_POOL_ALWAYS_INLINE void* allocate(std::size_t bytes,
@@ -99,9 +100,9 @@ public:
     }
 
     /// Effects: takes a block back. nullptr is ignored.
-    /// Preconditions: `block` is from this resource and in use, and was asked for with these `bytes` and this `alignment`. If not,
-    ///   the pool of that size reports it, as its policy says; one that checks also reports a block of another pool as one whose
-    ///   size or alignment is wrong.
+    /// Preconditions: `block` is from this resource and in use, and was asked for with these `bytes` and this
+    ///   `alignment`. If not, the pool of that size reports it, as its policy says; one that checks also reports a
+    ///   block of another pool as one whose size or alignment is wrong.
     /// Complexity: that of `Pool`: O(1). For large blocks, a call upstream, and in shared pools a lock.
     /// Thread safety: that of `Pool`; in shared pools, also a thread that has not handed it out.
     MEMORY_POOL_ALWAYS_INLINE void deallocate(void* block, std::size_t bytes,
@@ -195,7 +196,8 @@ private:
             core::report_misuse_in_pools(error::foreign_pointer, block, given);
     }
 
-    /// Effects: reports a block that is elsewhere than in `pool`; or, if that is nullptr, whatever is wrong with giving it back.
+    /// Effects: reports a block that is elsewhere than in `pool`; or, if that is nullptr, whatever is wrong with giving
+    ///   it back.
     /// Returns: whether there was nothing to report.
     MEMORY_POOL_NOINLINE bool is_in_place(const void* block, const Pool* pool,
                                           const base::block_request& given) const noexcept

@@ -28,8 +28,8 @@ class block_resource final : public std::pmr::memory_resource
 {
 public:
     /// Effects: makes a view of `pool`; what does not fit into a block comes from the pool's upstream.
-    /// Preconditions: the pool outlives the view. If threads share the pool, its upstream is one that several may call at the same
-    ///   time, as the view does not take the pool's lock; or see the other constructor.
+    /// Preconditions: the pool outlives the view. If threads share the pool, its upstream is one that several may call
+    ///   at the same time, as the view does not take the pool's lock; or see the other constructor.
     explicit block_resource(Pool& pool) noexcept : pool_(pool), upstream_(pool.upstream_resource()) {}
 
     /// Effects: makes a view of `pool`; what does not fit into a block comes from `upstream`. (With
@@ -58,8 +58,8 @@ public:
     }
 
     /// Effects: gives a block back to where it came from. nullptr is ignored.
-    /// Preconditions: `block` was asked for with these `bytes` and this `alignment`. If the policy of the pool checks, a block of the
-    ///   pool is reported that does not look so, and the call is ignored.
+    /// Preconditions: `block` was asked for with these `bytes` and this `alignment`. If the policy of the pool checks,
+    ///   a block of the pool is reported that does not look so, and the call is ignored.
     /// Complexity: that of the pool, or of upstream.
     MEMORY_POOL_ALWAYS_INLINE void deallocate(void* block, std::size_t bytes,
                                               std::size_t alignment = alignof(std::max_align_t))

@@ -8,10 +8,12 @@
 ///
 ///     objects alive = blocks in use (outside of create and destroy)
 ///
-/// A process may fork as said of concurrent_block_pool. If other threads have used the pool, it destroys no objects by itself in the
-/// child: see `clear`. (It does not know of a thread that uses it for the first time, and is just destroying an object.)
+/// A process may fork as said of concurrent_block_pool. If other threads have used the pool, it destroys no objects by
+/// itself in the child: see `clear`. (It does not know of a thread that uses it for the first time, and is just
+/// destroying an object.)
 ///
-/// Thread safety: any thread, but for `clear` and the destructor, which need the pool for themselves. Each object is its user's.
+/// Thread safety: any thread, but for `clear` and the destructor, which need the pool for themselves. Each object is
+///   its user's.
 #pragma once
 
 #include <memory_pool/base/config.hpp>
@@ -23,8 +25,8 @@ namespace memory_pool
 {
 inline namespace MEMORY_POOL_ABI
 {
-/// A pool of objects of type `T` that threads share. See base/policies.hpp for `Policy`, and basic_object_pool for what it can
-/// do.
+/// A pool of objects of type `T` that threads share. See base/policies.hpp for `Policy`, and basic_object_pool for what
+/// it can do.
 template <class T, class Policy = default_policy>
 using concurrent_object_pool = basic_object_pool<T, basic_concurrent_block_pool<Policy>>;
 } // namespace MEMORY_POOL_ABI

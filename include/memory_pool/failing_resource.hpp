@@ -31,7 +31,8 @@ struct failure_chance
     /// From 0, never, to 1, always.
     double probability = 0;
 
-    /// The same seed makes the same allocations fail, on every platform: the decision on the n-th depends on this and n.
+    /// The same seed makes the same allocations fail, on every platform: the decision on the n-th depends on this and
+    /// n.
     std::uint64_t seed = 0;
 };
 
@@ -61,7 +62,8 @@ public:
     {
     }
 
-    /// Effects: makes the allocation number `call` from now on, counted from 1, fail, and no other; or none, if that is 0.
+    /// Effects: makes the allocation number `call` from now on, counted from 1, fail, and no other; or none, if that is
+    ///   0.
     /// Thread safety: any thread.
     void fail_at(std::uint64_t call)
     {
@@ -146,7 +148,8 @@ private:
         return calls_until_failure_ == 0;
     }
 
-    /// Returns: a number from 0 to 1, without 1, that looks random: the n-th of the generator SplitMix64 with that seed.
+    /// Returns: a number from 0 to 1, without 1, that looks random: the n-th of the generator SplitMix64 with that
+    ///   seed.
     static double fraction(std::uint64_t seed, std::uint64_t n) noexcept
     {
         std::uint64_t bits = seed + n * 0x9E37'79B9'7F4A'7C15;

@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
 /// \file
-/// Objects that are constructed when they are asked for, and destroyed and given back when the last boost::intrusive_ptr to
-/// them is gone.
+/// Objects that are constructed when they are asked for, and destroyed and given back when the last
+/// boost::intrusive_ptr to them is gone.
 ///
 ///     make(arguments...)  ->  block  ->  T constructed in it  ->  boost::intrusive_ptr<T>
 ///     the last pointer goes  ->  T destroyed  ->  block back to the pool, or, if the pool is gone, to its store
 ///
 ///     in_use = objects that anybody points to
 ///
-/// Thread safety: that of the references: with atomic_references, any thread may ask for objects and let go of them; with
-/// plain_references, one thread at a time may use the pool and its objects.
+/// Thread safety: that of the references: with atomic_references, any thread may ask for objects and let go of them;
+/// with plain_references, one thread at a time may use the pool and its objects.
 #pragma once
 
 #if defined(__has_include)
@@ -81,8 +81,8 @@ using recycling_pooled = recycling_pool_base<recycling_store<T, blocks_for_poole
 template <class T, class Policy>
 using blocks_for_references = core::blocks_for_pooled<core::pooled_object<T>, Policy>;
 
-/// A pool of objects of type `T`, which is derived from `pooled`, held by boost::intrusive_ptr. See base/policies.hpp for
-/// `Policy`, and store_pool_base.hpp for what it can do.
+/// A pool of objects of type `T`, which is derived from `pooled`, held by boost::intrusive_ptr. See base/policies.hpp
+/// for `Policy`, and store_pool_base.hpp for what it can do.
 template <class T, class Policy = default_policy>
 class intrusive_pool : public core::constructing_pooled<core::pooled_object<T>, Policy>
 {

@@ -41,10 +41,11 @@ struct limit_options
     /// `on_soft_limit` is called when more bytes than these are in use; at most `limit`, or `unbounded`.
     std::size_t soft_limit = unbounded;
 
-    /// Called each time `soft_limit` is crossed upwards, once, in the thread that crosses it, when its bytes have been counted
-    /// and before upstream is asked for them. It may give memory back through the resource, and allocate (which crosses the
-    /// limit again only after enough was given back). If it throws, the allocation fails with that, and is not counted.
-    /// A resource in front of this one may be in the middle of a call, with its lock held: leave that one alone.
+    /// Called each time `soft_limit` is crossed upwards, once, in the thread that crosses it, when its bytes have been
+    /// counted and before upstream is asked for them. It may give memory back through the resource, and allocate (which
+    /// crosses the limit again only after enough was given back). If it throws, the allocation fails with that, and is
+    /// not counted. A resource in front of this one may be in the middle of a call, with its lock held: leave that one
+    /// alone.
     std::function<void(limit_resource&)> on_soft_limit;
 
     /// How the resource calls itself when its limit is reached. Not copied: it must outlive the resource.
@@ -91,8 +92,8 @@ public:
     std::size_t bytes_in_use() const noexcept { return bytes_in_use_.load(std::memory_order_relaxed); }
 
 protected:
-    /// Throws: limit_exceeded if that would be more bytes than the limit; what `on_soft_limit` and upstream throw. Nothing
-    ///   has changed then.
+    /// Throws: limit_exceeded if that would be more bytes than the limit; what `on_soft_limit` and upstream throw.
+    ///   Nothing has changed then.
     void* do_allocate(std::size_t bytes, std::size_t alignment) override
     {
         const std::size_t before = count(bytes);
@@ -104,8 +105,8 @@ protected:
         return chunk;
     }
 
-    /// Effects: gives the chunk back upstream, and then counts its bytes as free, so that upstream never has more outstanding
-    ///   than is counted.
+    /// Effects: gives the chunk back upstream, and then counts its bytes as free, so that upstream never has more
+    ///   outstanding than is counted.
     void do_deallocate(void* chunk, std::size_t bytes, std::size_t alignment) override
     {
         if (chunk == nullptr)

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
 /// \file
-/// The whole library in one line, but for intrusive_pool.hpp and recycling_pool.hpp, which need Boost. Each face also has a header
-/// of its own.
+/// The whole library in one line, but for intrusive_pool.hpp and recycling_pool.hpp, which need Boost. Each face also
+/// has a header of its own.
 ///
 /// Thread safety: see each face.
 #pragma once

@@ -20,7 +20,8 @@ namespace memory_pool
 {
 inline namespace MEMORY_POOL_ABI
 {
-/// A pool of objects of type `T`, for one thread. See base/policies.hpp for `Policy`, and basic_object_pool for what it can do.
+/// A pool of objects of type `T`, for one thread. See base/policies.hpp for `Policy`, and basic_object_pool for what it
+/// can do.
 template <class T, class Policy = default_policy>
 using object_pool = basic_object_pool<T, basic_block_pool<Policy>>;
 } // namespace MEMORY_POOL_ABI

@@ -39,8 +39,8 @@ enum class huge_page_use
 {
     as_the_system_does, ///< Nothing.
     transparent,        ///< Aligns chunks that are large enough for one, and advises the system to use them there.
-    /// Asks for pages that were set aside, in whole ones even for a small chunk. If the system has not enough of them: as
-    /// `transparent`.
+    /// Asks for pages that were set aside, in whole ones even for a small chunk. If the system has not enough of them:
+    /// as `transparent`.
     reserved,
 };
 
@@ -50,8 +50,8 @@ struct page_options
     /// What to do about huge pages. Ask `bytes_in_huge_pages` for what came of it.
     huge_page_use huge_pages = huge_page_use::as_the_system_does;
 
-    /// Have the system back every page with memory at once, so that no page fault comes later. If it has no memory left, the
-    /// allocation fails; on systems other than Linux from 5.14, it may end the process.
+    /// Have the system back every page with memory at once, so that no page fault comes later. If it has no memory
+    /// left, the allocation fails; on systems other than Linux from 5.14, it may end the process.
     bool prefault = false;
 
     /// How the resource calls itself in reports. Not copied: it must outlive the resource.
@@ -92,8 +92,8 @@ public:
     /// Returns: how many of these bytes are in huge pages now, as far as the system tells: reserved huge pages, and
     ///   transparent ones, which the system may provide at the first write. Never too many: where the system counts the
     ///   pages of others along with these, all that may belong to others is subtracted.
-    /// Complexity: linear in all mappings of the process, and in chunks for each that has huge pages: it reads a file of the
-    ///   system.
+    /// Complexity: linear in all mappings of the process, and in chunks for each that has huge pages: it reads a file
+    ///   of the system.
     /// Thread safety: any thread; others that use the resource wait meanwhile.
     std::size_t bytes_in_huge_pages() const
     {
@@ -111,8 +111,8 @@ public:
     }
 
 protected:
-    /// Throws: std::invalid_argument if `alignment` is not a power of two; out_of_memory if the system does not give the pages;
-    ///   std::bad_alloc if there is no memory to write them down. Everything is as before then.
+    /// Throws: std::invalid_argument if `alignment` is not a power of two; out_of_memory if the system does not give
+    ///   the pages; std::bad_alloc if there is no memory to write them down. Everything is as before then.
     void* do_allocate(std::size_t bytes, std::size_t alignment) override
     {
         core::check_alignment(alignment, options_.name);

@@ -8,7 +8,8 @@
 /// It has no virtual function. boost::intrusive_ptr, and any other pointer that calls `intrusive_ptr_add_ref` and
 /// `intrusive_ptr_release`, works with the object itself and with its bases.
 ///
-/// Thread safety: with plain_references, one thread at a time may use pointers to one object; with atomic_references, any.
+/// Thread safety: with plain_references, one thread at a time may use pointers to one object; with atomic_references,
+///   any.
 #pragma once
 
 #include <memory_pool/base/config.hpp>
@@ -37,9 +38,9 @@ struct atomic_references
     static constexpr bool are_shared = true;                   ///< The pool is one that threads share.
 };
 
-/// Derive from it: `struct item : pooled<item>`, and give `item` a constructor if it takes arguments: braces would have to begin
-/// with the base. The last pointer to an object that no pool has made does nothing. Copying an object, or assigning to it,
-/// copies neither its references nor its place.
+/// Derive from it: `struct item : pooled<item>`, and give `item` a constructor if it takes arguments: braces would have
+/// to begin with the base. The last pointer to an object that no pool has made does nothing. Copying an object, or
+/// assigning to it, copies neither its references nor its place.
 template <class T, class References = plain_references>
 class pooled : public core::counted_object<typename References::count>
 {
@@ -49,7 +50,8 @@ public:
     /// How references are counted.
     using references = References;
 
-    /// Returns: how many references there are; 0 for an object that no pool has made, or that is being made, destroyed or reset.
+    /// Returns: how many references there are; 0 for an object that no pool has made, or that is being made, destroyed
+    ///   or reset.
     /// Complexity: O(1).
     /// Thread safety: any thread; with atomic_references, it may have changed since.
     std::size_t use_count() const noexcept
@@ -65,8 +67,8 @@ public:
     /// Thread safety: that of `References`.
     friend void intrusive_ptr_add_ref(const pooled* object) noexcept { core::object_access::count(*object).add(); }
 
-    /// Effects: drops a reference. If it was the last, the object returns to its pool; or, if that is called while another
-    ///   object of the pool is destroyed or reset in this thread, as soon as that is done.
+    /// Effects: drops a reference. If it was the last, the object returns to its pool; or, if that is called while
+    ///   another object of the pool is destroyed or reset in this thread, as soon as that is done.
     /// Complexity: O(1), and what ends the object.
     /// Thread safety: that of `References`.
     friend void intrusive_ptr_release(const pooled* object) noexcept { core::object_access::release(*object); }
@@ -91,8 +93,8 @@ template <class T>
 inline constexpr bool is_pooled<T, std::void_t<decltype(core::references_in(static_cast<const T*>(nullptr)))>> =
     !std::is_const_v<T>;
 
-/// How the objects of type `T`, which is derived from a `pooled`, count their references. Whatever else in `T` is called
-/// `references`, it is not asked.
+/// How the objects of type `T`, which is derived from a `pooled`, count their references. Whatever else in `T` is
+/// called `references`, it is not asked.
 template <class T>
 using references_of = decltype(core::references_in(static_cast<const T*>(nullptr)));
 } // namespace MEMORY_POOL_ABI

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
 /// \file
-/// Objects that are constructed once and used again and again, with what they have in them: the buffer of a vector, a handle, a
-/// connection. They return when the last boost::intrusive_ptr to them is gone.
+/// Objects that are constructed once and used again and again, with what they have in them: the buffer of a vector, a
+/// handle, a connection. They return when the last boost::intrusive_ptr to them is gone.
 ///
 ///     the pool grows             ->  T() for each new object
 ///     allocate_through_init(...) ->  object.init(...)            ->  boost::intrusive_ptr<T>
@@ -25,8 +25,9 @@ namespace memory_pool
 {
 inline namespace MEMORY_POOL_ABI
 {
-/// A pool of objects of type `T`, which is derived from `pooled` and has a default constructor, held by boost::intrusive_ptr. See
-/// base/policies.hpp for `Policy`, which may not check, and store_pool_base.hpp for what it can do.
+/// A pool of objects of type `T`, which is derived from `pooled` and has a default constructor, held by
+/// boost::intrusive_ptr. See base/policies.hpp for `Policy`, which may not check, and store_pool_base.hpp for what it
+/// can do.
 template <class T, class Policy = default_policy>
 class recycling_pool : public core::recycling_pooled<core::kept_pooled_object<T>, Policy>
 {

@@ -5,8 +5,8 @@
 ///
 ///     container  ->  tracking_resource  ->  limit_resource  ->  synchronized_resource  ->  any resource
 ///
-/// Thread safety: synchronized_resource makes what is behind it one for any thread; the others are for as many threads as what
-/// is behind them.
+/// Thread safety: synchronized_resource makes what is behind it one for any thread; the others are for as many threads
+/// as what is behind them.
 #pragma once
 
 #include <memory_pool/failing_resource.hpp>

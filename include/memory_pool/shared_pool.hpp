@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
 /// \file
-/// Objects held by std::shared_ptr and std::weak_ptr, with their control blocks in the same block of a pool: no malloc once the
-/// pool is warm.
+/// Objects held by std::shared_ptr and std::weak_ptr, with their control blocks in the same block of a pool: no malloc
+/// once the pool is warm.
 ///
 ///     make(arguments...)  ->  block [ control block [ T ] ]  ->  std::shared_ptr<T>
 ///     the last shared_ptr goes  ->  T destroyed            the last weak_ptr goes  ->  block back to the pool
@@ -46,8 +46,8 @@ public:
     static_assert(core::returning_object_check<T>::is_made);
 };
 
-/// The same, but objects are constructed once, when the pool grows, and used again and again, as in recycling_pool. An object is
-/// reset when its last shared_ptr goes, and free when its last weak_ptr does. `T` may not derive from
+/// The same, but objects are constructed once, when the pool grows, and used again and again, as in recycling_pool. An
+/// object is reset when its last shared_ptr goes, and free when its last weak_ptr does. `T` may not derive from
 /// std::enable_shared_from_this, which is such a weak_ptr.
 template <class T, class Blocks>
 class basic_recycling_shared_pool : public core::keeping_shared_pool<core::kept_object<T>, Blocks>

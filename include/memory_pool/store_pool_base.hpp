@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
 /// \file
-/// The pools of objects that return by themselves: one constructs an object for each use, one keeps it. intrusive_pool.hpp,
-/// recycling_pool.hpp and shared_pool.hpp have the usual instances.
+/// The pools of objects that return by themselves: one constructs an object for each use, one keeps it.
+/// intrusive_pool.hpp, recycling_pool.hpp and shared_pool.hpp have the usual instances.
 ///
-///     constructing_pool_base   make(arguments...)  ->  T(arguments...)  ->  Pointer  ->  the last one goes: T destroyed
-///     recycling_pool_base      allocate()          ->  T from before    ->  Pointer  ->  the last one goes: T reset, and kept
+///     constructing_pool_base  make(arguments...) -> T(arguments...) ->  Pointer  ->  last reference dropped: T destroyed
+///     recycling_pool_base     allocate()         -> existing T      ->  Pointer  ->  last reference dropped: T reset, kept
 ///
 ///     pool ----owns----> store ----> blocks         clear: the old store lives until its last object is back
 ///
@@ -67,12 +67,13 @@ public:
     /// Complexity: O(1); linear in threads where threads share the pool.
     std::size_t in_use() const noexcept { return blocks().in_use(); }
 
-    /// Returns: how many more objects can be had: from a bounded pool until it is exhausted, from any other one without going
-    ///   upstream.
+    /// Returns: how many more objects can be had: from a bounded pool until it is exhausted, from any other one without
+    ///   going upstream.
     /// Complexity: as `in_use`.
     std::size_t available() const noexcept { return blocks().available(); }
 
-    /// Returns: how often the pool has taken memory from upstream since it was made or cleared: by a step, or for `reserve`.
+    /// Returns: how often the pool has taken memory from upstream since it was made or cleared: by a step, or for
+    ///   `reserve`.
     std::size_t enlarge_steps() const noexcept { return blocks().enlarge_steps(); }
 
     /// Returns: bytes taken from upstream and not given back, bookkeeping included.
@@ -89,19 +90,21 @@ public:
     pool_statistics statistics() const noexcept { return blocks().statistics(); }
 
     /// Effects: takes memory from upstream until `capacity()` is at least `count`.
-    /// Throws: pool_exhausted if `count` is above `max_capacity()`; size_overflow if so many objects do not fit into memory;
-    ///   what upstream throws, and the constructors of objects that are kept. What was got before stays.
+    /// Throws: pool_exhausted if `count` is above `max_capacity()`; size_overflow if so many objects do not fit into
+    ///   memory; what upstream throws, and the constructors of objects that are kept. What was got before stays.
     /// Complexity: linear in slabs added, and in objects that are constructed.
     void reserve(std::size_t count) { store_->blocks.reserve(count); }
 
-    /// Effects: gives memory in which no object is in use back upstream. Objects that are kept there are destroyed before. Their
-    ///   destructors may clear or end the pool: objects that this destroys are destroyed when the memory is back.
+    /// Effects: gives memory in which no object is in use back upstream. Objects that are kept there are destroyed
+    ///   before. Their destructors may clear or end the pool: objects that this destroys are destroyed when the memory
+    ///   is back.
     /// Returns: how many bytes went back.
     /// Complexity: linear in slabs, and in objects that are destroyed.
     std::size_t trim() noexcept { return store_->trim(); }
 
-    /// Effects: makes the pool as new. Objects that are in use live on, and their memory with them, until their last reference
-    ///   is gone, which no policy takes for a leak; all others are destroyed now, and their memory goes back upstream.
+    /// Effects: makes the pool as new. Objects that are in use live on, and their memory with them, until their last
+    ///   reference is gone, which no policy takes for a leak; all others are destroyed now, and their memory goes back
+    ///   upstream.
     /// Throws: what upstream throws, if it has not a few hundred bytes for a new beginning. Nothing is changed then.
     /// Complexity: linear in slabs, and in objects that are destroyed.
     /// Thread safety: no other thread may ask for objects at the same time; they may let go of some.
@@ -153,10 +156,10 @@ public:
     /// What it hands out.
     using pointer = Pointer;
 
-    /// Effects: makes a pool, and takes room for `options.initial_capacity` objects from `upstream` at once, which is asked for it
-    ///   in slabs aligned to 64 KiB or more.
-    /// Preconditions: `upstream` outlives the pool and its objects. Where threads share them, it may be called by any of them;
-    ///   by two at the same time only when objects outlive the pool, or a `clear`.
+    /// Effects: makes a pool, and takes room for `options.initial_capacity` objects from `upstream` at once, which is
+    ///   asked for it in slabs aligned to 64 KiB or more.
+    /// Preconditions: `upstream` outlives the pool and its objects. Where threads share them, it may be called by any
+    ///   of them; by two at the same time only when objects outlive the pool, or a `clear`.
     /// Throws: as basic_block_pool.
     /// Complexity: O(1).
     explicit constructing_pool_base(const pool_options& options = {},
@@ -175,14 +178,14 @@ public:
                       "or max_capacity in the options for a number of objects");
     }
 
-    /// Effects: lets go of its objects: those in use live on until their last pointer is gone, unless the policy says that this
-    ///   is a leak, which is reported.
+    /// Effects: lets go of its objects: those in use live on until their last pointer is gone, unless the policy says
+    ///   that this is a leak, which is reported.
     ~constructing_pool_base() = default;
 
     /// Effects: makes an object from `arguments`, as `T(arguments...)`, or `T{arguments...}` for an aggregate.
     /// Returns: a pointer to it, which never is nullptr.
-    /// Throws: pool_exhausted if the pool is bounded and at its limit; what upstream and the constructor throw. Nothing is in use
-    ///   then that was not before.
+    /// Throws: pool_exhausted if the pool is bounded and at its limit; what upstream and the constructor throw. Nothing
+    ///   is in use then that was not before.
     /// Complexity: O(1), and the constructor; now and then a batch from the slabs or a call upstream.
     /// Thread safety: that of the pool.
     template <class... Arguments>
@@ -208,11 +211,11 @@ public:
     }
 };
 
-/// A pool whose objects are constructed once, when it grows, and used again and again, held by `Pointer`. They have a default
-/// constructor, which must not use the pool. If it throws while the pool grows, the objects constructed so far stay in
-/// the pool. Objects that are not in use are poisoned for AddressSanitizer, also for each other, and LeakSanitizer does
-/// not scan them: what they hold on to counts as lost if the process ends before the pool, unless LSAN_OPTIONS has
-/// use_poisoned=1.
+/// A pool whose objects are constructed once, when it grows, and used again and again, held by `Pointer`. They have a
+/// default constructor, which must not use the pool. If it throws while the pool grows, the objects constructed so far
+/// stay in the pool. Objects that are not in use are poisoned for AddressSanitizer, also for each other, and
+/// LeakSanitizer does not scan them: what they hold on to counts as lost if the process ends before the pool, unless
+/// LSAN_OPTIONS has use_poisoned=1.
 template <class Store, class Pointer>
 class recycling_pool_base : public store_pool_base<Store>
 {
@@ -222,16 +225,16 @@ public:
     /// What it hands out.
     using pointer = Pointer;
 
-    /// Effects: makes a pool, and constructs `options.initial_capacity` objects in memory from `upstream`, which is asked for it
-    ///   in slabs aligned to 64 KiB or more. `action` is a `recycle`, or a function of a `T&`: objects that come back are left
-    ///   as they are, have their `destroy()` called, or are passed to the function. It may use the pool. What it throws, or
-    ///   `destroy()`, goes to the error handler as error::hook_failed, which aborts unless it was replaced; the object is back,
-    ///   as it is. Where threads share the pool, several may call it.
-    ///   When the pool grows, it constructs `options.growth_step` objects, or if that is 0, as many as it has.
-    /// Preconditions: `upstream` outlives the pool and its objects. Where threads share them, it may be called by any of them;
-    ///   by two at the same time only when objects outlive the pool, or a `clear`.
-    /// Throws: as basic_block_pool; std::invalid_argument if there is no `destroy()` to call, or the function is empty; what
-    ///   constructors throw.
+    /// Effects: makes a pool, and constructs `options.initial_capacity` objects in memory from `upstream`, which is
+    ///   asked for it in slabs aligned to 64 KiB or more. `action` is a `recycle`, or a function of a `T&`: objects
+    ///   that come back are left as they are, have their `destroy()` called, or are passed to the function. It may use
+    ///   the pool. What it throws, or `destroy()`, goes to the error handler as error::hook_failed, which aborts unless
+    ///   it was replaced; the object is back, as it is. Where threads share the pool, several may call it. When the
+    ///   pool grows, it constructs `options.growth_step` objects, or if that is 0, as many as it has.
+    /// Preconditions: `upstream` outlives the pool and its objects. Where threads share them, it may be called by any
+    ///   of them; by two at the same time only when objects outlive the pool, or a `clear`.
+    /// Throws: as basic_block_pool; std::invalid_argument if there is no `destroy()` to call, or the function is empty;
+    ///   what constructors throw.
     /// Complexity: linear in objects constructed.
     explicit recycling_pool_base(const core::recycle_action<value_type>& action = recycle::nothing,
                                  const pool_options& options = {},
@@ -258,14 +261,15 @@ public:
                                               "max_capacity in the options for a number of objects");
     }
 
-    /// Effects: lets go of its objects: those in use live on until their last pointer is gone, unless the policy says that this
-    ///   is a leak, which is reported. All others are destroyed.
+    /// Effects: lets go of its objects: those in use live on until their last pointer is gone, unless the policy says
+    ///   that this is a leak, which is reported. All others are destroyed.
     ~recycling_pool_base() = default;
 
-    /// Effects: from now on, does this to objects that come back, instead of what the pool was made with. Those that were in use
-    ///   at the last `clear` come back to what they were handed out from, as before.
+    /// Effects: from now on, does this to objects that come back, instead of what the pool was made with. Those that
+    ///   were in use at the last `clear` come back to what they were handed out from, as before.
     /// Preconditions: no object is on its way back, in this thread or another.
-    /// Throws: std::invalid_argument if there is no `destroy()` to call, or the function is empty; nothing is changed then.
+    /// Throws: std::invalid_argument if there is no `destroy()` to call, or the function is empty; nothing is changed
+    ///   then.
     /// Complexity: O(1).
     /// Thread safety: one thread at a time, and no other may let go of objects.
     void set_recycle_action(core::recycle_action<value_type> action) { this->store().set_reset(std::move(action)); }
@@ -295,8 +299,8 @@ public:
 
     /// Effects: hands out an object after `function(object)`.
     /// Returns: as `allocate`.
-    /// Throws: as `allocate`, and what `function` throws: the object is back in the pool then, as `function` has left it, unless
-    ///   that has kept a pointer to it.
+    /// Throws: as `allocate`, and what `function` throws: the object is back in the pool then, as `function` has left
+    ///   it, unless that has kept a pointer to it.
     /// Complexity: as `allocate`, and the function.
     /// Thread safety: that of the pool.
     template <class Function>
@@ -307,7 +311,8 @@ public:
     }
 
     /// Effects: as `allocate`, if there is an object to be had.
-    /// Returns: a pointer to it; or nullptr if the pool is at its limit, or cannot grow, as upstream or a constructor fails.
+    /// Returns: a pointer to it; or nullptr if the pool is at its limit, or cannot grow, as upstream or a constructor
+    ///   fails.
     /// Complexity: as `allocate`.
     /// Thread safety: that of the pool.
     [[nodiscard]] Pointer try_allocate()

@@ -5,7 +5,7 @@
 ///
 ///     thread A:  | header | block | block | gap | block |      free      |      allocate moves the cursor: no lock
 ///     thread B:  | header | block |              free                    |
-///     others:    | header | block |    gap    | block |       rest       |      whoever gives the last block back frees it
+///     others:    | header | block |    gap    | block |       rest       |      freed with their last block
 ///     free:      | header |                    free                      |      go to the thread that needs one next
 ///
 /// core/arenas/shared_arenas.hpp says how. See unsynchronized_arena_resource.hpp for what arenas are good for.

@@ -31,14 +31,15 @@ inline namespace MEMORY_POOL_ABI
 {
 namespace core
 {
-/// An adaptor that counts allocations and deallocations: a tracking_resource is one, and has one more for each call site.
+/// An adaptor that counts allocations and deallocations: a tracking_resource is one, and has one more for each call
+/// site.
 class counting_adaptor : public resource_adaptor
 {
 public:
     explicit counting_adaptor(std::pmr::memory_resource* upstream) : resource_adaptor(upstream) {}
 
-    /// Returns: what has passed through so far, exactly. While other threads use the resource, the figures are of moments
-    ///   close together.
+    /// Returns: what has passed through so far, exactly. While other threads use the resource, the figures are of
+    ///   moments close together.
     /// Complexity: O(1).
     /// Thread safety: any thread.
     resource_statistics statistics() const noexcept { return counters_.read(); }
@@ -74,7 +75,8 @@ private:
 
 /// Counts what passes through. See core::counting_adaptor for `statistics()` and `bytes_in_use()`.
 ///
-/// An allocation costs three atomic additions more than upstream takes, and a deallocation two; twice that through a site.
+/// An allocation costs three atomic additions more than upstream takes, and a deallocation two; twice that through a
+/// site.
 class tracking_resource : public core::counting_adaptor
 {
 public:
@@ -86,12 +88,12 @@ public:
     {
     }
 
-    /// Effects: makes a view of this resource for `site`, if there is none yet. What passes through the view is counted for
-    ///   the site, and here. Views are kept in memory of the global operator new, which is not counted, and not asked of
-    ///   upstream.
-    /// Returns: the view, the same one for the same site each time. It lives as long as the resource.
-    ///   Views are equal neither to each other nor to the resource: memory goes back the way it came, so that each site has
-    ///   its own again. A container that is moved into one of another site copies.
+    /// Effects: makes a view of this resource for `site`, if there is none yet. What passes through the view is counted
+    ///   for the site, and here. Views are kept in memory of the global operator new, which is not counted, and not
+    ///   asked of upstream.
+    /// Returns: the view, the same one for the same site each time. It lives as long as the resource. Views are equal
+    ///   neither to each other nor to the resource: memory goes back the way it came, so that each site has its own
+    ///   again. A container that is moved into one of another site copies.
     /// Throws: std::bad_alloc if there is no memory for a view.
     /// Complexity: logarithmic in sites.
     /// Thread safety: any thread.
@@ -101,8 +103,8 @@ public:
         return &sites_.try_emplace(site, this).first->second;
     }
 
-    /// Effects: calls `visit(const call_site&, const resource_statistics&)` for each site, in the order of files and lines.
-    ///   `visit` may use the resource; a site that it adds may or may not be visited.
+    /// Effects: calls `visit(const call_site&, const resource_statistics&)` for each site, in the order of files and
+    ///   lines. `visit` may use the resource; a site that it adds may or may not be visited.
     /// Throws: what `visit` throws.
     /// Complexity: O(n log n) for n sites.
     /// Thread safety: any thread.

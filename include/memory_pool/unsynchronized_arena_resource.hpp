@@ -1,19 +1,19 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
 /// \file
-/// Reusable arenas for std::pmr, for one thread: a block is handed out by moving a cursor, and an arena whose last block comes
-/// back is used again.
+/// Reusable arenas for std::pmr, for one thread: a block is handed out by moving a cursor, and an arena whose last
+/// block comes back is used again.
 ///
 ///     current:  | header | block | block | gap | block |        free        |      allocate moves the cursor
 ///                                                      ^ cursor
-///     others:   | header | block |   gap   | block |  rest  |                      wait until all their blocks are back
+///     others:   | header | block |   gap   | block |  rest  |                      free once all their blocks are back
 ///     free:     | header |                     free                         |      are used next
 ///
 ///     bytes_reserved = arena_count * arena_size + large blocks
 ///
-/// For containers and their like that come and go as a whole, or nearly: parsing, a request, a frame. Where blocks of all ages
-/// are mixed for long, one block can keep an arena from being used again (`bytes_wasted` tells), and a pool resource
-/// is the better choice.
+/// For containers and their like that come and go as a whole, or nearly: parsing, a request, a frame. Where blocks of
+/// all ages are mixed for long, one block can keep an arena from being used again (`bytes_wasted` tells), and a pool
+/// resource is the better choice.
 ///
 /// Thread safety: none. Use one from one thread at a time, or a synchronized_arena_resource.
 #pragma once

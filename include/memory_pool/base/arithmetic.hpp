@@ -112,8 +112,8 @@ MEMORY_POOL_ALWAYS_INLINE void* address_past(void* from, std::size_t bytes) noex
     return static_cast<std::byte*>(from) + bytes;
 }
 
-/// Returns: whether `a` comes before `b` in the order of addresses, which need not be of one object. (std::less says the same, but
-///   its header is 6,000 lines.)
+/// Returns: whether `a` comes before `b` in the order of addresses, which need not be of one object. (std::less says
+///   the same, but its header is 6,000 lines.)
 inline bool is_before(const void* a, const void* b) noexcept
 {
     return reinterpret_cast<std::uintptr_t>(a) < reinterpret_cast<std::uintptr_t>(b);

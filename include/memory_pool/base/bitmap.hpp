@@ -47,7 +47,8 @@ constexpr void clear_bit(std::uint64_t* words, std::size_t index) noexcept
     words[index / bits_per_word] &= ~bit_in_word(index);
 }
 
-/// Returns: the index of the first bit from `from` on, and below `end`, that is set, or clear unless `IsSet`; `end` if there is none.
+/// Returns: the index of the first bit from `from` on, and below `end`, that is set, or clear unless `IsSet`; `end` if
+///   there is none.
 template <bool IsSet>
 constexpr std::size_t find_bit(const std::uint64_t* words, std::size_t from, std::size_t end) noexcept
 {
@@ -63,7 +64,8 @@ constexpr std::size_t find_bit(const std::uint64_t* words, std::size_t from, std
     return end;
 }
 
-/// Effects: calls `visit(index)` for each bit of a word that is set, the lowest first, and clears them, until it was called `most` times.
+/// Effects: calls `visit(index)` for each bit of a word that is set, the lowest first, and clears them, until it was
+///   called `most` times.
 /// Returns: how often it was called.
 template <class Visit>
 MEMORY_POOL_ALWAYS_INLINE std::size_t take_bits(std::uint64_t& word, std::size_t most, Visit&& visit) noexcept

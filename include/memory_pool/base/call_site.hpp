@@ -19,8 +19,8 @@ inline namespace MEMORY_POOL_ABI
 /// A line of a program; or any text and number that tell one place from another.
 struct call_site
 {
-    /// Not copied: it must outlive whatever keeps the call site. What `here` gives does, unless the library that the line
-    /// is in is unloaded.
+    /// Not copied: it must outlive whatever keeps the call site. What `here` gives does, unless the library that the
+    /// line is in is unloaded.
     const char* file;
     unsigned line; ///< Counted from 1.
 
@@ -33,8 +33,8 @@ struct call_site
     }
 };
 
-/// Returns: whether they are the same line. The texts are compared, not their addresses: a header has one of each in every
-///   library that includes it.
+/// Returns: whether they are the same line. The texts are compared, not their addresses: a header has one of each in
+///   every library that includes it.
 inline bool operator==(const call_site& a, const call_site& b) noexcept
 {
     return a.line == b.line && std::strcmp(a.file, b.file) == 0;

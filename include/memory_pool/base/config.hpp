@@ -158,16 +158,16 @@
 #define MEMORY_POOL_CALLER_LINE() 0u        ///< The line of the call, if it were known.
 #endif
 
-/// Is this code that can only be in an executable, not in a shared library? In an executable, every access to a thread-local
-/// variable of this library means the same one.
+/// Is this code that can only be in an executable, not in a shared library? In an executable, every access to a
+/// thread-local variable of this library means the same one.
 #if defined(__ELF__) && (!defined(__PIC__) || defined(__PIE__))
 #define MEMORY_POOL_EXECUTABLE_CODE 1
 #else
 #define MEMORY_POOL_EXECUTABLE_CODE 0
 #endif
 
-/// Stands before a static object that has to be constructed before all others of its program or library, and is destroyed after
-/// them; without an effect where that cannot be asked for.
+/// Stands before a static object that has to be constructed before all others of its program or library, and is
+/// destroyed after them; without an effect where that cannot be asked for.
 #if defined(__ELF__) && MEMORY_POOL_GNU_BUILTINS
 #define MEMORY_POOL_CONSTRUCTED_FIRST __attribute__((init_priority(101)))
 #else
@@ -197,8 +197,9 @@
 #define MEMORY_POOL_VISIBLE ///< Default visibility, also with -fvisibility=hidden.
 #endif
 
-/// Stands before a variable in a header that is one in the whole process. GCC would bind an inline one as STB_GNU_UNIQUE, which
-/// keeps the library that it is in from being unloaded by dlclose; a weak one is merged by the linker and the loader as well.
+/// Stands before a variable in a header that is one in the whole process. GCC would bind an inline one as
+/// STB_GNU_UNIQUE, which keeps the library that it is in from being unloaded by dlclose; a weak one is merged by the
+/// linker and the loader as well.
 #if MEMORY_POOL_GNU_BUILTINS && defined(__ELF__)
 #define MEMORY_POOL_ONE_PER_PROCESS MEMORY_POOL_VISIBLE __attribute__((weak))
 #else

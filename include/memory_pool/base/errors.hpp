@@ -61,9 +61,9 @@ struct MEMORY_POOL_VISIBLE error_report
     const char* text;       ///< The lines that were printed.
 };
 
-/// Called after the error was printed on stderr, with no lock held, and when the pool is in order: it may use the pool, but not throw.
-/// If it returns, the pool ignores the operation that was wrong and stays intact; where exceptions are off and a result is due, the
-/// program aborts.
+/// Called after the error was printed on stderr, with no lock held, and when the pool is in order: it may use the pool,
+/// but not throw. If it returns, the pool ignores the operation that was wrong and stays intact; where exceptions are
+/// off and a result is due, the program aborts.
 using error_handler = void (*)(const error_report&);
 
 namespace process_wide
@@ -117,10 +117,10 @@ MEMORY_POOL_VISIBLE inline message text_of_limit_exceeded(const char* resource_n
 }
 } // namespace process_wide
 
-/// Effects: makes `handler` the one that is called for errors from now on; nullptr stands for the default, which aborts.
-///   Shared libraries use the handler of the program, except libraries loaded by dlopen if the program does not export
-///   its symbols (-rdynamic; in CMake, ENABLE_EXPORTS), and libraries linked with the symbols of namespace memory_pool
-///   hidden (--version-script, --exclude-libs, -Bsymbolic): those have a handler of their own.
+/// Effects: makes `handler` the one that is called for errors from now on; nullptr stands for the default, which
+///   aborts. Shared libraries use the handler of the program, except libraries loaded by dlopen if the program does not
+///   export its symbols (-rdynamic; in CMake, ENABLE_EXPORTS), and libraries linked with the symbols of namespace
+///   memory_pool hidden (--version-script, --exclude-libs, -Bsymbolic): those have a handler of their own.
 /// Returns: the handler until now.
 /// Thread safety: any thread.
 MEMORY_POOL_VISIBLE inline error_handler set_error_handler(error_handler handler) noexcept
@@ -368,8 +368,8 @@ template <class Exception>
     else
         throw Exception(text.c_str());
 #else
-    // Must not create exception objects: under -fno-rtti their vtables have no type information, and if the linker picked
-    // those vtables, units that throw and catch would lack it too.
+    // Must not create exception objects: under -fno-rtti their vtables have no type information, and if the linker
+    // picked those vtables, units that throw and catch would lack it too.
     report({kind, nullptr, block_size, name, text.c_str()});
     std::abort();
 #endif

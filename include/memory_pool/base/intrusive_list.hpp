@@ -33,8 +33,8 @@ struct member_links
     static node& previous(node of) noexcept { return of->*Previous; }
 };
 
-/// A list of nodes. `Links` finds the links of a node; for indices, it refers to the table that the nodes are in, and is passed
-/// to each function.
+/// A list of nodes. `Links` finds the links of a node; for indices, it refers to the table that the nodes are in, and
+/// is passed to each function.
 template <class Links>
 class intrusive_list : immovable<intrusive_list<Links>>
 {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
 /// \file
-/// Misuse found in the middle of an operation, or with a lock held, to be reported afterwards: the error handler may use the
-/// pool.
+/// Misuse found in the middle of an operation, or with a lock held, to be reported afterwards: the error handler may
+/// use the pool.
 ///
 ///     operation:  [ changes ... finds ... changes ... finds ... ]  in order again, unlocked:  reports, reports
 ///
@@ -68,8 +68,8 @@ private:
     finding last_{};
 };
 
-/// While it lives, `Owner` logs the misuse it finds, by `log_misuse_to`; then that is reported. Within another one for the same
-/// owner, it leaves that to the outer one.
+/// While it lives, `Owner` logs the misuse it finds, by `log_misuse_to`; then that is reported. Within another one for
+/// the same owner, it leaves that to the outer one.
 template <class Owner>
 class late_reports : immovable<late_reports<Owner>>
 {

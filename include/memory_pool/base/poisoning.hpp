@@ -45,8 +45,8 @@ inline void permit_access([[maybe_unused]] const void* memory, [[maybe_unused]] 
     MEMORY_POOL_IF(MEMORY_POOL_VALGRIND, (void)VALGRIND_MAKE_MEM_DEFINED(memory, bytes));
 }
 
-/// Effects: pointers that stand in the `bytes` at `memory` count when it is looked for leaks: what they point to is none.
-///   LeakSanitizer looks into what malloc gave by itself, but not into pages of the system.
+/// Effects: pointers that stand in the `bytes` at `memory` count when it is looked for leaks: what they point to is
+///   none. LeakSanitizer looks into what malloc gave by itself, but not into pages of the system.
 inline void search_for_pointers([[maybe_unused]] const void* memory, [[maybe_unused]] std::size_t bytes) noexcept
 {
     MEMORY_POOL_IF(MEMORY_POOL_ASAN, __lsan_register_root_region(memory, bytes));
@@ -86,8 +86,8 @@ MEMORY_POOL_ALWAYS_INLINE void block_content_is_kept([[maybe_unused]] const void
     MEMORY_POOL_IF(MEMORY_POOL_VALGRIND, VALGRIND_MAKE_MEM_DEFINED(block, bytes));
 }
 
-/// Effects: what is in `bytes` at `memory` may be read still, although an object has ended there: for MemorySanitizer, that has left
-///   nothing.
+/// Effects: what is in `bytes` at `memory` may be read still, although an object has ended there: for MemorySanitizer,
+///   that has left nothing.
 inline void content_outlives_object([[maybe_unused]] const void* memory, [[maybe_unused]] std::size_t bytes) noexcept
 {
     MEMORY_POOL_IF(MEMORY_POOL_MSAN, __msan_unpoison(memory, bytes));

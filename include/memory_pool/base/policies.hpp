@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
 /// \file
-/// Variants of a pool, as template arguments. A policy is a type with two constants, and any type that has them will do:
+/// Variants of a pool, as template arguments. A policy is a type with two constants, and any type that has them will
+/// do:
 ///
 /// | policy            | counts | checks | for                                                        |
 /// |-------------------|--------|--------|------------------------------------------------------------|
@@ -9,7 +10,8 @@
 /// | `counting_policy` | yes    | no     | exact statistics                                           |
 /// | `checking_policy` | yes    | yes    | finding misuse: double free, overflow, write after free... |
 ///
-/// Pools of objects that return by themselves look for a third constant, `outliving`; without it, objects may outlive the pool.
+/// Pools of objects that return by themselves look for a third constant, `outliving`; without it, objects may outlive
+/// the pool.
 ///
 /// They are types, not macros, so that two translation units never disagree about the layout of one pool.
 #pragma once

@@ -25,13 +25,13 @@ struct pool_options
     /// The most blocks that may be in use at one time; at least 1, and at least `initial_capacity`.
     std::size_t max_capacity = unbounded;
 
-    /// Blocks by which the pool grows, within the limit. 0: by as many as it has, within reason. Pools of objects that return by
-    /// themselves may take memory for several steps from upstream at once, up to 64 KiB.
+    /// Blocks by which the pool grows, within the limit. 0: by as many as it has, within reason. Pools of objects that
+    /// return by themselves may take memory for several steps from upstream at once, up to 64 KiB.
     std::size_t growth_step = 0;
 
-    /// The most free blocks that a thread keeps at hand in the order they came back, the last first. Those beyond go out again in the
-    /// order of their addresses, which suits data that is walked through. 0: as many as is fastest for blocks that are handed
-    /// out and given back, up to 4,096. Below 16, 16 are kept.
+    /// The most free blocks that a thread keeps at hand in the order they came back, the last first. Those beyond go
+    /// out again in the order of their addresses, which suits data that is walked through. 0: as many as is fastest for
+    /// blocks that are handed out and given back, up to 4,096. Below 16, 16 are kept.
     std::size_t magazine_size = 0;
 
     /// Alignment of every block, in bytes, a power of two. A pool of objects aligns them as their type asks, and takes

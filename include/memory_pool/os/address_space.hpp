@@ -6,8 +6,8 @@
 ///     | committed: may be used | purged: reads as zeros | guarded: no access for now | reserved: no access   |
 ///     <----------------------------------------- reserve_addresses ---------------------------------------->
 ///
-/// (POSIX: mmap, mprotect, madvise; Windows: VirtualAlloc. A guard is a mark in the tables of pages since Linux 6.13: before, and
-/// elsewhere, it is a mapping of its own, of which a process may have some ten thousand.)
+/// (POSIX: mmap, mprotect, madvise; Windows: VirtualAlloc. A guard is a mark in the tables of pages since Linux 6.13:
+/// before, and elsewhere, it is a mapping of its own, of which a process may have some ten thousand.)
 ///
 /// Thread safety: any thread, each with addresses of its own.
 #pragma once
@@ -44,8 +44,10 @@ enum class moving
 {
     done,
     refused, ///< Everything is as it was.
-    lost, ///< The addresses where it should have gone are not there any more, or another's, and must not be touched; the rest is as
-          ///< it was.
+    /// The addresses where it should have gone are not there any more, or another's, and must not be touched; the rest
+    /// is as
+    lost,
+    ///< it was.
 };
 
 /// How addresses are guarded.
@@ -168,8 +170,8 @@ inline bool release(void* memory, std::size_t bytes) noexcept
 {
     if (::munmap(memory, bytes) == 0)
         return true;
-    // Pages that are taken out of the middle make two mappings of one, and a process may have only so many. The addresses
-    // stay in use, then, but what is behind them need not.
+    // Pages that are taken out of the middle make two mappings of one, and a process may have only so many. The
+    // addresses stay in use, then, but what is behind them need not.
     (void)::madvise(memory, bytes, MADV_DONTNEED);
     return false;
 }
@@ -182,9 +184,9 @@ inline moving move(void* from, void* to, std::size_t bytes) noexcept
         return moving::done;
     if (errno == EINVAL)
         return moving::refused; // An older Linux.
-    // Linux may have unmapped what is at the destination before it saw that it cannot: for lack of memory, or, as 6.1 for one, because
-    // two mappings are to move, as memory is that was moved before and what follows it. By now, another thread may have mapped something
-    // there. Without memory, nothing may have been unmapped either.
+    // Linux may have unmapped what is at the destination before it saw that it cannot: for lack of memory, or, as 6.1
+    // for one, because two mappings are to move, as memory is that was moved before and what follows it. By now,
+    // another thread may have mapped something there. Without memory, nothing may have been unmapped either.
     const bool is_unmapped = errno == EFAULT;
     constexpr int unless_taken = 0x100000; // MAP_FIXED_NOREPLACE, since Linux 4.17
     if (::mmap(to, bytes, PROT_READ | PROT_WRITE, flags_of_all | unless_taken, -1, 0) == to)
@@ -217,11 +219,11 @@ inline bool are_one_mapping(void* memory, std::size_t bytes) noexcept
 #endif
 }
 
-/// Guards that are mappings of their own. (Locked memory takes no others.) In the child of a fork, one may be taken away a second time
-/// that another thread was about to forget: there may be fewer than none.
+/// Guards that are mappings of their own. (Locked memory takes no others.) In the child of a fork, one may be taken
+/// away a second time that another thread was about to forget: there may be fewer than none.
 inline std::atomic<std::ptrdiff_t> guards_with_a_mapping{0};
-/// So many of those there may be: each takes two of the 65,530 mappings that Linux lets a process have, and the program needs some,
-/// for its threads, too.
+/// So many of those there may be: each takes two of the 65,530 mappings that Linux lets a process have, and the program
+/// needs some, for its threads, too.
 inline constexpr std::ptrdiff_t most_guards_with_a_mapping = 16'384;
 
 inline bool decommit(void* memory, std::size_t bytes) noexcept
@@ -260,8 +262,8 @@ inline bool unguard(void* memory, std::size_t bytes, [[maybe_unused]] guarding h
 #if defined(__linux__)
 inline constexpr std::size_t most_pages_asked_about = 512;
 
-/// Returns the number of resident pages among the first `count`, at most most_pages_asked_about; `if_unknown` if the system does
-/// not tell.
+/// Returns the number of resident pages among the first `count`, at most most_pages_asked_about; `if_unknown` if the
+/// system does not tell.
 inline std::size_t resident_pages(void* memory, std::size_t count, std::size_t if_unknown) noexcept
 {
     std::array<unsigned char, most_pages_asked_about> pages; // The system fills in what is read here.
@@ -294,7 +296,8 @@ inline std::size_t resident_pages([[maybe_unused]] void* memory, [[maybe_unused]
 // All addresses and sizes are multiples of page_size().
 
 /// Effects: takes addresses that nothing else will get. They cost no memory, and must not be touched.
-/// Returns: the first, a multiple of the page size; nullptr if the system has not so many in a row, or a limit is in the way.
+/// Returns: the first, a multiple of the page size; nullptr if the system has not so many in a row, or a limit is in
+///   the way.
 /// Complexity: a system call.
 inline void* reserve_addresses(std::size_t bytes) noexcept
 {
@@ -325,8 +328,9 @@ inline bool commit_memory(void* memory, std::size_t bytes) noexcept
     return detail::commit(memory, bytes);
 }
 
-/// Returns: whether a process could have that much memory at all. If it is more than the system has, with what it swaps out, that is for
-///   the system to say, which may be told to promise anything: reserved addresses are had, and made usable, whatever is behind them.
+/// Returns: whether a process could have that much memory at all. If it is more than the system has, with what it swaps
+///   out, that is for the system to say, which may be told to promise anything: reserved addresses are had, and made
+///   usable, whatever is behind them.
 /// Complexity: a system call, or three.
 inline bool may_commit_ever([[maybe_unused]] std::size_t bytes) noexcept
 {
@@ -350,8 +354,8 @@ inline bool purge_memory(void* memory, std::size_t bytes) noexcept
     return detail::purge(memory, bytes);
 }
 
-/// Effects: fills committed memory with zeros. Where the system has no memory behind most of it, as little of it as that was touched
-///   before, it is purged instead: to write zeros would have the system bring the rest.
+/// Effects: fills committed memory with zeros. Where the system has no memory behind most of it, as little of it as
+///   that was touched before, it is purged instead: to write zeros would have the system bring the rest.
 /// Preconditions: `memory` is a multiple of page_size(); `bytes` need not be one.
 /// Complexity: linear in bytes that have memory; two system calls for 256 pages.
 inline void clear_memory(void* memory, std::size_t bytes) noexcept
@@ -362,7 +366,8 @@ inline void clear_memory(void* memory, std::size_t bytes) noexcept
     constexpr std::size_t pages = 256;
     const std::size_t part = pages * page_size();
     for (unsigned char* each = to_be_written; bytes >= part; each += part, bytes -= part) {
-        // A page that was swapped out counts as one without memory, and is no zeros: so what is not written to has to be purged.
+        // A page that was swapped out counts as one without memory, and is no zeros: so what is not written to has to
+        // be purged.
         const bool is_sparse = 2 * detail::resident_pages(each, pages, pages) < pages;
         if (is_sparse && purge_memory(each, part)) {
             std::memset(to_be_written, 0, static_cast<std::size_t>(each - to_be_written));
@@ -374,27 +379,27 @@ inline void clear_memory(void* memory, std::size_t bytes) noexcept
     std::memset(to_be_written, 0, static_cast<std::size_t>(end - to_be_written));
 }
 
-/// Returns: whether they are known to be one mapping to the system, or a part of one: then they move as a whole, or not at all. Those
-///   that were used when they were two stay two to Linux, even if nothing tells them apart any more.
+/// Returns: whether they are known to be one mapping to the system, or a part of one: then they move as a whole, or not
+///   at all. Those that were used when they were two stay two to Linux, even if nothing tells them apart any more.
 /// Complexity: a system call.
 inline bool are_one_mapping(void* memory, std::size_t bytes) noexcept
 {
     return detail::are_one_mapping(memory, bytes);
 }
 
-/// Effects: moves the memory behind committed addresses, with what it holds, to others, without copying it. What was there is
-///   lost, and zeros are where it was.
+/// Effects: moves the memory behind committed addresses, with what it holds, to others, without copying it. What was
+///   there is lost, and zeros are where it was.
 /// Returns: what came of it; not every system can do that.
-/// Preconditions: where it goes, all bytes are zeros, and committed. What moves is one mapping of the system: of several, Linux from 6.17 on may move
-///   the first ones, and refuse the rest. Then there are zeros in both places.
+/// Preconditions: where it goes, all bytes are zeros, and committed. What moves is one mapping of the system: of
+///   several, Linux from 6.17 on may move the first ones, and refuse the rest. Then there are zeros in both places.
 /// Complexity: a system call, and for the system linear in pages, but far less than copying.
 inline moving move_memory(void* from, void* to, std::size_t bytes) noexcept
 {
     return detail::move(from, to, bytes);
 }
 
-/// Effects: makes committed addresses reserved ones again, which nobody may touch. What was there may be lost, and may be there
-///   still when they are committed again.
+/// Effects: makes committed addresses reserved ones again, which nobody may touch. What was there may be lost, and may
+///   be there still when they are committed again.
 /// Returns: whether the system did; if not, everything is as it was.
 /// Complexity: a system call.
 inline bool decommit_memory(void* memory, std::size_t bytes) noexcept
@@ -402,7 +407,8 @@ inline bool decommit_memory(void* memory, std::size_t bytes) noexcept
     return detail::decommit(memory, bytes);
 }
 
-/// Effects: makes committed addresses such that the system ends a program that touches them. What was there may be lost.
+/// Effects: makes committed addresses such that the system ends a program that touches them. What was there may be
+///   lost.
 /// Returns: how it does that; none if it cannot, and everything is as it was.
 /// Complexity: a system call or two.
 inline guarding guard_memory(void* memory, std::size_t bytes) noexcept
@@ -410,8 +416,8 @@ inline guarding guard_memory(void* memory, std::size_t bytes) noexcept
     return detail::guard(memory, bytes);
 }
 
-/// Effects: makes guarded addresses usable again: zeros are there, or what was there before. Those that are not guarded stay as
-///   they are.
+/// Effects: makes guarded addresses usable again: zeros are there, or what was there before. Those that are not guarded
+///   stay as they are.
 /// Returns: whether the system did.
 /// Preconditions: one part of them, and all of that, was guarded at once, in that way.
 /// Complexity: a system call.
@@ -421,8 +427,8 @@ inline bool unguard_memory(void* memory, std::size_t bytes, guarding how) noexce
 }
 
 /// Effects: gives addresses back, and the memory behind them. (Windows: all that one call has reserved.)
-/// Returns: whether the system took them. If not, it can be tried again later; the memory is given back even so, as far as that can
-///   be done.
+/// Returns: whether the system took them. If not, it can be tried again later; the memory is given back even so, as far
+///   as that can be done.
 /// Complexity: a system call, and for the system linear in pages.
 inline bool release_addresses(void* memory, std::size_t bytes) noexcept
 {

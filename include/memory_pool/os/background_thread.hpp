@@ -5,8 +5,8 @@
 ///
 ///     start  ->  work, wait, work, wait, ...  ->  stop                   wake: waits no longer
 ///
-/// It handles no signals, as those are the program's. Memory is asked for by the system alone, when the thread is made, so it can serve
-/// a library that is asked for memory.
+/// It handles no signals, as those are the program's. Memory is asked for by the system alone, when the thread is made,
+/// so it can serve a library that is asked for memory.
 ///
 /// (POSIX: pthread_create, pthread_cond_timedwait; Apple: pthread_cond_timedwait_relative_np. Windows: there is none.)
 ///
@@ -66,8 +66,8 @@ public:
         return is_running_;
     }
 
-    /// Effects: has it called no more. It is not at work any more when this returns, unless it is the one that calls this: then whoever
-    ///   stops it next waits for its end.
+    /// Effects: has it called no more. It is not at work any more when this returns, unless it is the one that calls
+    ///   this: then whoever stops it next waits for its end.
     void stop() noexcept
     {
         ::pthread_t ended{};
@@ -103,7 +103,8 @@ public:
     void forget_after_fork() noexcept { ::new (this) background_thread; }
 
 private:
-    /// What it does needs little; for what the program has in thread-local storage, which may be a part of it, that has to be enough, too.
+    /// What it does needs little; for what the program has in thread-local storage, which may be a part of it, that has
+    /// to be enough, too.
     static constexpr std::size_t stack_bytes = std::size_t{256} << 10;
 
     /// So that it does not wait longer when somebody sets the clock.
@@ -124,7 +125,8 @@ private:
         return has_monotonic_clock_;
     }
 
-    /// Effects: has a thread go on that has stopped itself, if it has not come to see that yet; if it has, waits for its end.
+    /// Effects: has a thread go on that has stopped itself, if it has not come to see that yet; if it has, waits for
+    ///   its end.
     /// Returns: whether it goes on.
     bool goes_on() noexcept
     {

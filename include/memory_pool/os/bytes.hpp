@@ -3,8 +3,8 @@
 /// \file
 /// Whether many bytes have one value, as fast as the processor at hand can tell.
 ///
-/// `memcmp` of memory with itself, 8 bytes further on, reads everything twice; a loop of vectors that all processors of a kind have
-/// is slower than that.
+/// `memcmp` of memory with itself, 8 bytes further on, reads everything twice; a loop of vectors that all processors of
+/// a kind have is slower than that.
 ///
 /// Thread safety: that of reading.
 #pragma once

@@ -50,7 +50,8 @@ public:
         return taken;
     }
 
-    /// Returns: the calls that this thread was in when it was interrupted by a signal, if that can be told; else with those since.
+    /// Returns: the calls that this thread was in when it was interrupted by a signal, if that can be told; else with
+    ///   those since.
     /// Preconditions: it is called in the handler of a signal.
     MEMORY_POOL_NOINLINE static call_stack of_interrupted() noexcept
     {

@@ -3,8 +3,8 @@
 /// \file
 /// A clock that is cheap to read, to tell what is old; an exact clock; and the CPU time of a thread.
 ///
-/// (Linux: CLOCK_MONOTONIC_COARSE, a few nanoseconds, CLOCK_MONOTONIC, some more, and CLOCK_THREAD_CPUTIME_ID, a system call; elsewhere
-/// the steady clock of the standard library.)
+/// (Linux: CLOCK_MONOTONIC_COARSE, a few nanoseconds, CLOCK_MONOTONIC, some more, and CLOCK_THREAD_CPUTIME_ID, a system
+/// call; elsewhere the steady clock of the standard library.)
 ///
 /// Thread safety: any thread.
 #pragma once
@@ -25,8 +25,8 @@ inline namespace MEMORY_POOL_ABI
 {
 namespace os
 {
-/// Returns: milliseconds since some moment before the program began; never less than a call before has returned. May be some
-///   milliseconds behind.
+/// Returns: milliseconds since some moment before the program began; never less than a call before has returned. May be
+///   some milliseconds behind.
 inline std::uint64_t coarse_milliseconds() noexcept
 {
 #if defined(__linux__)

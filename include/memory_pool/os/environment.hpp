@@ -26,7 +26,8 @@ inline namespace MEMORY_POOL_ABI
 {
 namespace os
 {
-/// Returns: texts of the form NAME=VALUE, and nullptr behind the last of them; nullptr if the process is not so far yet.
+/// Returns: texts of the form NAME=VALUE, and nullptr behind the last of them; nullptr if the process is not so far
+///   yet.
 inline const char* const* environment() noexcept
 {
 #if defined(_WIN32)

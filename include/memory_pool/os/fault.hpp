@@ -3,10 +3,10 @@
 /// \file
 /// Accesses to memory that the system refuses.
 ///
-///     instruction -> SIGSEGV, SIGBUS -> whoever watches -> whoever was told before: a handler, or the end of the process
+///     instruction -> SIGSEGV, SIGBUS -> the watcher -> the previous handler, or the end of the process
 ///
-/// (POSIX: sigaction. Windows: nobody can watch.) A program that sets another handler later, which does not call the one before,
-/// has nobody told but itself.
+/// (POSIX: sigaction. Windows: nobody can watch.) A program that sets another handler later, which does not call the
+/// one before, has nobody told but itself.
 ///
 /// Thread safety: one thread at a time begins or stops to watch; faults are told in the thread that they are of.
 #pragma once
@@ -47,9 +47,9 @@ public:
 
     bool is(int number) const noexcept { return number_ == number; }
 
-    /// Effects: has `handle` called from now on, as the handler would have been called that was called before: with its mask, on its
-    ///   stack, and with the same system calls going on afterwards. If there was none, few calls are cut short, and a full stack is
-    ///   no obstacle where there is another one.
+    /// Effects: has `handle` called from now on, as the handler would have been called that was called before: with its
+    ///   mask, on its stack, and with the same system calls going on afterwards. If there was none, few calls are cut
+    ///   short, and a full stack is no obstacle where there is another one.
     bool watch(void (*handle)(int, siginfo_t*, void*)) noexcept
     {
         struct sigaction now = {};
@@ -79,7 +79,8 @@ public:
     {
         const bool is_of_an_instruction = about->si_code > 0;
         if ((before_.sa_flags & static_cast<int>(SA_RESETHAND)) != 0)
-            have_process_end(); // With that flag, the system calls a handler once: so it need not end the process itself.
+            // With that flag, the system calls a handler once: so it need not end the process itself.
+            have_process_end();
         if ((before_.sa_flags & SA_SIGINFO) != 0)
             before_.sa_sigaction(number_, about, context);
         else if (before_.sa_handler == SIG_DFL || (before_.sa_handler == SIG_IGN && is_of_an_instruction))
@@ -99,8 +100,8 @@ private:
         return (now.sa_flags & SA_SIGINFO) != 0 && now.sa_sigaction == handle;
     }
 
-    /// Effects: ends the process by the signal. The instruction that has caused it comes again when the handler returns, so that what
-    ///   is written down of the process shows it.
+    /// Effects: ends the process by the signal. The instruction that has caused it comes again when the handler
+    ///   returns, so that what is written down of the process shows it.
     void end_process(bool comes_again) const noexcept
     {
         have_process_end();
@@ -148,7 +149,8 @@ inline bool watch_faults(fault_watcher watcher) noexcept
     return is_watched;
 }
 
-/// Effects: has nobody told any more but who was before; unless somebody has changed that since, who may call what was before that.
+/// Effects: has nobody told any more but who was before; unless somebody has changed that since, who may call what was
+///   before that.
 /// Complexity: some system calls.
 inline void stop_watching_faults() noexcept
 {

@@ -37,8 +37,8 @@ namespace os
 namespace detail
 {
 #if defined(__linux__)
-/// The lines of a file of the system, one after the other. The thread is not cancelled meanwhile: whoever reads them may have a lock, and
-/// does not throw.
+/// The lines of a file of the system, one after the other. The thread is not cancelled meanwhile: whoever reads them
+/// may have a lock, and does not throw.
 class line_reader : base::immovable<line_reader>
 {
 public:
@@ -127,7 +127,8 @@ enum class advice
     failed,  ///< It may have been taken for a part of the memory.
 };
 
-/// Effects: advises the system to have huge pages there, if it has some, or to have none: also where it would otherwise bring them.
+/// Effects: advises the system to have huge pages there, if it has some, or to have none: also where it would otherwise
+///   bring them.
 /// Complexity: a system call.
 inline advice advise_huge_pages([[maybe_unused]] void* memory, [[maybe_unused]] std::size_t bytes,
                                 [[maybe_unused]] bool are_wanted = true) noexcept
@@ -141,9 +142,9 @@ inline advice advise_huge_pages([[maybe_unused]] void* memory, [[maybe_unused]] 
 #endif
 }
 
-/// Effects: calls `visit(begin, end, huge_bytes)` for each stretch of addresses in use by the process that the system tells
-///   apart: `huge_bytes` of it are in huge pages that were put there without being asked for by kind (transparent ones).
-///   Neighbours of the same kind are one stretch, whoever mapped them.
+/// Effects: calls `visit(begin, end, huge_bytes)` for each stretch of addresses in use by the process that the system
+///   tells apart: `huge_bytes` of it are in huge pages that were put there without being asked for by kind (transparent
+///   ones). Neighbours of the same kind are one stretch, whoever mapped them.
 /// Returns: whether the system says so.
 /// Complexity: linear in stretches, and for the system in pages.
 template <class Visit>

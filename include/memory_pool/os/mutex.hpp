@@ -3,10 +3,10 @@
 /// \file
 /// A lock that is there before anything has run, and that needs no C++ library.
 ///
-/// A thread that finds it taken tries for some microseconds before it sleeps. A system call of whoever has it takes no longer; and in the
-/// place of a thread that sleeps, another may begin, and need memory that would have come free a moment later. (POSIX:
-/// pthread_mutex_lock, which sleeps at once. Windows: AcquireSRWLockExclusive, which tries by itself. std::mutex is the former, but may
-/// throw.)
+/// A thread that finds it taken tries for some microseconds before it sleeps. A system call of whoever has it takes no
+/// longer; and in the place of a thread that sleeps, another may begin, and need memory that would have come free a
+/// moment later. (POSIX: pthread_mutex_lock, which sleeps at once. Windows: AcquireSRWLockExclusive, which tries by
+/// itself. std::mutex is the former, but may throw.)
 ///
 /// Thread safety: any thread.
 #pragma once
@@ -53,7 +53,8 @@ private:
     /// Effects: waits until no other thread has it, and takes it.
     void lock() noexcept
     {
-        // Where there are no other threads, pthread_mutex_lock of glibc does without atomic operations; pthread_mutex_trylock never does.
+        // Where there are no other threads, pthread_mutex_lock of glibc does without atomic operations;
+        // pthread_mutex_trylock never does.
         if (is_single_threaded() || (MEMORY_POOL_UNLIKELY(!try_lock()) && !try_for_a_while()))
             (void)::pthread_mutex_lock(&state_);
     }

@@ -7,7 +7,8 @@
 ///     | cut off, if that can be done   | the pages that were asked for   | cut off, if that can be done |
 ///     <---------------------------------- reserved_bytes -------------------------------------------->
 ///
-/// (POSIX: mmap; Linux: madvise as well, and huge pages; Windows: VirtualAlloc.) Nothing is allocated but what is asked for.
+/// (POSIX: mmap; Linux: madvise as well, and huge pages; Windows: VirtualAlloc.) Nothing is allocated but what is asked
+/// for.
 ///
 /// Thread safety: any thread, each with pages of its own.
 #pragma once
@@ -92,7 +93,8 @@ inline bool populate(void* memory, std::size_t bytes) noexcept
     constexpr int populate_for_writing = 23; // MADV_POPULATE_WRITE, which older headers do not define
     if (::madvise(memory, bytes, populate_for_writing) == 0)
         return true;
-    // To touch the pages would end the process. With any other error, the system does not know this call, or forbids it.
+    // To touch the pages would end the process. With any other error, the system does not know this call, or forbids
+    // it.
     if (errno == ENOMEM || errno == EFAULT)
         return false;
 #endif
@@ -119,8 +121,8 @@ inline void cut(page_mapping& mapping) noexcept
 }
 } // namespace detail
 
-/// Effects: asks the system for as many pages of that kind as `bytes` need, at least one. They are filled with zeros, and
-///   count against memory when they are first written to.
+/// Effects: asks the system for as many pages of that kind as `bytes` need, at least one. They are filled with zeros,
+///   and count against memory when they are first written to.
 /// Returns: the pages, the first at a multiple of `alignment`; `memory` is nullptr if the system has none to give.
 /// Preconditions: `alignment` is a power of two.
 /// Complexity: a system call; two more if `alignment` is more than a page.
@@ -145,8 +147,8 @@ inline page_mapping map_pages(std::size_t bytes, std::size_t alignment, page_kin
 }
 
 /// Effects: gives all that was mapped for these pages back to the system.
-/// Returns: whether the system took it. If not (on Linux, where a process has as many mappings as it may), it can be tried
-///   again later; the memory behind the addresses is given back even so, as far as that can be done.
+/// Returns: whether the system took it. If not (on Linux, where a process has as many mappings as it may), it can be
+///   tried again later; the memory behind the addresses is given back even so, as far as that can be done.
 /// Complexity: a system call, and for the system linear in pages.
 inline bool unmap_pages(const page_mapping& mapping) noexcept
 {
@@ -154,7 +156,8 @@ inline bool unmap_pages(const page_mapping& mapping) noexcept
 }
 
 /// Effects: has the system back all pages with memory now.
-/// Returns: whether there was memory for them. Not every system tells: where it does not, it may end the process instead.
+/// Returns: whether there was memory for them. Not every system tells: where it does not, it may end the process
+///   instead.
 /// Complexity: linear in pages.
 inline bool populate_pages(const page_mapping& mapping) noexcept
 {

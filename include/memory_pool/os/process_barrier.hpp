@@ -9,7 +9,8 @@
 ///     A sees B's store of y, or B sees A's store of x.
 ///
 /// So one side of a handshake costs nothing, and the other, which is rare, pays for both. (Linux: membarrier(2) with
-/// MEMBARRIER_CMD_PRIVATE_EXPEDITED, since 4.14; Windows: FlushProcessWriteBuffers, but in Wine, where it may do nothing.)
+/// MEMBARRIER_CMD_PRIVATE_EXPEDITED, since 4.14; Windows: FlushProcessWriteBuffers, but in Wine, where it may do
+/// nothing.)
 ///
 /// Thread safety: any thread.
 #pragma once
@@ -74,7 +75,8 @@ inline bool register_process_barrier() noexcept
 }
 } // namespace detail
 
-/// Returns: whether `process_barrier` may be called. Where not, both sides of a handshake must be sequentially consistent.
+/// Returns: whether `process_barrier` may be called. Where not, both sides of a handshake must be sequentially
+///   consistent.
 /// Complexity: a system call, the first time.
 inline bool has_process_barrier() noexcept
 {
@@ -82,7 +84,8 @@ inline bool has_process_barrier() noexcept
     return is_registered && !detail::process_barrier_is_hidden.load(std::memory_order_relaxed);
 }
 
-/// Effects: as if every running thread of the process had executed a full memory barrier between two of its instructions.
+/// Effects: as if every running thread of the process had executed a full memory barrier between two of its
+///   instructions.
 /// Preconditions: has_process_barrier().
 /// Complexity: a system call that interrupts the other processors: microseconds.
 inline void process_barrier() noexcept

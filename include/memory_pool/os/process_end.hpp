@@ -3,9 +3,9 @@
 /// \file
 /// The status of a process that is about to end.
 ///
-///     return from main, or exit(0)  ->  handlers and destructors, last first  ->  files are flushed  ->  status 0
+///     return from main, or exit(0)  ->  handlers and destructors, last first  ->  files flushed  ->  status 0
 ///                                                      |
-///                                           end_with_status(7)  ->  the rest of them  ->  files are flushed  ->  status 7
+///                                           end_with_status(7)  ->  the rest of them  ->  files flushed  ->  status 7
 ///
 /// (POSIX and C leave open what exit() does if it is called again by what it has called; glibc goes on where it was.)
 ///
@@ -23,8 +23,8 @@ inline namespace MEMORY_POOL_ABI
 {
 namespace os
 {
-/// Effects: ends the process with that status. Handlers and destructors that have not run yet do, where the C library is glibc;
-///   elsewhere, files are flushed, and nothing else.
+/// Effects: ends the process with that status. Handlers and destructors that have not run yet do, where the C library
+///   is glibc; elsewhere, files are flushed, and nothing else.
 /// Preconditions: it is called by a handler or a destructor that is run because the process ends.
 [[noreturn]] inline void end_with_status(int status) noexcept
 {

@@ -37,7 +37,8 @@ inline const void* library_of(const void* address) noexcept
     return ::dladdr(address, &info) != 0 ? info.dli_fbase : nullptr;
 }
 
-/// Returns: the function called `name` that code at `caller` would call, if this library were not there; nullptr if there is none.
+/// Returns: the function called `name` that code at `caller` would call, if this library were not there; nullptr if
+///   there is none.
 MEMORY_POOL_SLOW_PATH inline void* find_shadowed_function(const char* name, const void* caller) noexcept
 {
     if (void* const next = ::dlsym(RTLD_NEXT, name))

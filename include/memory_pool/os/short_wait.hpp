@@ -5,8 +5,8 @@
 ///
 ///     yield, yield, ... yield, sleep, sleep, ...      or relax, relax, ... where nobody else should run meanwhile
 ///
-/// The other thread may have a lower priority, and yielding lets none of those run (SCHED_FIFO): so it sleeps after a while. That is no
-/// cancellation point, where a thread might end with locks.
+/// The other thread may have a lower priority, and yielding lets none of those run (SCHED_FIFO): so it sleeps after a
+/// while. That is no cancellation point, where a thread might end with locks.
 ///
 /// (Linux: nanosleep(2), by its number. Elsewhere it only yields.)
 ///

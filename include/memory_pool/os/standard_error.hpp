@@ -64,8 +64,8 @@ inline void write_to_standard_error(const char* text, std::size_t length) noexce
     (void)write_text(standard_error, text, length);
 }
 
-/// Effects: opens what is the standard error now once more, for a text at the end of a program that closes it before. Programs that
-///   this one starts do not have it.
+/// Effects: opens what is the standard error now once more, for a text at the end of a program that closes it before.
+///   Programs that this one starts do not have it.
 /// Returns: its number, a high one where that can be chosen; `standard_error` if that cannot be.
 inline descriptor open_standard_error_again() noexcept
 {
@@ -97,7 +97,8 @@ struct file_identity
     }
 };
 
-/// Returns: that of an open file; none if nothing is open by that number, or the system does not tell. errno stays as it is.
+/// Returns: that of an open file; none if nothing is open by that number, or the system does not tell. errno stays as
+///   it is.
 inline file_identity identity_of([[maybe_unused]] descriptor file) noexcept
 {
 #if defined(_WIN32)

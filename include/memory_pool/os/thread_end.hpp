@@ -31,8 +31,8 @@ inline namespace MEMORY_POOL_ABI
 {
 namespace os
 {
-/// Does a `thread_local` variable last until the last destructor of its thread has run? (Not with GCC for Windows, which emulates
-/// them: their memory is free before the first of these destructors runs.)
+/// Does a `thread_local` variable last until the last destructor of its thread has run? (Not with GCC for Windows,
+/// which emulates them: their memory is free before the first of these destructors runs.)
 #if defined(__MINGW32__) && !defined(__clang__)
 inline constexpr bool thread_locals_outlive_destructors = false;
 #else
@@ -71,7 +71,8 @@ public:
 #endif
     }
 
-    /// Effects: has the function called no more. (Windows calls it now, in this thread, for all threads that have asked for it.)
+    /// Effects: has the function called no more. (Windows calls it now, in this thread, for all threads that have asked
+    ///   for it.)
     void stop() noexcept
     {
         if (!is_started_.exchange(false, std::memory_order_acq_rel))

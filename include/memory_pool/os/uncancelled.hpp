@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
 /// \file
-/// A time in which a thread is not cancelled: where it would leave something half done, or what it was about to say unsaid.
+/// A time in which a thread is not cancelled: where it would leave something half done, or what it was about to say
+/// unsaid.
 ///
 /// (POSIX: pthread_setcancelstate. Where threads cannot be cancelled, there is nothing to do.)
 ///

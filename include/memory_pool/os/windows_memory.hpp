@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
 /// \file
-/// The calls of Windows for memory, declared as windows.h has them, which would define thousands of macros. Empty elsewhere.
+/// The calls of Windows for memory, declared as windows.h has them, which would define thousands of macros. Empty
+/// elsewhere.
 ///
 /// Thread safety: any thread.
 #pragma once

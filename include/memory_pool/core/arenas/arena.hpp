@@ -10,8 +10,8 @@
 ///
 ///     in use = cursor - floor        floor = start + bytes that came back + bytes skipped for alignment
 ///
-/// To hand out a block is to move the cursor; to take one back is to move the floor, or, if the block was the last handed out,
-/// the cursor. Neither looks at other blocks. When the two meet, nothing in the arena is in use.
+/// To hand out a block is to move the cursor; to take one back is to move the floor, or, if the block was the last
+/// handed out, the cursor. Neither looks at other blocks. When the two meet, nothing in the arena is in use.
 ///
 /// Thread safety: none; whoever owns the arena sees to it.
 #pragma once
@@ -31,7 +31,8 @@ namespace core
 /// Blocks in an arena begin at multiples of this many bytes, and take up a multiple of it.
 inline constexpr std::size_t arena_granule = 8;
 
-/// Returns: bytes that a block of `bytes` takes up in an arena. One of 0 bytes takes up some, too, so that it lies in its arena.
+/// Returns: bytes that a block of `bytes` takes up in an arena. One of 0 bytes takes up some, too, so that it lies in
+///   its arena.
 /// Preconditions: the result fits.
 constexpr std::size_t arena_extent(std::size_t bytes) noexcept
 {

@@ -68,7 +68,8 @@ template <class Arena>
 class arena_store : base::immovable<arena_store<Arena>>
 {
 public:
-    /// Effects: makes a store without arenas. If it `checks`, there are marks behind the header of each, and free bytes are filled.
+    /// Effects: makes a store without arenas. If it `checks`, there are marks behind the header of each, and free bytes
+    ///   are filled.
     /// Throws: as checked_arena_size.
     arena_store(const arena_options& options, bool checks, std::pmr::memory_resource* upstream)
         : arena_size_(checked_arena_size(options, upstream)), checks_(checks),

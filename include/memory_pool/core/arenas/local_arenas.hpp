@@ -5,7 +5,7 @@
 ///
 ///     current:  | header | block | block | gap | block |        free        |      handing out moves the cursor
 ///                                                      ^ cursor
-///     others:   | header | block |   gap   | block |  rest  |                      wait until all their blocks are back
+///     others:   | header | block |   gap   | block |  rest  |                      free once all their blocks are back
 ///     free:     | header |                     free                         |      are used next
 ///
 /// Thread safety: none; the resource that owns them sees to it.

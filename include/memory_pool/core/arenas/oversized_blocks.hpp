@@ -3,10 +3,10 @@
 /// \file
 /// Blocks that are too large for what a resource manages itself: each is a request upstream.
 ///
-///     | block                         | canary | node |      node: where it begins, its size, and the blocks before and after
+///     | block                         | canary | node |      node: address, size, previous and next block
 ///
-/// The node lies behind the block, where its size says, so that the block is aligned as upstream gives it, and taking one back
-/// is no search. It is there so that what was never given back can be, at the end.
+/// The node lies behind the block, where its size says, so that the block is aligned as upstream gives it, and taking
+/// one back is no search. It is there so that what was never given back can be, at the end.
 ///
 /// Thread safety: none; whoever owns them sees to it.
 #pragma once

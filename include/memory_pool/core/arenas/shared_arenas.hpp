@@ -4,14 +4,14 @@
 /// The arenas of one resource that threads share: each thread fills an arena of its own, and any thread gives back.
 ///
 ///     thread:  slot -> arena_cache -> current arena      its owner moves the cursor, and the floor, with plain stores
-///     all:     any arena -> balance                      everybody else adds to it what comes back, with one atomic operation
+///     all:     any arena -> balance                      other threads add what they free, by one atomic operation
 ///     lock:    free arenas, upstream, large blocks       when an arena is full or empty, or a block is large
 ///
 ///     in use in an arena = cursor - floor + balance
 ///
-/// While an arena is a thread's current one, its balance is 0 or below. When the thread leaves it, what is in use there by the
-/// cursor and the floor moves into the balance, in one step; so from then on, whoever brings the balance to 0 was the last,
-/// and knows that the arena is free.
+/// While an arena is a thread's current one, its balance is 0 or below. When the thread leaves it, what is in use there
+/// by the cursor and the floor moves into the balance, in one step; so from then on, whoever brings the balance to 0
+/// was the last, and knows that the arena is free.
 ///
 /// Thread safety: any thread, but for what says otherwise.
 #pragma once
@@ -173,8 +173,8 @@ public:
         store_.reserve(count);
     }
 
-    /// Effects: gives every chunk whose arenas are all free back upstream. An arena that this thread fills counts as free if it is
-    ///   empty.
+    /// Effects: gives every chunk whose arenas are all free back upstream. An arena that this thread fills counts as
+    ///   free if it is empty.
     std::size_t trim() noexcept
     {
         arena_cache* const mine = existing_cache();

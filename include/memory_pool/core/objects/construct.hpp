@@ -7,7 +7,8 @@
 ///     T is an aggregate:           T{arguments...}
 ///     neither:                     T(arguments...), so that the compiler says what is wrong
 ///
-/// Braces are for aggregates only: elsewhere they may find a constructor that nobody asked for, the one of an initializer list.
+/// Braces are for aggregates only: elsewhere they may find a constructor that nobody asked for, the one of an
+/// initializer list.
 ///
 /// Thread safety: that of the constructor.
 #pragma once
@@ -66,7 +67,8 @@ MEMORY_POOL_ALWAYS_INLINE void destroy_object([[maybe_unused]] T* object) noexce
         object->~T();
 }
 
-/// Effects: frees the block of an object that was destroyed, or whose constructor threw: the last chance to free it. A checking policy reports an overflow; the block is freed anyway.
+/// Effects: frees the block of an object that was destroyed, or whose constructor threw: the last chance to free it. A
+///   checking policy reports an overflow; the block is freed anyway.
 template <class Blocks>
 MEMORY_POOL_ALWAYS_INLINE void give_back_ended(Blocks& blocks, void* block) noexcept
 {

@@ -11,9 +11,10 @@
 ///
 ///     slab = address rounded down to the granule - granules * granule;  granules = 0 but for large objects and slabs
 ///
-/// So from any object, also through a pointer to a base of it that does not know how large it is, masking leads to its slab, and
-/// the slab to the pool. (To keep the distance in bytes instead of masking was tried: a pair of make and release took 2.3 ns
-/// instead of 1.6, as the next operation on the pool waited for what had just been written to the object.)
+/// So from any object, also through a pointer to a base of it that does not know how large it is, masking leads to its
+/// slab, and the slab to the pool. (To keep the distance in bytes instead of masking was tried: a pair of make and
+/// release took 2.3 ns instead of 1.6, as the next operation on the pool waited for what had just been written to the
+/// object.)
 ///
 /// Thread safety: that of `Count`.
 #pragma once

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
 /// \file
-/// Stores of objects that count their references themselves: one constructs and destroys them at each use, one keeps them.
+/// Stores of objects that count their references themselves: one constructs and destroys them at each use, one keeps
+/// them.
 ///
 ///     free -- make: construct -------------> in use -- last reference: destroy --> free          constructing_store
 ///     free, constructed -- allocate -------> in use -- last reference: reset ----> free          recycling_store

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
 /// \file
-/// Where objects live that return by themselves: blocks, and a life of their own, which ends when both the pool and its last
-/// object are gone.
+/// Where objects live that return by themselves: blocks, and a life of their own, which ends when both the pool and its
+/// last object are gone.
 ///
 ///     pool ----owns----> object_store [ blocks ] <----find---- objects in use
 ///
 ///     abandoned (the pool is gone):    survivors = objects in use     0: the store goes too
 ///
-/// While the pool lives, a block that comes back goes to the blocks, and nothing is counted. When the pool lets go of the store,
-/// the objects in use are counted once, and from then on each that returns counts itself off.
+/// While the pool lives, a block that comes back goes to the blocks, and nothing is counted. When the pool lets go of
+/// the store, the objects in use are counted once, and from then on each that returns counts itself off.
 ///
 /// Thread safety: that of `Blocks`.
 #pragma once
@@ -42,9 +42,9 @@ inline namespace MEMORY_POOL_ABI
 {
 namespace core
 {
-/// The blocks of the objects, and who takes care of them when the pool is gone. `Derived` says with `keeps_objects` whether there
-/// are objects in blocks that are not in use; `link(block, next)` keeps `next` in the object there while it waits for its end, and
-/// `linked(block)` returns it; `destroy_kept(block)` destroys an object that was kept.
+/// The blocks of the objects, and who takes care of them when the pool is gone. `Derived` says with `keeps_objects`
+/// whether there are objects in blocks that are not in use; `link(block, next)` keeps `next` in the object there while
+/// it waits for its end, and `linked(block)` returns it; `destroy_kept(block)` destroys an object that was kept.
 template <class Derived, class Blocks>
 class object_store : public slab_listener
 {
@@ -54,8 +54,9 @@ public:
 
     const pool_options& options() const noexcept { return options_; }
 
-    /// Effects: gives memory back in which no object is in use. If a destructor that runs meanwhile makes the pool let go of the
-    ///   store, that is done in the end: then all objects are destroyed that were to be, and what they held is no leak.
+    /// Effects: gives memory back in which no object is in use. If a destructor that runs meanwhile makes the pool let
+    ///   go of the store, that is done in the end: then all objects are destroyed that were to be, and what they held
+    ///   is no leak.
     /// Returns: how many bytes that was.
     std::size_t trim() noexcept { return do_trim(); }
 
@@ -83,7 +84,8 @@ protected:
     }
     ~object_store() = default;
 
-    /// Effects: calls `end(object)`, now or, while another object of the same `scope` ends in this thread, when its turn comes.
+    /// Effects: calls `end(object)`, now or, while another object of the same `scope` ends in this thread, when its
+    ///   turn comes.
     template <class Object, class End>
     MEMORY_POOL_ALWAYS_INLINE static void in_turn(const void* scope, Object* object, End&& end)
     {
@@ -95,8 +97,8 @@ protected:
 private:
     using way_to_abandon = void (object_store::*)() noexcept;
 
-    // Virtual, so that they are those of the library that has made the store, where its objects end, too: libraries that hide their
-    // symbols have an innermost_release_scope each.
+    // Virtual, so that they are those of the library that has made the store, where its objects end, too: libraries
+    // that hide their symbols have an innermost_release_scope each.
     virtual std::size_t do_trim() noexcept
     {
         if (is_trimming()) // We are in such a destructor.
@@ -224,8 +226,8 @@ private:
     way_to_abandon abandon_after_trim_ = nullptr;
 };
 
-/// What stores have in common that construct their objects once, when they grow, and use them again and again. `Base` is the rest
-/// of a store of objects of type `T`.
+/// What stores have in common that construct their objects once, when they grow, and use them again and again. `Base`
+/// is the rest of a store of objects of type `T`.
 template <class Base, class T>
 class recycling_half : public Base
 {

@@ -6,10 +6,10 @@
 ///     0        1                     quarter                 half                                      max
 ///     | gone   | in use ...          | not in use            | saturated: stays for ever ...           |
 ///
-/// A count that reaches the half has saturated: it is set back to three quarters whenever it moves, so that no number of threads
-/// can bring it over the edge. What it counts is never released then, which is a leak, but no use after free. (Linux's
-/// refcount_t does so.) Before something is in use, and while it ends, its count stands at a quarter, so that references that
-/// come and go in its constructor and destructor do not end it.
+/// A count that reaches the half has saturated: it is set back to three quarters whenever it moves, so that no number
+/// of threads can bring it over the edge. What it counts is never released then, which is a leak, but no use after
+/// free. (Linux's refcount_t does so.) Before something is in use, and while it ends, its count stands at a quarter, so
+/// that references that come and go in its constructor and destructor do not end it.
 ///
 /// Thread safety: of plain_reference_count none, of atomic_reference_count any thread.
 #pragma once

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
 /// \file
-/// Objects whose end makes others end: one after the other, not one inside the other, so that a chain of any length needs no
-/// stack.
+/// Objects whose end makes others end: one after the other, not one inside the other, so that a chain of any length
+/// needs no stack.
 ///
 ///     end(A) { destructor of A releases B: pending = B }   end(B) { releases C: pending = C }   end(C) ...
 ///
-/// While an object of a store ends, the other objects of that store that are released in the same thread wait until it has.
-/// Those of other stores end at once; so what is on the stack is bounded by the number of stores.
+/// While an object of a store ends, the other objects of that store that are released in the same thread wait until it
+/// has. Those of other stores end at once; so what is on the stack is bounded by the number of stores.
 ///
 /// Thread safety: a local variable.
 #pragma once
@@ -61,8 +61,8 @@ private:
     release_scope* outer_;
 };
 
-/// Effects: calls `end(object)`, now or, if it is called by `end` for another object of `store`, later; until then, `link(object,
-///   next)` keeps in the object what `linked(object)` gives back.
+/// Effects: calls `end(object)`, now or, if it is called by `end` for another object of `store`, later; until then,
+///   `link(object, next)` keeps in the object what `linked(object)` gives back.
 template <class Object, class End, class Link, class Linked>
 MEMORY_POOL_ALWAYS_INLINE void end_in_turn(const void* store, Object* object, End&& end, Link&& link, Linked&& linked)
 {

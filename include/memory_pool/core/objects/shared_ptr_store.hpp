@@ -59,8 +59,8 @@ struct shared_node
     void wait(void* next) noexcept
     {
         state.store(reinterpret_cast<std::uintptr_t>(next) | object_waits, std::memory_order_relaxed);
-        // The object may lie in the control block, and lives on in memory of which the compiler may see that it is no control block
-        // any more: whatever was written to the object has to be there.
+        // The object may lie in the control block, and lives on in memory of which the compiler may see that it is no
+        // control block any more: whatever was written to the object has to be there.
         std::atomic_signal_fence(std::memory_order_seq_cst);
     }
 
@@ -120,8 +120,8 @@ struct sampling_allocator
     sample_of_control* sample;
 };
 
-/// What both kinds of stores have in common. `Derived` says where in a block things are: `node_offset`, `control_offset`,
-/// `block_of(object)`; and what is done to an object when its last shared_ptr is gone: `end(object)`.
+/// What both kinds of stores have in common. `Derived` says where in a block things are: `node_offset`,
+/// `control_offset`, `block_of(object)`; and what is done to an object when its last shared_ptr is gone: `end(object)`.
 template <class Derived, class T, class Blocks>
 class shared_ptr_store : public object_store<Derived, Blocks>
 {

@@ -36,8 +36,8 @@ constexpr std::size_t block_class_alignment(std::size_t number) noexcept
     return divisor == size ? std::min(size, largest_class_alignment) : std::min(divisor, alignof(std::max_align_t));
 }
 
-/// Returns: bytes of a block that has room for `bytes` and is aligned to `alignment`, or more than block_sizes::largest if no class
-///   has such blocks.
+/// Returns: bytes of a block that has room for `bytes` and is aligned to `alignment`, or more than block_sizes::largest
+///   if no class has such blocks.
 constexpr std::size_t bytes_in_class(std::size_t bytes, std::size_t alignment) noexcept
 {
     if (MEMORY_POOL_LIKELY(alignment <= block_sizes::step) || bytes > block_sizes::largest)

@@ -49,8 +49,8 @@ template <class Pool>
 class class_pools
 {
 public:
-    /// Effects: makes no pool yet. Pools take blocks from `upstream_of_pools`; they themselves lie in memory from `upstream`, and
-    ///   so do large blocks.
+    /// Effects: makes no pool yet. Pools take blocks from `upstream_of_pools`; they themselves lie in memory from
+    ///   `upstream`, and so do large blocks.
     class_pools(const std::pmr::pool_options& options, std::pmr::memory_resource* upstream,
                 std::pmr::memory_resource* upstream_of_pools) noexcept
         : options_(actual(options)), upstream_of_pools_(upstream_of_pools), large_(upstream)
@@ -168,8 +168,8 @@ private:
         return any;
     }
 
-    /// Containers are walked through, and often given back in an order that has nothing to do with addresses. With larger
-    /// magazines, a map that is filled again has its nodes all over the place: it takes a third longer then.
+    /// Containers are walked through, and often given back in an order that has nothing to do with addresses. With
+    /// larger magazines, a map that is filled again has its nodes all over the place: it takes a third longer then.
     static constexpr std::size_t magazine_size = 256;
 
     /// Bytes that a pool takes at once if it is not told how many blocks.

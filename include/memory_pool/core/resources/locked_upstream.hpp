@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
 /// \file
-/// An upstream that the pools of one resource share among threads: they ask one at a time, and a fork waits until none does.
+/// An upstream that the pools of one resource share among threads: they ask one at a time, and a fork waits until none
+/// does.
 ///
 ///     pool A --+
 ///              +--> lock --> upstream

@@ -52,9 +52,9 @@ struct block_span
     }
 
 private:
-    /// Blocks of a span have not been touched lately. Four lines ahead, a block is in the cache when it is handed out, which
-    /// saves a third of the time of making 64-byte objects. (Smaller blocks share lines, and each would ask again: that
-    /// paid in loops that write to the blocks at once, and cost 5 % in those that do not.)
+    /// Blocks of a span have not been touched lately. Four lines ahead, a block is in the cache when it is handed out,
+    /// which saves a third of the time of making 64-byte objects. (Smaller blocks share lines, and each would ask
+    /// again: that paid in loops that write to the blocks at once, and cost 5 % in those that do not.)
     static constexpr std::ptrdiff_t prefetch_distance = 4 * cache_line_size;
 };
 } // namespace core

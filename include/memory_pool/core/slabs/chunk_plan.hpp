@@ -45,8 +45,8 @@ public:
     {
     }
 
-    /// Returns: how many blocks to add to a pool of `capacity`, of which `wanted` are asked for: as many as there are so far, within
-    ///   bounds, or what the options say.
+    /// Returns: how many blocks to add to a pool of `capacity`, of which `wanted` are asked for: as many as there are
+    ///   so far, within bounds, or what the options say.
     /// Preconditions: `capacity` is below the limit.
     std::size_t blocks_to_add(std::size_t wanted, std::size_t capacity) const noexcept
     {

@@ -44,8 +44,8 @@ public:
     /// How many blocks side by side make a row.
     static constexpr std::size_t row_length = 32;
 
-    /// Returns: for how many pointers a magazine should have room in front of `capacity` blocks, `stride` bytes apart; not more
-    ///   than `most`, if that is not 0.
+    /// Returns: for how many pointers a magazine should have room in front of `capacity` blocks, `stride` bytes apart;
+    ///   not more than `most`, if that is not 0.
     static std::size_t suitable_room(std::size_t capacity, std::size_t stride, std::size_t most) noexcept
     {
         const std::size_t affordable = capacity * stride / (slab_bytes_per_magazine_byte * sizeof(void*));
@@ -101,8 +101,8 @@ public:
     /// Effects: refuses pushes, whatever is popped meanwhile, until `open`.
     void close() noexcept { limit_ = nullptr; }
 
-    /// Returns: how far it is from each of the last `row_length` blocks to the next, if that is `stride` or `-stride` for
-    ///   all of them; else 0.
+    /// Returns: how far it is from each of the last `row_length` blocks to the next, if that is `stride` or `-stride`
+    ///   for all of them; else 0.
     std::ptrdiff_t step_of_row(std::size_t stride) const noexcept
     {
         if (size() < row_length)
@@ -154,7 +154,8 @@ public:
         top_ = bottom_ + fetch(bottom_, room());
     }
 
-    /// Effects: moves into the array of `room` pointers at `array`, none if that is nullptr; the old array is the caller's again.
+    /// Effects: moves into the array of `room` pointers at `array`, none if that is nullptr; the old array is the
+    ///   caller's again.
     /// Preconditions: `room` is at least `size()`.
     /// Postcondition: the magazine is closed.
     void adopt(void** array, std::size_t room) noexcept
@@ -172,7 +173,8 @@ public:
     void clear() noexcept { top_ = bottom_; }
 
 private:
-    /// A large magazine takes at most this part of the bytes in the slabs, so that all bookkeeping stays below an eighth.
+    /// A large magazine takes at most this part of the bytes in the slabs, so that all bookkeeping stays below an
+    /// eighth.
     static constexpr std::size_t slab_bytes_per_magazine_byte = 10;
 
     /// Up to this many blocks (4 KiB of pointers) the magazine has room for all.

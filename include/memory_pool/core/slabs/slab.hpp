@@ -117,8 +117,8 @@ public:
         return {block_of(first, stride), block_of(last, stride)};
     }
 
-    /// Effects: takes the `count` blocks from `first` on back as ones that were never used, which spares their bits; if they are the
-    ///   last that were taken, and no bit of them is set.
+    /// Effects: takes the `count` blocks from `first` on back as ones that were never used, which spares their bits; if
+    ///   they are the last that were taken, and no bit of them is set.
     /// Returns: whether it did.
     bool uncarve(std::size_t first, std::size_t count) noexcept
     {
@@ -134,8 +134,8 @@ public:
         return true;
     }
 
-    /// Effects: takes up to `count` free blocks out whose bits are set, up to the next full word (a matter for take_span),
-    ///   and writes their addresses from `out` on, descending, so that taking them from the end ascends.
+    /// Effects: takes up to `count` free blocks out whose bits are set, up to the next full word (a matter for
+    ///   take_span), and writes their addresses from `out` on, descending, so that taking them from the end ascends.
     /// Returns: how many.
     std::size_t take(void** out, std::size_t count, std::size_t stride) noexcept
     {
@@ -155,8 +155,8 @@ public:
         return taken;
     }
 
-    /// Effects: takes out the block that has not been handed out for longest, as far as that is known: one that was never
-    ///   used, or else the next one, round and round.
+    /// Effects: takes out the block that has not been handed out for longest, as far as that is known: one that was
+    ///   never used, or else the next one, round and round.
     /// Returns: it, or nullptr.
     void* take_one_late(std::size_t stride) noexcept
     {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
 /// \file
-/// The chunks of upstream memory of one pool, each by its first slab, in the order of their addresses, so that any pointer
-/// can be asked after safely.
+/// The chunks of upstream memory of one pool, each by its first slab, in the order of their addresses, so that any
+/// pointer can be asked after safely.
 ///
 ///     +--------+--------+--------+-- ... --+--------+
 ///     | slab a | slab b | slab c |         |  room  |     a < b < c < ...

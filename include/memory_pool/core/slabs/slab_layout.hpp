@@ -15,8 +15,8 @@
 ///
 /// so that the slab of a block is found by masking the block's address.
 ///
-/// The first slab of a pool is an exception: the pool remembers where it is, so it may begin anywhere and be as large as the
-/// pool is made. A pool that is told its size is therefore one plain request upstream.
+/// The first slab of a pool is an exception: the pool remembers where it is, so it may begin anywhere and be as large
+/// as the pool is made. A pool that is told its size is therefore one plain request upstream.
 ///
 /// Thread safety: a value.
 #pragma once
@@ -52,9 +52,9 @@ public:
     /// The first slab of a pool that grows is about this large.
     static constexpr std::size_t first_slab_bytes = std::size_t{4} * 1024;
 
-    /// A pool that has grown to this many bytes takes as many at once from upstream, as several slabs side by side. (For
-    /// each chunk of memory that is aligned to 64 KiB, glibc's malloc leaves a gap of that size and touches two pages of
-    /// it: with chunks of 64 KiB, an eighth more memory.)
+    /// A pool that has grown to this many bytes takes as many at once from upstream, as several slabs side by side.
+    /// (For each chunk of memory that is aligned to 64 KiB, glibc's malloc leaves a gap of that size and touches two
+    /// pages of it: with chunks of 64 KiB, an eighth more memory.)
     static constexpr std::size_t usual_chunk_bytes = std::size_t{1024} * 1024;
 
     /// The largest chunk for blocks requested at once: large enough for an upstream to use huge pages, and less than
@@ -68,11 +68,12 @@ public:
     /// No slab is larger than this, unless it has a single block: offsets in a slab are numbers of 32 bits.
     static constexpr std::size_t largest_slab_bytes = std::size_t{0xFFFF'0000};
 
-    /// Effects: cuts slabs for blocks that are `stride` bytes apart and aligned to `alignment`, such that no slab is made for
-    ///   more than `limit` blocks, and none but the first for more than `step`. Slabs are aligned
-    ///   to `granule` bytes at least.
-    ///   The first block of a slab is aligned to `alignment`, the others too if `stride` is a multiple of it.
-    /// Preconditions: `alignment` is a power of two, `stride` a multiple of 8, at most PTRDIFF_MAX / 4; `limit` is not 0.
+    /// Effects: cuts slabs for blocks that are `stride` bytes apart and aligned to `alignment`, such that no slab is
+    ///   made for more than `limit` blocks, and none but the first for more than `step`. Slabs are aligned to `granule`
+    ///   bytes at least. The first block of a slab is aligned to `alignment`, the others too if `stride` is a multiple
+    ///   of it.
+    /// Preconditions: `alignment` is a power of two, `stride` a multiple of 8, at most PTRDIFF_MAX / 4; `limit` is not
+    ///   0.
     slab_layout(std::size_t stride, std::size_t alignment, std::size_t limit,
                 std::size_t step = std::numeric_limits<std::size_t>::max(), std::size_t granule = 1) noexcept
         : stride_(stride), alignment_(alignment), limit_(limit)

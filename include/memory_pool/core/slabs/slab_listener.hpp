@@ -41,8 +41,8 @@ public:
     /// Thread safety: any thread. No lock is held.
     virtual void survivor_returned(void* block) noexcept = 0;
 
-    /// Takes back what lies at `counted` in one of the blocks. Not virtual: so it is one load less away, and can be chosen once.
-    /// For the listener to change.
+    /// Takes back what lies at `counted` in one of the blocks. Not virtual: so it is one load less away, and can be
+    /// chosen once. For the listener to change.
     give_back_function give_back;
 
     /// Whether `add_blocks` is expensive: the store then adds no more blocks than requested, or than it has.

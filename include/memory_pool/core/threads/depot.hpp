@@ -9,13 +9,14 @@
 ///
 ///     magazines made = full + empty + never used + those that threads have
 ///
-/// Each thread has a shard that it turns to first, so that it gets back what it gave, which is in the cache of its processor:
-/// with a single shard, two threads that each take and give 10,000 blocks were three times as slow. Only what it does not find
-/// there it takes from the others.
+/// Each thread has a shard that it turns to first, so that it gets back what it gave, which is in the cache of its
+/// processor: with a single shard, two threads that each take and give 10,000 blocks were three times as slow. Only
+/// what it does not find there it takes from the others.
 ///
-/// The arrays of the magazines come in groups: the first is as large as it is asked for, each further one twice as large as the
-/// one before. They stay until the depot ends or is released, so that a thread may look at one that another has just taken.
-/// (Bonwick and Adams, "Magazines and Vmem", 2001, has the depot, with a lock; here it is two lock-free stacks.)
+/// The arrays of the magazines come in groups: the first is as large as it is asked for, each further one twice as
+/// large as the one before. They stay until the depot ends or is released, so that a thread may look at one that
+/// another has just taken. (Bonwick and Adams, "Magazines and Vmem", 2001, has the depot, with a lock; here it is two
+/// lock-free stacks.)
 ///
 /// Thread safety: any thread may push and pop. `provide` and `release` are for one thread at a time.
 #pragma once

@@ -10,8 +10,8 @@
 ///
 /// So a thread that goes to and fro about the edge of a magazine does not come to the depot each time.
 ///
-/// Thread safety: as said at each function; what takes a cache and says nothing is for its owner, or for whoever has the pool's lock
-/// while the cache is closed.
+/// Thread safety: as said at each function; what takes a cache and says nothing is for its owner, or for whoever has
+/// the pool's lock while the cache is closed.
 #pragma once
 
 #include <memory_pool/base/arithmetic.hpp>
@@ -36,11 +36,12 @@ namespace core
 class magazine_exchange
 {
 public:
-    /// Returns: for how many pointers a magazine should have room in a pool of up to `limit` blocks, `stride` bytes apart, of which a
-    ///   thread is to keep no more than `most`, if that is not 0.
+    /// Returns: for how many pointers a magazine should have room in a pool of up to `limit` blocks, `stride` bytes
+    ///   apart, of which a thread is to keep no more than `most`, if that is not 0.
     ///
-    /// Blocks that share a line of the cache are in one magazine when they are handed out first, so that two threads do not
-    /// write to one line unless they pass blocks on; or a bounded pool runs out, where a thread gets less than a magazine full.
+    /// Blocks that share a line of the cache are in one magazine when they are handed out first, so that two threads do
+    /// not write to one line unless they pass blocks on; or a bounded pool runs out, where a thread gets less than a
+    /// magazine full.
     static std::size_t suitable_room(std::size_t stride, std::size_t limit, std::size_t most) noexcept
     {
         std::size_t room = std::clamp(bytes_in_a_magazine / stride, smallest_room, largest_room);
@@ -50,8 +51,8 @@ public:
         return stride % cache_line_size == 0 ? room : base::round_up(room, 8);
     }
 
-    /// Effects: makes an exchange without magazines, for some that have room for `room` pointers each. `has_barrier` says whether
-    ///   the system has one for the whole process.
+    /// Effects: makes an exchange without magazines, for some that have room for `room` pointers each. `has_barrier`
+    ///   says whether the system has one for the whole process.
     magazine_exchange(std::size_t room, bool has_barrier, std::pmr::memory_resource* upstream) noexcept
         : depot_(room, upstream), has_barrier_(has_barrier)
     {
@@ -64,9 +65,9 @@ public:
 
     // Magazines. With the pool's lock.
 
-    /// Effects: sees to it that there are as many magazines as it takes for all blocks to be in full ones, two for each cache, and
-    ///   one for each that is just exchanging: so one who gives blocks back finds an empty one. (If not, as one may be on its way
-    ///   between two threads, or upstream had no memory, blocks go to the slabs.)
+    /// Effects: sees to it that there are as many magazines as it takes for all blocks to be in full ones, two for each
+    ///   cache, and one for each that is just exchanging: so one who gives blocks back finds an empty one. (If not, as
+    ///   one may be on its way between two threads, or upstream had no memory, blocks go to the slabs.)
     /// Throws: what upstream throws; what there is can be used then.
     void provide(std::size_t blocks, std::size_t caches) { depot_.provide(blocks / room() + 1 + 3 * caches); }
 
@@ -169,7 +170,8 @@ public:
             put(magazine_in(cache.previous)->pointers(), room());
     }
 
-    /// Effects: calls `put(blocks, count)` for what is in a full magazine of the depot, if there is one. It is empty then.
+    /// Effects: calls `put(blocks, count)` for what is in a full magazine of the depot, if there is one. It is empty
+    ///   then.
     /// Returns: whether there was one.
     /// Thread safety: any thread.
     template <class Put>

@@ -7,11 +7,11 @@
 ///
 ///     The tag grows by one with each change of the head.
 ///
-/// A thread that pops reads the head, then the number behind it, then exchanges the head if it has not changed. If the node
-/// was popped and pushed again meanwhile, the same number is back, with another behind it (the ABA problem). The tag tells the
-/// two apart. It comes around after 2^38 changes: at one in 10 ns, a thread would have to sleep for 45 minutes between its load
-/// and its exchange, and wake at the right one of 10^11 moments.
-/// (Treiber, "Systems Programming: Coping with Parallelism", 1986; the tag is from the IBM System/370 manual.)
+/// A thread that pops reads the head, then the number behind it, then exchanges the head if it has not changed. If the
+/// node was popped and pushed again meanwhile, the same number is back, with another behind it (the ABA problem). The
+/// tag tells the two apart. It comes around after 2^38 changes: at one in 10 ns, a thread would have to sleep for 45
+/// minutes between its load and its exchange, and wake at the right one of 10^11 moments. (Treiber, "Systems
+/// Programming: Coping with Parallelism", 1986; the tag is from the IBM System/370 manual.)
 ///
 /// Nodes must stay readable as long as the stack is in use, whoever has them.
 ///

@@ -9,15 +9,16 @@
 ///
 ///     bottom <= top <= bottom + room;  open: floor == bottom, ceiling == bottom + room;  closed: no top passes
 ///
-/// Any other thread may have to take the blocks: before a bounded pool says that it is exhausted, it looks everywhere. But a
-/// lock, or even an atomic exchange, would cost the owner more than all the rest. So the two shake hands as follows.
+/// Any other thread may have to take the blocks: before a bounded pool says that it is exhausted, it looks everywhere.
+/// But a lock, or even an atomic exchange, would cost the owner more than all the rest. So the two shake hands as
+/// follows.
 ///
 ///     owner:   take top out, leaving nullptr;  is it between floor and ceiling?  work;  put top back.
 ///     other:   close floor and ceiling;  barrier for the whole process;  wait until top is not nullptr.
 ///
-/// Either the other one sees that top is out, and waits; or the owner sees that the slot is closed, puts top back and takes
-/// the way through the lock. The bounds have to be asked anyway, so all this costs the owner is one store.
-/// (The asymmetric handshake is known from biased locking: Dice, Moir, Scherer, "Quickly Reacquirable Locks", 2003.)
+/// Either the other one sees that top is out, and waits; or the owner sees that the slot is closed, puts top back and
+/// takes the way through the lock. The bounds have to be asked anyway, so all this costs the owner is one store. (The
+/// asymmetric handshake is known from biased locking: Dice, Moir, Scherer, "Quickly Reacquirable Locks", 2003.)
 ///
 /// Thread safety: as said at each function.
 #pragma once
@@ -174,8 +175,8 @@ public:
     /// Effects: takes back what the cache of a thread that ends holds.
     virtual void detach(thread_cache& cache) noexcept = 0;
 
-    // Around a fork: a lock that may be tried; to be called with it, close every cache and take back what they hold; and in
-    // the child, forget the threads that are not there; all but `mine`, or all if that is nullptr.
+    // Around a fork: a lock that may be tried; to be called with it, close every cache and take back what they hold;
+    // and in the child, forget the threads that are not there; all but `mine`, or all if that is nullptr.
     virtual bool try_lock_for_fork() noexcept = 0;
     virtual void unlock_after_fork() noexcept = 0;
     virtual void quiesce() noexcept = 0;

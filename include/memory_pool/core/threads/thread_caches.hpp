@@ -8,8 +8,8 @@
 ///
 ///     made = in use + unused
 ///
-/// Thousands of threads may come and go, or be there at one time. So nothing here searches, and who looks for blocks in the caches
-/// of threads does not come by those of threads that have ended.
+/// Thousands of threads may come and go, or be there at one time. So nothing here searches, and who looks for blocks in
+/// the caches of threads does not come by those of threads that have ended.
 ///
 /// Thread safety: none. The pool's lock guards it.
 #pragma once

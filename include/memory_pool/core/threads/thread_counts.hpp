@@ -45,7 +45,8 @@ public:
 
     void add_failure(thread_cache* mine) noexcept { add(mine, &cache_counts::failed); }
 
-    /// Effects: takes back the count of blocks that were given back, but turned out to be not this pool's, or here already.
+    /// Effects: takes back the count of blocks that were given back, but turned out to be not this pool's, or here
+    ///   already.
     void refuse(std::size_t blocks) noexcept
     {
         if (MEMORY_POOL_LIKELY(blocks == 0))
@@ -62,8 +63,8 @@ public:
         live_.store(0, std::memory_order_relaxed);
     }
 
-    /// Effects: makes the counts say that so many blocks are in use, in the child of a fork: another thread may have been between
-    ///   taking or giving a block and counting that.
+    /// Effects: makes the counts say that so many blocks are in use, in the child of a fork: another thread may have
+    ///   been between taking or giving a block and counting that.
     /// Preconditions: no other thread counts.
     void settle(const thread_caches<>& caches, std::size_t in_use) noexcept
     {

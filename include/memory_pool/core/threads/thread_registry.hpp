@@ -9,16 +9,17 @@
 ///
 ///     A pool has one number as long as it lives; its slot in every thread's table is the one with that number.
 ///
-/// So a thread finds its cache of a pool by adding a number to the address of its table. The first 64 pools that live at one
-/// time have their slots in thread-local storage itself, the others (up to 4,096) in pages that a thread gets when it needs them,
-/// where access is a little slower. Pools beyond those have no caches, and beyond 16,384, a fork does not know of them.
+/// So a thread finds its cache of a pool by adding a number to the address of its table. The first 64 pools that live
+/// at one time have their slots in thread-local storage itself, the others (up to 4,096) in pages that a thread gets
+/// when it needs them, where access is a little slower. Pools beyond those have no caches, and beyond 16,384, a fork
+/// does not know of them.
 ///
-/// The registry finds pools by a table of its own, not through pools: after a fork, those on the stacks of threads that are not
-/// there in the child are gone without having said so. Which those are cannot be known, so in the child every pool that another
-/// thread has made is left out of the table until it is used there.
+/// The registry finds pools by a table of its own, not through pools: after a fork, those on the stacks of threads that
+/// are not there in the child are gone without having said so. Which those are cannot be known, so in the child every
+/// pool that another thread has made is left out of the table until it is used there.
 ///
-/// Locks: the registry's is the innermost. Whoever has it asks for no other one, except by trying (before a fork). While a fork
-/// tries, threads that hold no pool's lock stand back, so that each pool's lock is free before long.
+/// Locks: the registry's is the innermost. Whoever has it asks for no other one, except by trying (before a fork).
+/// While a fork tries, threads that hold no pool's lock stand back, so that each pool's lock is free before long.
 ///
 /// Thread safety: any thread.
 #pragma once
@@ -54,8 +55,8 @@ inline constexpr std::size_t most_pools_with_slots = slots_in_a_page * 64;
 /// Pools beyond these are not in the registry.
 inline constexpr std::size_t most_pools = std::size_t{16} * 1024;
 
-/// The caches of one thread. Zeroed to begin with, and without a destructor, so that the compiler puts no guard before each
-/// access, and that it works until the very end of the thread.
+/// The caches of one thread. Zeroed to begin with, and without a destructor, so that the compiler puts no guard before
+/// each access, and that it works until the very end of the thread.
 struct thread_table
 {
     /// The slot that is never opened.
@@ -87,8 +88,8 @@ public:
     }
 
     /// Effects: takes a pool into the registry.
-    /// Returns: its number, which no other pool has until it leaves; or most_pools, if there is none left. Unless it `needs_slots`,
-    ///   one of those that have none.
+    /// Returns: its number, which no other pool has until it leaves; or most_pools, if there is none left. Unless it
+    ///   `needs_slots`, one of those that have none.
     std::size_t enter(thread_cached& pool, bool needs_slots = true) noexcept
     {
         const std::lock_guard<std::mutex> lock(mutex_);
@@ -110,8 +111,8 @@ public:
         pool.registered.is_left_out = false;
     }
 
-    /// Effects: takes a pool out, waits for threads that are detaching from it, and unlinks its caches from their threads.
-    ///   `for_each_cache(visit)` calls `visit(cache)` for each that a thread has.
+    /// Effects: takes a pool out, waits for threads that are detaching from it, and unlinks its caches from their
+    ///   threads. `for_each_cache(visit)` calls `visit(cache)` for each that a thread has.
     template <class ForEachCache>
     void leave(thread_cached& pool, std::size_t number, ForEachCache&& for_each_cache) noexcept
     {
@@ -123,7 +124,8 @@ public:
         pools_[number] = nullptr;
     }
 
-    /// Effects: waits for threads that are detaching from the pool, and unlinks its caches from their threads, as `leave` does.
+    /// Effects: waits for threads that are detaching from the pool, and unlinks its caches from their threads, as
+    ///   `leave` does.
     template <class ForEachCache>
     void take_from_threads(thread_cached& pool, ForEachCache&& for_each_cache) noexcept
     {
@@ -131,8 +133,8 @@ public:
         take_from_threads(lock, pool, for_each_cache);
     }
 
-    /// Returns: the slot of this thread for the pool of that number; or nullptr, if it is in a page that the thread does not
-    ///   have, or the pool has none.
+    /// Returns: the slot of this thread for the pool of that number; or nullptr, if it is in a page that the thread
+    ///   does not have, or the pool has none.
     static cache_slot* slot_of_this_thread(std::size_t number, bool may_be_in_table) noexcept
     {
         thread_table& table = this_thread_table;
@@ -145,8 +147,8 @@ public:
     }
 
     /// Effects: sees to it that this thread has the slot for the pool of that number.
-    /// Returns: the slot; or nullptr, if the thread has ended, there is no memory for the page, or the pool has no slot. Never one,
-    ///   where the thread's table would be gone when its caches are to be detached.
+    /// Returns: the slot; or nullptr, if the thread has ended, there is no memory for the page, or the pool has no
+    ///   slot. Never one, where the thread's table would be gone when its caches are to be detached.
     static cache_slot* make_slot_of_this_thread(std::size_t number, bool may_be_in_table) noexcept
     {
         thread_table& table = this_thread_table;
@@ -166,11 +168,12 @@ public:
         return slot_of_this_thread(number, may_be_in_table);
     }
 
-    /// Effects: if another thread is about to fork, waits until that has all locks, or for a while. To be called before a pool
-    ///   is locked: there may be no moment at which no pool is busy, unless somebody sees to it.
+    /// Effects: if another thread is about to fork, waits until that has all locks, or for a while. To be called before
+    ///   a pool is locked: there may be no moment at which no pool is busy, unless somebody sees to it.
     ///
-    /// A thread that holds the lock of a pool asks for that of another to be done with the first, so it does not wait. Nor does
-    /// any other one wait forever: it may have a lock of the program, and a pool's upstream may need that to be done.
+    /// A thread that holds the lock of a pool asks for that of another to be done with the first, so it does not wait.
+    /// Nor does any other one wait forever: it may have a lock of the program, and a pool's upstream may need that to
+    /// be done.
     void let_fork_pass() const noexcept
     {
         if (MEMORY_POOL_UNLIKELY(forks_pending_.load(std::memory_order_relaxed) != 0))
@@ -253,8 +256,8 @@ private:
         }
     }
 
-    /// Takes every lock there is. Pools may ask each other for memory with their locks held, and ask for this one too, so
-    /// theirs are only tried, and all are let go if one is taken.
+    /// Takes every lock there is. Pools may ask each other for memory with their locks held, and ask for this one too,
+    /// so theirs are only tried, and all are let go if one is taken.
     void before_fork() noexcept
     {
         forks_pending_.fetch_add(1, std::memory_order_relaxed);
@@ -349,8 +352,8 @@ private:
     std::array<thread_cached*, most_pools> pools_{};                   ///< By number; nullptr: left out.
 };
 
-/// Handlers run before a fork in the reverse order of their registration, and after it in that order. Ours are there from the
-/// start, so that those of a program may use pools.
+/// Handlers run before a fork in the reverse order of their registration, and after it in that order. Ours are there
+/// from the start, so that those of a program may use pools.
 inline const bool fork_is_prepared = (static_cast<void>(thread_registry::get()), true);
 } // namespace core
 } // namespace MEMORY_POOL_ABI

@@ -33,8 +33,8 @@ enum class slot_kind
     fast, ///< Such as are at a fixed place, if the pool is among the first 64.
 };
 
-/// The slots that one pool has in the tables of all threads. To be made when the pool is whole otherwise: from then on, a fork
-/// comes by.
+/// The slots that one pool has in the tables of all threads. To be made when the pool is whole otherwise: from then on,
+/// a fork comes by.
 class thread_slots : base::immovable<thread_slots>
 {
 public:
@@ -46,11 +46,13 @@ public:
     {
     }
 
-    /// Returns: the slot of this thread, or one without a cache, which no block passes; or nullptr if it is that of another pool.
+    /// Returns: the slot of this thread, or one without a cache, which no block passes; or nullptr if it is that of
+    ///   another pool.
     ///
-    /// A shared library may have a registry of its own, with numbers of its own, and a pool may be made in one module and used
-    /// in another. Code that is compiled for shared libraries therefore looks whether the slot is this pool's. Code that is
-    /// compiled for executables does not have to: pools made elsewhere send it to the slot that is always closed.
+    /// A shared library may have a registry of its own, with numbers of its own, and a pool may be made in one module
+    /// and used in another. Code that is compiled for shared libraries therefore looks whether the slot is this pool's.
+    /// Code that is compiled for executables does not have to: pools made elsewhere send it to the slot that is always
+    /// closed.
     MEMORY_POOL_ALWAYS_INLINE cache_slot* slot() const noexcept
     {
         void* const table = this_thread_table.fast_slots;
@@ -70,8 +72,8 @@ public:
         return slot != nullptr && slot->pool == &pool_ ? slot->cache : nullptr;
     }
 
-    /// Returns: the slot of this thread, to be filled; or nullptr if there can be none: the thread is ending, another module made
-    ///   the pool, there is no memory, or there are too many pools.
+    /// Returns: the slot of this thread, to be filled; or nullptr if there can be none: the thread is ending, another
+    ///   module made the pool, there is no memory, or there are too many pools.
     cache_slot* make_slot() const noexcept
     {
         if (&registry_ != &thread_registry::get())
@@ -79,7 +81,8 @@ public:
         return thread_registry::make_slot_of_this_thread(number_, are_fast_);
     }
 
-    /// Effects: makes `cache`, which no thread has, that of this thread. `enlist` has to follow, without the pool's lock.
+    /// Effects: makes `cache`, which no thread has, that of this thread. `enlist` has to follow, without the pool's
+    ///   lock.
     void fill(cache_slot& slot, thread_cache& cache) const noexcept
     {
         cache.slot = &slot;
@@ -104,8 +107,8 @@ public:
     }
 
     /// Effects: takes the caches of the pool out of their threads.
-    /// Preconditions: no thread uses the pool meanwhile. Threads that have used it may end at the same time. The pool's lock is not
-    ///   held.
+    /// Preconditions: no thread uses the pool meanwhile. Threads that have used it may end at the same time. The pool's
+    ///   lock is not held.
     template <class Cache>
     void take_from_threads(const thread_caches<Cache>& caches) noexcept
     {
