@@ -105,7 +105,7 @@ public:
     ///   step of 0, not at all. Existing items in use live on.
     /// Returns: true; or false if `init_size` exceeds `max_size` or `function` is missing. On failure nothing is
     ///   changed.
-    /// Throws: what constructors and the heap throw; nothing is changed then.
+    /// Throws: what constructors and the heap throw; nothing has changed then.
     /// Complexity: linear in items.
     bool init(std::size_t init_size = BOOST_INTRUSIVE_POOL_DEFAULT_POOL_SIZE,
               std::size_t enlarge_step = BOOST_INTRUSIVE_POOL_INCREASE_STEP,
@@ -125,7 +125,7 @@ public:
 
     /// Effects: sets what is done with returned items; a no-op before `init`. Items allocated before the last `clear`
     ///   keep the previous method.
-    /// Throws: std::invalid_argument if `function` is missing, and std::bad_alloc; nothing is changed then.
+    /// Throws: std::invalid_argument if `function` is missing, and std::bad_alloc; nothing has changed then.
     /// Complexity: O(1).
     void set_recycle_method(recycle_method_e method, recycle_function function = nullptr)
     {

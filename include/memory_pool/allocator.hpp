@@ -6,7 +6,7 @@
 ///     std::pmr::polymorphic_allocator<T> -> std::pmr::memory_resource -> virtual call -> any resource
 ///     resource_allocator<T, Resource>    -> Resource                                     that one, inlined
 ///
-/// The container's type names the resource's type then. It is for whoever can afford that, in the innermost containers.
+/// The container's type then depends on the resource's type: suited to the innermost containers.
 ///
 /// Thread safety: that of the resource.
 #pragma once
@@ -36,7 +36,7 @@ class resource_allocator
 
 public:
     using value_type = T;                                           ///< What it allocates.
-    using resource_type = Resource;                                 ///< Where from.
+    using resource_type = Resource;                                 ///< Its upstream.
     using propagate_on_container_copy_assignment = std::false_type; ///< The container keeps its memory.
     using propagate_on_container_move_assignment = std::true_type;  ///< The memory moves, so where it belongs moves.
     using propagate_on_container_swap = std::true_type;             ///< The same.

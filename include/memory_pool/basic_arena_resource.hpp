@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
 /// \file
-/// Reusable arenas as std::pmr sees them. The faces are unsynchronized_arena_resource.hpp, for one thread, and
+/// Reusable arenas as std::pmr sees them. The public headers are unsynchronized_arena_resource.hpp, for one thread, and
 /// synchronized_arena_resource.hpp, for several.
 ///
 ///     allocate    ->  fits into an arena:  current arena, cursor moves         else:  a large block, from upstream
@@ -30,8 +30,8 @@ namespace memory_pool
 {
 inline namespace MEMORY_POOL_ABI
 {
-/// Arenas, over `Arenas`: core::local_arenas or core::shared_arenas. See base/policies.hpp for `Policy`: one that
-/// checks reports misuse at once, but a write to a free block when its bytes are handed out again; to count, put a
+/// Arenas, over `Arenas`: core::local_arenas or core::shared_arenas. See base/policies.hpp for `Policy`: a checking one
+/// reports misuse at once, but a write to a free block when its bytes are handed out again; to count, put a
 /// tracking_resource before or behind it.
 template <class Policy, class Arenas>
 class basic_arena_resource final : public std::pmr::memory_resource
@@ -41,7 +41,7 @@ class basic_arena_resource final : public std::pmr::memory_resource
     using checks_type = core::arena_checks<arena_type>;
 
 public:
-    /// The variant that this resource is.
+    /// The resource's policy.
     using policy = Policy;
 
     /// Effects: makes a resource with 64 KiB arenas from the default resource.
@@ -52,9 +52,8 @@ public:
     {
     }
 
-    /// Effects: makes a resource, and takes `options.arena_count` arenas from `upstream` at once.
-    /// Preconditions: `upstream` outlives the resource. Shared arenas call it with a lock held, so never from two
-    ///   threads at the same time.
+    /// Effects: makes a resource, and allocates `options.arena_count` arenas from `upstream`.
+    /// Preconditions: `upstream` outlives the resource. Shared arenas call it under a lock, so never concurrently.
     /// Throws: std::invalid_argument if an option makes no sense or `upstream` is nullptr; size_overflow if the sizes
     ///   do not fit; what upstream throws.
     /// Complexity: linear in chunks of a MiB that are taken; in pages, with `options.prefault`.
@@ -81,17 +80,18 @@ public:
     basic_arena_resource(const basic_arena_resource&) = delete;
     basic_arena_resource& operator=(const basic_arena_resource&) = delete;
 
-    /// Effects: gives everything back upstream. Blocks still in use are gone.
+    /// Effects: returns all memory to upstream. Blocks still in use are gone.
     /// Thread safety: no other thread may use the resource any more. Threads that have used it may end before, at the
     ///   same time, or later.
     ~basic_arena_resource() override { base::pool_gone(this); }
 
     /// Effects: hands out a block. Through the concrete type this is no virtual call; see resource_allocator.
-    /// Returns: it: `bytes` bytes, aligned to `alignment`. Also for 0 bytes it is not nullptr.
-    /// Preconditions: `alignment` is a power of two. A policy that checks throws std::invalid_argument if not.
-    /// Throws: pool_exhausted if there may be no more arenas, and the current one is too full; size_overflow if `bytes`
-    ///   is more than a program can address; what upstream throws. No block is handed out then.
-    /// Complexity: O(1), and now and then a call upstream; for shared arenas, with a lock.
+    /// Returns: the block: `bytes` bytes, aligned to `alignment`. Never nullptr, also for 0 bytes.
+    /// Preconditions: `alignment` is a power of two. A checking policy throws std::invalid_argument if not.
+    /// Throws: pool_exhausted if the block does not fit into the current arena and the maximum number of arenas is
+    ///   reached; size_overflow if `bytes` is more than a program can address; what upstream throws. No block is handed
+    ///   out then.
+    /// Complexity: O(1), and occasionally a call upstream; for shared arenas, with a lock.
     /// Thread safety: that of `Arenas`.
     [[nodiscard]] MEMORY_POOL_ALWAYS_INLINE void* allocate(std::size_t bytes,
                                                            std::size_t alignment = alignof(std::max_align_t))
@@ -106,15 +106,15 @@ public:
         return handed_out(block, {bytes, alignment});
     }
 
-    /// Effects: takes a block back. If it was the last that was handed out of its arena, it is as if it had never been;
-    ///   if it was the last in use there, the arena is used again. (Of shared arenas, the first holds for the one that
-    ///   this thread fills.) nullptr is ignored.
+    /// Effects: takes a block back. If it was the last handed out of its arena, its bytes are reused next; if it was
+    ///   the last in use there, the arena is reused. (Of shared arenas, the former holds for this thread's current
+    ///   one.) nullptr is ignored.
     /// Preconditions: `block` is from this resource and in use, and was asked for with these `bytes` and this
-    ///   `alignment`. A policy that checks reports it if not, and ignores the call; any other one reports what it sees
-    ///   in the header of the arena.
+    ///   `alignment`. A checking policy reports a violation and ignores the call; other policies report what they
+    ///   detect in the header of the arena.
     /// Complexity: O(1), however many arenas there are. Of shared arenas: an atomic operation if this thread does not
     ///   fill the arena, a lock if it was the last block in use there. Allocates nothing.
-    /// Thread safety: that of `Arenas`; of shared ones, also a thread that has not handed it out.
+    /// Thread safety: that of `Arenas`; of shared ones, any thread may free the block.
     MEMORY_POOL_ALWAYS_INLINE void deallocate(void* block, std::size_t bytes,
                                               std::size_t alignment = alignof(std::max_align_t)) noexcept
     {
@@ -138,9 +138,9 @@ public:
             report(error::double_free, block, {bytes, alignment});
     }
 
-    /// Effects: gives every chunk of memory whose arenas are all free back upstream. Those that other threads fill
-    ///   stay.
-    /// Returns: how many bytes went back.
+    /// Effects: returns every chunk of memory whose arenas are all free to upstream. The current arenas of other
+    ///   threads stay.
+    /// Returns: the number of bytes returned.
     /// Complexity: linear in arenas.
     /// Thread safety: that of `Arenas`.
     std::size_t trim() noexcept { return arenas_.trim(); }
@@ -150,20 +150,20 @@ public:
     /// Thread safety: no other thread may use the resource at the same time.
     void clear() noexcept { forget_blocks(true); }
 
-    /// Effects: takes every block back, and gives everything back upstream. The resource works on.
+    /// Effects: takes every block back, and returns all memory to upstream. The resource works on.
     /// Complexity: linear in chunks, large blocks and threads.
     /// Thread safety: no other thread may use the resource at the same time.
     void release() noexcept { forget_blocks(false); }
 
     /// Effects: takes arenas from upstream until `arena_count()` is at least `count`.
-    /// Throws: pool_exhausted if `count` is above `max_arenas()`; size_overflow if so many arenas do not fit into
-    ///   memory; what upstream throws, after which the arenas that were got are kept.
+    /// Throws: pool_exhausted if `count` is above `max_arenas()`; size_overflow if `count` arenas exceed the address
+    ///   space; what upstream throws, after which the arenas allocated so far are kept.
     /// Complexity: linear in chunks of a MiB that are taken; in pages, with `prefault`.
     /// Thread safety: that of `Arenas`.
     void reserve(std::size_t count) { arenas_.reserve(count); }
 
-    /// Returns: whether a block of this resource could begin at `address`: it lies in an arena. Any pointer may be
-    ///   asked after. Not told of large blocks.
+    /// Returns: whether a block of this resource could begin at `address`: it lies in an arena. Any pointer is allowed.
+    ///   False for large blocks.
     /// Complexity: linear in chunks.
     /// Thread safety: that of `Arenas`.
     bool owns(const void* address) const noexcept
@@ -171,7 +171,7 @@ public:
         return arenas_.with_store([address](const auto& store) { return store.contains(address); });
     }
 
-    /// Returns: the most arenas there may be; arena_options::unbounded if there is no limit.
+    /// Returns: the maximum number of arenas; arena_options::unbounded if there is no limit.
     std::size_t max_arenas() const noexcept { return arenas_.store().max_arenas(); }
 
     /// Returns: bytes of an arena, header included.
@@ -180,7 +180,7 @@ public:
     /// Returns: the largest block that comes from an arena, in bytes, if it is aligned to 64 bytes at most.
     std::size_t largest_block() const noexcept { return largest_block_; }
 
-    // Figures of shared arenas are read with the lock, and are exact if no other thread is at work in the resource.
+    // Figures of shared arenas are read with the lock, and are exact if no other thread uses the resource.
 
     /// Returns: arenas held, in use or not.
     std::size_t arena_count() const noexcept
@@ -188,13 +188,13 @@ public:
         return arenas_.with_store([](const auto& store) { return store.arena_count(); });
     }
 
-    /// Returns: arenas in which nothing is in use; of shared ones, also such as a thread fills, which only that thread
-    ///   can have.
+    /// Returns: arenas in which nothing is in use; of shared ones, also the current arena of a thread, which only that
+    ///   thread can use.
     /// Complexity: linear in threads.
     std::size_t free_arenas() const noexcept { return arenas_.free_arenas(); }
 
     /// Returns: bytes in use: those of blocks in arenas, each rounded up to a multiple of 8, and those of large blocks.
-    ///   (With a policy that checks, what it has behind each block is in use, too.)
+    ///   (With a checking policy, what it has behind each block is in use, too.)
     /// Complexity: linear in arenas.
     std::size_t bytes_in_use() const noexcept { return arenas_.bytes_in_use(); }
 
@@ -203,16 +203,16 @@ public:
     /// Complexity: linear in arenas and threads.
     std::size_t bytes_wasted() const noexcept { return arenas_.bytes_wasted(); }
 
-    /// Returns: bytes taken from upstream and not given back, bookkeeping included.
+    /// Returns: bytes held from upstream, bookkeeping included.
     std::size_t bytes_reserved() const noexcept { return arenas_.bytes_reserved(); }
 
-    /// Returns: how the resource calls itself in reports.
+    /// Returns: the resource's name in reports.
     const char* name() const noexcept { return arenas_.store().name(); }
 
-    /// Returns: where the arenas come from.
+    /// Returns: the upstream resource.
     std::pmr::memory_resource* upstream_resource() const noexcept { return arenas_.store().upstream(); }
 
-    /// Returns: whether the bookkeeping is in order. For tests.
+    /// Returns: whether the invariants hold. For tests.
     /// Complexity: linear in arenas.
     /// Thread safety: no other thread may use the resource at the same time.
     bool is_valid() const noexcept { return arenas_.is_valid(); }
@@ -275,7 +275,7 @@ private:
             report(*misuse, block, asked);
     }
 
-    /// Returns: whether nothing was wrong with that.
+    /// Returns: false if misuse was reported.
     MEMORY_POOL_NOINLINE bool take_back_checked(void* block, const base::block_request& given) noexcept
     {
         const std::optional<base::misuse> misuse = arenas_.with_checks([&](const checks_type& checks) {

@@ -42,13 +42,13 @@ class basic_block_pool
     using variant = base::checked_policy<Policy>;
 
 public:
-    /// The variant that this pool is.
+    /// The pool's policy.
     using policy = Policy;
 
     /// Effects: makes a pool of blocks of `block_size` bytes each, and takes `options.initial_capacity` of them from
     ///   `upstream` at once.
-    /// Preconditions: `upstream` outlives the pool. A pool shared by threads calls it with a lock held, so never from
-    ///   two threads at the same time.
+    /// Preconditions: `upstream` outlives the pool. A pool shared by threads calls it under a lock, so never
+    ///   concurrently.
     /// Throws: std::invalid_argument if `block_size` or `max_capacity` is 0, `max_capacity` is below
     ///   `initial_capacity`, `alignment` is not a power of two, or `upstream` is nullptr; size_overflow if the sizes do
     ///   not fit; what upstream throws.
@@ -57,7 +57,7 @@ public:
                               std::pmr::memory_resource* upstream = std::pmr::get_default_resource())
         : basic_block_pool(block_size, options, upstream, nullptr)
     {
-        // The pool is whole by now: should this throw, the destructor gives back what was got.
+        // The pool is complete by now: if this throws, the destructor releases the slabs.
         if (options.initial_capacity != 0)
             reserve(options.initial_capacity);
     }
@@ -75,13 +75,13 @@ public:
     basic_block_pool(const basic_block_pool&) = delete;
     basic_block_pool& operator=(const basic_block_pool&) = delete;
 
-    /// Effects: gives everything back upstream. Blocks still in use are gone.
+    /// Effects: returns all memory to upstream. Blocks still in use are gone.
     /// Thread safety: no other thread may use the pool any more. Threads that have used it may end before, at the same
     ///   time, or later.
     ~basic_block_pool() = default;
 
     /// Effects: hands out a block.
-    /// Returns: it: `block_size()` bytes, aligned as asked for, with undefined content.
+    /// Returns: the block: `block_size()` bytes, aligned as asked for, with undefined content.
     /// Throws: pool_exhausted if the pool is bounded and `max_capacity()` blocks are in use; what upstream throws. No
     ///   block is handed out then.
     /// Complexity: O(1), and occasionally a batch from the slabs, an exchange of magazines or a call upstream; where
@@ -94,15 +94,15 @@ public:
         return block;
     }
 
-    /// Effects: hands out a block, if there is one to be had.
-    /// Returns: it, as from `allocate`; or nullptr if the pool is at its limit, or upstream fails.
+    /// Effects: hands out a block, if one is available.
+    /// Returns: the block, as from `allocate`; or nullptr if the pool is at its limit, or upstream fails.
     /// Complexity: as `allocate`.
     /// Thread safety: the pool's.
     [[nodiscard]] MEMORY_POOL_ALWAYS_INLINE void* try_allocate() noexcept { return store_.try_allocate(); }
 
-    /// Effects: hands out a block, as soon as there is one to be had. Threads that wait get theirs in the order they
-    ///   came, and before any that does not wait.
-    /// Returns: it, as from `allocate`.
+    /// Effects: hands out a block, as soon as one is available. Waiting threads are served in FIFO order, and before
+    ///   any that does not wait.
+    /// Returns: the block, as from `allocate`.
     /// Preconditions: threads share the pool; otherwise it does not compile.
     /// Throws: what upstream throws, if no block is in use that could come back. That counts as failed.
     /// Complexity: as `allocate`, and the wait. No overhead elsewhere while no thread waits.
@@ -152,10 +152,10 @@ public:
 
     /// Effects: takes a block back; if threads wait for one, hands it to the one that has waited longest. nullptr is
     ///   ignored.
-    /// Preconditions: `block` is from this pool and in use. A policy that checks reports it if not, and ignores the
-    ///   call; any other one reports what it sees when a batch of blocks goes back to the slabs.
+    /// Preconditions: `block` is from this pool and in use. A checking policy reports a violation and ignores the call;
+    ///   other policies report what they detect when a batch of blocks goes back to the slabs.
     /// Complexity: O(1), and occasionally a batch to the slabs or an exchange of magazines. Where threads share the
-    ///   pool, a policy that checks takes its lock each time.
+    ///   pool, a checking policy takes its lock each time.
     /// Thread safety: the pool's; the block may be from another thread.
     MEMORY_POOL_ALWAYS_INLINE void deallocate(void* block) noexcept { store_.deallocate(block); }
 
@@ -174,7 +174,7 @@ public:
         return count;
     }
 
-    /// Effects: hands out up to `count` blocks, as many as are to be had, and writes their addresses from `blocks` on.
+    /// Effects: hands out up to `count` blocks, as many as are available, and writes their addresses from `blocks` on.
     /// Returns: how many.
     /// Complexity: linear in `count`.
     /// Thread safety: as `allocate`.
@@ -196,8 +196,8 @@ public:
     }
 
     /// Effects: takes slabs from upstream until `capacity()` is at least `count`.
-    /// Throws: pool_exhausted if `count` is above `max_capacity()`; size_overflow if `count` blocks exceed
-    ///   the address space; what upstream throws, after which the slabs that were got are kept.
+    /// Throws: pool_exhausted if `count` is above `max_capacity()`; size_overflow if `count` blocks exceed the address
+    ///   space; what upstream throws, after which the slabs allocated so far are kept.
     /// Complexity: linear in slabs added, and in pages with `pool_options::prefault`.
     /// Thread safety: the pool's.
     void reserve(std::size_t count)
@@ -206,15 +206,15 @@ public:
         store_.reserve(count);
     }
 
-    /// Effects: gives every wholly free slab back upstream, also if its blocks are in the magazines of other threads.
+    /// Effects: returns every wholly free slab to upstream, also if its blocks are in the magazines of other threads.
     ///   Those magazines stay, empty; only `release` and the destructor free them.
-    /// Returns: how many bytes went back.
+    /// Returns: the number of bytes returned.
     /// Complexity: linear in threads and slabs, and in blocks for the bits that stand for them.
     /// Thread safety: the pool's.
     std::size_t trim() noexcept { return store_.trim(); }
 
-    /// Effects: takes every block back and gives every slab back upstream. Whatever was in the blocks is gone; the pool
-    ///   works on.
+    /// Effects: takes every block back and returns every slab to upstream. The contents of the blocks are lost; the
+    ///   pool stays usable.
     /// Complexity: linear in threads, slabs and free blocks.
     /// Thread safety: no other thread may use the pool at the same time.
     void release() noexcept { store_.release(); }
@@ -238,7 +238,7 @@ public:
         store_.for_each_in_use([&visit](void* block) { visit(block); });
     }
 
-    /// Returns: whether a block of this pool, in use or not, starts at `address`. Any pointer may be asked after.
+    /// Returns: whether a block of this pool, in use or not, starts at `address`. Any pointer is allowed.
     /// Complexity: logarithmic in slabs.
     /// Thread safety: the pool's.
     bool owns(const void* address) const noexcept
@@ -246,7 +246,7 @@ public:
         return store_.with_slabs([address](const core::slab_store& slabs) { return slabs.has_block_at(address); });
     }
 
-    /// Returns: whether `block` is a block of this pool that is in use. Any pointer may be asked after.
+    /// Returns: whether `block` is a block of this pool that is in use. Any pointer is allowed.
     /// Preconditions: called from a visitor of `for_each`, or the policy checks: elsewhere a block that came back a
     ///   moment ago still counts as in use.
     /// Complexity: logarithmic in slabs.
@@ -256,8 +256,8 @@ public:
         return store_.with_slabs([block](const core::slab_store& slabs) { return slabs.has_handed_out(block); });
     }
 
-    /// Effects: reports a double free, a foreign or misaligned pointer, or an overflow, if that is what it would be to
-    ///   give `block` back now. Each overflow is reported once; the block can then be freed.
+    /// Effects: reports a double free, a foreign or misaligned pointer, or an overflow, if freeing `block` now would be
+    ///   one. Each overflow is reported once; the block can then be freed.
     /// Returns: whether there was nothing to report.
     /// Preconditions: `Policy::checks`.
     /// Complexity: logarithmic in slabs.
@@ -274,10 +274,10 @@ public:
     /// Returns: the alignment of every block, in bytes.
     std::size_t alignment() const noexcept { return store_.alignment(); }
 
-    /// Returns: how the pool calls itself in reports.
+    /// Returns: the pool's name in reports.
     const char* name() const noexcept { return store_.identity().name; }
 
-    /// Returns: where the pool takes its memory from.
+    /// Returns: the pool's upstream.
     std::pmr::memory_resource* upstream_resource() const noexcept { return store_.upstream(); }
 
     // Reading the figures of a pool shared by threads takes its lock, and may have to wait while a thread makes it
@@ -287,24 +287,23 @@ public:
     /// Complexity: O(1).
     std::size_t capacity() const noexcept { return store_.capacity(); }
 
-    /// Returns: the most blocks that can be in use at one time, `pool_options::unbounded` if there is no limit.
+    /// Returns: the maximum number of blocks in use, `pool_options::unbounded` if there is no limit.
     std::size_t max_capacity() const noexcept { return store_.limit(); }
 
     /// Returns: whether there is a limit.
     bool is_bounded() const noexcept { return max_capacity() != pool_options::unbounded; }
 
-    /// Returns: blocks in use; if other threads are at work in the pool, about as many.
+    /// Returns: blocks in use; approximate while other threads use the pool.
     /// Complexity: O(1); linear in threads where they share the pool.
     std::size_t in_use() const noexcept { return store_.in_use(); }
 
-    /// Returns: how many more blocks can be had: from a bounded pool until it is exhausted, from any other without
-    ///   going upstream. A pool shared by threads may still go upstream before it takes blocks from the caches of other
-    ///   threads, and the number is approximate while other threads use the pool.
+    /// Returns: how many more blocks are available: in a bounded pool until it is exhausted, in any other without a
+    ///   call upstream. A pool shared by threads may still call upstream before it takes blocks from the caches of
+    ///   other threads, and the number is approximate while other threads use the pool.
     /// Complexity: as `in_use`.
     std::size_t available() const noexcept { return store_.available(); }
 
-    /// Returns: how often the pool has taken blocks from upstream since it was made or released: by a step, or for
-    ///   `reserve`.
+    /// Returns: how often the pool has grown since it was made or released, by a step or by `reserve`.
     /// Complexity: O(1).
     std::size_t enlarge_steps() const noexcept
     {
@@ -315,11 +314,11 @@ public:
     /// Complexity: O(1).
     std::size_t slab_count() const noexcept { return store_.slab_count(); }
 
-    /// Returns: bytes taken from upstream and not given back, bookkeeping included.
+    /// Returns: bytes held from upstream, bookkeeping included.
     /// Complexity: O(1).
     std::size_t bytes_reserved() const noexcept { return store_.bytes_reserved(); }
 
-    /// Returns: how many threads wait for a block.
+    /// Returns: the number of threads waiting for a block.
     /// Preconditions: as `allocate_wait`.
     /// Complexity: linear in them.
     template <class Shared = Store>
@@ -337,15 +336,15 @@ public:
     ///   count as in use.
     /// Preconditions: `Policy::counts`.
     /// Complexity: as `in_use`.
-    /// Thread safety: the pool's; exact if no other thread is at work in the pool.
+    /// Thread safety: the pool's; exact if no other thread uses the pool.
     pool_statistics statistics() const noexcept
     {
         static_assert(variant::counts, "this pool does not count: use memory_pool::counting_policy");
         return store_.statistics();
     }
 
-    /// Returns: whether the pool is in order: every free block is in one place, none is in two, and all counts agree.
-    ///   With a policy that checks, also whether no block was written to while free, or past its end. For tests.
+    /// Returns: whether the invariants hold: every free block is in one place, none is in two, and all counts agree.
+    ///   With a checking policy, also whether no block was written to while free, or past its end. For tests.
     /// Complexity: linear in blocks.
     /// Thread safety: no other thread may use the pool at the same time.
     bool is_valid() const noexcept { return store_.is_valid(); }

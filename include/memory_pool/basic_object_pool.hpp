@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
 /// \file
-/// Objects of one type, made and destroyed in the blocks of a pool. The faces are object_pool.hpp, for one thread, and
-/// concurrent_object_pool.hpp, for several.
+/// Objects of one type, made and destroyed in the blocks of a pool. The public headers are object_pool.hpp, for one
+/// thread, and concurrent_object_pool.hpp, for several.
 ///
 ///     create(arguments...)  ->  block from the pool  ->  T constructed in it  ->  T*
 ///     destroy(T*)           ->  T destroyed          ->  block back to the pool
 ///
 ///     objects alive = blocks in use (outside of create and destroy)
 ///
-/// Thread safety: that of the blocks. Each object is its user's.
+/// Thread safety: that of the blocks. Each object belongs to its user.
 #pragma once
 
 #include <memory_pool/base/config.hpp>
@@ -42,9 +42,9 @@ class basic_object_pool
     using T = core::checked_object<Object>; // NOLINT(readability-identifier-naming): stands for the parameter
 
 public:
-    /// What the pool holds.
+    /// The pooled type.
     using value_type = T;
-    /// The variant that this pool is.
+    /// The pool's policy.
     using policy = typename Blocks::policy;
 
     /// Destroys an object of a pool: the deleter of `unique_ptr`.
@@ -68,7 +68,7 @@ public:
     /// A std::unique_ptr that gives its object back to the pool.
     using unique_ptr = std::unique_ptr<T, deleter>;
 
-    /// Effects: makes a pool, and takes room for `options.initial_capacity` objects from `upstream` at once.
+    /// Effects: makes a pool, and allocates room for `options.initial_capacity` objects from `upstream`.
     /// Preconditions: `upstream` outlives the pool.
     /// Throws: as `Blocks`.
     /// Complexity: as `Blocks`.
@@ -92,7 +92,7 @@ public:
     basic_object_pool(const basic_object_pool&) = delete;
     basic_object_pool& operator=(const basic_object_pool&) = delete;
 
-    /// Effects: destroys the objects that are alive, as `clear` does, and gives everything back upstream.
+    /// Effects: destroys the objects that are alive, as `clear` does, and returns all memory to upstream.
     ~basic_object_pool()
     {
         // Not said of the class, as an object may have owners of others as members: so far, its type is incomplete.
@@ -103,8 +103,7 @@ public:
                       "destroying a pooled object must not throw");
         if constexpr (std::is_trivially_destructible_v<complete>)
             return;
-        // Also if none seems to be alive: one that was destroyed twice hides one that was not, until the blocks are
-        // looked at.
+        // Also if the count is 0: a double destroy hides a leaked object until the blocks are inspected.
         clear();
     }
 
@@ -119,7 +118,7 @@ public:
         return construct(blocks_.allocate(), std::forward<Arguments>(arguments)...);
     }
 
-    /// Effects: makes a `T` as `create` does, if there is a block to be had.
+    /// Effects: makes a `T` as `create` does, if a block is available.
     /// Returns: the object; or nullptr if the pool is at its limit, or upstream fails.
     /// Throws: what the constructor throws. The block is back in the pool then.
     /// Complexity: as `create`.
@@ -130,7 +129,7 @@ public:
         return construct_if(blocks_.try_allocate(), std::forward<Arguments>(arguments)...);
     }
 
-    /// Effects: makes a `T` as `create` does, as soon as there is a block to be had.
+    /// Effects: makes a `T` as `create` does, as soon as a block is available.
     /// Preconditions: threads share the pool; only those of a concurrent_object_pool can wait.
     /// Returns: the object.
     /// Throws: as `Blocks::allocate_wait`, and what the constructor throws. The block is back in the pool then.
@@ -166,7 +165,7 @@ public:
     }
 
     /// Effects: destroys `object` and takes its block back. nullptr is ignored.
-    /// Preconditions: `object` is alive and from this pool. A policy that checks reports it if not, before the
+    /// Preconditions: `object` is alive and from this pool. A checking policy reports a violation, before the
     ///   destructor could run, and ignores the call.
     /// Complexity: O(1), and the destructor.
     /// Thread safety: that of the blocks.
@@ -198,24 +197,24 @@ public:
     ///   and create some (which may or may not be visited), but not call `trim` or `clear`.
     /// Throws: what `visit` throws.
     /// Complexity: linear in blocks that were ever in use. Costs nothing elsewhere.
-    /// Thread safety: that of the blocks, but while no other thread creates or destroys objects: one that is just being
-    ///   made, or is gone already, would be visited too. So it would in the child of a fork, if a thread was at that in
-    ///   the parent.
+    /// Thread safety: that of the blocks, but while no other thread creates or destroys objects: an object under
+    ///   construction, or already destroyed, would be visited too. The same holds in the child of a fork, if a thread
+    ///   of the parent was creating or destroying one.
     template <class Visit>
     void for_each(Visit&& visit)
     {
         blocks_.for_each([&visit](void* block) { visit(*object_in(block)); });
     }
 
-    /// Effects: destroys every object that is alive. Their destructors may destroy others, and each is destroyed once,
-    ///   whoever comes first; and make new ones, which are destroyed too. Where destructors destroy others more than
-    ///   1,000 deep, the next one is destroyed when they have returned, so that a list of any length may end that way.
-    ///   The memory is kept for later. A destructor that calls it meanwhile changes nothing. In the child of a fork, if
-    ///   other threads have used the pool in the parent, it destroys none: any of them may have been half made, or half
-    ///   destroyed, by a thread that is not there. It only takes their blocks back. Objects that are made after that
-    ///   are destroyed again.
+    /// Effects: destroys every object that is alive. Their destructors may destroy others, and each is destroyed
+    ///   exactly once; and make new ones, which are destroyed too. Where destructors destroy others more than 1,000
+    ///   deep, the next one is destroyed after they have returned, so a list of any length can be destroyed. The memory
+    ///   is kept for later. Called by one of these destructors, it is a no-op. In the child of a fork, if other threads
+    ///   have used the pool in the parent, it destroys none: any of them may have been half made, or half destroyed, by
+    ///   a thread that does not exist there. It only takes their blocks back. Objects that are made after that are
+    ///   destroyed again.
     /// Preconditions: not called by a destructor that `destroy` runs at other times, as its object would be destroyed
-    ///   again; destructors that make new objects stop doing so at some time, or it has no end.
+    ///   again; destructors that make new objects eventually stop doing so; otherwise it does not terminate.
     /// Complexity: linear in blocks that were ever in use; in slabs, if destroying a `T` does nothing.
     /// Thread safety: that of the blocks.
     void clear() noexcept
@@ -225,11 +224,11 @@ public:
         } else {
             if (core::pool_access::store(blocks_).has_lost_threads()) {
                 blocks_.clear();
-                is_clearing_ = false; // One of those threads may have been at it.
+                is_clearing_ = false; // A lost thread may have been in clear().
                 return;
             }
             if (std::exchange(is_clearing_, true))
-                return; // called by a destructor: it is under way
+                return; // called by a destructor, within clear()
             endings_ = {};
             do { // until none is left, or none can be destroyed
                 endings_.count = 0;
@@ -245,20 +244,20 @@ public:
     /// Thread safety: that of the blocks.
     void reserve(std::size_t count) { blocks_.reserve(count); }
 
-    /// Effects: gives memory in which no object is alive back upstream.
-    /// Returns: how many bytes went back.
+    /// Effects: returns slabs without objects alive to upstream.
+    /// Returns: the number of bytes returned.
     /// Complexity: as `Blocks::trim`.
     /// Thread safety: that of the blocks.
     std::size_t trim() noexcept { return blocks_.trim(); }
 
-    /// Returns: whether a block of this pool starts at `object`. Any pointer may be asked after.
+    /// Returns: whether a block of this pool starts at `object`. Any pointer is allowed.
     /// Complexity: logarithmic in slabs.
     bool owns(const T* object) const noexcept { return blocks_.owns(object); }
 
-    /// Returns: objects that there is room for, alive or not.
+    /// Returns: the number of objects allocated from upstream, alive or not.
     std::size_t capacity() const noexcept { return blocks_.capacity(); }
 
-    /// Returns: the most objects that can be alive at one time, `pool_options::unbounded` if there is no limit.
+    /// Returns: the maximum number of objects alive, `pool_options::unbounded` if there is no limit.
     std::size_t max_capacity() const noexcept { return blocks_.max_capacity(); }
 
     /// Returns: whether there is a limit.
@@ -272,20 +271,20 @@ public:
     /// Complexity: as `Blocks::available`.
     std::size_t available() const noexcept { return blocks_.available(); }
 
-    /// Returns: bytes taken from upstream and not given back, bookkeeping included.
+    /// Returns: bytes held from upstream, bookkeeping included.
     std::size_t bytes_reserved() const noexcept { return blocks_.bytes_reserved(); }
 
-    /// Returns: how the pool calls itself in reports.
+    /// Returns: the pool's name in reports.
     const char* name() const noexcept { return blocks_.name(); }
 
-    /// Returns: where the pool takes its memory from.
+    /// Returns: the pool's upstream.
     std::pmr::memory_resource* upstream_resource() const noexcept { return blocks_.upstream_resource(); }
 
-    /// Returns: what the pool has done so far, exactly.
+    /// Returns: exact statistics of the pool so far.
     /// Preconditions: `policy::counts`.
     pool_statistics statistics() const noexcept { return blocks_.statistics(); }
 
-    /// Returns: whether the pool is in order, as `Blocks::is_valid`. For tests.
+    /// Returns: whether the invariants hold, as `Blocks::is_valid`. For tests.
     /// Complexity: linear in blocks.
     bool is_valid() const noexcept { return blocks_.is_valid(); }
 
@@ -305,7 +304,7 @@ private:
         return object;
     }
 
-    /// Returns: whether it did; not if a policy that checks has reported why not.
+    /// Returns: whether it did; not if a checking policy has reported why not.
     MEMORY_POOL_ALWAYS_INLINE bool destroy_now(T* object) noexcept
     {
         if constexpr (base::checked_policy<policy>::checks) {
@@ -317,15 +316,14 @@ private:
         return true;
     }
 
-    /// An object whose destructor is under way, while the pool is being cleared, and the one whose destructor destroys
-    /// it.
+    /// An object whose destructor is running during clear(), and the one whose destructor destroys it.
     struct ending
     {
         const T* object;
         const ending* outer;
     };
 
-    /// How far clear() is. In the child of a fork, this may be the work of a thread that is not there.
+    /// How far clear() is. In the child of a fork, this may be the work of a thread that does not exist there.
     struct endings
     {
         const ending* innermost = nullptr;
@@ -333,13 +331,13 @@ private:
         std::size_t count = 0; ///< Objects destroyed since clear() began to walk over them.
     };
 
-    /// So deep may destructors destroy others. What is next in a list that is longer waits until clear() comes by.
+    /// Maximum depth of destructors that destroy others. The rest of a longer list is left to clear().
     static constexpr std::size_t deepest_ending = 1000;
 
     /// For destructors that destroy others.
     MEMORY_POOL_NOINLINE void destroy_while_clearing(T* object) noexcept
     {
-        if (!blocks_.is_in_use(block_of(object))) { // clear() came by here before
+        if (!blocks_.is_in_use(block_of(object))) { // clear() has already destroyed it
             if constexpr (base::checked_policy<policy>::checks) {
                 if (!blocks_.owns(block_of(object)))
                     (void)blocks_.verify(block_of(object));
@@ -357,8 +355,7 @@ private:
             end(object);
     }
 
-    /// Destroys one that is in use and whose destructor is not under way: what clear() comes by is, and it need not
-    /// ask.
+    /// Destroys an object in use whose destructor is not running. clear() need not check that.
     void end(T* object) noexcept
     {
         const ending here{object, endings_.innermost};

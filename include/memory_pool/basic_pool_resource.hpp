@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
 /// \file
-/// Blocks of any size for std::pmr, from pools by size. The public classes are in unsynchronized_pool_resource.hpp, for one thread,
-/// and synchronized_pool_resource.hpp, for several.
+/// Blocks of any size for std::pmr, from pools by size. The public headers are unsynchronized_pool_resource.hpp, for
+/// one thread, and synchronized_pool_resource.hpp, for several.
 ///
 ///     allocate(50)  ->  class of 56 bytes  ->  its pool         deallocate(block, 50)  ->  same class, same pool
 ///     allocate(1 MB)  ->  a large block, from upstream
@@ -35,7 +35,7 @@ template <class Pool, class Upstream>
 class basic_pool_resource final : public std::pmr::memory_resource
 {
 public:
-    /// The variant that this resource is.
+    /// The resource's policy.
     using policy = typename Pool::policy;
 
     /// Effects: makes a resource over the default resource.
@@ -49,9 +49,8 @@ public:
 
     /// Effects: makes a resource. Takes nothing from `upstream` yet. `options` mean what they do for std::pmr: the most
     ///   blocks that a pool takes at once, and the largest block that comes from a pool; 0 stands for the default: up
-    ///   to a MiB, and 4096 bytes. Pools for blocks larger than a MiB there are none.
-    /// Preconditions: `upstream` outlives the resource. For shared pools, it is called with a lock held, so
-    ///   never from two threads at the same time.
+    ///   to a MiB, and 4096 bytes. There are no pools for blocks larger than a MiB.
+    /// Preconditions: `upstream` outlives the resource. Shared pools call it under a lock, so never concurrently.
     /// Throws: std::invalid_argument if `upstream` is nullptr.
     /// Complexity: O(1).
     explicit basic_pool_resource(const std::pmr::pool_options& options,
@@ -74,17 +73,17 @@ public:
     basic_pool_resource(const basic_pool_resource&) = delete;
     basic_pool_resource& operator=(const basic_pool_resource&) = delete;
 
-    /// Effects: gives everything back upstream. Blocks still in use are gone.
+    /// Effects: returns all memory to upstream. Blocks still in use are gone.
     /// Thread safety: no other thread may use the resource any more. Threads that have used it may end before, at the
     ///   same time, or later.
     ~basic_pool_resource() override = default;
 
     /// Effects: hands out a block. Through the concrete type this is no virtual call; see resource_allocator.
-    /// Returns: it: `bytes` bytes, aligned to `alignment`. Also for 0 bytes it is not nullptr.
-    /// Preconditions: `alignment` is a power of two. A policy that checks throws std::invalid_argument if not.
+    /// Returns: the block: `bytes` bytes, aligned to `alignment`. Never nullptr, also for 0 bytes.
+    /// Preconditions: `alignment` is a power of two. A checking policy throws std::invalid_argument if not.
     /// Throws: size_overflow if `bytes` is more than a program can address; what upstream throws. No block is handed
     ///   out then.
-    /// Complexity: that of `Pool`: O(1), and now and then a call upstream.
+    /// Complexity: that of `Pool`: O(1), and occasionally a call upstream.
     /// Thread safety: that of `Pool`.
     [[nodiscard]] MEMORY_POOL_ALWAYS_INLINE void* allocate(std::size_t bytes,
                                                            std::size_t alignment = alignof(std::max_align_t))
@@ -104,7 +103,7 @@ public:
     ///   `alignment`. If not, the pool of that size reports it, as its policy says; one that checks also reports a
     ///   block of another pool as one whose size or alignment is wrong.
     /// Complexity: that of `Pool`: O(1). For large blocks, a call upstream, and in shared pools a lock.
-    /// Thread safety: that of `Pool`; in shared pools, also a thread that has not handed it out.
+    /// Thread safety: that of `Pool`; in shared pools, any thread may free the block.
     MEMORY_POOL_ALWAYS_INLINE void deallocate(void* block, std::size_t bytes,
                                               std::size_t alignment = alignof(std::max_align_t)) noexcept
     {
@@ -123,22 +122,22 @@ public:
             core::report_misuse_in_pools(error::foreign_pointer, block, {bytes, alignment});
     }
 
-    /// Effects: gives every slab that is wholly free back upstream.
-    /// Returns: how many bytes went back.
+    /// Effects: returns every slab that is wholly free to upstream.
+    /// Returns: the number of bytes returned.
     /// Complexity: that of `Pool`: linear in slabs and free blocks.
     /// Thread safety: that of `Pool`.
     std::size_t trim() noexcept { return pools_.trim(); }
 
-    /// Effects: takes every block back, and gives everything back upstream. The resource works on.
+    /// Effects: takes every block back, and returns all memory to upstream. The resource works on.
     /// Complexity: linear in slabs and large blocks.
     /// Thread safety: no other thread may use the resource at the same time.
     void release() noexcept { pools_.release(); }
 
-    /// Returns: the options as they are heeded.
+    /// Returns: the options in effect.
     std::pmr::pool_options options() const noexcept { return pools_.options(); }
 
-    /// Returns: bytes in blocks in use, each as large as its pool makes it, and in large blocks; about as many, if
-    ///   other threads are at work.
+    /// Returns: bytes in blocks in use, each as large as its pool makes it, and in large blocks; approximate while
+    ///   other threads are active.
     /// Complexity: linear in pools, and as `Pool::in_use`.
     /// Thread safety: that of `Pool`.
     std::size_t bytes_in_use() const noexcept
@@ -146,7 +145,7 @@ public:
         return pools_.bytes_in_pools() + with_large([](const auto& large) { return large.bytes_in_use(); });
     }
 
-    /// Returns: bytes taken from upstream and not given back, bookkeeping included.
+    /// Returns: bytes held from upstream, bookkeeping included.
     /// Complexity: linear in pools.
     /// Thread safety: that of `Pool`.
     std::size_t bytes_reserved() const noexcept
@@ -154,10 +153,10 @@ public:
         return pools_.bytes_for_pools() + with_large([](const auto& large) { return large.bytes_reserved(); });
     }
 
-    /// Returns: where the memory comes from.
+    /// Returns: the upstream resource.
     std::pmr::memory_resource* upstream_resource() const noexcept { return pools_.upstream(); }
 
-    /// Returns: whether the bookkeeping is in order. For tests.
+    /// Returns: whether the invariants hold. For tests.
     /// Complexity: linear in blocks.
     bool is_valid() const noexcept { return pools_.is_valid(); }
 
@@ -196,9 +195,8 @@ private:
             core::report_misuse_in_pools(error::foreign_pointer, block, given);
     }
 
-    /// Effects: reports a block that is elsewhere than in `pool`; or, if that is nullptr, whatever is wrong with giving
-    ///   it back.
-    /// Returns: whether there was nothing to report.
+    /// Effects: reports a block that is not in `pool`; or, if that is nullptr, any misuse that freeing it would be.
+    /// Returns: false if misuse was reported.
     MEMORY_POOL_NOINLINE bool is_in_place(const void* block, const Pool* pool,
                                           const base::block_request& given) const noexcept
     {

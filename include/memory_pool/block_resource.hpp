@@ -48,7 +48,7 @@ public:
     ~block_resource() override = default;
 
     /// Effects: hands out a block of the pool, or asks upstream. Through the concrete type this is no virtual call.
-    /// Returns: it: at least `bytes` bytes, aligned to `alignment`.
+    /// Returns: the block: at least `bytes` bytes, aligned to `alignment`.
     /// Throws: pool_exhausted if the pool is at its limit; what upstream throws.
     /// Complexity: that of the pool, or of upstream.
     [[nodiscard]] MEMORY_POOL_ALWAYS_INLINE void* allocate(std::size_t bytes,

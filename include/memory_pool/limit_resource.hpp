@@ -35,7 +35,7 @@ struct limit_options
     /// The value that means: no limit.
     static constexpr std::size_t unbounded = std::numeric_limits<std::size_t>::max();
 
-    /// The most bytes that may be in use at one time, counted as they are asked for.
+    /// Maximum bytes in use, counted as requested.
     std::size_t limit = unbounded;
 
     /// `on_soft_limit` is called when more bytes than these are in use; at most `limit`, or `unbounded`.
@@ -44,11 +44,11 @@ struct limit_options
     /// Called each time `soft_limit` is crossed upwards, once, in the thread that crosses it, when its bytes have been
     /// counted and before upstream is asked for them. It may give memory back through the resource, and allocate (which
     /// crosses the limit again only after enough was given back). If it throws, the allocation fails with that, and is
-    /// not counted. A resource in front of this one may be in the middle of a call, with its lock held: leave that one
-    /// alone.
+    /// not counted. It must not use a resource in front of this one, which may be in the middle of a call with its lock
+    /// held.
     std::function<void(limit_resource&)> on_soft_limit;
 
-    /// How the resource calls itself when its limit is reached. Not copied: it must outlive the resource.
+    /// The resource's name in limit_exceeded. Not copied: it must outlive the resource.
     const char* name = "unnamed";
 };
 
@@ -56,7 +56,7 @@ struct limit_options
 class limit_resource : public core::resource_adaptor
 {
 public:
-    /// Effects: makes a resource that lets `limit` bytes be in use at one time.
+    /// Effects: makes a resource with a limit of `limit` bytes in use.
     /// Preconditions: `upstream` outlives the resource.
     /// Throws: std::invalid_argument if `upstream` is nullptr.
     explicit limit_resource(std::size_t limit, std::pmr::memory_resource* upstream = std::pmr::get_default_resource())
@@ -80,20 +80,20 @@ public:
                               options_.name, options_.soft_limit, options_.limit));
     }
 
-    /// Returns: the most bytes that can be in use at one time.
+    /// Returns: the maximum number of bytes in use.
     std::size_t limit() const noexcept { return options_.limit; }
 
     /// Returns: above how many bytes in use `on_soft_limit` is called.
     std::size_t soft_limit() const noexcept { return options_.soft_limit; }
 
-    /// Returns: bytes in use, with those that are being asked for or given back at the moment.
+    /// Returns: bytes in use, including those being allocated or freed at the moment.
     /// Complexity: O(1).
     /// Thread safety: any thread.
     std::size_t bytes_in_use() const noexcept { return bytes_in_use_.load(std::memory_order_relaxed); }
 
 protected:
-    /// Throws: limit_exceeded if that would be more bytes than the limit; what `on_soft_limit` and upstream throw.
-    ///   Nothing has changed then.
+    /// Throws: limit_exceeded if the limit would be exceeded; what `on_soft_limit` and upstream throw. Nothing has
+    ///   changed then.
     void* do_allocate(std::size_t bytes, std::size_t alignment) override
     {
         const std::size_t before = count(bytes);
@@ -105,7 +105,7 @@ protected:
         return chunk;
     }
 
-    /// Effects: gives the chunk back upstream, and then counts its bytes as free, so that upstream never has more
+    /// Effects: returns the chunk to upstream, and then counts its bytes as free, so that upstream never has more
     ///   outstanding than is counted.
     void do_deallocate(void* chunk, std::size_t bytes, std::size_t alignment) override
     {

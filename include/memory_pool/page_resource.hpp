@@ -54,7 +54,7 @@ struct page_options
     /// left, the allocation fails; on systems other than Linux from 5.14, it may end the process.
     bool prefault = false;
 
-    /// How the resource calls itself in reports. Not copied: it must outlive the resource.
+    /// The resource's name in reports. Not copied: it must outlive the resource.
     const char* name = "unnamed";
 };
 
@@ -112,7 +112,7 @@ public:
 
 protected:
     /// Throws: std::invalid_argument if `alignment` is not a power of two; out_of_memory if the system does not give
-    ///   the pages; std::bad_alloc if there is no memory to write them down. Everything is as before then.
+    ///   the pages; std::bad_alloc if there is no memory to write them down. Nothing has changed.
     void* do_allocate(std::size_t bytes, std::size_t alignment) override
     {
         core::check_alignment(alignment, options_.name);
@@ -202,7 +202,7 @@ private:
             const os::page_mapping& mapping = record.mapped();
             bytes_in_use_ -= mapping.reserved_bytes;
             base::stop_searching_for_pointers(mapping.memory, mapping.bytes);
-            base::permit_access(mapping.memory, mapping.bytes); // Whoever is given these addresses next may use them.
+            base::permit_access(mapping.memory, mapping.bytes); // The next owner of these addresses may use them.
         }
         return record;
     }

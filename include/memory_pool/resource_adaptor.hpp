@@ -29,7 +29,7 @@ public:
     resource_adaptor(const resource_adaptor&) = delete;
     resource_adaptor& operator=(const resource_adaptor&) = delete;
 
-    /// Returns: where the memory comes from.
+    /// Returns: the upstream resource.
     std::pmr::memory_resource* upstream_resource() const noexcept { return upstream_; }
 
 protected:

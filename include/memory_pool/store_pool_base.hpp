@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
 /// \file
-/// The pools of objects that return by themselves: one constructs an object for each use, one keeps it.
-/// intrusive_pool.hpp, recycling_pool.hpp and shared_pool.hpp have the usual instances.
+/// Pools of reference-counted objects: one constructs an object for each use, one recycles it. intrusive_pool.hpp,
+/// recycling_pool.hpp and shared_pool.hpp have the usual instances.
 ///
-///     constructing_pool_base  make(arguments...) -> T(arguments...) ->  Pointer  ->  last reference dropped: T destroyed
-///     recycling_pool_base     allocate()         -> existing T      ->  Pointer  ->  last reference dropped: T reset, kept
+///     constructing_pool_base  make(arguments...) -> T(arguments...) -> Pointer -> last reference dropped: T destroyed
+///     recycling_pool_base     allocate()         -> existing T      -> Pointer -> last reference dropped: T reset
 ///
 ///     pool ----owns----> store ----> blocks         clear: the old store lives until its last object is back
 ///
@@ -30,7 +30,7 @@ inline namespace MEMORY_POOL_ABI
 {
 namespace core
 {
-/// Returns: `object`, which has a reference that nobody holds yet, as a `Pointer` that does.
+/// Returns: a `Pointer` that owns the reference which `object` already has.
 template <class Pointer, class T>
 MEMORY_POOL_ALWAYS_INLINE Pointer adopt(T* object)
 {
@@ -43,71 +43,69 @@ Pointer adopt(Pointer pointer)
 }
 } // namespace core
 
-/// What all of them have in common, over a `Store` of objects.
+/// The common part of these pools, over a `Store` of objects.
 template <class Store>
 class store_pool_base
 {
 public:
-    /// The variant that this pool is.
+    /// The pool's policy.
     using policy = typename decltype(Store::blocks)::policy;
 
     store_pool_base(const store_pool_base&) = delete;
     store_pool_base& operator=(const store_pool_base&) = delete;
 
-    /// Returns: objects that there is room for, in use or not.
+    /// Returns: the number of objects allocated from upstream, in use or not.
     std::size_t capacity() const noexcept { return blocks().capacity(); }
 
-    /// Returns: the most objects that can be in use at one time, `pool_options::unbounded` if there is no limit.
+    /// Returns: the maximum number of objects in use, `pool_options::unbounded` if there is no limit.
     std::size_t max_capacity() const noexcept { return blocks().max_capacity(); }
 
     /// Returns: whether there is a limit.
     bool is_bounded() const noexcept { return blocks().is_bounded(); }
 
-    /// Returns: objects in use. Those that are still in use after `clear` are not among them.
+    /// Returns: objects in use. Those that outlived a `clear` are not counted.
     /// Complexity: O(1); linear in threads where threads share the pool.
     std::size_t in_use() const noexcept { return blocks().in_use(); }
 
-    /// Returns: how many more objects can be had: from a bounded pool until it is exhausted, from any other one without
-    ///   going upstream.
+    /// Returns: how many more objects are available: in a bounded pool until it is exhausted, in any other without a
+    ///   call upstream.
     /// Complexity: as `in_use`.
     std::size_t available() const noexcept { return blocks().available(); }
 
-    /// Returns: how often the pool has taken memory from upstream since it was made or cleared: by a step, or for
-    ///   `reserve`.
+    /// Returns: how often the pool has grown since it was made or cleared, by a step or by `reserve`.
     std::size_t enlarge_steps() const noexcept { return blocks().enlarge_steps(); }
 
-    /// Returns: bytes taken from upstream and not given back, bookkeeping included.
+    /// Returns: bytes held from upstream, bookkeeping included.
     std::size_t bytes_reserved() const noexcept { return blocks().bytes_reserved() + sizeof(Store); }
 
-    /// Returns: how the pool calls itself in reports.
+    /// Returns: the pool's name in reports.
     const char* name() const noexcept { return blocks().name(); }
 
-    /// Returns: where the pool takes its memory from.
+    /// Returns: the pool's upstream.
     std::pmr::memory_resource* upstream_resource() const noexcept { return blocks().upstream_resource(); }
 
-    /// Returns: what the pool has done since it was made or cleared, exactly.
+    /// Returns: exact statistics since the pool was made or cleared.
     /// Preconditions: `Policy::counts`.
     pool_statistics statistics() const noexcept { return blocks().statistics(); }
 
     /// Effects: takes memory from upstream until `capacity()` is at least `count`.
-    /// Throws: pool_exhausted if `count` is above `max_capacity()`; size_overflow if so many objects do not fit into
-    ///   memory; what upstream throws, and the constructors of objects that are kept. What was got before stays.
+    /// Throws: pool_exhausted if `count` is above `max_capacity()`; size_overflow if `count` objects exceed the address
+    ///   space; what upstream and constructors of recycled objects throw. What was added before is kept.
     /// Complexity: linear in slabs added, and in objects that are constructed.
     void reserve(std::size_t count) { store_->blocks.reserve(count); }
 
-    /// Effects: gives memory in which no object is in use back upstream. Objects that are kept there are destroyed
-    ///   before. Their destructors may clear or end the pool: objects that this destroys are destroyed when the memory
-    ///   is back.
-    /// Returns: how many bytes went back.
+    /// Effects: returns slabs without objects in use to upstream. Recycled objects there are destroyed first. Their
+    ///   destructors may clear or destroy the pool: objects that this destroys are destroyed once the memory is
+    ///   returned.
+    /// Returns: the number of bytes returned.
     /// Complexity: linear in slabs, and in objects that are destroyed.
     std::size_t trim() noexcept { return store_->trim(); }
 
-    /// Effects: makes the pool as new. Objects that are in use live on, and their memory with them, until their last
-    ///   reference is gone, which no policy takes for a leak; all others are destroyed now, and their memory goes back
-    ///   upstream.
-    /// Throws: what upstream throws, if it has not a few hundred bytes for a new beginning. Nothing is changed then.
+    /// Effects: resets the pool. Objects in use live on, with their memory, until their last reference is gone, which
+    ///   no policy reports as a leak; all others are destroyed now, and their memory returns to upstream.
+    /// Throws: what upstream throws when asked for a few hundred bytes for a new store. On failure nothing has changed.
     /// Complexity: linear in slabs, and in objects that are destroyed.
-    /// Thread safety: no other thread may ask for objects at the same time; they may let go of some.
+    /// Thread safety: no other thread may acquire objects at the same time; releasing them is allowed.
     void clear()
     {
         pool_options options = store_->options();
@@ -124,7 +122,7 @@ public:
         fresh.release()->abandon_silently();
     }
 
-    /// Returns: whether the pool is in order. For tests.
+    /// Returns: whether the invariants hold. For tests.
     /// Complexity: linear in blocks.
     bool is_valid() const noexcept { return blocks().is_valid(); }
 
@@ -137,7 +135,7 @@ protected:
     }
     ~store_pool_base() = default;
 
-    /// Returns: where the objects are.
+    /// Returns: the store of the objects.
     Store& store() noexcept { return *store_; }
 
 private:
@@ -146,18 +144,18 @@ private:
     core::object_store_owner<Store> store_;
 };
 
-/// A pool whose objects are constructed and destroyed at each use, and held by `Pointer`.
+/// A pool whose objects are constructed and destroyed at each use, owned by `Pointer`.
 template <class Store, class Pointer>
 class constructing_pool_base : public store_pool_base<Store>
 {
 public:
-    /// What the pool holds.
+    /// The pooled type.
     using value_type = typename Pointer::element_type;
-    /// What it hands out.
+    /// The owning pointer type.
     using pointer = Pointer;
 
-    /// Effects: makes a pool, and takes room for `options.initial_capacity` objects from `upstream` at once, which is
-    ///   asked for it in slabs aligned to 64 KiB or more.
+    /// Effects: makes a pool, and allocates room for `options.initial_capacity` objects from `upstream`, in slabs
+    ///   aligned to 64 KiB or more.
     /// Preconditions: `upstream` outlives the pool and its objects. Where threads share them, it may be called by any
     ///   of them; by two at the same time only when objects outlive the pool, or a `clear`.
     /// Throws: as basic_block_pool.
@@ -178,15 +176,15 @@ public:
                       "or max_capacity in the options for a number of objects");
     }
 
-    /// Effects: lets go of its objects: those in use live on until their last pointer is gone, unless the policy says
-    ///   that this is a leak, which is reported.
+    /// Effects: releases its objects: those in use live on until their last pointer is gone, unless the policy reports
+    ///   that as a leak.
     ~constructing_pool_base() = default;
 
     /// Effects: makes an object from `arguments`, as `T(arguments...)`, or `T{arguments...}` for an aggregate.
-    /// Returns: a pointer to it, which never is nullptr.
-    /// Throws: pool_exhausted if the pool is bounded and at its limit; what upstream and the constructor throw. Nothing
-    ///   is in use then that was not before.
-    /// Complexity: O(1), and the constructor; now and then a batch from the slabs or a call upstream.
+    /// Returns: a pointer to it, never nullptr.
+    /// Throws: pool_exhausted if the pool is bounded and at its limit; what upstream and the constructor throw. On
+    ///   failure no additional object is in use.
+    /// Complexity: O(1), and the constructor; occasionally a batch from the slabs or a call upstream.
     /// Thread safety: that of the pool.
     template <class... Arguments>
     [[nodiscard]] MEMORY_POOL_ALWAYS_INLINE Pointer make(Arguments&&... arguments)
@@ -195,7 +193,7 @@ public:
         return core::adopt<Pointer>(store.make_in(store.blocks.allocate(), std::forward<Arguments>(arguments)...));
     }
 
-    /// Effects: makes an object as `make` does, if there is a block to be had.
+    /// Effects: makes an object as `make` does, if a block is available.
     /// Returns: a pointer to it; or nullptr if the pool is at its limit, or upstream fails.
     /// Throws: what the constructor throws.
     /// Complexity: as `make`.
@@ -211,26 +209,26 @@ public:
     }
 };
 
-/// A pool whose objects are constructed once, when it grows, and used again and again, held by `Pointer`. They have a
-/// default constructor, which must not use the pool. If it throws while the pool grows, the objects constructed so far
-/// stay in the pool. Objects that are not in use are poisoned for AddressSanitizer, also for each other, and
-/// LeakSanitizer does not scan them: what they hold on to counts as lost if the process ends before the pool, unless
-/// LSAN_OPTIONS has use_poisoned=1.
+/// A pool whose objects are constructed once, when it grows, and recycled, owned by `Pointer`. They need a default
+/// constructor, which must not use the pool. If it throws while the pool grows, the objects constructed so far stay in
+/// the pool. Objects that are not in use are poisoned for AddressSanitizer, also for each other, and LeakSanitizer does
+/// not scan them: what they own is reported as leaked if the process ends before the pool, unless LSAN_OPTIONS has
+/// use_poisoned=1.
 template <class Store, class Pointer>
 class recycling_pool_base : public store_pool_base<Store>
 {
 public:
-    /// What the pool holds.
+    /// The pooled type.
     using value_type = typename Pointer::element_type;
-    /// What it hands out.
+    /// The owning pointer type.
     using pointer = Pointer;
 
-    /// Effects: makes a pool, and constructs `options.initial_capacity` objects in memory from `upstream`, which is
-    ///   asked for it in slabs aligned to 64 KiB or more. `action` is a `recycle`, or a function of a `T&`: objects
-    ///   that come back are left as they are, have their `destroy()` called, or are passed to the function. It may use
-    ///   the pool. What it throws, or `destroy()`, goes to the error handler as error::hook_failed, which aborts unless
-    ///   it was replaced; the object is back, as it is. Where threads share the pool, several may call it. When the
-    ///   pool grows, it constructs `options.growth_step` objects, or if that is 0, as many as it has.
+    /// Effects: makes a pool, and constructs `options.initial_capacity` objects in memory from `upstream`, in slabs
+    ///   aligned to 64 KiB or more. `action` is a `recycle`, or a function of a `T&`: returned objects are left
+    ///   unchanged, have their `destroy()` called, or are passed to the function. It may use the pool. What it or
+    ///   `destroy()` throws goes to the error handler as error::hook_failed, which aborts unless it was replaced; the
+    ///   object is back, unchanged. Where threads share the pool, several may call it concurrently. When the pool
+    ///   grows, it constructs `options.growth_step` objects, or if that is 0, as many as it has.
     /// Preconditions: `upstream` outlives the pool and its objects. Where threads share them, it may be called by any
     ///   of them; by two at the same time only when objects outlive the pool, or a `clear`.
     /// Throws: as basic_block_pool; std::invalid_argument if there is no `destroy()` to call, or the function is empty;
@@ -243,7 +241,7 @@ public:
     {
     }
 
-    /// Effects: as the first, where nothing is done to objects that come back.
+    /// Effects: as the first, with recycle::nothing.
     explicit recycling_pool_base(const pool_options& options,
                                  std::pmr::memory_resource* upstream = std::pmr::get_default_resource())
         : recycling_pool_base(recycle::nothing, options, upstream)
@@ -261,24 +259,24 @@ public:
                                               "max_capacity in the options for a number of objects");
     }
 
-    /// Effects: lets go of its objects: those in use live on until their last pointer is gone, unless the policy says
-    ///   that this is a leak, which is reported. All others are destroyed.
+    /// Effects: releases its objects: those in use live on until their last pointer is gone, unless the policy reports
+    ///   that as a leak. All others are destroyed.
     ~recycling_pool_base() = default;
 
-    /// Effects: from now on, does this to objects that come back, instead of what the pool was made with. Those that
-    ///   were in use at the last `clear` come back to what they were handed out from, as before.
-    /// Preconditions: no object is on its way back, in this thread or another.
-    /// Throws: std::invalid_argument if there is no `destroy()` to call, or the function is empty; nothing is changed
+    /// Effects: applies `action` to objects returned from now on, instead of the previous action. Objects that outlived
+    ///   the last `clear` keep the action they were handed out with.
+    /// Preconditions: no object is being returned, in this thread or another.
+    /// Throws: std::invalid_argument if there is no `destroy()` to call, or the function is empty; nothing has changed
     ///   then.
     /// Complexity: O(1).
-    /// Thread safety: one thread at a time, and no other may let go of objects.
+    /// Thread safety: one thread at a time, and no other may release objects.
     void set_recycle_action(core::recycle_action<value_type> action) { this->store().set_reset(std::move(action)); }
 
-    /// Effects: hands out an object, as it came back, or as its constructor made it.
-    /// Returns: a pointer to it, which never is nullptr.
+    /// Effects: hands out an object, as it was returned, or as its constructor made it.
+    /// Returns: a pointer to it, never nullptr.
     /// Throws: pool_exhausted if the pool is bounded and at its limit; what upstream or a constructor throws, if the
     ///   pool cannot grow by a single object. No additional object is in use then.
-    /// Complexity: O(1), and now and then growth, which is linear in the objects it adds.
+    /// Complexity: O(1), and occasionally growth, which is linear in the objects it adds.
     /// Thread safety: that of the pool.
     [[nodiscard]] MEMORY_POOL_ALWAYS_INLINE Pointer allocate()
     {
@@ -310,7 +308,7 @@ public:
         return core::adopt<Pointer>(store.hand_out(store.blocks.allocate(), std::forward<Function>(function)));
     }
 
-    /// Effects: as `allocate`, if there is an object to be had.
+    /// Effects: as `allocate`, if an object is available.
     /// Returns: a pointer to it; or nullptr if the pool is at its limit, or cannot grow, as upstream or a constructor
     ///   fails.
     /// Complexity: as `allocate`.
@@ -320,7 +318,7 @@ public:
         return try_allocate_through_function([](value_type&) {});
     }
 
-    /// Effects: as `allocate_through_init`, if there is an object to be had.
+    /// Effects: as `allocate_through_init`, if an object is available.
     /// Returns: as `try_allocate`.
     /// Throws: what `init` throws.
     /// Complexity: as `allocate_through_init`.
@@ -332,7 +330,7 @@ public:
             [&](value_type& object) { object.init(std::forward<Arguments>(arguments)...); });
     }
 
-    /// Effects: as `allocate_through_function`, if there is an object to be had.
+    /// Effects: as `allocate_through_function`, if an object is available.
     /// Returns: as `try_allocate`.
     /// Throws: what `function` throws.
     /// Complexity: as `allocate_through_function`.

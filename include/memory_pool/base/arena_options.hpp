@@ -22,9 +22,8 @@ struct arena_options
     /// Arenas to take from upstream at once, when the resource is made. 0: none, until the first block is asked for.
     std::size_t arena_count = 0;
 
-    /// Bytes of an arena, its header of one or two lines of the cache included; at least. It is rounded up to a power
-    /// of two, as that is what lets a block find its arena. Blocks that do not fit into an arena come from upstream one
-    /// by one.
+    /// Bytes of an arena, its header of one or two cache lines included; at least. It is rounded up to a power of two,
+    /// as that is what lets a block find its arena. Blocks that do not fit into an arena come from upstream one by one.
     std::size_t arena_size = std::size_t{64} * 1024;
 
     /// The most arenas there may be; at least 1, and at least `arena_count`. Blocks too large for an arena are not
@@ -35,7 +34,7 @@ struct arena_options
     /// Write to every page of an arena when it is taken from upstream, so that no page fault comes later.
     bool prefault = false;
 
-    /// How the resource calls itself in reports. Not copied: it must outlive the resource, as a string literal does.
+    /// The resource's name in reports. Not copied: it must outlive the resource, as a string literal does.
     const char* name = "unnamed";
 };
 } // namespace MEMORY_POOL_ABI

@@ -42,8 +42,7 @@ struct pool_options
     /// `initial_capacity` creation, take time in proportion to the bytes.
     bool prefault = false;
 
-    /// How the pool calls itself in reports. Not copied: it must outlive the pool and its objects, as a string literal
-    /// does.
+    /// The pool's name in reports. Not copied: it must outlive the pool and its objects, as a string literal does.
     const char* name = "unnamed";
 };
 

@@ -5,7 +5,7 @@
 ///
 ///     in_use = allocations - deallocations <= peak_in_use
 ///
-/// Thread safety: none; the pool that owns the counters sees to it.
+/// Thread safety: none; the pool that owns the counters synchronizes.
 #pragma once
 
 #include <memory_pool/base/config.hpp>
@@ -26,7 +26,7 @@ struct pool_statistics
     std::size_t in_use = 0;          ///< Blocks in use now.
     std::size_t peak_in_use = 0;     ///< The most blocks that were in use at one time.
     std::size_t slabs = 0;           ///< Slabs held now.
-    std::size_t bytes_reserved = 0;  ///< Bytes taken from upstream and not given back, bookkeeping included.
+    std::size_t bytes_reserved = 0;  ///< Bytes held from upstream, bookkeeping included.
 };
 
 /// The allocations of a memory resource since construction. A chunk is what one allocation returns; its bytes are those

@@ -43,11 +43,9 @@ namespace os
 enum class moving
 {
     done,
-    refused, ///< Everything is as it was.
-    /// The addresses where it should have gone are not there any more, or another's, and must not be touched; the rest
-    /// is as
+    refused, ///< Nothing has changed.
+    /// The target addresses are unmapped or belong to another mapping, and must not be touched; the rest is unchanged.
     lost,
-    ///< it was.
 };
 
 /// How addresses are guarded.
@@ -347,7 +345,7 @@ inline bool may_commit_ever([[maybe_unused]] std::size_t bytes) noexcept
 }
 
 /// Effects: gives the memory behind committed addresses back to the system. They stay usable: zeros are there.
-/// Returns: whether it did; if not, everything is as it was.
+/// Returns: whether it did; if not, nothing has changed.
 /// Complexity: a system call, and for the system linear in pages.
 inline bool purge_memory(void* memory, std::size_t bytes) noexcept
 {
@@ -400,7 +398,7 @@ inline moving move_memory(void* from, void* to, std::size_t bytes) noexcept
 
 /// Effects: makes committed addresses reserved ones again, which nobody may touch. What was there may be lost, and may
 ///   be there still when they are committed again.
-/// Returns: whether the system did; if not, everything is as it was.
+/// Returns: whether the system did; if not, nothing has changed.
 /// Complexity: a system call.
 inline bool decommit_memory(void* memory, std::size_t bytes) noexcept
 {
@@ -409,7 +407,7 @@ inline bool decommit_memory(void* memory, std::size_t bytes) noexcept
 
 /// Effects: makes committed addresses such that the system ends a program that touches them. What was there may be
 ///   lost.
-/// Returns: how it does that; none if it cannot, and everything is as it was.
+/// Returns: how it does that; none if it cannot, and nothing has changed.
 /// Complexity: a system call or two.
 inline guarding guard_memory(void* memory, std::size_t bytes) noexcept
 {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
 /// \file
-/// A thread of a library's own, which does something now and then.
+/// A thread of a library's own, which does something occasionally.
 ///
 ///     start  ->  work, wait, work, wait, ...  ->  stop                   wake: waits no longer
 ///

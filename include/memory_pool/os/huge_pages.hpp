@@ -37,8 +37,8 @@ namespace os
 namespace detail
 {
 #if defined(__linux__)
-/// The lines of a file of the system, one after the other. The thread is not cancelled meanwhile: whoever reads them
-/// may have a lock, and does not throw.
+/// The lines of a file of the system, one after the other. Cancellation is disabled meanwhile: the caller may hold a
+/// lock, and must not throw.
 class line_reader : base::immovable<line_reader>
 {
 public:

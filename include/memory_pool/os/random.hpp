@@ -36,7 +36,7 @@ inline namespace MEMORY_POOL_ABI
 {
 namespace os
 {
-/// Returns: such a number, another one each time. errno stays as it is.
+/// Returns: such a number, another one each time. errno is preserved.
 /// Complexity: a system call.
 inline std::uint64_t random_number() noexcept
 {

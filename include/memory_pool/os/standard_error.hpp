@@ -33,7 +33,7 @@ namespace os
 using descriptor = int;
 inline constexpr descriptor standard_error = 2;
 
-/// Effects: writes `length` bytes, as far as the file takes them. errno stays as it is, and the thread is not cancelled
+/// Effects: writes `length` bytes, as far as the file takes them. errno is preserved, and the thread is not cancelled
 ///   meanwhile.
 /// Returns: whether it took all.
 /// Complexity: a system call, or several if it takes few at a time.
@@ -97,8 +97,8 @@ struct file_identity
     }
 };
 
-/// Returns: that of an open file; none if nothing is open by that number, or the system does not tell. errno stays as
-///   it is.
+/// Returns: that of an open file; none if nothing is open by that number, or the system does not tell. errno is
+///   preserved.
 inline file_identity identity_of([[maybe_unused]] descriptor file) noexcept
 {
 #if defined(_WIN32)

@@ -13,7 +13,7 @@
 /// To hand out a block is to move the cursor; to take one back is to move the floor, or, if the block was the last
 /// handed out, the cursor. Neither looks at other blocks. When the two meet, nothing in the arena is in use.
 ///
-/// Thread safety: none; whoever owns the arena sees to it.
+/// Thread safety: none; the owner of the arena synchronizes.
 #pragma once
 
 #include <memory_pool/base/arithmetic.hpp>

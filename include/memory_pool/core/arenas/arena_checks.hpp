@@ -6,7 +6,7 @@
 ///     | block, as asked for | up to a granule | canary: 16 bytes |      with a policy that checks
 ///     <--------------------- extent ----------------------------->
 ///
-/// Thread safety: none; the resource that owns the arenas sees to it.
+/// Thread safety: none; the resource that owns the arenas synchronizes.
 #pragma once
 
 #include <memory_pool/base/config.hpp>

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
 /// \file
-/// Where in an arena blocks in use begin and end, and what they were asked for with, for a policy that checks.
+/// Where in an arena blocks in use begin and end, and what they were asked for with, for a checking policy.
 ///
 ///     | header | a note of one byte for each granule | block | block | ...
 ///
 ///     block of three granules:  | begins, aligned to 2^n |  0  | ends, n bytes more than asked for |
 ///
-/// Thread safety: none; whoever owns the arena sees to it.
+/// Thread safety: none; the owner of the arena synchronizes.
 #pragma once
 
 #include <memory_pool/base/arithmetic.hpp>

@@ -10,7 +10,7 @@
 ///
 /// Every arena begins at a multiple of its size, so that the arena of a block is found by masking the block's address.
 ///
-/// Thread safety: none; the resource that owns the store sees to it.
+/// Thread safety: none; the resource that owns the store synchronizes.
 #pragma once
 
 #include <memory_pool/base/arena_options.hpp>
@@ -83,7 +83,7 @@ public:
 
     /// Effects: hands out an arena in which nothing is in use.
     /// Throws: pool_exhausted if there may be no more arenas; what upstream throws.
-    /// Complexity: O(1), and now and then a call upstream.
+    /// Complexity: O(1), and occasionally a call upstream.
     Arena& take(const void* owner)
     {
         if (Arena* const free = first_free_) {
@@ -107,7 +107,7 @@ public:
     }
 
     /// Effects: takes arenas from upstream until there are at least `count`.
-    /// Throws: size_overflow if so many do not fit into memory; else as `take`.
+    /// Throws: size_overflow if they exceed the address space; else as `take`.
     void reserve(std::size_t count)
     {
         check_count(count);
@@ -134,7 +134,7 @@ public:
                                  name_, max_arenas_, arena_size_));
     }
 
-    /// Effects: gives every chunk whose arenas are all free back upstream.
+    /// Effects: returns every chunk whose arenas are all free to upstream.
     /// Returns: how many bytes that was.
     /// Complexity: linear in arenas.
     std::size_t trim() noexcept
@@ -166,7 +166,7 @@ public:
         });
     }
 
-    /// Effects: gives everything back upstream, whatever is in use.
+    /// Effects: returns all memory to upstream, whatever is in use.
     void release() noexcept
     {
         Arena* const leaving = std::exchange(first_chunk_, nullptr);
@@ -201,7 +201,7 @@ public:
     std::byte* start_of(Arena& of) const noexcept { return reinterpret_cast<std::byte*>(&of) + start_; }
     std::byte* end_of(Arena& of) const noexcept { return reinterpret_cast<std::byte*>(&of) + arena_size_; }
 
-    /// Returns: whether `address` lies in one of the arenas. Any pointer may be asked after.
+    /// Returns: whether `address` lies in one of the arenas. Any pointer is allowed.
     /// Complexity: linear in chunks.
     bool contains(const void* address) const noexcept
     {
@@ -233,7 +233,7 @@ public:
     /// Returns: arenas that are free: empty again, or never used.
     std::size_t free_count() const noexcept { return free_count_ + arena_count_ - carved_count_; }
 
-    /// Returns: whether all that is said above holds.
+    /// Returns: whether the invariants above hold.
     bool is_valid() const noexcept
     {
         std::size_t arenas = 0;

@@ -8,7 +8,7 @@
 ///     others:   | header | block |   gap   | block |  rest  |                      free once all their blocks are back
 ///     free:     | header |                     free                         |      are used next
 ///
-/// Thread safety: none; the resource that owns them sees to it.
+/// Thread safety: none; the owning resource synchronizes.
 #pragma once
 
 #include <memory_pool/base/arena_options.hpp>
@@ -97,7 +97,7 @@ public:
 
     void reserve(std::size_t count) { store_.reserve(count); }
 
-    /// Effects: gives every chunk whose arenas are all free back upstream.
+    /// Effects: returns every chunk whose arenas are all free to upstream.
     std::size_t trim() noexcept
     {
         if (has_empty_current()) {
@@ -107,7 +107,7 @@ public:
         return store_.trim();
     }
 
-    /// Effects: takes every block back; and unless `keeps_arenas`, gives everything back upstream.
+    /// Effects: takes every block back; and unless `keeps_arenas`, returns all memory to upstream.
     void forget_blocks(bool keeps_arenas) noexcept
     {
         leave_current();
@@ -160,7 +160,7 @@ public:
         return sum;
     }
 
-    /// Returns: whether all that is said above holds.
+    /// Returns: whether the invariants above hold.
     bool is_valid() const noexcept
     {
         bool is_valid = store_.is_valid();

@@ -8,7 +8,7 @@
 /// The node lies behind the block, where its size says, so that the block is aligned as upstream gives it, and taking
 /// one back is no search. It is there so that what was never given back can be, at the end.
 ///
-/// Thread safety: none; whoever owns them sees to it.
+/// Thread safety: none; their owner synchronizes.
 #pragma once
 
 #include <memory_pool/base/arithmetic.hpp>
@@ -59,7 +59,7 @@ public:
         return block;
     }
 
-    /// Effects: gives a block back upstream.
+    /// Effects: returns a block to upstream.
     /// Preconditions: it came from `allocate` with these arguments. What does not look so is left alone.
     /// Returns: whether it did.
     /// Complexity: O(1), and a call upstream.
@@ -72,7 +72,7 @@ public:
         return true;
     }
 
-    /// Effects: gives all blocks back upstream.
+    /// Effects: returns all blocks to upstream.
     void release() noexcept
     {
         blocks_.for_each([this](node* leaving) { give_back(leaving); });

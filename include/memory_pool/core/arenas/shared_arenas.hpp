@@ -173,7 +173,7 @@ public:
         store_.reserve(count);
     }
 
-    /// Effects: gives every chunk whose arenas are all free back upstream. An arena that this thread fills counts as
+    /// Effects: returns every chunk whose arenas are all free to upstream. An arena that this thread fills counts as
     ///   free if it is empty.
     std::size_t trim() noexcept
     {
@@ -185,7 +185,7 @@ public:
         return store_.trim();
     }
 
-    /// Effects: takes every block back; and unless `keeps_arenas`, gives everything back upstream.
+    /// Effects: takes every block back; and unless `keeps_arenas`, returns all memory to upstream.
     /// Preconditions: no other thread uses the resource.
     void forget_blocks(bool keeps_arenas) noexcept
     {
@@ -264,8 +264,8 @@ public:
         return sum;
     }
 
-    /// Returns: whether all that is said above holds.
-    /// Preconditions: no other thread is at work in the resource.
+    /// Returns: whether the invariants above hold.
+    /// Preconditions: no other thread uses the resource.
     bool is_valid() const noexcept
     {
         const pool_lock lock(mutex_, slots_);

@@ -4,7 +4,7 @@
 /// When the caches of a pool shared by threads may be open: the lock, the queue of waiting threads, and the pool's
 /// handlers for the thread registry.
 ///
-///     a thread comes:    cache open -> no lock      closed -> the lock; opened unless a thread waits or visits all blocks
+///     a thread comes:    cache open -> no lock   closed -> the lock; opened unless a thread waits or visits all blocks
 ///     all are needed:    every cache is closed, and drained into the slabs
 ///
 /// A caller that needs all blocks closes every cache first (see core/threads/thread_cache.hpp). Until a thread reopens

@@ -248,7 +248,7 @@ public:
     ///   that they were about to take or to free may be half made, or half gone. True until `clear` or `release`.
     bool has_lost_threads() const noexcept { return under_lock(*this)->has_lost_threads_; }
 
-    // Figures. Exact if no other thread is at work in the pool.
+    // Figures. Exact if no other thread uses the pool.
 
     const pool_identity& identity() const noexcept { return slabs_.identity(); }
     const slab_layout& layout() const noexcept { return slabs_.layout(); }
@@ -286,7 +286,7 @@ public:
         return all;
     }
 
-    /// Returns: whether all that is said above holds.
+    /// Returns: whether the invariants above hold.
     /// Complexity: linear in blocks.
     bool is_valid() noexcept
     {

@@ -52,7 +52,7 @@ MEMORY_POOL_ALWAYS_INLINE T* construct_at(void* block, Arguments&&... arguments)
     static_assert(!std::is_abstract_v<complete_object<T>>,
                   "objects of an abstract class cannot be made: pool each class derived from it");
     if constexpr (std::is_abstract_v<complete_object<T>> || !is_complete<T>)
-        return nullptr; // One error is enough.
+        return nullptr; // Avoids a second error.
     else if constexpr (takes_braces<T, Arguments...>)
         return ::new (block) T{std::forward<Arguments>(arguments)...};
     else

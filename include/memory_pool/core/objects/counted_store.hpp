@@ -54,7 +54,7 @@ class counted_store : public object_store<Derived, Blocks>
     using item = std::remove_pointer_t<decltype(object_access::item_of(static_cast<T*>(nullptr)))>;
 
 protected:
-    // Not private with a friend, as that makes a non-virtual destructor suspect to GCC.
+    // Not private with a friend: GCC then warns about the non-virtual destructor.
     // NOLINTNEXTLINE(bugprone-crtp-constructor-accessibility)
     counted_store(const pool_options& options, std::pmr::memory_resource* upstream, bool end_runs_code)
         : object_store<Derived, Blocks>(way_back(end_runs_code), sizeof(T), with_alignment_of<T>(options), upstream)
@@ -146,7 +146,7 @@ public:
                       "give the objects of the pool a constructor for these arguments: braces would have to begin "
                       "with the base, memory_pool::pooled");
         if constexpr (takes_braces<T, Arguments...>)
-            return nullptr; // One error is enough.
+            return nullptr; // Avoids a second error.
         else {
             base::failure_guard guard([this, block] { give_back_ended(this->blocks, block); });
             T* const object = core::construct_at<T>(block, std::forward<Arguments>(arguments)...);

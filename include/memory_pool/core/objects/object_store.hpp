@@ -74,7 +74,7 @@ public:
     };
 
 protected:
-    // Not private with a friend, as that makes a non-virtual destructor suspect to GCC.
+    // Not private with a friend: GCC then warns about the non-virtual destructor.
     // NOLINTNEXTLINE(bugprone-crtp-constructor-accessibility)
     object_store(give_back_function function, std::size_t block_size, const pool_options& options,
                  std::pmr::memory_resource* upstream)

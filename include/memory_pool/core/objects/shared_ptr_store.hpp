@@ -128,7 +128,7 @@ class shared_ptr_store : public object_store<Derived, Blocks>
     using base_type = object_store<Derived, Blocks>;
 
 protected:
-    // Not private with a friend, as that makes a non-virtual destructor suspect to GCC.
+    // Not private with a friend: GCC then warns about the non-virtual destructor.
     // NOLINTNEXTLINE(bugprone-crtp-constructor-accessibility)
     shared_ptr_store(std::size_t block_bytes, const pool_options& options, std::pmr::memory_resource* upstream)
         : base_type(nullptr, block_bytes, aligned(options), upstream)

@@ -10,7 +10,7 @@
 ///
 /// The size of a block tells its class, so to take one back is no search.
 ///
-/// Thread safety: `find` any thread; else none, whoever owns them sees to it.
+/// Thread safety: `find` any thread; else none, their owner synchronizes.
 #pragma once
 
 #include <memory_pool/base/config.hpp>
@@ -96,7 +96,7 @@ public:
     const oversized_blocks& large() const noexcept { return large_; }
     std::pmr::memory_resource* upstream() const noexcept { return large_.upstream(); }
 
-    /// Effects: gives everything back upstream.
+    /// Effects: returns all memory to upstream.
     void release() noexcept
     {
         large_.release();
@@ -108,7 +108,7 @@ public:
         }
     }
 
-    /// Returns: the pool that has a block at `address`, or nullptr. Any pointer may be asked after.
+    /// Returns: the pool that has a block at `address`, or nullptr. Any pointer is allowed.
     Pool* find_owner(const void* address) const noexcept
     {
         Pool* owner = nullptr;

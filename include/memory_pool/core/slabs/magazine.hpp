@@ -16,7 +16,7 @@
 /// block to come into the cache or for a store to it to retire. (Bonwick and Adams, "Magazines and Vmem", 2001, has the
 /// name and the idea of a layer of them.)
 ///
-/// `limit` is where a push calls for attention. It is raised in steps, so that the owner can look now and then whether
+/// `limit` is where a push calls for attention. It is raised in steps, so that the owner can look occasionally whether
 /// blocks come back side by side, and take such a row out: see step_of_row.
 ///
 /// Thread safety: none. One thread owns a magazine.

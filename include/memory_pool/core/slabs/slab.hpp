@@ -15,7 +15,7 @@
 /// the blocks in use, or finding a double free, is looking at bits; and what is handed out again comes in the order of
 /// addresses. Bits of blocks that were never used are not even written: making a slab is O(1).
 ///
-/// Thread safety: none; whoever owns the slab sees to it.
+/// Thread safety: none; the owner of the slab synchronizes.
 #pragma once
 
 #include <memory_pool/base/arithmetic.hpp>

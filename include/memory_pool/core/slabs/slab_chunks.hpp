@@ -10,7 +10,7 @@
 /// The first chunk (A above) is a single slab with no special alignment, followed by room for the array of a magazine
 /// (+), so that a pool that does not grow makes one request upstream.
 ///
-/// Thread safety: none; the pool that owns the store sees to it.
+/// Thread safety: none; the pool that owns the store synchronizes.
 #pragma once
 
 #include <memory_pool/base/arithmetic.hpp>

@@ -8,7 +8,7 @@
 ///     | slab a | slab b | slab c |         |  room  |     a < b < c < ...
 ///     +--------+--------+--------+-- ... --+--------+
 ///
-/// Thread safety: none; whoever owns the directory sees to it.
+/// Thread safety: none; the owner of the directory synchronizes.
 #pragma once
 
 #include <memory_pool/base/arithmetic.hpp>
@@ -44,7 +44,7 @@ public:
     slab* const* end() const noexcept { return slabs_ + size_; }
 
     /// Effects: makes sure that the next `insert` has room.
-    /// Throws: what upstream throws; nothing is changed then.
+    /// Throws: what upstream throws; nothing has changed then.
     void make_room()
     {
         if (size_ == room_)

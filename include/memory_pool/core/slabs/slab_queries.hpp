@@ -4,7 +4,7 @@
 /// Queries about the blocks of one pool: which block contains an address, which blocks are in use or damaged; and how
 /// misuse is reported.
 ///
-/// Thread safety: none; the pool that owns the store sees to it.
+/// Thread safety: none; the pool that owns the store synchronizes.
 #pragma once
 
 #include <memory_pool/base/arithmetic.hpp>

@@ -13,7 +13,7 @@
 /// Blocks move in batches, because the caches in front of a store (magazines and spans) ask in batches: what is handed
 /// out here may still lie free in one of those.
 ///
-/// Thread safety: none; the pool that owns the store sees to it.
+/// Thread safety: none; the pool that owns the store synchronizes.
 #pragma once
 
 #include <memory_pool/base/arithmetic.hpp>
@@ -222,7 +222,7 @@ public:
         handed_out_ = 0;
     }
 
-    /// Effects: forgets every block and gives every slab back upstream. The listener is not notified: the call comes
+    /// Effects: forgets every block and returns every slab to upstream. The listener is not notified: the call comes
     ///   from it.
     /// Complexity: linear in slabs.
     void release() noexcept

@@ -39,7 +39,7 @@ inline namespace MEMORY_POOL_ABI
 {
 namespace core
 {
-/// The head of an array of pointers, which follow it. Two magazines share no line of the cache.
+/// The head of an array of pointers, which follow it. Two magazines share no cache line.
 struct alignas(cache_line_size) depot_magazine : stack_node
 {
     explicit depot_magazine(std::uint32_t its_number) noexcept : number(its_number) {}
@@ -65,7 +65,7 @@ public:
     /// Threads whose caches have different numbers below this do not disturb each other.
     static constexpr std::size_t shard_count = 16;
 
-    /// Returns: how many magazines are full; a moment ago, if other threads are at work.
+    /// Returns: how many magazines are full; approximate while other threads are active.
     std::size_t full_count() const noexcept
     {
         std::size_t count = 0;
@@ -76,8 +76,8 @@ public:
 
     std::size_t bytes_reserved() const noexcept { return bytes_reserved_; }
 
-    /// Effects: sees to it that at least `count` magazines were made in all.
-    /// Throws: what upstream throws; what there is can be used then.
+    /// Effects: makes magazines until there are at least `count`.
+    /// Throws: what upstream throws; what was allocated so far is usable.
     void provide(std::size_t count)
     {
         count = std::min<std::size_t>(count, most_magazines);
@@ -110,7 +110,7 @@ public:
 
     void push_empty(std::size_t home, depot_magazine* pushed) noexcept { push(shard_at(home).empty, pushed); }
 
-    /// Effects: gives all magazines back upstream. More can be provided after that.
+    /// Effects: returns all magazines to upstream. More can be provided after that.
     /// Preconditions: no thread has one, or asks for one at the same time.
     void release() noexcept
     {

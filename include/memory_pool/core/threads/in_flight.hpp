@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
 /// \file
-/// What threads have begun in a pool and not ended yet, so that the child of a fork knows what threads that are not
-/// there have left half done.
+/// What threads have begun in a pool and not ended yet, so that the child of a fork knows what threads that do not
+/// exist there have left half done.
 ///
 ///     first -> begun <-> begun <-> ...      each on the stack of the thread that does it
 ///

@@ -39,8 +39,8 @@ public:
     /// Returns: for how many pointers a magazine should have room in a pool of up to `limit` blocks, `stride` bytes
     ///   apart, of which a thread is to keep no more than `most`, if that is not 0.
     ///
-    /// Blocks that share a line of the cache are in one magazine when they are handed out first, so that two threads do
-    /// not write to one line unless they pass blocks on; or a bounded pool runs out, where a thread gets less than a
+    /// Blocks that share a cache line are in one magazine when they are handed out first, so that two threads do not
+    /// write to one line unless they pass blocks on; or a bounded pool runs out, where a thread gets less than a
     /// magazine full.
     static std::size_t suitable_room(std::size_t stride, std::size_t limit, std::size_t most) noexcept
     {
@@ -68,7 +68,7 @@ public:
     /// Effects: sees to it that there are as many magazines as it takes for all blocks to be in full ones, two for each
     ///   cache, and one for each that is just exchanging: so one who gives blocks back finds an empty one. (If not, as
     ///   one may be on its way between two threads, or upstream had no memory, blocks go to the slabs.)
-    /// Throws: what upstream throws; what there is can be used then.
+    /// Throws: what upstream throws; what was allocated so far is usable.
     void provide(std::size_t blocks, std::size_t caches) { depot_.provide(blocks / room() + 1 + 3 * caches); }
 
     /// Returns: whether the cache has a magazine to load.
@@ -87,7 +87,7 @@ public:
     /// Preconditions: it is closed, and equipped; the caller is its owner.
     void open(thread_cache& cache) const noexcept { cache.slot->open(bottom_of(cache), room()); }
 
-    /// Effects: gives all magazines back upstream.
+    /// Effects: returns all magazines to upstream.
     /// Preconditions: every cache is closed and empty, and no other thread uses the pool.
     void release(const thread_caches<>& caches) noexcept
     {
@@ -185,7 +185,7 @@ public:
         return true;
     }
 
-    /// Returns: how many blocks a cache has; a moment ago, if its owner is at work.
+    /// Returns: how many blocks a cache has; approximate while its owner is active.
     /// Thread safety: any thread.
     std::size_t blocks_in(const thread_cache& cache) const noexcept
     {
@@ -196,7 +196,7 @@ public:
         return loaded + (cache.previous_is_full.load(std::memory_order_relaxed) ? room() : 0);
     }
 
-    /// Returns: how many blocks the depot has; a moment ago, if other threads are at work.
+    /// Returns: how many blocks the depot has; approximate while other threads are active.
     /// Thread safety: any thread.
     std::size_t blocks_in_depot() const noexcept { return depot_.full_count() * room(); }
 

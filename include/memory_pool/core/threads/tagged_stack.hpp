@@ -69,7 +69,7 @@ public:
                                               std::memory_order_relaxed));
     }
 
-    /// Returns: how many nodes there are; a moment ago, if other threads are at work.
+    /// Returns: how many nodes there are; approximate while other threads are active.
     /// Complexity: O(1).
     template <class NodeAt>
     std::size_t size(NodeAt&& node_at) const noexcept

@@ -176,7 +176,7 @@ public:
     virtual void detach(thread_cache& cache) noexcept = 0;
 
     // Around a fork: a lock that may be tried; to be called with it, close every cache and take back what they hold;
-    // and in the child, forget the threads that are not there; all but `mine`, or all if that is nullptr.
+    // and in the child, forget the threads that do not exist there; all but `mine`, or all if that is nullptr.
     virtual bool try_lock_for_fork() noexcept = 0;
     virtual void unlock_after_fork() noexcept = 0;
     virtual void quiesce() noexcept = 0;

@@ -90,7 +90,7 @@ public:
         for_each_from(unused_, visit);
     }
 
-    /// Effects: gives all caches back upstream.
+    /// Effects: returns all caches to upstream.
     /// Preconditions: they came from there, and no thread has one.
     void free_all(std::pmr::memory_resource* upstream) noexcept
     {

@@ -15,8 +15,8 @@
 /// does not know of them.
 ///
 /// The registry finds pools by a table of its own, not through pools: after a fork, those on the stacks of threads that
-/// are not there in the child are gone without having said so. Which those are cannot be known, so in the child every
-/// pool that another thread has made is left out of the table until it is used there.
+/// do not exist there in the child are gone without having said so. Which those are cannot be known, so in the child
+/// every pool that another thread has made is left out of the table until it is used there.
 ///
 /// Locks: the registry's is the innermost. Whoever has it asks for no other one, except by trying (before a fork).
 /// While a fork tries, threads that hold no pool's lock stand back, so that each pool's lock is free before long.
@@ -180,7 +180,7 @@ public:
             wait_for_fork();
     }
 
-    /// Effects: has the pool told when this thread ends.
+    /// Effects: notifies the pool when this thread ends.
     void attach(thread_cache& cache) noexcept
     {
         const std::lock_guard<std::mutex> lock(mutex_);

@@ -92,7 +92,7 @@ public:
         slot.pool = &pool_;
     }
 
-    /// Effects: has the pool told when this thread ends.
+    /// Effects: notifies the pool when this thread ends.
     void enlist(thread_cache& cache) const noexcept { registry_.attach(cache); }
 
     /// Effects: waits for a fork that another thread is about to do: see thread_registry.
