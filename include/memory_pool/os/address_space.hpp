@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
 /// \file
-/// Addresses without memory, and memory for some of them.
+/// Reserves address space, and commits, purges, guards and moves pages of it.
 ///
 ///     | committed: may be used | purged: reads as zeros | guarded: no access for now | reserved: no access   |
 ///     <----------------------------------------- reserve_addresses ---------------------------------------->
 ///
-/// (POSIX: mmap, mprotect, madvise; Windows: VirtualAlloc. A guard is a mark in the tables of pages since Linux 6.13:
-/// before, and elsewhere, it is a mapping of its own, of which a process may have some ten thousand.)
+/// (POSIX: mmap, mprotect, madvise; Windows: VirtualAlloc. A guard is a page table marker since Linux 6.13; before, and
+/// elsewhere, it is a separate mapping, of which a process may have some ten thousand.)
 ///
 /// Thread safety: any thread, each with addresses of its own.
 #pragma once
@@ -39,7 +39,7 @@ inline namespace MEMORY_POOL_ABI
 {
 namespace os
 {
-/// What came of moving memory.
+/// The result of moving memory.
 enum class moving
 {
     done,
@@ -48,12 +48,12 @@ enum class moving
     lost,
 };
 
-/// How addresses are guarded.
+/// How pages are guarded.
 enum class guarding : unsigned char
 {
     none,
-    by_mark,    ///< In the tables of pages, or in another way that costs nothing.
-    by_mapping, ///< By a mapping of their own.
+    by_mark,    ///< By page table markers, or in another way that needs no mapping.
+    by_mapping, ///< By a separate mapping.
 };
 
 namespace detail
@@ -135,8 +135,8 @@ inline void* reserve(std::size_t bytes) noexcept
 
 inline bool reserve_at(void* memory, std::size_t bytes) noexcept
 {
-    // The address is a hint; systems follow it if nothing is mapped there. MAP_FIXED_NOREPLACE guarantees no more, is
-    // not available everywhere, and makes ThreadSanitizer map address 0.
+    // The address is a hint; systems follow it if the range is unmapped. MAP_FIXED_NOREPLACE guarantees no more, is not
+    // available everywhere, and makes ThreadSanitizer map address 0.
     void* const reserved = ::mmap(memory, bytes, PROT_NONE, flags_of_all, -1, 0);
     if (reserved != MAP_FAILED && reserved != memory)
         (void)::munmap(reserved, bytes);
@@ -159,7 +159,7 @@ inline bool purge(void* memory, std::size_t bytes) noexcept
 #if defined(__linux__)
     return ::madvise(memory, bytes, MADV_DONTNEED) == 0;
 #else
-    // Elsewhere, that advice need not lose what is there; new pages in place of the old do.
+    // Elsewhere, MADV_DONTNEED need not discard the contents; mapping new pages over the old ones does.
     return ::mmap(memory, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0) == memory;
 #endif
 }
@@ -168,8 +168,8 @@ inline bool release(void* memory, std::size_t bytes) noexcept
 {
     if (::munmap(memory, bytes) == 0)
         return true;
-    // Pages that are taken out of the middle make two mappings of one, and a process may have only so many. The
-    // addresses stay in use, then, but what is behind them need not.
+    // Unmapping pages in the middle splits a mapping, and the number of mappings is limited. The addresses then stay
+    // mapped, but the memory behind them can be purged.
     (void)::madvise(memory, bytes, MADV_DONTNEED);
     return false;
 }
@@ -181,17 +181,17 @@ inline moving move(void* from, void* to, std::size_t bytes) noexcept
     if (::mremap(from, bytes, bytes, MREMAP_MAYMOVE | MREMAP_FIXED | leave_addresses, to) == to)
         return moving::done;
     if (errno == EINVAL)
-        return moving::refused; // An older Linux.
-    // Linux may have unmapped what is at the destination before it saw that it cannot: for lack of memory, or, as 6.1
-    // for one, because two mappings are to move, as memory is that was moved before and what follows it. By now,
-    // another thread may have mapped something there. Without memory, nothing may have been unmapped either.
+        return moving::refused; // An older kernel.
+    // Linux may have unmapped the destination before it failed: out of memory, or (6.1, for one) because the source
+    // consists of two mappings, as memory moved earlier and its successor do. By now another thread may have mapped
+    // something there. If out of memory, the destination may still be mapped.
     const bool is_unmapped = errno == EFAULT;
     constexpr int unless_taken = 0x100000; // MAP_FIXED_NOREPLACE, since Linux 4.17
     if (::mmap(to, bytes, PROT_READ | PROT_WRITE, flags_of_all | unless_taken, -1, 0) == to)
         return moving::refused;
     if (errno == EEXIST && !is_unmapped)
         return moving::refused;
-    // So that no other mapping is made there, if the system lets it.
+    // Keeps other mappings out of the destination, if the system allows that.
     [[maybe_unused]] void* const kept = ::mmap(to, bytes, PROT_NONE, flags_of_all | unless_taken, -1, 0);
     return moving::lost;
 #else
@@ -205,10 +205,10 @@ inline moving move(void* from, void* to, std::size_t bytes) noexcept
 inline bool are_one_mapping(void* memory, std::size_t bytes) noexcept
 {
 #if defined(__linux__)
-    // To grow where it is, a part of one mapping has no room. Of several, Linux sees first that they are.
+    // A part of one mapping has no room to grow in place. For several mappings, Linux fails earlier.
     if (::mremap(memory, bytes, bytes + page_size(), 0) == MAP_FAILED)
         return errno == ENOMEM || errno == EAGAIN;
-    (void)::munmap(static_cast<std::byte*>(memory) + bytes, page_size()); // There was room.
+    (void)::munmap(static_cast<std::byte*>(memory) + bytes, page_size()); // It was extended.
     return true;
 #else
     static_cast<void>(memory);
@@ -217,11 +217,11 @@ inline bool are_one_mapping(void* memory, std::size_t bytes) noexcept
 #endif
 }
 
-/// Guards that are mappings of their own. (Locked memory takes no others.) In the child of a fork, one may be taken
-/// away a second time that another thread was about to forget: there may be fewer than none.
+/// Number of guards by separate mappings. (Locked memory permits no others.) In the child of a fork, one may be
+/// subtracted twice that another thread was about to remove: the count may be negative.
 inline std::atomic<std::ptrdiff_t> guards_with_a_mapping{0};
-/// So many of those there may be: each takes two of the 65,530 mappings that Linux lets a process have, and the program
-/// needs some, for its threads, too.
+/// Maximum of these: each takes two of the 65,530 mappings that Linux allows a process, and the program needs some
+/// itself, also for its threads.
 inline constexpr std::ptrdiff_t most_guards_with_a_mapping = 16'384;
 
 inline bool decommit(void* memory, std::size_t bytes) noexcept
@@ -261,10 +261,10 @@ inline bool unguard(void* memory, std::size_t bytes, [[maybe_unused]] guarding h
 inline constexpr std::size_t most_pages_asked_about = 512;
 
 /// Returns the number of resident pages among the first `count`, at most most_pages_asked_about; `if_unknown` if the
-/// system does not tell.
+/// system cannot tell.
 inline std::size_t resident_pages(void* memory, std::size_t count, std::size_t if_unknown) noexcept
 {
-    std::array<unsigned char, most_pages_asked_about> pages; // The system fills in what is read here.
+    std::array<unsigned char, most_pages_asked_about> pages; // Filled in by the system.
     if (::mincore(memory, count * page_size(), pages.data()) != 0)
         return if_unknown;
     return static_cast<std::size_t>(
@@ -273,7 +273,7 @@ inline std::size_t resident_pages(void* memory, std::size_t count, std::size_t i
 #endif
 } // namespace detail
 
-/// Returns: how many of the pages at `memory` are resident; 0 if the system does not tell.
+/// Returns: how many of the pages at `memory` are resident; 0 if the system cannot tell.
 /// Preconditions: `memory` and `bytes` are multiples of page_size(), and the bytes are readable.
 /// Complexity: a system call for 512 pages.
 inline std::size_t resident_pages([[maybe_unused]] void* memory, [[maybe_unused]] std::size_t bytes) noexcept
@@ -293,9 +293,9 @@ inline std::size_t resident_pages([[maybe_unused]] void* memory, [[maybe_unused]
 
 // All addresses and sizes are multiples of page_size().
 
-/// Effects: takes addresses that nothing else will get. They cost no memory, and must not be touched.
-/// Returns: the first, a multiple of the page size; nullptr if the system has not so many in a row, or a limit is in
-///   the way.
+/// Effects: reserves addresses. They cost no memory, and must not be accessed.
+/// Returns: the first, a multiple of the page size; nullptr if the system has no contiguous range of that size, or a
+///   limit prevents it.
 /// Complexity: a system call.
 inline void* reserve_addresses(std::size_t bytes) noexcept
 {
@@ -303,7 +303,7 @@ inline void* reserve_addresses(std::size_t bytes) noexcept
 }
 
 /// Effects: reserves the addresses at `memory`, if they are free.
-/// Returns: whether it did. Not if a limit is in the way, nor where a reservation can only be released as a whole.
+/// Returns: whether it did. False if a limit prevents it, and where a reservation can only be released as a whole.
 /// Complexity: a system call or two.
 inline bool reserve_addresses_at(void* memory, std::size_t bytes) noexcept
 {
@@ -318,17 +318,17 @@ inline bool addresses_are_limited() noexcept
     return detail::are_limited();
 }
 
-/// Effects: makes reserved addresses usable: zeros are there. The system gives memory when a page is first written to.
-/// Returns: whether the system allows it; if not, nothing has changed.
+/// Effects: commits reserved addresses: they read as zeros. The system provides memory at the first write to a page.
+/// Returns: whether it did; on failure nothing has changed.
 /// Complexity: a system call.
 inline bool commit_memory(void* memory, std::size_t bytes) noexcept
 {
     return detail::commit(memory, bytes);
 }
 
-/// Returns: whether a process could have that much memory at all. If it is more than the system has, with what it swaps
-///   out, that is for the system to say, which may be told to promise anything: reserved addresses are had, and made
-///   usable, whatever is behind them.
+/// Returns: whether a process could have that much memory at all. Beyond physical memory and swap, that depends on the
+///   system's overcommit policy: without a limit, addresses can be reserved and committed whether or not there is
+///   memory behind them.
 /// Complexity: a system call, or three.
 inline bool may_commit_ever([[maybe_unused]] std::size_t bytes) noexcept
 {
@@ -344,18 +344,18 @@ inline bool may_commit_ever([[maybe_unused]] std::size_t bytes) noexcept
     return true;
 }
 
-/// Effects: gives the memory behind committed addresses back to the system. They stay usable: zeros are there.
+/// Effects: purges committed addresses: returns their memory to the OS. They stay usable, and read as zeros.
 /// Returns: whether it did; if not, nothing has changed.
-/// Complexity: a system call, and for the system linear in pages.
+/// Complexity: a system call, linear in pages in the kernel.
 inline bool purge_memory(void* memory, std::size_t bytes) noexcept
 {
     return detail::purge(memory, bytes);
 }
 
-/// Effects: fills committed memory with zeros. Where the system has no memory behind most of it, as little of it as
-///   that was touched before, it is purged instead: to write zeros would have the system bring the rest.
-/// Preconditions: `memory` is a multiple of page_size(); `bytes` need not be one.
-/// Complexity: linear in bytes that have memory; two system calls for 256 pages.
+/// Effects: fills committed memory with zeros. Where most of it is not resident, as little of it was touched, it is
+///   purged instead: writing zeros would make the rest resident.
+/// Preconditions: `memory` is a multiple of page_size(); `bytes` need not be.
+/// Complexity: linear in resident bytes; two system calls for 256 pages.
 inline void clear_memory(void* memory, std::size_t bytes) noexcept
 {
     auto* to_be_written = static_cast<unsigned char*>(memory);
@@ -364,8 +364,7 @@ inline void clear_memory(void* memory, std::size_t bytes) noexcept
     constexpr std::size_t pages = 256;
     const std::size_t part = pages * page_size();
     for (unsigned char* each = to_be_written; bytes >= part; each += part, bytes -= part) {
-        // A page that was swapped out counts as one without memory, and is no zeros: so what is not written to has to
-        // be purged.
+        // A swapped-out page counts as not resident, but does not hold zeros: what is not written has to be purged.
         const bool is_sparse = 2 * detail::resident_pages(each, pages, pages) < pages;
         if (is_sparse && purge_memory(each, part)) {
             std::memset(to_be_written, 0, static_cast<std::size_t>(each - to_be_written));
@@ -373,61 +372,58 @@ inline void clear_memory(void* memory, std::size_t bytes) noexcept
         }
     }
 #endif
-    // As much as there is at once: the C library has faster ways for more.
+    // As much as possible at once: memset is faster for larger sizes.
     std::memset(to_be_written, 0, static_cast<std::size_t>(end - to_be_written));
 }
 
-/// Returns: whether they are known to be one mapping to the system, or a part of one: then they move as a whole, or not
-///   at all. Those that were used when they were two stay two to Linux, even if nothing tells them apart any more.
+/// Returns: whether the system is known to treat them as one mapping, or a part of one: then they move as a whole or
+///   not at all. Two mappings that were in use stay two in Linux, even if they no longer differ.
 /// Complexity: a system call.
 inline bool are_one_mapping(void* memory, std::size_t bytes) noexcept
 {
     return detail::are_one_mapping(memory, bytes);
 }
 
-/// Effects: moves the memory behind committed addresses, with what it holds, to others, without copying it. What was
-///   there is lost, and zeros are where it was.
-/// Returns: what came of it; not every system can do that.
-/// Preconditions: where it goes, all bytes are zeros, and committed. What moves is one mapping of the system: of
-///   several, Linux from 6.17 on may move the first ones, and refuse the rest. Then there are zeros in both places.
-/// Complexity: a system call, and for the system linear in pages, but far less than copying.
+/// Effects: moves the memory behind committed addresses, with its contents, to others without copying. The contents of
+///   the destination are lost, and the source reads as zeros.
+/// Returns: the result; not every system supports it.
+/// Preconditions: the destination is committed and all zeros. The source is one mapping of the system: of several,
+///   Linux from 6.17 on may move the first ones and refuse the rest. Then there are zeros in both places.
+/// Complexity: a system call, linear in pages in the kernel, but far less than copying.
 inline moving move_memory(void* from, void* to, std::size_t bytes) noexcept
 {
     return detail::move(from, to, bytes);
 }
 
-/// Effects: makes committed addresses reserved ones again, which nobody may touch. What was there may be lost, and may
-///   be there still when they are committed again.
-/// Returns: whether the system did; if not, nothing has changed.
+/// Effects: decommits addresses: they are reserved again, and must not be accessed. Their contents may be lost, or be
+///   back when they are committed again.
+/// Returns: whether the system did; on failure nothing has changed.
 /// Complexity: a system call.
 inline bool decommit_memory(void* memory, std::size_t bytes) noexcept
 {
     return detail::decommit(memory, bytes);
 }
 
-/// Effects: makes committed addresses such that the system ends a program that touches them. What was there may be
-///   lost.
-/// Returns: how it does that; none if it cannot, and nothing has changed.
+/// Effects: guards committed addresses: an access terminates the program. Their contents may be lost.
+/// Returns: how they are guarded; none on failure, and nothing has changed.
 /// Complexity: a system call or two.
 inline guarding guard_memory(void* memory, std::size_t bytes) noexcept
 {
     return detail::guard(memory, bytes);
 }
 
-/// Effects: makes guarded addresses usable again: zeros are there, or what was there before. Those that are not guarded
-///   stay as they are.
+/// Effects: removes guards: the addresses hold zeros, or their former contents. Unguarded addresses are unchanged.
 /// Returns: whether the system did.
-/// Preconditions: one part of them, and all of that, was guarded at once, in that way.
+/// Preconditions: exactly one part of them was guarded, by one call and in that way.
 /// Complexity: a system call.
 inline bool unguard_memory(void* memory, std::size_t bytes, guarding how) noexcept
 {
     return how == guarding::none || detail::unguard(memory, bytes, how);
 }
 
-/// Effects: gives addresses back, and the memory behind them. (Windows: all that one call has reserved.)
-/// Returns: whether the system took them. If not, it can be tried again later; the memory is given back even so, as far
-///   as that can be done.
-/// Complexity: a system call, and for the system linear in pages.
+/// Effects: releases addresses and the memory behind them. (Windows: all that one call has reserved.)
+/// Returns: whether the system did. If not, retry later; the memory itself is returned to the OS as far as possible.
+/// Complexity: a system call, linear in pages in the kernel.
 inline bool release_addresses(void* memory, std::size_t bytes) noexcept
 {
     return detail::release(memory, bytes);

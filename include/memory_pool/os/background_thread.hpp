@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
 /// \file
-/// A thread of a library's own, which does something occasionally.
+/// A background thread of a library, which runs a function periodically.
 ///
-///     start  ->  work, wait, work, wait, ...  ->  stop                   wake: waits no longer
+///     start  ->  work, wait, work, wait, ...  ->  stop                   wake: ends the wait
 ///
-/// It handles no signals, as those are the program's. Memory is asked for by the system alone, when the thread is made,
-/// so it can serve a library that is asked for memory.
+/// It blocks all signals, which are for the program's threads. Only the system allocates, when the thread is created,
+/// so an allocator can use it.
 ///
-/// (POSIX: pthread_create, pthread_cond_timedwait; Apple: pthread_cond_timedwait_relative_np. Windows: there is none.)
+/// (POSIX: pthread_create, pthread_cond_timedwait; Apple: pthread_cond_timedwait_relative_np. Windows: not supported.)
 ///
 /// Thread safety: any thread, but for `forget_after_fork`.
 #pragma once
@@ -39,12 +39,12 @@ inline namespace MEMORY_POOL_ABI
 {
 namespace os
 {
-/// A thread that calls a function again and again.
+/// A thread that calls a function periodically.
 class background_thread : base::immovable<background_thread>
 {
 public:
-    /// Does what is to be done.
-    /// Returns: after how many milliseconds it is to be called again.
+    /// The periodic function.
+    /// Returns: milliseconds until the next call.
     using work = std::uint64_t (*)();
 
 #if defined(_WIN32)
@@ -54,8 +54,8 @@ public:
     static bool is_running() noexcept { return false; }
     static void forget_after_fork() noexcept {}
 #else
-    /// Effects: has the function called from now on, unless there is such a thread already.
-    /// Returns: whether there is one; not if the system has no room for it.
+    /// Effects: starts the thread, unless it is running already.
+    /// Returns: whether it is running; false if the system cannot create a thread.
     bool start(work what) noexcept
     {
         const std::lock_guard<mutex> control(control_);
@@ -66,8 +66,8 @@ public:
         return is_running_;
     }
 
-    /// Effects: has it called no more. It is not at work any more when this returns, unless it is the one that calls
-    ///   this: then whoever stops it next waits for its end.
+    /// Effects: stops the thread, and waits for its end; called by the thread itself, it does not wait: the next call
+    ///   of stop does.
     void stop() noexcept
     {
         ::pthread_t ended{};
@@ -82,38 +82,38 @@ public:
             if (has_stopped_itself_)
                 return;
         }
-        join(ended); // Without the lock: the thread may be in a function of the program, which starts or stops it, too.
+        join(ended); // Without the lock: the function may call start or stop.
     }
 
-    /// Returns: whether there is such a thread, and nobody has told it to end.
+    /// Returns: whether the thread is running and was not told to stop.
     bool is_running() noexcept
     {
         const std::lock_guard<mutex> control(control_);
         return is_running_;
     }
 
-    /// Effects: has it called soon, if there is such a thread.
+    /// Effects: makes the thread, if it is running, call the function soon.
     void wake() noexcept
     {
         tell([this] { is_woken_ = true; });
     }
 
-    /// Effects: there is no such thread any more, as this is the child of a fork.
-    /// Preconditions: it is, and there is no other thread.
+    /// Effects: in the child of a fork: resets the state, as the thread does not exist there.
+    /// Preconditions: this is the child of a fork, with a single thread.
     void forget_after_fork() noexcept { ::new (this) background_thread; }
 
 private:
-    /// What it does needs little; for what the program has in thread-local storage, which may be a part of it, that has
-    /// to be enough, too.
+    /// The function needs little stack; but thread-local storage of the program may be a part of the stack and has to
+    /// fit.
     static constexpr std::size_t stack_bytes = std::size_t{256} << 10;
 
-    /// So that it does not wait longer when somebody sets the clock.
+    /// Setting the system clock must not prolong the wait.
     bool use_monotonic_clock() noexcept
     {
         if (has_monotonic_clock_)
             return true;
 #if defined(__APPLE__)
-        has_monotonic_clock_ = true; // The wait is relative, so the clock of the day does not matter.
+        has_monotonic_clock_ = true; // The wait is relative.
 #else
         ::pthread_condattr_t attributes;
         if (::pthread_condattr_init(&attributes) != 0)
@@ -125,9 +125,8 @@ private:
         return has_monotonic_clock_;
     }
 
-    /// Effects: has a thread go on that has stopped itself, if it has not come to see that yet; if it has, waits for
-    ///   its end.
-    /// Returns: whether it goes on.
+    /// Effects: resumes a thread that has stopped itself but not noticed it yet; otherwise waits for its end.
+    /// Returns: whether it was resumed.
     bool goes_on() noexcept
     {
         if (!std::exchange(has_stopped_itself_, false))
@@ -141,7 +140,7 @@ private:
         return false;
     }
 
-    /// One that was told to end, and has not come to see it yet, sees by `thread_` that this is another one.
+    /// A thread that was told to stop but has not noticed sees by `thread_` that it was replaced.
     bool make_thread() noexcept
     {
         (void)::pthread_mutex_lock(&state_);
@@ -152,7 +151,7 @@ private:
         return is_made;
     }
 
-    /// A thread begins with the signals blocked that are blocked here.
+    /// A new thread inherits the signal mask.
     bool make_thread_without_signals() noexcept
     {
         const blocked_signals blocked;
@@ -185,7 +184,7 @@ private:
         return nullptr;
     }
 
-    /// Waits until that thread has ended, also if this one is to be cancelled, which would leave it half done.
+    /// Joins the thread with cancellation disabled.
     static void join(::pthread_t ended) noexcept
     {
         const uncancelled until_joined;
@@ -214,7 +213,7 @@ private:
         const ::timespec end = after(milliseconds);
         while (is_wanted_here() && !is_woken_)
             if (!wait_until(end))
-                return; // It is time.
+                return; // Timed out.
     }
 
     /// Returns: whether the condition was signalled before `end` on the monotonic clock, or may have been.
@@ -251,18 +250,18 @@ private:
         return time;
     }
 
-    mutex control_; ///< Of who starts and stops.
+    mutex control_; ///< Serializes start and stop.
     bool is_running_ = false;
-    bool has_stopped_itself_ = false; ///< And nobody has waited for its end yet.
+    bool has_stopped_itself_ = false; ///< And was not joined yet.
     bool has_monotonic_clock_ = false;
 
-    ::pthread_mutex_t state_ = PTHREAD_MUTEX_INITIALIZER; ///< Of what the thread is told.
+    ::pthread_mutex_t state_ = PTHREAD_MUTEX_INITIALIZER; ///< Guards the state below.
     ::pthread_cond_t told_ = PTHREAD_COND_INITIALIZER;
-    ::pthread_t thread_{}; ///< The last one that was made.
+    ::pthread_t thread_{}; ///< The last thread created.
     work what_ = nullptr;
     bool is_wanted_ = false;
     bool is_woken_ = false;
-    bool has_ended_ = false; ///< Or will, whatever it is told.
+    bool has_ended_ = false; ///< Or will, in any case.
 #endif
 };
 } // namespace os

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
 /// \file
-/// Whether many bytes have one value, as fast as the processor at hand can tell.
+/// Whether all bytes of a range have one value, as fast as this processor can tell.
 ///
 /// `memcmp` of memory with itself, 8 bytes further on, reads everything twice; a loop of vectors that all processors of
 /// a kind have is slower than that.

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
 /// \file
-/// Which calls a thread is in, as addresses of code, and what is known of such an address.
+/// Captures call stacks as code addresses, and symbolizes an address.
 ///
 ///     main -> parse -> malloc -> call_stack::of_this_thread()      | in malloc | in parse | in main | ...
 ///
-/// (GCC and Clang, but not for Windows: _Unwind_Backtrace, dladdr. Elsewhere, nothing is known.) Nothing is allocated.
+/// (GCC and Clang, but not for Windows: _Unwind_Backtrace, dladdr. Elsewhere, stacks are empty.) Nothing is allocated.
 ///
-/// Thread safety: any thread; also in a handler of a signal that an instruction of the program has caused.
+/// Thread safety: any thread; also in the handler of a synchronous signal.
 #pragma once
 
 #include <memory_pool/base/config.hpp>
@@ -33,7 +33,7 @@ inline namespace MEMORY_POOL_ABI
 {
 namespace os
 {
-/// The innermost calls of a thread at some moment, or none.
+/// The innermost frames of a thread, or none.
 class call_stack
 {
 public:
@@ -41,7 +41,7 @@ public:
 
     constexpr call_stack() noexcept = default;
 
-    /// Returns: the calls that this thread is in.
+    /// Returns: the call stack of this thread.
     /// Complexity: linear in calls; the system is not called.
     MEMORY_POOL_NOINLINE static call_stack of_this_thread() noexcept
     {
@@ -50,9 +50,9 @@ public:
         return taken;
     }
 
-    /// Returns: the calls that this thread was in when it was interrupted by a signal, if that can be told; else with
-    ///   those since.
-    /// Preconditions: it is called in the handler of a signal.
+    /// Returns: the call stack at which a signal has interrupted this thread, if it can be determined; else including
+    ///   the handler's frames.
+    /// Preconditions: called from a signal handler.
     MEMORY_POOL_NOINLINE static call_stack of_interrupted() noexcept
     {
         call_stack taken;
@@ -68,7 +68,7 @@ public:
 
 private:
 #if MEMORY_POOL_OS_HAS_CALL_STACKS
-    /// What goes from one frame to the next.
+    /// State of the unwind callback.
     struct walk
     {
         call_stack& taken;
@@ -104,16 +104,16 @@ private:
     std::size_t count_ = 0;
 };
 
-/// Where code is. The texts stay as long as its module does.
+/// The location of code. The strings live as long as its module.
 struct code_place
 {
-    const char* module = nullptr;   ///< The file of the program or library; nullptr if it is not known.
-    std::uintptr_t offset = 0;      ///< In that, as addr2line wants it.
-    const char* function = nullptr; ///< The name that the linker has for it, if the module exports it; else nullptr.
+    const char* module = nullptr;   ///< The file of the program or library; nullptr if unknown.
+    std::uintptr_t offset = 0;      ///< Within the module, as addr2line expects it.
+    const char* function = nullptr; ///< The mangled name, if the module exports it; else nullptr.
 };
 
-/// Returns: what is known of an address of code.
-/// Complexity: linear in modules, and in what the module exports.
+/// Returns: the location of a code address, as far as known.
+/// Complexity: linear in modules, and in the module's exported symbols.
 inline code_place find_code([[maybe_unused]] const void* address) noexcept
 {
 #if MEMORY_POOL_OS_HAS_CALL_STACKS
@@ -122,7 +122,7 @@ inline code_place find_code([[maybe_unused]] const void* address) noexcept
     void* map = nullptr;
     if (::dladdr1(address, &found, &map, RTLD_DL_LINKMAP) == 0 || map == nullptr)
         return {};
-    const std::uintptr_t begin = static_cast<const link_map*>(map)->l_addr; // 0 if it is where it was linked to be
+    const std::uintptr_t begin = static_cast<const link_map*>(map)->l_addr; // 0 if loaded at its link address
 #else
     if (::dladdr(address, &found) == 0)
         return {};

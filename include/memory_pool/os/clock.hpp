@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
 /// \file
-/// A clock that is cheap to read, to tell what is old; an exact clock; and the CPU time of a thread.
+/// A coarse clock, for ages; an exact clock; and the CPU time of a thread.
 ///
 /// (Linux: CLOCK_MONOTONIC_COARSE, a few nanoseconds, CLOCK_MONOTONIC, some more, and CLOCK_THREAD_CPUTIME_ID, a system
 /// call; elsewhere the steady clock of the standard library.)
@@ -25,8 +25,7 @@ inline namespace MEMORY_POOL_ABI
 {
 namespace os
 {
-/// Returns: milliseconds since some moment before the program began; never less than a call before has returned. May be
-///   some milliseconds behind.
+/// Returns: milliseconds since some moment before the program began; monotonic. May be some milliseconds behind.
 inline std::uint64_t coarse_milliseconds() noexcept
 {
 #if defined(__linux__)
@@ -39,7 +38,7 @@ inline std::uint64_t coarse_milliseconds() noexcept
 #endif
 }
 
-/// Returns: nanoseconds since some moment before the program began; never less than a call before has returned.
+/// Returns: nanoseconds since some moment before the program began; monotonic.
 inline std::uint64_t nanoseconds() noexcept
 {
 #if defined(__linux__)

@@ -26,8 +26,7 @@ inline namespace MEMORY_POOL_ABI
 {
 namespace os
 {
-/// Returns: texts of the form NAME=VALUE, and nullptr behind the last of them; nullptr if the process is not so far
-///   yet.
+/// Returns: strings of the form NAME=VALUE, terminated by nullptr; nullptr if it is not initialized yet.
 inline const char* const* environment() noexcept
 {
 #if defined(_WIN32)

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
 /// \file
-/// Accesses to memory that the system refuses.
+/// A watcher of memory faults (SIGSEGV, SIGBUS), chained before the previous handler.
 ///
 ///     instruction -> SIGSEGV, SIGBUS -> the watcher -> the previous handler, or the end of the process
 ///
-/// (POSIX: sigaction. Windows: nobody can watch.) A program that sets another handler later, which does not call the
-/// one before, has nobody told but itself.
+/// (POSIX: sigaction. Windows: not supported.) If the program installs a handler later that does not call the previous
+/// one, the watcher is not called.
 ///
-/// Thread safety: one thread at a time begins or stops to watch; faults are told in the thread that they are of.
+/// Thread safety: one thread at a time starts or stops watching; the watcher runs in the faulting thread.
 #pragma once
 
 #include <memory_pool/base/config.hpp>
@@ -26,7 +26,7 @@ inline namespace MEMORY_POOL_ABI
 {
 namespace os
 {
-/// Is told the address that was to be accessed. May do what a handler of a signal may.
+/// Called with the faulting address. Must be async-signal-safe.
 using fault_watcher = void (*)(const void* address);
 
 #if defined(_WIN32)
@@ -39,7 +39,7 @@ inline void stop_watching_faults() noexcept {}
 #else
 namespace detail
 {
-/// What is done about one signal.
+/// The handling of one signal.
 class fault_signal
 {
 public:
@@ -47,9 +47,8 @@ public:
 
     bool is(int number) const noexcept { return number_ == number; }
 
-    /// Effects: has `handle` called from now on, as the handler would have been called that was called before: with its
-    ///   mask, on its stack, and with the same system calls going on afterwards. If there was none, few calls are cut
-    ///   short, and a full stack is no obstacle where there is another one.
+    /// Effects: installs `handle` with the flags of the previous handler: its mask, alternate stack and restart of
+    ///   system calls. If there was none, with SA_RESTART and SA_ONSTACK.
     bool watch(void (*handle)(int, siginfo_t*, void*)) noexcept
     {
         struct sigaction now = {};
@@ -66,7 +65,7 @@ public:
         return ::sigaction(number_, &action, nullptr) == 0;
     }
 
-    /// Effects: has everything as it was before, if nobody has changed it since.
+    /// Effects: restores the previous handler, unless the handler was changed since.
     void stop(void (*handle)(int, siginfo_t*, void*)) noexcept
     {
         struct sigaction now = {};
@@ -74,12 +73,12 @@ public:
             (void)::sigaction(number_, &before_, nullptr);
     }
 
-    /// Effects: does with a signal what would have been done if nobody watched.
+    /// Effects: passes the signal on to the previous handler.
     void pass_on(siginfo_t* about, void* context) const noexcept
     {
         const bool is_of_an_instruction = about->si_code > 0;
         if ((before_.sa_flags & static_cast<int>(SA_RESETHAND)) != 0)
-            // With that flag, the system calls a handler once: so it need not end the process itself.
+            // With that flag, the system calls the handler once only, so the handler need not end the process.
             have_process_end();
         if ((before_.sa_flags & SA_SIGINFO) != 0)
             before_.sa_sigaction(number_, about, context);
@@ -100,8 +99,8 @@ private:
         return (now.sa_flags & SA_SIGINFO) != 0 && now.sa_sigaction == handle;
     }
 
-    /// Effects: ends the process by the signal. The instruction that has caused it comes again when the handler
-    ///   returns, so that what is written down of the process shows it.
+    /// Effects: terminates the process by the signal. The faulting instruction is executed again when the handler
+    ///   returns, so the core dump shows it.
     void end_process(bool comes_again) const noexcept
     {
         have_process_end();
@@ -109,7 +108,7 @@ private:
             (void)::raise(number_);
     }
 
-    /// Effects: has the signal end the process when it comes again.
+    /// Effects: restores the default action, which terminates the process when the signal is raised again.
     void have_process_end() const noexcept
     {
         struct sigaction action = {};
@@ -137,8 +136,8 @@ inline void handle_fault(int number, siginfo_t* about, void* context)
 }
 } // namespace detail
 
-/// Effects: has `watcher` told of faults from now on, before whoever was to be told of them until now.
-/// Returns: whether the system can do that.
+/// Effects: calls `watcher` for faults from now on, before the previous handler.
+/// Returns: whether the system supports it.
 /// Complexity: some system calls.
 inline bool watch_faults(fault_watcher watcher) noexcept
 {
@@ -149,8 +148,7 @@ inline bool watch_faults(fault_watcher watcher) noexcept
     return is_watched;
 }
 
-/// Effects: has nobody told any more but who was before; unless somebody has changed that since, who may call what was
-///   before that.
+/// Effects: restores the previous handlers, except where a handler was installed since, which may still call ours.
 /// Complexity: some system calls.
 inline void stop_watching_faults() noexcept
 {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
 /// \file
-/// What is to be done around fork(), where there is one; and which process this is.
+/// Fork handlers, where fork() exists; and the process id.
 ///
 /// Thread safety: any thread.
 #pragma once

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
 /// \file
-/// What is asked of the operating system about huge pages: how large they are, where they are in use, and to use them.
+/// Huge pages: their size, where they are in use, and advice to use them.
 ///
 /// (Linux: /sys, /proc/meminfo, /proc/self/smaps and madvise; Windows: GetLargePageMinimum; elsewhere there are none.)
 ///
@@ -37,8 +37,8 @@ namespace os
 namespace detail
 {
 #if defined(__linux__)
-/// The lines of a file of the system, one after the other. Cancellation is disabled meanwhile: the caller may hold a
-/// lock, and must not throw.
+/// Reads a file of the system line by line. Cancellation is disabled meanwhile: the caller may hold a lock, and must
+/// not throw.
 class line_reader : base::immovable<line_reader>
 {
 public:
@@ -51,7 +51,7 @@ public:
 
     bool is_open() const noexcept { return file_ != nullptr; }
 
-    /// Effects: reads a line; what is longer than any that matters is cut off.
+    /// Effects: reads a line; overlong lines are truncated.
     /// Returns: whether there was one.
     bool next() noexcept
     {
@@ -81,7 +81,7 @@ private:
             c = std::fgetc(file_);
     }
 
-    uncancelled until_read_; // First, so that it is over when the file is closed.
+    uncancelled until_read_; // First, so that it is destroyed after the file is closed.
     std::FILE* file_;
     char line_[256];
 };
@@ -119,16 +119,15 @@ inline std::size_t huge_page_size() noexcept
     return size;
 }
 
-/// What came of advice.
+/// The result of advice.
 enum class advice
 {
     taken,
-    unknown, ///< The system does not know such pages.
-    failed,  ///< It may have been taken for a part of the memory.
+    unknown, ///< The system has no such pages.
+    failed,  ///< It may have been applied to a part of the memory.
 };
 
-/// Effects: advises the system to have huge pages there, if it has some, or to have none: also where it would otherwise
-///   bring them.
+/// Effects: advises the system to use huge pages there, or not to use them.
 /// Complexity: a system call.
 inline advice advise_huge_pages([[maybe_unused]] void* memory, [[maybe_unused]] std::size_t bytes,
                                 [[maybe_unused]] bool are_wanted = true) noexcept
@@ -142,11 +141,10 @@ inline advice advise_huge_pages([[maybe_unused]] void* memory, [[maybe_unused]] 
 #endif
 }
 
-/// Effects: calls `visit(begin, end, huge_bytes)` for each stretch of addresses in use by the process that the system
-///   tells apart: `huge_bytes` of it are in huge pages that were put there without being asked for by kind (transparent
-///   ones). Neighbours of the same kind are one stretch, whoever mapped them.
-/// Returns: whether the system says so.
-/// Complexity: linear in stretches, and for the system in pages.
+/// Effects: calls `visit(begin, end, huge_bytes)` for each mapping of the process: `huge_bytes` of it are in
+///   transparent huge pages. Adjacent mappings of the same kind are one, regardless of their owner.
+/// Returns: whether the system provides that.
+/// Complexity: linear in mappings, and in pages in the kernel.
 template <class Visit>
 bool for_each_stretch([[maybe_unused]] Visit&& visit)
 {
@@ -156,7 +154,7 @@ bool for_each_stretch([[maybe_unused]] Visit&& visit)
     unsigned long long end = 0;
     std::size_t kibibytes = 0;
     while (smaps.next()) {
-        // Each stretch is a line with its addresses, and then one for each figure about it.
+        // Each mapping is a line with its addresses, followed by one line for each figure.
         char* behind = nullptr;
         const unsigned long long first = std::strtoull(smaps.line(), &behind, 16);
         if (behind != smaps.line() && *behind == '-') {

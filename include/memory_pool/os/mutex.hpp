@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
 /// \file
-/// A lock that is there before anything has run, and that needs no C++ library.
+/// A constant-initialized mutex that needs no C++ library.
 ///
-/// A thread that finds it taken tries for some microseconds before it sleeps. A system call of whoever has it takes no
-/// longer; and in the place of a thread that sleeps, another may begin, and need memory that would have come free a
-/// moment later. (POSIX: pthread_mutex_lock, which sleeps at once. Windows: AcquireSRWLockExclusive, which tries by
-/// itself. std::mutex is the former, but may throw.)
+/// Under contention, a thread spins for some microseconds before it sleeps. A system call of the holder takes no
+/// longer; and while a thread sleeps, another may be scheduled, and need memory that would have been freed a moment
+/// later. (POSIX: pthread_mutex_lock, which sleeps at once. Windows: AcquireSRWLockExclusive, which spins itself.
+/// std::mutex is the former, but may throw.)
 ///
 /// Thread safety: any thread.
 #pragma once
@@ -36,7 +36,7 @@ inline namespace MEMORY_POOL_ABI
 {
 namespace os
 {
-/// A lock: at most one thread has it. To be used with std::lock_guard.
+/// A mutex. Use with std::lock_guard.
 class mutex : base::immovable<mutex>
 {
 public:
@@ -50,28 +50,28 @@ private:
 
     void* state_ = nullptr; ///< SRWLOCK_INIT.
 #else
-    /// Effects: waits until no other thread has it, and takes it.
+    /// Effects: acquires the mutex, waiting as needed.
     void lock() noexcept
     {
-        // Where there are no other threads, pthread_mutex_lock of glibc does without atomic operations;
-        // pthread_mutex_trylock never does.
+        // In a single-threaded process, glibc's pthread_mutex_lock needs no atomic operation; pthread_mutex_trylock
+        // does.
         if (is_single_threaded() || (MEMORY_POOL_UNLIKELY(!try_lock()) && !try_for_a_while()))
             (void)::pthread_mutex_lock(&state_);
     }
 
-    /// Effects: takes it if nobody has it.
-    /// Returns: whether this thread has it now.
+    /// Effects: acquires the mutex if it is free.
+    /// Returns: true if the mutex was acquired.
     bool try_lock() noexcept { return ::pthread_mutex_trylock(&state_) == 0; }
 
-    /// Preconditions: this thread has it.
+    /// Preconditions: this thread holds it.
     void unlock() noexcept { (void)::pthread_mutex_unlock(&state_); }
 
 private:
-    /// Returns: whether this thread has it now.
+    /// Returns: true if the mutex was acquired.
     MEMORY_POOL_NOINLINE bool try_for_a_while() noexcept
     {
         constexpr std::uint64_t longest = 20'000; // ns: measured with 50 threads on 2 cores; see docs/performance.md
-        constexpr int most_rounds = 500;          // as the clock may stand still
+        constexpr int most_rounds = 500;          // in case the clock does not advance
         const std::uint64_t start = nanoseconds();
         for (int round = 0; round != most_rounds && nanoseconds() - start < longest; ++round) {
             for (int i = 0; i != 8; ++i)

@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
 /// \file
-/// Whole pages from the operating system, and back.
+/// Maps and unmaps whole pages.
 ///
 ///     reserved                         memory, aligned
 ///     | cut off, if that can be done   | the pages that were asked for   | cut off, if that can be done |
 ///     <---------------------------------- reserved_bytes -------------------------------------------->
 ///
-/// (POSIX: mmap; Linux: madvise as well, and huge pages; Windows: VirtualAlloc.) Nothing is allocated but what is asked
-/// for.
+/// (POSIX: mmap; Linux: madvise as well, and huge pages; Windows: VirtualAlloc.) No other memory is allocated.
 ///
 /// Thread safety: any thread, each with pages of its own.
 #pragma once
@@ -37,27 +36,27 @@ inline namespace MEMORY_POOL_ABI
 {
 namespace os
 {
-/// Which pages are asked for.
+/// The kind of pages.
 enum class page_kind
 {
-    normal, ///< Of page_size(). The system may put huge ones in their place.
-    huge,   ///< Of huge_page_size(), from those that were set aside for whoever asks for them.
+    normal, ///< Of page_size(). The system may use transparent huge pages.
+    huge,   ///< Of huge_page_size(), from the reserved pool of the system.
 };
 
-/// Pages that the system gave.
+/// Mapped pages.
 struct page_mapping
 {
-    void* memory = nullptr;         ///< Where the pages begin that were asked for; nullptr: there are none.
-    std::size_t bytes = 0;          ///< Of these pages.
-    void* reserved = nullptr;       ///< Where that begins which was mapped for them.
-    std::size_t reserved_bytes = 0; ///< Of that.
+    void* memory = nullptr;         ///< The first requested page; nullptr: none.
+    std::size_t bytes = 0;          ///< Of the requested pages.
+    void* reserved = nullptr;       ///< Start of the mapping.
+    std::size_t reserved_bytes = 0; ///< Of the mapping.
     page_kind kind = page_kind::normal;
 };
 
 namespace detail
 {
 #if defined(_WIN32)
-/// What one call has mapped, one call must unmap.
+/// The unit of unmapping is the whole mapping.
 inline constexpr bool mappings_can_be_cut = false;
 
 inline void* map(std::size_t bytes, page_kind kind) noexcept
@@ -93,8 +92,7 @@ inline bool populate(void* memory, std::size_t bytes) noexcept
     constexpr int populate_for_writing = 23; // MADV_POPULATE_WRITE, which older headers do not define
     if (::madvise(memory, bytes, populate_for_writing) == 0)
         return true;
-    // To touch the pages would end the process. With any other error, the system does not know this call, or forbids
-    // it.
+    // Touching the pages would terminate the process. Any other error means that the call is unknown or forbidden.
     if (errno == ENOMEM || errno == EFAULT)
         return false;
 #endif
@@ -102,7 +100,7 @@ inline bool populate(void* memory, std::size_t bytes) noexcept
     return true;
 }
 
-/// Effects: gives back what lies before and behind the pages that were asked for, as far as the system takes it.
+/// Effects: unmaps the rest before and behind the requested pages, as far as the system can.
 inline void cut(page_mapping& mapping) noexcept
 {
     if (!mappings_can_be_cut)
@@ -121,9 +119,9 @@ inline void cut(page_mapping& mapping) noexcept
 }
 } // namespace detail
 
-/// Effects: asks the system for as many pages of that kind as `bytes` need, at least one. They are filled with zeros,
-///   and count against memory when they are first written to.
-/// Returns: the pages, the first at a multiple of `alignment`; `memory` is nullptr if the system has none to give.
+/// Effects: maps as many pages of that kind as `bytes` need, at least one. They are zeroed, and become resident at the
+///   first write.
+/// Returns: the pages, the first at a multiple of `alignment`; `memory` is nullptr on failure.
 /// Preconditions: `alignment` is a power of two.
 /// Complexity: a system call; two more if `alignment` is more than a page.
 inline page_mapping map_pages(std::size_t bytes, std::size_t alignment, page_kind kind) noexcept
@@ -146,18 +144,17 @@ inline page_mapping map_pages(std::size_t bytes, std::size_t alignment, page_kin
     return mapping;
 }
 
-/// Effects: gives all that was mapped for these pages back to the system.
-/// Returns: whether the system took it. If not (on Linux, where a process has as many mappings as it may), it can be
-///   tried again later; the memory behind the addresses is given back even so, as far as that can be done.
-/// Complexity: a system call, and for the system linear in pages.
+/// Effects: unmaps the pages with all that was mapped for them.
+/// Returns: whether the system did. If not (on Linux, at the limit of mappings of a process), retry later; the memory
+///   itself is returned to the OS as far as possible.
+/// Complexity: a system call, linear in pages in the kernel.
 inline bool unmap_pages(const page_mapping& mapping) noexcept
 {
     return release_addresses(mapping.reserved, mapping.reserved_bytes);
 }
 
-/// Effects: has the system back all pages with memory now.
-/// Returns: whether there was memory for them. Not every system tells: where it does not, it may end the process
-///   instead.
+/// Effects: makes all pages resident now.
+/// Returns: whether there was memory for them. A system that cannot tell may terminate the process instead.
 /// Complexity: linear in pages.
 inline bool populate_pages(const page_mapping& mapping) noexcept
 {

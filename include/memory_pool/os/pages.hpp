@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
 /// \file
-/// What is asked of the operating system about pages.
+/// Page size and prefaulting.
 ///
 /// Thread safety: any thread.
 #pragma once
@@ -13,7 +13,7 @@
 #include <cstdint>
 
 #if defined(_WIN32)
-// windows.h would define min, max and thousands of other macros for whoever includes a pool: this is the smallest page
+// windows.h would define min, max and thousands of other macros in code that includes a pool: this is the smallest page
 // of every processor that Windows runs on.
 #else
 #include <unistd.h>
@@ -25,7 +25,7 @@ inline namespace MEMORY_POOL_ABI
 {
 namespace os
 {
-/// Returns: the size of a page in bytes, as the running system has it (not as the building one had it).
+/// Returns: the page size of the running system (not of the build system), in bytes.
 /// Complexity: a system call at most.
 inline std::size_t page_size() noexcept
 {
@@ -37,8 +37,8 @@ inline std::size_t page_size() noexcept
 #endif
 }
 
-/// Effects: writes a zero to each page that has a byte among the `bytes` at `memory`, so that the system backs all of
-///   them now. Loses what stood in the bytes it writes to.
+/// Effects: writes a zero to each page that has a byte among the `bytes` at `memory`, so that all of them become
+///   resident now. The bytes written are lost.
 /// Preconditions: the bytes may be written to.
 /// Complexity: linear in pages.
 inline void touch_pages(void* memory, std::size_t bytes) noexcept

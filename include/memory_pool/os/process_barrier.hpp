@@ -8,9 +8,9 @@
 ///
 ///     A sees B's store of y, or B sees A's store of x.
 ///
-/// So one side of a handshake costs nothing, and the other, which is rare, pays for both. (Linux: membarrier(2) with
-/// MEMBARRIER_CMD_PRIVATE_EXPEDITED, since 4.14; Windows: FlushProcessWriteBuffers, but in Wine, where it may do
-/// nothing.)
+/// So the frequent side of an asymmetric handshake costs nothing, and the rare side pays for both. (Linux:
+/// membarrier(2) with MEMBARRIER_CMD_PRIVATE_EXPEDITED, since 4.14; Windows: FlushProcessWriteBuffers, but in Wine,
+/// where it may do nothing.)
 ///
 /// Thread safety: any thread.
 #pragma once
@@ -43,7 +43,7 @@ namespace os
 {
 namespace detail
 {
-/// For tests: whether to act as on a system that has no such barrier.
+/// For tests: act as on a system without such a barrier.
 inline std::atomic<bool> process_barrier_is_hidden{false};
 
 #if defined(__linux__) && defined(SYS_membarrier)
@@ -92,8 +92,8 @@ inline void process_barrier() noexcept
 {
 #if defined(__linux__) && defined(SYS_membarrier)
     if (!detail::membarrier(detail::membarrier_command::private_expedited)) {
-        // Registered again: a process that was forked may have to.
-        // If it is forbidden by now (a filter of system calls that came later), two threads would soon own one block.
+        // Registered again: a process that was forked may have to. If it has been forbidden since (by a seccomp
+        // filter), two threads would soon own one block.
         (void)detail::register_process_barrier();
         if (!detail::membarrier(detail::membarrier_command::private_expedited)) {
             std::fputs("memory_pool: membarrier() was there when the first pool was made, and fails now\n"

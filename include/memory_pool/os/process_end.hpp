@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
 /// \file
-/// The status of a process that is about to end.
+/// Sets the exit status of a process that is already exiting.
 ///
 ///     return from main, or exit(0)  ->  handlers and destructors, last first  ->  files flushed  ->  status 0
 ///                                                      |

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
 /// \file
-/// A number that nobody outside of the process can know, for code that may not allocate.
+/// A random number that is unpredictable from outside of the process, for code that must not allocate.
 ///
 /// (Linux: getrandom; Windows: rand_s; Apple and BSD: arc4random_buf; elsewhere, and before the system has enough
 /// entropy: the address of a variable, the time, and a counter.)
@@ -36,13 +36,13 @@ inline namespace MEMORY_POOL_ABI
 {
 namespace os
 {
-/// Returns: such a number, another one each time. errno is preserved.
+/// Returns: a fresh number. errno is preserved.
 /// Complexity: a system call.
 inline std::uint64_t random_number() noexcept
 {
     std::uint64_t number = 0;
 #if defined(__linux__)
-    // Not by the function of the C library, where a thread may be cancelled.
+    // Not by the C library's function, which is a cancellation point.
     constexpr unsigned do_not_wait = 1;
     const int error_before = errno;
     const long received = ::syscall(SYS_getrandom, &number, sizeof number, do_not_wait);

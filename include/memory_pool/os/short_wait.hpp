@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
 /// \file
-/// Waiting for what another thread is in the middle of, and has done in a moment.
+/// Waiting for another thread to complete a short operation.
 ///
-///     yield, yield, ... yield, sleep, sleep, ...      or relax, relax, ... where nobody else should run meanwhile
+///     yield, yield, ... yield, sleep, sleep, ...      or relax, relax, ... where no other thread should be scheduled
 ///
-/// The other thread may have a lower priority, and yielding lets none of those run (SCHED_FIFO): so it sleeps after a
-/// while. That is no cancellation point, where a thread might end with locks.
+/// The other thread may have a lower priority, and yielding does not run those (SCHED_FIFO): so it sleeps after a
+/// while. The sleep is no cancellation point, where a thread might end with locks held.
 ///
 /// (Linux: nanosleep(2), by its number. Elsewhere it only yields.)
 ///
@@ -30,7 +30,7 @@ inline namespace MEMORY_POOL_ABI
 {
 namespace os
 {
-/// Effects: does nothing for some nanoseconds, and lets the other half of a core have it meanwhile.
+/// Effects: pauses for some nanoseconds, and leaves the core to its other hardware thread.
 inline void relax() noexcept
 {
 #if defined(__x86_64__)
@@ -40,7 +40,7 @@ inline void relax() noexcept
 #endif
 }
 
-/// Effects: sleeps for 50 microseconds; where there is no way to do so that is no cancellation point, lets others run.
+/// Effects: sleeps for 50 microseconds; yields where every sleep is a cancellation point.
 inline void sleep_for_a_moment() noexcept
 {
 #if defined(__linux__) && defined(__LP64__) && defined(SYS_nanosleep)
@@ -57,7 +57,7 @@ inline void sleep_for_a_moment() noexcept
 class short_wait
 {
 public:
-    /// Effects: lets others run. To be called until what is waited for is so.
+    /// Effects: waits a moment. Call it until the condition holds.
     void once_more() noexcept
     {
         if (yields_ != most_yields) {

@@ -18,7 +18,7 @@ inline namespace MEMORY_POOL_ABI
 {
 namespace os
 {
-/// Returns: whether there is no other thread for certain; false also where the system does not say so.
+/// Returns: true if the process certainly has a single thread; false also where the system cannot tell.
 ///
 /// (glibc 2.32 and later: __libc_single_threaded.)
 inline bool is_single_threaded() noexcept

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
 /// \file
-/// Text for the user, when there may be no memory, and the standard library may not be ready, or not any more.
+/// Writes to stderr without allocation, also before the standard library is ready and after it has ended.
 ///
 /// (POSIX: write, fcntl, fstat; Windows: _write, _dup.)
 ///
@@ -29,14 +29,14 @@ inline namespace MEMORY_POOL_ABI
 {
 namespace os
 {
-/// A file that the process has open, by its number.
+/// A file descriptor.
 using descriptor = int;
 inline constexpr descriptor standard_error = 2;
 
-/// Effects: writes `length` bytes, as far as the file takes them. errno is preserved, and the thread is not cancelled
+/// Effects: writes `length` bytes, as far as the file accepts them. errno is preserved, and cancellation is disabled
 ///   meanwhile.
-/// Returns: whether it took all.
-/// Complexity: a system call, or several if it takes few at a time.
+/// Returns: whether all were written.
+/// Complexity: a system call, or several for partial writes.
 inline bool write_text(descriptor to, const char* text, std::size_t length) noexcept
 {
     const uncancelled until_written;
@@ -58,15 +58,15 @@ inline bool write_text(descriptor to, const char* text, std::size_t length) noex
     return length == 0;
 }
 
-/// Effects: writes to the standard error of the process.
+/// Effects: writes to stderr.
 inline void write_to_standard_error(const char* text, std::size_t length) noexcept
 {
     (void)write_text(standard_error, text, length);
 }
 
-/// Effects: opens what is the standard error now once more, for a text at the end of a program that closes it before.
-///   Programs that this one starts do not have it.
-/// Returns: its number, a high one where that can be chosen; `standard_error` if that cannot be.
+/// Effects: duplicates stderr, for messages at the end of a program that closes it earlier. Child programs do not
+///   inherit the duplicate.
+/// Returns: its descriptor, a high number where possible; `standard_error` on failure.
 inline descriptor open_standard_error_again() noexcept
 {
     const int error_before = errno;
@@ -80,7 +80,7 @@ inline descriptor open_standard_error_again() noexcept
     return opened >= 0 ? opened : standard_error;
 }
 
-/// What a file has for itself, whichever number it is open by.
+/// The identity of a file, regardless of its descriptor.
 struct file_identity
 {
 #if defined(_WIN32)
@@ -97,7 +97,7 @@ struct file_identity
     }
 };
 
-/// Returns: that of an open file; none if nothing is open by that number, or the system does not tell. errno is
+/// Returns: the identity of an open file; none if the descriptor is not open, or the system cannot tell. errno is
 ///   preserved.
 inline file_identity identity_of([[maybe_unused]] descriptor file) noexcept
 {

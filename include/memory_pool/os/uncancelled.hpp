@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
 /// \file
-/// A time in which a thread is not cancelled: where it would leave something half done, or what it was about to say
-/// unsaid.
+/// A scope in which thread cancellation is disabled, for operations that must complete.
 ///
 /// (POSIX: pthread_setcancelstate. Where threads cannot be cancelled, there is nothing to do.)
 ///
@@ -22,7 +21,7 @@ inline namespace MEMORY_POOL_ABI
 {
 namespace os
 {
-/// As long as it lives, this thread is not cancelled. It may be afterwards, at its next cancellation point.
+/// Disables cancellation of this thread during its lifetime. A pending request acts at the next cancellation point.
 class uncancelled : base::immovable<uncancelled>
 {
 public:
