@@ -1,20 +1,20 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
 /// \file
-/// Reusable arenas for std::pmr: unsynchronized_arena_resource against the resources of the standard library, and against arenas
-/// that look for the arena of a block.
+/// Reusable arenas for std::pmr: unsynchronized_arena_resource against the resources of the standard library, and
+/// against arenas that search for the arena of a block.
 ///
-///     map_rounds            100,000 insertions into a std::pmr::map, which is then cleared, and that ten times; with a
-///                           resource that is new, over new and delete
-///     hinted_map_rounds     the same, where the map is told that each key belongs behind the last
-///     map_rounds_reserved   map_rounds over a buffer that has been there before, and arenas taken from it beforehand
-///     deallocate_arenas     blocks of ten arenas go back, in an order that is random, but the same for every side; beside
-///                           them, other arenas are held: only the way from a block to its arena can depend on how many
+///     map_rounds            100,000 insertions into a std::pmr::map, then clear(), ten times; over a new resource on
+///                           new and delete
+///     hinted_map_rounds     the same, with end() as hint for each key
+///     map_rounds_reserved   map_rounds over an existing buffer, from which the arenas are allocated beforehand
+///     deallocate_arenas     deallocates the blocks of ten arenas in a random order, the same for each side, while
+///                           other arenas are in use: only the lookup of a block's arena can depend on their number
 ///
-/// A row is called <shape>/<side>/<n>, where n is the number of insertions, or of arenas. `per_block` is the time for an insertion
-/// and its removal; in deallocate_arenas, for a block to go back.
+/// Rows are <shape>/<side>/<n>, where n is the number of insertions or arenas. `per_block` is the time for an insertion
+/// and its removal; in deallocate_arenas, for one deallocation.
 ///
-/// Every map calls its resource through a pointer to std::pmr::memory_resource, of which the compiler knows nothing else.
+/// Each map calls its resource through a pointer to std::pmr::memory_resource that the compiler cannot devirtualize.
 #include <memory_pool/unsynchronized_arena_resource.hpp>
 
 #include "context.hpp"
@@ -36,8 +36,8 @@
 
 namespace
 {
-// The sides: each has a `resource` over `upstream`, for which room for `arena_count` arenas is taken from there at once, as far as
-// its interface lets one ask for that.
+// The sides: each has a `resource` over `upstream`, with `arena_count` arenas allocated in advance where its interface
+// allows that.
 
 struct arenas
 {
@@ -183,7 +183,7 @@ void map_rounds(benchmark::State& state)
 /// Memory that all rows share, touched when it is made.
 std::vector<std::byte>& buffer()
 {
-    // What one that is never used again takes in all rounds; and as much as a round takes, for beginnings that are aligned.
+    // What a resource that never reuses memory takes in all rounds, plus one round's worth for aligned beginnings.
     static std::vector<std::byte> bytes((rounds + 1) * arenas_for_map * usual_arena_size);
     return bytes;
 }

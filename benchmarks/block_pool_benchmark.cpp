@@ -32,7 +32,7 @@ namespace
 {
 constexpr std::size_t block_size = 32;
 
-/// Returns: whether `count` blocks that are out at the same time keep what is written to them, so are distinct and whole.
+/// Returns: whether `count` blocks in use at the same time keep what is written to them: they are distinct and whole.
 template <class Side>
 bool holds_data(Side& side, std::size_t count)
 {

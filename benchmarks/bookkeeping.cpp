@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
 /// \file
-/// How many bytes a pool takes beyond those of its blocks: 10,000 blocks of 32 bytes, in a pool that was told of them and
-/// in one that grew. Fails if it is more than an eighth in the first.
+/// Memory overhead of a pool, in bytes beyond its blocks: 10,000 blocks of 32 bytes, in a pool with that initial
+/// capacity and in one that grew. Fails if the first takes more than an eighth.
 #include <memory_pool/block_pool.hpp>
 
 #include <cstddef>
@@ -38,7 +38,7 @@ private:
     std::size_t held_ = 0;
 };
 
-/// Returns: how many percent the pool takes beyond the bytes of `block_count` blocks, or 100 if it says something wrong.
+/// Returns: the overhead over the bytes of `block_count` blocks in percent, or 100 if the pool reports a wrong value.
 double overhead(const char* what, std::size_t initial_capacity)
 {
     counting_resource upstream;

@@ -42,14 +42,14 @@ for job in ("list", "map", "unordered_map", "strings"):
 # The most nanoseconds for a block, at any n:
 MOST_NANOSECONDS = {("sequential_allocation", "object_pool"): 2.0, ("sequential_deallocation", "object_pool"): 2.0,
                     ("pair", "atomic_intrusive_pool"): 8.0}
-# Does not depend on n: the time for the largest n is at most so many times that for the smallest.
+# Independent of n: the time for the largest n is at most this many times that for the smallest.
 CONSTANT = {("creation", "object_pool"): 4.0, ("deallocate_arenas", "unsynchronized_arena_resource"): 1.5}
 # Ahead of every side that is not our own, in every row with ...
 OURS = ("block_pool", "object_pool", "drop_in", "concurrent_block_pool", "counting_concurrent_block_pool",
         "intrusive_pool", "atomic_intrusive_pool", "recycling_pool", "shared_pool", "concurrent_shared_pool",
         "recycling_shared_pool", "unsynchronized_arena_resource", "unsynchronized_pool_resource",
         "synchronized_pool_resource", "resource_allocator", "polymorphic_allocator")
-# What a row takes without any pool: shown, but nobody can be ahead of that.
+# The cost of a row without any pool, as a lower bound: shown, but no competitor.
 NO_POOL = ("bare_array",)
 AHEAD = {"block_pool_benchmark": "block_pool", "object_pool_benchmark": "object_pool",
          "concurrent_block_pool_benchmark": "concurrent_block_pool", "intrusive_pool_benchmark": "intrusive_pool",
@@ -76,7 +76,8 @@ def parse_arguments(argv):
                         help="seconds for a repetition of a row")
     parser.add_argument("--filter", type=argument_types.expression, default=".", metavar="REGEX",
                         help="rows to run, as a regular expression")
-    parser.add_argument("--json", type=argument_types.file_to_write, metavar="FILE", help="write what the programs reported there")
+    parser.add_argument("--json", type=argument_types.file_to_write, metavar="FILE",
+                        help="write what the programs reported there")
     parser.add_argument("--check", action="store_true", help="fail if a goal is missed")
     return parser.parse_args(argv)
 

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
 /// \file
-/// The pools that are measured against each other, behind one face: raw blocks of `Size` bytes.
+/// The pools that are compared, behind one interface: raw blocks of `Size` bytes.
 ///
-///     side(capacity)      a pool with room for `capacity` blocks, as far as its interface lets one ask for that
+///     side(capacity)      a pool with room for `capacity` blocks, where its interface allows that
 ///     allocate()          -> a block
 ///     deallocate(block)   <- a block
 ///
-/// Whether Boost and foonathan/memory are there is found out when the build is configured. The size is a template
-/// argument, so that each side may make of it what its own users could. The faces are always inlined: what is measured is
-/// what a program has that calls the pools themselves.
+/// Boost and foonathan/memory are included if they were found at configuration. The size is a template argument, so
+/// that each side can specialize for it as it would in user code. The wrappers are always inlined: the cost measured is
+/// that of calling the pool directly.
 #pragma once
 
 #include <memory_pool/block_pool.hpp>

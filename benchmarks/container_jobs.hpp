@@ -1,18 +1,19 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
 /// \file
-/// What programs do with the containers of the standard library, written once for every allocator:
+/// Typical use of standard containers, written once for every allocator:
 ///
-///     list            1,000 elements; then, 10,000 times, the first goes and a new last comes
-///     map             the same with keys in order, as in a list of what is due when: the smallest goes, a new largest comes
-///     filled_map      1,000 keys in order, each told to belong behind the last, and all of them go; that eleven times
-///     random_map      1,000 keys; then, 10,000 times, one of them at random is looked for and goes, and a new largest comes
+///     list            1,000 elements; then 10,000 times: pop_front, push_back
+///     map             the same with ordered keys, as in a timer queue: the smallest is erased, a new largest is
+///                     inserted
+///     filled_map      1,000 keys in order, each inserted with end() as hint, then all erased; eleven times
+///     random_map      1,000 keys; then 10,000 times: a random key is found and erased, a new largest is inserted
 ///     unordered_map   the same as random_map
-///     strings         1,000 strings of 16 to 2,000 characters, most of them short; then, 10,000 times, one of them at random
-///                     is replaced
+///     strings         1,000 strings of 16 to 2,000 characters, most of them short; then 10,000 times: a random one is
+///                     replaced
 ///
-/// A job is called with an allocator, and returns a number that tells whether every element was what it should be. `operations`
-/// is how many elements it makes and destroys.
+/// A job is called with an allocator, and returns a number that tells whether every element had the expected value.
+/// `operations` is the number of elements it creates and destroys.
 #pragma once
 
 #include <cstddef>

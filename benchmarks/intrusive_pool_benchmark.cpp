@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
 /// \file
-/// Objects that return by themselves when the last boost::intrusive_ptr to them is gone.
+/// Objects that return to their pool when the last boost::intrusive_ptr to them is destroyed.
 ///
-///     pair    one object made, and let go of
+///     pair    one object created and released
 ///
-/// A row is called <shape>/<side>. `per_block` is the time for an object. The object is trivial, so that the pool is what is
-/// measured; `block_pool` is the bare block, without an object in it.
+/// Rows are <shape>/<side>. `per_block` is the time for an object. The object is trivial, so that the cost measured is
+/// the pool's; `block_pool` is the bare block, without an object.
 #include <memory_pool/intrusive_pool.hpp>
 #include <memory_pool/recycling_pool.hpp>
 

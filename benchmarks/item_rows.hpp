@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
 /// \file
-/// What the benchmarks of pools have in common whose objects return by themselves: the object, and the row that makes one and
-/// lets it go.
+/// Shared by the benchmarks of pools whose objects return by themselves: the object, and the row that creates and
+/// releases one.
 ///
-///     side()      a pool, or what does without
-///     make()      -> something that points to a derivative of `record`, and gives it back when it is gone
+///     side()      a pool, or an alternative without one
+///     make()      -> a smart pointer to a derivative of `record`, which returns the object when it is destroyed
 ///
-/// The faces are always inlined, as in competitors.hpp.
+/// The wrappers are always inlined, as in competitors.hpp.
 #pragma once
 
 #include <memory_pool/base/config.hpp>
@@ -29,7 +29,7 @@
 
 namespace item_rows
 {
-/// What is in an object: 24 bytes, which nobody writes to where only the pool is to count.
+/// The payload of an object: 24 bytes, not written where only the cost of the pool is measured.
 struct record
 {
     record() noexcept {} // NOLINT(modernize-use-equals-default): {} would write zeros.
@@ -37,8 +37,8 @@ struct record
     std::array<std::uint64_t, 3> words; // NOLINT(cppcoreguidelines-pro-type-member-init): see above.
 };
 
-/// Returns: whether `count` objects that are in use at the same time keep what is written to them, twice. Not inlined, so that
-///   the compiler sees but one place in the loop that is measured where an object is let go of.
+/// Returns: whether `count` objects in use at the same time keep what is written to them, twice. Not inlined, so that
+///   the compiler sees a single release in the measured loop.
 template <class Side>
 MEMORY_POOL_NOINLINE bool holds_data(Side& side, std::size_t count)
 {
@@ -56,9 +56,8 @@ MEMORY_POOL_NOINLINE bool holds_data(Side& side, std::size_t count)
     return holds;
 }
 
-/// Effects: has the compiler believe that something is done with `object`. benchmark::DoNotOptimize would have it believe that
-///   all memory may have changed as well, and so keep the pointer that holds the object in memory; which takes longer than the
-///   pool does, and is not what happens in a program.
+/// Effects: makes the compiler assume that `object` is used. benchmark::DoNotOptimize would also clobber memory, which
+///   forces the pointer to the object into memory: that costs more than the pool, and does not happen in a program.
 MEMORY_POOL_ALWAYS_INLINE void see(const record* object)
 {
 #if MEMORY_POOL_GNU_BUILTINS
@@ -68,8 +67,8 @@ MEMORY_POOL_ALWAYS_INLINE void see(const record* object)
 #endif
 }
 
-/// Whether the compiler inlines a destructor like that of boost::intrusive_ptr depends on how large the program is. So that all
-/// sides have what a small one gets, everything here is inlined that may be.
+/// Whether the compiler inlines a destructor such as that of boost::intrusive_ptr depends on the size of the program.
+/// Everything here is inlined, so that all sides get what a small program gets.
 template <class Side>
 MEMORY_POOL_BENCHMARK_FLATTEN void repeat_one(benchmark::State& state, Side& side)
 {

@@ -65,7 +65,7 @@ bool is_marked(const particle& object, std::size_t number)
     return object.id == number && object.velocity.z == static_cast<double>(number);
 }
 
-// The sides: a pool for so many particles, that makes and destroys them.
+// The sides: a pool with room for a number of particles, which creates and destroys them.
 
 class object_pool
 {

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
 /// \file
-/// Pairs of one block out and back, as many as asked for: instructions.py counts what they execute.
+/// Pairs of one allocation and one deallocation: instructions.py counts the instructions they execute.
 ///
 ///     pair_instructions                  lists the sides
-///     pair_instructions SIDE PAIRS       does so many pairs
+///     pair_instructions SIDE PAIRS       runs PAIRS pairs
 #include <memory_pool/block_pool.hpp>
 #include <memory_pool/object_pool.hpp>
 

@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
 /// \file
-/// Containers over unsynchronized_pool_resource, over the class of the same name in std::pmr, and over new and delete.
+/// Containers over unsynchronized_pool_resource, over the std::pmr class of that name, and over new and delete.
 ///
 ///     list, map, random_map, unordered_map, strings   the jobs in container_jobs.hpp
-///     allocator_list, allocator_map                   list and filled_map over one resource, with an allocator that knows its
-///                                                     type, and with std::pmr::polymorphic_allocator
+///     allocator_list, allocator_map                   list and filled_map over one resource, with an allocator that
+///                                                     knows its type, and with std::pmr::polymorphic_allocator
 ///
-/// A row is called <shape>/<side>. `per_block` is the time for an element to be made and destroyed. The resource is there before
-/// the first container, and has all the memory it needs.
+/// Rows are <shape>/<side>. `per_block` is the time for an element to be created and destroyed. The resource is created
+/// before the first container, and has all the memory it needs.
 ///
-/// All but resource_allocator call their resource through a pointer to std::pmr::memory_resource, of which the compiler knows
-/// nothing else.
+/// All but resource_allocator call their resource through a pointer to std::pmr::memory_resource that the compiler
+/// cannot devirtualize.
 #include <memory_pool/allocator.hpp>
 #include <memory_pool/unsynchronized_arena_resource.hpp>
 #include <memory_pool/unsynchronized_pool_resource.hpp>

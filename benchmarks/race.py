@@ -6,17 +6,19 @@
     race.py [--filter REGEX] [--rounds N] [--mallocs NAME,NAME...] [--add NAME=LIBRARY]... [--json FILE]
     race.py [...] [--checked REGEX] -- COMMAND [ARGUMENT...]
 
-The rows are the workloads in benchmarks/np_alloc and programs that many use, or the one command. Each malloc is a library that is loaded before the
-program, or none, for glibc. For each row, all mallocs take turns, in an order that is rotated by one in each round. Before
-that is a trial, which is not measured: in it, the dynamic linker has to say that malloc, in every process of the command, is
-that of the library. Before each run, memory is touched and given back (--warm), so that the host of a virtual machine has it
-ready for all alike. A malloc whose library is not there is left out; one that is not used by the program, with which the
-command fails, or with which its output is not what it is under the others, is shown as `failed`, and never as a time.
+The rows are the workloads in benchmarks/np_alloc and well-known programs, or the one command. Each malloc is a
+preloaded library, or none for glibc.
+For each row, all mallocs take turns, in an order rotated by one in each round. An unmeasured trial comes first: in it,
+the dynamic linker must report that malloc, in every process of the command, is bound to that library.
+Before each run, memory is touched and released (--warm), so that the host of a virtual machine has it ready for all
+alike.
+A malloc whose library is missing is left out. One that the program does not use, with which the command fails, or with
+which its output differs from that under the others, is shown as `failed`, and never as a time.
 
-Shown are medians over the rounds, divided by the least median of the row; in brackets the same for the least of the rounds.
-Where other programs run on the machine, time of the processor says more than time by the clock. `peak memory` is the most of
-the machine's memory that the process, or any one of its children, had at a time. Figures that a workload tells about itself
-follow as they are.
+Shown are medians over the rounds, divided by the least median of the row; in brackets the same for the least of the
+rounds. On a busy machine, CPU time is more meaningful than wall time.
+`peak memory` is the peak resident memory of the process or of any one of its children. Figures that a workload reports
+follow unchanged.
 """
 import argparse
 import collections
@@ -91,13 +93,15 @@ again = json.loads(json.dumps(words))
 print(len(again), sum(len(re.findall('1+', text)) for text in texts), sorted(texts)[1000])"""
 PERL = """
 my %h; $h{$_ * 7 % 10007} .= $_ for 1..900000; my @a = sort { $a cmp $b } map { join ",", $_, $_ x 3 } 1..500000;
-my %words; push @{$words{length $_}}, $_ for @a; print scalar(keys %h), " $a[77] ", join(",", map { scalar @$_ } values %words) > 0, "\\n";"""
+my %words; push @{$words{length $_}}, $_ for @a;
+print scalar(keys %h), " $a[77] ", join(",", map { scalar @$_ } values %words) > 0, "\\n";"""
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 PROGRAMS = {
     "compiler": ["g++", "-std=c++17", "-O1", "-I", f"{ROOT}/include", "-I", f"{ROOT}/drop_in", "-S", "-o", "-",
                  f"{ROOT}/examples/my_struct.cpp"],
     "sqlite": ["sqlite3", ":memory:", SQL],
-    "python": ["env", "PYTHONMALLOC=malloc", "PYTHONHASHSEED=0", sys.executable, "-c", PYTHON], # not an allocator of its own
+    # PYTHONMALLOC: without Python's own allocator.
+    "python": ["env", "PYTHONMALLOC=malloc", "PYTHONHASHSEED=0", sys.executable, "-c", PYTHON],
     "perl": ["perl", "-e", PERL],
     "cmake": ["cmake", "--help-full"],
 }
@@ -134,12 +138,13 @@ def parse_arguments(words):
     parser.add_argument("--mallocs", default=",".join((*mallocs.LIBRARIES, OURS)), help="default: %(default)s")
     parser.add_argument("--add", action="append", default=[], metavar="NAME=LIBRARY",
                         help="a malloc that is not installed, by the path of a library")
-    parser.add_argument("--timeout", type=argument_types.seconds, default=300, help="seconds after which a run has failed")
+    parser.add_argument("--timeout", type=argument_types.seconds, default=300,
+                        help="seconds after which a run has failed")
     parser.add_argument("--warm", type=argument_types.mebibytes, default=512, metavar="MIB",
                         help="memory that is touched before each run (default: %(default)s)")
     parser.add_argument("--checked", type=argument_types.expression, default=EVERYTHING, metavar="REGEX",
-                        help="what of the command's output must be the same each time (default: everything); ^ and $ are "
-                        "the ends of a line")
+                        help="what of the command's output must be the same each time (default: everything); "
+                        "^ and $ are the ends of a line")
     parser.add_argument("--json", type=argument_types.file_to_write, metavar="FILE", help="write all samples there")
     separator = words.index("--") if "--" in words else len(words)
     arguments = parser.parse_args(words[:separator])
@@ -152,7 +157,8 @@ def entrants(arguments):
     names = [name for name in arguments.mallocs.split(",") if name]
     found = mallocs.installed((name for name in names if name != OURS), (*mallocs.LIBRARIES, OURS))
     if OURS in names:
-        ours = os.path.abspath(os.path.join(arguments.build, os.pardir, os.pardir, "src", "np_alloc", "libnp_malloc.so"))
+        ours = os.path.abspath(
+            os.path.join(arguments.build, os.pardir, os.pardir, "src", "np_alloc", "libnp_malloc.so"))
         if os.path.isfile(ours):
             found[OURS] = ours
         else:
@@ -317,7 +323,7 @@ def run_row(command, checked, libraries, arguments):
 
 
 def ratios(entries, metric):
-    """Returns {malloc: (median, least)}, divided by the best of the row, for those that did not fail, and the best median."""
+    """Returns ({malloc: (median, least)} without failed ones, divided by the best of the row; the best median)."""
     samples = {name: entry.samples(metric) for name, entry in entries.items() if entry.failure is None}
     if not samples:
         return {}, None
@@ -379,7 +385,8 @@ def print_figures(results, names):
         print_line([f"told by {row}", "", *names])
         for figure in figures:
             medians = {name: statistics.median(each[figure] for each in runs) for name, runs in told.items()}
-            print_line([f"  {figure}", "", *(f"{medians[name]:.0f}" if name in medians else "failed" for name in names)])
+            shown = [f"{medians[name]:.0f}" if name in medians else "failed" for name in names]
+            print_line([f"  {figure}", "", *shown])
         print()
 
 

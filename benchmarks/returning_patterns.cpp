@@ -1,25 +1,25 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
 /// \file
-/// Large objects that are made, lightly processed and let go of, with and without a pool, in two patterns:
+/// Large objects that are created, lightly processed and released, with and without a pool, in two patterns:
 ///
-///     continuous    all are made and kept, then all are let go of
-///     mixed         all are made; after each, with a probability of 1/2, one of those alive is let go of, chosen at random but
-///                   the same in every run; those that are left, in the end. This is what fragments a heap
+///     continuous    all are created and kept, then all are released
+///     mixed         all are created; after each, with a probability of 1/2, a live one is released, chosen at random
+///                   but the same in every run; the rest at the end. This fragments a heap
 ///
 ///     returning_patterns                              lists patterns and sides
-///     returning_patterns PATTERN SIDE STEP [ITEMS]    measures one of them, with a pool that grows by STEP objects; 0: as it
-///                                                     likes
+///     returning_patterns PATTERN SIDE STEP [ITEMS]    measures one, with a pool that grows by STEP objects; 0: its
+///                                                     default
 ///
-/// Prints `<state> <nanoseconds for an object> <page faults for an object>` for each round. The states are
+/// Prints `<state> <nanoseconds per object> <page faults per object>` for each round. The states are
 ///
-///     first     the first round of the process: all memory comes from the system
-///     new       a later round: the heap may have kept memory, but the pool is new, and grows
-///     whole     the same, with the pool made and destroyed in the time that is measured
+///     first     the first round of the process: all memory comes from the OS
+///     new       a later round: the heap may have retained memory, but the pool is new, and grows
+///     whole     the same, with construction and destruction of the pool in the measured time
 ///     reused    a later round with the same pool
 ///
-/// A new pool has room for STEP objects. returning_patterns.py runs this, each time in a process of its own: so that no side has
-/// to do with a heap that another one has left.
+/// A new pool has room for STEP objects. returning_patterns.py runs each measurement in a process of its own, so that
+/// no side inherits the heap of another.
 #include <memory_pool/intrusive_pool.hpp>
 #include <memory_pool/recycling_pool.hpp>
 
@@ -68,7 +68,7 @@ public:
     /// Returns: whether it is the object that had this number.
     bool is(std::uint32_t number) const
     {
-        // Nobody writes to the text.
+        // The text is never written.
         return number_ == number && samples_[number % samples_.size()] == number && state_ == 1 && text_.back() == 0;
     }
 
@@ -108,8 +108,8 @@ public:
     }
 };
 
-/// No pool: objects side by side in chunks of 1 MiB, constructed when they are first used, and a stack of those that are free. That
-/// is what the memory and the constructors take by themselves.
+/// No pool: objects side by side in chunks of 1 MiB, constructed at first use, and a stack of free ones. The lower
+/// bound: the cost of the memory and the constructors alone.
 class bare_array
 {
     struct item : large
@@ -222,7 +222,8 @@ private:
     virtual_recycle::pool<item> pool_;
 };
 
-/// Which object goes after each step: numbers below those alive, or `nobody`. Made before anything is measured.
+/// The object released after each step: an index below the number of live ones, or `nobody`. Made before the
+/// measurement.
 using plan = std::vector<std::uint32_t>;
 constexpr auto nobody = static_cast<std::uint32_t>(-1);
 

@@ -6,10 +6,10 @@
     returning_patterns.py [--program PROGRAM] [--repetitions N] [--items N] [--steps N,N...] [--mallocs NAME,NAME...]
                           [--csv FILE] [--plots DIRECTORY] [--check]
 
-Each measurement is a process of its own, the sides in an order that is random anew in each repetition. Shown is the least of
-all rounds of all repetitions, in nanoseconds for an object, and in brackets how much below plain malloc that is. A step of 0
-is the default of the pool. The states, and what they measure, are those of returning_patterns.cpp; `faults` are page faults for
-an object in state `new`.
+Each measurement is a process of its own, the sides in a new random order in each repetition. Shown is the least of all
+rounds of all repetitions, in nanoseconds per object, and in brackets how much below plain malloc that is.
+A step of 0 is the default of the pool. For the states, see returning_patterns.cpp; `faults` are page faults per object
+in state `new`.
 """
 import argparse
 import collections
@@ -148,7 +148,8 @@ def missed_goals(least):
             if less < goal:
                 yield f"{malloc}, {pattern}, {state}: {POOL} takes {less:.0f} % less than plain malloc, not {goal} %"
             if ratio > MOST_OF_OLD:
-                yield f"{malloc}, {pattern}, {state}: {POOL} takes {ratio:.2f} times as long as {OLD}, not {MOST_OF_OLD}"
+                yield (f"{malloc}, {pattern}, {state}: "
+                       f"{POOL} takes {ratio:.2f} times as long as {OLD}, not {MOST_OF_OLD}")
 
 
 def write_csv(least, path):

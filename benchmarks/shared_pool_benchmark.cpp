@@ -3,10 +3,10 @@
 /// \file
 /// Objects of 24 bytes held by std::shared_ptr.
 ///
-///     shared    one object made, and let go of
+///     shared    one object created and released
 ///
-/// A row is called <shape>/<side>. `per_block` is the time for an object. The program has one thread, so std::shared_ptr of
-/// libstdc++ counts without locked instructions, on all sides alike.
+/// Rows are <shape>/<side>. `per_block` is the time for an object. The program is single-threaded, so std::shared_ptr
+/// of libstdc++ counts without locked instructions, on all sides alike.
 #include <memory_pool/shared_pool.hpp>
 
 #include "context.hpp"

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
 /// \file
-/// How reusable arenas were made before, written anew and small, to be measured against: an arena does not know where it is,
-/// so a block that comes back is looked for among all of them.
+/// A small re-implementation of earlier reusable arenas, as a baseline: the arena of a deallocated block is searched
+/// for among all of them.
 ///
 ///     arenas   [ a | b | c | ... ]   sorted by address: the arena of a block is found by binary search
-///     free     [ b | ... ]           those whose last block has come back
-///     current  c                     that blocks are handed out of
+///     free     [ b | ... ]           those without blocks in use
+///     current  c                     the one that blocks are allocated from
 ///
-/// It is as fast as that can be made: what is searched through are addresses side by side, and nothing is checked. What does not
-/// fit into an arena is refused.
+/// It is as fast as that design allows: the search is over contiguous addresses, and nothing is checked. Blocks larger
+/// than an arena are refused.
 #pragma once
 
 #include <algorithm>

@@ -1,16 +1,18 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
 /// \file
-/// Containers in several threads over one synchronized_pool_resource, over one of the class of the same name in std::pmr, and over
-/// new and delete. Each thread has a container of its own.
+/// Containers in several threads over one synchronized_pool_resource, over one std::pmr class of that name, and over
+/// new and delete. Each thread has its own container.
 ///
-///     list_in_threads, map_in_threads, unordered_map_in_threads, strings_in_threads   the jobs in container_jobs.hpp, in each
+///     list_in_threads, map_in_threads, unordered_map_in_threads, strings_in_threads
+///                           the jobs in container_jobs.hpp, in each thread
 ///
-/// A row is called <shape>/<side>/<threads>. `per_block` is the time of the processor for an element to be made and destroyed, so
-/// a thread that sleeps until it gets a lock costs nothing: see thread_team.hpp. The resource is there before the first container, and has all the memory it needs.
+/// Rows are <shape>/<side>/<threads>. `per_block` is the CPU time for an element to be created and destroyed, so a
+/// thread that sleeps on a lock costs nothing: see thread_team.hpp. The resource is created before the first container,
+/// and has all the memory it needs.
 ///
-/// A process that never had a second thread takes shortcuts in glibc's malloc, so one is started and has ended before anything is
-/// measured.
+/// glibc's malloc takes shortcuts in a process that never had a second thread, so one is started and joined before the
+/// measurements.
 #include <memory_pool/synchronized_pool_resource.hpp>
 
 #include "container_jobs.hpp"

@@ -1,15 +1,16 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
 /// \file
-/// Threads that do something at the same time, and what that takes: for the rows that measure what threads share.
+/// Threads that work at the same time, and the cost: for rows that measure what threads share.
 ///
-/// What the cores spend on the work can be told in two ways:
+/// The cost can be measured in two ways:
 ///
-///     core_seconds        from when the first thread begins until the last is done * min(threads, cores): waiting counts
-///     processor_seconds   what the threads have had of the processor: waiting asleep does not count, nor do other programs
+///     core_seconds        from the start of the first thread to the end of the last * min(threads, cores): includes
+///                         waiting
+///     processor_seconds   CPU time of the threads: includes neither sleeping nor other programs
 ///
-/// Thread i stays on core i, counted around, where the system lets one ask for that: left to themselves, two threads
-/// share a core for the first milliseconds.
+/// Thread i is pinned to core i, modulo their number, where the OS allows that: otherwise two threads share a core for
+/// the first milliseconds.
 #pragma once
 
 #include <benchmark/benchmark.h>

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
 /// \file
-/// How intrusive pools were made before, written anew, to be measured against: objects with a virtual destructor find
-/// their way back through a counted pointer to their pool.
+/// A re-implementation of earlier intrusive pools, as a baseline: objects with a virtual destructor return through a
+/// reference-counted pointer to their pool.
 ///
-///     allocate:      pop(item)  ->  dynamic_cast<T>  ->  item refers to the counted pool  ->  enlarge if it was the last
-///     last release:  pool->recycle(item), virtual  ->  dynamic_cast<T>  ->  function, if there is one  ->  push(item)
+///     allocate:      pop(item)  ->  dynamic_cast<T>  ->  item refers to the counted pool  ->  enlarge if last
+///     last release:  pool->recycle(item), virtual  ->  dynamic_cast<T>  ->  recycle function, if any  ->  push(item)
 ///
 /// The free list is intrusive. Objects are constructed when the pool grows, in arrays, by new[], and reused. The pool
 /// grows as soon as its last free object is allocated.

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
-// A program that runs for long: it fills its memory with blocks of one range of sizes, gives back most of them, and goes on with
-// another range. The figures that it prints are kilobytes: the most that it had in use and the most that the system had to give
-// it, then, in the end, when most of it is given back, the same two.
+// A long-running program: fills its memory with blocks of one range of sizes, frees most of them, and continues with
+// another range. The figures are in kilobytes: peak bytes in use and peak resident memory; then, at the end, with most
+// of it freed, the current values of both.
 #include "workload.hpp"
 
 #include <algorithm>
@@ -41,7 +41,7 @@ public:
         }
     }
 
-    /// Effects: gives back blocks chosen at random, until so many bytes are left.
+    /// Effects: frees blocks chosen at random, until `bytes` bytes are left.
     void reduce(std::size_t bytes, workload::random& random)
     {
         while (bytes_ > bytes && !blocks_.empty()) {

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
-// measure FILE MEBIBYTES LIBRARY COMMAND [ARGUMENT...]: runs the command, with the library loaded before all others if that is not
-// empty, and writes to the file how it went, in one line:
+// measure FILE MEBIBYTES LIBRARY COMMAND [ARGUMENT...]: runs the command, with LIBRARY preloaded unless it is empty,
+// and writes the result to FILE, in one line:
 //
-//     <wait status> <seconds> <seconds of the processor> <peak memory in kilobytes>
+//     <wait status> <wall seconds> <CPU seconds> <peak memory in kilobytes>
 //
-// First it touches that much memory, and gives it back. A virtual machine may return what is free to its host, which takes
-// milliseconds to bring a huge page anew: whoever came after a command that ran for long would pay for that.
+// First it touches MEBIBYTES of memory, and releases it. A virtual machine may return free memory to its host, and
+// takes milliseconds to get back a huge page: the command after a long one would pay for that.
 //
-// race.py could do that by itself, but for the memory: Linux counts as a process's own what it had before it became another
-// program, which is a copy of the process that started it. This one is small.
+// race.py cannot do that itself because of peak memory: Linux counts what a process had before exec, which is a copy of
+// its parent. This program is small.
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/wait.h>

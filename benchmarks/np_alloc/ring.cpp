@@ -18,7 +18,7 @@ int main(int argc, char** argv)
     const workload::marks marks(arguments, 256);
     arguments.end();
 
-    // All that is on the way fits in between any two threads, so nobody waits for room, and the ring cannot get stuck.
+    // All blocks in transit fit in between any two threads, so no thread waits for room, and the ring cannot deadlock.
     std::deque<workload::channel> channels;
     for (std::size_t i = 0; i != threads; ++i)
         channels.emplace_back(threads * ahead);

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
-// A server: each seat has a table of objects. The thread on it takes work, replaces objects, and hands some on to the next
-// seat, whose thread gives them back. After a while the thread ends, and another takes over the seat with all that is on it.
+// A server: each seat has a table of objects. Its thread takes work, replaces objects, and hands some on to the next
+// seat, whose thread frees them. After a while the thread ends, and another one takes over the seat with all its
+// objects.
 #include "workload.hpp"
 
 #include <cstddef>
@@ -20,8 +21,7 @@ struct settings
     std::size_t most;
 };
 
-/// Where others leave objects for a seat. It holds so many only: otherwise the memory that is in use would depend on when the
-/// system lets which thread run.
+/// Where other threads leave objects for a seat. Bounded: otherwise the memory in use would depend on the scheduler.
 class mailbox
 {
 public:

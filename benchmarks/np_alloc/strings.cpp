@@ -10,7 +10,7 @@
 
 namespace
 {
-/// A word that follows from its number: of 1 to 40 letters, most of them short, and some too long to be kept in a string itself.
+/// A word derived from its number: of 1 to 40 letters, most of them short, some too long for the small-string buffer.
 std::string word(std::uint64_t number)
 {
     workload::random random(number);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
-// Many threads that live for a moment: each allocates some blocks, gives back most of them, and leaves the rest to the next.
+// Many short-lived threads: each allocates some blocks, frees most of them, and leaves the rest to the next.
 #include "workload.hpp"
 
 #include <cstddef>

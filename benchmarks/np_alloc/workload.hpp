@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
 /// \file
-/// What the workloads of the race have in common. A workload is a program that uses nothing but the process's own malloc, and
-/// its kin. It takes arguments as `name=value`, marks each block that it gets, checks the marks before it gives the block
-/// back, and prints one line:
+/// Shared by the workloads of the race. A workload is a program that uses only malloc and related functions of the
+/// process. It takes arguments as `name=value`, marks each block, checks the marks before it frees the block, and
+/// prints one line:
 ///
-///     <workload> operations=<blocks given back> sum=<a number that follows from the arguments> | <name>=<figure> ...
+///     <workload> operations=<blocks freed> sum=<a number derived from the arguments> | <name>=<figure> ...
 ///
-/// What stands before the bar is the same under every malloc. A workload that finds anything but what it wrote says so, and
-/// exits with 1; one that does not understand its arguments, with 2.
+/// The part before the bar is the same under every malloc. A workload that finds a corrupted block reports it and exits
+/// with 1; one with invalid arguments, with 2.
 #pragma once
 
 #include "support/threads.hpp"
@@ -25,7 +25,7 @@
 
 namespace workload
 {
-/// Effects: ends the process at once, whatever other threads do.
+    /// Effects: ends the process at once, without waiting for other threads.
 [[noreturn]] inline void leave(int status)
 {
     std::fflush(stdout);
@@ -39,8 +39,8 @@ namespace workload
     leave(1);
 }
 
-/// The command line. A workload asks for each of its arguments by name, and calls `end` when it has asked for all. They are
-/// numbers from 1 to 2^32, as random numbers are drawn below them; where there are a `least` and a `most`, they are in that order.
+/// The command line. A workload reads each of its arguments by name, then calls `end`. They are numbers from 1 to 2^32,
+/// the range of random numbers; `least` and `most`, if there, are in that order.
 class arguments
 {
 public:
@@ -73,7 +73,7 @@ public:
         return value;
     }
 
-    /// Effects: ends the process if an argument is left that nobody asked for, or that is not a number it may be.
+    /// Effects: ends the process if an argument is left that was not read, or is not a valid number.
     void end() const
     {
         if (given_.empty())
@@ -135,7 +135,7 @@ struct block
     std::uint64_t mark = 0;
 };
 
-/// Returns: the same address, of which the compiler no longer knows where it is from: so it cannot leave out the allocation.
+/// Returns: the same address, of unknown origin to the compiler, so that it cannot elide the allocation.
 inline std::byte* hide(void* address)
 {
     asm volatile("" : "+r"(address)); // A volatile variable would have what comes next wait for the store.
@@ -217,7 +217,8 @@ struct tally
         return *this;
     }
 
-    /// Effects: prints the line of the workload. `figures` are `name=value`, in kilobytes or whatever the name says.
+    /// Effects: prints the line of the workload. `figures` are `name=value`, in kilobytes or in the unit that the name
+    ///   says.
     void print(const char* workload, const std::string& figures = {}) const
     {
         std::printf("%s operations=%llu sum=%016llx |%s%s\n", workload, static_cast<unsigned long long>(operations),
