@@ -7,13 +7,14 @@ find_package(Threads REQUIRED)
 find_package(Boost 1.66 QUIET)
 
 # Sources with one of these stems need Boost: the headers, their tests, benchmarks and examples.
-set(MEMORY_POOL_BOOST_STEMS intrusive_pool recycling_pool boost_intrusive_pool boost_intrusive_pool_debug tutorial returning_patterns)
+set(MEMORY_POOL_BOOST_STEMS
+    intrusive_pool recycling_pool boost_intrusive_pool boost_intrusive_pool_debug tutorial returning_patterns)
 if(NOT Boost_FOUND)
     message(STATUS "memory_pool: Boost not found, leaving out ${MEMORY_POOL_BOOST_STEMS}")
 endif()
 
-# Takes out of the named list the files that need Boost, where there is none, and those that need np_alloc, if it is left out:
-# their names, or those of their directories, begin with np_.
+# Removes from the named list the files that need Boost, if it was not found, and those that need np_alloc, if it is
+# disabled: their names, or those of their directories, begin with np_.
 function(memory_pool_drop_unbuildable list)
     if(NOT TARGET memory_pool_np_alloc)
         list(FILTER ${list} EXCLUDE REGEX "(^|/)np_[^/]*(/[^/]*)?(/[^/]*)?$")

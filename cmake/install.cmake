@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-# Headers, the libraries, the CMake package and the pkg-config files. What is installed may be moved as a whole: the package files
-# find the rest relative to themselves.
+# Installs headers, libraries, the CMake package and the pkg-config files. The installation is relocatable as a whole:
+# the package files use paths relative to themselves.
 include(CMakePackageConfigHelpers)
 
 set(package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/memory_pool)
@@ -76,7 +76,8 @@ foreach(name IN LISTS pc_files)
         set(pc_remark ", which checks each block")
     endif()
     set(pc_include_option "-isystem ") # No warnings from these headers in users' builds.
-    configure_file(${CMAKE_CURRENT_LIST_DIR}/${template}.pc.in ${PROJECT_BINARY_DIR}/pkgconfig/elsewhere/${name}.pc @ONLY)
+    configure_file(${CMAKE_CURRENT_LIST_DIR}/${template}.pc.in
+        ${PROJECT_BINARY_DIR}/pkgconfig/elsewhere/${name}.pc @ONLY)
     # Compilers search /usr/include last, and their own headers find the C library there by #include_next; -isystem
     # /usr/include would break that. -I does not: compilers ignore it for a system directory, and it is valid if the
     # tree is moved.
@@ -94,7 +95,8 @@ install(CODE "
         set(variant usr)
     endif()
     foreach(name IN ITEMS ${pc_names})
-        configure_file(\"${PROJECT_BINARY_DIR}/pkgconfig/\${variant}/\${name}.pc\" \"${PROJECT_BINARY_DIR}/\${name}.pc\" COPYONLY)
+        configure_file(
+            \"${PROJECT_BINARY_DIR}/pkgconfig/\${variant}/\${name}.pc\" \"${PROJECT_BINARY_DIR}/\${name}.pc\" COPYONLY)
     endforeach()")
 list(TRANSFORM pc_files PREPEND ${PROJECT_BINARY_DIR}/)
 list(TRANSFORM pc_files APPEND .pc)

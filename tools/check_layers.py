@@ -44,20 +44,21 @@ PLATFORM_FILES = re.compile(r"include/memory_pool/(os/.*|base/config\.hpp)")
 # What may be included from outside: (files, headers).
 EXTERNAL = [
     (r"include/memory_pool/(intrusive_pool|recycling_pool)\.hpp|drop_in/.*", r"boost/.*"),
-    (r"include/memory_pool/base/config\.hpp|drop_in/np_alloc\.h", r"memory_pool: th(is|ese) headers? needs? .*"),  # Stops the compiler.
+    # Stops the compiler.
+    (r"include/memory_pool/base/config\.hpp|drop_in/np_alloc\.h", r"memory_pool: th(is|ese) headers? needs? .*"),
     (r"include/memory_pool/base/poisoning\.hpp", r"(sanitizer|valgrind)/.*"),
     (r"include/memory_pool/os/.*", r".*"),
 ]
 
 STANDARD = set("""
-algorithm any array atomic barrier bit bitset charconv chrono compare complex concepts condition_variable coroutine deque
-exception execution expected filesystem format forward_list fstream functional future initializer_list iomanip ios
+algorithm any array atomic barrier bit bitset charconv chrono compare complex concepts condition_variable coroutine
+deque exception execution expected filesystem format forward_list fstream functional future initializer_list iomanip ios
 iosfwd iostream istream iterator latch limits list locale map memory memory_resource mutex new numbers numeric optional
 ostream queue random ranges ratio regex scoped_allocator semaphore set shared_mutex source_location span sstream stack
 stdexcept stop_token streambuf string string_view syncstream system_error thread tuple type_traits typeindex typeinfo
 unordered_map unordered_set utility valarray variant vector version
-cassert cctype cerrno cfenv cfloat cinttypes climits clocale cmath csetjmp csignal cstdarg cstddef cstdint cstdio cstdlib
-cstring ctime cuchar cwchar cwctype
+cassert cctype cerrno cfenv cfloat cinttypes climits clocale cmath csetjmp csignal cstdarg cstddef cstdint cstdio
+cstdlib cstring ctime cuchar cwchar cwctype
 assert.h ctype.h errno.h float.h inttypes.h limits.h math.h signal.h stdalign.h stdarg.h stdbool.h stddef.h stdint.h
 stdio.h stdlib.h string.h time.h
 """.split())
@@ -65,7 +66,8 @@ stdio.h stdlib.h string.h time.h
 INCLUDE = re.compile(r'\s*#\s*include\s*(?:<(?P<angle>[^>]+)>|"(?P<quote>[^"]+)")')
 CONDITION = re.compile(r"\s*#\s*(?:if|ifdef|ifndef|elif|elifdef|elifndef)\b(?P<text>.*)")
 HAS_INCLUDE = re.compile(r"__has_include\s*\(\s*[<\"][^>\"]*[>\"]\s*\)")
-ALLOWED_IN_CONDITION = re.compile(r"MEMORY_POOL_\w*|BOOST_INTRUSIVE_POOL_\w*|__cplusplus|__has_include|defined|true|false|and|or|not")
+ALLOWED_IN_CONDITION = re.compile(
+    r"MEMORY_POOL_\w*|BOOST_INTRUSIVE_POOL_\w*|__cplusplus|__has_include|defined|true|false|and|or|not")
 
 
 def logical_lines(text: str):

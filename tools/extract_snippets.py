@@ -4,7 +4,7 @@
 
 A block fenced as ```cpp that contains `int main` becomes program_<file>_<line>.cpp. Any other becomes
 fragment_<file>_<line>.cpp: its #include lines first, then the rest as the body of a function. Nothing else is included,
-as whoever copies it finds nothing else either.
+so each block must be complete on its own.
 A block fenced as ```cpp no-compile is left alone. Compiler messages name the Markdown file and its line.
 
 Prints the path of each source. A file that has not changed is not written again, so nothing is rebuilt for it.
