@@ -25,7 +25,7 @@
 
 namespace workload
 {
-    /// Effects: ends the process at once, without waiting for other threads.
+/// Effects: ends the process at once, without waiting for other threads.
 [[noreturn]] inline void leave(int status)
 {
     std::fflush(stdout);
