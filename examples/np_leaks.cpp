@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
 /// \file
-/// A leak that is found by its line: a function that forgets a block when a message is not as it should be, and what a test of it can
-/// look at. With NP_LEAKS=1 in the environment, the same is told when the program ends.
+/// Finds a leak by its allocation site: a function that leaks a block if a message is malformed, and what a test of it
+/// can check. With NP_LEAKS=1 in the environment, the same is reported at process exit.
 #include <memory_pool/np_alloc.hpp>
 
 #include <cstddef>

@@ -2,13 +2,13 @@
 // Copyright (c) 2026 The memory_pool authors
 /// \file
 /// The tour: does the same work on real text with new and delete and with each pool of the library, checks that the
-/// results are the same, and shows what each took.
+/// results are the same, and prints the cost of each.
 ///
 ///     tour [--rounds N] [PATH]
 ///
-/// The folder tour/ holds its parts. The ones to read are tour/sides.hpp and tour/pmr_sides.hpp: there the pools and resources are
-/// used. The work is in tour/jobs.hpp, in tour/shared_index.hpp what several threads do together, and in tour/chapters.hpp what
-/// is done with containers of the standard library; the rest measures and prints.
+/// The folder tour/ holds its parts. Start with tour/sides.hpp and tour/pmr_sides.hpp, which use the pools and
+/// resources. The work is in tour/jobs.hpp; that of several threads in tour/shared_index.hpp; that with standard
+/// containers in tour/chapters.hpp. The rest measures and prints.
 #include "tour/chapters.hpp"
 #include "tour/heap.hpp"
 #include "tour/jobs.hpp"
@@ -342,9 +342,9 @@ std::size_t steps_in_round(const std::vector<side>& measured)
     return steps;
 }
 
-/// Effects: measures everything `rounds` times. Every other round goes backwards, so that no side always has the machine
-///   in the state in which the same other one leaves it.
-/// Returns: what went wrong, in words; empty if nothing did.
+/// Effects: measures everything `rounds` times. Every other round runs in reverse order, so that no side always
+///   inherits the state of the machine from the same other side.
+/// Returns: an error message, or an empty string on success.
 std::string measure_all(const std::vector<side>& measured, std::size_t rounds, std::string_view text,
                         measurements& results)
 {
@@ -365,8 +365,8 @@ bool agree(const measurement& a, const measurement& b)
            b.at_end.destroyed == b.at_end.created;
 }
 
-/// Returns: whether every measurement of one side in one job agrees with the reference in that job, and has the same result
-///   as the job whose result it must have.
+/// Returns: whether every measurement of one side in one job agrees with the reference in that job, and has the same
+///   result as the job that it must match.
 bool all_agree(const std::vector<measurement>& rounds, const measurement& reference, const measurement& same_result)
 {
     return std::all_of(rounds.begin(), rounds.end(), [&](const measurement& result) {

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
 /// \file
-/// The job of the tour that is done with containers of the standard library: the word index of one chapter of the text after the
-/// other. Each is gone when the next begins, as what a server keeps of a request is. It has the functions that jobs.hpp lists; its
-/// nodes are the blocks that the containers ask for.
+/// The job of the tour that uses standard containers: the word index of one chapter of the text after the other. Each
+/// index is destroyed before the next one is built, like the data of a request in a server. It has the functions that
+/// jobs.hpp lists; its nodes are the blocks that the containers allocate.
 ///
 ///     text     |  chapter  |  chapter  |  chapter  |
 ///                  |            |           |

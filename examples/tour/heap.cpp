@@ -45,8 +45,7 @@ std::size_t heap_bytes_of(const void*) noexcept
 
 namespace
 {
-/// Each thread counts in one of its own, so that counting makes no thread wait for another. Not in memory that ends with the
-/// thread: what it has counted must stay.
+/// One for each thread, so that counting needs no synchronization. Not thread-local: the count must outlive the thread.
 struct alignas(64) call_counter
 {
     std::atomic<std::uint64_t> calls{0};

@@ -13,8 +13,8 @@ namespace tour
 /// Whether `heap_calls` counts. Not in programs built with a sanitizer, which has operators of its own.
 extern const bool heap_counts_calls;
 
-/// Returns: how often new has gone to malloc in this process, in all its threads, those that have ended included. Exact if no
-/// other thread is at work.
+/// Returns: the number of calls of new that went to malloc in this process, by all threads, including ended ones. Exact
+///   if no other thread is running.
 std::uint64_t heap_calls() noexcept;
 
 /// Whether `heap_bytes_of` can tell: with glibc's malloc only.

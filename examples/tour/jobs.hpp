@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
 /// \file
-/// The jobs of the tour that one thread does; shared_index.hpp has the one that several do together. Each is a class template
-/// over a side (see sides.hpp) with these functions, in the order in which they are called:
+/// The single-threaded jobs of the tour; shared_index.hpp has the multi-threaded one. Each is a class template over a
+/// side (see sides.hpp) with these functions, in the order in which they are called:
 ///
 ///     build()      makes the structure from the text, a node at a time
-///     read()       visits every node, and returns a checksum that depends on each and on how they hang together
+///     read()       visits every node, and returns a checksum that depends on each and on the links between them
 ///     tally()      tells what the nodes take
 ///     tear_down()  destroys the structure, a node at a time
 #pragma once
@@ -232,8 +232,8 @@ private:
 
     bool is_open(const token& closing) { return open_count(closing.offset) != 0; }
 
-    /// Closes the brackets inside as well, which somebody forgot. The root stays open, even if a faulty side has spoilt
-    /// what tells which bracket is which.
+    /// Closes unclosed brackets inside as well. The root stays open, even if a faulty side has corrupted the kinds of
+    /// brackets.
     void close_bracket(const token& closing)
     {
         std::size_t& wanted = open_count(closing.offset);
@@ -285,8 +285,8 @@ private:
     node_maker<node, Nodes> nodes_;
 };
 
-/// A table of slots. Each word of the text goes to the slot that its hash names, and creates a record there, or destroys
-/// the one that is there: records come and go in an order that nobody has arranged.
+/// A table of slots. Each word of the text goes to the slot of its hash, and creates a record there, or destroys the
+/// existing one: records are created and destroyed in an irregular order.
 template <template <class> class Nodes>
 class replay
 {

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
 /// \file
-/// The sides of the job in chapters.hpp: each is where the containers of the standard library get their memory from. A side has
-/// two functions:
+/// The sides of the job in chapters.hpp: each is a source of memory for standard containers. A side has two functions:
 ///
 ///     resource()    ->  the std::pmr::memory_resource
-///     bytes_held()  ->  bytes that it takes at the moment, with all it keeps for itself, if that is known
+///     bytes_held()  ->  bytes that it holds now, including its own bookkeeping, if known
 #pragma once
 
 #include <memory_pool/unsynchronized_arena_resource.hpp>
@@ -54,7 +53,7 @@ private:
 using pool_memory = library_memory<memory_pool::unsynchronized_pool_resource>;
 using arena_memory = library_memory<memory_pool::unsynchronized_arena_resource>;
 
-/// Changes what was written to a block with offsets when the next one is handed out, to show that the tour notices: see --faulty.
+/// Corrupts a block of text offsets when the next one is allocated, to show that the tour detects it: see --faulty.
 class faulty_memory : private std::pmr::memory_resource
 {
 public:

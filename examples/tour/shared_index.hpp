@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
 /// \file
-/// The job of the tour that several threads do together: the word index once more. It has the functions that jobs.hpp lists,
-/// and comes to the same result as word_index, node by node, however many threads there are.
+/// The multi-threaded job of the tour: the word index once more. It has the functions that jobs.hpp lists, and comes to
+/// the same result as word_index, node by node, for any number of threads.
 ///
 ///     text     |  part 0  |  part 1  | ...      build: each thread makes the table of its part ...
 ///                  |           |
 ///     tables   [a b c d]   [a b c d]            ... then each merges its share of the buckets: a word that an earlier part
-///               \_/ \_/     \_/ \_/                 has too is destroyed by a thread that most often did not make it
+///               \_/ \_/     \_/ \_/                 also has is destroyed by a thread that most often did not create
+///               it
 ///                |   |
 ///     threads    0   1                          read, tear_down: each thread does its share of the buckets
 #pragma once
@@ -24,8 +25,8 @@
 
 namespace tour
 {
-/// The nodes of one type in a job that threads share: passes everything on to one side, and counts for each thread by itself,
-/// so that counting makes no thread wait.
+/// The nodes of one type in a job that threads share: forwards to one side, and counts per thread, without
+/// synchronization.
 template <class T, template <class> class Nodes>
 class shared_node_maker
 {
@@ -178,7 +179,8 @@ private:
         }
     }
 
-    /// Returns: the first of the same words in the other order: the oldest first, as one thread alone would have met them.
+    /// Returns: the first of the same words in reverse order: oldest first, the order in which a single thread meets
+    ///   them.
     static word* reversed(word* first) noexcept
     {
         word* last = nullptr;

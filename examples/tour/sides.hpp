@@ -75,7 +75,7 @@ private:
 template <class T>
 using object_pool_nodes = pool_nodes<T, memory_pool::object_pool<T>>;
 
-/// One pool for all threads, whoever creates and whoever destroys.
+/// One pool for all threads: any thread may create and destroy.
 template <class T>
 using concurrent_object_pool_nodes = pool_nodes<T, memory_pool::concurrent_object_pool<T>>;
 

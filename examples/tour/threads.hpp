@@ -11,15 +11,15 @@
 
 namespace tour
 {
-/// Returns: how many threads share work: one for each processor; but two on a machine with only one, so that something is
-///   shared, and no more than 16, whose tables would take more memory than the nodes.
+/// Returns: the number of worker threads: one for each processor; at least two, so that something is shared, and at
+///   most 16, beyond which the tables would take more memory than the nodes.
 inline std::size_t thread_count() noexcept
 {
     return std::clamp<std::size_t>(std::thread::hardware_concurrency(), 2, 16);
 }
 
-/// Effects: calls `work(0)` in this thread and `work(1)` to `work(count - 1)` each in a new one, all at the same time, and
-///   waits until all are done.
+/// Effects: calls `work(0)` in this thread and `work(1)` to `work(count - 1)` each in a new one, concurrently, and
+///   waits for all of them.
 template <class Work>
 void in_threads(std::size_t count, const Work& work)
 {

@@ -58,7 +58,8 @@ public:
 
     std::string_view letters_of(const Word& entry) const noexcept { return text_.substr(entry.offset, entry.length); }
 
-    /// Returns: a checksum of the buckets from `begin` to before `end`. Those of parts of a table add up to that of the whole.
+    /// Returns: a checksum of the buckets in [begin, end). The checksums of disjoint ranges add up to that of the whole
+    ///   table.
     std::uint64_t checksum(std::size_t begin, std::size_t end) const noexcept
     {
         std::uint64_t sum = 0;

@@ -22,6 +22,6 @@ struct heap_use
 /// Returns: it.
 heap_use heap_so_far() noexcept;
 
-/// Effects: none, but the compiler cannot know. It may leave out a new whose object nobody sees.
+/// Effects: none, but opaque to the compiler, which may elide a new whose object is never used.
 void show(const void* object) noexcept;
 } // namespace tutorial
