@@ -57,18 +57,18 @@ protected:
     /// Preconditions: no thread uses the pool any more. Threads that have used it may end at the same time.
     ~cache_gate() { slots_.leave(caches_); }
 
-    /// Holds the lock, and reports what was found meanwhile when it has let it go.
+    /// Holds the lock, and reports the misuse found meanwhile after releasing it.
     class locked
     {
     public:
         explicit locked(const cache_gate& store) : store_(store), lock_(store.mutex_, store.slots_) {}
         ~locked() { report(); }
 
-        /// Effects: takes the lock.
+        /// Effects: acquires the lock.
         /// Preconditions: it is not held.
         void lock_again() { lock_.lock_again(); }
 
-        /// Effects: lets the lock go if there is something to report; then it is not held any more.
+        /// Effects: releases the lock and reports, if there is misuse to report.
         /// Returns: whether it did.
         bool report()
         {
@@ -87,7 +87,7 @@ protected:
         pool_lock lock_;
     };
 
-    /// Threads that have come by, as far as it takes to know whether there was more than one.
+    /// Whether one or several threads have used the pool.
     class users
     {
     public:
@@ -107,7 +107,7 @@ protected:
         bool are_several_ = false;
     };
 
-    /// One who waits, for as long as it lives.
+    /// A waiter, queued during its lifetime.
     struct queued_waiter : waiter
     {
         /// Preconditions: the lock is held, here and when it ends.
@@ -115,7 +115,7 @@ protected:
         ~queued_waiter()
         {
             store.queue_.remove(this);
-            if (block != nullptr) // It came, and then the thread was cancelled, or the clock threw.
+            if (block != nullptr) // Served, but then the thread was cancelled, or the clock threw.
                 store.put_unused(block);
         }
 
@@ -142,7 +142,7 @@ protected:
         cache_gate& store_;
     };
 
-    /// A trim in flight: chunks about to go upstream.
+    /// A trim in flight: chunks to be returned to upstream.
     struct trimming : in_flight
     {
         slab_store::detached_chunks detached;
@@ -150,7 +150,7 @@ protected:
 
     // Caches.
 
-    /// Returns: nullptr if there can be none: the pool does not cache, the thread is ending, or upstream gives no
+    /// Returns: nullptr if it cannot have one: the pool does not cache, the thread is ending, or upstream is out of
     ///   memory.
     thread_cache* cache_of_this_thread() noexcept
     {
@@ -177,7 +177,7 @@ protected:
 
     // With the lock held.
 
-    /// Opens the cache of the calling thread, if it is closed and may be opened.
+    /// Opens the cache of the calling thread, if allowed.
     /// Returns: whether it is open.
     bool open(thread_cache& cache) noexcept
     {
@@ -201,28 +201,28 @@ protected:
         if (void* const block = take_free(cache))
             return block;
         while (slabs_.may_grow()) {
-            enlarge(); // This time with what upstream throws.
+            enlarge(); // This time, exceptions of upstream propagate.
             if (void* const block = take_free(cache))
                 return block;
         }
         return nullptr;
     }
 
-    /// Takes a block from the depot or the slabs; and some more into the cache, if it may be open.
+    /// Takes a block from the depot or the slabs, and refills the cache if it may be open.
     void* take_free(thread_cache* cache) noexcept
     {
         if (!queue_.empty())
-            return nullptr; // What is free is theirs.
+            return nullptr; // Free blocks are for the waiters.
         if (cache == nullptr || !open(*cache))
             return take_one();
         return take_or_fill(*cache);
     }
 
-    /// Takes a block for one who has no cache.
+    /// Takes a block for a thread without a cache.
     void* take_one() noexcept { return may_cache_ && suspensions_.empty() ? take_next() : slabs_.take_one_late(); }
 
-    /// Where free blocks are filled, makes one that was free one in use. With the lock held, and not later: so a fork
-    /// finds no block that is neither.
+    /// If free blocks are filled, marks the block as in use. Under the lock, so that a fork finds each block either
+    /// free or in use.
     void* marked(void* block) noexcept
     {
         if (MEMORY_POOL_LIKELY(may_cache_) || block == nullptr)
@@ -233,7 +233,7 @@ protected:
         return block;
     }
 
-    /// Puts a block back that went to one who waited, and is not wanted any more.
+    /// Puts back a block handed to a waiter that has given up.
     void put_unused(void* block) noexcept
     {
         if (!may_cache_)
@@ -246,7 +246,7 @@ protected:
         if (cache == nullptr)
             users_without_cache_.add(&this_thread_table);
         if (!queue_.empty()) {
-            // By way of the slabs, where the bits say whether it is one to be handed on: no cache is open.
+            // Through the slabs, whose bits validate the block: no cache is open.
             put_into_slabs(&block, 1);
             serve_queue();
             return;
@@ -264,7 +264,7 @@ protected:
     void grow(Grow&& grow_slabs)
     {
         grow_slabs();
-        // Without them, blocks that come back go to the slabs.
+        // Without magazines, freed blocks go to the slabs.
         (void)base::succeeds([this] { provide_magazines(); });
         serve_queue();
     }
@@ -279,7 +279,7 @@ protected:
         }
     }
 
-    // What the registry calls.
+    // Called by the registry.
 
     void detach(thread_cache& cache) noexcept override
     {
@@ -288,7 +288,7 @@ protected:
         if (slot.is_open())
             empty(cache, slot.wait_for_top());
         slot.reset();
-        caches_.put(cache); // It keeps its magazines and its counts.
+        caches_.put(cache); // The cache keeps its magazines and counts.
     }
 
     bool try_lock_for_fork() noexcept override { return mutex_.try_lock(); }
@@ -319,7 +319,7 @@ protected:
     users users_without_cache_;
     bool has_lost_threads_ = false;
     wait_queue queue_;
-    // Last, as from here on a fork comes by.
+    // Declared last: registering makes the pool visible to the fork handlers.
     thread_slots slots_;
 };
 } // namespace core

@@ -85,7 +85,7 @@ protected:
     /// Returns: whether it is open.
     bool open_equipped(thread_cache& cache) noexcept
     {
-        if (!exchange_.is_equipped(cache)) { // since the pool was released
+        if (!exchange_.is_equipped(cache)) { // the pool was released since
             (void)base::succeeds([this] { provide_magazines(); });
             if (!exchange_.equip(cache))
                 return false;
@@ -100,7 +100,7 @@ protected:
         if (void* const block = exchange_.take_slowly(cache))
             return block;
         cache_slot& slot = *cache.slot;
-        void** top = slot.begin_slowly(); // All is empty.
+        void** top = slot.begin_slowly(); // The cache is empty.
         top += fill(cache, top);
         void* const block = top != exchange_.bottom_of(cache) ? *--top : nullptr;
         slot.end(top);
@@ -155,7 +155,7 @@ protected:
                 empty_closed();
         });
         empty_closed();
-        // What was on its way from one cache to another is in the depot by now.
+        // Blocks in transit between caches are in the depot by now.
         while (empty_one_of_depot())
             continue;
     }
@@ -196,7 +196,7 @@ protected:
         return slabs_.handed_out() - std::min(free, slabs_.handed_out());
     }
 
-    /// Takes back the count of blocks that were given back, but turned out to be not this pool's, or here already.
+    /// Uncounts deallocations that turned out to be of foreign or free blocks.
     void refuse(std::size_t blocks) noexcept { counts_.refuse(blocks); }
 
     slab_store slabs_;
@@ -207,8 +207,8 @@ protected:
     thread_counts counts_;
 
 private:
-    /// What a thread takes out of the slabs at first, unless a magazine is smaller; twice as many each time. There may
-    /// be thousands of threads and many pools, of which each thread needs a block or two.
+    /// The first batch of a thread from the slabs, unless a magazine is smaller; it doubles each time. There may be
+    /// thousands of threads and many pools, of each of which a thread needs a block or two.
     static constexpr std::size_t first_share = 8;
     static_assert(first_share * sizeof(void*) % cache_line_size == 0);
 
@@ -217,11 +217,11 @@ private:
 #if MEMORY_POOL_EXCEPTIONS
         throw std::bad_alloc();
 #else
-        std::abort(); // cannot be: provide_magazines has ended in the error handler before
+        std::abort(); // unreachable: provide_magazines has ended in the error handler before
 #endif
     }
 
-    /// Writes as many blocks as seems fair from `out` on.
+    /// Writes a fair share of blocks from `out` on.
     /// Returns: how many.
     std::size_t fill(thread_cache& cache, void** out) noexcept
     {
@@ -238,8 +238,8 @@ private:
         return taken;
     }
 
-    /// How many blocks one thread may take at once: up to a magazine full, the more often it comes; but when a bounded
-    /// pool runs out, no more than half of what would be this thread's share.
+    /// The fair share of a thread: up to a full magazine, growing with each batch; but when a bounded pool runs low, at
+    /// most half of an equal share.
     std::size_t share(thread_cache& cache) const noexcept
     {
         const std::size_t most = std::min(cache.share, exchange_.room());
@@ -267,7 +267,7 @@ private:
         cache.slot->end(bottom);
     }
 
-    block_span spare_; ///< Blocks out of the slabs, to be handed out next.
+    block_span spare_; ///< Taken out of the slabs, handed out next.
 };
 } // namespace core
 } // namespace MEMORY_POOL_ABI

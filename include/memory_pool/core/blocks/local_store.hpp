@@ -250,7 +250,7 @@ private:
         bool is_outermost_;
     };
 
-    /// Whether free blocks may lie in the magazine, span and row; else each goes to and from its slab by itself.
+    /// Whether the magazine, span and row may hold free blocks; else each block moves to and from its slab alone.
     bool is_caching() const noexcept { return magazine_.room() != 0 && !is_suspended_; }
 
     // The way out.
@@ -313,10 +313,10 @@ private:
     /// Returns: a block, or nullptr if no slab has a free one.
     void* hand_out_from_store() noexcept
     {
-        // Not around what may throw: where that ends in the error handler, it need not return.
+        // Does not enclose what may throw: the error handler need not return.
         const base::late_reports reports(slabs_);
         void* block = nullptr;
-        if (!take_cached(block)) // There is something if the error handler has used the pool since.
+        if (!take_cached(block)) // Succeeds if the error handler has used the pool since.
             block = take_from_store();
         if (block != nullptr)
             hand_out(block);
@@ -346,14 +346,14 @@ private:
     void grow(Enlarge&& enlarge)
     {
         enlarge();
-        if (!variant::checks && magazine_.grow(slabs_)) // If upstream refuses, the pool does with less.
+        if (!variant::checks && magazine_.grow(slabs_)) // If upstream fails, the magazine keeps its size.
             open_magazine();
     }
 
     // The way back.
 
-    /// Asks for nullptr only where that costs nothing: while there is no row, `incoming_` is nowhere, and nullptr is
-    /// next there; while there is one, the magazine is closed.
+    /// Checks for nullptr only where that costs nothing: an empty `incoming_` has nullptr as its next block; while
+    /// there is a row, the magazine is closed.
     MEMORY_POOL_ALWAYS_INLINE void take_back(void* block) noexcept
     {
         if (incoming_.is_next(block)) {
@@ -379,7 +379,7 @@ private:
         if (is_abandoned_) {
             given_back(block);
             if constexpr (variant::checks)
-                put(&block, 1);                          // Else it would be taken for one that has overflowed.
+                put(&block, 1);                          // Otherwise it would be reported as an overflow.
             slabs_.listener()->survivor_returned(block); // May destroy this store.
             return;
         }
@@ -396,7 +396,7 @@ private:
         take_back(block);
     }
 
-    /// Returns: whether the magazine ended in a row of this pool's blocks, which it is rid of then.
+    /// Returns: whether the magazine ended in a row of this pool's blocks, which was removed.
     bool begin_row() noexcept
     {
         const std::ptrdiff_t step = magazine_.step_of_row(stride_);
@@ -407,7 +407,7 @@ private:
         return true;
     }
 
-    /// Returns: the blocks of the incoming row, which is over.
+    /// Returns: the blocks of the completed incoming row.
     block_span take_row_out() noexcept
     {
         const block_row row = std::exchange(incoming_, {});
@@ -443,7 +443,7 @@ private:
         put(take_row_out());
     }
 
-    /// Puts blocks back into their slabs. Those that the store refuses do not count as given back.
+    /// Puts blocks back into their slabs. Rejected blocks do not count as freed.
     void put(void* const* blocks, std::size_t count) noexcept
     {
         this->uncount_deallocations(slabs_.put(blocks, count));

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
 /// \file
-/// What a pool is asked for, and whether that makes sense.
+/// Validates the arguments of pools.
 ///
 /// Thread safety: any thread.
 #pragma once
@@ -23,24 +23,24 @@ inline namespace MEMORY_POOL_ABI
 {
 namespace core
 {
-/// No more than this many bytes are even asked for: a quarter of the addresses, or the half of 2^48 that a 64-bit
-/// processor commonly leaves to a program.
+/// The largest size requested: a quarter of the address space, or the half of 2^48 that a 64-bit processor commonly
+/// leaves to a program.
 inline constexpr std::size_t largest_size =
     std::numeric_limits<std::ptrdiff_t>::max() / (sizeof(std::size_t) > 4 ? std::size_t{1} << 16 : 4);
 
-/// Returns: the alignment that blocks get, in bytes.
+/// Returns: the alignment of blocks, in bytes.
 inline std::size_t alignment_of_blocks(const pool_options& options) noexcept
 {
     return std::max(options.alignment, alignof(void*));
 }
 
-/// Returns: the most blocks that the pool takes from upstream when it grows.
+/// Returns: the maximum number of blocks in a growth step.
 inline std::size_t blocks_in_a_step(const pool_options& options) noexcept
 {
     return options.growth_step != 0 ? options.growth_step : pool_options::unbounded;
 }
 
-/// Returns: what the pool is to be called.
+/// Returns: the name of the pool.
 inline const char* name_in(const pool_options& options) noexcept
 {
     return options.name != nullptr ? options.name : pool_options{}.name;
@@ -55,7 +55,7 @@ inline void check_upstream(const std::pmr::memory_resource* upstream, const char
             name));
 }
 
-/// Throws: std::invalid_argument if `alignment` cannot be one.
+/// Throws: std::invalid_argument if `alignment` is invalid.
 inline void check_alignment(std::size_t alignment, const char* name)
 {
     if (!base::is_power_of_two(alignment))
@@ -74,8 +74,8 @@ pool_options with_alignment_of(pool_options options) noexcept
     return options;
 }
 
-/// Returns: bytes from one block of `block_size` bytes, with `behind` more that the pool needs there, to the next.
-/// Throws: std::invalid_argument or size_overflow, for arguments that make no sense.
+/// Returns: the distance between blocks of `block_size` bytes, each followed by `behind` more bytes, in bytes.
+/// Throws: std::invalid_argument or size_overflow, for invalid arguments.
 inline std::size_t checked_stride(std::size_t block_size, std::size_t behind, const pool_options& options,
                                   const std::pmr::memory_resource* upstream)
 {
@@ -103,7 +103,7 @@ inline std::size_t checked_stride(std::size_t block_size, std::size_t behind, co
     return base::round_up(block_size + behind, alignment_of_blocks(options));
 }
 
-/// Throws: size_overflow or pool_exhausted, if `count` blocks are more than there can be.
+/// Throws: size_overflow or pool_exhausted, if `count` blocks exceed the limit.
 inline void check_reservation(std::size_t count, std::size_t stride, std::size_t limit, const pool_identity& identity)
 {
     if (base::saturating_multiply(count, stride) > largest_size)

@@ -165,10 +165,10 @@ private:
                 blocks_in_a_step(options), granule};
     }
 
-    /// What is longer than the type of another duration can hold does not overflow here.
+    /// Saturates where the other duration type would overflow.
     using seconds = std::chrono::duration<long double>;
 
-    /// Who waits for so long waits long enough: from now on, this fits into the durations of the system's clocks.
+    /// The longest wait: from now on, it fits into the durations of the system clocks.
     static constexpr std::chrono::hours a_century{24 * 365 * 100};
 
     /// Returns: whether to go on waiting.
@@ -183,9 +183,9 @@ private:
             return ready.wait_for(lock, a_century) == std::cv_status::no_timeout;
         if constexpr (std::is_same_v<Clock, std::chrono::system_clock>) { // Follows adjustments of the clock.
             return ready.wait_until(lock, deadline) == std::cv_status::no_timeout;
-        } else { // Not with the deadline: the standard library would calculate in its type, and in that of the clock.
+        } else { // Not with the deadline: the standard library would calculate in its duration type and in that of the clock.
             (void)ready.wait_for(lock, std::chrono::ceil<std::chrono::nanoseconds>(left));
-            return true; // As long as the clock says so.
+            return true; // The clock decides.
         }
     }
 

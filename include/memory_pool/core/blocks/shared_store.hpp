@@ -2,7 +2,7 @@
 // Copyright (c) 2026 The memory_pool authors
 /// \file
 /// The blocks of one pool that threads share: a cache for each thread, a depot where they exchange magazines, the slabs
-/// behind a lock, and a queue of those who wait for a block.
+/// behind a lock, and a queue of waiting threads.
 ///
 ///     thread:  slot -> loaded, previous  <--- whole magazines, no lock --->  depot
 ///                           ^                                                  |
@@ -11,8 +11,8 @@
 ///
 ///     handed out by the slabs = in use + in the caches + in the depot + in the spare span
 ///
-/// "No lock on any path but growth": as long as the depot has what a thread needs, it takes none. To take blocks out of
-/// the slabs for the first time is growth.
+/// "No lock on any path but growth": as long as the depot serves a thread, it takes none. Taking blocks out of the
+/// slabs for the first time is growth.
 ///
 /// Thread safety: any thread, but for what says otherwise.
 #pragma once
@@ -42,7 +42,7 @@ namespace core
 class shared_store : private cache_gate
 {
 public:
-    /// Effects: makes a store without slabs. If free blocks are filled, to find misuse, every block goes through the
+    /// Effects: makes a store without slabs. If free blocks are filled to detect misuse, every operation takes the
     ///   lock.
     shared_store(const slab_layout& layout, std::size_t limit, const slab_store_options& options,
                  const pool_identity& identity, std::pmr::memory_resource* upstream)
@@ -68,7 +68,7 @@ public:
         return mine != nullptr && mine->push(block);
     }
 
-    /// Effects: takes a block from wherever there is one: also from the caches of other threads, and from upstream.
+    /// Effects: takes a block from any source, including the caches of other threads, and upstream.
     /// Returns: it, or nullptr if all blocks that the limit allows are in use. Where free blocks are filled, it is
     ///   marked as in use, and reported if it was written to before.
     /// Throws: what upstream throws, if there is no free block anywhere.
@@ -81,7 +81,7 @@ public:
         return marked(take_locked(cache));
     }
 
-    /// Effects: puts a block back, or gives it to who has waited longest.
+    /// Effects: puts a block back, or hands it to the longest waiter.
     void put(void* block) noexcept
     {
         thread_cache* const cache = cache_of_this_thread();
@@ -97,8 +97,8 @@ public:
         slabs_.listener()->survivor_returned(block); // May destroy this store.
     }
 
-    /// Effects: puts a block back as `put` does, if nothing is wrong with that, else reports it. Calls `accepted()`
-    ///   before the block can be allocated again.
+    /// Effects: puts a block back as `put` does, unless that is misuse, which is reported. Calls `accepted()` before
+    ///   the block can be allocated again.
     /// Preconditions: free blocks are filled.
     template <class Accepted>
     void put_verified(void* block, Accepted&& accepted) noexcept
@@ -113,14 +113,13 @@ public:
                 put_locked(nullptr, block);
                 return;
             }
-            put_into_slabs(&block, 1); // Else it would be taken for one that has overflowed.
+            put_into_slabs(&block, 1); // Otherwise it would be reported as an overflow.
         }
         slabs_.listener()->survivor_returned(block); // May destroy this store.
     }
 
-    /// Effects: takes a block as `take` does. If there is none, waits until one is put back: those who wait are served
-    ///   in the order they came. `wait(condition_variable, lock)` waits for a while and returns whether to go on
-    ///   waiting.
+    /// Effects: takes a block as `take` does. If there is none, waits until one is put back; waiters are served in FIFO
+    ///   order. `wait(condition_variable, lock)` waits for a while and returns whether to go on waiting.
     /// Returns: the block, or nullptr if `wait` gave up; or unless `Throws`, if upstream fails and no block is in use.
     /// Throws: what upstream throws, if no block is in use, and `Throws`; what `wait` throws.
     template <bool Throws, class Wait>
@@ -137,7 +136,7 @@ public:
         if (slabs_.handed_out() == 0) // No block can come back: as in `take`.
             return Throws ? marked(take_locked(cache)) : nullptr;
         queued_waiter self(*this);
-        if (lock.report()) // It may be the reason why there is none.
+        if (lock.report()) // The misuse may be the reason for the exhaustion.
             lock.lock_again();
         while (self.block == nullptr && wait(self.ready, lock.lock()))
             continue;
@@ -177,14 +176,14 @@ public:
             }
             trimmings_.enter(mine);
         }
-        slabs_.leave(mine.detached); // It may run code of the program, which may use the pool.
+        slabs_.leave(mine.detached); // May run user code, which may use the pool.
         const locked lock(*this);
         trimmings_.leave(mine);
         slabs_.give_back(mine.detached);
         return bytes;
     }
 
-    /// Effects: stops taking blocks back; they go to the listener instead.
+    /// Effects: stops taking blocks back; freed blocks go to the listener instead.
     /// Returns: how many blocks are in use.
     /// Preconditions: there is a listener, and no thread allocates any more.
     std::size_t abandon() noexcept
@@ -196,7 +195,7 @@ public:
     }
 
     /// Effects: calls `visit(block)` for each block that was free when the store was abandoned.
-    /// Preconditions: it was: now nothing moves any more.
+    /// Preconditions: the store was abandoned.
     template <class Visit>
     void for_each_free(Visit&& visit) const
     {
@@ -244,8 +243,8 @@ public:
         return look(under_lock(*this)->slabs_);
     }
 
-    /// Returns: whether this is the child of a fork, and other threads have used the pool before: what is in the blocks
-    ///   that they were about to take or to free may be half made, or half gone. True until `clear` or `release`.
+    /// Returns: whether this is the child of a fork and other threads have used the pool before: objects in blocks that
+    ///   they were allocating or freeing may be half constructed or half destroyed. True until `clear` or `release`.
     bool has_lost_threads() const noexcept { return under_lock(*this)->has_lost_threads_; }
 
     // Figures. Exact if no other thread uses the pool.
@@ -275,7 +274,7 @@ public:
     void count_deallocation() noexcept { counts_.add_deallocation(slots_.existing_cache()); }
     void count_failure() noexcept { counts_.add_failure(slots_.existing_cache()); }
 
-    /// Returns: what all threads have done.
+    /// Returns: the sum over all threads.
     pool_statistics statistics() const noexcept
     {
         const locked lock(*this);
@@ -299,7 +298,7 @@ protected:
     ~shared_store() = default;
 
 private:
-    /// Holds the lock in one expression.
+    /// Holds the lock for one expression.
     class under_lock : locked
     {
     public:

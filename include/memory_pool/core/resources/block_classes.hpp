@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
 /// \file
-/// Which sizes of blocks a resource has pools for.
+/// The size classes of a resource's pools.
 ///
 ///     8 16 24 32 40 48 56 64 | 80 96 112 128 | 160 192 224 256 | 320 ... | ... 1 MiB
 ///
@@ -28,7 +28,7 @@ static_assert(block_sizes::are_sound(), "each class must be where its size says"
 /// Blocks of a class that is a power of two are aligned to their size, up to this.
 inline constexpr std::size_t largest_class_alignment = 4096;
 
-/// Returns: how blocks of that class are aligned, in bytes.
+/// Returns: the alignment of blocks of that class, in bytes.
 constexpr std::size_t block_class_alignment(std::size_t number) noexcept
 {
     const std::size_t size = block_sizes::size(number);

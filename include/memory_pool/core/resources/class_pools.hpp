@@ -8,7 +8,7 @@
 ///                   v
 ///                  pool of 16 bytes
 ///
-/// The size of a block tells its class, so to take one back is no search.
+/// The size of a block determines its class, so freeing needs no search.
 ///
 /// Thread safety: `find` any thread; else none, their owner synchronizes.
 #pragma once
@@ -33,10 +33,10 @@ inline namespace MEMORY_POOL_ABI
 {
 namespace core
 {
-/// How such pools call themselves in reports.
+/// The name of such pools in reports.
 inline constexpr const char* name_of_class_pools = "of a pool resource";
 
-/// Effects: reports a misuse of a block that no pool has, unless it is nullptr.
+/// Effects: reports a misuse of a block of no pool, unless it is nullptr.
 MEMORY_POOL_SLOW_PATH inline void report_misuse_in_pools(const base::misuse& found, const void* block,
                                                          const base::block_request& given) noexcept
 {
@@ -59,7 +59,7 @@ public:
 
     ~class_pools()
     {
-        // Not all at once: the error handler may ask for more when a pool that ends reports misuse.
+        // One by one: the error handler may allocate when a pool under destruction reports misuse.
         while (has_pools())
             release();
     }
@@ -70,7 +70,7 @@ public:
         return pools_[number].load(std::memory_order_acquire);
     }
 
-    /// Effects: makes the pool of that class, unless it is there.
+    /// Effects: makes the pool of that class, unless it exists.
     /// Throws: what upstream throws.
     Pool& make(std::size_t number)
     {
@@ -116,7 +116,7 @@ public:
         return owner;
     }
 
-    /// Effects: calls `visit(Pool&)` for each pool there is.
+    /// Effects: calls `visit(Pool&)` for each existing pool.
     template <class Visit>
     void for_each(Visit&& visit) const
     {
@@ -125,8 +125,8 @@ public:
                 visit(*pool);
     }
 
-    /// Effects: gives slabs that are wholly free back upstream.
-    /// Returns: how many bytes that was.
+    /// Effects: returns wholly free slabs to upstream.
+    /// Returns: the number of bytes returned.
     std::size_t trim() noexcept
     {
         std::size_t bytes = 0;
@@ -157,7 +157,7 @@ public:
         return all_are;
     }
 
-    /// Returns: the options as they are heeded.
+    /// Returns: the options in effect.
     const std::pmr::pool_options& options() const noexcept { return options_; }
 
 private:
@@ -168,14 +168,14 @@ private:
         return any;
     }
 
-    /// Containers are walked through, and often given back in an order that has nothing to do with addresses. With
-    /// larger magazines, a map that is filled again has its nodes all over the place: it takes a third longer then.
+    /// Containers often free their nodes in an order unrelated to addresses. With larger magazines, the nodes of a map
+    /// that is refilled are scattered, which takes a third longer.
     static constexpr std::size_t magazine_size = 256;
 
-    /// Bytes that a pool takes at once if it is not told how many blocks.
+    /// Bytes of a growth step if the number of blocks is not specified.
     static constexpr std::size_t most_it_sees_fit = std::size_t{1} << 20;
 
-    /// What those of the standard library take for blocks, too.
+    /// As the standard library's pools do.
     static constexpr std::size_t default_largest_block = 4096;
 
     static std::pmr::pool_options actual(std::pmr::pool_options options) noexcept
@@ -189,7 +189,7 @@ private:
         return options;
     }
 
-    /// Returns: how many blocks a pool is to take at once; 0: as many as it sees fit, which is up to a MiB.
+    /// Returns: blocks of a growth step; 0: the pool decides, up to a MiB.
     std::size_t growth_step(std::size_t block_size) const noexcept
     {
         constexpr std::size_t usual_step = std::size_t{64} * 1024;

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
 /// \file
-/// An upstream that the pools of one resource share among threads: they ask one at a time, and a fork waits until none
-/// does.
+/// A locked upstream for the pools of one resource shared by threads; a fork waits until no call is in flight.
 ///
 ///     pool A --+
 ///              +--> lock --> upstream
@@ -36,10 +35,10 @@ public:
 
     ~locked_upstream() override { slots_.leave(); }
 
-    /// Returns: the lock, for whatever else must not happen at the same time.
+    /// Returns: the lock, for other operations to exclude.
     pool_lock lock() const { return {mutex_, slots_}; }
 
-    /// Returns: what pools take their memory from.
+    /// Returns: the upstream for pools.
     std::pmr::memory_resource* for_pools() noexcept { return this; }
 
 private:
@@ -57,7 +56,7 @@ private:
 
     bool do_is_equal(const std::pmr::memory_resource& other) const noexcept override { return this == &other; }
 
-    // What the registry calls.
+    // Called by the registry.
     void detach(thread_cache&) noexcept override {}
     bool try_lock_for_fork() noexcept override { return mutex_.try_lock(); }
     void unlock_after_fork() noexcept override { mutex_.unlock(); }

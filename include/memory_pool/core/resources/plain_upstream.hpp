@@ -20,7 +20,7 @@ namespace core
 class plain_upstream
 {
 public:
-    /// Stands for the lock that there is none of.
+    /// A no-op lock.
     struct no_lock
     {
         no_lock() noexcept {} // NOLINT(modernize-use-equals-default): or an object of it would be an unused variable
@@ -30,7 +30,7 @@ public:
 
     no_lock lock() const noexcept { return {}; }
 
-    /// Returns: what pools take their memory from.
+    /// Returns: the upstream for pools.
     std::pmr::memory_resource* for_pools() noexcept { return upstream_; }
 
 private:

@@ -44,8 +44,8 @@ public:
 
     std::size_t bytes_in_use() const noexcept { return bytes_in_use_.load(std::memory_order_relaxed); }
 
-    /// Returns: the figures. While other threads count, each is of a moment of its own; the relations above hold even
-    ///   so.
+    /// Returns: the figures. While other threads count, each is from a different moment; the relations above still
+    ///   hold.
     resource_statistics read() const noexcept
     {
         resource_statistics statistics;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
 /// \file
-/// Sizes that blocks are rounded up to: in even steps as long as they are small, and then so many to each power of two.
+/// Size classes: even steps for small sizes, then a fixed number for each power of two.
 ///
 ///     step 8 up to 64, then 4 to each doubling:
 ///
@@ -30,9 +30,9 @@ struct size_classes
     static constexpr std::size_t step = Step;
     static constexpr std::size_t finest = Finest;
     static constexpr std::size_t largest = Largest;
-    /// How many are in even steps.
+    /// The number of classes in even steps.
     static constexpr std::size_t fine_count = Finest / Step;
-    /// How many there are.
+    /// The number of classes.
     static constexpr std::size_t count =
         fine_count + ToEachDoubling * (base::highest_bit(Largest) - base::highest_bit(Finest));
 
@@ -58,7 +58,7 @@ struct size_classes
         return (Finest << doublings) / ToEachDoubling * (ToEachDoubling + parts);
     }
 
-    /// Returns: whether each class is where its size says, and there are no gaps.
+    /// Returns: whether classes and sizes map to each other, without gaps.
     static constexpr bool are_sound() noexcept
     {
         for (std::size_t number = 0; number != count; ++number) {

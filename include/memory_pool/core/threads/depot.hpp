@@ -1,22 +1,21 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
 /// \file
-/// Where the threads that use a pool exchange magazines: whole ones, full against empty, without a lock.
+/// The depot, where threads that share a pool exchange full and empty magazines without a lock.
 ///
 ///     shard 0    full: [||||||||] -> [||||||||]    empty: [        ]
 ///     shard 1    full: [||||||||]                  empty: [        ] -> [        ]
 ///     ...                                          then those never used yet:  [        ] [        ] ...
 ///
-///     magazines made = full + empty + never used + those that threads have
+///     magazines made = full + empty + never used + those in thread caches
 ///
-/// Each thread has a shard that it turns to first, so that it gets back what it gave, which is in the cache of its
-/// processor: with a single shard, two threads that each take and give 10,000 blocks were three times as slow. Only
-/// what it does not find there it takes from the others.
+/// Each thread tries its home shard first, so that it gets back the blocks it freed, which are in its processor's
+/// cache: with a single shard, two threads that each allocate and free 10,000 blocks were three times as slow. Only if
+/// that is empty does it try the others.
 ///
-/// The arrays of the magazines come in groups: the first is as large as it is asked for, each further one twice as
-/// large as the one before. They stay until the depot ends or is released, so that a thread may look at one that
-/// another has just taken. (Bonwick and Adams, "Magazines and Vmem", 2001, has the depot, with a lock; here it is two
-/// lock-free stacks.)
+/// Magazines are allocated in groups: the first as large as requested, each further one twice as large as the last.
+/// They stay until the depot is destroyed or released, so that a thread may read one that another has just popped.
+/// (Bonwick and Adams, "Magazines and Vmem", 2001, has the depot, with a lock; here it is two lock-free stacks.)
 ///
 /// Thread safety: any thread may push and pop. `provide` and `release` are for one thread at a time.
 #pragma once
@@ -39,7 +38,7 @@ inline namespace MEMORY_POOL_ABI
 {
 namespace core
 {
-/// The head of an array of pointers, which follow it. Two magazines share no cache line.
+/// The header of an array of pointers, which follows it. Two magazines share no cache line.
 struct alignas(cache_line_size) depot_magazine : stack_node
 {
     explicit depot_magazine(std::uint32_t its_number) noexcept : number(its_number) {}
@@ -55,14 +54,14 @@ struct alignas(cache_line_size) depot_magazine : stack_node
 class depot
 {
 public:
-    /// Effects: makes a depot without magazines, for some that have room for `room` pointers each.
+    /// Effects: makes an empty depot, for magazines of `room` pointers each.
     depot(std::size_t room, std::pmr::memory_resource* upstream) noexcept : room_(room), upstream_(upstream) {}
     ~depot() { release(); }
 
-    /// Returns: for how many pointers a magazine has room.
+    /// Returns: the capacity of a magazine, in pointers.
     std::size_t room() const noexcept { return room_; }
 
-    /// Threads whose caches have different numbers below this do not disturb each other.
+    /// Threads with different home shards do not contend.
     static constexpr std::size_t shard_count = 16;
 
     /// Returns: how many magazines are full; approximate while other threads are active.
@@ -111,7 +110,7 @@ public:
     void push_empty(std::size_t home, depot_magazine* pushed) noexcept { push(shard_at(home).empty, pushed); }
 
     /// Effects: returns all magazines to upstream. More can be provided after that.
-    /// Preconditions: no thread has one, or asks for one at the same time.
+    /// Preconditions: no thread holds or requests one at the same time.
     void release() noexcept
     {
         for (unsigned group = 0; group != groups_.size(); ++group)
@@ -127,7 +126,7 @@ public:
     }
 
 private:
-    /// How a stack finds its nodes.
+    /// Maps the numbers of a stack to its nodes.
     struct node_at
     {
         const depot& home;
@@ -147,7 +146,7 @@ private:
     static constexpr std::uint32_t most_magazines = smallest_group * ((std::uint32_t{1} << most_groups) - 1);
     static_assert(most_magazines <= tagged_stack<>::most_nodes);
 
-    /// A magazine's group, and its place there.
+    /// The group of a magazine, and its index there.
     struct position
     {
         unsigned group;
@@ -174,7 +173,7 @@ private:
     void* memory_of(std::uint32_t number) const noexcept
     {
         const position at = position_of(number);
-        // Whoever has a number got it from somebody who saw the group being added.
+        // A number was obtained from a thread that saw its group added.
         return groups_[at.group].load(std::memory_order_acquire) + at.place * magazine_bytes();
     }
 
@@ -212,9 +211,9 @@ private:
     void push(tagged_stack<>& stack, depot_magazine* pushed) noexcept { stack.push(pushed->number, node_at{*this}); }
 
     std::array<shard, shard_count> shards_;
-    alignas(cache_line_size) std::atomic<std::uint32_t> used_{0}; ///< Magazines below this were taken at least once.
+    alignas(cache_line_size) std::atomic<std::uint32_t> used_{0}; ///< Magazines below this were used at least once.
     std::atomic<std::uint32_t> made_{0};
-    std::uint32_t first_group_ = 0; ///< Magazines in the first group. Does not change once there is one.
+    std::uint32_t first_group_ = 0; ///< Magazines in the first group; constant once it exists.
     std::array<std::atomic<std::byte*>, most_groups> groups_{};
     std::size_t bytes_reserved_ = 0;
     const std::size_t room_;

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
 /// \file
-/// What threads have begun in a pool and not ended yet, so that the child of a fork knows what threads that do not
-/// exist there have left half done.
+/// The operations of threads in flight in a pool, so that the child of a fork knows what lost threads have left half
+/// done.
 ///
-///     first -> begun <-> begun <-> ...      each on the stack of the thread that does it
+///     first -> begun <-> begun <-> ...      each on the stack of its thread
 ///
 /// Thread safety: none; the pool's lock guards it.
 #pragma once
@@ -21,10 +21,10 @@ inline namespace MEMORY_POOL_ABI
 {
 namespace core
 {
-/// Something under way. Lives on the stack of the thread that does it.
+/// An operation in flight. Lives on the stack of its thread.
 struct in_flight : base::immovable<in_flight>
 {
-    /// Not its table: each library that is loaded at run time may have tables of its own.
+    /// Not its thread_table: each library loaded at run time may have tables of its own.
     const std::thread::id thread = std::this_thread::get_id();
     in_flight* next = nullptr;
     in_flight* previous = nullptr;
@@ -40,7 +40,7 @@ public:
     void enter(T& begun) noexcept { all_.add_first(&begun); }
     void leave(T& ended) noexcept { all_.remove(&ended); }
 
-    /// Effects: takes those of other threads out, and calls `lost(T&)` for each.
+    /// Effects: removes those of other threads, and calls `lost(T&)` for each.
     template <class Lost>
     void forget_other_threads(Lost&& lost) noexcept
     {

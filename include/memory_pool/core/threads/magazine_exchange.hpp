@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
 /// \file
-/// What a thread does without a lock when its loaded magazine is empty, or full: it exchanges it for another.
+/// Exchanges the loaded magazine of a thread, without a lock, when it is empty or full.
 ///
 ///     take:   loaded is empty  ->  the previous one, if that is full;  or a full one of the depot, for an empty one
 ///     put:    loaded is full   ->  the previous one, if that is empty; or an empty one of the depot, for a full one
 ///
 ///     blocks in a cache = top - bottom + (previous is full ? room : 0)
 ///
-/// So a thread that goes to and fro about the edge of a magazine does not come to the depot each time.
+/// So a thread that alternates at the edge of a magazine does not go to the depot each time.
 ///
-/// Thread safety: as said at each function; what takes a cache and says nothing is for its owner, or for whoever has
-/// the pool's lock while the cache is closed.
+/// Thread safety: as documented at each function; otherwise, functions that take a cache are for its owner thread, or,
+/// while the cache is closed, for the holder of the pool's lock.
 #pragma once
 
 #include <memory_pool/base/arithmetic.hpp>
@@ -36,46 +36,46 @@ namespace core
 class magazine_exchange
 {
 public:
-    /// Returns: for how many pointers a magazine should have room in a pool of up to `limit` blocks, `stride` bytes
-    ///   apart, of which a thread is to keep no more than `most`, if that is not 0.
+    /// Returns: the capacity of magazines, in pointers, for a pool of up to `limit` blocks, `stride` bytes apart, of
+    ///   which a thread caches at most `most`, if that is not 0.
     ///
     /// Blocks that share a cache line are in one magazine when they are handed out first, so that two threads do not
-    /// write to one line unless they pass blocks on; or a bounded pool runs out, where a thread gets less than a
-    /// magazine full.
+    /// write to one line, unless blocks move between threads, or a bounded pool runs low and a thread gets less than a
+    /// full magazine.
     static std::size_t suitable_room(std::size_t stride, std::size_t limit, std::size_t most) noexcept
     {
         std::size_t room = std::clamp(bytes_in_a_magazine / stride, smallest_room, largest_room);
         room = std::min(room, std::max(smallest_room, limit / 16));
         if (most != 0)
-            room = std::min(room, std::max(smallest_room, most / 2)); // A thread has two.
+            room = std::min(room, std::max(smallest_room, most / 2)); // A thread has two magazines.
         return stride % cache_line_size == 0 ? room : base::round_up(room, 8);
     }
 
-    /// Effects: makes an exchange without magazines, for some that have room for `room` pointers each. `has_barrier`
-    ///   says whether the system has one for the whole process.
+    /// Effects: makes an exchange without magazines, for magazines of `room` pointers each. `has_barrier`:
+    ///   has_process_barrier().
     magazine_exchange(std::size_t room, bool has_barrier, std::pmr::memory_resource* upstream) noexcept
         : depot_(room, upstream), has_barrier_(has_barrier)
     {
     }
 
-    /// Returns: for how many pointers a magazine has room.
+    /// Returns: the capacity of a magazine, in pointers.
     std::size_t room() const noexcept { return depot_.room(); }
 
     std::size_t bytes_reserved() const noexcept { return depot_.bytes_reserved(); }
 
     // Magazines. With the pool's lock.
 
-    /// Effects: sees to it that there are as many magazines as it takes for all blocks to be in full ones, two for each
-    ///   cache, and one for each that is just exchanging: so one who gives blocks back finds an empty one. (If not, as
-    ///   one may be on its way between two threads, or upstream had no memory, blocks go to the slabs.)
+    /// Effects: provides magazines for all blocks in full ones, two for each cache, and one for each exchange in
+    ///   flight, so that a thread that frees blocks finds an empty one. (Otherwise, if one is in transit between
+    ///   threads or upstream was out of memory, blocks go to the slabs.)
     /// Throws: what upstream throws; what was allocated so far is usable.
     void provide(std::size_t blocks, std::size_t caches) { depot_.provide(blocks / room() + 1 + 3 * caches); }
 
-    /// Returns: whether the cache has a magazine to load.
+    /// Returns: whether the cache has a loaded magazine.
     static bool is_equipped(const thread_cache& cache) noexcept { return magazine_in(cache.loaded) != nullptr; }
 
-    /// Effects: gets the cache an empty magazine to load, if it has none, and there is one.
-    /// Returns: whether it has one now.
+    /// Effects: loads an empty magazine into the cache, if it has none and one is available.
+    /// Returns: is_equipped(cache).
     bool equip(thread_cache& cache) noexcept
     {
         if (!is_equipped(cache))
@@ -83,7 +83,7 @@ public:
         return is_equipped(cache);
     }
 
-    /// Effects: opens a cache, which is empty.
+    /// Effects: opens an empty cache.
     /// Preconditions: it is closed, and equipped; the caller is its owner.
     void open(thread_cache& cache) const noexcept { cache.slot->open(bottom_of(cache), room()); }
 
@@ -98,18 +98,18 @@ public:
         depot_.release();
     }
 
-    // One block. By the owner of the cache.
+    // One block. By the owner thread of the cache.
 
     /// Effects: takes a block out of the cache, after an exchange of magazines if need be.
     /// Returns: it; nullptr if the cache and the depot are empty, or the cache is closed.
     void* take(thread_cache& cache) noexcept
     {
         void* block = nullptr;
-        // For a slot in a page, where shared_store::take_cached does not look, that is as fast as it can be.
+        // The fast path for slots in pages, which shared_store::take_cached does not handle.
         return has_barrier_ && cache.slot->pop(block) ? block : take_slowly(cache);
     }
 
-    /// Effects: the same, by the way that works with any slot.
+    /// Effects: the same, for any slot.
     void* take_slowly(thread_cache& cache) noexcept
     {
         cache_slot& slot = *cache.slot;
@@ -128,13 +128,13 @@ public:
     }
 
     /// Effects: puts a block into the cache, after an exchange of magazines if need be.
-    /// Returns: whether it did; not if the cache is closed, or there is no empty magazine.
+    /// Returns: whether it did; false if the cache is closed, or there is no empty magazine.
     bool put(thread_cache& cache, void* block) noexcept
     {
         return (has_barrier_ && cache.slot->push(block)) || put_slowly(cache, block);
     }
 
-    /// Effects: the same, by the way that works with any slot.
+    /// Effects: the same, for any slot.
     bool put_slowly(thread_cache& cache, void* block) noexcept
     {
         cache_slot& slot = *cache.slot;
@@ -160,7 +160,7 @@ public:
     /// Preconditions: the cache is equipped.
     static void** bottom_of(const thread_cache& cache) noexcept { return magazine_in(cache.loaded)->pointers(); }
 
-    /// Effects: calls `put(blocks, count)` for what is in a cache that is closed, whose top is `top`. It is empty then.
+    /// Effects: calls `put(blocks, count)` for the blocks of a closed cache, whose top is `top`, and empties it.
     template <class Put>
     void empty(thread_cache& cache, void** top, Put&& put) const noexcept
     {
@@ -170,8 +170,8 @@ public:
             put(magazine_in(cache.previous)->pointers(), room());
     }
 
-    /// Effects: calls `put(blocks, count)` for what is in a full magazine of the depot, if there is one. It is empty
-    ///   then.
+    /// Effects: calls `put(blocks, count)` for the blocks of a full magazine of the depot, if there is one, and empties
+    ///   it.
     /// Returns: whether there was one.
     /// Thread safety: any thread.
     template <class Put>
@@ -191,7 +191,7 @@ public:
     {
         const auto top = reinterpret_cast<std::uintptr_t>(cache.slot->wait_for_top());
         const auto bottom = reinterpret_cast<std::uintptr_t>(bottom_of(cache));
-        // If the owner exchanges magazines right now, these two need not belong together.
+        // While the owner exchanges magazines, these two may be inconsistent.
         const std::size_t loaded = std::min((top - bottom) / sizeof(void*), room());
         return loaded + (cache.previous_is_full.load(std::memory_order_relaxed) ? room() : 0);
     }
@@ -201,7 +201,7 @@ public:
     std::size_t blocks_in_depot() const noexcept { return depot_.full_count() * room(); }
 
 private:
-    /// A magazine holds so many bytes of blocks ...
+    /// A magazine holds blocks of this many bytes in all ...
     static constexpr std::size_t bytes_in_a_magazine = std::size_t{32} * 1024;
     /// ... but no fewer blocks than this, and no more than that.
     static constexpr std::size_t smallest_room = 4;

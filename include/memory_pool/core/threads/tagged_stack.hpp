@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
 /// \file
-/// A stack of numbered nodes that any thread pushes to and pops from without a lock.
+/// A lock-free stack of numbered nodes.
 ///
 ///     head: | tag, 38 bits | number + 1, 26 bits |  -->  node  -->  node  -->  0
 ///
@@ -10,10 +10,10 @@
 /// A thread that pops reads the head, then the number behind it, then exchanges the head if it has not changed. If the
 /// node was popped and pushed again meanwhile, the same number is back, with another behind it (the ABA problem). The
 /// tag tells the two apart. It comes around after 2^38 changes: at one in 10 ns, a thread would have to sleep for 45
-/// minutes between its load and its exchange, and wake at the right one of 10^11 moments. (Treiber, "Systems
-/// Programming: Coping with Parallelism", 1986; the tag is from the IBM System/370 manual.)
+/// minutes between its load and its exchange, and wake at one moment of 10^11. (Treiber, "Systems Programming: Coping
+/// with Parallelism", 1986; the tag is from the IBM System/370 manual.)
 ///
-/// Nodes must stay readable as long as the stack is in use, whoever has them.
+/// Nodes must stay readable as long as the stack is in use, also after they were popped.
 ///
 /// Thread safety: any thread.
 #pragma once
@@ -30,22 +30,22 @@ inline namespace MEMORY_POOL_ABI
 {
 namespace core
 {
-/// What a node of a tagged_stack has to have.
+/// The base of nodes of a tagged_stack.
 struct stack_node
 {
-    // Both may be read while somebody else has the node already.
+    // Both may be read after another thread has popped the node.
     std::atomic<std::uint32_t> below{0}; ///< Number of the next one + 1, or 0.
     std::atomic<std::uint32_t> depth{0}; ///< Nodes from here down, this one included.
 };
 
-/// What is written before a push is seen after the pop.
+/// A pop sees what was written before the push.
 struct publishing_orders
 {
     static constexpr std::memory_order push = std::memory_order_release;
     static constexpr std::memory_order pop = std::memory_order_acquire;
 };
 
-/// A lock-free stack. `Orders` is there for the test that shows that weaker ones would not do.
+/// A lock-free stack. `Orders` is a parameter for the test that shows that weaker orders fail.
 template <class Orders = publishing_orders>
 class tagged_stack
 {
@@ -61,7 +61,7 @@ public:
         stack_node& node = node_at(number);
         std::uint64_t head = 0;
         do {
-            head = head_.load(Orders::pop); // as the node on top is looked at
+            head = head_.load(Orders::pop); // as the top node is read
             node.below.store(link_in(head), std::memory_order_relaxed);
             node.depth.store(depth_below(head, node_at) + 1, std::memory_order_relaxed);
             MEMORY_POOL_DELAY_POINT();
@@ -77,7 +77,7 @@ public:
         return depth_below(head_.load(Orders::pop), node_at);
     }
 
-    /// Effects: takes the node on top out, into `number`.
+    /// Effects: pops the top node into `number`.
     /// Returns: whether there was one.
     /// Complexity: as push.
     template <class NodeAt>

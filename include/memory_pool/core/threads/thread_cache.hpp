@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
 /// \file
-/// What a thread keeps of a pool that it shares with others: two magazines, of which it pops from and pushes to one.
+/// A thread cache: two magazines of a shared pool; the thread pops from and pushes to the loaded one.
 ///
 ///     slot, in thread-local storage:   top ----------+       floor --+              ceiling --------+
 ///                                                    v               v                              v
@@ -9,18 +9,17 @@
 ///
 ///     bottom <= top <= bottom + room;  open: floor == bottom, ceiling == bottom + room;  closed: no top passes
 ///
-/// Any other thread may have to take the blocks: before a bounded pool says that it is exhausted, it looks everywhere.
-/// But a lock, or even an atomic exchange, would cost the owner more than all the rest. So the two shake hands as
-/// follows.
+/// Any other thread may have to take the blocks: a bounded pool is exhausted only if no cache has a block. But a lock,
+/// or even an atomic exchange, would cost the owner more than all the rest. So the two use an asymmetric handshake.
 ///
 ///     owner:   take top out, leaving nullptr;  is it between floor and ceiling?  work;  put top back.
 ///     other:   close floor and ceiling;  barrier for the whole process;  wait until top is not nullptr.
 ///
-/// Either the other one sees that top is out, and waits; or the owner sees that the slot is closed, puts top back and
-/// takes the way through the lock. The bounds have to be asked anyway, so all this costs the owner is one store. (The
-/// asymmetric handshake is known from biased locking: Dice, Moir, Scherer, "Quickly Reacquirable Locks", 2003.)
+/// Either the other thread sees that top is taken out, and waits; or the owner sees that the slot is closed, puts top
+/// back and takes the lock. The bounds are compared anyway, so the handshake costs the owner one store. (The asymmetric
+/// handshake is known from biased locking: Dice, Moir, Scherer, "Quickly Reacquirable Locks", 2003.)
 ///
-/// Thread safety: as said at each function.
+/// Thread safety: as documented at each function.
 #pragma once
 
 #include <memory_pool/base/config.hpp>
@@ -45,11 +44,11 @@ struct thread_table;
 /// The part of a thread's cache that every allocation needs. Zeroed, it is closed.
 struct cache_slot
 {
-    std::atomic<void**> top{nullptr};     ///< nullptr: the owner is at work, or there is no cache.
+    std::atomic<void**> top{nullptr};     ///< nullptr: an operation of the owner is in flight, or there is no cache.
     std::atomic<void**> floor{nullptr};   ///< Tops above it have a block below them.
     std::atomic<void**> ceiling{nullptr}; ///< Tops below it have room.
     thread_cache* cache = nullptr;
-    const void* pool = nullptr; ///< Whose slot it is.
+    const void* pool = nullptr; ///< The pool of the slot.
 
     /// Effects: takes a block out, if the slot is open and has one.
     /// Thread safety: its owner only.
@@ -81,8 +80,8 @@ struct cache_slot
 
     // The bounds need no order with what is in the array: only the owner opens a slot.
 
-    /// Effects: takes top out. Nobody else touches the cache until `end`, unless the slot is closed.
-    /// Thread safety: its owner only. What is read next needs the barrier of the other side to be in order.
+    /// Effects: takes top out. No other thread accesses the cache until `end`, unless the slot is closed.
+    /// Thread safety: its owner only. Subsequent reads are ordered by the process barrier of the other side.
     MEMORY_POOL_ALWAYS_INLINE void** begin() noexcept
     {
         void** const out = top.load(std::memory_order_relaxed);
@@ -92,7 +91,7 @@ struct cache_slot
         return out;
     }
 
-    /// Effects: as begin, but also where the system has no barrier for the whole process.
+    /// Effects: as begin, but also without a process barrier.
     void** begin_slowly() noexcept
     {
         void** const out = top.exchange(nullptr, std::memory_order_seq_cst);
@@ -131,7 +130,7 @@ struct cache_slot
                                             std::memory_order_relaxed);
     }
 
-    /// Effects: lets nothing pass any more. What was under way may still end.
+    /// Effects: closes the slot. An operation in flight may still complete.
     /// Thread safety: any thread; one at a time.
     void close() noexcept
     {
@@ -139,8 +138,8 @@ struct cache_slot
         ceiling.store(nullptr, std::memory_order_seq_cst);
     }
 
-    /// Returns: where top is, as soon as the owner is not at work.
-    /// Thread safety: any thread. What it says stays true if the slot is closed and the barrier was passed.
+    /// Returns: top, once no operation of the owner is in flight.
+    /// Thread safety: any thread. The result stays valid if the slot is closed and the process barrier was issued.
     void** wait_for_top() const noexcept
     {
         for (os::short_wait wait;; wait.once_more())
@@ -148,7 +147,7 @@ struct cache_slot
                 return out;
     }
 
-    /// Effects: makes it as new.
+    /// Effects: resets the slot.
     void reset() noexcept
     {
         top.store(nullptr, std::memory_order_relaxed);
@@ -168,26 +167,26 @@ private:
     static void** closed_floor() noexcept { return reinterpret_cast<void**>(~std::uintptr_t{0}); }
 };
 
-/// A pool as the threads that use it see it.
+/// The interface of a pool to the thread registry.
 class thread_cached
 {
 public:
-    /// Effects: takes back what the cache of a thread that ends holds.
+    /// Effects: takes back the blocks in the cache of an ending thread.
     virtual void detach(thread_cache& cache) noexcept = 0;
 
-    // Around a fork: a lock that may be tried; to be called with it, close every cache and take back what they hold;
-    // and in the child, forget the threads that do not exist there; all but `mine`, or all if that is nullptr.
+    // Around a fork: a lock that can be tried; with it held, close and drain every cache; and in the child, forget the
+    // lost threads: all but `mine`, or all if that is nullptr.
     virtual bool try_lock_for_fork() noexcept = 0;
     virtual void unlock_after_fork() noexcept = 0;
     virtual void quiesce() noexcept = 0;
     virtual void forget_other_threads(const thread_table* mine) noexcept = 0;
 
-    /// What the registry keeps about a pool, with its own lock held.
+    /// The registry's data on a pool, guarded by the registry's lock.
     struct registration
     {
-        const thread_table* maker = nullptr; ///< The thread that made it; nullptr: not known.
-        std::size_t detaching = 0;           ///< Threads that end and are about to call `detach`.
-        bool is_left_out = false;            ///< By a fork: it has to enter again. See thread_registry.
+        const thread_table* maker = nullptr; ///< The thread that made it; nullptr: unknown.
+        std::size_t detaching = 0;           ///< Ending threads that are about to call `detach`.
+        bool is_left_out = false;            ///< Unregistered by a fork: must enter again. See thread_registry.
     };
     registration registered;
 
@@ -195,7 +194,7 @@ protected:
     ~thread_cached() = default;
 };
 
-/// What a thread has done with a pool.
+/// The counts of one thread for a pool.
 struct cache_counts
 {
     std::atomic<std::uint64_t> allocations{0};
@@ -210,13 +209,13 @@ struct cache_counts
     }
 };
 
-/// Adds to a counter that only its owner writes to, and others read.
+/// Adds to a counter with a single writer and many readers.
 inline void add_as_owner(std::atomic<std::uint64_t>& counter) noexcept
 {
     counter.store(counter.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
 }
 
-/// The rest of a thread's cache.
+/// The cold part of a thread's cache.
 struct alignas(cache_line_size) thread_cache
 {
     cache_slot* slot = nullptr;
@@ -224,19 +223,19 @@ struct alignas(cache_line_size) thread_cache
     thread_table* thread = nullptr;
     std::size_t shard = 0; ///< Of the depot.
 
-    // Written by the owner between `begin` and `end`, or by whoever has the pool's lock while the slot is closed.
+    // Written by the owner between `begin` and `end`, or, while the slot is closed, by the holder of the pool's lock.
     std::atomic<depot_magazine*> loaded{nullptr};
-    std::atomic<depot_magazine*> previous{nullptr}; ///< Full or empty, nothing between; nullptr until there were two.
+    std::atomic<depot_magazine*> previous{nullptr}; ///< Full or empty; nullptr until a second magazine is loaded.
     std::atomic<bool> previous_is_full{false};
 
-    bool is_in_thread = false; ///< Guarded by the registry's lock. Here, where there is room for it.
+    bool is_in_thread = false; ///< Guarded by the registry's lock. Placed here to fill padding.
 
-    cache_counts counts; ///< By the owner.
+    cache_counts counts; ///< Written by the owner.
 
     // Guarded by the pool's lock:
     thread_cache* next_in_pool = nullptr;
     thread_cache* previous_in_pool = nullptr;
-    std::size_t share = 0; ///< How many blocks it may take at once, next time.
+    std::size_t share = 0; ///< The size of the next batch from the slabs.
     // Guarded by the registry's lock:
     thread_cache* next_in_thread = nullptr;
     thread_cache* previous_in_thread = nullptr;

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
 /// \file
-/// All caches of one pool: those that threads have, and those whose threads have ended.
+/// All caches of one pool: those of live threads, and those whose threads have ended.
 ///
-///     in use:   cache <--> cache <--> cache      each in the table of its thread, too
-///     unused:   cache <--> cache                 the one that was left last is the next that a thread gets
+///     in use:   cache <--> cache <--> cache      each also in the table of its thread
+///     unused:   cache <--> cache                 reused in LIFO order
 ///
 ///     made = in use + unused
 ///
-/// Thousands of threads may come and go, or be there at one time. So nothing here searches, and who looks for blocks in
-/// the caches of threads does not come by those of threads that have ended.
+/// Thousands of threads may exist at one time, or come and go. So nothing here searches, and gathering blocks from
+/// caches skips those of threads that have ended.
 ///
 /// Thread safety: none. The pool's lock guards it.
 #pragma once
@@ -37,8 +37,8 @@ public:
     std::size_t in_use() const noexcept { return in_use_; }
     std::size_t bytes() const noexcept { return made_ * sizeof(Cache); }
 
-    /// Returns: a cache that no thread has. The next call returns the same one, unless it was taken.
-    /// Throws: what upstream throws, if it has to make one.
+    /// Returns: an unused cache. The next call returns the same one, unless it was taken into use.
+    /// Throws: what upstream throws, if a cache has to be made.
     Cache& unused(std::pmr::memory_resource* upstream)
     {
         if (unused_.empty()) {
@@ -49,7 +49,7 @@ public:
         return static_cast<Cache&>(*unused_.first());
     }
 
-    /// Effects: makes the cache that `unused` has returned last one in use.
+    /// Effects: takes the cache last returned by `unused` into use.
     void take_unused() noexcept
     {
         thread_cache* const taken = unused_.first();
@@ -58,7 +58,7 @@ public:
         ++in_use_;
     }
 
-    /// Effects: notes that no thread has that cache any more, which was in use.
+    /// Effects: moves a cache in use to the unused ones.
     void put(Cache& left) noexcept
     {
         used_.remove(&left);
@@ -68,14 +68,14 @@ public:
         left.thread = nullptr;
     }
 
-    /// Effects: calls `visit(Cache&)` for each cache that a thread has. `visit` may put it.
+    /// Effects: calls `visit(Cache&)` for each cache in use. `visit` may put it.
     template <class Visit>
     void for_each_in_use(Visit&& visit) const
     {
         for_each_from(used_, visit);
     }
 
-    /// Effects: calls `visit(Cache&)` for each cache that no thread has.
+    /// Effects: calls `visit(Cache&)` for each unused cache.
     template <class Visit>
     void for_each_unused(Visit&& visit) const
     {
@@ -91,14 +91,14 @@ public:
     }
 
     /// Effects: returns all caches to upstream.
-    /// Preconditions: they came from there, and no thread has one.
+    /// Preconditions: they came from there, and none is in use.
     void free_all(std::pmr::memory_resource* upstream) noexcept
     {
         for_each([upstream](Cache& cache) {
             cache.~Cache();
             upstream->deallocate(&cache, sizeof(Cache), alignof(Cache));
         });
-        used_.clear(); // They were not put if the pool has taken them out of their threads.
+        used_.clear(); // Caches that the pool has unlinked from their threads were not put.
         unused_.clear();
         made_ = 0;
         in_use_ = 0;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
 /// \file
-/// What all threads have done with a pool that they share, where its policy counts.
+/// The statistics of a pool that threads share, where its policy counts.
 ///
 ///     each thread counts in its cache, those without a cache count here        allocations, deallocations, failed
 ///     all threads keep one count together                                      live, for the sake of the peak
@@ -45,8 +45,7 @@ public:
 
     void add_failure(thread_cache* mine) noexcept { add(mine, &cache_counts::failed); }
 
-    /// Effects: takes back the count of blocks that were given back, but turned out to be not this pool's, or here
-    ///   already.
+    /// Effects: uncounts deallocations that turned out to be of foreign or free blocks.
     void refuse(std::size_t blocks) noexcept
     {
         if (MEMORY_POOL_LIKELY(blocks == 0))
@@ -55,7 +54,7 @@ public:
         note_peak(live_.fetch_add(blocks, std::memory_order_relaxed) + blocks);
     }
 
-    /// Effects: counts all blocks as given back that are in use, which are so many.
+    /// Effects: counts all `in_use` blocks in use as freed.
     /// Preconditions: no other thread counts.
     void end_all(std::size_t in_use) noexcept
     {
@@ -63,8 +62,8 @@ public:
         live_.store(0, std::memory_order_relaxed);
     }
 
-    /// Effects: makes the counts say that so many blocks are in use, in the child of a fork: another thread may have
-    ///   been between taking or giving a block and counting that.
+    /// Effects: in the child of a fork, sets the count of blocks in use: another thread may have been between an
+    ///   operation and counting it.
     /// Preconditions: no other thread counts.
     void settle(const thread_caches<>& caches, std::size_t in_use) noexcept
     {
@@ -75,7 +74,7 @@ public:
         note_peak(in_use);
     }
 
-    /// Returns: what was counted here and in the caches; the other figures are 0.
+    /// Returns: the counts here and in the caches; the other figures are 0.
     pool_statistics sum(const thread_caches<>& caches) const noexcept
     {
         pool_statistics all;
@@ -98,7 +97,7 @@ private:
     void note_peak(std::size_t live) noexcept
     {
         std::size_t peak = peak_.load(std::memory_order_relaxed);
-        // Misuse that was counted, and is not found out yet, may have brought the count below 0.
+        // Misuse that was counted but is not detected yet may have brought the count below 0.
         const bool is_count = live <= std::numeric_limits<std::size_t>::max() / 2;
         while (is_count && live > peak && !peak_.compare_exchange_weak(peak, live, std::memory_order_relaxed))
             continue;

@@ -1,25 +1,24 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
 /// \file
-/// Which caches a thread has, and which pools there are: for threads that end, pools that die and processes that fork.
+/// The registry of pools and thread caches: for threads that end, pools that are destroyed and processes that fork.
 ///
 ///     thread_table (one a thread)      [ slot 0 | slot 1 | ... | slot 63 | always closed ]   + pages of 64 slots more
 ///                                           |        |
 ///                                        cache    cache     each also in the list of its pool
 ///
-///     A pool has one number as long as it lives; its slot in every thread's table is the one with that number.
+///     A pool has one number during its lifetime, which is the index of its slot in every thread's table.
 ///
-/// So a thread finds its cache of a pool by adding a number to the address of its table. The first 64 pools that live
-/// at one time have their slots in thread-local storage itself, the others (up to 4,096) in pages that a thread gets
-/// when it needs them, where access is a little slower. Pools beyond those have no caches, and beyond 16,384, a fork
-/// does not know of them.
+/// So a thread finds its cache of a pool at an offset from its table. The first 64 live pools have their slots in
+/// thread-local storage itself, the others (up to 4,096) in pages allocated on demand, where access is a little slower.
+/// Pools beyond those have no caches, and pools beyond 16,384 are unknown to a fork.
 ///
-/// The registry finds pools by a table of its own, not through pools: after a fork, those on the stacks of threads that
-/// do not exist there in the child are gone without having said so. Which those are cannot be known, so in the child
-/// every pool that another thread has made is left out of the table until it is used there.
+/// The registry has a table of pools, not a list through them: in the child of a fork, pools on the stacks of lost
+/// threads are gone without having left. These cannot be identified, so in the child every pool made by another thread
+/// is unregistered until it is used there.
 ///
-/// Locks: the registry's is the innermost. Whoever has it asks for no other one, except by trying (before a fork).
-/// While a fork tries, threads that hold no pool's lock stand back, so that each pool's lock is free before long.
+/// Locks: the registry's is the innermost. While it is held, other locks are only tried (before a fork). While a fork
+/// tries, threads that hold no pool's lock wait, so that each pool's lock becomes free soon.
 ///
 /// Thread safety: any thread.
 #pragma once
@@ -48,15 +47,15 @@ inline namespace MEMORY_POOL_ABI
 {
 namespace core
 {
-/// As many as a thread has in thread-local storage itself.
+/// Slots in a page, and in thread-local storage itself.
 inline constexpr std::size_t slots_in_a_page = 64;
 /// Pools beyond these have no caches.
 inline constexpr std::size_t most_pools_with_slots = slots_in_a_page * 64;
-/// Pools beyond these are not in the registry.
+/// Pools beyond these are not registered.
 inline constexpr std::size_t most_pools = std::size_t{16} * 1024;
 
-/// The caches of one thread. Zeroed to begin with, and without a destructor, so that the compiler puts no guard before
-/// each access, and that it works until the very end of the thread.
+/// The caches of one thread. Zero-initialized, and without a destructor, so that accesses need no guard and are valid
+/// until the very end of the thread.
 struct thread_table
 {
     /// The slot that is never opened.
@@ -64,22 +63,22 @@ struct thread_table
 
     cache_slot fast_slots[slots_in_a_page + 1];
     cache_slot*
-        pages[most_pools_with_slots / slots_in_a_page]; ///< The first is for pools that may not use `fast_slots`.
+        pages[most_pools_with_slots / slots_in_a_page]; ///< The first is for pools that cannot use `fast_slots`.
     base::intrusive_list<
         base::member_links<thread_cache, &thread_cache::next_in_thread, &thread_cache::previous_in_thread>>
         caches;
-    std::size_t locks_held; ///< Of pools.
-    bool has_ended;         ///< No cache is made any more.
+    std::size_t locks_held; ///< Locks of pools.
+    bool has_ended;         ///< No more caches are made.
 };
 
-// GCC and clang make no call for it, as it has neither constructor nor destructor to run.
+// Accessed without a call by GCC and clang, as it has neither constructor nor destructor.
 inline thread_local thread_table this_thread_table{};
 
-/// All pools that threads share.
+/// All pools shared by threads.
 class thread_registry
 {
 public:
-    /// Returns: the one there is. It is never destroyed: threads may end after everything else.
+    /// Returns: the process-wide instance. Never destroyed: threads may outlive static destructors.
     static thread_registry& get() noexcept
     {
         alignas(thread_registry) static std::byte memory[sizeof(thread_registry)];
@@ -87,9 +86,9 @@ public:
         return *registry;
     }
 
-    /// Effects: takes a pool into the registry.
-    /// Returns: its number, which no other pool has until it leaves; or most_pools, if there is none left. Unless it
-    ///   `needs_slots`, one of those that have none.
+    /// Effects: registers a pool.
+    /// Returns: its number, unique until it leaves; or most_pools, if none is left. Unless it `needs_slots`, a number
+    ///   without slots.
     std::size_t enter(thread_cached& pool, bool needs_slots = true) noexcept
     {
         const std::lock_guard<std::mutex> lock(mutex_);
@@ -103,7 +102,7 @@ public:
         return number;
     }
 
-    /// Effects: takes a pool in that a fork has left out.
+    /// Effects: registers a pool again that a fork has unregistered.
     void enter_again(thread_cached& pool, std::size_t number) noexcept
     {
         const std::lock_guard<std::mutex> lock(mutex_);
@@ -111,8 +110,8 @@ public:
         pool.registered.is_left_out = false;
     }
 
-    /// Effects: takes a pool out, waits for threads that are detaching from it, and unlinks its caches from their
-    ///   threads. `for_each_cache(visit)` calls `visit(cache)` for each that a thread has.
+    /// Effects: unregisters a pool, waits for threads that are detaching from it, and unlinks its caches from their
+    ///   threads. `for_each_cache(visit)` calls `visit(cache)` for each cache in use.
     template <class ForEachCache>
     void leave(thread_cached& pool, std::size_t number, ForEachCache&& for_each_cache) noexcept
     {
@@ -146,19 +145,19 @@ public:
         return page == nullptr ? nullptr : &page[number % slots_in_a_page];
     }
 
-    /// Effects: sees to it that this thread has the slot for the pool of that number.
+    /// Effects: allocates the slot of this thread for the pool of that number, if needed.
     /// Returns: the slot; or nullptr, if the thread has ended, there is no memory for the page, or the pool has no
-    ///   slot. Never one, where the thread's table would be gone when its caches are to be detached.
+    ///   slot. Always nullptr where the thread's table would be destroyed before its caches can be detached.
     static cache_slot* make_slot_of_this_thread(std::size_t number, bool may_be_in_table) noexcept
     {
         thread_table& table = this_thread_table;
         if (!os::thread_locals_outlive_destructors || table.has_ended || number >= most_pools_with_slots)
             return nullptr;
         thread_local const thread_end end_of_this_thread;
-        static_cast<void>(&end_of_this_thread); // is what makes it exist
+        static_cast<void>(&end_of_this_thread); // naming it constructs it
         if (cache_slot* const slot = slot_of_this_thread(number, may_be_in_table))
             return slot;
-        // Not from `new`, which may be such a pool.
+        // Not from `new`, which may use such a pool.
         void* const page = std::calloc(slots_in_a_page, sizeof(cache_slot));
         if (page == nullptr)
             return nullptr;
@@ -168,12 +167,11 @@ public:
         return slot_of_this_thread(number, may_be_in_table);
     }
 
-    /// Effects: if another thread is about to fork, waits until that has all locks, or for a while. To be called before
-    ///   a pool is locked: there may be no moment at which no pool is busy, unless somebody sees to it.
+    /// Effects: if a fork is pending in another thread, waits until that has all locks, with a timeout. Call before
+    ///   locking a pool: otherwise there may never be a moment at which all pools are unlocked.
     ///
-    /// A thread that holds the lock of a pool asks for that of another to be done with the first, so it does not wait.
-    /// Nor does any other one wait forever: it may have a lock of the program, and a pool's upstream may need that to
-    /// be done.
+    /// A thread that holds a pool's lock does not wait, as it needs further locks to release the first. The timeout is
+    /// for a thread that holds a lock of the program that a pool's upstream needs.
     void let_fork_pass() const noexcept
     {
         if (MEMORY_POOL_UNLIKELY(forks_pending_.load(std::memory_order_relaxed) != 0))
@@ -243,7 +241,7 @@ private:
         while (thread_cache* const cache = table.caches.first()) {
             unlink(*cache);
             thread_cached& pool = *cache->pool;
-            ++pool.registered.detaching; // It waits for us, should it die now.
+            ++pool.registered.detaching; // Its destructor waits for this.
             lock.unlock();
             pool.detach(*cache);
             lock.lock();
@@ -256,8 +254,8 @@ private:
         }
     }
 
-    /// Takes every lock there is. Pools may ask each other for memory with their locks held, and ask for this one too,
-    /// so theirs are only tried, and all are let go if one is taken.
+    /// Acquires all locks. Pools may allocate from each other, and call the registry, with their locks held; so pool
+    /// locks are only tried, and all are released if one is taken.
     void before_fork() noexcept
     {
         forks_pending_.fetch_add(1, std::memory_order_relaxed);
@@ -284,7 +282,7 @@ private:
 
     void after_fork_in_child() noexcept
     {
-        forks_pending_.store(0, std::memory_order_relaxed); // Other threads may have been about to fork, too.
+        forks_pending_.store(0, std::memory_order_relaxed); // Other threads may have had a fork pending, too.
         for_each_pool(most_pools, [](std::size_t, thread_cached& pool) {
             pool.registered.detaching = 0;
             pool.registered.is_left_out = pool.registered.maker != &this_thread_table;
@@ -304,7 +302,7 @@ private:
         mutex_.unlock();
     }
 
-    /// They may be gone when this thread ends.
+    /// Those pools may be gone when this thread ends.
     static void unlink_from_pools_left_out() noexcept
     {
         this_thread_table.caches.for_each([](thread_cache* cache) {
@@ -347,13 +345,13 @@ private:
     static constexpr std::chrono::milliseconds patience_with_fork{250};
 
     std::mutex mutex_;
-    std::atomic<std::size_t> forks_pending_{0}; ///< Threads that fork and have not got all locks yet.
-    std::array<std::uint64_t, base::words_for(most_pools)> numbers_{}; ///< A set bit: taken.
-    std::array<thread_cached*, most_pools> pools_{};                   ///< By number; nullptr: left out.
+    std::atomic<std::size_t> forks_pending_{0}; ///< Forking threads that do not hold all locks yet.
+    std::array<std::uint64_t, base::words_for(most_pools)> numbers_{}; ///< Set bit: in use.
+    std::array<thread_cached*, most_pools> pools_{};                   ///< By number; nullptr: unregistered.
 };
 
-/// Handlers run before a fork in the reverse order of their registration, and after it in that order. Ours are there
-/// from the start, so that those of a program may use pools.
+/// Fork handlers run before a fork in reverse order of registration, and after it in order. Ours are registered at
+/// startup, so that handlers of the program may use pools.
 inline const bool fork_is_prepared = (static_cast<void>(thread_registry::get()), true);
 } // namespace core
 } // namespace MEMORY_POOL_ABI

@@ -25,20 +25,20 @@ inline namespace MEMORY_POOL_ABI
 {
 namespace core
 {
-/// Which slots a pool is to have.
+/// The kind of slots of a pool.
 enum class slot_kind
 {
-    none, ///< None: it is in the registry for the sake of its lock, which a fork needs.
-    slow, ///< Such as are looked for each time.
-    fast, ///< Such as are at a fixed place, if the pool is among the first 64.
+    none, ///< None: it is registered for its lock only, which a fork needs.
+    slow, ///< Looked up on each access.
+    fast, ///< At a fixed offset, if the pool is among the first 64.
 };
 
-/// The slots that one pool has in the tables of all threads. To be made when the pool is whole otherwise: from then on,
-/// a fork comes by.
+/// The slots of one pool in the tables of all threads. Construct last: registering makes the pool visible to the fork
+/// handlers.
 class thread_slots : base::immovable<thread_slots>
 {
 public:
-    /// Effects: takes `pool` into the registry.
+    /// Effects: registers `pool`.
     thread_slots(thread_cached& pool, slot_kind kind) noexcept
         : pool_(pool), registry_(thread_registry::get()), number_(registry_.enter(pool, kind != slot_kind::none)),
           are_fast_(kind == slot_kind::fast), offset_in_executable_(offset_of_slot(MEMORY_POOL_EXECUTABLE_CODE != 0)),
@@ -46,13 +46,11 @@ public:
     {
     }
 
-    /// Returns: the slot of this thread, or one without a cache, which no block passes; or nullptr if it is that of
-    ///   another pool.
+    /// Returns: the slot of this thread, or the slot that is always closed; or nullptr if it is that of another pool.
     ///
     /// A shared library may have a registry of its own, with numbers of its own, and a pool may be made in one module
-    /// and used in another. Code that is compiled for shared libraries therefore looks whether the slot is this pool's.
-    /// Code that is compiled for executables does not have to: pools made elsewhere send it to the slot that is always
-    /// closed.
+    /// and used in another. Code compiled for shared libraries therefore checks whether the slot is this pool's. Code
+    /// compiled for executables need not: pools made elsewhere direct it to the slot that is always closed.
     MEMORY_POOL_ALWAYS_INLINE cache_slot* slot() const noexcept
     {
         void* const table = this_thread_table.fast_slots;
@@ -72,7 +70,7 @@ public:
         return slot != nullptr && slot->pool == &pool_ ? slot->cache : nullptr;
     }
 
-    /// Returns: the slot of this thread, to be filled; or nullptr if there can be none: the thread is ending, another
+    /// Returns: the slot of this thread, to be filled; or nullptr if it cannot have one: the thread is ending, another
     ///   module made the pool, there is no memory, or there are too many pools.
     cache_slot* make_slot() const noexcept
     {
@@ -81,8 +79,7 @@ public:
         return thread_registry::make_slot_of_this_thread(number_, are_fast_);
     }
 
-    /// Effects: makes `cache`, which no thread has, that of this thread. `enlist` has to follow, without the pool's
-    ///   lock.
+    /// Effects: makes the unused `cache` that of this thread. `enlist` has to follow, without the pool's lock.
     void fill(cache_slot& slot, thread_cache& cache) const noexcept
     {
         cache.slot = &slot;
@@ -95,18 +92,18 @@ public:
     /// Effects: notifies the pool when this thread ends.
     void enlist(thread_cache& cache) const noexcept { registry_.attach(cache); }
 
-    /// Effects: waits for a fork that another thread is about to do: see thread_registry.
+    /// Effects: waits for a fork pending in another thread: see thread_registry.
     void let_fork_pass() const noexcept { registry_.let_fork_pass(); }
 
-    /// Effects: takes the pool in again, if a fork has left it out.
+    /// Effects: registers the pool again, if a fork has unregistered it.
     /// Preconditions: the pool's lock is held.
     void enter_again_if_left_out() const noexcept
     {
-        if (MEMORY_POOL_UNLIKELY(pool_.registered.is_left_out)) // We are in the child of a fork.
+        if (MEMORY_POOL_UNLIKELY(pool_.registered.is_left_out)) // This is the child of a fork.
             registry_.enter_again(pool_, number_);
     }
 
-    /// Effects: takes the caches of the pool out of their threads.
+    /// Effects: unlinks the caches of the pool from their threads.
     /// Preconditions: no thread uses the pool meanwhile. Threads that have used it may end at the same time. The pool's
     ///   lock is not held.
     template <class Cache>
@@ -115,7 +112,7 @@ public:
         registry_.take_from_threads(pool_, [&caches](auto&& visit) { caches.for_each_in_use(visit); });
     }
 
-    /// Effects: takes the pool out of the registry, and its caches out of their threads.
+    /// Effects: unregisters the pool, and unlinks its caches from their threads.
     /// Preconditions: no thread uses the pool any more. Threads that have used it may end at the same time.
     template <class Cache>
     void leave(const thread_caches<Cache>& caches) noexcept
@@ -123,11 +120,11 @@ public:
         registry_.leave(pool_, number_, [&caches](auto&& visit) { caches.for_each_in_use(visit); });
     }
 
-    /// Effects: takes the pool, which has no caches, out of the registry.
+    /// Effects: unregisters the pool, which has no caches.
     void leave() noexcept { leave(thread_caches<>()); }
 
 private:
-    /// In bytes. Where the slot cannot be used, that of the one that is always closed.
+    /// In bytes. If the slot cannot be used, that of the slot that is always closed.
     std::size_t offset_of_slot(bool may_be_used) const noexcept
     {
         const bool has_slot = may_be_used && are_fast_ && number_ < slots_in_a_page;
@@ -157,7 +154,7 @@ public:
             --this_thread_table.locks_held;
     }
 
-    /// Effects: takes the lock.
+    /// Effects: acquires the lock.
     /// Preconditions: it is not held.
     void lock_again()
     {
@@ -166,7 +163,7 @@ public:
         ++this_thread_table.locks_held;
     }
 
-    /// Effects: lets the lock go.
+    /// Effects: releases the lock.
     /// Preconditions: it is held.
     void unlock()
     {

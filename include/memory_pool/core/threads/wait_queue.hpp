@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
 /// \file
-/// Threads that wait for a block, in the order they came.
+/// Threads that wait for a block, in FIFO order.
 ///
-///     first -> waiter <-> waiter <-> ... <-> last      each on the stack of the thread that waits
+///     first -> waiter <-> waiter <-> ... <-> last      each on the stack of the waiting thread
 ///
 /// Thread safety: none; the pool's lock guards it.
 #pragma once
@@ -20,20 +20,20 @@ inline namespace MEMORY_POOL_ABI
 {
 namespace core
 {
-/// One who waits.
+/// A waiting thread.
 struct waiter
 {
-    void* block = nullptr; ///< Once it is there.
+    void* block = nullptr; ///< Set when served.
     std::condition_variable ready;
     waiter* next = nullptr;
     waiter* previous = nullptr;
 };
 
-/// First come, first served: each enters as the last.
+/// A FIFO queue.
 class wait_queue : public base::intrusive_list<base::member_links<waiter, &waiter::next, &waiter::previous>>
 {
 public:
-    /// Complexity: linear in those who wait.
+    /// Complexity: linear in waiters.
     std::size_t size() const noexcept
     {
         std::size_t count = 0;
@@ -41,7 +41,7 @@ public:
         return count;
     }
 
-    /// Effects: gives a block to who has waited longest.
+    /// Effects: hands a block to the longest waiter.
     /// Preconditions: not empty.
     void serve(void* block) noexcept
     {
