@@ -7,10 +7,10 @@
 ///     make(arguments...)  ->  block  ->  T constructed in it  ->  boost::intrusive_ptr<T>
 ///     the last pointer goes  ->  T destroyed  ->  block back to the pool, or, if the pool is gone, to its store
 ///
-///     in_use = objects that anybody points to
+///     in_use = objects with references
 ///
-/// Thread safety: that of the references: with atomic_references, any thread may ask for objects and let go of them;
-/// with plain_references, one thread at a time may use the pool and its objects.
+/// Thread safety: that of the references: with atomic_references, any thread may acquire and release objects; with
+/// plain_references, one thread at a time may use the pool and its objects.
 #pragma once
 
 #if defined(__has_include)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
 /// \file
-/// The base of objects that return to their pool by themselves when the last pointer to them is gone.
+/// The base of reference-counted objects that return to their pool when the last pointer to them is gone.
 ///
 ///     struct session : memory_pool::pooled<session> { ... };      8 bytes
 ///

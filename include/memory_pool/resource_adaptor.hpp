@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
 /// \file
-/// The base of all adaptors: memory resources that add one thing to the calls they pass on.
+/// The base of all adaptors: memory resources that forward every call and add one function.
 ///
 ///     container  ->  adaptor  ->  adaptor  ->  upstream
 ///

@@ -19,9 +19,8 @@ namespace memory_pool
 {
 inline namespace MEMORY_POOL_ABI
 {
-/// Makes a resource that is for one thread at a time one for any thread, as long as all use it through this one.
-/// Upstream must not come back to it. As with any std::mutex, a child that is forked while another thread is in a call
-/// finds it locked.
+/// Makes a single-threaded resource usable by any thread, as long as all use it through this one. Upstream must not
+/// call it back. As with any std::mutex, a child that is forked while another thread is in a call finds it locked.
 class synchronized_resource : public core::resource_adaptor
 {
 public:

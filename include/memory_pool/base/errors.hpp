@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
 /// \file
-/// The two ways in which a pool says that something is wrong.
+/// The two ways in which pools signal errors.
 ///
 /// - What a program can meet and handle is thrown: `pool_exhausted`, `limit_exceeded`, `size_overflow`,
 ///   `out_of_memory`, `std::invalid_argument`.
@@ -46,7 +46,7 @@ enum class MEMORY_POOL_VISIBLE error
     hook_failed,      ///< A function that was to reset an object on its way back to the pool threw.
     exhausted,        ///< A bounded pool or resource had nothing left. Reported only where exceptions are off.
     size_overflow,    ///< A size did not fit into std::size_t. Reported only where exceptions are off.
-    out_of_memory,    ///< There was no memory to be had. Reported only where exceptions are off.
+    out_of_memory,    ///< No memory was available. Reported only where exceptions are off.
     invalid_argument, ///< An option made no sense. Reported only where exceptions are off.
     wrong_thread,     ///< A single-threaded pool was used by another thread. Reported only by pools that check it.
 };
@@ -117,18 +117,18 @@ MEMORY_POOL_VISIBLE inline message text_of_limit_exceeded(const char* resource_n
 }
 } // namespace process_wide
 
-/// Effects: makes `handler` the one that is called for errors from now on; nullptr stands for the default, which
-///   aborts. Shared libraries use the handler of the program, except libraries loaded by dlopen if the program does not
-///   export its symbols (-rdynamic; in CMake, ENABLE_EXPORTS), and libraries linked with the symbols of namespace
-///   memory_pool hidden (--version-script, --exclude-libs, -Bsymbolic): those have a handler of their own.
-/// Returns: the handler until now.
+/// Effects: installs `handler` as the error handler; nullptr stands for the default, which aborts. Shared libraries use
+///   the handler of the program, except libraries loaded by dlopen if the program does not export its symbols
+///   (-rdynamic; in CMake, ENABLE_EXPORTS), and libraries linked with the symbols of namespace memory_pool hidden
+///   (--version-script, --exclude-libs, -Bsymbolic): those have a handler of their own.
+/// Returns: the previous handler.
 /// Thread safety: any thread.
 MEMORY_POOL_VISIBLE inline error_handler set_error_handler(error_handler handler) noexcept
 {
     return process_wide::current_error_handler.exchange(handler != nullptr ? handler : &process_wide::abort_program);
 }
 
-/// Returns: the handler that is called for errors now.
+/// Returns: the current handler.
 /// Thread safety: any thread.
 MEMORY_POOL_VISIBLE inline error_handler get_error_handler() noexcept
 {
@@ -274,7 +274,7 @@ constexpr const char* remedy_for(error kind) noexcept
     return "see the line above";
 }
 
-/// Returns: what is to be said of a misuse of the block at `address`, and that `remedy` is what to do about it.
+/// Returns: the report of a misuse of the block at `address`, with its `remedy`.
 MEMORY_POOL_SLOW_PATH inline message text_of_misuse(error kind, const void* address, std::size_t block_size,
                                                     const char* pool_name, const char* remedy) noexcept
 {

@@ -10,8 +10,7 @@
 /// | `counting_policy` | yes    | no     | exact statistics                                           |
 /// | `checking_policy` | yes    | yes    | finding misuse: double free, overflow, write after free... |
 ///
-/// Pools of objects that return by themselves look for a third constant, `outliving`; without it, objects may outlive
-/// the pool.
+/// Pools of reference-counted objects look for a third constant, `outliving`; without it, objects may outlive the pool.
 ///
 /// They are types, not macros, so that two translation units never disagree about the layout of one pool.
 #pragma once
@@ -24,10 +23,10 @@ namespace memory_pool
 {
 inline namespace MEMORY_POOL_ABI
 {
-/// What it is that objects are still in use when their pool ends, which they return to by themselves.
+/// The treatment of reference-counted objects that outlive their pool.
 enum class outliving
 {
-    allowed,  ///< Right: the memory stays until the last of them is back.
+    allowed,  ///< Valid: the memory stays until the last of them returns.
     reported, ///< A leak, which is reported on stderr, and the memory stays.
     fatal,    ///< A leak, which is reported to the error handler, which aborts unless it was replaced.
 };

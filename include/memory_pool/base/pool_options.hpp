@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
 /// \file
-/// What a pool can be told when it is made. Named members rather than arguments, so that two numbers cannot be swapped.
+/// The options of a pool. Named members rather than arguments, so that two numbers cannot be swapped.
 #pragma once
 
 #include <memory_pool/base/config.hpp>
@@ -25,13 +25,13 @@ struct pool_options
     /// The most blocks that may be in use at one time; at least 1, and at least `initial_capacity`.
     std::size_t max_capacity = unbounded;
 
-    /// Blocks by which the pool grows, within the limit. 0: by as many as it has, within reason. Pools of objects that
-    /// return by themselves may take memory for several steps from upstream at once, up to 64 KiB.
+    /// Blocks by which the pool grows, within the limit. 0: by as many as it has, within reason. Pools of
+    /// reference-counted objects may take memory for several steps from upstream at once, up to 64 KiB.
     std::size_t growth_step = 0;
 
-    /// The most free blocks that a thread keeps at hand in the order they came back, the last first. Those beyond go
-    /// out again in the order of their addresses, which suits data that is walked through. 0: as many as is fastest for
-    /// blocks that are handed out and given back, up to 4,096. Below 16, 16 are kept.
+    /// Maximum number of free blocks that a thread caches in LIFO order. Those beyond are reused in address order,
+    /// which suits data that is traversed. 0: the fastest size for alternating allocations and frees, up to 4,096.
+    /// Below 16, 16 are cached.
     std::size_t magazine_size = 0;
 
     /// Alignment of every block, in bytes, a power of two. A pool of objects aligns them as their type asks, and takes
@@ -46,7 +46,7 @@ struct pool_options
     const char* name = "unnamed";
 };
 
-/// What a pool that keeps its objects does to one that comes back.
+/// What a recycling pool does to a returned object.
 enum class recycle
 {
     nothing,      ///< Leaves it as it is.

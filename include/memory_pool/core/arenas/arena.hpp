@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
 /// \file
-/// Memory that is handed out by moving a cursor, and used again as a whole when all of it is back.
+/// A bump-allocated arena, reused as a whole when all of its blocks were freed.
 ///
 ///     | header | block | block | gap | block |                 never used                 |
 ///     ^        ^                             ^                                            ^
@@ -10,8 +10,8 @@
 ///
 ///     in use = cursor - floor        floor = start + bytes that came back + bytes skipped for alignment
 ///
-/// To hand out a block is to move the cursor; to take one back is to move the floor, or, if the block was the last
-/// handed out, the cursor. Neither looks at other blocks. When the two meet, nothing in the arena is in use.
+/// Allocating moves the cursor; freeing moves the floor, or, for the last block allocated, the cursor. Neither reads
+/// other blocks. When the two meet, nothing in the arena is in use.
 ///
 /// Thread safety: none; the owner of the arena synchronizes.
 #pragma once
@@ -45,9 +45,9 @@ inline std::size_t distance_to_multiple(const std::byte* position, std::size_t a
     return (std::uintptr_t{0} - reinterpret_cast<std::uintptr_t>(position)) & (alignment - 1);
 }
 
-/// What the store of an arena keeps in its header. `Arena` is derived from it.
+/// The store's data in the header of an arena. `Arena` is derived from it.
 template <class Arena>
-struct arena_links // NOLINT(bugprone-crtp-constructor-accessibility): an aggregate, which nobody else derives from
+struct arena_links // NOLINT(bugprone-crtp-constructor-accessibility): an aggregate with one derived class
 {
     const void* owner = nullptr;   ///< The resource whose arena it is.
     Arena* next_free = nullptr;    ///< In the list of free arenas.
@@ -65,11 +65,11 @@ struct alignas(cache_line_size) arena : arena_links<arena>
 
     std::size_t bytes_in_use() const noexcept { return static_cast<std::size_t>(cursor - floor); }
 
-    /// Effects: makes all from `start` on free.
+    /// Effects: frees everything from `start` on.
     void reset(std::byte* start) noexcept { cursor = floor = start; }
 };
 
-/// Stands for an arena where there is none. It has no room, so nothing is ever written to it.
+/// A null object: an arena without room, so nothing is ever written to it.
 inline arena no_arena{};
 } // namespace core
 } // namespace MEMORY_POOL_ABI

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
 /// \file
-/// What is looked at when blocks come back to arenas, and how it is told.
+/// Checks of blocks that are freed to arenas, and their reports.
 ///
 ///     | block, as asked for | up to a granule | canary: 16 bytes |      with a policy that checks
 ///     <--------------------- extent ----------------------------->
@@ -39,7 +39,7 @@ public:
     }
 
     /// Effects: marks a block as in use.
-    /// Returns: what was wrong with its bytes before, if anything.
+    /// Returns: the misuse found in its bytes, if any.
     std::optional<error> hand_out(void* block, const base::block_request& asked) const noexcept
     {
         const fill_pattern bytes_of_block = checks_for(asked.bytes);
@@ -64,7 +64,7 @@ public:
     }
 
     /// Effects: marks a block of an arena as not in use.
-    /// Preconditions: nothing is wrong with that.
+    /// Preconditions: that is no misuse.
     void take_back(void* block, std::size_t bytes) const noexcept
     {
         marks_at(block).remove(block);
@@ -76,7 +76,7 @@ private:
     static fill_pattern checks_for(std::size_t bytes) noexcept { return {bytes, extent(bytes)}; }
     arena_marks marks_at(void* block) const noexcept { return store_.marks_of(*store_.arena_of(block)); }
 
-    /// Returns: what is wrong with that address in an arena, if no block in use begins there.
+    /// Returns: the misuse, for an address in an arena at which no block in use begins.
     std::optional<error> misuse_of_place(void* address) const noexcept
     {
         if (static_cast<std::byte*>(address) < store_.start_of(*store_.arena_of(address)))

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
 /// \file
-/// Where in an arena blocks in use begin and end, and what they were asked for with, for a checking policy.
+/// The bounds of blocks in use in an arena, and their requests, for a checking policy.
 ///
 ///     | header | a note of one byte for each granule | block | block | ...
 ///
@@ -29,7 +29,7 @@ namespace core
 class arena_marks
 {
 public:
-    /// Returns: bytes that the marks of an arena of that size take.
+    /// Returns: the size of the marks of such an arena, in bytes.
     static constexpr std::size_t bytes_for(std::size_t arena_size) noexcept { return arena_size / arena_granule; }
 
     /// The marks that lie at `notes` in the arena that begins at `begin`.
@@ -38,18 +38,18 @@ public:
     {
     }
 
-    /// Effects: nothing in the arena is in use.
+    /// Effects: marks everything as not in use.
     void clear() noexcept { std::fill_n(notes_, count_, std::uint8_t{0}); }
 
-    /// Effects: notes that a block is in use which was asked for like that, and takes up `extent` bytes.
-    /// Preconditions: that is more than one granule, and less than 64 bytes more than was asked for.
+    /// Effects: marks a block of `extent` bytes as in use, with its request.
+    /// Preconditions: `extent` is more than one granule, and less than 64 bytes more than requested.
     void add(const void* block, const base::block_request& asked, std::size_t extent) noexcept
     {
         notes_[granule(block)] = static_cast<std::uint8_t>(begins | base::highest_bit(asked.alignment));
         notes_[granule(block) + extent / arena_granule - 1] = static_cast<std::uint8_t>(ends | (extent - asked.bytes));
     }
 
-    /// Effects: notes that a block is not in use any more.
+    /// Effects: marks a block as not in use.
     /// Preconditions: is_start(block).
     void remove(const void* block) noexcept
     {
@@ -57,7 +57,7 @@ public:
         notes_[granule(block)] = 0;
     }
 
-    /// Returns: what a block was asked for with.
+    /// Returns: the request for a block.
     /// Preconditions: is_start(block).
     base::block_request request_of(const void* block) const noexcept
     {
@@ -86,7 +86,7 @@ public:
     }
 
 private:
-    // What is in a note.
+    // The content of a note.
     static constexpr unsigned begins = 0x80;
     static constexpr unsigned ends = 0x40;
     static constexpr unsigned number = 0x3F;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
 /// \file
-/// All arenas of one resource: takes them from upstream, keeps those that are free, and gives them back.
+/// All arenas of one resource: allocates them from upstream, keeps free ones, and returns them.
 ///
 ///     chunks:  [ arena | arena | arena | never used ] -> [ never used | never used ]     what upstream gave at once
 ///     free:    arena -> arena                                                            used before, and empty again
@@ -39,7 +39,7 @@ inline namespace MEMORY_POOL_ABI
 namespace core
 {
 /// Returns: bytes of an arena, header included.
-/// Throws: std::invalid_argument or size_overflow, for options that make no sense.
+/// Throws: std::invalid_argument or size_overflow, for invalid options.
 inline std::size_t checked_arena_size(const arena_options& options, const std::pmr::memory_resource* upstream)
 {
     const char* const name = options.name != nullptr ? options.name : arena_options{}.name;
@@ -97,7 +97,7 @@ public:
         return carve(owner);
     }
 
-    /// Effects: takes back an arena in which nothing is in use any more.
+    /// Effects: takes back an arena without blocks in use.
     void put(Arena& empty) noexcept
     {
         empty.reset(start_of(empty));
@@ -115,7 +115,7 @@ public:
             grow(std::min(count - arena_count_, arenas_in_largest_chunk()));
     }
 
-    /// Throws: as `reserve`, before it asks upstream. Depends on what never changes only.
+    /// Throws: as `reserve`, before it calls upstream. Reads constant members only.
     void check_count(std::size_t count) const
     {
         if (base::saturating_multiply(count, arena_size_) > largest_size)
@@ -135,7 +135,7 @@ public:
     }
 
     /// Effects: returns every chunk whose arenas are all free to upstream.
-    /// Returns: how many bytes that was.
+    /// Returns: the number of bytes returned.
     /// Complexity: linear in arenas.
     std::size_t trim() noexcept
     {
@@ -267,7 +267,7 @@ private:
             throw_exhausted();
         if (arenas > 1 && base::succeeds([&] { add_chunk(arenas); }))
             return;
-        add_chunk(1); // Upstream may have that much.
+        add_chunk(1); // Upstream may have memory for one.
     }
 
     void add_chunk(std::size_t arenas)
@@ -284,13 +284,13 @@ private:
         arena_count_ += arenas;
     }
 
-    /// Effects: makes an arena of memory that was never used.
+    /// Effects: carves an arena out of unused memory.
     /// Preconditions: there is some.
     Arena& carve(const void* owner) noexcept
     {
         Arena& chunk = *carving_;
         Arena* const fresh = arena_in(chunk, chunk.carved_arenas);
-        if (chunk.carved_arenas != 0) // The header of the first is that of the chunk.
+        if (chunk.carved_arenas != 0) // The first arena's header is also the chunk's.
             ::new (static_cast<void*>(fresh)) Arena;
         if (++chunk.carved_arenas == chunk.chunk_arenas)
             carving_ = chunk.next_chunk;
@@ -301,7 +301,7 @@ private:
         return *fresh;
     }
 
-    /// Makes all bytes of an arena such that nobody may touch them, and that it is found out if somebody does.
+    /// Poisons and, with checks, fills all bytes of an arena, so that accesses are detected.
     void make_untouched(Arena& empty) const noexcept
     {
         if (checks_) {
@@ -330,7 +330,7 @@ private:
         return all_are;
     }
 
-    /// Drops those that are not free any more.
+    /// Removes arenas that are not free any more.
     void drop_from_free_list() noexcept
     {
         for (Arena** link = &first_free_; *link != nullptr;) {
@@ -343,7 +343,7 @@ private:
         }
     }
 
-    /// Counts what the chunks hold, and finds the last of them and the first that has room, after some have left.
+    /// After chunks were removed, recounts the rest, and finds the last one and the first with room.
     void find_chunks() noexcept
     {
         last_chunk_ = carving_ = nullptr;

@@ -55,7 +55,7 @@ public:
         return cursor + skipped;
     }
 
-    /// Effects: makes an arena that has room the current one, and hands out a block from it.
+    /// Effects: makes an arena with room the current one, and allocates a block from it.
     /// Preconditions: it fits into an arena.
     /// Throws: as arena_store::take.
     std::byte* bump_in_next(std::size_t extent, std::size_t alignment)
@@ -67,7 +67,7 @@ public:
     }
 
     /// Effects: takes a block back.
-    /// Returns: whether it did; not if more would have come back than was handed out there.
+    /// Returns: whether it did; false if more would be freed than was allocated there.
     /// Preconditions: it is in `its`.
     MEMORY_POOL_ALWAYS_INLINE bool take_back(arena& its, std::byte* block, std::size_t extent) noexcept
     {
@@ -132,7 +132,7 @@ public:
         return look(arena_checks<arena>(store_, large_));
     }
 
-    /// What of the store never changes.
+    /// The constant members of the store.
     const store_type& store() const noexcept { return store_; }
 
     std::size_t bytes_in_use() const noexcept

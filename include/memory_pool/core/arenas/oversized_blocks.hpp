@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
 /// \file
-/// Blocks that are too large for what a resource manages itself: each is a request upstream.
+/// Blocks too large for a resource's own structures: each is allocated from upstream.
 ///
 ///     | block                         | canary | node |      node: address, size, previous and next block
 ///
-/// The node lies behind the block, where its size says, so that the block is aligned as upstream gives it, and taking
-/// one back is no search. It is there so that what was never given back can be, at the end.
+/// The node lies behind the block, at an offset given by its size, so the block keeps upstream's alignment, and freeing
+/// needs no search. Through the nodes, blocks still in use can be released at the end.
 ///
 /// Thread safety: none; their owner synchronizes.
 #pragma once
@@ -38,7 +38,7 @@ public:
     explicit oversized_blocks(std::pmr::memory_resource* upstream) noexcept : upstream_(upstream) {}
     ~oversized_blocks() { release(); }
 
-    /// Throws: size_overflow if that is more than a program can address.
+    /// Throws: size_overflow if that exceeds the address space.
     static void check_size(std::size_t bytes, std::size_t alignment)
     {
         if (bytes > largest_size || alignment > largest_size)
@@ -46,7 +46,7 @@ public:
     }
 
     /// Effects: takes a block from upstream.
-    /// Throws: size_overflow if that is more than a program can address; what upstream throws.
+    /// Throws: size_overflow if that exceeds the address space; what upstream throws.
     /// Complexity: O(1), and a call upstream.
     void* allocate(std::size_t bytes, std::size_t alignment)
     {
@@ -60,7 +60,7 @@ public:
     }
 
     /// Effects: returns a block to upstream.
-    /// Preconditions: it came from `allocate` with these arguments. What does not look so is left alone.
+    /// Preconditions: it came from `allocate` with these arguments. A block that does not match is ignored.
     /// Returns: whether it did.
     /// Complexity: O(1), and a call upstream.
     bool deallocate(void* block, std::size_t bytes, std::size_t alignment) noexcept
@@ -94,7 +94,7 @@ public:
 
     std::pmr::memory_resource* upstream() const noexcept { return upstream_; }
 
-    /// Returns: bytes that were asked for.
+    /// Returns: the number of bytes requested.
     std::size_t bytes_in_use() const noexcept { return bytes_in_use_; }
     /// Returns: bytes taken from upstream.
     std::size_t bytes_reserved() const noexcept { return bytes_reserved_; }

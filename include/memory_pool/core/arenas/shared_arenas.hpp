@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
 /// \file
-/// The arenas of one resource that threads share: each thread fills an arena of its own, and any thread gives back.
+/// The arenas of one resource that threads share: each thread fills an arena of its own, and any thread frees blocks.
 ///
 ///     thread:  slot -> arena_cache -> current arena      its owner moves the cursor, and the floor, with plain stores
 ///     all:     any arena -> balance                      other threads add what they free, by one atomic operation
@@ -10,8 +10,8 @@
 ///     in use in an arena = cursor - floor + balance
 ///
 /// While an arena is a thread's current one, its balance is 0 or below. When the thread leaves it, what is in use there
-/// by the cursor and the floor moves into the balance, in one step; so from then on, whoever brings the balance to 0
-/// was the last, and knows that the arena is free.
+/// by the cursor and the floor moves into the balance, in one step; from then on, the thread that brings the balance to
+/// 0 freed the last block, and frees the arena.
 ///
 /// Thread safety: any thread, but for what says otherwise.
 #pragma once
@@ -40,12 +40,12 @@ inline namespace MEMORY_POOL_ABI
 {
 namespace core
 {
-/// An arena that one thread fills, and that many may empty.
+/// An arena filled by one thread, from which any thread frees blocks.
 struct alignas(cache_line_size) shared_arena : arena_links<shared_arena>
 {
-    std::atomic<std::byte*> cursor{nullptr}; ///< Written by its owner, read by those who ask for figures.
+    std::atomic<std::byte*> cursor{nullptr}; ///< Written by the owner thread, read for statistics.
     std::atomic<std::byte*> floor{nullptr};  ///< The same.
-    /// On a line of its own: others write to it while the owner is at work.
+    /// On its own cache line: other threads write to it while the owner allocates.
     alignas(cache_line_size) std::atomic<std::ptrdiff_t> balance{0};
 
     std::size_t bytes_in_use() const noexcept
@@ -60,18 +60,19 @@ struct alignas(cache_line_size) shared_arena : arena_links<shared_arena>
         balance.store(0, std::memory_order_relaxed);
     }
 
-    /// Returns: bytes handed out, without those that came back through the owner.
+    /// Returns: bytes allocated, minus those freed by the owner.
     std::ptrdiff_t by_owner() const noexcept
     {
         return cursor.load(std::memory_order_relaxed) - floor.load(std::memory_order_relaxed);
     }
 
-    /// Effects: notes that `bytes` came back, or, if negative, that so many are in use that the owner knew of alone.
-    /// Returns: whether that makes the arena empty, and the caller the one who has to see to it.
+    /// Effects: subtracts freed `bytes` from the balance, or, if negative, adds bytes in use that only the owner had
+    ///   counted.
+    /// Returns: true if the arena is empty now, and the caller has to free it.
     bool settle(std::ptrdiff_t bytes) noexcept { return balance.fetch_sub(bytes, std::memory_order_acq_rel) == bytes; }
 };
 
-/// What a thread has of a resource.
+/// The cache of a thread.
 struct arena_cache : thread_cache
 {
     /// Written by the owner; nullptr: none.
@@ -106,7 +107,7 @@ public:
         return current_of(*slot->cache).load(std::memory_order_relaxed);
     }
 
-    /// Effects: hands out a block of that extent from the arena that this thread fills.
+    /// Effects: allocates a block of that extent from this thread's current arena.
     /// Returns: it, or nullptr if there is no such arena, or not enough room.
     MEMORY_POOL_ALWAYS_INLINE std::byte* bump(std::size_t extent, std::size_t alignment) noexcept
     {
@@ -114,17 +115,18 @@ public:
         return MEMORY_POOL_LIKELY(from != nullptr) ? bump(*from, extent, alignment) : nullptr;
     }
 
-    /// Effects: does so from an arena that has room, and has this thread fill it from now on, if it can.
+    /// Effects: does so from an arena with room, and makes that this thread's current one, if it has a cache.
     /// Preconditions: it fits into an arena.
     /// Throws: as arena_store::take.
     std::byte* bump_in_next(std::size_t extent, std::size_t alignment)
     {
         arena_cache* const cache = cache_of_this_thread();
         pool_lock lock(mutex_, slots_);
-        // Threads that have no cache fill an arena together.
+        // Threads without a cache fill a common arena.
         std::atomic<shared_arena*>& filled = cache != nullptr ? cache->current : common_;
-        leave_if_empty(filled);                                                // All came back through others.
-        if (shared_arena* const left = filled.load(std::memory_order_relaxed)) // Common, or of a thread that has ended.
+        leave_if_empty(filled); // All of its blocks were remote frees.
+        if (shared_arena* const left =
+                filled.load(std::memory_order_relaxed)) // The common arena, or that of an ended thread.
             if (std::byte* const block = bump(*left, extent, alignment))
                 return block;
         if (!store_.has_free())
@@ -140,7 +142,7 @@ public:
     }
 
     /// Effects: takes a block back.
-    /// Returns: whether it did; not if this thread's arena would have got back more than was handed out there.
+    /// Returns: whether it did; false if more would be freed than was allocated in this thread's arena.
     /// Preconditions: it is in `its`.
     MEMORY_POOL_ALWAYS_INLINE bool take_back(shared_arena& its, std::byte* block, std::size_t extent) noexcept
     {
@@ -219,7 +221,7 @@ public:
         return look(arena_checks<shared_arena>(store_, large_));
     }
 
-    /// What of the store never changes.
+    /// The constant members of the store.
     const store_type& store() const noexcept { return store_; }
 
     std::size_t bytes_in_use() const noexcept
@@ -259,7 +261,7 @@ public:
             const auto rest =
                 static_cast<std::size_t>(store_.end_of(filled) - filled.cursor.load(std::memory_order_relaxed));
             if (filled.bytes_in_use() != 0)
-                sum -= std::min(sum, rest); // Its owner may be at work meanwhile.
+                sum -= std::min(sum, rest); // Its owner may allocate meanwhile.
         });
         return sum;
     }
@@ -288,7 +290,7 @@ private:
         return static_cast<arena_cache&>(cache).current;
     }
 
-    /// For pools whose slots lie in pages, or that another module made.
+    /// For resources whose slots lie in pages, or that another module made.
     MEMORY_POOL_SLOW_PATH shared_arena* current_slowly() const noexcept
     {
         const arena_cache* const mine = existing_cache();
@@ -305,7 +307,7 @@ private:
         const std::size_t skipped = alignment > arena_granule ? distance_to_multiple(cursor, alignment) : 0;
         if (MEMORY_POOL_UNLIKELY(skipped + extent > static_cast<std::size_t>(store_.end_of(from) - cursor)))
             return nullptr;
-        // The cursor first: whoever looks on, as the child of a fork may, must never see a floor above the cursor.
+        // The cursor first: an observer, such as the child of a fork, must never see a floor above the cursor.
         from.cursor.store(cursor + skipped + extent, std::memory_order_relaxed);
         if (alignment > arena_granule && skipped != 0)
             from.floor.store(from.floor.load(std::memory_order_relaxed) + skipped, std::memory_order_relaxed);
@@ -327,14 +329,14 @@ private:
                 return false;
             its.floor.store(floor, std::memory_order_relaxed);
         }
-        // If some came back through others, that will be seen when the arena is left.
+        // Remote frees are noticed when the arena is left.
         if (cursor == floor)
             restart(its);
         return true;
     }
 
-    /// Has the owner begin at the start again.
-    /// Preconditions: by cursor and floor, nothing is in use. Then nothing came back through others either.
+    /// Rewinds the owner to the start.
+    /// Preconditions: by cursor and floor, nothing is in use. Then there were no remote frees either.
     MEMORY_POOL_ALWAYS_INLINE void restart(shared_arena& its) noexcept
     {
         std::byte* const start = store_.start_of(its);
@@ -364,7 +366,7 @@ private:
         caches_.for_each_unused([this](arena_cache& cache) { leave_if_empty(cache.current); });
     }
 
-    /// Ends the time in which one thread fills an arena, if there is one: what is in use there moves into the balance.
+    /// Detaches an arena, if any, from the thread that fills it: its bytes in use move into the balance.
     void leave(std::atomic<shared_arena*>& filled) noexcept
     {
         shared_arena* const left = filled.exchange(nullptr, std::memory_order_relaxed);
@@ -390,7 +392,7 @@ private:
 
     // Caches.
 
-    /// Returns: nullptr if there can be none.
+    /// Returns: nullptr if the thread cannot have a cache.
     arena_cache* cache_of_this_thread() noexcept
     {
         arena_cache* const existing = existing_cache();
@@ -414,13 +416,13 @@ private:
         return cache;
     }
 
-    // What the registry calls.
+    // Called by the registry.
 
     void detach(thread_cache& cache) noexcept override
     {
         const pool_lock lock(mutex_, slots_);
         auto& left = static_cast<arena_cache&>(cache);
-        leave_if_empty(left.current); // Else the next thread that has the cache fills it on.
+        leave_if_empty(left.current); // Else the next owner of the cache continues to fill it.
         left.slot->reset();
         caches_.put(left);
     }
@@ -441,7 +443,7 @@ private:
         free_what_others_were_about_to();
     }
 
-    /// A thread may have emptied an arena, and not have come to give it back.
+    /// A thread may have emptied an arena, but not freed it yet.
     void free_what_others_were_about_to() noexcept
     {
         store_.for_each_arena([this](shared_arena& each) {
@@ -457,7 +459,7 @@ private:
     oversized_blocks large_;
     thread_caches<arena_cache> caches_;
     std::atomic<shared_arena*> common_{nullptr}; ///< Filled by threads that have no cache, with the lock held.
-    thread_slots slots_;                         // Last, as from here on a fork comes by.
+    thread_slots slots_; // Declared last: registering makes the resource visible to the fork handlers.
 };
 } // namespace core
 } // namespace MEMORY_POOL_ABI

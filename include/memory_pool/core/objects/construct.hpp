@@ -7,8 +7,7 @@
 ///     T is an aggregate:           T{arguments...}
 ///     neither:                     T(arguments...), so that the compiler says what is wrong
 ///
-/// Braces are for aggregates only: elsewhere they may find a constructor that nobody asked for, the one of an
-/// initializer list.
+/// Braces are for aggregates only: elsewhere they may select an initializer-list constructor unexpectedly.
 ///
 /// Thread safety: that of the constructor.
 #pragma once

@@ -1,20 +1,19 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
 /// \file
-/// What an object carries that returns to its pool by itself: 8 bytes.
+/// The 8-byte header of a reference-counted pooled object.
 ///
 ///     slab, at a multiple of the granule (64 KiB)
 ///     +--------+------ ... --+-------------------------------+
 ///     | header |             | object ... | count, granules | ...
 ///     +--------+------ ... --+-------------------------------+
-///     owner --> the store of the items
+///     owner --> the store of the objects
 ///
 ///     slab = address rounded down to the granule - granules * granule;  granules = 0 but for large objects and slabs
 ///
-/// So from any object, also through a pointer to a base of it that does not know how large it is, masking leads to its
-/// slab, and the slab to the pool. (To keep the distance in bytes instead of masking was tried: a pair of make and
-/// release took 2.3 ns instead of 1.6, as the next operation on the pool waited for what had just been written to the
-/// object.)
+/// So from any object, also through a pointer to a base of unknown size, masking leads to its slab, and the slab to the
+/// pool. (Storing the distance in bytes instead of masking was tried: a pair of make and release took 2.3 ns instead of
+/// 1.6, as the next operation on the pool waited for the store to the object.)
 ///
 /// Thread safety: that of `Count`.
 #pragma once
@@ -45,12 +44,12 @@ protected:
     counted_object() noexcept = default;
     ~counted_object() = default;
 
-    /// A copy is another object, at a place of its own.
+    /// A copy is another object, with its own position.
     counted_object(const counted_object&) noexcept {}
     counted_object& operator=(const counted_object&) noexcept { return *this; }
 
 private:
-    // While an item waits for its end, the two are the halves of a link: see release_scope.
+    // While an object is pending destruction, the two are the halves of a link: see release_scope.
     mutable Count count_;
     std::uint32_t granules_ = 0;
 };
@@ -88,7 +87,7 @@ struct object_access
         item.granules_ = static_cast<std::uint32_t>(offset / slab_granule);
     }
 
-    /// Effects: takes a reference off; if it was the last, gives the item back to where it came from.
+    /// Effects: drops a reference; if it was the last, returns the object to its store.
     template <class Count>
     MEMORY_POOL_ALWAYS_INLINE static void release(const counted_object<Count>& item) noexcept
     {
@@ -122,7 +121,7 @@ struct object_access
     MEMORY_POOL_ALWAYS_INLINE static const slab& slab_of(const counted_object<Count>& item) noexcept
     {
         auto granule = reinterpret_cast<std::uintptr_t>(&item) & ~(std::uintptr_t{slab_granule} - 1);
-        if (MEMORY_POOL_UNLIKELY(item.granules_ != 0)) // Only a predicted branch: nothing waits for the number.
+        if (MEMORY_POOL_UNLIKELY(item.granules_ != 0)) // A predicted branch only: no data dependency on the number.
             granule -= item.granules_ * std::uintptr_t{slab_granule};
         return *reinterpret_cast<const slab*>(granule);
     }

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
 /// \file
-/// Stores of objects that count their references themselves: one constructs and destroys them at each use, one keeps
-/// them.
+/// Stores of intrusively counted objects: one constructs and destroys them at each use, one recycles them.
 ///
 ///     free -- make: construct -------------> in use -- last reference: destroy --> free          constructing_store
 ///     free, constructed -- allocate -------> in use -- last reference: reset ----> free          recycling_store
@@ -47,7 +46,7 @@ inline constexpr bool is_cast_from = false;
 template <class T, class Base>
 inline constexpr bool is_cast_from<T, Base, std::void_t<decltype(static_cast<T*>(std::declval<Base*>()))>> = true;
 
-/// What both have in common. `Derived::end(T&)` does what is due when the last reference is gone, if `end_runs_code`.
+/// The common part of both. `Derived::end(T&)` is called when the last reference is gone, if `end_runs_code`.
 template <class Derived, class T, class Blocks>
 class counted_store : public object_store<Derived, Blocks>
 {
@@ -88,7 +87,7 @@ public:
     static void* linked(void* block) noexcept { return object_access::linked(item_in(*object_in(block))); }
 
 private:
-    /// Chosen once, so that it is not asked each time.
+    /// Chosen once, not at each call.
     static slab_listener::give_back_function way_back(bool end_runs_code) noexcept
     {
         return end_runs_code ? &end_and_take_back : &take_back;
@@ -164,7 +163,7 @@ public:
     }
 };
 
-/// Objects that are constructed once, when the store grows, and used again and again.
+/// Objects that are constructed once, when the store grows, and recycled.
 template <class T, class Blocks>
 class recycling_store final : public recycling_half<counted_store<recycling_store<T, Blocks>, T, Blocks>, T>
 {
@@ -178,7 +177,7 @@ public:
     }
 
     /// Effects: hands out the object in a block of this store, with one reference, after `init(object)`.
-    /// Throws: what `init` throws; the object is back then, as init has left it.
+    /// Throws: what `init` throws; the object is back in the store then, as init has left it.
     template <class Init>
     MEMORY_POOL_ALWAYS_INLINE T* hand_out(void* block, Init&& init)
     {

@@ -1,15 +1,14 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
 /// \file
-/// Where objects live that return by themselves: blocks, and a life of their own, which ends when both the pool and its
-/// last object are gone.
+/// The store of reference-counted objects: it outlives its pool until its last object is gone.
 ///
 ///     pool ----owns----> object_store [ blocks ] <----find---- objects in use
 ///
-///     abandoned (the pool is gone):    survivors = objects in use     0: the store goes too
+///     abandoned (the pool is gone):    survivors = objects in use     0: the store is deleted
 ///
-/// While the pool lives, a block that comes back goes to the blocks, and nothing is counted. When the pool lets go of
-/// the store, the objects in use are counted once, and from then on each that returns counts itself off.
+/// While the pool lives, returned blocks go to the blocks, and nothing is counted. When the pool abandons the store,
+/// the objects in use are counted once; from then on each returning object decrements the count.
 ///
 /// Thread safety: that of `Blocks`.
 #pragma once
@@ -42,32 +41,31 @@ inline namespace MEMORY_POOL_ABI
 {
 namespace core
 {
-/// The blocks of the objects, and who takes care of them when the pool is gone. `Derived` says with `keeps_objects`
-/// whether there are objects in blocks that are not in use; `link(block, next)` keeps `next` in the object there while
-/// it waits for its end, and `linked(block)` returns it; `destroy_kept(block)` destroys an object that was kept.
+/// The blocks of the objects, and their owner once the pool is gone. `Derived` says with `keeps_objects` whether there
+/// are objects in blocks that are not in use; `link(block, next)` keeps `next` in the object there while it waits for
+/// its end, and `linked(block)` returns it; `destroy_kept(block)` destroys an object that was kept.
 template <class Derived, class Blocks>
 class object_store : public slab_listener
 {
 public:
-    /// The blocks. With the last one that comes back after the pool is gone, the store goes too.
+    /// The blocks. The last one that returns after the pool is gone deletes the store.
     Blocks blocks;
 
     const pool_options& options() const noexcept { return options_; }
 
-    /// Effects: gives memory back in which no object is in use. If a destructor that runs meanwhile makes the pool let
-    ///   go of the store, that is done in the end: then all objects are destroyed that were to be, and what they held
-    ///   is no leak.
-    /// Returns: how many bytes that was.
+    /// Effects: returns slabs without objects in use. If a destructor that runs meanwhile makes the pool abandon the
+    ///   store, that is deferred to the end, when all these objects are destroyed and what they owned is no leak.
+    /// Returns: the number of bytes returned.
     std::size_t trim() noexcept { return do_trim(); }
 
-    /// Effects: ends the store as soon as the last object has returned, and says so if the policy does not like that.
-    /// Preconditions: nobody asks it for objects any more.
+    /// Effects: deletes the store as soon as the last object has returned; reports objects in use as the policy says.
+    /// Preconditions: no more objects are requested.
     void abandon() noexcept { do_abandon(true); }
 
-    /// Effects: the same, but says nothing.
+    /// Effects: the same, without a report.
     void abandon_silently() noexcept { do_abandon(false); }
 
-    /// Deletes a store that its pool is done with.
+    /// Deletes a store abandoned by its pool.
     struct abandoner
     {
         void operator()(object_store* store) const noexcept { store->abandon(); }
@@ -101,7 +99,7 @@ private:
     // that hide their symbols have an innermost_release_scope each.
     virtual std::size_t do_trim() noexcept
     {
-        if (is_trimming()) // We are in such a destructor.
+        if (is_trimming()) // Called by such a destructor.
             return blocks.trim();
         std::size_t bytes = 0;
         {
@@ -143,7 +141,7 @@ private:
         derived().destroy_kept(block);
     }
 
-    /// What a release_scope is known by while this thread trims.
+    /// The key of the release_scope while this thread trims.
     const void* scope_of_trim() const noexcept { return &options_; }
 
     bool is_trimming() const noexcept { return release_scope::of(scope_of_trim()) != nullptr; }
@@ -160,7 +158,7 @@ private:
     {
         const std::size_t in_use = end_idle_objects();
         const std::size_t returned = not_counted_yet - survivors_.load();
-        const release_scope* const ending = release_scope::of(this); // Those are in use, but nobody holds them.
+        const release_scope* const ending = release_scope::of(this); // Those are in use, but not referenced.
         const std::size_t held_by_nobody = returned + (ending != nullptr ? ending->objects : 0);
         if (in_use > held_by_nobody)
             report_leak(in_use - held_by_nobody);
@@ -169,7 +167,7 @@ private:
 
     void abandon_now() noexcept { count_survivors(end_idle_objects()); }
 
-    /// Returns: how many objects were in use before. What idle ones referred to may have returned meanwhile.
+    /// Returns: how many objects were in use before. Objects owned by idle ones may have returned meanwhile.
     std::size_t end_idle_objects() noexcept
     {
         const std::size_t in_use = pool_access::store(blocks).abandon();
@@ -178,7 +176,7 @@ private:
         return in_use;
     }
 
-    /// Until this is called, survivors_ is so large that those that return meanwhile cannot bring it to 0.
+    /// Until this is called, survivors_ is too large for returning objects to bring it to 0.
     void count_survivors(std::size_t in_use) noexcept
     {
         const std::size_t excess = not_counted_yet - in_use;
@@ -200,7 +198,7 @@ private:
         }
     }
 
-    /// Effects: counts a survivor off. With the last one, the store is gone.
+    /// Effects: decrements the survivors. The last one deletes the store.
     void count_off() noexcept
     {
         if (survivors_.fetch_sub(1, std::memory_order_acq_rel) == 1)
@@ -226,8 +224,8 @@ private:
     way_to_abandon abandon_after_trim_ = nullptr;
 };
 
-/// What stores have in common that construct their objects once, when they grow, and use them again and again. `Base`
-/// is the rest of a store of objects of type `T`.
+/// The common part of stores that construct their objects once, when they grow, and recycle them. `Base` is the rest of
+/// a store of objects of type `T`.
 template <class Base, class T>
 class recycling_half : public Base
 {
@@ -271,12 +269,12 @@ private:
     recycle_action<T> reset_;
 };
 
-/// Owns a store, as long as its pool needs it.
+/// The pool's ownership of its store.
 template <class Store>
 using object_store_owner = std::unique_ptr<Store, typename Store::abandoner>;
 
 /// Effects: makes a store, and takes `options.initial_capacity` objects from `upstream`.
-/// Throws: what is wrong with the options, and what upstream or a constructor throws; nothing is left then.
+/// Throws: on invalid options, and what upstream or a constructor throws; on failure nothing is left.
 template <class Store, class... Arguments>
 object_store_owner<Store> make_object_store(const pool_options& options, std::pmr::memory_resource* upstream,
                                             Arguments&&... arguments)

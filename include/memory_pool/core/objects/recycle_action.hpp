@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
 /// \file
-/// What is done to an object that is kept, on its way back to the pool: nothing, its own `destroy()`, or a function.
+/// The action on a recycled object when it returns to its pool: nothing, its own `destroy()`, or a function.
 ///
 /// Thread safety: the function's, if there is one.
 #pragma once
@@ -35,7 +35,7 @@ struct destroy_function<T, std::void_t<decltype(std::declval<T&>().destroy())>>
     static void call(T& object) { object.destroy(); }
 };
 
-/// One of them.
+/// One of these actions.
 template <class T>
 class recycle_action
 {
@@ -58,7 +58,7 @@ public:
                 base::message("memory_pool: the function that resets objects is empty; pass recycle::nothing instead"));
     }
 
-    /// Returns: whether it runs code of the program.
+    /// Returns: whether it runs user code.
     bool runs_code() const noexcept { return calls_destroy_ || function_; }
 
     void operator()(T& object) const

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
 /// \file
-/// Counts of references that cannot run over, for one thread and for many.
+/// Saturating reference counts, for one thread and for many.
 ///
 ///     0        1                     quarter                 half                                      max
 ///     | gone   | in use ...          | not in use            | saturated: stays for ever ...           |
 ///
 /// A count that reaches the half has saturated: it is set back to three quarters whenever it moves, so that no number
-/// of threads can bring it over the edge. What it counts is never released then, which is a leak, but no use after
-/// free. (Linux's refcount_t does so.) Before something is in use, and while it ends, its count stands at a quarter, so
-/// that references that come and go in its constructor and destructor do not end it.
+/// of threads can overflow it. The object is never released then, which is a leak, but no use after free. (Linux's
+/// refcount_t does so.) Before something is in use, and while it ends, its count stands at a quarter, so that
+/// references added and dropped in its constructor and destructor do not release it.
 ///
 /// Thread safety: of plain_reference_count none, of atomic_reference_count any thread.
 #pragma once
@@ -27,7 +27,7 @@ inline namespace MEMORY_POOL_ABI
 {
 namespace core
 {
-/// What a dropped reference was.
+/// The result of dropping a reference.
 enum class dropped
 {
     one_of_many,
@@ -107,11 +107,11 @@ public:
             value_.store(zones::saturated, std::memory_order_relaxed);
     }
 
-    /// What the others did before they dropped theirs has happened, for the one who drops the last.
+    /// Acquire: the thread that drops the last reference sees what others did before they dropped theirs.
     MEMORY_POOL_ALWAYS_INLINE dropped drop() noexcept
     {
-        // Who has the only reference has it alone: nobody else can add one. That saves most counts their second locked
-        // instruction.
+        // The owner of the only reference owns it exclusively: no other thread can add one. That saves most counts
+        // their second locked instruction.
         if (value_.load(std::memory_order_acquire) == 1) {
             value_.store(0, std::memory_order_relaxed);
             return dropped::the_last;
@@ -127,14 +127,14 @@ public:
 
     MEMORY_POOL_ALWAYS_INLINE void begin() noexcept
     {
-        // Unless it has given a reference to another thread, which goes with adding it, nobody else can count now.
+        // No other thread can count now, unless a reference was passed to it, which adds one.
         if (MEMORY_POOL_LIKELY(value_.load(std::memory_order_acquire) == zones::idle))
             write(1);
         else
             value_.fetch_sub(zones::idle - 1, std::memory_order_acq_rel);
     }
 
-    /// What the others did before they dropped theirs has happened.
+    /// Acquire: sees what others did before they dropped theirs.
     Integer resume() noexcept
     {
         return static_cast<Integer>(value_.fetch_sub(zones::idle, std::memory_order_acq_rel) - zones::idle);

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
 /// \file
-/// Objects whose end makes others end: one after the other, not one inside the other, so that a chain of any length
-/// needs no stack.
+/// Iterative instead of recursive destruction of objects that release others, so that a chain of any length needs no
+/// stack.
 ///
 ///     end(A) { destructor of A releases B: pending = B }   end(B) { releases C: pending = C }   end(C) ...
 ///
-/// While an object of a store ends, the other objects of that store that are released in the same thread wait until it
-/// has. Those of other stores end at once; so what is on the stack is bounded by the number of stores.
+/// While an object of a store is destroyed, other objects of that store released in the same thread are pending. Those
+/// of other stores are destroyed at once, so the stack depth is bounded by the number of stores.
 ///
 /// Thread safety: a local variable.
 #pragma once
@@ -28,7 +28,7 @@ class release_scope;
 // Without constructor or destructor to run, so that the compiler puts no guard before each access.
 inline thread_local release_scope* innermost_release_scope = nullptr;
 
-/// While one lives, the objects of a store wait for their end.
+/// During its lifetime, released objects of a store are pending.
 class release_scope : base::immovable<release_scope>
 {
 public:
@@ -41,7 +41,7 @@ public:
     MEMORY_POOL_ALWAYS_INLINE ~release_scope() { innermost_release_scope = outer_; }
 
     /// Returns: that of `store` in this thread, or nullptr.
-    /// Complexity: linear in stores whose objects end in this thread right now.
+    /// Complexity: linear in stores with an active scope in this thread.
     MEMORY_POOL_ALWAYS_INLINE static release_scope* of(const void* store) noexcept
     {
         release_scope* scope = innermost_release_scope;
@@ -50,7 +50,7 @@ public:
         return scope;
     }
 
-    /// The object that waits, and was the last to come. Each keeps the one before it.
+    /// The pending object released last; each links to the one before it.
     void* pending = nullptr;
 
     /// The object that is ending, and those that wait.

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
 /// \file
-/// Stores of objects that std::shared_ptr holds. Object and control block lie in one block:
+/// Stores of objects owned by std::shared_ptr. Object and control block lie in one block:
 ///
 ///     +------+---------------------------+
-///     | node | control block [ object T ]|      made at each use: it is what std::allocate_shared makes
+///     | node | control block [ object T ]|      constructed at each use, by std::allocate_shared
 ///     +------+---------------------------+
 ///     +----------+------+---------------+
 ///     | object T | node | control block |       kept: the object is there before its control block, and after it
@@ -12,7 +12,7 @@
 ///
 ///     last shared_ptr gone: object destroyed, or reset        last weak_ptr gone too: block back
 ///
-/// How large a control block of the standard library is, is found out by having one made, once for each type.
+/// The size of the standard library's control block is measured by making one, once for each type.
 ///
 /// Thread safety: that of `Blocks`.
 #pragma once
@@ -44,10 +44,10 @@ inline namespace MEMORY_POOL_ABI
 {
 namespace core
 {
-/// What a block has besides the object and its control block.
+/// The node in a block, beside the object and its control block.
 struct shared_node
 {
-    static constexpr std::uintptr_t object_waits = 1; ///< For its end, when the last shared_ptr is gone.
+    static constexpr std::uintptr_t object_waits = 1; ///< Pending destruction, after the last shared_ptr is gone.
     static constexpr std::uintptr_t control_is_gone = 2;
 
     void* store;                       ///< Whose the block is.
@@ -55,7 +55,7 @@ struct shared_node
 
     explicit shared_node(void* its_store) noexcept : store(its_store), state(0) {}
 
-    /// Effects: notes that the object waits. Its control block is still there.
+    /// Effects: marks the object as pending. Its control block still exists.
     void wait(void* next) noexcept
     {
         state.store(reinterpret_cast<std::uintptr_t>(next) | object_waits, std::memory_order_relaxed);
@@ -69,7 +69,7 @@ struct shared_node
         return reinterpret_cast<void*>(state.load(std::memory_order_relaxed) & ~(object_waits | control_is_gone));
     }
 
-    /// Effects: notes that an object that has waited has ended.
+    /// Effects: marks a pending object as destroyed.
     /// Returns: whether its control block was gone before.
     bool end_waiting() noexcept
     {
@@ -78,15 +78,15 @@ struct shared_node
 
     bool is_waiting() const noexcept { return (state.load(std::memory_order_acquire) & object_waits) != 0; }
 
-    /// Effects: notes that the control block is gone.
-    /// Returns: whether the object does not wait any more.
+    /// Effects: marks the control block as gone.
+    /// Returns: whether the object is not pending any more.
     bool lose_control() noexcept
     {
         return (state.fetch_or(control_is_gone, std::memory_order_acq_rel) & object_waits) == 0;
     }
 };
 
-/// A control block that was made to find out how large it is.
+/// A control block made to measure its size.
 struct sample_of_control
 {
     std::size_t bytes = 0;
@@ -120,8 +120,8 @@ struct sampling_allocator
     sample_of_control* sample;
 };
 
-/// What both kinds of stores have in common. `Derived` says where in a block things are: `node_offset`,
-/// `control_offset`, `block_of(object)`; and what is done to an object when its last shared_ptr is gone: `end(object)`.
+/// The common part of both stores. `Derived` says where in a block things are: `node_offset`, `control_offset`,
+/// `block_of(object)`; and what is done to an object when its last shared_ptr is gone: `end(object)`.
 template <class Derived, class T, class Blocks>
 class shared_ptr_store : public object_store<Derived, Blocks>
 {
@@ -147,7 +147,7 @@ protected:
     /// Where control blocks lie.
     static constexpr std::size_t alignment = std::max(alignof(T), alignof(std::max_align_t));
 
-    /// Puts a control block into a block, and gives that back.
+    /// The allocator of a control block in a block, which it frees.
     template <class U>
     struct allocator
     {
@@ -195,7 +195,7 @@ protected:
             shared_node(static_cast<Derived*>(this));
     }
 
-    /// Effects: ends an object, now, or when its turn comes.
+    /// Effects: ends an object, now or when it is no longer pending.
     void object_released(T* object) noexcept
     {
         if constexpr (std::is_trivially_destructible_v<T> && !Derived::keeps_objects)
@@ -258,7 +258,7 @@ public:
         static_assert(!std::is_abstract_v<T>,
                       "objects of an abstract class cannot be made: pool each class derived from it");
         this->begin_use(block);
-        if constexpr (std::is_abstract_v<T>) // Else the standard library would add errors of its own.
+        if constexpr (std::is_abstract_v<T>) // Avoids additional errors of the standard library.
             return nullptr;
         else
             return std::allocate_shared<T>(allocator<T>(block), std::forward<Arguments>(arguments)...);
@@ -361,7 +361,7 @@ private:
     {
         void operator()(T* object) const noexcept
         {
-            if (object != nullptr) // There is none in a sample.
+            if (object != nullptr) // A sample has none.
                 base_type::store_of(object).released(object);
         }
     };

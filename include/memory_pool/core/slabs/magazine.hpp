@@ -12,11 +12,11 @@
 ///
 ///     bottom <= top <= limit <= end, or closed: limit == nullptr
 ///
-/// An array beats a list threaded through the blocks: neither pop nor push touches the block, so nothing waits for a
-/// block to come into the cache or for a store to it to retire. (Bonwick and Adams, "Magazines and Vmem", 2001, has the
-/// name and the idea of a layer of them.)
+/// An array beats a list threaded through the blocks: neither pop nor push touches the block, so neither waits for a
+/// cache miss on the block or for a store to it. (Bonwick and Adams, "Magazines and Vmem", 2001, has the name and the
+/// idea of a layer of them.)
 ///
-/// `limit` is where a push calls for attention. It is raised in steps, so that the owner can look occasionally whether
+/// `limit` is where a push takes the slow path. It is raised in steps, so that the owner can look occasionally whether
 /// blocks come back side by side, and take such a row out: see step_of_row.
 ///
 /// Thread safety: none. One thread owns a magazine.
@@ -37,15 +37,15 @@ inline namespace MEMORY_POOL_ABI
 {
 namespace core
 {
-/// A stack of pointers to free blocks in an array that somebody else provides.
+/// A stack of pointers to free blocks in an array provided by the caller.
 class magazine : base::immovable<magazine>
 {
 public:
     /// How many blocks side by side make a row.
     static constexpr std::size_t row_length = 32;
 
-    /// Returns: for how many pointers a magazine should have room in front of `capacity` blocks, `stride` bytes apart;
-    ///   not more than `most`, if that is not 0.
+    /// Returns: the capacity of a magazine, in pointers, in front of `capacity` blocks, `stride` bytes apart; at most
+    ///   `most`, if that is not 0.
     static std::size_t suitable_room(std::size_t capacity, std::size_t stride, std::size_t most) noexcept
     {
         const std::size_t affordable = capacity * stride / (slab_bytes_per_magazine_byte * sizeof(void*));
@@ -98,7 +98,7 @@ public:
         return limit_ != top_;
     }
 
-    /// Effects: refuses pushes, whatever is popped meanwhile, until `open`.
+    /// Effects: refuses pushes until `open`, regardless of pops.
     void close() noexcept { limit_ = nullptr; }
 
     /// Returns: how far it is from each of the last `row_length` blocks to the next, if that is `stride` or `-stride`
@@ -180,10 +180,10 @@ private:
     /// Up to this many blocks (4 KiB of pointers) the magazine has room for all.
     static constexpr std::size_t small_enough_for_all = 512;
 
-    /// Below this, batches would be too small to be worth while.
+    /// Below this, batches would be too small.
     static constexpr std::size_t smallest_room = 16;
 
-    /// Above this a magazine would push other things out of the first-level cache.
+    /// Above this, a magazine would evict other data from the L1 cache.
     static constexpr std::size_t largest_room = 4096;
 
     void** top_ = nullptr;

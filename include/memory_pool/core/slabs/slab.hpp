@@ -155,8 +155,8 @@ public:
         return taken;
     }
 
-    /// Effects: takes out the block that has not been handed out for longest, as far as that is known: one that was
-    ///   never used, or else the next one, round and round.
+    /// Effects: takes out an approximately least recently used block: a never-used one, or else the next in round-robin
+    ///   order.
     /// Returns: it, or nullptr.
     void* take_one_late(std::size_t stride) noexcept
     {
@@ -192,7 +192,7 @@ public:
 
     bool is_wholly_free() const noexcept { return count_set_bits() == carved_; }
 
-    /// Returns: whether no bit is set where none may be: before the word that a search starts from, or past `carved`.
+    /// Returns: whether no bit is set before the word that a search starts from, or past `carved`.
     bool is_consistent() const noexcept
     {
         const std::uint64_t* const search_begin = words() + std::min<std::size_t>(search_from_, word_count());
@@ -214,7 +214,7 @@ public:
         rotor_ = 0;
     }
 
-    // For slab_list; and when it is in none, `next` links what is about to go upstream.
+    // For slab_list; when unlisted, `next` links slabs about to be returned to upstream.
     slab* next = nullptr;
     slab* previous = nullptr;
 

@@ -125,7 +125,7 @@ public:
             for_each_slab_in(chunk, [this](slab* home) { options_.listener->leave(*home, layout_.stride()); });
     }
 
-    /// Effects: gives the chunks back upstream.
+    /// Effects: returns the chunks to upstream.
     void give_back(const detached_chunks& detached) noexcept
     {
         for (slab* chunk = detached.first_; chunk != nullptr;) {
@@ -138,7 +138,7 @@ public:
         }
     }
 
-    /// Effects: takes over chunks whose thread will not give them back.
+    /// Effects: takes over chunks whose thread was lost.
     /// Preconditions: there is a listener, so the first chunk has the shape of the others.
     void inherit(const detached_chunks& detached) noexcept
     {
@@ -150,7 +150,7 @@ public:
         }
     }
 
-    /// Effects: gives the inherited chunks back upstream. The listener is not notified: how far it got is unknown.
+    /// Effects: returns the inherited chunks to upstream. The listener is not notified: how far it got is unknown.
     void give_back_inherited() noexcept
     {
         give_back(std::exchange(inherited_, {}));
@@ -194,7 +194,7 @@ protected:
         chunk_bytes_ += shape.bytes;
     }
 
-    /// Gives every chunk back upstream, regardless of its blocks. The listener is not notified.
+    /// Returns every chunk to upstream, regardless of its blocks. The listener is not notified.
     void release_chunks() noexcept
     {
         detached_chunks detached;
@@ -252,7 +252,7 @@ protected:
         return reinterpret_cast<std::uintptr_t>(block) - lowest_ < highest_ - lowest_;
     }
 
-    /// Whom a slab says that it belongs to.
+    /// The owner stored in a slab.
     const void* owner() const noexcept
     {
         return options_.listener != nullptr ? static_cast<const void*>(options_.listener) : this;

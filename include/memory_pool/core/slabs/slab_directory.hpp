@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
 /// \file
-/// The chunks of upstream memory of one pool, each by its first slab, in the order of their addresses, so that any
-/// pointer can be asked after safely.
+/// The chunks of upstream memory of one pool, each by its first slab, ordered by address, so that any pointer can be
+/// looked up safely.
 ///
 ///     +--------+--------+--------+-- ... --+--------+
 ///     | slab a | slab b | slab c |         |  room  |     a < b < c < ...
@@ -93,7 +93,7 @@ public:
 
     bool is_sorted() const noexcept { return std::is_sorted(begin(), end(), base::is_before); }
 
-    /// Effects: gives the array back upstream. The chunks themselves are the caller's.
+    /// Effects: returns the array to upstream. The chunks themselves are the caller's.
     void clear() noexcept
     {
         if (slabs_ != few_.data())

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
 /// \file
-/// What is built on the blocks of a pool, and is to be found from them: a store of items that return by themselves.
+/// The listener of slabs: a store of reference-counted objects built on the blocks of a pool, and found from them.
 ///
 ///     item --(masking)--> slab --(owner)--> slab_listener --(give_back)--> the pool
 ///

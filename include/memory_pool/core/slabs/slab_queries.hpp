@@ -31,13 +31,13 @@ namespace core
 class slab_queries : public slab_chunks
 {
 public:
-    /// Effects: from now on, has misuse written down there, or, if that is nullptr, reported at once.
+    /// Effects: logs misuse there from now on, or, if that is nullptr, reports it at once.
     void log_misuse_to(base::misuse_log* log) noexcept { log_ = log; }
 
-    /// Returns: where misuse is written down; nullptr if it is reported at once.
+    /// Returns: the log of misuse; nullptr if it is reported at once.
     base::misuse_log* log() const noexcept { return log_; }
 
-    /// Effects: reports a misuse, or has it written down.
+    /// Effects: reports or logs a misuse.
     void report_misuse(error kind, const void* block) const noexcept
     {
         if (log_ != nullptr)
@@ -46,7 +46,7 @@ public:
             base::report_misuse(kind, block, identity_.block_size, identity_.name);
     }
 
-    /// Where an address is among the blocks of a store.
+    /// The position of an address in the blocks of a store.
     struct block_position
     {
         slab* home;        ///< The slab that it lies in; nullptr: it is in no slab's blocks.
@@ -54,7 +54,7 @@ public:
         bool at_start;     ///< Is it where the block starts?
     };
 
-    /// Returns: where `address` is, which may be any.
+    /// Returns: the position of `address`, which may be any pointer.
     /// Complexity: logarithmic in slabs. Reads nothing near `address` unless it lies in a slab.
     block_position find(const void* address) const noexcept
     {
@@ -145,7 +145,7 @@ public:
         return damaged;
     }
 
-    /// Returns: what the bytes in and behind blocks are to be.
+    /// Returns: the fill pattern of blocks.
     fill_pattern checks() const noexcept { return {identity_.block_size, layout_.stride()}; }
 
     /// Effects: calls `visit(block)` for each block that is handed out. `visit` may put blocks back, take some, and

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
 /// \file
-/// All slabs of one pool: takes them from upstream, takes free blocks out of them and puts them back, and gives slabs
-/// that are wholly free back upstream.
+/// All slabs of one pool: allocates them from upstream, takes free blocks out and puts them back, and returns wholly
+/// free slabs to upstream.
 ///
 ///     slab_chunks     the chunks from upstream, and the slabs in them
 ///     slab_queries    + answers about blocks, reports of misuse
@@ -72,9 +72,9 @@ public:
         add_chunk(shape, std::min(blocks, shape.room_each));
     }
 
-    /// Effects: grows by one step: the blocks that the options say, or as `grow` likes.
+    /// Effects: grows by one step: the number of blocks in the options, or as `grow` decides.
     /// Preconditions: may_grow().
-    /// Throws: as `grow`, if not even some of them can be had.
+    /// Throws: as `grow`, if not a single block could be added.
     void enlarge()
     {
         const std::size_t end =
@@ -232,7 +232,7 @@ public:
         release_chunks();
     }
 
-    /// Returns: whether all that is said above about the slabs holds.
+    /// Returns: whether the invariants above hold for the slabs.
     /// Complexity: linear in blocks.
     bool is_valid() const noexcept
     {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
 /// \file
-/// What a store of slabs is told by the pool that owns it.
+/// The options of a slab store, set by its pool.
 ///
 /// Thread safety: values.
 #pragma once
@@ -17,7 +17,7 @@ inline namespace MEMORY_POOL_ABI
 {
 namespace core
 {
-/// What a pool is called and how large its blocks are: for reports.
+/// The name and block size of a pool, for reports.
 struct pool_identity
 {
     const char* name;
