@@ -6,7 +6,7 @@
 ///     std::pmr::list<T> -> block_resource --- fits into a block ---> pool
 ///                                         --- does not ------------> upstream
 ///
-/// Whether a request fits is told by its size and alignment alone, so each block finds its way back.
+/// Size and alignment alone determine whether a request fits, so each block returns to its origin.
 ///
 /// Thread safety: that of the pool and of upstream.
 #pragma once
@@ -44,7 +44,7 @@ public:
     block_resource(const block_resource&) = delete;
     block_resource& operator=(const block_resource&) = delete;
 
-    /// Effects: gives nothing back: the blocks are the pool's.
+    /// Effects: releases nothing: the blocks belong to the pool.
     ~block_resource() override = default;
 
     /// Effects: hands out a block of the pool, or asks upstream. Through the concrete type this is no virtual call.
@@ -57,7 +57,7 @@ public:
         return MEMORY_POOL_LIKELY(fits(bytes, alignment)) ? pool_.allocate() : upstream_->allocate(bytes, alignment);
     }
 
-    /// Effects: gives a block back to where it came from. nullptr is ignored.
+    /// Effects: returns a block to the pool or upstream. nullptr is ignored.
     /// Preconditions: `block` was asked for with these `bytes` and this `alignment`. If the policy of the pool checks,
     ///   a block of the pool is reported that does not look so, and the call is ignored.
     /// Complexity: that of the pool, or of upstream.
@@ -73,7 +73,7 @@ public:
     /// Returns: the pool.
     Pool& pool() const noexcept { return pool_; }
 
-    /// Returns: where comes from what does not fit into a block.
+    /// Returns: the upstream for requests that do not fit into a block.
     std::pmr::memory_resource* upstream_resource() const noexcept { return upstream_; }
 
 private:

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
 /// \file
-/// A memory resource that fails on request, to see what a program does then.
+/// A memory resource that injects failures, for tests of out-of-memory handling.
 ///
 ///     allocation   1    2    3    4   ...
 ///     fail_at(3)   |    |    X    |        X: std::bad_alloc, and upstream is not asked
@@ -36,7 +36,7 @@ struct failure_chance
     std::uint64_t seed = 0;
 };
 
-/// Makes the allocation fail that it was told to. Deallocations pass.
+/// Makes chosen allocations fail. Deallocations pass.
 class failing_resource : public core::resource_adaptor
 {
 public:
@@ -88,7 +88,7 @@ public:
     /// Thread safety: any thread.
     void never_fail() { fail_at(0); }
 
-    /// Returns: how often memory was asked for.
+    /// Returns: the number of allocations requested.
     /// Thread safety: any thread.
     std::uint64_t calls() const
     {
@@ -96,7 +96,7 @@ public:
         return calls_;
     }
 
-    /// Returns: how many of these calls failed here, on request.
+    /// Returns: the number of these calls that failed here.
     /// Thread safety: any thread.
     std::uint64_t failures() const
     {

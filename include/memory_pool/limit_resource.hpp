@@ -29,7 +29,7 @@ inline namespace MEMORY_POOL_ABI
 {
 class limit_resource;
 
-/// What a limit_resource can be told when it is made.
+/// The options of a limit_resource.
 struct limit_options
 {
     /// The value that means: no limit.

@@ -7,8 +7,8 @@
  *     np_alloc  ->  | this thread's magazines | -> | its slabs | -> | runs of 64 KiB slices of one region |
  *     np_free   ->  | this thread's magazines, or, if another thread has allocated it, that one's inbox  |
  *
- * What malloc and its relatives promise, these do; errors are told as they tell them. A block may be freed by any
- * thread, also when the one that has allocated it has ended.
+ * These functions keep the guarantees of malloc and its relatives, and report errors as those do. A block may be
+ * freed by any thread, also after the thread that has allocated it has ended.
  *
  * Thread safety: any thread.
  */
@@ -18,7 +18,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* For C++: nothing here throws, but what a function of the program throws that is called. */
+/* For C++: functions that call no callback of the program are noexcept. */
 #ifdef __cplusplus
 #define MEMORY_POOL_NOEXCEPT noexcept
 extern "C" {
@@ -30,21 +30,20 @@ extern "C" {
 
 /** Returns: a block of at least `bytes`, aligned to 16; also for 0 bytes, a block of its own. NULL, and errno is
  *    ENOMEM, if there is no memory.
- *  Complexity: O(1), and now and then a batch of blocks, or a system call. */
+ *  Complexity: O(1), and occasionally a batch of blocks, or a system call. */
 void* np_alloc(size_t bytes) MEMORY_POOL_NOEXCEPT;
 
 /** Returns: as np_alloc. `file` and `line` are the allocation site, which is recorded as long as the block is in
  *    use, also if it is resized. Best effort: on OOM the block has no site. See np_report_leaks and
  *    np_visit_call_sites. Reports of misuse of the block name them, too.
- *  Preconditions: `file` is a text that stays where it is as long as the block is in use, as `__FILE__` does; or
- *    NULL.
+ *  Preconditions: `file` is a string that outlives the block, as `__FILE__` does; or NULL.
  *  Complexity: as np_alloc, with locks that few threads have in common. */
 void* np_alloc_at(size_t bytes, const char* file, int line) MEMORY_POOL_NOEXCEPT;
 
-/** Effects: takes a block back. NULL is ignored; errno stays as it is.
+/** Effects: takes a block back. NULL is ignored; errno is preserved.
  *  Preconditions: `block` is from this library and in use. A pointer that is not from it, or not the start of a
  *    large block, is reported, and the call ignored if the error handler returns.
- *  Complexity: O(1), and now and then a batch of blocks. */
+ *  Complexity: O(1), and occasionally a batch of blocks. */
 void np_free(void* block) MEMORY_POOL_NOEXCEPT;
 
 /** Returns: as np_alloc(count * size), filled with zeros; NULL, and errno is ENOMEM, if that is more than a program
@@ -80,11 +79,11 @@ int np_posix_memalign(void** block, size_t alignment, size_t bytes) MEMORY_POOL_
  *  Preconditions: as np_free. */
 size_t np_usable_size(const void* block) MEMORY_POOL_NOEXCEPT;
 
-/** Returns: how many bytes np_alloc(bytes) would give, at least. */
+/** Returns: the minimum usable size of a block from np_alloc(bytes). */
 size_t np_good_size(size_t bytes) MEMORY_POOL_NOEXCEPT;
 
 /** Effects: as np_free.
- *  Preconditions: as np_free; the block was asked for with `bytes`. In the checked build, another size is reported,
+ *  Preconditions: as np_free; the block was requested with `bytes`. In the checked build, another size is reported,
  *    and the block freed all the same if the error handler returns. */
 void np_free_sized(void* block, size_t bytes) MEMORY_POOL_NOEXCEPT;
 
@@ -106,7 +105,7 @@ size_t np_trim(void) MEMORY_POOL_NOEXCEPT;
 /** A heap: see np_heap_create. */
 typedef struct np_heap np_heap;
 
-/* What is in use. */
+/* Statistics. */
 
 /** Where the memory is, of all threads and heaps. Bytes of blocks are those that may be used, as np_usable_size
  *  tells them; in the checked build, those that they occupy, with their canaries. */
@@ -129,7 +128,7 @@ typedef struct np_statistics
     size_t bytes_purged;
     /** Blocks in use that are whole slices, or samples. */
     size_t large_blocks;
-    /** In those. */
+    /** Bytes in those. */
     size_t bytes_large;
     /** Runs of slices that are cut into blocks. */
     size_t slabs;
@@ -151,17 +150,17 @@ typedef struct np_statistics
 /** Effects: writes the statistics of this moment to `*statistics`.
  *
  *  They are exact if no other thread is in a call of this library; whether others exist, and cache blocks, does not
- *  matter. If others are in calls, each figure is one that was right at some moment, and they need not fit together.
+ *  matter. Otherwise each figure was correct at some moment, and the figures may be inconsistent with each other.
  *  In the child of a fork, blocks in caches of threads that do not exist there count as in use.
  *  Complexity: linear in heaps, whatever the number of blocks. */
 void np_get_statistics(np_statistics* statistics) MEMORY_POOL_NOEXCEPT;
 
-/** How something is printed. */
+/** Output formats. */
 typedef enum np_format
 {
-    /** Lines for people. */
+    /** Human-readable text. */
     np_format_text,
-    /** An object for programs. */
+    /** A JSON object. */
     np_format_json
 } np_format;
 
@@ -188,7 +187,7 @@ typedef struct np_call_site
     int line;
     /** In use. */
     size_t blocks;
-    /** That were asked for. */
+    /** Requested. */
     size_t bytes;
 } np_call_site;
 
@@ -214,29 +213,29 @@ int np_visit_call_sites(int (*visit)(const np_call_site* site, void* argument), 
  *        in all  4 blocks  292 bytes
  *
  *    If nothing is in use, there is no text. As JSON, it is numbers `blocks` and `bytes`, and an array `sites` of
- *    objects with `file`, `line`, `blocks` and `bytes`, which may be empty. Bytes are those that were asked for.
- *  Returns: how many blocks that are.
+ *    objects with `file`, `line`, `blocks` and `bytes`, which may be empty. Bytes are as requested.
+ *  Returns: the number of these blocks.
  *  Throws: what `write` throws, as np_visit_call_sites.
  *  Complexity: as np_visit_call_sites.
  *  Thread safety: as np_visit_call_sites. */
 size_t np_report_leaks(np_format format, void (*write)(const char* text, size_t length, void* argument),
                        void* argument);
 
-/** Effects: marks a moment, for np_leak_diff. There may be any number of them, in any order, at the same time.
- *  Returns: what np_leak_diff has to be told. 0 stands for the beginning of the program.
+/** Effects: sets a checkpoint for np_leak_diff. Any number of them may exist, and be used in any order.
+ *  Returns: the checkpoint. 0 stands for the beginning of the program.
  *  Complexity: O(1), and it takes no memory: each block knows how many checkpoints were before it. */
 uint64_t np_leak_checkpoint(void) MEMORY_POOL_NOEXCEPT;
 
 /** Effects: as np_report_leaks, of those blocks that are in use now and were not at the checkpoint. A block that was
  *    resized since is as old as it was.
- *  Returns: how many blocks that are.
+ *  Returns: the number of these blocks.
  *  Preconditions: `checkpoint` is from np_leak_checkpoint, or 0.
  *  Throws: what `write` throws, as np_visit_call_sites. */
 size_t np_leak_diff(uint64_t checkpoint, np_format format,
                     void (*write)(const char* text, size_t length, void* argument), void* argument);
 
 /** Effects: calls `visit(block, bytes, argument)` for each block in use of that heap, or, if it is NULL, of all
- *    heaps and threads, in no order, until it returns 0. `bytes` is what np_usable_size tells.
+ *    heaps and threads, in no order, until it returns 0. `bytes` is its np_usable_size.
  *  Returns: 1; 0 if `visit` did, or, for all heaps, if there is no memory to find out what is in use: then errno is
  *    ENOMEM; or if that cannot be told, as np_verify finds something wrong with free blocks: EINVAL.
  *  Preconditions: no other thread is in a call of this library, but its own (np_option_background_thread), which
@@ -250,7 +249,7 @@ int np_visit_heap(np_heap* heap, int (*visit)(void* block, size_t bytes, void* a
  *    transit, and that nothing is lost. If not, prints the first inconsistency on the standard error. A program that
  *    writes where it should not can call this to find out when. In the child of a fork, what threads had that are
  *    not there is left out, and, if there may have been some, what stands in blocks in use where those are checked.
- *  Returns: 1 if everything is in order, else 0; also if there is no memory to find that out, which is printed, too.
+ *  Returns: 1 if everything is consistent, else 0; also if there is no memory to find that out, which is printed, too.
  *  Preconditions: no other thread is in a call of this library; its own (np_option_background_thread) rests
  *    meanwhile.
  *  Complexity: linear in what was ever in use. */
@@ -258,7 +257,7 @@ int np_verify(void) MEMORY_POOL_NOEXCEPT;
 
 /* Misuse. */
 
-/** What an error handler is told. The texts live until it returns. */
+/** The argument of an error handler. The strings live until it returns. */
 typedef struct np_error_report
 {
     /** What went wrong, as the report says it: "double free", "foreign pointer", ... */
@@ -277,14 +276,14 @@ typedef struct np_error_report
  *  wrong is ignored. */
 typedef void (*np_error_handler)(const np_error_report* report);
 
-/** Effects: makes `handler` the one that is called for misuse from now on; NULL stands for the default, which
- *    aborts. It takes the place of one that memory_pool::set_error_handler has set in C++, and the other way round.
+/** Effects: installs `handler` as the error handler; NULL stands for the default, which aborts. It replaces a handler
+ *    set by memory_pool::set_error_handler in C++, and vice versa.
  *    libnp_malloc.so has the default. */
 void np_set_error_handler(np_error_handler handler) MEMORY_POOL_NOEXCEPT;
 
 /* Options. */
 
-/** What can be chosen. Each option can also be set in the environment, where it is read once, when memory is first
+/** The options. Each can also be set in the environment, where it is read once, when memory is first
  *  asked for: a number, or one with K, M or G behind it. Invalid values are reported on stderr and ignored. */
 typedef enum np_option
 {

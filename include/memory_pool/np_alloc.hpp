@@ -10,7 +10,7 @@
 ///                                     std::bad_alloc  <--  std::new_handler  -------+
 ///                                                   none             it may have freed some
 ///
-/// What any of them has allocated, np_free and its relatives take back, and so do all the others here.
+/// Blocks from any of them can be freed by np_free and its relatives, and by all others here.
 ///
 /// Thread safety: any thread.
 #pragma once
@@ -33,8 +33,8 @@
 
 inline namespace MEMORY_POOL_GLOBAL_ABI
 {
-/// Returns: as np_alloc(bytes). `file` and `line` say which line of the program asks.
-/// Preconditions: `file` is a text that stays where it is as long as the block is in use, as `__FILE__` does.
+/// Returns: as np_alloc(bytes). `file` and `line` are the allocation site.
+/// Preconditions: `file` is a string that outlives the block, as `__FILE__` does.
 /// Complexity: as np_alloc(bytes).
 /// Thread safety: any thread.
 inline void* np_alloc(std::size_t bytes, const char* file, int line) noexcept
@@ -49,17 +49,16 @@ inline namespace MEMORY_POOL_ABI
 {
 namespace core
 {
-// To write is a cancellation point, and to be cancelled is an exception, which does not get out of these.
+// Writing is a cancellation point, and cancellation is an exception, which must not leave these functions.
 
-/// Writes to the file at `to`. What comes of it, the file knows.
+/// Writes to the file at `to`, which records errors.
 inline void write_to_file(const char* text, std::size_t length, void* to) noexcept
 {
     const os::uncancelled until_written;
     (void)std::fwrite(text, 1, length, static_cast<std::FILE*>(to));
 }
 
-/// Writes to the stream at `to`. If that fails, the stream knows, and nothing is thrown, as the caller could not handle
-/// it.
+/// Writes to the stream at `to`, which records errors. Does not throw, as the caller could not handle it.
 template <class Stream>
 void write_to_stream(const char* text, std::size_t length, void* to) noexcept
 {
@@ -81,7 +80,7 @@ inline void np_print_statistics(std::FILE* file = stderr, np_format format = np_
 }
 
 /// Effects: the same, to a stream.
-/// Throws: what the stream throws when it could not be written to, if it was told to do so.
+/// Throws: what the stream throws on failure, if its exceptions are enabled.
 /// Complexity: as np_print_statistics(format, write, argument).
 /// Thread safety: any thread.
 template <class Traits>
@@ -92,8 +91,8 @@ void np_print_statistics(std::basic_ostream<char, Traits>& stream, np_format for
 }
 
 /// Effects: as np_leak_diff(checkpoint, format, write, argument), to a file.
-/// Returns: how many blocks are in use that were not at the checkpoint.
-/// Complexity, thread safety: as that one.
+/// Returns: the number of blocks in use that were allocated since the checkpoint. Complexity, thread safety: as that
+/// one.
 inline std::size_t np_leak_diff(std::uint64_t checkpoint, std::FILE* file = stderr,
                                 np_format format = np_format_text) noexcept
 {
@@ -101,9 +100,8 @@ inline std::size_t np_leak_diff(std::uint64_t checkpoint, std::FILE* file = stde
 }
 
 /// Effects: the same, to a stream.
-/// Returns: how many blocks are in use that were not at the checkpoint.
-/// Throws: what the stream throws when it could not be written to, if it was told to do so.
-/// Complexity, thread safety: as that one.
+/// Returns: the number of blocks in use that were allocated since the checkpoint.
+/// Throws: what the stream throws on failure, if its exceptions are enabled. Complexity, thread safety: as that one.
 template <class Traits>
 std::size_t np_leak_diff(std::uint64_t checkpoint, std::basic_ostream<char, Traits>& stream,
                          np_format format = np_format_text)
@@ -115,17 +113,15 @@ std::size_t np_leak_diff(std::uint64_t checkpoint, std::basic_ostream<char, Trai
 }
 
 /// Effects: as np_report_leaks(format, write, argument), to a file.
-/// Returns: how many blocks are in use that a line has asked for.
-/// Complexity, thread safety: as that one.
+/// Returns: the number of blocks in use with an allocation site. Complexity, thread safety: as that one.
 inline std::size_t np_report_leaks(std::FILE* file = stderr, np_format format = np_format_text) noexcept
 {
     return np_leak_diff(0, file, format);
 }
 
 /// Effects: the same, to a stream.
-/// Returns: how many blocks are in use that a line has asked for.
-/// Throws: what the stream throws when it could not be written to, if it was told to do so.
-/// Complexity, thread safety: as that one.
+/// Returns: the number of blocks in use with an allocation site.
+/// Throws: what the stream throws on failure, if its exceptions are enabled. Complexity, thread safety: as that one.
 template <class Traits>
 std::size_t np_report_leaks(std::basic_ostream<char, Traits>& stream, np_format format = np_format_text)
 {
@@ -147,8 +143,8 @@ MEMORY_POOL_ALWAYS_INLINE void* try_np_allocate(std::size_t bytes, std::size_t a
     return alignment <= np_alignment ? ::np_alloc(bytes) : ::np_aligned_alloc(alignment, bytes);
 }
 
-/// Effects: has the std::new_handler free some memory and tries again, until there is enough.
-/// Returns: the block; nullptr if no handler is set (any more), or there can be no such block.
+/// Effects: calls the std::new_handler and retries, until the allocation succeeds.
+/// Returns: the block; nullptr if no handler is set (any more), or no such block can exist.
 /// Throws: what the handler throws.
 MEMORY_POOL_SLOW_PATH inline void* np_allocate_with_handler(std::size_t bytes, std::size_t alignment)
 {
@@ -166,7 +162,7 @@ MEMORY_POOL_SLOW_PATH inline void* np_allocate_with_handler(std::size_t bytes, s
 }
 
 /// Returns: as np_allocate.
-/// Preconditions: np_alloc has just had no memory for it.
+/// Preconditions: np_alloc has just failed.
 MEMORY_POOL_SLOW_PATH inline void* np_allocate_slowly(std::size_t bytes, std::size_t alignment)
 {
     void* const block = np_allocate_with_handler(bytes, alignment);
@@ -177,8 +173,8 @@ MEMORY_POOL_SLOW_PATH inline void* np_allocate_slowly(std::size_t bytes, std::si
 }
 } // namespace core
 
-/// Effects: allocates as `new` does: as long as there is no memory, it calls the std::new_handler and tries again.
-/// Returns: a block of at least `bytes`, with undefined content; also for 0 bytes it is none that is in use.
+/// Effects: allocates as `new` does: while out of memory, it calls the std::new_handler and retries.
+/// Returns: a block of at least `bytes`, with undefined content; unique also for 0 bytes.
 /// Preconditions: `alignment` is a power of two.
 /// Throws: out_of_memory, which is a std::bad_alloc, if there is no memory, and no handler; what the handler throws.
 /// Complexity: as np_alloc.
@@ -192,7 +188,7 @@ MEMORY_POOL_SLOW_PATH inline void* np_allocate_slowly(std::size_t bytes, std::si
 /// Effects: takes a block back. nullptr is ignored.
 /// Preconditions: `block` is from np_alloc or a relative of it, asked for with that size and alignment, and in use.
 /// Complexity: as np_free.
-/// Thread safety: any thread, also one that has not asked for the block.
+/// Thread safety: any thread, also one that has not allocated the block.
 MEMORY_POOL_ALWAYS_INLINE void np_deallocate(void* block, std::size_t bytes,
                                              std::size_t alignment = np_alignment) noexcept
 {
@@ -217,8 +213,7 @@ class np_memory_resource final : public std::pmr::memory_resource
 };
 } // namespace core
 
-/// Returns: np_alloc as a memory resource, always the same one. It allocates as np_allocate does, and is never
-///   destroyed.
+/// Returns: the process-wide memory resource over np_alloc; never destroyed. It allocates as np_allocate does.
 /// Complexity: O(1).
 /// Thread safety: any thread, also at the end of the program.
 inline std::pmr::memory_resource* np_resource() noexcept
@@ -231,7 +226,7 @@ inline std::pmr::memory_resource* np_resource() noexcept
 /// Allocates objects of type `T` from np_alloc, for containers of the standard library and others that take an
 /// allocator.
 ///
-/// All of them are equal: what one has allocated, any other may give back, also one for another type.
+/// All are equal: memory from one can be freed by any other, also one for another type.
 template <class T>
 class np_allocator
 {
@@ -239,10 +234,10 @@ public:
     using value_type = T;                                           ///< What it allocates.
     using size_type = std::size_t;                                  ///< A number of them.
     using difference_type = std::ptrdiff_t;                         ///< A distance between two.
-    using is_always_equal = std::true_type;                         ///< There is one np_alloc.
-    using propagate_on_container_copy_assignment = std::false_type; ///< There is nothing to take along.
+    using is_always_equal = std::true_type;                         ///< Stateless.
+    using propagate_on_container_copy_assignment = std::false_type; ///< Stateless.
     using propagate_on_container_move_assignment = std::true_type;  ///< The same, but the memory moves.
-    using propagate_on_container_swap = std::false_type;            ///< There is nothing to swap.
+    using propagate_on_container_swap = std::false_type;            ///< Stateless.
 
     /// Effects: none: an allocator has no state.
     constexpr np_allocator() noexcept = default;
@@ -253,7 +248,7 @@ public:
     {
     }
 
-    /// Returns: how many objects would fit into memory, if there were nothing else.
+    /// Returns: the maximum number of objects that could fit into memory.
     static constexpr std::size_t max_size() noexcept
     {
         return static_cast<std::size_t>(std::numeric_limits<std::ptrdiff_t>::max()) / sizeof(T);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
 /// \file
-/// The global operators new and delete over np_alloc, for the whole program that includes this in one of its sources.
+/// Replaces the global operators new and delete of a program by np_alloc.
 ///
 ///     new T[n], new (std::nothrow) T, ...  ->  operator new(bytes)      ->  np_allocate
 ///     delete[] p, delete of a known size   ->  operator delete(block)   ->  np_free
@@ -41,7 +41,8 @@ void* new_without_throwing(Allocate&& allocate, std::size_t, std::size_t = np_al
     return base::succeeds([&] { block = allocate(); }) ? block : nullptr;
 }
 #else
-/// Returns: what `allocate()` would, for those arguments; nullptr if that would end the program, which could not throw.
+/// Returns: what `allocate()` would, for those arguments; nullptr where exceptions are off and that would terminate the
+///   program.
 template <class Allocate>
 void* new_without_throwing(Allocate&&, std::size_t bytes, std::size_t alignment = np_alignment) noexcept
 {

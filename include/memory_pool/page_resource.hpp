@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
 /// \file
-/// Whole pages, straight from the operating system and straight back: an upstream for pools and arenas.
+/// Whole pages, mapped and unmapped directly: an upstream for pools and arenas.
 ///
 ///     allocate(5000)  ->  | page | page |        deallocate  ->  unmapped
 ///                         5000 bytes, and the rest of the second page
@@ -34,35 +34,34 @@ namespace memory_pool
 {
 inline namespace MEMORY_POOL_ABI
 {
-/// What a page_resource does about huge pages. They take less time to find in memory, and cost it in larger steps.
+/// The huge page policy of a page_resource. Huge pages cost fewer TLB misses, but memory in larger units.
 enum class huge_page_use
 {
     as_the_system_does, ///< Nothing.
     transparent,        ///< Aligns chunks that are large enough for one, and advises the system to use them there.
-    /// Asks for pages that were set aside, in whole ones even for a small chunk. If the system has not enough of them:
-    /// as `transparent`.
+    /// Uses reserved huge pages, whole ones even for a small chunk. If the system has too few: as `transparent`.
     reserved,
 };
 
-/// What a page_resource can be told when it is made.
+/// The options of a page_resource.
 struct page_options
 {
-    /// What to do about huge pages. Ask `bytes_in_huge_pages` for what came of it.
+    /// What to do about huge pages. `bytes_in_huge_pages` tells the result.
     huge_page_use huge_pages = huge_page_use::as_the_system_does;
 
-    /// Have the system back every page with memory at once, so that no page fault comes later. If it has no memory
-    /// left, the allocation fails; on systems other than Linux from 5.14, it may end the process.
+    /// Make every page resident at once, so that no page fault comes later. If it has no memory left, the allocation
+    /// fails; on systems other than Linux from 5.14, it may end the process.
     bool prefault = false;
 
     /// The resource's name in reports. Not copied: it must outlive the resource.
     const char* name = "unnamed";
 };
 
-/// Hands out whole pages of the operating system.
+/// Allocates whole pages from the operating system.
 class page_resource : public std::pmr::memory_resource
 {
 public:
-    /// Effects: makes a resource that has no pages yet.
+    /// Effects: makes a resource without pages.
     explicit page_resource(const page_options& options = {}) : options_(options)
     {
         if (options_.name == nullptr)
@@ -72,7 +71,7 @@ public:
     page_resource(const page_resource&) = delete;
     page_resource& operator=(const page_resource&) = delete;
 
-    /// Effects: gives all pages back to the system. Chunks still in use are gone.
+    /// Effects: returns all pages to the OS. Chunks still in use are gone.
     ~page_resource() override
     {
         while (!chunks_.empty())
@@ -111,8 +110,8 @@ public:
     }
 
 protected:
-    /// Throws: std::invalid_argument if `alignment` is not a power of two; out_of_memory if the system does not give
-    ///   the pages; std::bad_alloc if there is no memory to write them down. Nothing has changed.
+    /// Throws: std::invalid_argument if `alignment` is not a power of two; out_of_memory if the system cannot map the
+    ///   pages; std::bad_alloc if there is no memory for their record. Nothing has changed.
     void* do_allocate(std::size_t bytes, std::size_t alignment) override
     {
         core::check_alignment(alignment, options_.name);
@@ -158,7 +157,7 @@ private:
     /// Returns: the chunk, or nullptr if the system does not give that kind of pages.
     void* try_allocate(std::size_t bytes, std::size_t alignment, os::page_kind kind)
     {
-        chunk_map::node_type record = make_record(); // First, so that nothing fails once there are pages.
+        chunk_map::node_type record = make_record(); // First, so that nothing fails once pages are mapped.
         os::page_mapping& mapping = record.mapped();
         mapping = os::map_pages(bytes, alignment_for(bytes, alignment, kind), kind);
         record.key() = mapping.memory;
@@ -239,7 +238,7 @@ private:
     page_options options_;
     mutable std::mutex mutex_; ///< Of all that follows.
     chunk_map chunks_;         ///< In use.
-    chunk_map refused_;        ///< Not in use, but the system has not taken them back.
+    chunk_map refused_;        ///< Not in use, but unmapping failed.
     std::size_t bytes_in_use_ = 0;
 };
 } // namespace MEMORY_POOL_ABI

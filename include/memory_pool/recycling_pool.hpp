@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
 /// \file
-/// Objects that are constructed once and used again and again, with what they have in them: the buffer of a vector, a
-/// handle, a connection. They return when the last boost::intrusive_ptr to them is gone.
+/// Objects that are constructed once and recycled with their contents: the buffer of a vector, a handle, a connection.
+/// They return when the last boost::intrusive_ptr to them is gone.
 ///
 ///     the pool grows             ->  T() for each new object
 ///     allocate_through_init(...) ->  object.init(...)            ->  boost::intrusive_ptr<T>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
 /// \file
-/// Objects held by std::shared_ptr and std::weak_ptr, with their control blocks in the same block of a pool: no malloc
+/// Objects owned by std::shared_ptr and std::weak_ptr, with their control blocks in the same block of a pool: no malloc
 /// once the pool is warm.
 ///
 ///     make(arguments...)  ->  block [ control block [ T ] ]  ->  std::shared_ptr<T>
@@ -46,8 +46,8 @@ public:
     static_assert(core::returning_object_check<T>::is_made);
 };
 
-/// The same, but objects are constructed once, when the pool grows, and used again and again, as in recycling_pool. An
-/// object is reset when its last shared_ptr goes, and free when its last weak_ptr does. `T` may not derive from
+/// The same, but objects are constructed once, when the pool grows, and recycled, as in recycling_pool. An object is
+/// reset when its last shared_ptr goes, and free when its last weak_ptr does. `T` may not derive from
 /// std::enable_shared_from_this, which is such a weak_ptr.
 template <class T, class Blocks>
 class basic_recycling_shared_pool : public core::keeping_shared_pool<core::kept_object<T>, Blocks>
@@ -66,11 +66,11 @@ using shared_pool = basic_shared_pool<T, basic_block_pool<Policy>>;
 template <class T, class Policy = default_policy>
 using concurrent_shared_pool = basic_shared_pool<T, basic_concurrent_block_pool<Policy>>;
 
-/// Objects for std::shared_ptr that are kept, for one thread.
+/// Recycled objects for std::shared_ptr, for one thread.
 template <class T, class Policy = default_policy>
 using recycling_shared_pool = basic_recycling_shared_pool<T, basic_block_pool<Policy>>;
 
-/// Objects for std::shared_ptr that are kept, and that threads share.
+/// Recycled objects for std::shared_ptr, shared by threads.
 template <class T, class Policy = default_policy>
 using concurrent_recycling_shared_pool = basic_recycling_shared_pool<T, basic_concurrent_block_pool<Policy>>;
 } // namespace MEMORY_POOL_ABI

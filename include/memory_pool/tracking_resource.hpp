@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
 /// \file
-/// A memory resource that counts what passes through it, as a whole and by the line that asked.
+/// A memory resource that counts allocations, in total and by call site.
 ///
 ///     std::pmr::vector v(&tracked)        ------------------------> [ counts all ] -> upstream
 ///     std::pmr::vector w(tracked.at())    -> [ counts this line ] -----^
@@ -38,13 +38,13 @@ class counting_adaptor : public resource_adaptor
 public:
     explicit counting_adaptor(std::pmr::memory_resource* upstream) : resource_adaptor(upstream) {}
 
-    /// Returns: what has passed through so far, exactly. While other threads use the resource, the figures are of
-    ///   moments close together.
+    /// Returns: exact statistics so far. While other threads use the resource, the figures are of moments close
+    ///   together.
     /// Complexity: O(1).
     /// Thread safety: any thread.
     resource_statistics statistics() const noexcept { return counters_.read(); }
 
-    /// Returns: bytes handed out and not given back, as they were asked for.
+    /// Returns: outstanding bytes, as requested.
     /// Complexity: O(1).
     /// Thread safety: any thread.
     std::size_t bytes_in_use() const noexcept { return counters_.bytes_in_use(); }
@@ -63,7 +63,8 @@ protected:
     {
         if (chunk == nullptr)
             return;
-        // Before upstream has it: from then on, another thread may be handed the same bytes, which are not there twice.
+        // Before upstream has it: from then on, another thread may be handed the same bytes, which must not count
+        // twice.
         counters_.count_deallocation(bytes);
         resource_adaptor::do_deallocate(chunk, bytes, alignment);
     }
@@ -80,7 +81,7 @@ private:
 class tracking_resource : public core::counting_adaptor
 {
 public:
-    /// Effects: makes a resource through which nothing has passed yet.
+    /// Effects: makes a resource with all counts 0.
     /// Preconditions: `upstream` outlives the resource.
     /// Throws: std::invalid_argument if `upstream` is nullptr.
     explicit tracking_resource(std::pmr::memory_resource* upstream = std::pmr::get_default_resource())
@@ -156,7 +157,7 @@ private:
         return position != sites_.end() ? &*position : nullptr;
     }
 
-    mutable std::mutex mutex_; ///< Of the map, not of what is in it.
+    mutable std::mutex mutex_; ///< Guards the map, not its entries.
     site_map sites_;
 };
 } // namespace MEMORY_POOL_ABI

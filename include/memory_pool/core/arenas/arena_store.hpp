@@ -380,8 +380,8 @@ private:
     std::pmr::memory_resource* const upstream_;
     Arena* first_chunk_ = nullptr;
     Arena* last_chunk_ = nullptr;
-    Arena* carving_ =
-        nullptr; ///< The first chunk with arenas that were never used; those behind it have been used even less.
+    /// The first chunk with unused arenas; later chunks are entirely unused.
+    Arena* carving_ = nullptr;
     Arena* first_free_ = nullptr;
     std::size_t free_count_ = 0;
     std::size_t arena_count_ = 0;

@@ -183,7 +183,7 @@ private:
             return ready.wait_for(lock, a_century) == std::cv_status::no_timeout;
         if constexpr (std::is_same_v<Clock, std::chrono::system_clock>) { // Follows adjustments of the clock.
             return ready.wait_until(lock, deadline) == std::cv_status::no_timeout;
-            // Not with the deadline: the standard library would calculate in its duration type and in that of the clock.
+            // Not with the deadline: it would be converted to another duration type.
         } else {
             (void)ready.wait_for(lock, std::chrono::ceil<std::chrono::nanoseconds>(left));
             return true; // The clock decides.
