@@ -200,7 +200,7 @@ TEST(block_pool, reports_a_double_free_when_the_batch_reaches_the_slabs)
 TEST(block_pool, reports_what_comes_back_twice_when_it_counts_as_never_used_by_then)
 {
     constexpr std::size_t count = 4096;
-    // A row inside of what is to be handed out next, and one up to its end.
+    // A row inside of the blocks allocated next, and one up to their end.
     for (const std::size_t last : {std::size_t{400}, count}) {
         const test::error_recorder recorder;
         mp::pool_options options;
@@ -291,7 +291,7 @@ TEST(block_pool, reports_a_row_that_runs_past_the_blocks_of_its_slab)
 
 #endif
 
-/// Has the error handler take blocks, and expects that the pool is in order then and later, and hands out no block twice.
+/// The error handler allocates blocks; expects that the pool is valid then and later, and allocates no block twice.
 template <class Misuse>
 void expect_order_in_the_error_handler(mp::block_pool& pool, std::set<void*> in_use, Misuse&& misuse)
 {

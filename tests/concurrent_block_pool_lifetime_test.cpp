@@ -417,7 +417,7 @@ class slow_upstream final : public std::pmr::memory_resource
     bool do_is_equal(const memory_resource& other) const noexcept override { return this == &other; }
 };
 
-/// Serves one pool with the blocks of another: whoever asks has the lock of one, and needs that of the other.
+/// Serves one pool with the blocks of another: the caller holds the lock of one, and needs that of the other.
 class upstream_of_blocks final : public std::pmr::memory_resource
 {
 public:
@@ -490,7 +490,7 @@ TEST(concurrent_block_pool, lets_a_program_fork_whose_pools_are_busy_at_every_mo
         EXPECT_TRUE(pool->is_valid());
 }
 
-/// Has whoever asks wait for another thread of the program, with the lock of the pool.
+/// Blocks the caller, which holds the lock of the pool, until another thread of the program lets it continue.
 class upstream_that_waits final : public std::pmr::memory_resource
 {
 public:

@@ -40,7 +40,7 @@ INSTANTIATE_TYPED_TEST_SUITE_P(every_shared_policy, block_pool_conformance, ever
 
 namespace
 {
-/// A block in use holds the number of whoever has it, all over. Says whether it still does.
+/// A block in use, filled with the number of its owner. Tells whether it is intact.
 class marked_block
 {
 public:

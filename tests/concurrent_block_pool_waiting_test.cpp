@@ -66,7 +66,7 @@ TEST_P(concurrent_block_pool_waiting, waits_for_a_block_and_gives_up_in_time)
     EXPECT_TRUE(pool.is_valid());
 }
 
-/// Goes on by two each time that somebody looks.
+/// Advances by two at each call of now().
 struct hasty_clock
 {
     using duration = std::chrono::duration<std::uint32_t, std::milli>;
@@ -199,7 +199,7 @@ TEST_P(concurrent_block_pool_waiting, lets_those_who_wait_for_upstream_have_what
     while (pool.waiting() != 1)
         std::this_thread::yield();
     EXPECT_EQ(pool.try_allocate(), nullptr);
-    // Whoever comes next makes the pool grow, and has to let the first in the queue go first.
+    // The next caller makes the pool grow, and must serve the first in the queue first.
     upstream_.never_fail();
     void* const mine = pool.allocate();
     waiter.join();

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
-// How much memory a shared pool takes when some threads only allocate and others only give back: what is in use, what the
-// caches may hold, and the chunk that it took last.
+// Memory of a shared pool when some threads only allocate and others only deallocate: the blocks in use, the capacity
+// of the caches, and the chunk allocated last.
 #include <memory_pool/concurrent_block_pool.hpp>
 
 #include <support/handed_over.hpp>
@@ -21,10 +21,10 @@ namespace
 constexpr std::size_t block_size = 1024;
 constexpr std::size_t most_queued = 8192;
 
-// A pool grows when all its blocks are in use or in the caches of other threads. With blocks of 1 KiB, the two magazines of a
-// thread hold 64 KiB, so 17 threads hide 1.1 MiB from each other. A pool that has grown to 1 MiB takes 1 MiB at a time.
-// Magazines, bits and headers are some hundredths of all. When the queue is full, 8 MiB are in use, so what comes on top of
-// them is less than half as much; and the same for 2 threads and 3 MiB.
+// A pool grows when all its blocks are in use or in the caches of other threads. With blocks of 1 KiB, the two
+// magazines of a thread hold 64 KiB, so 17 threads hide 1.1 MiB from each other. A pool that has grown to 1 MiB takes 1
+// MiB at a time. Magazines, bits and headers are a few percent. When the queue is full, 8 MiB are in use, so the
+// overhead is less than half as much; and the same for 2 threads and 3 MiB.
 constexpr std::size_t most_bytes_for(std::size_t blocks_in_use)
 {
     return blocks_in_use * block_size * 3 / 2;

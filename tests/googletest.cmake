@@ -8,8 +8,8 @@ check_cxx_source_compiles("#include <ciso646>
     int main() {}" MEMORY_POOL_USES_LIBCXX)
 
 if((MEMORY_POOL_USES_LIBCXX AND NOT APPLE) OR CMAKE_CROSSCOMPILING)
-    # The system's GoogleTest is compiled against the other standard library, or for another processor; Debian ships the source
-    # beside it.
+    # The system's GoogleTest is compiled against the other standard library, or for another processor; Debian ships its
+    # source as well.
     find_path(MEMORY_POOL_GOOGLETEST_SOURCE googletest/include/gtest/gtest.h
         PATHS /usr/src/googletest NO_DEFAULT_PATH)
     if(MEMORY_POOL_GOOGLETEST_SOURCE)

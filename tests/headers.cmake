@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: MIT
 # Every header, in every language level of MEMORY_POOL_TEST_STANDARDS:
-#   headers_linked_<level>   two sources with all the headers, in opposite orders, in one program: nothing is defined twice, but
-#                            for what must not be inline in np_new_delete.hpp, which is left out
+#   headers_linked_<level>   two sources with all the headers, in opposite orders, in one program: no duplicate
+#                            definitions, except those of np_new_delete.hpp that must not be inline, which is left out
 # And in the first of them:
-#   headers_alone            one source a header, which includes it twice and nothing else: it is self-sufficient and guarded; and
-#                            does without the words that Qt makes macros
+#   headers_alone            one source a header, which includes only that header, twice: it is self-sufficient and
+#                            guarded, and works without the words that Qt makes macros
 #   headers_noexcept         as headers_linked, without exceptions and RTTI
 #   headers_c                include/memory_pool/*.h as C
 #   headers_used             headers/*.cpp, which use every public class template with every policy, as a user's
@@ -34,7 +34,8 @@ endfunction()
 
 set(headers_alone ${headers})
 if(CMAKE_CXX_FLAGS MATCHES "-stdlib=")
-    list(FILTER headers_alone EXCLUDE REGEX "^memory_pool/(base|os|core)/") # What users include; the others, with one library.
+    # Those that users include; the others, with one library only.
+    list(FILTER headers_alone EXCLUDE REGEX "^memory_pool/(base|os|core)/")
 elseif(CMAKE_CXX_FLAGS MATCHES "-fsanitize")
     set(headers_alone) # The same compiler sees them without; and as all of them, they are linked here as well.
 endif()

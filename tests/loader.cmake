@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: MIT
 # libnp_malloc.so as the loader sees it.
-#   loader.late_*   it is loaded at run time. Its thread-local storage must lie beside the program's, where the C library keeps
-#                   some room for such libraries: with more of it, it must be loaded; else it may be refused
+#   loader.late_*   loaded at run time. Its thread-local storage must fit into the static TLS surplus of the C library:
+#                   with a larger surplus, loading must succeed; otherwise it may fail
 #   loader.plugin   a library with an np_alloc of its own is loaded and closed many times
 #   loader.early*   malloc before main, with and without an auditor
-#   loader.late_cxx a program in C, with no library of C++ until it loads one that runs out of memory
+#   loader.late_cxx a program in C, without a C++ library until it loads one that runs out of memory
 
 # memory_pool_add_loader_program(<name>): tests/loader/<name>.cpp
 function(memory_pool_add_loader_program name)

@@ -16,13 +16,15 @@ add_test(NAME np_alloc.printed_statistics
 set_tests_properties(np_alloc.printed_statistics PROPERTIES TIMEOUT 120)
 
 add_test(NAME np_alloc.leaks_at_end
-    COMMAND Python3::Interpreter ${CMAKE_CURRENT_SOURCE_DIR}/np_alloc/diagnostics/leaks_test.py $<TARGET_FILE:np_alloc_leak_at_end>)
+    COMMAND Python3::Interpreter
+        ${CMAKE_CURRENT_SOURCE_DIR}/np_alloc/diagnostics/leaks_test.py $<TARGET_FILE:np_alloc_leak_at_end>)
 set_tests_properties(np_alloc.leaks_at_end PROPERTIES TIMEOUT 120)
 
 # The drop-in np_alloc.h in a C++14 program.
 add_executable(np_alloc_drop_in_cxx14 drop_in/np_alloc_cxx14.cpp)
 set_target_properties(np_alloc_drop_in_cxx14 PROPERTIES CXX_STANDARD 14)
-target_link_libraries(np_alloc_drop_in_cxx14 PRIVATE memory_pool_warnings memory_pool::np_alloc_drop_in Threads::Threads)
+target_link_libraries(np_alloc_drop_in_cxx14
+    PRIVATE memory_pool_warnings memory_pool::np_alloc_drop_in Threads::Threads)
 add_dependencies(memory_pool_tidy_tests np_alloc_drop_in_cxx14)
 add_test(NAME np_alloc.drop_in_cxx14 COMMAND np_alloc_drop_in_cxx14)
 set_tests_properties(np_alloc.drop_in_cxx14 PROPERTIES TIMEOUT 120)

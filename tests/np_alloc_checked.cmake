@@ -4,7 +4,7 @@ if(CMAKE_CXX_FLAGS MATCHES "-stdlib=" AND NOT CMAKE_CXX_CLANG_TIDY)
     return() # It does not depend on the C++ library.
 endif()
 file(GLOB sources CONFIGURE_DEPENDS RELATIVE ${CMAKE_CURRENT_SOURCE_DIR} np_alloc/hardening/checked_*_test.cpp)
-# What says of this library what it says of the other one takes long under sanitizers, and does not depend on the compiler.
+# Tests that run for the other library as well take long under sanitizers, and do not depend on the compiler.
 if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND NOT CMAKE_CXX_FLAGS MATCHES "-fsanitize")
     list(APPEND sources np_alloc/diagnostics/inspection_test.cpp np_alloc/diagnostics/sampled_blocks_test.cpp
         $<TARGET_OBJECTS:tests_of_any_malloc> $<TARGET_OBJECTS:tests_of_any_np_alloc>)

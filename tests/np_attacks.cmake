@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
 # Programs that misuse np_alloc: see np_alloc/attacks/attacks.hpp, and np_attacks_test.py for the expected results.
-# That does not depend on the compiler, so it is tried with one; and not under sanitizers, which have their own way with signals.
+# Independent of the compiler, so run with one only; and not under sanitizers, which handle signals themselves.
 if((NOT CMAKE_CXX_COMPILER_ID STREQUAL "GNU" OR CMAKE_CXX_FLAGS MATCHES "-fsanitize") AND NOT CMAKE_CXX_CLANG_TIDY)
     return()
 endif()

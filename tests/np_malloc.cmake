@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-# libnp_malloc.so: what it exports, that its functions do what those that they take the place of do, and that programs do not
-# notice it.
+# libnp_malloc.so: its exported symbols, the behaviour of its functions against those that they replace, and programs
+# that must run unchanged with it.
 set(np_malloc $<TARGET_FILE:memory_pool_np_malloc>)
 
 add_test(NAME np_malloc.options
@@ -9,7 +9,8 @@ set_tests_properties(np_malloc.options PROPERTIES TIMEOUT 120)
 add_test(NAME np_malloc.symbols
     COMMAND Python3::Interpreter ${CMAKE_CURRENT_SOURCE_DIR}/np_alloc/preload/symbols_test.py ${np_malloc})
 
-if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_SYSTEM_PROCESSOR STREQUAL "x86_64" AND CMAKE_BUILD_TYPE STREQUAL "Release")
+if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_SYSTEM_PROCESSOR STREQUAL "x86_64"
+   AND CMAKE_BUILD_TYPE STREQUAL "Release")
     add_test(NAME np_malloc.instructions
         COMMAND Python3::Interpreter ${CMAKE_CURRENT_SOURCE_DIR}/np_alloc/preload/instructions_test.py ${np_malloc})
 endif()

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-# tests/package is somebody else's project. It is configured, built and run against this one in each way that users
-# have: an installed package (found by CMake and by pkg-config), add_subdirectory and FetchContent.
+# tests/package is a third-party project. It is configured, built and run against this one in each way that users have:
+# an installed package (found by CMake and by pkg-config), add_subdirectory and FetchContent.
 set(root ${CMAKE_CURRENT_BINARY_DIR}/package)
 
 # Installed into one directory and then moved to another: nothing may remember the first.
@@ -75,7 +75,8 @@ if(PkgConfig_FOUND AND libdir_is_relative)
     add_test(NAME package.pkg_config_flags
         COMMAND ${CMAKE_COMMAND}
             -D build=${PROJECT_BINARY_DIR} -D config=$<CONFIG> -D root=${root} -D libdir=${CMAKE_INSTALL_LIBDIR}
-            -D includedir=${CMAKE_INSTALL_INCLUDEDIR} -D pkg_config=${PKG_CONFIG_EXECUTABLE} -D compiler=${CMAKE_CXX_COMPILER}
+            -D includedir=${CMAKE_INSTALL_INCLUDEDIR} -D pkg_config=${PKG_CONFIG_EXECUTABLE}
+            -D compiler=${CMAKE_CXX_COMPILER}
             -P ${CMAKE_CURRENT_SOURCE_DIR}/package/pkg_config_flags.cmake)
     set_tests_properties(package.pkg_config_flags PROPERTIES TIMEOUT 120 FIXTURES_REQUIRED memory_pool_package)
 endif()

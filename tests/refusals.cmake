@@ -6,7 +6,8 @@ set(abstract "objects of an abstract class cannot be made")
 set(incomplete "the objects of the pool have an incomplete type here: include the header that defines it")
 set(policy "a policy has two constants, counts and checks")
 set(waiting "waiting is for pools that threads share")
-set(options_of_blocks "a pool of blocks takes the bytes of a block, a pool_options, and then a memory.*initial_capacity")
+set(options_of_blocks
+    "a pool of blocks takes the bytes of a block, a pool_options, and then a memory.*initial_capacity")
 set(options_of_objects "an object pool takes a pool_options, and then a memory resource.*initial_capacity")
 set(options "a pool takes a pool_options, and then a memory resource.*initial_capacity")
 set(options_of_kept "a recycling pool takes a recycle, or a function of an object, a.*initial_capacity")
@@ -71,11 +72,12 @@ endif()
 separate_arguments(flags UNIX_COMMAND "${CMAKE_CXX_FLAGS}")
 set(compile ${CMAKE_CXX_COMPILER} ${flags} -std=c++17 -I${PROJECT_SOURCE_DIR}/include)
 
-# What types.cpp includes is compiled once and not in each test. Where the compiler cannot use that, it takes the header itself.
+# What types.cpp includes is compiled once, not in each test. A compiler that cannot use that takes the header itself.
 set(precompiled ${CMAKE_CURRENT_BINARY_DIR}/refusals/included.hpp)
 file(CONFIGURE OUTPUT ${precompiled} CONTENT "#include \"${CMAKE_CURRENT_SOURCE_DIR}/refusals/included.hpp\"\n")
 add_custom_command(OUTPUT ${precompiled}.gch
-    COMMAND ${compile} -x c++-header ${precompiled} -o ${precompiled}.gch -MD -MF ${precompiled}.d -MT ${precompiled}.gch
+    COMMAND ${compile}
+        -x c++-header ${precompiled} -o ${precompiled}.gch -MD -MF ${precompiled}.d -MT ${precompiled}.gch
     DEPENDS ${precompiled} DEPFILE ${precompiled}.d VERBATIM)
 add_custom_target(refusals_precompiled ALL DEPENDS ${precompiled}.gch)
 
@@ -83,7 +85,8 @@ add_custom_target(refusals_precompiled ALL DEPENDS ${precompiled}.gch)
 set(second_error "error: .*error: ")
 foreach(refused ${refusals})
     add_test(NAME refusals.${refused}
-        COMMAND ${compile} -fsyntax-only -DREFUSED=${refused} -include ${precompiled} ${CMAKE_CURRENT_SOURCE_DIR}/refusals/types.cpp)
+        COMMAND ${compile} -fsyntax-only -DREFUSED=${refused} -include ${precompiled}
+            ${CMAKE_CURRENT_SOURCE_DIR}/refusals/types.cpp)
     set_tests_properties(refusals.${refused} PROPERTIES TIMEOUT 120)
     if(DEFINED refused_${refused})
         set_tests_properties(refusals.${refused} PROPERTIES
@@ -93,7 +96,8 @@ endforeach()
 
 # No header compiles in an older C++ than it needs; programs for the drop-ins may use one.
 file(GLOB headers CONFIGURE_DEPENDS
-    ${PROJECT_SOURCE_DIR}/include/memory_pool/*.hpp ${PROJECT_SOURCE_DIR}/drop_in/*.h* ${PROJECT_SOURCE_DIR}/drop_in/*/*.hpp)
+    ${PROJECT_SOURCE_DIR}/include/memory_pool/*.hpp
+    ${PROJECT_SOURCE_DIR}/drop_in/*.h* ${PROJECT_SOURCE_DIR}/drop_in/*/*.hpp)
 foreach(header IN LISTS headers)
     set(too_old 14)
     set(refusal "these headers need C\\+\\+17")

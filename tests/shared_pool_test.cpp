@@ -316,7 +316,7 @@ TEST(shared_pool, honours_the_alignment_of_its_objects)
     }
 }
 
-/// Objects of that shape, one of which holds another one. The other one has to wait for its end, as the first is ending.
+/// Objects of that shape, one of which holds another one, whose destruction is deferred while the first is destroyed.
 template <class Shape>
 struct holding final : Shape
 {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
 /// \file
-/// A malloc to be loaded before programs, which never uses memory again. If FAULTY_MALLOC is in the environment, it hands out
-/// one block in a hundred twice, so that whoever checks the data of blocks must notice.
+/// A malloc for preloading that never reuses memory. If FAULTY_MALLOC is in the environment, it returns one block in a
+/// hundred twice, which a check of the data in blocks must detect.
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
@@ -23,7 +23,7 @@ std::size_t& size_of(void* block)
     return *reinterpret_cast<std::size_t*>(static_cast<std::byte*>(block) - header);
 }
 
-/// Returns: memory that nobody has had before, and that is zero; nullptr if there is no more.
+/// Returns: fresh memory that is zero; nullptr on OOM.
 /// Preconditions: `alignment` is a power of two, 16 at least.
 void* carve(std::size_t bytes, std::size_t alignment)
 {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
-// Threads that use one pool and are held up at every point where that could do harm: each block has one owner at a time, is
-// as its owner left it, and comes back.
+// Threads that use one pool and are delayed at every racy point: each block has one owner at a time, is intact, and
+// comes back.
 #include "support/delays.hpp"
 
 #include <memory_pool/concurrent_block_pool.hpp>
@@ -187,7 +187,7 @@ TEST_F(delayed_pool, keeps_account_when_pools_follow_each_other)
         thread.join();
 }
 
-// While somebody waits, no cache may be open: a block that went into one would not be seen.
+// While a thread waits, no cache may be open: a block freed into a cache would not be seen.
 TEST_F(delayed_pool, serves_who_waits_with_a_block_that_a_new_thread_gives_back)
 {
     mp::pool_options options;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
-// Threads held up between the load and the exchange of a pop, while others pop and push the same nodes (the ABA problem).
+// Threads delayed between the load and the exchange of a pop, while others pop and push the same nodes (the ABA
+// problem).
 #include "support/stack_torture.hpp"
 
 #include <memory_pool/core/threads/tagged_stack.hpp>

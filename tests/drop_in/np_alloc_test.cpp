@@ -26,8 +26,8 @@ static_assert(std::is_same_v<decltype(np_alloc(std::size_t{1})), void*>);
 static_assert(std::is_same_v<decltype(np_alloc(std::size_t{1}, "file", 1)), void*>);
 static_assert(std::is_same_v<decltype(np_free(nullptr)), void>);
 
-/// Allocates blocks of `least` to `most` bytes, at most `blocks_at_once`, frees them all, and goes on until there were `count`.
-/// Returns: whether each had what was written to it until it was freed.
+/// Allocates `count` blocks of `least` to `most` bytes in all, at most `blocks_at_once` at a time, and frees them.
+/// Returns: whether each kept what was written to it until it was freed.
 bool allocates_and_frees(std::size_t least, std::size_t most, std::size_t count)
 {
     constexpr std::size_t blocks_at_once = 1000;

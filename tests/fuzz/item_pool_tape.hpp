@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
 /// \file
-/// Plays a tape of bytes as operations on a pool of objects that return by themselves and on a simple model of one, and compares the
-/// two after each. Any tape is valid. Serves a seeded test and a fuzzer alike, and prints the operations when they disagree.
+/// Plays a tape of bytes as operations on a pool of objects that return by themselves and on a simple model of one, and
+/// compares the two after each. Any tape is valid. Used by a seeded test and a fuzzer; prints the operations on a
+/// mismatch.
 #pragma once
 
 #include <memory_pool/intrusive_pool.hpp>
@@ -25,7 +26,7 @@
 
 namespace fuzz
 {
-/// What is in the pools: it knows whether somebody wrote to it, counts how many of it there are, and throws when it is told to.
+/// The objects in the pools: detects foreign writes, counts live instances, and throws on request.
 class marked_item
 {
 public:

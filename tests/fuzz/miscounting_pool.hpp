@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
 /// \file
-/// A pool with a fault, which whoever plays a tape on it must notice.
+/// A faulty pool, as a negative control: playing a tape on it must detect the fault.
 #pragma once
 
 #include <cstddef>

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
 /// \file
-/// Plays a tape of bytes as operations on a resource for std::pmr and on a simple model of one, and compares the two after each.
-/// Serves a seeded test and a fuzzer alike, and prints the operations when they disagree.
+/// Plays a tape of bytes as operations on a resource for std::pmr and on a simple model of one, and compares the two
+/// after each. Used by a seeded test and a fuzzer; prints the operations on a mismatch.
 #pragma once
 
 #include <memory_pool/arena_resource.hpp>

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
 /// \file
-/// A tape of bytes that says what to do with a pool or a resource, for those that play it beside a simple model. Any tape is valid.
+/// A tape of bytes that encodes operations on a pool or a resource, to be compared with a simple model. Any tape is
+/// valid.
 #pragma once
 
 #include <cstddef>
@@ -24,7 +25,7 @@ public:
     std::size_t byte() { return at_end() ? 0 : *next_++; }
     std::size_t number()
     {
-        const std::size_t high = byte(); // first, whatever the compiler
+        const std::size_t high = byte(); // first: the order of evaluation within an expression is unspecified
         return high << 8 | byte();
     }
 

@@ -27,7 +27,7 @@ bool calls_handler_and_tells(const test::new_form& form)
 }
 } // namespace
 
-/// Returns: the name of a form of operator new that does not do what the standard says where there is no memory; or nullptr.
+/// Returns: the name of a form of operator new that does not behave as the standard says on OOM; or nullptr.
 extern "C" const char* wrong_form()
 {
     for (const test::new_form& form : test::new_forms)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
-// early: allocates in all that the loader runs before main, with libnp_malloc.so loaded before the C library; looks after all of
-// it in main, and frees it there.
+// early: allocates in everything that the loader runs before main, with libnp_malloc.so preloaded; checks all of it in
+// main, and frees it there.
 #include "early.hpp"
 
 #include "use.hpp"

@@ -14,7 +14,8 @@
 class early_block
 {
 public:
-    /// Effects: asks for them, and frees others. It calls nothing but malloc and its relatives: nothing else need be there yet.
+    /// Effects: allocates them, and frees others. Calls only malloc and related functions: nothing else may be ready
+    ///   yet.
     void allocate()
     {
         std::size_t next = 0;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
-// plugin_host LIBRARY: loads a library with an np_alloc of its own and closes it again, many times, while there are threads
-// that have used it, which go on and end later; and sees that hardly any addresses are left behind.
+// plugin_host LIBRARY: loads and closes a library with an np_alloc of its own many times, while threads that have used
+// it continue and end later; expects that hardly any addresses are leaked.
 #include <support/check.hpp>
 #include <support/threads.hpp>
 

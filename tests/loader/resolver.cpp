@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
-// resolver: allocates when the loader asks which of several functions it is to use, which is before thread-local storage holds
-// what it begins with; looks after that in main, and frees it there.
+// resolver: allocates in an ifunc resolver, which the loader runs before thread-local storage is initialized; checks
+// that in main, and frees it there.
 #include "early.hpp"
 
 #include "use.hpp"

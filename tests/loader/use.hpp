@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
 /// \file
-/// Uses an allocator, in whatever module its functions lie.
+/// Uses an allocator, in any module that holds its functions.
 #pragma once
 
 #include <array>

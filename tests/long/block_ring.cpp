@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
-// block_ring [SECONDS [SEED]]: eight threads in a ring, each of which hands blocks of random sizes to the next, for ten minutes
-// or as told. Each byte in a block follows from a number that travels beside it, and whoever gives the block back checks it
-// first. Each thread sends mostly blocks of one size, and takes more of those than it gives back; so the pools have to carry
-// blocks all the time from where they are left to where they are wanted.
+// block_ring [SECONDS [SEED]]: eight threads in a ring, each of which hands blocks of random sizes to the next, for ten
+// minutes by default. Each byte in a block is derived from a number that travels with it, and the freeing thread checks
+// it first. Each thread sends mostly blocks of one size, and allocates more of those than it frees; so the pools must
+// move blocks all the time from where they are freed to where they are needed.
 #include <memory_pool/base/pool_options.hpp>
 #include <memory_pool/concurrent_block_pool.hpp>
 #include "support/check.hpp"
@@ -79,8 +79,8 @@ private:
         return options;
     }
 
-    /// Bursts of sending and receiving take turns, so that whole magazines are filled and emptied. Nobody insists on sending,
-    /// as the belt may be full all around.
+    /// Bursts of sending and receiving alternate, so that whole magazines are filled and emptied. No thread waits to
+    /// send, as the belt may be full all around.
     void work(std::size_t me, test_clock::time_point end)
     {
         std::mt19937_64 random(seed_ + me + 1);

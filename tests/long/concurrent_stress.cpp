@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
-// concurrent_stress [SECONDS [SEED]]: pools that threads share, used at random by threads that begin and end, for two minutes
-// or as told. Each block is marked and checked all the time, and accounted for at the end of each pool.
+// concurrent_stress [SECONDS [SEED]]: shared pools, used at random by short-lived threads, for two minutes by default.
+// Each block is marked and checked all the time, and accounted for at the end of each pool.
 #include <memory_pool/base/policies.hpp>
 #include <memory_pool/concurrent_block_pool.hpp>
 #include "support/check.hpp"

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
-// depot_torture [OPERATIONS [SEED]]: two threads pop magazines from a depot and stall between the load and the exchange, while
-// two others pop and push the same magazines, 10^9 times or as told. The stalls are of all lengths, so that a tag of few bits
-// would have come around. First, a stack without a tag has to fail the same torture.
+// depot_torture [OPERATIONS [SEED]]: two threads pop magazines from a depot and stall between the load and the
+// exchange, while two others pop and push the same magazines, 10^9 times by default. The stalls are of all lengths, so
+// that a tag of few bits would have wrapped around. First, a stack without a tag must fail the same torture.
 #include "support/stack_torture.hpp"
 
 #include "support/check.hpp"

@@ -1,39 +1,40 @@
 /* SPDX-License-Identifier: MIT
    Copyright (c) 2026 The memory_pool authors
 
-   The handshake between the owner of a cache and another thread that empties it (core/threads/thread_cache.hpp), for Spin.
+   The handshake between the owner of a cache and another thread that drains it (core/threads/thread_cache.hpp), for
+   Spin.
 
        owner:   take top out, leaving 0;  is it between floor and ceiling?  work;  put top back.
        other:   close floor and ceiling;  barrier for the whole process;  wait until top is not 0.
 
-   Memory is that of x86 (TSO): the stores of a thread go into a queue of its own, which the thread itself reads first, and
-   reach memory one by one, at any time. A fence waits until the thread's own queue is empty, the barrier for the process until
-   the other's is. An atomic exchange is a fence, and then a change of memory itself.
+   The memory model is x86-TSO: the stores of a thread go into its store buffer, which the thread itself reads first,
+   and reach memory one by one, at any time. A fence drains the thread's own buffer, the process-wide barrier that of
+   the other one. An atomic exchange is a fence, followed by a change of memory itself.
 
-   Every block is, whenever the other one has emptied the closed cache, either handed out or in the slabs: none is in two
-   places, none is lost. And none is handed out that is.
+   Whenever the other thread has drained the closed cache, every block is either outstanding or in the slabs: none is in
+   two places, none is lost. And no outstanding block is allocated.
 
    The cache has two magazines, loaded and previous, that the owner exchanges when the loaded one is empty or full.
 
    What can be defined. With the first two there is no counterexample; each of the others must give one:
-       SLOW_OWNER      the owner exchanges top instead of storing 0 (where the system has no barrier), and the other one has
-                       no barrier
-       NO_FLOOR_FENCE  the other's stores to floor and ceiling are plain ones: the barrier of the process orders them, too; but
-                       without that, with SLOW_OWNER, there is a counterexample
-       NO_BARRIER      the other one does not issue the barrier
-       NO_WAIT         the other one takes top as it is
-       LOAD_TWICE      the other one waits until top is not 0, and then loads it again
-       CHECK_FIRST     the owner looks at the bounds before it takes top out
-       CLOSE_LATE      the other one closes after the barrier
-       OPEN_UNLOCKED   the owner opens its cache again without the lock
-       RELOAD_STORES   with another magazine, the owner stores the new bounds, whether the cache was closed meanwhile or not
-       ONE_MAGAZINE    the other one forgets the previous magazine */
+       SLOW_OWNER      the owner exchanges top instead of storing 0 (where the OS has no barrier), and the other thread
+                       has no barrier
+       NO_FLOOR_FENCE  the other thread's stores to floor and ceiling are plain ones: the process-wide barrier orders
+                       them, too; but without that, with SLOW_OWNER, there is a counterexample
+       NO_BARRIER      the other thread does not issue the barrier
+       NO_WAIT         the other thread takes top as it is
+       LOAD_TWICE      the other thread waits until top is not 0, and then loads it again
+       CHECK_FIRST     the owner checks the bounds before it takes top out
+       CLOSE_LATE      the other thread closes after the barrier
+       OPEN_UNLOCKED   the owner reopens its cache without the lock
+       RELOAD_STORES   with another magazine, the owner stores the new bounds even if the cache was closed meanwhile
+       ONE_MAGAZINE    the other thread forgets the previous magazine */
 
 #define ROOM 1 /* blocks in a magazine */
 #define BLOCKS 3
 
-/* Places in memory. The slots of the two magazines follow each other, with a gap between: a top past the end of the first is not
-   the bottom of the second. */
+/* Addresses in memory. The slots of the two magazines follow each other, with a gap between: a top past the end of the
+   first is not the bottom of the second. */
 #define TOP 0
 #define FLOOR 1
 #define CEILING 2

@@ -1,33 +1,36 @@
 /* SPDX-License-Identifier: MIT
    Copyright (c) 2026 The memory_pool authors
 
-   How a heap of np_alloc goes from a thread that ends to the next one (src/np_alloc/heaps/heap_registry.hpp), for Spin.
+   How a heap of np_alloc is handed off from an ending thread to the next one (src/np_alloc/heaps/heap_registry.hpp),
+   for Spin.
 
-       thread:      adopt the heap, if it is parked;  take from and put into the magazine;  now and then, with the lock of the
-                    heap: drain, refill, flush, buffer remote frees, send;  park the heap with its magazine.
+       thread:      adopt the heap, if it is parked;  take from and put into the magazine;  now and then, with the heap
+                    lock: drain, refill, flush, buffer remote frees, send;  park the heap with its magazine.
        sender:      frees blocks of the heap: writes a batch, and sends it.
-       collector:   with the lock of the lists, if it gets that of the heap: drains and sends for whoever is idle, or not there.
-       forker:      with both locks, copies what there is for a child.
+       collector:   with the lock of the lists, and if it gets the heap lock: drains and sends for an idle
+                    or parked heap.
+       forker:      with both locks, copies the state for a child.
 
-   A lock of the lists guards who has the heap. The lock of the heap guards slabs and outbox. The magazine is that of the thread
-   that has the heap, without a lock, and nobody else's.
+   The lock of the lists guards ownership of the heap. The heap lock guards slabs and outbox. The magazine belongs to
+   the owner thread alone, without a lock.
 
    Sets of blocks are numbers, a bit for each block. Two of them are of the heap, and one of another heap.
 
-       blocks of the heap = in use + in the magazine + in slabs + in batches             block of the other = in use + outbox + sent
+       blocks of the heap = in use + in the magazine + in slabs + in batches
+       block of the other = in use + outbox + sent
 
-   No block is handed out that is in use; in the end, none is lost.
+   No block in use is allocated; in the end, none is lost.
 
    What can be defined; each must give a counterexample:
-       NO_LOCK             the thread does without the lock of the heap
-       NO_TRY              the collector drains, whether it got the lock of the heap or not
-       PARK_EMPTY          the thread that ends does not leave its magazine to the next one
-       PARK_EARLY          it says that the heap is parked, and then what is in the magazine, without the lock of the lists
-       ADOPT_UNLOCKED      the thread that begins looks without the lock of the lists whether the heap is parked, and takes it
+       NO_LOCK             the thread works without the heap lock
+       NO_TRY              the collector drains, whether it got the heap lock or not
+       PARK_EMPTY          the ending thread does not leave its magazine to the next one
+       PARK_EARLY          it marks the heap as parked before it stores the magazine, without the lock of the lists
+       ADOPT_UNLOCKED      the new thread checks without the lock of the lists whether the heap is parked, and takes it
        COLLECT_MAGAZINE    the collector flushes the magazine of a heap, parked or not
-       FORK_UNLOCKED       the thread that forks does not wait for the lock of the heap
+       FORK_UNLOCKED       the forking thread does not wait for the heap lock
        KEEP_SENT           the child drains what was sent while the fork copied page by page
-       ADOPT_IN_CHILD      the child adopts the heap of a thread that is not there */
+       ADOPT_IN_CHILD      the child adopts the heap of a thread that does not exist in it */
 
 #define ALL_OF_HEAP 3
 #define OF_OTHER 4

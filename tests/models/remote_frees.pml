@@ -6,10 +6,10 @@
        send:      write the batch;  next of batch = inbox;  compare and exchange inbox for the batch, or look again.
        drain:     exchange inbox for nothing;  for each batch: read it, put the block that it brings back, send it home.
 
-   Two threads send blocks home to the heap of a third one, which hands them out again. A batch is a block of the heap that sends
-   it; when that has none left, or the batch would bring less than it takes itself, the block that goes home is the batch, and
-   brings nothing. A batch that was read goes home as one that brings nothing. Every block, also one that is a batch, is in one
-   place: free in its slab, in use, or sent. In the end, when all have drained what came, none is sent.
+   Two threads send blocks back to the heap of a third one, which allocates them again. A batch is a block of the
+   sending heap; when that has none left, or the batch would carry less than its own size, the remote block is itself
+   the batch, and carries nothing. A drained batch is sent back as one that carries nothing. Every block, including a
+   batch, is in one place: free in its slab, in use, or sent. In the end, when all have drained, none is sent.
 
    Memory changes in the order of the statements; what a weaker order of the program could do is a definition.
 
@@ -133,7 +133,7 @@ inline drain()
     atomic { batch = 0; seen = 0 }
 }
 
-/* The same, for a heap to which nobody sends but its own batches. */
+/* The same, for a heap that receives only its own batches. */
 inline take_batches_home()
 {
     LOOK_EARLY;

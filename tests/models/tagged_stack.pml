@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
    Copyright (c) 2026 The memory_pool authors
 
-   The lock-free stack with a tag (core/threads/tagged_stack.hpp), for Spin: two threads pop and push the same three nodes, a few times
-   each. A node that is popped is nobody else's; and in the end each is in one place.
+   The lock-free stack with a tag (core/threads/tagged_stack.hpp), for Spin: two threads pop and push the same three
+   nodes, a few times each. A popped node has one owner; and in the end each is in one place.
 
    What can be defined:
        TAGS            how many tags there are; the program has 2^38. 1 is a stack without a tag, which must give a
@@ -28,7 +28,7 @@ byte below[NODES];
 bool held[NODES];
 byte at_work = THREADS;
 
-/* Nodes are pushed by whoever has popped them. */
+/* Nodes are pushed by the thread that popped them. */
 proctype thread()
 {
     byte link, tag, next, mine[NODES], count, steps;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
 /// \file
-/// Pools that are made in a program and used in a library that it loads, and the other way around. In both, the first pool has
+/// Pools that are created in a program and used in a library that it loads, and vice versa. The first pool of each has
 /// the same number.
 #include "plugin.hpp"
 

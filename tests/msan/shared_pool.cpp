@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
 /// \file
-/// Objects of a shared_pool that wait for their end while another one ends, built with MemorySanitizer: they lie in control blocks that
-/// end before them.
+/// Objects of a shared_pool whose destruction is deferred while another one is destroyed, built with MemorySanitizer:
+/// they lie in control blocks that are destroyed before them.
 #include <memory_pool/shared_pool.hpp>
 
 #include <memory>

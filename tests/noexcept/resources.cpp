@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
 /// \file
-/// The resources for std::pmr in a program without exceptions and RTTI: they work, and what would throw ends in the error handler.
+/// The resources for std::pmr in a program without exceptions and RTTI: what would throw calls the error handler
+/// instead.
 #include <memory_pool/allocator.hpp>
 #include <memory_pool/arena_resource.hpp>
 #include <memory_pool/pool_resource.hpp>

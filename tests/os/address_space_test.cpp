@@ -91,7 +91,7 @@ TEST_F(address_space, is_asked_about_without_becoming_more_where_there_is_room_b
 }
 #endif
 
-/// Addresses whose last pages are no whole part of those that are cleared at a time, and of which every so many pages have memory.
+/// An address range whose end is not a multiple of what is cleared at a time; one page in `step` is resident.
 class sparse_memory
 {
 public:

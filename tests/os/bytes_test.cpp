@@ -15,7 +15,7 @@ namespace
 {
 constexpr unsigned char value = 0xDF;
 
-/// Returns: how many of the bytes it does not find when they, and no others, have another value; or all if it finds one where none is.
+/// Returns: the number of single changed bytes that are not found; or `bytes` if one is found where none is changed.
 template <class AreAll>
 std::size_t missed(std::size_t offset, std::size_t bytes, AreAll&& are_all)
 {

@@ -20,7 +20,7 @@ namespace os = memory_pool::os;
 
 namespace
 {
-/// Pages that nobody may touch, and what is told when they are.
+/// Inaccessible pages, and what is reported when they are touched.
 struct watched_faults : testing::Test
 {
     static inline const void* told = nullptr;

@@ -72,8 +72,8 @@ TEST(map_pages, gives_nothing_that_does_not_fit_into_the_addresses)
 
 TEST(map_pages, knows_all_it_has_when_the_system_refuses_a_call)
 {
-    // The calls: to map, to cut off what is before, to cut off what is behind. Where memory happens to be aligned, there
-    // is nothing before.
+    // The calls: map, unmap the part before, unmap the part behind. If the mapping happens to be aligned, there is
+    // nothing before.
     for (std::size_t refused = 1; refused != 4; ++refused) {
         const test::system_calls calls;
         calls.refuse(test::system_call::any, refused);

@@ -71,8 +71,8 @@ TEST(process_barrier, orders_a_store_and_a_load_of_another_thread_that_has_no_ba
 {
     if (!os::has_process_barrier())
         GTEST_SKIP() << "this system has none";
-    // Without it, a few of so many rounds end with both threads having seen nothing: a processor may load before its store is
-    // seen by others.
+    // Without the barrier, a few of these rounds end with neither thread having seen the other's store: a processor may
+    // load before its store is visible to others.
     constexpr int rounds = 2'000;
     alignas(64) std::atomic<int> mine{0};
     alignas(64) std::atomic<int> theirs{0};

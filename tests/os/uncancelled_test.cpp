@@ -6,8 +6,8 @@
 
 #include <gtest/gtest.h>
 
-// AddressSanitizer does not see that the stack of a thread that is cancelled is unwound; and libc++ brings an unwinder of its own,
-// which the one of pthread_cancel does not get on with.
+// AddressSanitizer does not see that the stack of a cancelled thread is unwound; and libc++ brings its own unwinder,
+// which is incompatible with that of pthread_cancel.
 #if defined(__linux__) && !MEMORY_POOL_ASAN && !defined(_LIBCPP_VERSION)
 #include <pthread.h>
 

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
-# cmake -D source=<directory> -D root=<directory> -D generator=<name> -D compiler=<file> -P install_without_np_alloc.cmake
-# Installs into <root>/installed what there is when np_alloc is left out.
+# cmake -D source=<directory> -D root=<directory> -D generator=<name> -D compiler=<file>
+#     -P install_without_np_alloc.cmake
+# Installs a build without np_alloc into <root>/installed.
 file(REMOVE_RECURSE ${root})
 execute_process(
     COMMAND ${CMAKE_COMMAND} -S ${source} -B ${root}/build -G ${generator} -D CMAKE_CXX_COMPILER=${compiler}

@@ -42,7 +42,8 @@ compile("${flags}")
 set(stage ${root}/stage)
 file(REMOVE_RECURSE ${stage})
 execute_process(
-    COMMAND ${CMAKE_COMMAND} -E env DESTDIR=${stage} ${CMAKE_COMMAND} --install ${build} --config "${config}" --prefix /usr
+    COMMAND ${CMAKE_COMMAND} -E env DESTDIR=${stage}
+        ${CMAKE_COMMAND} --install ${build} --config "${config}" --prefix /usr
     OUTPUT_QUIET COMMAND_ERROR_IS_FATAL ANY)
 ask(flags ${stage}/usr memory_pool)
 if(flags MATCHES "-isystem" OR NOT flags MATCHES "^-I[^ ]*/${includedir}$")
@@ -50,10 +51,12 @@ if(flags MATCHES "-isystem" OR NOT flags MATCHES "^-I[^ ]*/${includedir}$")
 endif()
 # The drop-ins are in a subdirectory, which is not a default include directory.
 ask(flags ${stage}/usr memory_pool_drop_in)
-if(NOT flags MATCHES "-isystem [^ ]*/${includedir}/memory_pool_drop_in( |$)" OR flags MATCHES "-isystem [^ ]*/${includedir}( |$)")
+if(NOT flags MATCHES "-isystem [^ ]*/${includedir}/memory_pool_drop_in( |$)"
+   OR flags MATCHES "-isystem [^ ]*/${includedir}( |$)")
     message(SEND_ERROR "for the drop-ins below /usr/include: ${flags}")
 endif()
 # With -I/usr/include the compiler's own headers still find those of the C library. The flag replaces that of the staged
 # directory, which is searched last, as /usr/include is.
-string(REGEX REPLACE "-I[^ ]*/${includedir}( |$)" "-I/usr/include -idirafter ${stage}/usr/${includedir}\\1" flags "${flags}")
+string(REGEX REPLACE "-I[^ ]*/${includedir}( |$)"
+    "-I/usr/include -idirafter ${stage}/usr/${includedir}\\1" flags "${flags}")
 compile("${flags}")

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
 /// \file
-/// Programs that must not compile, one for each value of REFUSED, and a few that must, where it is 0: refusals.cmake has the texts.
+/// Programs that must not compile, one for each value of REFUSED, and valid ones for 0: refusals.cmake has the
+/// messages.
 #include "included.hpp"
 
 namespace mp = memory_pool;

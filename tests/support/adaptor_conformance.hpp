@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
 /// \file
-/// What every adaptor in front of a memory resource must do, and every chain of adaptors. Instantiate it for types that are made
-/// from an upstream, and have a function `resource()`, with INSTANTIATE_TYPED_TEST_SUITE_P.
+/// The contract of every adaptor of a memory resource, and of every chain of adaptors. Instantiate it for types that
+/// are constructed from an upstream, and have a function `resource()`, with INSTANTIATE_TYPED_TEST_SUITE_P.
 #pragma once
 
 #include <support/upstreams.hpp>

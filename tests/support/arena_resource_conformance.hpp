@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
 /// \file
-/// What every arena resource must do beyond what resource_conformance.hpp says, in one thread. Instantiate it for a resource type
-/// with INSTANTIATE_TYPED_TEST_SUITE_P.
+/// The contract of every arena resource beyond that of resource_conformance.hpp, single-threaded. Instantiate it for a
+/// resource type with INSTANTIATE_TYPED_TEST_SUITE_P.
 #pragma once
 
 #include <memory_pool/base/arena_options.hpp>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
 /// \file
-/// What every pool of blocks must do, whatever its policy and its threads. Instantiate it for a pool type with
+/// The contract of every pool of blocks, for any policy and threading. Instantiate it for a pool type with
 /// INSTANTIATE_TYPED_TEST_SUITE_P.
 #pragma once
 

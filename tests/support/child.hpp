@@ -15,7 +15,8 @@
 #include <unistd.h>
 #endif
 
-// The thread sanitizer does not go on in the child of several threads; the allocator of the address sanitizer may be locked there.
+// ThreadSanitizer does not support the child of a multi-threaded process; the allocator of AddressSanitizer may be
+// locked in it.
 #if defined(__unix__) && !MEMORY_POOL_TSAN && !MEMORY_POOL_ASAN
 #define TESTS_MAY_FORK 1
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
 /// \file
-/// Holds threads up at the points of the library where that could do harm. To be included before anything else, by every
-/// file of a program or by none: the code of the library is another one with it.
+/// Delays threads at the racy points of the library. Include it before anything else, in every file of a program or in
+/// none: it changes the code of the library.
 #pragma once
 
 #ifdef MEMORY_POOL_DELAY_POINT

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
 /// \file
-/// Blocks of a resource that are filled to the last byte, so that it shows if two overlap or anybody else writes to one.
+/// Blocks of a resource that are filled to the last byte, to detect overlaps and foreign writes.
 #pragma once
 
 #include <algorithm>

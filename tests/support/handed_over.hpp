@@ -32,7 +32,7 @@ private:
     std::atomic<std::size_t> most_{0};
 };
 
-/// Has room for so many blocks. Whoever takes waits until it is full, or nothing more comes, and takes all.
+/// Bounded by a number of blocks. The consumer waits until it is full or closed, and takes all.
 template <class Block>
 class bounded_queue
 {

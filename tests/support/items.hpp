@@ -14,7 +14,7 @@
 
 namespace test
 {
-/// Knows how many of its kind are alive, and throws on request: from the constructor that `until_throw` more come before.
+/// Counts its live instances, and throws on request: from the constructor that follows `until_throw` others.
 struct live_count
 {
     static inline std::atomic<int> alive{0};

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
 /// \file
-/// What programs that take long are told: for how long, and the seed. One that understood something else, and so did nothing, would
-/// say that all was well.
+/// The arguments of long-running programs: duration and seed. Invalid ones must fail: a run that does nothing would
+/// pass.
 #pragma once
 
 #include <cstdint>

@@ -12,7 +12,7 @@
 
 namespace test
 {
-/// Blocks of random sizes, so many bytes of them, each of which begins with the address of the one before: a list of them would be
+/// Blocks of random sizes, with a total number of bytes, linked through their first bytes: a separate list would need
 /// memory, too.
 class many_blocks
 {

@@ -16,8 +16,8 @@
 
 namespace test
 {
-/// Hands out chunks of one array, and throws std::bad_alloc when that is used up. It has no lock on purpose: a pool promises
-/// not to call it by two threads at a time.
+/// Hands out chunks of one array, and throws std::bad_alloc when that is used up. Deliberately without a lock: a pool
+/// promises to serialize its calls.
 class arena_upstream : public std::pmr::memory_resource
 {
 public:
@@ -84,8 +84,8 @@ private:
     std::map<std::size_t, std::size_t> free_; ///< Size by offset.
 };
 
-/// Marks each block with who has it, and fills it with what can be told from anything else. It orders nothing between threads:
-/// what it does to a block is a race, unless the pool puts it in order.
+/// Marks each block with its owner, and fills it with a unique pattern. It orders nothing between threads: its accesses
+/// to a block are a race, unless the pool orders them.
 class marked_blocks
 {
 public:
@@ -95,7 +95,7 @@ public:
     {
     }
 
-    /// Effects: notes that `who`, not 0, has got a block that nobody has, and writes to it.
+    /// Effects: notes that `who`, not 0, has allocated a block without an owner, and writes to it.
     void take(void* block, std::uint32_t who) noexcept
     {
         change(block, 0, who);
@@ -107,7 +107,7 @@ public:
     /// Effects: notes that the block goes from one to another.
     void pass(void* block, std::uint32_t from, std::uint32_t to) noexcept { change(block, from, to); }
 
-    /// Effects: notes that `who` gives the block back, and looks whether anybody else has written to it.
+    /// Effects: notes that `who` gives the block back, and checks it for foreign writes.
     void give(void* block, std::uint32_t who) noexcept
     {
         check(block);
@@ -126,7 +126,7 @@ public:
     /// Returns: how often something was not as it must be.
     std::size_t faults() const noexcept { return faults_.load(std::memory_order_relaxed); }
 
-    /// Returns: how many blocks somebody has.
+    /// Returns: the number of blocks that have an owner.
     std::size_t count() const noexcept
     {
         std::size_t count = 0;
@@ -166,7 +166,7 @@ private:
 
     const std::byte* begin_;
     std::size_t words_;
-    std::vector<std::atomic<std::uint32_t>> owners_; ///< 0: nobody.
+    std::vector<std::atomic<std::uint32_t>> owners_; ///< 0: none.
     std::atomic<std::size_t> faults_{0};
 };
 } // namespace test

@@ -20,7 +20,7 @@
 #if TESTS_MAY_LIMIT_MEMORY
 namespace test
 {
-/// As long as it lives, the system gives the process only so many bytes more.
+/// For its lifetime, limits the process to a number of additional bytes from the OS.
 class memory_limit
 {
 public:

@@ -11,7 +11,7 @@
 
 namespace test
 {
-/// As long as it lives, `action` is called where there is no memory. It may remove itself, by std::set_new_handler. One at a time.
+/// For its lifetime, calls `action` on OOM. `action` may remove itself, by std::set_new_handler. One at a time.
 class new_handler
 {
 public:

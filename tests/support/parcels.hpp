@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
 /// \file
-/// Blocks that threads hand to each other, filled with what can be told from anything else, and the belts that they travel on.
+/// Blocks that threads hand to each other, filled with a unique pattern, and the belts that they travel on.
 #pragma once
 
 #include <memory_pool/base/config.hpp>
@@ -50,8 +50,8 @@ inline bool is_intact(const parcel& checked)
     return is_equal;
 }
 
-/// The way from one thread to the next, first in, first out. It puts in order what these two do with one block, and nothing
-/// else: what others did with the block before, the pool has to put in order.
+/// A FIFO channel from one thread to the next. It orders what these two do with one block, and nothing else: earlier
+/// accesses by other threads must be ordered by the pool.
 class belt
 {
 public:

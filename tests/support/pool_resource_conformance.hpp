@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
 /// \file
-/// What every pool resource must do beyond what resource_conformance.hpp says, in one thread. Instantiate it for a resource type
-/// with INSTANTIATE_TYPED_TEST_SUITE_P.
+/// The contract of every pool resource beyond that of resource_conformance.hpp, single-threaded. Instantiate it for a
+/// resource type with INSTANTIATE_TYPED_TEST_SUITE_P.
 #pragma once
 
 #include <memory_pool/base/errors.hpp>
@@ -40,7 +40,7 @@ protected:
     /// Whether blocks of that size come one by one from upstream.
     bool passes_upstream(Resource& resource, std::size_t bytes)
     {
-        give_back(resource, allocate_filled(resource, bytes)); // Makes the pool, if there is to be one.
+        give_back(resource, allocate_filled(resource, bytes)); // Creates the pool, if the size has one.
         const std::size_t calls = upstream_.calls();
         give_back(resource, allocate_filled(resource, bytes));
         return upstream_.calls() != calls;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
 /// \file
-/// What every resource for std::pmr must do, whatever its policy, its threads, and the way it finds room. Instantiate it for a
-/// resource type with INSTANTIATE_TYPED_TEST_SUITE_P.
+/// The contract of every resource for std::pmr, for any policy, threading, and placement. Instantiate it for a resource
+/// type with INSTANTIATE_TYPED_TEST_SUITE_P.
 #pragma once
 
 #include <memory_pool/base/errors.hpp>

@@ -20,7 +20,7 @@ inline constexpr bool under_a_sanitizer = false;
 #endif
 
 #if MEMORY_POOL_ASAN
-/// Before deaths that AddressSanitizer reports. Nobody reads the names of functions there, and to find them takes seconds.
+/// Before deaths that AddressSanitizer reports. Symbolizing takes seconds, and no test reads the function names.
 inline void expect_reports_without_names()
 {
     GTEST_FLAG_SET(death_test_style, "threadsafe");

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
 /// \file
-/// What every resource that threads share must do beyond what resource_conformance.hpp says. Instantiate it for a resource type
-/// with INSTANTIATE_TYPED_TEST_SUITE_P.
+/// The contract of every thread-safe resource beyond that of resource_conformance.hpp. Instantiate it for a resource
+/// type with INSTANTIATE_TYPED_TEST_SUITE_P.
 #pragma once
 
 #include <support/child.hpp>
@@ -76,7 +76,7 @@ protected:
         EXPECT_TRUE(resource.is_valid());
     }
 
-    /// Not locked: a resource promises not to call it by two threads at a time, and the thread sanitizer sees if it does.
+    /// Not locked: a resource promises to serialize its calls, and ThreadSanitizer detects if it does not.
     accounting_upstream upstream_;
 };
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
 /// \file
-/// A torture for lock-free stacks: some threads are held up between the load and the exchange of a pop, while others pop and
-/// push the same few nodes (the ABA problem). Includes delays.hpp, so it comes first in a file, too.
+/// A torture for lock-free stacks: some threads are delayed between the load and the exchange of a pop, while others
+/// pop and push the same few nodes (the ABA problem). Includes delays.hpp, so it comes first in a file, too.
 #pragma once
 
 #include "support/delays.hpp"
@@ -142,7 +142,7 @@ public:
     bool is_broken() const { return is_broken_.load(std::memory_order_relaxed); }
 
     /// Returns: whether each node is in one place.
-    /// Preconditions: nobody is at work, or has a node.
+    /// Preconditions: no thread is running, or has a node.
     bool is_whole()
     {
         for (std::uint32_t i = 0; i <= tortured_nodes; ++i) // A cycle would have no end.
@@ -203,8 +203,8 @@ private:
     // One for each that stalls and two for each that is fast: no pop finds an empty stack, unless a node is lost.
     static_assert(tortured_nodes == stalling_threads + 2 * most_fast_threads);
 
-    /// Waits at each delay point until there were some more changes, or there will be none. Often that is about a power of two:
-    /// where a tag of few bits comes around.
+    /// Waits at each delay point for a number of changes, or until the end. Often that is about a power of two: where a
+    /// tag of few bits wraps around.
     class until_changed final : public delay_hook
     {
     public:

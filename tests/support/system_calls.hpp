@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
 /// \file
-/// The calls of the system that may fail, as the library makes them: counted, and refused on request.
+/// The fallible system calls, as the library makes them: counted, and refused on request.
 ///
-///     the library -> mmap, by the linker:  __wrap_mmap in system_calls.cpp -> the mmap there is, or ENOMEM
+///     the library -> mmap, by the linker:  __wrap_mmap in system_calls.cpp -> the real mmap, or ENOMEM
 ///
-/// So nothing is in the library for it, and what is tested is the archive that is shipped. A program that has this is linked with
-/// memory_pool_system_calls. What the C library does for itself is not seen here, and never refused.
+/// So the library contains nothing for it, and the tested archive is the shipped one. A program with this is linked
+/// with memory_pool_system_calls. Calls that the C library makes itself are not seen here, and never refused.
 ///
 /// Thread safety: any thread may call the system; one at a time says what is refused.
 #pragma once
@@ -27,7 +27,7 @@ enum class system_call : std::size_t
     protect,           ///< mprotect
     advise,            ///< madvise, as where memory is locked
     advise_huge_pages, ///< madvise, about those
-    guard,             ///< Either of these, to have nobody touch pages
+    guard,             ///< madvise or mprotect, to make pages inaccessible
     move,              ///< mremap; what was at the destination is gone by then, as with Linux 6.1
     create_key,        ///< pthread_key_create
     set_key,           ///< pthread_setspecific
@@ -93,7 +93,7 @@ public:
     }
     /// Effects: has normal pages be given for huge ones, as if some were set aside.
     static void give_reserved_pages() noexcept { has_reserved_pages = true; }
-    /// Effects: has another thread map a page, filled with `content`, where memory should have gone whose move is refused.
+    /// Effects: makes another thread map a page, filled with `content`, at the destination of a move that is refused.
     static void have_others_map_destinations(unsigned char content) noexcept { content_of_others = content; }
     /// Effects: has each guard be a mapping of its own, as with Linux before 6.13.
     static void make_guards_mappings() noexcept { has_only_mappings = true; }
@@ -141,7 +141,8 @@ private:
     static inline std::atomic<std::size_t> refused_count{0};
 };
 
-/// Sets the cost of a page's first touch by the CPU clock of threads, whatever it really is, for its lifetime: the
+/// Sets the cost of a page's first touch by the CPU clock of threads, independent of the real one, for its lifetime:
+/// the
 /// library reads the clock twice before, and once after the touch. One at a time.
 class first_touch_costs
 {

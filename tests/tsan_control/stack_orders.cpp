@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
-// stack_orders publishing|weak_push|weak_pop|weak_both: hands payloads from one thread to another through a tagged_stack with
-// these memory orders. ThreadSanitizer must see a data race in each but the first, which shows that it can see one.
+// stack_orders publishing|weak_push|weak_pop|weak_both: hands payloads from one thread to another through a
+// tagged_stack with these memory orders. ThreadSanitizer must report a data race in each but the first, as a control
+// that it can.
 #include <memory_pool/core/threads/tagged_stack.hpp>
 
 #include <array>

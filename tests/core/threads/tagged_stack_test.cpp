@@ -18,7 +18,7 @@ namespace
 {
 struct marked_node : core::stack_node
 {
-    std::uint64_t written = 0; ///< By whoever has the node, without any order of its own.
+    std::uint64_t written = 0; ///< By the thread that has popped the node, unordered otherwise.
     std::atomic<unsigned> owners{0};
 };
 

@@ -2,13 +2,14 @@
 // Copyright (c) 2026 The memory_pool authors
 // np_attacks ending | counting [ATTACK [BYTES [OWNER]]]
 //
-// Commits all attacks, or those, each in a process of its own: with the error handler that ends it, or with one that
-// counts. Prints a line for each, with tabs between:
+// Commits all attacks, or those named, each in a process of its own: with the error handler that ends it, or with one
+// that counts. Prints a line for each, separated by tabs:
 //
-//     attack, bytes, owner, how the process ended, what it was doing then, reports, when the first came, whether a block was given to
-//     two, whether all was in order in the end, address that a report has to name, bytes of a block there, text on stderr
+//     attack, bytes, owner, how the process ended, what it was doing then, reports, when the first came,
+//     whether a block was allocated twice, whether the heap was consistent in the end,
+//     address that a report must name, bytes of a block there, text on stderr
 //
-// It says what came of it, and not whether that is right: see np_attacks_test.py.
+// It prints what happened, and does not judge it: see np_attacks_test.py.
 #include "attacks.hpp"
 
 #include <support/check.hpp>

@@ -9,7 +9,7 @@
 
 #define NOINLINE __attribute__((noinline))
 
-// The names of functions are to be seen from outside, and found.
+// External linkage, so that the names of the functions are found.
 extern "C" {
 NOINLINE char* allocate_block()
 {
