@@ -30,7 +30,7 @@ def run(*arguments):
 
 
 def read_to_end(terminal):
-    """What has been written to a terminal that nobody writes to any more. It comes in chunks; Linux ends it with an error."""
+    """Reads the rest of a terminal whose writer has closed it. It comes in chunks; Linux ends it with an error."""
     everything = b""
     try:
         while chunk := os.read(terminal, 1 << 16):
@@ -111,8 +111,8 @@ class Tour(unittest.TestCase):
                 self.assertLess(number[job, side] * 10, number[job, "new/delete"], (job, side))
 
     def test_malloc_calls_of_all_threads_are_counted(self):
-        # Each of 40,000 words stands there once, so several threads make as many nodes as one does. Beside those, there is
-        # what the threads and tables need.
+        # Each of 40,000 words occurs once, so several threads make as many nodes as one does. The rest is what threads
+        # and tables need.
         text = " ".join(f"word{number}" for number in range(40_000))
         number = self.malloc_calls(self.assert_works(self.write("a.txt", text)))
         alone, together = number["word index", "new/delete"], number["shared index", "new/delete"]

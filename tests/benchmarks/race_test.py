@@ -5,8 +5,8 @@
 
     race_test.py DIRECTORY LIBRARY [--sanitized]
 
-DIRECTORY has `measure`; LIBRARY is faulty_malloc, which is sound when it is not told to be faulty. The commands are scripts of
-the shell that behave in another way under that library.
+DIRECTORY has `measure`; LIBRARY is faulty_malloc, which is correct unless it is told to be faulty. The commands are
+shell scripts that behave differently under that library.
 """
 import contextlib
 import io

@@ -34,8 +34,8 @@ TINY = {
 }
 # What has no random numbers, so no seed.
 WITHOUT_SEED = ("pairs", "tree")
-# The same for a malloc that hands out one block in a hundred twice: enough of them for some to meet, and one thread, so that it
-# is the same each time.
+# The same for a malloc that returns one block in a hundred twice: enough of them for some to meet, and one thread, so
+# that it is deterministic.
 UNDER_FAULTY_MALLOC = {
     **TINY,
     "table": "blocks=3000 live=500 stride=1",

@@ -4,8 +4,8 @@
 
     cross_test.py SOURCE_DIRECTORY PLATFORM [--all]
 
-Compiles np_alloc without a warning (with --all also the library that checks), links the programs of tests/contract that need nothing else with them, and
-runs those if the platform has an emulator here. Exits with 77 if the compiler is not installed.
+Compiles np_alloc without a warning (with --all also the checked build), links the programs of tests/contract that need
+nothing else with it, and runs those if an emulator for the platform is installed. Exits with 77 without the compiler.
 """
 import concurrent.futures
 import os

@@ -3,13 +3,13 @@
 # Copyright (c) 2026 The memory_pool authors
 """What comes of each attack on np_alloc.   np_attacks_test.py PROGRAM LIBRARY
 
-PROGRAM commits them on LIBRARY, np_alloc, np_malloc, or one of those that check (np_alloc_checked, np_malloc_checked), each in a process
-of its own, and says what it saw: see np_attacks.cpp. The tables here say what has to come of them, and docs/security.md what users
-are told.
+PROGRAM commits them on LIBRARY (np_alloc, np_malloc, np_alloc_checked or np_malloc_checked), each in a process of its
+own, and prints what it saw: see np_attacks.cpp. The tables here hold the expected results, and docs/security.md the
+documentation for users.
 
-    double free at once      the call that is wrong ends in the error handler, which is told that, the address, and the size
-    double free later        the same, or a later call does: at the latest when every thread has given its free blocks back.
-                             Until then, the block may have been handed out twice
+    double free at once      the faulty call ends in the error handler, with the kind, the address, and the size
+    double free later        the same, or a later call does: at the latest when every thread has returned its free
+                             blocks. Until then, the block may have been allocated twice
     nothing                  all goes on as if nothing had happened, and np_verify finds nothing wrong
     a crash                  the system ends the program, where it does what is wrong
     nothing or a crash       one of the two
@@ -30,8 +30,9 @@ PROGRAM = os.path.abspath(sys.argv[1])
 IS_MALLOC = sys.argv[2].startswith("np_malloc")
 IS_CHECKED = sys.argv[2].endswith("_checked")
 
-# A pointer, whose blocks are in slabs or large (those that begin nowhere are of all), and what the functions make of it. Of those in
-# slabs, the thread that attacks has cached, once it has freed them, its own, and if they have 64 bytes, those of others.
+# A pointer, whose blocks are in slabs or large (those that begin nowhere are of all), and how the functions treat it.
+# Of those in slabs, the attacking thread has cached, once it has freed them, its own, and if they have 64 bytes, those
+# of others.
 POINTERS = """
                             blocks   free, free_sized, realloc      usable_size                    any, if checked
 freed                       cached  double free at once            nothing                        double free at once

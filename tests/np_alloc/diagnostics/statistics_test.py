@@ -3,7 +3,7 @@
 # Copyright (c) 2026 The memory_pool authors
 """What np_alloc prints about itself can be read by others.   statistics_test.py PROGRAM [LIBRARY]
 
-PROGRAM prints the statistics of np_alloc in the format that it is told; LIBRARY, if there is one, takes the place of malloc.
+PROGRAM prints the statistics of np_alloc in the format that it is told; LIBRARY, if there is one, replaces malloc.
 """
 import json
 import os

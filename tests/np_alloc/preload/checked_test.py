@@ -1,7 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
 # Copyright (c) 2026 The memory_pool authors
-"""libnp_malloc_checked.so ends programs that misuse memory, and says why.   checked_test.py LIBRARY WRONG_DELETE OWN_NOTHROW_NEW"""
+"""libnp_malloc_checked.so ends programs that misuse memory, and reports why.
+
+    checked_test.py LIBRARY WRONG_DELETE OWN_NOTHROW_NEW
+"""
 import os
 import signal
 import subprocess

@@ -7,8 +7,8 @@
 
 OWN_NEW is a program that replaces operator new itself.
 
-Each program runs twice, in a directory of its own, and must print the same, leave the same files and end the same way; and
-nothing may be reported. Programs that are not there are named as skipped. With --all there are more of them, which takes minutes.
+Each program runs twice, in a directory of its own, and must print the same, leave the same files and end the same way;
+and nothing may be reported. Missing programs are reported as skipped. With --all there are more, which takes minutes.
 """
 import contextlib
 import os
@@ -49,7 +49,7 @@ def environment(preload, directory):
 
 
 def run(command, preload, files=(), look_at=None):
-    """Runs it in a directory of its own. If it says what of its output is to be looked at, the rest is left out."""
+    """Runs it in a directory of its own. If `look_at` is given, only that part of the output is kept."""
     with tempfile.TemporaryDirectory() as directory:
         done = subprocess.run(command, env=environment(preload, directory), cwd=directory, stdin=subprocess.DEVNULL,
                               stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=600, check=False)

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
 # Copyright (c) 2026 The memory_pool authors
-"""libnp_malloc.so exports malloc and operator new with all their relatives, and nothing else; and loads the C library alone.
+"""libnp_malloc.so exports only malloc, operator new and related functions, and depends on the C library alone.
 
     symbols_test.py LIBRARY
 """
