@@ -81,12 +81,19 @@ bool attach_to_free() noexcept
     return registry().attach_to_free(this_thread);
 }
 
-/// Effects: starts a decay watch of this thread if there is more dirty memory than before: it may have no other calls
-///   that reach the heap. (In the checked build, every free does.)
+/// Returns: slices whose memory may be returned: dirty ones, and those of free blocks in mostly free slabs of this
+///   thread, which may be pinned by its cached blocks.
+std::size_t returnable_slices(const thread_cache& cache) noexcept
+{
+    return pages().dirty_slices() + (cache.has_heap() ? cache.heap().slabs.sparse_slices() : 0);
+}
+
+/// Effects: starts a decay watch of this thread if there is more returnable memory than before: it may have no other
+///   calls that reach the heap. (In the checked build, every free does.)
 void watch_decay_if_needed() noexcept
 {
     thread_cache& cache = this_thread.cache;
-    if (!is_checked && MEMORY_POOL_UNLIKELY(cache.watch().is_needed(pages().dirty_slices())) && cache.has_heap())
+    if (!is_checked && MEMORY_POOL_UNLIKELY(cache.watch().is_needed(returnable_slices(cache))) && cache.has_heap())
         cache.start_watch(os::coarse_milliseconds());
 }
 
@@ -96,18 +103,19 @@ void watch_decay_if_needed() noexcept
 MEMORY_POOL_NOINLINE bool look_for_due_memory() noexcept
 {
     const errno_as_it_was kept;
-    decay_watch& watch = this_thread.cache.watch();
+    thread_cache& cache = this_thread.cache;
+    decay_watch& watch = cache.watch();
     const std::uint64_t now = os::coarse_milliseconds();
-    if (!watch.look(now, pages().dirty_slices()))
+    if (!watch.look(now, returnable_slices(cache)))
         return false;
     const bool is_idle = watch.is_idle(now, pages().decay_ms() / 2);
     const bool is_to_tidy = is_idle && !watch.is_tidy();
     if (is_to_tidy)
-        watch.set_tidy(heap_registry::tidy_idle(this_thread.cache));
+        watch.set_tidy(heap_registry::tidy_idle(cache));
     registry().collect(is_idle ? most_runs_if_idle : most_runs_if_busy);
-    const std::size_t dirty = pages().dirty_slices();
-    if (!watch.goes_on(now, dirty))
-        this_thread.cache.stop_watch(now, dirty);
+    // A tidy heap has returned the free pages of its slabs.
+    if (!watch.goes_on(now, watch.is_tidy() ? pages().dirty_slices() : returnable_slices(cache)))
+        cache.stop_watch(now, returnable_slices(cache));
     return is_to_tidy;
 }
 

@@ -180,7 +180,17 @@ public:
     ///   hands out its lowest blocks first, so it touches little more than its own peak.
     std::size_t most_memory() const noexcept
     {
-        return std::min(slab_bytes_, peak_outstanding_bytes_ + slab_bytes_ / slice_bytes * os::page_size());
+        const std::size_t held = slab_bytes();
+        return std::min(held, peak_outstanding_bytes_ + held / slice_bytes * os::page_size());
+    }
+
+    /// Returns: slices that the free blocks of its slabs would fill, if most blocks are free; else 0.
+    /// Thread safety: any thread; an estimate.
+    std::size_t sparse_slices() const noexcept
+    {
+        const std::size_t held = slab_bytes();
+        const std::size_t used = outstanding_bytes();
+        return held / 2 > used ? (held - used) / slice_bytes : 0;
     }
 
     /// Effects: restarts the peak of outstanding bytes at the current value.
@@ -307,6 +317,8 @@ private:
             remove_slab(slab);
     }
 
+    std::size_t slab_bytes() const noexcept { return slab_bytes_.load(std::memory_order_relaxed); }
+
     /// Returns: whether one more slab of that class will probably be filled, and a huge page under it is little beside
     ///   what is in use, or will be filled by more such slabs. A slab is added only when the others are full, so a
     ///   program with a little of many sizes is told from one with a lot of one.
@@ -317,7 +329,7 @@ private:
         constexpr std::size_t many_if_dense = std::size_t{1} << 20;
         if (is_checked || std::size_t{outstanding(size_class)} * facts[size_class].block_bytes < many_of_class)
             return false;
-        const bool is_dense = outstanding_bytes() >= slab_bytes_ / 8 * 5;
+        const bool is_dense = outstanding_bytes() >= slab_bytes() / 8 * 5;
         return outstanding_bytes() >= (is_dense ? many_if_dense : many);
     }
 
@@ -326,7 +338,7 @@ private:
         const slice_number added = pages_.take_slab(size_class, own_tag(), may_have_huge_page(size_class));
         if (added == no_slice)
             return false;
-        slab_bytes_ += facts[size_class].slab_bytes;
+        add(slab_bytes_, std::size_t{facts[size_class].slab_bytes});
         slice_record& slab = record(added);
         slab.previous_in_heap = no_slice;
         slab.next_in_heap = first_slab_;
@@ -359,7 +371,7 @@ private:
             slab.next_in_heap;
         if (slab.next_in_heap != no_slice)
             record(slab.next_in_heap).previous_in_heap = slab.previous_in_heap;
-        slab_bytes_ -= facts[slab.size_class].slab_bytes;
+        add(slab_bytes_, std::size_t{0} - facts[slab.size_class].slab_bytes);
         with_memory ? pages_.give_slab_and_memory(slab.slab) : pages_.give_slab(slab.slab);
     }
 
@@ -390,7 +402,7 @@ protected:
     alignas(64) fork_mutex mutex_; ///< Of scoped_lock; a shared heap takes it itself.
 
 private:
-    std::size_t slab_bytes_ = 0;
+    std::atomic<std::size_t> slab_bytes_{0};
     std::size_t peak_outstanding_bytes_ = 0; ///< Since forget_most().
     misuse_list* found_ = nullptr;           ///< Of the holder of the lock.
     std::atomic<std::uint32_t> owner_locks_{0};

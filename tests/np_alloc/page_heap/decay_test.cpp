@@ -19,6 +19,7 @@
 #include <chrono>
 #include <cstddef>
 #include <cstring>
+#include <random>
 #include <thread>
 #include <vector>
 
@@ -100,6 +101,25 @@ TEST(np_decay, goes_back_if_a_thread_is_idle_whose_magazines_serve_its_calls)
         np_free(block);
     }
     np_free(much_in_use);
+}
+TEST(np_decay, goes_back_if_cached_blocks_of_an_idle_thread_pin_each_slab)
+{
+    if (np_get_option(np_option_poison) != 0)
+        GTEST_SKIP() << "where blocks are checked, free ones stay as they were left";
+    const test::option_for_now decays(np_option_decay_ms, 100);
+    test::in_a_thread([] { // One that has had no other memory to return.
+        const std::size_t before = resident_bytes_in_use();
+        std::mt19937 random(1);
+        std::vector<void*> blocks(64 * kibibyte);
+        for (void*& block : blocks) {
+            const std::size_t bytes = 60 + random() % 541;
+            block = std::memset(np_alloc(bytes), 1, bytes);
+        }
+        const std::size_t most = test::resident_bytes() - before;
+        std::shuffle(blocks.begin(), blocks.end(), random);
+        std::for_each(blocks.begin(), blocks.end(), np_free);
+        EXPECT_LE(idle_until_resident_bytes(before + most / 5), before + most / 5);
+    });
 }
 #endif
 
