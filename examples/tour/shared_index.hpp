@@ -7,7 +7,7 @@
 ///     text     |  part 0  |  part 1  | ...      build: each thread makes the table of its part ...
 ///                  |           |
 ///     tables   [a b c d]   [a b c d]            ... then each merges its share of the buckets, and destroys a word
-///               \_/ \_/     \_/ \_/                 that an earlier part also has: most often another thread created it
+///               \_/ \_/     \_/ \_/                 that an earlier part also has: most often of another thread
 ///                |   |
 ///     threads    0   1                          read, tear_down: each thread does its share of the buckets
 #pragma once
