@@ -238,7 +238,7 @@ inline void* aligned_alloc(std::size_t size, std::size_t alignment) noexcept
     return np_aligned_alloc(alignment, size < alignment ? alignment : size);
 }
 
-/// Effects: takes a block back. nullptr is ignored.
+/// Effects: frees a block. nullptr is ignored.
 /// Preconditions: `block` is from aligned_alloc, or from np_alloc, and in use.
 /// Complexity: as np_free.
 /// Thread safety: any thread.

@@ -43,7 +43,7 @@ public:
     /// Thread safety: any thread.
     MEMORY_POOL_ALWAYS_INLINE void* allocate_object() noexcept { return blocks_.try_allocate(); }
 
-    /// Effects: takes a block back. nullptr is ignored.
+    /// Effects: frees a block. nullptr is ignored.
     /// Preconditions: `object` is from this pool and in use.
     /// Complexity: O(1).
     /// Thread safety: any thread, also one that has not handed it out.

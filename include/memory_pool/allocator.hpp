@@ -74,7 +74,7 @@ public:
         return static_cast<T*>(resource_->allocate(count * sizeof(T), alignof(T)));
     }
 
-    /// Effects: gives room for `count` objects back.
+    /// Effects: frees room for `count` objects.
     /// Preconditions: `objects` came from `allocate(count)` of an equal allocator.
     /// Complexity: that of the resource.
     MEMORY_POOL_ALWAYS_INLINE void deallocate(T* objects, std::size_t count) noexcept

@@ -106,10 +106,10 @@ public:
         return handed_out(block, {bytes, alignment});
     }
 
-    /// Effects: takes a block back. If it was the last handed out of its arena, its bytes are reused next; if it was
-    ///   the last in use there, the arena is reused. (Of shared arenas, the former holds for this thread's current
-    ///   one.) nullptr is ignored.
-    /// Preconditions: `block` is from this resource and in use, and was asked for with these `bytes` and this
+    /// Effects: frees a block. If it was the last handed out of its arena, its bytes are reused next; if it was the
+    ///   last in use there, the arena is reused. (Of shared arenas, the former holds for this thread's current one.)
+    ///   nullptr is ignored.
+    /// Preconditions: `block` is from this resource and in use, and was requested with these `bytes` and this
     ///   `alignment`. A checking policy reports a violation and ignores the call; other policies report what they
     ///   detect in the header of the arena.
     /// Complexity: O(1), however many arenas there are. Of shared arenas: an atomic operation if this thread does not
@@ -145,12 +145,12 @@ public:
     /// Thread safety: that of `Arenas`.
     std::size_t trim() noexcept { return arenas_.trim(); }
 
-    /// Effects: takes every block back, and keeps the arenas for later. Large blocks go back upstream.
+    /// Effects: frees every block, and keeps the arenas for later. Large blocks go back upstream.
     /// Complexity: linear in arenas, large blocks and threads.
     /// Thread safety: no other thread may use the resource at the same time.
     void clear() noexcept { forget_blocks(true); }
 
-    /// Effects: takes every block back, and returns all memory to upstream. The resource works on.
+    /// Effects: frees every block, and returns all memory to upstream. The resource works on.
     /// Complexity: linear in chunks, large blocks and threads.
     /// Thread safety: no other thread may use the resource at the same time.
     void release() noexcept { forget_blocks(false); }
@@ -229,7 +229,7 @@ private:
 
     static std::size_t extent(std::size_t bytes) noexcept { return core::arena_extent(bytes) + canary_bytes; }
 
-    /// Whether a block comes from an arena; by its size and alignment alone, so that it is known when it comes back.
+    /// Whether a block comes from an arena; by its size and alignment alone, so that freeing can decide it, too.
     bool fits(std::size_t bytes, std::size_t alignment) const noexcept
     {
         return bytes <= largest_block_ && arenas_.store().fits(extent(bytes), alignment);

@@ -81,7 +81,7 @@ public:
     ~basic_block_pool() = default;
 
     /// Effects: hands out a block.
-    /// Returns: the block: `block_size()` bytes, aligned as asked for, with undefined content.
+    /// Returns: the block: `block_size()` bytes, aligned as requested, with undefined content.
     /// Throws: pool_exhausted if the pool is bounded and `max_capacity()` blocks are in use; what upstream throws. No
     ///   block is handed out then.
     /// Complexity: O(1), and occasionally a batch from the slabs, an exchange of magazines or a call upstream; where
@@ -150,7 +150,7 @@ public:
             return nullptr;
     }
 
-    /// Effects: takes a block back; if threads wait for one, hands it to the one that has waited longest. nullptr is
+    /// Effects: frees a block; if threads wait for one, hands it to the one that has waited longest. nullptr is
     ///   ignored.
     /// Preconditions: `block` is from this pool and in use. A checking policy reports a violation and ignores the call;
     ///   other policies report what they detect when a batch of blocks goes back to the slabs.
@@ -186,7 +186,7 @@ public:
         return done;
     }
 
-    /// Effects: takes `count` blocks back, as `deallocate` does.
+    /// Effects: frees `count` blocks, as `deallocate` does.
     /// Complexity: linear in `count`.
     /// Thread safety: as `allocate`.
     void deallocate_bulk(void* const* blocks, std::size_t count) noexcept
@@ -213,13 +213,13 @@ public:
     /// Thread safety: the pool's.
     std::size_t trim() noexcept { return store_.trim(); }
 
-    /// Effects: takes every block back and returns every slab to upstream. The contents of the blocks are lost; the
-    ///   pool stays usable.
+    /// Effects: frees every block and returns every slab to upstream. The contents of the blocks are lost; the pool
+    ///   stays usable.
     /// Complexity: linear in threads, slabs and free blocks.
     /// Thread safety: no other thread may use the pool at the same time.
     void release() noexcept { store_.release(); }
 
-    /// Effects: takes every block back and keeps the slabs for later.
+    /// Effects: frees every block and keeps the slabs for later.
     /// Complexity: as `release`.
     /// Thread safety: no other thread may use the pool at the same time.
     void clear() noexcept { store_.clear(); }
@@ -268,7 +268,7 @@ public:
         return store_.with_slabs([block](const core::slab_store& slabs) { return slabs.verify(block); });
     }
 
-    /// Returns: the bytes of a block, as asked for.
+    /// Returns: the bytes of a block, as requested.
     std::size_t block_size() const noexcept { return store_.identity().block_size; }
 
     /// Returns: the alignment of every block, in bytes.

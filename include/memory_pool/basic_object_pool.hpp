@@ -57,7 +57,7 @@ public:
         /// Effects: makes a deleter for the objects of `pool`.
         explicit deleter(basic_object_pool& pool) noexcept : pool_(&pool) {}
 
-        /// Effects: destroys `object` and gives its block back.
+        /// Effects: destroys `object` and frees its block.
         /// Preconditions: it is alive, from the pool, and the pool lives.
         void operator()(T* object) const noexcept { pool_->destroy(object); }
 
@@ -65,7 +65,7 @@ public:
         basic_object_pool* pool_ = nullptr;
     };
 
-    /// A std::unique_ptr that gives its object back to the pool.
+    /// A std::unique_ptr that returns its object to the pool.
     using unique_ptr = std::unique_ptr<T, deleter>;
 
     /// Effects: makes a pool, and allocates room for `options.initial_capacity` objects from `upstream`.
@@ -164,7 +164,7 @@ public:
         return construct_if(blocks_.try_allocate_for(patience), std::forward<Arguments>(arguments)...);
     }
 
-    /// Effects: destroys `object` and takes its block back. nullptr is ignored.
+    /// Effects: destroys `object` and frees its block. nullptr is ignored.
     /// Preconditions: `object` is alive and from this pool. A checking policy reports a violation, before the
     ///   destructor could run, and ignores the call.
     /// Complexity: O(1), and the destructor.

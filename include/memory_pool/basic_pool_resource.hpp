@@ -98,8 +98,8 @@ public:
         return MEMORY_POOL_LIKELY(pool != nullptr) ? pool->allocate() : allocate_first(number, alignment);
     }
 
-    /// Effects: takes a block back. nullptr is ignored.
-    /// Preconditions: `block` is from this resource and in use, and was asked for with these `bytes` and this
+    /// Effects: frees a block. nullptr is ignored.
+    /// Preconditions: `block` is from this resource and in use, and was requested with these `bytes` and this
     ///   `alignment`. If not, the pool of that size reports it, as its policy says; one that checks also reports a
     ///   block of another pool as one whose size or alignment is wrong.
     /// Complexity: that of `Pool`: O(1). For large blocks, a call upstream, and in shared pools a lock.
@@ -128,7 +128,7 @@ public:
     /// Thread safety: that of `Pool`.
     std::size_t trim() noexcept { return pools_.trim(); }
 
-    /// Effects: takes every block back, and returns all memory to upstream. The resource works on.
+    /// Effects: frees every block, and returns all memory to upstream. The resource works on.
     /// Complexity: linear in slabs and large blocks.
     /// Thread safety: no other thread may use the resource at the same time.
     void release() noexcept { pools_.release(); }

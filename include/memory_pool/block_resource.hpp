@@ -58,7 +58,7 @@ public:
     }
 
     /// Effects: returns a block to the pool or upstream. nullptr is ignored.
-    /// Preconditions: `block` was asked for with these `bytes` and this `alignment`. If the policy of the pool checks,
+    /// Preconditions: `block` was requested with these `bytes` and this `alignment`. If the policy of the pool checks,
     ///   a block of the pool is reported that does not look so, and the call is ignored.
     /// Complexity: that of the pool, or of upstream.
     MEMORY_POOL_ALWAYS_INLINE void deallocate(void* block, std::size_t bytes,

@@ -9,15 +9,15 @@
 ///                    push
 ///
 /// A thread takes and gives blocks in its own magazine, and exchanges whole magazines with the others through a depot.
-/// A block may be given back by any thread. Before a bounded pool says that it is exhausted, it takes the blocks out of
-/// the magazines of all threads. core/blocks/shared_store.hpp says how, and basic_block_pool.hpp what a pool can do.
+/// A block may be freed by any thread. Before a bounded pool says that it is exhausted, it takes the blocks out of the
+/// magazines of all threads. core/blocks/shared_store.hpp says how, and basic_block_pool.hpp what a pool can do.
 ///
 ///     capacity = in_use + in the magazines of all threads + in the depot + free in the slabs
 ///
 /// A process may fork while threads use its pools, but as with malloc, not from a signal handler, nor from what a pool
 /// calls with its lock held (its upstream, and the constructors of objects that are kept): a pool may be in the middle
 /// of an operation then, and the fork would wait for its end forever. In the child, blocks that other threads had in
-/// use, or in their hands, stay in use. The child gives those back that it knows of, or all with `clear` or `release`.
+/// use or in flight stay in use. The child frees those that it knows of, or all with `clear` or `release`.
 ///
 /// Thread safety: any thread, but for `release`, `clear` and the destructor, which need the pool for themselves.
 #pragma once

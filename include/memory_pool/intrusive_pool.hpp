@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
 /// \file
-/// Objects that are constructed when they are asked for, and destroyed and given back when the last
-/// boost::intrusive_ptr to them is gone.
+/// Objects that are constructed on request, and destroyed and returned when the last boost::intrusive_ptr to them is
+/// gone.
 ///
 ///     make(arguments...)  ->  block  ->  T constructed in it  ->  boost::intrusive_ptr<T>
 ///     the last pointer goes  ->  T destroyed  ->  block back to the pool, or, if the pool is gone, to its store

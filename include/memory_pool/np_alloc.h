@@ -18,7 +18,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* For C++: functions that call no callback of the program are noexcept. */
+/* For C++: nothing here throws, except what a callback of the program throws. */
 #ifdef __cplusplus
 #define MEMORY_POOL_NOEXCEPT noexcept
 extern "C" {

@@ -185,8 +185,8 @@ MEMORY_POOL_SLOW_PATH inline void* np_allocate_slowly(std::size_t bytes, std::si
     return MEMORY_POOL_LIKELY(block != nullptr) ? block : core::np_allocate_slowly(bytes, alignment);
 }
 
-/// Effects: takes a block back. nullptr is ignored.
-/// Preconditions: `block` is from np_alloc or a relative of it, asked for with that size and alignment, and in use.
+/// Effects: frees a block. nullptr is ignored.
+/// Preconditions: `block` is from np_alloc or a relative of it, requested with that size and alignment, and in use.
 /// Complexity: as np_free.
 /// Thread safety: any thread, also one that has not allocated the block.
 MEMORY_POOL_ALWAYS_INLINE void np_deallocate(void* block, std::size_t bytes,
@@ -266,7 +266,7 @@ public:
         return static_cast<T*>(np_allocate(count * sizeof(T), alignof(T)));
     }
 
-    /// Effects: gives room for `count` objects back.
+    /// Effects: frees room for `count` objects.
     /// Preconditions: `objects` came from `allocate(count)`.
     /// Complexity: as np_free.
     /// Thread safety: any thread.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
 /// \file
-/// Reusable arenas for std::pmr, shared by threads: each fills an arena of its own, and any may give a block back.
+/// Reusable arenas for std::pmr, shared by threads: each fills an arena of its own, and any may free a block.
 ///
 ///     thread A:  | header | block | block | gap | block |      free      |      allocate moves the cursor: no lock
 ///     thread B:  | header | block |              free                    |

@@ -2,7 +2,7 @@
 // Copyright (c) 2026 The memory_pool authors
 /// \file
 /// Reusable arenas for std::pmr, for one thread: a block is handed out by moving a cursor, and an arena whose last
-/// block comes back is used again.
+/// block is freed is reused.
 ///
 ///     current:  | header | block | block | gap | block |        free        |      allocate moves the cursor
 ///                                                      ^ cursor

@@ -11,7 +11,7 @@
 ///
 ///     bytes_in_use = sum over pools of (blocks in use * block size) + large blocks
 ///
-/// For containers that live long and change: every block can be used again as soon as it is back. Where all is given
+/// For containers that live long and change: every block can be used again as soon as it is freed. Where all is given
 /// back together, an arena resource is faster still.
 ///
 /// Thread safety: none. Use one from one thread at a time, or a synchronized_pool_resource.

@@ -19,16 +19,16 @@ struct arena_options
     /// The value of `max_arenas` that means: as many as upstream gives memory for.
     static constexpr std::size_t unbounded = std::numeric_limits<std::size_t>::max();
 
-    /// Arenas to take from upstream at once, when the resource is made. 0: none, until the first block is asked for.
+    /// Arenas to allocate from upstream when the resource is made. 0: none, until the first request.
     std::size_t arena_count = 0;
 
     /// Bytes of an arena, its header of one or two cache lines included; at least. It is rounded up to a power of two,
     /// as that is what lets a block find its arena. Blocks that do not fit into an arena come from upstream one by one.
     std::size_t arena_size = std::size_t{64} * 1024;
 
-    /// The most arenas there may be; at least 1, and at least `arena_count`. Blocks too large for an arena are not
-    /// among them. Where threads share them, one for each thread at one time is the least that lets all of them have
-    /// blocks: the arena that a thread fills stays its own until it ends, also when nothing is in use there.
+    /// Maximum number of arenas; at least 1, and at least `arena_count`. Blocks too large for an arena are not among
+    /// them. Where threads share them, one for each thread at one time is the least that lets all of them have blocks:
+    /// the arena that a thread fills stays its own until it ends, also when nothing is in use there.
     std::size_t max_arenas = unbounded;
 
     /// Write to every page of an arena when it is taken from upstream, so that no page fault comes later.

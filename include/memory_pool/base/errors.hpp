@@ -36,22 +36,22 @@ namespace memory_pool
 /// What went wrong.
 enum class MEMORY_POOL_VISIBLE error
 {
-    double_free,        ///< A block was given back that is not in use.
-    foreign_pointer,    ///< A pointer was given back that no block of this pool contains.
-    misaligned_pointer, ///< A pointer was given back that points into a block, not at its start.
-    size_mismatch, ///< A block was given back to a resource with another size or alignment than it was asked for with.
-    overflow,      ///< The bytes just behind a block were written to.
-    write_after_free, ///< A block was written to after it was given back.
-    leak,             ///< Objects outlive the pool that they were to return to, and its policy forbids it.
-    hook_failed,      ///< A function that was to reset an object on its way back to the pool threw.
-    exhausted,        ///< A bounded pool or resource had nothing left. Reported only where exceptions are off.
-    size_overflow,    ///< A size did not fit into std::size_t. Reported only where exceptions are off.
-    out_of_memory,    ///< No memory was available. Reported only where exceptions are off.
-    invalid_argument, ///< An option made no sense. Reported only where exceptions are off.
-    wrong_thread,     ///< A single-threaded pool was used by another thread. Reported only by pools that check it.
+    double_free,        ///< A block was freed that is not in use.
+    foreign_pointer,    ///< A pointer was freed that no block of this pool contains.
+    misaligned_pointer, ///< A pointer was freed that points into a block, not at its start.
+    size_mismatch,      ///< A block was freed to a resource with another size or alignment than requested.
+    overflow,           ///< The bytes just behind a block were written to.
+    write_after_free,   ///< A block was written to after it was freed.
+    leak,               ///< Objects outlive the pool that they were to return to, and its policy forbids it.
+    hook_failed,        ///< A function that was to reset an object on its way back to the pool threw.
+    exhausted,          ///< A bounded pool or resource had nothing left. Reported only where exceptions are off.
+    size_overflow,      ///< A size did not fit into std::size_t. Reported only where exceptions are off.
+    out_of_memory,      ///< No memory was available. Reported only where exceptions are off.
+    invalid_argument,   ///< An option made no sense. Reported only where exceptions are off.
+    wrong_thread,       ///< A single-threaded pool was used by another thread. Reported only by pools that check it.
 };
 
-/// What the error handler is told. The strings live until it returns.
+/// The argument of the error handler. The strings live until it returns.
 struct MEMORY_POOL_VISIBLE error_report
 {
     error kind;             ///< What went wrong.
@@ -61,9 +61,9 @@ struct MEMORY_POOL_VISIBLE error_report
     const char* text;       ///< The lines that were printed.
 };
 
-/// Called after the error was printed on stderr, with no lock held, and when the pool is in order: it may use the pool,
-/// but not throw. If it returns, the pool ignores the operation that was wrong and stays intact; where exceptions are
-/// off and a result is due, the program aborts.
+/// Called after the error was printed on stderr, with no lock held, and when the pool is consistent: it may use the
+/// pool, but not throw. If it returns, the pool ignores the operation that was wrong and stays intact; where exceptions
+/// are off and a result is due, the program aborts.
 using error_handler = void (*)(const error_report&);
 
 namespace process_wide
@@ -290,7 +290,7 @@ MEMORY_POOL_SLOW_PATH inline void report_misuse(error kind, const void* address,
     report({kind, address, block_size, pool_name, text.c_str()});
 }
 
-/// What a block is asked for with, and to be given back with.
+/// The size and alignment with which a block is allocated and freed.
 struct block_request
 {
     std::size_t bytes;
@@ -303,7 +303,7 @@ struct block_request
     friend bool operator!=(const block_request& a, const block_request& b) noexcept { return !(a == b); }
 };
 
-/// What is wrong with giving a block back.
+/// The misuse in freeing a block.
 struct misuse
 {
     /// Anything but a size mismatch.
@@ -313,10 +313,10 @@ struct misuse
     explicit misuse(const block_request& what_it_is) noexcept : kind(error::size_mismatch), actual(what_it_is) {}
 
     error kind;
-    block_request actual{0, 0}; ///< What the block is, where that is something else than what it is given back as.
+    block_request actual{0, 0}; ///< What the block is, where that is something else than what it is freed as.
 };
 
-/// Effects: reports a misuse of the block at `address`, which was given back as `given`.
+/// Effects: reports a misuse of the block at `address`, which was freed as `given`.
 MEMORY_POOL_SLOW_PATH inline void report_misuse(const misuse& found, const void* address, const block_request& given,
                                                 const char* pool_name) noexcept
 {

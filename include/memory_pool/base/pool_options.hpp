@@ -19,10 +19,10 @@ struct pool_options
     /// The value of `max_capacity` that means: grow for as long as upstream gives memory.
     static constexpr std::size_t unbounded = std::numeric_limits<std::size_t>::max();
 
-    /// Blocks to take from upstream at once, when the pool is made. 0: none, until the first is asked for.
+    /// Blocks to allocate from upstream when the pool is made. 0: none, until the first request.
     std::size_t initial_capacity = 0;
 
-    /// The most blocks that may be in use at one time; at least 1, and at least `initial_capacity`.
+    /// Maximum number of blocks in use; at least 1, and at least `initial_capacity`.
     std::size_t max_capacity = unbounded;
 
     /// Blocks by which the pool grows, within the limit. 0: by as many as it has, within reason. Pools of

@@ -21,10 +21,10 @@ inline namespace MEMORY_POOL_ABI
 struct pool_statistics
 {
     std::uint64_t allocations = 0;   ///< Blocks handed out.
-    std::uint64_t deallocations = 0; ///< Blocks given back, also by `release` and `clear`.
-    std::uint64_t failed = 0;        ///< Times a block was asked for in vain.
+    std::uint64_t deallocations = 0; ///< Blocks freed, also by `release` and `clear`.
+    std::uint64_t failed = 0;        ///< Failed allocations.
     std::size_t in_use = 0;          ///< Blocks in use now.
-    std::size_t peak_in_use = 0;     ///< The most blocks that were in use at one time.
+    std::size_t peak_in_use = 0;     ///< Peak of blocks in use.
     std::size_t slabs = 0;           ///< Slabs held now.
     std::size_t bytes_reserved = 0;  ///< Bytes held from upstream, bookkeeping included.
 };
@@ -34,12 +34,12 @@ struct pool_statistics
 struct resource_statistics
 {
     std::uint64_t allocations = 0;     ///< Chunks handed out.
-    std::uint64_t deallocations = 0;   ///< Chunks given back.
+    std::uint64_t deallocations = 0;   ///< Chunks freed.
     std::uint64_t failed = 0;          ///< Failed allocations.
     std::size_t in_use = 0;            ///< Chunks in use now.
     std::size_t peak_in_use = 0;       ///< Peak of chunks in use.
     std::size_t bytes_in_use = 0;      ///< Bytes in use now.
-    std::size_t peak_bytes_in_use = 0; ///< The most bytes that were in use at one time.
+    std::size_t peak_bytes_in_use = 0; ///< Peak of bytes in use.
 };
 
 namespace core

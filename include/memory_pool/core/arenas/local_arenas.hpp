@@ -66,7 +66,7 @@ public:
         return bump(extent, alignment);
     }
 
-    /// Effects: takes a block back.
+    /// Effects: frees a block.
     /// Returns: whether it did; false if more would be freed than was allocated there.
     /// Preconditions: it is in `its`.
     MEMORY_POOL_ALWAYS_INLINE bool take_back(arena& its, std::byte* block, std::size_t extent) noexcept
@@ -88,7 +88,7 @@ public:
 
     void* allocate_large(std::size_t bytes, std::size_t alignment) { return large_.allocate(bytes, alignment); }
 
-    /// Effects: takes a large block back.
+    /// Effects: frees a large block.
     /// Returns: whether it was one.
     bool deallocate_large(void* block, std::size_t bytes, std::size_t alignment) noexcept
     {
@@ -107,7 +107,7 @@ public:
         return store_.trim();
     }
 
-    /// Effects: takes every block back; and unless `keeps_arenas`, returns all memory to upstream.
+    /// Effects: frees every block; and unless `keeps_arenas`, returns all memory to upstream.
     void forget_blocks(bool keeps_arenas) noexcept
     {
         leave_current();

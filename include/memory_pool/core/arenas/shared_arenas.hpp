@@ -141,7 +141,7 @@ public:
         return bump(next, extent, alignment);
     }
 
-    /// Effects: takes a block back.
+    /// Effects: frees a block.
     /// Returns: whether it did; false if more would be freed than was allocated in this thread's arena.
     /// Preconditions: it is in `its`.
     MEMORY_POOL_ALWAYS_INLINE bool take_back(shared_arena& its, std::byte* block, std::size_t extent) noexcept
@@ -160,7 +160,7 @@ public:
         return large_.allocate(bytes, alignment);
     }
 
-    /// Effects: takes a large block back.
+    /// Effects: frees a large block.
     /// Returns: whether it was one.
     bool deallocate_large(void* block, std::size_t bytes, std::size_t alignment) noexcept
     {
@@ -187,7 +187,7 @@ public:
         return store_.trim();
     }
 
-    /// Effects: takes every block back; and unless `keeps_arenas`, returns all memory to upstream.
+    /// Effects: frees every block; and unless `keeps_arenas`, returns all memory to upstream.
     /// Preconditions: no other thread uses the resource.
     void forget_blocks(bool keeps_arenas) noexcept
     {

@@ -157,8 +157,8 @@ public:
         slabs_.note_step();
     }
 
-    /// Effects: gives every chunk in which no block is in use back upstream.
-    /// Returns: how many bytes that was.
+    /// Effects: returns every chunk in which no block is in use to upstream.
+    /// Returns: the number of bytes returned.
     std::size_t trim() noexcept
     {
         trimming mine;
@@ -202,7 +202,7 @@ public:
         slabs_.for_each_free(visit);
     }
 
-    /// Effects: takes every block back; and unless `keeps_slabs`, gives all slabs back upstream.
+    /// Effects: frees every block; and unless `keeps_slabs`, returns all slabs to upstream.
     /// Preconditions: no other thread uses the pool.
     void forget_blocks(bool keeps_slabs) noexcept
     {

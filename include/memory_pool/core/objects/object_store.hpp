@@ -118,7 +118,7 @@ private:
 
     Derived& derived() noexcept { return static_cast<Derived&>(*this); }
 
-    /// Effects: destroys the store and gives its memory back.
+    /// Effects: destroys the store and frees its memory.
     void destroy() noexcept
     {
         std::pmr::memory_resource* const upstream = blocks.upstream_resource();

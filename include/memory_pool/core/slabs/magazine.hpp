@@ -53,7 +53,7 @@ public:
                          most != 0 ? std::max(most, smallest_room) : largest_room});
     }
 
-    /// Effects: makes a magazine without an array: closed for good, until `adopt`.
+    /// Effects: makes a magazine without an array: closed, until `adopt`.
     magazine() noexcept = default;
 
     std::size_t size() const noexcept { return static_cast<std::size_t>(top_ - bottom_); }

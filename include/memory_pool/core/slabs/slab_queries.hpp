@@ -149,7 +149,7 @@ public:
     fill_pattern checks() const noexcept { return {identity_.block_size, layout_.stride()}; }
 
     /// Effects: calls `visit(block)` for each block that is handed out. `visit` may put blocks back, take some, and
-    ///   make the store grow; it may not give slabs back upstream.
+    ///   make the store grow; it may not return slabs to upstream.
     /// Complexity: linear in blocks ever used.
     template <class Visit>
     void for_each_handed_out(Visit&& visit) const

@@ -210,7 +210,7 @@ public:
         return {begin, std::max(begin, std::min(carved, span.end))};
     }
 
-    /// Effects: takes every block back. The slabs stay.
+    /// Effects: frees every block. The slabs stay.
     /// Complexity: linear in slabs.
     void reset() noexcept
     {

@@ -29,7 +29,7 @@ struct slab_store_options
 {
     bool prefault;              ///< Touch every page at once.
     bool has_room_for_magazine; ///< Have room for the array of a magazine behind the first slab.
-    /// Write the bytes of fill_pattern to blocks never used. What comes back is up to the pool.
+    /// Write the bytes of fill_pattern to blocks never used. Freed blocks are up to the pool.
     bool fills_free_blocks;
     std::size_t growth_step = 0;       ///< See pool_options.
     slab_listener* listener = nullptr; ///< Owns the slabs, or nullptr. If set, the first slab is like the others.
