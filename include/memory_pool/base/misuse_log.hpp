@@ -93,6 +93,8 @@ private:
     const bool is_outermost_;
     misuse_log log_;
 };
+template <class Owner>
+late_reports(Owner&) -> late_reports<Owner>;
 } // namespace base
 } // namespace MEMORY_POOL_ABI
 } // namespace memory_pool

@@ -144,8 +144,8 @@ public:
         std::size_t taken = 0;
         for (; word != end && *word != all_free; ++word) {
             char* const blocks = block_of(word, stride);
-            taken += base::take_bits(*word, count - taken, [&, next = out + taken](std::size_t bit) mutable {
-                *next++ = blocks + bit * stride;
+            taken += base::take_bits(*word, count - taken, [&, place = out + taken](std::size_t bit) mutable {
+                *place++ = blocks + bit * stride;
             });
             if (*word != 0)
                 break;
