@@ -280,7 +280,7 @@ def checked_part(checked, output):
     """Returns what must be the same in each run."""
     matches = list(re.finditer(checked, output, re.MULTILINE))
     if not matches:
-        raise Failure(f"nothing in its output is what is to be checked: {output.strip()[:200]}")
+        raise Failure(f"nothing in its output matches --checked: {output.strip()[:200]}")
     return [match.group(0) for match in matches if match.group(0)]
 
 

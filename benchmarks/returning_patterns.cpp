@@ -222,21 +222,21 @@ private:
     virtual_recycle::pool<item> pool_;
 };
 
-/// The object released after each step: an index below the number of live ones, or `nobody`. Made before the
+/// The object released after each step: an index below the number of live ones, or `none`. Made before the
 /// measurement.
 using plan = std::vector<std::uint32_t>;
-constexpr auto nobody = static_cast<std::uint32_t>(-1);
+constexpr auto none = static_cast<std::uint32_t>(-1);
 
 plan continuous(std::uint32_t items)
 {
-    plan result(items, nobody);
+    plan result(items, none);
     return result;
 }
 
 plan mixed(std::uint32_t items)
 {
     std::mt19937 random(2026); // NOLINT(bugprone-random-generator-seed): the same in every run.
-    plan result(items, nobody);
+    plan result(items, none);
     std::uint32_t alive = 0;
     for (std::uint32_t& victim : result) {
         ++alive;
@@ -263,7 +263,7 @@ public:
             alive_[count] = side.make(number);
             alive_[count++]->process();
             const std::uint32_t victim = (*plan_)[number];
-            if (victim == nobody)
+            if (victim == none)
                 continue;
             holds = holds && alive_[victim]->is(numbers_[victim]);
             numbers_[victim] = numbers_[--count];
@@ -286,7 +286,7 @@ public:
             alive_[count] = side.make(number);
             sum += alive_[count++]->process();
             const std::uint32_t victim = (*plan_)[number];
-            if (victim != nobody)
+            if (victim != none)
                 alive_[victim] = std::move(alive_[--count]);
         }
         for (std::size_t i = 0; i != count; ++i)

@@ -266,7 +266,7 @@ void with_a_message_that_outlives_its_pool()
     pool.emplace(room_for(many));
     boost::intrusive_ptr<pooled_message> survivor = pool->make();
 
-    step("a pool ends before one of its messages", "The memory stays for as long as somebody points into it.");
+    step("a pool ends before one of its messages", "The memory stays as long as a message points into it.");
     pool.reset();
     survivor->text = {"still here"};
     claim_mallocs(0);

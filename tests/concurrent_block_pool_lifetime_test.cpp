@@ -168,7 +168,7 @@ TEST_P(concurrent_block_pool_lifetime, serves_the_destructors_of_thread_specific
     for (const pthread_key_t key : keys)
         pthread_key_delete(key);
     EXPECT_GT(calls, 40);
-    EXPECT_LE(pool->in_use(), 1u) << "but what was set in the last round, for which nobody is called";
+    EXPECT_LE(pool->in_use(), 1u) << "except for a value set in the last round, whose destructor is not called";
     EXPECT_TRUE(pool->is_valid());
 }
 #endif

@@ -155,7 +155,7 @@ TEST_P(concurrent_block_pool_waiting, serves_those_who_wait_in_the_order_they_ca
     }
     for (void* const block : blocks) {
         pool.deallocate(block);
-        EXPECT_EQ(pool.try_allocate(), nullptr) << "nobody passes those who wait";
+        EXPECT_EQ(pool.try_allocate(), nullptr) << "no caller passes the waiting threads";
     }
     for (std::thread& thread : threads)
         thread.join();
@@ -215,56 +215,48 @@ TEST_P(concurrent_block_pool_waiting, lets_those_who_wait_for_upstream_have_what
 }
 
 #if defined(__GLIBCXX__) // In libc++, waiting is noexcept, so cancellation ends the program there.
+/// Effects: starts a thread that waits for a block of an exhausted pool, and then frees it. Returns when it waits.
+template <class Pool>
+pthread_t start_waiting(Pool& exhausted)
+{
+    const auto wait_for_block = [](void* address) -> void* {
+        Pool& pool = *static_cast<Pool*>(address);
+        pool.deallocate(pool.allocate_wait());
+        return nullptr;
+    };
+    pthread_t thread{};
+    EXPECT_EQ(pthread_create(&thread, nullptr, wait_for_block, &exhausted), 0);
+    while (exhausted.waiting() != 1)
+        std::this_thread::yield();
+    return thread;
+}
+
 TEST_P(concurrent_block_pool_waiting, lets_a_thread_be_cancelled_while_it_waits)
 {
-    static mp::concurrent_block_pool* pool = nullptr;
-    mp::concurrent_block_pool mine(32, bounded_to(1), &upstream_);
-    pool = &mine;
-    void* const block = pool->allocate();
-    pthread_t thread{};
-    ASSERT_EQ(pthread_create(
-                  &thread, nullptr,
-                  [](void*) -> void* {
-                      pool->deallocate(pool->allocate_wait());
-                      return nullptr;
-                  },
-                  nullptr),
-              0);
-    while (pool->waiting() != 1)
-        std::this_thread::yield();
+    mp::concurrent_block_pool pool(32, bounded_to(1), &upstream_);
+    void* const block = pool.allocate();
+    const pthread_t thread = start_waiting(pool);
     pthread_cancel(thread);
     pthread_join(thread, nullptr);
-    EXPECT_EQ(pool->waiting(), 0u);
-    pool->deallocate(block);
-    EXPECT_EQ(pool->available(), 1u);
-    EXPECT_TRUE(pool->is_valid());
+    EXPECT_EQ(pool.waiting(), 0u);
+    pool.deallocate(block);
+    EXPECT_EQ(pool.available(), 1u);
+    EXPECT_TRUE(pool.is_valid());
 }
 
 template <class Pool>
 void cancels_a_thread_and_then_gives_it_what_it_waits_for(test::accounting_upstream& upstream)
 {
-    static Pool* pool = nullptr;
-    Pool mine(32, bounded_to(1), &upstream);
-    pool = &mine;
+    Pool pool(32, bounded_to(1), &upstream);
     for (int round = 0; round != 20; ++round) {
-        void* const block = pool->allocate();
-        pthread_t thread{};
-        ASSERT_EQ(pthread_create(
-                      &thread, nullptr,
-                      [](void*) -> void* {
-                          pool->deallocate(pool->allocate_wait());
-                          return nullptr;
-                      },
-                      nullptr),
-                  0);
-        while (pool->waiting() != 1)
-            std::this_thread::yield();
+        void* const block = pool.allocate();
+        const pthread_t thread = start_waiting(pool);
         pthread_cancel(thread);
-        pool->deallocate(block); // It takes the thread longer to wake up.
+        pool.deallocate(block); // It takes the thread longer to wake up.
         pthread_join(thread, nullptr);
-        EXPECT_EQ(pool->waiting(), 0u);
-        EXPECT_EQ(pool->available(), 1u);
-        EXPECT_TRUE(pool->is_valid());
+        EXPECT_EQ(pool.waiting(), 0u);
+        EXPECT_EQ(pool.available(), 1u);
+        EXPECT_TRUE(pool.is_valid());
     }
 }
 

@@ -113,7 +113,7 @@ class Race(unittest.TestCase):
 
     def test_an_output_without_what_is_checked(self):
         command = under_the_library("echo 5 s", "echo sum=1")
-        self.assert_failed(self.race("--checked", "^sum=.*", "--", *command), "nothing in its output is what is to be checked")
+        self.assert_failed(self.race("--checked", "^sum=.*", "--", *command), "nothing in its output matches --checked")
 
     def test_an_output_of_which_nothing_is_checked(self):
         result, _ = self.race("--checked", "", "--", *under_the_library("echo 5 s", "echo 10 s"))

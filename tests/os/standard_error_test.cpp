@@ -85,7 +85,7 @@ TEST(write_text, says_whether_all_was_written_and_leaves_errno_alone)
     const test::system_calls calls;
     calls.refuse(test::system_call::write, 1);
     errno = 77;
-    EXPECT_FALSE(os::write_text(os::standard_error, "nobody reads this", 17));
+    EXPECT_FALSE(os::write_text(os::standard_error, "this is not read!", 17));
     EXPECT_EQ(errno, 77);
 }
 
@@ -94,7 +94,7 @@ TEST(write_to_standard_error, gives_up_and_leaves_errno_alone_if_there_is_none)
     const int kept = dup(2);
     ASSERT_EQ(close(2), 0);
     errno = 77;
-    os::write_to_standard_error("nobody reads this", 17);
+    os::write_to_standard_error("this is not read!", 17);
     const int error_after = errno;
     ASSERT_EQ(dup2(kept, 2), 2);
     (void)close(kept);

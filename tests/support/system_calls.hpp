@@ -142,8 +142,7 @@ private:
 };
 
 /// Sets the cost of a page's first touch by the CPU clock of threads, independent of the real one, for its lifetime:
-/// the
-/// library reads the clock twice before, and once after the touch. One at a time.
+/// the library reads the clock twice before, and once after the touch. One at a time.
 class first_touch_costs
 {
 public:

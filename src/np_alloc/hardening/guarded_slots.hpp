@@ -11,9 +11,8 @@
 /// again after all others that are free. What is known of the block of a slot, or of the last that was there, stands
 /// elsewhere, with the calls that have allocated and freed it.
 ///
-/// Thread safety: none, the page heap has a lock; but for `contain`, and for `nearest`, which is for the moment when a
-///   program is
-/// about to end, and reads what others may be changing.
+/// Thread safety: none, the page heap has a lock; except `contain`, and `nearest`, which is called when the program is
+///   about to end, and reads what others may be changing.
 #pragma once
 
 #include <memory_pool/base/arithmetic.hpp>

@@ -82,8 +82,8 @@ public:
         return false;
     }
 
-    /// Effects: the same for a thread that frees a block of another one, if it has freed so many blocks already that it
-    ///   will probably go on.
+    /// Effects: as attach(), for a thread that frees a block of another thread. Only after some such frees, as it may
+    ///   do nothing else.
     bool attach_to_free(thread_state& thread) noexcept
     {
         constexpr std::uint8_t most_freed_without_heap = 32;

@@ -18,8 +18,7 @@
 /// blocks could wait for an idle owner with many times their memory.
 ///
 /// Thread safety: `send_one` any thread; figures any thread; the outbox its owner, or the user of a parked heap; the
-///   rest
-/// the holder of the heap lock, or the only user of the heap.
+///   rest the holder of the heap lock, or the only user of the heap.
 #pragma once
 
 #include <memory_pool/base/config.hpp>

@@ -70,7 +70,7 @@ public:
             room.store(0, std::memory_order_relaxed);
     }
 
-    /// Returns: blocks that the magazine of a class has room for now; 0 if it is not there yet.
+    /// Returns: the room of the magazine of a class, in blocks; 0 without a magazine.
     /// Thread safety: any thread.
     std::uint32_t room(std::size_t size_class) const noexcept
     {
@@ -86,8 +86,8 @@ public:
     /// Returns: where the magazine of a class ends when it is full.
     void** end(std::size_t size_class) noexcept { return begin(size_class) + room(size_class); }
 
-    /// Effects: makes the magazine of a class, if it is not there yet, or makes it larger, if it may be. What is in it
-    ///   stays.
+    /// Effects: makes the magazine of a class, if there is none, or makes it larger, if it may be. Its
+    ///   blocks stay.
     /// Returns: whether it has room for more now.
     bool grow(std::size_t size_class) noexcept
     {

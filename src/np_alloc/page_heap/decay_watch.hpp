@@ -3,14 +3,14 @@
 /// \file
 /// When a thread checks for free memory past its decay, even if its magazines serve every call.
 ///
-///     dirty:    ______/----------------------------------\______      free runs that have memory
-///     thread:   busy, busy, | idle:  .   .    .   .    .   .   .      its calls
-///     watch:         on .....................................off      frees take the slow path and check the clock
+///     returnable:    ______/----------------------------------\______  dirty runs, mostly free slabs
+///     thread:        busy, busy, | idle:  .   .    .   .    .   .   .      its calls
+///     watch:              on .....................................off      frees take the slow path
 ///
 /// A free served by a magazine counts nothing, so the fast path must be disabled beforehand. While a watch is on, every
-/// free of the thread takes the slow path: see thread_cache.hpp. A watch begins when dirty memory exceeds its previous
-/// peak, and ends when that memory is gone. As it costs a busy program time, it also ends after many calls without
-/// growth of dirty memory: such a program has other calls that reach the heap.
+/// free of the thread takes the slow path: see thread_cache.hpp. A watch begins when returnable memory exceeds its
+/// previous peak, and ends when that memory is gone. As it costs a busy program time, it also ends after many calls
+/// without growth of returnable memory: such a program has other calls that reach the heap.
 ///
 /// Thread safety: one per thread.
 #pragma once
@@ -33,8 +33,8 @@ public:
 
     bool is_on() const noexcept { return left_ != 0; }
 
-    /// Returns: whether a watch should begin at `dirty` dirty slices.
-    bool is_needed(std::size_t dirty) const noexcept { return dirty > begins_above_; }
+    /// Returns: whether a watch should begin at that many returnable slices.
+    bool is_needed(std::size_t returnable) const noexcept { return returnable > begins_above_; }
 
     void start(std::uint64_t now) noexcept
     {
@@ -49,12 +49,12 @@ public:
     /// Returns: whether it has to check the clock.
     bool is_due() noexcept { return --left_ == 0; }
 
-    /// Effects: chooses the next free that checks the clock: not every one in a burst. `dirty`: dirty slices now.
+    /// Effects: chooses the next free that checks the clock: not every one in a burst. `returnable`: slices.
     /// Returns: whether time has passed since the last check, so that memory may be due.
-    bool look(std::uint64_t now, std::size_t dirty) noexcept
+    bool look(std::uint64_t now, std::size_t returnable) noexcept
     {
         calls_ += interval_;
-        most_dirty_ = std::max(most_dirty_, dirty);
+        most_returnable_ = std::max(most_returnable_, returnable);
         const bool has_time_passed = now != looked_at_;
         if (!has_time_passed && interval_ == longest_interval) {
             idle_since_ = now;
@@ -76,47 +76,47 @@ public:
     bool is_tidy() const noexcept { return is_tidy_; }
     void set_tidy(bool is_tidy) noexcept { is_tidy_ = is_tidy; }
 
-    /// Returns: whether the watch continues, at `dirty` dirty slices.
-    bool goes_on(std::uint64_t now, std::size_t dirty) noexcept
+    /// Returns: whether the watch continues, at that many returnable slices.
+    bool goes_on(std::uint64_t now, std::size_t returnable) noexcept
     {
-        if (dirty <= most_ignored && is_tidy_)
+        if (returnable <= most_ignored && is_tidy_)
             return false;
         if (now - window_begin_ < window)
             return true;
         const bool is_busy = calls_ >= many_calls;
-        const bool is_more = most_dirty_ > clearly_more_than(most_before_);
-        most_before_ = most_dirty_;
+        const bool is_more = most_returnable_ > clearly_more_than(most_before_);
+        most_before_ = most_returnable_;
         calls_ = 0;
         window_begin_ = now;
         return !is_busy || is_more;
     }
 
-    /// Effects: ends the watch. It begins again when dirty memory clearly exceeds the peak seen so far.
-    void stop(std::uint64_t now, std::size_t dirty) noexcept
+    /// Effects: ends the watch. It begins again when returnable memory clearly exceeds the peak seen so far.
+    void stop(std::uint64_t now, std::size_t returnable) noexcept
     {
         left_ = 0;
         stopped_at_ = now;
-        most_dirty_ = dirty > most_ignored ? std::max(most_dirty_, dirty) : 0;
-        begins_above_ = most_dirty_ != 0 ? clearly_more_than(most_dirty_) : most_ignored;
-        most_before_ = most_dirty_;
+        most_returnable_ = returnable > most_ignored ? std::max(most_returnable_, returnable) : 0;
+        begins_above_ = most_returnable_ != 0 ? clearly_more_than(most_returnable_) : most_ignored;
+        most_before_ = most_returnable_;
     }
 
-    /// Effects: forgets the peak if the watch ended at least `milliseconds` ago, so that new dirty memory restarts it.
-    ///   Not sooner: dirty memory fluctuates in a busy program, where the watch would be on most of the time.
+    /// Effects: forgets the peak if the watch ended at least `milliseconds` ago, so that returnable memory restarts it.
+    ///   Not sooner: returnable memory fluctuates in a busy program, where the watch would be on most of the time.
     void forget(std::uint64_t now, std::uint64_t milliseconds) noexcept
     {
         if (is_on() || now - stopped_at_ < milliseconds)
             return;
-        most_dirty_ = most_before_ = 0;
+        most_returnable_ = most_before_ = 0;
         begins_above_ = most_ignored;
     }
 
 private:
     static constexpr std::size_t never = std::numeric_limits<std::size_t>::max();
     /// Dirty memory fluctuates in a busy program.
-    static constexpr std::size_t clearly_more_than(std::size_t dirty) noexcept
+    static constexpr std::size_t clearly_more_than(std::size_t returnable) noexcept
     {
-        return dirty + dirty / 8 + most_ignored;
+        return returnable + returnable / 8 + most_ignored;
     }
 
     /// Small: once idle, a thread may take a second to free that many blocks.
@@ -132,8 +132,8 @@ private:
     std::uint64_t idle_since_ = 0;
     std::uint64_t stopped_at_ = 0;
     bool is_tidy_ = false;
-    std::size_t most_dirty_ = 0;  ///< Peak since the last reset: see stop() and forget().
-    std::size_t most_before_ = 0; ///< The peak when this window began.
+    std::size_t most_returnable_ = 0; ///< Peak since the last reset: see stop() and forget().
+    std::size_t most_before_ = 0;     ///< The peak when this window began.
     std::size_t begins_above_ = most_ignored;
 };
 } // namespace memory_pool::np

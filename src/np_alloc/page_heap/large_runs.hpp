@@ -209,7 +209,7 @@ private:
         });
     }
 
-    /// Returns: what is to be remembered of a large block that is freed now; nothing if it is not revoked.
+    /// Returns: what to remember of a large block that is freed now; nothing if it is not revoked.
     std::optional<guarded_block> description_of([[maybe_unused]] slice_number first) noexcept
     {
         if constexpr (is_checked) {

@@ -121,7 +121,7 @@ TEST_F(slab_test, forgets_that_it_took_the_last_blocks_unless_one_is_free_alread
     EXPECT_EQ(slab.count_set_bits(), 0u) << "the others are in use as before";
 
     set_range(slab, 69, 1);
-    EXPECT_FALSE(slab.uncarve(69, 31)) << "what is free is so for a reason that somebody has to be told";
+    EXPECT_FALSE(slab.uncarve(69, 31)) << "a block that is free already is misuse, which must be reported";
     EXPECT_EQ(slab.carved(), 100u);
     EXPECT_TRUE(slab.uncarve(70, 30)) << "in the same word";
     EXPECT_TRUE(slab.is_consistent());

@@ -16,6 +16,20 @@ PROGRAM = os.path.abspath(sys.argv[1])
 LIBRARY = os.path.abspath(sys.argv[2]) if len(sys.argv) > 2 else None
 
 
+def with_figures(function, kind):
+    """Returns the beginning of a program that calls that function, which returns figures of that type, and malloc."""
+    return f"""
+import ctypes
+names = "arena ordblks smblks hblks hblkhd usmblks fsmblks uordblks fordblks keepcost".split()
+class Figures(ctypes.Structure):
+    _fields_ = [(name, ctypes.{kind}) for name in names]
+libc = ctypes.CDLL(None)
+libc.{function}.restype = Figures
+libc.malloc.restype = ctypes.c_void_p
+libc.malloc.argtypes = [ctypes.c_size_t]
+"""
+
+
 def output_of(*command, **environment):
     return subprocess.run(command, env={**os.environ, **environment}, stdout=subprocess.PIPE, timeout=100, check=True).stdout
 
@@ -48,14 +62,7 @@ class Statistics(unittest.TestCase):
 
     @unittest.skipIf(LIBRARY is None, "there is no library to take the place of malloc")
     def test_mallinfo2_tells_what_malloc_has(self):
-        program = """
-import ctypes
-names = "arena ordblks smblks hblks hblkhd usmblks fsmblks uordblks fordblks keepcost".split()
-class Figures(ctypes.Structure):
-    _fields_ = [(name, ctypes.c_size_t) for name in names]
-libc = ctypes.CDLL(None)
-libc.mallinfo2.restype = Figures
-libc.malloc.restype = ctypes.c_void_p
+        program = with_figures("mallinfo2", "c_size_t") + """
 before = libc.mallinfo2()
 small = [libc.malloc(5000) for i in range(1000)]
 large = libc.malloc(10000000)
@@ -70,15 +77,7 @@ assert after.usmblks >= after.arena + after.hblkhd
 
     @unittest.skipIf(LIBRARY is None, "there is no library to take the place of malloc")
     def test_mallinfo_tells_the_same_in_ints_and_stops_at_the_largest(self):
-        program = """
-import ctypes
-names = "arena ordblks smblks hblks hblkhd usmblks fsmblks uordblks fordblks keepcost".split()
-class Figures(ctypes.Structure):
-    _fields_ = [(name, ctypes.c_int) for name in names]
-libc = ctypes.CDLL(None)
-libc.mallinfo.restype = Figures
-libc.malloc.restype = ctypes.c_void_p
-libc.malloc.argtypes = [ctypes.c_size_t]
+        program = with_figures("mallinfo", "c_int") + """
 block = libc.malloc(10000000)
 assert 10000000 <= libc.mallinfo().hblkhd < 2**31 - 1
 block = libc.malloc(3 * 2**30)

@@ -16,12 +16,12 @@ constexpr std::uint64_t tick = 4;
 
 /// Counts frees at one point in time.
 /// Returns: how many of them checked the clock.
-int free_many(np::decay_watch& watch, std::uint64_t now, int frees, std::size_t dirty = much)
+int free_many(np::decay_watch& watch, std::uint64_t now, int frees, std::size_t returnable = much)
 {
     int looks = 0;
     for (int i = 0; i != frees; ++i)
         if (watch.is_due()) {
-            (void)watch.look(now, dirty);
+            (void)watch.look(now, returnable);
             ++looks;
         }
     return looks;
@@ -87,14 +87,14 @@ TEST(decay_watch, of_a_busy_thread_goes_on_while_more_becomes_dirty_and_then_end
 {
     np::decay_watch watch;
     watch.start(100);
-    std::size_t dirty = much;
+    std::size_t returnable = much;
     std::uint64_t now = 100;
     const auto is_on_after_a_while = [&](bool is_more) {
         for (int i = 0; i != 10; ++i) {
             now += tick;
-            dirty += is_more ? dirty / 4 : 0;
-            (void)free_many(watch, now, 1000, dirty);
-            if (!watch.goes_on(now, dirty))
+            returnable += is_more ? returnable / 4 : 0;
+            (void)free_many(watch, now, 1000, returnable);
+            if (!watch.goes_on(now, returnable))
                 return false;
         }
         return true;
