@@ -81,8 +81,8 @@ bool attach_to_free() noexcept
     return registry().attach_to_free(this_thread);
 }
 
-/// Returns: slices whose memory may be returned: dirty ones, and those of free blocks in mostly free slabs of this
-///   thread, which may be pinned by its cached blocks.
+/// Returns: slices whose memory may be returned: dirty ones, and the free part of this thread's slabs, if that is most
+///   of them: its cached blocks may pin it.
 std::size_t returnable_slices(const thread_cache& cache) noexcept
 {
     return pages().dirty_slices() + (cache.has_heap() ? cache.heap().slabs.sparse_slices() : 0);
@@ -113,9 +113,9 @@ MEMORY_POOL_NOINLINE bool look_for_due_memory() noexcept
     if (is_to_tidy)
         watch.set_tidy(heap_registry::tidy_idle(cache));
     registry().collect(is_idle ? most_runs_if_idle : most_runs_if_busy);
-    // A tidy heap has returned the free pages of its slabs.
-    if (!watch.goes_on(now, watch.is_tidy() ? pages().dirty_slices() : returnable_slices(cache)))
-        cache.stop_watch(now, returnable_slices(cache));
+    const std::size_t returnable = returnable_slices(cache);
+    if (!watch.goes_on(now, returnable))
+        cache.stop_watch(now, returnable);
     return is_to_tidy;
 }
 

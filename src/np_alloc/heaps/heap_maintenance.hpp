@@ -62,8 +62,10 @@ public:
         (void)its.drain();
         its.give_back_empty_slabs_and_memory();
         for (int left = most_parts; left != 0; --left)
-            if (its.purge_some_free_pages())
+            if (its.purge_some_free_pages()) {
+                its.forget_most();
                 return true;
+            }
         return false;
     }
 

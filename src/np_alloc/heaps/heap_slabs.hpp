@@ -184,11 +184,11 @@ public:
         return std::min(held, peak_outstanding_bytes_ + held / slice_bytes * os::page_size());
     }
 
-    /// Returns: slices that the free blocks of its slabs would fill, if most blocks are free; else 0.
-    /// Thread safety: any thread; an estimate.
+    /// Returns: about how many slices the free part of that memory would fill, if most of it is free; else 0.
+    /// Thread safety: the owner, without the lock.
     std::size_t sparse_slices() const noexcept
     {
-        const std::size_t held = slab_bytes();
+        const std::size_t held = most_memory();
         const std::size_t used = outstanding_bytes();
         return held / 2 > used ? (held - used) / slice_bytes : 0;
     }

@@ -99,6 +99,23 @@ TEST_F(heap, has_no_huge_pages_for_the_slabs_of_classes_with_few_blocks_each_how
     EXPECT_EQ(calls.made(test::system_call::advise_huge_pages), 0U);
 }
 
+TEST_F(heap, has_sparse_slices_for_memory_that_was_used_not_for_slabs_of_which_a_little_was)
+{
+    constexpr std::size_t class_of_1k = np::sizes::of(1024);
+    for (std::size_t size_class = 0; size_class != np::class_count; ++size_class)
+        (void)take(mine, size_class, 1);
+    constexpr std::size_t few = (std::size_t{1} << 20) / np::slice_bytes;
+    EXPECT_LT(mine.sparse_slices(), 2 * few);
+    const std::vector<void*> many = take(mine, class_of_1k, 10'000);
+    EXPECT_EQ(mine.sparse_slices(), 0U) << "most is in use";
+    for (std::size_t i = 0; i != many.size(); ++i)
+        if (i % 32 != 0)
+            put(mine, many[i]);
+    EXPECT_GT(mine.sparse_slices(), 4 * few);
+    mine.forget_most();
+    EXPECT_LT(mine.sparse_slices(), 4 * few);
+}
+
 TEST_F(heap, is_the_owner_of_its_slabs_by_their_words)
 {
     const std::size_t size_class = np::sizes::of(5000);
