@@ -34,8 +34,7 @@
 #include <string>
 #include <vector>
 
-namespace
-{
+namespace {
 // The sides: each has a `resource` over `upstream`, with `arena_count` arenas allocated in advance where its interface
 // allows that.
 

@@ -28,8 +28,7 @@
 #include <string>
 #include <vector>
 
-namespace
-{
+namespace {
 constexpr std::size_t block_size = 32;
 
 /// Returns: whether `count` blocks in use at the same time keep what is written to them: they are distinct and whole.

@@ -9,8 +9,7 @@
 #include <cstdio>
 #include <memory_resource>
 
-namespace
-{
+namespace {
 constexpr std::size_t block_size = 32;
 constexpr std::size_t block_count = 10000;
 constexpr double most_overhead = 12.5;

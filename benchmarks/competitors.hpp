@@ -28,8 +28,7 @@
 #include <foonathan/memory/memory_pool.hpp>
 #endif
 
-namespace competitors
-{
+namespace competitors {
 /// Returns: what is written to a block, to see whether it stays there: a number, all over it.
 template <std::size_t Size>
 std::array<std::uint64_t, Size / sizeof(std::uint64_t)> content(std::size_t number)

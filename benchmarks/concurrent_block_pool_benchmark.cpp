@@ -49,8 +49,7 @@
 #include <tuple>
 #include <vector>
 
-namespace
-{
+namespace {
 using together::finish;
 using together::measure;
 using together::team;

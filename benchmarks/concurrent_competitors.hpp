@@ -35,8 +35,7 @@
 #include <dlfcn.h>
 #endif
 
-namespace competitors
-{
+namespace competitors {
 template <std::size_t Size>
 using concurrent_block_pool = library_pool<memory_pool::concurrent_block_pool, Size>;
 

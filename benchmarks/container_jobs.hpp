@@ -28,8 +28,7 @@
 #include <utility>
 #include <vector>
 
-namespace jobs
-{
+namespace jobs {
 inline constexpr std::size_t elements = 1'000;
 inline constexpr std::size_t replacements = 10'000;
 inline constexpr std::size_t operations = elements + replacements;

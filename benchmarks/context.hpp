@@ -20,8 +20,7 @@
 #include <foonathan/memory/config.hpp>
 #endif
 
-namespace context
-{
+namespace context {
 inline std::string version(int major, int minor, int patch)
 {
     return std::to_string(major) + '.' + std::to_string(minor) + '.' + std::to_string(patch);

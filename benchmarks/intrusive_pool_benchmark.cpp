@@ -20,8 +20,7 @@
 #include <cstddef>
 #include <cstdint>
 
-namespace
-{
+namespace {
 using item_rows::record;
 
 template <class References>

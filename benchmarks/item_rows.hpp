@@ -27,8 +27,7 @@
 #define MEMORY_POOL_BENCHMARK_FLATTEN
 #endif
 
-namespace item_rows
-{
+namespace item_rows {
 /// The payload of an object: 24 bytes, not written where only the cost of the pool is measured.
 struct record
 {

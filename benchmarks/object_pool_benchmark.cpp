@@ -21,8 +21,7 @@
 #include <string>
 #include <vector>
 
-namespace
-{
+namespace {
 class entity
 {
 public:

@@ -29,8 +29,7 @@
 #include <random>
 #include <vector>
 
-namespace object_rows
-{
+namespace object_rows {
 using timed_step::time;
 
 /// Several pools of one side, and the objects in them.

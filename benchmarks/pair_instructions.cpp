@@ -18,8 +18,7 @@
 #include <cstdlib>
 #include <string_view>
 
-namespace
-{
+namespace {
 constexpr std::size_t block_size = 32;
 
 template <class Blocks>

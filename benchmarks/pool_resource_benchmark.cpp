@@ -26,8 +26,7 @@
 #include <memory_resource>
 #include <string>
 
-namespace
-{
+namespace {
 /// Measures a job. Every result is looked at: a wrong one is a failure, not a figure.
 template <class Job, class Allocator>
 void measure(benchmark::State& state, const Allocator& allocator)

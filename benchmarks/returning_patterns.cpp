@@ -44,8 +44,7 @@
 #include <utility>
 #include <vector>
 
-namespace
-{
+namespace {
 /// An object of some 1 KiB, most of which its processing does not touch.
 class large
 {

@@ -15,8 +15,7 @@
 #include <memory>
 #include <memory_resource>
 
-namespace
-{
+namespace {
 using item_rows::record;
 
 class make_shared

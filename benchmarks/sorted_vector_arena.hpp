@@ -20,8 +20,7 @@
 #include <new>
 #include <vector>
 
-namespace competitors
-{
+namespace competitors {
 class sorted_vector_arena final : public std::pmr::memory_resource
 {
 public:

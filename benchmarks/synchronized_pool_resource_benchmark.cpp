@@ -28,8 +28,7 @@
 #include <string>
 #include <thread>
 
-namespace
-{
+namespace {
 /// Every result is looked at: a wrong one is a failure, not a figure.
 template <class Job>
 void measure_over(benchmark::State& state, std::pmr::memory_resource* resource)

@@ -33,8 +33,7 @@
 #include <sched.h>
 #endif
 
-namespace together
-{
+namespace together {
 /// Returns: the cores that this process may run on, as the system numbers them.
 inline std::vector<std::size_t> find_cores()
 {

@@ -11,8 +11,7 @@
 #include <chrono>
 #include <ctime>
 
-namespace timed_step
-{
+namespace timed_step {
 /// Returns: the CPU time of this thread in seconds if available, so that other load on the machine does not count.
 inline double thread_seconds()
 {

@@ -22,8 +22,7 @@
 #include <utility>
 #include <vector>
 
-namespace virtual_recycle
-{
+namespace virtual_recycle {
 class item;
 
 /// The part of a pool that its objects know.

@@ -57,10 +57,7 @@
 #include <functional>
 #include <utility>
 
-namespace memorypool
-{
-inline namespace BOOST_INTRUSIVE_POOL_ABI
-{
+namespace memorypool { inline namespace BOOST_INTRUSIVE_POOL_ABI {
 /// A pool of items that are default-constructed once and reused.
 template <class Item>
 class boost_intrusive_pool
@@ -234,5 +231,4 @@ private:
     plan_ptr plan_;   // null before init
     store_ptr store_; // null before init, and from clear to the next allocate
 };
-} // namespace BOOST_INTRUSIVE_POOL_ABI
-} // namespace memorypool
+}} // namespace memorypool::BOOST_INTRUSIVE_POOL_ABI

@@ -66,10 +66,7 @@
 #define MEMORY_POOL_MAX_NUMBER_OF_OBJECTS_IN_POOL 1000
 #endif
 
-namespace memory_pool
-{
-inline namespace MEMORY_POOL_ABI
-{
+namespace memory_pool { inline namespace MEMORY_POOL_ABI {
 /// A byte of memory.
 using Byte = std::byte;
 
@@ -139,8 +136,7 @@ private:
     std::vector<SizeT> free_;
 };
 
-namespace drop_in
-{
+namespace drop_in {
 /// The blocks of a checking pool. Each state is stored after its object.
 template <class T, class Policy>
 class checked_blocks
@@ -441,5 +437,4 @@ private:
     std::size_t at_work_ = 0; // constructors and destructors that have not returned
     bool is_to_be_cleared_ = false;
 };
-} // namespace MEMORY_POOL_ABI
-} // namespace memory_pool
+}} // namespace memory_pool::MEMORY_POOL_ABI

@@ -90,8 +90,7 @@ inline void np_debug_print() noexcept
     np_print_statistics(np_format_text, nullptr, nullptr);
 }
 
-namespace np
-{
+namespace np {
 using byte = unsigned char;   ///< Also in C++17: programs do arithmetic with it, unlike std::byte.
 using int32 = std::int32_t;   ///< A signed integer of 32 bits.
 using int64 = std::int64_t;   ///< A signed integer of 64 bits.
@@ -105,10 +104,7 @@ using std::vector;
 } // namespace np
 
 // NOLINTBEGIN(modernize-concat-nested-namespaces,modernize-type-traits): for C++14.
-namespace memory_pool
-{
-namespace detail
-{
+namespace memory_pool { namespace detail {
 /// `Integer` as an unsigned type of 32 or 64 bits; no type if it is not an integer, or wider.
 template <class Integer>
 using widened = std::enable_if_t<std::is_integral<Integer>::value && sizeof(Integer) <= sizeof(np::uint64),
@@ -141,12 +137,10 @@ constexpr np::uint32 floor_of_log2(np::uint64 bits) noexcept
 {
     return bits == 0 ? 0 : 63 - leading_zeros(bits);
 }
-} // namespace detail
-} // namespace memory_pool
+}} // namespace memory_pool::detail
 // NOLINTEND(modernize-concat-nested-namespaces,modernize-type-traits)
 
-namespace np
-{
+namespace np {
 /// Returns: `count` MiB in bytes: `64_MB` is 64 * 2^20.
 /// Complexity: O(1).
 constexpr std::size_t operator""_MB(unsigned long long count) noexcept

@@ -8,8 +8,7 @@
 #include <stdexcept>
 #include <vector>
 
-namespace
-{
+namespace {
 struct clever_struct
 {
     int a;

@@ -8,8 +8,7 @@
 #include <string>
 #include <utility>
 
-namespace
-{
+namespace {
 class shape
 {
 public:

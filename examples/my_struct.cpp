@@ -6,8 +6,7 @@
 
 #include <cstdio>
 
-namespace
-{
+namespace {
 struct sample
 {
     int sensor;

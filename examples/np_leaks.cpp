@@ -13,8 +13,7 @@
 /// A block that remembers this line.
 #define NEW_BLOCK(bytes) np_alloc_at((bytes), __FILE__, __LINE__)
 
-namespace
-{
+namespace {
 /// Returns: the value of a message of the form "name=value", for the caller to free; nullptr if it has another form.
 char* value_of(const char* message)
 {

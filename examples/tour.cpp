@@ -32,10 +32,7 @@
 #include <utility>
 #include <vector>
 
-namespace tour
-{
-namespace
-{
+namespace tour { namespace {
 constexpr std::string_view usage = "usage: tour [--rounds N] [PATH]";
 
 /// Bounds the memory that the tour takes: new and delete need about ten times as much for the largest structure.
@@ -511,8 +508,7 @@ int run(const options& chosen)
     print_conclusion(results);
     return success;
 }
-} // namespace
-} // namespace tour
+}} // namespace tour
 
 int main(int argument_count, char** arguments)
 {

@@ -27,8 +27,7 @@
 #include <tuple>
 #include <vector>
 
-namespace
-{
+namespace {
 using tutorial::heap_so_far;
 using tutorial::heap_use;
 using tutorial::show;

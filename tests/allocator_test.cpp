@@ -28,8 +28,7 @@
 
 namespace mp = memory_pool;
 
-namespace
-{
+namespace {
 using arenas = mp::unsynchronized_arena_resource;
 template <class T>
 using allocator_in = mp::resource_allocator<T, arenas>;

@@ -26,15 +26,13 @@
 namespace mp = memory_pool;
 using mp::error;
 
-namespace test
-{
+namespace test {
 using every_policy = testing::Types<mp::basic_block_pool<mp::default_policy>, mp::basic_block_pool<mp::counting_policy>,
                                     mp::basic_block_pool<mp::checking_policy>>;
 INSTANTIATE_TYPED_TEST_SUITE_P(every_policy, block_pool_conformance, every_policy, );
 } // namespace test
 
-namespace
-{
+namespace {
 using counting_pool = mp::basic_block_pool<mp::counting_policy>;
 using checking_pool = mp::basic_block_pool<mp::checking_policy>;
 

@@ -23,8 +23,7 @@
 
 namespace mp = memory_pool;
 
-namespace
-{
+namespace {
 template <class Pool>
 struct block_resource_of : testing::Test
 {

@@ -39,8 +39,7 @@ using test::in_a_thread;
 using test::pool_that_checks;
 using test::pool_that_counts;
 
-namespace
-{
+namespace {
 class concurrent_block_pool_lifetime : public test::in_each_way
 {
 };

@@ -24,8 +24,7 @@ using test::in_a_thread;
 using test::pool_that_checks;
 using test::pool_that_counts;
 
-namespace
-{
+namespace {
 TEST(concurrent_block_pool, reports_a_block_of_another_pool_without_reading_near_it)
 {
     const test::error_recorder recorder;

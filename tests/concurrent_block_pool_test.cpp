@@ -30,16 +30,14 @@ using test::in_a_thread;
 using test::in_threads;
 using test::pool_that_counts;
 
-namespace test
-{
+namespace test {
 using every_shared_policy = testing::Types<mp::basic_concurrent_block_pool<mp::default_policy>,
                                            mp::basic_concurrent_block_pool<mp::counting_policy>,
                                            mp::basic_concurrent_block_pool<mp::checking_policy>>;
 INSTANTIATE_TYPED_TEST_SUITE_P(every_shared_policy, block_pool_conformance, every_shared_policy, );
 } // namespace test
 
-namespace
-{
+namespace {
 /// A block in use, filled with the number of its owner. Tells whether it is intact.
 class marked_block
 {

@@ -33,8 +33,7 @@ using test::in_threads;
 using test::pool_that_checks;
 using test::pool_that_counts;
 
-namespace
-{
+namespace {
 class concurrent_block_pool_waiting : public test::in_each_way
 {
 };

@@ -16,8 +16,7 @@
 
 namespace mp = memory_pool;
 
-namespace
-{
+namespace {
 constexpr std::size_t block_size = 1024;
 constexpr std::size_t most_queued = 8192;
 

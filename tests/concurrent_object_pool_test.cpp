@@ -23,8 +23,7 @@
 namespace mp = memory_pool;
 using namespace std::chrono_literals;
 
-namespace
-{
+namespace {
 /// Knows how many of its kind are alive, in all threads, and throws on request.
 class counted
 {

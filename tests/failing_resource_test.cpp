@@ -24,8 +24,7 @@
 
 namespace mp = memory_pool;
 
-namespace
-{
+namespace {
 /// Which of the next `count` allocations succeed.
 std::vector<bool> successes(mp::failing_resource& failing, std::size_t count)
 {

@@ -37,8 +37,7 @@ using test::in_threads;
 using test::live_count;
 using test::shared_accounting_upstream;
 
-namespace
-{
+namespace {
 using plain_item = test::item<mp::plain_references>;
 using shared_item = test::item<mp::atomic_references>;
 

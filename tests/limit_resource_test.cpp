@@ -24,8 +24,7 @@
 namespace mp = memory_pool;
 using test::contains;
 
-namespace
-{
+namespace {
 mp::limit_options soft_limit_of(std::size_t bytes, std::function<void(mp::limit_resource&)> action)
 {
     mp::limit_options options;

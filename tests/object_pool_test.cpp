@@ -22,8 +22,7 @@
 
 namespace mp = memory_pool;
 
-namespace
-{
+namespace {
 /// Knows how many of its kind are alive, and throws on request.
 class counted
 {

@@ -39,8 +39,7 @@ namespace mp = memory_pool;
 namespace os = memory_pool::os;
 using mp::huge_page_use;
 
-namespace
-{
+namespace {
 const std::size_t page = os::page_size();
 
 mp::page_options options_for(huge_page_use huge_pages, bool prefault = false)

@@ -12,8 +12,7 @@
 
 namespace mp = memory_pool;
 
-namespace
-{
+namespace {
 struct empty : mp::pooled<empty>
 {
 };

@@ -36,8 +36,7 @@ using test::in_threads;
 using test::live_count;
 using test::shared_accounting_upstream;
 
-namespace
-{
+namespace {
 /// The same for one thread and for many.
 template <class References>
 class recycling_pool_test : public testing::Test

@@ -9,8 +9,7 @@
 
 namespace core = memory_pool::core;
 
-namespace test
-{
+namespace test {
 struct passing
 {
     struct adaptor_type : core::resource_adaptor

@@ -17,8 +17,7 @@
 
 namespace mp = memory_pool;
 
-namespace test
-{
+namespace test {
 // Each adaptor, as the conformance suite requires it.
 struct tracking
 {
@@ -80,8 +79,7 @@ using every_pair = testing::Types<
 INSTANTIATE_TYPED_TEST_SUITE_P(every_pair, adaptor_conformance, every_pair, );
 } // namespace test
 
-namespace
-{
+namespace {
 TEST(resource_adaptors, take_the_default_resource_unless_told_otherwise)
 {
     test::accounting_upstream upstream;

@@ -30,8 +30,7 @@ using test::error_recorder;
 using test::in_threads;
 using test::shared_accounting_upstream;
 
-namespace
-{
+namespace {
 /// Knows how many of its kind are alive; refers to others.
 struct node
 {

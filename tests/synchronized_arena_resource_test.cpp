@@ -18,8 +18,7 @@
 
 namespace mp = memory_pool;
 
-namespace test
-{
+namespace test {
 using plain_arenas = mp::basic_synchronized_arena_resource<mp::default_policy>;
 using checking_arenas = mp::basic_synchronized_arena_resource<mp::checking_policy>;
 using synchronized_arenas = testing::Types<plain_arenas, checking_arenas>;
@@ -32,8 +31,7 @@ INSTANTIATE_TYPED_TEST_SUITE_P(synchronized_arenas, forked_resource_conformance,
 INSTANTIATE_TYPED_TEST_SUITE_P(synchronized_arenas, checking_arena_conformance, testing::Types<checking_arenas>, );
 } // namespace test
 
-namespace
-{
+namespace {
 using mp::error;
 using test::allocate_filled;
 using test::filled_block;

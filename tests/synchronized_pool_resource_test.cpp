@@ -16,8 +16,7 @@
 
 namespace mp = memory_pool;
 
-namespace test
-{
+namespace test {
 using plain_pools = mp::basic_synchronized_pool_resource<mp::default_policy>;
 using checking_pools = mp::basic_synchronized_pool_resource<mp::checking_policy>;
 using synchronized_pools = testing::Types<plain_pools, checking_pools>;
@@ -31,8 +30,7 @@ INSTANTIATE_TYPED_TEST_SUITE_P(synchronized_pools, checking_pool_resource_confor
                                testing::Types<checking_pools>, );
 } // namespace test
 
-namespace
-{
+namespace {
 TEST(synchronized_pool_resource, makes_each_pool_once_however_many_threads_need_it_first)
 {
     test::accounting_upstream upstream;

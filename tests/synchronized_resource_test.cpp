@@ -16,8 +16,7 @@
 
 namespace mp = memory_pool;
 
-namespace
-{
+namespace {
 /// Notices calls that overlap.
 class jealous_upstream : public std::pmr::memory_resource
 {

@@ -25,8 +25,7 @@ using mp::call_site;
 using mp::resource_statistics;
 using test::contains;
 
-namespace
-{
+namespace {
 /// The figures of `site`, all 0 if there is no such site.
 resource_statistics statistics_of(const mp::tracking_resource& tracked, const call_site& site)
 {

@@ -14,8 +14,7 @@
 
 namespace mp = memory_pool;
 
-namespace test
-{
+namespace test {
 using plain_arenas = mp::basic_unsynchronized_arena_resource<mp::default_policy>;
 using checking_arenas = mp::basic_unsynchronized_arena_resource<mp::checking_policy>;
 using unsynchronized_arenas = testing::Types<plain_arenas, checking_arenas>;
@@ -24,8 +23,7 @@ INSTANTIATE_TYPED_TEST_SUITE_P(unsynchronized_arenas, arena_resource_conformance
 INSTANTIATE_TYPED_TEST_SUITE_P(unsynchronized_arenas, checking_arena_conformance, testing::Types<checking_arenas>, );
 } // namespace test
 
-namespace
-{
+namespace {
 using mp::error;
 using test::named_arenas;
 

@@ -9,8 +9,7 @@
 
 namespace mp = memory_pool;
 
-namespace test
-{
+namespace test {
 using plain_pools = mp::basic_unsynchronized_pool_resource<mp::default_policy>;
 using checking_pools = mp::basic_unsynchronized_pool_resource<mp::checking_policy>;
 using unsynchronized_pools = testing::Types<plain_pools, checking_pools>;
@@ -20,8 +19,7 @@ INSTANTIATE_TYPED_TEST_SUITE_P(unsynchronized_pools, checking_pool_resource_conf
                                testing::Types<checking_pools>, );
 } // namespace test
 
-namespace
-{
+namespace {
 TEST(unsynchronized_pool_resource, hands_out_first_what_came_back_last)
 {
     mp::unsynchronized_pool_resource pools;

@@ -23,8 +23,7 @@
 #include <string>
 #include <vector>
 
-namespace
-{
+namespace {
 constexpr int rounds = 10;
 constexpr std::size_t bytes_per_arena = 10'000;
 

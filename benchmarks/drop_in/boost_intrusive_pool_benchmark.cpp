@@ -27,8 +27,7 @@
 #include <utility>
 #include <vector>
 
-namespace
-{
+namespace {
 constexpr std::uint32_t items_in_a_run = 100'000;
 
 /// The payload of an item.

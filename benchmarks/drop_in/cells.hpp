@@ -17,8 +17,7 @@
 #include <cstddef>
 #include <string>
 
-namespace cells
-{
+namespace cells {
 /// Runs one row for `n` items.
 using row = void (*)(benchmark::State& state, std::size_t n);
 

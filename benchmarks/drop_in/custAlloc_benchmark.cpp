@@ -28,8 +28,7 @@
 #include <string>
 #include <vector>
 
-namespace
-{
+namespace {
 using together::team;
 
 constexpr std::size_t object_size = 24;

@@ -25,8 +25,7 @@
 #include <malloc.h>
 #endif
 
-namespace
-{
+namespace {
 template <std::size_t Size>
 struct record
 {

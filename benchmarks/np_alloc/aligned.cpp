@@ -9,8 +9,7 @@
 #include <new>
 #include <vector>
 
-namespace
-{
+namespace {
 struct aligned_block
 {
     workload::block block;

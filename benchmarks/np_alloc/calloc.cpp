@@ -9,8 +9,7 @@
 #include <cstring>
 #include <vector>
 
-namespace
-{
+namespace {
 bool is_zero(const std::byte* memory, std::size_t bytes)
 {
     // If the first byte is zero, and each is like the one before it, then all are.

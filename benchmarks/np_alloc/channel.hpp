@@ -12,8 +12,7 @@
 #include <mutex>
 #include <vector>
 
-namespace workload
-{
+namespace workload {
 struct batch
 {
     std::array<block, 64> blocks{};

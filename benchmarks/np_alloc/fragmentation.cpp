@@ -13,8 +13,7 @@
 #include <utility>
 #include <vector>
 
-namespace
-{
+namespace {
 /// Returns: what the system says under this name about the memory of the process, in kilobytes.
 std::size_t kilobytes(const std::string& name)
 {

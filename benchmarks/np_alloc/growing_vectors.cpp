@@ -8,8 +8,7 @@
 #include <cstdlib>
 #include <vector>
 
-namespace
-{
+namespace {
 /// Effects: makes the array longer by a half. What was in it has to be there still.
 void grow(workload::block& array, const workload::marks& marks)
 {

@@ -21,8 +21,7 @@
 #include <cstdlib>
 #include <cstring>
 
-namespace
-{
+namespace {
 double seconds(const timeval& time)
 {
     return static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_usec) / 1e6;

@@ -7,8 +7,7 @@
 #include <cstdint>
 #include <vector>
 
-namespace
-{
+namespace {
 /// Effects: allocates and frees `pairs` blocks, as many at a time as `held` has room for.
 void run(std::vector<workload::block>& held, std::size_t pairs, std::size_t bytes, const workload::marks& marks,
          workload::tally& done)

@@ -6,8 +6,7 @@
 #include <cstddef>
 #include <vector>
 
-namespace
-{
+namespace {
 struct settings
 {
     std::size_t steps; ///< For each thread.

@@ -10,8 +10,7 @@
 #include <mutex>
 #include <vector>
 
-namespace
-{
+namespace {
 struct settings
 {
     std::size_t lives; ///< Threads on a seat, one after the other.

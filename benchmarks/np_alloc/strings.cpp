@@ -8,8 +8,7 @@
 #include <string>
 #include <vector>
 
-namespace
-{
+namespace {
 /// A word derived from its number: of 1 to 40 letters, most of them short, some too long for the small-string buffer.
 std::string word(std::uint64_t number)
 {

@@ -10,8 +10,7 @@
 #include <cstdint>
 #include <vector>
 
-namespace workload
-{
+namespace workload {
 struct table_settings
 {
     std::size_t blocks; ///< Allocations of a thread, at least.

@@ -7,8 +7,7 @@
 #include <cstdint>
 #include <memory>
 
-namespace
-{
+namespace {
 struct node
 {
     std::uint64_t number = 0;

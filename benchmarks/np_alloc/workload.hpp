@@ -23,8 +23,7 @@
 #include <string_view>
 #include <vector>
 
-namespace workload
-{
+namespace workload {
 /// Effects: ends the process at once, without waiting for other threads.
 [[noreturn]] inline void leave(int status)
 {

@@ -57,12 +57,8 @@
 #include <new>
 #include <utility>
 
-namespace arena_mr
-{
-inline namespace MEMORY_POOL_ABI
-{
-namespace detail
-{
+namespace arena_mr { inline namespace MEMORY_POOL_ABI {
+namespace detail {
 inline constexpr const char* resource_name = "UnsynchronizedArenaMR";
 
 /// The alignment of arenas.
@@ -460,5 +456,4 @@ private:
     const std::size_t bytes_per_arena_;
     detail::arena_chunks chunks_;
 };
-} // namespace MEMORY_POOL_ABI
-} // namespace arena_mr
+}} // namespace arena_mr::MEMORY_POOL_ABI

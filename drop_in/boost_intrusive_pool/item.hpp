@@ -19,10 +19,7 @@
 #include <cstdint>
 #include <utility>
 
-namespace memorypool
-{
-inline namespace BOOST_INTRUSIVE_POOL_ABI
-{
+namespace memorypool { inline namespace BOOST_INTRUSIVE_POOL_ABI {
 class boost_intrusive_pool_item;
 
 /// What to do with a returned item.
@@ -274,5 +271,4 @@ inline void intrusive_ptr_release(const boost_intrusive_pool_item* item) noexcep
 {
     boost_intrusive_pool_access::drop_reference(const_cast<boost_intrusive_pool_item&>(*item));
 }
-} // namespace BOOST_INTRUSIVE_POOL_ABI
-} // namespace memorypool
+}} // namespace memorypool::BOOST_INTRUSIVE_POOL_ABI

@@ -26,10 +26,7 @@
 #include <utility>
 #include <vector>
 
-namespace memorypool
-{
-inline namespace BOOST_INTRUSIVE_POOL_ABI
-{
+namespace memorypool { inline namespace BOOST_INTRUSIVE_POOL_ABI {
 /// Whether static_cast from the base to `Item` is possible; it is not if the base is virtual.
 template <class Item, class = void>
 inline constexpr bool boost_intrusive_pool_cast_exists = false;
@@ -298,5 +295,4 @@ private:
     std::thread::id user_;
     std::vector<array> arrays_;
 };
-} // namespace BOOST_INTRUSIVE_POOL_ABI
-} // namespace memorypool
+}} // namespace memorypool::BOOST_INTRUSIVE_POOL_ABI

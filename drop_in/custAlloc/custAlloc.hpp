@@ -19,8 +19,7 @@
 
 #include <cstddef>
 
-inline namespace MEMORY_POOL_GLOBAL_ABI
-{
+inline namespace MEMORY_POOL_GLOBAL_ABI {
 /// A pool of a fixed number of blocks of one size.
 class PoolAllocator
 {

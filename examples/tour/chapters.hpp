@@ -23,8 +23,7 @@
 #include <unordered_map>
 #include <vector>
 
-namespace tour
-{
+namespace tour {
 /// Passes everything on to another resource, and counts.
 class counting_memory final : public std::pmr::memory_resource
 {

@@ -24,8 +24,7 @@
 #include <malloc.h>
 #endif
 
-namespace tour
-{
+namespace tour {
 #if defined(__GLIBC__) && !TOUR_HAS_SANITIZER
 const bool heap_knows_block_sizes = true;
 
@@ -43,8 +42,7 @@ std::size_t heap_bytes_of(const void*) noexcept
 }
 #endif
 
-namespace
-{
+namespace {
 /// One for each thread, so that counting needs no synchronization. Not thread-local: the count must outlive the thread.
 struct alignas(64) call_counter
 {
@@ -68,8 +66,7 @@ const bool heap_counts_calls = !TOUR_HAS_SANITIZER;
 
 #if !TOUR_HAS_SANITIZER
 
-namespace
-{
+namespace {
 /// The tour takes little memory, and is built without exceptions too, so running out of it is the end.
 [[noreturn]] void end_out_of_memory() noexcept
 {

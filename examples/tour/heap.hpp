@@ -8,8 +8,7 @@
 #include <cstddef>
 #include <cstdint>
 
-namespace tour
-{
+namespace tour {
 /// Whether `heap_calls` counts. Not in programs built with a sanitizer, which has operators of its own.
 extern const bool heap_counts_calls;
 

@@ -23,8 +23,7 @@
 #include <utility>
 #include <vector>
 
-namespace tour
-{
+namespace tour {
 /// What the nodes of a job amount to.
 struct node_tally
 {

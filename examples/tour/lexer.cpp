@@ -5,10 +5,8 @@
 #include <array>
 #include <limits>
 
-namespace tour
-{
-namespace
-{
+namespace tour {
+namespace {
 constexpr token_kind kind_of(unsigned char byte) noexcept
 {
     if (byte <= ' ' || byte == 0x7F)

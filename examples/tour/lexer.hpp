@@ -9,8 +9,7 @@
 #include <cstdint>
 #include <string_view>
 
-namespace tour
-{
+namespace tour {
 /// Where something stands in the text. 32 bits suffice for the text that the tour reads, and keep nodes small.
 using text_offset = std::uint32_t;
 

@@ -17,8 +17,7 @@
 #include <memory_resource>
 #include <optional>
 
-namespace tour
-{
+namespace tour {
 /// New and delete: the side that the others are compared to.
 class heap_memory
 {

@@ -9,8 +9,7 @@
 #include <cerrno>
 #include <system_error>
 
-namespace tour
-{
+namespace tour {
 shared_memory::shared_memory(std::size_t size) noexcept : size_(size)
 {
     void* const mapped = ::mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);

@@ -16,8 +16,7 @@
 #include <type_traits>
 #include <utility>
 
-namespace tour
-{
+namespace tour {
 /// Memory that a process and its children share. Empty bytes at first; takes none until they are written.
 class shared_memory
 {

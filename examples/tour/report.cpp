@@ -7,10 +7,8 @@
 #include <algorithm>
 #include <cstdio>
 
-namespace tour
-{
-namespace
-{
+namespace tour {
+namespace {
 std::string with_digits(double value, int digits)
 {
     char text[64];

@@ -10,8 +10,7 @@
 #include <string_view>
 #include <vector>
 
-namespace tour
-{
+namespace tour {
 /// Returns: `count` with commas: 1,234,567.
 std::string in_thousands(std::uint64_t count);
 

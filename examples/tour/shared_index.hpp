@@ -22,8 +22,7 @@
 #include <utility>
 #include <vector>
 
-namespace tour
-{
+namespace tour {
 /// The nodes of one type in a job that threads share: forwards to one side, and counts per thread, without
 /// synchronization.
 template <class T, template <class> class Nodes>

@@ -23,8 +23,7 @@
 #include <optional>
 #include <utility>
 
-namespace tour
-{
+namespace tour {
 /// What every C++ program has: the side that the others are compared to.
 template <class T>
 class new_delete_nodes

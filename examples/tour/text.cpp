@@ -15,10 +15,8 @@
 #define TOUR_HEADER_FOLDERS "/usr/local/include"
 #endif
 
-namespace tour
-{
-namespace
-{
+namespace tour {
+namespace {
 namespace fs = std::filesystem;
 
 struct file_closer

@@ -13,8 +13,7 @@
 #include <string_view>
 #include <vector>
 
-namespace tour
-{
+namespace tour {
 /// What was read.
 struct reading
 {

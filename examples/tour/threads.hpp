@@ -9,8 +9,7 @@
 #include <thread>
 #include <vector>
 
-namespace tour
-{
+namespace tour {
 /// Returns: the number of worker threads: one for each processor; at least two, so that something is shared, and at
 ///   most 16, beyond which the tables would take more memory than the nodes.
 inline std::size_t thread_count() noexcept

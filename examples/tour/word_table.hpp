@@ -15,8 +15,7 @@
 #include <string_view>
 #include <vector>
 
-namespace tour
-{
+namespace tour {
 /// A place where a word stands.
 struct position
 {

@@ -6,8 +6,7 @@
 #include <cstdlib>
 #include <new>
 
-namespace
-{
+namespace {
 tutorial::heap_use so_far{};
 const void* volatile shown = nullptr;
 

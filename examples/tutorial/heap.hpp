@@ -9,8 +9,7 @@
 
 #include <cstddef>
 
-namespace tutorial
-{
+namespace tutorial {
 /// What the heap was asked for since the program began.
 struct heap_use
 {

@@ -19,10 +19,7 @@
 #include <memory_resource>
 #include <type_traits>
 
-namespace memory_pool
-{
-inline namespace MEMORY_POOL_ABI
-{
+namespace memory_pool { inline namespace MEMORY_POOL_ABI {
 /// Allocates objects of type `T` from a `Resource`: anything with `allocate(bytes, alignment)` and
 /// `deallocate(block, bytes, alignment)`, as every resource has.
 ///
@@ -105,5 +102,4 @@ bool operator!=(const resource_allocator<A, Resource>& a, const resource_allocat
 {
     return !(a == b);
 }
-} // namespace MEMORY_POOL_ABI
-} // namespace memory_pool
+}} // namespace memory_pool::MEMORY_POOL_ABI

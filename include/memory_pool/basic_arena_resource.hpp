@@ -26,10 +26,7 @@
 #include <memory_resource>
 #include <optional>
 
-namespace memory_pool
-{
-inline namespace MEMORY_POOL_ABI
-{
+namespace memory_pool { inline namespace MEMORY_POOL_ABI {
 /// Arenas, over `Arenas`: core::local_arenas or core::shared_arenas. See base/policies.hpp for `Policy`: a checking one
 /// reports misuse at once, but a write to a free block when its bytes are handed out again; to count, put a
 /// tracking_resource before or behind it.
@@ -305,5 +302,4 @@ private:
     Arenas arenas_;
     const std::size_t largest_block_;
 };
-} // namespace MEMORY_POOL_ABI
-} // namespace memory_pool
+}} // namespace memory_pool::MEMORY_POOL_ABI

@@ -22,12 +22,8 @@
 #include <cstddef>
 #include <memory_resource>
 
-namespace memory_pool
-{
-inline namespace MEMORY_POOL_ABI
-{
-namespace core
-{
+namespace memory_pool { inline namespace MEMORY_POOL_ABI {
+namespace core {
 template <class Policy>
 class local_store;
 struct pool_access;
@@ -371,5 +367,4 @@ private:
 
     mutable Store store_; ///< Mutable: visiting all blocks of a shared store gathers them.
 };
-} // namespace MEMORY_POOL_ABI
-} // namespace memory_pool
+}} // namespace memory_pool::MEMORY_POOL_ABI

@@ -31,10 +31,7 @@
 #include <type_traits>
 #include <utility>
 
-namespace memory_pool
-{
-inline namespace MEMORY_POOL_ABI
-{
+namespace memory_pool { inline namespace MEMORY_POOL_ABI {
 /// A pool of objects of type `Object`, over `Blocks`: a basic_block_pool or a basic_concurrent_block_pool.
 template <class Object, class Blocks>
 class basic_object_pool
@@ -377,5 +374,4 @@ private:
     bool is_clearing_ = false;
     endings endings_;
 };
-} // namespace MEMORY_POOL_ABI
-} // namespace memory_pool
+}} // namespace memory_pool::MEMORY_POOL_ABI

@@ -25,10 +25,7 @@
 #include <memory_resource>
 #include <optional>
 
-namespace memory_pool
-{
-inline namespace MEMORY_POOL_ABI
-{
+namespace memory_pool { inline namespace MEMORY_POOL_ABI {
 /// Pools by size, of `Pool`: a basic_block_pool over core::plain_upstream, or a basic_concurrent_block_pool over
 /// core::locked_upstream.
 template <class Pool, class Upstream>
@@ -235,5 +232,4 @@ private:
     Upstream upstream_;
     core::class_pools<Pool> pools_;
 };
-} // namespace MEMORY_POOL_ABI
-} // namespace memory_pool
+}} // namespace memory_pool::MEMORY_POOL_ABI

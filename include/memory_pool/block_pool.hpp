@@ -25,11 +25,7 @@
 #include <memory_pool/basic_block_pool.hpp>
 #include <memory_pool/core/blocks/local_store.hpp>
 
-namespace memory_pool
-{
-inline namespace MEMORY_POOL_ABI
-{
+namespace memory_pool { inline namespace MEMORY_POOL_ABI {
 /// Raw blocks of one size, for one thread, as fast as can be.
 using block_pool = basic_block_pool<default_policy>;
-} // namespace MEMORY_POOL_ABI
-} // namespace memory_pool
+}} // namespace memory_pool::MEMORY_POOL_ABI

@@ -18,10 +18,7 @@
 #include <cstddef>
 #include <memory_resource>
 
-namespace memory_pool
-{
-inline namespace MEMORY_POOL_ABI
-{
+namespace memory_pool { inline namespace MEMORY_POOL_ABI {
 /// A view of a `Pool` (a block_pool or a concurrent_block_pool, of any policy) as a memory resource.
 template <class Pool>
 class block_resource final : public std::pmr::memory_resource
@@ -103,5 +100,4 @@ private:
     Pool& pool_;
     std::pmr::memory_resource* const upstream_;
 };
-} // namespace MEMORY_POOL_ABI
-} // namespace memory_pool
+}} // namespace memory_pool::MEMORY_POOL_ABI

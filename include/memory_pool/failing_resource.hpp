@@ -21,10 +21,7 @@
 #include <mutex>
 #include <type_traits>
 
-namespace memory_pool
-{
-inline namespace MEMORY_POOL_ABI
-{
+namespace memory_pool { inline namespace MEMORY_POOL_ABI {
 /// How likely each allocation is to fail.
 struct failure_chance
 {
@@ -166,5 +163,4 @@ private:
     failure_chance chance_;
     std::uint64_t calls_since_chance_ = 0; ///< Was set.
 };
-} // namespace MEMORY_POOL_ABI
-} // namespace memory_pool
+}} // namespace memory_pool::MEMORY_POOL_ABI

@@ -32,12 +32,8 @@
 
 #include <type_traits>
 
-namespace memory_pool
-{
-inline namespace MEMORY_POOL_ABI
-{
-namespace core
-{
+namespace memory_pool { inline namespace MEMORY_POOL_ABI {
+namespace core {
 /// Replaces a type that is not derived from `pooled`.
 struct no_pooled_object : pooled<no_pooled_object>
 {
@@ -91,5 +87,4 @@ public:
 
     static_assert(core::pooled_object_check<T>::is_made);
 };
-} // namespace MEMORY_POOL_ABI
-} // namespace memory_pool
+}} // namespace memory_pool::MEMORY_POOL_ABI

@@ -23,10 +23,7 @@
 #include <memory_resource>
 #include <utility>
 
-namespace memory_pool
-{
-inline namespace MEMORY_POOL_ABI
-{
+namespace memory_pool { inline namespace MEMORY_POOL_ABI {
 class limit_resource;
 
 /// The options of a limit_resource.
@@ -139,5 +136,4 @@ private:
     limit_options options_;
     std::atomic<std::size_t> bytes_in_use_{0};
 };
-} // namespace MEMORY_POOL_ABI
-} // namespace memory_pool
+}} // namespace memory_pool::MEMORY_POOL_ABI

@@ -31,8 +31,7 @@
 #include <new>
 #include <type_traits>
 
-inline namespace MEMORY_POOL_GLOBAL_ABI
-{
+inline namespace MEMORY_POOL_GLOBAL_ABI {
 /// Returns: as np_alloc(bytes). `file` and `line` are the allocation site.
 /// Preconditions: `file` is a string that outlives the block, as `__FILE__` does.
 /// Complexity: as np_alloc(bytes).
@@ -43,12 +42,7 @@ inline void* np_alloc(std::size_t bytes, const char* file, int line) noexcept
 }
 } // namespace MEMORY_POOL_GLOBAL_ABI
 
-namespace memory_pool
-{
-inline namespace MEMORY_POOL_ABI
-{
-namespace core
-{
+namespace memory_pool { inline namespace MEMORY_POOL_ABI { namespace core {
 // Writing is a cancellation point, and cancellation is an exception, which must not leave these functions.
 
 /// Writes to the file at `to`, which records errors.
@@ -65,12 +59,9 @@ void write_to_stream(const char* text, std::size_t length, void* to) noexcept
     const os::uncancelled until_written;
     (void)base::succeeds([&] { static_cast<Stream*>(to)->write(text, static_cast<std::ptrdiff_t>(length)); });
 }
-} // namespace core
-} // namespace MEMORY_POOL_ABI
-} // namespace memory_pool
+}}} // namespace memory_pool::MEMORY_POOL_ABI::core
 
-inline namespace MEMORY_POOL_GLOBAL_ABI
-{
+inline namespace MEMORY_POOL_GLOBAL_ABI {
 /// Effects: as np_print_statistics(format, write, argument), to a file.
 /// Complexity: as that one.
 /// Thread safety: any thread.
@@ -129,15 +120,11 @@ std::size_t np_report_leaks(std::basic_ostream<char, Traits>& stream, np_format 
 }
 } // namespace MEMORY_POOL_GLOBAL_ABI
 
-namespace memory_pool
-{
-inline namespace MEMORY_POOL_ABI
-{
+namespace memory_pool { inline namespace MEMORY_POOL_ABI {
 /// Every block of np_alloc is aligned to that many bytes, if not to more.
 inline constexpr std::size_t np_alignment = 16;
 
-namespace core
-{
+namespace core {
 MEMORY_POOL_ALWAYS_INLINE void* try_np_allocate(std::size_t bytes, std::size_t alignment) noexcept
 {
     return alignment <= np_alignment ? ::np_alloc(bytes) : ::np_aligned_alloc(alignment, bytes);
@@ -198,8 +185,7 @@ MEMORY_POOL_ALWAYS_INLINE void np_deallocate(void* block, std::size_t bytes,
         ::np_free_aligned_sized(block, alignment, bytes);
 }
 
-namespace core
-{
+namespace core {
 class np_memory_resource final : public std::pmr::memory_resource
 {
     void* do_allocate(std::size_t bytes, std::size_t alignment) override { return np_allocate(bytes, alignment); }
@@ -289,5 +275,4 @@ constexpr bool operator!=(const np_allocator<A>&, const np_allocator<B>&) noexce
 {
     return false;
 }
-} // namespace MEMORY_POOL_ABI
-} // namespace memory_pool
+}} // namespace memory_pool::MEMORY_POOL_ABI

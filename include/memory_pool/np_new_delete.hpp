@@ -21,12 +21,7 @@
 #include <cstddef>
 #include <new>
 
-namespace memory_pool
-{
-inline namespace MEMORY_POOL_ABI
-{
-namespace core
-{
+namespace memory_pool { inline namespace MEMORY_POOL_ABI { namespace core {
 inline constexpr std::size_t alignment_of_new(std::align_val_t alignment) noexcept
 {
     return static_cast<std::size_t>(alignment);
@@ -50,9 +45,7 @@ void* new_without_throwing(Allocate&&, std::size_t bytes, std::size_t alignment 
     return block != nullptr ? block : np_allocate_with_handler(bytes, alignment);
 }
 #endif
-} // namespace core
-} // namespace MEMORY_POOL_ABI
-} // namespace memory_pool
+}}} // namespace memory_pool::MEMORY_POOL_ABI::core
 
 // NOLINTBEGIN(misc-definitions-in-headers): a replacement of these operators must not be inline.
 

@@ -30,10 +30,7 @@
 #include <mutex>
 #include <utility>
 
-namespace memory_pool
-{
-inline namespace MEMORY_POOL_ABI
-{
+namespace memory_pool { inline namespace MEMORY_POOL_ABI {
 /// The huge page policy of a page_resource. Huge pages cost fewer TLB misses, but memory in larger units.
 enum class huge_page_use
 {
@@ -241,5 +238,4 @@ private:
     chunk_map refused_;        ///< Not in use, but unmapping failed.
     std::size_t bytes_in_use_ = 0;
 };
-} // namespace MEMORY_POOL_ABI
-} // namespace memory_pool
+}} // namespace memory_pool::MEMORY_POOL_ABI

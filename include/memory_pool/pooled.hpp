@@ -20,10 +20,7 @@
 #include <cstdint>
 #include <type_traits>
 
-namespace memory_pool
-{
-inline namespace MEMORY_POOL_ABI
-{
+namespace memory_pool { inline namespace MEMORY_POOL_ABI {
 /// Counts references for one thread.
 struct plain_references
 {
@@ -79,8 +76,7 @@ protected:
     ~pooled() = default;
 };
 
-namespace core
-{
+namespace core {
 /// Only its type is asked for: the second argument of the `pooled` that `T` is derived from.
 template <class T, class References>
 References references_in(const pooled<T, References>*);
@@ -97,5 +93,4 @@ inline constexpr bool is_pooled<T, std::void_t<decltype(core::references_in(stat
 /// called `references`, it is not asked.
 template <class T>
 using references_of = decltype(core::references_in(static_cast<const T*>(nullptr)));
-} // namespace MEMORY_POOL_ABI
-} // namespace memory_pool
+}} // namespace memory_pool::MEMORY_POOL_ABI

@@ -21,10 +21,7 @@
 
 #include <boost/smart_ptr/intrusive_ptr.hpp>
 
-namespace memory_pool
-{
-inline namespace MEMORY_POOL_ABI
-{
+namespace memory_pool { inline namespace MEMORY_POOL_ABI {
 /// A pool of objects of type `T`, which is derived from `pooled` and has a default constructor, held by
 /// boost::intrusive_ptr. See base/policies.hpp for `Policy`, which may not check, and store_pool_base.hpp for what it
 /// can do.
@@ -36,5 +33,4 @@ public:
 
     static_assert(core::pooled_object_check<T>::is_made && core::kept_object_check<core::pooled_object<T>>::is_made);
 };
-} // namespace MEMORY_POOL_ABI
-} // namespace memory_pool
+}} // namespace memory_pool::MEMORY_POOL_ABI

@@ -16,12 +16,7 @@
 #include <cstddef>
 #include <memory_resource>
 
-namespace memory_pool
-{
-inline namespace MEMORY_POOL_ABI
-{
-namespace core
-{
+namespace memory_pool { inline namespace MEMORY_POOL_ABI { namespace core {
 /// An adaptor that passes every call on. It holds no memory, so its destructor has nothing to release.
 class resource_adaptor : public std::pmr::memory_resource
 {
@@ -59,6 +54,4 @@ protected:
 private:
     std::pmr::memory_resource* const upstream_;
 };
-} // namespace core
-} // namespace MEMORY_POOL_ABI
-} // namespace memory_pool
+}}} // namespace memory_pool::MEMORY_POOL_ABI::core

@@ -23,12 +23,8 @@
 
 #include <memory>
 
-namespace memory_pool
-{
-inline namespace MEMORY_POOL_ABI
-{
-namespace core
-{
+namespace memory_pool { inline namespace MEMORY_POOL_ABI {
+namespace core {
 template <class T, class Blocks>
 using making_shared_pool = constructing_pool_base<constructing_shared_store<T, Blocks>, std::shared_ptr<T>>;
 template <class T, class Blocks>
@@ -73,5 +69,4 @@ using recycling_shared_pool = basic_recycling_shared_pool<T, basic_block_pool<Po
 /// Recycled objects for std::shared_ptr, shared by threads.
 template <class T, class Policy = default_policy>
 using concurrent_recycling_shared_pool = basic_recycling_shared_pool<T, basic_concurrent_block_pool<Policy>>;
-} // namespace MEMORY_POOL_ABI
-} // namespace memory_pool
+}} // namespace memory_pool::MEMORY_POOL_ABI

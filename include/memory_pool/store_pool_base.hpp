@@ -24,12 +24,8 @@
 #include <type_traits>
 #include <utility>
 
-namespace memory_pool
-{
-inline namespace MEMORY_POOL_ABI
-{
-namespace core
-{
+namespace memory_pool { inline namespace MEMORY_POOL_ABI {
+namespace core {
 /// Returns: a `Pointer` that owns the reference which `object` already has.
 template <class Pointer, class T>
 MEMORY_POOL_ALWAYS_INLINE Pointer adopt(T* object)
@@ -345,5 +341,4 @@ public:
         return core::adopt<Pointer>(store.hand_out(block, std::forward<Function>(function)));
     }
 };
-} // namespace MEMORY_POOL_ABI
-} // namespace memory_pool
+}} // namespace memory_pool::MEMORY_POOL_ABI

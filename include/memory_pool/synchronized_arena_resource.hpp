@@ -22,15 +22,11 @@
 #include <memory_pool/basic_arena_resource.hpp>
 #include <memory_pool/core/arenas/shared_arenas.hpp>
 
-namespace memory_pool
-{
-inline namespace MEMORY_POOL_ABI
-{
+namespace memory_pool { inline namespace MEMORY_POOL_ABI {
 /// Arenas for many threads. See base/policies.hpp for `Policy`, and basic_arena_resource for what they can do.
 template <class Policy = default_policy>
 using basic_synchronized_arena_resource = basic_arena_resource<Policy, core::shared_arenas>;
 
 /// Arenas for many threads, without checks beyond those that cost nothing.
 using synchronized_arena_resource = basic_synchronized_arena_resource<>;
-} // namespace MEMORY_POOL_ABI
-} // namespace memory_pool
+}} // namespace memory_pool::MEMORY_POOL_ABI

@@ -23,10 +23,7 @@
 #include <memory_pool/concurrent_block_pool.hpp>
 #include <memory_pool/core/resources/locked_upstream.hpp>
 
-namespace memory_pool
-{
-inline namespace MEMORY_POOL_ABI
-{
+namespace memory_pool { inline namespace MEMORY_POOL_ABI {
 /// Pools by size for many threads. See base/policies.hpp for `Policy`, which is that of the pools, and
 /// basic_pool_resource for what they can do.
 template <class Policy = default_policy>
@@ -35,5 +32,4 @@ using basic_synchronized_pool_resource =
 
 /// Pools by size for many threads, without checks beyond those that cost nothing.
 using synchronized_pool_resource = basic_synchronized_pool_resource<>;
-} // namespace MEMORY_POOL_ABI
-} // namespace memory_pool
+}} // namespace memory_pool::MEMORY_POOL_ABI

@@ -15,10 +15,7 @@
 #include <memory_resource>
 #include <mutex>
 
-namespace memory_pool
-{
-inline namespace MEMORY_POOL_ABI
-{
+namespace memory_pool { inline namespace MEMORY_POOL_ABI {
 /// Makes a single-threaded resource usable by any thread, as long as all use it through this one. Upstream must not
 /// call it back. As with any std::mutex, a child that is forked while another thread is in a call finds it locked.
 class synchronized_resource : public core::resource_adaptor
@@ -47,5 +44,4 @@ private:
 
     std::mutex mutex_;
 };
-} // namespace MEMORY_POOL_ABI
-} // namespace memory_pool
+}} // namespace memory_pool::MEMORY_POOL_ABI

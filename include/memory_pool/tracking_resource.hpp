@@ -25,12 +25,8 @@
 #include <mutex>
 #include <utility>
 
-namespace memory_pool
-{
-inline namespace MEMORY_POOL_ABI
-{
-namespace core
-{
+namespace memory_pool { inline namespace MEMORY_POOL_ABI {
+namespace core {
 /// An adaptor that counts allocations and deallocations: a tracking_resource is one, and has one more for each call
 /// site.
 class counting_adaptor : public resource_adaptor
@@ -160,5 +156,4 @@ private:
     mutable std::mutex mutex_; ///< Guards the map, not its entries.
     site_map sites_;
 };
-} // namespace MEMORY_POOL_ABI
-} // namespace memory_pool
+}} // namespace memory_pool::MEMORY_POOL_ABI

@@ -23,15 +23,11 @@
 #include <memory_pool/basic_arena_resource.hpp>
 #include <memory_pool/core/arenas/local_arenas.hpp>
 
-namespace memory_pool
-{
-inline namespace MEMORY_POOL_ABI
-{
+namespace memory_pool { inline namespace MEMORY_POOL_ABI {
 /// Arenas for one thread. See base/policies.hpp for `Policy`, and basic_arena_resource for what they can do.
 template <class Policy = default_policy>
 using basic_unsynchronized_arena_resource = basic_arena_resource<Policy, core::local_arenas>;
 
 /// Arenas for one thread, without checks beyond those that cost nothing.
 using unsynchronized_arena_resource = basic_unsynchronized_arena_resource<>;
-} // namespace MEMORY_POOL_ABI
-} // namespace memory_pool
+}} // namespace memory_pool::MEMORY_POOL_ABI

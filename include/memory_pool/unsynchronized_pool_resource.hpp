@@ -23,10 +23,7 @@
 #include <memory_pool/block_pool.hpp>
 #include <memory_pool/core/resources/plain_upstream.hpp>
 
-namespace memory_pool
-{
-inline namespace MEMORY_POOL_ABI
-{
+namespace memory_pool { inline namespace MEMORY_POOL_ABI {
 /// Pools by size for one thread. See base/policies.hpp for `Policy`, which is that of the pools, and
 /// basic_pool_resource for what they can do.
 template <class Policy = default_policy>
@@ -34,5 +31,4 @@ using basic_unsynchronized_pool_resource = basic_pool_resource<basic_block_pool<
 
 /// Pools by size for one thread, without checks beyond those that cost nothing.
 using unsynchronized_pool_resource = basic_unsynchronized_pool_resource<>;
-} // namespace MEMORY_POOL_ABI
-} // namespace memory_pool
+}} // namespace memory_pool::MEMORY_POOL_ABI

@@ -17,8 +17,7 @@ namespace mp = memory_pool;
 
 static_assert(MEMORY_POOL_ABI_VERSION == 0, "record the layout of this version in tests/abi/layout.cpp");
 
-namespace
-{
+namespace {
 /// Converts to the initial value of any member.
 struct anything
 {

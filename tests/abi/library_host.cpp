@@ -13,8 +13,7 @@ extern "C" void misuse_a_pool();
 extern "C" void exhaust_a_pool();
 #endif
 
-namespace
-{
+namespace {
 int reports = 0;
 
 void fail(const char* text)

@@ -13,8 +13,7 @@
 
 extern "C" int UNIT();
 
-namespace
-{
+namespace {
 constexpr std::size_t more_than_there_is = std::numeric_limits<std::size_t>::max() / 4;
 
 int allocates()

@@ -15,8 +15,7 @@ extern "C" int UNIT();
 extern "C" int requests_to_memcheck;                                                   // in mixed_program.cpp
 extern "C" int __asan_address_is_poisoned(const volatile void*) __attribute__((weak)); // NOLINT: in AddressSanitizer
 
-namespace
-{
+namespace {
 memory_pool::pool_options bounded_to_one_block()
 {
     memory_pool::pool_options options;

@@ -8,8 +8,7 @@
 
 namespace mp = memory_pool;
 
-namespace
-{
+namespace {
 TEST(arena_options, default_to_as_many_arenas_of_64_kib_as_are_needed)
 {
     const mp::arena_options options;

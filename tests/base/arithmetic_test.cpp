@@ -10,8 +10,7 @@
 
 namespace base = memory_pool::base;
 
-namespace
-{
+namespace {
 constexpr std::size_t largest = std::numeric_limits<std::size_t>::max();
 
 TEST(is_power_of_two, is_true_for_one_set_bit_only)

@@ -11,8 +11,7 @@
 
 namespace base = memory_pool::base;
 
-namespace
-{
+namespace {
 constexpr std::size_t bits = 200;
 using words = std::array<std::uint64_t, base::words_for(bits)>;
 

@@ -10,8 +10,7 @@
 
 using memory_pool::call_site;
 
-namespace
-{
+namespace {
 call_site called_from(call_site site = call_site::here())
 {
     return site;

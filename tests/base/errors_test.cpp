@@ -16,8 +16,7 @@
 namespace mp = memory_pool;
 using test::contains;
 
-namespace
-{
+namespace {
 TEST(pool_exhausted, is_a_bad_alloc_that_names_pool_limit_and_size)
 {
     static_assert(std::is_base_of_v<std::bad_alloc, mp::pool_exhausted>);

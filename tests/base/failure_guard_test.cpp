@@ -8,8 +8,7 @@
 
 namespace base = memory_pool::base;
 
-namespace
-{
+namespace {
 TEST(failure_guard, acts_when_the_scope_is_left_before_it_succeeded)
 {
     int failures = 0;

@@ -11,8 +11,7 @@
 
 namespace base = memory_pool::base;
 
-namespace
-{
+namespace {
 using numbers = std::vector<std::size_t>;
 
 struct item

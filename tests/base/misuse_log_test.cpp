@@ -13,8 +13,7 @@
 namespace base = memory_pool::base;
 using memory_pool::error;
 
-namespace
-{
+namespace {
 TEST(misuse_log, reports_what_it_has_room_for_and_how_many_it_left_out)
 {
     const test::error_recorder recorder;

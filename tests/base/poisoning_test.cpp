@@ -8,8 +8,7 @@
 
 namespace base = memory_pool::base;
 
-namespace
-{
+namespace {
 bool may_be_touched([[maybe_unused]] const void* address)
 {
 #if MEMORY_POOL_ASAN

@@ -6,8 +6,7 @@
 
 namespace mp = memory_pool;
 
-namespace
-{
+namespace {
 TEST(policies, build_on_each_other)
 {
     EXPECT_FALSE(mp::default_policy::counts);

@@ -9,8 +9,7 @@
 
 namespace mp = memory_pool;
 
-namespace
-{
+namespace {
 TEST(pool_options, default_to_a_pool_that_grows_from_nothing_without_limit)
 {
     const mp::pool_options options;

@@ -8,8 +8,7 @@
 
 namespace core = memory_pool::core;
 
-namespace
-{
+namespace {
 TEST(allocation_counters, are_empty_when_off)
 {
     EXPECT_TRUE(std::is_empty_v<core::allocation_counters<false>>);

@@ -9,8 +9,7 @@
 #include <cstdlib>
 #include <cstring>
 
-namespace
-{
+namespace {
 constexpr std::size_t header = 16; ///< In front of each block, with its size.
 constexpr std::size_t all_bytes = std::size_t{1} << 30U;
 alignas(4096) std::byte memory[all_bytes];

@@ -22,8 +22,7 @@
 
 namespace mp = memory_pool;
 
-namespace
-{
+namespace {
 constexpr unsigned thread_count = 4;
 
 class delayed_pool : public testing::Test

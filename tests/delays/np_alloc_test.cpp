@@ -31,8 +31,7 @@
 #include <unistd.h>
 #endif
 
-namespace
-{
+namespace {
 constexpr std::size_t thread_count = 4;
 
 /// Blocks that threads hand to each other, by putting them where another one was.

@@ -12,8 +12,7 @@
 #include <functional>
 #include <utility>
 
-namespace
-{
+namespace {
 using tagged_nodes = test::stack_of_nodes<memory_pool::core::tagged_stack<>>;
 using untagged_nodes = test::stack_of_nodes<test::untagged_stack>;
 

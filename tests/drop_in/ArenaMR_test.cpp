@@ -23,8 +23,7 @@
 #include <type_traits>
 #include <vector>
 
-namespace
-{
+namespace {
 using arena_mr::UnsynchronizedArenaMR;
 
 class ArenaMR : public testing::Test

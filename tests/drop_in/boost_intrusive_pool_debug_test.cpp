@@ -19,8 +19,7 @@
 
 using memorypool::boost_intrusive_pool;
 
-namespace
-{
+namespace {
 class checked : public memorypool::boost_intrusive_pool_item
 {
 };

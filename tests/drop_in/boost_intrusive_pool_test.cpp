@@ -27,8 +27,7 @@ using memorypool::RECYCLE_METHOD_CUSTOM_FUNCTION;
 using memorypool::RECYCLE_METHOD_DESTROY_FUNCTION;
 using memorypool::RECYCLE_METHOD_NONE;
 
-namespace
-{
+namespace {
 // This program's heap counts calls and can be made to fail. Atomic, as other tests have threads.
 std::atomic<std::size_t> chunks_of_the_heap{0};
 std::atomic<std::size_t> calls_until_the_heap_fails{0}; ///< 0: it does not.
@@ -58,8 +57,7 @@ void operator delete(void* chunk, std::size_t) noexcept
     operator delete(chunk);
 }
 
-namespace
-{
+namespace {
 /// An item as users write it: initialised with nothing or with something, and cleaned up.
 class message : public boost_intrusive_pool_item
 {

@@ -19,8 +19,7 @@
 #include <type_traits>
 #include <vector>
 
-namespace
-{
+namespace {
 std::vector<void*> all_blocks_of(PoolAllocator& pool)
 {
     std::vector<void*> blocks;

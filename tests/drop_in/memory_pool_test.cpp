@@ -27,8 +27,7 @@
 using memory_pool::BlockTracker;
 using memory_pool::MemoryPool;
 
-namespace
-{
+namespace {
 struct noisy
 {
     static inline int alive = 0;

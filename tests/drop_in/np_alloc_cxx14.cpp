@@ -10,8 +10,7 @@ static_assert(__cplusplus == 201402L, "this program shows that nothing asks for 
 using namespace std;
 using namespace np;
 
-namespace
-{
+namespace {
 atomic<uint32> failures{0};
 mutex output;
 

@@ -19,8 +19,7 @@
 #include <type_traits>
 #include <vector>
 
-namespace
-{
+namespace {
 // The interface, as its users know it.
 static_assert(std::is_same_v<decltype(np_alloc(std::size_t{1})), void*>);
 static_assert(std::is_same_v<decltype(np_alloc(std::size_t{1}, "file", 1)), void*>);

@@ -19,8 +19,7 @@
 #include <utility>
 #include <vector>
 
-namespace fuzz
-{
+namespace fuzz {
 template <class Pool>
 class block_pool_player
 {

@@ -24,8 +24,7 @@
 #include <utility>
 #include <vector>
 
-namespace fuzz
-{
+namespace fuzz {
 /// The objects in the pools: detects foreign writes, counts live instances, and throws on request.
 class marked_item
 {

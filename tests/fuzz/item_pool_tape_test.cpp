@@ -9,8 +9,7 @@
 #include <cstdint>
 #include <vector>
 
-namespace
-{
+namespace {
 TEST(item_pool_tape, agrees_with_the_model_on_random_tapes)
 {
     // A tape that fails is found again by its seed, which the log of the failing run shows.

@@ -6,8 +6,7 @@
 
 #include <cstddef>
 
-namespace fuzz
-{
+namespace fuzz {
 /// Counts one too many as soon as there are more than 50 in use.
 template <class Pool>
 class miscounting_pool : public Pool

@@ -32,8 +32,7 @@
 #include <utility>
 #include <vector>
 
-namespace fuzz
-{
+namespace fuzz {
 /// What is played on. Tests override a function, to see that a fault in it is noticed.
 struct np_calls
 {

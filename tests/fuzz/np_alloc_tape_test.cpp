@@ -14,8 +14,7 @@
 #include <utility>
 #include <vector>
 
-namespace
-{
+namespace {
 std::vector<std::uint8_t> tape_of(std::uint32_t seed)
 {
     return fuzz::random_tape(seed, 4000);

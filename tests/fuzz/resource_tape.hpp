@@ -21,8 +21,7 @@
 #include <string>
 #include <vector>
 
-namespace fuzz
-{
+namespace fuzz {
 /// How arenas look from outside.
 template <class Resource>
 struct arena_model

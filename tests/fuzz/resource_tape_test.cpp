@@ -10,8 +10,7 @@
 
 namespace mp = memory_pool;
 
-namespace
-{
+namespace {
 TEST(resource_tape, agrees_with_the_model_on_random_tapes)
 {
     // A tape that fails is found again by its seed, which the log of the failing run shows.

@@ -13,8 +13,7 @@
 #include <string>
 #include <vector>
 
-namespace fuzz
-{
+namespace fuzz {
 /// What a tape says, byte by byte. At its end it says 0.
 class tape
 {

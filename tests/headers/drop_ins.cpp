@@ -17,8 +17,7 @@
 template class memory_pool::MemoryPool<headers::value>;
 template class memory_pool::MemoryPool<headers::value, memory_pool::checking_policy>;
 
-namespace headers
-{
+namespace headers {
 std::size_t use_drop_ins();
 std::size_t use_drop_ins()
 {

@@ -14,8 +14,7 @@
 
 namespace mp = memory_pool;
 
-namespace headers
-{
+namespace headers {
 template <class References>
 struct counted : mp::pooled<counted<References>, References>, value
 {
@@ -33,8 +32,7 @@ struct item : memorypool::boost_intrusive_pool_item
 
 template class memorypool::boost_intrusive_pool<headers::item>;
 
-namespace headers
-{
+namespace headers {
 template <class Policy>
 std::size_t use_intrusive_pointers()
 {

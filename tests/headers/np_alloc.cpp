@@ -15,8 +15,7 @@
 
 template class memory_pool::np_allocator<int>;
 
-namespace headers
-{
+namespace headers {
 std::size_t use_np_alloc(std::uint64_t checkpoint);
 std::size_t use_np_alloc(std::uint64_t checkpoint)
 {

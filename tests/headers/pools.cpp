@@ -23,8 +23,7 @@ template class memory_pool::basic_block_pool<mp::checking_policy,
 template class memory_pool::basic_object_pool<headers::value, mp::basic_block_pool<mp::checking_policy>>;
 template class memory_pool::basic_object_pool<headers::value, mp::basic_concurrent_block_pool<mp::checking_policy>>;
 
-namespace headers
-{
+namespace headers {
 inline constexpr std::chrono::milliseconds moment(1);
 
 template <class Policy>

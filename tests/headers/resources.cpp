@@ -17,8 +17,7 @@ template class memory_pool::block_resource<mp::concurrent_block_pool>;
 template class memory_pool::resource_allocator<int, mp::unsynchronized_arena_resource>;
 template class memory_pool::resource_allocator<int, mp::synchronized_pool_resource>;
 
-namespace headers
-{
+namespace headers {
 /// Effects: calls the members common to all arena and pool resources.
 template <class Resource>
 std::size_t use_resource()

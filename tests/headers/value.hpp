@@ -11,8 +11,7 @@
 #include <string>
 #include <utility>
 
-namespace headers
-{
+namespace headers {
 /// Has a constructor, a destructor, and the functions that recycling pools may call.
 struct value
 {

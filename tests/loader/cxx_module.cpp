@@ -8,8 +8,7 @@
 #include <limits>
 #include <new>
 
-namespace
-{
+namespace {
 /// Returns: whether there was no memory, and that was told as this form has to tell it.
 bool tells(const test::new_form& form)
 {

@@ -13,8 +13,7 @@
 #include <cstdio>
 #include <cstdlib>
 
-namespace
-{
+namespace {
 // Constant to begin with: no constructor may run after what runs first.
 early_block from_before_constructors;
 early_block from_first_constructor;

@@ -4,8 +4,7 @@
 /// A library that allocates in its constructor, which runs before that of libnp_malloc.so if it is loaded after that.
 #include "early.hpp"
 
-namespace
-{
+namespace {
 early_block from_constructor;
 
 [[gnu::constructor(101)]] void allocate_in_constructor()

@@ -14,8 +14,7 @@
 #include <cstdio>
 #include <string>
 
-namespace
-{
+namespace {
 template <class Function>
 Function* function_of(void* library, const char* name)
 {

@@ -12,8 +12,7 @@
 #include <fstream>
 #include <list>
 
-namespace
-{
+namespace {
 std::size_t pages_of_addresses()
 {
     std::size_t pages = 0;

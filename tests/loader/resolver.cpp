@@ -12,8 +12,7 @@
 #include <cstdio>
 #include <cstdlib>
 
-namespace
-{
+namespace {
 early_block from_resolver;
 
 int chosen_function()

@@ -8,8 +8,7 @@
 #include <cstddef>
 #include <cstring>
 
-namespace test
-{
+namespace test {
 inline constexpr std::array<std::size_t, 8> sizes_to_use{1, 16, 100, 1000, 5000, 40'000, 100'000, 2'000'000};
 
 /// Returns: whether blocks of many sizes hold what is written to them, and grow.

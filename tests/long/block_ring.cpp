@@ -27,8 +27,7 @@
 
 namespace mp = memory_pool;
 
-namespace
-{
+namespace {
 using test_clock = std::chrono::steady_clock;
 
 constexpr std::size_t thread_count = 8;

@@ -23,8 +23,7 @@
 
 namespace mp = memory_pool;
 
-namespace
-{
+namespace {
 using test_clock = std::chrono::steady_clock;
 
 struct scene

@@ -11,8 +11,7 @@
 #include <cstdint>
 #include <cstdio>
 
-namespace
-{
+namespace {
 test::torture_shape hard_shape(std::uint64_t changes, std::uint64_t seed)
 {
     test::torture_shape shape;

@@ -15,8 +15,7 @@
 #include <initializer_list>
 #include <unistd.h>
 
-namespace
-{
+namespace {
 constexpr std::size_t gibibyte = std::size_t{1} << 30;
 constexpr std::size_t step = std::size_t{1} << 20;
 

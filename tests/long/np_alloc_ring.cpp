@@ -25,8 +25,7 @@
 #include <random>
 #include <thread>
 
-namespace
-{
+namespace {
 using test_clock = std::chrono::steady_clock;
 
 constexpr std::size_t thread_count = 8;

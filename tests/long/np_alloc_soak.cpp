@@ -25,8 +25,7 @@
 #include <random>
 #include <vector>
 
-namespace
-{
+namespace {
 using test_clock = std::chrono::steady_clock;
 
 constexpr std::size_t mebibyte = std::size_t{1} << 20;

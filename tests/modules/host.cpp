@@ -12,8 +12,7 @@
 
 #include <thread>
 
-namespace
-{
+namespace {
 template <class Function>
 Function* function_of(void* library, const char* name)
 {

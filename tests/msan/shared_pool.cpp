@@ -8,8 +8,7 @@
 #include <memory>
 #include <utility>
 
-namespace
-{
+namespace {
 template <class Itself>
 struct link
 {

@@ -19,8 +19,7 @@
 namespace mp = memory_pool;
 using test::expect_error;
 
-namespace
-{
+namespace {
 const volatile std::size_t too_many = static_cast<std::size_t>(-1);
 } // namespace
 

@@ -19,8 +19,7 @@
 namespace mp = memory_pool;
 using test::expect_error;
 
-namespace
-{
+namespace {
 template <class Resource>
 void works()
 {

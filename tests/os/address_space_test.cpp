@@ -20,8 +20,7 @@
 
 namespace os = memory_pool::os;
 
-namespace
-{
+namespace {
 struct address_space : testing::Test
 {
     const std::size_t page = os::page_size();

@@ -15,8 +15,7 @@
 
 namespace os = memory_pool::os;
 
-namespace
-{
+namespace {
 constexpr std::uint64_t a_day = std::uint64_t{24} * 60 * 60 * 1000;
 
 std::atomic<int> calls{0};

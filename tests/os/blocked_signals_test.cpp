@@ -7,8 +7,7 @@
 #if defined(__unix__)
 #include <csignal>
 
-namespace
-{
+namespace {
 volatile std::sig_atomic_t handled = 0;
 
 TEST(blocked_signals, are_handled_when_the_scope_ends)

@@ -11,8 +11,7 @@
 
 namespace os = memory_pool::os;
 
-namespace
-{
+namespace {
 constexpr unsigned char value = 0xDF;
 
 /// Returns: the number of single changed bytes that are not found; or `bytes` if one is found where none is changed.

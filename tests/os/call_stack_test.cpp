@@ -14,8 +14,7 @@
 
 namespace os = memory_pool::os;
 
-namespace
-{
+namespace {
 std::size_t calls_in(const os::call_stack& calls)
 {
     return static_cast<std::size_t>(calls.end() - calls.begin());

@@ -10,8 +10,7 @@
 
 namespace os = memory_pool::os;
 
-namespace
-{
+namespace {
 TEST(coarse_milliseconds, go_on_and_never_back)
 {
     const std::uint64_t before = os::coarse_milliseconds();

@@ -10,8 +10,7 @@
 
 namespace os = memory_pool::os;
 
-namespace
-{
+namespace {
 bool has(const std::string& text)
 {
     const char* const* end = os::environment();

@@ -18,8 +18,7 @@
 
 namespace os = memory_pool::os;
 
-namespace
-{
+namespace {
 /// Inaccessible pages, and what is reported when they are touched.
 struct watched_faults : testing::Test
 {

@@ -10,8 +10,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-namespace
-{
+namespace {
 int prepared = 0;
 int in_parent = 0;
 int in_child = 0;

@@ -25,8 +25,7 @@
 namespace os = memory_pool::os;
 namespace base = memory_pool::base;
 
-namespace
-{
+namespace {
 TEST(huge_page_size, is_0_or_a_power_of_two_above_a_page)
 {
     const std::size_t size = os::huge_page_size();

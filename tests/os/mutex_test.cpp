@@ -13,8 +13,7 @@
 
 namespace os = memory_pool::os;
 
-namespace
-{
+namespace {
 TEST(mutex, lets_one_thread_in_at_a_time)
 {
     static os::mutex mutex;

@@ -23,8 +23,7 @@
 namespace os = memory_pool::os;
 using os::page_kind;
 
-namespace
-{
+namespace {
 const std::size_t page = os::page_size();
 
 TEST(map_pages, gives_whole_pages_of_zeros_that_can_be_written_to)

@@ -18,8 +18,7 @@
 namespace os = memory_pool::os;
 namespace base = memory_pool::base;
 
-namespace
-{
+namespace {
 TEST(page_size, is_a_power_of_two_and_stays_the_same)
 {
     EXPECT_TRUE(base::is_power_of_two(os::page_size()));

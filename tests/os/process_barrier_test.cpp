@@ -13,8 +13,7 @@
 
 namespace os = memory_pool::os;
 
-namespace
-{
+namespace {
 TEST(process_barrier, is_there_on_linux)
 {
 #if defined(__linux__)

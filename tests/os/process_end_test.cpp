@@ -9,8 +9,7 @@
 
 namespace os = memory_pool::os;
 
-namespace
-{
+namespace {
 void end_again()
 {
     os::end_with_status(7);

@@ -8,8 +8,7 @@
 #include <cstdint>
 #include <set>
 
-namespace
-{
+namespace {
 TEST(random_number, is_another_one_each_time)
 {
     std::set<std::uint64_t> numbers;

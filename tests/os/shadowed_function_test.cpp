@@ -12,8 +12,7 @@ extern "C" long a64l(const char*)
     return -1;
 }
 
-namespace
-{
+namespace {
 const void* here()
 {
     return reinterpret_cast<const void*>(&here);

@@ -12,8 +12,7 @@
 
 namespace os = memory_pool::os;
 
-namespace
-{
+namespace {
 constexpr int many_times = 100;
 
 TEST(short_wait, sleeps_after_a_while_and_keeps_errno)

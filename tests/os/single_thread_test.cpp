@@ -10,8 +10,7 @@
 
 namespace os = memory_pool::os;
 
-namespace
-{
+namespace {
 TEST(is_single_threaded, is_not_so_while_there_is_another_thread)
 {
     const test::lasting_thread other;

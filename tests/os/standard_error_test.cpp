@@ -17,8 +17,7 @@
 
 namespace os = memory_pool::os;
 
-namespace
-{
+namespace {
 TEST(write_to_standard_error, writes_all_of_it)
 {
     const std::string text = "a line\n" + std::string(200'000, 'x') + '\0' + "the end";

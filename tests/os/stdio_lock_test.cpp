@@ -12,8 +12,7 @@
 
 namespace os = memory_pool::os;
 
-namespace
-{
+namespace {
 #if defined(__GLIBC__)
 TEST(stdio_list_lock, is_recursive_and_blocks_other_threads_that_flush_all_streams)
 {

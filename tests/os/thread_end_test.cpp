@@ -10,8 +10,7 @@
 
 namespace os = memory_pool::os;
 
-namespace
-{
+namespace {
 template <class ThreadEnd>
 class thread_end_of_each_kind : public testing::Test
 {

@@ -13,8 +13,7 @@
 
 namespace os = memory_pool::os;
 
-namespace
-{
+namespace {
 TEST(uncancelled, has_a_thread_end_at_the_next_cancellation_point_behind_it)
 {
     static bool has_gone_on;

@@ -21,8 +21,7 @@
 #include <string>
 #include <vector>
 
-namespace test
-{
+namespace test {
 inline bool is_aligned(const void* chunk, std::size_t alignment)
 {
     return reinterpret_cast<std::uintptr_t>(chunk) % alignment == 0;

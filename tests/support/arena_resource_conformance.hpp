@@ -28,8 +28,7 @@
 #include <string>
 #include <vector>
 
-namespace test
-{
+namespace test {
 using memory_pool::arena_options;
 
 inline arena_options with_arenas_of(std::size_t arena_size)

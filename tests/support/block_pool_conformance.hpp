@@ -25,8 +25,7 @@
 #include <stdexcept>
 #include <vector>
 
-namespace test
-{
+namespace test {
 using memory_pool::pool_options;
 
 template <class Pool>

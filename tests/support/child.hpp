@@ -20,8 +20,7 @@
 #if defined(__unix__) && !MEMORY_POOL_TSAN && !MEMORY_POOL_ASAN
 #define TESTS_MAY_FORK 1
 
-namespace test
-{
+namespace test {
 /// Forks, and expects `works()` to say in the child that it does.
 template <class Works>
 void expect_in_child(Works&& works)

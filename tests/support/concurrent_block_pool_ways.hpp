@@ -13,8 +13,7 @@
 #include <list>
 #include <string>
 
-namespace test
-{
+namespace test {
 namespace mp = memory_pool;
 
 using pool_that_counts = mp::basic_concurrent_block_pool<mp::counting_policy>;

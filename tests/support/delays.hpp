@@ -16,8 +16,7 @@
 #include <thread>
 #include <utility>
 
-namespace test
-{
+namespace test {
 /// What one thread does at a delay point.
 class delay_hook
 {

@@ -8,8 +8,7 @@
 #include <sys/resource.h>
 #endif
 
-namespace test
-{
+namespace test {
 /// Returns: whether the system accepts limits without enforcing them. It then ignores memory advice, too, and the
 ///   memory of the process includes the emulator's.
 inline bool system_is_emulated() noexcept

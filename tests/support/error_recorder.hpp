@@ -12,8 +12,7 @@
 #include <utility>
 #include <vector>
 
-namespace test
-{
+namespace test {
 /// While it lives, errors are recorded. One at a time.
 class error_recorder
 {

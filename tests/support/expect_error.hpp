@@ -11,8 +11,7 @@
 #include <csetjmp>
 #include <string>
 
-namespace test
-{
+namespace test {
 inline std::jmp_buf way_out;
 inline memory_pool::error last_error;
 inline std::string last_text;

@@ -10,8 +10,7 @@
 #include <cstring>
 #include <vector>
 
-namespace test
-{
+namespace test {
 /// A block of a resource, and what it was asked for with.
 struct filled_block
 {

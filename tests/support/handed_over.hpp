@@ -11,8 +11,7 @@
 #include <utility>
 #include <vector>
 
-namespace test
-{
+namespace test {
 /// What is in use, as the program sees it: blocks or bytes.
 class live_bytes
 {

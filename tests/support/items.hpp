@@ -12,8 +12,7 @@
 #include <cstdint>
 #include <stdexcept>
 
-namespace test
-{
+namespace test {
 /// Counts its live instances, and throws on request: from the constructor that follows `until_throw` others.
 struct live_count
 {

@@ -8,8 +8,7 @@
 
 #include <csetjmp>
 
-namespace test
-{
+namespace test {
 inline std::jmp_buf place_to_jump_to;
 
 /// Returns: whether `action` came back by a jump.

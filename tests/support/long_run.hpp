@@ -11,8 +11,7 @@
 #include <random>
 #include <string>
 
-namespace test
-{
+namespace test {
 struct long_run
 {
     double amount; ///< Seconds, or how often something is done.

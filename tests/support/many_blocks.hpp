@@ -10,8 +10,7 @@
 #include <cstring>
 #include <random>
 
-namespace test
-{
+namespace test {
 /// Blocks of random sizes, with a total number of bytes, linked through their first bytes: a separate list would need
 /// memory, too.
 class many_blocks

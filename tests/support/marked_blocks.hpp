@@ -14,8 +14,7 @@
 #include <new>
 #include <vector>
 
-namespace test
-{
+namespace test {
 /// Hands out chunks of one array, and throws std::bad_alloc when that is used up. Deliberately without a lock: a pool
 /// promises to serialize its calls.
 class arena_upstream : public std::pmr::memory_resource

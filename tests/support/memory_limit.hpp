@@ -18,8 +18,7 @@
 #endif
 
 #if TESTS_MAY_LIMIT_MEMORY
-namespace test
-{
+namespace test {
 /// For its lifetime, limits the process to a number of additional bytes from the OS.
 class memory_limit
 {

@@ -8,8 +8,7 @@
 #include <cstddef>
 #include <new>
 
-namespace test
-{
+namespace test {
 inline constexpr std::size_t strict_alignment = 256;
 
 /// One form of operator new.

@@ -9,8 +9,7 @@
 #include <new>
 #include <utility>
 
-namespace test
-{
+namespace test {
 /// For its lifetime, calls `action` on OOM. `action` may remove itself, by std::set_new_handler. One at a time.
 class new_handler
 {

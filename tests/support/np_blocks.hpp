@@ -17,8 +17,7 @@
 #include <set>
 #include <vector>
 
-namespace test
-{
+namespace test {
 /// Is np_alloc here the checked build? It tells of each block what was asked for, and needs more for it.
 inline bool blocks_are_checked()
 {

@@ -12,8 +12,7 @@
 
 #include <cstddef>
 
-namespace test
-{
+namespace test {
 /// Fails a test that leaves np_alloc damaged, or blocks in use. Its threads must not be in a call any more when it
 /// ends.
 class np_conservation : public testing::EmptyTestEventListener

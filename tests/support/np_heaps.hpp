@@ -16,8 +16,7 @@
 #include <memory>
 #include <vector>
 
-namespace test
-{
+namespace test {
 struct heap_fixture : testing::Test
 {
     memory_pool::np::page_heap page_heap;

@@ -17,8 +17,7 @@
 #include <thread>
 #include <vector>
 
-namespace test
-{
+namespace test {
 struct page_heap_fixture : testing::Test
 {
     memory_pool::np::page_heap all;

@@ -17,8 +17,7 @@
 #include <cstdint>
 #include <vector>
 
-namespace test
-{
+namespace test {
 inline std::size_t samples_in_use()
 {
     return memory_pool::np::registry().pages().slots().in_use().first;

@@ -10,8 +10,7 @@
 
 #include <cstddef>
 
-namespace test
-{
+namespace test {
 /// Sets an option until the end of its life.
 class option_for_now
 {

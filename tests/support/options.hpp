@@ -8,8 +8,7 @@
 
 #include <cstddef>
 
-namespace test
-{
+namespace test {
 /// A pool that never has more than `max_capacity`.
 inline memory_pool::pool_options bounded_to(std::size_t max_capacity)
 {

@@ -21,8 +21,7 @@
 #include <utility>
 #include <vector>
 
-namespace test
-{
+namespace test {
 /// Effects: writes to the byte at `offset` from `block`, and unpoisons it for sanitizers first.
 inline void write_behind(void* block, std::size_t offset)
 {

@@ -13,8 +13,7 @@
 #include <cstdint>
 #include <cstring>
 
-namespace test
-{
+namespace test {
 /// A block on its way.
 struct parcel
 {

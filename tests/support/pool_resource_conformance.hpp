@@ -24,8 +24,7 @@
 #include <stdexcept>
 #include <vector>
 
-namespace test
-{
+namespace test {
 inline std::pmr::pool_options with_blocks_up_to(std::size_t largest)
 {
     std::pmr::pool_options options;

@@ -20,8 +20,7 @@
 #include <utility>
 #include <vector>
 
-namespace test
-{
+namespace test {
 struct stress_shape
 {
     std::size_t block_size = 64;

@@ -19,8 +19,7 @@
 #if defined(__linux__) && !MEMORY_POOL_TSAN && !MEMORY_POOL_ASAN
 #define TESTS_MAY_ASK_FOR_RESIDENT_MEMORY 1
 
-namespace test
-{
+namespace test {
 /// How many bytes this process has.
 struct process_bytes
 {

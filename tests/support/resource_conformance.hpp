@@ -31,8 +31,7 @@
 #include <unordered_map>
 #include <vector>
 
-namespace test
-{
+namespace test {
 /// More than an arena of the usual size has room for, and than any pool of the usual options.
 inline constexpr std::size_t large_size = 100'000;
 

@@ -10,8 +10,7 @@
 
 #include <cstdlib>
 
-namespace test
-{
+namespace test {
 /// Does one make everything many times slower?
 #if MEMORY_POOL_TSAN || MEMORY_POOL_ASAN
 inline constexpr bool under_a_sanitizer = true;

@@ -26,8 +26,7 @@
 #include <utility>
 #include <vector>
 
-namespace test
-{
+namespace test {
 /// Blocks on their way from one thread to another.
 class handover
 {

@@ -23,8 +23,7 @@
 #include <utility>
 #include <vector>
 
-namespace test
-{
+namespace test {
 /// Nodes of a stack under torture.
 inline constexpr std::uint32_t tortured_nodes = 6;
 /// What is popped from an empty one.

@@ -19,8 +19,7 @@
 using test::system_call;
 using test::system_calls;
 
-namespace
-{
+namespace {
 // Which older headers do not define.
 constexpr int fixed_unless_taken = 0x100000; // MAP_FIXED_NOREPLACE
 constexpr int populate_for_writing = 23;     // MADV_POPULATE_WRITE

@@ -17,8 +17,7 @@
 #include <cstdint>
 #include <limits>
 
-namespace test
-{
+namespace test {
 /// What can be refused, each with the error that the system would give.
 enum class system_call : std::size_t
 {

@@ -13,8 +13,7 @@
 #include <utility>
 #include <vector>
 
-namespace test
-{
+namespace test {
 /// Runs `action(i)` in `count` threads, which start when all are there, and waits for all.
 template <class Action>
 void in_threads(std::size_t count, Action&& action)

@@ -12,8 +12,7 @@
 #include <new>
 #include <utility>
 
-namespace test
-{
+namespace test {
 /// Tracks every chunk it has handed out, and whether each came back with the same size and alignment.
 /// One thread at a time may use it.
 class accounting_upstream : public std::pmr::memory_resource

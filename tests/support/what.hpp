@@ -8,8 +8,7 @@
 
 #include <string>
 
-namespace test
-{
+namespace test {
 /// Calls `action`, which must throw an `Exception`.
 /// Returns: what it says.
 template <class Exception, class Action>

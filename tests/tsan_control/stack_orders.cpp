@@ -14,8 +14,7 @@
 
 namespace core = memory_pool::core;
 
-namespace
-{
+namespace {
 template <std::memory_order Push, std::memory_order Pop>
 struct orders
 {

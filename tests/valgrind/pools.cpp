@@ -18,8 +18,7 @@
 
 namespace mp = memory_pool;
 
-namespace
-{
+namespace {
 template <class Pool>
 void right_use()
 {

@@ -21,8 +21,7 @@
 #include <new>
 #include <vector>
 
-namespace stand_ins
-{
+namespace stand_ins {
 class free_list_with_caches
 {
 public:

@@ -19,8 +19,7 @@
 #include <utility>
 #include <vector>
 
-namespace indexed_array
-{
+namespace indexed_array {
 /// The indices of the free blocks.
 class free_indices
 {

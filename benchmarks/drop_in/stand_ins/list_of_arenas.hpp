@@ -19,8 +19,7 @@
 #include <memory>
 #include <memory_resource>
 
-namespace stand_ins
-{
+namespace stand_ins {
 class list_of_arenas final : public std::pmr::memory_resource
 {
 public:

@@ -9,10 +9,7 @@
 #include <cstddef>
 #include <limits>
 
-namespace memory_pool
-{
-inline namespace MEMORY_POOL_ABI
-{
+namespace memory_pool { inline namespace MEMORY_POOL_ABI {
 /// The options every arena resource understands. Each has a default that suits most programs.
 struct arena_options
 {
@@ -37,5 +34,4 @@ struct arena_options
     /// The resource's name in reports. Not copied: it must outlive the resource, as a string literal does.
     const char* name = "unnamed";
 };
-} // namespace MEMORY_POOL_ABI
-} // namespace memory_pool
+}} // namespace memory_pool::MEMORY_POOL_ABI

@@ -14,12 +14,7 @@
 #include <cstddef>
 #include <cstdint>
 
-namespace memory_pool
-{
-inline namespace MEMORY_POOL_ABI
-{
-namespace base
-{
+namespace memory_pool { inline namespace MEMORY_POOL_ABI { namespace base {
 /// Returns: the words that `bits` bits take.
 constexpr std::size_t words_for(std::size_t bits) noexcept
 {
@@ -77,6 +72,4 @@ MEMORY_POOL_ALWAYS_INLINE std::size_t take_bits(std::uint64_t& word, std::size_t
     word = bits;
     return taken;
 }
-} // namespace base
-} // namespace MEMORY_POOL_ABI
-} // namespace memory_pool
+}}} // namespace memory_pool::MEMORY_POOL_ABI::base

@@ -12,10 +12,7 @@
 
 #include <cstring>
 
-namespace memory_pool
-{
-inline namespace MEMORY_POOL_ABI
-{
+namespace memory_pool { inline namespace MEMORY_POOL_ABI {
 /// A line of a program; or any text and number that tell one place from another.
 struct call_site
 {
@@ -52,5 +49,4 @@ inline bool operator<(const call_site& a, const call_site& b) noexcept
     const int files = std::strcmp(a.file, b.file);
     return files != 0 ? files < 0 : a.line < b.line;
 }
-} // namespace MEMORY_POOL_ABI
-} // namespace memory_pool
+}} // namespace memory_pool::MEMORY_POOL_ABI

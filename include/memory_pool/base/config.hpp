@@ -207,14 +207,10 @@
 #endif
 
 /// Everything a user of the library names.
-namespace memory_pool
-{
-inline namespace MEMORY_POOL_ABI
-{
+namespace memory_pool { inline namespace MEMORY_POOL_ABI {
 /// Bytes that a processor moves between memory and its caches at once, and that two threads should not both write.
 /// A fixed figure on purpose: std::hardware_destructive_interference_size may differ between translation units.
 inline constexpr std::size_t cache_line_size = 64;
 
 static_assert(sizeof(void*) == 8, "memory_pool is for targets with 64 bits");
-} // namespace MEMORY_POOL_ABI
-} // namespace memory_pool
+}} // namespace memory_pool::MEMORY_POOL_ABI

@@ -26,8 +26,7 @@
 #include <type_traits>
 #include <utility>
 
-namespace memory_pool
-{
+namespace memory_pool {
 // Shared by all modules and translation units of a process, in any build configuration: outside of MEMORY_POOL_ABI and
 // with default visibility, so that a library calls the program's error handler and the program can catch the library's
 // exceptions. Frozen once released: inline functions must not depend on the configuration, classes must not change, and
@@ -66,8 +65,7 @@ struct MEMORY_POOL_VISIBLE error_report
 /// are off and a result is due, the program aborts.
 using error_handler = void (*)(const error_report&);
 
-namespace process_wide
-{
+namespace process_wide {
 /// A text formatted without the heap, truncated to its capacity.
 class MEMORY_POOL_VISIBLE message
 {
@@ -209,8 +207,7 @@ private:
     process_wide::message text_;
 };
 
-inline namespace MEMORY_POOL_ABI
-{
+inline namespace MEMORY_POOL_ABI {
 /// Returns: the name of an error as reports print it.
 constexpr const char* error_name(error kind) noexcept
 {
@@ -232,8 +229,7 @@ constexpr const char* error_name(error kind) noexcept
     return "unknown error";
 }
 
-namespace base
-{
+namespace base {
 using process_wide::abort_program;
 using process_wide::message;
 

@@ -11,12 +11,7 @@
 
 #include <utility>
 
-namespace memory_pool
-{
-inline namespace MEMORY_POOL_ABI
-{
-namespace base
-{
+namespace memory_pool { inline namespace MEMORY_POOL_ABI { namespace base {
 /// Calls `Action` when it ends, unless `succeeded` was called before.
 template <class Action>
 class failure_guard : immovable<failure_guard<Action>>
@@ -37,6 +32,4 @@ private:
 };
 template <class Action>
 failure_guard(Action) -> failure_guard<Action>;
-} // namespace base
-} // namespace MEMORY_POOL_ABI
-} // namespace memory_pool
+}}} // namespace memory_pool::MEMORY_POOL_ABI::base

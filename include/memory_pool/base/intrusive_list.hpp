@@ -17,12 +17,7 @@
 
 #include <cstddef>
 
-namespace memory_pool
-{
-inline namespace MEMORY_POOL_ABI
-{
-namespace base
-{
+namespace memory_pool { inline namespace MEMORY_POOL_ABI { namespace base {
 /// The links of nodes that have them as members: pointers, nullptr to begin with.
 template <class T, T* T::* Next, T* T::* Previous>
 struct member_links
@@ -112,6 +107,4 @@ private:
 
     node first_ = Links::none;
 };
-} // namespace base
-} // namespace MEMORY_POOL_ABI
-} // namespace memory_pool
+}}} // namespace memory_pool::MEMORY_POOL_ABI::base

@@ -16,12 +16,7 @@
 #include <array>
 #include <cstddef>
 
-namespace memory_pool
-{
-inline namespace MEMORY_POOL_ABI
-{
-namespace base
-{
+namespace memory_pool { inline namespace MEMORY_POOL_ABI { namespace base {
 /// A few findings, and how many it left out.
 class misuse_log
 {
@@ -95,6 +90,4 @@ private:
 };
 template <class Owner>
 late_reports(Owner&) -> late_reports<Owner>;
-} // namespace base
-} // namespace MEMORY_POOL_ABI
-} // namespace memory_pool
+}}} // namespace memory_pool::MEMORY_POOL_ABI::base

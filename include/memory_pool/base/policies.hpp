@@ -19,10 +19,7 @@
 
 #include <type_traits>
 
-namespace memory_pool
-{
-inline namespace MEMORY_POOL_ABI
-{
+namespace memory_pool { inline namespace MEMORY_POOL_ABI {
 /// The treatment of reference-counted objects that outlive their pool.
 enum class outliving
 {
@@ -64,8 +61,7 @@ struct refusing_leaks : Policy
     static constexpr memory_pool::outliving outliving = memory_pool::outliving::fatal; ///< Says so.
 };
 
-namespace base
-{
+namespace base {
 /// Whether a type has the two constants of a policy.
 template <class Policy, class = void>
 inline constexpr bool is_policy = false;
@@ -101,5 +97,4 @@ inline constexpr outliving outliving_of = outliving::allowed;
 template <class Policy>
 inline constexpr outliving outliving_of<Policy, std::void_t<decltype(Policy::outliving)>> = Policy::outliving;
 } // namespace base
-} // namespace MEMORY_POOL_ABI
-} // namespace memory_pool
+}} // namespace memory_pool::MEMORY_POOL_ABI

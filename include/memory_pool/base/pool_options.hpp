@@ -9,10 +9,7 @@
 #include <cstddef>
 #include <limits>
 
-namespace memory_pool
-{
-inline namespace MEMORY_POOL_ABI
-{
+namespace memory_pool { inline namespace MEMORY_POOL_ABI {
 /// The options every pool understands. Each has a default that suits most pools.
 struct pool_options
 {
@@ -52,5 +49,4 @@ enum class recycle
     nothing,      ///< Leaves it as it is.
     call_destroy, ///< Calls its `destroy()`, which lets go of what the object should not keep.
 };
-} // namespace MEMORY_POOL_ABI
-} // namespace memory_pool
+}} // namespace memory_pool::MEMORY_POOL_ABI

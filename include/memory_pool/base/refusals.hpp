@@ -15,12 +15,7 @@
 #include <cstddef>
 #include <type_traits>
 
-namespace memory_pool
-{
-inline namespace MEMORY_POOL_ABI
-{
-namespace core
-{
+namespace memory_pool { inline namespace MEMORY_POOL_ABI { namespace core {
 /// Dependent false: for a static_assert in a template that must not be instantiated.
 template <class...>
 inline constexpr bool is_of_use = false;
@@ -119,6 +114,4 @@ struct kept_object_check : returning_object_check<T>
 /// Enables a constructor that rejects an argument that converts to none of `Right`.
 template <class Given, class... Right>
 using if_none_of = std::enable_if_t<!(std::is_convertible_v<const Given&, Right> || ...)>;
-} // namespace core
-} // namespace MEMORY_POOL_ABI
-} // namespace memory_pool
+}}} // namespace memory_pool::MEMORY_POOL_ABI::core

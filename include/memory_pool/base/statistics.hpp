@@ -13,10 +13,7 @@
 #include <cstddef>
 #include <cstdint>
 
-namespace memory_pool
-{
-inline namespace MEMORY_POOL_ABI
-{
+namespace memory_pool { inline namespace MEMORY_POOL_ABI {
 /// What a pool whose policy counts has done since it was made.
 struct pool_statistics
 {
@@ -42,8 +39,7 @@ struct resource_statistics
     std::size_t peak_bytes_in_use = 0; ///< Peak of bytes in use.
 };
 
-namespace core
-{
+namespace core {
 /// The counters behind pool_statistics. Empty, with empty functions, unless `Counts`: derive from it.
 template <bool Counts>
 class allocation_counters
@@ -95,5 +91,4 @@ private:
     std::size_t peak_in_use_ = 0;
 };
 } // namespace core
-} // namespace MEMORY_POOL_ABI
-} // namespace memory_pool
+}} // namespace memory_pool::MEMORY_POOL_ABI

@@ -33,12 +33,7 @@
 #include <sys/sysinfo.h>
 #endif
 
-namespace memory_pool
-{
-inline namespace MEMORY_POOL_ABI
-{
-namespace os
-{
+namespace memory_pool { inline namespace MEMORY_POOL_ABI { namespace os {
 /// The result of moving memory.
 enum class moving
 {
@@ -56,8 +51,7 @@ enum class guarding : unsigned char
     by_mapping, ///< By a separate mapping.
 };
 
-namespace detail
-{
+namespace detail {
 #if defined(_WIN32)
 inline void* reserve(std::size_t bytes) noexcept
 {
@@ -428,6 +422,4 @@ inline bool release_addresses(void* memory, std::size_t bytes) noexcept
 {
     return detail::release(memory, bytes);
 }
-} // namespace os
-} // namespace MEMORY_POOL_ABI
-} // namespace memory_pool
+}}} // namespace memory_pool::MEMORY_POOL_ABI::os

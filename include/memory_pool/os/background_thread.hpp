@@ -33,12 +33,7 @@
 #include <utility>
 #endif
 
-namespace memory_pool
-{
-inline namespace MEMORY_POOL_ABI
-{
-namespace os
-{
+namespace memory_pool { inline namespace MEMORY_POOL_ABI { namespace os {
 /// A thread that calls a function periodically.
 class background_thread : base::immovable<background_thread>
 {
@@ -264,6 +259,4 @@ private:
     bool has_ended_ = false; ///< Or will, in any case.
 #endif
 };
-} // namespace os
-} // namespace MEMORY_POOL_ABI
-} // namespace memory_pool
+}}} // namespace memory_pool::MEMORY_POOL_ABI::os

@@ -15,14 +15,8 @@
 #include <cstdint>
 #include <cstring>
 
-namespace memory_pool
-{
-inline namespace MEMORY_POOL_ABI
-{
-namespace os
-{
-namespace detail
-{
+namespace memory_pool { inline namespace MEMORY_POOL_ABI { namespace os {
+namespace detail {
 /// Returns: whether the bytes have the value of the first 8, and those are `expected`.
 /// Preconditions: there are 8 at least.
 inline bool are_all_by_comparing(const std::byte* first, std::size_t bytes, std::uint64_t expected) noexcept
@@ -73,6 +67,4 @@ inline bool are_all(const void* memory, std::size_t bytes, unsigned char value) 
 #endif
     return detail::are_all_by_comparing(first, bytes, expected);
 }
-} // namespace os
-} // namespace MEMORY_POOL_ABI
-} // namespace memory_pool
+}}} // namespace memory_pool::MEMORY_POOL_ABI::os

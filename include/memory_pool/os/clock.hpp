@@ -19,12 +19,7 @@
 #include <chrono>
 #endif
 
-namespace memory_pool
-{
-inline namespace MEMORY_POOL_ABI
-{
-namespace os
-{
+namespace memory_pool { inline namespace MEMORY_POOL_ABI { namespace os {
 /// Returns: milliseconds since some moment before the program began; monotonic. May be some milliseconds behind.
 inline std::uint64_t coarse_milliseconds() noexcept
 {
@@ -62,6 +57,4 @@ inline std::uint64_t thread_cpu_nanoseconds() noexcept
     return 0;
 #endif
 }
-} // namespace os
-} // namespace MEMORY_POOL_ABI
-} // namespace memory_pool
+}}} // namespace memory_pool::MEMORY_POOL_ABI::os

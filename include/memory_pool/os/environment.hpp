@@ -20,12 +20,7 @@
 extern "C" char** environ; // NOLINT(readability-redundant-declaration): see above
 #endif
 
-namespace memory_pool
-{
-inline namespace MEMORY_POOL_ABI
-{
-namespace os
-{
+namespace memory_pool { inline namespace MEMORY_POOL_ABI { namespace os {
 /// Returns: strings of the form NAME=VALUE, terminated by nullptr; nullptr if it is not initialized yet.
 inline const char* const* environment() noexcept
 {
@@ -37,6 +32,4 @@ inline const char* const* environment() noexcept
     return ::environ;
 #endif
 }
-} // namespace os
-} // namespace MEMORY_POOL_ABI
-} // namespace memory_pool
+}}} // namespace memory_pool::MEMORY_POOL_ABI::os

@@ -20,12 +20,7 @@
 #include <csignal>
 #endif
 
-namespace memory_pool
-{
-inline namespace MEMORY_POOL_ABI
-{
-namespace os
-{
+namespace memory_pool { inline namespace MEMORY_POOL_ABI { namespace os {
 /// Called with the faulting address. Must be async-signal-safe.
 using fault_watcher = void (*)(const void* address);
 
@@ -37,8 +32,7 @@ inline bool watch_faults(fault_watcher) noexcept
 
 inline void stop_watching_faults() noexcept {}
 #else
-namespace detail
-{
+namespace detail {
 /// The handling of one signal.
 class fault_signal
 {
@@ -157,6 +151,4 @@ inline void stop_watching_faults() noexcept
         each.stop(&detail::handle_fault);
 }
 #endif
-} // namespace os
-} // namespace MEMORY_POOL_ABI
-} // namespace memory_pool
+}}} // namespace memory_pool::MEMORY_POOL_ABI::os

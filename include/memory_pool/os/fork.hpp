@@ -13,12 +13,7 @@
 #include <unistd.h>
 #endif
 
-namespace memory_pool
-{
-inline namespace MEMORY_POOL_ABI
-{
-namespace os
-{
+namespace memory_pool { inline namespace MEMORY_POOL_ABI { namespace os {
 /// Effects: has `prepare` called before each fork, `in_parent` and `in_child` after it, in the thread that forks.
 /// Returns: whether there was memory for that.
 inline bool at_fork(void (*prepare)(), void (*in_parent)(), void (*in_child)()) noexcept
@@ -40,6 +35,4 @@ inline long process_number() noexcept
     return ::getpid();
 #endif
 }
-} // namespace os
-} // namespace MEMORY_POOL_ABI
-} // namespace memory_pool
+}}} // namespace memory_pool::MEMORY_POOL_ABI::os

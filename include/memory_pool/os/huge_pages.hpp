@@ -28,14 +28,8 @@ extern "C" __declspec(dllimport) std::conditional_t<sizeof(void*) == 8, unsigned
                                                     unsigned long> __stdcall GetLargePageMinimum();
 #endif
 
-namespace memory_pool
-{
-inline namespace MEMORY_POOL_ABI
-{
-namespace os
-{
-namespace detail
-{
+namespace memory_pool { inline namespace MEMORY_POOL_ABI { namespace os {
+namespace detail {
 #if defined(__linux__)
 /// Reads a file of the system line by line. Cancellation is disabled meanwhile: the caller may hold a lock, and must
 /// not throw.
@@ -169,6 +163,4 @@ bool for_each_stretch([[maybe_unused]] Visit&& visit)
     return false;
 #endif
 }
-} // namespace os
-} // namespace MEMORY_POOL_ABI
-} // namespace memory_pool
+}}} // namespace memory_pool::MEMORY_POOL_ABI::os

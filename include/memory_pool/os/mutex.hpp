@@ -30,12 +30,7 @@ __declspec(dllimport) void __stdcall ReleaseSRWLockExclusive(_RTL_SRWLOCK*);
 #include <cstdint>
 #endif
 
-namespace memory_pool
-{
-inline namespace MEMORY_POOL_ABI
-{
-namespace os
-{
+namespace memory_pool { inline namespace MEMORY_POOL_ABI { namespace os {
 /// A mutex. Use with std::lock_guard.
 class mutex : base::immovable<mutex>
 {
@@ -85,6 +80,4 @@ private:
     ::pthread_mutex_t state_ = PTHREAD_MUTEX_INITIALIZER;
 #endif
 };
-} // namespace os
-} // namespace MEMORY_POOL_ABI
-} // namespace memory_pool
+}}} // namespace memory_pool::MEMORY_POOL_ABI::os

@@ -30,12 +30,7 @@
 #include <sys/mman.h>
 #endif
 
-namespace memory_pool
-{
-inline namespace MEMORY_POOL_ABI
-{
-namespace os
-{
+namespace memory_pool { inline namespace MEMORY_POOL_ABI { namespace os {
 /// The kind of pages.
 enum class page_kind
 {
@@ -53,8 +48,7 @@ struct page_mapping
     page_kind kind = page_kind::normal;
 };
 
-namespace detail
-{
+namespace detail {
 #if defined(_WIN32)
 /// The unit of unmapping is the whole mapping.
 inline constexpr bool mappings_can_be_cut = false;
@@ -160,6 +154,4 @@ inline bool populate_pages(const page_mapping& mapping) noexcept
 {
     return detail::populate(mapping.memory, mapping.bytes);
 }
-} // namespace os
-} // namespace MEMORY_POOL_ABI
-} // namespace memory_pool
+}}} // namespace memory_pool::MEMORY_POOL_ABI::os

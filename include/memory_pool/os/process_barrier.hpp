@@ -35,14 +35,8 @@ __declspec(dllimport) long long(__stdcall* __stdcall GetProcAddress(HINSTANCE__*
 }
 #endif
 
-namespace memory_pool
-{
-inline namespace MEMORY_POOL_ABI
-{
-namespace os
-{
-namespace detail
-{
+namespace memory_pool { inline namespace MEMORY_POOL_ABI { namespace os {
+namespace detail {
 /// For tests: act as on a system without such a barrier.
 inline std::atomic<bool> process_barrier_is_hidden{false};
 
@@ -106,6 +100,4 @@ inline void process_barrier() noexcept
     FlushProcessWriteBuffers();
 #endif
 }
-} // namespace os
-} // namespace MEMORY_POOL_ABI
-} // namespace memory_pool
+}}} // namespace memory_pool::MEMORY_POOL_ABI::os

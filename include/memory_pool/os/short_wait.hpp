@@ -24,12 +24,7 @@
 #include <unistd.h>
 #endif
 
-namespace memory_pool
-{
-inline namespace MEMORY_POOL_ABI
-{
-namespace os
-{
+namespace memory_pool { inline namespace MEMORY_POOL_ABI { namespace os {
 /// Effects: pauses for some nanoseconds, and leaves the core to its other hardware thread.
 inline void relax() noexcept
 {
@@ -73,6 +68,4 @@ private:
 
     unsigned yields_ = 0;
 };
-} // namespace os
-} // namespace MEMORY_POOL_ABI
-} // namespace memory_pool
+}}} // namespace memory_pool::MEMORY_POOL_ABI::os

@@ -25,12 +25,7 @@ void _IO_list_resetlock() __attribute__((weak));
 // NOLINTEND(bugprone-reserved-identifier,cert-dcl37-c,cert-dcl51-cpp,readability-identifier-naming)
 #endif
 
-namespace memory_pool
-{
-inline namespace MEMORY_POOL_ABI
-{
-namespace os
-{
+namespace memory_pool { inline namespace MEMORY_POOL_ABI { namespace os {
 /// Effects: acquires the lock, if the C library has one.
 inline void lock_stdio_list() noexcept
 {
@@ -60,6 +55,4 @@ inline void reset_stdio_list_lock() noexcept
         _IO_list_resetlock();
 #endif
 }
-} // namespace os
-} // namespace MEMORY_POOL_ABI
-} // namespace memory_pool
+}}} // namespace memory_pool::MEMORY_POOL_ABI::os

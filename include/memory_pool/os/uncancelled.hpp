@@ -15,12 +15,7 @@
 #include <pthread.h>
 #endif
 
-namespace memory_pool
-{
-inline namespace MEMORY_POOL_ABI
-{
-namespace os
-{
+namespace memory_pool { inline namespace MEMORY_POOL_ABI { namespace os {
 /// Disables cancellation of this thread during its lifetime. A pending request acts at the next cancellation point.
 class uncancelled : base::immovable<uncancelled>
 {
@@ -36,6 +31,4 @@ private:
     ~uncancelled() {}         // NOLINT(modernize-use-equals-default)
 #endif
 };
-} // namespace os
-} // namespace MEMORY_POOL_ABI
-} // namespace memory_pool
+}}} // namespace memory_pool::MEMORY_POOL_ABI::os

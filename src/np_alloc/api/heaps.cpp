@@ -20,8 +20,7 @@
 
 namespace np = memory_pool::np;
 
-namespace
-{
+namespace {
 /// Effects: reports a pointer where no heap begins that the program has made and not destroyed.
 MEMORY_POOL_SLOW_PATH void report_no_heap(const void* pointer) noexcept
 {

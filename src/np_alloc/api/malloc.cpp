@@ -93,8 +93,7 @@ MEMORY_POOL_EXPORTED int malloc_trim(std::size_t)
     return np::trim() != 0 ? 1 : 0;
 }
 
-namespace
-{
+namespace {
 /// glibc's `struct mallinfo2` with std::size_t, and `struct mallinfo` with int.
 template <class Number>
 struct figures_of_glibc

@@ -60,8 +60,7 @@ MEMORY_POOL_HIDDEN void np_delete_aligned_array(void* block, std::align_val_t al
     __attribute__((alias("_ZdaPvSt11align_val_t")));
 }
 
-namespace
-{
+namespace {
 // Which of them has the program replaced? The one that the linker has chosen is another than the one here then.
 bool new_is_replaced() noexcept
 {

@@ -23,10 +23,8 @@
 #define MEMORY_POOL_TAKES_PLACE_OF_MALLOC 0
 #endif
 
-namespace memory_pool::np
-{
-namespace
-{
+namespace memory_pool::np {
+namespace {
 /// A program whose malloc this library replaces may have blocks of another malloc. The checked build reports them
 /// anyway: it is there to find mistakes.
 constexpr bool ignores_foreign = MEMORY_POOL_TAKES_PLACE_OF_MALLOC != 0 && !is_checked;
@@ -34,8 +32,7 @@ constexpr bool ignores_foreign = MEMORY_POOL_TAKES_PLACE_OF_MALLOC != 0 && !is_c
 
 MEMORY_POOL_CONSTINIT options the_options{ignores_foreign};
 
-namespace
-{
+namespace {
 /// Returns: what stands behind `name` and "=" in the environment; nullptr if that is not there.
 const char* value_of(const char* name, const char* const* environment) noexcept
 {

@@ -26,8 +26,7 @@
 #include <cstring>
 #include <utility>
 
-namespace memory_pool::np
-{
+namespace memory_pool::np {
 MEMORY_POOL_CONSTINIT heap_registry the_registry;
 __thread thread_state this_thread;
 
@@ -36,8 +35,7 @@ thread_heap* fork_handlers::heap_of_this_thread() noexcept
     return this_thread.cache.has_heap() ? &this_thread.cache.heap() : nullptr;
 }
 
-namespace
-{
+namespace {
 /// When the library is loaded, as static objects of the program may fork, and memory may have been asked for before
 /// there was an environment; and when the process ends, or the library is closed.
 class process_watch : base::immovable<process_watch>

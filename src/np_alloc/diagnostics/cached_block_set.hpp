@@ -27,8 +27,7 @@
 #include <cstddef>
 #include <cstdint>
 
-namespace memory_pool::np
-{
+namespace memory_pool::np {
 /// A bitmap of cached blocks.
 class cached_block_set : base::immovable<cached_block_set>
 {

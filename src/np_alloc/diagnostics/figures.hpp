@@ -21,8 +21,7 @@
 #include <atomic>
 #include <cstddef>
 
-namespace memory_pool::np
-{
+namespace memory_pool::np {
 /// Blocks of one class.
 struct class_figures
 {

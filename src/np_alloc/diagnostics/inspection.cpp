@@ -25,10 +25,7 @@
 #include <cerrno>
 #include <cstddef>
 
-namespace memory_pool::np
-{
-namespace
-{
+namespace memory_pool::np { namespace {
 slice_tag tag_of(const page_heap::region_type& memory, std::size_t slice) noexcept
 {
     return memory.tag(slice).load(std::memory_order_relaxed);
@@ -325,8 +322,7 @@ private:
     std::size_t bytes_in_transit_ = 0; ///< As they were counted.
     bool all_heaps_are_known_ = true;
 };
-} // namespace
-} // namespace memory_pool::np
+}} // namespace memory_pool::np
 
 namespace np = memory_pool::np;
 namespace base = memory_pool::base;

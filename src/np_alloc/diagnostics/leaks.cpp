@@ -22,8 +22,7 @@
 namespace np = memory_pool::np;
 namespace base = memory_pool::base;
 
-namespace
-{
+namespace {
 /// Effects: lists what is in use and was asked for after that many checkpoints, or more.
 void list(np::site_list& sites, np::checkpoint_count checkpoints) noexcept
 {

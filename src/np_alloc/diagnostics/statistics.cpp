@@ -20,8 +20,7 @@
 namespace np = memory_pool::np;
 namespace base = memory_pool::base;
 
-namespace
-{
+namespace {
 np_statistics statistics_of(const np::figures& all) noexcept
 {
     np_statistics statistics{};

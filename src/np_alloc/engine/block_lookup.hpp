@@ -22,8 +22,7 @@
 #include <cstddef>
 #include <cstdint>
 
-namespace memory_pool::np
-{
+namespace memory_pool::np {
 inline bool is_misaligned(const void* block) noexcept
 {
     return reinterpret_cast<std::uintptr_t>(block) % alignment_of_all != 0;

@@ -18,8 +18,7 @@
 
 #include <cstddef>
 
-namespace memory_pool::np
-{
+namespace memory_pool::np {
 /// Another heap may have the slab of a freed block now: so only the site of a block of the same heap counts.
 base::message site_name(error kind, const void* block) noexcept
 {

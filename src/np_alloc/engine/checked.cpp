@@ -28,10 +28,8 @@
 #include <limits>
 #include <optional>
 
-namespace memory_pool::np::checked
-{
-namespace
-{
+namespace memory_pool::np::checked {
+namespace {
 // Handing out.
 
 /// Writes the canary of a block that was written to after free, and reports that with the size requested before. The

@@ -23,13 +23,11 @@
 
 #include <cstddef>
 
-namespace memory_pool::np
-{
+namespace memory_pool::np {
 class shared_heap;
 } // namespace memory_pool::np
 
-namespace memory_pool::np::checked
-{
+namespace memory_pool::np::checked {
 // As the functions of that name in engine.hpp. To be used only where blocks are checked.
 void* allocate(std::size_t bytes) noexcept;
 void* allocate_aligned(std::size_t alignment, std::size_t bytes) noexcept;

@@ -25,8 +25,7 @@
 #include <cstdint>
 #include <optional>
 
-namespace memory_pool::np::checked
-{
+namespace memory_pool::np::checked {
 /// Where a block begins, whether it is in use or not.
 struct checked_block
 {

@@ -24,10 +24,8 @@
 #include <cstddef>
 #include <cstdint>
 
-namespace memory_pool::np
-{
-namespace
-{
+namespace memory_pool::np {
+namespace {
 /// Slow calls of a thread from one maintenance to the next.
 constexpr std::uint8_t collecting_period = 64;
 

@@ -29,8 +29,7 @@
 #include <cstddef>
 #include <cstdint>
 
-namespace memory_pool::np
-{
+namespace memory_pool::np {
 // Constant-initialised and hidden, as the registry is. (Of a `thread_local` one, which may have to be constructed,
 // every use would ask whether it was.)
 MEMORY_POOL_HIDDEN extern __thread thread_state this_thread;

@@ -21,8 +21,7 @@
 
 #include <cstddef>
 
-namespace memory_pool::np
-{
+namespace memory_pool::np {
 /// What came of a request for a large block.
 struct large_allocation
 {

@@ -20,10 +20,8 @@
 #include <cstring>
 #include <optional>
 
-namespace memory_pool::np
-{
-namespace
-{
+namespace memory_pool::np {
+namespace {
 /// Blocks that are not checked.
 struct plain_blocks
 {

@@ -31,8 +31,7 @@
 #include <cstddef>
 #include <cstring>
 
-namespace memory_pool::np
-{
+namespace memory_pool::np {
 /// Returns: a block for what was in `from`; if that is a large block that grows, one with room to grow on: when that
 ///   happens again and again, it is moved seldom. What is not touched costs addresses alone.
 template <class Blocks, class Allocate>

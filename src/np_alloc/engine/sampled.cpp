@@ -12,10 +12,8 @@
 
 #include <atomic>
 
-namespace memory_pool::np
-{
-namespace
-{
+namespace memory_pool::np {
+namespace {
 /// What is said of an access.
 struct description
 {

@@ -18,8 +18,7 @@
 #include <cstdint>
 #include <optional>
 
-namespace memory_pool::np
-{
+namespace memory_pool::np {
 /// The state of one block. Zeroed, it was never allocated.
 class block_state
 {

@@ -40,8 +40,7 @@
 #include <type_traits>
 #include <utility>
 
-namespace memory_pool::np
-{
+namespace memory_pool::np {
 /// The record of a slice, where it is checked.
 struct checked_slice : slice_record
 {

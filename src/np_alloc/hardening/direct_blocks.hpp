@@ -26,8 +26,7 @@
 #include <cstddef>
 #include <cstdint>
 
-namespace memory_pool::np
-{
+namespace memory_pool::np {
 /// What is wrong with an address that was given back, and the block in question, if there is one.
 struct wrong_address
 {

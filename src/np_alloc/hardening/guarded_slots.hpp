@@ -31,8 +31,7 @@
 #include <cstring>
 #include <utility>
 
-namespace memory_pool::np
-{
+namespace memory_pool::np {
 /// The block of a slot, or the last that was there.
 struct guarded_block
 {

@@ -16,8 +16,7 @@
 #include <cstdint>
 #include <type_traits>
 
-namespace memory_pool::np
-{
+namespace memory_pool::np {
 /// Pseudo-random numbers, unpredictable without the seed.
 class random_numbers
 {

@@ -21,8 +21,7 @@
 #include <cstddef>
 #include <cstdint>
 
-namespace memory_pool::np
-{
+namespace memory_pool::np {
 /// One bit for each part of a region.
 class noted_parts : base::immovable<noted_parts>
 {

@@ -18,8 +18,7 @@
 #include <cstddef>
 #include <cstdint>
 
-namespace memory_pool::np
-{
+namespace memory_pool::np {
 /// A queue of free blocks. Zeroed, it is empty.
 class quarantine
 {

@@ -29,8 +29,7 @@
 #include <cstddef>
 #include <utility>
 
-namespace memory_pool::np
-{
+namespace memory_pool::np {
 /// Revoked runs.
 class revoked_runs : base::immovable<revoked_runs>
 {

@@ -15,8 +15,7 @@
 /// Thread safety: any thread.
 #pragma once
 
-namespace memory_pool::np
-{
+namespace memory_pool::np {
 /// Effects: if the address is one of those, reports what was wrong with an access to it that the system has refused;
 ///   once, however often it comes again.
 /// Preconditions: it is called in the thread that was refused, by the handler of the signal.

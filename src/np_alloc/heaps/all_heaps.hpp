@@ -40,8 +40,7 @@
 #include <new>
 #include <type_traits>
 
-namespace memory_pool::np
-{
+namespace memory_pool::np {
 /// The heaps of a process, and the memory they share.
 class all_heaps : base::immovable<all_heaps>
 {

@@ -16,8 +16,7 @@
 #include <cstdint>
 #include <mutex> // std::lock_guard
 
-namespace memory_pool::np
-{
+namespace memory_pool::np {
 /// Work in the background.
 class background_work : base::immovable<background_work>
 {

@@ -25,8 +25,7 @@
 
 #include <mutex> // std::lock_guard
 
-namespace memory_pool::np
-{
+namespace memory_pool::np {
 /// Locks around a fork, and what the child forgets.
 class fork_handlers : public heap_maintenance
 {

@@ -19,8 +19,7 @@
 #include <cstddef>
 #include <cstdint>
 
-namespace memory_pool::np
-{
+namespace memory_pool::np {
 /// The heap of one thread; or of all, one at a time: see shared_heap.hpp.
 class heap : public remote_frees
 {

@@ -27,8 +27,7 @@
 #include <mutex> // std::try_to_lock
 #include <utility>
 
-namespace memory_pool::np
-{
+namespace memory_pool::np {
 /// How far maintenance has come.
 enum class progress
 {

@@ -26,8 +26,7 @@
 #include <cstdint>
 #include <mutex> // std::lock_guard
 
-namespace memory_pool::np
-{
+namespace memory_pool::np {
 /// What no thread does for its own sake.
 class heap_maintenance : public all_heaps
 {

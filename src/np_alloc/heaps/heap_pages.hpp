@@ -21,8 +21,7 @@
 #include <cstddef>
 #include <utility>
 
-namespace memory_pool::np
-{
+namespace memory_pool::np {
 /// Memory for heaps, which is never given back.
 class heap_pages
 {

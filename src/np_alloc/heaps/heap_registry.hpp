@@ -43,8 +43,7 @@
 #include <mutex> // std::lock_guard
 #include <new>
 
-namespace memory_pool::np
-{
+namespace memory_pool::np {
 /// What one thread has.
 struct thread_state
 {

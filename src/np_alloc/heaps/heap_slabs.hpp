@@ -36,8 +36,7 @@
 #include <optional>
 #include <utility>
 
-namespace memory_pool::np
-{
+namespace memory_pool::np {
 /// The slabs of one thread; or of all, one at a time: see shared_heap.hpp.
 class alignas(class_bits + 1) heap_slabs : base::immovable<heap_slabs>
 {

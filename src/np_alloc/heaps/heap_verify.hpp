@@ -17,8 +17,7 @@
 #include <cstddef>
 #include <cstdint>
 
-namespace memory_pool::np
-{
+namespace memory_pool::np {
 /// Walks the slabs of a heap.
 class heap_verifier
 {

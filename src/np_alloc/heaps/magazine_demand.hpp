@@ -21,8 +21,7 @@
 #include <cstdint>
 #include <limits>
 
-namespace memory_pool::np
-{
+namespace memory_pool::np {
 /// The low and high water marks of the magazines of a heap.
 class magazine_demand
 {

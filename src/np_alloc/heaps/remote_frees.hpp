@@ -39,8 +39,7 @@
 #include <new>
 #include <optional>
 
-namespace memory_pool::np
-{
+namespace memory_pool::np {
 /// The outbox and the inbox of a heap.
 class remote_frees : public heap_slabs
 {

@@ -28,8 +28,7 @@
 #include <cstddef>
 #include <optional>
 
-namespace memory_pool::np
-{
+namespace memory_pool::np {
 /// A heap with a lock.
 class shared_heap : private heap
 {

@@ -48,8 +48,7 @@
 #include <cstring>
 #include <utility>
 
-namespace memory_pool::np
-{
+namespace memory_pool::np {
 /// The heap of a thread that has none: no slice tag has this address.
 inline constexpr slice_tag no_heap = class_bits + 1;
 

@@ -35,8 +35,7 @@
 #include <cstddef>
 #include <cstdint>
 
-namespace memory_pool::np
-{
+namespace memory_pool::np {
 class thread_cache;
 
 /// When the next sample of the blocks of a heap is due. Counted is what is taken out of slabs, so it costs no call but

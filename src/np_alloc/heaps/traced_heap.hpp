@@ -17,8 +17,7 @@
 
 #include <cstddef>
 
-namespace memory_pool::np
-{
+namespace memory_pool::np {
 /// How many such heaps there are.
 inline constexpr std::size_t traced_heap_count = 4;
 

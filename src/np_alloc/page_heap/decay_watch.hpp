@@ -22,8 +22,7 @@
 #include <cstdint>
 #include <limits>
 
-namespace memory_pool::np
-{
+namespace memory_pool::np {
 /// Decides which frees check for memory that is due.
 class decay_watch
 {

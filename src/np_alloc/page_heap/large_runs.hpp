@@ -32,8 +32,7 @@
 #include <optional>
 #include <utility>
 
-namespace memory_pool::np
-{
+namespace memory_pool::np {
 /// Large blocks, of one run each.
 class large_runs : public run_source
 {

@@ -30,8 +30,7 @@
 #include <cstdint>
 #include <mutex> // std::lock_guard
 
-namespace memory_pool::np
-{
+namespace memory_pool::np {
 /// What a page heap has, in bytes if not said otherwise.
 struct page_heap_figures
 {

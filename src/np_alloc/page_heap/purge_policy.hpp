@@ -21,8 +21,7 @@
 #include <cstddef>
 #include <cstdint>
 
-namespace memory_pool::np
-{
+namespace memory_pool::np {
 /// What to purge: up to `most_runs` runs that have been free since `since`.
 struct purge_plan
 {

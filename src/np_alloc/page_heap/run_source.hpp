@@ -37,8 +37,7 @@
 #include <mutex> // std::lock_guard
 #include <type_traits>
 
-namespace memory_pool::np
-{
+namespace memory_pool::np {
 /// The region of a process and its runs.
 class run_source : base::immovable<run_source>
 {

@@ -14,8 +14,7 @@
 
 #include <algorithm>
 
-namespace memory_pool::np
-{
+namespace memory_pool::np {
 /// How many pages of a block's touched parts are resident.
 enum class density
 {

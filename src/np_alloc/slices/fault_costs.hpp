@@ -17,8 +17,7 @@
 #include <cstddef>
 #include <cstdint>
 
-namespace memory_pool::np
-{
+namespace memory_pool::np {
 /// Fault costs of one process, in nanoseconds.
 class fault_costs
 {

@@ -21,8 +21,7 @@
 #include <cstddef>
 #include <cstdint>
 
-namespace memory_pool::np
-{
+namespace memory_pool::np {
 /// The address space of this process.
 struct free_addresses
 {

@@ -31,8 +31,7 @@
 #include <cstddef>
 #include <cstdint>
 
-namespace memory_pool::np
-{
+namespace memory_pool::np {
 /// A place whose first touch should be timed, and the kind of page there.
 struct first_touch
 {

@@ -27,8 +27,7 @@
 #include <cstddef>
 #include <cstdint>
 
-namespace memory_pool::np
-{
+namespace memory_pool::np {
 /// The parts of one region.
 template <class Region>
 class huge_pages : base::immovable<huge_pages<Region>>

@@ -39,8 +39,7 @@
 #include <cstdint>
 #include <numeric>
 
-namespace memory_pool::np
-{
+namespace memory_pool::np {
 inline constexpr unsigned slice_bits = 16;
 inline constexpr std::size_t slice_bytes = std::size_t{1} << slice_bits;
 

@@ -13,8 +13,7 @@
 #include <cstddef>
 #include <cstdint>
 
-namespace memory_pool::np
-{
+namespace memory_pool::np {
 /// Returns: whether the cost grows with the size, so that reserving 1 TiB would take more than a second. One fast try
 ///   of three is enough to deny it: a thread may be preempted during the others.
 /// Complexity: two system calls if the first try is fast.

@@ -30,8 +30,7 @@
 #include <cstdint>
 #include <limits>
 
-namespace memory_pool::np
-{
+namespace memory_pool::np {
 /// What a slice is. Zero: never used.
 enum class slice_state : std::uint8_t
 {

@@ -22,8 +22,7 @@
 #include <cstddef>
 #include <cstdint>
 
-namespace memory_pool::np
-{
+namespace memory_pool::np {
 using sizes = core::size_classes<16, 1024, 8, std::size_t{32} * 1024>;
 static_assert(sizes::are_sound(), "each class must be where its size says");
 
@@ -105,8 +104,7 @@ struct class_facts
     std::uint32_t coarse_class;   ///< See coarse_class().
 };
 
-namespace detail
-{
+namespace detail {
 inline constexpr unsigned reciprocal_shift = 31;
 
 /// Returns: bytes of the magazine of a class, with the word that stands where it ends.

@@ -28,8 +28,7 @@
 #include <cstdint>
 #include <cstring>
 
-namespace memory_pool::np
-{
+namespace memory_pool::np {
 class shared_heap;
 
 /// The record of a slice: what it is to the runs, and if it is the first of a slab, the slab; if it is the first of a

@@ -15,8 +15,7 @@
 
 #include <cstdint>
 
-namespace memory_pool::np
-{
+namespace memory_pool::np {
 /// The owner and the size class of a slice.
 using slice_tag = std::uintptr_t;
 inline constexpr slice_tag class_bits = 127;

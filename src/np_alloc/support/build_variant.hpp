@@ -13,8 +13,7 @@
 
 #include <cstddef>
 
-namespace memory_pool::np
-{
+namespace memory_pool::np {
 /// Is each block verified when it is allocated and when it is freed? See checked.hpp.
 inline constexpr bool is_checked = MEMORY_POOL_NP_CHECKED != 0;
 

@@ -33,8 +33,7 @@
 #include <cstdint>
 #include <cstring>
 
-namespace memory_pool::np
-{
+namespace memory_pool::np {
 /// A number of checkpoints.
 using checkpoint_count = std::uint64_t;
 

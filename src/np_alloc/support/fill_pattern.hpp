@@ -22,8 +22,7 @@
 #include <cstdint>
 #include <cstring>
 
-namespace memory_pool::np
-{
+namespace memory_pool::np {
 /// What is written behind blocks.
 class canary : base::immovable<canary>
 {
@@ -128,8 +127,7 @@ inline canary the_canary;
 /// What blocks are filled with that are free. As an address, no processor takes it.
 inline constexpr unsigned char poison_byte = 0xDF;
 
-namespace detail
-{
+namespace detail {
 inline constexpr std::size_t unit = 16;
 /// Larger blocks are left to functions that are called.
 inline constexpr std::size_t most_units_at_once = 8;

@@ -34,8 +34,7 @@
 
 #include <mutex> // std::lock_guard
 
-namespace memory_pool::np
-{
+namespace memory_pool::np {
 /// Whether this thread has all locks, as it is about to fork, or has just done so.
 MEMORY_POOL_HIDDEN inline __thread bool this_thread_forks = false;
 

@@ -22,8 +22,7 @@
 #include <type_traits>
 #include <utility>
 
-namespace memory_pool::np
-{
+namespace memory_pool::np {
 /// Returns: the bits of a number, mixed so that numbers that are alike are not.
 constexpr std::uint64_t mixed(std::uint64_t number) noexcept
 {

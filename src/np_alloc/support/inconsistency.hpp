@@ -6,8 +6,7 @@
 /// Thread safety: a value.
 #pragma once
 
-namespace memory_pool::np
-{
+namespace memory_pool::np {
 /// What is wrong, and with what; or nothing.
 struct inconsistency
 {

@@ -12,8 +12,7 @@
 
 #include <cstddef>
 
-namespace memory_pool::np
-{
+namespace memory_pool::np {
 /// Returns: how many bytes whole pages for that many have.
 inline std::size_t in_whole_pages(std::size_t bytes) noexcept
 {

@@ -8,8 +8,7 @@
 
 #include <atomic>
 
-namespace
-{
+namespace {
 std::atomic<np_error_handler> handler_in_c{nullptr};
 
 void call_handler_in_c(const memory_pool::error_report& report)

@@ -20,8 +20,7 @@
 #include <cerrno>
 #include <cstddef>
 
-namespace memory_pool::np
-{
+namespace memory_pool::np {
 /// Keeps what the program sees in errno while the system is called.
 class errno_as_it_was : base::immovable<errno_as_it_was>
 {

@@ -23,8 +23,7 @@
 #include <cstdint>
 #include <utility>
 
-namespace memory_pool::np
-{
+namespace memory_pool::np {
 /// What is known of an option.
 struct option_facts
 {

@@ -12,8 +12,7 @@
 #include <cstddef>
 #include <cstring>
 
-namespace memory_pool::np
-{
+namespace memory_pool::np {
 /// A function of the program, or the standard error.
 class output
 {

@@ -25,8 +25,7 @@
 #include <cstdint>
 #include <cstring>
 
-namespace memory_pool::np
-{
+namespace memory_pool::np {
 /// What is in use of the blocks that one line has asked for.
 struct site_figures
 {

@@ -9,8 +9,7 @@
 
 namespace core = memory_pool::core;
 
-namespace
-{
+namespace {
 constexpr std::size_t arena_size = 2048;
 constexpr std::size_t first = 64 + core::arena_marks::bytes_for(arena_size); // of the bytes behind the marks
 using request = memory_pool::base::block_request;

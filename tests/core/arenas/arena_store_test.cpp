@@ -14,8 +14,7 @@
 namespace mp = memory_pool;
 namespace core = memory_pool::core;
 
-namespace
-{
+namespace {
 constexpr std::size_t arena_size = 1024;
 
 mp::arena_options small_arenas(std::size_t max_arenas = mp::arena_options::unbounded)

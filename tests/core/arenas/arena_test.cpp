@@ -9,8 +9,7 @@
 
 namespace core = memory_pool::core;
 
-namespace
-{
+namespace {
 static_assert(core::arena_extent(0) == 8, "also a block of no bytes lies somewhere");
 static_assert(core::arena_extent(1) == 8);
 static_assert(core::arena_extent(8) == 8);

@@ -13,8 +13,7 @@
 namespace mp = memory_pool;
 namespace core = memory_pool::core;
 
-namespace
-{
+namespace {
 mp::arena_options two_small_ones()
 {
     mp::arena_options options;

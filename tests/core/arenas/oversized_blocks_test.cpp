@@ -15,8 +15,7 @@
 namespace mp = memory_pool;
 using mp::core::oversized_blocks;
 
-namespace
-{
+namespace {
 class oversized_blocks_test : public testing::Test
 {
 protected:

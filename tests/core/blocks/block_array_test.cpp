@@ -13,8 +13,7 @@
 using memory_pool::core::block_array;
 using memory_pool::core::block_state;
 
-namespace
-{
+namespace {
 template <class T>
 std::vector<void*> take_all(block_array<T>& blocks)
 {

@@ -11,8 +11,7 @@
 
 namespace core = memory_pool::core;
 
-namespace
-{
+namespace {
 struct aggregate
 {
     int first;

@@ -16,8 +16,7 @@ using test::contains;
 using test::error_recorder;
 using test::what_of;
 
-namespace
-{
+namespace {
 struct resettable
 {
     int destroyed = 0;

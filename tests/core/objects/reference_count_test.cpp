@@ -11,8 +11,7 @@
 
 namespace core = memory_pool::core;
 
-namespace
-{
+namespace {
 /// Of 8 bits, so that the ends can be reached: half is 128, idle 64, saturated 192.
 template <class Count>
 class reference_count_test : public testing::Test

@@ -10,8 +10,7 @@
 
 namespace core = memory_pool::core;
 
-namespace
-{
+namespace {
 /// Ends others when it ends.
 struct node
 {

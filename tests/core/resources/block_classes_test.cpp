@@ -8,8 +8,7 @@
 
 namespace core = memory_pool::core;
 
-namespace
-{
+namespace {
 /// The bytes of the blocks that one of that size is taken from.
 constexpr std::size_t rounded(std::size_t bytes)
 {

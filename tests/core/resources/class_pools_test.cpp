@@ -16,8 +16,7 @@
 namespace mp = memory_pool;
 namespace core = memory_pool::core;
 
-namespace
-{
+namespace {
 /// A pool that writes down what it is made with, and takes nothing.
 struct noted_pool
 {

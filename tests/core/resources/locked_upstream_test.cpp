@@ -15,8 +15,7 @@
 
 namespace core = memory_pool::core;
 
-namespace
-{
+namespace {
 TEST(locked_upstream, asks_for_one_thread_at_a_time)
 {
     test::accounting_upstream upstream; // Has no lock: calls at the same time would break it.

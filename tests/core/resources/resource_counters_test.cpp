@@ -12,8 +12,7 @@
 namespace core = memory_pool::core;
 using memory_pool::resource_statistics;
 
-namespace
-{
+namespace {
 TEST(resource_counters, count_chunks_bytes_and_their_peaks)
 {
     core::resource_counters counters;

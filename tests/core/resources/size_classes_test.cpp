@@ -8,8 +8,7 @@
 
 namespace core = memory_pool::core;
 
-namespace
-{
+namespace {
 template <class Classes>
 struct size_classes : testing::Test
 {

@@ -6,8 +6,7 @@
 
 namespace core = memory_pool::core;
 
-namespace
-{
+namespace {
 TEST(block_row, is_empty_and_nowhere_at_first)
 {
     const core::block_row row;

@@ -8,8 +8,7 @@
 
 namespace core = memory_pool::core;
 
-namespace
-{
+namespace {
 TEST(block_span, is_empty_at_first)
 {
     core::block_span span;

@@ -9,8 +9,7 @@
 
 namespace core = memory_pool::core;
 
-namespace
-{
+namespace {
 constexpr std::size_t stride = 64;
 constexpr std::size_t any_number = std::numeric_limits<std::size_t>::max();
 

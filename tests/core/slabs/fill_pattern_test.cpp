@@ -9,8 +9,7 @@
 namespace core = memory_pool::core;
 namespace base = memory_pool::base;
 
-namespace
-{
+namespace {
 constexpr std::size_t block_size = 24;
 constexpr std::size_t stride = 48;
 

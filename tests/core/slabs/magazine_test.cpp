@@ -10,8 +10,7 @@
 
 namespace core = memory_pool::core;
 
-namespace
-{
+namespace {
 constexpr std::size_t stride = 16;
 constexpr std::size_t row = core::magazine::row_length;
 

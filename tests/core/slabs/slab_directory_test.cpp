@@ -13,8 +13,7 @@
 
 namespace core = memory_pool::core;
 
-namespace
-{
+namespace {
 /// An address that stands for a slab. The directory compares addresses and reads nothing there.
 core::slab* slab_at(std::uintptr_t address)
 {

@@ -13,8 +13,7 @@
 namespace base = memory_pool::base;
 using memory_pool::core::slab_layout;
 
-namespace
-{
+namespace {
 constexpr std::size_t unbounded = std::numeric_limits<std::size_t>::max();
 
 void expect_sound(const slab_layout& layout)

@@ -19,8 +19,7 @@
 namespace core = memory_pool::core;
 using memory_pool::error;
 
-namespace
-{
+namespace {
 constexpr std::size_t stride = 32;
 constexpr std::size_t unbounded = std::numeric_limits<std::size_t>::max();
 

@@ -14,8 +14,7 @@
 
 namespace core = memory_pool::core;
 
-namespace
-{
+namespace {
 constexpr std::size_t stride = 32;
 
 class slab_test : public testing::Test

@@ -19,8 +19,7 @@
 
 namespace core = memory_pool::core;
 
-namespace
-{
+namespace {
 constexpr std::size_t room = 6;
 constexpr std::size_t home = 3; ///< The shard that the tests use, where it does not matter.
 

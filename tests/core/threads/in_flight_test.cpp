@@ -11,8 +11,7 @@
 
 namespace core = memory_pool::core;
 
-namespace
-{
+namespace {
 struct job : core::in_flight
 {
     explicit job(int its_number) : number(its_number) {}

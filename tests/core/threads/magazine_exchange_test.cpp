@@ -13,8 +13,7 @@
 
 namespace core = memory_pool::core;
 
-namespace
-{
+namespace {
 constexpr std::size_t room = 4;
 
 /// With a barrier for the whole process, and without.

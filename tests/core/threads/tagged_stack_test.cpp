@@ -14,8 +14,7 @@
 
 namespace core = memory_pool::core;
 
-namespace
-{
+namespace {
 struct marked_node : core::stack_node
 {
     std::uint64_t written = 0; ///< By the thread that has popped the node, unordered otherwise.

@@ -11,8 +11,7 @@
 
 namespace core = memory_pool::core;
 
-namespace
-{
+namespace {
 class cache_slot_test : public testing::Test
 {
 protected:

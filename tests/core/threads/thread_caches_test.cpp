@@ -12,8 +12,7 @@
 
 namespace core = memory_pool::core;
 
-namespace
-{
+namespace {
 class thread_caches_test : public testing::Test
 {
 protected:

@@ -10,8 +10,7 @@
 
 namespace core = memory_pool::core;
 
-namespace
-{
+namespace {
 class thread_counts_test : public testing::Test
 {
 protected:

@@ -12,8 +12,7 @@
 
 namespace core = memory_pool::core;
 
-namespace
-{
+namespace {
 /// A pool that only knows which caches were detached from it.
 class recording_pool final : public core::thread_cached
 {

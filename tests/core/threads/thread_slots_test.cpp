@@ -14,8 +14,7 @@
 namespace core = memory_pool::core;
 using core::slot_kind;
 
-namespace
-{
+namespace {
 /// What has caches in threads, and nothing else.
 class cached final : public core::thread_cached
 {

@@ -9,8 +9,7 @@
 
 namespace core = memory_pool::core;
 
-namespace
-{
+namespace {
 class wait_queue_test : public testing::Test
 {
 protected:

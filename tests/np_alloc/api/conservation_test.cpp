@@ -14,8 +14,7 @@
 
 namespace np = memory_pool::np;
 
-namespace
-{
+namespace {
 [[maybe_unused]] const bool all_are_watched = [] {
     testing::UnitTest::GetInstance()->listeners().Append(new test::np_conservation); // GoogleTest deletes it
     return true;

@@ -35,8 +35,7 @@
 
 namespace mp = memory_pool;
 
-namespace
-{
+namespace {
 constexpr std::size_t largest = std::numeric_limits<std::size_t>::max();
 
 bool is_aligned(const void* block, std::size_t alignment)

@@ -13,8 +13,7 @@
 #if TESTS_MAY_FORK
 #include <unistd.h>
 
-namespace
-{
+namespace {
 int times_told = 0;
 
 TEST(np_error_handler, may_wait_for_a_thread_that_allocates_also_when_the_process_is_about_to_fork)

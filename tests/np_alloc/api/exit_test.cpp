@@ -14,8 +14,7 @@
 #include <thread>
 #include <vector>
 
-namespace
-{
+namespace {
 test::np_resource np;
 
 /// Frees what it has had since before, and uses blocks of every kind, when it is destroyed.

@@ -27,8 +27,7 @@
 #include <thread>
 #include <vector>
 
-namespace
-{
+namespace {
 using memory_pool::error;
 
 constexpr std::size_t largest = std::numeric_limits<std::size_t>::max();

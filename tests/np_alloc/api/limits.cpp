@@ -32,8 +32,7 @@
 #include <unistd.h>
 #include <utility>
 
-namespace
-{
+namespace {
 constexpr std::size_t kibibyte = 1024;
 constexpr std::size_t mebibyte = 1024 * kibibyte;
 

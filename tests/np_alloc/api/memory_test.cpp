@@ -23,8 +23,7 @@
 #include <utility>
 #include <vector>
 
-namespace
-{
+namespace {
 constexpr std::size_t kibibyte = 1024;
 constexpr std::size_t mebibyte = 1024 * kibibyte;
 

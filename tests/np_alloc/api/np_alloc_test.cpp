@@ -26,8 +26,7 @@
 #include <utility>
 #include <vector>
 
-namespace
-{
+namespace {
 // A program in C++ need not be ready for what these throw.
 static_assert(noexcept(np_alloc(1)) && noexcept(np_calloc(1, 1)) && noexcept(np_realloc(nullptr, 1)));
 static_assert(noexcept(np_free(nullptr)) && noexcept(np_usable_size(nullptr)) && noexcept(np_trim()));

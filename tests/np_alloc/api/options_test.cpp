@@ -16,8 +16,7 @@
 
 namespace np = memory_pool::np;
 
-namespace
-{
+namespace {
 /// Options that were read from such an environment, and what was said about it.
 struct options_of
 {

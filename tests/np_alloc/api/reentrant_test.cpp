@@ -25,8 +25,7 @@
 
 namespace np = memory_pool::np;
 
-namespace
-{
+namespace {
 constexpr const char* report = "^np_alloc: reentrant call: a signal handler allocates, frees or forks .*\n"
                                "  remedy: call async-signal-safe functions only in signal handlers; .*\n$";
 constexpr std::size_t large_bytes = std::size_t{1} << 20;

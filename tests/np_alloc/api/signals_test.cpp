@@ -21,8 +21,7 @@
 #include <pthread.h>
 #include <signal.h> // NOLINT(modernize-deprecated-headers): <csignal> has no sigaction.
 
-namespace
-{
+namespace {
 test::np_resource np;
 
 std::atomic<int> interruptions{0};

@@ -6,8 +6,7 @@
 #include <cstddef>
 #include <new>
 
-namespace attacks
-{
+namespace attacks {
 bool count_reports(notes&)
 {
     return false; // Its error handler is not seen from outside.

@@ -10,10 +10,8 @@
 #include <algorithm>
 #include <cstddef>
 
-namespace attacks
-{
-namespace
-{
+namespace attacks {
+namespace {
 notes* noted;
 
 void count(const memory_pool::error_report&)

@@ -22,8 +22,7 @@
 #include <string>
 #include <vector>
 
-namespace attacks
-{
+namespace attacks {
 /// How far an attack has come.
 enum class stage
 {

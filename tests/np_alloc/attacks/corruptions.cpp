@@ -10,10 +10,8 @@
 #include <cstdlib>
 #include <cstring>
 
-namespace attacks
-{
-namespace
-{
+namespace attacks {
+namespace {
 constexpr int garbage = 0x41;
 
 /// The compiler is not to know what is written where.

@@ -3,10 +3,8 @@
 // Blocks that are given back by a function that does not fit, or with a size that does not.
 #include "attacks.hpp"
 
-namespace attacks
-{
-namespace
-{
+namespace attacks {
+namespace {
 /// Returns: a block of the owner from that form of new.
 void* from_new(scene& here, form_of_new form)
 {

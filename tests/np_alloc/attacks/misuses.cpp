@@ -13,10 +13,8 @@
 
 #include <sys/mman.h>
 
-namespace attacks
-{
-namespace
-{
+namespace attacks {
+namespace {
 /// Each function makes one, in a scene, and says so there.
 struct bad_pointer
 {

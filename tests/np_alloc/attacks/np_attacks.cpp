@@ -25,8 +25,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-namespace
-{
+namespace {
 using attacks::attack;
 using attacks::notes;
 using attacks::owner;

@@ -6,10 +6,8 @@
 #include <array>
 #include <cstring>
 
-namespace attacks
-{
-namespace
-{
+namespace attacks {
+namespace {
 /// Has a thread have a heap, so that it gets no other's, and a slab for batches, so that none is made in the place of
 /// what it frees.
 void begin_thread()

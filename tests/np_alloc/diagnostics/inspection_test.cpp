@@ -27,8 +27,7 @@
 
 namespace np = memory_pool::np;
 
-namespace
-{
+namespace {
 constexpr std::array<std::size_t, 7> sizes_of_all_kinds{0, 16, 500, 5000, 30'000, 100'000, 3'000'000};
 
 using blocks = std::map<void*, std::size_t>; // and bytes

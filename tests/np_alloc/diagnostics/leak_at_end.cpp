@@ -19,8 +19,7 @@
 #include <unistd.h>
 #endif
 
-namespace
-{
+namespace {
 /// A block that is freed when this object is destroyed, which is said in a text that is not flushed.
 class late_block
 {

@@ -24,8 +24,7 @@
 #include <thread>
 #include <vector>
 
-namespace
-{
+namespace {
 /// A block that a line has asked for, until the end of its life.
 class traced
 {

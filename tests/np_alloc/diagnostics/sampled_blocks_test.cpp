@@ -30,8 +30,7 @@
 
 namespace np = memory_pool::np;
 
-namespace
-{
+namespace {
 using memory_pool::error;
 using np::guarded_slots;
 

@@ -26,8 +26,7 @@
 #include <pthread.h>
 #endif
 
-namespace
-{
+namespace {
 np_statistics now()
 {
     np_statistics statistics;

@@ -23,8 +23,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-namespace
-{
+namespace {
 using test::system_call;
 using test::system_calls;
 

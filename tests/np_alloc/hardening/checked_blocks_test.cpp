@@ -19,8 +19,7 @@
 #include <string>
 #include <vector>
 
-namespace
-{
+namespace {
 using memory_pool::error;
 
 constexpr std::array<std::size_t, 7> sizes_of_all_kinds{16, 48, 1000, 4096, 9216, 262'144, 3'145'728};

@@ -19,8 +19,7 @@
 #include <utility>
 #include <vector>
 
-namespace
-{
+namespace {
 using memory_pool::error;
 
 constexpr std::array<std::size_t, 8> sizes_of_all_kinds{1, 16, 48, 1000, 4096, 9216, 100'001, 3'000'001};

@@ -23,8 +23,7 @@
 
 namespace np = memory_pool::np;
 
-namespace
-{
+namespace {
 /// The process that is to end has one thread, as the one that makes it has.
 struct checked_guards_death : testing::Test
 {

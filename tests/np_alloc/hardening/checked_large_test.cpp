@@ -29,8 +29,7 @@
 
 namespace np = memory_pool::np;
 
-namespace
-{
+namespace {
 using memory_pool::error;
 
 constexpr std::size_t mebibyte = std::size_t{1} << 20;

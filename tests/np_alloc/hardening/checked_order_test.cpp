@@ -14,8 +14,7 @@
 #include <set>
 #include <vector>
 
-namespace
-{
+namespace {
 constexpr std::size_t bytes = 100;
 constexpr std::size_t block_bytes = 112;
 

@@ -14,8 +14,7 @@
 #include <cstdlib>
 #include <cstring>
 
-namespace
-{
+namespace {
 using memory_pool::error;
 using test::sample;
 

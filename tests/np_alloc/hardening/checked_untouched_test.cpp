@@ -14,8 +14,7 @@
 #if TESTS_MAY_ASK_FOR_RESIDENT_MEMORY
 #include <sys/resource.h>
 
-namespace
-{
+namespace {
 constexpr std::size_t gibibyte = std::size_t{1} << 30;
 constexpr std::size_t slice_bytes = std::size_t{64} << 10;
 

@@ -15,8 +15,7 @@
 
 namespace np = memory_pool::np;
 
-namespace
-{
+namespace {
 TEST(direct_blocks, are_zeroed_and_have_room_for_what_was_asked_for)
 {
     np::direct_blocks all;

@@ -20,8 +20,7 @@ namespace os = memory_pool::os;
 using np::guarded_slots;
 using np::wrong_access;
 
-namespace
-{
+namespace {
 struct guarded_slots_test : testing::Test
 {
     guarded_slots slots;

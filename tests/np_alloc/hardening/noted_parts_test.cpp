@@ -10,8 +10,7 @@
 
 namespace np = memory_pool::np;
 
-namespace
-{
+namespace {
 using slices = std::vector<np::slice_number>;
 
 /// Room for 16 GiB.

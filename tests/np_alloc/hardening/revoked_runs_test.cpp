@@ -19,8 +19,7 @@ namespace np = memory_pool::np;
 namespace os = memory_pool::os;
 using np::revoked_runs;
 
-namespace
-{
+namespace {
 /// Pages, each with its number in all bytes, from 1.
 struct revoked_runs_test : testing::Test
 {

@@ -30,8 +30,7 @@
 
 namespace np = memory_pool::np;
 
-namespace
-{
+namespace {
 class np_background_thread : public testing::Test
 {
 protected:

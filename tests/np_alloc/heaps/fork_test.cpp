@@ -30,8 +30,7 @@
 #include <spawn.h>
 #include <unistd.h>
 
-namespace
-{
+namespace {
 using test::filled_block;
 
 test::np_resource np;
@@ -417,8 +416,7 @@ extern "C" void _IO_list_unlock()
     call_of_libc("_IO_list_unlock");
 }
 
-namespace
-{
+namespace {
 /// Returns: whether the lock of the streams is free in this process, and was in the child of the handler.
 bool can_flush_streams_in_any_thread()
 {

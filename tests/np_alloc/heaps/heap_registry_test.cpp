@@ -23,8 +23,7 @@
 
 namespace np = memory_pool::np;
 
-namespace
-{
+namespace {
 std::size_t dirty_bytes()
 {
     np_statistics now;

@@ -18,8 +18,7 @@
 namespace mp = memory_pool;
 namespace np = memory_pool::np;
 
-namespace
-{
+namespace {
 using heap = test::heap_fixture;
 
 TEST_F(heap, hands_out_blocks_of_every_class_that_do_not_overlap)

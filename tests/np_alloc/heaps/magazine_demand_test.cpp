@@ -10,8 +10,7 @@
 
 namespace np = memory_pool::np;
 
-namespace
-{
+namespace {
 struct magazine_demand : testing::Test
 {
     np::magazine_demand demand;

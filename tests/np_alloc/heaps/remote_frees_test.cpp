@@ -21,8 +21,7 @@
 namespace mp = memory_pool;
 namespace np = memory_pool::np;
 
-namespace
-{
+namespace {
 using remote_frees = test::heap_fixture;
 
 TEST_F(remote_frees, drains_what_another_has_buffered_for_it_when_that_is_sent)

@@ -16,8 +16,7 @@
 
 namespace np = memory_pool::np;
 
-namespace
-{
+namespace {
 struct thread_cache : testing::Test
 {
     np::page_heap page_heap;

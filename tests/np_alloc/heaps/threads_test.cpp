@@ -28,8 +28,7 @@
 #include <pthread.h>
 #endif
 
-namespace
-{
+namespace {
 using test::filled_block;
 
 test::np_resource np;

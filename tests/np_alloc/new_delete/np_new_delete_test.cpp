@@ -13,8 +13,7 @@
 #include <thread>
 #include <vector>
 
-namespace
-{
+namespace {
 TEST(np_new_delete, takes_the_place_of_every_form_of_new)
 {
     for (const test::new_form& form : test::new_forms) {

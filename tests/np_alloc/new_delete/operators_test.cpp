@@ -21,8 +21,7 @@ using test::new_form;
 using test::new_forms;
 using test::sized_delete_forms;
 
-namespace
-{
+namespace {
 constexpr std::size_t largest = std::numeric_limits<std::size_t>::max();
 
 void expect_no_memory(const new_form& form, std::size_t bytes)

@@ -23,8 +23,7 @@
 #include <thread>
 #include <vector>
 
-namespace
-{
+namespace {
 test::np_resource np;
 
 #if TESTS_MAY_ASK_FOR_RESIDENT_MEMORY

@@ -9,8 +9,7 @@
 
 namespace np = memory_pool::np;
 
-namespace
-{
+namespace {
 constexpr std::size_t much = 10 * np::decay_watch::most_ignored;
 constexpr std::uint64_t tick = 4;
 

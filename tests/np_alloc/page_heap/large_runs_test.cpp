@@ -13,8 +13,7 @@
 
 namespace np = memory_pool::np;
 
-namespace
-{
+namespace {
 constexpr std::size_t MiB = std::size_t{1} << 20;
 
 using large_runs = test::page_heap_fixture;

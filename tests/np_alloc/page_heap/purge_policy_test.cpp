@@ -9,8 +9,7 @@
 
 namespace np = memory_pool::np;
 
-namespace
-{
+namespace {
 constexpr std::uint64_t decay = 1000;
 constexpr std::size_t few = np::purge_policy::most_dirty_for_nothing;
 

@@ -16,8 +16,7 @@
 #include <malloc.h>
 #include <unistd.h>
 
-namespace
-{
+namespace {
 // Not constants, so that no compiler warns of what cannot work.
 const volatile std::size_t largest = std::numeric_limits<std::size_t>::max();
 const volatile std::size_t no_power_of_two = 300;

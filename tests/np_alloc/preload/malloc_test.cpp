@@ -16,8 +16,7 @@
 #include <utility>
 #include <vector>
 
-namespace
-{
+namespace {
 constexpr std::size_t largest = std::numeric_limits<std::size_t>::max();
 
 bool is_aligned(const void* block, std::size_t alignment)

@@ -7,8 +7,7 @@
 #include <cstdlib>
 #include <new>
 
-namespace
-{
+namespace {
 constexpr std::size_t header = 64;
 int blocks_made = 0;
 int blocks_gone = 0;

@@ -7,8 +7,7 @@
 #include <cstdlib>
 #include <new>
 
-namespace
-{
+namespace {
 constexpr std::size_t trailer = 64;
 constexpr std::align_val_t alignment{64};
 int blocks_made = 0;

@@ -8,8 +8,7 @@
 
 #include <sys/mman.h>
 
-namespace
-{
+namespace {
 /// So that the compiler does not see what happens to it.
 char* volatile block;
 

@@ -6,8 +6,7 @@
 
 namespace np = memory_pool::np;
 
-namespace
-{
+namespace {
 using np::density;
 
 struct density_history : testing::Test

@@ -9,8 +9,7 @@
 
 namespace np = memory_pool::np;
 
-namespace
-{
+namespace {
 constexpr std::uint64_t small = 1'000;
 constexpr std::uint64_t cheap = 100 * small;
 constexpr std::uint64_t dear = 2'000 * small;

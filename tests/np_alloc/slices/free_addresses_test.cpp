@@ -10,8 +10,7 @@
 
 namespace np = memory_pool::np;
 
-namespace
-{
+namespace {
 constexpr std::size_t huge_page = std::size_t{2} << 20;
 constexpr std::uint64_t chances[] = {0, 1, 0x1234'5678'9ABC'DEF0U, std::numeric_limits<std::uint64_t>::max()};
 

@@ -14,8 +14,7 @@
 
 namespace np = memory_pool::np;
 
-namespace
-{
+namespace {
 using page = np::first_touch::page;
 
 constexpr std::uint32_t part = np::slices_of_huge_page;

@@ -16,8 +16,7 @@
 
 namespace np = memory_pool::np;
 
-namespace
-{
+namespace {
 using use = np::huge_page_use;
 using test::system_call;
 

@@ -13,8 +13,7 @@
 
 namespace np = memory_pool::np;
 
-namespace
-{
+namespace {
 constexpr std::size_t mib = std::size_t{1} << 20;
 
 struct record

@@ -13,8 +13,7 @@
 
 namespace np = memory_pool::np;
 
-namespace
-{
+namespace {
 /// A clock by which successive reservations take the given nanoseconds.
 class clock_of_tries
 {

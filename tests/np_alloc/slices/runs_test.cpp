@@ -19,8 +19,7 @@
 namespace mp = memory_pool;
 namespace np = memory_pool::np;
 
-namespace
-{
+namespace {
 constexpr std::size_t region_bytes = std::size_t{64} << 20;
 constexpr std::uint32_t region_slices = region_bytes / np::slice_bytes;
 

@@ -21,8 +21,7 @@
 #include <sys/sysinfo.h>
 #endif
 
-namespace
-{
+namespace {
 constexpr std::size_t kibibyte = 1024;
 constexpr std::size_t mebibyte = kibibyte * 1024;
 constexpr std::size_t gibibyte = mebibyte * 1024;

@@ -13,8 +13,7 @@
 
 namespace np = memory_pool::np;
 
-namespace
-{
+namespace {
 constexpr std::size_t page = 4096;
 constexpr std::size_t slab_bytes = 64 * 1024;
 

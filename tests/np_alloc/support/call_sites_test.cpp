@@ -21,8 +21,7 @@
 
 namespace np = memory_pool::np;
 
-namespace
-{
+namespace {
 using line = std::pair<std::string, int>;
 using in_use = std::pair<std::size_t, std::size_t>; // blocks, bytes
 

@@ -10,8 +10,7 @@
 
 namespace np = memory_pool::np;
 
-namespace
-{
+namespace {
 constexpr std::byte others{0x11};
 
 /// A block, with others before it and behind.

@@ -19,8 +19,7 @@
 
 namespace np = memory_pool::np;
 
-namespace
-{
+namespace {
 TEST(fork_mutex, is_counted_by_the_thread_that_has_it)
 {
     np::fork_mutex one;

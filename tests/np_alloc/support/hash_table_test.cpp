@@ -13,8 +13,7 @@
 
 namespace np = memory_pool::np;
 
-namespace
-{
+namespace {
 /// Few hashes, the highest of them, so that entries stand behind one another and around the end of the table.
 struct entry
 {

@@ -18,8 +18,7 @@
 #include <unistd.h>
 #include <vector>
 
-namespace
-{
+namespace {
 struct told
 {
     std::string kind;

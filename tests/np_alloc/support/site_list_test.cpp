@@ -12,8 +12,7 @@
 
 namespace np = memory_pool::np;
 
-namespace
-{
+namespace {
 /// Returns: a list as a text.
 std::string text_of(const np::site_list& list)
 {

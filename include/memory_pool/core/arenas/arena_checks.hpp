@@ -20,12 +20,7 @@
 #include <cstddef>
 #include <optional>
 
-namespace memory_pool
-{
-inline namespace MEMORY_POOL_ABI
-{
-namespace core
-{
+namespace memory_pool { inline namespace MEMORY_POOL_ABI { namespace core {
 /// Checks the blocks of one resource: those of its store, which was made to be checked, and large ones.
 template <class Arena>
 class arena_checks
@@ -90,6 +85,4 @@ private:
     const arena_store<Arena>& store_;
     const oversized_blocks& large_;
 };
-} // namespace core
-} // namespace MEMORY_POOL_ABI
-} // namespace memory_pool
+}}} // namespace memory_pool::MEMORY_POOL_ABI::core

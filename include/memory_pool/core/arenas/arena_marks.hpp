@@ -19,12 +19,7 @@
 #include <cstddef>
 #include <cstdint>
 
-namespace memory_pool
-{
-inline namespace MEMORY_POOL_ABI
-{
-namespace core
-{
+namespace memory_pool { inline namespace MEMORY_POOL_ABI { namespace core {
 /// The marks of one arena.
 class arena_marks
 {
@@ -110,6 +105,4 @@ private:
     std::uint8_t* notes_;
     std::size_t count_;
 };
-} // namespace core
-} // namespace MEMORY_POOL_ABI
-} // namespace memory_pool
+}}} // namespace memory_pool::MEMORY_POOL_ABI::core

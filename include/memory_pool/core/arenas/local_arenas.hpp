@@ -21,12 +21,7 @@
 #include <cstddef>
 #include <memory_resource>
 
-namespace memory_pool
-{
-inline namespace MEMORY_POOL_ABI
-{
-namespace core
-{
+namespace memory_pool { inline namespace MEMORY_POOL_ABI { namespace core {
 /// Arenas for one thread.
 class local_arenas
 {
@@ -195,6 +190,4 @@ private:
     store_type store_;
     oversized_blocks large_;
 };
-} // namespace core
-} // namespace MEMORY_POOL_ABI
-} // namespace memory_pool
+}}} // namespace memory_pool::MEMORY_POOL_ABI::core

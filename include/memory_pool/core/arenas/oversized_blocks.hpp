@@ -25,12 +25,7 @@
 #include <new>
 #include <optional>
 
-namespace memory_pool
-{
-inline namespace MEMORY_POOL_ABI
-{
-namespace core
-{
+namespace memory_pool { inline namespace MEMORY_POOL_ABI { namespace core {
 /// The large blocks of one resource.
 class oversized_blocks
 {
@@ -152,6 +147,4 @@ private:
     std::size_t bytes_in_use_ = 0;
     std::size_t bytes_reserved_ = 0;
 };
-} // namespace core
-} // namespace MEMORY_POOL_ABI
-} // namespace memory_pool
+}}} // namespace memory_pool::MEMORY_POOL_ABI::core

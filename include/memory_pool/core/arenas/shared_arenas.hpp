@@ -34,12 +34,7 @@
 #include <memory_resource>
 #include <mutex>
 
-namespace memory_pool
-{
-inline namespace MEMORY_POOL_ABI
-{
-namespace core
-{
+namespace memory_pool { inline namespace MEMORY_POOL_ABI { namespace core {
 /// An arena filled by one thread, from which any thread frees blocks.
 struct alignas(cache_line_size) shared_arena : arena_links<shared_arena>
 {
@@ -461,6 +456,4 @@ private:
     std::atomic<shared_arena*> common_{nullptr}; ///< Filled by threads that have no cache, with the lock held.
     thread_slots slots_; // Declared last: registering makes the resource visible to the fork handlers.
 };
-} // namespace core
-} // namespace MEMORY_POOL_ABI
-} // namespace memory_pool
+}}} // namespace memory_pool::MEMORY_POOL_ABI::core

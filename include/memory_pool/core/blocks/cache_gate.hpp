@@ -34,12 +34,7 @@
 #include <mutex>
 #include <utility>
 
-namespace memory_pool
-{
-inline namespace MEMORY_POOL_ABI
-{
-namespace core
-{
+namespace memory_pool { inline namespace MEMORY_POOL_ABI { namespace core {
 /// The lock of a pool, and the caches behind it. shared_store adds the operations.
 class cache_gate : private thread_cached, protected cached_slabs
 {
@@ -322,6 +317,4 @@ protected:
     // Declared last: registering makes the pool visible to the fork handlers.
     thread_slots slots_;
 };
-} // namespace core
-} // namespace MEMORY_POOL_ABI
-} // namespace memory_pool
+}}} // namespace memory_pool::MEMORY_POOL_ABI::core

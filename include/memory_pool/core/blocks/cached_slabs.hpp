@@ -29,12 +29,7 @@
 #include <new>
 #include <utility>
 
-namespace memory_pool
-{
-inline namespace MEMORY_POOL_ABI
-{
-namespace core
-{
+namespace memory_pool { inline namespace MEMORY_POOL_ABI { namespace core {
 /// Blocks in slabs and caches. See shared_store, which decides when caches may be open.
 class cached_slabs
 {
@@ -269,6 +264,4 @@ private:
 
     block_span spare_; ///< Taken out of the slabs, handed out next.
 };
-} // namespace core
-} // namespace MEMORY_POOL_ABI
-} // namespace memory_pool
+}}} // namespace memory_pool::MEMORY_POOL_ABI::core

@@ -33,12 +33,7 @@
 #include <memory_resource>
 #include <utility>
 
-namespace memory_pool
-{
-inline namespace MEMORY_POOL_ABI
-{
-namespace core
-{
+namespace memory_pool { inline namespace MEMORY_POOL_ABI { namespace core {
 /// Blocks for one thread. basic_block_pool documents each function.
 template <class Policy>
 class local_store : private allocation_counters<base::checked_policy<Policy>::counts>
@@ -487,6 +482,4 @@ private:
     bool is_abandoned_ = false; ///< See abandon.
     slab_store slabs_;
 };
-} // namespace core
-} // namespace MEMORY_POOL_ABI
-} // namespace memory_pool
+}}} // namespace memory_pool::MEMORY_POOL_ABI::core

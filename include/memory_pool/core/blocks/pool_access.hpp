@@ -13,12 +13,7 @@
 #include <cstddef>
 #include <memory_resource>
 
-namespace memory_pool
-{
-inline namespace MEMORY_POOL_ABI
-{
-namespace core
-{
+namespace memory_pool { inline namespace MEMORY_POOL_ABI { namespace core {
 /// A friend of basic_block_pool.
 struct pool_access
 {
@@ -37,6 +32,4 @@ struct pool_access
         return pool.store_;
     }
 };
-} // namespace core
-} // namespace MEMORY_POOL_ABI
-} // namespace memory_pool
+}}} // namespace memory_pool::MEMORY_POOL_ABI::core

@@ -32,12 +32,7 @@
 #include <memory_resource>
 #include <utility>
 
-namespace memory_pool
-{
-inline namespace MEMORY_POOL_ABI
-{
-namespace core
-{
+namespace memory_pool { inline namespace MEMORY_POOL_ABI { namespace core {
 /// Blocks for many threads.
 class shared_store : private cache_gate
 {
@@ -309,6 +304,4 @@ private:
         const shared_store& store_;
     };
 };
-} // namespace core
-} // namespace MEMORY_POOL_ABI
-} // namespace memory_pool
+}}} // namespace memory_pool::MEMORY_POOL_ABI::core

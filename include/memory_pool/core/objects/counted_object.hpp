@@ -28,12 +28,7 @@
 #include <cstddef>
 #include <cstdint>
 
-namespace memory_pool
-{
-inline namespace MEMORY_POOL_ABI
-{
-namespace core
-{
+namespace memory_pool { inline namespace MEMORY_POOL_ABI { namespace core {
 /// The base of memory_pool::pooled, which has no members that a user's class could see.
 template <class Count>
 class counted_object
@@ -140,6 +135,4 @@ private:
         base::report_misuse(error::double_free, &item, sizeof item, "of the object");
     }
 };
-} // namespace core
-} // namespace MEMORY_POOL_ABI
-} // namespace memory_pool
+}}} // namespace memory_pool::MEMORY_POOL_ABI::core

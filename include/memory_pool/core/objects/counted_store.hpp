@@ -34,12 +34,7 @@
 #include <type_traits>
 #include <utility>
 
-namespace memory_pool
-{
-inline namespace MEMORY_POOL_ABI
-{
-namespace core
-{
+namespace memory_pool { inline namespace MEMORY_POOL_ABI { namespace core {
 /// Whether a pointer to a base can be cast to one to `T`, which it cannot where the base is virtual.
 template <class T, class Base, class = void>
 inline constexpr bool is_cast_from = false;
@@ -201,6 +196,4 @@ public:
             this->blocks.deallocate(std::addressof(object));
     }
 };
-} // namespace core
-} // namespace MEMORY_POOL_ABI
-} // namespace memory_pool
+}}} // namespace memory_pool::MEMORY_POOL_ABI::core

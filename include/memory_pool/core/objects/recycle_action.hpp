@@ -15,12 +15,7 @@
 #include <type_traits>
 #include <utility>
 
-namespace memory_pool
-{
-inline namespace MEMORY_POOL_ABI
-{
-namespace core
-{
+namespace memory_pool { inline namespace MEMORY_POOL_ABI { namespace core {
 /// Calls `object.destroy()`, or does nothing if there is no such function.
 template <class T, class = void>
 struct destroy_function
@@ -81,6 +76,4 @@ void reset_object(const recycle_action<T>& action, T& object, const char* pool_n
     if (!base::succeeds([&] { action(object); }))
         base::report_misuse(error::hook_failed, std::addressof(object), sizeof(T), pool_name);
 }
-} // namespace core
-} // namespace MEMORY_POOL_ABI
-} // namespace memory_pool
+}}} // namespace memory_pool::MEMORY_POOL_ABI::core

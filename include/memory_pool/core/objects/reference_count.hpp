@@ -21,12 +21,7 @@
 #include <limits>
 #include <type_traits>
 
-namespace memory_pool
-{
-inline namespace MEMORY_POOL_ABI
-{
-namespace core
-{
+namespace memory_pool { inline namespace MEMORY_POOL_ABI { namespace core {
 /// The result of dropping a reference.
 enum class dropped
 {
@@ -149,6 +144,4 @@ private:
 
     std::atomic<Integer> value_;
 };
-} // namespace core
-} // namespace MEMORY_POOL_ABI
-} // namespace memory_pool
+}}} // namespace memory_pool::MEMORY_POOL_ABI::core

@@ -17,12 +17,7 @@
 
 #include <cstddef>
 
-namespace memory_pool
-{
-inline namespace MEMORY_POOL_ABI
-{
-namespace core
-{
+namespace memory_pool { inline namespace MEMORY_POOL_ABI { namespace core {
 class release_scope;
 
 // Without constructor or destructor to run, so that the compiler puts no guard before each access.
@@ -81,6 +76,4 @@ MEMORY_POOL_ALWAYS_INLINE void end_in_turn(const void* store, Object* object, En
         end(next);
     }
 }
-} // namespace core
-} // namespace MEMORY_POOL_ABI
-} // namespace memory_pool
+}}} // namespace memory_pool::MEMORY_POOL_ABI::core

@@ -38,12 +38,7 @@
 #include <type_traits>
 #include <utility>
 
-namespace memory_pool
-{
-inline namespace MEMORY_POOL_ABI
-{
-namespace core
-{
+namespace memory_pool { inline namespace MEMORY_POOL_ABI { namespace core {
 /// The node in a block, beside the object and its control block.
 struct shared_node
 {
@@ -390,6 +385,4 @@ private:
 
     void end(T* object) noexcept { this->reset_kept(*object); }
 };
-} // namespace core
-} // namespace MEMORY_POOL_ABI
-} // namespace memory_pool
+}}} // namespace memory_pool::MEMORY_POOL_ABI::core

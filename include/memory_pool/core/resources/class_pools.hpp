@@ -27,12 +27,7 @@
 #include <memory_resource>
 #include <new>
 
-namespace memory_pool
-{
-inline namespace MEMORY_POOL_ABI
-{
-namespace core
-{
+namespace memory_pool { inline namespace MEMORY_POOL_ABI { namespace core {
 /// The name of such pools in reports.
 inline constexpr const char* name_of_class_pools = "of a pool resource";
 
@@ -204,6 +199,4 @@ private:
     std::pmr::memory_resource* const upstream_of_pools_;
     oversized_blocks large_;
 };
-} // namespace core
-} // namespace MEMORY_POOL_ABI
-} // namespace memory_pool
+}}} // namespace memory_pool::MEMORY_POOL_ABI::core

@@ -18,12 +18,7 @@
 #include <memory_resource>
 #include <mutex>
 
-namespace memory_pool
-{
-inline namespace MEMORY_POOL_ABI
-{
-namespace core
-{
+namespace memory_pool { inline namespace MEMORY_POOL_ABI { namespace core {
 /// A resource, and a lock around it.
 class locked_upstream final : public std::pmr::memory_resource, private thread_cached
 {
@@ -67,6 +62,4 @@ private:
     std::pmr::memory_resource* const upstream_;
     thread_slots slots_;
 };
-} // namespace core
-} // namespace MEMORY_POOL_ABI
-} // namespace memory_pool
+}}} // namespace memory_pool::MEMORY_POOL_ABI::core

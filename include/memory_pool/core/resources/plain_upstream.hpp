@@ -10,12 +10,7 @@
 
 #include <memory_resource>
 
-namespace memory_pool
-{
-inline namespace MEMORY_POOL_ABI
-{
-namespace core
-{
+namespace memory_pool { inline namespace MEMORY_POOL_ABI { namespace core {
 /// A resource, and no lock around it.
 class plain_upstream
 {
@@ -36,6 +31,4 @@ public:
 private:
     std::pmr::memory_resource* upstream_;
 };
-} // namespace core
-} // namespace MEMORY_POOL_ABI
-} // namespace memory_pool
+}}} // namespace memory_pool::MEMORY_POOL_ABI::core

@@ -24,12 +24,7 @@
 
 #include <cstddef>
 
-namespace memory_pool
-{
-inline namespace MEMORY_POOL_ABI
-{
-namespace core
-{
+namespace memory_pool { inline namespace MEMORY_POOL_ABI { namespace core {
 /// A row of blocks that have come back. Default-made it is empty, and the block that comes next is nullptr.
 struct block_row
 {
@@ -51,6 +46,4 @@ struct block_row
         return step < 0 ? block_span{next - step, first - step} : block_span{first, next};
     }
 };
-} // namespace core
-} // namespace MEMORY_POOL_ABI
-} // namespace memory_pool
+}}} // namespace memory_pool::MEMORY_POOL_ABI::core

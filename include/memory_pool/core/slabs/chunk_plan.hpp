@@ -20,12 +20,7 @@
 #include <algorithm>
 #include <cstddef>
 
-namespace memory_pool
-{
-inline namespace MEMORY_POOL_ABI
-{
-namespace core
-{
+namespace memory_pool { inline namespace MEMORY_POOL_ABI { namespace core {
 /// Slabs side by side, each with as many blocks and as much room.
 struct chunk_shape
 {
@@ -122,6 +117,4 @@ private:
     const slab_store_options& options_;
     std::size_t limit_;
 };
-} // namespace core
-} // namespace MEMORY_POOL_ABI
-} // namespace memory_pool
+}}} // namespace memory_pool::MEMORY_POOL_ABI::core

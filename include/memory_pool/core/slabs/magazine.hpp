@@ -31,12 +31,7 @@
 #include <cstdint>
 #include <cstring>
 
-namespace memory_pool
-{
-inline namespace MEMORY_POOL_ABI
-{
-namespace core
-{
+namespace memory_pool { inline namespace MEMORY_POOL_ABI { namespace core {
 /// A stack of pointers to free blocks in an array provided by the caller.
 class magazine : base::immovable<magazine>
 {
@@ -191,6 +186,4 @@ private:
     void** limit_ = nullptr;
     void** end_ = nullptr;
 };
-} // namespace core
-} // namespace MEMORY_POOL_ABI
-} // namespace memory_pool
+}}} // namespace memory_pool::MEMORY_POOL_ABI::core

@@ -33,12 +33,7 @@
 #include <new>
 #include <utility>
 
-namespace memory_pool
-{
-inline namespace MEMORY_POOL_ABI
-{
-namespace core
-{
+namespace memory_pool { inline namespace MEMORY_POOL_ABI { namespace core {
 /// The chunks of one pool. slab_store adds the operations on blocks.
 class slab_chunks
 {
@@ -369,6 +364,4 @@ private:
     detached_chunks inherited_;
     std::size_t inherited_bytes_ = 0;
 };
-} // namespace core
-} // namespace MEMORY_POOL_ABI
-} // namespace memory_pool
+}}} // namespace memory_pool::MEMORY_POOL_ABI::core

@@ -17,12 +17,7 @@
 #include <algorithm>
 #include <cstddef>
 
-namespace memory_pool
-{
-inline namespace MEMORY_POOL_ABI
-{
-namespace core
-{
+namespace memory_pool { inline namespace MEMORY_POOL_ABI { namespace core {
 /// A magazine that grows and shrinks with the slabs. It is closed after its array has changed.
 class slab_magazine : public magazine
 {
@@ -107,6 +102,4 @@ private:
             slabs.upstream()->deallocate(old, old_bytes);
     }
 };
-} // namespace core
-} // namespace MEMORY_POOL_ABI
-} // namespace memory_pool
+}}} // namespace memory_pool::MEMORY_POOL_ABI::core

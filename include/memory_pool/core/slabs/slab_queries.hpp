@@ -21,12 +21,7 @@
 #include <cstdint>
 #include <memory_resource>
 
-namespace memory_pool
-{
-inline namespace MEMORY_POOL_ABI
-{
-namespace core
-{
+namespace memory_pool { inline namespace MEMORY_POOL_ABI { namespace core {
 /// The chunks of one pool, and queries about their blocks. See slab_store.
 class slab_queries : public slab_chunks
 {
@@ -237,6 +232,4 @@ private:
 
     base::misuse_log* log_ = nullptr;
 };
-} // namespace core
-} // namespace MEMORY_POOL_ABI
-} // namespace memory_pool
+}}} // namespace memory_pool::MEMORY_POOL_ABI::core

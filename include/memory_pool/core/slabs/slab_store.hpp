@@ -34,12 +34,7 @@
 #include <cstdint>
 #include <memory_resource>
 
-namespace memory_pool
-{
-inline namespace MEMORY_POOL_ABI
-{
-namespace core
-{
+namespace memory_pool { inline namespace MEMORY_POOL_ABI { namespace core {
 /// The slabs of one pool.
 class slab_store final : public slab_queries
 {
@@ -387,6 +382,4 @@ private:
     std::size_t handed_out_ = 0;
     std::size_t steps_ = 0;
 };
-} // namespace core
-} // namespace MEMORY_POOL_ABI
-} // namespace memory_pool
+}}} // namespace memory_pool::MEMORY_POOL_ABI::core

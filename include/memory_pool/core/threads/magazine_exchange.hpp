@@ -26,12 +26,7 @@
 #include <cstdint>
 #include <memory_resource>
 
-namespace memory_pool
-{
-inline namespace MEMORY_POOL_ABI
-{
-namespace core
-{
+namespace memory_pool { inline namespace MEMORY_POOL_ABI { namespace core {
 /// The depot of a pool, and how caches use it.
 class magazine_exchange
 {
@@ -256,6 +251,4 @@ private:
     depot depot_;
     const bool has_barrier_;
 };
-} // namespace core
-} // namespace MEMORY_POOL_ABI
-} // namespace memory_pool
+}}} // namespace memory_pool::MEMORY_POOL_ABI::core

@@ -24,12 +24,7 @@
 #include <cstddef>
 #include <cstdint>
 
-namespace memory_pool
-{
-inline namespace MEMORY_POOL_ABI
-{
-namespace core
-{
+namespace memory_pool { inline namespace MEMORY_POOL_ABI { namespace core {
 /// The base of nodes of a tagged_stack.
 struct stack_node
 {
@@ -121,6 +116,4 @@ private:
 
     std::atomic<std::uint64_t> head_{0};
 };
-} // namespace core
-} // namespace MEMORY_POOL_ABI
-} // namespace memory_pool
+}}} // namespace memory_pool::MEMORY_POOL_ABI::core

@@ -32,12 +32,7 @@
 #include <cstddef>
 #include <cstdint>
 
-namespace memory_pool
-{
-inline namespace MEMORY_POOL_ABI
-{
-namespace core
-{
+namespace memory_pool { inline namespace MEMORY_POOL_ABI { namespace core {
 struct thread_cache;
 struct thread_table;
 
@@ -240,6 +235,4 @@ struct alignas(cache_line_size) thread_cache
     thread_cache* next_in_thread = nullptr;
     thread_cache* previous_in_thread = nullptr;
 };
-} // namespace core
-} // namespace MEMORY_POOL_ABI
-} // namespace memory_pool
+}}} // namespace memory_pool::MEMORY_POOL_ABI::core

@@ -22,12 +22,7 @@
 #include <memory_resource>
 #include <new>
 
-namespace memory_pool
-{
-inline namespace MEMORY_POOL_ABI
-{
-namespace core
-{
+namespace memory_pool { inline namespace MEMORY_POOL_ABI { namespace core {
 /// The caches of a pool, each a `Cache`, which is a thread_cache.
 template <class Cache = thread_cache>
 class thread_caches
@@ -119,6 +114,4 @@ private:
     std::size_t made_ = 0;
     std::size_t in_use_ = 0;
 };
-} // namespace core
-} // namespace MEMORY_POOL_ABI
-} // namespace memory_pool
+}}} // namespace memory_pool::MEMORY_POOL_ABI::core

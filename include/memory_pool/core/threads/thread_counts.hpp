@@ -21,12 +21,7 @@
 #include <cstdint>
 #include <limits>
 
-namespace memory_pool
-{
-inline namespace MEMORY_POOL_ABI
-{
-namespace core
-{
+namespace memory_pool { inline namespace MEMORY_POOL_ABI { namespace core {
 /// The counters behind pool_statistics, for many threads. `mine` is the cache of the thread that counts, or nullptr.
 class thread_counts
 {
@@ -108,6 +103,4 @@ private:
     std::atomic<std::size_t> live_{0};
     std::atomic<std::size_t> peak_{0};
 };
-} // namespace core
-} // namespace MEMORY_POOL_ABI
-} // namespace memory_pool
+}}} // namespace memory_pool::MEMORY_POOL_ABI::core

@@ -19,12 +19,7 @@
 #include <cstddef>
 #include <mutex>
 
-namespace memory_pool
-{
-inline namespace MEMORY_POOL_ABI
-{
-namespace core
-{
+namespace memory_pool { inline namespace MEMORY_POOL_ABI { namespace core {
 /// The kind of slots of a pool.
 enum class slot_kind
 {
@@ -177,6 +172,4 @@ private:
     const thread_slots& slots_;
     std::unique_lock<std::mutex> lock_;
 };
-} // namespace core
-} // namespace MEMORY_POOL_ABI
-} // namespace memory_pool
+}}} // namespace memory_pool::MEMORY_POOL_ABI::core

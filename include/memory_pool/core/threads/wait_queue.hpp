@@ -14,12 +14,7 @@
 #include <condition_variable>
 #include <cstddef>
 
-namespace memory_pool
-{
-inline namespace MEMORY_POOL_ABI
-{
-namespace core
-{
+namespace memory_pool { inline namespace MEMORY_POOL_ABI { namespace core {
 /// A waiting thread.
 struct waiter
 {
@@ -51,6 +46,4 @@ public:
         served->ready.notify_one(); // with the lock held: after it, the waiter may be gone
     }
 };
-} // namespace core
-} // namespace MEMORY_POOL_ABI
-} // namespace memory_pool
+}}} // namespace memory_pool::MEMORY_POOL_ABI::core
