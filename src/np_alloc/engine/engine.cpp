@@ -112,7 +112,7 @@ MEMORY_POOL_NOINLINE bool look_for_due_memory() noexcept
         watch.set_tidy(heap_registry::tidy_idle(cache));
     registry().collect(is_idle ? most_runs_if_idle : most_runs_if_busy);
     const std::size_t returnable = returnable_slices(cache);
-    if (!watch.goes_on(now, returnable))
+    if (!watch.goes_on(now, returnable, cache.heap().slabs.outstanding_bytes()))
         cache.stop_watch(now, returnable);
     return is_to_tidy;
 }

@@ -123,7 +123,7 @@ public:
     /// Preconditions: has_heap().
     void start_watch(std::uint64_t now) noexcept
     {
-        watch_.start(now);
+        watch_.start(now, heap().slabs.outstanding_bytes());
         heap_ = no_heap;
         first_to_stay_ = class_count;
     }

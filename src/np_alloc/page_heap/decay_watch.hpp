@@ -10,7 +10,8 @@
 /// A free served by a magazine counts nothing, so the fast path must be disabled beforehand. While a watch is on, every
 /// free of the thread takes the slow path: see thread_cache.hpp. A watch begins when returnable memory exceeds its
 /// previous peak, and ends when that memory is gone. As it costs a busy program time, it also ends after many calls
-/// without growth of returnable memory: such a program has other calls that reach the heap.
+/// without growth of returnable memory: such a program has other calls that reach the heap. But a burst of frees does
+/// not end it, as the thread may be idle right after.
 ///
 /// Thread safety: one per thread.
 #pragma once
@@ -35,11 +36,12 @@ public:
     /// Returns: whether a watch should begin at that many returnable slices.
     bool is_needed(std::size_t returnable) const noexcept { return returnable > begins_above_; }
 
-    void start(std::uint64_t now) noexcept
+    /// Effects: begins a watch. `outstanding`: bytes that the thread's heap has handed out.
+    void start(std::uint64_t now, std::size_t outstanding) noexcept
     {
         left_ = interval_ = 1;
-        calls_ = 0;
-        looked_at_ = window_begin_ = idle_since_ = now;
+        looked_at_ = idle_since_ = now;
+        begin_window(now, outstanding);
         is_tidy_ = false;
         begins_above_ = never;
     }
@@ -52,7 +54,8 @@ public:
     /// Returns: whether time has passed since the last check, so that memory may be due.
     bool look(std::uint64_t now, std::size_t returnable) noexcept
     {
-        calls_ += interval_;
+        const bool has_paused = now - looked_at_ >= window;
+        calls_ = has_paused ? 0 : calls_ + interval_;
         most_returnable_ = std::max(most_returnable_, returnable);
         const bool has_time_passed = now != looked_at_;
         if (!has_time_passed && interval_ == longest_interval) {
@@ -75,8 +78,8 @@ public:
     bool is_tidy() const noexcept { return is_tidy_; }
     void set_tidy(bool is_tidy) noexcept { is_tidy_ = is_tidy; }
 
-    /// Returns: whether the watch continues, at that many returnable slices.
-    bool goes_on(std::uint64_t now, std::size_t returnable) noexcept
+    /// Returns: whether the watch continues, at that many returnable slices and outstanding bytes.
+    bool goes_on(std::uint64_t now, std::size_t returnable, std::size_t outstanding) noexcept
     {
         if (returnable <= most_ignored && is_tidy_)
             return false;
@@ -84,10 +87,9 @@ public:
             return true;
         const bool is_busy = calls_ >= many_calls;
         const bool is_more = most_returnable_ > clearly_more_than(most_before_);
-        most_before_ = most_returnable_;
-        calls_ = 0;
-        window_begin_ = now;
-        return !is_busy || is_more;
+        const bool is_burst = outstanding + calls_ * least_freed < outstanding_before_;
+        begin_window(now, outstanding);
+        return !is_busy || is_more || is_burst;
     }
 
     /// Effects: ends the watch. It begins again when returnable memory clearly exceeds the peak seen so far.
@@ -111,6 +113,14 @@ public:
     }
 
 private:
+    void begin_window(std::uint64_t now, std::size_t outstanding) noexcept
+    {
+        window_begin_ = now;
+        calls_ = 0;
+        most_before_ = most_returnable_;
+        outstanding_before_ = outstanding;
+    }
+
     static constexpr std::size_t never = std::numeric_limits<std::size_t>::max();
     /// Dirty memory fluctuates in a busy program.
     static constexpr std::size_t clearly_more_than(std::size_t returnable) noexcept
@@ -122,6 +132,7 @@ private:
     static constexpr std::uint32_t longest_interval = 8;
     static constexpr std::uint64_t window = 8; ///< In milliseconds.
     static constexpr std::uint32_t many_calls = 1'000;
+    static constexpr std::size_t least_freed = 8; ///< Bytes a call in a burst of frees: some are served by magazines.
 
     std::uint32_t left_ = 0; ///< Frees until the next check.
     std::uint32_t interval_ = 0;
@@ -131,8 +142,9 @@ private:
     std::uint64_t idle_since_ = 0;
     std::uint64_t stopped_at_ = 0;
     bool is_tidy_ = false;
-    std::size_t most_returnable_ = 0; ///< Peak since the last reset: see stop() and forget().
-    std::size_t most_before_ = 0;     ///< The peak when this window began.
+    std::size_t most_returnable_ = 0;    ///< Peak since the last reset: see stop() and forget().
+    std::size_t most_before_ = 0;        ///< The peak when this window began.
+    std::size_t outstanding_before_ = 0; ///< Bytes, when this window began.
     std::size_t begins_above_ = most_ignored;
 };
 } // namespace memory_pool::np

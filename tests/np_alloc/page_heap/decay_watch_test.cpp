@@ -12,6 +12,7 @@ namespace np = memory_pool::np;
 namespace {
 constexpr std::size_t much = 10 * np::decay_watch::most_ignored;
 constexpr std::uint64_t tick = 4;
+constexpr std::size_t in_use = std::size_t{32} << 20;
 
 /// Counts frees at one point in time.
 /// Returns: how many of them checked the clock.
@@ -37,7 +38,7 @@ TEST(decay_watch, is_needed_if_more_than_a_little_is_dirty)
 TEST(decay_watch, begins_once)
 {
     np::decay_watch watch;
-    watch.start(100);
+    watch.start(100, in_use);
     EXPECT_TRUE(watch.is_on());
     EXPECT_FALSE(watch.is_needed(much));
 }
@@ -45,7 +46,7 @@ TEST(decay_watch, begins_once)
 TEST(decay_watch, looks_at_each_free_of_a_thread_that_seldom_frees)
 {
     np::decay_watch watch;
-    watch.start(100);
+    watch.start(100, in_use);
     for (std::uint64_t now = 200; now != 1200; now += 100) {
         ASSERT_TRUE(watch.is_due());
         EXPECT_TRUE(watch.look(now, much));
@@ -55,7 +56,7 @@ TEST(decay_watch, looks_at_each_free_of_a_thread_that_seldom_frees)
 TEST(decay_watch, looks_at_few_of_many_frees_and_at_one_soon_after_them)
 {
     np::decay_watch watch;
-    watch.start(100);
+    watch.start(100, in_use);
     EXPECT_LE(free_many(watch, 104, 1000), 130);
     EXPECT_GE(free_many(watch, 1000, 8), 1);
 }
@@ -63,7 +64,7 @@ TEST(decay_watch, looks_at_few_of_many_frees_and_at_one_soon_after_them)
 TEST(decay_watch, sees_a_thread_idle_that_frees_only_a_few_blocks_at_a_time)
 {
     np::decay_watch watch;
-    watch.start(100);
+    watch.start(100, in_use);
     for (std::uint64_t now = 200; now != 700; now += 100)
         (void)free_many(watch, now, 5);
     EXPECT_TRUE(watch.is_idle(700, 500));
@@ -74,18 +75,18 @@ TEST(decay_watch, sees_a_thread_idle_that_frees_only_a_few_blocks_at_a_time)
 TEST(decay_watch, goes_on_in_an_idle_thread_until_nothing_is_dirty_and_its_heap_is_tidy)
 {
     np::decay_watch watch;
-    watch.start(100);
-    EXPECT_TRUE(watch.goes_on(1000, much));
-    EXPECT_TRUE(watch.goes_on(2000, 0));
+    watch.start(100, in_use);
+    EXPECT_TRUE(watch.goes_on(1000, much, in_use));
+    EXPECT_TRUE(watch.goes_on(2000, 0, in_use));
     watch.set_tidy(true);
-    EXPECT_TRUE(watch.goes_on(3000, much));
-    EXPECT_FALSE(watch.goes_on(4000, 0));
+    EXPECT_TRUE(watch.goes_on(3000, much, in_use));
+    EXPECT_FALSE(watch.goes_on(4000, 0, in_use));
 }
 
 TEST(decay_watch, of_a_busy_thread_goes_on_while_more_becomes_dirty_and_then_ends)
 {
     np::decay_watch watch;
-    watch.start(100);
+    watch.start(100, in_use);
     std::size_t returnable = much;
     std::uint64_t now = 100;
     const auto is_on_after_a_while = [&](bool is_more) {
@@ -93,7 +94,7 @@ TEST(decay_watch, of_a_busy_thread_goes_on_while_more_becomes_dirty_and_then_end
             now += tick;
             returnable += is_more ? returnable / 4 : 0;
             (void)free_many(watch, now, 1000, returnable);
-            if (!watch.goes_on(now, returnable))
+            if (!watch.goes_on(now, returnable, in_use))
                 return false;
         }
         return true;
@@ -102,10 +103,33 @@ TEST(decay_watch, of_a_busy_thread_goes_on_while_more_becomes_dirty_and_then_end
     EXPECT_FALSE(is_on_after_a_while(false));
 }
 
+TEST(decay_watch, goes_on_during_a_burst_of_frees_though_nothing_more_becomes_dirty)
+{
+    np::decay_watch watch;
+    watch.start(100, in_use);
+    std::uint64_t now = 100;
+    for (std::size_t left = in_use; left != 0; left -= in_use / 16) {
+        now += tick;
+        (void)free_many(watch, now, 1000);
+        ASSERT_TRUE(watch.goes_on(now, much, left)) << left << " bytes left";
+    }
+}
+
+TEST(decay_watch, goes_on_if_a_pause_comes_after_many_frees)
+{
+    np::decay_watch watch;
+    watch.start(100, in_use);
+    (void)free_many(watch, 104, 1000);
+    for (std::uint64_t now = 204; now != 1204; now += 100) {
+        (void)free_many(watch, now, 5);
+        ASSERT_TRUE(watch.goes_on(now, much, in_use));
+    }
+}
+
 TEST(decay_watch, begins_again_if_more_becomes_dirty_or_after_a_while)
 {
     np::decay_watch watch;
-    watch.start(100);
+    watch.start(100, in_use);
     watch.stop(200, much);
     EXPECT_FALSE(watch.is_on());
     EXPECT_FALSE(watch.is_needed(much));
