@@ -50,8 +50,9 @@ FILES_OUTSIDE = ["drop_in/np_alloc.h"]
 
 
 def run(command, **options):
-    return subprocess.run([str(word) for word in command], capture_output=True, text=True, errors="replace", check=False,
-                          **options)
+    return subprocess.run(
+        [str(word) for word in command], capture_output=True, text=True, errors="replace", check=False, **options
+    )
 
 
 def headers(root: Path):
@@ -291,8 +292,13 @@ class Declarations:
     def name(statement):
         statement = re.sub(r"\b__attribute__ \( \( .*? \) \)(?= [^)])", "", statement)
         statement = re.sub(r"\[ \[ .*? \] \]|alignas \( [^)]* \)", "", statement)
-        for pattern in (r"^(?:template < .* > )?(?:class|struct|union|enum(?: class| struct)?) +(\w+)",
-                        r"^using (\w+) =", r"\b(operator[^(]*(?:\( \))?) \(", r"(\w+) \(", r"(\w+)(?: \[.*\])?(?: =.*)?$"):
+        for pattern in (
+            r"^(?:template < .* > )?(?:class|struct|union|enum(?: class| struct)?) +(\w+)",
+            r"^using (\w+) =",
+            r"\b(operator[^(]*(?:\( \))?) \(",
+            r"(\w+) \(",
+            r"(\w+)(?: \[.*\])?(?: =.*)?$",
+        ):
             match = re.search(pattern, statement)
             if match:
                 return match[1]
@@ -322,9 +328,17 @@ class Names(Programs):
             # 2 "b.hpp" 2
             extern "C" { struct in_c { int member; }; } inline constexpr char text[] = "{"; using alias = int;
         """.replace("            ", "")).found
-        self.assertEqual(found, [
-            (["outer", "v0"], "shade", "a.hpp"), (["outer"], "thing", "a.hpp"), (["outer", "inner"], "function", "a.hpp"),
-            (['"C"'], "in_c", "b.hpp"), ([], "text", "b.hpp"), ([], "alias", "b.hpp")])
+        self.assertEqual(
+            found,
+            [
+                (["outer", "v0"], "shade", "a.hpp"),
+                (["outer"], "thing", "a.hpp"),
+                (["outer", "inner"], "function", "a.hpp"),
+                (['"C"'], "in_c", "b.hpp"),
+                ([], "text", "b.hpp"),
+                ([], "alias", "b.hpp"),
+            ],
+        )
 
     def test_of_declarations(self):
         left_out = r"intrusive|recycling" if self.is_boost_missing() else "^$"
@@ -341,7 +355,9 @@ class Names(Programs):
     def test_of_symbols(self):
         inline_functions = ["-fkeep-inline-functions"] if "clang" not in COMPILER[0] else []
         file = self.compile("everything.cpp", "everything.o", "-fno-exceptions", *inline_functions)
-        symbols = [line.split(maxsplit=2)[-1] for line in self.succeed(["nm", "-C", "--defined-only", file]).splitlines()]
+        symbols = [
+            line.split(maxsplit=2)[-1] for line in self.succeed(["nm", "-C", "--defined-only", file]).splitlines()
+        ]
         named = [symbol for symbol in symbols if "memory_pool::" in symbol]
         self.assertGreater(len(named), 500)
         allowed = "|".join([*OUTSIDE["memory_pool"], "process_wide", "v0_noexcept"])

@@ -11,20 +11,40 @@ from pathlib import Path
 BENCHMARKS = Path(__file__).resolve().parents[2] / "benchmarks"
 
 REFUSED = {
-    "race.py": {"--rounds": ("0", "-1", "x", "1.5"), "--timeout": ("0", "-1", "nan", "inf", "x"), "--filter": ("(", "[a"),
-                "--warm": ("-1", "x", ""), "--checked": ("(",), "--json": ("/nowhere/figures.json", "/")},
-    "compare.py": {"--repetitions": ("0", "x"), "--min-time": ("0", "-1", "x"), "--filter": ("(",),
-                   "--json": ("/nowhere/figures.json",)},
-    "drop_ins.py": {"--rounds": ("0", "x"), "--repetitions": ("0", "x"), "--min-time": ("0", "x"), "--filter": ("(",),
-                    "--json": ("/nowhere/figures.json",)},
-    "returning_patterns.py": {"--repetitions": ("0",), "--items": ("0", "x"), "--steps": ("1,x", "-1", ""),
-                              "--csv": ("/nowhere/figures.csv",)},
+    "race.py": {
+        "--rounds": ("0", "-1", "x", "1.5"),
+        "--timeout": ("0", "-1", "nan", "inf", "x"),
+        "--filter": ("(", "[a"),
+        "--warm": ("-1", "x", ""),
+        "--checked": ("(",),
+        "--json": ("/nowhere/figures.json", "/"),
+    },
+    "compare.py": {
+        "--repetitions": ("0", "x"),
+        "--min-time": ("0", "-1", "x"),
+        "--filter": ("(",),
+        "--json": ("/nowhere/figures.json",),
+    },
+    "drop_ins.py": {
+        "--rounds": ("0", "x"),
+        "--repetitions": ("0", "x"),
+        "--min-time": ("0", "x"),
+        "--filter": ("(",),
+        "--json": ("/nowhere/figures.json",),
+    },
+    "returning_patterns.py": {
+        "--repetitions": ("0",),
+        "--items": ("0", "x"),
+        "--steps": ("1,x", "-1", ""),
+        "--csv": ("/nowhere/figures.csv",),
+    },
 }
 
 
 def run(script, *arguments):
-    return subprocess.run([sys.executable, BENCHMARKS / script, *arguments], capture_output=True, text=True, check=False,
-                          timeout=60)
+    return subprocess.run(
+        [sys.executable, BENCHMARKS / script, *arguments], capture_output=True, text=True, check=False, timeout=60
+    )
 
 
 class Arguments(unittest.TestCase):
@@ -41,10 +61,18 @@ class Arguments(unittest.TestCase):
     def test_what_is_not(self):
         with tempfile.TemporaryDirectory() as nothing:
             for script, arguments in {
-                    "race.py": ("--rounds=1", "--timeout=.5", "--filter=^a|b$", "--warm=0", f"--json={nothing}/new", f"--build={nothing}"),
-                    "compare.py": ("--repetitions=1", "--min-time=1e-3", f"--json={nothing}/new", f"--build={nothing}"),
-                    "drop_ins.py": ("--rounds=1", "--min-time=1e-3", f"--json={nothing}/new", f"--build={nothing}"),
-                    "returning_patterns.py": ("--steps=0,10", f"--csv={nothing}/new", f"--program={nothing}/none")}.items():
+                "race.py": (
+                    "--rounds=1",
+                    "--timeout=.5",
+                    "--filter=^a|b$",
+                    "--warm=0",
+                    f"--json={nothing}/new",
+                    f"--build={nothing}",
+                ),
+                "compare.py": ("--repetitions=1", "--min-time=1e-3", f"--json={nothing}/new", f"--build={nothing}"),
+                "drop_ins.py": ("--rounds=1", "--min-time=1e-3", f"--json={nothing}/new", f"--build={nothing}"),
+                "returning_patterns.py": ("--steps=0,10", f"--csv={nothing}/new", f"--program={nothing}/none"),
+            }.items():
                 with self.subTest(script=script):
                     result = run(script, *arguments)
                     self.assertEqual(result.returncode, 1, "there is no program to run")

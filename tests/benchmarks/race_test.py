@@ -40,8 +40,28 @@ class Race(unittest.TestCase):
         """Runs the race of glibc and one other. Returns the process, and for each malloc what it had to say of it."""
         told = self.directory / "race.json"
         result = subprocess.run(
-            [sys.executable, BENCHMARKS / "race.py", "--build", PROGRAMS, "--mallocs", "glibc", "--rounds", "2", "--json", told,
-             "--warm", "16", "--add", f"other={library or LIBRARY}", *arguments], capture_output=True, text=True, check=False, timeout=100)
+            [
+                sys.executable,
+                BENCHMARKS / "race.py",
+                "--build",
+                PROGRAMS,
+                "--mallocs",
+                "glibc",
+                "--rounds",
+                "2",
+                "--json",
+                told,
+                "--warm",
+                "16",
+                "--add",
+                f"other={library or LIBRARY}",
+                *arguments,
+            ],
+            capture_output=True,
+            text=True,
+            check=False,
+            timeout=100,
+        )
         rows = json.loads(told.read_text(encoding="utf-8"))["rows"] if told.exists() else {}
         return result, next(iter(rows.values()), {})
 
@@ -103,7 +123,9 @@ class Race(unittest.TestCase):
         self.assert_failed(self.race("--", *under_the_library("echo gone")), "its output is not that of glibc: gone")
 
     def test_another_output_where_it_is_not_checked(self):
-        result, row = self.race("--checked", "^sum=.*", "--", *under_the_library("echo 5 s; echo sum=1", "echo 3 s; echo sum=1"))
+        result, row = self.race(
+            "--checked", "^sum=.*", "--", *under_the_library("echo 5 s; echo sum=1", "echo 3 s; echo sum=1")
+        )
         self.assertEqual(result.returncode, 0, result.stdout + result.stderr)
         self.assertIsNone(row["other"]["failure"])
 
@@ -169,7 +191,9 @@ class Race(unittest.TestCase):
                 mock.patch.dict(race.mallocs.PACKAGES, absent="libabsent1"), \
                 contextlib.redirect_stderr(io.StringIO()) as said:
             self.assertEqual(race.mallocs.installed(["glibc", "absent"], ["glibc", "absent"]), {"glibc": None})
-        self.assertIn("absent is left out: there is no libabsent_malloc.so.1 (Debian package: libabsent1)", said.getvalue())
+        self.assertIn(
+            "absent is left out: there is no libabsent_malloc.so.1 (Debian package: libabsent1)", said.getvalue()
+        )
 
     def test_the_malloc_of_this_library_is_one_if_it_was_built(self):
         programs = self.directory / "benchmarks" / "np_alloc"
@@ -230,7 +254,9 @@ class Figures(unittest.TestCase):
         for row, command in race.PROGRAMS.items():
             if shutil.which(command[0]):
                 with self.subTest(row=row):
-                    said = [subprocess.run(command, capture_output=True, check=True, timeout=100).stdout for _ in range(2)]
+                    said = [
+                        subprocess.run(command, capture_output=True, check=True, timeout=100).stdout for _ in range(2)
+                    ]
                     self.assertGreater(len(said[0]), 10)
                     self.assertEqual(*said)
 

@@ -44,7 +44,9 @@ class Models(unittest.TestCase):
             errors, report = errors_in(model, *defined)
             self.assertEqual(errors, 0, report)
             # A statement that is never reached would prove nothing.
-            unreached = [line for line in re.findall(r"^\t.*, state \d+, (.*)$", report, re.MULTILINE) if line != '"-end-"']
+            unreached = [
+                line for line in re.findall(r"^\t.*, state \d+, (.*)$", report, re.MULTILINE) if line != '"-end-"'
+            ]
             self.assertEqual(unreached, [], report)
 
     def assert_fails(self, model, *defined):

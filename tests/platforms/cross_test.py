@@ -18,7 +18,13 @@ import tempfile
 SKIPPED = 77
 
 WARNINGS = ["-Wall", "-Wextra", "-Wpedantic", "-Wconversion", "-Wsign-conversion", "-Wshadow", "-Wundef", "-Werror"]
-NP_ALLOC = ["-fno-exceptions", "-fno-rtti", "-ftls-model=initial-exec", "-fvisibility=hidden", "-fvisibility-inlines-hidden"]
+NP_ALLOC = [
+    "-fno-exceptions",
+    "-fno-rtti",
+    "-ftls-model=initial-exec",
+    "-fvisibility=hidden",
+    "-fvisibility-inlines-hidden",
+]
 PROGRAMS = ["np_alloc", "concurrent_pool"]
 NOT_IN_THE_ARCHIVE = {"malloc.cpp", "operators.cpp"}  # They are of libnp_malloc.so.
 
@@ -56,8 +62,9 @@ def found_emulator(emulator):
 
 def run(command, **options):
     """Returns: what the command says, if it fails."""
-    done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace", check=False,
-                          **options)
+    done = subprocess.run(
+        command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace", check=False, **options
+    )
     return "" if done.returncode == 0 else f"{' '.join(map(str, command))}: exits with {done.returncode}\n{done.stdout}"
 
 
@@ -89,8 +96,13 @@ class Build:
     def links(self, kind):
         objects = sorted(self.directory.glob(f"{kind}_*.o"))
         for program in PROGRAMS:
-            yield (self.common() + ["-Wall", "-Wextra", "-Werror", self.source / f"tests/contract/{program}.cpp"] + objects +
-                   self.libraries + ["-pthread", "-o", self.directory / f"{kind}_{program}.exe"])
+            yield (
+                self.common()
+                + ["-Wall", "-Wextra", "-Werror", self.source / f"tests/contract/{program}.cpp"]
+                + objects
+                + self.libraries
+                + ["-pthread", "-o", self.directory / f"{kind}_{program}.exe"]
+            )
 
     def runs(self):
         emulator = found_emulator(self.emulator)

@@ -19,7 +19,9 @@ SLABS = f"{LIBRARY}/core/slabs"
 
 GOOD = {
     f"{LIBRARY}/base/config.hpp": "#if defined(__linux__) && __cpp_exceptions\n#endif\n",
-    f"{LIBRARY}/base/poisoning.hpp": "#if __has_include(<valgrind/memcheck.h>)\n#include <valgrind/memcheck.h>\n#endif\n",
+    f"{LIBRARY}/base/poisoning.hpp": (
+        "#if __has_include(<valgrind/memcheck.h>)\n#include <valgrind/memcheck.h>\n#endif\n"
+    ),
     f"{LIBRARY}/os/pages.hpp": "#include <memory_pool/base/config.hpp>\n#ifdef _WIN32\n#include <sys/mman.h>\n#endif\n",
     f"{SLABS}/slab.hpp": '#include "../../os/pages.hpp"\n#include <memory_pool/base/config.hpp>\n#include <cstddef>\n',
     f"{LIBRARY}/core/threads/depot.hpp": "#include <memory_pool/core/slabs/slab.hpp>\n",
@@ -27,7 +29,9 @@ GOOD = {
     f"{LIBRARY}/core/arenas/arena.hpp": "#include <memory_pool/core/blocks/store.hpp>\n",
     f"{LIBRARY}/core/objects/item.hpp": "#include <memory_pool/core/arenas/arena.hpp>\n",
     f"{LIBRARY}/core/resources/pools.hpp": "#include <memory_pool/core/objects/item.hpp>\n",
-    f"{LIBRARY}/block_pool.hpp": "// #include <memory_pool/memory_pool.hpp>\n#include <memory_pool/core/resources/pools.hpp>\n",
+    f"{LIBRARY}/block_pool.hpp": (
+        "// #include <memory_pool/memory_pool.hpp>\n#include <memory_pool/core/resources/pools.hpp>\n"
+    ),
     f"{LIBRARY}/intrusive_pool.hpp": "#include <boost/smart_ptr/intrusive_ptr.hpp>\n",
     f"{LIBRARY}/np_alloc.h": "#include <stddef.h>\n#ifdef __cplusplus\n#endif\n",
     f"{LIBRARY}/memory_pool.hpp": "#include <memory_pool/block_pool.hpp>\n",
@@ -56,31 +60,59 @@ BAD = {
     "threads include blocks": upwards(f"{LIBRARY}/core/threads", '"../blocks/store.hpp"', "core/blocks"),
     "blocks include arenas": upwards(f"{LIBRARY}/core/blocks", "<memory_pool/core/arenas/arena.hpp>", "core/arenas"),
     "arenas include objects": upwards(f"{LIBRARY}/core/arenas", "<memory_pool/core/objects/item.hpp>", "core/objects"),
-    "objects include resources": upwards(f"{LIBRARY}/core/objects", "<memory_pool/core/resources/pools.hpp>", "core/resources"),
-    "core includes a public header": upwards(f"{LIBRARY}/core/resources", "<memory_pool/block_pool.hpp>", "public headers"),
+    "objects include resources": upwards(
+        f"{LIBRARY}/core/objects", "<memory_pool/core/resources/pools.hpp>", "core/resources"
+    ),
+    "core includes a public header": upwards(
+        f"{LIBRARY}/core/resources", "<memory_pool/block_pool.hpp>", "public headers"
+    ),
     "a public header includes the umbrella": upwards(LIBRARY, "<memory_pool/memory_pool.hpp>", "umbrella header"),
     "a public header includes src": upwards(LIBRARY, '"np_alloc/support/options.hpp"', "np_alloc/support"),
     "support includes slices": upwards("src/np_alloc/support", '"../slices/runs.hpp"', "np_alloc/slices"),
     "slices include hardening": upwards("src/np_alloc/slices", '"../hardening/marks.hpp"', "np_alloc/hardening"),
-    "hardening includes the page heap": upwards("src/np_alloc/hardening", '"../page_heap/page_heap.hpp"', "np_alloc/page_heap"),
+    "hardening includes the page heap": upwards(
+        "src/np_alloc/hardening", '"../page_heap/page_heap.hpp"', "np_alloc/page_heap"
+    ),
     "the page heap includes heaps": upwards("src/np_alloc/page_heap", '"../heaps/heap.hpp"', "np_alloc/heaps"),
     "heaps include the engine": upwards("src/np_alloc/heaps", '"np_alloc/engine/engine.hpp"', "np_alloc/engine"),
-    "the engine includes diagnostics": upwards("src/np_alloc/engine", '"../diagnostics/leaks.hpp"', "np_alloc/diagnostics"),
+    "the engine includes diagnostics": upwards(
+        "src/np_alloc/engine", '"../diagnostics/leaks.hpp"', "np_alloc/diagnostics"
+    ),
     "src includes drop_in": upwards("src/np_alloc/api", '"memory_pool.h"', "drop_in"),
     "upwards by a relative path": upwards(f"{LIBRARY}/base", '"../core/slabs/slab.hpp"', "core/slabs"),
     "a folder that is no layer": (f"{LIBRARY}/util/bits.hpp", "", 1, "not a layer"),
     "a file beside the sub-layers of core": (f"{LIBRARY}/core/bits.hpp", "", 1, "not a layer"),
     "a file beside the sub-layers of src": ("src/np_alloc/bits.hpp", "", 1, "not a layer"),
     "a folder below a sub-layer": (f"{SLABS}/more/bits.hpp", "", 1, "not a layer"),
-    "a header that is not there": (f"{LIBRARY}/block_pool.hpp", "#include <memory_pool/core/none.hpp>\n", 1, "no such header"),
+    "a header that is not there": (
+        f"{LIBRARY}/block_pool.hpp",
+        "#include <memory_pool/core/none.hpp>\n",
+        1,
+        "no such header",
+    ),
     "system header outside os": (f"{SLABS}/slab.hpp", "#include <cstddef>\n#include <sys/mman.h>\n", 2, "<sys/mman.h>"),
     "quotes for a standard header": (f"{SLABS}/slab.hpp", '#include "vector"\n', 1, "quotes"),
-    "boost in another public header": (f"{LIBRARY}/block_pool.hpp", "#include <boost/assert.hpp>\n", 1, "<boost/assert.hpp>"),
+    "boost in another public header": (
+        f"{LIBRARY}/block_pool.hpp",
+        "#include <boost/assert.hpp>\n",
+        1,
+        "<boost/assert.hpp>",
+    ),
     "valgrind outside poisoning": (f"{SLABS}/slab.hpp", "#include <valgrind/memcheck.h>\n", 1, "<valgrind/memcheck.h>"),
     "#if on the system": (f"{SLABS}/slab.hpp", "#if defined(__linux__)\n#endif\n", 1, "__linux__"),
     "#ifdef on the compiler": (f"{LIBRARY}/block_pool.hpp", "\n\n#ifdef __GNUC__\n#endif\n", 3, "__GNUC__"),
-    "#elif on the compiler": (f"{LIBRARY}/block_pool.hpp", "#if MEMORY_POOL_X\n#elif _MSC_VER\n#endif\n", 2, "_MSC_VER"),
-    "#if over two lines": (f"{LIBRARY}/block_pool.hpp", "#if MEMORY_POOL_X && \\\n    __SANITIZE_ADDRESS__\n#endif\n", 1, "__SANITIZE_ADDRESS__"),
+    "#elif on the compiler": (
+        f"{LIBRARY}/block_pool.hpp",
+        "#if MEMORY_POOL_X\n#elif _MSC_VER\n#endif\n",
+        2,
+        "_MSC_VER",
+    ),
+    "#if over two lines": (
+        f"{LIBRARY}/block_pool.hpp",
+        "#if MEMORY_POOL_X && \\\n    __SANITIZE_ADDRESS__\n#endif\n",
+        1,
+        "__SANITIZE_ADDRESS__",
+    ),
     "#if on a feature": (f"{SLABS}/slab.hpp", "#if __has_feature(address_sanitizer)\n#endif\n", 1, "__has_feature"),
     "#if on exceptions": (f"{LIBRARY}/block_pool.hpp", "#if __cpp_exceptions\n#endif\n", 1, "__cpp_exceptions"),
     "#if on NDEBUG": (f"{LIBRARY}/block_pool.hpp", "#ifndef NDEBUG\n#endif\n", 1, "NDEBUG"),

@@ -13,8 +13,26 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 COPIED = ("dev", "tools", "benchmarks", "include", "drop_in", "src", "README.md")
-PROGRAMS = ("bash", "cat", "chmod", "dirname", "env", "git", "grep", "head", "mkdir", "mktemp", "nproc", "python3", "rm", "sed",
-            "sleep", "tail", "true", "xargs")
+PROGRAMS = (
+    "bash",
+    "cat",
+    "chmod",
+    "dirname",
+    "env",
+    "git",
+    "grep",
+    "head",
+    "mkdir",
+    "mktemp",
+    "nproc",
+    "python3",
+    "rm",
+    "sed",
+    "sleep",
+    "tail",
+    "true",
+    "xargs",
+)
 UNPRIVILEGED = 65534
 LOCKED = "E: Could not get lock /var/lib/apt/lists/lock. It is held by process 7 (apt-get)"
 UNREACHABLE = "W: Failed to fetch http://deb.invalid/InRelease  Temporary failure resolving 'deb.invalid'"
@@ -67,9 +85,21 @@ class Dev(unittest.TestCase):
         temporary = self.directory / "temporary"
         temporary.mkdir(exist_ok=True)
         temporary.chmod(0o777)
-        return subprocess.run([self.tree / "dev", *arguments], cwd="/", capture_output=True, text=True, check=False, timeout=60,
-                              env={"PATH": str(self.bin), "TMPDIR": str(temporary), "HOME": str(temporary),
-                                   "MEMORY_POOL_LOCK_SECONDS": str(patience)}, preexec_fn=become_nobody)
+        return subprocess.run(
+            [self.tree / "dev", *arguments],
+            cwd="/",
+            capture_output=True,
+            text=True,
+            check=False,
+            timeout=60,
+            env={
+                "PATH": str(self.bin),
+                "TMPDIR": str(temporary),
+                "HOME": str(temporary),
+                "MEMORY_POOL_LOCK_SECONDS": str(patience),
+            },
+            preexec_fn=become_nobody,
+        )
 
     def install_shellcheck(self, patience=20):
         """Runs a check that needs a package to be installed."""
@@ -91,7 +121,17 @@ class WithoutWriting(Dev):
         self.forbid_writing()
 
     def test_what_builds_says_so_in_one_line(self):
-        for command in ("tour", "test", "test dev", "bench", "bench race", "bench patterns", "check", "check docs", "check --long"):
+        for command in (
+            "tour",
+            "test",
+            "test dev",
+            "bench",
+            "bench race",
+            "bench patterns",
+            "check",
+            "check docs",
+            "check --long",
+        ):
             with self.subTest(command):
                 self.assert_one_line(self.dev(*command.split()), f"cannot write to {self.tree}/build; copy the tree")
         self.assert_one_line(self.dev("format"), "cannot write to the sources")
@@ -100,7 +140,13 @@ class WithoutWriting(Dev):
     def test_what_does_not_build_works(self):
         self.add_program("shellcheck", "exit 0")
         before = sorted(self.tree.rglob("*"))
-        for command in ("help", "check layers licence text scripts", "bench race --help", "bench --help", "bench patterns --help"):
+        for command in (
+            "help",
+            "check layers licence text scripts",
+            "bench race --help",
+            "bench --help",
+            "bench patterns --help",
+        ):
             with self.subTest(command):
                 result = self.dev(*command.split())
                 self.assertEqual((result.returncode, result.stderr), (0, ""), result.stdout)
@@ -126,8 +172,14 @@ class WithoutBuilding(Dev):
         self.assertFalse((self.tree / "build").exists())
 
     def test_what_is_wrong_is_refused_before_the_build(self):
-        for command in ("bench --nonsense", "bench pair --min-time=0", "bench race --rounds=0", "bench patterns --items=x",
-                        "test dev nonsense", "check scripts nonsense"):
+        for command in (
+            "bench --nonsense",
+            "bench pair --min-time=0",
+            "bench race --rounds=0",
+            "bench patterns --items=x",
+            "test dev nonsense",
+            "check scripts nonsense",
+        ):
             with self.subTest(command):
                 result = self.dev(*command.split())
                 self.assertEqual(result.returncode, 2)
@@ -156,7 +208,9 @@ class Installing(Dev):
         self.set_apt(f"echo '{LOCKED}' >&2; exit 100")
         result = self.install_shellcheck(patience=1)
         self.assertEqual(result.returncode, 3)
-        self.assertIn("could not install shellcheck: another process still holds the lock", result.stderr.splitlines()[-1])
+        self.assertIn(
+            "could not install shellcheck: another process still holds the lock", result.stderr.splitlines()[-1]
+        )
         self.assertNotIn("E: ", result.stderr)
 
     def test_no_network_is_said_in_one_line(self):

@@ -34,45 +34,45 @@ IS_CHECKED = sys.argv[2].endswith("_checked")
 # Of those in slabs, the attacking thread has cached, once it has freed them, its own, and if they have 64 bytes, those
 # of others.
 POINTERS = """
-                            blocks   free, free_sized, realloc      usable_size                    any, if checked
-freed                       cached  double free at once            nothing                        double free at once
-freed                       slab     double free later              nothing                        double free at once
-freed                       large    double free at once            double free at once            double free at once
-freed, and another since    slab     double free later              nothing                        double free at once
-freed, and another since    large    double free at once            double free at once            double free at once
-freed long ago              slab     double free later              nothing                        double free at once
-freed long ago              large    double free at once            double free at once            double free at once
-freed by its owner          own      double free at once            nothing                        double free at once
-freed by its owner          slab     double free later              nothing                        double free at once
-freed by its owner          large    double free at once            double free at once            double free at once
-freed by a third            slab     double free later              nothing                        double free at once
-freed by a third            large    double free at once            double free at once            double free at once
-freed, and gone home        slab     double free later              nothing                        double free at once
-freed, and gone home        large    double free at once            double free at once            double free at once
-freed, its slab gone        all      double free at once            double free at once            double free at once
-moved by realloc            cached  double free at once            nothing                        double free at once
-moved by realloc            slab     double free later              nothing                        double free at once
-moved by realloc            large    double free at once            double free at once            double free at once
-freed after realloc         slab     double free later              nothing                        double free at once
-freed after realloc         large    double free at once            double free at once            double free at once
-1                           all      foreign pointer at once        foreign pointer at once        foreign pointer at once
-8                           all      foreign pointer at once        foreign pointer at once        foreign pointer at once
--16                         all      foreign pointer at once        foreign pointer at once        foreign pointer at once
-no address                  all      foreign pointer at once        foreign pointer at once        foreign pointer at once
-the stack                   all      foreign pointer at once        foreign pointer at once        foreign pointer at once
-a global                    all      foreign pointer at once        foreign pointer at once        foreign pointer at once
-a function                  all      foreign pointer at once        foreign pointer at once        foreign pointer at once
-beside the region           all      foreign pointer at once        foreign pointer at once        foreign pointer at once
-of a pool                   all      foreign pointer at once        foreign pointer at once        foreign pointer at once
-block + 1                   all      misaligned pointer at once     misaligned pointer at once     misaligned pointer at once
-block + 8                   all      misaligned pointer at once     misaligned pointer at once     misaligned pointer at once
-block + 16                  slab     misaligned pointer later       nothing                        misaligned pointer at once
-block + 16                  large    misaligned pointer at once     misaligned pointer at once     misaligned pointer at once
-block + 4096                slab     misaligned pointer later       nothing                        misaligned pointer at once
-block + 4096                large    misaligned pointer at once     misaligned pointer at once     misaligned pointer at once
-block + 1 GiB               all      foreign pointer at once        foreign pointer at once        double free at once
-next block                  slab     double free later              nothing                        double free at once
-never handed out            slab     double free later              nothing                        double free at once
+                          blocks  free, free_sized, realloc   usable_size                 any, if checked
+freed                     cached  double free at once         nothing                     double free at once
+freed                     slab    double free later           nothing                     double free at once
+freed                     large   double free at once         double free at once         double free at once
+freed, and another since  slab    double free later           nothing                     double free at once
+freed, and another since  large   double free at once         double free at once         double free at once
+freed long ago            slab    double free later           nothing                     double free at once
+freed long ago            large   double free at once         double free at once         double free at once
+freed by its owner        own     double free at once         nothing                     double free at once
+freed by its owner        slab    double free later           nothing                     double free at once
+freed by its owner        large   double free at once         double free at once         double free at once
+freed by a third          slab    double free later           nothing                     double free at once
+freed by a third          large   double free at once         double free at once         double free at once
+freed, and gone home      slab    double free later           nothing                     double free at once
+freed, and gone home      large   double free at once         double free at once         double free at once
+freed, its slab gone      all     double free at once         double free at once         double free at once
+moved by realloc          cached  double free at once         nothing                     double free at once
+moved by realloc          slab    double free later           nothing                     double free at once
+moved by realloc          large   double free at once         double free at once         double free at once
+freed after realloc       slab    double free later           nothing                     double free at once
+freed after realloc       large   double free at once         double free at once         double free at once
+1                         all     foreign pointer at once     foreign pointer at once     foreign pointer at once
+8                         all     foreign pointer at once     foreign pointer at once     foreign pointer at once
+-16                       all     foreign pointer at once     foreign pointer at once     foreign pointer at once
+no address                all     foreign pointer at once     foreign pointer at once     foreign pointer at once
+the stack                 all     foreign pointer at once     foreign pointer at once     foreign pointer at once
+a global                  all     foreign pointer at once     foreign pointer at once     foreign pointer at once
+a function                all     foreign pointer at once     foreign pointer at once     foreign pointer at once
+beside the region         all     foreign pointer at once     foreign pointer at once     foreign pointer at once
+of a pool                 all     foreign pointer at once     foreign pointer at once     foreign pointer at once
+block + 1                 all     misaligned pointer at once  misaligned pointer at once  misaligned pointer at once
+block + 8                 all     misaligned pointer at once  misaligned pointer at once  misaligned pointer at once
+block + 16                slab    misaligned pointer later    nothing                     misaligned pointer at once
+block + 16                large   misaligned pointer at once  misaligned pointer at once  misaligned pointer at once
+block + 4096              slab    misaligned pointer later    nothing                     misaligned pointer at once
+block + 4096              large   misaligned pointer at once  misaligned pointer at once  misaligned pointer at once
+block + 1 GiB             all     foreign pointer at once     foreign pointer at once     double free at once
+next block                slab    double free later           nothing                     double free at once
+never handed out          slab    double free later           nothing                     double free at once
 """
 
 OTHERS = """
@@ -154,13 +154,16 @@ def kinds_of_blocks(case):
 
 
 def expected_outcome(case, expected):
-    return next((expected[case.attack, kind] for kind in kinds_of_blocks(case) if (case.attack, kind) in expected), "unknown")
+    return next(
+        (expected[case.attack, kind] for kind in kinds_of_blocks(case) if (case.attack, kind) in expected), "unknown"
+    )
 
 
 def wrong_text(kind, case):
-    """Returns what is wrong with a report: it has two lines, which name the kind of misuse, the address, the size, and a remedy."""
-    report = re.fullmatch(r"memory_pool: ([a-z ]+): address (\S+), block size (\d+) bytes, pool 'np_\w+'\|  remedy: [^|]+\|",
-                          case.text)
+    """Returns what is wrong with a report: two lines, which name the misuse, the address, the size and a remedy."""
+    report = re.fullmatch(
+        r"memory_pool: ([a-z ]+): address (\S+), block size (\d+) bytes, pool 'np_\w+'\|  remedy: [^|]+\|", case.text
+    )
     if not report:
         return "other text than one report"
     if report.group(1) != kind:
@@ -225,13 +228,15 @@ def wrong_ignoring(outcome, case):
         return wrong_end(outcome, case)
     if case.end != "exit 0":
         return "it does not go on"
-    said = re.fullmatch(r"np_alloc: foreign pointer: address (\S+) is not of np_alloc, and ignored[^|]+\|  remedy: [^|]+\|", case.text)
+    said = re.fullmatch(
+        r"np_alloc: foreign pointer: address (\S+) is not of np_alloc, and ignored[^|]+\|  remedy: [^|]+\|", case.text
+    )
     return None if said and said.group(1) == case.address else "it is not named once"
 
 
 class Attacks(unittest.TestCase):
     def check(self, all_cases, expected, wrong):
-        """Expects all attacks that are in the tables, and no others; and that nothing is wrong with what came of them."""
+        """Expects all attacks that are in the tables, and no others, and nothing wrong with what came of them."""
         self.assertEqual({case.attack for case in all_cases}, {attack for attack, _ in expected})
         failures = []
         for case in all_cases:
@@ -270,12 +275,26 @@ class Judges(unittest.TestCase):
         self.assertIsNone(wrong_count("double free at once", self.COUNTED))
 
     def test_a_bad_end(self):
-        for change in ({"end": "signal 11"}, {"end": "exit 0"}, {"stage": "gone on"}, {"text": ""}, {"address": "0x20"},
-                       {"block_bytes": "64"}, {"text": self.REPORT * 2}, {"text": self.REPORT.replace("double", "triple")}):
+        for change in (
+            {"end": "signal 11"},
+            {"end": "exit 0"},
+            {"stage": "gone on"},
+            {"text": ""},
+            {"address": "0x20"},
+            {"block_bytes": "64"},
+            {"text": self.REPORT * 2},
+            {"text": self.REPORT.replace("double", "triple")},
+        ):
             self.assertIsNotNone(wrong_end("double free at once", self.GOOD._replace(**change)), change)
 
     def test_a_bad_count(self):
-        for change in ({"end": "signal 6"}, {"reports": "0"}, {"reports": "2"}, {"first_report": "settled"}, {"in_order": "0"}):
+        for change in (
+            {"end": "signal 6"},
+            {"reports": "0"},
+            {"reports": "2"},
+            {"first_report": "settled"},
+            {"in_order": "0"},
+        ):
             self.assertIsNotNone(wrong_count("double free at once", self.COUNTED._replace(**change)), change)
 
     def test_something_where_nothing_should_be(self):

@@ -46,8 +46,10 @@ class LeaksAtTheEnd(unittest.TestCase):
     def test_are_listed_with_what_threads_have_that_have_not_ended_when_another_ends_the_process(self):
         status, output, errors = run("thread", NP_LEAKS="1", NP_LEAKS_EXIT="77")
         self.assertEqual((status, output), (77, ALL_IS_FREED.replace("thread_local is freed\n", "")))
-        self.assertEqual(errors.splitlines()[1:], ["  orders.c:42  1 block  64 bytes", "  thread_local:1  1 block  10 bytes",
-                                                   "  in all  2 blocks  74 bytes"])
+        self.assertEqual(
+            errors.splitlines()[1:],
+            ["  orders.c:42  1 block  64 bytes", "  thread_local:1  1 block  10 bytes", "  in all  2 blocks  74 bytes"],
+        )
 
     def test_are_listed_as_json(self):
         site = {"file": "orders.c", "line": 42, "blocks": 1, "bytes": 64}

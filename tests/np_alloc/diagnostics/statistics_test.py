@@ -31,7 +31,9 @@ libc.malloc.argtypes = [ctypes.c_size_t]
 
 
 def output_of(*command, **environment):
-    return subprocess.run(command, env={**os.environ, **environment}, stdout=subprocess.PIPE, timeout=100, check=True).stdout
+    return subprocess.run(
+        command, env={**os.environ, **environment}, stdout=subprocess.PIPE, timeout=100, check=True
+    ).stdout
 
 
 class Statistics(unittest.TestCase):
@@ -47,7 +49,9 @@ class Statistics(unittest.TestCase):
         statistics = json.loads(output_of(PROGRAM, "json"))
         outstanding = sum(each["block_bytes"] * each["outstanding"] for each in statistics["classes"])
         cached = sum(each["block_bytes"] * each["cached"] for each in statistics["classes"])
-        self.assertEqual(statistics["bytes_in_use"] + statistics["bytes_in_transit"], outstanding + statistics["bytes_large"])
+        self.assertEqual(
+            statistics["bytes_in_use"] + statistics["bytes_in_transit"], outstanding + statistics["bytes_large"]
+        )
         self.assertEqual(statistics["bytes_cached"], cached)
         self.assertLessEqual(statistics["bytes_in_use"], statistics["bytes_reserved"])
 

@@ -16,8 +16,15 @@ LIBRARY, WRONG_DELETE, OWN_NOTHROW_NEW = (os.path.abspath(path) for path in sys.
 
 def run(*command, **variables):
     """Returns how the program ends, and what it prints."""
-    done = subprocess.run(command, env={**os.environ, "LD_PRELOAD": LIBRARY, **variables},
-                          stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=100, check=False)
+    done = subprocess.run(
+        command,
+        env={**os.environ, "LD_PRELOAD": LIBRARY, **variables},
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        timeout=100,
+        check=False,
+    )
     return done.returncode, done.stdout.decode(), done.stderr.decode()
 
 
@@ -25,7 +32,9 @@ class Misuse(unittest.TestCase):
     def expect_end(self, how, report, block_bytes):
         status, output, errors = run(WRONG_DELETE, how)
         self.assertEqual((status, output), (-signal.SIGABRT, ""), errors)
-        self.assertRegex(errors, rf"^memory_pool: {report}: address 0x[0-9a-f]+, block size {block_bytes} bytes, .*\n  remedy: .*\n$")
+        self.assertRegex(
+            errors, rf"^memory_pool: {report}: address 0x[0-9a-f]+, block size {block_bytes} bytes, .*\n  remedy: .*\n$"
+        )
 
     def test_a_block_that_is_freed_twice(self):
         self.expect_end("twice", "double free", 0)
@@ -39,7 +48,9 @@ class Misuse(unittest.TestCase):
     def test_a_pointer_that_was_never_handed_out_if_those_are_to_be_ignored(self):
         status, output, errors = run(WRONG_DELETE, "stack", NP_FATAL_FOREIGN="0")
         self.assertEqual((status, output), (0, "goes on\n"))
-        self.assertRegex(errors, r"^np_alloc: foreign pointer: address 0x[0-9a-f]+ is not of np_alloc, and ignored.*\n.*\n$")
+        self.assertRegex(
+            errors, r"^np_alloc: foreign pointer: address 0x[0-9a-f]+ is not of np_alloc, and ignored.*\n.*\n$"
+        )
 
     def test_a_text_without_room_for_its_zero(self):
         self.expect_end("overflow", "overflow", 24)

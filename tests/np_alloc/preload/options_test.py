@@ -78,7 +78,9 @@ class Options(unittest.TestCase):
     def test_pointers_from_elsewhere_are_ignored_and_the_first_is_named(self):
         status, output, errors = run(sys.executable, "-c", FREE_FOREIGN)
         self.assertEqual((status, output), (0, "goes on\n"))
-        self.assertRegex(errors, r"^np_alloc: foreign pointer: address 0x[0-9a-f]+ is not of np_alloc, and ignored.*\n.*\n$")
+        self.assertRegex(
+            errors, r"^np_alloc: foreign pointer: address 0x[0-9a-f]+ is not of np_alloc, and ignored.*\n.*\n$"
+        )
 
     def test_pointers_from_elsewhere_end_the_program_if_that_is_wanted(self):
         status, output, errors = run(sys.executable, "-c", FREE_FOREIGN, NP_FATAL_FOREIGN="1")

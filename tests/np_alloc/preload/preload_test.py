@@ -45,7 +45,12 @@ class Outcome(NamedTuple):
 
 def environment(preload, directory):
     """What a command sees: a directory of its own is its home."""
-    return {**ENVIRONMENT, "HOME": str(directory), "TMPDIR": str(directory), **({"LD_PRELOAD": LIBRARY} if preload else {})}
+    return {
+        **ENVIRONMENT,
+        "HOME": str(directory),
+        "TMPDIR": str(directory),
+        **({"LD_PRELOAD": LIBRARY} if preload else {}),
+    }
 
 
 def run(command, preload, files=(), look_at=None):
@@ -116,14 +121,17 @@ class Tools(PreloadTest):
 
     @needs("bash")
     def test_shell(self):
-        self.expect_the_same_of_script("for i in {1..200}; do echo $i; done | sort | tail -n 3; echo $(ls $SOURCE/include)")
+        self.expect_the_same_of_script(
+            "for i in {1..200}; do echo $i; done | sort | tail -n 3; echo $(ls $SOURCE/include)"
+        )
 
     @needs("bash")
     def test_shell_with_many_processes(self):
         self.expect_the_same_of_script("""
             declare -A words
             for file in $(find $SOURCE/include -name '*.hpp' | sort); do
-                while read -r word _; do words[$word]=$((${words[$word]-0} + 1)); done < <(tr ' ' '\\n' <$file | grep -E '^[a-z]+')
+                while read -r word _; do words[$word]=$((${words[$word]-0} + 1)); done \\
+                    < <(tr ' ' '\\n' <$file | grep -E '^[a-z]+')
             done
             for word in ${!words[@]}; do echo $word ${words[$word]}; done | sort | md5sum""")
 
@@ -138,24 +146,41 @@ class Tools(PreloadTest):
 
     @needs("perl")
     def test_perl(self):
-        self.expect_the_same("perl", "-e", """
+        self.expect_the_same(
+            "perl",
+            "-e",
+            """
             my %h; $h{$_ * 7 % 10007} .= $_ for 1..50000; print scalar(keys %h), "\\n";
             my @a = sort { $a cmp $b } map { join ",", $_, $_ x 3 } 1..50000; print "$a[77] $#a\\n";
             my $s = "abc" x 100000; my $n = () = $s =~ /b(?=ca)/g; $s =~ s/(b)/$1$1/g; print "$n ", length $s, "\\n";
-            for (1..5) { my $p = fork; if (!$p) { my @b = map { "x" x $_ } 1..2000; exit(@b == 2000 ? 7 : 1) } waitpid $p, 0; print $? >> 8, "\\n" }
-            """)
+            for (1..5) {
+                my $p = fork;
+                if (!$p) { my @b = map { "x" x $_ } 1..2000; exit(@b == 2000 ? 7 : 1) }
+                waitpid $p, 0; print $? >> 8, "\\n";
+            }
+            """,
+        )
 
     @needs("bash", "xz")
     @takes_long
     def test_xz_with_threads(self):
-        self.expect_the_same_of_script("""
-            seq 2000000 >numbers; xz -T 2 -6 --block-size=1MiB -k numbers; xz -dc numbers.xz | cmp - numbers; md5sum numbers.xz""")
+        self.expect_the_same_of_script(
+            """
+            seq 2000000 >numbers; xz -T 2 -6 --block-size=1MiB -k numbers
+            xz -dc numbers.xz | cmp - numbers; md5sum numbers.xz"""
+        )
 
 
 def python_with_tests():
     """Returns a Python that has its own tests, or None."""
     for python in (sys.executable, shutil.which("python3"), "/usr/bin/python3"):
-        if python and subprocess.run([python, "-c", "import test.test_list"], stderr=subprocess.DEVNULL, check=False).returncode == 0:
+        if (
+            python
+            and subprocess.run(
+                [python, "-c", "import test.test_list"], stderr=subprocess.DEVNULL, check=False
+            ).returncode
+            == 0
+        ):
             return python
     return None
 
@@ -170,12 +195,14 @@ class Python(PreloadTest):
                              look_at=rb"(?m)^Ran [0-9]+|^(?:OK|FAIL|ERROR|memory_pool).*")
 
     def test_threads(self):
-        program = ("import threading, re\n"
-                   "found = []\n"
-                   "def work(n): found.append(sum(len(str(i)) for i in range(n)) + len(re.findall('1+', str(2 ** n))))\n"
-                   "threads = [threading.Thread(target=work, args=(2000 + n,)) for n in range(20)]\n"
-                   "[t.start() for t in threads]; [t.join() for t in threads]\n"
-                   "print(sorted(found))")
+        program = (
+            "import threading, re\n"
+            "found = []\n"
+            "def work(n): found.append(sum(len(str(i)) for i in range(n)) + len(re.findall('1+', str(2 ** n))))\n"
+            "threads = [threading.Thread(target=work, args=(2000 + n,)) for n in range(20)]\n"
+            "[t.start() for t in threads]; [t.join() for t in threads]\n"
+            "print(sorted(found))"
+        )
         self.expect_the_same(sys.executable, "-c", program)
 
     def test_its_tests_of_containers(self):
@@ -190,8 +217,21 @@ class Python(PreloadTest):
 
     @takes_long
     def test_its_tests_of_text_and_memory(self):
-        self.expect_the_same_of_its_tests("unicode", "bytes", "re", "array", "memoryview", "mmap", "zlib", "pickle", "gc", "weakref",
-                                      "itertools", "sqlite3", "ctypes")
+        self.expect_the_same_of_its_tests(
+            "unicode",
+            "bytes",
+            "re",
+            "array",
+            "memoryview",
+            "mmap",
+            "zlib",
+            "pickle",
+            "gc",
+            "weakref",
+            "itertools",
+            "sqlite3",
+            "ctypes",
+        )
 
 
 class Databases(PreloadTest):
@@ -203,9 +243,11 @@ class Databases(PreloadTest):
         create index by_kind on items(kind, name);
         select kind, count(*), sum(value), min(name), length(group_concat(name)) from items group by kind order by kind;
         begin; update items set name = name || name where id % 3 = 0; delete from items where id % 5 = 0; commit;
-        select count(*), sum(length(name)) from items a join (select kind k, max(value) v from items group by kind) on a.kind = k;
+        select count(*), sum(length(name))
+            from items a join (select kind k, max(value) v from items group by kind) on a.kind = k;
         begin; delete from items where id % 2 = 0; rollback;
-        with recursive f(a, b, n) as (select 1, 1, 1 union all select b, (a + b) % 1000003, n + 1 from f where n < {rows})
+        with recursive f(a, b, n) as
+            (select 1, 1, 1 union all select b, (a + b) % 1000003, n + 1 from f where n < {rows})
             select sum(a), max(b) from f;
         select count(*) from items a, items b where a.id < 300 and b.name like a.name || '%';
         vacuum; reindex; pragma integrity_check;
@@ -228,13 +270,37 @@ class Databases(PreloadTest):
         """A server on a socket in that directory. Gives a function that runs a command of redis on it."""
         directory = Path(directory)
         with open(directory / "errors", "ab") as errors:
-            server = subprocess.Popen(["redis-server", "--port", "0", "--unixsocket", "socket", "--dir", ".", "--logfile", "log",
-                                       "--hash-max-ziplist-entries", "8"], env=environment(preload, directory), cwd=directory,
-                                      stdout=errors, stderr=errors)
+            server = subprocess.Popen(
+                [
+                    "redis-server",
+                    "--port",
+                    "0",
+                    "--unixsocket",
+                    "socket",
+                    "--dir",
+                    ".",
+                    "--logfile",
+                    "log",
+                    "--hash-max-ziplist-entries",
+                    "8",
+                ],
+                env=environment(preload, directory),
+                cwd=directory,
+                stdout=errors,
+                stderr=errors,
+            )
 
         def command(program, *arguments, text=""):
-            done = subprocess.run([program, "-s", "socket", *arguments], input=text.encode(), cwd=directory, timeout=300,
-                                  env=environment(preload, directory), stdout=subprocess.PIPE, stderr=subprocess.PIPE, check=False)
+            done = subprocess.run(
+                [program, "-s", "socket", *arguments],
+                input=text.encode(),
+                cwd=directory,
+                timeout=300,
+                env=environment(preload, directory),
+                stdout=subprocess.PIPE,
+                stderr=subprocess.PIPE,
+                check=False,
+            )
             self.expect_no_report(done.stderr)
             return done
 
@@ -272,10 +338,15 @@ class Databases(PreloadTest):
         for i in range(0, count, 7):
             yield f"get key:{i}"
         for i in range(7):
-            yield from (f"lrange list:{i} 0 -1", f"hlen hash:{i}", f"hget hash:{i} field{i * 3}", f"zrange sorted:{i} 0 -1 withscores")
+            yield from (
+                f"lrange list:{i} 0 -1",
+                f"hlen hash:{i}",
+                f"hget hash:{i} field{i * 3}",
+                f"zrange sorted:{i} 0 -1 withscores",
+            )
 
     def redis_session(self, preload, count):
-        """Returns what a server says after many writes, again when it has written itself to a file, and when it is started anew."""
+        """Returns what a server says after many writes, after it was saved to a file, and after it was started anew."""
         with tempfile.TemporaryDirectory() as directory:
             reads = "\n".join(self.redis_reads(count)) + "\n"
             with self.redis(directory, preload) as command:
@@ -329,10 +400,13 @@ class Compilers(PreloadTest):
     @needs("bash", "cmake", "ninja", "g++")
     @takes_long
     def test_build_of_a_part_of_this_project(self):
-        self.expect_the_same_of_script("""
+        self.expect_the_same_of_script(
+            """
             cmake -S $SOURCE -B build -G Ninja -D CMAKE_BUILD_TYPE=Debug -D MEMORY_POOL_ENABLE_TESTING=OFF \\
                 -D MEMORY_POOL_ENABLE_BENCHMARKING=OFF -D MEMORY_POOL_ENABLE_EXAMPLES=ON >configured
-            ninja -C build -j 1 my_struct example_classes clever_struct; ninja -C build -n my_struct; build/examples/my_struct""")
+            ninja -C build -j 1 my_struct example_classes clever_struct
+            ninja -C build -n my_struct; build/examples/my_struct"""
+        )
 
     @needs("clang++-19")
     @takes_long
@@ -344,7 +418,8 @@ class Compilers(PreloadTest):
     def test_rustc(self):
         self.expect_the_same_of_script("""
             echo 'fn main() {
-                let threads: Vec<_> = (0..4).map(|n| std::thread::spawn(move || (0..20000).map(|i| format!("{}", i * n).len())
+                let threads: Vec<_> = (0..4)
+                    .map(|n| std::thread::spawn(move || (0..20000).map(|i| format!("{}", i * n).len())
                     .collect::<Vec<_>>().iter().sum::<usize>())).collect();
                 println!("{:?}", threads.into_iter().map(|t| t.join().unwrap()).collect::<Vec<_>>());
             }' >it.rs; rustc -O it.rs; ./it""")
@@ -352,7 +427,8 @@ class Compilers(PreloadTest):
 
 class Git(PreloadTest):
     def expect_the_same_of_git(self, commits):
-        self.expect_the_same_of_script(f"""
+        self.expect_the_same_of_script(
+            f"""
             git init -q -b main first; cd first
             for i in {{1..{commits}}}; do
                 mkdir -p d$((i % 5)); seq $i $((i * 40)) >d$((i % 5))/f$((i % 9)); cp $SOURCE/README.md r; echo $i >>r
@@ -361,7 +437,9 @@ class Git(PreloadTest):
             git log --stat | md5sum; git log -p --reverse | md5sum; git blame r | wc -l
             cd ..; git clone -q --no-local first second; cd second
             git -c pack.threads=2 repack -q -a -d -f --depth=20 --window=20; git gc -q --aggressive --prune=now
-            git fsck --full; git diff HEAD~{commits // 2} HEAD --stat | tail -n 5; git rev-parse HEAD; git count-objects -v | grep -v size""")
+            git fsck --full; git diff HEAD~{commits // 2} HEAD --stat | tail -n 5
+            git rev-parse HEAD; git count-objects -v | grep -v size"""
+        )
 
     @needs("bash", "git")
     def test_history(self):
@@ -376,10 +454,14 @@ class Git(PreloadTest):
 class OtherLanguages(PreloadTest):
     @needs("node")
     def test_node(self):
-        self.expect_the_same("node", "-e", """
+        self.expect_the_same(
+            "node",
+            "-e",
+            """
             const { Worker } = require('worker_threads'), zlib = require('zlib'), crypto = require('crypto');
             const work = `
-                const { parentPort, workerData } = require('worker_threads'), zlib = require('zlib'), crypto = require('crypto');
+                const { parentPort, workerData } = require('worker_threads');
+                const zlib = require('zlib'), crypto = require('crypto');
                 const map = new Map(), hash = crypto.createHash('md5');
                 for (let i = 0; i < 20000; i++) map.set('key' + i * workerData, Buffer.alloc(i % 3000, i % 256));
                 for (const [key, value] of map) hash.update(key).update(value);
@@ -388,7 +470,10 @@ class OtherLanguages(PreloadTest):
             const said = [];
             for (let n = 1; n <= 3; n++)
                 new Worker(work, { eval: true, workerData: n }).on('message', text => said.push(text))
-                    .on('exit', () => { if (said.length == 3) console.log(said.sort().join('\\n')), said.push(''); });""")
+                    .on('exit', () => {
+                        if (said.length == 3) console.log(said.sort().join('\\n')), said.push('');
+                    });""",
+        )
 
     @needs("bash", "java")
     @takes_long
