@@ -104,7 +104,7 @@ MEMORY_POOL_NOINLINE bool look_for_due_memory() noexcept
     thread_cache& cache = this_thread.cache;
     decay_watch& watch = cache.watch();
     const std::uint64_t now = os::coarse_milliseconds();
-    if (!watch.look(now, returnable_slices(cache)))
+    if (!watch.look(now))
         return false;
     const bool is_idle = watch.is_idle(now, pages().decay_ms() / 2);
     const bool is_to_tidy = is_idle && !watch.is_tidy();

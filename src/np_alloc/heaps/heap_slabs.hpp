@@ -179,8 +179,9 @@ public:
     ///   hands out its lowest blocks first, so it touches little more than its own peak.
     std::size_t most_memory() const noexcept
     {
+        constexpr std::size_t page_bytes = 4096; // Nearly everywhere; the system is not asked in each slow call.
         const std::size_t held = slab_bytes();
-        return std::min(held, peak_outstanding_bytes_ + held / slice_bytes * os::page_size());
+        return std::min(held, peak_outstanding_bytes_ + held / slice_bytes * page_bytes);
     }
 
     /// Returns: about how many slices the free part of that memory would fill, if most of it is free; else 0.

@@ -50,13 +50,12 @@ public:
     /// Returns: whether it has to check the clock.
     bool is_due() noexcept { return --left_ == 0; }
 
-    /// Effects: chooses the next free that checks the clock: not every one in a burst. `returnable`: slices.
+    /// Effects: chooses the next free that checks the clock: not every one in a burst.
     /// Returns: whether time has passed since the last check, so that memory may be due.
-    bool look(std::uint64_t now, std::size_t returnable) noexcept
+    bool look(std::uint64_t now) noexcept
     {
         const bool has_paused = now - looked_at_ >= window;
         calls_ = has_paused ? 0 : calls_ + interval_;
-        most_returnable_ = std::max(most_returnable_, returnable);
         const bool has_time_passed = now != looked_at_;
         if (!has_time_passed && interval_ == longest_interval) {
             idle_since_ = now;
@@ -83,6 +82,7 @@ public:
     {
         if (returnable <= most_ignored && is_tidy_)
             return false;
+        most_returnable_ = std::max(most_returnable_, returnable);
         if (now - window_begin_ < window)
             return true;
         const bool is_busy = calls_ >= many_calls;

@@ -16,12 +16,12 @@ constexpr std::size_t in_use = std::size_t{32} << 20;
 
 /// Counts frees at one point in time.
 /// Returns: how many of them checked the clock.
-int free_many(np::decay_watch& watch, std::uint64_t now, int frees, std::size_t returnable = much)
+int free_many(np::decay_watch& watch, std::uint64_t now, int frees)
 {
     int looks = 0;
     for (int i = 0; i != frees; ++i)
         if (watch.is_due()) {
-            (void)watch.look(now, returnable);
+            (void)watch.look(now);
             ++looks;
         }
     return looks;
@@ -49,7 +49,7 @@ TEST(decay_watch, looks_at_each_free_of_a_thread_that_seldom_frees)
     watch.start(100, in_use);
     for (std::uint64_t now = 200; now != 1200; now += 100) {
         ASSERT_TRUE(watch.is_due());
-        EXPECT_TRUE(watch.look(now, much));
+        EXPECT_TRUE(watch.look(now));
     }
 }
 
@@ -93,7 +93,7 @@ TEST(decay_watch, of_a_busy_thread_goes_on_while_more_becomes_dirty_and_then_end
         for (int i = 0; i != 10; ++i) {
             now += tick;
             returnable += is_more ? returnable / 4 : 0;
-            (void)free_many(watch, now, 1000, returnable);
+            (void)free_many(watch, now, 1000);
             if (!watch.goes_on(now, returnable, in_use))
                 return false;
         }
