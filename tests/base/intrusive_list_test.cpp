@@ -88,7 +88,7 @@ protected:
 };
 
 using node_kinds = testing::Types<by_pointer, by_index>;
-TYPED_TEST_SUITE(intrusive_list_test, node_kinds);
+TYPED_TEST_SUITE(intrusive_list_test, node_kinds, );
 
 TYPED_TEST(intrusive_list_test, adds_at_both_ends)
 {
