@@ -13,12 +13,13 @@
 
 #include <memory_pool/base/config.hpp>
 #include <memory_pool/base/errors.hpp>
+#include <memory_pool/base/lock_guard.hpp>
+#include <memory_pool/base/mutex.hpp>
 #include <memory_pool/resource_adaptor.hpp>
 
 #include <cstddef>
 #include <cstdint>
 #include <memory_resource>
-#include <mutex>
 #include <type_traits>
 
 namespace memory_pool { inline namespace MEMORY_POOL_ABI {
@@ -64,7 +65,7 @@ public:
     /// Thread safety: any thread.
     void fail_at(std::uint64_t call)
     {
-        const std::lock_guard<std::mutex> lock(mutex_);
+        const base::lock_guard lock(mutex_);
         calls_until_failure_ = call;
         chance_ = {};
     }
@@ -75,7 +76,7 @@ public:
     void fail_by_chance(const failure_chance& chance)
     {
         const failure_chance accepted = checked(chance);
-        const std::lock_guard<std::mutex> lock(mutex_);
+        const base::lock_guard lock(mutex_);
         calls_until_failure_ = 0;
         chance_ = accepted;
         calls_since_chance_ = 0;
@@ -89,7 +90,7 @@ public:
     /// Thread safety: any thread.
     std::uint64_t calls() const
     {
-        const std::lock_guard<std::mutex> lock(mutex_);
+        const base::lock_guard lock(mutex_);
         return calls_;
     }
 
@@ -97,7 +98,7 @@ public:
     /// Thread safety: any thread.
     std::uint64_t failures() const
     {
-        const std::lock_guard<std::mutex> lock(mutex_);
+        const base::lock_guard lock(mutex_);
         return failures_;
     }
 
@@ -126,7 +127,7 @@ private:
     /// Returns: its number, if it is to fail, and otherwise 0.
     std::uint64_t count_call()
     {
-        const std::lock_guard<std::mutex> lock(mutex_);
+        const base::lock_guard lock(mutex_);
         ++calls_;
         ++calls_since_chance_;
         if (!is_due() && fraction(chance_.seed, calls_since_chance_) >= chance_.probability)
@@ -137,7 +138,7 @@ private:
 
     /// Effects: counts down to the call that is to fail.
     /// Returns: whether this is it.
-    bool is_due() noexcept
+    bool is_due() noexcept MEMORY_POOL_REQUIRES(mutex_)
     {
         if (calls_until_failure_ == 0)
             return false;
@@ -156,11 +157,11 @@ private:
         return static_cast<double>(bits >> 11) * 0x1p-53; // A double holds 53 bits.
     }
 
-    mutable std::mutex mutex_; ///< Not held while upstream is asked.
-    std::uint64_t calls_ = 0;
-    std::uint64_t failures_ = 0;
-    std::uint64_t calls_until_failure_ = 0; ///< 0: none fails by its number.
-    failure_chance chance_;
-    std::uint64_t calls_since_chance_ = 0; ///< Was set.
+    mutable base::mutex mutex_; ///< Not held while upstream is asked.
+    std::uint64_t calls_ MEMORY_POOL_GUARDED_BY(mutex_) = 0;
+    std::uint64_t failures_ MEMORY_POOL_GUARDED_BY(mutex_) = 0;
+    std::uint64_t calls_until_failure_ MEMORY_POOL_GUARDED_BY(mutex_) = 0; ///< 0: none fails by its number.
+    failure_chance chance_ MEMORY_POOL_GUARDED_BY(mutex_);
+    std::uint64_t calls_since_chance_ MEMORY_POOL_GUARDED_BY(mutex_) = 0; ///< Was set.
 };
 }} // namespace memory_pool::MEMORY_POOL_ABI

@@ -16,6 +16,8 @@
 
 #include <memory_pool/base/config.hpp>
 #include <memory_pool/base/errors.hpp>
+#include <memory_pool/base/lock_guard.hpp>
+#include <memory_pool/base/mutex.hpp>
 #include <memory_pool/base/poisoning.hpp>
 #include <memory_pool/core/blocks/pool_arguments.hpp>
 #include <memory_pool/os/huge_pages.hpp>
@@ -27,7 +29,6 @@
 #include <cstdint>
 #include <map>
 #include <memory_resource>
-#include <mutex>
 #include <utility>
 
 namespace memory_pool { inline namespace MEMORY_POOL_ABI {
@@ -81,7 +82,7 @@ public:
     /// Thread safety: any thread.
     std::size_t bytes_in_use() const
     {
-        const std::lock_guard<std::mutex> lock(mutex_);
+        const base::lock_guard lock(mutex_);
         return bytes_in_use_;
     }
 
@@ -93,13 +94,14 @@ public:
     /// Thread safety: any thread; others that use the resource wait meanwhile.
     std::size_t bytes_in_huge_pages() const
     {
-        const std::lock_guard<std::mutex> lock(mutex_);
+        const base::lock_guard lock(mutex_);
         std::size_t bytes = 0;
         for (const auto& [memory, mapping] : chunks_)
             bytes += mapping.kind == os::page_kind::huge ? mapping.bytes : 0;
         os::for_each_stretch([&](std::uintptr_t begin, std::uintptr_t end, std::size_t huge_bytes) {
             if (huge_bytes == 0)
                 return;
+            mutex_.assume_held();
             const std::size_t of_others = (end - begin) - normal_bytes_within(begin, end);
             bytes += huge_bytes > of_others ? huge_bytes - of_others : 0;
         });
@@ -183,7 +185,7 @@ private:
 
     void* remember(chunk_map::node_type record) noexcept
     {
-        const std::lock_guard<std::mutex> lock(mutex_);
+        const base::lock_guard lock(mutex_);
         bytes_in_use_ += record.mapped().reserved_bytes;
         return chunks_.insert(std::move(record)).position->first;
     }
@@ -192,7 +194,7 @@ private:
     ///   at once. Empty if there is no such chunk.
     chunk_map::node_type forget(void* chunk) noexcept
     {
-        const std::lock_guard<std::mutex> lock(mutex_);
+        const base::lock_guard lock(mutex_);
         chunk_map::node_type record = chunks_.extract(chunk);
         if (!record.empty()) {
             const os::page_mapping& mapping = record.mapped();
@@ -208,19 +210,20 @@ private:
     {
         if (record.empty() || os::unmap_pages(record.mapped()))
             return;
-        const std::lock_guard<std::mutex> lock(mutex_);
+        const base::lock_guard lock(mutex_);
         refused_.insert(std::move(record));
     }
 
     void retry_what_the_system_refused() noexcept
     {
-        const std::lock_guard<std::mutex> lock(mutex_);
+        const base::lock_guard lock(mutex_);
         while (!refused_.empty() && os::unmap_pages(refused_.begin()->second))
             refused_.erase(refused_.begin());
     }
 
     /// Returns: how many bytes from `begin` to `end` are of chunks in pages of the normal kind.
     std::size_t normal_bytes_within(std::uintptr_t begin, std::uintptr_t end) const noexcept
+        MEMORY_POOL_REQUIRES(mutex_)
     {
         std::size_t bytes = 0;
         for (const auto& [memory, mapping] : chunks_) {
@@ -233,9 +236,9 @@ private:
     }
 
     page_options options_;
-    mutable std::mutex mutex_; ///< Of all that follows.
-    chunk_map chunks_;         ///< In use.
-    chunk_map refused_;        ///< Not in use, but unmapping failed.
-    std::size_t bytes_in_use_ = 0;
+    mutable base::mutex mutex_;
+    chunk_map chunks_ MEMORY_POOL_GUARDED_BY(mutex_);  ///< In use.
+    chunk_map refused_ MEMORY_POOL_GUARDED_BY(mutex_); ///< Not in use, but unmapping failed.
+    std::size_t bytes_in_use_ MEMORY_POOL_GUARDED_BY(mutex_) = 0;
 };
 }} // namespace memory_pool::MEMORY_POOL_ABI

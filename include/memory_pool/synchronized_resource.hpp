@@ -9,11 +9,12 @@
 #pragma once
 
 #include <memory_pool/base/config.hpp>
+#include <memory_pool/base/lock_guard.hpp>
+#include <memory_pool/base/mutex.hpp>
 #include <memory_pool/resource_adaptor.hpp>
 
 #include <cstddef>
 #include <memory_resource>
-#include <mutex>
 
 namespace memory_pool { inline namespace MEMORY_POOL_ABI {
 /// Makes a single-threaded resource usable by any thread, as long as all use it through this one. Upstream must not
@@ -32,16 +33,16 @@ public:
 private:
     void* do_allocate(std::size_t bytes, std::size_t alignment) override
     {
-        const std::lock_guard<std::mutex> lock(mutex_);
+        const base::lock_guard lock(mutex_);
         return resource_adaptor::do_allocate(bytes, alignment);
     }
 
     void do_deallocate(void* chunk, std::size_t bytes, std::size_t alignment) override
     {
-        const std::lock_guard<std::mutex> lock(mutex_);
+        const base::lock_guard lock(mutex_);
         resource_adaptor::do_deallocate(chunk, bytes, alignment);
     }
 
-    std::mutex mutex_;
+    base::mutex mutex_;
 };
 }} // namespace memory_pool::MEMORY_POOL_ABI

@@ -14,6 +14,8 @@
 #include <memory_pool/base/call_site.hpp>
 #include <memory_pool/base/config.hpp>
 #include <memory_pool/base/failure_guard.hpp>
+#include <memory_pool/base/lock_guard.hpp>
+#include <memory_pool/base/mutex.hpp>
 #include <memory_pool/base/statistics.hpp>
 #include <memory_pool/core/resources/resource_counters.hpp>
 #include <memory_pool/resource_adaptor.hpp>
@@ -22,7 +24,6 @@
 #include <cstdio>
 #include <map>
 #include <memory_resource>
-#include <mutex>
 #include <utility>
 
 namespace memory_pool { inline namespace MEMORY_POOL_ABI {
@@ -96,7 +97,7 @@ public:
     /// Thread safety: any thread.
     [[nodiscard]] std::pmr::memory_resource* at(const call_site& site = call_site::here())
     {
-        const std::lock_guard<std::mutex> lock(mutex_);
+        const base::lock_guard lock(mutex_);
         return &sites_.try_emplace(site, this).first->second;
     }
 
@@ -138,22 +139,22 @@ private:
     // A walk takes the lock for each step, not for the visit. Entries stay where they are until the resource ends.
     const site_map::value_type* first_site() const
     {
-        const std::lock_guard<std::mutex> lock(mutex_);
+        const base::lock_guard lock(mutex_);
         return entry_at(sites_.begin());
     }
 
     const site_map::value_type* site_after(const site_map::value_type& entry) const
     {
-        const std::lock_guard<std::mutex> lock(mutex_);
+        const base::lock_guard lock(mutex_);
         return entry_at(sites_.upper_bound(entry.first));
     }
 
-    const site_map::value_type* entry_at(site_map::const_iterator position) const
+    const site_map::value_type* entry_at(site_map::const_iterator position) const MEMORY_POOL_REQUIRES(mutex_)
     {
         return position != sites_.end() ? &*position : nullptr;
     }
 
-    mutable std::mutex mutex_; ///< Guards the map, not its entries.
-    site_map sites_;
+    mutable base::mutex mutex_;
+    site_map sites_ MEMORY_POOL_GUARDED_BY(mutex_); ///< Not its entries.
 };
 }} // namespace memory_pool::MEMORY_POOL_ABI

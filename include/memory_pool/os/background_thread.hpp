@@ -15,12 +15,12 @@
 
 #include <memory_pool/base/config.hpp>
 #include <memory_pool/base/immovable.hpp>
+#include <memory_pool/base/lock_guard.hpp>
 #include <memory_pool/os/blocked_signals.hpp>
 #include <memory_pool/os/mutex.hpp>
 #include <memory_pool/os/uncancelled.hpp>
 
 #include <cstdint>
-#include <mutex>
 
 #if !defined(_WIN32)
 #include <pthread.h>
@@ -53,10 +53,10 @@ public:
     /// Returns: whether it is running; false if the system cannot create a thread.
     bool start(work what) noexcept
     {
-        const std::lock_guard<mutex> control(control_);
+        const base::lock_guard control(control_);
         if (is_running_)
             return true;
-        what_ = what;
+        call_from_now_on(what);
         is_running_ = goes_on() || (use_monotonic_clock() && make_thread());
         return is_running_;
     }
@@ -67,11 +67,11 @@ public:
     {
         ::pthread_t ended{};
         {
-            const std::lock_guard<mutex> control(control_);
+            const base::lock_guard control(control_);
             if (!is_running_ && !has_stopped_itself_)
                 return;
             is_running_ = false;
-            tell([this] { is_wanted_ = false; });
+            tell(&background_thread::is_wanted_, false);
             ended = thread_;
             has_stopped_itself_ = ::pthread_equal(ended, ::pthread_self()) != 0;
             if (has_stopped_itself_)
@@ -83,15 +83,12 @@ public:
     /// Returns: whether the thread is running and was not told to stop.
     bool is_running() noexcept
     {
-        const std::lock_guard<mutex> control(control_);
+        const base::lock_guard control(control_);
         return is_running_;
     }
 
     /// Effects: makes the thread, if it is running, call the function soon.
-    void wake() noexcept
-    {
-        tell([this] { is_woken_ = true; });
-    }
+    void wake() noexcept { tell(&background_thread::is_woken_, true); }
 
     /// Effects: in the child of a fork: resets the state, as the thread does not exist there.
     /// Preconditions: this is the child of a fork, with a single thread.
@@ -102,8 +99,14 @@ private:
     /// fit.
     static constexpr std::size_t stack_bytes = std::size_t{256} << 10;
 
+    void call_from_now_on(work what) noexcept
+    {
+        const base::lock_guard lock(state_);
+        what_ = what;
+    }
+
     /// Setting the system clock must not prolong the wait.
-    bool use_monotonic_clock() noexcept
+    bool use_monotonic_clock() noexcept MEMORY_POOL_REQUIRES(control_)
     {
         if (has_monotonic_clock_)
             return true;
@@ -122,27 +125,27 @@ private:
 
     /// Effects: resumes a thread that has stopped itself but not noticed it yet; otherwise waits for its end.
     /// Returns: whether it was resumed.
-    bool goes_on() noexcept
+    bool goes_on() noexcept MEMORY_POOL_REQUIRES(control_)
     {
         if (!std::exchange(has_stopped_itself_, false))
             return false;
-        (void)::pthread_mutex_lock(&state_);
-        is_wanted_ = !has_ended_;
-        (void)::pthread_mutex_unlock(&state_);
-        if (is_wanted_)
-            return true;
+        {
+            const base::lock_guard lock(state_);
+            is_wanted_ = !has_ended_;
+            if (is_wanted_)
+                return true;
+        }
         join(thread_);
         return false;
     }
 
     /// A thread that was told to stop but has not noticed sees by `thread_` that it was replaced.
-    bool make_thread() noexcept
+    bool make_thread() noexcept MEMORY_POOL_REQUIRES(control_)
     {
-        (void)::pthread_mutex_lock(&state_);
+        const base::lock_guard lock(state_);
         const bool is_made = make_thread_without_signals();
         is_wanted_ = is_made;
         has_ended_ = false;
-        (void)::pthread_mutex_unlock(&state_);
         return is_made;
     }
 
@@ -164,13 +167,11 @@ private:
         return is_made;
     }
 
-    template <class Say>
-    void tell(Say&& say) noexcept
+    void tell(bool background_thread::* flag, bool value) noexcept
     {
-        (void)::pthread_mutex_lock(&state_);
-        say();
+        const base::lock_guard lock(state_);
+        this->*flag = value;
         (void)::pthread_cond_signal(&told_);
-        (void)::pthread_mutex_unlock(&state_);
     }
 
     static void* run(void* self) noexcept
@@ -188,22 +189,24 @@ private:
 
     void work_until_stopped() noexcept
     {
-        (void)::pthread_mutex_lock(&state_);
+        const base::lock_guard lock(state_);
         while (is_wanted_here()) {
             is_woken_ = false;
             const work what = what_;
-            (void)::pthread_mutex_unlock(&state_);
+            state_.unlock();
             const std::uint64_t milliseconds = what();
-            (void)::pthread_mutex_lock(&state_);
+            state_.lock();
             wait(milliseconds);
         }
         has_ended_ = has_ended_ || ::pthread_equal(thread_, ::pthread_self()) != 0;
-        (void)::pthread_mutex_unlock(&state_);
     }
 
-    bool is_wanted_here() const noexcept { return is_wanted_ && ::pthread_equal(thread_, ::pthread_self()) != 0; }
+    bool is_wanted_here() const noexcept MEMORY_POOL_REQUIRES(state_)
+    {
+        return is_wanted_ && ::pthread_equal(thread_, ::pthread_self()) != 0;
+    }
 
-    void wait(std::uint64_t milliseconds) noexcept
+    void wait(std::uint64_t milliseconds) noexcept MEMORY_POOL_REQUIRES(state_)
     {
         const ::timespec end = after(milliseconds);
         while (is_wanted_here() && !is_woken_)
@@ -212,7 +215,7 @@ private:
     }
 
     /// Returns: whether the condition was signalled before `end` on the monotonic clock, or may have been.
-    bool wait_until(const ::timespec& end) noexcept
+    bool wait_until(const ::timespec& end) noexcept MEMORY_POOL_REQUIRES(state_)
     {
 #if defined(__APPLE__)
         const ::timespec now = monotonic_time();
@@ -221,9 +224,9 @@ private:
             left.tv_nsec += 1'000'000'000;
             --left.tv_sec;
         }
-        return left.tv_sec >= 0 && ::pthread_cond_timedwait_relative_np(&told_, &state_, &left) == 0;
+        return left.tv_sec >= 0 && ::pthread_cond_timedwait_relative_np(&told_, &state_.native(), &left) == 0;
 #else
-        return ::pthread_cond_timedwait(&told_, &state_, &end) == 0;
+        return ::pthread_cond_timedwait(&told_, &state_.native(), &end) == 0;
 #endif
     }
 
@@ -246,17 +249,17 @@ private:
     }
 
     mutex control_; ///< Serializes start and stop.
-    bool is_running_ = false;
-    bool has_stopped_itself_ = false; ///< And was not joined yet.
-    bool has_monotonic_clock_ = false;
+    bool is_running_ MEMORY_POOL_GUARDED_BY(control_) = false;
+    bool has_stopped_itself_ MEMORY_POOL_GUARDED_BY(control_) = false; ///< And was not joined yet.
+    bool has_monotonic_clock_ MEMORY_POOL_GUARDED_BY(control_) = false;
 
-    ::pthread_mutex_t state_ = PTHREAD_MUTEX_INITIALIZER; ///< Guards the state below.
+    mutex state_;
     ::pthread_cond_t told_ = PTHREAD_COND_INITIALIZER;
-    ::pthread_t thread_{}; ///< The last thread created.
-    work what_ = nullptr;
-    bool is_wanted_ = false;
-    bool is_woken_ = false;
-    bool has_ended_ = false; ///< Or will, in any case.
+    ::pthread_t thread_{}; ///< The last thread created. Written with both locks held, read with either.
+    work what_ MEMORY_POOL_GUARDED_BY(state_) = nullptr;
+    bool is_wanted_ MEMORY_POOL_GUARDED_BY(state_) = false;
+    bool is_woken_ MEMORY_POOL_GUARDED_BY(state_) = false;
+    bool has_ended_ MEMORY_POOL_GUARDED_BY(state_) = false; ///< Or will, in any case.
 #endif
 };
 }}} // namespace memory_pool::MEMORY_POOL_ABI::os

@@ -11,6 +11,9 @@
 /// Thread safety: any thread.
 #pragma once
 
+#include <memory_pool/base/config.hpp>
+#include <memory_pool/base/immovable.hpp>
+
 #if defined(_WIN32)
 struct _RTL_SRWLOCK;
 extern "C" {
@@ -19,8 +22,6 @@ __declspec(dllimport) unsigned char __stdcall TryAcquireSRWLockExclusive(_RTL_SR
 __declspec(dllimport) void __stdcall ReleaseSRWLockExclusive(_RTL_SRWLOCK*);
 }
 #else
-#include <memory_pool/base/config.hpp>
-#include <memory_pool/base/immovable.hpp>
 #include <memory_pool/os/clock.hpp>
 #include <memory_pool/os/short_wait.hpp>
 #include <memory_pool/os/single_thread.hpp>
@@ -31,14 +32,14 @@ __declspec(dllimport) void __stdcall ReleaseSRWLockExclusive(_RTL_SRWLOCK*);
 #endif
 
 namespace memory_pool { inline namespace MEMORY_POOL_ABI { namespace os {
-/// A mutex. Use with std::lock_guard.
-class mutex : base::immovable<mutex>
+/// A mutex. Use with base::lock_guard.
+class MEMORY_POOL_CAPABILITY mutex : base::immovable<mutex>
 {
 public:
 #if defined(_WIN32)
-    void lock() noexcept { ::AcquireSRWLockExclusive(handle()); }
-    bool try_lock() noexcept { return ::TryAcquireSRWLockExclusive(handle()) != 0; }
-    void unlock() noexcept { ::ReleaseSRWLockExclusive(handle()); }
+    void lock() noexcept MEMORY_POOL_ACQUIRE() { ::AcquireSRWLockExclusive(handle()); }
+    bool try_lock() noexcept MEMORY_POOL_TRY_ACQUIRE(true) { return ::TryAcquireSRWLockExclusive(handle()) != 0; }
+    void unlock() noexcept MEMORY_POOL_RELEASE() { ::ReleaseSRWLockExclusive(handle()); }
 
 private:
     _RTL_SRWLOCK* handle() noexcept { return reinterpret_cast<_RTL_SRWLOCK*>(&state_); }
@@ -46,7 +47,7 @@ private:
     void* state_ = nullptr; ///< SRWLOCK_INIT.
 #else
     /// Effects: acquires the mutex, waiting as needed.
-    void lock() noexcept
+    void lock() noexcept MEMORY_POOL_ACQUIRE()
     {
         // In a single-threaded process, glibc's pthread_mutex_lock needs no atomic operation; pthread_mutex_trylock
         // does.
@@ -56,14 +57,17 @@ private:
 
     /// Effects: acquires the mutex if it is free.
     /// Returns: true if the mutex was acquired.
-    bool try_lock() noexcept { return ::pthread_mutex_trylock(&state_) == 0; }
+    bool try_lock() noexcept MEMORY_POOL_TRY_ACQUIRE(true) { return ::pthread_mutex_trylock(&state_) == 0; }
 
     /// Preconditions: this thread holds it.
-    void unlock() noexcept { (void)::pthread_mutex_unlock(&state_); }
+    void unlock() noexcept MEMORY_POOL_RELEASE() { (void)::pthread_mutex_unlock(&state_); }
+
+    /// For conditions.
+    ::pthread_mutex_t& native() noexcept { return state_; }
 
 private:
     /// Returns: true if the mutex was acquired.
-    MEMORY_POOL_NOINLINE bool try_for_a_while() noexcept
+    MEMORY_POOL_NOINLINE bool try_for_a_while() noexcept MEMORY_POOL_TRY_ACQUIRE(true)
     {
         constexpr std::uint64_t longest = 20'000; // ns: measured with 50 threads on 2 cores; see docs/performance.md
         constexpr int most_rounds = 500;          // in case the clock does not advance
