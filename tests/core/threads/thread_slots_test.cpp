@@ -2,6 +2,8 @@
 // Copyright (c) 2026 The memory_pool authors
 #include <memory_pool/core/threads/thread_slots.hpp>
 
+#include <memory_pool/base/mutex.hpp>
+
 #include <support/threads.hpp>
 
 #include <gtest/gtest.h>
@@ -9,7 +11,6 @@
 #include <cstddef>
 #include <list>
 #include <memory_resource>
-#include <mutex>
 
 namespace core = memory_pool::core;
 using core::slot_kind;
@@ -57,7 +58,7 @@ public:
 
 private:
     core::thread_caches<> caches_;
-    std::mutex mutex_;
+    memory_pool::base::mutex mutex_;
 
 public:
     core::thread_slots slots;

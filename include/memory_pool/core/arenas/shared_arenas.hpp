@@ -19,6 +19,7 @@
 #include <memory_pool/base/arena_options.hpp>
 #include <memory_pool/base/config.hpp>
 #include <memory_pool/base/errors.hpp>
+#include <memory_pool/base/mutex.hpp>
 #include <memory_pool/base/poisoning.hpp>
 #include <memory_pool/core/arenas/arena.hpp>
 #include <memory_pool/core/arenas/arena_checks.hpp>
@@ -32,7 +33,6 @@
 #include <atomic>
 #include <cstddef>
 #include <memory_resource>
-#include <mutex>
 
 namespace memory_pool { inline namespace MEMORY_POOL_ABI { namespace core {
 /// An arena filled by one thread, from which any thread frees blocks.
@@ -128,7 +128,7 @@ public:
             leave_what_nobody_fills();
         if (!store_.may_take()) {
             lock.unlock();
-            store_.throw_exhausted();
+            store().throw_exhausted();
         }
         shared_arena& next = store_.take(this);
         leave(filled);
@@ -165,7 +165,7 @@ public:
 
     void reserve(std::size_t count)
     {
-        store_.check_count(count);
+        store().check_count(count);
         const pool_lock lock(mutex_, slots_);
         store_.reserve(count);
     }
@@ -187,7 +187,7 @@ public:
     void forget_blocks(bool keeps_arenas) noexcept
     {
         if (!keeps_arenas)
-            slots_.take_from_threads(caches_);
+            slots_.take_from_threads(caches_of_idle());
         const pool_lock lock(mutex_, slots_);
         common_.store(nullptr, std::memory_order_relaxed);
         caches_.for_each([](arena_cache& cache) { cache.current.store(nullptr, std::memory_order_relaxed); });
@@ -216,8 +216,8 @@ public:
         return look(arena_checks<shared_arena>(store_, large_));
     }
 
-    /// The constant members of the store.
-    const store_type& store() const noexcept { return store_; }
+    /// For the constant members of the store, which need no lock.
+    const store_type& store() const noexcept MEMORY_POOL_NO_THREAD_SAFETY_ANALYSIS { return store_; }
 
     std::size_t bytes_in_use() const noexcept
     {
@@ -250,11 +250,11 @@ public:
         store_.for_each_arena([&](shared_arena& each) {
             const std::size_t in_use = each.bytes_in_use();
             if (in_use != 0)
-                sum += static_cast<std::size_t>(store_.end_of(each) - store_.start_of(each)) - in_use;
+                sum += static_cast<std::size_t>(store().end_of(each) - store().start_of(each)) - in_use;
         });
         for_each_current([&](shared_arena& filled) {
             const auto rest =
-                static_cast<std::size_t>(store_.end_of(filled) - filled.cursor.load(std::memory_order_relaxed));
+                static_cast<std::size_t>(store().end_of(filled) - filled.cursor.load(std::memory_order_relaxed));
             if (filled.bytes_in_use() != 0)
                 sum -= std::min(sum, rest); // Its owner may allocate meanwhile.
         });
@@ -270,8 +270,9 @@ public:
         store_.for_each_arena([&](shared_arena& each) {
             const std::byte* const cursor = each.cursor.load(std::memory_order_relaxed);
             const std::byte* const floor = each.floor.load(std::memory_order_relaxed);
-            is_valid = is_valid && store_.start_of(each) <= floor && floor <= cursor && cursor <= store_.end_of(each) &&
-                       each.bytes_in_use() <= store_.largest_extent() && (!each.is_free || each.bytes_in_use() == 0);
+            is_valid = is_valid && store().start_of(each) <= floor && floor <= cursor &&
+                       cursor <= store().end_of(each) && each.bytes_in_use() <= store().largest_extent() &&
+                       (!each.is_free || each.bytes_in_use() == 0);
         });
         for_each_current([&](const shared_arena& filled) {
             is_valid = is_valid && !filled.is_free && filled.balance.load(std::memory_order_relaxed) <= 0;
@@ -295,12 +296,13 @@ private:
     arena_cache* existing_cache() const noexcept { return static_cast<arena_cache*>(slots_.existing_cache()); }
 
     /// Preconditions: no other thread hands out blocks of that arena.
-    MEMORY_POOL_ALWAYS_INLINE std::byte* bump(shared_arena& from, std::size_t extent, std::size_t alignment) noexcept
+    MEMORY_POOL_ALWAYS_INLINE std::byte* bump(shared_arena& from, std::size_t extent,
+                                              std::size_t alignment) const noexcept
     {
         std::byte* const cursor = from.cursor.load(std::memory_order_relaxed);
         // Cursors are multiples of the granule.
         const std::size_t skipped = alignment > arena_granule ? distance_to_multiple(cursor, alignment) : 0;
-        if (MEMORY_POOL_UNLIKELY(skipped + extent > static_cast<std::size_t>(store_.end_of(from) - cursor)))
+        if (MEMORY_POOL_UNLIKELY(skipped + extent > static_cast<std::size_t>(store().end_of(from) - cursor)))
             return nullptr;
         // The cursor first: an observer, such as the child of a fork, must never see a floor above the cursor.
         from.cursor.store(cursor + skipped + extent, std::memory_order_relaxed);
@@ -332,9 +334,9 @@ private:
 
     /// Rewinds the owner to the start.
     /// Preconditions: by cursor and floor, nothing is in use. Then there were no remote frees either.
-    MEMORY_POOL_ALWAYS_INLINE void restart(shared_arena& its) noexcept
+    MEMORY_POOL_ALWAYS_INLINE void restart(shared_arena& its) const noexcept
     {
-        std::byte* const start = store_.start_of(its);
+        std::byte* const start = store().start_of(its);
         its.floor.store(start, std::memory_order_relaxed); // First: see bump.
         its.cursor.store(start, std::memory_order_relaxed);
     }
@@ -345,9 +347,7 @@ private:
         store_.put(empty);
     }
 
-    // With the lock held.
-
-    void leave_if_empty(std::atomic<shared_arena*>& filled) noexcept
+    void leave_if_empty(std::atomic<shared_arena*>& filled) noexcept MEMORY_POOL_REQUIRES(mutex_)
     {
         const shared_arena* const its = filled.load(std::memory_order_relaxed);
         if (its != nullptr && its->bytes_in_use() == 0)
@@ -355,14 +355,17 @@ private:
     }
 
     /// Leaves empty arenas that no thread with a cache fills.
-    void leave_what_nobody_fills() noexcept
+    void leave_what_nobody_fills() noexcept MEMORY_POOL_REQUIRES(mutex_)
     {
         leave_if_empty(common_);
-        caches_.for_each_unused([this](arena_cache& cache) { leave_if_empty(cache.current); });
+        caches_.for_each_unused([this](arena_cache& cache) {
+            mutex_.assume_held();
+            leave_if_empty(cache.current);
+        });
     }
 
     /// Detaches an arena, if any, from the thread that fills it: its bytes in use move into the balance.
-    void leave(std::atomic<shared_arena*>& filled) noexcept
+    void leave(std::atomic<shared_arena*>& filled) noexcept MEMORY_POOL_REQUIRES(mutex_)
     {
         shared_arena* const left = filled.exchange(nullptr, std::memory_order_relaxed);
         if (left == nullptr)
@@ -375,7 +378,7 @@ private:
 
     /// Visits the arenas that are being filled.
     template <class Visit>
-    void for_each_current(Visit&& visit) const
+    void for_each_current(Visit&& visit) const MEMORY_POOL_REQUIRES(mutex_)
     {
         if (shared_arena* const filled = common_.load(std::memory_order_relaxed))
             visit(*filled);
@@ -386,6 +389,12 @@ private:
     }
 
     // Caches.
+
+    /// Those of a resource that no thread uses: ending ones leave theirs with the registry's lock.
+    const thread_caches<arena_cache>& caches_of_idle() const noexcept MEMORY_POOL_NO_THREAD_SAFETY_ANALYSIS
+    {
+        return caches_;
+    }
 
     /// Returns: nullptr if the thread cannot have a cache.
     arena_cache* cache_of_this_thread() noexcept
@@ -402,7 +411,11 @@ private:
         arena_cache* cache = nullptr;
         {
             const pool_lock lock(mutex_, slots_);
-            if (!base::succeeds([&] { cache = &caches_.unused(store_.upstream()); }))
+            const auto begin = [&] {
+                mutex_.assume_held();
+                cache = &caches_.unused(store().upstream());
+            };
+            if (!base::succeeds(begin))
                 return nullptr;
             caches_.take_unused();
             slots_.fill(*slot, *cache);
@@ -422,13 +435,14 @@ private:
         caches_.put(left);
     }
 
-    bool try_lock_for_fork() noexcept override { return mutex_.try_lock(); }
-    void unlock_after_fork() noexcept override { mutex_.unlock(); }
+    bool try_lock_for_fork() noexcept override MEMORY_POOL_TRY_ACQUIRE(true, mutex_) { return mutex_.try_lock(); }
+    void unlock_after_fork() noexcept override MEMORY_POOL_RELEASE(mutex_) { mutex_.unlock(); }
     void quiesce() noexcept override {}
 
-    void forget_other_threads(const thread_table* mine) noexcept override
+    void forget_other_threads(const thread_table* mine) noexcept override MEMORY_POOL_REQUIRES(mutex_)
     {
         caches_.for_each_in_use([&](arena_cache& cache) {
+            mutex_.assume_held();
             if (cache.thread == mine)
                 return;
             cache.is_in_thread = false;
@@ -439,9 +453,10 @@ private:
     }
 
     /// A thread may have emptied an arena, but not freed it yet.
-    void free_what_others_were_about_to() noexcept
+    void free_what_others_were_about_to() noexcept MEMORY_POOL_REQUIRES(mutex_)
     {
         store_.for_each_arena([this](shared_arena& each) {
+            mutex_.assume_held();
             bool is_lost = !each.is_free && each.bytes_in_use() == 0;
             for_each_current([&](const shared_arena& filled) { is_lost = is_lost && &filled != &each; });
             if (is_lost)
@@ -449,11 +464,12 @@ private:
         });
     }
 
-    mutable std::mutex mutex_;
-    store_type store_;
-    oversized_blocks large_;
-    thread_caches<arena_cache> caches_;
-    std::atomic<shared_arena*> common_{nullptr}; ///< Filled by threads that have no cache, with the lock held.
+    mutable base::mutex mutex_;
+    store_type store_ MEMORY_POOL_GUARDED_BY(mutex_);
+    oversized_blocks large_ MEMORY_POOL_GUARDED_BY(mutex_);
+    thread_caches<arena_cache> caches_ MEMORY_POOL_GUARDED_BY(mutex_);
+    /// Filled by threads that have no cache.
+    std::atomic<shared_arena*> common_ MEMORY_POOL_GUARDED_BY(mutex_){nullptr};
     thread_slots slots_; // Declared last: registering makes the resource visible to the fork handlers.
 };
 }}} // namespace memory_pool::MEMORY_POOL_ABI::core

@@ -53,31 +53,40 @@ protected:
     ~cache_gate() { slots_.leave(caches_); }
 
     /// Holds the lock, and reports the misuse found meanwhile after releasing it.
-    class locked
+    class MEMORY_POOL_SCOPED_CAPABILITY locked
     {
     public:
-        explicit locked(const cache_gate& store) : store_(store), lock_(store.mutex_, store.slots_) {}
-        ~locked() { report(); }
+        explicit locked(const cache_gate& store) MEMORY_POOL_ACQUIRE(store.mutex_)
+            : store_(store), lock_(store.mutex_, store.slots_)
+        {
+        }
+        ~locked() MEMORY_POOL_RELEASE() { report(); }
 
-        /// Effects: acquires the lock.
-        /// Preconditions: it is not held.
-        void lock_again() { lock_.lock_again(); }
+        /// Effects: reports the misuse found so far, without the lock.
+        // Not analyzed: to the analysis, this guard holds the lock, not the one inside.
+        void report_early() MEMORY_POOL_NO_THREAD_SAFETY_ANALYSIS
+        {
+            if (report())
+                lock_.lock_again();
+        }
 
-        /// Effects: releases the lock and reports, if there is misuse to report.
+        /// For std::condition_variable.
+        std::unique_lock<std::mutex>& native() noexcept { return lock_.native(); }
+
+    private:
+        /// Releases the lock, if there is misuse to report.
         /// Returns: whether it did.
-        bool report()
+        // Not analyzed: as report_early.
+        bool report() MEMORY_POOL_NO_THREAD_SAFETY_ANALYSIS
         {
             if (MEMORY_POOL_LIKELY(store_.misuse_.empty()))
                 return false;
             const base::misuse_log found = std::exchange(store_.misuse_, {});
             lock_.unlock();
-            found.report(store_.slabs_.identity().name);
+            found.report(store_.slabs().identity().name);
             return true;
         }
 
-        std::unique_lock<std::mutex>& lock() noexcept { return lock_.lock(); }
-
-    private:
         const cache_gate& store_;
         pool_lock lock_;
     };
@@ -161,7 +170,11 @@ protected:
         thread_cache* cache = nullptr;
         {
             const locked lock(*this);
-            if (is_abandoned_ || !base::succeeds([&] { cache = &begin_cache(); }))
+            const auto begin = [&] {
+                mutex_.assume_held();
+                cache = &begin_cache();
+            };
+            if (is_abandoned_ || !base::succeeds(begin))
                 return nullptr;
             slots_.fill(*slot, *cache);
             (void)open(*cache);
@@ -170,11 +183,9 @@ protected:
         return cache;
     }
 
-    // With the lock held.
-
     /// Opens the cache of the calling thread, if allowed.
     /// Returns: whether it is open.
-    bool open(thread_cache& cache) noexcept
+    bool open(thread_cache& cache) noexcept MEMORY_POOL_REQUIRES(mutex_)
     {
         if (cache.slot->is_open())
             return true;
@@ -183,13 +194,13 @@ protected:
         return open_equipped(cache);
     }
 
-    void* take_locked(thread_cache* cache)
+    void* take_locked(thread_cache* cache) MEMORY_POOL_REQUIRES(mutex_)
     {
         if (cache == nullptr)
             users_without_cache_.add(&this_thread_table);
         if (void* const block = take_free(cache))
             return block;
-        while (slabs_.may_grow() && base::succeeds([this] { enlarge(); }))
+        while (slabs_.may_grow() && try_to_enlarge())
             if (void* const block = take_free(cache))
                 return block;
         close_caches();
@@ -204,7 +215,7 @@ protected:
     }
 
     /// Takes a block from the depot or the slabs, and refills the cache if it may be open.
-    void* take_free(thread_cache* cache) noexcept
+    void* take_free(thread_cache* cache) noexcept MEMORY_POOL_REQUIRES(mutex_)
     {
         if (!queue_.empty())
             return nullptr; // Free blocks are for the waiters.
@@ -214,11 +225,14 @@ protected:
     }
 
     /// Takes a block for a thread without a cache.
-    void* take_one() noexcept { return may_cache_ && suspensions_.empty() ? take_next() : slabs_.take_one_late(); }
+    void* take_one() noexcept MEMORY_POOL_REQUIRES(mutex_)
+    {
+        return may_cache_ && suspensions_.empty() ? take_next() : slabs_.take_one_late();
+    }
 
     /// If free blocks are filled, marks the block as in use. Under the lock, so that a fork finds each block either
     /// free or in use.
-    void* marked(void* block) noexcept
+    void* marked(void* block) noexcept MEMORY_POOL_REQUIRES(mutex_)
     {
         if (MEMORY_POOL_LIKELY(may_cache_) || block == nullptr)
             return block;
@@ -229,14 +243,14 @@ protected:
     }
 
     /// Puts back a block handed to a waiter that has given up.
-    void put_unused(void* block) noexcept
+    void put_unused(void* block) noexcept MEMORY_POOL_REQUIRES(mutex_)
     {
         if (!may_cache_)
             slabs_.checks().mark_free(block);
         put_locked(nullptr, block);
     }
 
-    void put_locked(thread_cache* cache, void* block) noexcept
+    void put_locked(thread_cache* cache, void* block) noexcept MEMORY_POOL_REQUIRES(mutex_)
     {
         if (cache == nullptr)
             users_without_cache_.add(&this_thread_table);
@@ -250,21 +264,35 @@ protected:
             put_into_slabs(&block, 1);
     }
 
-    void enlarge()
+    void enlarge() MEMORY_POOL_REQUIRES(mutex_)
     {
-        grow([this] { slabs_.enlarge(); });
+        grow([this] {
+            mutex_.assume_held();
+            slabs_.enlarge();
+        });
+    }
+
+    bool try_to_enlarge() noexcept MEMORY_POOL_REQUIRES(mutex_)
+    {
+        return base::succeeds([this] {
+            mutex_.assume_held();
+            enlarge();
+        });
     }
 
     template <class Grow>
-    void grow(Grow&& grow_slabs)
+    void grow(Grow&& grow_slabs) MEMORY_POOL_REQUIRES(mutex_)
     {
         grow_slabs();
         // Without magazines, freed blocks go to the slabs.
-        (void)base::succeeds([this] { provide_magazines(); });
+        (void)base::succeeds([this] {
+            mutex_.assume_held();
+            provide_magazines();
+        });
         serve_queue();
     }
 
-    void serve_queue() noexcept
+    void serve_queue() noexcept MEMORY_POOL_REQUIRES(mutex_)
     {
         while (!queue_.empty()) {
             void* const block = take_one();
@@ -286,14 +314,15 @@ protected:
         caches_.put(cache); // The cache keeps its magazines and counts.
     }
 
-    bool try_lock_for_fork() noexcept override { return mutex_.try_lock(); }
-    void unlock_after_fork() noexcept override { mutex_.unlock(); }
-    void quiesce() noexcept override { gather(); }
+    bool try_lock_for_fork() noexcept override MEMORY_POOL_TRY_ACQUIRE(true, mutex_) { return mutex_.try_lock(); }
+    void unlock_after_fork() noexcept override MEMORY_POOL_RELEASE(mutex_) { mutex_.unlock(); }
+    void quiesce() noexcept override MEMORY_POOL_REQUIRES(mutex_) { gather(); }
 
-    void forget_other_threads(const thread_table* mine) noexcept override
+    void forget_other_threads(const thread_table* mine) noexcept override MEMORY_POOL_REQUIRES(mutex_)
     {
         has_lost_threads_ = has_lost_threads_ || users_without_cache_.may_be_other_than(&this_thread_table);
         caches_.for_each_in_use([&](thread_cache& cache) {
+            mutex_.assume_held();
             has_lost_threads_ = has_lost_threads_ || cache.thread != &this_thread_table;
             if (cache.thread != mine) {
                 cache.is_in_thread = false;
@@ -302,18 +331,20 @@ protected:
         });
         queue_.clear();
         suspensions_.forget_other_threads([](const suspension&) {});
-        trimmings_.forget_other_threads([this](const trimming& lost) { slabs_.inherit(lost.detached); });
+        trimmings_.forget_other_threads([this](const trimming& lost) {
+            mutex_.assume_held();
+            slabs_.inherit(lost.detached);
+        });
         counts_.settle(caches_, slabs_.handed_out());
     }
 
-    mutable std::mutex mutex_;
-    mutable base::misuse_log misuse_;
-    all_in_flight<suspension> suspensions_;
-    all_in_flight<trimming> trimmings_;
-    bool is_abandoned_ = false;
-    users users_without_cache_;
-    bool has_lost_threads_ = false;
-    wait_queue queue_;
+    mutable base::misuse_log misuse_ MEMORY_POOL_GUARDED_BY(mutex_);
+    all_in_flight<suspension> suspensions_ MEMORY_POOL_GUARDED_BY(mutex_);
+    all_in_flight<trimming> trimmings_ MEMORY_POOL_GUARDED_BY(mutex_);
+    bool is_abandoned_ MEMORY_POOL_GUARDED_BY(mutex_) = false;
+    users users_without_cache_ MEMORY_POOL_GUARDED_BY(mutex_);
+    bool has_lost_threads_ MEMORY_POOL_GUARDED_BY(mutex_) = false;
+    wait_queue queue_ MEMORY_POOL_GUARDED_BY(mutex_);
     // Declared last: registering makes the pool visible to the fork handlers.
     thread_slots slots_;
 };

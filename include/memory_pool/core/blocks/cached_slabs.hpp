@@ -8,11 +8,12 @@
 ///
 ///     handed out by the slabs = in use + in the caches + in the depot + in the spare span
 ///
-/// Thread safety: the caller holds the pool's lock, unless stated otherwise.
+/// Thread safety: the caller holds the pool's lock, as the declarations say.
 #pragma once
 
 #include <memory_pool/base/config.hpp>
 #include <memory_pool/base/errors.hpp>
+#include <memory_pool/base/mutex.hpp>
 #include <memory_pool/core/slabs/block_span.hpp>
 #include <memory_pool/core/slabs/slab_layout.hpp>
 #include <memory_pool/core/slabs/slab_store.hpp>
@@ -63,7 +64,7 @@ protected:
     // Caches.
 
     /// Registers a cache for a thread, with an empty magazine.
-    thread_cache& begin_cache()
+    thread_cache& begin_cache() MEMORY_POOL_REQUIRES(mutex_)
     {
         thread_cache& cache = caches_.unused(slabs_.upstream());
         provide_magazines();
@@ -74,14 +75,17 @@ protected:
         return cache;
     }
 
-    void provide_magazines() { exchange_.provide(slabs_.capacity(), caches_.made()); }
+    void provide_magazines() MEMORY_POOL_REQUIRES(mutex_) { exchange_.provide(slabs_.capacity(), caches_.made()); }
 
     /// Opens the closed cache of the calling thread.
     /// Returns: whether it is open.
-    bool open_equipped(thread_cache& cache) noexcept
+    bool open_equipped(thread_cache& cache) noexcept MEMORY_POOL_REQUIRES(mutex_)
     {
         if (!exchange_.is_equipped(cache)) { // the pool was released since
-            (void)base::succeeds([this] { provide_magazines(); });
+            (void)base::succeeds([this] {
+                mutex_.assume_held();
+                provide_magazines();
+            });
             if (!exchange_.equip(cache))
                 return false;
         }
@@ -90,7 +94,7 @@ protected:
     }
 
     /// Takes a block from the depot, or a share of blocks from the slabs, through an open cache.
-    void* take_or_fill(thread_cache& cache) noexcept
+    void* take_or_fill(thread_cache& cache) noexcept MEMORY_POOL_REQUIRES(mutex_)
     {
         if (void* const block = exchange_.take_slowly(cache))
             return block;
@@ -103,7 +107,7 @@ protected:
     }
 
     /// Takes the next block for a thread without a cache.
-    void* take_next() noexcept
+    void* take_next() noexcept MEMORY_POOL_REQUIRES(mutex_)
     {
         void* block = nullptr;
         if (refill_spare())
@@ -115,7 +119,7 @@ protected:
 
     /// Puts a block into an open cache. Spills its loaded magazine into the slabs if the depot has no empty one.
     /// Returns: whether there was room.
-    bool put_or_spill(thread_cache& cache, void* block) noexcept
+    bool put_or_spill(thread_cache& cache, void* block) noexcept MEMORY_POOL_REQUIRES(mutex_)
     {
         if (exchange_.put_slowly(cache, block))
             return true;
@@ -125,15 +129,19 @@ protected:
 
     // Slabs.
 
-    void put_into_slabs(void* const* blocks, std::size_t count) noexcept { refuse(slabs_.put(blocks, count)); }
+    void put_into_slabs(void* const* blocks, std::size_t count) noexcept MEMORY_POOL_REQUIRES(mutex_)
+    {
+        refuse(slabs_.put(blocks, count));
+    }
 
     /// Closes every cache and puts what is in them into the slabs.
-    void close_caches() noexcept
+    void close_caches() noexcept MEMORY_POOL_REQUIRES(mutex_)
     {
         constexpr std::size_t most = 64;
         thread_cache* closed[most];
         std::size_t count = 0;
         const auto empty_closed = [&] {
+            mutex_.assume_held();
             if (count != 0 && has_barrier_)
                 os::process_barrier();
             while (count != 0) {
@@ -156,19 +164,24 @@ protected:
     }
 
     /// Puts what is in a closed cache into the slabs.
-    void empty(thread_cache& cache, void** top) noexcept
+    void empty(thread_cache& cache, void** top) noexcept MEMORY_POOL_REQUIRES(mutex_)
     {
-        exchange_.empty(cache, top, [this](void* const* blocks, std::size_t count) { put_into_slabs(blocks, count); });
+        exchange_.empty(cache, top, [this](void* const* blocks, std::size_t count) {
+            mutex_.assume_held();
+            put_into_slabs(blocks, count);
+        });
     }
 
-    bool empty_one_of_depot() noexcept
+    bool empty_one_of_depot() noexcept MEMORY_POOL_REQUIRES(mutex_)
     {
-        return exchange_.empty_one_of_depot(
-            [this](void* const* blocks, std::size_t count) { put_into_slabs(blocks, count); });
+        return exchange_.empty_one_of_depot([this](void* const* blocks, std::size_t count) {
+            mutex_.assume_held();
+            put_into_slabs(blocks, count);
+        });
     }
 
     /// Brings every free block into the slabs.
-    void gather() noexcept
+    void gather() noexcept MEMORY_POOL_REQUIRES(mutex_)
     {
         close_caches();
         refuse(slabs_.put(std::exchange(spare_, {})));
@@ -176,12 +189,12 @@ protected:
 
     // Figures.
 
-    std::size_t bytes_reserved() const noexcept
+    std::size_t bytes_reserved() const noexcept MEMORY_POOL_REQUIRES(mutex_)
     {
         return slabs_.bytes_reserved() + exchange_.bytes_reserved() + caches_.bytes();
     }
 
-    std::size_t in_use() const noexcept
+    std::size_t in_use() const noexcept MEMORY_POOL_REQUIRES(mutex_)
     {
         std::size_t free = spare_.bytes() / slabs_.layout().stride() + exchange_.blocks_in_depot();
         caches_.for_each_in_use([&](const thread_cache& cache) {
@@ -192,13 +205,16 @@ protected:
     }
 
     /// Uncounts deallocations that turned out to be of foreign or free blocks.
-    void refuse(std::size_t blocks) noexcept { counts_.refuse(blocks); }
+    void refuse(std::size_t blocks) noexcept MEMORY_POOL_REQUIRES(mutex_) { counts_.refuse(blocks); }
 
-    slab_store slabs_;
+    /// For the constant members of the slabs, which need no lock.
+    const slab_store& slabs() const noexcept MEMORY_POOL_NO_THREAD_SAFETY_ANALYSIS { return slabs_; }
+
+    slab_store slabs_ MEMORY_POOL_GUARDED_BY(mutex_);
     const bool may_cache_;
     const bool has_barrier_;
     magazine_exchange exchange_;
-    thread_caches<> caches_;
+    thread_caches<> caches_ MEMORY_POOL_GUARDED_BY(mutex_);
     thread_counts counts_;
 
 private:
@@ -218,7 +234,7 @@ private:
 
     /// Writes a fair share of blocks from `out` on.
     /// Returns: how many.
-    std::size_t fill(thread_cache& cache, void** out) noexcept
+    std::size_t fill(thread_cache& cache, void** out) noexcept MEMORY_POOL_REQUIRES(mutex_)
     {
         const std::size_t wanted = share(cache);
         std::size_t taken = 0;
@@ -235,7 +251,7 @@ private:
 
     /// The fair share of a thread: up to a full magazine, growing with each batch; but when a bounded pool runs low, at
     /// most half of an equal share.
-    std::size_t share(thread_cache& cache) const noexcept
+    std::size_t share(thread_cache& cache) const noexcept MEMORY_POOL_REQUIRES(mutex_)
     {
         const std::size_t most = std::min(cache.share, exchange_.room());
         cache.share = 2 * most;
@@ -246,7 +262,7 @@ private:
     }
 
     /// Returns: whether there are blocks in the spare span.
-    bool refill_spare() noexcept
+    bool refill_spare() noexcept MEMORY_POOL_REQUIRES(mutex_)
     {
         if (spare_.empty())
             spare_ = slabs_.take_span();
@@ -254,7 +270,7 @@ private:
     }
 
     /// Empties the loaded magazine of an open cache of this thread into the slabs.
-    void spill(thread_cache& cache) noexcept
+    void spill(thread_cache& cache) noexcept MEMORY_POOL_REQUIRES(mutex_)
     {
         void** const top = cache.slot->begin_slowly();
         void** const bottom = exchange_.bottom_of(cache);
@@ -262,6 +278,9 @@ private:
         cache.slot->end(bottom);
     }
 
-    block_span spare_; ///< Taken out of the slabs, handed out next.
+    block_span spare_ MEMORY_POOL_GUARDED_BY(mutex_); ///< Taken out of the slabs, handed out next.
+
+protected:
+    mutable base::mutex mutex_;
 };
 }}} // namespace memory_pool::MEMORY_POOL_ABI::core

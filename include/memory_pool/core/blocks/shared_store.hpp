@@ -89,7 +89,7 @@ public:
                 return;
             }
         }
-        slabs_.listener()->survivor_returned(block); // May destroy this store.
+        slabs().listener()->survivor_returned(block); // May destroy this store.
     }
 
     /// Effects: puts a block back as `put` does, unless that is misuse, which is reported. Calls `accepted()` before
@@ -110,7 +110,7 @@ public:
             }
             put_into_slabs(&block, 1); // Otherwise it would be reported as an overflow.
         }
-        slabs_.listener()->survivor_returned(block); // May destroy this store.
+        slabs().listener()->survivor_returned(block); // May destroy this store.
     }
 
     /// Effects: takes a block as `take` does. If there is none, waits until one is put back; waiters are served in FIFO
@@ -125,15 +125,18 @@ public:
             return block;
         locked lock(*this);
         void* block = nullptr;
+        const auto take_any = [&] {
+            mutex_.assume_held();
+            block = take_locked(cache);
+        };
         // If upstream fails, a block may still come back.
-        if (base::succeeds([&] { block = take_locked(cache); }) && block != nullptr)
+        if (base::succeeds(take_any) && block != nullptr)
             return marked(block);
         if (slabs_.handed_out() == 0) // No block can come back: as in `take`.
             return Throws ? marked(take_locked(cache)) : nullptr;
         queued_waiter self(*this);
-        if (lock.report()) // The misuse may be the reason for the exhaustion.
-            lock.lock_again();
-        while (self.block == nullptr && wait(self.ready, lock.lock()))
+        lock.report_early(); // The misuse may be the reason for the exhaustion.
+        while (self.block == nullptr && wait(self.ready, lock.native()))
             continue;
         return std::exchange(self.block, nullptr);
     }
@@ -148,7 +151,10 @@ public:
         if (slabs_.capacity() >= count)
             return;
         while (slabs_.capacity() < count)
-            grow([&] { slabs_.grow(count - slabs_.capacity()); });
+            grow([&] {
+                mutex_.assume_held();
+                slabs_.grow(count - slabs_.capacity());
+            });
         slabs_.note_step();
     }
 
@@ -171,7 +177,7 @@ public:
             }
             trimmings_.enter(mine);
         }
-        slabs_.leave(mine.detached); // May run user code, which may use the pool.
+        slabs().leave(mine.detached); // May run user code, which may use the pool.
         const locked lock(*this);
         trimmings_.leave(mine);
         slabs_.give_back(mine.detached);
@@ -191,8 +197,9 @@ public:
 
     /// Effects: calls `visit(block)` for each block that was free when the store was abandoned.
     /// Preconditions: the store was abandoned.
+    // Not analyzed: nothing changes any more.
     template <class Visit>
-    void for_each_free(Visit&& visit) const
+    void for_each_free(Visit&& visit) const MEMORY_POOL_NO_THREAD_SAFETY_ANALYSIS
     {
         slabs_.for_each_free(visit);
     }
@@ -224,7 +231,8 @@ public:
     {
         const suspension suspended(*this);
         const void* visited = nullptr;
-        while (void* const block = under_lock(*this)->slabs_.next_handed_out(visited)) {
+        const auto next = [&](const slab_store& slabs) { return slabs.next_handed_out(visited); };
+        while (void* const block = with_slabs(next)) {
             visit(block);
             visited = block;
         }
@@ -235,25 +243,44 @@ public:
     template <class Look>
     auto with_slabs(Look&& look) const
     {
-        return look(under_lock(*this)->slabs_);
+        const locked lock(*this);
+        return look(slabs_);
     }
 
     /// Returns: whether this is the child of a fork and other threads have used the pool before: objects in blocks that
     ///   they were allocating or freeing may be half constructed or half destroyed. True until `clear` or `release`.
-    bool has_lost_threads() const noexcept { return under_lock(*this)->has_lost_threads_; }
+    bool has_lost_threads() const noexcept
+    {
+        const locked lock(*this);
+        return has_lost_threads_;
+    }
 
     // Figures. Exact if no other thread uses the pool.
 
-    const pool_identity& identity() const noexcept { return slabs_.identity(); }
-    const slab_layout& layout() const noexcept { return slabs_.layout(); }
-    std::pmr::memory_resource* upstream() const noexcept { return slabs_.upstream(); }
-    fill_pattern checks() const noexcept { return slabs_.checks(); }
-    std::size_t limit() const noexcept { return slabs_.limit(); }
+    const pool_identity& identity() const noexcept { return slabs().identity(); }
+    const slab_layout& layout() const noexcept { return slabs().layout(); }
+    std::pmr::memory_resource* upstream() const noexcept { return slabs().upstream(); }
+    fill_pattern checks() const noexcept { return slabs().checks(); }
+    std::size_t limit() const noexcept { return slabs().limit(); }
 
-    std::size_t capacity() const noexcept { return under_lock(*this)->slabs_.capacity(); }
-    std::size_t slab_count() const noexcept { return under_lock(*this)->slabs_.slab_count(); }
-    std::size_t bytes_reserved() const noexcept { return under_lock(*this)->cached_slabs::bytes_reserved(); }
-    std::size_t in_use() const noexcept { return under_lock(*this)->cached_slabs::in_use(); }
+    std::size_t capacity() const noexcept
+    {
+        return with_slabs([](const slab_store& slabs) { return slabs.capacity(); });
+    }
+    std::size_t slab_count() const noexcept
+    {
+        return with_slabs([](const slab_store& slabs) { return slabs.slab_count(); });
+    }
+    std::size_t bytes_reserved() const noexcept
+    {
+        const locked lock(*this);
+        return cached_slabs::bytes_reserved();
+    }
+    std::size_t in_use() const noexcept
+    {
+        const locked lock(*this);
+        return cached_slabs::in_use();
+    }
     std::size_t available() const noexcept
     {
         const locked lock(*this);
@@ -261,7 +288,11 @@ public:
     }
 
     /// Returns: how many threads wait for a block.
-    std::size_t waiting() const noexcept { return under_lock(*this)->queue_.size(); }
+    std::size_t waiting() const noexcept
+    {
+        const locked lock(*this);
+        return queue_.size();
+    }
 
     // Counting, by a policy that does.
 
@@ -291,17 +322,5 @@ public:
 
 protected:
     ~shared_store() = default;
-
-private:
-    /// Holds the lock for one expression.
-    class under_lock : locked
-    {
-    public:
-        explicit under_lock(const shared_store& store) : locked(store), store_(store) {}
-        const shared_store* operator->() const noexcept { return &store_; }
-
-    private:
-        const shared_store& store_;
-    };
 };
 }}} // namespace memory_pool::MEMORY_POOL_ABI::core

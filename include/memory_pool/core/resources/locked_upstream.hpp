@@ -11,12 +11,12 @@
 #pragma once
 
 #include <memory_pool/base/config.hpp>
+#include <memory_pool/base/mutex.hpp>
 #include <memory_pool/core/threads/thread_cache.hpp>
 #include <memory_pool/core/threads/thread_slots.hpp>
 
 #include <cstddef>
 #include <memory_resource>
-#include <mutex>
 
 namespace memory_pool { inline namespace MEMORY_POOL_ABI { namespace core {
 /// A resource, and a lock around it.
@@ -31,7 +31,11 @@ public:
     ~locked_upstream() override { slots_.leave(); }
 
     /// Returns: the lock, for other operations to exclude.
-    pool_lock lock() const { return {mutex_, slots_}; }
+    // Not analyzed: the analysis does not see that the lock leaves with the guard.
+    pool_lock lock() const MEMORY_POOL_ACQUIRE(mutex_) MEMORY_POOL_NO_THREAD_SAFETY_ANALYSIS
+    {
+        return {mutex_, slots_};
+    }
 
     /// Returns: the upstream for pools.
     std::pmr::memory_resource* for_pools() noexcept { return this; }
@@ -53,13 +57,13 @@ private:
 
     // Called by the registry.
     void detach(thread_cache&) noexcept override {}
-    bool try_lock_for_fork() noexcept override { return mutex_.try_lock(); }
-    void unlock_after_fork() noexcept override { mutex_.unlock(); }
+    bool try_lock_for_fork() noexcept override MEMORY_POOL_TRY_ACQUIRE(true, mutex_) { return mutex_.try_lock(); }
+    void unlock_after_fork() noexcept override MEMORY_POOL_RELEASE(mutex_) { mutex_.unlock(); }
     void quiesce() noexcept override {}
     void forget_other_threads(const thread_table*) noexcept override {}
 
-    mutable std::mutex mutex_;
-    std::pmr::memory_resource* const upstream_;
+    mutable base::mutex mutex_;
+    std::pmr::memory_resource* const upstream_ MEMORY_POOL_POINTEE_GUARDED_BY(mutex_);
     thread_slots slots_;
 };
 }}} // namespace memory_pool::MEMORY_POOL_ABI::core

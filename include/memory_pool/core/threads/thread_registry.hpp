@@ -27,6 +27,8 @@
 #include <memory_pool/base/config.hpp>
 #include <memory_pool/base/immovable.hpp>
 #include <memory_pool/base/intrusive_list.hpp>
+#include <memory_pool/base/lock_guard.hpp>
+#include <memory_pool/base/mutex.hpp>
 #include <memory_pool/core/threads/thread_cache.hpp>
 #include <memory_pool/os/fork.hpp>
 #include <memory_pool/os/short_wait.hpp>
@@ -38,7 +40,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
-#include <mutex>
 #include <new>
 
 namespace memory_pool { inline namespace MEMORY_POOL_ABI { namespace core {
@@ -86,7 +87,7 @@ public:
     ///   without slots.
     std::size_t enter(thread_cached& pool, bool needs_slots = true) noexcept
     {
-        const std::lock_guard<std::mutex> lock(mutex_);
+        const base::lock_guard lock(mutex_);
         const std::size_t first = needs_slots ? 0 : most_pools_with_slots;
         const std::size_t number = base::find_bit<false>(numbers_.data(), first, most_pools);
         if (number != most_pools) {
@@ -100,7 +101,7 @@ public:
     /// Effects: registers a pool again that a fork has unregistered.
     void enter_again(thread_cached& pool, std::size_t number) noexcept
     {
-        const std::lock_guard<std::mutex> lock(mutex_);
+        const base::lock_guard lock(mutex_);
         pools_[number] = &pool;
         pool.registered.is_left_out = false;
     }
@@ -110,8 +111,8 @@ public:
     template <class ForEachCache>
     void leave(thread_cached& pool, std::size_t number, ForEachCache&& for_each_cache) noexcept
     {
-        std::unique_lock<std::mutex> lock(mutex_);
-        take_from_threads(lock, pool, for_each_cache);
+        const base::lock_guard lock(mutex_);
+        unlink_from_threads(pool, for_each_cache);
         if (number == most_pools)
             return;
         base::clear_bit(numbers_.data(), number);
@@ -123,8 +124,8 @@ public:
     template <class ForEachCache>
     void take_from_threads(thread_cached& pool, ForEachCache&& for_each_cache) noexcept
     {
-        std::unique_lock<std::mutex> lock(mutex_);
-        take_from_threads(lock, pool, for_each_cache);
+        const base::lock_guard lock(mutex_);
+        unlink_from_threads(pool, for_each_cache);
     }
 
     /// Returns: the slot of this thread for the pool of that number; or nullptr, if it is in a page that the thread
@@ -176,7 +177,7 @@ public:
     /// Effects: notifies the pool when this thread ends.
     void attach(thread_cache& cache) noexcept
     {
-        const std::lock_guard<std::mutex> lock(mutex_);
+        const base::lock_guard lock(mutex_);
         this_thread_table.caches.add_first(&cache);
         cache.is_in_thread = true;
     }
@@ -190,19 +191,24 @@ private:
 
     thread_registry() noexcept
     {
-        (void)os::at_fork([] { get().before_fork(); }, [] { get().after_fork(); }, [] { get().after_fork_in_child(); });
+        // The first takes the lock, and one of the others releases it.
+        (void)os::at_fork([]() MEMORY_POOL_ACQUIRE(get().mutex_) { get().before_fork(); },
+                          []() MEMORY_POOL_RELEASE(get().mutex_) { get().after_fork(); },
+                          []() MEMORY_POOL_RELEASE(get().mutex_) { get().after_fork_in_child(); });
     }
 
+    /// Releases the lock while it waits.
     template <class ForEachCache>
-    static void take_from_threads(std::unique_lock<std::mutex>& lock, const thread_cached& pool,
-                                  ForEachCache& for_each_cache) noexcept
+    void unlink_from_threads(const thread_cached& pool, ForEachCache& for_each_cache) noexcept
+        MEMORY_POOL_REQUIRES(mutex_)
     {
         for (os::short_wait wait; pool.registered.detaching != 0;) {
-            lock.unlock();
+            mutex_.unlock();
             wait.once_more();
-            lock.lock();
+            mutex_.lock();
         }
-        for_each_cache([](thread_cache& cache) {
+        for_each_cache([this](thread_cache& cache) {
+            mutex_.assume_held();
             if (cache.is_in_thread) {
                 unlink(cache);
                 cache.slot->reset();
@@ -210,8 +216,7 @@ private:
         });
     }
 
-    /// Preconditions: the lock is held.
-    static void unlink(thread_cache& cache) noexcept
+    void unlink(thread_cache& cache) noexcept MEMORY_POOL_REQUIRES(mutex_)
     {
         cache.thread->caches.remove(&cache);
         cache.is_in_thread = false;
@@ -232,17 +237,17 @@ private:
     {
         thread_table& table = this_thread_table;
         table.has_ended = true;
-        std::unique_lock<std::mutex> lock(mutex_);
+        mutex_.lock();
         while (thread_cache* const cache = table.caches.first()) {
             unlink(*cache);
             thread_cached& pool = *cache->pool;
             ++pool.registered.detaching; // Its destructor waits for this.
-            lock.unlock();
+            mutex_.unlock();
             pool.detach(*cache);
-            lock.lock();
+            mutex_.lock();
             --pool.registered.detaching;
         }
-        lock.unlock();
+        mutex_.unlock();
         for (cache_slot*& page : table.pages) {
             std::free(page);
             page = nullptr;
@@ -251,7 +256,7 @@ private:
 
     /// Acquires all locks. Pools may allocate from each other, and call the registry, with their locks held; so pool
     /// locks are only tried, and all are released if one is taken.
-    void before_fork() noexcept
+    void before_fork() noexcept MEMORY_POOL_ACQUIRE(mutex_)
     {
         forks_pending_.fetch_add(1, std::memory_order_relaxed);
         for (os::short_wait wait;; wait.once_more()) {
@@ -269,13 +274,13 @@ private:
         });
     }
 
-    void after_fork() noexcept
+    void after_fork() noexcept MEMORY_POOL_RELEASE(mutex_)
     {
         unlock_pools(most_pools);
         mutex_.unlock();
     }
 
-    void after_fork_in_child() noexcept
+    void after_fork_in_child() noexcept MEMORY_POOL_RELEASE(mutex_)
     {
         forks_pending_.store(0, std::memory_order_relaxed); // Other threads may have had a fork pending, too.
         for_each_pool(most_pools, [](std::size_t, thread_cached& pool) {
@@ -285,6 +290,7 @@ private:
         });
         unlink_from_pools_left_out();
         for_each_pool(most_pools, [this](std::size_t number, thread_cached& pool) {
+            mutex_.assume_held();
             const bool is_left_out = pool.registered.is_left_out;
             pool.forget_other_threads(is_left_out ? nullptr : &this_thread_table);
             pool.unlock_after_fork();
@@ -298,9 +304,10 @@ private:
     }
 
     /// Those pools may be gone when this thread ends.
-    static void unlink_from_pools_left_out() noexcept
+    void unlink_from_pools_left_out() noexcept MEMORY_POOL_REQUIRES(mutex_)
     {
-        this_thread_table.caches.for_each([](thread_cache* cache) {
+        this_thread_table.caches.for_each([this](thread_cache* cache) {
+            mutex_.assume_held();
             if (cache->pool->registered.is_left_out) {
                 unlink(*cache);
                 cache->slot->reset();
@@ -309,13 +316,13 @@ private:
     }
 
     /// Returns: the number of the first pool whose lock is taken, or most_pools.
-    std::size_t lock_pools() noexcept
+    std::size_t lock_pools() noexcept MEMORY_POOL_REQUIRES(mutex_)
     {
         return for_each_pool(most_pools, [](std::size_t, thread_cached& pool) { return pool.try_lock_for_fork(); });
     }
 
     /// Unlocks the pools whose numbers are below `end`.
-    void unlock_pools(std::size_t end) noexcept
+    void unlock_pools(std::size_t end) noexcept MEMORY_POOL_REQUIRES(mutex_)
     {
         for_each_pool(end, [](std::size_t, thread_cached& pool) {
             pool.unlock_after_fork();
@@ -326,7 +333,7 @@ private:
     /// Visits the pools whose numbers are below `end`, until `visit` returns false.
     /// Returns: the number it was called with then, or `end`.
     template <class Visit>
-    std::size_t for_each_pool(std::size_t end, Visit&& visit) noexcept
+    std::size_t for_each_pool(std::size_t end, Visit&& visit) noexcept MEMORY_POOL_REQUIRES(mutex_)
     {
         std::size_t number = 0;
         while ((number = base::find_bit<true>(numbers_.data(), number, end)) != end) {
@@ -339,10 +346,12 @@ private:
 
     static constexpr std::chrono::milliseconds patience_with_fork{250};
 
-    std::mutex mutex_;
+    base::mutex mutex_;
     std::atomic<std::size_t> forks_pending_{0}; ///< Forking threads that do not hold all locks yet.
-    std::array<std::uint64_t, base::words_for(most_pools)> numbers_{}; ///< Set bit: in use.
-    std::array<thread_cached*, most_pools> pools_{};                   ///< By number; nullptr: unregistered.
+    /// Set bit: in use.
+    std::array<std::uint64_t, base::words_for(most_pools)> numbers_ MEMORY_POOL_GUARDED_BY(mutex_){};
+    /// By number; nullptr: unregistered.
+    std::array<thread_cached*, most_pools> pools_ MEMORY_POOL_GUARDED_BY(mutex_){};
 };
 
 /// Fork handlers run before a fork in reverse order of registration, and after it in order. Ours are registered at

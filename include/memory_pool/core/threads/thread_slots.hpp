@@ -12,6 +12,7 @@
 #include <memory_pool/base/arithmetic.hpp>
 #include <memory_pool/base/config.hpp>
 #include <memory_pool/base/immovable.hpp>
+#include <memory_pool/base/mutex.hpp>
 #include <memory_pool/core/threads/thread_cache.hpp>
 #include <memory_pool/core/threads/thread_caches.hpp>
 #include <memory_pool/core/threads/thread_registry.hpp>
@@ -135,15 +136,16 @@ private:
 };
 
 /// Holds the lock of a pool that is in the registry.
-class pool_lock
+class MEMORY_POOL_SCOPED_CAPABILITY pool_lock
 {
 public:
-    pool_lock(std::mutex& mutex, const thread_slots& of_pool) : slots_(of_pool), lock_(mutex, std::defer_lock)
+    pool_lock(base::mutex& guarded, const thread_slots& of_pool) MEMORY_POOL_ACQUIRE(guarded)
+        : slots_(of_pool), lock_(guarded.native(), std::defer_lock)
     {
         lock_again();
         slots_.enter_again_if_left_out();
     }
-    ~pool_lock()
+    ~pool_lock() MEMORY_POOL_RELEASE()
     {
         if (lock_.owns_lock())
             --this_thread_table.locks_held;
@@ -151,7 +153,7 @@ public:
 
     /// Effects: acquires the lock.
     /// Preconditions: it is not held.
-    void lock_again()
+    void lock_again() MEMORY_POOL_ACQUIRE()
     {
         slots_.let_fork_pass();
         lock_.lock();
@@ -160,13 +162,14 @@ public:
 
     /// Effects: releases the lock.
     /// Preconditions: it is held.
-    void unlock()
+    void unlock() MEMORY_POOL_RELEASE()
     {
         lock_.unlock();
         --this_thread_table.locks_held;
     }
 
-    std::unique_lock<std::mutex>& lock() noexcept { return lock_; }
+    /// For std::condition_variable.
+    std::unique_lock<std::mutex>& native() noexcept { return lock_; }
 
 private:
     const thread_slots& slots_;
