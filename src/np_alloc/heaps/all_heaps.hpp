@@ -16,6 +16,7 @@
 #include <memory_pool/base/arithmetic.hpp>
 #include <memory_pool/base/config.hpp>
 #include <memory_pool/base/immovable.hpp>
+#include <memory_pool/base/lock_guard.hpp>
 #include <memory_pool/os/address_space.hpp>
 #include <memory_pool/os/environment.hpp>
 
@@ -36,7 +37,6 @@
 #include <array>
 #include <atomic>
 #include <cstddef>
-#include <mutex> // std::lock_guard
 #include <new>
 #include <type_traits>
 
@@ -53,7 +53,7 @@ public:
     {
         if (MEMORY_POOL_LIKELY(has_started()))
             return true;
-        const std::lock_guard lock(mutex_);
+        const base::lock_guard lock(mutex_);
         if (is_started_.load(std::memory_order_relaxed))
             return true;
         the_options.read_once(os::environment());
@@ -105,7 +105,7 @@ public:
             return nullptr;
         auto* const created = ::new (memory) shared_heap(pages_);
         MEMORY_POOL_DELAY_POINT();
-        const std::lock_guard lock(mutex_);
+        const base::lock_guard lock(mutex_);
         created->next = shared_;
         if (shared_ != nullptr)
             shared_->previous = created;
@@ -124,7 +124,7 @@ public:
         ended.free_all();
         MEMORY_POOL_DELAY_POINT();
         {
-            const std::lock_guard lock(mutex_);
+            const base::lock_guard lock(mutex_);
             (ended.previous != nullptr ? ended.previous->next : shared_) = ended.next;
             if (ended.next != nullptr)
                 ended.next->previous = ended.previous;
@@ -142,7 +142,7 @@ public:
     template <class Visit>
     void for_each_heap(Visit&& visit) noexcept
     {
-        const std::lock_guard lock(mutex_);
+        const base::lock_guard lock(mutex_);
         heaps_.for_each(visit);
         for_each_shared_heap(visit);
     }
@@ -150,16 +150,19 @@ public:
     /// Returns: how many heaps are in the list of those without a thread.
     std::size_t listed_as_parked() noexcept
     {
-        const std::lock_guard lock(mutex_);
+        const base::lock_guard lock(mutex_);
         std::size_t count = 0;
         heaps_.for_each_parked([&count](const thread_heap&) { ++count; });
         return count;
     }
 
 protected:
+    /// For the members that need no lock.
+    const heap_list& heaps() const noexcept MEMORY_POOL_NO_THREAD_SAFETY_ANALYSIS { return heaps_; }
+
     /// Effects: calls `visit(shared_heap&)` for those that blocks of the program are from.
     template <class Visit>
-    void for_each_shared_heap(Visit&& visit) noexcept
+    void for_each_shared_heap(Visit&& visit) noexcept MEMORY_POOL_REQUIRES(mutex_)
     {
         visit(fallback_);
         for (shared_heap& each : traced_)
@@ -171,15 +174,15 @@ protected:
     }
 
     template <class Visit>
-    void for_each_shared_heap_and_internal(Visit&& visit) noexcept
+    void for_each_shared_heap_and_internal(Visit&& visit) noexcept MEMORY_POOL_REQUIRES(mutex_)
     {
         for_each_shared_heap(visit);
         visit(internal_);
     }
 
-    fork_mutex mutex_; ///< Of the lists.
+    fork_mutex mutex_;
     page_heap pages_;
-    heap_list heaps_{pages_};
+    heap_list heaps_ MEMORY_POOL_GUARDED_BY(mutex_){pages_};
     shared_heap fallback_{pages_};
     std::array<traced_heap, traced_heap_count> traced_{traced_heap(pages_), traced_heap(pages_), traced_heap(pages_),
                                                        traced_heap(pages_)};
@@ -196,6 +199,6 @@ private:
     }
 
     std::atomic<bool> is_started_{false};
-    shared_heap* shared_ = nullptr;
+    shared_heap* shared_ MEMORY_POOL_GUARDED_BY(mutex_) = nullptr; ///< The list of those that the program has made.
 };
 } // namespace memory_pool::np

@@ -9,12 +9,12 @@
 #pragma once
 
 #include <memory_pool/base/immovable.hpp>
+#include <memory_pool/base/lock_guard.hpp>
 #include <memory_pool/os/background_thread.hpp>
 
 #include "../support/fork_mutex.hpp"
 
 #include <cstdint>
-#include <mutex> // std::lock_guard
 
 namespace memory_pool::np {
 /// Work in the background.
@@ -99,7 +99,7 @@ public:
         {
             if (!is_needed_)
                 return 0;
-            const std::lock_guard lock(of_.turn_);
+            const base::lock_guard lock(of_.turn_);
             of_.rests_ += more;
             return of_.turns_;
         }
@@ -110,12 +110,12 @@ public:
 
     // Around a fork.
 
-    void lock_for_fork() noexcept { turn_.lock_for_fork(); }
-    void unlock_after_fork() noexcept { turn_.unlock_after_fork(); }
+    void lock_for_fork() noexcept MEMORY_POOL_ACQUIRE(turn_) { turn_.lock_for_fork(); }
+    void unlock_after_fork() noexcept MEMORY_POOL_RELEASE(turn_) { turn_.unlock_after_fork(); }
 
     /// Effects: there is no such thread any more, and no rest.
     /// Preconditions: this is the child of a fork, which has one thread.
-    void forget_after_fork() noexcept
+    void forget_after_fork() noexcept MEMORY_POOL_REQUIRES(turn_)
     {
         thread_.forget_after_fork();
         rests_ = 0;
@@ -123,8 +123,8 @@ public:
 
 private:
     fork_mutex turn_; ///< Held while it works.
-    int rests_ = 0;
-    std::uint64_t turns_ = 0;
+    int rests_ MEMORY_POOL_GUARDED_BY(turn_) = 0;
+    std::uint64_t turns_ MEMORY_POOL_GUARDED_BY(turn_) = 0;
     os::background_thread thread_;
 };
 } // namespace memory_pool::np

@@ -11,6 +11,7 @@
 /// Thread safety: the thread that forks.
 #pragma once
 
+#include <memory_pool/base/lock_guard.hpp>
 #include <memory_pool/os/blocked_signals.hpp>
 #include <memory_pool/os/single_thread.hpp>
 #include <memory_pool/os/stdio_lock.hpp>
@@ -22,8 +23,6 @@
 #include "shared_heap.hpp"
 #include "thread_heap.hpp"
 #include "traced_heap.hpp"
-
-#include <mutex> // std::lock_guard
 
 namespace memory_pool::np {
 /// Locks around a fork, and what the child forgets.
@@ -63,7 +62,8 @@ protected:
     }
 
     /// The child of a nested fork is still in the outer forks, and holds their locks.
-    void after_fork_in_child() noexcept
+    // Not analyzed: the locks are from lock_for_fork(), before the fork.
+    void after_fork_in_child() noexcept MEMORY_POOL_NO_THREAD_SAFETY_ANALYSIS
     {
         const os::blocked_signals blocked;
         is_forked_ = true;
@@ -85,9 +85,9 @@ protected:
     static thread_heap* heap_of_this_thread() noexcept;
 
 private:
-    /// Effects: does something to the heaps that no other thread uses, while the lock of the lists is held.
+    /// Effects: does something to the heaps that no other thread uses.
     template <class Action>
-    void for_each_quiet_heap(Action&& action) noexcept
+    void for_each_quiet_heap(Action&& action) noexcept MEMORY_POOL_REQUIRES(mutex_)
     {
         heaps_.for_each_parked([&action](thread_heap& each) { action(each.slabs); });
         if (thread_heap* const mine = heap_of_this_thread())
@@ -100,14 +100,15 @@ private:
     {
         misuse_list found;
         const os::blocked_signals blocked; // A signal handler that forks would deadlock on this lock.
-        const std::lock_guard lock(mutex_);
+        const base::lock_guard lock(mutex_);
         for_each_quiet_heap([&found](heap& each) {
             const heap::scoped_lock lock_of_heap(each, found);
             (void)each.drain();
         });
     }
 
-    void lock_for_fork() noexcept
+    // Not analyzed, as the next: one takes all locks, and the other releases them after the fork.
+    void lock_for_fork() noexcept MEMORY_POOL_NO_THREAD_SAFETY_ANALYSIS
     {
         count_lock();
         background_.lock_for_fork();
@@ -120,7 +121,7 @@ private:
         this_thread_forks = true;
     }
 
-    void unlock_after_fork() noexcept
+    void unlock_after_fork() noexcept MEMORY_POOL_NO_THREAD_SAFETY_ANALYSIS
     {
         this_thread_forks = false;
         pages_.unlock_after_fork();

@@ -33,7 +33,7 @@ public:
 
     /// Effects: puts blocks of one class back into their slabs, or into the outbox if they are of other heaps; reports
     ///   those that were not outstanding.
-    void put(std::size_t size_class, void* const* blocks, std::size_t count) noexcept
+    void put(std::size_t size_class, void* const* blocks, std::size_t count) noexcept MEMORY_POOL_REQUIRES(mutex_)
     {
         std::uint32_t taken_back = 0;
         for (void* const* const end = blocks + count; blocks != end;) {

@@ -100,7 +100,7 @@ public:
     /// Effects: detaches a thread that ends from its heap, and returns what is free: cached blocks to their slabs,
     ///   empty slabs to the runs, and the memory of free runs to the system if most is free.
     /// Thread safety: call without the lock, for the calling thread's heap.
-    void leave_empty(thread_cache& user, misuse_list& found) noexcept
+    void leave_empty(thread_cache& user, misuse_list& found) const noexcept
     {
         thread_heap& memory = user.heap();
         user.put_all_back(found);
@@ -221,6 +221,7 @@ private:
 
     /// The lock of a thread's heap, taken by another thread, if it is free. It is off if the heap's thread holds it, or
     /// did when another thread forked this process. Before a parked heap is tidied, its cached blocks are put back.
+    /// The analysis does not follow that: the members for which it has to be on assume that the lock is held.
     class try_lock_guard
     {
     public:
@@ -234,6 +235,7 @@ private:
         /// Returns: whether something was drained.
         bool drain() const noexcept
         {
+            where_.slabs.assume_held();
             const bool has_come = where_.slabs.drain();
             if (has_come)
                 where_.is_tidy = where_.is_purged = false;
@@ -253,6 +255,7 @@ private:
         void tidy_thoroughly() const noexcept
         {
             tidy();
+            where_.slabs.assume_held();
             where_.slabs.purge_free_pages();
             where_.is_purged = true;
         }
@@ -264,6 +267,7 @@ private:
             const bool has_come = drain();
             if (!where_.is_tidy)
                 give_back_empty_slabs();
+            where_.slabs.assume_held();
             const bool is_last = where_.slabs.purge_some_free_pages();
             where_.is_purged = is_last && !has_come;
             return is_last;
@@ -272,6 +276,7 @@ private:
     private:
         void give_back_empty_slabs() const noexcept
         {
+            where_.slabs.assume_held();
             where_.slabs.give_back_empty_slabs();
             if (where_.is_parked)
                 where_.drop_magazines();

@@ -10,6 +10,7 @@
 /// Thread safety: any thread.
 #pragma once
 
+#include <memory_pool/base/lock_guard.hpp>
 #include <memory_pool/os/clock.hpp>
 #include <memory_pool/os/short_wait.hpp>
 
@@ -24,7 +25,6 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <mutex> // std::lock_guard
 
 namespace memory_pool::np {
 /// What no thread does for its own sake.
@@ -85,7 +85,7 @@ protected:
     {
         constexpr std::uint64_t least_pause = 10;
         bool is_done = true;
-        for (std::size_t left = heaps_.count(); left != 0; --left)
+        for (std::size_t left = heaps().count(); left != 0; --left)
             is_done = collect_one_wholly() && is_done;
         is_done = tidy_idle_shared_heaps() && is_done;
         while (purge_one_old_run()) {
@@ -103,7 +103,7 @@ private:
         misuse_list found; // First, so that it is reported last, without the lock.
         if (!mutex_.try_lock())
             return;
-        const std::lock_guard lock(mutex_, std::adopt_lock);
+        const base::lock_guard lock(mutex_, base::adopt_lock);
         heaps_.maintain_some(found);
     }
 
@@ -121,7 +121,7 @@ private:
         const background_work::turn turn(background_);
         if (!turn.is_on() || !mutex_.try_lock())
             return progress::later;
-        const std::lock_guard lock(mutex_, std::adopt_lock);
+        const base::lock_guard lock(mutex_, base::adopt_lock);
         return heaps_.maintain_next(true, found);
     }
 
@@ -130,7 +130,7 @@ private:
         const background_work::turn turn(background_);
         if (!turn.is_on() || !mutex_.try_lock())
             return false;
-        const std::lock_guard lock(mutex_, std::adopt_lock);
+        const base::lock_guard lock(mutex_, base::adopt_lock);
         bool are_tidy = true;
         const std::uint64_t now = os::coarse_milliseconds();
         for_each_shared_heap_and_internal([&are_tidy, now, this](shared_heap& each) {

@@ -20,6 +20,7 @@
 #pragma once
 
 #include <memory_pool/base/config.hpp>
+#include <memory_pool/base/lock_guard.hpp>
 #include <memory_pool/os/clock.hpp>
 #include <memory_pool/os/fault.hpp>
 #include <memory_pool/os/fork.hpp>
@@ -40,7 +41,6 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
-#include <mutex> // std::lock_guard
 #include <new>
 
 namespace memory_pool::np {
@@ -110,7 +110,7 @@ public:
     void stop_watching_threads() noexcept
     {
         thread_end_.stop();
-        const std::lock_guard lock(mutex_);
+        const base::lock_guard lock(mutex_);
         heaps_.forget_threads_but(heap_of_this_thread());
     }
 
@@ -146,7 +146,7 @@ public:
             misuse_list found;
             if (mine.cache.has_heap())
                 mine.cache.put_all_back(found);
-            const std::lock_guard lock(mutex_);
+            const base::lock_guard lock(mutex_);
             heaps_.trim(found);
             for_each_shared_heap_and_internal([](shared_heap& each) { each.tidy(); });
         }
@@ -182,7 +182,7 @@ public:
     {
         if (MEMORY_POOL_LIKELY(accesses_are_watched_.load(std::memory_order_acquire)))
             return true;
-        const std::lock_guard lock(mutex_);
+        const base::lock_guard lock(mutex_);
         const bool are_watched = os::watch_faults(&report_wrong_access);
         accesses_are_watched_.store(are_watched, std::memory_order_release);
         if (!are_watched)
@@ -194,7 +194,7 @@ public:
     void stop_watching_accesses() noexcept
     {
         set_sample_bytes(0);
-        const std::lock_guard lock(mutex_);
+        const base::lock_guard lock(mutex_);
         if (accesses_are_watched_.exchange(false, std::memory_order_relaxed))
             os::stop_watching_faults();
     }
@@ -219,8 +219,7 @@ public:
 private:
     /// Returns: whether thread ends can be observed: not if the system is out of memory, the program has used up the
     ///   keys, or thread-local storage is gone by then.
-    /// Preconditions: the lock is held.
-    bool hears_of_ends() noexcept
+    bool hears_of_ends() noexcept MEMORY_POOL_REQUIRES(mutex_)
     {
         return os::thread_locals_outlive_destructors &&
                (thread_end_.has_started() ||
@@ -231,7 +230,7 @@ private:
     /// Returns: whether there was one, and the end of the thread can be observed.
     bool adopt(thread_state& thread) noexcept
     {
-        const std::lock_guard lock(mutex_);
+        const base::lock_guard lock(mutex_);
         return hears_of_ends() && heaps_.adopt(thread.cache);
     }
 
@@ -241,7 +240,7 @@ private:
     {
         void* memory = nullptr;
         {
-            const std::lock_guard lock(mutex_);
+            const base::lock_guard lock(mutex_);
             memory = hears_of_ends() ? heaps_.take_pages() : nullptr;
         }
         if (memory == nullptr)
@@ -249,7 +248,7 @@ private:
         // Without the lock: the system brings the pages now, and many threads may begin at once.
         auto* const made = ::new (memory) thread_heap(pages_);
         MEMORY_POOL_DELAY_POINT();
-        const std::lock_guard lock(mutex_);
+        const base::lock_guard lock(mutex_);
         heaps_.add(*made, thread.cache);
         return true;
     }
@@ -262,14 +261,14 @@ private:
             return;
         thread_heap& memory = thread.cache.heap();
         misuse_list found; // First, so that it is reported last, without the lock.
-        heaps_.leave_empty(thread.cache, found);
-        const std::lock_guard lock(mutex_);
+        heaps().leave_empty(thread.cache, found);
+        const base::lock_guard lock(mutex_);
         heaps_.park(memory);
     }
 
     bool park_whole(thread_state& thread) noexcept
     {
-        const std::lock_guard lock(mutex_);
+        const base::lock_guard lock(mutex_);
         return heaps_.park_whole(thread.cache);
     }
 

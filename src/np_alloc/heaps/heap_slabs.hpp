@@ -42,24 +42,24 @@ class alignas(class_bits + 1) heap_slabs : base::immovable<heap_slabs>
 {
 public:
     /// Holds the heap lock as long as it lives. Misuse found meanwhile is added to a list.
-    class scoped_lock : base::immovable<scoped_lock>
+    class MEMORY_POOL_SCOPED_CAPABILITY scoped_lock : base::immovable<scoped_lock>
     {
     public:
-        scoped_lock(heap_slabs& where, misuse_list& found) noexcept : heap_(where)
+        scoped_lock(heap_slabs& where, misuse_list& found) noexcept MEMORY_POOL_ACQUIRE(where.mutex_) : heap_(where)
         {
             heap_.mutex_.lock();
             heap_.found_ = &found;
             add(heap_.owner_locks_, std::uint32_t{1});
         }
 
-        /// For other threads than the owner: a try-lock, see is_on().
+        /// For other threads than the owner: a try-lock, see is_on(). The analysis does not know it: see assume_held().
         scoped_lock(heap_slabs& where, misuse_list& found, std::try_to_lock_t) noexcept
             : heap_(where), is_on_(where.mutex_.try_lock())
         {
             if (is_on_)
                 heap_.found_ = &found;
         }
-        ~scoped_lock()
+        ~scoped_lock() MEMORY_POOL_RELEASE()
         {
             if (!is_on_)
                 return;
@@ -81,6 +81,9 @@ public:
             first = no_slice;
     }
 
+    /// Tells the analysis that the heap lock is held, or not needed, as no other thread uses the heap.
+    void assume_held() const noexcept MEMORY_POOL_ASSUMES_HELD(mutex_) {}
+
     slice_tag own_tag() const noexcept { return reinterpret_cast<slice_tag>(this); }
 
     /// Returns: the heap that a slice with that tag is of.
@@ -96,7 +99,7 @@ public:
 
     /// Effects: takes up to `count` blocks out of its slabs, and makes a new one if those have none.
     /// Returns: how many; 0 if there is no memory.
-    std::uint32_t take(std::size_t size_class, void** blocks, std::uint32_t count) noexcept
+    std::uint32_t take(std::size_t size_class, void** blocks, std::uint32_t count) noexcept MEMORY_POOL_REQUIRES(mutex_)
     {
         if (with_blocks_[size_class] == no_slice && !add_slab(size_class))
             return 0;
@@ -130,7 +133,7 @@ public:
 
     /// Effects: puts a block that is of this heap, or was a moment ago, back into its slab, if it is outstanding.
     /// Returns: what is wrong with it, if something is. It is not reported yet.
-    std::optional<error> put(std::size_t size_class, void* block) noexcept
+    std::optional<error> put(std::size_t size_class, void* block) noexcept MEMORY_POOL_REQUIRES(mutex_)
     {
         if (MEMORY_POOL_UNLIKELY(tag_of(block) != (own_tag() | size_class)))
             return error::double_free; // Its slab was given back since.
@@ -154,7 +157,7 @@ public:
     // All of it.
 
     /// Effects: returns all slabs without outstanding blocks, also the last of a class.
-    void give_back_empty_slabs() noexcept
+    void give_back_empty_slabs() noexcept MEMORY_POOL_REQUIRES(mutex_)
     {
         for (slice_number each = first_slab_; each != no_slice;) {
             const slice_number next = record(each).next_in_heap;
@@ -165,7 +168,7 @@ public:
     }
 
     /// Effects: as give_back_empty_slabs(), and returns the memory of the slabs to the system first.
-    void give_back_empty_slabs_and_memory() noexcept
+    void give_back_empty_slabs_and_memory() noexcept MEMORY_POOL_REQUIRES(mutex_)
     {
         for (slice_number each = first_slab_; each != no_slice;) {
             slice_record& slab = record(each);
@@ -198,7 +201,7 @@ public:
 
     /// Effects: purges pages of slabs without outstanding blocks. They are not counted, as they may have no memory
     ///   already. (Where blocks are checked, free ones stay as they were left.)
-    void purge_free_pages() noexcept
+    void purge_free_pages() noexcept MEMORY_POOL_REQUIRES(mutex_)
     {
         next_to_purge_ = no_slice;
         while (!purge_some_free_pages()) {
@@ -208,7 +211,7 @@ public:
     /// Effects: the same for some slabs, which takes a millisecond at most; goes on with the next ones when it is
     ///   called again.
     /// Returns: whether those were the last.
-    bool purge_some_free_pages() noexcept
+    bool purge_some_free_pages() noexcept MEMORY_POOL_REQUIRES(mutex_)
     {
         if constexpr (is_checked)
             return true;
@@ -226,7 +229,7 @@ public:
     }
 
     /// Effects: returns all slabs, also with outstanding blocks.
-    void give_back_slabs() noexcept
+    void give_back_slabs() noexcept MEMORY_POOL_REQUIRES(mutex_)
     {
         while (first_slab_ != no_slice) {
             if constexpr (is_checked)
@@ -240,16 +243,18 @@ public:
 
     /// Effects: calls `visit(const slice_record&)` for each slab.
     template <class Visit>
-    void for_each_slab(Visit&& visit) const
+    void for_each_slab(Visit&& visit) const MEMORY_POOL_REQUIRES(mutex_)
     {
         for (slice_number each = first_slab_; each != no_slice; each = record(each).next_in_heap)
             visit(record(each));
     }
 
     /// Returns: how many slabs it has.
+    /// Preconditions: no other thread uses the heap.
     /// Complexity: linear in slabs.
     std::size_t slabs() const noexcept
     {
+        assume_held();
         std::size_t count = 0;
         for_each_slab([&count](const slice_record&) { ++count; });
         return count;
@@ -293,7 +298,7 @@ protected:
     template <class Refuse>
     MEMORY_POOL_ALWAYS_INLINE slice_record::returned put_into(slice_record& slab, std::size_t size_class,
                                                               void* const* blocks, std::size_t count,
-                                                              Refuse&& refuse) noexcept
+                                                              Refuse&& refuse) noexcept MEMORY_POOL_REQUIRES(mutex_)
     {
         const slice_record::returned result = slab.put(facts[size_class], blocks, count, refuse);
         if (MEMORY_POOL_UNLIKELY(slab.has_news()) && result.taken_back != 0)
@@ -305,7 +310,7 @@ private:
     friend class heap_verifier;
 
     /// Sees to a slab that the first block has come back to, or the last.
-    void came_back(slice_record& slab) noexcept
+    void came_back(slice_record& slab) noexcept MEMORY_POOL_REQUIRES(mutex_)
     {
         if (!slab.is_listed)
             list(slab);
@@ -333,7 +338,7 @@ private:
         return outstanding_bytes() >= (is_dense ? many_if_dense : many);
     }
 
-    bool add_slab(std::size_t size_class) noexcept
+    bool add_slab(std::size_t size_class) noexcept MEMORY_POOL_REQUIRES(mutex_)
     {
         const slice_number added = pages_.take_slab(size_class, own_tag(), may_have_huge_page(size_class));
         if (added == no_slice)
@@ -361,7 +366,7 @@ private:
         return true;
     }
 
-    void remove_slab(slice_record& slab, bool with_memory = false) noexcept
+    void remove_slab(slice_record& slab, bool with_memory = false) noexcept MEMORY_POOL_REQUIRES(mutex_)
     {
         if (slab.is_listed)
             unlist(slab);
@@ -375,7 +380,7 @@ private:
         with_memory ? pages_.give_slab_and_memory(slab.slab) : pages_.give_slab(slab.slab);
     }
 
-    void list(slice_record& slab) noexcept
+    void list(slice_record& slab) noexcept MEMORY_POOL_REQUIRES(mutex_)
     {
         slice_number& first = with_blocks_[slab.size_class];
         slab.previous_slab = no_slice;
@@ -386,7 +391,7 @@ private:
         slab.is_listed = true;
     }
 
-    void unlist(slice_record& slab) noexcept
+    void unlist(slice_record& slab) noexcept MEMORY_POOL_REQUIRES(mutex_)
     {
         (slab.previous_slab != no_slice ? record(slab.previous_slab).next_slab : with_blocks_[slab.size_class]) =
             slab.next_slab;
@@ -406,9 +411,9 @@ private:
     std::size_t peak_outstanding_bytes_ = 0; ///< Since forget_most().
     misuse_list* found_ = nullptr;           ///< Of the holder of the lock.
     std::atomic<std::uint32_t> owner_locks_{0};
-    slice_number first_slab_ = no_slice;
-    slice_number next_to_purge_ = no_slice; ///< Those before it are purged.
-    std::array<slice_number, class_count> with_blocks_{};
+    slice_number first_slab_ MEMORY_POOL_GUARDED_BY(mutex_) = no_slice;
+    slice_number next_to_purge_ MEMORY_POOL_GUARDED_BY(mutex_) = no_slice; ///< Those before it are purged.
+    std::array<slice_number, class_count> with_blocks_ MEMORY_POOL_GUARDED_BY(mutex_){};
     std::array<std::atomic<std::uint32_t>, class_count> outstanding_{};
     std::atomic<std::size_t> outstanding_bytes_{0}; ///< Of all classes.
 };

@@ -29,6 +29,7 @@ public:
     /// Complexity: linear in bits of slabs.
     inconsistency verify() const noexcept
     {
+        its_.assume_held();
         std::array<std::uint32_t, class_count> outstanding{};
         std::array<std::uint32_t, class_count> with_blocks{};
         slice_number previous = no_slice;
@@ -81,6 +82,7 @@ private:
     /// Returns: what is wrong with the list of slabs of that class that have free blocks, of which there are `count`.
     inconsistency verify_list(std::size_t size_class, std::uint32_t count) const noexcept
     {
+        its_.assume_held();
         slice_number previous = no_slice;
         for (slice_number each = its_.with_blocks_[size_class]; each != no_slice; each = its_.record(each).next_slab) {
             if (const inconsistency found = verify(each))

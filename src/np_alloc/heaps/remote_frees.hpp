@@ -62,7 +62,8 @@ public:
     /// Effects: keeps a block of another heap, whose slice has that tag, until there is a batch full of them, or they
     ///   are many bytes, or another heap needs the place; then sends them.
     /// Preconditions: it is the tag of a slab.
-    MEMORY_POOL_NOINLINE void add_remote_free(slice_tag tag, void* block) noexcept
+    // Not analyzed: without the lock, there is a batch.
+    MEMORY_POOL_NOINLINE void add_remote_free(slice_tag tag, void* block) noexcept MEMORY_POOL_NO_THREAD_SAFETY_ANALYSIS
     {
         remote_frees& to = of(tag);
         outgoing& place = outbox_[place_of(to)];
@@ -102,7 +103,7 @@ public:
 
     /// Effects: puts what others have sent back into the slabs. Not while this thread forks: see forget_incoming.
     /// Returns: whether there was something.
-    bool drain() noexcept
+    bool drain() noexcept MEMORY_POOL_REQUIRES(mutex_)
     {
         if (MEMORY_POOL_LIKELY(!has_incoming()) || this_thread_forks)
             return false;
@@ -191,7 +192,7 @@ private:
 
     /// Has a batch to that heap at a place: the one that is there, if it is not worth its memory, or a new one.
     /// Returns: whether there is one; if not, there is no memory.
-    bool address(outgoing& place, remote_frees& to) noexcept
+    bool address(outgoing& place, remote_frees& to) noexcept MEMORY_POOL_REQUIRES(mutex_)
     {
         if (place.owner == nullptr || place.bytes >= batch_bytes) {
             send(place);
@@ -235,7 +236,7 @@ private:
     }
 
     /// Returns: whether there is memory for a batch.
-    bool open(outgoing& place, remote_frees& to) noexcept
+    bool open(outgoing& place, remote_frees& to) noexcept MEMORY_POOL_REQUIRES(mutex_)
     {
         void* memory = nullptr;
         if (take(batch_class, &memory, 1) == 0)
@@ -275,7 +276,7 @@ private:
 
     /// Drains the blocks of a batch, and adds the bytes of them to `bytes`.
     /// Returns: whether there were none but where blocks can be; it ends at the first of the others.
-    bool drain_blocks(const free_batch& read, std::size_t& bytes) noexcept
+    bool drain_blocks(const free_batch& read, std::size_t& bytes) noexcept MEMORY_POOL_REQUIRES(mutex_)
     {
         void* const* const blocks = read.blocks();
         for (std::uint64_t i = 0, count = read.count; i != count; ++i) {
@@ -290,7 +291,7 @@ private:
 
     /// Drains a block that was in a batch, and adds the bytes of it to `bytes`.
     /// Returns: whether it was outstanding.
-    MEMORY_POOL_ALWAYS_INLINE bool drain_block(void* block, std::size_t& bytes) noexcept
+    MEMORY_POOL_ALWAYS_INLINE bool drain_block(void* block, std::size_t& bytes) noexcept MEMORY_POOL_REQUIRES(mutex_)
     {
         const std::size_t slice = region().slice_of(block);
         const slice_tag tag = region().tag(slice).load(std::memory_order_relaxed);
@@ -309,7 +310,7 @@ private:
     /// Sends a batch that was read back to the heap that it is from; without another batch, or that would never end.
     /// Adds the bytes of it to `bytes`.
     /// Returns: whether it was outstanding.
-    bool drain_batch(free_batch* read, std::size_t& bytes) noexcept
+    bool drain_batch(free_batch* read, std::size_t& bytes) noexcept MEMORY_POOL_REQUIRES(mutex_)
     {
         const slice_tag tag = region().tag(region().slice_of(read)).load(std::memory_order_relaxed);
         if ((tag & ~class_bits) == own_tag() || !is_of_slab(tag))

@@ -15,6 +15,7 @@
 
 #include <memory_pool/base/config.hpp>
 #include <memory_pool/base/errors.hpp>
+#include <memory_pool/base/lock_guard.hpp>
 
 #include "../page_heap/page_heap.hpp"
 #include "../slices/slab.hpp"
@@ -65,7 +66,7 @@ public:
     /// Returns: a block of that class; nullptr if there is no memory.
     void* allocate(std::size_t size_class) noexcept
     {
-        const std::lock_guard lock(mutex_);
+        const base::lock_guard lock(mutex_);
         void* block = nullptr;
         ++changes_;
         return heap::take(size_class, &block, 1) == 1 ? block : nullptr;
@@ -85,7 +86,7 @@ public:
     /// Effects: makes a block of this heap what is none yet.
     void adopt_large(slice_number first) noexcept
     {
-        const std::lock_guard lock(mutex_);
+        const base::lock_guard lock(mutex_);
         slice_record& added = record(first);
         MEMORY_POOL_DELAY_POINT();
         added.home = this;
@@ -101,7 +102,7 @@ public:
     {
         forget(pages_.region().address(first));
         MEMORY_POOL_DELAY_POINT();
-        const std::lock_guard lock(mutex_);
+        const base::lock_guard lock(mutex_);
         const slice_record& leaving = record(first);
         if (pages_.region().tag(first).load(std::memory_order_relaxed) != large_block || leaving.home != this)
             return false;
@@ -130,7 +131,7 @@ public:
     /// Effects: frees everything.
     void free_all() noexcept
     {
-        const std::lock_guard lock(mutex_);
+        const base::lock_guard lock(mutex_);
         heap::give_back_slabs();
         while (first_large_ != no_slice) {
             const slice_number each = first_large_;
@@ -142,7 +143,7 @@ public:
     /// Effects: returns empty slabs, and purges free pages of the others.
     void tidy() noexcept
     {
-        const std::lock_guard lock(mutex_);
+        const base::lock_guard lock(mutex_);
         heap::give_back_empty_slabs();
         heap::purge_free_pages();
     }
@@ -153,7 +154,7 @@ public:
     {
         if (!mutex_.try_lock())
             return false;
-        const std::lock_guard lock(mutex_, std::adopt_lock);
+        const base::lock_guard lock(mutex_, base::adopt_lock);
         if (std::exchange(changes_seen_, changes_) != changes_) {
             idle_since_ = now;
             is_tidy_ = false;
@@ -167,7 +168,7 @@ public:
     /// Returns: whether a small block of this heap begins at `address`, which may be any, and is in use.
     bool is_in_use(const void* address) noexcept
     {
-        const std::lock_guard lock(mutex_);
+        const base::lock_guard lock(mutex_);
         return heap::has_outstanding(address);
     }
 
@@ -175,13 +176,14 @@ public:
     template <class Look>
     void with_blocks(Look&& look) noexcept
     {
-        const std::lock_guard lock(mutex_);
+        const base::lock_guard lock(mutex_);
         look(static_cast<const heap&>(*this), first_large_);
     }
 
     /// Returns: what is wrong with its slabs, and its list of large blocks.
     /// Preconditions: no other thread uses it.
-    inconsistency verify() const noexcept
+    // Not analyzed, as large_blocks(): for those preconditions.
+    inconsistency verify() const noexcept MEMORY_POOL_NO_THREAD_SAFETY_ANALYSIS
     {
         const page_heap::region_type& all = pages_.region();
         slice_number before = no_slice;
@@ -196,7 +198,7 @@ public:
 
     /// Returns: how many large blocks it has.
     /// Complexity: linear in those.
-    std::size_t large_blocks() const noexcept
+    std::size_t large_blocks() const noexcept MEMORY_POOL_NO_THREAD_SAFETY_ANALYSIS
     {
         std::size_t count = 0;
         for (slice_number each = first_large_; each != no_slice; each = record(each).next_in_heap)
@@ -204,9 +206,9 @@ public:
         return count;
     }
 
-    // Around a fork.
-    void lock_for_fork() noexcept { mutex_.lock_for_fork(); }
-    void unlock_after_fork() noexcept { mutex_.unlock_after_fork(); }
+    // Around a fork. Not analyzed: see fork_handlers::lock_for_fork.
+    void lock_for_fork() noexcept MEMORY_POOL_NO_THREAD_SAFETY_ANALYSIS { mutex_.lock_for_fork(); }
+    void unlock_after_fork() noexcept MEMORY_POOL_NO_THREAD_SAFETY_ANALYSIS { mutex_.unlock_after_fork(); }
 
     // In the list of all, guarded by its lock.
     shared_heap* next = nullptr;
@@ -222,18 +224,18 @@ private:
 
     std::optional<error> put(std::size_t size_class, void* block) noexcept
     {
-        const std::lock_guard lock(mutex_);
+        const base::lock_guard lock(mutex_);
         ++changes_;
         return heap::put(size_class, block);
     }
 
     call_sites* const sites_;
     std::atomic<const shared_heap*> alive_{this};
-    slice_number first_large_ = no_slice;
+    slice_number first_large_ MEMORY_POOL_GUARDED_BY(mutex_) = no_slice;
     // To see whether it is idle.
-    std::uint32_t changes_ = 0;
-    std::uint32_t changes_seen_ = 0;
-    std::uint64_t idle_since_ = 0; ///< In milliseconds of the coarse clock.
-    bool is_tidy_ = true;          ///< Nothing was done here since it was tidied.
+    std::uint32_t changes_ MEMORY_POOL_GUARDED_BY(mutex_) = 0;
+    std::uint32_t changes_seen_ MEMORY_POOL_GUARDED_BY(mutex_) = 0;
+    std::uint64_t idle_since_ MEMORY_POOL_GUARDED_BY(mutex_) = 0; ///< In milliseconds of the coarse clock.
+    bool is_tidy_ MEMORY_POOL_GUARDED_BY(mutex_) = true;          ///< Nothing was done here since it was tidied.
 };
 } // namespace memory_pool::np

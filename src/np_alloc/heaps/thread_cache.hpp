@@ -282,8 +282,10 @@ private:
     void flush_quarantine(misuse_list& found) noexcept
     {
         const heap::scoped_lock lock(heap().slabs, found);
-        heap().checks.quarantined.pop_all(
-            [this](std::size_t size_class, void* block) { heap().slabs.put(size_class, &block, 1); });
+        heap().checks.quarantined.pop_all([this](std::size_t size_class, void* block) {
+            heap().slabs.assume_held();
+            heap().slabs.put(size_class, &block, 1);
+        });
     }
 
     /// Puts the oldest blocks back into the heap.

@@ -124,6 +124,7 @@ public:
         lent_.fill(0);
         for (std::atomic<std::uint16_t>& room : rooms_)
             room.store(0, std::memory_order_relaxed);
+        slabs.assume_held();
         slabs.for_each_slab([this](const slice_record& slab) {
             if (tops[slab.size_class] == nullptr && grow(slab.size_class))
                 tops[slab.size_class] = begin(slab.size_class);

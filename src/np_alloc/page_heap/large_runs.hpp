@@ -10,6 +10,7 @@
 
 #include <memory_pool/base/config.hpp>
 #include <memory_pool/base/errors.hpp>
+#include <memory_pool/base/lock_guard.hpp>
 #include <memory_pool/os/address_space.hpp>
 #include <memory_pool/os/call_stack.hpp>
 #include <memory_pool/os/clock.hpp>
@@ -28,7 +29,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
-#include <mutex> // std::lock_guard
 #include <optional>
 #include <utility>
 
@@ -41,7 +41,10 @@ public:
     /// Returns: it, or a run that begins at no_slice.
     run take_large(std::size_t bytes, std::size_t alignment) noexcept
     {
-        return take_large(bytes, alignment, [this](const run& its) { return huge_pages_.enter_large(its); });
+        return take_large(bytes, alignment, [this](const run& its) {
+            mutex_.assume_held();
+            return huge_pages_.enter_large(its);
+        });
     }
 
     /// Effects: takes a large block apart.
@@ -57,6 +60,7 @@ public:
     {
         const std::size_t old_bytes = held_by_large(first);
         const run moved = take_large(bytes, 1, [this, first](const run& its) {
+            mutex_.assume_held();
             return huge_pages_.grow_large(first, region_.record(first).length, its);
         });
         if (moved.first == no_slice)
@@ -92,7 +96,11 @@ public:
 
     /// Returns: the freed large block that the address was part of, if that is revoked; else nullptr.
     /// Thread safety: as guarded_slots::nearest.
-    const guarded_block* freed_at(const void* address) const noexcept { return revoked_.find(address); }
+    // Not analyzed: called by the handler of a fault, which cannot wait for a lock.
+    const guarded_block* freed_at(const void* address) const noexcept MEMORY_POOL_NO_THREAD_SAFETY_ANALYSIS
+    {
+        return revoked_.find(address);
+    }
 
 protected:
     void count_large(std::size_t blocks, std::size_t bytes) noexcept
@@ -150,7 +158,7 @@ private:
     {
         first_touch touch;
         {
-            const std::lock_guard lock(mutex_);
+            const base::lock_guard lock(mutex_);
             if (revoked_.overlap(region_.address(first + length), region_.address(first + slices)) ||
                 !runs_.extend(first, length, slices))
                 return false;
@@ -167,7 +175,7 @@ private:
 
     bool shorten_run(slice_number first, std::uint32_t length, std::uint32_t slices) noexcept
     {
-        const std::lock_guard lock(mutex_);
+        const base::lock_guard lock(mutex_);
         huge_pages_.leave_large(first, length);
         set_tag(first + slices, length - slices, no_owner);
         count_large(0, std::size_t{0} - (length - slices) * slice_bytes);
@@ -180,7 +188,7 @@ private:
     ///   system about a part of it, which would make it several mappings.
     os::moving move_memory(slice_number from, const run& to) noexcept
     {
-        const std::lock_guard lock(mutex_);
+        const base::lock_guard lock(mutex_);
         if (!note_mappings(from, to.first))
             return os::moving::refused;
         const os::moving result = os::move_memory(region_.address(from), region_.address(to.first),
@@ -197,6 +205,7 @@ private:
             is_dirty = checks().large_ends(first);
         MEMORY_POOL_DELAY_POINT();
         return give(first, is_dirty, [&]() -> std::uint32_t {
+            mutex_.assume_held();
             if (region_.tag(first).load(std::memory_order_relaxed) != large_block)
                 return 0;
             const std::uint32_t length = region_.record(first).length;
@@ -226,7 +235,7 @@ private:
     }
 
     void revoke([[maybe_unused]] slice_number first, [[maybe_unused]] const std::optional<guarded_block>& freed,
-                [[maybe_unused]] bool has_memory) noexcept
+                [[maybe_unused]] bool has_memory) noexcept MEMORY_POOL_REQUIRES(mutex_)
     {
         if constexpr (is_checked) {
             if (!freed)
@@ -244,7 +253,7 @@ private:
     ///   end of what moves does from then on, here and there.
     /// Returns: whether those are not too many, and what moves is one of them: of several, Linux moves none, or, since
     ///   6.17, one after the other, and when it may make no more mappings, some have moved and others have not.
-    bool note_mappings(slice_number from, slice_number to) noexcept
+    bool note_mappings(slice_number from, slice_number to) noexcept MEMORY_POOL_REQUIRES(mutex_)
     {
         const std::uint32_t length = region_.record(from).length;
         if (mappings_ >= most_mappings || !huge_pages_.parts().are_alike(from, to, length) ||
@@ -260,6 +269,6 @@ private:
     /// copied.
     static constexpr std::size_t most_mappings = 16'384;
 
-    std::size_t mappings_ = 0;
+    std::size_t mappings_ MEMORY_POOL_GUARDED_BY(mutex_) = 0;
 };
 } // namespace memory_pool::np

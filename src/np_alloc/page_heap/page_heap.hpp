@@ -12,6 +12,7 @@
 
 #include <memory_pool/base/config.hpp>
 #include <memory_pool/base/errors.hpp>
+#include <memory_pool/base/lock_guard.hpp>
 #include <memory_pool/os/address_space.hpp>
 #include <memory_pool/os/call_stack.hpp>
 
@@ -28,7 +29,6 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
-#include <mutex> // std::lock_guard
 
 namespace memory_pool::np {
 /// What a page heap has, in bytes if not said otherwise.
@@ -55,6 +55,7 @@ public:
         const std::uint32_t slices = slab_slices(size_class);
         first_touch touch;
         const run taken = take(slices, 1, [this, will_be_filled, &touch](const run& its) {
+            mutex_.assume_held();
             touch = huge_pages_.enter_slab(its, will_be_filled);
         });
         if (taken.first == no_slice)
@@ -90,7 +91,7 @@ public:
     bool purge_part_of_slab(slice_number first, std::byte* memory, std::size_t bytes) noexcept
     {
         {
-            const std::lock_guard lock(mutex_);
+            const base::lock_guard lock(mutex_);
             huge_pages_.parts().lose_memory(first, slab_slices(region_.record(first).size_class));
         }
         return os::purge_memory(memory, bytes);
@@ -103,7 +104,7 @@ public:
     {
         if (!is_conceivable(bytes))
             return nullptr;
-        const std::lock_guard lock(mutex_);
+        const base::lock_guard lock(mutex_);
         void* const block = direct_.take(bytes, alignment);
         direct_count_.store(direct_.count(), std::memory_order_relaxed);
         if (block != nullptr) {
@@ -118,7 +119,7 @@ public:
     MEMORY_POOL_NOINLINE void* take_guarded(std::size_t bytes) noexcept
     {
         const auto by = os::call_stack::of_this_thread(); // Without the lock, as the loader may have one of its own.
-        const std::lock_guard lock(mutex_);
+        const base::lock_guard lock(mutex_);
         void* const block = direct_.take_guarded(bytes, by);
         direct_count_.store(direct_.count(), std::memory_order_relaxed);
         if (block != nullptr) {
@@ -133,9 +134,9 @@ public:
     /// Preconditions: as guarded_slots::fit.
     void* fit_guarded(void* block, std::size_t bytes, std::size_t alignment) noexcept
     {
-        if (!direct_.slots().contain(block))
+        if (!slots().contain(block))
             return block;
-        const std::lock_guard lock(mutex_);
+        const base::lock_guard lock(mutex_);
         const std::size_t bytes_before = direct_.bytes(block);
         void* const fitted = direct_.fit(block, std::max<std::size_t>(bytes, 1), alignment);
         count_direct(0, direct_.bytes(fitted) - bytes_before);
@@ -147,8 +148,8 @@ public:
     MEMORY_POOL_NOINLINE bool give_direct(const void* block) noexcept
     {
         const auto by =
-            direct_.slots().contain(block) ? os::call_stack::of_this_thread() : os::call_stack(); // without the lock
-        const std::lock_guard lock(mutex_);
+            slots().contain(block) ? os::call_stack::of_this_thread() : os::call_stack(); // without the lock
+        const base::lock_guard lock(mutex_);
         const std::size_t bytes = direct_.bytes(block);
         if (bytes == 0)
             return false;
@@ -161,21 +162,22 @@ public:
     /// Returns: what is wrong with giving back an address outside of the region, where no block begins.
     wrong_address what_is_wrong_with(const void* address) noexcept
     {
-        if (direct_count_.load(std::memory_order_relaxed) == 0 && !direct_.slots().contain(address))
+        if (direct_count_.load(std::memory_order_relaxed) == 0 && !slots().contain(address))
             return {error::foreign_pointer, 0};
-        const std::lock_guard lock(mutex_);
+        const base::lock_guard lock(mutex_);
         return direct_.what_is_wrong_with(address);
     }
 
     /// Where samples are, for the handler of a fault, which cannot wait for a lock.
-    const guarded_slots& slots() const noexcept { return direct_.slots(); }
+    // Not analyzed: they have no need of one.
+    const guarded_slots& slots() const noexcept MEMORY_POOL_NO_THREAD_SAFETY_ANALYSIS { return direct_.slots(); }
 
     /// Returns: how many bytes such a block has; 0 if it is none.
     std::size_t direct_bytes(const void* block) noexcept
     {
         if (direct_count_.load(std::memory_order_relaxed) == 0)
             return 0;
-        const std::lock_guard lock(mutex_);
+        const base::lock_guard lock(mutex_);
         return direct_.bytes(block);
     }
 
@@ -184,7 +186,7 @@ public:
     {
         if (direct_count_.load(std::memory_order_relaxed) == 0)
             return false;
-        const std::lock_guard lock(mutex_);
+        const base::lock_guard lock(mutex_);
         return direct_.hold(address);
     }
 
@@ -192,8 +194,9 @@ public:
     ///   false.
     /// Returns: whether it never did.
     /// Preconditions: none comes or goes.
+    // Not analyzed: for those preconditions.
     template <class Visit>
-    bool for_each_direct(Visit&& visit)
+    bool for_each_direct(Visit&& visit) MEMORY_POOL_NO_THREAD_SAFETY_ANALYSIS
     {
         bool goes_on = true;
         direct_.for_each([&](void* block, std::size_t bytes) { goes_on = goes_on && visit(block, bytes); });
@@ -203,7 +206,7 @@ public:
     /// Returns: whether what is known of blocks outside of the region fits together.
     bool direct_blocks_are_valid() noexcept
     {
-        const std::lock_guard lock(mutex_);
+        const base::lock_guard lock(mutex_);
         return direct_.is_valid();
     }
 
@@ -212,7 +215,7 @@ public:
     /// Complexity: O(1).
     page_heap_figures figures() noexcept
     {
-        const std::lock_guard lock(mutex_);
+        const base::lock_guard lock(mutex_);
         return {reserved(),
                 peak_reserved_,
                 runs_.dirty() * slice_bytes,
@@ -223,7 +226,7 @@ public:
     }
 
 private:
-    void count_direct(std::size_t blocks, std::size_t bytes) noexcept
+    void count_direct(std::size_t blocks, std::size_t bytes) noexcept MEMORY_POOL_REQUIRES(mutex_)
     {
         count_large(blocks, bytes);
         direct_bytes_ += bytes;
@@ -245,7 +248,7 @@ private:
         return std::size_t{slab_slices(region_.record(first).size_class)} * slice_bytes;
     }
 
-    direct_blocks direct_;
+    direct_blocks direct_ MEMORY_POOL_GUARDED_BY(mutex_);
     std::atomic<std::size_t> slabs_{0};
     std::atomic<std::size_t> direct_count_{0};
 };

@@ -13,6 +13,7 @@
 #include <memory_pool/base/arithmetic.hpp>
 #include <memory_pool/base/config.hpp>
 #include <memory_pool/base/immovable.hpp>
+#include <memory_pool/base/lock_guard.hpp>
 #include <memory_pool/os/address_space.hpp>
 #include <memory_pool/os/clock.hpp>
 
@@ -34,7 +35,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <limits>
-#include <mutex> // std::lock_guard
 #include <type_traits>
 
 namespace memory_pool::np {
@@ -49,7 +49,7 @@ public:
     /// Returns: whether there are some.
     bool start(std::size_t most_bytes, bool is_to_grow = false) noexcept
     {
-        const std::lock_guard lock(mutex_);
+        const base::lock_guard lock(mutex_);
         if (region_.most_slices() != 0)
             return true;
         if (!(is_to_grow && region_.reserve_to_grow(most_bytes)) && !region_.reserve(most_bytes))
@@ -63,7 +63,7 @@ public:
     /// Effects: gives those addresses back that were never needed. What is needed from now on is mapped for itself.
     void give_addresses_back() noexcept
     {
-        const std::lock_guard lock(mutex_);
+        const base::lock_guard lock(mutex_);
         region_.release_uncommitted();
     }
 
@@ -79,7 +79,7 @@ public:
     template <class Look>
     auto with_runs(Look&& look) noexcept
     {
-        const std::lock_guard lock(mutex_);
+        const base::lock_guard lock(mutex_);
         return look(runs_);
     }
 
@@ -109,15 +109,15 @@ public:
 
     /// Effects: gives the memory of a free run back to the system, if it has kept it for decay_ms() milliseconds.
     /// Returns: whether it did.
-    bool purge_one_old() noexcept { return purge_dirty_since(policy_.due_since(os::coarse_milliseconds())).is_done; }
+    bool purge_one_old() noexcept { return purge_dirty_since(policy().due_since(os::coarse_milliseconds())).is_done; }
 
     /// Effects: free runs keep their memory for that many milliseconds from now on.
     void set_decay_ms(std::uint64_t milliseconds) noexcept
     {
-        const std::lock_guard lock(mutex_);
+        const base::lock_guard lock(mutex_);
         policy_.set_decay_ms(milliseconds);
     }
-    std::uint64_t decay_ms() const noexcept { return policy_.decay_ms(); }
+    std::uint64_t decay_ms() const noexcept { return policy().decay_ms(); }
 
     /// Returns: slices in free runs that may have memory.
     std::size_t dirty_slices() const noexcept { return dirty_slices_.load(std::memory_order_relaxed); }
@@ -128,7 +128,11 @@ public:
     region_type& region() noexcept { return region_; }
 
     /// Returns: runs that are lost for good, as another mapping has their addresses.
-    std::size_t lost_runs() const noexcept { return lost_runs_; }
+    std::size_t lost_runs() noexcept
+    {
+        const base::lock_guard lock(mutex_);
+        return lost_runs_;
+    }
 
     /// Returns: guards and fill patterns of runs. For the checked build.
     run_checks<region_type, noted_parts_type> checks() noexcept { return {region_, noted_}; }
@@ -148,11 +152,12 @@ public:
     }
 
     // Around a fork.
-    void lock_for_fork() noexcept { mutex_.lock_for_fork(); }
-    void unlock_after_fork() noexcept { mutex_.unlock_after_fork(); }
+    void lock_for_fork() noexcept MEMORY_POOL_ACQUIRE(mutex_) { mutex_.lock_for_fork(); }
+    void unlock_after_fork() noexcept MEMORY_POOL_RELEASE(mutex_) { mutex_.unlock_after_fork(); }
 
     /// Effects: gives back what threads that are not there were about to give back, as this is the child of a fork.
-    void finish_purges() noexcept
+    // Not analyzed: the thread that forks has all locks, and purge() passes this one.
+    void finish_purges() noexcept MEMORY_POOL_NO_THREAD_SAFETY_ANALYSIS
     {
         for (run begun = runs_.find_being_purged(); begun.first != no_slice; begun = runs_.find_being_purged())
             (void)purge(begun);
@@ -185,7 +190,10 @@ public:
 protected:
     static constexpr std::size_t minus_one = ~std::size_t{0};
 
-    std::size_t reserved() const noexcept { return (runs_.in_use() + runs_.dirty()) * slice_bytes + direct_bytes_; }
+    std::size_t reserved() const noexcept MEMORY_POOL_REQUIRES(mutex_)
+    {
+        return (runs_.in_use() + runs_.dirty()) * slice_bytes + direct_bytes_;
+    }
 
     /// Returns: whether it makes sense to have addresses for so much memory.
     static bool is_conceivable(std::size_t bytes) noexcept
@@ -196,7 +204,7 @@ protected:
 
     /// To be called whenever something is taken or given back: a clean run that a dirty one is joined with counts as
     /// dirty.
-    void note_peak() noexcept
+    void note_peak() noexcept MEMORY_POOL_REQUIRES(mutex_)
     {
         peak_reserved_ = std::max(peak_reserved_, reserved());
         dirty_slices_.store(runs_.dirty(), std::memory_order_relaxed);
@@ -208,8 +216,8 @@ protected:
     {
         if (is_checked || MEMORY_POOL_LIKELY(touch.kind == first_touch::page::none))
             return;
-        const std::uint64_t cost = huge_pages_.measure(region_.address(touch.at));
-        const std::lock_guard lock(mutex_);
+        const std::uint64_t cost = huge_page_policy<region_type>::measure(region_.address(touch.at));
+        const base::lock_guard lock(mutex_);
         huge_pages_.note_cost(touch, cost, end);
     }
 
@@ -226,7 +234,7 @@ protected:
         run taken;
         bool is_due = false;
         {
-            const std::lock_guard lock(mutex_);
+            const base::lock_guard lock(mutex_);
             taken = runs_.take(slices, alignment);
             if (taken.first != no_slice)
                 taken = restored(taken, now);
@@ -237,7 +245,7 @@ protected:
             is_due = runs_.has_dirty_since(policy_.due_since(now));
         }
         if (MEMORY_POOL_UNLIKELY(is_due))
-            (void)purge_dirty_since(policy_.due_since(now));
+            (void)purge_dirty_since(policy().due_since(now));
         return taken;
     }
 
@@ -250,7 +258,7 @@ protected:
         const std::uint64_t now = os::coarse_milliseconds();
         purge_plan plan;
         {
-            const std::lock_guard lock(mutex_);
+            const base::lock_guard lock(mutex_);
             const std::uint32_t slices = unmark();
             if (slices == 0)
                 return false;
@@ -267,23 +275,26 @@ protected:
 
     fork_mutex mutex_;
     region_type region_;
-    runs<region_type> runs_{region_};
-    huge_page_policy<region_type> huge_pages_{region_};
+    runs<region_type> runs_ MEMORY_POOL_GUARDED_BY(mutex_){region_};
+    huge_page_policy<region_type> huge_pages_ MEMORY_POOL_GUARDED_BY(mutex_){region_};
     noted_parts_type noted_;
-    std::conditional_t<is_checked, revoked_runs, no_revoked_runs> revoked_;
-    std::size_t peak_reserved_ = 0;
-    std::size_t direct_bytes_ = 0; ///< Of blocks outside of the region.
+    std::conditional_t<is_checked, revoked_runs, no_revoked_runs> revoked_ MEMORY_POOL_GUARDED_BY(mutex_);
+    std::size_t peak_reserved_ MEMORY_POOL_GUARDED_BY(mutex_) = 0;
+    std::size_t direct_bytes_ MEMORY_POOL_GUARDED_BY(mutex_) = 0; ///< Of blocks outside of the region.
     std::atomic<std::size_t> purged_{0};
 
 private:
+    /// For the decay time, which needs no lock.
+    const purge_policy& policy() const noexcept MEMORY_POOL_NO_THREAD_SAFETY_ANALYSIS { return policy_; }
+
     bool purges_at_once() noexcept
     {
-        const std::lock_guard lock(mutex_);
+        const base::lock_guard lock(mutex_);
         return policy_.purges_at_once(runs_, os::coarse_milliseconds());
     }
 
     /// Returns: a run that was taken, if all of it may be touched now; if not, none.
-    run restored(const run& taken, std::uint64_t now) noexcept
+    run restored(const run& taken, std::uint64_t now) noexcept MEMORY_POOL_REQUIRES(mutex_)
     {
         const os::moving result =
             revoked_.take(region_.address(taken.first), region_.address(taken.first + taken.length));
@@ -304,7 +315,7 @@ private:
         std::array<kept, revoked_runs::most> all; // It takes long, so others are not to wait for it.
         std::size_t count = 0;
         {
-            const std::lock_guard lock(mutex_);
+            const base::lock_guard lock(mutex_);
             revoked_.forget_memory(region_.address(taken.first), region_.address(taken.first + taken.length),
                                    [&](void* memory, std::size_t bytes) { all[count++] = {memory, bytes}; });
         }
@@ -326,7 +337,7 @@ private:
     {
         run oldest;
         {
-            const std::lock_guard lock(mutex_);
+            const base::lock_guard lock(mutex_);
             oldest = runs_.take_dirty_since(since);
             if (oldest.first == no_slice)
                 return {};
@@ -349,7 +360,7 @@ private:
         MEMORY_POOL_DELAY_POINT();
         if (is_done)
             purged_.fetch_add(bytes, std::memory_order_relaxed);
-        const std::lock_guard lock(mutex_);
+        const base::lock_guard lock(mutex_);
         runs_.put_purged(taken, !is_done, os::coarse_milliseconds());
         if (region_.grows())
             shrink_region();
@@ -359,7 +370,7 @@ private:
 
     /// Effects: releases the addresses behind all runs, if worth a system call: the program may need them for something
     ///   else.
-    void shrink_region() noexcept
+    void shrink_region() noexcept MEMORY_POOL_REQUIRES(mutex_)
     {
         constexpr std::size_t least_slices = (std::size_t{1} << 20) / slice_bytes;
         [[maybe_unused]] const run last = runs_.forget_last_if_clean();
@@ -372,8 +383,8 @@ private:
         region_.shrink(runs_.used());
     }
 
-    purge_policy policy_;
-    std::size_t lost_runs_ = 0;
+    purge_policy policy_ MEMORY_POOL_GUARDED_BY(mutex_);
+    std::size_t lost_runs_ MEMORY_POOL_GUARDED_BY(mutex_) = 0;
     std::atomic<std::size_t> dirty_slices_{0}; ///< Copy of the runs' count, for readers without the lock.
 };
 } // namespace memory_pool::np

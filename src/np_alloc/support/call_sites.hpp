@@ -22,6 +22,7 @@
 #include <memory_pool/base/config.hpp>
 #include <memory_pool/base/errors.hpp>
 #include <memory_pool/base/immovable.hpp>
+#include <memory_pool/base/lock_guard.hpp>
 
 #include "fork_mutex.hpp"
 #include "hash_table.hpp"
@@ -55,14 +56,18 @@ class call_sites : base::immovable<call_sites>
 {
 public:
     /// Effects: gives all memory back. Nothing is remembered.
-    void release() noexcept { blocks_.release(); }
+    void release() noexcept
+    {
+        const base::lock_guard lock(mutex_);
+        blocks_.release();
+    }
 
     /// Effects: remembers who has asked for a block that is in use, and after how many checkpoints.
     /// Returns: whether there is memory for that.
     bool remember(const void* block, std::size_t bytes, const call_site& site,
                   checkpoint_count checkpoints = 0) noexcept
     {
-        const std::lock_guard lock(mutex_);
+        const base::lock_guard lock(mutex_);
         MEMORY_POOL_DELAY_POINT();
         if (!blocks_.has_room()) {
             freed_place(block) = {}; // The line that had it before is not to be taken for this one.
@@ -75,7 +80,7 @@ public:
     /// Effects: forgets a block that is about to be free, if it is known.
     void forget(const void* block) noexcept
     {
-        const std::lock_guard lock(mutex_);
+        const base::lock_guard lock(mutex_);
         if (block_entry* const known = find(block)) {
             freed_place(block).keep(*known);
             blocks_.remove(known);
@@ -89,7 +94,7 @@ public:
     base::message site_name(const void* address, bool may_be_inside, bool may_be_freed) noexcept
     {
         constexpr std::size_t most_of_file = 160; // There is something before it.
-        const std::lock_guard lock(mutex_);
+        const base::lock_guard lock(mutex_);
         if (const block_entry* const known = may_be_inside ? find_around(address) : find(address))
             return name_of(known->site, most_of_file);
         const freed_block& last = freed_place(address);
@@ -101,7 +106,7 @@ public:
     /// Effects: remembers a block at another address, or with another size, if it is known. It is as old as before.
     void move(const void* from, const void* to, std::size_t bytes) noexcept
     {
-        const std::lock_guard lock(mutex_);
+        const base::lock_guard lock(mutex_);
         block_entry* const known = find(from);
         if (known == nullptr)
             return;
@@ -116,9 +121,9 @@ public:
     }
 
     /// Effects: adds to `list` what is in use and was asked for after that many checkpoints, or more.
-    /// Preconditions: the lock is held, and will be until the list is finished.
+    /// Preconditions: the lock is held until the list is finished.
     /// Complexity: linear in blocks.
-    void add_to(site_list& list, checkpoint_count checkpoints) const noexcept
+    void add_to(site_list& list, checkpoint_count checkpoints) const noexcept MEMORY_POOL_REQUIRES(mutex_)
     {
         (void)blocks_.for_each([&](const block_entry& each) {
             if (each.checkpoints >= checkpoints)
@@ -133,7 +138,7 @@ public:
     template <class Visit>
     bool for_each_block(Visit&& visit) noexcept
     {
-        const std::lock_guard lock(mutex_);
+        const base::lock_guard lock(mutex_);
         return blocks_.for_each(
             [&](const block_entry& each) { return visit(reinterpret_cast<const void*>(each.address)); });
     }
@@ -141,24 +146,24 @@ public:
     /// Returns: bytes that are taken from the system to remember all that.
     std::size_t bytes_taken() noexcept
     {
-        const std::lock_guard lock(mutex_);
+        const base::lock_guard lock(mutex_);
         return blocks_.bytes();
     }
 
     /// Returns: whether the table is as it was made.
     bool is_valid() noexcept
     {
-        const std::lock_guard lock(mutex_);
+        const base::lock_guard lock(mutex_);
         return blocks_.is_valid();
     }
 
     // Around a fork.
-    void lock_for_fork() noexcept { mutex_.lock_for_fork(); }
-    void unlock_after_fork() noexcept { mutex_.unlock_after_fork(); }
+    void lock_for_fork() noexcept MEMORY_POOL_ACQUIRE(mutex_) { mutex_.lock_for_fork(); }
+    void unlock_after_fork() noexcept MEMORY_POOL_RELEASE(mutex_) { mutex_.unlock_after_fork(); }
 
     // While a list is made.
-    void lock() noexcept { mutex_.lock(); }
-    void unlock() noexcept { mutex_.unlock(); }
+    void lock() noexcept MEMORY_POOL_ACQUIRE(mutex_) { mutex_.lock(); }
+    void unlock() noexcept MEMORY_POOL_RELEASE(mutex_) { mutex_.unlock(); }
 
 private:
     struct block_entry
@@ -188,13 +193,13 @@ private:
         }
     };
 
-    freed_block& freed_place(const void* block) noexcept
+    freed_block& freed_place(const void* block) noexcept MEMORY_POOL_REQUIRES(mutex_)
     {
         return freed_[mixed(reinterpret_cast<std::uintptr_t>(block)) % freed_.size()];
     }
 
     /// Returns: the block that holds `address`, or nullptr.
-    const block_entry* find_around(const void* address) const noexcept
+    const block_entry* find_around(const void* address) const noexcept MEMORY_POOL_REQUIRES(mutex_)
     {
         const block_entry* found = nullptr;
         (void)blocks_.for_each([&](const block_entry& each) {
@@ -205,13 +210,13 @@ private:
         return found;
     }
 
-    block_entry* find(const void* block) const noexcept
+    block_entry* find(const void* block) const noexcept MEMORY_POOL_REQUIRES(mutex_)
     {
         return blocks_.find({reinterpret_cast<std::uintptr_t>(block), 0, {}, 0});
     }
 
     fork_mutex mutex_;
-    hash_table<block_entry> blocks_;
-    std::array<freed_block, 64> freed_{};
+    hash_table<block_entry> blocks_ MEMORY_POOL_GUARDED_BY(mutex_);
+    std::array<freed_block, 64> freed_ MEMORY_POOL_GUARDED_BY(mutex_){};
 };
 } // namespace memory_pool::np

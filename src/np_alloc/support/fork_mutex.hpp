@@ -32,8 +32,6 @@
 #include <cstdlib>
 #include <cstring>
 
-#include <mutex> // std::lock_guard
-
 namespace memory_pool::np {
 /// Whether this thread has all locks, as it is about to fork, or has just done so.
 MEMORY_POOL_HIDDEN inline __thread bool this_thread_forks = false;
@@ -73,11 +71,11 @@ public:
     std::abort();
 }
 
-/// A lock, which the thread that forks passes. To be used with std::lock_guard.
-class fork_mutex : base::immovable<fork_mutex>
+/// A lock, which the thread that forks passes. Use with base::lock_guard.
+class MEMORY_POOL_CAPABILITY fork_mutex : base::immovable<fork_mutex>
 {
 public:
-    void lock() noexcept
+    void lock() noexcept MEMORY_POOL_ACQUIRE()
     {
         MEMORY_POOL_DELAY_POINT();
         if (MEMORY_POOL_UNLIKELY(this_thread_locks++ != 0)) {
@@ -90,7 +88,7 @@ public:
     }
 
     /// Returns: whether it was to be had at once. Not while this thread forks: it is for what can wait.
-    bool try_lock() noexcept
+    bool try_lock() noexcept MEMORY_POOL_TRY_ACQUIRE(true)
     {
         ++this_thread_locks;
         if (!this_thread_forks) {
@@ -107,7 +105,7 @@ public:
         return false;
     }
 
-    void unlock() noexcept
+    void unlock() noexcept MEMORY_POOL_RELEASE()
     {
         if (MEMORY_POOL_LIKELY(this_thread_locks == 1))
             release();
@@ -116,9 +114,12 @@ public:
         --this_thread_locks;
     }
 
+    /// As base::mutex::assume_held.
+    void assume_held() const noexcept MEMORY_POOL_ASSUMES_HELD(this) {}
+
     // Around a fork.
 
-    void lock_for_fork() noexcept
+    void lock_for_fork() noexcept MEMORY_POOL_ACQUIRE()
     {
         if (MEMORY_POOL_UNLIKELY(!mutex_.try_lock()))
             wait(this_thread_transition);
@@ -127,7 +128,7 @@ public:
     }
 
     /// Effects: lets go of it. It may be new, if a handler has made what it guards.
-    void unlock_after_fork() noexcept
+    void unlock_after_fork() noexcept MEMORY_POOL_RELEASE()
     {
         if (!is_held_for_fork_)
             return;
@@ -157,7 +158,8 @@ private:
 
     /// Takes the lock for a thread that holds or waits for another, or for this one, if a handler calls. Restores the
     /// transition that it interrupts.
-    MEMORY_POOL_NOINLINE void lock_further() noexcept
+    // Not analyzed: the thread that forks passes.
+    MEMORY_POOL_NOINLINE void lock_further() noexcept MEMORY_POOL_NO_THREAD_SAFETY_ANALYSIS
     {
         if (this_thread_forks)
             return;
@@ -169,14 +171,15 @@ private:
         this_thread_transition = interrupted;
     }
 
-    void release() noexcept
+    void release() noexcept MEMORY_POOL_RELEASE(mutex_)
     {
         begin_transition();
         set_owner(nullptr);
         mutex_.unlock();
     }
 
-    MEMORY_POOL_NOINLINE void unlock_further() noexcept
+    // Not analyzed: as lock_further.
+    MEMORY_POOL_NOINLINE void unlock_further() noexcept MEMORY_POOL_NO_THREAD_SAFETY_ANALYSIS
     {
         if (this_thread_forks)
             return;
@@ -188,7 +191,7 @@ private:
 
     /// Waits for the lock. Reports a reentrant call if this thread owns it. During a transition, either this thread or
     /// another one may hold it: another one soon sets an owner.
-    MEMORY_POOL_SLOW_PATH void wait(const fork_mutex* interrupted) noexcept
+    MEMORY_POOL_SLOW_PATH void wait(const fork_mutex* interrupted) noexcept MEMORY_POOL_ACQUIRE(mutex_)
     {
         constexpr std::uint64_t longest_transition = 100'000'000; // In nanoseconds.
         if (interrupted == this) {
