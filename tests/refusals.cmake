@@ -94,6 +94,27 @@ foreach(refused ${refusals})
     endif()
 endforeach()
 
+# The analysis of clang refuses what uses guarded members without their lock.
+if(CMAKE_CXX_COMPILER_ID STREQUAL "Clang" AND TARGET memory_pool_np_alloc)
+    set(refused_1 "writing variable 'count_' requires holding mutex 'mutex_' exclusively")
+    set(refused_2 "calling function 'count_locked' requires holding mutex 'mutex_' exclusively")
+    set(refused_3 "acquiring mutex 'mutex_' that is already held")
+    set(refused_4 "mutex 'mutex_' is not held on every path through here")
+    set(refused_5 "reading variable 'slabs_' requires holding mutex 'mutex_'")
+    set(refused_6 "calling function 'gather' requires holding mutex 'mutex_' exclusively")
+    set(refused_7 "calling function 'drain' requires holding mutex 'heap.mutex_' exclusively")
+    foreach(refused RANGE 7)
+        add_test(NAME refusals.locks_${refused}
+            COMMAND ${compile} -fsyntax-only -Wthread-safety -Wthread-safety-beta -Werror -DREFUSED=${refused}
+                -I${PROJECT_SOURCE_DIR}/src ${CMAKE_CURRENT_SOURCE_DIR}/refusals/locks.cpp)
+        set_tests_properties(refusals.locks_${refused} PROPERTIES TIMEOUT 120)
+        if(refused GREATER 0)
+            set_tests_properties(refusals.locks_${refused} PROPERTIES
+                PASS_REGULAR_EXPRESSION "error: ${refused_${refused}}" FAIL_REGULAR_EXPRESSION "${second_error}")
+        endif()
+    endforeach()
+endif()
+
 # No header compiles in an older C++ than it needs; programs for the drop-ins may use one.
 file(GLOB headers CONFIGURE_DEPENDS
     ${PROJECT_SOURCE_DIR}/include/memory_pool/*.hpp
