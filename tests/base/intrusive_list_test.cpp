@@ -169,4 +169,13 @@ TYPED_TEST(intrusive_list_test, notices_a_link_that_does_not_lead_back)
     this->links().previous(this->nodes_.node(2)) = this->nodes_.node(0);
     EXPECT_FALSE(this->list_.has(3, this->links()));
 }
+
+TYPED_TEST(intrusive_list_test, notices_a_link_that_leads_around_in_a_circle)
+{
+    this->add_last(0);
+    this->add_last(1);
+    this->links().next(this->nodes_.node(1)) = this->nodes_.node(0);
+    EXPECT_FALSE(this->list_.is_linked([](auto) { return true; }, this->links()));
+    EXPECT_FALSE(this->list_.has(2, this->links()));
+}
 } // namespace

@@ -16,6 +16,7 @@
 #include <memory_pool/base/immovable.hpp>
 
 #include <cstddef>
+#include <utility>
 
 namespace memory_pool { inline namespace MEMORY_POOL_ABI { namespace base {
 /// The links of nodes that have them as members: pointers, nullptr to begin with.
@@ -49,17 +50,32 @@ public:
     /// Effects: makes a node the last, unless it is listed.
     void add_last(node added, const Links& links = {}) noexcept { add(added, false, links); }
 
+    /// Effects: makes a node the first or the last, unless it is listed.
+    void add(node added, bool as_first, const Links& links) noexcept
+    {
+        if (is_listed(added, links))
+            return;
+        const node last = empty() ? added : std::exchange(links.previous(first_), added);
+        links.previous(added) = last;
+        links.next(added) = as_first ? first_ : Links::none;
+        if (as_first || empty())
+            first_ = added;
+        else
+            links.next(last) = added;
+    }
+
     /// Effects: takes a node out, if it is listed.
     void remove(node removed, const Links& links = {}) noexcept
     {
         if (!is_listed(removed, links))
             return;
         const node next = links.next(removed);
-        const node previous = links.previous(removed);
-        (removed == first_ ? first_ : links.next(previous)) = next;
-        if (first_ != Links::none)
-            links.previous(next != Links::none ? next : first_) = previous;
-        links.previous(removed) = Links::none;
+        const node previous = std::exchange(links.previous(removed), Links::none);
+        if (removed != first_)
+            links.next(previous) = next;
+        else if (first_ = next; next == Links::none)
+            return;
+        links.previous(next != Links::none ? next : first_) = previous;
     }
 
     /// Effects: forgets all nodes, which are about to end.
@@ -76,35 +92,28 @@ public:
         }
     }
 
+    /// Effects: calls `is_valid(node)` for each node, before its links are read.
+    /// Returns: whether that was always true, and they are linked in both directions.
+    template <class IsValid>
+    bool is_linked(IsValid&& is_valid, const Links& links = {}) const
+    {
+        node last = Links::none;
+        for (node each = first_; each != Links::none; each = links.next(each)) {
+            if (!is_valid(each) || (last != Links::none && (each == first_ || links.previous(each) != last)))
+                return false;
+            last = each;
+        }
+        return empty() || links.previous(first_) == last;
+    }
+
     /// Returns: whether it has that many nodes, linked in both directions.
     bool has(std::size_t expected, const Links& links = {}) const noexcept
     {
         std::size_t found = 0;
-        node last = Links::none;
-        for (node each = first_; each != Links::none && found <= expected; each = links.next(each), ++found) {
-            if (!is_listed(each, links) || (each != first_ && links.previous(each) != last))
-                return false;
-            last = each;
-        }
-        return found == expected && (empty() || links.previous(first_) == last);
+        return is_linked([&](node) { return ++found <= expected; }, links) && found == expected;
     }
 
 private:
-    void add(node added, bool as_first, const Links& links) noexcept
-    {
-        if (is_listed(added, links))
-            return;
-        const node last = empty() ? added : links.previous(first_);
-        links.previous(added) = last;
-        links.next(added) = as_first ? first_ : Links::none;
-        if (!empty())
-            links.previous(first_) = added;
-        if (as_first || empty())
-            first_ = added;
-        else
-            links.next(last) = added;
-    }
-
     node first_ = Links::none;
 };
 }}} // namespace memory_pool::MEMORY_POOL_ABI::base

@@ -16,6 +16,7 @@
 #include <memory_pool/base/arithmetic.hpp>
 #include <memory_pool/base/config.hpp>
 #include <memory_pool/base/immovable.hpp>
+#include <memory_pool/base/intrusive_list.hpp>
 #include <memory_pool/base/lock_guard.hpp>
 #include <memory_pool/os/address_space.hpp>
 #include <memory_pool/os/environment.hpp>
@@ -106,10 +107,7 @@ public:
         auto* const created = ::new (memory) shared_heap(pages_);
         MEMORY_POOL_DELAY_POINT();
         const base::lock_guard lock(mutex_);
-        created->next = shared_;
-        if (shared_ != nullptr)
-            shared_->previous = created;
-        shared_ = created;
+        shared_.add_first(created);
         return created;
     }
 
@@ -125,9 +123,7 @@ public:
         MEMORY_POOL_DELAY_POINT();
         {
             const base::lock_guard lock(mutex_);
-            (ended.previous != nullptr ? ended.previous->next : shared_) = ended.next;
-            if (ended.next != nullptr)
-                ended.next->previous = ended.previous;
+            shared_.remove(&ended);
         }
         ended.~shared_heap();
         internal_.free(class_of_heaps, &ended);
@@ -169,8 +165,7 @@ protected:
             visit(each);
         if constexpr (is_checked)
             visit(zero_size_);
-        for (shared_heap* each = shared_; each != nullptr; each = each->next)
-            visit(*each);
+        shared_.for_each([&](shared_heap* each) { visit(*each); });
     }
 
     template <class Visit>
@@ -199,6 +194,7 @@ private:
     }
 
     std::atomic<bool> is_started_{false};
-    shared_heap* shared_ MEMORY_POOL_GUARDED_BY(mutex_) = nullptr; ///< The list of those that the program has made.
+    base::intrusive_list<base::member_links<shared_heap, &shared_heap::next, &shared_heap::previous>> shared_
+        MEMORY_POOL_GUARDED_BY(mutex_); ///< Those that the program has made.
 };
 } // namespace memory_pool::np

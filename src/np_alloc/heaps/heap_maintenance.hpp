@@ -59,7 +59,7 @@ public:
         cache.put_all_back(found);
         const heap::scoped_lock lock(its, found);
         (void)its.drain();
-        its.give_back_empty_slabs_and_memory();
+        its.give_back_empty_slabs(true);
         for (int left = most_parts; left != 0; --left)
             if (its.purge_some_free_pages()) {
                 its.forget_most();

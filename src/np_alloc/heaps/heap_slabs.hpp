@@ -17,6 +17,7 @@
 #include <memory_pool/base/config.hpp>
 #include <memory_pool/base/errors.hpp>
 #include <memory_pool/base/immovable.hpp>
+#include <memory_pool/base/intrusive_list.hpp>
 #include <memory_pool/os/pages.hpp>
 
 #include "../page_heap/page_heap.hpp"
@@ -77,8 +78,6 @@ public:
     constexpr explicit heap_slabs(page_heap& from, bool is_shared = false) noexcept
         : pages_(from), is_shared_(is_shared)
     {
-        for (slice_number& first : with_blocks_)
-            first = no_slice;
     }
 
     /// Tells the analysis that the heap lock is held, or not needed, as no other thread uses the heap.
@@ -99,13 +98,15 @@ public:
 
     /// Effects: takes up to `count` blocks out of its slabs, and makes a new one if those have none.
     /// Returns: how many; 0 if there is no memory.
-    std::uint32_t take(std::size_t size_class, void** blocks, std::uint32_t count) noexcept MEMORY_POOL_REQUIRES(mutex_)
+    MEMORY_POOL_ALWAYS_INLINE std::uint32_t take(std::size_t size_class, void** blocks, std::uint32_t count) noexcept
+        MEMORY_POOL_REQUIRES(mutex_)
     {
-        if (with_blocks_[size_class] == no_slice && !add_slab(size_class))
+        auto& with_blocks = with_blocks_[size_class];
+        if (with_blocks.empty() && !add_slab(size_class))
             return 0;
         std::uint32_t taken = 0;
-        while (taken != count && with_blocks_[size_class] != no_slice) {
-            slice_record& slab = record(with_blocks_[size_class]);
+        while (taken != count && !with_blocks.empty()) {
+            slice_record& slab = record(with_blocks.first());
             MEMORY_POOL_DELAY_POINT();
             taken += slab.take(blocks + taken, count - taken);
             if (!slab.has_blocks())
@@ -156,26 +157,15 @@ public:
 
     // All of it.
 
-    /// Effects: returns all slabs without outstanding blocks, also the last of a class.
-    void give_back_empty_slabs() noexcept MEMORY_POOL_REQUIRES(mutex_)
+    /// Effects: returns all slabs without outstanding blocks, also the last of a class; if `with_memory`, returns their
+    ///   memory to the system first.
+    void give_back_empty_slabs(bool with_memory = false) noexcept MEMORY_POOL_REQUIRES(mutex_)
     {
-        for (slice_number each = first_slab_; each != no_slice;) {
-            const slice_number next = record(each).next_in_heap;
-            if (record(each).is_empty())
-                remove_slab(record(each));
-            each = next;
-        }
-    }
-
-    /// Effects: as give_back_empty_slabs(), and returns the memory of the slabs to the system first.
-    void give_back_empty_slabs_and_memory() noexcept MEMORY_POOL_REQUIRES(mutex_)
-    {
-        for (slice_number each = first_slab_; each != no_slice;) {
-            slice_record& slab = record(each);
-            each = slab.next_in_heap;
+        for_each_slab([this, with_memory](slice_record& slab) {
+            assume_held();
             if (slab.is_empty())
-                remove_slab(slab, true);
-        }
+                remove_slab(slab, with_memory);
+        });
     }
 
     /// Returns: about how much memory its slabs have: the peak of outstanding bytes, and a page for each slice. A slab
@@ -218,7 +208,7 @@ public:
         constexpr std::size_t most_seen = 4096;
         constexpr std::size_t most_purged = 32;
         if (next_to_purge_ == no_slice)
-            next_to_purge_ = first_slab_;
+            next_to_purge_ = slabs_.first();
         std::size_t purged = 0;
         for (std::size_t seen = 0; next_to_purge_ != no_slice && seen != most_seen && purged != most_purged; ++seen) {
             slice_record& slab = record(next_to_purge_);
@@ -231,22 +221,22 @@ public:
     /// Effects: returns all slabs, also with outstanding blocks.
     void give_back_slabs() noexcept MEMORY_POOL_REQUIRES(mutex_)
     {
-        while (first_slab_ != no_slice) {
+        for_each_slab([this](slice_record& slab) {
+            assume_held();
             if constexpr (is_checked)
-                pages_.checks().slab_dropped(first_slab_);
-            remove_slab(record(first_slab_));
-        }
+                pages_.checks().slab_dropped(slab.slab);
+            remove_slab(slab);
+        });
         for (std::atomic<std::uint32_t>& count : outstanding_)
             count.store(0, std::memory_order_relaxed);
         outstanding_bytes_.store(0, std::memory_order_relaxed);
     }
 
-    /// Effects: calls `visit(const slice_record&)` for each slab.
+    /// Effects: calls `visit(slice_record&)` for each slab.
     template <class Visit>
     void for_each_slab(Visit&& visit) const MEMORY_POOL_REQUIRES(mutex_)
     {
-        for (slice_number each = first_slab_; each != no_slice; each = record(each).next_in_heap)
-            visit(record(each));
+        slabs_.for_each([&](slice_number each) { visit(record(each)); }, links_in_heap{region()});
     }
 
     /// Returns: how many slabs it has.
@@ -287,6 +277,9 @@ protected:
                                                          std::int64_t{facts[size_class].block_bytes}));
     }
 
+    template <auto Next, auto Previous>
+    using heap_links = slice_links<page_heap::region_type, Next, Previous>;
+
     page_heap::region_type& region() const noexcept { return pages_.region(); }
     slice_record& record(std::size_t slice) const noexcept { return region().record(slice); }
     slice_record& slab_of(const void* block) const noexcept { return record(record(region().slice_of(block)).slab); }
@@ -308,15 +301,16 @@ protected:
 
 private:
     friend class heap_verifier;
+    using links_in_heap = heap_links<&slice_record::next_in_heap, &slice_record::previous_in_heap>;
+    using links_in_class = heap_links<&slice_record::next_slab, &slice_record::previous_slab>;
 
     /// Sees to a slab that the first block has come back to, or the last.
     void came_back(slice_record& slab) noexcept MEMORY_POOL_REQUIRES(mutex_)
     {
-        if (!slab.is_listed)
-            list(slab);
+        with_blocks_[slab.size_class].add_first(slab.slab, links_in_class{region()});
         // A small one that is empty is kept if it is the only one with blocks, so that a program at the edge does not
         // go to and fro.
-        const bool is_only_one = slab.next_slab == no_slice && slab.previous_slab == no_slice;
+        const bool is_only_one = slab.previous_slab == slab.slab;
         const bool is_kept = is_only_one && facts[slab.size_class].slices == 1;
         if (slab.is_empty() && !is_kept)
             remove_slab(slab);
@@ -344,13 +338,8 @@ private:
         if (added == no_slice)
             return false;
         add(slab_bytes_, std::size_t{facts[size_class].slab_bytes});
-        slice_record& slab = record(added);
-        slab.previous_in_heap = no_slice;
-        slab.next_in_heap = first_slab_;
-        if (first_slab_ != no_slice)
-            record(first_slab_).previous_in_heap = added;
-        first_slab_ = added;
-        list(slab);
+        slabs_.add_first(added, links_in_heap{region()});
+        with_blocks_[size_class].add_first(added, links_in_class{region()});
         return true;
     }
 
@@ -366,38 +355,19 @@ private:
         return true;
     }
 
+    void unlist(const slice_record& slab) noexcept MEMORY_POOL_REQUIRES(mutex_)
+    {
+        with_blocks_[slab.size_class].remove(slab.slab, links_in_class{region()});
+    }
+
     void remove_slab(slice_record& slab, bool with_memory = false) noexcept MEMORY_POOL_REQUIRES(mutex_)
     {
-        if (slab.is_listed)
-            unlist(slab);
+        unlist(slab);
         if (next_to_purge_ == slab.slab)
             next_to_purge_ = slab.next_in_heap;
-        (slab.previous_in_heap != no_slice ? record(slab.previous_in_heap).next_in_heap : first_slab_) =
-            slab.next_in_heap;
-        if (slab.next_in_heap != no_slice)
-            record(slab.next_in_heap).previous_in_heap = slab.previous_in_heap;
+        slabs_.remove(slab.slab, links_in_heap{region()});
         add(slab_bytes_, std::size_t{0} - facts[slab.size_class].slab_bytes);
         with_memory ? pages_.give_slab_and_memory(slab.slab) : pages_.give_slab(slab.slab);
-    }
-
-    void list(slice_record& slab) noexcept MEMORY_POOL_REQUIRES(mutex_)
-    {
-        slice_number& first = with_blocks_[slab.size_class];
-        slab.previous_slab = no_slice;
-        slab.next_slab = first;
-        if (first != no_slice)
-            record(first).previous_slab = slab.slab;
-        first = slab.slab;
-        slab.is_listed = true;
-    }
-
-    void unlist(slice_record& slab) noexcept MEMORY_POOL_REQUIRES(mutex_)
-    {
-        (slab.previous_slab != no_slice ? record(slab.previous_slab).next_slab : with_blocks_[slab.size_class]) =
-            slab.next_slab;
-        if (slab.next_slab != no_slice)
-            record(slab.next_slab).previous_slab = slab.previous_slab;
-        slab.is_listed = false;
     }
 
 protected:
@@ -411,9 +381,9 @@ private:
     std::size_t peak_outstanding_bytes_ = 0; ///< Since forget_most().
     misuse_list* found_ = nullptr;           ///< Of the holder of the lock.
     std::atomic<std::uint32_t> owner_locks_{0};
-    slice_number first_slab_ MEMORY_POOL_GUARDED_BY(mutex_) = no_slice;
+    base::intrusive_list<links_in_heap> slabs_ MEMORY_POOL_GUARDED_BY(mutex_);
     slice_number next_to_purge_ MEMORY_POOL_GUARDED_BY(mutex_) = no_slice; ///< Those before it are purged.
-    std::array<slice_number, class_count> with_blocks_ MEMORY_POOL_GUARDED_BY(mutex_){};
+    std::array<base::intrusive_list<links_in_class>, class_count> with_blocks_ MEMORY_POOL_GUARDED_BY(mutex_){};
     std::array<std::atomic<std::uint32_t>, class_count> outstanding_{};
     std::atomic<std::size_t> outstanding_bytes_{0}; ///< Of all classes.
 };

@@ -6,6 +6,8 @@
 /// Thread safety: none; the heap lock is free, and no thread takes it.
 #pragma once
 
+#include <memory_pool/base/intrusive_list.hpp>
+
 #include "../slices/size_classes.hpp"
 #include "../slices/slab.hpp"
 #include "../slices/slice_tag.hpp"
@@ -32,24 +34,29 @@ public:
         its_.assume_held();
         std::array<std::uint32_t, class_count> outstanding{};
         std::array<std::uint32_t, class_count> with_blocks{};
-        slice_number previous = no_slice;
-        for (slice_number each = its_.first_slab_; each != no_slice; each = its_.record(each).next_in_heap) {
-            if (const inconsistency found = verify(each))
-                return found;
-            const slice_record& slab = its_.record(each);
-            if (slab.previous_in_heap != previous)
-                return {"the list of slabs of a heap is torn at a slab", slab.begin};
-            previous = each;
+        const auto count = [&](const slice_record& slab) {
             outstanding[slab.size_class] += slab.capacity - slab.free_count;
-            with_blocks[slab.size_class] += slab.is_listed ? 1 : 0;
-        }
+            with_blocks[slab.size_class] += slab.has_blocks() ? 1U : 0U;
+            return true;
+        };
+        if (const inconsistency found = verify(its_.slabs_, heap_slabs::links_in_heap{its_.region()},
+                                               "the list of slabs of a heap is torn at a slab", count))
+            return found;
         std::size_t bytes = 0;
         for (std::size_t number = 0; number != class_count; ++number) {
             if (outstanding[number] != its_.outstanding(number))
                 return {"the outstanding-block count of a heap does not match its slabs", &its_};
             bytes += std::size_t{outstanding[number]} * facts[number].block_bytes;
-            if (const inconsistency found = verify_list(number, with_blocks[number]))
+            const auto count_listed = [&](const slice_record& slab) {
+                --with_blocks[number];
+                return slab.size_class == number;
+            };
+            if (const inconsistency found =
+                    verify(its_.with_blocks_[number], heap_slabs::links_in_class{its_.region()},
+                           "the list of slabs with free blocks is torn at a slab", count_listed))
                 return found;
+            if (with_blocks[number] != 0)
+                return {"a slab with free blocks is missing in its list", &its_};
         }
         return bytes == its_.outstanding_bytes()
                    ? inconsistency{}
@@ -74,26 +81,27 @@ private:
                 return {"a slice is not tagged as part of its slab", its_.region().address(slice)};
         if (!slab.is_valid())
             return {"the free count of a slab does not match its bitmap", slab.begin};
-        if (slab.is_listed != slab.has_blocks())
+        if (slab.is_listed() != slab.has_blocks())
             return {"a slab with free blocks is not listed, or one without is", slab.begin};
         return {};
     }
 
-    /// Returns: what is wrong with the list of slabs of that class that have free blocks, of which there are `count`.
-    inconsistency verify_list(std::size_t size_class, std::uint32_t count) const noexcept
+    /// Returns: what is wrong with a list of slabs, for each of which `is_right(const slice_record&)` is to be true;
+    ///   `torn` if it is not linked in both directions.
+    template <class Links, class IsRight>
+    inconsistency verify(const base::intrusive_list<Links>& list, const Links& links, const char* torn,
+                         IsRight&& is_right) const noexcept
     {
-        its_.assume_held();
-        slice_number previous = no_slice;
-        for (slice_number each = its_.with_blocks_[size_class]; each != no_slice; each = its_.record(each).next_slab) {
-            if (const inconsistency found = verify(each))
-                return found;
-            const slice_record& slab = its_.record(each);
-            if (slab.size_class != size_class || !slab.is_listed || slab.previous_slab != previous)
-                return {"the list of slabs with free blocks is torn at a slab", slab.begin};
-            previous = each;
-            --count;
-        }
-        return count == 0 ? inconsistency{} : inconsistency{"a slab with free blocks is missing in its list", &its_};
+        inconsistency found{torn, &its_};
+        const auto is_valid = [&](slice_number each) {
+            if (const inconsistency wrong = verify(each)) {
+                found = wrong;
+                return false;
+            }
+            found.where = its_.record(each).begin;
+            return is_right(its_.record(each));
+        };
+        return list.is_linked(is_valid, links) ? inconsistency{} : found;
     }
 
     const heap_slabs& its_;

@@ -15,6 +15,7 @@
 
 #include <memory_pool/base/config.hpp>
 #include <memory_pool/base/errors.hpp>
+#include <memory_pool/base/intrusive_list.hpp>
 #include <memory_pool/base/lock_guard.hpp>
 
 #include "../page_heap/page_heap.hpp"
@@ -91,10 +92,7 @@ public:
         MEMORY_POOL_DELAY_POINT();
         added.home = this;
         added.previous_in_heap = no_slice;
-        added.next_in_heap = first_large_;
-        if (first_large_ != no_slice)
-            record(first_large_).previous_in_heap = first;
-        first_large_ = first;
+        large_.add_first(first, large_links{region()});
     }
 
     /// Effects: frees such a block. The lock is held until it is gone, so a fork finds it here, or free.
@@ -103,13 +101,9 @@ public:
         forget(pages_.region().address(first));
         MEMORY_POOL_DELAY_POINT();
         const base::lock_guard lock(mutex_);
-        const slice_record& leaving = record(first);
-        if (pages_.region().tag(first).load(std::memory_order_relaxed) != large_block || leaving.home != this)
+        if (!is_own_large(first))
             return false;
-        (leaving.previous_in_heap != no_slice ? record(leaving.previous_in_heap).next_in_heap : first_large_) =
-            leaving.next_in_heap;
-        if (leaving.next_in_heap != no_slice)
-            record(leaving.next_in_heap).previous_in_heap = leaving.previous_in_heap;
+        large_.remove(first, large_links{region()});
         return pages_.give_large(first);
     }
 
@@ -133,11 +127,8 @@ public:
     {
         const base::lock_guard lock(mutex_);
         heap::give_back_slabs();
-        while (first_large_ != no_slice) {
-            const slice_number each = first_large_;
-            first_large_ = record(each).next_in_heap;
-            (void)pages_.give_large(each);
-        }
+        large_.for_each([this](slice_number each) { (void)pages_.give_large(each); }, large_links{region()});
+        large_.clear();
     }
 
     /// Effects: returns empty slabs, and purges free pages of the others.
@@ -172,27 +163,18 @@ public:
         return heap::has_outstanding(address);
     }
 
-    /// Effects: calls `look(const heap&, slice_number first_large)` with the lock held.
-    template <class Look>
-    void with_blocks(Look&& look) noexcept
-    {
-        const base::lock_guard lock(mutex_);
-        look(static_cast<const heap&>(*this), first_large_);
-    }
-
     /// Returns: what is wrong with its slabs, and its list of large blocks.
     /// Preconditions: no other thread uses it.
     // Not analyzed, as large_blocks(): for those preconditions.
     inconsistency verify() const noexcept MEMORY_POOL_NO_THREAD_SAFETY_ANALYSIS
     {
-        const page_heap::region_type& all = pages_.region();
-        slice_number before = no_slice;
-        for (slice_number each = first_large_; each != no_slice; each = record(each).next_in_heap) {
-            if (each >= all.committed() || all.tag(each).load(std::memory_order_relaxed) != large_block ||
-                record(each).home != this || record(each).previous_in_heap != before)
-                return {"the list of large blocks of a heap is torn at a block", all.address(each)};
-            before = each;
-        }
+        const void* last = this;
+        const auto is_valid = [this, &last](slice_number each) {
+            last = region().address(each);
+            return each < region().committed() && is_own_large(each);
+        };
+        if (!large_.is_linked(is_valid, large_links{region()}))
+            return {"the list of large blocks of a heap is torn at a block", last};
         return np::verify(static_cast<const heap&>(*this));
     }
 
@@ -201,8 +183,7 @@ public:
     std::size_t large_blocks() const noexcept MEMORY_POOL_NO_THREAD_SAFETY_ANALYSIS
     {
         std::size_t count = 0;
-        for (slice_number each = first_large_; each != no_slice; each = record(each).next_in_heap)
-            ++count;
+        large_.for_each([&count](slice_number) { ++count; }, large_links{region()});
         return count;
     }
 
@@ -215,6 +196,13 @@ public:
     shared_heap* previous = nullptr;
 
 private:
+    using large_links = heap_links<&slice_record::next_in_heap, &slice_record::previous_in_heap>;
+
+    bool is_own_large(slice_number first) const noexcept
+    {
+        return region().tag(first).load(std::memory_order_relaxed) == large_block && record(first).home == this;
+    }
+
     /// Called before a block is free, and another thread may get it.
     void forget(const void* block) noexcept
     {
@@ -231,7 +219,7 @@ private:
 
     call_sites* const sites_;
     std::atomic<const shared_heap*> alive_{this};
-    slice_number first_large_ MEMORY_POOL_GUARDED_BY(mutex_) = no_slice;
+    base::intrusive_list<large_links> large_ MEMORY_POOL_GUARDED_BY(mutex_);
     // To see whether it is idle.
     std::uint32_t changes_ MEMORY_POOL_GUARDED_BY(mutex_) = 0;
     std::uint32_t changes_seen_ MEMORY_POOL_GUARDED_BY(mutex_) = 0;

@@ -240,7 +240,7 @@ private:
 
     /// Grows a magazine that was empty or full. If the share is used up, another magazine may shrink for it.
     /// Returns: whether it has room for more now.
-    bool grow(std::size_t size_class, misuse_list& found) noexcept
+    MEMORY_POOL_ALWAYS_INLINE bool grow(std::size_t size_class, misuse_list& found) noexcept
     {
         thread_heap& its = heap();
         its.demand.note_miss(size_class);
@@ -251,7 +251,7 @@ private:
 
     /// Samples the next magazine. If it uses less than a quarter of its room, shrinks it to twice its use: the gap
     /// prevents oscillation. Returns: whether it shrank.
-    bool shrink_next(misuse_list& found) noexcept
+    MEMORY_POOL_ALWAYS_INLINE bool shrink_next(misuse_list& found) noexcept
     {
         const auto [size_class, swing] = heap().demand.sample([this](std::size_t sampled) { return held(sampled); });
         if (size_class == class_count || heap().room(size_class) <= std::max(4 * swing, facts[size_class].least_room))

@@ -21,6 +21,7 @@
 #include <memory_pool/base/arithmetic.hpp>
 #include <memory_pool/base/bitmap.hpp>
 #include <memory_pool/base/immovable.hpp>
+#include <memory_pool/base/intrusive_list.hpp>
 
 #include "region.hpp"
 
@@ -43,6 +44,19 @@ enum class slice_state : std::uint8_t
 /// The number of a slice, or none.
 using slice_number = std::uint32_t;
 inline constexpr slice_number no_slice = std::numeric_limits<slice_number>::max();
+
+/// The links of slices in a list, which are members of their records. `Previous` has to be no_slice before a slice is
+/// added: a record that was never used is zeros.
+template <class Region, auto Next, auto Previous>
+struct slice_links
+{
+    using node = slice_number;
+    static constexpr node none = no_slice;
+    node& next(node of) const noexcept { return region.record(of).*Next; }
+    node& previous(node of) const noexcept { return region.record(of).*Previous; }
+
+    Region& region;
+};
 
 /// What the runs keep in the record of a slice.
 struct run_links
@@ -76,11 +90,7 @@ template <class Region>
 class runs : base::immovable<runs<Region>>
 {
 public:
-    constexpr explicit runs(Region& region) noexcept : region_(region)
-    {
-        for (slice_number& first : bins_)
-            first = no_slice;
-    }
+    constexpr explicit runs(Region& region) noexcept : region_(region) {}
 
     /// Effects: hands out `length` slices, the first of them at a multiple of `alignment` slices from address 0.
     /// Returns: them; `first` is no_slice if the region has no such run, or the system gives no memory.
@@ -142,7 +152,7 @@ public:
     /// Returns: whether a part of the oldest dirty run has been free since `before`, or longer.
     bool has_dirty_since(std::uint64_t before) const noexcept
     {
-        return oldest_ != no_slice && record(oldest_).freed_at <= before;
+        return !by_age_.empty() && record(by_age_.first()).freed_at <= before;
     }
 
     /// Effects: takes the oldest dirty run, so that it can be purged without the lock.
@@ -152,7 +162,7 @@ public:
     {
         if (!has_dirty_since(before))
             return {};
-        run oldest = take_free(oldest_);
+        run oldest = take_free(by_age_.first());
         // If a neighbour is free, it is not dirty.
         const slice_number end = oldest.first + oldest.length;
         oldest.clean_begin = oldest.first;
@@ -245,6 +255,9 @@ private:
     static constexpr std::size_t most_looks = 16;
     static constexpr std::size_t bin_count = exact_lengths + to_each_doubling * (32 - 5);
 
+    using links_by_length = slice_links<Region, &run_links::next, &run_links::previous>;
+    using links_by_age = slice_links<Region, &run_links::younger, &run_links::older>;
+
     run_links& record(std::size_t slice) const noexcept { return region_.record(slice); }
 
     /// Returns: the list that a run of that length is in.
@@ -263,12 +276,12 @@ private:
     {
         const std::size_t own = bin_of(length);
         // In its own list, not all need be long enough; in those behind, all are.
-        for (slice_number each = bins_[own]; each != no_slice && looks != 0; each = record(each).next, --looks)
+        for (slice_number each = bins_[own].first(); each != no_slice && looks != 0; each = record(each).next, --looks)
             if (record(each).length >= length)
                 return each;
         const std::size_t next = base::find_bit<true>(filled_.data(), own + 1, bin_count);
         if (next != bin_count)
-            return bins_[next];
+            return bins_[next].first();
         const slice_number last = last_free();
         return last != no_slice && record(last).length >= length ? last : no_slice;
     }
@@ -398,68 +411,49 @@ private:
 
     // Lists.
 
+    /// The list of dirty runs is in order of age but for those that were joined with others: they are at the end that
+    /// is nearer.
     void list(slice_number first, bool is_dirty, std::uint64_t freed_at) noexcept
     {
-        const std::size_t bin = bin_of(record(first).length);
-        record(first).previous = no_slice;
-        record(first).next = bins_[bin];
-        if (bins_[bin] != no_slice)
-            record(bins_[bin]).previous = first;
-        bins_[bin] = first;
+        run_links& added = record(first);
+        const std::size_t bin = bin_of(added.length);
+        added.previous = added.older = no_slice;
+        bins_[bin].add_first(first, links_by_length{region_});
         base::set_bit(filled_.data(), bin);
-        record(first).is_dirty = is_dirty;
-        record(first).freed_at = freed_at;
-        if (is_dirty)
-            enter_dirty(first);
+        added.is_dirty = is_dirty;
+        added.freed_at = freed_at;
+        if (!is_dirty)
+            return;
+        const bool is_oldest = !by_age_.empty() && freed_at < record(by_age_.first()).freed_at;
+        by_age_.add(first, is_oldest, links_by_age{region_});
+        dirty_ += added.length;
     }
 
     void unlist(slice_number first) noexcept
     {
         const run_links& leaving = record(first);
         const std::size_t bin = bin_of(leaving.length);
-        (leaving.previous != no_slice ? record(leaving.previous).next : bins_[bin]) = leaving.next;
-        if (leaving.next != no_slice)
-            record(leaving.next).previous = leaving.previous;
-        if (bins_[bin] == no_slice)
+        bins_[bin].remove(first, links_by_length{region_});
+        if (bins_[bin].empty())
             base::clear_bit(filled_.data(), bin);
-        if (leaving.is_dirty)
-            leave_dirty(first);
-    }
-
-    /// The list is in order of age but for runs that were joined with others: one of those is at the end that is
-    /// nearer.
-    void enter_dirty(slice_number first) noexcept
-    {
-        const bool is_oldest = oldest_ == no_slice || record(first).freed_at < record(oldest_).freed_at;
-        record(first).older = is_oldest ? no_slice : youngest_;
-        record(first).younger = is_oldest ? oldest_ : no_slice;
-        (record(first).older != no_slice ? record(record(first).older).younger : oldest_) = first;
-        (record(first).younger != no_slice ? record(record(first).younger).older : youngest_) = first;
-        dirty_ += record(first).length;
-    }
-
-    void leave_dirty(slice_number first) noexcept
-    {
-        const run_links& leaving = record(first);
-        (leaving.older != no_slice ? record(leaving.older).younger : oldest_) = leaving.younger;
-        (leaving.younger != no_slice ? record(leaving.younger).older : youngest_) = leaving.older;
+        if (!leaving.is_dirty)
+            return;
+        by_age_.remove(first, links_by_age{region_});
         dirty_ -= leaving.length;
     }
 
     std::size_t listed() const noexcept
     {
         std::size_t count = 0;
-        for (const slice_number first : bins_)
-            for (slice_number each = first; each != no_slice; each = record(each).next)
-                ++count;
+        for (const auto& bin : bins_)
+            bin.for_each([&count](slice_number) { ++count; }, links_by_length{region_});
         return count;
     }
 
     Region& region_;
-    std::array<slice_number, bin_count> bins_{};
+    std::array<base::intrusive_list<links_by_length>, bin_count> bins_{};
     std::array<std::uint64_t, base::words_for(bin_count)> filled_{};
-    slice_number oldest_ = no_slice;
-    slice_number youngest_ = no_slice;
+    base::intrusive_list<links_by_age> by_age_; ///< The dirty ones, the oldest first.
     std::size_t used_ = 0;
     std::size_t in_use_ = 0;
     std::size_t dirty_ = 0;

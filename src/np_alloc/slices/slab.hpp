@@ -43,10 +43,9 @@ struct alignas(64) slice_record : run_links
     std::uint32_t capacity; ///< Blocks that fit.
     std::uint16_t lowest;   ///< No word before this one has a bit.
     std::uint8_t size_class;
-    bool is_listed; ///< In its heap's list of slabs that have free blocks.
     bool is_purged; ///< Its pages without blocks were given back since the last block was taken or put.
 
-    slice_number next_slab; ///< In that list.
+    slice_number next_slab; ///< In its heap's list of slabs of its class that have free blocks.
     slice_number previous_slab;
     slice_number next_in_heap; ///< In its heap's list of all slabs, or of large blocks.
     slice_number previous_in_heap;
@@ -55,6 +54,8 @@ struct alignas(64) slice_record : run_links
 
     alignas(64) std::uint64_t free_blocks[largest_capacity / base::bits_per_word];
 
+    /// Returns: whether it is in its heap's list of slabs that have free blocks.
+    bool is_listed() const noexcept { return previous_slab != no_slice; }
     bool has_blocks() const noexcept { return free_count != 0; }
     bool is_empty() const noexcept { return free_count == capacity; }
 
@@ -66,7 +67,8 @@ struct alignas(64) slice_record : run_links
         block_bytes = static_cast<std::uint32_t>(sizes::size(number));
         free_count = capacity = slab_capacity(number);
         size_class = static_cast<std::uint8_t>(number);
-        is_listed = is_purged = false;
+        is_purged = false;
+        previous_slab = previous_in_heap = no_slice;
         lowest = 0;
         std::memset(free_blocks, 0xFF, capacity / base::bits_per_word * sizeof free_blocks[0]);
         if (const std::uint32_t rest = capacity % base::bits_per_word; rest != 0)
@@ -94,7 +96,7 @@ struct alignas(64) slice_record : run_links
     }
 
     /// Returns: whether its heap has to see to it after blocks came back: those were the first, or the last.
-    bool has_news() const noexcept { return !is_listed || is_empty(); }
+    bool has_news() const noexcept { return !is_listed() || is_empty(); }
 
     /// What came of blocks that were put back.
     struct returned

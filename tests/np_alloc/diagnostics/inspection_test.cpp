@@ -391,7 +391,7 @@ TEST_F(np_verify_finds, lists_of_slabs_that_are_torn)
     expect_inconsistency_with(slab().next_in_heap, slab().slab, "the list of slabs of a heap is torn");
     expect_inconsistency_with(slab().next_in_heap, static_cast<np::slice_number>(memory.slice_of(large)),
                               "the list of slabs of a heap leads to a slab that is not its own");
-    expect_inconsistency_with(slab().is_listed, !slab().is_listed, "a slab with free blocks is not listed");
+    expect_inconsistency_with(slab().previous_slab, np::no_slice, "a slab with free blocks is not listed");
     expect_inconsistency_with(slab().previous_slab, np::slice_number{12345},
                               "the list of slabs with free blocks is torn");
     expect_inconsistency_with(slab().next_slab, slab().slab, "the list of slabs with free blocks is torn");
@@ -427,10 +427,12 @@ struct np_verify_finds_of_two_slabs : np_verify_finds
 
 TEST_F(np_verify_finds_of_two_slabs, that_one_without_free_blocks_is_in_the_list_of_those_with_some)
 {
-    const np::slice_number before = std::exchange(first.previous_slab, second.slab);
     const np::slice_number next = std::exchange(first.next_slab, np::no_slice);
     expect_inconsistency_with(second.next_slab, first.slab, "the list of slabs with free blocks is torn");
-    first.previous_slab = before;
+    const np::slice_number last = std::exchange(second.previous_slab, first.slab);
+    expect_inconsistency_with(first.previous_slab, second.slab,
+                              "a slab with free blocks is not listed, or one without is");
+    second.previous_slab = last;
     first.next_slab = next;
 }
 
@@ -438,14 +440,19 @@ TEST_F(np_verify_finds_of_two_slabs, that_one_with_free_blocks_is_missing_in_the
 {
     np_free(in_first[0]);
     ASSERT_EQ(first.next_slab, second.slab);
+    expect_inconsistency_with(first.next_slab, np::no_slice, "the list of slabs with free blocks is torn");
+    const np::slice_number last = std::exchange(first.previous_slab, first.slab);
     expect_inconsistency_with(first.next_slab, np::no_slice, "a slab with free blocks is missing in its list");
+    first.previous_slab = last;
 }
 
 TEST_F(np_verify_finds, a_slab_that_is_in_no_list_of_its_heap)
 {
-    void* const another = np_heap_alloc(heap, 1000);
-    expect_inconsistency_with(slab_of(another).next_in_heap, np::no_slice,
+    np::slice_record& another = slab_of(np_heap_alloc(heap, 1000));
+    const np::slice_number last = std::exchange(another.previous_in_heap, another.slab);
+    expect_inconsistency_with(another.next_in_heap, np::no_slice,
                               "the outstanding-block count of a heap does not match its slabs");
+    another.previous_in_heap = last;
 }
 
 TEST_F(np_verify_finds, tags_of_slices_that_do_not_fit)
