@@ -21,7 +21,7 @@
 #include "../heaps/thread_cache.hpp"
 #include "../page_heap/page_heap.hpp"
 #include "../slices/size_classes.hpp"
-#include "../slices/slab.hpp"
+#include "../slices/slice_record.hpp"
 #include "../support/inconsistency.hpp"
 
 #include <cstddef>

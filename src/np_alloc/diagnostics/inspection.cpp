@@ -17,7 +17,7 @@
 #include "../heaps/shared_heap.hpp"
 #include "../heaps/traced_heap.hpp"
 #include "../slices/size_classes.hpp"
-#include "../slices/slab.hpp"
+#include "../slices/slice_record.hpp"
 #include "../support/build_variant.hpp"
 #include "../support/inconsistency.hpp"
 #include "cached_block_set.hpp"

@@ -25,7 +25,7 @@
 #include "../slices/region.hpp"
 #include "../slices/runs.hpp"
 #include "../slices/size_classes.hpp"
-#include "../slices/slab.hpp"
+#include "../slices/slice_record.hpp"
 #include "../support/build_variant.hpp"
 #include "../support/fill_pattern.hpp"
 #include "../support/inconsistency.hpp"

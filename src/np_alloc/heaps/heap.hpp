@@ -11,7 +11,7 @@
 #include <memory_pool/base/config.hpp>
 #include <memory_pool/base/errors.hpp>
 
-#include "../slices/slab.hpp"
+#include "../slices/slice_record.hpp"
 #include "../slices/slice_tag.hpp"
 #include "remote_frees.hpp"
 

@@ -26,7 +26,7 @@
 #include <memory_pool/os/fork.hpp>
 #include <memory_pool/os/thread_end.hpp>
 
-#include "../hardening/sampled.hpp"
+#include "../hardening/access_report.hpp"
 #include "../support/call_sites.hpp"
 #include "../support/fork_mutex.hpp"
 #include "../support/misuse.hpp"

@@ -22,7 +22,7 @@
 
 #include "../page_heap/page_heap.hpp"
 #include "../slices/size_classes.hpp"
-#include "../slices/slab.hpp"
+#include "../slices/slice_record.hpp"
 #include "../slices/slice_tag.hpp"
 #include "../support/build_variant.hpp"
 #include "../support/fork_mutex.hpp"

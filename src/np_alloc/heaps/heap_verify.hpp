@@ -9,7 +9,7 @@
 #include <memory_pool/base/intrusive_list.hpp>
 
 #include "../slices/size_classes.hpp"
-#include "../slices/slab.hpp"
+#include "../slices/slice_record.hpp"
 #include "../slices/slice_tag.hpp"
 #include "../support/inconsistency.hpp"
 #include "heap_slabs.hpp"

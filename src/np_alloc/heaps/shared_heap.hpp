@@ -19,7 +19,7 @@
 #include <memory_pool/base/lock_guard.hpp>
 
 #include "../page_heap/page_heap.hpp"
-#include "../slices/slab.hpp"
+#include "../slices/slice_record.hpp"
 #include "../support/call_sites.hpp"
 #include "../support/fork_mutex.hpp"
 #include "../support/misuse.hpp"

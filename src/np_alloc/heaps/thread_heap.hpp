@@ -22,7 +22,7 @@
 #include <memory_pool/os/address_space.hpp>
 #include <memory_pool/os/pages.hpp>
 
-#include "../hardening/heap_checks.hpp"
+#include "../hardening/heap_hardening.hpp"
 #include "../page_heap/page_heap.hpp"
 #include "../slices/size_classes.hpp"
 #include "../support/options.hpp"
@@ -170,7 +170,7 @@ public:
     bool is_one_of_many = false; ///< There were many heaps when a thread got it.
     bool is_kept_whole = false;  ///< Parked in the reserve, with all its free memory.
     std::size_t bytes_kept = 0;  ///< Its bytes in the reserve.
-    checks_of_heap checks;
+    hardening_of_heap checks;
     sample_count samples;
     magazine_demand demand; ///< Magazine use of its thread.
     // For maintenance, to see whether its thread is idle.

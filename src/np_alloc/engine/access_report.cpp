@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
-#include "../hardening/sampled.hpp"
+#include "../hardening/access_report.hpp"
 
 #include <memory_pool/base/errors.hpp>
 #include <memory_pool/os/call_stack.hpp>

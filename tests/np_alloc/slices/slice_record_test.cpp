@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
-#include <np_alloc/slices/slab.hpp>
+#include <np_alloc/slices/slice_record.hpp>
 
 #include <np_alloc/slices/size_classes.hpp>
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
-#include "misuse.hpp"
+#include "../support/misuse.hpp"
 
 #include <memory_pool/np_alloc.h>
 

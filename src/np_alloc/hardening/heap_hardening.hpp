@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
 /// \file
-/// What the heap of a thread has besides, where blocks are checked: blocks that wait, and numbers at random, by which
-/// it is chosen what goes out next.
+/// What the heap of a thread has besides, where blocks are checked: a quarantine, and random numbers, by which
+/// the next block to hand out is chosen.
 ///
 /// Thread safety: that of each; the numbers none.
 #pragma once
@@ -36,16 +36,16 @@ private:
 };
 
 /// What a heap of a thread has besides, where blocks are checked.
-struct heap_checks
+struct heap_hardening
 {
     quarantine quarantined;
     random_numbers random{os::random_number()};
 };
 
-struct no_heap_checks
+struct no_heap_hardening
 {
     no_quarantine quarantined;
 };
 
-using checks_of_heap = std::conditional_t<is_checked, heap_checks, no_heap_checks>;
+using hardening_of_heap = std::conditional_t<is_checked, heap_hardening, no_heap_hardening>;
 } // namespace memory_pool::np
