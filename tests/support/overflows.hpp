@@ -16,6 +16,7 @@
 
 #include <cstddef>
 #include <functional>
+#include <memory>
 #include <optional>
 #include <string>
 #include <utility>
@@ -85,7 +86,7 @@ void expect_one_report_when_the_last_pointer_goes()
     for (const bool outlives : {false, true}) {
         const error_recorder errors;
         shared_accounting_upstream upstream;
-        std::optional<Pool> pool(std::in_place, memory_pool::pool_options{}, &upstream);
+        auto pool = std::make_unique<Pool>(memory_pool::pool_options{}, &upstream);
         auto object = pool->make();
         for (std::size_t i = 0; i != memory_pool::core::fill_pattern::canary_bytes; ++i)
             write_behind(object.get(), sizeof *object + i); // Some of these may still be in the block.

@@ -36,15 +36,14 @@
 
 namespace memory_pool { inline namespace MEMORY_POOL_ABI { namespace core {
 /// The lock of a pool, and the caches behind it. shared_store adds the operations.
-class cache_gate : private thread_cached, protected cached_slabs
+class cache_gate : protected cached_slabs
 {
-public:
 protected:
     cache_gate(const slab_layout& layout, std::size_t limit, const slab_store_options& options,
                const pool_identity& identity, std::pmr::memory_resource* upstream)
-        : cached_slabs(layout, limit, options, identity, upstream), slots_(*this, !may_cache_    ? slot_kind::none
-                                                                                  : has_barrier_ ? slot_kind::fast
-                                                                                                 : slot_kind::slow)
+        : cached_slabs(layout, limit, options, identity, upstream), slots_(handlers_, !may_cache_    ? slot_kind::none
+                                                                                      : has_barrier_ ? slot_kind::fast
+                                                                                                     : slot_kind::slow)
     {
         slabs_.log_misuse_to(&misuse_);
     }
@@ -302,9 +301,30 @@ protected:
         }
     }
 
-    // Called by the registry.
+    /// What the registry calls. An object of its own, as a base class changes its vptr while the pool is made or
+    /// destroyed, when threads that end or fork call it.
+    class handlers final : public thread_cached
+    {
+    public:
+        explicit handlers(cache_gate& gate) noexcept : gate_(gate) {}
 
-    void detach(thread_cache& cache) noexcept override
+        void detach(thread_cache& cache) noexcept override { gate_.detach(cache); }
+        bool try_lock_for_fork() noexcept override MEMORY_POOL_TRY_ACQUIRE(true, gate_.mutex_)
+        {
+            return gate_.mutex_.try_lock();
+        }
+        void unlock_after_fork() noexcept override MEMORY_POOL_RELEASE(gate_.mutex_) { gate_.mutex_.unlock(); }
+        void quiesce() noexcept override MEMORY_POOL_REQUIRES(gate_.mutex_) { gate_.gather(); }
+        void forget_other_threads(const thread_table* mine) noexcept override MEMORY_POOL_REQUIRES(gate_.mutex_)
+        {
+            gate_.forget_other_threads(mine);
+        }
+
+    private:
+        cache_gate& gate_;
+    };
+
+    void detach(thread_cache& cache) noexcept
     {
         const locked lock(*this);
         cache_slot& slot = *cache.slot;
@@ -314,11 +334,7 @@ protected:
         caches_.put(cache); // The cache keeps its magazines and counts.
     }
 
-    bool try_lock_for_fork() noexcept override MEMORY_POOL_TRY_ACQUIRE(true, mutex_) { return mutex_.try_lock(); }
-    void unlock_after_fork() noexcept override MEMORY_POOL_RELEASE(mutex_) { mutex_.unlock(); }
-    void quiesce() noexcept override MEMORY_POOL_REQUIRES(mutex_) { gather(); }
-
-    void forget_other_threads(const thread_table* mine) noexcept override MEMORY_POOL_REQUIRES(mutex_)
+    void forget_other_threads(const thread_table* mine) noexcept MEMORY_POOL_REQUIRES(mutex_)
     {
         has_lost_threads_ = has_lost_threads_ || users_without_cache_.may_be_other_than(&this_thread_table);
         caches_.for_each_in_use([&](thread_cache& cache) {
@@ -345,6 +361,7 @@ protected:
     users users_without_cache_ MEMORY_POOL_GUARDED_BY(mutex_);
     bool has_lost_threads_ MEMORY_POOL_GUARDED_BY(mutex_) = false;
     wait_queue queue_ MEMORY_POOL_GUARDED_BY(mutex_);
+    handlers handlers_{*this};
     // Declared last: registering makes the pool visible to the fork handlers.
     thread_slots slots_;
 };
