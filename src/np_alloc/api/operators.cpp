@@ -61,79 +61,80 @@ MEMORY_POOL_HIDDEN void np_delete_aligned_array(void* block, std::align_val_t al
 }
 
 namespace {
-// Which of them has the program replaced? The one that the linker has chosen is another than the one here then.
+/// Returns: whether the function that the linker has chosen is another than ours. The optimizer must not see what they
+///   are: to Clang 19, an alias is another function than the one that it stands for.
+template <class Function>
+bool is_replaced(Function* chosen, Function* ours) noexcept
+{
+    asm("" : "+r"(chosen));
+    return chosen != ours;
+}
+
+// Which of them has the program replaced?
 bool new_is_replaced() noexcept
 {
-    void* (*const chosen)(std::size_t) = &::operator new;
-    return chosen != &np_new;
+    return is_replaced<void*(std::size_t)>(&::operator new, &np_new);
 }
 
 bool new_array_is_replaced() noexcept
 {
-    void* (*const chosen)(std::size_t) = &::operator new[];
-    return chosen != &np_new_array || new_is_replaced();
+    return is_replaced<void*(std::size_t)>(&::operator new[], &np_new_array) || new_is_replaced();
 }
 
 bool new_aligned_is_replaced() noexcept
 {
-    void* (*const chosen)(std::size_t, std::align_val_t) = &::operator new;
-    return chosen != &np_new_aligned;
+    return is_replaced<void*(std::size_t, std::align_val_t)>(&::operator new, &np_new_aligned);
 }
 
 bool new_aligned_array_is_replaced() noexcept
 {
-    void* (*const chosen)(std::size_t, std::align_val_t) = &::operator new[];
-    return chosen != &np_new_aligned_array || new_aligned_is_replaced();
+    return is_replaced<void*(std::size_t, std::align_val_t)>(&::operator new[], &np_new_aligned_array) ||
+           new_aligned_is_replaced();
 }
 
 // Only the checked build asks about the nothrow forms: a replacement may allocate more bytes than requested, and its
 // blocks come back through the same `delete` as those of this library.
 [[maybe_unused]] bool new_quiet_is_replaced() noexcept
 {
-    void* (*const chosen)(std::size_t, const std::nothrow_t&) = &::operator new;
-    return chosen != &np_new_quiet;
+    return is_replaced<void*(std::size_t, const std::nothrow_t&)>(&::operator new, &np_new_quiet);
 }
 
 [[maybe_unused]] bool new_array_quiet_is_replaced() noexcept
 {
-    void* (*const chosen)(std::size_t, const std::nothrow_t&) = &::operator new[];
-    return chosen != &np_new_array_quiet;
+    return is_replaced<void*(std::size_t, const std::nothrow_t&)>(&::operator new[], &np_new_array_quiet);
 }
 
 [[maybe_unused]] bool new_aligned_quiet_is_replaced() noexcept
 {
-    void* (*const chosen)(std::size_t, std::align_val_t, const std::nothrow_t&) = &::operator new;
-    return chosen != &np_new_aligned_quiet;
+    return is_replaced<void*(std::size_t, std::align_val_t, const std::nothrow_t&)>(&::operator new,
+                                                                                    &np_new_aligned_quiet);
 }
 
 [[maybe_unused]] bool new_aligned_array_quiet_is_replaced() noexcept
 {
-    void* (*const chosen)(std::size_t, std::align_val_t, const std::nothrow_t&) = &::operator new[];
-    return chosen != &np_new_aligned_array_quiet;
+    return is_replaced<void*(std::size_t, std::align_val_t, const std::nothrow_t&)>(&::operator new[],
+                                                                                    &np_new_aligned_array_quiet);
 }
 
 [[maybe_unused]] bool delete_is_replaced() noexcept
 {
-    void (*const chosen)(void*) = &::operator delete;
-    return chosen != &np_delete;
+    return is_replaced<void(void*)>(&::operator delete, &np_delete);
 }
 
 [[maybe_unused]] bool delete_array_is_replaced() noexcept
 {
-    void (*const chosen)(void*) = &::operator delete[];
-    return chosen != &np_delete_array || delete_is_replaced();
+    return is_replaced<void(void*)>(&::operator delete[], &np_delete_array) || delete_is_replaced();
 }
 
 [[maybe_unused]] bool delete_aligned_is_replaced() noexcept
 {
-    void (*const chosen)(void*, std::align_val_t) = &::operator delete;
-    return chosen != &np_delete_aligned;
+    return is_replaced<void(void*, std::align_val_t)>(&::operator delete, &np_delete_aligned);
 }
 
 [[maybe_unused]] bool delete_aligned_array_is_replaced() noexcept
 {
-    void (*const chosen)(void*, std::align_val_t) = &::operator delete[];
-    return chosen != &np_delete_aligned_array || delete_aligned_is_replaced();
+    return is_replaced<void(void*, std::align_val_t)>(&::operator delete[], &np_delete_aligned_array) ||
+           delete_aligned_is_replaced();
 }
 
 void* allocate(std::size_t bytes, std::align_val_t alignment) noexcept
