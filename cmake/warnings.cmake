@@ -21,7 +21,7 @@ target_compile_options(memory_pool_warnings INTERFACE
     $<$<COMPILE_LANGUAGE:CXX>:-Wnon-virtual-dtor>
     $<$<COMPILE_LANGUAGE:CXX>:-Woverloaded-virtual>
     $<$<COMPILE_LANGUAGE:CXX>:-Wextra-semi>
-    $<$<COMPILE_LANG_AND_ID:CXX,Clang>:-Wthread-safety>         # see docs/design.md, Locks
+    $<$<COMPILE_LANG_AND_ID:CXX,Clang>:-Wthread-safety>         # see docs/design.md, Lock annotations
     $<$<COMPILE_LANG_AND_ID:CXX,Clang>:-Wthread-safety-beta>
     $<$<COMPILE_LANG_AND_ID:CXX,GNU>:-Wlogical-op>
     $<$<COMPILE_LANG_AND_ID:CXX,GNU>:-Wduplicated-cond>
@@ -79,7 +79,7 @@ elseif(CMAKE_CXX_COMPILER_ID STREQUAL "Clang")
         -Wno-padded                 # the layout is chosen for the cache
         -Wno-unsafe-buffer-usage    # a memory pool is made of pointer arithmetic
         -Wno-weak-vtables           # a header-only class has no source to put the vtable into
-        -Wno-thread-safety-negative # asks that callers declare which locks they do not hold
+        -Wno-thread-safety-negative # requires callers to declare locks that they do not hold
         -Wno-switch-default         # contradicts -Wcovered-switch-default, which is on
         -Wno-exit-time-destructors  # a thread's destructor flushes its caches
         -Wno-global-constructors)   # one registers the fork handlers before the program's own

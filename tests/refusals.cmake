@@ -94,7 +94,7 @@ foreach(refused ${refusals})
     endif()
 endforeach()
 
-# The analysis of clang refuses what uses guarded members without their lock.
+# Clang's thread safety analysis rejects uses of guarded members without their lock.
 if(CMAKE_CXX_COMPILER_ID STREQUAL "Clang" AND TARGET memory_pool_np_alloc)
     set(refused_1 "writing variable 'count_' requires holding mutex 'mutex_' exclusively")
     set(refused_2 "calling function 'count_locked' requires holding mutex 'mutex_' exclusively")

@@ -157,11 +157,11 @@ private:
         return static_cast<double>(bits >> 11) * 0x1p-53; // A double holds 53 bits.
     }
 
-    mutable base::mutex mutex_; ///< Not held while upstream is asked.
+    mutable base::mutex mutex_; ///< Not held while upstream is called.
     std::uint64_t calls_ MEMORY_POOL_GUARDED_BY(mutex_) = 0;
     std::uint64_t failures_ MEMORY_POOL_GUARDED_BY(mutex_) = 0;
-    std::uint64_t calls_until_failure_ MEMORY_POOL_GUARDED_BY(mutex_) = 0; ///< 0: none fails by its number.
+    std::uint64_t calls_until_failure_ MEMORY_POOL_GUARDED_BY(mutex_) = 0; ///< 0: no call fails by number.
     failure_chance chance_ MEMORY_POOL_GUARDED_BY(mutex_);
-    std::uint64_t calls_since_chance_ MEMORY_POOL_GUARDED_BY(mutex_) = 0; ///< Was set.
+    std::uint64_t calls_since_chance_ MEMORY_POOL_GUARDED_BY(mutex_) = 0; ///< Since chance_ was set.
 };
 }} // namespace memory_pool::MEMORY_POOL_ABI

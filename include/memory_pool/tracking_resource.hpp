@@ -155,6 +155,6 @@ private:
     }
 
     mutable base::mutex mutex_;
-    site_map sites_ MEMORY_POOL_GUARDED_BY(mutex_); ///< Not its entries.
+    site_map sites_ MEMORY_POOL_GUARDED_BY(mutex_); ///< The map only, not its entries.
 };
 }} // namespace memory_pool::MEMORY_POOL_ABI

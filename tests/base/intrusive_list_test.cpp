@@ -170,7 +170,7 @@ TYPED_TEST(intrusive_list_test, notices_a_link_that_does_not_lead_back)
     EXPECT_FALSE(this->list_.has(3, this->links()));
 }
 
-TYPED_TEST(intrusive_list_test, notices_a_link_that_leads_around_in_a_circle)
+TYPED_TEST(intrusive_list_test, detects_a_cycle)
 {
     this->add_last(0);
     this->add_last(1);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
 /// \file
-/// Programs that clang's thread safety analysis must refuse, one for each value of REFUSED, and valid ones for 0:
-/// refusals.cmake has the messages.
+/// Programs that clang's thread safety analysis must reject, one for each value of REFUSED, and valid code for 0. The
+/// expected messages are in refusals.cmake.
 #include <memory_pool/base/config.hpp>
 #include <memory_pool/base/lock_guard.hpp>
 #include <memory_pool/base/mutex.hpp>
@@ -62,7 +62,7 @@ private:
     int count_ MEMORY_POOL_GUARDED_BY(mutex_) = 0;
 };
 
-// The declarations of the library.
+// Uses of declarations in the library.
 
 struct pool : core::cached_slabs
 {

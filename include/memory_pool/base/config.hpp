@@ -135,23 +135,23 @@
 #define MEMORY_POOL_MAY_RACE ///< A function that races on purpose.
 #endif
 
-// Attributes of clang's thread safety analysis (-Wthread-safety): which lock guards a member, and which lock a function
-// needs, acquires or releases. See docs/design.md, Locks.
+// Attributes of clang's thread safety analysis (-Wthread-safety): see docs/design.md, Lock annotations. ACQUIRE and
+// RELEASE default to `this`; the first argument of TRY_ACQUIRE is the return value on success.
 #if defined(__clang__)
 #define MEMORY_POOL_THREAD_SAFETY(attribute) __attribute__((attribute))
 #else
 #define MEMORY_POOL_THREAD_SAFETY(attribute)
 #endif
-#define MEMORY_POOL_CAPABILITY MEMORY_POOL_THREAD_SAFETY(capability("mutex"))    ///< Of a class: a lock.
-#define MEMORY_POOL_SCOPED_CAPABILITY MEMORY_POOL_THREAD_SAFETY(scoped_lockable) ///< Of a class: it holds a lock.
+#define MEMORY_POOL_CAPABILITY MEMORY_POOL_THREAD_SAFETY(capability("mutex"))    ///< Marks a class as a lock.
+#define MEMORY_POOL_SCOPED_CAPABILITY MEMORY_POOL_THREAD_SAFETY(scoped_lockable) ///< Marks a class as a lock guard.
 #define MEMORY_POOL_GUARDED_BY(lock) MEMORY_POOL_THREAD_SAFETY(guarded_by(lock))
 #define MEMORY_POOL_POINTEE_GUARDED_BY(lock) MEMORY_POOL_THREAD_SAFETY(pt_guarded_by(lock))
 #define MEMORY_POOL_REQUIRES(lock) MEMORY_POOL_THREAD_SAFETY(requires_capability(lock))
-#define MEMORY_POOL_ACQUIRE(...) MEMORY_POOL_THREAD_SAFETY(acquire_capability(__VA_ARGS__)) ///< Of this, if empty.
-#define MEMORY_POOL_RELEASE(...) MEMORY_POOL_THREAD_SAFETY(release_capability(__VA_ARGS__)) ///< Of this, if empty.
-#define MEMORY_POOL_TRY_ACQUIRE(...) MEMORY_POOL_THREAD_SAFETY(try_acquire_capability(__VA_ARGS__)) ///< Result first.
-#define MEMORY_POOL_ASSUMES_HELD(lock) MEMORY_POOL_THREAD_SAFETY(assert_capability(lock)) ///< From the call on.
-/// Stands behind a function whose use of locks the analysis cannot follow. A comment says why it is correct.
+#define MEMORY_POOL_ACQUIRE(...) MEMORY_POOL_THREAD_SAFETY(acquire_capability(__VA_ARGS__))
+#define MEMORY_POOL_RELEASE(...) MEMORY_POOL_THREAD_SAFETY(release_capability(__VA_ARGS__))
+#define MEMORY_POOL_TRY_ACQUIRE(...) MEMORY_POOL_THREAD_SAFETY(try_acquire_capability(__VA_ARGS__))
+#define MEMORY_POOL_ASSUMES_HELD(lock) MEMORY_POOL_THREAD_SAFETY(assert_capability(lock)) ///< After the call.
+/// Disables the analysis of a function whose locking it cannot follow. A comment there says why it is correct.
 #define MEMORY_POOL_NO_THREAD_SAFETY_ANALYSIS MEMORY_POOL_THREAD_SAFETY(no_thread_safety_analysis)
 
 /// Can the compiler tell a function, in its default arguments, where it was called from?

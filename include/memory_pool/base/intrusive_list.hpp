@@ -92,8 +92,8 @@ public:
         }
     }
 
-    /// Effects: calls `is_valid(node)` for each node, before its links are read.
-    /// Returns: whether that was always true, and they are linked in both directions.
+    /// Effects: calls `is_valid(node)` for each node before reading its links; stops at the first inconsistency.
+    /// Returns: true if `is_valid` accepts all nodes, and their links in both directions agree.
     template <class IsValid>
     bool is_linked(IsValid&& is_valid, const Links& links = {}) const
     {
@@ -106,7 +106,7 @@ public:
         return empty() || links.previous(first_) == last;
     }
 
-    /// Returns: whether it has that many nodes, linked in both directions.
+    /// Returns: true if the list has `expected` nodes, and their links in both directions agree.
     bool has(std::size_t expected, const Links& links = {}) const noexcept
     {
         std::size_t found = 0;

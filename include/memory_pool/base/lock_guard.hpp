@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
 /// \file
-/// std::lock_guard, with the attributes of clang's thread safety analysis, which that of libstdc++ does not have.
+/// std::lock_guard with the attributes of clang's thread safety analysis, which libstdc++ does not provide.
 ///
-/// Thread safety: one thread each.
+/// Thread safety: one per thread.
 #pragma once
 
 #include <memory_pool/base/config.hpp>
 #include <memory_pool/base/immovable.hpp>
 
 namespace memory_pool { inline namespace MEMORY_POOL_ABI { namespace base {
-/// Selects the constructor that takes over a lock that is held.
+/// Selects the constructor that adopts a lock that is already held.
 struct adopt_lock_t
 {
     explicit adopt_lock_t() = default;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
 /// \file
-/// std::mutex, with the attributes of clang's thread safety analysis, which that of libstdc++ does not have.
+/// std::mutex with the attributes of clang's thread safety analysis, which libstdc++ does not provide.
 ///
 /// Thread safety: any thread.
 #pragma once
@@ -22,7 +22,7 @@ public:
     bool try_lock() MEMORY_POOL_TRY_ACQUIRE(true) { return native_.try_lock(); }
     void unlock() MEMORY_POOL_RELEASE() { native_.unlock(); }
 
-    /// Tells the analysis, in a lambda that runs with the lock held, that it is. No code.
+    /// Asserts to the analysis that the lock is held, in a lambda that runs with it held. A no-op at run time.
     void assume_held() const noexcept MEMORY_POOL_ASSUMES_HELD(this) {}
 
     /// For std::condition_variable.

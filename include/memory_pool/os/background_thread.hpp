@@ -250,7 +250,7 @@ private:
 
     mutex control_; ///< Serializes start and stop.
     bool is_running_ MEMORY_POOL_GUARDED_BY(control_) = false;
-    bool has_stopped_itself_ MEMORY_POOL_GUARDED_BY(control_) = false; ///< And was not joined yet.
+    bool has_stopped_itself_ MEMORY_POOL_GUARDED_BY(control_) = false; ///< And is not yet joined.
     bool has_monotonic_clock_ MEMORY_POOL_GUARDED_BY(control_) = false;
 
     mutex state_;
@@ -259,7 +259,7 @@ private:
     work what_ MEMORY_POOL_GUARDED_BY(state_) = nullptr;
     bool is_wanted_ MEMORY_POOL_GUARDED_BY(state_) = false;
     bool is_woken_ MEMORY_POOL_GUARDED_BY(state_) = false;
-    bool has_ended_ MEMORY_POOL_GUARDED_BY(state_) = false; ///< Or will, in any case.
+    bool has_ended_ MEMORY_POOL_GUARDED_BY(state_) = false; ///< Or is certain to end.
 #endif
 };
 }}} // namespace memory_pool::MEMORY_POOL_ABI::os

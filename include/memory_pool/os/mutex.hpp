@@ -62,7 +62,7 @@ private:
     /// Preconditions: this thread holds it.
     void unlock() noexcept MEMORY_POOL_RELEASE() { (void)::pthread_mutex_unlock(&state_); }
 
-    /// For conditions.
+    /// For pthread condition variables.
     ::pthread_mutex_t& native() noexcept { return state_; }
 
 private:

@@ -61,8 +61,8 @@ MEMORY_POOL_HIDDEN void np_delete_aligned_array(void* block, std::align_val_t al
 }
 
 namespace {
-/// Returns: whether the function that the linker has chosen is another than ours. The optimizer must not see what they
-///   are: to Clang 19, an alias is another function than the one that it stands for.
+/// Returns: true if the linker chose a function other than ours. Hides the comparison from the optimizer: Clang 19
+///   folds it, as it takes an alias and its target for different functions.
 template <class Function>
 bool is_replaced(Function* chosen, Function* ours) noexcept
 {
@@ -70,7 +70,7 @@ bool is_replaced(Function* chosen, Function* ours) noexcept
     return chosen != ours;
 }
 
-// Which of them has the program replaced?
+// Which operators has the program replaced?
 bool new_is_replaced() noexcept
 {
     return is_replaced<void*(std::size_t)>(&::operator new, &np_new);

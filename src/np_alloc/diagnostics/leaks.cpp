@@ -24,7 +24,7 @@ namespace base = memory_pool::base;
 
 namespace {
 /// Effects: lists what is in use and was asked for after that many checkpoints, or more.
-// Not analyzed: the locks of an array.
+// Not analyzed: acquires the locks of all elements of an array.
 void list(np::site_list& sites, np::checkpoint_count checkpoints) noexcept MEMORY_POOL_NO_THREAD_SAFETY_ANALYSIS
 {
     std::array<np::traced_heap, np::traced_heap_count>& all = np::registry().traced();

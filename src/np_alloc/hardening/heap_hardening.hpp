@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
 /// \file
-/// What the heap of a thread has besides, where blocks are checked: a quarantine, and random numbers, by which
-/// the next block to hand out is chosen.
+/// Hardening of a thread's heap in the checked build: a quarantine, and random numbers that choose the next block to
+/// hand out.
 ///
 /// Thread safety: that of each; the numbers none.
 #pragma once

@@ -153,7 +153,7 @@ public:
     }
 
 protected:
-    /// For the members that need no lock.
+    /// Only for members that need no lock.
     const heap_list& heaps() const noexcept MEMORY_POOL_NO_THREAD_SAFETY_ANALYSIS { return heaps_; }
 
     /// Effects: calls `visit(shared_heap&)` for those that blocks of the program are from.
@@ -195,6 +195,6 @@ private:
 
     std::atomic<bool> is_started_{false};
     base::intrusive_list<base::member_links<shared_heap, &shared_heap::next, &shared_heap::previous>> shared_
-        MEMORY_POOL_GUARDED_BY(mutex_); ///< Those that the program has made.
+        MEMORY_POOL_GUARDED_BY(mutex_); ///< Heaps created by the program.
 };
 } // namespace memory_pool::np

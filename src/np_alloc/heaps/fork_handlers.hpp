@@ -62,7 +62,7 @@ protected:
     }
 
     /// The child of a nested fork is still in the outer forks, and holds their locks.
-    // Not analyzed: the locks are from lock_for_fork(), before the fork.
+    // Not analyzed: lock_for_fork() acquired the locks before the fork.
     void after_fork_in_child() noexcept MEMORY_POOL_NO_THREAD_SAFETY_ANALYSIS
     {
         const os::blocked_signals blocked;
@@ -85,7 +85,7 @@ protected:
     static thread_heap* heap_of_this_thread() noexcept;
 
 private:
-    /// Effects: does something to the heaps that no other thread uses.
+    /// Effects: calls `action(heap&)` for each heap that no other thread uses.
     template <class Action>
     void for_each_quiet_heap(Action&& action) noexcept MEMORY_POOL_REQUIRES(mutex_)
     {
@@ -107,7 +107,7 @@ private:
         });
     }
 
-    // Not analyzed, as the next: one takes all locks, and the other releases them after the fork.
+    // Not analyzed, like unlock_after_fork(): this acquires all locks, and that releases them after the fork.
     void lock_for_fork() noexcept MEMORY_POOL_NO_THREAD_SAFETY_ANALYSIS
     {
         count_lock();

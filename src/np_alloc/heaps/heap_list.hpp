@@ -221,7 +221,7 @@ private:
 
     /// The lock of a thread's heap, taken by another thread, if it is free. It is off if the heap's thread holds it, or
     /// did when another thread forked this process. Before a parked heap is tidied, its cached blocks are put back.
-    /// The analysis does not follow that: the members for which it has to be on assume that the lock is held.
+    /// The analysis cannot follow that: members with the precondition is_on() call assume_held().
     class try_lock_guard
     {
     public:

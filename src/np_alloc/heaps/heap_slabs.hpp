@@ -53,7 +53,7 @@ public:
             add(heap_.owner_locks_, std::uint32_t{1});
         }
 
-        /// For other threads than the owner: a try-lock, see is_on(). The analysis does not know it: see assume_held().
+        /// For threads other than the owner: a try-lock, see is_on(). The analysis cannot follow it: see assume_held().
         scoped_lock(heap_slabs& where, misuse_list& found, std::try_to_lock_t) noexcept
             : heap_(where), is_on_(where.mutex_.try_lock())
         {
@@ -80,7 +80,7 @@ public:
     {
     }
 
-    /// Tells the analysis that the heap lock is held, or not needed, as no other thread uses the heap.
+    /// Asserts to the analysis that the heap lock is held, or is not needed because no other thread uses the heap.
     void assume_held() const noexcept MEMORY_POOL_ASSUMES_HELD(mutex_) {}
 
     slice_tag own_tag() const noexcept { return reinterpret_cast<slice_tag>(this); }
@@ -157,8 +157,8 @@ public:
 
     // All of it.
 
-    /// Effects: returns all slabs without outstanding blocks, also the last of a class; if `with_memory`, returns their
-    ///   memory to the system first.
+    /// Effects: returns all slabs without outstanding blocks, including the last of a class; if `with_memory`, returns
+    ///   their memory to the system first.
     void give_back_empty_slabs(bool with_memory = false) noexcept MEMORY_POOL_REQUIRES(mutex_)
     {
         for_each_slab([this, with_memory](slice_record& slab) {
@@ -172,7 +172,7 @@ public:
     ///   hands out its lowest blocks first, so it touches little more than its own peak.
     std::size_t most_memory() const noexcept
     {
-        constexpr std::size_t page_bytes = 4096; // Nearly everywhere; the system is not asked in each slow call.
+        constexpr std::size_t page_bytes = 4096; // On most systems; not queried in each slow call.
         const std::size_t held = slab_bytes();
         return std::min(held, peak_outstanding_bytes_ + held / slice_bytes * page_bytes);
     }
@@ -382,7 +382,7 @@ private:
     misuse_list* found_ = nullptr;           ///< Of the holder of the lock.
     std::atomic<std::uint32_t> owner_locks_{0};
     base::intrusive_list<links_in_heap> slabs_ MEMORY_POOL_GUARDED_BY(mutex_);
-    slice_number next_to_purge_ MEMORY_POOL_GUARDED_BY(mutex_) = no_slice; ///< Those before it are purged.
+    slice_number next_to_purge_ MEMORY_POOL_GUARDED_BY(mutex_) = no_slice; ///< Slabs before it are purged.
     std::array<base::intrusive_list<links_in_class>, class_count> with_blocks_ MEMORY_POOL_GUARDED_BY(mutex_){};
     std::array<std::atomic<std::uint32_t>, class_count> outstanding_{};
     std::atomic<std::size_t> outstanding_bytes_{0}; ///< Of all classes.

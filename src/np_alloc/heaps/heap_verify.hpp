@@ -86,8 +86,8 @@ private:
         return {};
     }
 
-    /// Returns: what is wrong with a list of slabs, for each of which `is_right(const slice_record&)` is to be true;
-    ///   `torn` if it is not linked in both directions.
+    /// Returns: the first inconsistency in a list of slabs; `torn` if its links in both directions do not agree, or if
+    ///   `is_right(const slice_record&)` is false for a slab.
     template <class Links, class IsRight>
     inconsistency verify(const base::intrusive_list<Links>& list, const Links& links, const char* torn,
                          IsRight&& is_right) const noexcept

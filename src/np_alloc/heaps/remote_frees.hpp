@@ -62,7 +62,7 @@ public:
     /// Effects: keeps a block of another heap, whose slice has that tag, until there is a batch full of them, or they
     ///   are many bytes, or another heap needs the place; then sends them.
     /// Preconditions: it is the tag of a slab.
-    // Not analyzed: without the lock, there is a batch.
+    // Not analyzed: the lock is needed only if there is no batch: see has_batch_for().
     MEMORY_POOL_NOINLINE void add_remote_free(slice_tag tag, void* block) noexcept MEMORY_POOL_NO_THREAD_SAFETY_ANALYSIS
     {
         remote_frees& to = of(tag);

@@ -165,7 +165,7 @@ public:
 
     /// Returns: what is wrong with its slabs, and its list of large blocks.
     /// Preconditions: no other thread uses it.
-    // Not analyzed, as large_blocks(): for those preconditions.
+    // Not analyzed, like large_blocks(): the preconditions exclude other threads.
     inconsistency verify() const noexcept MEMORY_POOL_NO_THREAD_SAFETY_ANALYSIS
     {
         const void* last = this;
@@ -224,6 +224,6 @@ private:
     std::uint32_t changes_ MEMORY_POOL_GUARDED_BY(mutex_) = 0;
     std::uint32_t changes_seen_ MEMORY_POOL_GUARDED_BY(mutex_) = 0;
     std::uint64_t idle_since_ MEMORY_POOL_GUARDED_BY(mutex_) = 0; ///< In milliseconds of the coarse clock.
-    bool is_tidy_ MEMORY_POOL_GUARDED_BY(mutex_) = true;          ///< Nothing was done here since it was tidied.
+    bool is_tidy_ MEMORY_POOL_GUARDED_BY(mutex_) = true;          ///< No changes since it was tidied.
 };
 } // namespace memory_pool::np

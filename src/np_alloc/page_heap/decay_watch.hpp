@@ -36,7 +36,7 @@ public:
     /// Returns: whether a watch should begin at that many returnable slices.
     bool is_needed(std::size_t returnable) const noexcept { return returnable > begins_above_; }
 
-    /// Effects: begins a watch. `outstanding`: bytes that the thread's heap has handed out.
+    /// Effects: begins a watch. `outstanding`: outstanding bytes of the thread's heap.
     void start(std::uint64_t now, std::size_t outstanding) noexcept
     {
         left_ = interval_ = 1;
@@ -50,7 +50,7 @@ public:
     /// Returns: whether it has to check the clock.
     bool is_due() noexcept { return --left_ == 0; }
 
-    /// Effects: chooses the next free that checks the clock: not every one in a burst.
+    /// Effects: schedules the next free that checks the clock; in a burst, only some do.
     /// Returns: whether time has passed since the last check, so that memory may be due.
     bool look(std::uint64_t now) noexcept
     {
@@ -77,7 +77,7 @@ public:
     bool is_tidy() const noexcept { return is_tidy_; }
     void set_tidy(bool is_tidy) noexcept { is_tidy_ = is_tidy; }
 
-    /// Returns: whether the watch continues, at that many returnable slices and outstanding bytes.
+    /// Returns: whether the watch continues, with `returnable` slices and `outstanding` bytes.
     bool goes_on(std::uint64_t now, std::size_t returnable, std::size_t outstanding) noexcept
     {
         if (returnable <= most_ignored && is_tidy_)
@@ -132,7 +132,7 @@ private:
     static constexpr std::uint32_t longest_interval = 8;
     static constexpr std::uint64_t window = 8; ///< In milliseconds.
     static constexpr std::uint32_t many_calls = 1'000;
-    static constexpr std::size_t least_freed = 8; ///< Bytes a call in a burst of frees: some are served by magazines.
+    static constexpr std::size_t least_freed = 8; ///< Bytes per free in a burst; low, as magazines absorb some frees.
 
     std::uint32_t left_ = 0; ///< Frees until the next check.
     std::uint32_t interval_ = 0;
@@ -144,7 +144,7 @@ private:
     bool is_tidy_ = false;
     std::size_t most_returnable_ = 0;    ///< Peak since the last reset: see stop() and forget().
     std::size_t most_before_ = 0;        ///< The peak when this window began.
-    std::size_t outstanding_before_ = 0; ///< Bytes, when this window began.
+    std::size_t outstanding_before_ = 0; ///< In bytes, when this window began.
     std::size_t begins_above_ = most_ignored;
 };
 } // namespace memory_pool::np

@@ -96,7 +96,7 @@ public:
 
     /// Returns: the freed large block that the address was part of, if that is revoked; else nullptr.
     /// Thread safety: as guarded_slots::nearest.
-    // Not analyzed: called by the handler of a fault, which cannot wait for a lock.
+    // Not analyzed: called by the fault handler, which cannot wait for a lock.
     const guarded_block* freed_at(const void* address) const noexcept MEMORY_POOL_NO_THREAD_SAFETY_ANALYSIS
     {
         return revoked_.find(address);

@@ -169,7 +169,7 @@ public:
     }
 
     /// Where samples are, for the handler of a fault, which cannot wait for a lock.
-    // Not analyzed: they have no need of one.
+    // Not analyzed: the slots need no lock.
     const guarded_slots& slots() const noexcept MEMORY_POOL_NO_THREAD_SAFETY_ANALYSIS { return direct_.slots(); }
 
     /// Returns: how many bytes such a block has; 0 if it is none.
@@ -194,7 +194,7 @@ public:
     ///   false.
     /// Returns: whether it never did.
     /// Preconditions: none comes or goes.
-    // Not analyzed: for those preconditions.
+    // Not analyzed: the preconditions exclude concurrent changes.
     template <class Visit>
     bool for_each_direct(Visit&& visit) MEMORY_POOL_NO_THREAD_SAFETY_ANALYSIS
     {

@@ -156,7 +156,7 @@ public:
     void unlock_after_fork() noexcept MEMORY_POOL_RELEASE(mutex_) { mutex_.unlock_after_fork(); }
 
     /// Effects: gives back what threads that are not there were about to give back, as this is the child of a fork.
-    // Not analyzed: the thread that forks has all locks, and purge() passes this one.
+    // Not analyzed: the thread that forks holds all locks, so the lock is a no-op in purge().
     void finish_purges() noexcept MEMORY_POOL_NO_THREAD_SAFETY_ANALYSIS
     {
         for (run begun = runs_.find_being_purged(); begun.first != no_slice; begun = runs_.find_being_purged())
@@ -284,7 +284,7 @@ protected:
     std::atomic<std::size_t> purged_{0};
 
 private:
-    /// For the decay time, which needs no lock.
+    /// Only for the decay time, which needs no lock.
     const purge_policy& policy() const noexcept MEMORY_POOL_NO_THREAD_SAFETY_ANALYSIS { return policy_; }
 
     bool purges_at_once() noexcept

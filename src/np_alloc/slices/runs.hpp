@@ -45,8 +45,8 @@ enum class slice_state : std::uint8_t
 using slice_number = std::uint32_t;
 inline constexpr slice_number no_slice = std::numeric_limits<slice_number>::max();
 
-/// The links of slices in a list, which are members of their records. `Previous` has to be no_slice before a slice is
-/// added: a record that was never used is zeros.
+/// List links of slices, which are members of their records. Set `Previous` to no_slice before adding a slice: a record
+/// that was never used is zero-filled.
 template <class Region, auto Next, auto Previous>
 struct slice_links
 {
@@ -411,8 +411,8 @@ private:
 
     // Lists.
 
-    /// The list of dirty runs is in order of age but for those that were joined with others: they are at the end that
-    /// is nearer.
+    /// The list of dirty runs is sorted by age, except for merged runs: one that is older than the first is added at
+    /// the front, any other at the back.
     void list(slice_number first, bool is_dirty, std::uint64_t freed_at) noexcept
     {
         run_links& added = record(first);
@@ -453,7 +453,7 @@ private:
     Region& region_;
     std::array<base::intrusive_list<links_by_length>, bin_count> bins_{};
     std::array<std::uint64_t, base::words_for(bin_count)> filled_{};
-    base::intrusive_list<links_by_age> by_age_; ///< The dirty ones, the oldest first.
+    base::intrusive_list<links_by_age> by_age_; ///< Dirty runs, oldest first.
     std::size_t used_ = 0;
     std::size_t in_use_ = 0;
     std::size_t dirty_ = 0;

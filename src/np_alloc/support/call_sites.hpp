@@ -121,7 +121,7 @@ public:
     }
 
     /// Effects: adds to `list` what is in use and was asked for after that many checkpoints, or more.
-    /// Preconditions: the lock is held until the list is finished.
+    /// Preconditions: the caller holds the lock until the list is finished.
     /// Complexity: linear in blocks.
     void add_to(site_list& list, checkpoint_count checkpoints) const noexcept MEMORY_POOL_REQUIRES(mutex_)
     {

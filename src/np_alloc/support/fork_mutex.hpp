@@ -71,7 +71,7 @@ public:
     std::abort();
 }
 
-/// A lock, which the thread that forks passes. Use with base::lock_guard.
+/// A lock whose lock() and unlock() are no-ops in a thread while it forks. Use with base::lock_guard.
 class MEMORY_POOL_CAPABILITY fork_mutex : base::immovable<fork_mutex>
 {
 public:
@@ -114,7 +114,7 @@ public:
         --this_thread_locks;
     }
 
-    /// As base::mutex::assume_held.
+    /// See base::mutex::assume_held.
     void assume_held() const noexcept MEMORY_POOL_ASSUMES_HELD(this) {}
 
     // Around a fork.
@@ -158,7 +158,7 @@ private:
 
     /// Takes the lock for a thread that holds or waits for another, or for this one, if a handler calls. Restores the
     /// transition that it interrupts.
-    // Not analyzed: the thread that forks passes.
+    // Not analyzed: a no-op in the thread that forks.
     MEMORY_POOL_NOINLINE void lock_further() noexcept MEMORY_POOL_NO_THREAD_SAFETY_ANALYSIS
     {
         if (this_thread_forks)
@@ -178,7 +178,7 @@ private:
         mutex_.unlock();
     }
 
-    // Not analyzed: as lock_further.
+    // Not analyzed: see lock_further.
     MEMORY_POOL_NOINLINE void unlock_further() noexcept MEMORY_POOL_NO_THREAD_SAFETY_ANALYSIS
     {
         if (this_thread_forks)

@@ -160,7 +160,7 @@ def expected_outcome(case, expected):
 
 
 def wrong_text(kind, case):
-    """Returns what is wrong with a report: two lines, which name the misuse, the address, the size and a remedy."""
+    """Returns what is wrong with a report, which is two lines with the misuse, the address, the size and a remedy."""
     report = re.fullmatch(
         r"memory_pool: ([a-z ]+): address (\S+), block size (\d+) bytes, pool 'np_\w+'\|  remedy: [^|]+\|", case.text
     )
@@ -236,7 +236,7 @@ def wrong_ignoring(outcome, case):
 
 class Attacks(unittest.TestCase):
     def check(self, all_cases, expected, wrong):
-        """Expects all attacks that are in the tables, and no others, and nothing wrong with what came of them."""
+        """Expects exactly the attacks of the tables, each with its expected outcome."""
         self.assertEqual({case.attack for case in all_cases}, {attack for attack, _ in expected})
         failures = []
         for case in all_cases:

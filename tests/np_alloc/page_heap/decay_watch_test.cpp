@@ -103,7 +103,7 @@ TEST(decay_watch, of_a_busy_thread_goes_on_while_more_becomes_dirty_and_then_end
     EXPECT_FALSE(is_on_after_a_while(false));
 }
 
-TEST(decay_watch, goes_on_during_a_burst_of_frees_though_nothing_more_becomes_dirty)
+TEST(decay_watch, goes_on_during_a_burst_of_frees_without_new_dirty_memory)
 {
     np::decay_watch watch;
     watch.start(100, in_use);
@@ -115,7 +115,7 @@ TEST(decay_watch, goes_on_during_a_burst_of_frees_though_nothing_more_becomes_di
     }
 }
 
-TEST(decay_watch, goes_on_if_a_pause_comes_after_many_frees)
+TEST(decay_watch, goes_on_if_a_pause_follows_many_frees)
 {
     np::decay_watch watch;
     watch.start(100, in_use);

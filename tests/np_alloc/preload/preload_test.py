@@ -346,7 +346,7 @@ class Databases(PreloadTest):
             )
 
     def redis_session(self, preload, count):
-        """Returns what a server says after many writes, after it was saved to a file, and after it was started anew."""
+        """Returns the replies of a server to many writes, and to reads before a save, after it, and after a restart."""
         with tempfile.TemporaryDirectory() as directory:
             reads = "\n".join(self.redis_reads(count)) + "\n"
             with self.redis(directory, preload) as command:

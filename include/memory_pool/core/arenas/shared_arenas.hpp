@@ -216,7 +216,7 @@ public:
         return look(arena_checks<shared_arena>(store_, large_));
     }
 
-    /// For the constant members of the store, which need no lock.
+    /// Only for constant members of the store, which need no lock.
     const store_type& store() const noexcept MEMORY_POOL_NO_THREAD_SAFETY_ANALYSIS { return store_; }
 
     std::size_t bytes_in_use() const noexcept
@@ -390,7 +390,7 @@ private:
 
     // Caches.
 
-    /// Those of a resource that no thread uses: ending ones leave theirs with the registry's lock.
+    /// Preconditions: no thread uses the resource. Ending threads unlink their caches under the registry's lock.
     const thread_caches<arena_cache>& caches_of_idle() const noexcept MEMORY_POOL_NO_THREAD_SAFETY_ANALYSIS
     {
         return caches_;

@@ -61,8 +61,8 @@ protected:
         }
         ~locked() MEMORY_POOL_RELEASE() { report(); }
 
-        /// Effects: reports the misuse found so far, without the lock.
-        // Not analyzed: to the analysis, this guard holds the lock, not the one inside.
+        /// Effects: reports the misuse found so far, with the lock released meanwhile.
+        // Not analyzed: the analysis attributes the lock to this guard, not to the nested one.
         void report_early() MEMORY_POOL_NO_THREAD_SAFETY_ANALYSIS
         {
             if (report())
@@ -73,9 +73,9 @@ protected:
         std::unique_lock<std::mutex>& native() noexcept { return lock_.native(); }
 
     private:
-        /// Releases the lock, if there is misuse to report.
+        /// Releases the lock and reports the misuse found, if any.
         /// Returns: whether it did.
-        // Not analyzed: as report_early.
+        // Not analyzed: see report_early.
         bool report() MEMORY_POOL_NO_THREAD_SAFETY_ANALYSIS
         {
             if (MEMORY_POOL_LIKELY(store_.misuse_.empty()))
@@ -301,8 +301,8 @@ protected:
         }
     }
 
-    /// What the registry calls. An object of its own, as a base class changes its vptr while the pool is made or
-    /// destroyed, when threads that end or fork call it.
+    /// The registry's callbacks. A separate object: a base class of the pool would change its vptr during
+    /// construction and destruction, when threads that end or fork may call it.
     class handlers final : public thread_cached
     {
     public:

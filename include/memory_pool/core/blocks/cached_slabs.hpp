@@ -8,7 +8,7 @@
 ///
 ///     handed out by the slabs = in use + in the caches + in the depot + in the spare span
 ///
-/// Thread safety: the caller holds the pool's lock, as the declarations say.
+/// Thread safety: the caller holds the pool's lock where the declarations require it.
 #pragma once
 
 #include <memory_pool/base/config.hpp>
@@ -207,7 +207,7 @@ protected:
     /// Uncounts deallocations that turned out to be of foreign or free blocks.
     void refuse(std::size_t blocks) noexcept MEMORY_POOL_REQUIRES(mutex_) { counts_.refuse(blocks); }
 
-    /// For the constant members of the slabs, which need no lock.
+    /// Only for constant members of the slabs, which need no lock.
     const slab_store& slabs() const noexcept MEMORY_POOL_NO_THREAD_SAFETY_ANALYSIS { return slabs_; }
 
     slab_store slabs_ MEMORY_POOL_GUARDED_BY(mutex_);

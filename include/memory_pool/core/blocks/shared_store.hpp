@@ -197,7 +197,7 @@ public:
 
     /// Effects: calls `visit(block)` for each block that was free when the store was abandoned.
     /// Preconditions: the store was abandoned.
-    // Not analyzed: nothing changes any more.
+    // Not analyzed: the slabs no longer change.
     template <class Visit>
     void for_each_free(Visit&& visit) const MEMORY_POOL_NO_THREAD_SAFETY_ANALYSIS
     {

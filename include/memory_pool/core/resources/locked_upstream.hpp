@@ -31,7 +31,7 @@ public:
     ~locked_upstream() override { slots_.leave(); }
 
     /// Returns: the lock, for other operations to exclude.
-    // Not analyzed: the analysis does not see that the lock leaves with the guard.
+    // Not analyzed: the analysis does not see that the returned guard holds the lock.
     pool_lock lock() const MEMORY_POOL_ACQUIRE(mutex_) MEMORY_POOL_NO_THREAD_SAFETY_ANALYSIS
     {
         return {mutex_, slots_};

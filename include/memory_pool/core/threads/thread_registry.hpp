@@ -191,7 +191,7 @@ private:
 
     thread_registry() noexcept
     {
-        // The first takes the lock, and one of the others releases it.
+        // The first handler acquires the lock, and one of the other two releases it.
         (void)os::at_fork([]() MEMORY_POOL_ACQUIRE(get().mutex_) { get().before_fork(); },
                           []() MEMORY_POOL_RELEASE(get().mutex_) { get().after_fork(); },
                           []() MEMORY_POOL_RELEASE(get().mutex_) { get().after_fork_in_child(); });
