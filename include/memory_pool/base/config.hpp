@@ -135,22 +135,31 @@
 #define MEMORY_POOL_MAY_RACE ///< A function that races on purpose.
 #endif
 
-// Attributes of clang's thread safety analysis (-Wthread-safety): see docs/design.md, Lock annotations. ACQUIRE and
-// RELEASE default to `this`; the first argument of TRY_ACQUIRE is the return value on success.
+// Attributes of clang's thread safety analysis (-Wthread-safety): see docs/design.md, Lock annotations.
+/// One of these attributes; nothing for other compilers.
 #if defined(__clang__)
 #define MEMORY_POOL_THREAD_SAFETY(attribute) __attribute__((attribute))
 #else
 #define MEMORY_POOL_THREAD_SAFETY(attribute)
 #endif
-#define MEMORY_POOL_CAPABILITY MEMORY_POOL_THREAD_SAFETY(capability("mutex"))    ///< Marks a class as a lock.
-#define MEMORY_POOL_SCOPED_CAPABILITY MEMORY_POOL_THREAD_SAFETY(scoped_lockable) ///< Marks a class as a lock guard.
+/// Marks a class as a lock.
+#define MEMORY_POOL_CAPABILITY MEMORY_POOL_THREAD_SAFETY(capability("mutex"))
+/// Marks a class as a lock guard.
+#define MEMORY_POOL_SCOPED_CAPABILITY MEMORY_POOL_THREAD_SAFETY(scoped_lockable)
+/// A member that is used with that lock held.
 #define MEMORY_POOL_GUARDED_BY(lock) MEMORY_POOL_THREAD_SAFETY(guarded_by(lock))
+/// A pointer to what is used with that lock held.
 #define MEMORY_POOL_POINTEE_GUARDED_BY(lock) MEMORY_POOL_THREAD_SAFETY(pt_guarded_by(lock))
+/// A function that is called with that lock held.
 #define MEMORY_POOL_REQUIRES(lock) MEMORY_POOL_THREAD_SAFETY(requires_capability(lock))
+/// A function that acquires a lock: `this`, unless another one is named.
 #define MEMORY_POOL_ACQUIRE(...) MEMORY_POOL_THREAD_SAFETY(acquire_capability(__VA_ARGS__))
+/// A function that releases a lock: `this`, unless another one is named.
 #define MEMORY_POOL_RELEASE(...) MEMORY_POOL_THREAD_SAFETY(release_capability(__VA_ARGS__))
+/// A function that tries to acquire a lock. The first argument is what it returns on success.
 #define MEMORY_POOL_TRY_ACQUIRE(...) MEMORY_POOL_THREAD_SAFETY(try_acquire_capability(__VA_ARGS__))
-#define MEMORY_POOL_ASSUMES_HELD(lock) MEMORY_POOL_THREAD_SAFETY(assert_capability(lock)) ///< After the call.
+/// A function after whose call that lock is known to be held.
+#define MEMORY_POOL_ASSUMES_HELD(lock) MEMORY_POOL_THREAD_SAFETY(assert_capability(lock))
 /// Disables the analysis of a function whose locking it cannot follow. A comment there says why it is correct.
 #define MEMORY_POOL_NO_THREAD_SAFETY_ANALYSIS MEMORY_POOL_THREAD_SAFETY(no_thread_safety_analysis)
 
