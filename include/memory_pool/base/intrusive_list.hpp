@@ -51,14 +51,14 @@ public:
     void add_last(node added, const Links& links = {}) noexcept { add(added, false, links); }
 
     /// Effects: makes a node the first or the last, unless it is listed.
-    void add(node added, bool as_first, const Links& links) noexcept
+    void add(node added, bool at_front, const Links& links) noexcept
     {
         if (is_listed(added, links))
             return;
         const node last = empty() ? added : std::exchange(links.previous(first_), added);
         links.previous(added) = last;
-        links.next(added) = as_first ? first_ : Links::none;
-        if (as_first || empty())
+        links.next(added) = at_front ? first_ : Links::none;
+        if (at_front || empty())
             first_ = added;
         else
             links.next(last) = added;
@@ -110,7 +110,8 @@ public:
     bool has(std::size_t expected, const Links& links = {}) const noexcept
     {
         std::size_t found = 0;
-        return is_linked([&](node) { return ++found <= expected; }, links) && found == expected;
+        const bool is_whole = is_linked([&](node) { return ++found <= expected; }, links);
+        return is_whole && found == expected;
     }
 
 private:
