@@ -161,6 +161,24 @@ TYPED_TEST(intrusive_list_test, is_empty_after_clear)
     EXPECT_TRUE(this->list_.has(0, this->links()));
 }
 
+TYPED_TEST(intrusive_list_test, can_remove_and_add_nodes_that_it_has_forgotten)
+{
+    numbers order{0, 1, 2};
+    do {
+        for (std::size_t number = 0; number != 3; ++number)
+            this->add_last(number);
+        this->list_.clear();
+        for (const std::size_t number : order) {
+            this->remove(number);
+            EXPECT_FALSE(this->is_listed(number));
+            EXPECT_TRUE(this->list_.empty());
+        }
+        this->add_first(order[0]);
+        EXPECT_EQ(this->listed(), numbers{order[0]});
+        this->remove(order[0]);
+    } while (std::next_permutation(order.begin(), order.end()));
+}
+
 TYPED_TEST(intrusive_list_test, notices_a_link_that_does_not_lead_back)
 {
     this->add_last(0);

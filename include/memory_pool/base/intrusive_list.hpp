@@ -64,21 +64,20 @@ public:
             links.next(last) = added;
     }
 
-    /// Effects: takes a node out, if it is listed.
+    /// Effects: takes a node out, if it is listed, or was when the list forgot its nodes.
     void remove(node removed, const Links& links = {}) noexcept
     {
         if (!is_listed(removed, links))
             return;
         const node next = links.next(removed);
-        const node previous = std::exchange(links.previous(removed), Links::none);
-        if (removed != first_)
-            links.next(previous) = next;
-        else if (first_ = next; next == Links::none)
-            return;
-        links.previous(next != Links::none ? next : first_) = previous;
+        const node previous = links.previous(removed);
+        (removed == first_ ? first_ : links.next(previous)) = next;
+        if (!empty()) // It is, if the list has forgotten its nodes.
+            links.previous(next != Links::none ? next : first_) = previous;
+        links.previous(removed) = Links::none;
     }
 
-    /// Effects: forgets all nodes, which are about to end.
+    /// Effects: forgets all nodes, which are about to end, or to be removed.
     void clear() noexcept { first_ = Links::none; }
 
     /// Effects: calls `visit(node)` for each node, which it may remove.
