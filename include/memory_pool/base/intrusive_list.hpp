@@ -64,7 +64,7 @@ public:
             links.next(last) = added;
     }
 
-    /// Effects: takes a node out, if it is listed, or was when the list forgot its nodes.
+    /// Effects: takes a node out, if it is listed.
     void remove(node removed, const Links& links = {}) noexcept
     {
         if (!is_listed(removed, links))
@@ -72,13 +72,16 @@ public:
         const node next = links.next(removed);
         const node previous = links.previous(removed);
         (removed == first_ ? first_ : links.next(previous)) = next;
-        if (!empty()) // It is, if the list has forgotten its nodes.
+        if (!empty())
             links.previous(next != Links::none ? next : first_) = previous;
         links.previous(removed) = Links::none;
     }
 
-    /// Effects: forgets all nodes, which are about to end, or to be removed.
+    /// Effects: forgets all nodes, which are about to end.
     void clear() noexcept { first_ = Links::none; }
+
+    /// Effects: makes a node unlisted whose list is gone.
+    static void forget(node lost, const Links& links = {}) noexcept { links.previous(lost) = Links::none; }
 
     /// Effects: calls `visit(node)` for each node, which it may remove.
     template <class Visit>

@@ -75,8 +75,22 @@ TEST(thread_registry, tells_the_pool_when_a_thread_ends)
         EXPECT_TRUE(pool.detached.empty());
     });
     EXPECT_EQ(pool.detached, (std::vector<core::thread_cache*>{&cache}));
-    EXPECT_FALSE(cache.is_in_thread);
+    EXPECT_FALSE(core::caches_of_thread::is_listed(&cache));
     leave(pool, number);
+}
+
+TEST(thread_registry, tells_the_pool_when_a_thread_ends_that_has_the_cache_of_one_lost_by_a_fork)
+{
+    core::thread_registry& registry = core::thread_registry::get();
+    recording_pool pool;
+    const std::size_t number = registry.enter(pool);
+    core::thread_table lost{};
+    core::thread_cache cache;
+    lost.caches.add_first(&cache);
+    core::caches_of_thread::forget(&cache);
+    test::in_a_thread([&] { attach(cache, pool, number); });
+    EXPECT_EQ(pool.detached, (std::vector<core::thread_cache*>{&cache}));
+    leave(pool, number, cache);
 }
 
 TEST(thread_registry, clears_the_slots_of_all_threads_when_a_pool_ends)

@@ -445,7 +445,7 @@ private:
             mutex_.assume_held();
             if (cache.thread == mine)
                 return;
-            cache.is_in_thread = false;
+            caches_of_thread::forget(&cache);
             leave(cache.current);
             caches_.put(cache);
         });

@@ -341,7 +341,7 @@ protected:
             mutex_.assume_held();
             has_lost_threads_ = has_lost_threads_ || cache.thread != &this_thread_table;
             if (cache.thread != mine) {
-                cache.is_in_thread = false;
+                caches_of_thread::forget(&cache);
                 caches_.put(cache);
             }
         });

@@ -223,8 +223,6 @@ struct alignas(cache_line_size) thread_cache
     std::atomic<depot_magazine*> previous{nullptr}; ///< Full or empty; nullptr until a second magazine is loaded.
     std::atomic<bool> previous_is_full{false};
 
-    bool is_in_thread = false; ///< Guarded by the registry's lock. Placed here to fill padding.
-
     cache_counts counts; ///< Written by the owner.
 
     // Guarded by the pool's lock:
@@ -235,4 +233,8 @@ struct alignas(cache_line_size) thread_cache
     thread_cache* next_in_thread = nullptr;
     thread_cache* previous_in_thread = nullptr;
 };
+
+/// The caches of one thread.
+using caches_of_thread = base::intrusive_list<
+    base::member_links<thread_cache, &thread_cache::next_in_thread, &thread_cache::previous_in_thread>>;
 }}} // namespace memory_pool::MEMORY_POOL_ABI::core

@@ -60,9 +60,7 @@ struct thread_table
     cache_slot fast_slots[slots_in_a_page + 1];
     cache_slot*
         pages[most_pools_with_slots / slots_in_a_page]; ///< The first is for pools that cannot use `fast_slots`.
-    base::intrusive_list<
-        base::member_links<thread_cache, &thread_cache::next_in_thread, &thread_cache::previous_in_thread>>
-        caches;
+    caches_of_thread caches;
     std::size_t locks_held; ///< Locks of pools.
     bool has_ended;         ///< No more caches are made.
 };
@@ -179,7 +177,6 @@ public:
     {
         const base::lock_guard lock(mutex_);
         this_thread_table.caches.add_first(&cache);
-        cache.is_in_thread = true;
     }
 
 private:
@@ -209,18 +206,14 @@ private:
         }
         for_each_cache([this](thread_cache& cache) {
             mutex_.assume_held();
-            if (cache.is_in_thread) {
+            if (caches_of_thread::is_listed(&cache)) {
                 unlink(cache);
                 cache.slot->reset();
             }
         });
     }
 
-    void unlink(thread_cache& cache) noexcept MEMORY_POOL_REQUIRES(mutex_)
-    {
-        cache.thread->caches.remove(&cache);
-        cache.is_in_thread = false;
-    }
+    void unlink(thread_cache& cache) noexcept MEMORY_POOL_REQUIRES(mutex_) { cache.thread->caches.remove(&cache); }
 
     MEMORY_POOL_SLOW_PATH void wait_for_fork() const noexcept
     {
