@@ -69,7 +69,7 @@ public:
         std::byte* const to = region_.address(moved.first);
         const os::moving result = !is_checked && moved.is_zeroed ? move_memory(first, moved) : os::moving::refused;
         if (result == os::moving::lost)
-            return {}; // Its slices stay those of a block, and are never used again.
+            return {};
         if (result == os::moving::refused)
             std::memcpy(to, from, old_bytes);
         (void)give_large(first, result == os::moving::refused);
@@ -195,6 +195,10 @@ private:
                                                   region_.record(from).length * slice_bytes);
         if (result == os::moving::refused)
             huge_pages_.parts().forget(to.first, to.length);
+        if (result == os::moving::lost) { // Its slices stay in use, as those of no block.
+            (void)end_large(to.first);
+            ++lost_runs_;
+        }
         return result;
     }
 
@@ -208,13 +212,21 @@ private:
             mutex_.assume_held();
             if (region_.tag(first).load(std::memory_order_relaxed) != large_block)
                 return 0;
-            const std::uint32_t length = region_.record(first).length;
-            huge_pages_.leave_large(first, length);
-            set_tag(first, length, no_owner);
-            count_large(minus_one, std::size_t{0} - length * slice_bytes);
+            const std::uint32_t length = end_large(first);
             revoke(first, freed, is_dirty);
             return length;
         });
+    }
+
+    /// Effects: makes a large block a run that has no owner.
+    /// Returns: its slices.
+    std::uint32_t end_large(slice_number first) noexcept MEMORY_POOL_REQUIRES(mutex_)
+    {
+        const std::uint32_t length = region_.record(first).length;
+        huge_pages_.leave_large(first, length);
+        set_tag(first, length, no_owner);
+        count_large(minus_one, std::size_t{0} - length * slice_bytes);
+        return length;
     }
 
     /// Returns: what to remember of a large block that is freed now; nothing if it is not revoked.

@@ -280,6 +280,7 @@ protected:
     noted_parts_type noted_;
     std::conditional_t<is_checked, revoked_runs, no_revoked_runs> revoked_ MEMORY_POOL_GUARDED_BY(mutex_);
     std::size_t peak_reserved_ MEMORY_POOL_GUARDED_BY(mutex_) = 0;
+    std::size_t lost_runs_ MEMORY_POOL_GUARDED_BY(mutex_) = 0;
     std::size_t direct_bytes_ MEMORY_POOL_GUARDED_BY(mutex_) = 0; ///< Of blocks outside of the region.
     std::atomic<std::size_t> purged_{0};
 
@@ -384,7 +385,6 @@ private:
     }
 
     purge_policy policy_ MEMORY_POOL_GUARDED_BY(mutex_);
-    std::size_t lost_runs_ MEMORY_POOL_GUARDED_BY(mutex_) = 0;
     std::atomic<std::size_t> dirty_slices_{0}; ///< Copy of the runs' count, for readers without the lock.
 };
 } // namespace memory_pool::np
