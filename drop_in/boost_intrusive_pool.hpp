@@ -198,7 +198,8 @@ public:
     {
         const bool is_valid = store_ == nullptr || store_->is_valid();
         if (!is_valid)
-            boost_intrusive_pool_access::report(memory_pool::error::overflow, this, "pool metadata is inconsistent",
+            boost_intrusive_pool_access::report(memory_pool::error::buffer_overflow, this,
+                                                "pool metadata is inconsistent",
                                                 "find the write past the end of an item; AddressSanitizer stops at it");
         return is_valid;
     }

@@ -170,12 +170,12 @@ public:
     {
         if (!pool_)
             return false;
-        const bool is_sound = pool_->verify(block);
+        const bool is_sound = pool_->check(block);
         if (!has_states || !pool_->is_in_use(block) || is_state(state(block)))
             return is_sound;
         state(block) = core::block_state::raw; // Its content is unknown.
         if (is_sound)
-            base::report_misuse(error::overflow, block, sizeof(T), name);
+            base::report_misuse(error::buffer_overflow, block, sizeof(T), name);
         return false;
     }
 
@@ -297,7 +297,7 @@ public:
         if (block == nullptr)
             return;
         if constexpr (checks) {
-            if (!blocks_.verify(block))
+            if (!blocks_.check(block))
                 return;
         }
         if constexpr (std::is_trivially_destructible_v<T>)
@@ -403,7 +403,7 @@ private:
         while (!std::exchange(is_done, true)) {
             blocks_.for_each([&](void* block) {
                 if constexpr (checks)
-                    (void)blocks_.verify(block);
+                    (void)blocks_.check(block);
                 if (blocks_.state(block) == core::block_state::object) {
                     end(block);
                     is_done = false;

@@ -256,6 +256,6 @@ TYPED_TEST(resource_allocator_over, serves_every_kind_of_container)
         EXPECT_GT(resource.bytes_in_use(), 0u);
     }
     EXPECT_EQ(resource.bytes_in_use(), 0u);
-    EXPECT_TRUE(resource.is_valid());
+    EXPECT_TRUE(resource.verify());
 }
 } // namespace

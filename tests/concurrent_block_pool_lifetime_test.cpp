@@ -59,7 +59,7 @@ TEST_P(concurrent_block_pool_lifetime, loses_nothing_when_threads_end_ten_thousa
     EXPECT_EQ(pool.in_use(), 1u);
     pool.deallocate(passed_on);
     EXPECT_EQ(pool.available(), 100u);
-    EXPECT_TRUE(pool.is_valid());
+    EXPECT_TRUE(pool.verify());
     EXPECT_LE(upstream_.live_chunks(), 10u) << "what one thread had is for the next";
 }
 
@@ -82,7 +82,7 @@ TEST_P(concurrent_block_pool_lifetime, may_be_used_by_a_new_thread_for_anything_
             pool.deallocate(blocks[next++]);
     });
     EXPECT_EQ(pool.in_use(), 0u);
-    EXPECT_TRUE(pool.is_valid());
+    EXPECT_TRUE(pool.verify());
 }
 
 TEST_P(concurrent_block_pool_lifetime, lets_threads_and_pools_end_in_any_order)
@@ -138,7 +138,7 @@ TEST_P(concurrent_block_pool_lifetime, serves_a_thread_that_is_ending)
             after.block = pool->allocate();
         });
     EXPECT_EQ(pool->available(), 50u);
-    EXPECT_TRUE(pool->is_valid());
+    EXPECT_TRUE(pool->verify());
 }
 
 #if defined(__unix__)
@@ -168,7 +168,7 @@ TEST_P(concurrent_block_pool_lifetime, serves_the_destructors_of_thread_specific
         pthread_key_delete(key);
     EXPECT_GT(calls, 40);
     EXPECT_LE(pool->in_use(), 1u) << "except for a value set in the last round, whose destructor is not called";
-    EXPECT_TRUE(pool->is_valid());
+    EXPECT_TRUE(pool->verify());
 }
 #endif
 #endif
@@ -189,7 +189,7 @@ TEST_F(concurrent_block_pool_death_test, works_until_the_process_is_gone)
                 destroyed_late.deallocate(block);
                 destroyed_late.deallocate(destroyed_late.allocate());
                 never_destroyed.deallocate(never_destroyed.allocate());
-                std::fputs(destroyed_late.is_valid() ? "static destructor served" : "broken", stderr);
+                std::fputs(destroyed_late.verify() ? "static destructor served" : "broken", stderr);
             }
         };
         static const user static_user;
@@ -238,12 +238,12 @@ TEST_P(concurrent_block_pool_lifetime, can_be_used_in_the_child_of_a_program_wit
                 ++taken;
             bool works = lost <= 150 && taken == 300 - 1 - lost;
             bounded.deallocate(mine);
-            works = works && bounded.try_allocate() == mine && bounded.is_valid();
+            works = works && bounded.try_allocate() == mine && bounded.verify();
             for (int i = 0; i != 1000; ++i)
                 growing.deallocate(growing.allocate());
             in_a_thread([&] { growing.deallocate(growing.allocate()); });
             growing.trim();
-            works = works && growing.is_valid();
+            works = works && growing.verify();
             _exit(works ? 0 : 1);
         }
         int status = 0;
@@ -255,8 +255,8 @@ TEST_P(concurrent_block_pool_lifetime, can_be_used_in_the_child_of_a_program_wit
         thread.join();
     bounded.deallocate(mine);
     EXPECT_EQ(bounded.available(), 300u);
-    EXPECT_TRUE(bounded.is_valid());
-    EXPECT_TRUE(growing.is_valid());
+    EXPECT_TRUE(bounded.verify());
+    EXPECT_TRUE(growing.verify());
 }
 
 TEST(concurrent_block_pool, lets_a_child_forget_pools_on_the_stacks_of_threads_that_are_not_there)
@@ -289,7 +289,7 @@ TEST(concurrent_block_pool, lets_a_child_forget_pools_on_the_stacks_of_threads_t
         mine.deallocate(block);
         const pid_t grandchild = fork();
         if (grandchild == 0)
-            _exit(mine.is_valid() ? 0 : 1);
+            _exit(mine.verify() ? 0 : 1);
         int status = 0;
         waitpid(grandchild, &status, 0);
         _exit(stack_is_untouched && mine.in_use() == 0 && status == 0 ? 0 : 1);
@@ -300,7 +300,7 @@ TEST(concurrent_block_pool, lets_a_child_forget_pools_on_the_stacks_of_threads_t
     is_over = true;
     other.join();
     mine.deallocate(block);
-    EXPECT_TRUE(mine.is_valid());
+    EXPECT_TRUE(mine.verify());
 }
 
 TEST(concurrent_block_pool, may_be_dead_when_a_thread_ends_in_a_child_that_used_a_pool_of_one_that_is_not_there)
@@ -322,7 +322,7 @@ TEST(concurrent_block_pool, may_be_dead_when_a_thread_ends_in_a_child_that_used_
             }
             stack.fill(std::byte{0xFF});
             alive->deallocate(alive->allocate());
-            if (alive->in_use() != 0 || !alive->is_valid())
+            if (alive->in_use() != 0 || !alive->verify())
                 _exit(1);
             // The end of this thread is the end of the child.
         });
@@ -381,7 +381,7 @@ TEST(counting_shared_policy, knows_the_peak_in_a_child_forked_while_a_thread_had
         while (pool.try_allocate() != nullptr)
             continue;
         const mp::pool_statistics statistics = pool.statistics();
-        return statistics.in_use == 4 && statistics.peak_in_use == 4 && pool.is_valid();
+        return statistics.in_use == 4 && statistics.peak_in_use == 4 && pool.verify();
     });
 }
 
@@ -394,7 +394,7 @@ TEST(checking_shared_policy, finds_nothing_wrong_in_a_child_forked_while_a_threa
     const thread_that_stops_at_a_report other([&pool] { pool->deallocate(pool->allocate()); });
     test::expect_in_child([&pool] {
         const test::error_recorder recorder;
-        const bool is_valid = pool->is_valid();
+        const bool is_valid = pool->verify();
         pool.reset();
         return is_valid && recorder.kinds().empty();
     });
@@ -478,7 +478,7 @@ TEST(concurrent_block_pool, lets_a_program_fork_whose_pools_are_busy_at_every_mo
             for (mp::concurrent_block_pool* const pool : pools) {
                 pool->deallocate(pool->allocate());
                 pool->trim();
-                works = works && pool->is_valid();
+                works = works && pool->verify();
             }
             return works;
         });
@@ -486,7 +486,7 @@ TEST(concurrent_block_pool, lets_a_program_fork_whose_pools_are_busy_at_every_mo
     for (std::thread& thread : threads)
         thread.join();
     for (mp::concurrent_block_pool* const pool : pools)
-        EXPECT_TRUE(pool->is_valid());
+        EXPECT_TRUE(pool->verify());
 }
 
 /// Blocks the caller, which holds the lock of the pool, until another thread of the program lets it continue.
@@ -524,7 +524,7 @@ TEST(concurrent_block_pool, lets_a_program_fork_whose_upstream_waits_for_a_threa
         (void)needed.in_use();
         upstream.may_go_on = true;
     });
-    test::expect_in_child([&] { return waiting.is_valid() && needed.is_valid(); });
+    test::expect_in_child([&] { return waiting.verify() && needed.verify(); });
     third.join();
     other.join();
 }
@@ -537,7 +537,7 @@ TEST(concurrent_block_pool, may_be_used_by_what_a_program_does_around_a_fork)
     const pid_t child = fork();
     ASSERT_GE(child, 0);
     if (child == 0)
-        _exit(pool.is_valid() ? 0 : 1);
+        _exit(pool.verify() ? 0 : 1);
     int status = 0;
     ASSERT_EQ(waitpid(child, &status, 0), child);
     EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0) << "status " << status;

@@ -90,7 +90,7 @@ TEST_P(concurrent_block_pool_test, gives_each_block_to_one_thread_at_a_time)
     });
     EXPECT_EQ(damaged, 0u);
     EXPECT_EQ(pool.in_use(), 0u);
-    EXPECT_TRUE(pool.is_valid());
+    EXPECT_TRUE(pool.verify());
 }
 
 TEST_P(concurrent_block_pool_test, hands_out_exactly_max_capacity_whatever_threads_hold)
@@ -119,7 +119,7 @@ TEST_P(concurrent_block_pool_test, hands_out_exactly_max_capacity_whatever_threa
                     pool.deallocate(block);
             });
             EXPECT_EQ(pool.available(), limit);
-            EXPECT_TRUE(pool.is_valid());
+            EXPECT_TRUE(pool.verify());
         }
     }
 }
@@ -147,7 +147,7 @@ TEST_P(concurrent_block_pool_test, takes_the_last_blocks_out_of_a_thread_that_do
     idle.join();
     pool.deallocate_bulk(blocks.data(), blocks.size());
     EXPECT_EQ(pool.in_use(), 0u);
-    EXPECT_TRUE(pool.is_valid());
+    EXPECT_TRUE(pool.verify());
 }
 
 TEST_P(concurrent_block_pool_test, keeps_two_threads_working_while_a_third_runs_it_dry)
@@ -172,7 +172,7 @@ TEST_P(concurrent_block_pool_test, keeps_two_threads_working_while_a_third_runs_
     });
     EXPECT_EQ(damaged, 0u);
     EXPECT_EQ(pool.available(), limit);
-    EXPECT_TRUE(pool.is_valid());
+    EXPECT_TRUE(pool.verify());
 }
 
 TEST_P(concurrent_block_pool_test, trims_what_lies_in_the_caches_of_other_threads)
@@ -201,7 +201,7 @@ TEST_P(concurrent_block_pool_test, trims_what_lies_in_the_caches_of_other_thread
     for (std::thread& thread : threads)
         thread.join();
     EXPECT_EQ(pool.in_use(), 0u);
-    EXPECT_TRUE(pool.is_valid());
+    EXPECT_TRUE(pool.verify());
 }
 
 TEST_P(concurrent_block_pool_test, may_be_trimmed_at_any_time)
@@ -228,7 +228,7 @@ TEST_P(concurrent_block_pool_test, may_be_trimmed_at_any_time)
     });
     EXPECT_EQ(damaged, 0u);
     EXPECT_EQ(pool.in_use(), 0u);
-    EXPECT_TRUE(pool.is_valid());
+    EXPECT_TRUE(pool.verify());
     pool.trim();
     EXPECT_EQ(pool.capacity(), 0u);
 }
@@ -262,7 +262,7 @@ TEST_P(concurrent_block_pool_test, lets_one_thread_use_any_number_of_pools_in_tu
         void* const block = pools[i]->allocate();
         EXPECT_TRUE(pools[i]->owns(block));
         pools[i]->deallocate(block);
-        EXPECT_TRUE(pools[i]->is_valid());
+        EXPECT_TRUE(pools[i]->verify());
     }
     pools.clear();
     EXPECT_EQ(upstream_.live_chunks(), 0u);
@@ -280,7 +280,7 @@ TEST_P(concurrent_block_pool_test, works_when_there_are_more_pools_than_numbers)
         pools[i]->deallocate(a);
         pools[i]->deallocate(b);
         EXPECT_EQ(pools[i]->in_use(), 0u);
-        EXPECT_TRUE(pools[i]->is_valid());
+        EXPECT_TRUE(pools[i]->verify());
     }
 }
 
@@ -323,7 +323,7 @@ TEST_P(concurrent_block_pool_test, does_not_grow_when_one_thread_only_gives_back
     EXPECT_EQ(pool.in_use(), 0u);
     // In use at one time: what the queue holds, and a batch in the hands of each thread, that of the last up to 4 more.
     EXPECT_LE(pool.capacity(), batch * 2 * (4 + 4 + 5 + 4)) << "the last chunk may have doubled it";
-    EXPECT_TRUE(pool.is_valid());
+    EXPECT_TRUE(pool.verify());
 }
 
 TEST_P(concurrent_block_pool_test, gives_threads_blocks_of_their_own_lines)
@@ -360,7 +360,7 @@ TEST_P(concurrent_block_pool_test, visits_what_is_in_use_while_other_threads_wor
     other.join();
     pool.deallocate_bulk(kept.data(), kept.size());
     EXPECT_EQ(pool.in_use(), 0u);
-    EXPECT_TRUE(pool.is_valid());
+    EXPECT_TRUE(pool.verify());
 }
 
 TEST_P(concurrent_block_pool_test, works_without_caches_when_upstream_has_no_memory_for_them)
@@ -378,10 +378,10 @@ TEST_P(concurrent_block_pool_test, works_without_caches_when_upstream_has_no_mem
         }
     });
     EXPECT_EQ(pool.in_use(), 0u);
-    EXPECT_TRUE(pool.is_valid());
+    EXPECT_TRUE(pool.verify());
     upstream_.never_fail();
     pool.deallocate(pool.allocate());
-    EXPECT_TRUE(pool.is_valid());
+    EXPECT_TRUE(pool.verify());
 }
 
 TEST(concurrent_block_pool, gives_everything_but_caches_back_when_it_is_released)
@@ -396,7 +396,7 @@ TEST(concurrent_block_pool, gives_everything_but_caches_back_when_it_is_released
         EXPECT_LE(upstream.live_bytes(), sizeof(mp::core::thread_cache));
         EXPECT_EQ(upstream.live_bytes(), pool.bytes_reserved());
     }
-    EXPECT_TRUE(pool.is_valid());
+    EXPECT_TRUE(pool.verify());
 }
 
 TEST(counting_shared_policy, counts_exactly_what_all_threads_do)
@@ -417,7 +417,7 @@ TEST(counting_shared_policy, counts_exactly_what_all_threads_do)
     mp::pool_statistics statistics = pool.statistics();
     EXPECT_EQ(statistics.allocations, 4u * 50 * 200 + 1000);
     EXPECT_EQ(statistics.deallocations, 4u * 50 * 200);
-    EXPECT_EQ(statistics.failed, 3u);
+    EXPECT_EQ(statistics.failures, 3u);
     EXPECT_EQ(statistics.in_use, 1000u);
     EXPECT_EQ(statistics.peak_in_use, 1000u);
     EXPECT_EQ(statistics.bytes_reserved, pool.bytes_reserved());
@@ -425,6 +425,6 @@ TEST(counting_shared_policy, counts_exactly_what_all_threads_do)
     statistics = pool.statistics();
     EXPECT_EQ(statistics.deallocations, statistics.allocations);
     EXPECT_EQ(statistics.in_use, 0u);
-    EXPECT_TRUE(pool.is_valid());
+    EXPECT_TRUE(pool.verify());
 }
 } // namespace

@@ -62,7 +62,7 @@ TEST_P(concurrent_block_pool_waiting, waits_for_a_block_and_gives_up_in_time)
     pool.deallocate(got);
     pool.deallocate(b);
     EXPECT_EQ(pool.available(), 2u);
-    EXPECT_TRUE(pool.is_valid());
+    EXPECT_TRUE(pool.verify());
 }
 
 /// Advances by two at each call of now().
@@ -160,7 +160,7 @@ TEST_P(concurrent_block_pool_waiting, serves_those_who_wait_in_the_order_they_ca
         thread.join();
     EXPECT_EQ(got, blocks);
     pool.deallocate_bulk(got.data(), got.size());
-    EXPECT_TRUE(pool.is_valid());
+    EXPECT_TRUE(pool.verify());
 }
 
 TEST_P(concurrent_block_pool_waiting, loses_no_wake_up)
@@ -182,7 +182,7 @@ TEST_P(concurrent_block_pool_waiting, loses_no_wake_up)
     EXPECT_GE(served, 8u * 300 * 3 / 4);
     EXPECT_EQ(pool.waiting(), 0u);
     EXPECT_EQ(pool.available(), 3u);
-    EXPECT_TRUE(pool.is_valid());
+    EXPECT_TRUE(pool.verify());
 }
 
 TEST_P(concurrent_block_pool_waiting, lets_those_who_wait_for_upstream_have_what_grows)
@@ -210,7 +210,7 @@ TEST_P(concurrent_block_pool_waiting, lets_those_who_wait_for_upstream_have_what
     pool.deallocate(got);
     pool.deallocate_bulk(rest.data(), rest.size());
     EXPECT_EQ(pool.in_use(), 0u);
-    EXPECT_TRUE(pool.is_valid());
+    EXPECT_TRUE(pool.verify());
 }
 
 #if defined(__GLIBCXX__) // In libc++, waiting is noexcept, so cancellation ends the program there.
@@ -240,7 +240,7 @@ TEST_P(concurrent_block_pool_waiting, lets_a_thread_be_cancelled_while_it_waits)
     EXPECT_EQ(pool.waiting(), 0u);
     pool.deallocate(block);
     EXPECT_EQ(pool.available(), 1u);
-    EXPECT_TRUE(pool.is_valid());
+    EXPECT_TRUE(pool.verify());
 }
 
 template <class Pool>
@@ -255,7 +255,7 @@ void cancels_a_thread_and_then_gives_it_what_it_waits_for(test::accounting_upstr
         pthread_join(thread, nullptr);
         EXPECT_EQ(pool.waiting(), 0u);
         EXPECT_EQ(pool.available(), 1u);
-        EXPECT_TRUE(pool.is_valid());
+        EXPECT_TRUE(pool.verify());
     }
 }
 
@@ -276,7 +276,7 @@ TEST(concurrent_block_pool, does_not_wait_when_nothing_is_out_that_could_come_ba
     EXPECT_EQ(pool.waiting(), 0u);
     upstream.never_fail();
     pool.deallocate(pool.allocate_wait());
-    EXPECT_TRUE(pool.is_valid());
+    EXPECT_TRUE(pool.verify());
 }
 
 TEST(counting_shared_policy, counts_a_wait_that_upstream_makes_vain_as_one_failure)
@@ -285,15 +285,15 @@ TEST(counting_shared_policy, counts_a_wait_that_upstream_makes_vain_as_one_failu
     pool_that_counts pool(32, {}, &upstream);
     upstream.fail_always();
     EXPECT_EQ(pool.try_allocate_for(1h), nullptr) << "nothing is out that could come back";
-    EXPECT_EQ(pool.statistics().failed, 1u);
+    EXPECT_EQ(pool.statistics().failures, 1u);
     EXPECT_EQ(pool.try_allocate_until(std::chrono::steady_clock::now() + 1h), nullptr);
-    EXPECT_EQ(pool.statistics().failed, 2u);
+    EXPECT_EQ(pool.statistics().failures, 2u);
     EXPECT_THROW((void)pool.allocate_wait(), std::bad_alloc);
-    EXPECT_EQ(pool.statistics().failed, 3u);
+    EXPECT_EQ(pool.statistics().failures, 3u);
     upstream.never_fail();
     pool.deallocate(pool.try_allocate_for(1h));
-    EXPECT_EQ(pool.statistics().failed, 3u);
-    EXPECT_TRUE(pool.is_valid());
+    EXPECT_EQ(pool.statistics().failures, 3u);
+    EXPECT_TRUE(pool.verify());
 }
 
 TEST(checking_shared_policy, hands_blocks_to_threads_that_wait_and_takes_them_back)
@@ -317,6 +317,6 @@ TEST(checking_shared_policy, hands_blocks_to_threads_that_wait_and_takes_them_ba
     EXPECT_EQ(recorder.kinds(), (test::kinds{error::double_free, error::write_after_free}));
     *block = kept;
     pool.deallocate(block);
-    EXPECT_TRUE(pool.is_valid());
+    EXPECT_TRUE(pool.verify());
 }
 } // namespace

@@ -65,7 +65,7 @@ TEST(memory_of_a_shared_pool, is_bounded_by_what_was_in_use_when_sixteen_threads
     EXPECT_GE(live.most(), most_queued);
     EXPECT_EQ(upstream.live_bytes(), pool.bytes_reserved());
     EXPECT_LE(upstream.live_bytes(), most_bytes_for(live.most()));
-    EXPECT_TRUE(pool.is_valid());
+    EXPECT_TRUE(pool.verify());
 }
 
 // Thousands of threads may each need a block or two of each of many pools: a magazine full of 256 would be too much.
@@ -91,7 +91,7 @@ TEST(memory_of_a_shared_pool, is_for_a_new_thread_as_if_none_had_been_before)
     first.does([&] { blocks[0] = pool.allocate(); });
     for (std::size_t i = 1; i != blocks.size() - 7; ++i)
         blocks[i] = pool.allocate();
-    EXPECT_EQ(pool.enlarge_steps(), 1u) << "all but the 7 that the first one has besides its own";
+    EXPECT_EQ(pool.growth_count(), 1u) << "all but the 7 that the first one has besides its own";
 }
 
 /// One thread that only allocates and one that only gives back, in turns.
@@ -149,7 +149,7 @@ TEST_F(one_way, leaves_nothing_behind_that_cannot_be_trimmed_while_both_threads_
     EXPECT_EQ(pool_.in_use(), batch) << "and the pool works on";
     consume();
     EXPECT_EQ(pool_.in_use(), 0u);
-    EXPECT_TRUE(pool_.is_valid());
+    EXPECT_TRUE(pool_.verify());
 }
 
 TEST_F(one_way, gives_even_its_magazines_back_when_it_is_released_while_both_threads_live_and_are_idle)
@@ -160,6 +160,6 @@ TEST_F(one_way, gives_even_its_magazines_back_when_it_is_released_while_both_thr
     EXPECT_LE(upstream_.live_bytes(), 2 * sizeof(mp::core::thread_cache));
     produce();
     consume();
-    EXPECT_TRUE(pool_.is_valid());
+    EXPECT_TRUE(pool_.verify());
 }
 } // namespace

@@ -113,7 +113,7 @@ TEST(concurrent_object_pool, makes_and_destroys_objects_in_any_thread)
         });
         EXPECT_EQ(counted::alive, 0);
         EXPECT_EQ(pool.in_use(), 0u);
-        EXPECT_TRUE(pool.is_valid());
+        EXPECT_TRUE(pool.verify());
         EXPECT_GT(pool.trim(), 0u);
     }
     EXPECT_EQ(upstream.live_chunks(), 0u);
@@ -136,7 +136,7 @@ TEST(concurrent_object_pool, loses_nothing_when_constructors_throw)
     });
     EXPECT_EQ(pool.available(), 50u);
     EXPECT_EQ(counted::alive, 0);
-    EXPECT_TRUE(pool.is_valid());
+    EXPECT_TRUE(pool.verify());
 }
 
 TEST(concurrent_object_pool, destroys_what_is_alive_when_it_ends)
@@ -241,7 +241,7 @@ void forks_while_a_thread_is_at(stopping::at where)
         pool->destroy(mine);
         bool works = stopping::destroyed == 1 && pool->in_use() == 1;
         pool->clear();
-        works = works && stopping::destroyed == 1 && pool->in_use() == 0 && pool->is_valid();
+        works = works && stopping::destroyed == 1 && pool->in_use() == 0 && pool->verify();
         (void)pool->create();
         pool->clear();
         works = works && stopping::destroyed == 2;

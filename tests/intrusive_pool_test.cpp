@@ -76,7 +76,7 @@ TYPED_TEST(intrusive_pool_test, constructs_at_each_use_and_destroys_when_the_las
     second.reset();
     EXPECT_EQ(live_count::alive, 0);
     EXPECT_EQ(pool.in_use(), 0u);
-    EXPECT_TRUE(pool.is_valid());
+    EXPECT_TRUE(pool.verify());
 }
 
 TYPED_TEST(intrusive_pool_test, hands_the_same_memory_out_again_without_a_call_upstream)
@@ -126,7 +126,7 @@ TYPED_TEST(intrusive_pool_test, loses_nothing_if_upstream_fails_at_any_call)
                 if (auto made = pool.try_make(i))
                     all.push_back(std::move(made));
             EXPECT_EQ(pool.in_use(), all.size());
-            EXPECT_TRUE(pool.is_valid());
+            EXPECT_TRUE(pool.verify());
         });
         EXPECT_EQ(upstream.live_bytes(), 0u) << k;
     }
@@ -221,7 +221,7 @@ TYPED_TEST(intrusive_pool_test, goes_on_in_steps_after_its_first_memory_went_bac
     others.clear();
     EXPECT_GT(pool.trim(), 0u);
     make(kept, 300);
-    EXPECT_TRUE(pool.is_valid());
+    EXPECT_TRUE(pool.verify());
 }
 
 TYPED_TEST(intrusive_pool_test, releases_a_chain_of_a_million_objects_without_a_stack_for_it)
@@ -260,16 +260,16 @@ TYPED_TEST(intrusive_pool_test, grows_by_the_step_it_was_given)
     options.initial_capacity = 4;
     typename TestFixture::pool_type pool(options, &this->upstream_);
     EXPECT_EQ(pool.capacity(), 4u);
-    EXPECT_EQ(pool.enlarge_steps(), 1u);
+    EXPECT_EQ(pool.growth_count(), 1u);
     std::vector<typename TestFixture::pointer> all;
     for (int i = 0; i != 5; ++i)
         all.push_back(pool.make());
     EXPECT_EQ(pool.capacity(), 14u);
-    EXPECT_EQ(pool.enlarge_steps(), 2u);
+    EXPECT_EQ(pool.growth_count(), 2u);
     while (auto next = pool.try_make())
         all.push_back(std::move(next));
     EXPECT_EQ(all.size(), 30u);
-    EXPECT_EQ(pool.enlarge_steps(), 4u);
+    EXPECT_EQ(pool.growth_count(), 4u);
 }
 
 TYPED_TEST(intrusive_pool_test, is_found_again_from_objects_of_any_number)
@@ -282,7 +282,7 @@ TYPED_TEST(intrusive_pool_test, is_found_again_from_objects_of_any_number)
     while (!all.empty())
         all.pop_back();
     EXPECT_EQ(pool.in_use(), 0u);
-    EXPECT_TRUE(pool.is_valid());
+    EXPECT_TRUE(pool.verify());
 }
 
 // Objects that are not as simple.
@@ -369,7 +369,7 @@ TYPED_TEST(intrusive_pool_of_large, finds_the_slab_wherever_the_object_lies_in_i
         EXPECT_EQ(pool.in_use(), 1u);
         all.clear();
         EXPECT_EQ(pool.in_use(), 0u);
-        EXPECT_TRUE(pool.is_valid());
+        EXPECT_TRUE(pool.verify());
     }
     EXPECT_EQ(upstream.live_bytes(), 0u);
 }
@@ -523,7 +523,7 @@ TEST(intrusive_pool, reports_objects_that_outlive_it_if_its_policy_says_so)
     {
         mp::pool_options options;
         options.name = "points";
-        mp::intrusive_pool<point, mp::reporting_leaks<>> pool(options);
+        mp::intrusive_pool<point, mp::leak_reporting_policy<>> pool(options);
         survivor = pool.make(1, 2);
     }
     EXPECT_TRUE(contains(testing::internal::GetCapturedStderr(),
@@ -536,14 +536,14 @@ TEST(intrusive_pool, asks_the_error_handler_about_leaks_if_its_policy_says_so)
     const error_recorder errors;
     boost::intrusive_ptr<point> survivor;
     {
-        mp::intrusive_pool<point, mp::refusing_leaks<mp::counting_policy>> pool;
+        mp::intrusive_pool<point, mp::leak_fatal_policy<mp::counting_policy>> pool;
         survivor = pool.make(1, 2);
         EXPECT_EQ(pool.statistics().in_use, 1u);
     }
     EXPECT_EQ(errors.kinds(), std::vector<mp::error>{mp::error::leak});
     EXPECT_EQ(survivor->y, 2);
     survivor.reset();
-    const mp::intrusive_pool<point, mp::refusing_leaks<>> without_leaks;
+    const mp::intrusive_pool<point, mp::leak_fatal_policy<>> without_leaks;
     EXPECT_EQ(errors.reports().size(), 1u);
 }
 
@@ -589,7 +589,7 @@ TEST(intrusive_pool, lets_objects_outlive_it_with_a_policy_that_checks)
 
 struct takes_its_pool_along : mp::pooled<takes_its_pool_along>
 {
-    using pool_type = mp::intrusive_pool<takes_its_pool_along, mp::refusing_leaks<>>;
+    using pool_type = mp::intrusive_pool<takes_its_pool_along, mp::leak_fatal_policy<>>;
     explicit takes_its_pool_along(std::shared_ptr<pool_type> its_pool) : pool(std::move(its_pool)) {}
     std::shared_ptr<pool_type> pool;
 };
@@ -661,7 +661,7 @@ TEST(intrusive_pool, passes_objects_between_threads_while_they_are_made_and_rele
         boost::intrusive_ptr<shared_item>(place.exchange(nullptr), false).reset();
     EXPECT_EQ(pool.in_use(), 0u);
     EXPECT_EQ(live_count::alive, 0);
-    EXPECT_TRUE(pool.is_valid());
+    EXPECT_TRUE(pool.verify());
 }
 
 TEST(intrusive_pool, may_end_while_other_threads_release_its_objects)

@@ -128,7 +128,7 @@ TYPED_TEST(object_pool_test, constructs_and_destroys)
     EXPECT_EQ(counted::alive, 0);
     EXPECT_EQ(pool.in_use(), 0u);
     pool.destroy(nullptr);
-    EXPECT_TRUE(pool.is_valid());
+    EXPECT_TRUE(pool.verify());
 }
 
 TYPED_TEST(object_pool_test, loses_nothing_when_a_constructor_throws_at_any_time)
@@ -144,11 +144,11 @@ TYPED_TEST(object_pool_test, loses_nothing_when_a_constructor_throws_at_any_time
         objects.push_back(pool.create(i));
         ASSERT_EQ(pool.in_use(), objects.size());
     }
-    EXPECT_TRUE(pool.is_valid());
+    EXPECT_TRUE(pool.verify());
     for (counted* const object : objects)
         pool.destroy(object);
     EXPECT_EQ(counted::alive, 0);
-    EXPECT_TRUE(pool.is_valid());
+    EXPECT_TRUE(pool.verify());
 }
 
 TYPED_TEST(object_pool_test, destroys_what_is_alive_when_it_ends)
@@ -176,7 +176,7 @@ TYPED_TEST(object_pool_test, clear_destroys_and_the_pool_works_on)
         pool.clear();
         EXPECT_EQ(counted::alive, 0);
         EXPECT_EQ(pool.in_use(), 0u);
-        EXPECT_TRUE(pool.is_valid());
+        EXPECT_TRUE(pool.verify());
     }
     EXPECT_GE(pool.capacity(), 1000u) << "the memory is kept";
     EXPECT_GT(pool.trim(), 0u);
@@ -205,7 +205,7 @@ TYPED_TEST(object_pool_test, visits_what_is_alive)
     });
     EXPECT_EQ(pool.in_use(), static_cast<std::size_t>(counted::alive));
     pool.for_each([](counted& object) { EXPECT_NE(object.value() % 3, 0); });
-    EXPECT_TRUE(pool.is_valid());
+    EXPECT_TRUE(pool.verify());
 }
 
 TYPED_TEST(object_pool_test, unique_pointers_give_back)
@@ -326,7 +326,7 @@ TEST(object_pool, clears_objects_whose_destructors_destroy_others)
         pool.clear();
         EXPECT_EQ(tree::alive, 0) << "each was destroyed once";
         EXPECT_EQ(pool.in_use(), 0u);
-        EXPECT_TRUE(pool.is_valid());
+        EXPECT_TRUE(pool.verify());
         (void)pool.create(pool, 10);
     }
     EXPECT_EQ(tree::alive, 0);
@@ -359,7 +359,7 @@ TEST(object_pool, clears_objects_whose_destructors_make_others)
     pool.clear();
     EXPECT_EQ(reborn::alive, 0);
     EXPECT_EQ(pool.in_use(), 0u);
-    EXPECT_TRUE(pool.is_valid());
+    EXPECT_TRUE(pool.verify());
 }
 
 /// Has all of its pool destroyed when it is.
@@ -386,7 +386,7 @@ TEST(object_pool, is_cleared_once_if_destructors_clear_it_too)
         (void)pool.create(pool);
     pool.clear();
     EXPECT_EQ(last_one::alive, 0);
-    EXPECT_TRUE(pool.is_valid());
+    EXPECT_TRUE(pool.verify());
 }
 
 TEST(object_pool, clears_all_that_destructors_make_where_others_have_been)
@@ -432,7 +432,7 @@ TEST(object_pool, clears_a_list_that_is_too_long_for_the_stack)
         last = last->next = pool.create(pool);
     pool.clear();
     EXPECT_EQ(plain_link::alive, 0);
-    EXPECT_TRUE(pool.is_valid());
+    EXPECT_TRUE(pool.verify());
 }
 
 TEST(object_pool, destroys_each_once_of_those_that_destroy_each_other)
@@ -446,7 +446,7 @@ TEST(object_pool, destroys_each_once_of_those_that_destroy_each_other)
     pool.clear();
     EXPECT_EQ(plain_link::alive, 0);
     EXPECT_EQ(pool.in_use(), 0u);
-    EXPECT_TRUE(pool.is_valid());
+    EXPECT_TRUE(pool.verify());
 }
 
 TEST(object_pool, reports_a_foreign_object_that_a_destructor_destroys_while_the_pool_is_cleared)
@@ -533,7 +533,7 @@ TEST(object_pool, reports_an_overflow_once_and_destroys_the_object_in_the_destru
             }
         }
         EXPECT_EQ(counted::alive, 0);
-        EXPECT_EQ(recorder.kinds(), test::kinds{mp::error::overflow}) << is_destroyed;
+        EXPECT_EQ(recorder.kinds(), test::kinds{mp::error::buffer_overflow}) << is_destroyed;
     }
 }
 
@@ -547,7 +547,7 @@ TEST(object_pool, reports_an_overflow_once_and_destroys_the_object_when_it_is_cl
     pool.clear();
     EXPECT_EQ(counted::alive, 0);
     EXPECT_EQ(pool.in_use(), 0u);
-    EXPECT_EQ(recorder.kinds(), test::kinds{mp::error::overflow});
+    EXPECT_EQ(recorder.kinds(), test::kinds{mp::error::buffer_overflow});
 }
 
 /// Its destructor writes past the end of the object.
@@ -573,7 +573,7 @@ TEST(object_pool, reports_an_overflow_by_a_destructor_once_and_runs_it_once)
         (void)pool.create();
     }
     EXPECT_EQ(overflowing_destructor::destroyed, 2);
-    EXPECT_EQ(recorder.kinds(), test::kinds(2, mp::error::overflow));
+    EXPECT_EQ(recorder.kinds(), test::kinds(2, mp::error::buffer_overflow));
 }
 
 struct overflowing_constructor
@@ -593,7 +593,7 @@ TEST(object_pool, reports_an_overflow_by_a_throwing_constructor_once_and_frees_t
     mp::object_pool<overflowing_constructor, mp::checking_policy> pool;
     EXPECT_THROW((void)pool.create(), std::runtime_error);
     EXPECT_EQ(pool.in_use(), 0u);
-    EXPECT_EQ(recorder.kinds(), test::kinds{mp::error::overflow});
+    EXPECT_EQ(recorder.kinds(), test::kinds{mp::error::buffer_overflow});
 }
 
 TEST(object_pool, refuses_what_makes_no_sense)

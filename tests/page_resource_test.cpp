@@ -111,7 +111,7 @@ TEST(page_resource, serves_containers_and_pools)
             EXPECT_EQ(pages.bytes_in_use(), calls.mapped());
             for (void* const block : blocks)
                 pool.deallocate(block);
-            EXPECT_TRUE(pool.is_valid());
+            EXPECT_TRUE(pool.verify());
         }
         EXPECT_EQ(calls.mapped(), 0u);
     }

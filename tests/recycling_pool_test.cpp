@@ -68,7 +68,7 @@ TYPED_TEST(recycling_pool_test, constructs_its_objects_once_when_it_grows)
         (void)pool.allocate();
     EXPECT_EQ(live_count::alive, 5);
     EXPECT_EQ(pool.capacity(), 5u);
-    EXPECT_EQ(pool.enlarge_steps(), 1u);
+    EXPECT_EQ(pool.growth_count(), 1u);
     EXPECT_EQ(pool.in_use(), 0u);
 }
 
@@ -93,12 +93,12 @@ TYPED_TEST(recycling_pool_test, takes_memory_for_many_small_steps_at_once)
         all.push_back(pool.allocate_through_init(i));
         ASSERT_EQ(live_count::alive, i + 1);
     }
-    EXPECT_EQ(pool.enlarge_steps(), 1000u);
+    EXPECT_EQ(pool.growth_count(), 1000u);
     EXPECT_LT(this->upstream_.calls(), 30u);
     EXPECT_EQ(pool.bytes_reserved(), this->upstream_.live_bytes());
     for (int i = 0; i != 1000; ++i)
         ASSERT_EQ(all[static_cast<std::size_t>(i)]->value, i);
-    EXPECT_TRUE(pool.is_valid());
+    EXPECT_TRUE(pool.verify());
 }
 
 TYPED_TEST(recycling_pool_test, leaves_objects_as_they_are_unless_told_otherwise)
@@ -173,7 +173,7 @@ TYPED_TEST(recycling_pool_test, loses_nothing_if_growth_throws_at_any_constructo
             live_count::until_throw = -1;
         }
         EXPECT_EQ(pool.in_use(), all.size());
-        EXPECT_TRUE(pool.is_valid());
+        EXPECT_TRUE(pool.verify());
         for (int i = 0; i != 12; ++i)
             all.push_back(pool.allocate());
         EXPECT_EQ(live_count::alive, static_cast<int>(pool.capacity()));
@@ -219,7 +219,7 @@ TYPED_TEST(recycling_pool_test, hands_each_object_out_to_one_at_a_time)
         all.push_back(pool.allocate());
         EXPECT_TRUE(places.insert(all.back().get()).second);
     }
-    EXPECT_EQ(pool.enlarge_steps(), 50u);
+    EXPECT_EQ(pool.growth_count(), 50u);
     EXPECT_EQ(live_count::alive, 5000);
 }
 
@@ -271,7 +271,7 @@ TYPED_TEST(recycling_pool_test, works_on_after_clear)
     const auto old = pool.allocate_through_init(1);
     pool.clear();
     EXPECT_EQ(live_count::alive, 1);
-    EXPECT_EQ(pool.enlarge_steps(), 0u);
+    EXPECT_EQ(pool.growth_count(), 0u);
     const auto a = pool.allocate();
     const auto b = pool.allocate();
     EXPECT_EQ(pool.try_allocate(), nullptr);
@@ -428,7 +428,7 @@ class recycling_pool_that_refuses_leaks : public testing::Test
 {
 protected:
     using object = acts_at_its_end<References>;
-    using pool_type = mp::recycling_pool<object, mp::refusing_leaks<>>;
+    using pool_type = mp::recycling_pool<object, mp::leak_fatal_policy<>>;
 
     ~recycling_pool_that_refuses_leaks() override { EXPECT_EQ(upstream_.live_bytes(), 0u); }
 
@@ -595,7 +595,7 @@ protected:
         };
         fail_to_grow_to(5000, 3000);
         EXPECT_NE(fragile_part::at_end, nullptr) << "a destructor has run";
-        EXPECT_TRUE(pool_->is_valid());
+        EXPECT_TRUE(pool_->verify());
         held_ = pool_->allocate();
         EXPECT_EQ(pool_->in_use(), 1u);
     }
@@ -621,7 +621,7 @@ TYPED_TEST(growth_that_fails, keeps_the_objects_constructed_before)
     EXPECT_EQ(fragile_part::alive, 9);
     all.push_back(this->pool_->allocate());
     EXPECT_EQ(this->pool_->capacity(), 13u);
-    EXPECT_TRUE(this->pool_->is_valid());
+    EXPECT_TRUE(this->pool_->verify());
 }
 
 TYPED_TEST(growth_that_fails, goes_on_where_it_stopped_in_memory_of_many_slabs)
@@ -632,10 +632,10 @@ TYPED_TEST(growth_that_fails, goes_on_where_it_stopped_in_memory_of_many_slabs)
     EXPECT_EQ(this->pool_->capacity(), 10'004u);
     this->pool_->reserve(30'000);
     EXPECT_EQ(this->pool_->capacity(), static_cast<std::size_t>(fragile_part::alive));
-    EXPECT_TRUE(this->pool_->is_valid());
+    EXPECT_TRUE(this->pool_->verify());
     EXPECT_GT(this->pool_->trim(), 0u);
     EXPECT_EQ(fragile_part::alive, 0);
-    EXPECT_TRUE(this->pool_->is_valid());
+    EXPECT_TRUE(this->pool_->verify());
 }
 
 TYPED_TEST(growth_that_fails, allocates_if_at_least_one_object_was_constructed)
@@ -649,7 +649,7 @@ TYPED_TEST(growth_that_fails, allocates_if_at_least_one_object_was_constructed)
     EXPECT_EQ(this->pool_->try_allocate(), nullptr);
     EXPECT_THROW((void)this->pool_->allocate(), std::runtime_error);
     EXPECT_EQ(this->pool_->capacity(), 5u);
-    EXPECT_TRUE(this->pool_->is_valid());
+    EXPECT_TRUE(this->pool_->verify());
 }
 
 TYPED_TEST(growth_that_fails, runs_no_destructor_that_would_allocate)
@@ -755,7 +755,7 @@ TEST(recycling_pool, gives_memory_back_in_a_child_that_another_thread_was_about_
         std::this_thread::yield();
     const auto works_in_child = [&](bool trims) {
         lingering::may_end = true;
-        bool works = pool->is_valid() && pool->bytes_reserved() == upstream.live_bytes();
+        bool works = pool->verify() && pool->bytes_reserved() == upstream.live_bytes();
         works = works && (!trims || (pool->trim() > 0 && pool->bytes_reserved() == upstream.live_bytes()));
         objects.clear();
         pool.reset();

@@ -116,7 +116,7 @@ TYPED_TEST(shared_pool_test, takes_an_object_back_when_the_last_pointer_goes)
     EXPECT_EQ(pool->in_use(), 1u);
     second.reset();
     EXPECT_EQ(pool->in_use(), 0u);
-    EXPECT_TRUE(pool->is_valid());
+    EXPECT_TRUE(pool->verify());
 }
 
 TYPED_TEST(shared_pool_test, keeps_the_block_as_long_as_there_are_weak_pointers)
@@ -145,7 +145,7 @@ void expect_weak_pointers_keep_the_block_of_a_number()
     EXPECT_EQ(pool.in_use(), 1u);
     weak.reset();
     EXPECT_EQ(pool.in_use(), 0u);
-    EXPECT_TRUE(pool.is_valid());
+    EXPECT_TRUE(pool.verify());
 }
 
 TEST(shared_pool, keeps_the_block_also_where_nothing_is_done_when_the_object_ends)
@@ -242,7 +242,7 @@ TYPED_TEST(shared_pool_test, releases_a_chain_of_a_million_objects_without_a_sta
     }
     first.reset();
     EXPECT_EQ(pool->in_use(), 0u);
-    EXPECT_TRUE(pool->is_valid());
+    EXPECT_TRUE(pool->verify());
 }
 
 TYPED_TEST(shared_pool_test, releases_a_chain_that_weak_pointers_look_at)
@@ -351,7 +351,7 @@ struct shared_pool_of : testing::Test
         first.reset();
         EXPECT_EQ(Object::held, nullptr);
         EXPECT_EQ(pool.in_use(), 1U) << "the weak pointer's";
-        EXPECT_TRUE(pool.is_valid());
+        EXPECT_TRUE(pool.verify());
     }
 };
 
@@ -387,7 +387,7 @@ void fill_objects()
         all.push_back(pool.make());
         std::memset(all.back().get(), 0xA5 + i, sizeof(object));
     }
-    EXPECT_TRUE(pool.is_valid()) << sizeof(object);
+    EXPECT_TRUE(pool.verify()) << sizeof(object);
     for (std::size_t i = 0; i != all.size(); ++i)
         EXPECT_EQ(all[i]->bytes.back(), 0xA5 + i) << sizeof(object);
 }
@@ -443,7 +443,7 @@ TEST(recycling_shared_pool, constructs_its_objects_once)
         (void)pool.allocate();
     EXPECT_EQ(node::alive, 3);
     EXPECT_EQ(resets, 10);
-    EXPECT_EQ(pool.enlarge_steps(), 1u);
+    EXPECT_EQ(pool.growth_count(), 1u);
     EXPECT_EQ(pool.allocate_through_function([](node& object) { object.value = 7; })->value, 7);
 }
 
@@ -507,7 +507,7 @@ TEST(shared_pool, reports_objects_that_outlive_it_if_its_policy_says_so)
     const error_recorder errors;
     std::shared_ptr<int> survivor;
     {
-        mp::shared_pool<int, mp::refusing_leaks<>> pool;
+        mp::shared_pool<int, mp::leak_fatal_policy<>> pool;
         survivor = pool.make(3);
     }
     EXPECT_EQ(errors.kinds(), std::vector<mp::error>{mp::error::leak});

@@ -84,7 +84,7 @@ TEST(synchronized_arena_resource, uses_an_arena_again_that_others_have_emptied_w
         EXPECT_EQ(arenas.bytes_wasted(), half);
         in_a_thread([&] { arenas.deallocate(second, half, 8); });
         EXPECT_EQ(arenas.free_arenas(), 1u);
-        EXPECT_TRUE(arenas.is_valid());
+        EXPECT_TRUE(arenas.verify());
     }
 }
 
@@ -122,7 +122,7 @@ TEST(synchronized_arena_resource, has_exactly_max_arenas_for_eight_threads)
         EXPECT_EQ(arenas.arena_count(), limit);
         in_threads(8, [&](std::size_t thread) { EXPECT_TRUE(give_back_all(arenas, blocks[(thread + 3) % 8])); });
         EXPECT_EQ(arenas.free_arenas(), limit);
-        EXPECT_TRUE(arenas.is_valid());
+        EXPECT_TRUE(arenas.verify());
     }
 }
 
@@ -152,7 +152,7 @@ TEST(synchronized_arena_resource, can_be_used_by_threads_for_which_there_is_no_c
     });
     EXPECT_EQ(arenas.bytes_in_use(), 0u);
     EXPECT_EQ(arenas.free_arenas(), 2u);
-    EXPECT_TRUE(arenas.is_valid());
+    EXPECT_TRUE(arenas.verify());
     upstream.never_fail();
     (void)arenas.allocate(40);
     in_a_thread([&] {
@@ -160,7 +160,7 @@ TEST(synchronized_arena_resource, can_be_used_by_threads_for_which_there_is_no_c
         EXPECT_THROW((void)arenas.allocate(arenas.largest_block()), mp::pool_exhausted);
     });
     (void)arenas.trim();
-    EXPECT_TRUE(arenas.is_valid());
+    EXPECT_TRUE(arenas.verify());
 }
 
 #if TESTS_MAY_FORK
@@ -188,7 +188,7 @@ TEST(synchronized_arena_resource, loses_no_arena_in_a_child_whose_parent_has_thr
         test::expect_in_child([&] {
             // What the threads had in their hands stays in use; no arena is neither in use nor free.
             const std::size_t arenas_in_use = arenas.arena_count() - arenas.free_arenas();
-            return arenas.is_valid() && arenas.bytes_in_use() == arenas_in_use * whole;
+            return arenas.verify() && arenas.bytes_in_use() == arenas_in_use * whole;
         });
     is_over = true;
     for (std::thread& thread : threads)
@@ -212,7 +212,7 @@ TEST(checking_synchronized_arena_resource, reports_one_of_two_that_give_the_same
         mp::set_error_handler(before);
         EXPECT_EQ(reports, 1);
         EXPECT_EQ(arenas.bytes_in_use(), 0u);
-        EXPECT_TRUE(arenas.is_valid());
+        EXPECT_TRUE(arenas.verify());
     }
 }
 mp::arena_options at_most(std::size_t arenas)
@@ -246,7 +246,7 @@ TEST(synchronized_arena_resource, has_a_thread_go_on_with_the_arena_of_one_that_
         arenas.deallocate(block, 64);
     EXPECT_EQ(arenas.bytes_in_use(), 0U);
     EXPECT_EQ(arenas.free_arenas(), 1U);
-    EXPECT_TRUE(arenas.is_valid());
+    EXPECT_TRUE(arenas.verify());
 }
 
 TEST(synchronized_arena_resource, uses_what_is_empty_before_it_says_that_it_is_exhausted)
@@ -271,6 +271,6 @@ TEST(synchronized_arena_resource, reports_more_that_comes_back_to_the_arena_of_a
     arenas.deallocate(other, 64);
     EXPECT_EQ(recorder.kinds(), test::kinds{error::double_free});
     EXPECT_EQ(arenas.bytes_in_use(), 0U);
-    EXPECT_TRUE(arenas.is_valid());
+    EXPECT_TRUE(arenas.verify());
 }
 } // namespace

@@ -42,7 +42,7 @@ TEST(synchronized_pool_resource, makes_each_pool_once_however_many_threads_need_
         });
         EXPECT_EQ(pools.bytes_in_use(), 0u);
         EXPECT_EQ(pools.bytes_reserved(), upstream.live_bytes()) << "nothing was made that is not known any more";
-        EXPECT_TRUE(pools.is_valid());
+        EXPECT_TRUE(pools.verify());
     }
     EXPECT_EQ(upstream.live_chunks(), 0u);
 }

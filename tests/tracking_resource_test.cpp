@@ -60,7 +60,7 @@ TEST(tracking_resource, counts_what_passes_through)
     const resource_statistics statistics = tracked.statistics();
     EXPECT_EQ(statistics.allocations, 2u);
     EXPECT_EQ(statistics.deallocations, 2u);
-    EXPECT_EQ(statistics.failed, 0u);
+    EXPECT_EQ(statistics.failures, 0u);
     EXPECT_EQ(statistics.in_use, 0u);
     EXPECT_EQ(statistics.peak_in_use, 2u);
     EXPECT_EQ(statistics.bytes_in_use, 0u);
@@ -73,9 +73,9 @@ TEST(tracking_resource, agrees_with_upstream_when_any_call_fails)
         test::accounting_upstream upstream;
         mp::tracking_resource tracked(&upstream);
         upstream.fail_at(call);
-        EXPECT_THROW(test::use_containers(tracked.at()), std::bad_alloc);
+        EXPECT_THROW(test::use_containers(tracked.for_site()), std::bad_alloc);
         const resource_statistics statistics = tracked.statistics();
-        EXPECT_EQ(statistics.failed, 1u);
+        EXPECT_EQ(statistics.failures, 1u);
         EXPECT_EQ(statistics.allocations, call - 1);
         EXPECT_EQ(statistics.deallocations, call - 1);
         EXPECT_EQ(statistics.bytes_in_use, upstream.live_bytes());
@@ -87,9 +87,9 @@ TEST(tracking_resource, counts_for_the_line_that_asks)
     test::accounting_upstream upstream;
     mp::tracking_resource tracked(&upstream);
     const std::pmr::vector<int> whole(10, &tracked);
-    const std::pmr::vector<char> first(100, 'x', tracked.at());
+    const std::pmr::vector<char> first(100, 'x', tracked.for_site());
     const call_site line_of_first{__FILE__, __LINE__ - 1};
-    std::pmr::vector<char> second(20, 'x', tracked.at());
+    std::pmr::vector<char> second(20, 'x', tracked.for_site());
     const call_site line_of_second{__FILE__, __LINE__ - 1};
     second.clear();
     second.shrink_to_fit();
@@ -110,10 +110,10 @@ TEST(tracking_resource, counts_what_fails_for_the_line_as_well)
     mp::tracking_resource tracked(&upstream);
     const call_site site{"reader", 1};
     upstream.fail_always();
-    EXPECT_THROW((void)tracked.at(site)->allocate(8), std::bad_alloc);
-    EXPECT_EQ(statistics_of(tracked, site).failed, 1u);
+    EXPECT_THROW((void)tracked.for_site(site)->allocate(8), std::bad_alloc);
+    EXPECT_EQ(statistics_of(tracked, site).failures, 1u);
     EXPECT_EQ(statistics_of(tracked, site).allocations, 0u);
-    EXPECT_EQ(tracked.statistics().failed, 1u);
+    EXPECT_EQ(tracked.statistics().failures, 1u);
 }
 
 TEST(tracking_resource, has_one_view_for_each_line)
@@ -121,14 +121,14 @@ TEST(tracking_resource, has_one_view_for_each_line)
     mp::tracking_resource tracked;
     std::array<std::pmr::memory_resource*, 3> of_one_line{};
     for (std::pmr::memory_resource*& view : of_one_line)
-        view = tracked.at();
-    std::pmr::memory_resource* const of_another = tracked.at();
+        view = tracked.for_site();
+    std::pmr::memory_resource* const of_another = tracked.for_site();
     EXPECT_EQ(of_one_line[0], of_one_line[1]);
     EXPECT_EQ(of_one_line[0], of_one_line[2]);
     EXPECT_NE(of_one_line[0], of_another);
     EXPECT_EQ(sites_of(tracked).size(), 2u);
     const std::string text = "table";
-    EXPECT_EQ(tracked.at({"table", 1}), tracked.at({text.c_str(), 1}));
+    EXPECT_EQ(tracked.for_site({"table", 1}), tracked.for_site({text.c_str(), 1}));
 }
 
 TEST(tracking_resource, keeps_the_memory_of_lines_apart)
@@ -137,14 +137,15 @@ TEST(tracking_resource, keeps_the_memory_of_lines_apart)
     mp::tracking_resource other;
     const call_site a{"a", 1};
     const call_site b{"b", 1};
-    EXPECT_TRUE(tracked.at(a)->is_equal(*tracked.at(a)));
-    EXPECT_FALSE(tracked.at(a)->is_equal(*tracked.at(b)));
-    EXPECT_FALSE(tracked.at(a)->is_equal(tracked));
-    EXPECT_FALSE(tracked.is_equal(*tracked.at(a)));
-    EXPECT_FALSE(tracked.at(a)->is_equal(*other.at(a)));
+    EXPECT_TRUE(tracked.for_site(a)->is_equal(*tracked.for_site(a)));
+    EXPECT_FALSE(tracked.for_site(a)->is_equal(*tracked.for_site(b)));
+    EXPECT_FALSE(tracked.for_site(a)->is_equal(tracked));
+    EXPECT_FALSE(tracked.is_equal(*tracked.for_site(a)));
+    EXPECT_FALSE(tracked.for_site(a)->is_equal(*other.for_site(a)));
 
-    std::pmr::vector<std::pmr::string> from(5, "a text that is too long to fit into the object itself", tracked.at(a));
-    std::pmr::vector<std::pmr::string> to(tracked.at(b));
+    std::pmr::vector<std::pmr::string> from(5, "a text that is too long to fit into the object itself",
+                                            tracked.for_site(a));
+    std::pmr::vector<std::pmr::string> to(tracked.for_site(b));
     to = std::move(from); // copies, as the two are not equal
     from.clear();         // NOLINT(bugprone-use-after-move): it is assigned to
     from.shrink_to_fit();
@@ -157,7 +158,7 @@ TEST(tracking_resource, lists_its_sites_in_the_order_of_files_and_lines)
 {
     mp::tracking_resource tracked;
     for (const call_site& site : {call_site{"b", 2}, call_site{"a", 10}, call_site{"b", 1}, call_site{"a", 9}})
-        (void)tracked.at(site);
+        (void)tracked.for_site(site);
     const std::vector<call_site> expected{{"a", 9}, {"a", 10}, {"b", 1}, {"b", 2}};
     EXPECT_EQ(sites_of(tracked), expected);
 }
@@ -165,11 +166,11 @@ TEST(tracking_resource, lists_its_sites_in_the_order_of_files_and_lines)
 TEST(tracking_resource, may_be_used_by_a_visitor)
 {
     mp::tracking_resource tracked;
-    (void)tracked.at({"a", 1});
+    (void)tracked.for_site({"a", 1});
     std::size_t visited = 0;
     tracked.for_each_site([&](const call_site& site, const resource_statistics&) {
         ++visited;
-        const std::pmr::vector<int> numbers(10, tracked.at({"added", 1}));
+        const std::pmr::vector<int> numbers(10, tracked.for_site({"added", 1}));
         EXPECT_STREQ(visited == 1 ? "a" : "added", site.file);
         EXPECT_EQ(tracked.bytes_in_use(), 10 * sizeof(int));
     });
@@ -178,14 +179,14 @@ TEST(tracking_resource, may_be_used_by_a_visitor)
     EXPECT_THROW(
         tracked.for_each_site([](const call_site&, const resource_statistics&) { throw std::runtime_error("enough"); }),
         std::runtime_error);
-    (void)tracked.at({"b", 1}); // No lock was left behind.
+    (void)tracked.for_site({"b", 1}); // No lock was left behind.
 }
 
 TEST(tracking_resource, prints_a_line_on_each_site)
 {
     mp::tracking_resource tracked;
-    const std::pmr::vector<char> kept(300, 'x', tracked.at({"reader.cpp", 17}));
-    const std::pmr::list<char> others({'a', 'b'}, tracked.at({"writer.cpp", 4}));
+    const std::pmr::vector<char> kept(300, 'x', tracked.for_site({"reader.cpp", 17}));
+    const std::pmr::list<char> others({'a', 'b'}, tracked.for_site({"writer.cpp", 4}));
     std::FILE* const file = std::tmpfile();
     ASSERT_NE(file, nullptr);
     tracked.print(file);
@@ -195,12 +196,12 @@ TEST(tracking_resource, prints_a_line_on_each_site)
     (void)std::fclose(file);
     const std::string printed = text.data();
     EXPECT_EQ(printed.find("memory_pool: tracked: "), 0u) << printed;
-    EXPECT_TRUE(contains(printed, "chunks 3 (peak 3), allocations 3, failed 0\n")) << printed;
-    EXPECT_TRUE(
-        contains(printed, "  reader.cpp:17: 300 bytes in use (peak 300), chunks 1 (peak 1), allocations 1, failed 0\n"))
+    EXPECT_TRUE(contains(printed, "chunks 3 (peak 3), allocations 3, failures 0\n")) << printed;
+    EXPECT_TRUE(contains(
+        printed, "  reader.cpp:17: 300 bytes in use (peak 300), chunks 1 (peak 1), allocations 1, failures 0\n"))
         << printed;
     EXPECT_TRUE(contains(printed, "  writer.cpp:4: ")) << printed;
-    EXPECT_TRUE(contains(printed, "chunks 2 (peak 2), allocations 2, failed 0\n")) << printed;
+    EXPECT_TRUE(contains(printed, "chunks 2 (peak 2), allocations 2, failures 0\n")) << printed;
 }
 
 TEST(tracking_resource, counts_exactly_in_several_threads)
@@ -210,8 +211,8 @@ TEST(tracking_resource, counts_exactly_in_several_threads)
     constexpr std::size_t threads = 4;
     test::in_threads(threads, [&](std::size_t thread) {
         for (int round = 0; round != 10; ++round) {
-            test::use_containers(tracked.at({"shared", 1}));
-            test::use_containers(tracked.at({"own", static_cast<unsigned>(thread)}));
+            test::use_containers(tracked.for_site({"shared", 1}));
+            test::use_containers(tracked.for_site({"own", static_cast<unsigned>(thread)}));
             tracked.for_each_site([](const call_site&, const resource_statistics& statistics) {
                 EXPECT_LE(statistics.in_use, statistics.peak_in_use);
             });
@@ -245,7 +246,7 @@ TEST(counting_adaptor, counts_what_fails_apart)
     mp::core::counting_adaptor adaptor(&upstream);
     upstream.fail_always();
     EXPECT_THROW((void)adaptor.allocate(10), std::bad_alloc);
-    EXPECT_EQ(adaptor.statistics().failed, 1u);
+    EXPECT_EQ(adaptor.statistics().failures, 1u);
     EXPECT_EQ(adaptor.statistics().allocations, 0u);
     EXPECT_EQ(adaptor.statistics().peak_bytes_in_use, 0u);
 }

@@ -42,7 +42,7 @@ TEST(unsynchronized_arena_resource, reports_that_more_came_back_than_was_handed_
     arenas.deallocate(block, 40);
     ASSERT_EQ(recorder.kinds(), test::kinds{error::double_free});
     EXPECT_EQ(recorder.reports()[0].pool_name, "frames");
-    EXPECT_TRUE(arenas.is_valid());
+    EXPECT_TRUE(arenas.verify());
     EXPECT_EQ(arenas.bytes_in_use(), 0u);
     EXPECT_EQ(arenas.allocate(40), block);
 }
@@ -57,7 +57,7 @@ TEST(unsynchronized_arena_resource, stays_in_order_if_it_is_the_last_block_that_
     arenas.deallocate(small, 8, 8); // Is not seen yet: so much is in use.
     arenas.deallocate(last, 1000, 8);
     EXPECT_EQ(recorder.kinds(), test::kinds{error::double_free});
-    EXPECT_TRUE(arenas.is_valid());
+    EXPECT_TRUE(arenas.verify());
     EXPECT_LE(arenas.bytes_in_use(), 1008u);
     arenas.clear();
     EXPECT_EQ(arenas.free_arenas(), 1u);
@@ -73,7 +73,7 @@ TEST(unsynchronized_arena_resource, reports_that_more_came_back_to_an_arena_that
     arenas.deallocate(in_first, whole);
     arenas.deallocate(in_first, whole);
     EXPECT_EQ(recorder.kinds(), test::kinds{error::double_free});
-    EXPECT_TRUE(arenas.is_valid());
+    EXPECT_TRUE(arenas.verify());
     EXPECT_EQ(arenas.free_arenas(), 1u);
     arenas.deallocate(in_second, whole);
     EXPECT_EQ(arenas.free_arenas(), 2u);

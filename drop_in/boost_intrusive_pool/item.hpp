@@ -253,7 +253,7 @@ inline bool boost_intrusive_pool_item::check() const noexcept
 {
     const bool is_valid = boost_intrusive_pool_access::is_valid(*this);
     if (!is_valid)
-        boost_intrusive_pool_access::report(memory_pool::error::overflow, this, "item metadata is inconsistent",
+        boost_intrusive_pool_access::report(memory_pool::error::buffer_overflow, this, "item metadata is inconsistent",
                                             "find the write past the end of an item; AddressSanitizer stops at it");
     return is_valid;
 }

@@ -212,7 +212,7 @@ public:
     /// Returns: whether the invariants hold. For tests.
     /// Complexity: linear in arenas.
     /// Thread safety: no other thread may use the resource at the same time.
-    bool is_valid() const noexcept { return arenas_.is_valid(); }
+    bool verify() const noexcept { return arenas_.verify(); }
 
 private:
     void* do_allocate(std::size_t bytes, std::size_t alignment) override { return allocate(bytes, alignment); }

@@ -258,10 +258,10 @@ public:
     /// Preconditions: `Policy::checks`.
     /// Complexity: logarithmic in slabs.
     /// Thread safety: the pool's.
-    bool verify(const void* block) const noexcept
+    bool check(const void* block) const noexcept
     {
         static_assert(variant::checks, "only a pool whose policy checks can verify: use memory_pool::checking_policy");
-        return store_.with_slabs([block](const core::slab_store& slabs) { return slabs.verify(block); });
+        return store_.with_slabs([block](const core::slab_store& slabs) { return slabs.check(block); });
     }
 
     /// Returns: the bytes of a block, as requested.
@@ -301,7 +301,7 @@ public:
 
     /// Returns: how often the pool has grown since it was made or released, by a step or by `reserve`.
     /// Complexity: O(1).
-    std::size_t enlarge_steps() const noexcept
+    std::size_t growth_count() const noexcept
     {
         return store_.with_slabs([](const core::slab_store& slabs) { return slabs.steps(); });
     }
@@ -343,7 +343,7 @@ public:
     ///   With a checking policy, also whether no block was written to while free, or past its end. For tests.
     /// Complexity: linear in blocks.
     /// Thread safety: no other thread may use the pool at the same time.
-    bool is_valid() const noexcept { return store_.is_valid(); }
+    bool verify() const noexcept { return store_.verify(); }
 
 private:
     friend core::pool_access;

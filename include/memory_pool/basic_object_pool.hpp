@@ -281,9 +281,9 @@ public:
     /// Preconditions: `policy::counts`.
     pool_statistics statistics() const noexcept { return blocks_.statistics(); }
 
-    /// Returns: whether the invariants hold, as `Blocks::is_valid`. For tests.
+    /// Returns: whether the invariants hold, as `Blocks::verify`. For tests.
     /// Complexity: linear in blocks.
-    bool is_valid() const noexcept { return blocks_.is_valid(); }
+    bool verify() const noexcept { return blocks_.verify(); }
 
 private:
     template <class... Arguments>
@@ -305,7 +305,7 @@ private:
     MEMORY_POOL_ALWAYS_INLINE bool destroy_now(T* object) noexcept
     {
         if constexpr (base::checked_policy<policy>::checks) {
-            if (!blocks_.verify(block_of(object)))
+            if (!blocks_.check(block_of(object)))
                 return false;
         }
         core::destroy_object(object);
@@ -337,7 +337,7 @@ private:
         if (!blocks_.is_in_use(block_of(object))) { // clear() has already destroyed it
             if constexpr (base::checked_policy<policy>::checks) {
                 if (!blocks_.owns(block_of(object)))
-                    (void)blocks_.verify(block_of(object));
+                    (void)blocks_.check(block_of(object));
             }
             return;
         }
@@ -359,7 +359,7 @@ private:
         endings_.innermost = &here;
         ++endings_.depth;
         if constexpr (base::checked_policy<policy>::checks)
-            (void)blocks_.verify(block_of(object)); // Reports an overflow; the object is destroyed anyway.
+            (void)blocks_.check(block_of(object)); // Reports an overflow; the object is destroyed anyway.
         if (destroy_now(object))
             ++endings_.count;
         --endings_.depth;

@@ -155,7 +155,7 @@ public:
 
     /// Returns: whether the invariants hold. For tests.
     /// Complexity: linear in blocks.
-    bool is_valid() const noexcept { return pools_.is_valid(); }
+    bool verify() const noexcept { return pools_.verify(); }
 
 private:
     void* do_allocate(std::size_t bytes, std::size_t alignment) override { return allocate(bytes, alignment); }

@@ -69,7 +69,7 @@ public:
     std::size_t available() const noexcept { return blocks().available(); }
 
     /// Returns: how often the pool has grown since it was made or cleared, by a step or by `reserve`.
-    std::size_t enlarge_steps() const noexcept { return blocks().enlarge_steps(); }
+    std::size_t growth_count() const noexcept { return blocks().growth_count(); }
 
     /// Returns: bytes held from upstream, bookkeeping included.
     std::size_t bytes_reserved() const noexcept { return blocks().bytes_reserved() + sizeof(Store); }
@@ -120,7 +120,7 @@ public:
 
     /// Returns: whether the invariants hold. For tests.
     /// Complexity: linear in blocks.
-    bool is_valid() const noexcept { return blocks().is_valid(); }
+    bool verify() const noexcept { return blocks().verify(); }
 
 protected:
     /// Effects: makes a store with `arguments`.

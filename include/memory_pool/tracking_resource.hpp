@@ -4,7 +4,7 @@
 /// A memory resource that counts allocations, in total and by call site.
 ///
 ///     std::pmr::vector v(&tracked)        ------------------------> [ counts all ] -> upstream
-///     std::pmr::vector w(tracked.at())    -> [ counts this line ] -----^
+///     std::pmr::vector w(tracked.for_site())    -> [ counts this line ] -----^
 ///
 ///     in_use = allocations - deallocations          bytes_in_use >= the sum of bytes_in_use of all sites
 ///
@@ -95,7 +95,7 @@ public:
     /// Throws: std::bad_alloc if there is no memory for a view.
     /// Complexity: logarithmic in sites.
     /// Thread safety: any thread.
-    [[nodiscard]] std::pmr::memory_resource* at(const call_site& site = call_site::here())
+    [[nodiscard]] std::pmr::memory_resource* for_site(const call_site& site = call_site::here())
     {
         const base::lock_guard lock(mutex_);
         return &sites_.try_emplace(site, this).first->second;
@@ -130,10 +130,10 @@ private:
     static void print_line(std::FILE* file, const char* subject, const resource_statistics& statistics)
     {
         (void)std::fprintf(file,
-                           "%s: %zu bytes in use (peak %zu), chunks %zu (peak %zu), allocations %llu, failed %llu\n",
+                           "%s: %zu bytes in use (peak %zu), chunks %zu (peak %zu), allocations %llu, failures %llu\n",
                            subject, statistics.bytes_in_use, statistics.peak_bytes_in_use, statistics.in_use,
                            statistics.peak_in_use, static_cast<unsigned long long>(statistics.allocations),
-                           static_cast<unsigned long long>(statistics.failed));
+                           static_cast<unsigned long long>(statistics.failures));
     }
 
     // A walk takes the lock for each step, not for the visit. Entries stay where they are until the resource ends.

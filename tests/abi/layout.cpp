@@ -53,7 +53,7 @@ constexpr std::size_t members()
 
 LAYOUT_IS(sizeof(mp::pool_options) == 56 && members<mp::pool_options>() == 7);
 LAYOUT_IS(offsetof(mp::pool_options, initial_capacity) == 0 && offsetof(mp::pool_options, max_capacity) == 8);
-LAYOUT_IS(offsetof(mp::pool_options, growth_step) == 16 && offsetof(mp::pool_options, magazine_size) == 24);
+LAYOUT_IS(offsetof(mp::pool_options, growth_step) == 16 && offsetof(mp::pool_options, max_cached_blocks) == 24);
 LAYOUT_IS(offsetof(mp::pool_options, alignment) == 32 && offsetof(mp::pool_options, prefault) == 40);
 LAYOUT_IS(offsetof(mp::pool_options, name) == 48);
 
@@ -96,8 +96,9 @@ LAYOUT_IS(offsetof(mp::error_report, block_size) == 16 && offsetof(mp::error_rep
 LAYOUT_IS(offsetof(mp::error_report, text) == 32);
 LAYOUT_IS(int(mp::error::double_free) == 0 && int(mp::error::foreign_pointer) == 1);
 LAYOUT_IS(int(mp::error::misaligned_pointer) == 2 && int(mp::error::size_mismatch) == 3);
-LAYOUT_IS(int(mp::error::overflow) == 4 && int(mp::error::write_after_free) == 5 && int(mp::error::leak) == 6);
-LAYOUT_IS(int(mp::error::hook_failed) == 7 && int(mp::error::exhausted) == 8 && int(mp::error::size_overflow) == 9);
+LAYOUT_IS(int(mp::error::buffer_overflow) == 4 && int(mp::error::write_after_free) == 5 && int(mp::error::leak) == 6);
+LAYOUT_IS(int(mp::error::hook_failed) == 7 && int(mp::error::pool_exhausted) == 8 &&
+          int(mp::error::size_overflow) == 9);
 LAYOUT_IS(int(mp::error::out_of_memory) == 10 && int(mp::error::invalid_argument) == 11);
 LAYOUT_IS(sizeof(mp::pool_exhausted) == 456 && sizeof(mp::size_overflow) == 456);
 LAYOUT_IS(sizeof(mp::limit_exceeded) == 456 && sizeof(mp::out_of_memory) == 456);

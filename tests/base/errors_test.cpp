@@ -143,16 +143,16 @@ TEST(error_handler, can_be_replaced_and_restored)
 TEST(error_handler_death, aborts_by_default_after_printing)
 {
     GTEST_FLAG_SET(death_test_style, "threadsafe");
-    EXPECT_EXIT(mp::base::report_misuse(mp::error::overflow, nullptr, 7, "p"), testing::KilledBySignal(SIGABRT),
-                "memory_pool: overflow: address .*, block size 7 bytes, pool 'p'\n  remedy: ");
+    EXPECT_EXIT(mp::base::report_misuse(mp::error::buffer_overflow, nullptr, 7, "p"), testing::KilledBySignal(SIGABRT),
+                "memory_pool: buffer overflow: address .*, block size 7 bytes, pool 'p'\n  remedy: ");
 }
 
 TEST(error_name, tells_all_errors_apart)
 {
     using mp::error;
-    const error all[] = {error::double_free,   error::foreign_pointer,  error::misaligned_pointer,
-                         error::overflow,      error::write_after_free, error::exhausted,
-                         error::size_overflow, error::out_of_memory,    error::invalid_argument};
+    const error all[] = {error::double_free,     error::foreign_pointer,  error::misaligned_pointer,
+                         error::buffer_overflow, error::write_after_free, error::pool_exhausted,
+                         error::size_overflow,   error::out_of_memory,    error::invalid_argument};
     for (const error one : all) {
         EXPECT_STRNE(mp::error_name(one), "unknown error");
         for (const error other : all)

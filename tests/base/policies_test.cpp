@@ -34,7 +34,7 @@ struct one_of_no_known_family final
 TEST(policies, are_types_with_two_constants)
 {
     EXPECT_TRUE(mp::base::is_policy<mp::default_policy>);
-    EXPECT_TRUE(mp::base::is_policy<mp::refusing_leaks<>>);
+    EXPECT_TRUE(mp::base::is_policy<mp::leak_fatal_policy<>>);
     EXPECT_TRUE(mp::base::is_policy<one_of_no_known_family>);
     EXPECT_FALSE(mp::base::is_policy<one_that_only_counts>);
     EXPECT_FALSE(mp::base::is_policy<int>);

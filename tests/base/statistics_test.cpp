@@ -28,6 +28,6 @@ TEST(allocation_counters, keep_the_peak)
     EXPECT_EQ(statistics.deallocations, 3u);
     EXPECT_EQ(statistics.in_use, 0u);
     EXPECT_EQ(statistics.peak_in_use, 2u);
-    EXPECT_EQ(statistics.failed, 1u);
+    EXPECT_EQ(statistics.failures, 1u);
 }
 } // namespace

@@ -203,7 +203,7 @@ TEST_F(delayed_pool, serves_who_waits_with_a_block_that_a_new_thread_gives_back)
     ASSERT_EQ(got.load(), all.back());
     pool.deallocate_bulk(all.data(), all.size()); // the waiter's among them
     EXPECT_EQ(pool.in_use(), 0u);
-    EXPECT_TRUE(pool.is_valid());
+    EXPECT_TRUE(pool.verify());
 }
 
 // The account sees what it has to see.

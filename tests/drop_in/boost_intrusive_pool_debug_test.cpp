@@ -75,7 +75,8 @@ TEST(boost_intrusive_pool_debug, inspects_each_item)
     lower->_refcounted_item_set_next(nullptr);
     upper->_refcounted_item_set_next(lower);
     EXPECT_TRUE(pool.check());
-    EXPECT_EQ(recorder.kinds(), (test::kinds{memory_pool::error::overflow, memory_pool::error::overflow}));
+    EXPECT_EQ(recorder.kinds(),
+              (test::kinds{memory_pool::error::buffer_overflow, memory_pool::error::buffer_overflow}));
 }
 
 TEST(boost_intrusive_pool_debug, reports_an_item_that_returns_to_another_pool)

@@ -1114,7 +1114,8 @@ TEST(boost_intrusive_pool, finds_records_that_do_not_agree)
     intrusive_ptr_add_ref(returned); // a free item, which must not have references
     EXPECT_FALSE(returned->check());
     EXPECT_FALSE(pool.check());
-    EXPECT_EQ(recorder.kinds(), (test::kinds{memory_pool::error::overflow, memory_pool::error::overflow}));
+    EXPECT_EQ(recorder.kinds(),
+              (test::kinds{memory_pool::error::buffer_overflow, memory_pool::error::buffer_overflow}));
 }
 
 TEST(boost_intrusive_pool, inspects_each_item_only_with_debug_checks)

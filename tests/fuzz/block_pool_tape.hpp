@@ -172,7 +172,7 @@ private:
         expect(pool_.capacity() >= model_.size(), "capacity is wrong");
         expect(pool_.bytes_reserved() == upstream_.live_bytes(), "bytes_reserved is wrong");
         if (log_.size() % 8 == 0)
-            expect(pool_.is_valid(), "not valid");
+            expect(pool_.verify(), "not valid");
     }
 
     static unsigned char pattern(const void* block)

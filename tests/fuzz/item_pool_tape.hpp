@@ -102,7 +102,7 @@ private:
         if (instructions.byte() % 2 == 0)
             options.growth_step = 1 + instructions.byte() % 40;
         if (instructions.byte() % 3 == 0)
-            options.magazine_size = 1 + instructions.number() % 300;
+            options.max_cached_blocks = 1 + instructions.number() % 300;
         if (instructions.byte() % 2 == 0)
             options.max_capacity = 1 + instructions.number() % 900;
         options.initial_capacity = std::min<std::size_t>(instructions.byte() % 50, options.max_capacity);
@@ -200,7 +200,7 @@ private:
         expect(pool_.capacity() >= items_.size(), "capacity is wrong");
         expect(has_allocate || marked_item::alive() == items_.size() + survivors_.size(), "other items are alive");
         if (log_.size() % 8 == 0)
-            expect(pool_.is_valid(), "not valid");
+            expect(pool_.verify(), "not valid");
     }
 
     void expect(bool condition, const char* otherwise)

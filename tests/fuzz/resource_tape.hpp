@@ -226,7 +226,7 @@ private:
         expect(resource_.bytes_in_use() == in_use_, "bytes_in_use is wrong");
         expect(resource_.bytes_reserved() == upstream_.live_bytes(), "bytes_reserved is wrong");
         expect(Model::agrees(resource_, blocks_.empty()), "the figures do not fit each other");
-        expect(resource_.is_valid(), "not valid");
+        expect(resource_.verify(), "not valid");
     }
 
     void expect(bool condition, const char* otherwise)

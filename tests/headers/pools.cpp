@@ -104,8 +104,8 @@ std::size_t use_all_but_recycling()
 template std::size_t use_all_but_recycling<mp::default_policy>();
 template std::size_t use_all_but_recycling<mp::counting_policy>();
 template std::size_t use_all_but_recycling<mp::checking_policy>();
-template std::size_t use_all_but_recycling<mp::reporting_leaks<>>();
+template std::size_t use_all_but_recycling<mp::leak_reporting_policy<>>();
 template std::size_t use_recycled_shared_pointers<mp::default_policy>();
 template std::size_t use_recycled_shared_pointers<mp::counting_policy>();
-template std::size_t use_recycled_shared_pointers<mp::refusing_leaks<>>();
+template std::size_t use_recycled_shared_pointers<mp::leak_fatal_policy<>>();
 } // namespace headers

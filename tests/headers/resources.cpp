@@ -32,7 +32,7 @@ std::size_t use_resource()
     resource.deallocate(resource.allocate(100'000, 64), 100'000, 64);
     const std::size_t bytes = resource.trim() + resource.bytes_in_use() + resource.bytes_reserved();
     resource.release();
-    return bytes + (resource.is_valid() && resource.upstream_resource() != nullptr ? 1 : 0);
+    return bytes + (resource.verify() && resource.upstream_resource() != nullptr ? 1 : 0);
 }
 
 template <class Policy>
@@ -58,7 +58,7 @@ std::size_t use_adaptors()
     mp::tracking_resource tracked(&failing);
     std::size_t bytes = 0;
     {
-        const std::pmr::vector<int> numbers(100, 1, tracked.at());
+        const std::pmr::vector<int> numbers(100, 1, tracked.for_site());
         tracked.for_each_site(
             [&](const mp::call_site&, const mp::resource_statistics& site) { bytes += site.bytes_in_use; });
         bytes += numbers.size();

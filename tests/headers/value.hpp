@@ -30,8 +30,8 @@ std::size_t use_figures(Pool& pool)
     const std::size_t bytes = pool.trim() + pool.bytes_reserved();
     pool.clear();
     return bytes + pool.capacity() + pool.max_capacity() + pool.in_use() + pool.available() +
-           (pool.is_bounded() && pool.is_valid() && pool.name() != nullptr && pool.upstream_resource() != nullptr ? 1
-                                                                                                                  : 0);
+           (pool.is_bounded() && pool.verify() && pool.name() != nullptr && pool.upstream_resource() != nullptr ? 1
+                                                                                                                : 0);
 }
 
 /// Effects: calls the members of pools that construct objects for each use.

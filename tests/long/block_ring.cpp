@@ -59,7 +59,7 @@ public:
         bool is_settled = true;
         for (std::size_t i = 0; i != pools_.size(); ++i) {
             mp::concurrent_block_pool& pool = *pools_[i];
-            is_settled = is_settled && pool.in_use() == 0 && pool.is_valid();
+            is_settled = is_settled && pool.in_use() == 0 && pool.verify();
             (void)pool.trim();
             is_settled = is_settled && pool.capacity() == 0;
             pools_[i].reset();

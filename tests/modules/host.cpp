@@ -27,7 +27,7 @@ void counts_go_to_the_pool_that_is_used(counted_pool& counted, decltype(use_coun
     CHECK(use_there(counted));
     const memory_pool::pool_statistics statistics = counted.statistics();
     CHECK(statistics.allocations == 3 * blocks_of_a_use && statistics.deallocations == 3 * blocks_of_a_use);
-    CHECK(counted.is_valid());
+    CHECK(counted.verify());
 }
 
 /// Arenas of either module, used by both, in two threads.
@@ -48,7 +48,7 @@ void arenas_cross_the_border(void* library)
     };
     use_all();
     std::thread(use_all).join();
-    CHECK(mine.is_valid() && theirs->is_valid());
+    CHECK(mine.verify() && theirs->verify());
     destroy_theirs(theirs);
 }
 
@@ -67,7 +67,7 @@ void a_pool_is_cleared_there_while_it_is_trimmed_here(void* library)
         is_cleared = true;
     };
     CHECK(sessions.trim() != 0);
-    CHECK(is_cleared && sessions.capacity() == 0 && sessions.is_valid());
+    CHECK(is_cleared && sessions.capacity() == 0 && sessions.verify());
 }
 } // namespace
 
@@ -102,7 +102,7 @@ int main(int count, char** arguments)
         }).join();
     }
     CHECK(mine.in_use() == 0 && theirs->in_use() == 0);
-    CHECK(mine.is_valid() && theirs->is_valid());
+    CHECK(mine.verify() && theirs->verify());
     destroy_theirs(theirs);
     memory_pool::concurrent_block_pool* const another = make_theirs(16);
     CHECK(blocks_are_of(*another));

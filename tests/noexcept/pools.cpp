@@ -23,7 +23,7 @@ int main()
         pool.deallocate(block);
         CHECK(pool.try_allocate() == block);
         pool.for_each([&](void* one) { CHECK(one == block); });
-        CHECK(pool.is_valid());
+        CHECK(pool.verify());
     }
     {
         mp::object_pool<std::string> strings;
@@ -41,7 +41,7 @@ int main()
         CHECK(pool.try_allocate() != nullptr);
         mp::concurrent_object_pool<std::string> strings;
         CHECK(strings.make_unique("a text that is too long to fit into the object itself")->size() == 53);
-        CHECK(pool.is_valid() && strings.is_valid());
+        CHECK(pool.verify() && strings.verify());
     }
     {
         mp::shared_pool<std::string> strings;
@@ -54,7 +54,7 @@ int main()
         CHECK(weak.expired());
         mp::recycling_shared_pool<std::string> kept([](std::string& text) { text.clear(); });
         CHECK(kept.allocate_through_function([](std::string& text) { text = "x"; })->size() == 1);
-        CHECK(kept.try_allocate()->empty() && kept.is_valid());
+        CHECK(kept.try_allocate()->empty() && kept.verify());
     }
     static mp::pool_options options; // static: longjmp leaves it alone
     options.max_capacity = 1;
@@ -62,21 +62,21 @@ int main()
     static mp::basic_block_pool<mp::counting_policy> bounded(48, options);
     CHECK(bounded.try_allocate() != nullptr);
     CHECK(bounded.try_allocate() == nullptr);
-    expect_error(mp::error::exhausted, "'bounded' is exhausted", [] { (void)bounded.allocate(); });
+    expect_error(mp::error::pool_exhausted, "'bounded' is exhausted", [] { (void)bounded.allocate(); });
     static mp::concurrent_block_pool shared(48, options);
     CHECK(shared.try_allocate() != nullptr);
     CHECK(shared.try_allocate() == nullptr);
-    expect_error(mp::error::exhausted, "'bounded' is exhausted", [] { (void)shared.allocate(); });
-    CHECK(shared.is_valid());
+    expect_error(mp::error::pool_exhausted, "'bounded' is exhausted", [] { (void)shared.allocate(); });
+    CHECK(shared.verify());
     expect_error(mp::error::size_overflow, "blocks of 48 bytes", [] { bounded.reserve(static_cast<std::size_t>(-1)); });
     expect_error(mp::error::invalid_argument, "block_size is 0", [] { mp::block_pool pool(0); });
-    CHECK(bounded.is_valid());
+    CHECK(bounded.verify());
 
     // The error handler leaves by a jump, out of the middle of a call; what is found later is reported all the same.
     static mp::basic_block_pool<mp::checking_policy> checked(48, options);
     static void* const block = checked.allocate();
-    expect_error(mp::error::exhausted, "'bounded' is exhausted", [] { (void)checked.allocate(); });
+    expect_error(mp::error::pool_exhausted, "'bounded' is exhausted", [] { (void)checked.allocate(); });
     checked.deallocate(block);
     expect_error(mp::error::double_free, "double free", [] { checked.deallocate(block); });
-    CHECK(checked.is_valid());
+    CHECK(checked.verify());
 }

@@ -33,13 +33,13 @@ void works()
         }
         CHECK(lines[150].size() == 150 && numbers[150] == 150);
         resource.deallocate(resource.allocate(100'000), 100'000);
-        CHECK(resource.bytes_in_use() > 0 && resource.is_valid());
+        CHECK(resource.bytes_in_use() > 0 && resource.verify());
     }
     CHECK(resource.bytes_in_use() == 0);
     resource.trim();
     (void)resource.allocate(40);
     resource.release();
-    CHECK(resource.bytes_in_use() == 0 && resource.is_valid());
+    CHECK(resource.bytes_in_use() == 0 && resource.verify());
 }
 
 /// volatile: the compiler may not know.
@@ -52,7 +52,7 @@ void refuses_too_much()
     static Resource resource; // static: longjmp leaves it alone
     expect_error(mp::error::size_overflow, "more than a program can address", [] { (void)resource.allocate(most); });
     resource.deallocate(resource.allocate(40), 40);
-    CHECK(resource.is_valid());
+    CHECK(resource.verify());
 }
 } // namespace
 
@@ -73,10 +73,10 @@ int main()
     options.name = "frames";
     static mp::unsynchronized_arena_resource bounded(options);
     void* const all = bounded.allocate(bounded.largest_block());
-    expect_error(mp::error::exhausted, "'frames' are exhausted: max_arenas allows 1",
+    expect_error(mp::error::pool_exhausted, "'frames' are exhausted: max_arenas allows 1",
                  [] { (void)bounded.allocate(8); });
     bounded.deallocate(all, bounded.largest_block());
-    CHECK(bounded.free_arenas() == 1 && bounded.is_valid());
+    CHECK(bounded.free_arenas() == 1 && bounded.verify());
     options.arena_size = 0;
     expect_error(mp::error::invalid_argument, "arena_size is 0",
                  [] { mp::unsynchronized_arena_resource arenas(options); });

@@ -38,7 +38,7 @@ int main()
     }
     // static: longjmp leaves them alone
     static mp::limit_resource limited(100);
-    expect_error(mp::error::exhausted, "101 bytes more than the 0 in use are above its limit of 100 bytes",
+    expect_error(mp::error::limit_exceeded, "101 bytes more than the 0 in use are above its limit of 100 bytes",
                  [] { (void)limited.allocate(101); });
     CHECK(limited.bytes_in_use() == 0);
     static mp::failing_resource failing(2);

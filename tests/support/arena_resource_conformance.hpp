@@ -133,7 +133,7 @@ TYPED_TEST_P(arena_resource_conformance, uses_an_arena_again_when_its_last_block
     arenas.deallocate(in_second, whole);
     arenas.deallocate(in_first[0], whole);
     EXPECT_EQ(arenas.free_arenas(), 2u);
-    EXPECT_TRUE(arenas.is_valid());
+    EXPECT_TRUE(arenas.verify());
 }
 
 TYPED_TEST_P(arena_resource_conformance, counts_what_is_wasted_to_the_byte)
@@ -207,7 +207,7 @@ TYPED_TEST_P(arena_resource_conformance, has_exactly_max_arenas)
             EXPECT_EQ(arenas.bytes_in_use(), limit * this->extent(whole));
             give_back(arenas, allocate_filled(arenas, whole + 1)); // Large blocks are not among them.
             EXPECT_TRUE(give_back_all(arenas, blocks));
-            EXPECT_TRUE(arenas.is_valid());
+            EXPECT_TRUE(arenas.verify());
         }
     }
 }
@@ -236,7 +236,7 @@ TYPED_TEST_P(arena_resource_conformance, serves_blocks_up_to_the_largest_from_ar
         }
     }
     EXPECT_EQ(arenas.bytes_in_use(), 0u);
-    EXPECT_TRUE(arenas.is_valid());
+    EXPECT_TRUE(arenas.verify());
 }
 
 TYPED_TEST_P(arena_resource_conformance, works_with_arenas_of_every_size)
@@ -247,7 +247,7 @@ TYPED_TEST_P(arena_resource_conformance, works_with_arenas_of_every_size)
         for (std::size_t bytes = 1; bytes <= size; bytes *= 3)
             for (std::size_t alignment = 1; alignment <= size; alignment *= 16)
                 blocks.push_back(allocate_filled(arenas, bytes, alignment));
-        EXPECT_TRUE(arenas.is_valid());
+        EXPECT_TRUE(arenas.verify());
         EXPECT_TRUE(give_back_all(arenas, blocks));
         EXPECT_EQ(arenas.free_arenas(), arenas.arena_count());
     }
@@ -296,7 +296,7 @@ TYPED_TEST_P(arena_resource_conformance, takes_one_arena_if_upstream_has_no_more
     EXPECT_EQ(arenas.arena_count(), 9u);
     this->upstream_.fail_always();
     EXPECT_THROW((void)arenas.allocate(whole), std::bad_alloc);
-    EXPECT_TRUE(arenas.is_valid());
+    EXPECT_TRUE(arenas.verify());
 }
 
 TYPED_TEST_P(arena_resource_conformance, reserves_what_is_asked_for)
@@ -371,7 +371,7 @@ TYPED_TEST_P(arena_resource_conformance, finds_the_arena_of_a_block_among_any_nu
         const std::size_t free_before = arenas.free_arenas();
         EXPECT_TRUE(give_back_all(arenas, blocks));
         EXPECT_EQ(arenas.free_arenas(), free_before + count) << "each found its own";
-        EXPECT_TRUE(arenas.is_valid());
+        EXPECT_TRUE(arenas.verify());
         arenas.trim();
         EXPECT_EQ(arenas.arena_count(), 0u);
     }
@@ -388,7 +388,7 @@ TYPED_TEST_P(arena_resource_conformance, trims_chunks_whose_arenas_are_all_free_
     EXPECT_EQ(arenas.trim(), 5u * 1024) << "the first and the last chunk";
     EXPECT_EQ(arenas.arena_count(), 3u);
     EXPECT_EQ(arenas.free_arenas(), 1u);
-    EXPECT_TRUE(arenas.is_valid());
+    EXPECT_TRUE(arenas.verify());
     (void)arenas.allocate(arenas.largest_block());
     EXPECT_EQ(arenas.arena_count(), 3u) << "the free one is used first";
     EXPECT_TRUE(give_back(arenas, blocks[1]));
@@ -408,7 +408,7 @@ TYPED_TEST_P(arena_resource_conformance, keeps_its_arenas_when_it_is_cleared)
         EXPECT_EQ(arenas.arena_count(), count);
         EXPECT_EQ(arenas.free_arenas(), count);
         EXPECT_EQ(arenas.bytes_reserved(), this->upstream_.live_bytes());
-        EXPECT_TRUE(arenas.is_valid());
+        EXPECT_TRUE(arenas.verify());
         std::set<void*> places;
         const std::size_t calls = this->upstream_.calls();
         for (std::size_t i = 0; i != count; ++i)
@@ -447,7 +447,7 @@ TYPED_TEST_P(arena_resource_conformance, serves_a_monotonic_resource_that_is_rel
         EXPECT_GT(arenas.bytes_in_use(), 0u);
         monotonic.release();
         EXPECT_EQ(arenas.bytes_in_use(), 0u);
-        EXPECT_TRUE(arenas.is_valid());
+        EXPECT_TRUE(arenas.verify());
     }
 }
 
@@ -465,12 +465,12 @@ TYPED_TEST_P(arena_resource_conformance, can_be_nested_with_other_resources)
         inner.trim();
         pools.trim();
         outer.trim();
-        EXPECT_TRUE(inner.is_valid() && pools.is_valid() && outer.is_valid());
+        EXPECT_TRUE(inner.verify() && pools.verify() && outer.verify());
         EXPECT_TRUE(give_back_all(inner, {blocks.begin(), blocks.begin() + 1000}));
         EXPECT_EQ(inner.bytes_in_use(), 0u);
     }
     EXPECT_EQ(outer.bytes_in_use(), 0u);
-    EXPECT_TRUE(outer.is_valid());
+    EXPECT_TRUE(outer.verify());
 }
 
 TYPED_TEST_P(arena_resource_conformance, reports_a_block_of_another_arena_resource_and_ignores_it)
@@ -489,7 +489,7 @@ TYPED_TEST_P(arena_resource_conformance, reports_a_block_of_another_arena_resour
     EXPECT_TRUE(give_back(arenas, mine));
     EXPECT_TRUE(give_back(others, theirs));
     EXPECT_EQ(recorder.kinds().size(), 1u);
-    EXPECT_TRUE(arenas.is_valid() && others.is_valid());
+    EXPECT_TRUE(arenas.verify() && others.verify());
 }
 
 REGISTER_TYPED_TEST_SUITE_P(
@@ -518,7 +518,7 @@ protected:
         ASSERT_EQ(recorder_.kinds(), kinds{kind});
         EXPECT_EQ(recorder_.reports()[0].address, address);
         EXPECT_EQ(recorder_.reports()[0].pool_name, "frames");
-        EXPECT_TRUE(arenas_.is_valid());
+        EXPECT_TRUE(arenas_.verify());
         EXPECT_TRUE(give_back(arenas_, allocate_filled(arenas_, 40)));
         EXPECT_EQ(recorder_.kinds().size(), 1u);
     }
@@ -655,7 +655,7 @@ TYPED_TEST_P(checking_arena_conformance, reports_a_write_just_behind_a_block)
 {
     this->write(this->block_.address + 100);
     this->arenas_.deallocate(this->block_.address, 100);
-    this->expect_report(memory_pool::error::overflow, this->block_.address);
+    this->expect_report(memory_pool::error::buffer_overflow, this->block_.address);
 }
 
 TYPED_TEST_P(checking_arena_conformance, reports_each_write_past_the_end_of_a_block_once)
@@ -666,7 +666,7 @@ TYPED_TEST_P(checking_arena_conformance, reports_each_write_past_the_end_of_a_bl
         for (int i = 0; i != 2; ++i)
             this->arenas_.deallocate(block.address, block.bytes);
     }
-    EXPECT_EQ(this->recorder_.kinds(), kinds(2, memory_pool::error::overflow));
+    EXPECT_EQ(this->recorder_.kinds(), kinds(2, memory_pool::error::buffer_overflow));
     EXPECT_TRUE(give_back(this->arenas_, this->below_) && give_back(this->arenas_, this->above_));
     EXPECT_EQ(this->arenas_.bytes_in_use(), 0u) << "the second time, they were taken back";
 }

@@ -74,10 +74,10 @@ TYPED_TEST_P(block_pool_conformance, makes_blocks_that_do_not_overlap_and_keep_w
             const auto* const bytes = static_cast<const unsigned char*>(blocks[i]);
             ASSERT_TRUE(std::all_of(bytes, bytes + size, [i](unsigned char byte) { return byte == i % 251; }));
         }
-        EXPECT_TRUE(pool.is_valid());
+        EXPECT_TRUE(pool.verify());
         this->deallocate(pool, blocks);
         EXPECT_EQ(pool.in_use(), 0u);
-        EXPECT_TRUE(pool.is_valid());
+        EXPECT_TRUE(pool.verify());
     }
 }
 
@@ -104,7 +104,7 @@ TYPED_TEST_P(block_pool_conformance, serves_blocks_larger_than_any_usual_slab)
         for (void* const block : blocks)
             static_cast<char*>(block)[size - 1] = 'x';
         this->deallocate(pool, blocks);
-        EXPECT_TRUE(pool.is_valid());
+        EXPECT_TRUE(pool.verify());
     }
     EXPECT_EQ(this->upstream_.live_bytes(), 0u);
 }
@@ -125,7 +125,7 @@ TYPED_TEST_P(block_pool_conformance, hands_out_exactly_max_capacity)
             EXPECT_EQ(pool.in_use(), limit);
             std::shuffle(blocks.begin(), blocks.end(), std::mt19937(limit));
             this->deallocate(pool, blocks);
-            EXPECT_TRUE(pool.is_valid());
+            EXPECT_TRUE(pool.verify());
         }
     }
 }
@@ -140,7 +140,7 @@ TYPED_TEST_P(block_pool_conformance, ignores_nullptr)
         pool.deallocate(block);
     }
     EXPECT_EQ(pool.in_use(), 0u);
-    EXPECT_TRUE(pool.is_valid());
+    EXPECT_TRUE(pool.verify());
     void* const nulls[] = {nullptr, nullptr};
     pool.deallocate_bulk(nulls, 2);
     EXPECT_NE(pool.allocate(), nullptr);
@@ -162,7 +162,7 @@ TYPED_TEST_P(block_pool_conformance, loses_nothing_in_any_order_of_return)
             if (order == 3)
                 std::sort(blocks.begin(), blocks.end());
             this->deallocate(pool, blocks);
-            ASSERT_TRUE(pool.is_valid()) << count << " blocks, order " << order;
+            ASSERT_TRUE(pool.verify()) << count << " blocks, order " << order;
             ASSERT_EQ(pool.in_use(), 0u);
         }
     }
@@ -183,7 +183,7 @@ TYPED_TEST_P(block_pool_conformance, moves_blocks_in_bulk)
     EXPECT_EQ(pool.allocate_bulk(blocks.data(), 0), 0u);
     pool.deallocate_bulk(blocks.data(), 100);
     EXPECT_EQ(pool.in_use(), 0u);
-    EXPECT_TRUE(pool.is_valid());
+    EXPECT_TRUE(pool.verify());
 }
 
 TYPED_TEST_P(block_pool_conformance, reserves_what_is_asked_for)
@@ -219,7 +219,7 @@ TYPED_TEST_P(block_pool_conformance, trims_all_that_is_free)
     EXPECT_EQ(pool.in_use(), 1u);
     EXPECT_EQ(pool.slab_count(), 1u);
     EXPECT_TRUE(pool.owns(blocks[0]));
-    EXPECT_TRUE(pool.is_valid());
+    EXPECT_TRUE(pool.verify());
     pool.deallocate(blocks[0]);
     pool.trim();
     EXPECT_EQ(pool.capacity(), 0u);
@@ -227,7 +227,7 @@ TYPED_TEST_P(block_pool_conformance, trims_all_that_is_free)
     EXPECT_EQ(this->upstream_.live_bytes(), pool.bytes_reserved());
     EXPECT_EQ(pool.trim(), 0u);
     pool.deallocate(pool.allocate());
-    EXPECT_TRUE(pool.is_valid());
+    EXPECT_TRUE(pool.verify());
 }
 
 TYPED_TEST_P(block_pool_conformance, releases_and_clears)
@@ -238,7 +238,7 @@ TYPED_TEST_P(block_pool_conformance, releases_and_clears)
     pool.clear();
     EXPECT_EQ(pool.in_use(), 0u);
     EXPECT_EQ(pool.capacity(), capacity) << "the slabs are kept";
-    EXPECT_TRUE(pool.is_valid());
+    EXPECT_TRUE(pool.verify());
     const std::vector<void*> again = this->allocate(pool, capacity);
     EXPECT_EQ(std::set<void*>(again.begin(), again.end()).size(), capacity);
     pool.release();
@@ -246,7 +246,7 @@ TYPED_TEST_P(block_pool_conformance, releases_and_clears)
     EXPECT_EQ(pool.capacity(), 0u);
     EXPECT_EQ(pool.slab_count(), 0u);
     EXPECT_EQ(this->upstream_.live_bytes(), pool.bytes_reserved());
-    EXPECT_TRUE(pool.is_valid());
+    EXPECT_TRUE(pool.verify());
     (void)this->allocate(pool, 10);
     EXPECT_EQ(pool.in_use(), 10u);
 }
@@ -291,7 +291,7 @@ TYPED_TEST_P(block_pool_conformance, visits_every_block_in_use)
     pool.for_each([&](void* block) { visited.push_back(block); });
     std::sort(blocks.begin(), blocks.end());
     EXPECT_EQ(visited, blocks);
-    EXPECT_TRUE(pool.is_valid());
+    EXPECT_TRUE(pool.verify());
 }
 
 TYPED_TEST_P(block_pool_conformance, may_change_while_it_is_visited)
@@ -311,7 +311,7 @@ TYPED_TEST_P(block_pool_conformance, may_change_while_it_is_visited)
     });
     EXPECT_EQ(pool.in_use(), 0u);
     EXPECT_EQ(given_back.size(), 2000u);
-    EXPECT_TRUE(pool.is_valid());
+    EXPECT_TRUE(pool.verify());
 
     (void)this->allocate(pool, 100);
     std::size_t made = 0;
@@ -319,7 +319,7 @@ TYPED_TEST_P(block_pool_conformance, may_change_while_it_is_visited)
         if (made++ < 5000)
             (void)pool.allocate(); // grows, while the walk is under way
     });
-    EXPECT_TRUE(pool.is_valid());
+    EXPECT_TRUE(pool.verify());
     EXPECT_GT(pool.in_use(), 100u);
 }
 
@@ -329,9 +329,9 @@ TYPED_TEST_P(block_pool_conformance, survives_a_visitor_that_throws)
     (void)this->allocate(pool, 100);
     EXPECT_THROW(pool.for_each([](void*) { throw std::runtime_error("enough"); }), std::runtime_error);
     EXPECT_EQ(pool.in_use(), 100u);
-    EXPECT_TRUE(pool.is_valid());
+    EXPECT_TRUE(pool.verify());
     this->deallocate(pool, this->allocate(pool, 1000));
-    EXPECT_TRUE(pool.is_valid());
+    EXPECT_TRUE(pool.verify());
 }
 
 TYPED_TEST_P(block_pool_conformance, loses_nothing_when_upstream_fails_at_any_call)
@@ -347,7 +347,7 @@ TYPED_TEST_P(block_pool_conformance, loses_nothing_when_upstream_fails_at_any_ca
                 blocks.push_back(pool.allocate());
             } catch (const std::bad_alloc&) {
                 has_failed = true;
-                ASSERT_TRUE(pool.is_valid());
+                ASSERT_TRUE(pool.verify());
                 ASSERT_EQ(pool.in_use(), blocks.size());
                 blocks.push_back(pool.allocate()); // the next call works
             }
@@ -356,7 +356,7 @@ TYPED_TEST_P(block_pool_conformance, loses_nothing_when_upstream_fails_at_any_ca
         EXPECT_TRUE(this->are_different(blocks));
         EXPECT_EQ(pool.bytes_reserved(), this->upstream_.live_bytes());
         this->deallocate(pool, blocks);
-        EXPECT_TRUE(pool.is_valid());
+        EXPECT_TRUE(pool.verify());
     }
     EXPECT_EQ(this->upstream_.live_chunks(), 0u);
 }
@@ -376,12 +376,12 @@ TYPED_TEST_P(block_pool_conformance, reserve_and_trim_lose_nothing_when_upstream
             pool.reserve(30'000);
         }
         ASSERT_GE(pool.capacity(), 30'000u);
-        ASSERT_TRUE(pool.is_valid());
+        ASSERT_TRUE(pool.verify());
         pool.trim();
         ASSERT_EQ(pool.in_use(), 50u);
         ASSERT_EQ(pool.bytes_reserved(), this->upstream_.live_bytes());
         this->deallocate(pool, blocks);
-        ASSERT_TRUE(pool.is_valid());
+        ASSERT_TRUE(pool.verify());
         this->upstream_.never_fail();
     }
     EXPECT_EQ(this->upstream_.live_chunks(), 0u);
@@ -394,16 +394,16 @@ TYPED_TEST_P(block_pool_conformance, tries_without_throwing)
     this->upstream_.fail_always();
     EXPECT_EQ(pool.try_allocate(), nullptr);
     EXPECT_THROW((void)pool.allocate(), std::bad_alloc);
-    EXPECT_TRUE(pool.is_valid());
+    EXPECT_TRUE(pool.verify());
     this->upstream_.never_fail();
     void* const first = pool.try_allocate();
     ASSERT_NE(first, nullptr);
     EXPECT_EQ(pool.in_use(), 1u);
-    EXPECT_TRUE(pool.is_valid());
+    EXPECT_TRUE(pool.verify());
     pool.deallocate(first);
     ASSERT_NE(pool.try_allocate(), nullptr);
     EXPECT_EQ(pool.in_use(), 1u);
-    EXPECT_TRUE(pool.is_valid()) << "as what is at hand is marked, and counted, as any other block is";
+    EXPECT_TRUE(pool.verify()) << "as what is at hand is marked, and counted, as any other block is";
 }
 
 TYPED_TEST_P(block_pool_conformance, refuses_options_that_make_no_sense)
@@ -464,7 +464,7 @@ TYPED_TEST_P(block_pool_conformance, takes_nothing_from_upstream_until_it_must)
     EXPECT_EQ(pool.slab_count(), 0u);
     EXPECT_EQ(pool.bytes_reserved(), 0u);
     EXPECT_FALSE(pool.is_bounded());
-    EXPECT_TRUE(pool.is_valid());
+    EXPECT_TRUE(pool.verify());
 }
 
 TYPED_TEST_P(block_pool_conformance, is_created_with_the_same_few_calls_upstream_for_any_capacity)

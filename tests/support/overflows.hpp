@@ -46,11 +46,11 @@ void expect_one_report_of_each_overflow()
 {
     const std::vector<named_step<Pool>> finding{
         {"deallocate", [](std::optional<Pool>& pool, void* block) { pool->deallocate(block); }},
-        {"verify", [](std::optional<Pool>& pool, void* block) { EXPECT_FALSE(pool->verify(block)); }},
+        {"verify", [](std::optional<Pool>& pool, void* block) { EXPECT_FALSE(pool->check(block)); }},
     };
     const std::vector<named_step<Pool>> following{
         {"deallocate", [](std::optional<Pool>& pool, void* block) { pool->deallocate(block); }},
-        {"verify", [](std::optional<Pool>& pool, void* block) { EXPECT_TRUE(pool->verify(block)); }},
+        {"verify", [](std::optional<Pool>& pool, void* block) { EXPECT_TRUE(pool->check(block)); }},
         {"trim", [](std::optional<Pool>& pool, void*) { (void)pool->trim(); }},
         {"clear", [](std::optional<Pool>& pool, void*) { pool->clear(); }},
         {"release", [](std::optional<Pool>& pool, void*) { pool->release(); }},
@@ -66,9 +66,9 @@ void expect_one_report_of_each_overflow()
             step.run(pool, block);
             names += step.name + std::string(", ");
         }
-        EXPECT_TRUE(!pool || pool->is_valid()) << names;
+        EXPECT_TRUE(!pool || pool->verify()) << names;
         pool.reset();
-        EXPECT_EQ(errors.kinds(), kinds{memory_pool::error::overflow}) << names;
+        EXPECT_EQ(errors.kinds(), kinds{memory_pool::error::buffer_overflow}) << names;
     };
     for (const named_step<Pool>& then : following) {
         for (const named_step<Pool>& first : finding)
@@ -95,7 +95,7 @@ void expect_one_report_when_the_last_pointer_goes()
         object.reset();
         EXPECT_TRUE(!pool || pool->in_use() == 0);
         pool.reset();
-        EXPECT_EQ(errors.kinds(), kinds{memory_pool::error::overflow}) << outlives;
+        EXPECT_EQ(errors.kinds(), kinds{memory_pool::error::buffer_overflow}) << outlives;
         EXPECT_EQ(upstream.live_bytes(), 0u) << outlives;
     }
 }

@@ -90,7 +90,7 @@ TYPED_TEST_P(pool_resource_conformance, takes_no_more_blocks_at_once_than_the_op
         EXPECT_TRUE(i == 0 || grown <= 65'536) << grown;
         reserved = this->upstream_.live_bytes();
     }
-    EXPECT_TRUE(resource.is_valid());
+    EXPECT_TRUE(resource.verify());
 }
 
 TYPED_TEST_P(pool_resource_conformance, counts_blocks_as_large_as_their_pools_make_them)
@@ -140,7 +140,7 @@ TYPED_TEST_P(pool_resource_conformance, can_take_its_memory_from_arenas)
         std::shuffle(blocks.begin(), blocks.end(), std::mt19937(1));
         EXPECT_TRUE(give_back_all(resource, blocks));
         resource.trim();
-        EXPECT_TRUE(resource.is_valid() && arenas.is_valid());
+        EXPECT_TRUE(resource.verify() && arenas.verify());
     }
     EXPECT_EQ(arenas.bytes_in_use(), 0u);
 }
@@ -163,7 +163,7 @@ protected:
         ASSERT_EQ(recorder_.kinds(), kinds{kind});
         EXPECT_EQ(recorder_.reports()[0].address, address);
         EXPECT_EQ(recorder_.reports()[0].pool_name, "of a pool resource");
-        EXPECT_TRUE(pools_.is_valid());
+        EXPECT_TRUE(pools_.verify());
         EXPECT_TRUE(give_back(pools_, allocate_filled(pools_, 40)));
         EXPECT_EQ(recorder_.kinds().size(), 1u);
     }
@@ -259,7 +259,7 @@ TYPED_TEST_P(checking_pool_resource_conformance, reports_a_write_behind_the_room
     memory_pool::base::permit_access(behind, 1);
     *behind = 'x';
     this->pools_.deallocate(this->block_.address, 100);
-    ASSERT_EQ(this->recorder_.kinds(), kinds{memory_pool::error::overflow});
+    ASSERT_EQ(this->recorder_.kinds(), kinds{memory_pool::error::buffer_overflow});
     EXPECT_EQ(this->recorder_.reports()[0].address, this->block_.address);
 }
 
@@ -271,7 +271,7 @@ TYPED_TEST_P(checking_pool_resource_conformance, reports_each_write_past_the_cap
         for (int i = 0; i != 2; ++i)
             this->pools_.deallocate(block.address, block.bytes);
     }
-    EXPECT_EQ(this->recorder_.kinds(), kinds(2, memory_pool::error::overflow));
+    EXPECT_EQ(this->recorder_.kinds(), kinds(2, memory_pool::error::buffer_overflow));
     EXPECT_EQ(this->pools_.bytes_in_use(), 0u) << "the second time, they were taken back";
 }
 
@@ -280,7 +280,7 @@ TYPED_TEST_P(checking_pool_resource_conformance, reports_a_write_past_the_end_of
     write_behind(this->block_.address, 112);
     this->pools_.deallocate(this->block_.address, 100);
     this->pools_.release();
-    EXPECT_EQ(this->recorder_.kinds(), kinds{memory_pool::error::overflow});
+    EXPECT_EQ(this->recorder_.kinds(), kinds{memory_pool::error::buffer_overflow});
 }
 
 TYPED_TEST_P(checking_pool_resource_conformance, refuses_an_alignment_that_is_no_power_of_two)
@@ -301,7 +301,7 @@ TYPED_TEST_P(checking_pool_resource_conformance, gives_back_what_the_error_handl
         block[112] = 'x';
         this->recorder_.handle_by([&pools] { (void)pools.allocate(8); });
     }
-    EXPECT_EQ(this->recorder_.kinds(), kinds{memory_pool::error::overflow});
+    EXPECT_EQ(this->recorder_.kinds(), kinds{memory_pool::error::buffer_overflow});
     EXPECT_EQ(upstream.live_bytes(), 0u);
     this->recorder_.handle_by(nullptr);
 }

@@ -71,9 +71,9 @@ public:
         std::size_t visited = 0;
         pool_.for_each([&visited](void*) { ++visited; });
         const bool is_settled = faults() == 0 && marks_.count() == 0 && pool_.in_use() == 0 && visited == 0 &&
-                                pool_.waiting() == 0 && pool_.is_valid();
+                                pool_.waiting() == 0 && pool_.verify();
         (void)pool_.trim();
-        return is_settled && pool_.is_valid() && pool_.capacity() == 0;
+        return is_settled && pool_.verify() && pool_.capacity() == 0;
     }
 
     /// Returns: how often a block was not as its owner had left it, or had another one, or a figure was impossible.

@@ -42,7 +42,7 @@ protected:
     /// What the resource says about itself agrees with itself and with upstream.
     void expect_in_order(const Resource& resource) const
     {
-        EXPECT_TRUE(resource.is_valid());
+        EXPECT_TRUE(resource.verify());
         EXPECT_EQ(resource.bytes_reserved(), upstream_.live_bytes());
         EXPECT_LE(resource.bytes_in_use(), resource.bytes_reserved());
         EXPECT_EQ(upstream_.mismatched(), 0u);
@@ -255,7 +255,7 @@ TYPED_TEST_P(resource_conformance, changes_nothing_when_upstream_fails_at_any_ca
                 } catch (const std::bad_alloc&) {
                     EXPECT_EQ(resource.bytes_in_use(), before);
                     EXPECT_EQ(resource.bytes_reserved(), upstream.live_bytes());
-                    EXPECT_TRUE(resource.is_valid());
+                    EXPECT_TRUE(resource.verify());
                     blocks.push_back(allocate_filled(resource, bytes, alignment)); // Works the second time.
                 }
             };
@@ -265,7 +265,7 @@ TYPED_TEST_P(resource_conformance, changes_nothing_when_upstream_fails_at_any_ca
                         allocate(bytes, alignment);
             EXPECT_TRUE(give_back_all(resource, blocks));
             EXPECT_EQ(resource.bytes_in_use(), 0u);
-            EXPECT_TRUE(resource.is_valid());
+            EXPECT_TRUE(resource.verify());
         }
         EXPECT_EQ(upstream.live_chunks(), 0u);
         EXPECT_EQ(upstream.mismatched(), 0u);

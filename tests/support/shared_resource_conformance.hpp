@@ -72,7 +72,7 @@ protected:
         EXPECT_EQ(resource.bytes_in_use(), 0u);
         EXPECT_EQ(resource.bytes_reserved(), upstream_.live_bytes());
         EXPECT_EQ(upstream_.mismatched(), 0u);
-        EXPECT_TRUE(resource.is_valid());
+        EXPECT_TRUE(resource.verify());
     }
 
     /// Not locked: a resource promises to serialize its calls, and ThreadSanitizer detects if it does not.
@@ -137,7 +137,7 @@ TYPED_TEST_P(shared_resource_conformance, keeps_the_blocks_of_threads_that_end)
             for (int i = 0; i != 20; ++i)
                 blocks.push_back(this->allocate_any(resource, random));
         });
-    EXPECT_TRUE(resource.is_valid());
+    EXPECT_TRUE(resource.verify());
     in_a_thread([&] { EXPECT_TRUE(give_back_all(resource, blocks)); });
     this->expect_empty(resource);
     const std::size_t before = this->upstream_.live_bytes();
@@ -234,7 +234,7 @@ TYPED_TEST_P(shared_resource_conformance, can_be_one_of_many_in_a_thread)
         EXPECT_TRUE(give_back(*resources[i % resources.size()], blocks[i]));
     for (const auto& resource : resources) {
         EXPECT_EQ(resource->bytes_in_use(), 0u);
-        EXPECT_TRUE(resource->is_valid());
+        EXPECT_TRUE(resource->verify());
     }
     resources.clear();
     EXPECT_EQ(this->upstream_.live_chunks(), 0u);
@@ -341,7 +341,7 @@ TYPED_TEST_P(forked_resource_conformance, can_be_used_in_the_child_of_a_program_
         std::this_thread::yield();
     for (int round = 0; round != 40; ++round)
         expect_in_child([&] {
-            bool works = resource.is_valid() && give_back_all(resource, mine);
+            bool works = resource.verify() && give_back_all(resource, mine);
             std::mt19937 random(7);
             std::vector<filled_block> blocks;
             for (int i = 0; i != 300; ++i)
@@ -349,9 +349,9 @@ TYPED_TEST_P(forked_resource_conformance, can_be_used_in_the_child_of_a_program_
             works = give_back_all(resource, blocks) && works;
             in_a_thread([&] { works = give_back(resource, allocate_filled(resource, 40)) && works; });
             resource.trim();
-            works = works && resource.is_valid();
+            works = works && resource.verify();
             resource.release();
-            return works && resource.is_valid() && resource.bytes_in_use() == 0 &&
+            return works && resource.verify() && resource.bytes_in_use() == 0 &&
                    give_back(resource, allocate_filled(resource, 40));
         });
     is_over = true;

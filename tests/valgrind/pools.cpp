@@ -30,7 +30,7 @@ void right_use()
             std::memset(block, round, pool.block_size());
         pool.deallocate_bulk(blocks.data(), blocks.size() / 2);
         pool.for_each([&](void* block) { pool.deallocate(block); });
-        CHECK(pool.is_valid());
+        CHECK(pool.verify());
     }
     pool.trim();
     (void)pool.allocate();
@@ -114,7 +114,7 @@ void right_use_of_a_resource()
         }
         for (std::size_t i = 0; i != 500; ++i)
             resource.deallocate(blocks[i], i * 200 % 70'000, std::size_t{1} << i % 8);
-        CHECK(resource.bytes_in_use() == 0 && resource.is_valid());
+        CHECK(resource.bytes_in_use() == 0 && resource.verify());
         resource.trim();
         (void)resource.allocate(100);
         resource.release();

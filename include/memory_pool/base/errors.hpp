@@ -39,15 +39,16 @@ enum class MEMORY_POOL_VISIBLE error
     foreign_pointer,    ///< A pointer was freed that no block of this pool contains.
     misaligned_pointer, ///< A pointer was freed that points into a block, not at its start.
     size_mismatch,      ///< A block was freed to a resource with another size or alignment than requested.
-    overflow,           ///< The bytes just behind a block were written to.
+    buffer_overflow,    ///< The bytes just behind a block were written to.
     write_after_free,   ///< A block was written to after it was freed.
     leak,               ///< Objects outlive the pool that they were to return to, and its policy forbids it.
     hook_failed,        ///< A function that was to reset an object on its way back to the pool threw.
-    exhausted,          ///< A bounded pool or resource had nothing left. Reported only where exceptions are off.
+    pool_exhausted,     ///< A bounded pool or resource had nothing left. Reported only where exceptions are off.
     size_overflow,      ///< A size did not fit into std::size_t. Reported only where exceptions are off.
     out_of_memory,      ///< No memory was available. Reported only where exceptions are off.
     invalid_argument,   ///< An option made no sense. Reported only where exceptions are off.
     wrong_thread,       ///< A single-threaded pool was used by another thread. Reported only by pools that check it.
+    limit_exceeded,     ///< A limit in bytes would have been exceeded. Reported only where exceptions are off.
 };
 
 /// The argument of the error handler. The strings live until it returns.
@@ -216,15 +217,16 @@ constexpr const char* error_name(error kind) noexcept
     case error::foreign_pointer: return "foreign pointer";
     case error::misaligned_pointer: return "misaligned pointer";
     case error::size_mismatch: return "size mismatch";
-    case error::overflow: return "overflow";
+    case error::buffer_overflow: return "buffer overflow";
     case error::write_after_free: return "write after free";
     case error::leak: return "leak";
     case error::hook_failed: return "hook failed";
-    case error::exhausted: return "exhausted";
+    case error::pool_exhausted: return "pool exhausted";
     case error::size_overflow: return "size overflow";
     case error::out_of_memory: return "out of memory";
     case error::invalid_argument: return "invalid argument";
     case error::wrong_thread: return "wrong thread";
+    case error::limit_exceeded: return "limit exceeded";
     }
     return "unknown error";
 }
@@ -256,16 +258,17 @@ constexpr const char* remedy_for(error kind) noexcept
     case error::foreign_pointer: return "give a block back to the pool that handed it out, and to no other";
     case error::misaligned_pointer: return "give back the pointer that the pool handed out, not one into the block";
     case error::size_mismatch: return "give a block back with the size and alignment that it was asked for with";
-    case error::overflow: return "find the write past the end of this block; AddressSanitizer stops at it";
+    case error::buffer_overflow: return "find the write past the end of this block; AddressSanitizer stops at it";
     case error::write_after_free: return "find the write through an old pointer; AddressSanitizer stops at it";
     case error::hook_failed: return "catch in the function what it may throw; the object went back as it is";
     case error::wrong_thread:
         return "use a pool and its objects from one thread, or take a pool that threads may share";
     case error::leak:
-    case error::exhausted:
+    case error::pool_exhausted:
     case error::size_overflow:
     case error::out_of_memory:
-    case error::invalid_argument: break;
+    case error::invalid_argument:
+    case error::limit_exceeded: break;
     }
     return "see the line above";
 }
@@ -376,7 +379,7 @@ template <class Exception>
 [[noreturn]] MEMORY_POOL_SLOW_PATH inline void throw_exhausted(const char* pool_name, const message& text,
                                                                std::size_t block_size = 0)
 {
-    fail<pool_exhausted>(error::exhausted, block_size, pool_name, text);
+    fail<pool_exhausted>(error::pool_exhausted, block_size, pool_name, text);
 }
 
 [[noreturn]] MEMORY_POOL_SLOW_PATH inline void throw_exhausted(const char* pool_name, std::size_t max_capacity,
@@ -393,7 +396,7 @@ template <class Exception>
 [[noreturn]] MEMORY_POOL_SLOW_PATH inline void throw_limit_exceeded(const char* resource_name, std::size_t limit,
                                                                     std::size_t bytes_in_use, std::size_t bytes)
 {
-    fail<limit_exceeded>(error::exhausted, 0, resource_name,
+    fail<limit_exceeded>(error::limit_exceeded, 0, resource_name,
                          process_wide::text_of_limit_exceeded(resource_name, limit, bytes_in_use, bytes));
 }
 

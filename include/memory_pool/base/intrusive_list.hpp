@@ -95,7 +95,7 @@ public:
     }
 
     /// Effects: calls `is_valid(node)` for each node before reading its links; stops at the first inconsistency.
-    /// Returns: true if `is_valid` accepts all nodes, and their links in both directions agree.
+    /// Returns: true if `verify` accepts all nodes, and their links in both directions agree.
     template <class IsValid>
     bool is_linked(IsValid&& is_valid, const Links& links = {}) const
     {

@@ -49,14 +49,14 @@ struct checking_policy : counting_policy
 
 /// Reports objects that outlive their pool as leaks.
 template <class Policy = default_policy>
-struct reporting_leaks : Policy
+struct leak_reporting_policy : Policy
 {
     static constexpr memory_pool::outliving outliving = memory_pool::outliving::reported; ///< Says so.
 };
 
 /// Has the error handler end a program whose objects outlive their pool.
 template <class Policy = default_policy>
-struct refusing_leaks : Policy
+struct leak_fatal_policy : Policy
 {
     static constexpr memory_pool::outliving outliving = memory_pool::outliving::fatal; ///< Says so.
 };

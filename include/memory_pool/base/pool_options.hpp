@@ -29,7 +29,7 @@ struct pool_options
     /// Maximum number of free blocks that a thread caches in LIFO order. Those beyond are reused in address order,
     /// which suits data that is traversed. 0: the fastest size for alternating allocations and frees, up to 4,096.
     /// Below 16, 16 are cached.
-    std::size_t magazine_size = 0;
+    std::size_t max_cached_blocks = 0;
 
     /// Alignment of every block, in bytes, a power of two. A pool of objects aligns them as their type asks, and takes
     /// this only to align them more strictly than `alignof(std::max_align_t)`.

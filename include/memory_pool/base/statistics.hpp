@@ -19,7 +19,7 @@ struct pool_statistics
 {
     std::uint64_t allocations = 0;   ///< Blocks handed out.
     std::uint64_t deallocations = 0; ///< Blocks freed, also by `release` and `clear`.
-    std::uint64_t failed = 0;        ///< Failed allocations.
+    std::uint64_t failures = 0;      ///< Failed allocations.
     std::size_t in_use = 0;          ///< Blocks in use now.
     std::size_t peak_in_use = 0;     ///< Peak of blocks in use.
     std::size_t slabs = 0;           ///< Slabs held now.
@@ -32,7 +32,7 @@ struct resource_statistics
 {
     std::uint64_t allocations = 0;     ///< Chunks handed out.
     std::uint64_t deallocations = 0;   ///< Chunks freed.
-    std::uint64_t failed = 0;          ///< Failed allocations.
+    std::uint64_t failures = 0;        ///< Failed allocations.
     std::size_t in_use = 0;            ///< Chunks in use now.
     std::size_t peak_in_use = 0;       ///< Peak of chunks in use.
     std::size_t bytes_in_use = 0;      ///< Bytes in use now.
@@ -65,7 +65,7 @@ public:
 
     void count_deallocation() noexcept { ++deallocations_; }
     void count_deallocations(std::size_t blocks) noexcept { deallocations_ += blocks; }
-    void count_failure() noexcept { ++failed_; }
+    void count_failure() noexcept { ++failures_; }
 
     /// Effects: takes back the count of blocks that turned out not to be the pool's to take back.
     void uncount_deallocations(std::size_t blocks) noexcept { deallocations_ -= blocks; }
@@ -75,7 +75,7 @@ public:
         pool_statistics statistics;
         statistics.allocations = allocations_;
         statistics.deallocations = deallocations_;
-        statistics.failed = failed_;
+        statistics.failures = failures_;
         statistics.in_use = in_use();
         statistics.peak_in_use = peak_in_use_;
         return statistics;
@@ -87,7 +87,7 @@ private:
 
     std::uint64_t allocations_ = 0;
     std::uint64_t deallocations_ = 0;
-    std::uint64_t failed_ = 0;
+    std::uint64_t failures_ = 0;
     std::size_t peak_in_use_ = 0;
 };
 } // namespace core

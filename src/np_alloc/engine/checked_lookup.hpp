@@ -180,7 +180,7 @@ inline void look_at_canary(const checked_block& where, std::size_t bytes) noexce
     if (!where.is_zero_size() &&
         MEMORY_POOL_UNLIKELY(!the_canary.is_intact(where.begin + bytes, where.begin + where.block_bytes))) {
         write_canary(where, bytes); // so that it is reported once
-        report_misuse(error::overflow, where.begin, bytes);
+        report_misuse(error::buffer_overflow, where.begin, bytes);
     }
 }
 } // namespace memory_pool::np::checked

@@ -4,7 +4,7 @@
 /// What is said when a program has touched what lies beside a sample, or a sample that was freed: see
 /// guarded_slots.hpp; or, where blocks are checked, a large block that was freed: see revoked_runs.hpp.
 ///
-///     memory_pool: overflow: access to address 0x7f52a4018000, block 0x7f52a4017fc0, block size 64 bytes, ...
+///     memory_pool: buffer overflow: access to address 0x7f52a4018000, block 0x7f52a4017fc0, block size 64 bytes, ...
 ///       remedy: find the access past the end of this block, in the calls below
 ///       accessed by:
 ///         /usr/bin/program+0x11d4 (parse)

@@ -62,7 +62,7 @@ MEMORY_POOL_SLOW_PATH inline void ignore_foreign(const void* pointer) noexcept
 constexpr const char* remedy_for(error kind) noexcept
 {
     switch (kind) {
-    case error::overflow: return "find the write past the end of this block; NP_SAMPLE_BYTES=64K may stop at it";
+    case error::buffer_overflow: return "find the write past the end of this block; NP_SAMPLE_BYTES=64K may stop at it";
     case error::write_after_free: return "find the write through an old pointer; NP_SAMPLE_BYTES=64K may stop at it";
     case error::foreign_pointer:
         return "give a block back to the allocator that handed it out; NP_FATAL_FOREIGN=0 ignores such pointers";

@@ -51,7 +51,7 @@ TEST_F(arena_store_test, hands_out_arenas_at_multiples_of_their_size)
         EXPECT_EQ(store_.arena_of(store_.end_of(*arena) - 1), arena);
         EXPECT_TRUE(all.insert(arena).second);
     }
-    EXPECT_TRUE(store_.is_valid());
+    EXPECT_TRUE(store_.verify());
 }
 
 TEST_F(arena_store_test, hands_out_first_what_came_back_last)
@@ -61,7 +61,7 @@ TEST_F(arena_store_test, hands_out_first_what_came_back_last)
     store_.put(*arenas[3]);
     EXPECT_EQ(&store_.take(this), arenas[3]);
     EXPECT_EQ(&store_.take(this), arenas[1]);
-    EXPECT_TRUE(store_.is_valid());
+    EXPECT_TRUE(store_.verify());
 }
 
 TEST_F(arena_store_test, counts_those_that_were_never_used_as_free)
@@ -92,12 +92,12 @@ TEST_F(arena_store_test, trims_whole_chunks)
     EXPECT_EQ(store_.trim(), 5 * arena_size);
     EXPECT_EQ(store_.arena_count(), 11u);
     EXPECT_EQ(store_.free_count(), 2u);
-    EXPECT_TRUE(store_.is_valid());
+    EXPECT_TRUE(store_.verify());
     EXPECT_EQ(&store_.take(this), arenas[10]);
     EXPECT_EQ(&store_.take(this), arenas[8]);
     EXPECT_EQ(upstream_.live_bytes(), 11 * arena_size);
     take(1);
-    EXPECT_TRUE(store_.is_valid());
+    EXPECT_TRUE(store_.verify());
 }
 
 TEST_F(arena_store_test, trims_what_was_never_used)
@@ -105,9 +105,9 @@ TEST_F(arena_store_test, trims_what_was_never_used)
     take(1);
     store_.reserve(20);
     EXPECT_EQ(store_.trim(), 19 * arena_size);
-    EXPECT_TRUE(store_.is_valid());
+    EXPECT_TRUE(store_.verify());
     take(5);
-    EXPECT_TRUE(store_.is_valid());
+    EXPECT_TRUE(store_.verify());
 }
 
 TEST_F(arena_store_test, clears_and_releases)
@@ -116,12 +116,12 @@ TEST_F(arena_store_test, clears_and_releases)
     store_.put(*arenas[2]);
     store_.clear();
     EXPECT_EQ(store_.free_count(), 4u);
-    EXPECT_TRUE(store_.is_valid());
+    EXPECT_TRUE(store_.verify());
     store_.release();
     EXPECT_EQ(store_.arena_count(), 0u);
     EXPECT_EQ(upstream_.live_bytes(), 0u);
     take(2);
-    EXPECT_TRUE(store_.is_valid());
+    EXPECT_TRUE(store_.verify());
 }
 
 TEST_F(arena_store_test, knows_which_addresses_lie_in_used_arenas)
@@ -161,7 +161,7 @@ TEST(bounded_arena_store, ends_exactly_at_the_limit)
         (void)store.take(nullptr);
     EXPECT_THROW((void)store.take(nullptr), mp::pool_exhausted);
     EXPECT_EQ(store.arena_count(), 3u);
-    EXPECT_TRUE(store.is_valid());
+    EXPECT_TRUE(store.verify());
 }
 
 TEST(checked_arena_store, has_marks_behind_the_headers)

@@ -57,7 +57,7 @@ TEST_F(local_arenas, begin_at_the_start_again_when_the_current_one_is_empty)
     EXPECT_EQ(arenas.bytes_wasted(), 8U);
     EXPECT_TRUE(arenas.take_back(arena_of(second), second, 16));
     EXPECT_EQ(arenas.bump(8, 8), first);
-    EXPECT_TRUE(arenas.is_valid());
+    EXPECT_TRUE(arenas.verify());
 }
 
 TEST_F(local_arenas, use_one_again_that_became_empty_while_another_was_the_current_one)
@@ -78,7 +78,7 @@ TEST_F(local_arenas, stay_as_they_are_when_more_would_come_back_than_was_handed_
     EXPECT_TRUE(arenas.take_back(arena_of(block), block, 8));
     EXPECT_FALSE(arenas.take_back(arena_of(block), block, 16 + 8));
     EXPECT_EQ(arenas.bytes_in_use(), 8U);
-    EXPECT_TRUE(arenas.is_valid());
+    EXPECT_TRUE(arenas.verify());
     EXPECT_TRUE(arenas.take_back(arena_of(other), other, 8));
 }
 

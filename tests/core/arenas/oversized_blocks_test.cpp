@@ -79,7 +79,7 @@ TEST_F(oversized_blocks_test, know_when_the_byte_behind_one_was_written_to)
     auto* const block = static_cast<char*>(blocks_.allocate(1000, 16));
     mp::base::permit_access(block + 1000, 1); // or the address sanitizer would stop at the write
     block[1000] = 1;
-    EXPECT_EQ(blocks_.misuse(block, {1000, 16})->kind, mp::error::overflow);
+    EXPECT_EQ(blocks_.misuse(block, {1000, 16})->kind, mp::error::buffer_overflow);
     EXPECT_FALSE(blocks_.misuse(block, {1000, 16})) << "said once";
     EXPECT_TRUE(blocks_.deallocate(block, 1000, 16)) << "its node is further away";
 }

@@ -35,7 +35,7 @@ struct noted_pool
     std::size_t in_use() const { return 3; }
     std::size_t bytes_reserved() const { return 1000; }
     std::size_t trim() const { return 100; }
-    bool is_valid() const { return bytes != 24; }
+    bool verify() const { return bytes != 24; }
 
     static inline int alive = 0;
     static inline bool fails = false;
@@ -84,9 +84,9 @@ TEST_F(class_pools_test, adds_up_what_its_pools_say)
     EXPECT_EQ(pools_.bytes_in_pools(), 3u * 8 + 3u * 16);
     EXPECT_EQ(pools_.bytes_for_pools(), 2 * (1000 + sizeof(noted_pool)));
     EXPECT_EQ(pools_.trim(), 200u);
-    EXPECT_TRUE(pools_.is_valid());
+    EXPECT_TRUE(pools_.verify());
     pools_.make(2);
-    EXPECT_FALSE(pools_.is_valid()) << "the one of 24 bytes says that it is not";
+    EXPECT_FALSE(pools_.verify()) << "the one of 24 bytes says that it is not";
 }
 
 TEST_F(class_pools_test, ends_its_pools_when_it_is_released)

@@ -24,7 +24,7 @@ TEST(resource_counters, count_chunks_bytes_and_their_peaks)
     const resource_statistics statistics = counters.read();
     EXPECT_EQ(statistics.allocations, 3u);
     EXPECT_EQ(statistics.deallocations, 1u);
-    EXPECT_EQ(statistics.failed, 1u);
+    EXPECT_EQ(statistics.failures, 1u);
     EXPECT_EQ(statistics.in_use, 2u);
     EXPECT_EQ(statistics.peak_in_use, 2u);
     EXPECT_EQ(statistics.bytes_in_use, 23u);
@@ -55,7 +55,7 @@ TEST(resource_counters, are_exact_when_threads_count_together)
     EXPECT_EQ(out_of_relation, 0u);
     EXPECT_EQ(statistics.allocations, threads * (rounds + 1));
     EXPECT_EQ(statistics.deallocations, threads * rounds);
-    EXPECT_EQ(statistics.failed, threads);
+    EXPECT_EQ(statistics.failures, threads);
     EXPECT_EQ(statistics.in_use, threads);
     EXPECT_EQ(statistics.peak_in_use, threads) << "all have one at the end, and no thread ever has two";
     EXPECT_EQ(statistics.bytes_in_use, 1u + 2 + 3 + 4);

@@ -72,7 +72,7 @@ TEST_F(slab_store_test, has_nothing_at_first)
     EXPECT_EQ(store_.take(&block, 1), 0u);
     EXPECT_EQ(store_.take_one_late(), nullptr);
     EXPECT_EQ(upstream_.calls(), 0u);
-    EXPECT_TRUE(store_.is_valid());
+    EXPECT_TRUE(store_.verify());
 }
 
 TEST_F(slab_store_test, asks_upstream_once_for_a_store_of_any_size_and_its_magazine)
@@ -96,7 +96,7 @@ TEST_F(slab_store_test, asks_upstream_once_for_a_store_of_any_size_and_its_magaz
                   static_cast<void*>(room.array));
         EXPECT_EQ(store.find(room.array).home, nullptr);
         EXPECT_EQ(store.put(taken.data(), taken.size()), 0u);
-        EXPECT_TRUE(store.is_valid());
+        EXPECT_TRUE(store.verify());
     }
     EXPECT_EQ(upstream_.live_bytes(), 0u);
 }
@@ -124,7 +124,7 @@ TEST_F(slab_store_test, keeps_the_first_chunk_until_its_magazine_is_elsewhere)
     EXPECT_EQ(upstream_.live_bytes(), 0u);
     store.grow(1);
     EXPECT_NE(store.room_for_magazine().array, nullptr) << "the next chunk is the first again";
-    EXPECT_TRUE(store.is_valid());
+    EXPECT_TRUE(store.verify());
 }
 
 TEST_F(slab_store_test, doubles_until_a_chunk_has_its_usual_size)
@@ -140,7 +140,7 @@ TEST_F(slab_store_test, doubles_until_a_chunk_has_its_usual_size)
     for (std::size_t i = 1; i != chunks.size(); ++i)
         EXPECT_GE(chunks[i], chunks[i - 1]);
     EXPECT_EQ(chunks.back(), 16 * layout_.max_blocks()) << "sixteen slabs side by side";
-    EXPECT_TRUE(store_.is_valid());
+    EXPECT_TRUE(store_.verify());
 }
 
 TEST_F(slab_store_test, hands_out_every_block_once_and_takes_all_back_in_any_order)
@@ -155,7 +155,7 @@ TEST_F(slab_store_test, hands_out_every_block_once_and_takes_all_back_in_any_ord
     std::shuffle(blocks.begin(), blocks.end(), std::mt19937(1));
     store_.put(blocks.data(), blocks.size());
     EXPECT_EQ(store_.handed_out(), 0u);
-    EXPECT_TRUE(store_.is_valid());
+    EXPECT_TRUE(store_.verify());
     EXPECT_EQ(take_all(store_).size(), blocks.size());
 }
 
@@ -168,7 +168,7 @@ TEST_F(slab_store_test, takes_back_a_row)
     store_.put(core::block_span{span.begin, span.begin + 3 * stride});
     store_.put(core::block_span{});
     EXPECT_EQ(store_.handed_out(), 0u);
-    EXPECT_TRUE(store_.is_valid());
+    EXPECT_TRUE(store_.verify());
 }
 
 TEST_F(slab_store_test, finds_blocks_and_nothing_else)
@@ -225,13 +225,13 @@ TEST_F(slab_store_test, trims_chunks_that_are_wholly_free_and_no_others)
     trim(store_);
     EXPECT_EQ(store_.slab_count(), 1u);
     EXPECT_EQ(upstream_.live_bytes(), store_.bytes_reserved());
-    EXPECT_TRUE(store_.is_valid());
+    EXPECT_TRUE(store_.verify());
     store_.put(&kept, 1);
     trim(store_);
     EXPECT_EQ(upstream_.live_bytes(), 0u);
     EXPECT_EQ(store_.bytes_reserved(), 0u);
     store_.grow(1);
-    EXPECT_TRUE(store_.is_valid()) << "works on";
+    EXPECT_TRUE(store_.verify()) << "works on";
 }
 
 TEST_F(slab_store_test, reset_keeps_the_slabs)
@@ -242,7 +242,7 @@ TEST_F(slab_store_test, reset_keeps_the_slabs)
     store_.reset();
     EXPECT_EQ(store_.handed_out(), 0u);
     EXPECT_EQ(take_all(store_).size(), capacity);
-    EXPECT_TRUE(store_.is_valid());
+    EXPECT_TRUE(store_.verify());
 }
 
 TEST_F(slab_store_test, never_exceeds_its_limit)
@@ -268,7 +268,7 @@ TEST_F(slab_store_test, is_unchanged_when_upstream_fails_at_any_call)
             EXPECT_EQ(store_.capacity(), capacity);
             EXPECT_GE(upstream_.live_bytes(), bytes);
             EXPECT_EQ(upstream_.live_bytes(), store_.bytes_reserved());
-            EXPECT_TRUE(store_.is_valid());
+            EXPECT_TRUE(store_.verify());
         }
     }
     upstream_.never_fail();
@@ -288,7 +288,7 @@ TEST_F(slab_store_test, reports_a_block_that_comes_back_twice)
     store_.put(&block, 1);
     EXPECT_EQ(recorder.kinds(), (test::kinds{error::double_free, error::double_free}));
     EXPECT_EQ(recorder.reports().back().address, block);
-    EXPECT_TRUE(store_.is_valid()) << "the second one was ignored";
+    EXPECT_TRUE(store_.verify()) << "the second one was ignored";
     EXPECT_EQ(store_.handed_out(), store_.capacity() - 2);
 }
 
@@ -303,7 +303,7 @@ TEST_F(slab_store_test, reports_blocks_of_a_row_that_came_back_before)
     ASSERT_EQ(recorder.kinds(), test::kinds{error::double_free});
     EXPECT_EQ(recorder.reports()[0].address, block);
     EXPECT_EQ(store_.handed_out(), 0u);
-    EXPECT_TRUE(store_.is_valid());
+    EXPECT_TRUE(store_.verify());
 }
 
 TEST_F(slab_store_test, reports_a_block_that_is_not_its_own)
@@ -319,8 +319,8 @@ TEST_F(slab_store_test, reports_a_block_that_is_not_its_own)
     EXPECT_EQ(recorder.kinds(), (test::kinds{error::foreign_pointer, error::misaligned_pointer}));
     EXPECT_EQ(recorder.reports().front().address, theirs.begin);
     EXPECT_EQ(store_.handed_out(), store_.capacity() - 2);
-    EXPECT_TRUE(store_.is_valid());
-    EXPECT_TRUE(other.is_valid());
+    EXPECT_TRUE(store_.verify());
+    EXPECT_TRUE(other.verify());
 }
 
 TEST_F(slab_store_test, finds_the_next_block_that_is_handed_out_from_any_address)
@@ -353,18 +353,18 @@ TEST_F(slab_store_test, touches_the_pages_of_a_slab_when_asked_to)
     core::slab_store store(core::slab_layout(4096, 16, unbounded), unbounded, {true, false, false}, {"prefault", 4096},
                            &upstream_);
     store.grow(1);
-    EXPECT_TRUE(store.is_valid()) << "the headers are written after the pages are touched";
+    EXPECT_TRUE(store.verify()) << "the headers are written after the pages are touched";
 }
 
 TEST_F(slab_store_test, is_not_valid_when_its_bits_are_damaged)
 {
     store_.grow(1);
     core::slab* const slab = store_.find(store_.take_span().begin).home;
-    EXPECT_TRUE(store_.is_valid());
+    EXPECT_TRUE(store_.verify());
     *slab->word_of(0) ^= 1;
-    EXPECT_FALSE(store_.is_valid());
+    EXPECT_FALSE(store_.verify());
     *slab->word_of(0) ^= 1;
-    EXPECT_TRUE(store_.is_valid());
+    EXPECT_TRUE(store_.verify());
 }
 
 TEST(slab_store, grows_by_steps_and_counts_them)
@@ -379,7 +379,7 @@ TEST(slab_store, grows_by_steps_and_counts_them)
     EXPECT_EQ(store.capacity(), 25u);
     EXPECT_FALSE(store.may_grow());
     EXPECT_EQ(store.steps(), 3u);
-    EXPECT_TRUE(store.is_valid());
+    EXPECT_TRUE(store.verify());
     store.release();
     EXPECT_EQ(store.steps(), 0u);
 }
@@ -397,7 +397,7 @@ TEST(slab_store, keeps_what_it_got_if_the_rest_of_a_step_cannot_be_had)
     EXPECT_LT(store.capacity(), 201u);
     upstream.fail_at(1);
     EXPECT_THROW(store.enlarge(), std::bad_alloc);
-    EXPECT_TRUE(store.is_valid());
+    EXPECT_TRUE(store.verify());
 }
 
 /// Is told about slabs, and fails on request.
@@ -446,7 +446,7 @@ TEST_F(slab_store_with_listener, tells_it_about_each_slab_that_comes_and_that_tr
     trim(store_);
     EXPECT_EQ(listener_.prepared - listener_.left, store_.capacity());
     EXPECT_GT(store_.capacity(), 0u); // of the chunk with the block
-    EXPECT_TRUE(store_.is_valid());
+    EXPECT_TRUE(store_.verify());
 }
 
 TEST(slab_store, takes_no_more_than_asked_for_where_blocks_are_dear)
@@ -474,7 +474,7 @@ TEST_F(slab_store_with_listener, takes_megabytes_at_once_if_told_to)
     EXPECT_LE(upstream_.live_bytes() - bytes,
               core::slab_layout::largest_chunk_bytes + core::slab_layout::usual_chunk_bytes)
         << "what comes by itself comes in smaller chunks";
-    EXPECT_TRUE(store_.is_valid());
+    EXPECT_TRUE(store_.verify());
 }
 
 class slab_store_in_small_steps : public slab_store_with_listener
@@ -490,7 +490,7 @@ TEST_F(slab_store_in_small_steps, takes_room_for_later_steps_along)
         store_.enlarge();
         EXPECT_EQ(store_.capacity(), std::min<std::size_t>(before + 3, 200));
         EXPECT_EQ(listener_.prepared, store_.capacity());
-        ASSERT_TRUE(store_.is_valid());
+        ASSERT_TRUE(store_.verify());
     }
     EXPECT_LE(upstream_.calls(), 10u);
     EXPECT_LE(store_.slab_count(), 8u) << "of 3, 3, 6, 12, 24, 48, 96 and 8 blocks";
@@ -510,7 +510,7 @@ TEST_F(slab_store_in_small_steps, hands_blocks_out_that_were_added_to_a_slab_in_
             ASSERT_TRUE(store_.has_handed_out(block));
         }
         ASSERT_EQ(store_.take_one_late(), nullptr);
-        ASSERT_TRUE(store_.is_valid());
+        ASSERT_TRUE(store_.verify());
     }
 }
 
@@ -522,12 +522,12 @@ TEST_F(slab_store_in_small_steps, adds_nothing_if_new_blocks_of_a_slab_cannot_be
     const std::size_t slabs = store_.slab_count();
     EXPECT_THROW(store_.enlarge(), std::bad_alloc);
     EXPECT_EQ(store_.capacity(), 9u);
-    EXPECT_TRUE(store_.is_valid());
+    EXPECT_TRUE(store_.verify());
     listener_.until_failure = unbounded;
     store_.enlarge();
     EXPECT_EQ(store_.capacity(), 12u);
     EXPECT_EQ(store_.slab_count(), slabs);
-    EXPECT_TRUE(store_.is_valid());
+    EXPECT_TRUE(store_.verify());
 }
 
 TEST_F(slab_store_in_small_steps, gives_a_slab_with_room_left_back_and_goes_on)
@@ -539,7 +539,7 @@ TEST_F(slab_store_in_small_steps, gives_a_slab_with_room_left_back_and_goes_on)
     EXPECT_EQ(listener_.left, 9u);
     store_.enlarge();
     EXPECT_EQ(store_.capacity(), 3u);
-    EXPECT_TRUE(store_.is_valid());
+    EXPECT_TRUE(store_.verify());
     store_.release();
     EXPECT_EQ(upstream_.live_bytes(), 0u);
 }
@@ -563,7 +563,7 @@ TEST_F(slab_store_with_listener, returns_a_chunk_of_which_no_block_could_be_init
     EXPECT_EQ(listener_.prepared, before);
     EXPECT_EQ(store_.capacity(), before);
     EXPECT_EQ(upstream_.live_bytes(), bytes);
-    EXPECT_TRUE(store_.is_valid());
+    EXPECT_TRUE(store_.verify());
 }
 
 TEST_F(slab_store_with_listener, keeps_and_extends_a_chunk_of_which_some_blocks_could_be_initialised)
@@ -576,7 +576,7 @@ TEST_F(slab_store_with_listener, keeps_and_extends_a_chunk_of_which_some_blocks_
     EXPECT_GT(listener_.prepared, before);
     EXPECT_EQ(listener_.left, 0u);
     EXPECT_EQ(listener_.prepared, store_.capacity());
-    EXPECT_TRUE(store_.is_valid());
+    EXPECT_TRUE(store_.verify());
     listener_.until_failure = unbounded;
     const std::size_t calls = upstream_.calls();
     const std::size_t slabs = store_.slab_count();
@@ -584,10 +584,10 @@ TEST_F(slab_store_with_listener, keeps_and_extends_a_chunk_of_which_some_blocks_
     EXPECT_GE(listener_.prepared, before + 1000);
     EXPECT_EQ(upstream_.calls(), calls);
     EXPECT_EQ(store_.slab_count(), slabs);
-    EXPECT_TRUE(store_.is_valid());
+    EXPECT_TRUE(store_.verify());
     trim(store_);
     EXPECT_EQ(listener_.left, listener_.prepared);
     EXPECT_EQ(store_.capacity(), 0u);
-    EXPECT_TRUE(store_.is_valid());
+    EXPECT_TRUE(store_.verify());
 }
 } // namespace

@@ -52,7 +52,7 @@ TEST_F(thread_counts_test, adds_up_what_threads_with_a_cache_and_without_one_hav
     counts_.add_failure(&mine_);
     counts_.add_failure(nullptr);
     expect(8, 5, 7);
-    EXPECT_EQ(counts_.sum(caches_).failed, 2u);
+    EXPECT_EQ(counts_.sum(caches_).failures, 2u);
 }
 
 TEST_F(thread_counts_test, keeps_what_a_thread_has_counted_when_it_has_ended)

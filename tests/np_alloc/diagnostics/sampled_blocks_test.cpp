@@ -77,8 +77,9 @@ struct sampled_blocks_death : testing::Test
 TEST_F(sampled_blocks_death, the_first_byte_behind_one_is_inaccessible)
 {
     for (const std::size_t bytes : {16U, 64U, 1024U, 4096U})
-        EXPECT_DEATH(write(sample_at_the_end(bytes) + bytes), "memory_pool: overflow: access to address") << bytes;
-    EXPECT_DEATH((void)read(sample_at_the_end(64) + 64), "memory_pool: overflow: access to address");
+        EXPECT_DEATH(write(sample_at_the_end(bytes) + bytes), "memory_pool: buffer overflow: access to address")
+            << bytes;
+    EXPECT_DEATH((void)read(sample_at_the_end(64) + 64), "memory_pool: buffer overflow: access to address");
 }
 
 TEST_F(sampled_blocks_death, now_and_then_the_last_byte_before_one_is_inaccessible)

@@ -354,7 +354,7 @@ test::kinds with_handler_that_frees(std::size_t bytes, Action&& action)
     const memory_pool::error_handler before =
         memory_pool::set_error_handler([](const memory_pool::error_report& report) {
             seen.push_back(report.kind);
-            if (report.kind == error::overflow)
+            if (report.kind == error::buffer_overflow)
                 np_free(block);
         });
     action(block);
@@ -365,7 +365,8 @@ test::kinds with_handler_that_frees(std::size_t bytes, Action&& action)
 TEST_F(checked_blocks, are_freed_once_also_if_the_error_handler_frees_them)
 {
     for (const std::size_t bytes : sizes_of_all_kinds)
-        EXPECT_EQ(with_handler_that_frees(bytes, np_free), (test::kinds{error::overflow, error::double_free})) << bytes;
+        EXPECT_EQ(with_handler_that_frees(bytes, np_free), (test::kinds{error::buffer_overflow, error::double_free}))
+            << bytes;
     EXPECT_EQ(np_verify(), 1);
 }
 
@@ -373,7 +374,7 @@ TEST_F(checked_blocks, are_not_resized_if_the_error_handler_has_freed_them)
 {
     for (const std::size_t bytes : sizes_of_all_kinds) {
         const auto resize = [bytes](void* block) { EXPECT_EQ(np_realloc(block, bytes - 1), nullptr); };
-        EXPECT_EQ(with_handler_that_frees(bytes, resize), test::kinds{error::overflow}) << bytes;
+        EXPECT_EQ(with_handler_that_frees(bytes, resize), test::kinds{error::buffer_overflow}) << bytes;
     }
     EXPECT_EQ(np_verify(), 1);
 }
@@ -413,7 +414,7 @@ TEST_F(checked_blocks, are_reported_with_their_allocation_sites)
     auto* const block = static_cast<char*>(np_alloc_at(20, "orders.c", 42));
     block[20] ^= 1;
     EXPECT_EQ(np_usable_size(block), 20U);
-    expect_line(error::overflow);
+    expect_line(error::buffer_overflow);
     np_free_sized(block, 21);
     expect_line(error::size_mismatch);
     np_free(block);

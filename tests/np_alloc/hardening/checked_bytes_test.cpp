@@ -53,7 +53,7 @@ TEST_F(checked_bytes, behind_a_block_are_looked_at_when_it_is_freed)
         unsigned char* const block = some_block(bytes);
         overflow(block, bytes, 1);
         np_free(block);
-        ASSERT_EQ(recorder.kinds(), test::kinds(1, error::overflow)) << bytes;
+        ASSERT_EQ(recorder.kinds(), test::kinds(1, error::buffer_overflow)) << bytes;
         EXPECT_EQ(recorder.reports()[0].address, block);
         EXPECT_EQ(recorder.reports()[0].block_size, bytes) << "what was asked for, not what there is room for";
         const test::error_recorder next;
@@ -80,7 +80,7 @@ TEST_F(checked_bytes, behind_a_block_are_looked_at_when_it_is_resized_and_report
         unsigned char* const block = some_block(bytes);
         overflow(block, bytes, 1);
         void* const moved = np_realloc(block, 2 * bytes + 100);
-        EXPECT_EQ(now.kinds(), test::kinds(1, error::overflow)) << bytes;
+        EXPECT_EQ(now.kinds(), test::kinds(1, error::buffer_overflow)) << bytes;
         np_free(moved);
         EXPECT_EQ(now.reports().size(), 1U) << bytes;
     }
@@ -112,7 +112,7 @@ TEST_F(checked_bytes, behind_aligned_blocks_and_those_of_heaps_are_looked_at)
         const test::error_recorder now;
         overflow(static_cast<unsigned char*>(block), 100, 1);
         np_free(block);
-        EXPECT_EQ(now.kinds(), test::kinds(1, error::overflow));
+        EXPECT_EQ(now.kinds(), test::kinds(1, error::buffer_overflow));
     }
     np_heap_destroy(heap);
 }

@@ -54,7 +54,7 @@ public:
         if (const base::block_request actual = marks_at(block).request_of(block); actual != given)
             return base::misuse(actual);
         if (checks_for(given.bytes).take_overflow(block))
-            return error::overflow;
+            return error::buffer_overflow;
         return std::nullopt;
     }
 

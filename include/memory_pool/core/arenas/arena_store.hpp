@@ -229,7 +229,7 @@ public:
     std::size_t free_count() const noexcept { return free_count_ + arena_count_ - carved_count_; }
 
     /// Returns: whether the invariants above hold.
-    bool is_valid() const noexcept
+    bool verify() const noexcept
     {
         std::size_t arenas = 0;
         std::size_t carved = 0;

@@ -156,14 +156,14 @@ public:
     }
 
     /// Returns: whether the invariants above hold.
-    bool is_valid() const noexcept
+    bool verify() const noexcept
     {
-        bool is_valid = store_.is_valid();
+        bool all_agree = store_.verify();
         store_.for_each_arena([&](arena& each) {
-            is_valid = is_valid && store_.start_of(each) <= each.floor && each.floor <= each.cursor &&
-                       each.cursor <= store_.end_of(each) && (!each.is_free || each.bytes_in_use() == 0);
+            all_agree = all_agree && store_.start_of(each) <= each.floor && each.floor <= each.cursor &&
+                        each.cursor <= store_.end_of(each) && (!each.is_free || each.bytes_in_use() == 0);
         });
-        return is_valid;
+        return all_agree;
     }
 
 private:

@@ -83,7 +83,7 @@ public:
         if (const base::block_request actual{its->bytes, its->alignment}; actual != given)
             return base::misuse(actual);
         if (canary_behind(given.bytes).take_overflow(its->block))
-            return error::overflow;
+            return error::buffer_overflow;
         return std::nullopt;
     }
 

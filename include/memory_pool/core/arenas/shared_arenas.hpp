@@ -263,21 +263,21 @@ public:
 
     /// Returns: whether the invariants above hold.
     /// Preconditions: no other thread uses the resource.
-    bool is_valid() const noexcept
+    bool verify() const noexcept
     {
         const pool_lock lock(mutex_, slots_);
-        bool is_valid = store_.is_valid();
+        bool all_agree = store_.verify();
         store_.for_each_arena([&](shared_arena& each) {
             const std::byte* const cursor = each.cursor.load(std::memory_order_relaxed);
             const std::byte* const floor = each.floor.load(std::memory_order_relaxed);
-            is_valid = is_valid && store().start_of(each) <= floor && floor <= cursor &&
-                       cursor <= store().end_of(each) && each.bytes_in_use() <= store().largest_extent() &&
-                       (!each.is_free || each.bytes_in_use() == 0);
+            all_agree = all_agree && store().start_of(each) <= floor && floor <= cursor &&
+                        cursor <= store().end_of(each) && each.bytes_in_use() <= store().largest_extent() &&
+                        (!each.is_free || each.bytes_in_use() == 0);
         });
         for_each_current([&](const shared_arena& filled) {
-            is_valid = is_valid && !filled.is_free && filled.balance.load(std::memory_order_relaxed) <= 0;
+            all_agree = all_agree && !filled.is_free && filled.balance.load(std::memory_order_relaxed) <= 0;
         });
-        return is_valid;
+        return all_agree;
     }
 
 private:

@@ -41,7 +41,7 @@ protected:
                  const pool_identity& identity, std::pmr::memory_resource* upstream)
         : slabs_(layout, limit, options, identity, upstream), may_cache_(!options.fills_free_blocks),
           has_barrier_(os::has_process_barrier()),
-          exchange_(magazine_exchange::suitable_room(layout.stride(), limit, options.magazine_size), has_barrier_,
+          exchange_(magazine_exchange::suitable_room(layout.stride(), limit, options.max_cached_blocks), has_barrier_,
                     upstream)
     {
     }

@@ -51,7 +51,7 @@ public:
                              listener != nullptr ? slab_granule : 1),
                  options.max_capacity,
                  {options.prefault, !variant::checks, variant::checks, options.growth_step, listener,
-                  options.magazine_size},
+                  options.max_cached_blocks},
                  {name_in(options), block_size}, upstream)
     {
         base::pool_made(this);
@@ -91,7 +91,7 @@ public:
     MEMORY_POOL_ALWAYS_INLINE void deallocate(void* block) noexcept
     {
         if constexpr (variant::checks) {
-            if (block == nullptr || !slabs_.verify(block))
+            if (block == nullptr || !slabs_.check(block))
                 return;
             slabs_.checks().mark_free(block);
         }
@@ -197,9 +197,9 @@ public:
         return statistics;
     }
 
-    bool is_valid() const noexcept
+    bool verify() const noexcept
     {
-        if (!slabs_.is_valid() || in_use() > capacity() ||
+        if (!slabs_.verify() || in_use() > capacity() ||
             !slabs_.are_handed_out_once([this](auto&& visit) { this->for_each_cached(visit); }))
             return false;
         if constexpr (variant::counts) {

@@ -42,11 +42,12 @@ public:
 
     shared_blocks(std::size_t block_size, const pool_options& options, std::pmr::memory_resource* upstream,
                   slab_listener* listener)
-        : shared_store(layout_for(checked_stride(block_size, canary_bytes, options, upstream), options,
-                                  listener != nullptr ? slab_granule : 1),
-                       options.max_capacity,
-                       {options.prefault, false, variant::checks, options.growth_step, listener, options.magazine_size},
-                       {name_in(options), block_size}, upstream),
+        : shared_store(
+              layout_for(checked_stride(block_size, canary_bytes, options, upstream), options,
+                         listener != nullptr ? slab_granule : 1),
+              options.max_capacity,
+              {options.prefault, false, variant::checks, options.growth_step, listener, options.max_cached_blocks},
+              {name_in(options), block_size}, upstream),
           alignment_(alignment_of_blocks(options))
     {
         base::pool_made(this);
@@ -136,9 +137,9 @@ public:
 
     std::size_t alignment() const noexcept { return alignment_; }
 
-    bool is_valid() noexcept
+    bool verify() noexcept
     {
-        if (!shared_store::is_valid())
+        if (!shared_store::verify())
             return false;
         if constexpr (variant::counts) {
             const pool_statistics counted = statistics();

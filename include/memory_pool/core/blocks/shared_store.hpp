@@ -100,7 +100,7 @@ public:
     {
         {
             const locked lock(*this);
-            if (!slabs_.verify(block))
+            if (!slabs_.check(block))
                 return;
             checks().mark_free(block);
             accepted();
@@ -313,11 +313,11 @@ public:
 
     /// Returns: whether the invariants above hold.
     /// Complexity: linear in blocks.
-    bool is_valid() noexcept
+    bool verify() noexcept
     {
         const locked lock(*this);
         gather();
-        return slabs_.is_valid() && exchange_.blocks_in_depot() == 0 && cached_slabs::in_use() == slabs_.handed_out();
+        return slabs_.verify() && exchange_.blocks_in_depot() == 0 && cached_slabs::in_use() == slabs_.handed_out();
     }
 
 protected:

@@ -67,7 +67,7 @@ template <class Blocks>
 MEMORY_POOL_ALWAYS_INLINE void give_back_ended(Blocks& blocks, void* block) noexcept
 {
     if constexpr (base::checked_policy<typename Blocks::policy>::checks) {
-        if (!blocks.verify(block) && !blocks.is_in_use(block))
+        if (!blocks.check(block) && !blocks.is_in_use(block))
             return;
     }
     blocks.deallocate(block);

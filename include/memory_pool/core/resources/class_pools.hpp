@@ -74,7 +74,7 @@ public:
         memory_pool::pool_options options;
         options.alignment = block_class_alignment(number);
         options.growth_step = growth_step(block_sizes::size(number));
-        options.magazine_size = magazine_size;
+        options.max_cached_blocks = max_cached_blocks;
         options.name = name_of_class_pools;
         void* const memory = upstream()->allocate(sizeof(Pool), alignof(Pool));
         base::failure_guard guard([&] { upstream()->deallocate(memory, sizeof(Pool), alignof(Pool)); });
@@ -145,10 +145,10 @@ public:
         return sum;
     }
 
-    bool is_valid() const noexcept
+    bool verify() const noexcept
     {
         bool all_are = true;
-        for_each([&all_are](Pool& pool) { all_are = all_are && pool.is_valid(); });
+        for_each([&all_are](Pool& pool) { all_are = all_are && pool.verify(); });
         return all_are;
     }
 
@@ -165,7 +165,7 @@ private:
 
     /// Containers often free their nodes in an order unrelated to addresses. With larger magazines, the nodes of a map
     /// that is refilled are scattered, which takes a third longer.
-    static constexpr std::size_t magazine_size = 256;
+    static constexpr std::size_t max_cached_blocks = 256;
 
     /// Bytes of a growth step if the number of blocks is not specified.
     static constexpr std::size_t most_it_sees_fit = std::size_t{1} << 20;

@@ -35,7 +35,7 @@ public:
         bytes_in_use_.fetch_sub(bytes, std::memory_order_relaxed);
     }
 
-    void count_failure() noexcept { failed_.fetch_add(1, std::memory_order_relaxed); }
+    void count_failure() noexcept { failures_.fetch_add(1, std::memory_order_relaxed); }
 
     std::size_t bytes_in_use() const noexcept { return bytes_in_use_.load(std::memory_order_relaxed); }
 
@@ -47,7 +47,7 @@ public:
         statistics.in_use = in_use_.load(std::memory_order_acquire);
         statistics.allocations = allocations_.load(std::memory_order_relaxed);
         statistics.deallocations = statistics.allocations - statistics.in_use;
-        statistics.failed = failed_.load(std::memory_order_relaxed);
+        statistics.failures = failures_.load(std::memory_order_relaxed);
         statistics.bytes_in_use = bytes_in_use();
         statistics.peak_in_use = std::max(peak_in_use_.load(std::memory_order_relaxed), statistics.in_use);
         statistics.peak_bytes_in_use =
@@ -64,7 +64,7 @@ private:
     }
 
     std::atomic<std::uint64_t> allocations_{0};
-    std::atomic<std::uint64_t> failed_{0};
+    std::atomic<std::uint64_t> failures_{0};
     std::atomic<std::size_t> in_use_{0};
     std::atomic<std::size_t> peak_in_use_{0};
     std::atomic<std::size_t> bytes_in_use_{0};

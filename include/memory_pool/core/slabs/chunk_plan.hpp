@@ -84,7 +84,7 @@ public:
     /// Returns: for how many pointers a magazine should have room in front of `capacity` blocks.
     std::size_t suitable_magazine_room(std::size_t capacity) const noexcept
     {
-        return magazine::suitable_room(capacity, layout_.stride(), options_.magazine_size);
+        return magazine::suitable_room(capacity, layout_.stride(), options_.max_cached_blocks);
     }
 
     /// Returns: the room for a magazine behind a first slab that has room for `blocks` blocks, in pointers.

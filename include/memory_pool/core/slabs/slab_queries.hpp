@@ -91,7 +91,7 @@ public:
     /// Preconditions: the bits say exactly what is in use, and the user of the store fills blocks as fill_pattern
     ///   requires.
     /// Complexity: as `find`.
-    bool verify(const void* block) const noexcept
+    bool check(const void* block) const noexcept
     {
         const block_position position = find(block);
         const auto found = [this, block](error kind) {
@@ -105,13 +105,13 @@ public:
         if (position.home->is_free(position.index))
             return found(error::double_free);
         if (checks().take_overflow(position.home->block(position.index, layout_.stride())))
-            return found(error::overflow);
+            return found(error::buffer_overflow);
         return true;
     }
 
     /// Effects: calls `visit(kind, block)` for each free block that was written to, and each in use that has
     ///   overflowed.
-    /// Preconditions: as `verify`.
+    /// Preconditions: as `check`.
     /// Complexity: linear in bytes.
     template <class Visit>
     void for_each_damaged(Visit&& visit) const
@@ -122,7 +122,7 @@ public:
         });
         for_each_handed_out([&](void* block) {
             if (!checks().canary_is_intact(block))
-                visit(error::overflow, block);
+                visit(error::buffer_overflow, block);
         });
     }
 

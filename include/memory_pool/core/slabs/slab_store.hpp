@@ -229,7 +229,7 @@ public:
 
     /// Returns: whether the invariants above hold for the slabs.
     /// Complexity: linear in blocks.
-    bool is_valid() const noexcept
+    bool verify() const noexcept
     {
         std::size_t slabs = 0;
         std::size_t blocks = 0;

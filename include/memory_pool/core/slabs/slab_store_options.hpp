@@ -28,6 +28,6 @@ struct slab_store_options
     bool fills_free_blocks;
     std::size_t growth_step = 0;       ///< See pool_options.
     slab_listener* listener = nullptr; ///< Owns the slabs, or nullptr. If set, the first slab is like the others.
-    std::size_t magazine_size = 0;     ///< See pool_options.
+    std::size_t max_cached_blocks = 0; ///< See pool_options.
 };
 }}} // namespace memory_pool::MEMORY_POOL_ABI::core

@@ -194,13 +194,13 @@ struct cache_counts
 {
     std::atomic<std::uint64_t> allocations{0};
     std::atomic<std::uint64_t> deallocations{0};
-    std::atomic<std::uint64_t> failed{0};
+    std::atomic<std::uint64_t> failures{0};
 
     void add_to(pool_statistics& sum) const noexcept
     {
         sum.allocations += allocations.load(std::memory_order_relaxed);
         sum.deallocations += deallocations.load(std::memory_order_relaxed);
-        sum.failed += failed.load(std::memory_order_relaxed);
+        sum.failures += failures.load(std::memory_order_relaxed);
     }
 };
 

@@ -3,7 +3,7 @@
 /// \file
 /// The statistics of a pool that threads share, where its policy counts.
 ///
-///     each thread counts in its cache, those without a cache count here        allocations, deallocations, failed
+///     each thread counts in its cache, those without a cache count here        allocations, deallocations, failures
 ///     all threads keep one count together                                      live, for the sake of the peak
 ///
 ///     live = allocations - deallocations + refused <= peak
@@ -38,7 +38,7 @@ public:
         add(mine, &cache_counts::deallocations);
     }
 
-    void add_failure(thread_cache* mine) noexcept { add(mine, &cache_counts::failed); }
+    void add_failure(thread_cache* mine) noexcept { add(mine, &cache_counts::failures); }
 
     /// Effects: uncounts deallocations that turned out to be of foreign or free blocks.
     void refuse(std::size_t blocks) noexcept
