@@ -28,7 +28,7 @@ LEAST_RATIOS = {("pair", "block_pool"): 13.3, ("bulk", "block_pool"): 9.0, ("chu
 # The most times as long as another side takes, in every row with both:
 MOST_RATIOS = {("pair", "concurrent_block_pool", "block_pool"): 1.6, ("pair", "intrusive_pool", "block_pool"): 2.5,
                ("pair", "intrusive_pool", "virtual_recycle"): 0.6, ("pair", "recycling_pool", "virtual_recycle"): 0.6,
-               ("shared", "shared_pool", "make_shared"): 0.333,
+               ("shared", "unsynchronized_shared_pool", "make_shared"): 0.333,
                ("map_rounds", "unsynchronized_arena_resource", "pmr_unsynchronized_pool"): 0.7,
                ("map_rounds", "unsynchronized_arena_resource", "sorted_vector_arena"): 0.75,
                ("hinted_map_rounds", "unsynchronized_arena_resource", "pmr_unsynchronized_pool"): 0.7,
@@ -46,14 +46,14 @@ MOST_NANOSECONDS = {("sequential_allocation", "object_pool"): 2.0, ("sequential_
 CONSTANT = {("creation", "object_pool"): 4.0, ("deallocate_arenas", "unsynchronized_arena_resource"): 1.5}
 # Ahead of every side that is not our own, in every row with ...
 OURS = ("block_pool", "object_pool", "drop_in", "concurrent_block_pool", "counting_concurrent_block_pool",
-        "intrusive_pool", "atomic_intrusive_pool", "recycling_pool", "shared_pool", "concurrent_shared_pool",
-        "recycling_shared_pool", "unsynchronized_arena_resource", "unsynchronized_pool_resource",
+        "intrusive_pool", "atomic_intrusive_pool", "recycling_pool", "unsynchronized_shared_pool", "shared_pool",
+        "unsynchronized_recycling_shared_pool", "unsynchronized_arena_resource", "unsynchronized_pool_resource",
         "synchronized_pool_resource", "resource_allocator", "polymorphic_allocator")
 # The cost of a row without any pool, as a lower bound: shown, but no competitor.
 NO_POOL = ("bare_array",)
 AHEAD = {"block_pool_benchmark": "block_pool", "object_pool_benchmark": "object_pool",
          "concurrent_block_pool_benchmark": "concurrent_block_pool", "intrusive_pool_benchmark": "intrusive_pool",
-         "shared_pool_benchmark": "shared_pool", "arena_resource_benchmark": "unsynchronized_arena_resource",
+         "shared_pool_benchmark": "unsynchronized_shared_pool", "arena_resource_benchmark": "unsynchronized_arena_resource",
          "pool_resource_benchmark": "unsynchronized_pool_resource",
          "synchronized_pool_resource_benchmark": "synchronized_pool_resource"}
 # Not built where there is no Boost, and left out then:

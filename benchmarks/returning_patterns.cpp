@@ -156,7 +156,7 @@ private:
     std::size_t used_in_chunk_ = items_in_a_chunk;
 };
 
-struct pooled_item : memory_pool::pooled<pooled_item>, large
+struct pooled_item : memory_pool::pooled<pooled_item, memory_pool::plain_references>, large
 {
 };
 

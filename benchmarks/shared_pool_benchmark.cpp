@@ -52,16 +52,16 @@ public:
     MEMORY_POOL_ALWAYS_INLINE std::shared_ptr<record> make() { return pool_.allocate(); }
 
 private:
-    memory_pool::recycling_shared_pool<record> pool_;
+    memory_pool::unsynchronized_recycling_shared_pool<record> pool_;
 };
 
 bool add_rows()
 {
     item_rows::add<make_shared>("shared", "make_shared");
     item_rows::add<pmr_allocate_shared>("shared", "pmr_allocate_shared");
+    item_rows::add<made<memory_pool::unsynchronized_shared_pool<record>>>("shared", "unsynchronized_shared_pool");
     item_rows::add<made<memory_pool::shared_pool<record>>>("shared", "shared_pool");
-    item_rows::add<made<memory_pool::concurrent_shared_pool<record>>>("shared", "concurrent_shared_pool");
-    item_rows::add<recycled>("shared", "recycling_shared_pool");
+    item_rows::add<recycled>("shared", "unsynchronized_recycling_shared_pool");
     return context::add();
 }
 

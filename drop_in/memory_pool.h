@@ -129,7 +129,7 @@ private:
 #if MEMORY_POOL_EXCEPTIONS
         throw std::runtime_error(text);
 #else
-        base::throw_exhausted("BlockTracker", base::message("memory_pool: %s", text));
+        base::throw_exhausted(base::message("memory_pool: %s", text), "BlockTracker", 0, 0);
 #endif
     }
 
@@ -147,7 +147,8 @@ public:
         pool_options options;
         options.initial_capacity = options.max_capacity = count;
         options.name = name;
-        pool_.emplace(sizeof(T) + (has_states ? sizeof(core::block_state) : 0), core::with_alignment_of<T>(options));
+        pool_.emplace(sizeof(T) + (has_states ? sizeof(core::block_state) : 0),
+                      core::with_alignment(alignof(T), options));
     }
 
     void release() noexcept { pool_.reset(); }
@@ -166,7 +167,7 @@ public:
 
     /// Returns: true if the block can be freed; else reports the misuse, unless the pool has no blocks. Each overflow
     ///   is reported once.
-    bool verify(const void* block) noexcept
+    bool check(const void* block) noexcept
     {
         if (!pool_)
             return false;

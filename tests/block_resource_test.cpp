@@ -103,14 +103,14 @@ void expect_report_of_a_wrong_size()
 {
     Pool pool(40);
     mp::block_resource<Pool> blocks(pool);
-    void* const block = blocks.allocate(40);
+    void* const block = blocks.allocate(40, 8);
     const test::error_recorder recorder;
     blocks.deallocate(block, 100);
     blocks.deallocate(block, 40, 64);
     EXPECT_EQ(recorder.kinds(), test::kinds(2, mp::error::size_mismatch));
     EXPECT_TRUE(
-        test::contains(recorder.reports()[0].text, "block of 40 bytes aligned to 16, given back as one of 100 bytes"));
-    blocks.deallocate(block, 40);
+        test::contains(recorder.reports()[0].text, "block of 40 bytes aligned to 8, given back as one of 100 bytes"));
+    blocks.deallocate(block, 40, 8);
     EXPECT_EQ(pool.in_use(), 0u);
     EXPECT_EQ(recorder.reports().size(), 2u);
 }
@@ -119,6 +119,20 @@ TEST(block_resource, reports_a_block_of_a_pool_that_checks_when_it_comes_back_as
 {
     expect_report_of_a_wrong_size<mp::basic_block_pool<mp::checking_policy>>();
     expect_report_of_a_wrong_size<mp::basic_concurrent_block_pool<mp::checking_policy>>();
+}
+
+TEST(block_resource, asks_upstream_for_a_stricter_alignment_than_that_of_the_blocks)
+{
+    test::accounting_upstream upstream;
+    mp::block_pool pool(24);
+    mp::block_resource blocks(pool, &upstream);
+    void* const strict = blocks.allocate(24, 16);
+    EXPECT_EQ(pool.in_use(), 0u);
+    EXPECT_EQ(upstream.live_chunks(), 1u);
+    blocks.deallocate(strict, 24, 16);
+    void* const natural = blocks.allocate(24, 8);
+    EXPECT_EQ(pool.in_use(), 1u);
+    blocks.deallocate(natural, 24, 8);
 }
 
 TEST(block_resource, needs_an_upstream)

@@ -156,7 +156,7 @@ TYPED_TEST(intrusive_pool_test, goes_on_after_clear_while_old_objects_live_on)
     typename TestFixture::pool_type pool(bounded_to(3), &this->upstream_);
     auto old = pool.make(1);
     const auto cleared = [&] {
-        pool.clear();
+        pool.release();
         EXPECT_EQ(pool.in_use(), 0u);
         EXPECT_EQ(pool.capacity(), 0u);
         EXPECT_EQ(pool.available(), 3u);
@@ -177,7 +177,7 @@ TYPED_TEST(intrusive_pool_test, changes_nothing_if_clear_finds_no_memory)
     typename TestFixture::pool_type pool({}, &this->upstream_);
     const auto object = pool.make(1);
     this->upstream_.fail_at(1);
-    EXPECT_THROW(pool.clear(), std::bad_alloc);
+    EXPECT_THROW(pool.release(), std::bad_alloc);
     EXPECT_EQ(pool.in_use(), 1u);
     EXPECT_EQ(object->value, 1);
 }
@@ -287,7 +287,7 @@ TYPED_TEST(intrusive_pool_test, is_found_again_from_objects_of_any_number)
 
 // Objects that are not as simple.
 
-struct shape : mp::pooled<shape>
+struct shape : mp::pooled<shape, mp::plain_references>
 {
     virtual ~shape() = default;
     virtual int corners() const { return 0; }
@@ -307,7 +307,7 @@ struct triangle : named, shape
 
 TEST(intrusive_pool, takes_objects_back_whose_base_is_virtual)
 {
-    struct left : virtual mp::pooled<left>
+    struct left : virtual mp::pooled<left, mp::plain_references>
     {
         int colour = 0;
     };
@@ -339,12 +339,12 @@ TEST(intrusive_pool, is_found_from_a_pointer_to_a_base_under_multiple_inheritanc
 }
 
 /// More than the grain in which slabs are looked for, also before the part that counts.
-struct huge : std::array<char, 200'000>, mp::pooled<huge>
+struct huge : std::array<char, 200'000>, mp::pooled<huge, mp::plain_references>
 {
     std::array<char, 100'000> more{};
 };
 
-struct large : mp::pooled<large>
+struct large : mp::pooled<large, mp::plain_references>
 {
     std::array<char, 5000> bytes{};
 };
@@ -374,7 +374,7 @@ TYPED_TEST(intrusive_pool_of_large, finds_the_slab_wherever_the_object_lies_in_i
     EXPECT_EQ(upstream.live_bytes(), 0u);
 }
 
-struct alignas(256) over_aligned : mp::pooled<over_aligned>
+struct alignas(256) over_aligned : mp::pooled<over_aligned, mp::plain_references>
 {
     char byte = 0;
 };
@@ -389,7 +389,7 @@ TEST(intrusive_pool, honours_the_alignment_of_its_objects)
     }
 }
 
-struct keeps_itself : mp::pooled<keeps_itself>
+struct keeps_itself : mp::pooled<keeps_itself, mp::plain_references>
 {
     explicit keeps_itself(std::vector<boost::intrusive_ptr<keeps_itself>>& all) { all.emplace_back(this); }
     live_count counted;
@@ -430,7 +430,7 @@ TEST(intrusive_pool, destroys_an_object_once_that_refers_to_itself_in_its_destru
     EXPECT_EQ(live_count::alive, 0);
 }
 
-struct owns_siblings : mp::pooled<owns_siblings>
+struct owns_siblings : mp::pooled<owns_siblings, mp::plain_references>
 {
     live_count counted;
     std::vector<boost::intrusive_ptr<owns_siblings>> siblings;
@@ -451,7 +451,7 @@ TEST(intrusive_pool, lets_objects_release_their_siblings_and_make_new_ones_in_th
     EXPECT_EQ(live_count::alive, 0);
 }
 
-struct owns_its_pool : mp::pooled<owns_its_pool>
+struct owns_its_pool : mp::pooled<owns_its_pool, mp::plain_references>
 {
     live_count counted;
     std::unique_ptr<mp::intrusive_pool<owns_its_pool>> pool;
@@ -468,12 +468,12 @@ TEST(intrusive_pool, may_be_destroyed_by_its_last_object)
     EXPECT_EQ(upstream.live_bytes(), 0u);
 }
 
-struct number : mp::pooled<number>
+struct number : mp::pooled<number, mp::plain_references>
 {
     int value = 0;
 };
 
-struct point : mp::pooled<point>
+struct point : mp::pooled<point, mp::plain_references>
 {
     point(int first, int second) : x(first), y(second) {}
     int x;
@@ -587,7 +587,7 @@ TEST(intrusive_pool, lets_objects_outlive_it_with_a_policy_that_checks)
     EXPECT_TRUE(errors.reports().empty());
 }
 
-struct takes_its_pool_along : mp::pooled<takes_its_pool_along>
+struct takes_its_pool_along : mp::pooled<takes_its_pool_along, mp::plain_references>
 {
     using pool_type = mp::intrusive_pool<takes_its_pool_along, mp::leak_fatal_policy<>>;
     explicit takes_its_pool_along(std::shared_ptr<pool_type> its_pool) : pool(std::move(its_pool)) {}
@@ -696,7 +696,7 @@ TEST(intrusive_pool, may_be_cleared_while_other_threads_release_its_objects)
                     part.push_back(pool.make(i));
             in_threads(parts.size() + 1, [&](std::size_t i) {
                 if (i == parts.size())
-                    pool.clear();
+                    pool.release();
                 else
                     parts.at(i).clear();
             });

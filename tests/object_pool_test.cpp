@@ -315,6 +315,42 @@ TEST(object_pool, aligns_as_the_type_asks_and_more_strictly_on_request)
     mp::object_pool<three_words> close;
     const auto* const first = close.create();
     EXPECT_EQ(close.create(), first + 1) << "24 bytes each, not 32";
+
+    options.alignment = 16;
+    mp::object_pool<three_words> as_asked(options);
+    for (int i = 0; i != 100; ++i)
+        ASSERT_EQ(reinterpret_cast<std::uintptr_t>(as_asked.create()) % 16, 0u);
+}
+
+TEST(object_pool, destroys_its_objects_and_returns_its_memory_when_it_is_released)
+{
+    test::accounting_upstream upstream;
+    counted::alive = 0;
+    mp::object_pool<counted> pool({}, &upstream);
+    for (int i = 0; i != 1000; ++i)
+        (void)pool.create(i);
+    pool.release();
+    EXPECT_EQ(counted::alive, 0);
+    EXPECT_EQ(pool.in_use(), 0u);
+    EXPECT_EQ(upstream.live_bytes(), 0u);
+    (void)pool.create(1);
+    EXPECT_EQ(pool.in_use(), 1u);
+}
+
+TEST(object_pool, is_not_released_by_a_destructor_while_it_clears)
+{
+    struct releasing
+    {
+        mp::object_pool<releasing>* pool;
+        ~releasing() { pool->release(); }
+    };
+    test::accounting_upstream upstream;
+    mp::object_pool<releasing> pool({}, &upstream);
+    for (int i = 0; i != 100; ++i)
+        (void)pool.create(&pool);
+    pool.clear();
+    EXPECT_EQ(pool.in_use(), 0u);
+    EXPECT_GT(upstream.live_bytes(), 0u);
 }
 
 TEST(object_pool, clears_objects_whose_destructors_destroy_others)
@@ -599,7 +635,7 @@ TEST(object_pool, reports_an_overflow_by_a_throwing_constructor_once_and_frees_t
 TEST(object_pool, refuses_what_makes_no_sense)
 {
     mp::pool_options options;
-    for (const std::size_t alignment : {0u, 3u, 12u, 24u, 100u}) {
+    for (const std::size_t alignment : {3u, 12u, 24u, 100u}) {
         options.alignment = alignment;
         EXPECT_THROW(mp::object_pool<int> pool(options), std::invalid_argument) << alignment;
     }

@@ -13,13 +13,13 @@
 namespace mp = memory_pool;
 
 namespace {
-struct empty : mp::pooled<empty>
+struct empty : mp::pooled<empty, mp::plain_references>
 {
 };
 struct shared : mp::pooled<shared, mp::atomic_references>
 {
 };
-struct with_pointer : mp::pooled<with_pointer>
+struct with_pointer : mp::pooled<with_pointer, mp::plain_references>
 {
     void* pointer;
 };
@@ -28,7 +28,7 @@ static_assert(sizeof(empty) <= 8 && sizeof(shared) <= 8, "overhead of an object"
 static_assert(sizeof(with_pointer) == 8 + sizeof(void*));
 static_assert(!std::is_polymorphic_v<empty> && !std::is_polymorphic_v<shared>);
 
-struct number : mp::pooled<number>
+struct number : mp::pooled<number, mp::plain_references>
 {
     explicit number(int initial) : value(initial) {}
     int value;

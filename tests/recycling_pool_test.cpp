@@ -269,7 +269,7 @@ TYPED_TEST(recycling_pool_test, works_on_after_clear)
 {
     typename TestFixture::pool_type pool(mp::recycle::call_destroy, in_steps_of(2, 2), &this->upstream_);
     const auto old = pool.allocate_through_init(1);
-    pool.clear();
+    pool.release();
     EXPECT_EQ(live_count::alive, 1);
     EXPECT_EQ(pool.growth_count(), 0u);
     const auto a = pool.allocate();
@@ -376,7 +376,7 @@ TYPED_TEST(recycling_pool_test, keeps_an_object_in_use_that_the_function_holds_o
     EXPECT_EQ(pool.in_use(), 0u);
 }
 
-struct without_destroy : mp::pooled<without_destroy>
+struct without_destroy : mp::pooled<without_destroy, mp::plain_references>
 {
 };
 
@@ -495,7 +495,7 @@ TYPED_TEST(recycling_pool_test, may_be_cleared_and_grown_by_destructors_that_tri
     using object = acts_at_its_end<TypeParam>;
     mp::recycling_pool<object> pool({}, &this->upstream_);
     (void)pool.allocate();
-    object::action = [&] { pool.clear(); };
+    object::action = [&] { pool.release(); };
     EXPECT_GT(pool.trim(), 0u);
     EXPECT_EQ(pool.capacity(), 0u);
     (void)pool.allocate();
@@ -513,7 +513,7 @@ TYPED_TEST(recycling_pool_test, may_be_trimmed_and_cleared_by_destructors_that_t
     object::action = [&] {
         const auto in_use = pool.allocate();
         (void)pool.allocate();
-        object::action = [&] { pool.clear(); };
+        object::action = [&] { pool.release(); };
         EXPECT_GT(pool.trim(), 0u);
         EXPECT_EQ(pool.capacity(), 0u);
         EXPECT_GT(this->upstream_.live_bytes(), pool.bytes_reserved()) << "that one is in use";
@@ -606,8 +606,8 @@ protected:
 };
 using recycling_pools =
     testing::Types<mp::recycling_pool<fragile_item<mp::plain_references>>,
-                   mp::recycling_pool<fragile_item<mp::atomic_references>>, mp::recycling_shared_pool<fragile_part>,
-                   mp::concurrent_recycling_shared_pool<fragile_part>>;
+                   mp::recycling_pool<fragile_item<mp::atomic_references>>,
+                   mp::unsynchronized_recycling_shared_pool<fragile_part>, mp::recycling_shared_pool<fragile_part>>;
 TYPED_TEST_SUITE(growth_that_fails, recycling_pools, );
 
 TYPED_TEST(growth_that_fails, keeps_the_objects_constructed_before)
@@ -674,7 +674,7 @@ TYPED_TEST(growth_that_fails, runs_no_destructor_that_would_trim_the_pool)
 
 TYPED_TEST(growth_that_fails, runs_no_destructor_that_would_clear_the_pool)
 {
-    this->fail_to_grow_while_destructors([this] { this->pool_->clear(); });
+    this->fail_to_grow_while_destructors([this] { this->pool_->release(); });
 }
 
 TYPED_TEST(growth_that_fails, runs_no_destructor_that_would_destroy_the_pool)

@@ -95,14 +95,14 @@ protected:
             return std::make_unique<Pool>(options, upstream);
     }
 
-    static constexpr bool keeps = std::is_same_v<Pool, mp::recycling_shared_pool<node>> ||
-                                  std::is_same_v<Pool, mp::concurrent_recycling_shared_pool<node>>;
+    static constexpr bool keeps = std::is_same_v<Pool, mp::unsynchronized_recycling_shared_pool<node>> ||
+                                  std::is_same_v<Pool, mp::recycling_shared_pool<node>>;
 
     accounting_upstream upstream_;
 };
 
-using pools = testing::Types<mp::shared_pool<node>, mp::concurrent_shared_pool<node>, mp::recycling_shared_pool<node>,
-                             mp::concurrent_recycling_shared_pool<node>>;
+using pools = testing::Types<mp::unsynchronized_shared_pool<node>, mp::shared_pool<node>,
+                             mp::unsynchronized_recycling_shared_pool<node>, mp::recycling_shared_pool<node>>;
 TYPED_TEST_SUITE(shared_pool_test, pools, );
 
 TYPED_TEST(shared_pool_test, takes_an_object_back_when_the_last_pointer_goes)
@@ -150,9 +150,10 @@ void expect_weak_pointers_keep_the_block_of_a_number()
 
 TEST(shared_pool, keeps_the_block_also_where_nothing_is_done_when_the_object_ends)
 {
+    expect_weak_pointers_keep_the_block_of_a_number<memory_pool::unsynchronized_shared_pool<int>>();
     expect_weak_pointers_keep_the_block_of_a_number<memory_pool::shared_pool<int>>();
-    expect_weak_pointers_keep_the_block_of_a_number<memory_pool::concurrent_shared_pool<int>>();
-    expect_weak_pointers_keep_the_block_of_a_number<memory_pool::shared_pool<int, memory_pool::checking_policy>>();
+    expect_weak_pointers_keep_the_block_of_a_number<
+        memory_pool::unsynchronized_shared_pool<int, memory_pool::checking_policy>>();
 }
 
 TYPED_TEST(shared_pool_test, does_not_go_upstream_once_it_is_warm)
@@ -225,7 +226,7 @@ TYPED_TEST(shared_pool_test, goes_on_after_clear)
 {
     const auto pool = this->make_pool(bounded_to(1), &this->upstream_);
     const auto old = this->take(*pool, 1);
-    pool->clear();
+    pool->release();
     EXPECT_EQ(pool->in_use(), 0u);
     EXPECT_EQ(this->take(*pool, 2)->value, 2);
     EXPECT_EQ(old->value, 1);
@@ -291,7 +292,7 @@ struct knows_itself : std::enable_shared_from_this<knows_itself>
 
 TEST(shared_pool, knows_shared_from_this_casts_and_aliases)
 {
-    mp::shared_pool<knows_itself> pool;
+    mp::unsynchronized_shared_pool<knows_itself> pool;
     auto object = pool.make();
     EXPECT_EQ(object->shared_from_this(), object);
     const std::shared_ptr<char> alias(object, object->bytes.data());
@@ -307,7 +308,7 @@ struct alignas(128) over_aligned
 
 TEST(shared_pool, honours_the_alignment_of_its_objects)
 {
-    mp::shared_pool<over_aligned> pool;
+    mp::unsynchronized_shared_pool<over_aligned> pool;
     std::vector<std::shared_ptr<over_aligned>> all;
     for (int i = 0; i != 100; ++i) {
         all.push_back(pool.make());
@@ -343,7 +344,7 @@ struct shared_pool_of : testing::Test
     template <class Object>
     static void take_back_what_has_waited()
     {
-        mp::concurrent_shared_pool<Object> pool;
+        mp::shared_pool<Object> pool;
         auto first = pool.make();
         const std::weak_ptr<Object> weak = first;
         Object::held = pool.make();
@@ -381,7 +382,7 @@ void fill_objects()
     {
         std::array<unsigned char, Bytes> bytes;
     };
-    mp::shared_pool<object, mp::checking_policy> pool;
+    mp::unsynchronized_shared_pool<object, mp::checking_policy> pool;
     std::vector<std::shared_ptr<object>> all;
     for (int i = 0; i != 3; ++i) {
         all.push_back(pool.make());
@@ -394,9 +395,10 @@ void fill_objects()
 
 TEST(shared_pool, reports_an_overflow_once_and_frees_the_block)
 {
-    test::expect_one_report_when_the_last_pointer_goes<mp::shared_pool<int, mp::checking_policy>>();
+    test::expect_one_report_when_the_last_pointer_goes<mp::unsynchronized_shared_pool<int, mp::checking_policy>>();
+    test::expect_one_report_when_the_last_pointer_goes<
+        mp::unsynchronized_shared_pool<std::string, mp::checking_policy>>();
     test::expect_one_report_when_the_last_pointer_goes<mp::shared_pool<std::string, mp::checking_policy>>();
-    test::expect_one_report_when_the_last_pointer_goes<mp::concurrent_shared_pool<std::string, mp::checking_policy>>();
 }
 
 TEST(shared_pool, has_room_for_objects_of_any_size)
@@ -415,10 +417,10 @@ TEST(shared_pool, has_room_for_objects_of_any_size)
 
 TEST(shared_pool, refuses_an_alignment_that_is_no_power_of_two)
 {
-    for (const std::size_t alignment : {0u, 3u, 12u, 24u}) {
+    for (const std::size_t alignment : {3u, 12u, 24u}) {
         mp::pool_options options;
         options.alignment = alignment;
-        EXPECT_THROW(mp::shared_pool<int>{options}, std::invalid_argument) << alignment;
+        EXPECT_THROW(mp::unsynchronized_shared_pool<int>{options}, std::invalid_argument) << alignment;
     }
 }
 
@@ -429,16 +431,16 @@ TEST(shared_pool, makes_aggregates_and_strings)
         int first;
         std::string second;
     };
-    mp::shared_pool<pair> pairs;
+    mp::unsynchronized_shared_pool<pair> pairs;
     EXPECT_EQ(pairs.make(1, "two")->second, "two");
-    mp::shared_pool<std::string> strings;
+    mp::unsynchronized_shared_pool<std::string> strings;
     EXPECT_EQ(*strings.make(std::size_t{3}, 'x'), "xxx");
 }
 
 TEST(recycling_shared_pool, constructs_its_objects_once)
 {
     int resets = 0;
-    mp::recycling_shared_pool<node> pool([&](node&) { ++resets; }, test::in_steps_of(3));
+    mp::unsynchronized_recycling_shared_pool<node> pool([&](node&) { ++resets; }, test::in_steps_of(3));
     for (int i = 0; i != 10; ++i)
         (void)pool.allocate();
     EXPECT_EQ(node::alive, 3);
@@ -447,11 +449,11 @@ TEST(recycling_shared_pool, constructs_its_objects_once)
     EXPECT_EQ(pool.allocate_through_function([](node& object) { object.value = 7; })->value, 7);
 }
 
-TEST(concurrent_shared_pool, lets_threads_pass_objects_and_weak_pointers_on)
+TEST(shared_pool, lets_threads_pass_objects_and_weak_pointers_on)
 {
     shared_accounting_upstream upstream;
     {
-        mp::concurrent_shared_pool<node> pool(bounded_to(200), &upstream);
+        mp::shared_pool<node> pool(bounded_to(200), &upstream);
         for (int round = 0; round != 50; ++round) {
             std::vector<std::shared_ptr<node>> objects;
             std::vector<std::weak_ptr<node>> weak;
@@ -475,11 +477,11 @@ TEST(concurrent_shared_pool, lets_threads_pass_objects_and_weak_pointers_on)
     EXPECT_EQ(upstream.live_bytes(), 0u);
 }
 
-TEST(concurrent_shared_pool, releases_chains_in_several_threads_while_weak_pointers_go)
+TEST(shared_pool, releases_chains_in_several_threads_while_weak_pointers_go)
 {
     shared_accounting_upstream upstream;
     {
-        mp::concurrent_shared_pool<node> pool({}, &upstream);
+        mp::shared_pool<node> pool({}, &upstream);
         for (int round = 0; round != 50; ++round) {
             std::array<std::shared_ptr<node>, 2> chains;
             std::vector<std::weak_ptr<node>> weak;
@@ -507,7 +509,7 @@ TEST(shared_pool, reports_objects_that_outlive_it_if_its_policy_says_so)
     const error_recorder errors;
     std::shared_ptr<int> survivor;
     {
-        mp::shared_pool<int, mp::leak_fatal_policy<>> pool;
+        mp::unsynchronized_shared_pool<int, mp::leak_fatal_policy<>> pool;
         survivor = pool.make(3);
     }
     EXPECT_EQ(errors.kinds(), std::vector<mp::error>{mp::error::leak});

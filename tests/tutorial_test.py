@@ -28,7 +28,7 @@ STEPS = [
     ("100 messages from it", [100]),
     ("last pointers go", [0]),
     ("100 more", [0]),
-    ("shared_pool<message>", MAKING_A_POOL),
+    ("unsynchronized_shared_pool<message>", MAKING_A_POOL),
     ("100 std::shared_ptr and std::weak_ptr", [0]),
     ("last std::shared_ptr go", [0]),
     ("last std::weak_ptr go", [0]),

@@ -102,15 +102,7 @@ public:
     }
 
 private:
-    /// A block is aligned for any type unless it is told that it need not be; nodes would grow by that.
-    static memory_pool::pool_options aligned_for_type() noexcept
-    {
-        memory_pool::pool_options options;
-        options.alignment = alignof(T);
-        return options;
-    }
-
-    memory_pool::block_pool pool_{sizeof(T), aligned_for_type()};
+    memory_pool::block_pool pool_{sizeof(T)};
 };
 
 /// Spoils a node now and then, to show that the tour notices: see --faulty.

@@ -59,7 +59,7 @@ public:
         : arenas_(options, variant::checks, upstream), largest_block_(arenas_.store().largest_extent() - canary_bytes)
     {
         arenas_.reserve(options.arena_count);
-        base::check_policy<Policy>();
+        base::check_resource_policy<Policy>();
         base::pool_made(this);
     }
 

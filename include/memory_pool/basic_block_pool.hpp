@@ -53,6 +53,7 @@ public:
                               std::pmr::memory_resource* upstream = std::pmr::get_default_resource())
         : basic_block_pool(block_size, options, upstream, nullptr)
     {
+        base::check_outliving_is_allowed<Policy>();
         // The pool is complete by now: if this throws, the destructor releases the slabs.
         if (options.initial_capacity != 0)
             reserve(options.initial_capacity);

@@ -71,7 +71,7 @@ public:
     /// Complexity: as `Blocks`.
     explicit basic_object_pool(const pool_options& options = {},
                                std::pmr::memory_resource* upstream = std::pmr::get_default_resource())
-        : blocks_(sizeof(core::complete_object<T>), core::with_alignment_of<core::complete_object<T>>(options),
+        : blocks_(sizeof(core::complete_object<T>), core::with_alignment(alignof(core::complete_object<T>), options),
                   upstream)
     {
     }
@@ -233,6 +233,17 @@ public:
             } while (endings_.count != 0 && in_use() != 0);
             is_clearing_ = false;
         }
+    }
+
+    /// Effects: destroys every object that is alive, as `clear` does, and returns all memory to upstream.
+    /// Preconditions: as `clear`.
+    /// Complexity: as `clear`.
+    /// Thread safety: as `clear`.
+    void release() noexcept
+    {
+        clear();
+        if (!is_clearing_) // Else called by a destructor, within clear().
+            blocks_.release();
     }
 
     /// Effects: takes memory from upstream until `capacity()` is at least `count`.

@@ -55,6 +55,7 @@ public:
         : upstream_(upstream), pools_(options, upstream, upstream_.for_pools())
     {
         core::check_upstream(upstream, "resource");
+        base::check_resource_policy<policy>();
     }
 
     /// Rejects wrong arguments, such as the size of the largest block, which is an option.

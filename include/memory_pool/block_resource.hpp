@@ -6,7 +6,9 @@
 ///     std::pmr::list<T> -> block_resource --- fits into a block ---> pool
 ///                                         --- does not ------------> upstream
 ///
-/// Size and alignment alone determine whether a request fits, so each block returns to its origin.
+/// Size and alignment alone determine whether a request fits, so each block returns to its origin. Containers ask for
+/// the alignment of their nodes; a call that does not name one asks for `alignof(std::max_align_t)`, which blocks of 24
+/// bytes have only if the options of the pool say so.
 ///
 /// Thread safety: that of the pool and of upstream.
 #pragma once

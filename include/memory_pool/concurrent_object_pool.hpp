@@ -12,7 +12,7 @@
 /// itself in the child: see `clear`. (It does not know of a thread that uses it for the first time, and is just
 /// destroying an object.)
 ///
-/// Thread safety: any thread, but for `clear` and the destructor, which need the pool for themselves. Each object is
+/// Thread safety: any thread, but for `clear`, `release` and the destructor, which need the pool for themselves. Each object is
 ///   its user's.
 #pragma once
 

@@ -9,8 +9,8 @@
 ///
 ///     in_use = objects with references
 ///
-/// Thread safety: that of the references: with atomic_references, any thread may acquire and release objects; with
-/// plain_references, one thread at a time may use the pool and its objects.
+/// Thread safety: that of the references: any thread may acquire and release objects, unless they are derived from
+/// pooled<T, plain_references>: then one thread at a time may use the pool and its objects.
 #pragma once
 
 #if defined(__has_include)

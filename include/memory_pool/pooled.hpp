@@ -8,8 +8,8 @@
 /// It has no virtual function. boost::intrusive_ptr, and any other pointer that calls `intrusive_ptr_add_ref` and
 /// `intrusive_ptr_release`, works with the object itself and with its bases.
 ///
-/// Thread safety: with plain_references, one thread at a time may use pointers to one object; with atomic_references,
-///   any.
+/// Thread safety: any thread may drop the last pointer to an object; with plain_references, one thread at a time may use
+/// the pool and its objects.
 #pragma once
 
 #include <memory_pool/base/config.hpp>
@@ -38,7 +38,7 @@ struct atomic_references
 /// Derive from it: `struct item : pooled<item>`, and give `item` a constructor if it takes arguments: braces would have
 /// to begin with the base. The last pointer to an object that no pool has made does nothing. Copying an object, or
 /// assigning to it, copies neither its references nor its place.
-template <class T, class References = plain_references>
+template <class T, class References = atomic_references>
 class pooled : public core::counted_object<typename References::count>
 {
     using base_type = core::counted_object<typename References::count>;

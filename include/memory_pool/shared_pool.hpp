@@ -9,8 +9,9 @@
 ///
 ///     in_use = objects that any shared_ptr or weak_ptr points to
 ///
-/// Thread safety: shared_pool and recycling_shared_pool: one thread at a time may use the pool and its pointers.
-/// concurrent_shared_pool and concurrent_recycling_shared_pool: any thread, as far as std::shared_ptr itself allows.
+/// Thread safety: shared_pool and recycling_shared_pool: any thread, as far as std::shared_ptr itself allows.
+/// unsynchronized_shared_pool and unsynchronized_recycling_shared_pool: one thread at a time may use the pool and its
+/// pointers.
 #pragma once
 
 #include <memory_pool/base/config.hpp>
@@ -54,19 +55,19 @@ public:
     static_assert(core::kept_object_check<T>::is_made);
 };
 
+/// Objects for std::shared_ptr, of which any thread may drop the last one.
+template <class T, class Policy = default_policy>
+using shared_pool = basic_shared_pool<T, basic_concurrent_block_pool<Policy>>;
+
 /// Objects for std::shared_ptr, for one thread.
 template <class T, class Policy = default_policy>
-using shared_pool = basic_shared_pool<T, basic_block_pool<Policy>>;
+using unsynchronized_shared_pool = basic_shared_pool<T, basic_block_pool<Policy>>;
 
-/// Objects for std::shared_ptr that threads share.
+/// Recycled objects for std::shared_ptr, of which any thread may drop the last one.
 template <class T, class Policy = default_policy>
-using concurrent_shared_pool = basic_shared_pool<T, basic_concurrent_block_pool<Policy>>;
+using recycling_shared_pool = basic_recycling_shared_pool<T, basic_concurrent_block_pool<Policy>>;
 
 /// Recycled objects for std::shared_ptr, for one thread.
 template <class T, class Policy = default_policy>
-using recycling_shared_pool = basic_recycling_shared_pool<T, basic_block_pool<Policy>>;
-
-/// Recycled objects for std::shared_ptr, shared by threads.
-template <class T, class Policy = default_policy>
-using concurrent_recycling_shared_pool = basic_recycling_shared_pool<T, basic_concurrent_block_pool<Policy>>;
+using unsynchronized_recycling_shared_pool = basic_recycling_shared_pool<T, basic_block_pool<Policy>>;
 }} // namespace memory_pool::MEMORY_POOL_ABI

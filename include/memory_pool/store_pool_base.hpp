@@ -7,7 +7,7 @@
 ///     constructing_pool_base  make(arguments...) -> T(arguments...) -> Pointer -> last reference dropped: T destroyed
 ///     recycling_pool_base     allocate()         -> existing T      -> Pointer -> last reference dropped: T reset
 ///
-///     pool ----owns----> store ----> blocks         clear: the old store lives until its last object is back
+///     pool ----owns----> store ----> blocks         release: the old store lives until its last object is back
 ///
 /// Thread safety: that of the blocks.
 #pragma once
@@ -59,7 +59,7 @@ public:
     /// Returns: whether there is a limit.
     bool is_bounded() const noexcept { return blocks().is_bounded(); }
 
-    /// Returns: objects in use. Those that outlived a `clear` are not counted.
+    /// Returns: objects in use. Those that outlived a `release` are not counted.
     /// Complexity: O(1); linear in threads where threads share the pool.
     std::size_t in_use() const noexcept { return blocks().in_use(); }
 
@@ -68,7 +68,7 @@ public:
     /// Complexity: as `in_use`.
     std::size_t available() const noexcept { return blocks().available(); }
 
-    /// Returns: how often the pool has grown since it was made or cleared, by a step or by `reserve`.
+    /// Returns: how often the pool has grown since it was made or released, by a step or by `reserve`.
     std::size_t growth_count() const noexcept { return blocks().growth_count(); }
 
     /// Returns: bytes held from upstream, bookkeeping included.
@@ -80,7 +80,7 @@ public:
     /// Returns: the pool's upstream.
     std::pmr::memory_resource* upstream_resource() const noexcept { return blocks().upstream_resource(); }
 
-    /// Returns: exact statistics since the pool was made or cleared.
+    /// Returns: exact statistics since the pool was made or released.
     /// Preconditions: `Policy::counts`.
     pool_statistics statistics() const noexcept { return blocks().statistics(); }
 
@@ -91,7 +91,7 @@ public:
     void reserve(std::size_t count) { store_->blocks.reserve(count); }
 
     /// Effects: returns slabs without objects in use to upstream. Recycled objects there are destroyed first. Their
-    ///   destructors may clear or destroy the pool: objects that this destroys are destroyed once the memory is
+    ///   destructors may release or destroy the pool: objects that this destroys are destroyed once the memory is
     ///   returned.
     /// Returns: the number of bytes returned.
     /// Complexity: linear in slabs, and in objects that are destroyed.
@@ -102,7 +102,7 @@ public:
     /// Throws: what upstream throws when asked for a few hundred bytes for a new store. On failure nothing has changed.
     /// Complexity: linear in slabs, and in objects that are destroyed.
     /// Thread safety: no other thread may acquire objects at the same time; releasing them is allowed.
-    void clear()
+    void release()
     {
         pool_options options = store_->options();
         options.initial_capacity = 0;
@@ -153,7 +153,7 @@ public:
     /// Effects: makes a pool, and allocates room for `options.initial_capacity` objects from `upstream`, in slabs
     ///   aligned to 64 KiB or more.
     /// Preconditions: `upstream` outlives the pool and its objects. Where threads share them, it may be called by any
-    ///   of them; by two at the same time only when objects outlive the pool, or a `clear`.
+    ///   of them; by two at the same time only when objects outlive the pool, or a `release`.
     /// Throws: as basic_block_pool.
     /// Complexity: O(1).
     explicit constructing_pool_base(const pool_options& options = {},
@@ -226,7 +226,7 @@ public:
     ///   object is back, unchanged. Where threads share the pool, several may call it concurrently. When the pool
     ///   grows, it constructs `options.growth_step` objects, or if that is 0, as many as it has.
     /// Preconditions: `upstream` outlives the pool and its objects. Where threads share them, it may be called by any
-    ///   of them; by two at the same time only when objects outlive the pool, or a `clear`.
+    ///   of them; by two at the same time only when objects outlive the pool, or a `release`.
     /// Throws: as basic_block_pool; std::invalid_argument if there is no `destroy()` to call, or the function is empty;
     ///   what constructors throw.
     /// Complexity: linear in objects constructed.
@@ -260,7 +260,7 @@ public:
     ~recycling_pool_base() = default;
 
     /// Effects: applies `action` to objects returned from now on, instead of the previous action. Objects that outlived
-    ///   the last `clear` keep the action they were handed out with.
+    ///   the last `release` keep the action they were handed out with.
     /// Preconditions: no object is being returned, in this thread or another.
     /// Throws: std::invalid_argument if there is no `destroy()` to call, or the function is empty; nothing has changed
     ///   then.

@@ -100,5 +100,5 @@ LAYOUT_IS(int(mp::error::buffer_overflow) == 4 && int(mp::error::write_after_fre
 LAYOUT_IS(int(mp::error::hook_failed) == 7 && int(mp::error::pool_exhausted) == 8 &&
           int(mp::error::size_overflow) == 9);
 LAYOUT_IS(int(mp::error::out_of_memory) == 10 && int(mp::error::invalid_argument) == 11);
-LAYOUT_IS(sizeof(mp::pool_exhausted) == 456 && sizeof(mp::size_overflow) == 456);
+LAYOUT_IS(sizeof(mp::pool_exhausted) == 480 && sizeof(mp::size_overflow) == 472);
 LAYOUT_IS(sizeof(mp::limit_exceeded) == 456 && sizeof(mp::out_of_memory) == 456);

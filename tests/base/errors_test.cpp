@@ -9,6 +9,7 @@
 #include <gtest/gtest.h>
 
 #include <new>
+#include <optional>
 #include <stdexcept>
 #include <string>
 #include <type_traits>
@@ -80,11 +81,35 @@ TEST(message, says_all_that_is_to_be_said_of_a_pool_with_a_very_long_name)
     }
 }
 
-TEST(throwing, throws_what_it_says)
+/// Returns: the exception that `action` throws.
+template <class Exception, class Action>
+std::optional<Exception> thrown_by(Action&& action)
 {
-    EXPECT_THROW(mp::base::throw_exhausted("p", 1, 1), mp::pool_exhausted);
-    EXPECT_THROW(mp::base::throw_size_overflow(1, 1), mp::size_overflow);
-    EXPECT_THROW(mp::base::throw_limit_exceeded("p", 1, 1, 1), mp::limit_exceeded);
+    try {
+        action();
+    } catch (const Exception& thrown) {
+        return thrown;
+    }
+    return std::nullopt;
+}
+
+TEST(throwing, throws_what_it_says_with_its_figures)
+{
+    const auto exhausted = thrown_by<mp::pool_exhausted>([] { mp::base::throw_exhausted("p", 7, 48); });
+    ASSERT_TRUE(exhausted);
+    EXPECT_STREQ(exhausted->pool_name(), "p");
+    EXPECT_EQ(exhausted->max_capacity(), 7u);
+    EXPECT_EQ(exhausted->block_size(), 48u);
+    const auto too_large = thrown_by<mp::size_overflow>([] { mp::base::throw_size_overflow(3, 9); });
+    ASSERT_TRUE(too_large);
+    EXPECT_EQ(too_large->count(), 3u);
+    EXPECT_EQ(too_large->size(), 9u);
+    const auto limited = thrown_by<mp::limit_exceeded>([] { mp::base::throw_limit_exceeded("r", 100, 90, 11); });
+    ASSERT_TRUE(limited);
+    EXPECT_STREQ(limited->resource_name(), "r");
+    EXPECT_EQ(limited->limit(), 100u);
+    EXPECT_EQ(limited->bytes_in_use(), 90u);
+    EXPECT_EQ(limited->bytes(), 11u);
     EXPECT_EQ(test::what_of<mp::out_of_memory>([] { mp::base::throw_out_of_memory(mp::base::message("%d", 42)); }),
               "42");
     EXPECT_EQ(

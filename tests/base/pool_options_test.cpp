@@ -15,7 +15,7 @@ TEST(pool_options, default_to_a_pool_that_grows_from_nothing_without_limit)
     const mp::pool_options options;
     EXPECT_EQ(options.initial_capacity, 0u);
     EXPECT_EQ(options.max_capacity, mp::pool_options::unbounded);
-    EXPECT_EQ(options.alignment, alignof(std::max_align_t));
+    EXPECT_EQ(options.alignment, 0u);
     EXPECT_FALSE(options.prefault);
     EXPECT_STREQ(options.name, "unnamed");
 }

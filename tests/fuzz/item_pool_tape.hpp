@@ -63,7 +63,7 @@ private:
     inline static std::size_t alive_ = 0;
 };
 
-struct pooled_item : memory_pool::pooled<pooled_item>, marked_item
+struct pooled_item : memory_pool::pooled<pooled_item, memory_pool::plain_references>, marked_item
 {
     using marked_item::marked_item;
 };
@@ -184,7 +184,7 @@ private:
         if (how % 8 == 0)
             survivors_.clear();
         // Seldom, or nothing would ever get large.
-        if (how % 8 != 1 || !memory_pool::base::succeeds([this] { pool_.clear(); }))
+        if (how % 8 != 1 || !memory_pool::base::succeeds([this] { pool_.release(); }))
             return;
         std::move(items_.begin(), items_.end(), std::back_inserter(survivors_));
         items_.clear();
@@ -235,8 +235,8 @@ inline void play_item_pool(const std::uint8_t* bytes, std::size_t size)
     case 0: return item_pool_player<intrusive_pool<pooled_item>>::play(bytes, size);
     case 1: return item_pool_player<intrusive_pool<pooled_item, memory_pool::checking_policy>>::play(bytes, size);
     case 2: return item_pool_player<memory_pool::recycling_pool<pooled_item>>::play(bytes, size);
-    case 3: return item_pool_player<memory_pool::shared_pool<marked_item>>::play(bytes, size);
-    default: return item_pool_player<memory_pool::recycling_shared_pool<marked_item>>::play(bytes, size);
+    case 3: return item_pool_player<memory_pool::unsynchronized_shared_pool<marked_item>>::play(bytes, size);
+    default: return item_pool_player<memory_pool::unsynchronized_recycling_shared_pool<marked_item>>::play(bytes, size);
     }
 }
 } // namespace fuzz

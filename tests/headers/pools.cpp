@@ -84,14 +84,14 @@ std::size_t use_objects_of_threads()
 template <class Policy>
 std::size_t use_shared_pointers()
 {
-    return use_made<mp::shared_pool<value, Policy>>() + use_made<mp::concurrent_shared_pool<value, Policy>>();
+    return use_made<mp::unsynchronized_shared_pool<value, Policy>>() + use_made<mp::shared_pool<value, Policy>>();
 }
 
 template <class Policy>
 std::size_t use_recycled_shared_pointers()
 {
-    return use_kept<mp::recycling_shared_pool<value, Policy>>() +
-           use_kept<mp::concurrent_recycling_shared_pool<value, Policy>>();
+    return use_kept<mp::unsynchronized_recycling_shared_pool<value, Policy>>() +
+           use_kept<mp::recycling_shared_pool<value, Policy>>();
 }
 
 template <class Policy>

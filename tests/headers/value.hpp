@@ -28,7 +28,7 @@ std::size_t use_figures(Pool& pool)
 {
     pool.reserve(10);
     const std::size_t bytes = pool.trim() + pool.bytes_reserved();
-    pool.clear();
+    pool.release();
     return bytes + pool.capacity() + pool.max_capacity() + pool.in_use() + pool.available() +
            (pool.is_bounded() && pool.verify() && pool.name() != nullptr && pool.upstream_resource() != nullptr ? 1
                                                                                                                 : 0);

@@ -27,7 +27,7 @@ struct session
     std::function<void()> at_end;
 };
 
-using session_pool = memory_pool::recycling_shared_pool<session>;
+using session_pool = memory_pool::unsynchronized_recycling_shared_pool<session>;
 using counted_pool = memory_pool::basic_concurrent_block_pool<memory_pool::counting_policy>;
 
 extern "C" {

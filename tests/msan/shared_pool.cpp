@@ -36,7 +36,7 @@ template <class Object>
 bool ends_a_chain()
 {
     constexpr int length = 10;
-    memory_pool::shared_pool<Object> pool;
+    memory_pool::unsynchronized_shared_pool<Object> pool;
     std::shared_ptr<Object> first;
     for (int i = 0; i != length; ++i) {
         std::shared_ptr<Object> made = pool.make();

@@ -44,7 +44,7 @@ int main()
         CHECK(pool.verify() && strings.verify());
     }
     {
-        mp::shared_pool<std::string> strings;
+        mp::unsynchronized_shared_pool<std::string> strings;
         std::weak_ptr<std::string> weak;
         {
             const auto text = strings.make("a text that is too long to fit into the object itself");
@@ -52,7 +52,7 @@ int main()
             CHECK(text->size() == 53 && strings.in_use() == 1);
         }
         CHECK(weak.expired());
-        mp::recycling_shared_pool<std::string> kept([](std::string& text) { text.clear(); });
+        mp::unsynchronized_recycling_shared_pool<std::string> kept([](std::string& text) { text.clear(); });
         CHECK(kept.allocate_through_function([](std::string& text) { text = "x"; })->size() == 1);
         CHECK(kept.try_allocate()->empty() && kept.verify());
     }

@@ -37,29 +37,29 @@ struct takes_a_number
 };
 
 #if REFUSED > 40
-struct without_constructor : mp::pooled<without_constructor>
+struct without_constructor : mp::pooled<without_constructor, mp::plain_references>
 {
     int number;
 };
 
-struct pooled_shape : mp::pooled<pooled_shape>
+struct pooled_shape : mp::pooled<pooled_shape, mp::plain_references>
 {
     virtual double area() const = 0;
     virtual ~pooled_shape() = default;
 };
 
-struct pooled_loud : mp::pooled<pooled_loud>
+struct pooled_loud : mp::pooled<pooled_loud, mp::plain_references>
 {
     pooled_loud() {}
     ~pooled_loud() noexcept(false) {}
 };
 
-struct pooled_number : mp::pooled<pooled_number>
+struct pooled_number : mp::pooled<pooled_number, mp::plain_references>
 {
     explicit pooled_number(int) {}
 };
 
-struct pooled_item : mp::pooled<pooled_item>
+struct pooled_item : mp::pooled<pooled_item, mp::plain_references>
 {
 };
 #endif
@@ -92,13 +92,13 @@ void refused()
     use<const int>();
     use<volatile int>();
     mp::object_pool<shape*> pointers;
-    recycle<mp::recycling_shared_pool<int>>();
+    recycle<mp::unsynchronized_recycling_shared_pool<int>>();
     mp::block_pool blocks(48, {1000});
     mp::object_pool<int> objects(mp::pool_options{1000});
     mp::object_pool<int> braces{{1000}};
-    mp::shared_pool<int> shared(mp::pool_options{1000});
-    mp::recycling_shared_pool<int> kept(mp::pool_options{1000});
-    mp::recycling_shared_pool<int> by_lambda([](int& number) { number = 0; });
+    mp::unsynchronized_shared_pool<int> shared(mp::pool_options{1000});
+    mp::unsynchronized_recycling_shared_pool<int> kept(mp::pool_options{1000});
+    mp::unsynchronized_recycling_shared_pool<int> by_lambda([](int& number) { number = 0; });
     mp::unsynchronized_arena_resource arenas(mp::arena_options{10, 1000});
     mp::unsynchronized_arena_resource over_another(&arenas);
     mp::unsynchronized_pool_resource pools({10, 1000}, &arenas);
@@ -158,60 +158,72 @@ void refused()
 #elif REFUSED == 24
     mp::unsynchronized_pool_resource pools(1000);
 #elif REFUSED == 25
-    mp::shared_pool<int> pool(1000);
+    mp::unsynchronized_shared_pool<int> pool(1000);
 #elif REFUSED == 26
-    mp::recycling_shared_pool<int> pool(1000);
+    mp::unsynchronized_recycling_shared_pool<int> pool(1000);
 #elif REFUSED == 27
     mp::basic_concurrent_block_pool<int> pool(8);
 #elif REFUSED == 28
     use<int, int>();
 #elif REFUSED == 29
-    make<mp::shared_pool<int, int>>();
+    make<mp::unsynchronized_shared_pool<int, int>>();
 #elif REFUSED == 30
     mp::basic_unsynchronized_pool_resource<int> pools;
     (void)pools.allocate(8);
 #elif REFUSED == 31
-    make<mp::shared_pool<int&>>();
+    make<mp::unsynchronized_shared_pool<int&>>();
 #elif REFUSED == 32
-    make<mp::shared_pool<only_declared>>();
+    make<mp::unsynchronized_shared_pool<only_declared>>();
 #elif REFUSED == 33
-    make<mp::shared_pool<int[3]>>();
+    make<mp::unsynchronized_shared_pool<int[3]>>();
 #elif REFUSED == 34
-    make<mp::shared_pool<const int>>();
+    make<mp::unsynchronized_shared_pool<const int>>();
 #elif REFUSED == 35
-    make<mp::shared_pool<shape>>();
+    make<mp::unsynchronized_shared_pool<shape>>();
 #elif REFUSED == 36
-    make<mp::shared_pool<locked_in>>();
+    make<mp::unsynchronized_shared_pool<locked_in>>();
 #elif REFUSED == 37
-    recycle<mp::recycling_shared_pool<void>>();
+    recycle<mp::unsynchronized_recycling_shared_pool<void>>();
 #elif REFUSED == 38
-    recycle<mp::recycling_shared_pool<takes_a_number>>();
+    recycle<mp::unsynchronized_recycling_shared_pool<takes_a_number>>();
 #elif REFUSED == 39
-    recycle<mp::recycling_shared_pool<shape>>();
+    recycle<mp::unsynchronized_recycling_shared_pool<shape>>();
 #elif REFUSED == 40
-    recycle<mp::recycling_shared_pool<int, mp::checking_policy>>();
+    recycle<mp::unsynchronized_recycling_shared_pool<int, mp::checking_policy>>();
 #elif REFUSED == 41
+    mp::basic_block_pool<mp::leak_fatal_policy<>> pool(8);
+#elif REFUSED == 42
+    use<int, mp::leak_reporting_policy<>>();
+#elif REFUSED == 43
+    mp::basic_unsynchronized_arena_resource<mp::counting_policy> arenas;
+#elif REFUSED == 44
+    mp::basic_synchronized_pool_resource<mp::counting_policy> pools;
+#elif REFUSED == 45
+    mp::basic_unsynchronized_arena_resource<mp::leak_fatal_policy<>> arenas;
+#elif REFUSED == 46
+    mp::basic_unsynchronized_pool_resource<mp::leak_fatal_policy<mp::checking_policy>> pools;
+#elif REFUSED == 47
     mp::intrusive_pool<without_constructor> pool;
     (void)pool.make(3);
-#elif REFUSED == 42
-    make<mp::intrusive_pool<int&>>();
-#elif REFUSED == 43
-    recycle<mp::recycling_pool<takes_a_number>>();
-#elif REFUSED == 44
-    make<mp::intrusive_pool<only_declared>>();
-#elif REFUSED == 45
-    make<mp::intrusive_pool<pooled_shape>>();
-#elif REFUSED == 46
-    make<mp::intrusive_pool<pooled_loud>>();
-#elif REFUSED == 47
-    recycle<mp::recycling_pool<pooled_number>>();
 #elif REFUSED == 48
-    make<mp::intrusive_pool<pooled_item, int>>();
+    make<mp::intrusive_pool<int&>>();
 #elif REFUSED == 49
-    mp::intrusive_pool<pooled_item> pool(1000);
+    recycle<mp::recycling_pool<takes_a_number>>();
 #elif REFUSED == 50
-    mp::recycling_pool<pooled_item> pool(1000);
+    make<mp::intrusive_pool<only_declared>>();
 #elif REFUSED == 51
+    make<mp::intrusive_pool<pooled_shape>>();
+#elif REFUSED == 52
+    make<mp::intrusive_pool<pooled_loud>>();
+#elif REFUSED == 53
+    recycle<mp::recycling_pool<pooled_number>>();
+#elif REFUSED == 54
+    make<mp::intrusive_pool<pooled_item, int>>();
+#elif REFUSED == 55
+    mp::intrusive_pool<pooled_item> pool(1000);
+#elif REFUSED == 56
+    mp::recycling_pool<pooled_item> pool(1000);
+#elif REFUSED == 57
     recycle<mp::recycling_pool<pooled_item, mp::checking_policy>>();
 #endif
 }

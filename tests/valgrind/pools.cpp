@@ -72,7 +72,7 @@ void right_use_of_kept_objects()
 {
     mp::pool_options options;
     options.growth_step = 10;
-    mp::recycling_shared_pool<std::string> pool(mp::recycle::nothing, options);
+    mp::unsynchronized_recycling_shared_pool<std::string> pool(mp::recycle::nothing, options);
     for (int round = 0; round != 50; ++round) {
         std::vector<std::shared_ptr<std::string>> strings;
         for (int i = 0; i != 100; ++i) {

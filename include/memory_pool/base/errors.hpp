@@ -138,60 +138,96 @@ MEMORY_POOL_VISIBLE inline error_handler get_error_handler() noexcept
 class MEMORY_POOL_VISIBLE pool_exhausted : public std::bad_alloc
 {
 public:
-    /// Effects: stores `text`, which names the exhausted resource and its limit.
-    explicit pool_exhausted(const process_wide::message& text) noexcept : text_(text) {}
+    /// Effects: stores `text`, which names the exhausted resource and its limit, and the figures in it.
+    pool_exhausted(const process_wide::message& text, const char* pool_name, std::size_t max_capacity,
+                   std::size_t block_size) noexcept
+        : text_(text), pool_name_(pool_name), max_capacity_(max_capacity), block_size_(block_size)
+    {
+    }
 
     /// Effects: formats a text with the name of the pool, its limit in blocks, and the block size in bytes.
     pool_exhausted(const char* pool_name, std::size_t max_capacity, std::size_t block_size) noexcept
-        : text_(process_wide::text_of_exhausted(pool_name, max_capacity, block_size))
+        : pool_exhausted(process_wide::text_of_exhausted(pool_name, max_capacity, block_size), pool_name, max_capacity,
+                         block_size)
     {
     }
 
     /// Returns: the text, valid as long as the exception.
     const char* what() const noexcept override { return text_.c_str(); }
 
+    /// Returns: the name that the pool was given in its options, not a copy.
+    const char* pool_name() const noexcept { return pool_name_; }
+
+    /// Returns: how many blocks, or arenas, the pool may have.
+    std::size_t max_capacity() const noexcept { return max_capacity_; }
+
+    /// Returns: bytes in each of them.
+    std::size_t block_size() const noexcept { return block_size_; }
+
 private:
     process_wide::message text_;
+    const char* pool_name_;
+    std::size_t max_capacity_;
+    std::size_t block_size_;
 };
 
 /// Thrown when a number of blocks or bytes does not fit into std::size_t.
 class MEMORY_POOL_VISIBLE size_overflow : public std::bad_array_new_length
 {
 public:
-    /// Effects: stores `text`.
-    explicit size_overflow(const process_wide::message& text) noexcept : text_(text) {}
-
     /// Effects: formats a text with both factors.
     size_overflow(std::size_t count, std::size_t size) noexcept
-        : text_(process_wide::text_of_size_overflow(count, size))
+        : text_(process_wide::text_of_size_overflow(count, size)), count_(count), size_(size)
     {
     }
 
     /// Returns: the text, valid as long as the exception.
     const char* what() const noexcept override { return text_.c_str(); }
 
+    /// Returns: how many blocks or objects were requested.
+    std::size_t count() const noexcept { return count_; }
+
+    /// Returns: bytes in each of them.
+    std::size_t size() const noexcept { return size_; }
+
 private:
     process_wide::message text_;
+    std::size_t count_;
+    std::size_t size_;
 };
 
 /// Thrown by a resource when an allocation would exceed its limit in bytes.
 class MEMORY_POOL_VISIBLE limit_exceeded : public std::bad_alloc
 {
 public:
-    /// Effects: stores `text`.
-    explicit limit_exceeded(const process_wide::message& text) noexcept : text_(text) {}
-
     /// Effects: formats a text with the name of the resource and all three numbers of bytes.
     limit_exceeded(const char* resource_name, std::size_t limit, std::size_t bytes_in_use, std::size_t bytes) noexcept
-        : text_(process_wide::text_of_limit_exceeded(resource_name, limit, bytes_in_use, bytes))
+        : text_(process_wide::text_of_limit_exceeded(resource_name, limit, bytes_in_use, bytes)),
+          resource_name_(resource_name), limit_(limit), bytes_in_use_(bytes_in_use), bytes_(bytes)
     {
     }
 
     /// Returns: the text, valid as long as the exception.
     const char* what() const noexcept override { return text_.c_str(); }
 
+    /// Returns: the name that the resource was given in its options, not a copy.
+    const char* resource_name() const noexcept { return resource_name_; }
+
+    /// Returns: the limit, in bytes.
+    std::size_t limit() const noexcept { return limit_; }
+
+    /// Returns: bytes that were in use.
+    std::size_t bytes_in_use() const noexcept { return bytes_in_use_; }
+
+    /// Returns: bytes that were requested.
+    std::size_t bytes() const noexcept { return bytes_; }
+
 private:
     process_wide::message text_;
+    const char* resource_name_;
+    std::size_t limit_;
+    std::size_t bytes_in_use_;
+    std::size_t bytes_;
 };
 
 /// Thrown by a resource that is out of memory and does not fall back to an upstream.
@@ -356,16 +392,14 @@ MEMORY_POOL_SLOW_PATH inline void report_more_misuse(std::size_t count, error ki
     report({kind, nullptr, block_size, pool_name, text.c_str()});
 }
 
-/// Effects: throws an `Exception` with that text. Where exceptions are off, reports it, and ends the program.
-template <class Exception>
+/// Effects: throws an `Exception` made from `arguments`. Where exceptions are off, reports `text`, and ends the program.
+template <class Exception, class... Arguments>
 [[noreturn]] MEMORY_POOL_SLOW_PATH void fail([[maybe_unused]] error kind, [[maybe_unused]] std::size_t block_size,
-                                             [[maybe_unused]] const char* name, const message& text)
+                                             [[maybe_unused]] const char* name, [[maybe_unused]] const message& text,
+                                             [[maybe_unused]] const Arguments&... arguments)
 {
 #if MEMORY_POOL_EXCEPTIONS
-    if constexpr (std::is_constructible_v<Exception, const message&>)
-        throw Exception(text);
-    else
-        throw Exception(text.c_str());
+    throw Exception(arguments...);
 #else
     // Must not create exception objects: under -fno-rtti their vtables have no type information, and if the linker
     // picked those vtables, units that throw and catch would lack it too.
@@ -376,38 +410,41 @@ template <class Exception>
 
 // Each fails with what it is named after.
 
-[[noreturn]] MEMORY_POOL_SLOW_PATH inline void throw_exhausted(const char* pool_name, const message& text,
-                                                               std::size_t block_size = 0)
+[[noreturn]] MEMORY_POOL_SLOW_PATH inline void throw_exhausted(const message& text, const char* pool_name,
+                                                               std::size_t max_capacity, std::size_t block_size)
 {
-    fail<pool_exhausted>(error::pool_exhausted, block_size, pool_name, text);
+    fail<pool_exhausted>(error::pool_exhausted, block_size, pool_name, text, text, pool_name, max_capacity, block_size);
 }
 
 [[noreturn]] MEMORY_POOL_SLOW_PATH inline void throw_exhausted(const char* pool_name, std::size_t max_capacity,
                                                                std::size_t block_size)
 {
-    throw_exhausted(pool_name, process_wide::text_of_exhausted(pool_name, max_capacity, block_size), block_size);
+    throw_exhausted(process_wide::text_of_exhausted(pool_name, max_capacity, block_size), pool_name, max_capacity,
+                    block_size);
 }
 
 [[noreturn]] MEMORY_POOL_SLOW_PATH inline void throw_size_overflow(std::size_t count, std::size_t size)
 {
-    fail<size_overflow>(error::size_overflow, size, nullptr, process_wide::text_of_size_overflow(count, size));
+    fail<size_overflow>(error::size_overflow, size, nullptr, process_wide::text_of_size_overflow(count, size), count,
+                        size);
 }
 
 [[noreturn]] MEMORY_POOL_SLOW_PATH inline void throw_limit_exceeded(const char* resource_name, std::size_t limit,
                                                                     std::size_t bytes_in_use, std::size_t bytes)
 {
     fail<limit_exceeded>(error::limit_exceeded, 0, resource_name,
-                         process_wide::text_of_limit_exceeded(resource_name, limit, bytes_in_use, bytes));
+                         process_wide::text_of_limit_exceeded(resource_name, limit, bytes_in_use, bytes), resource_name,
+                         limit, bytes_in_use, bytes);
 }
 
 [[noreturn]] MEMORY_POOL_SLOW_PATH inline void throw_out_of_memory(const message& text)
 {
-    fail<out_of_memory>(error::out_of_memory, 0, nullptr, text);
+    fail<out_of_memory>(error::out_of_memory, 0, nullptr, text, text);
 }
 
 [[noreturn]] MEMORY_POOL_SLOW_PATH inline void throw_invalid_argument(const message& text)
 {
-    fail<std::invalid_argument>(error::invalid_argument, 0, nullptr, text);
+    fail<std::invalid_argument>(error::invalid_argument, 0, nullptr, text, text.c_str());
 }
 
 /// Calls `action`. Drops its exception if `is_enough()`, that is, if it had made enough progress before.

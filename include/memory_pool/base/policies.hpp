@@ -7,7 +7,7 @@
 /// | policy            | counts | checks | for                                                        |
 /// |-------------------|--------|--------|------------------------------------------------------------|
 /// | `default_policy`  | no     | no     | speed                                                      |
-/// | `counting_policy` | yes    | no     | exact statistics                                           |
+/// | `counting_policy` | yes    | no     | exact statistics, of pools                                 |
 /// | `checking_policy` | yes    | yes    | finding misuse: double free, overflow, write after free... |
 ///
 /// Pools of reference-counted objects look for a third constant, `outliving`; without it, objects may outlive the pool.
@@ -96,5 +96,26 @@ template <class Policy, class = void>
 inline constexpr outliving outliving_of = outliving::allowed;
 template <class Policy>
 inline constexpr outliving outliving_of<Policy, std::void_t<decltype(Policy::outliving)>> = Policy::outliving;
+
+/// Rejects a policy about leaks where it would have no effect; called by the constructors of pools whose memory ends
+/// with them.
+template <class Policy>
+constexpr void check_outliving_is_allowed() noexcept
+{
+    static_assert(outliving_of<Policy> == outliving::allowed,
+                  "a policy about leaks is for pools whose objects return by themselves, as intrusive_pool and "
+                  "shared_pool: nothing outlives this one");
+}
+
+/// Rejects a policy that counts but does not check, for resources that keep no statistics by policy.
+template <class Policy>
+constexpr void check_resource_policy() noexcept
+{
+    using checked = checked_policy<Policy>;
+    static_assert(!checked::counts || checked::checks,
+                  "this resource does not count: put a tracking_resource before it; checking_policy finds misuse");
+    check_policy<Policy>();
+    check_outliving_is_allowed<Policy>();
+}
 } // namespace base
 }} // namespace memory_pool::MEMORY_POOL_ABI

@@ -31,9 +31,10 @@ struct pool_options
     /// Below 16, 16 are cached.
     std::size_t max_cached_blocks = 0;
 
-    /// Alignment of every block, in bytes, a power of two. A pool of objects aligns them as their type asks, and takes
-    /// this only to align them more strictly than `alignof(std::max_align_t)`.
-    std::size_t alignment = alignof(std::max_align_t);
+    /// Alignment of every block, in bytes: a power of two, or 0 for the natural one. That is the alignment of the type
+    /// in a pool of objects; elsewhere the largest, from 8 to `alignof(std::max_align_t)`, that divides the block size,
+    /// so that blocks of 8, 24 and 40 bytes take 8, 24 and 40. A pool of objects uses no less than the natural one.
+    std::size_t alignment = 0;
 
     /// Write to every page when it is taken from upstream, so that no page fault comes later. Makes growth, and with
     /// `initial_capacity` creation, take time in proportion to the bytes.

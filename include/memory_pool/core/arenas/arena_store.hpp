@@ -125,8 +125,9 @@ public:
     [[noreturn]] void throw_exhausted() const
     {
         base::throw_exhausted(
-            name_, base::message("memory_pool: arenas '%.100s' are exhausted: max_arenas allows %zu of %zu bytes",
-                                 name_, max_arenas_, arena_size_));
+            base::message("memory_pool: arenas '%.100s' are exhausted: max_arenas allows %zu of %zu bytes", name_,
+                          max_arenas_, arena_size_),
+            name_, max_arenas_, arena_size_);
     }
 
     /// Effects: returns every chunk whose arenas are all free to upstream.

@@ -47,8 +47,8 @@ public:
     local_store(std::size_t block_size, const pool_options& options, std::pmr::memory_resource* upstream,
                 slab_listener* listener)
         : stride_(checked_stride(block_size, canary_bytes, options, upstream)),
-          slabs_(slab_layout(stride_, alignment_of_blocks(options), options.max_capacity, blocks_in_a_step(options),
-                             listener != nullptr ? slab_granule : 1),
+          slabs_(slab_layout(stride_, alignment_of_blocks(block_size, options), options.max_capacity,
+                             blocks_in_a_step(options), listener != nullptr ? slab_granule : 1),
                  options.max_capacity,
                  {options.prefault, !variant::checks, variant::checks, options.growth_step, listener,
                   options.max_cached_blocks},

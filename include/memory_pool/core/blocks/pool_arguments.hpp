@@ -23,10 +23,11 @@ namespace memory_pool { inline namespace MEMORY_POOL_ABI { namespace core {
 inline constexpr std::size_t largest_size =
     std::numeric_limits<std::ptrdiff_t>::max() / (sizeof(std::size_t) > 4 ? std::size_t{1} << 16 : 4);
 
-/// Returns: the alignment of blocks, in bytes.
-inline std::size_t alignment_of_blocks(const pool_options& options) noexcept
+/// Returns: the alignment of blocks of `block_size` bytes, in bytes.
+inline std::size_t alignment_of_blocks(std::size_t block_size, const pool_options& options) noexcept
 {
-    return std::max(options.alignment, alignof(void*));
+    const std::size_t natural = std::min(block_size & (~block_size + 1), alignof(std::max_align_t));
+    return std::max(options.alignment != 0 ? options.alignment : natural, alignof(void*));
 }
 
 /// Returns: the maximum number of blocks in a growth step.
@@ -50,7 +51,7 @@ inline void check_upstream(const std::pmr::memory_resource* upstream, const char
             name));
 }
 
-/// Throws: std::invalid_argument if `alignment` is invalid.
+/// Throws: std::invalid_argument if `alignment` is no power of two.
 inline void check_alignment(std::size_t alignment, const char* name)
 {
     if (!base::is_power_of_two(alignment))
@@ -59,13 +60,11 @@ inline void check_alignment(std::size_t alignment, const char* name)
             alignment));
 }
 
-/// Returns: the options for blocks that hold objects of type `T`.
-template <class T>
-pool_options with_alignment_of(pool_options options) noexcept
+/// Returns: the options for blocks that are aligned to `least` bytes or more.
+inline pool_options with_alignment(std::size_t least, pool_options options) noexcept
 {
-    const bool is_stricter = options.alignment > std::max(alignof(T), alignof(std::max_align_t));
-    if (base::is_power_of_two(options.alignment) && !is_stricter)
-        options.alignment = alignof(T);
+    if (options.alignment == 0 || base::is_power_of_two(options.alignment)) // else the blocks say so
+        options.alignment = std::max(options.alignment, least);
     return options;
 }
 
@@ -79,7 +78,8 @@ inline std::size_t checked_stride(std::size_t block_size, std::size_t behind, co
     if (block_size == 0)
         base::throw_invalid_argument(
             base::message("memory_pool: pool '%.100s': block_size is 0; ask for at least 1 byte", name));
-    check_alignment(options.alignment, name);
+    if (options.alignment != 0)
+        check_alignment(options.alignment, name);
     if (options.max_capacity == 0)
         base::throw_invalid_argument(
             base::message("memory_pool: pool '%.100s': max_capacity is 0; ask for at least 1 block, "
@@ -95,7 +95,7 @@ inline std::size_t checked_stride(std::size_t block_size, std::size_t behind, co
                                   std::max(block_size, options.alignment));
     if (base::saturating_multiply(std::min(options.growth_step, options.max_capacity), block_size) > largest_size)
         base::throw_size_overflow(options.growth_step, block_size);
-    return base::round_up(block_size + behind, alignment_of_blocks(options));
+    return base::round_up(block_size + behind, alignment_of_blocks(block_size, options));
 }
 
 /// Throws: size_overflow or pool_exhausted, if `count` blocks exceed the limit.

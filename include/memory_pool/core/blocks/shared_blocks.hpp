@@ -43,12 +43,12 @@ public:
     shared_blocks(std::size_t block_size, const pool_options& options, std::pmr::memory_resource* upstream,
                   slab_listener* listener)
         : shared_store(
-              layout_for(checked_stride(block_size, canary_bytes, options, upstream), options,
+              layout_for(checked_stride(block_size, canary_bytes, options, upstream), block_size, options,
                          listener != nullptr ? slab_granule : 1),
               options.max_capacity,
               {options.prefault, false, variant::checks, options.growth_step, listener, options.max_cached_blocks},
               {name_in(options), block_size}, upstream),
-          alignment_(alignment_of_blocks(options))
+          alignment_(alignment_of_blocks(block_size, options))
     {
         base::pool_made(this);
     }
@@ -155,9 +155,10 @@ private:
     static constexpr std::size_t canary_bytes = variant::checks ? fill_pattern::canary_bytes : 0;
 
     /// The first block of a slab begins at a cache line: see shared_store.
-    static slab_layout layout_for(std::size_t stride, const pool_options& options, std::size_t granule) noexcept
+    static slab_layout layout_for(std::size_t stride, std::size_t block_size, const pool_options& options,
+                                  std::size_t granule) noexcept
     {
-        return {stride, std::max(alignment_of_blocks(options), cache_line_size), options.max_capacity,
+        return {stride, std::max(alignment_of_blocks(block_size, options), cache_line_size), options.max_capacity,
                 blocks_in_a_step(options), granule};
     }
 

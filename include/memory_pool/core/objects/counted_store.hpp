@@ -51,7 +51,8 @@ protected:
     // Not private with a friend: GCC then warns about the non-virtual destructor.
     // NOLINTNEXTLINE(bugprone-crtp-constructor-accessibility)
     counted_store(const pool_options& options, std::pmr::memory_resource* upstream, bool end_runs_code)
-        : object_store<Derived, Blocks>(way_back(end_runs_code), sizeof(T), with_alignment_of<T>(options), upstream)
+        : object_store<Derived, Blocks>(way_back(end_runs_code), sizeof(T), with_alignment(alignof(T), options),
+                                        upstream)
     {
         static_assert(std::is_nothrow_destructible_v<T>,
                       "destroying a pooled object must not throw, and its destructor must be public");

@@ -126,7 +126,7 @@ protected:
     // Not private with a friend: GCC then warns about the non-virtual destructor.
     // NOLINTNEXTLINE(bugprone-crtp-constructor-accessibility)
     shared_ptr_store(std::size_t block_bytes, const pool_options& options, std::pmr::memory_resource* upstream)
-        : base_type(nullptr, block_bytes, aligned(options), upstream)
+        : base_type(nullptr, block_bytes, with_alignment(alignment, options), upstream)
     {
         static_assert(std::is_nothrow_destructible_v<T>,
                       "destroying a pooled object must not throw, and its destructor must be public");
@@ -211,13 +211,6 @@ public:
     static void* linked(void* object) noexcept { return node_of(Derived::block_of(object)).linked(); }
 
 private:
-    static pool_options aligned(pool_options options) noexcept
-    {
-        if (base::is_power_of_two(options.alignment)) // else the blocks say so
-            options.alignment = std::max(options.alignment, alignment);
-        return options;
-    }
-
     void control_released(void* block) noexcept
     {
         if (shared_node& node = node_of(block); node.is_waiting()) {
