@@ -15,7 +15,7 @@
 /// and its removal; in deallocate_arenas, for one deallocation.
 ///
 /// Each map calls its resource through a pointer to std::pmr::memory_resource that the compiler cannot devirtualize.
-#include <memory_pool/unsynchronized_arena_resource.hpp>
+#include <memory_pool/arena_resource.hpp>
 
 #include "context.hpp"
 #include "sorted_vector_arena.hpp"

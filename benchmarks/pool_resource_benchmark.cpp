@@ -12,9 +12,9 @@
 ///
 /// All but resource_allocator call their resource through a pointer to std::pmr::memory_resource that the compiler
 /// cannot devirtualize.
+#include <memory_pool/pool_resource.hpp>
 #include <memory_pool/allocator.hpp>
-#include <memory_pool/unsynchronized_arena_resource.hpp>
-#include <memory_pool/unsynchronized_pool_resource.hpp>
+#include <memory_pool/arena_resource.hpp>
 
 #include "container_jobs.hpp"
 #include "context.hpp"

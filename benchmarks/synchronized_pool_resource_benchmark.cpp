@@ -13,7 +13,7 @@
 ///
 /// glibc's malloc takes shortcuts in a process that never had a second thread, so one is started and joined before the
 /// measurements.
-#include <memory_pool/synchronized_pool_resource.hpp>
+#include <memory_pool/pool_resource.hpp>
 
 #include "container_jobs.hpp"
 #include "context.hpp"

@@ -41,7 +41,7 @@
 #include <memory_pool/base/config.hpp>
 #include <memory_pool/base/errors.hpp>
 #include <memory_pool/base/failure_guard.hpp>
-#include <memory_pool/base/policies.hpp>
+#include <memory_pool/base/policy_checks.hpp>
 #include <memory_pool/block_pool.hpp>
 #include <memory_pool/core/blocks/block_array.hpp>
 #include <memory_pool/core/blocks/pool_arguments.hpp>

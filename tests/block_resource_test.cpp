@@ -3,10 +3,10 @@
 #include <memory_pool/block_resource.hpp>
 
 #include <memory_pool/allocator.hpp>
-#include <memory_pool/base/errors.hpp>
-#include <memory_pool/base/policies.hpp>
 #include <memory_pool/block_pool.hpp>
 #include <memory_pool/concurrent_block_pool.hpp>
+#include <memory_pool/errors.hpp>
+#include <memory_pool/policies.hpp>
 #include <support/error_recorder.hpp>
 #include <support/upstreams.hpp>
 #include <support/what.hpp>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
-#include <memory_pool/synchronized_pool_resource.hpp>
+#include <memory_pool/pool_resource.hpp>
 
 #include <support/child.hpp>
 #include <support/filled_blocks.hpp>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
-#include <memory_pool/unsynchronized_arena_resource.hpp>
+#include <memory_pool/arena_resource.hpp>
 
 #include <support/arena_resource_conformance.hpp>
 #include <support/error_recorder.hpp>

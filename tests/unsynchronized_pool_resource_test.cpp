@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
-#include <memory_pool/unsynchronized_pool_resource.hpp>
+#include <memory_pool/pool_resource.hpp>
 
 #include <support/pool_resource_conformance.hpp>
 #include <support/resource_conformance.hpp>

@@ -39,6 +39,9 @@ LAYERS = [
     "drop_in",
 ]
 UMBRELLA = "include/memory_pool/memory_pool.hpp"
+# Public headers of types that all layers share: part of the lowest one.
+SHARED_TYPES = re.compile(
+    r"include/memory_pool/(arena_options|call_site|errors|fwd|policies|pool_options|statistics)\.hpp")
 PLATFORM_FILES = re.compile(r"include/memory_pool/(os/.*|base/config\.hpp)")
 
 # What may be included from outside: (files, headers).
@@ -113,6 +116,8 @@ class Tree:
             layer = path.parent.relative_to(self.src).as_posix()
         elif self.name(path) == UMBRELLA:
             layer = "umbrella header"
+        elif SHARED_TYPES.fullmatch(self.name(path)):
+            layer = "base"
         elif path.parent == self.library:
             layer = "public headers"
         else:

@@ -7,8 +7,8 @@
 ///     bytes_held()  ->  bytes that it holds now, including its own bookkeeping, if known
 #pragma once
 
-#include <memory_pool/unsynchronized_arena_resource.hpp>
-#include <memory_pool/unsynchronized_pool_resource.hpp>
+#include <memory_pool/arena_resource.hpp>
+#include <memory_pool/pool_resource.hpp>
 
 #include "lexer.hpp"
 

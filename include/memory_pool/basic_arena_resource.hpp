@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
 /// \file
-/// Reusable arenas as std::pmr sees them. The public headers are unsynchronized_arena_resource.hpp, for one thread, and
-/// synchronized_arena_resource.hpp, for several.
+/// Reusable arenas as std::pmr sees them. The public header is arena_resource.hpp.
 ///
 ///     allocate    ->  fits into an arena:  current arena, cursor moves         else:  a large block, from upstream
 ///     deallocate  ->  the same question:   arena found by masking, floor moves  else:  a large block, back upstream
@@ -12,22 +11,23 @@
 /// Thread safety: that of the arenas.
 #pragma once
 
-#include <memory_pool/base/arena_options.hpp>
+#include <memory_pool/arena_options.hpp>
 #include <memory_pool/base/config.hpp>
 #include <memory_pool/base/errors.hpp>
 #include <memory_pool/base/poisoning.hpp>
-#include <memory_pool/base/policies.hpp>
+#include <memory_pool/base/policy_checks.hpp>
 #include <memory_pool/base/refusals.hpp>
 #include <memory_pool/core/arenas/arena.hpp>
 #include <memory_pool/core/arenas/arena_checks.hpp>
 #include <memory_pool/core/blocks/pool_arguments.hpp>
+#include <memory_pool/fwd.hpp>
 
 #include <cstddef>
 #include <memory_resource>
 #include <optional>
 
 namespace memory_pool { inline namespace MEMORY_POOL_ABI {
-/// Arenas, over `Arenas`: core::local_arenas or core::shared_arenas. See base/policies.hpp for `Policy`: a checking one
+/// Arenas, over `Arenas`: core::local_arenas or core::shared_arenas. See policies.hpp for `Policy`: a checking one
 /// reports misuse at once, but a write to a free block when its bytes are handed out again; to count, put a
 /// tracking_resource before or behind it.
 template <class Policy, class Arenas>

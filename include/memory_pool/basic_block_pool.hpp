@@ -10,29 +10,28 @@
 
 #include <memory_pool/base/config.hpp>
 #include <memory_pool/base/failure_guard.hpp>
-#include <memory_pool/base/policies.hpp>
-#include <memory_pool/base/pool_options.hpp>
+#include <memory_pool/base/policy_checks.hpp>
 #include <memory_pool/base/refusals.hpp>
-#include <memory_pool/base/statistics.hpp>
 #include <memory_pool/core/blocks/pool_arguments.hpp>
 #include <memory_pool/core/slabs/slab_layout.hpp>
 #include <memory_pool/core/slabs/slab_listener.hpp>
 #include <memory_pool/core/slabs/slab_store.hpp>
+#include <memory_pool/fwd.hpp>
+#include <memory_pool/pool_options.hpp>
+#include <memory_pool/statistics.hpp>
 
 #include <cstddef>
 #include <memory_resource>
 
 namespace memory_pool { inline namespace MEMORY_POOL_ABI {
 namespace core {
-template <class Policy>
-class local_store;
 struct pool_access;
 } // namespace core
 
 /// A pool of blocks of one size. See `block_pool` and `concurrent_block_pool` for the usual instances, and
-/// base/policies.hpp for `Policy`. Both kinds of `Store` have the same public functions, except that only pools shared
+/// policies.hpp for `Policy`. Both kinds of `Store` have the same public functions, except that only pools shared
 /// by threads can wait.
-template <class Policy = default_policy, class Store = core::local_store<Policy>>
+template <class Policy, class Store>
 class basic_block_pool
 {
     using variant = base::checked_policy<Policy>;

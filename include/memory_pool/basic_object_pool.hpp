@@ -14,13 +14,13 @@
 
 #include <memory_pool/base/config.hpp>
 #include <memory_pool/base/failure_guard.hpp>
-#include <memory_pool/base/policies.hpp>
-#include <memory_pool/base/pool_options.hpp>
+#include <memory_pool/base/policy_checks.hpp>
 #include <memory_pool/base/refusals.hpp>
-#include <memory_pool/base/statistics.hpp>
 #include <memory_pool/core/blocks/pool_access.hpp>
 #include <memory_pool/core/blocks/pool_arguments.hpp>
 #include <memory_pool/core/objects/construct.hpp>
+#include <memory_pool/pool_options.hpp>
+#include <memory_pool/statistics.hpp>
 
 #include <algorithm>
 #include <chrono>

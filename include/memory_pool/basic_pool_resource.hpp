@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
 /// \file
-/// Blocks of any size for std::pmr, from pools by size. The public headers are unsynchronized_pool_resource.hpp, for
-/// one thread, and synchronized_pool_resource.hpp, for several.
+/// Blocks of any size for std::pmr, from pools by size. The public header is pool_resource.hpp.
 ///
 ///     allocate(50)  ->  class of 56 bytes  ->  its pool         deallocate(block, 50)  ->  same class, same pool
 ///     allocate(1 MB)  ->  a large block, from upstream
@@ -14,7 +13,7 @@
 
 #include <memory_pool/base/config.hpp>
 #include <memory_pool/base/errors.hpp>
-#include <memory_pool/base/policies.hpp>
+#include <memory_pool/base/policy_checks.hpp>
 #include <memory_pool/base/refusals.hpp>
 #include <memory_pool/core/arenas/oversized_blocks.hpp>
 #include <memory_pool/core/blocks/pool_arguments.hpp>

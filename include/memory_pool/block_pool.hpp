@@ -21,11 +21,7 @@
 #pragma once
 
 #include <memory_pool/base/config.hpp>
-#include <memory_pool/base/policies.hpp>
 #include <memory_pool/basic_block_pool.hpp>
 #include <memory_pool/core/blocks/local_store.hpp>
-
-namespace memory_pool { inline namespace MEMORY_POOL_ABI {
-/// Raw blocks of one size, for one thread, as fast as can be.
-using block_pool = basic_block_pool<default_policy>;
-}} // namespace memory_pool::MEMORY_POOL_ABI
+#include <memory_pool/fwd.hpp>
+#include <memory_pool/policies.hpp>

@@ -23,15 +23,7 @@
 #pragma once
 
 #include <memory_pool/base/config.hpp>
-#include <memory_pool/base/policies.hpp>
 #include <memory_pool/basic_block_pool.hpp>
 #include <memory_pool/core/blocks/shared_blocks.hpp>
-
-namespace memory_pool { inline namespace MEMORY_POOL_ABI {
-/// A pool of blocks of one size that threads share. See base/policies.hpp for `Policy`.
-template <class Policy = default_policy>
-using basic_concurrent_block_pool = basic_block_pool<Policy, core::shared_blocks<Policy>>;
-
-/// Raw blocks of one size, for many threads.
-using concurrent_block_pool = basic_concurrent_block_pool<>;
-}} // namespace memory_pool::MEMORY_POOL_ABI
+#include <memory_pool/fwd.hpp>
+#include <memory_pool/policies.hpp>

@@ -20,11 +20,12 @@
 #endif
 
 #include <memory_pool/base/config.hpp>
-#include <memory_pool/base/policies.hpp>
 #include <memory_pool/base/refusals.hpp>
 #include <memory_pool/block_pool.hpp>
 #include <memory_pool/concurrent_block_pool.hpp>
 #include <memory_pool/core/objects/counted_store.hpp>
+#include <memory_pool/fwd.hpp>
+#include <memory_pool/policies.hpp>
 #include <memory_pool/pooled.hpp>
 #include <memory_pool/store_pool_base.hpp>
 
@@ -77,9 +78,9 @@ using recycling_pooled = recycling_pool_base<recycling_store<T, blocks_for_poole
 template <class T, class Policy>
 using blocks_for_references = core::blocks_for_pooled<core::pooled_object<T>, Policy>;
 
-/// A pool of objects of type `T`, which is derived from `pooled`, held by boost::intrusive_ptr. See base/policies.hpp
+/// A pool of objects of type `T`, which is derived from `pooled`, held by boost::intrusive_ptr. See policies.hpp
 /// for `Policy`, and store_pool_base.hpp for what it can do.
-template <class T, class Policy = default_policy>
+template <class T, class Policy>
 class intrusive_pool : public core::constructing_pooled<core::pooled_object<T>, Policy>
 {
 public:

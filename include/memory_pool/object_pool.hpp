@@ -12,13 +12,7 @@
 #pragma once
 
 #include <memory_pool/base/config.hpp>
-#include <memory_pool/base/policies.hpp>
 #include <memory_pool/basic_object_pool.hpp>
 #include <memory_pool/block_pool.hpp>
-
-namespace memory_pool { inline namespace MEMORY_POOL_ABI {
-/// A pool of objects of type `T`, for one thread. See base/policies.hpp for `Policy`, and basic_object_pool for what it
-/// can do.
-template <class T, class Policy = default_policy>
-using object_pool = basic_object_pool<T, basic_block_pool<Policy>>;
-}} // namespace memory_pool::MEMORY_POOL_ABI
+#include <memory_pool/fwd.hpp>
+#include <memory_pool/policies.hpp>

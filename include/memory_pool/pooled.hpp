@@ -15,6 +15,7 @@
 #include <memory_pool/base/config.hpp>
 #include <memory_pool/core/objects/counted_object.hpp>
 #include <memory_pool/core/objects/reference_count.hpp>
+#include <memory_pool/fwd.hpp>
 
 #include <cstddef>
 #include <cstdint>
@@ -38,7 +39,7 @@ struct atomic_references
 /// Derive from it: `struct item : pooled<item>`, and give `item` a constructor if it takes arguments: braces would have
 /// to begin with the base. The last pointer to an object that no pool has made does nothing. Copying an object, or
 /// assigning to it, copies neither its references nor its place.
-template <class T, class References = atomic_references>
+template <class T, class References>
 class pooled : public core::counted_object<typename References::count>
 {
     using base_type = core::counted_object<typename References::count>;

@@ -15,11 +15,12 @@
 #pragma once
 
 #include <memory_pool/base/config.hpp>
-#include <memory_pool/base/policies.hpp>
 #include <memory_pool/base/refusals.hpp>
 #include <memory_pool/block_pool.hpp>
 #include <memory_pool/concurrent_block_pool.hpp>
 #include <memory_pool/core/objects/shared_ptr_store.hpp>
+#include <memory_pool/fwd.hpp>
+#include <memory_pool/policies.hpp>
 #include <memory_pool/store_pool_base.hpp>
 
 #include <memory>
@@ -54,20 +55,4 @@ public:
 
     static_assert(core::kept_object_check<T>::is_made);
 };
-
-/// Objects for std::shared_ptr, of which any thread may drop the last one.
-template <class T, class Policy = default_policy>
-using shared_pool = basic_shared_pool<T, basic_concurrent_block_pool<Policy>>;
-
-/// Objects for std::shared_ptr, for one thread.
-template <class T, class Policy = default_policy>
-using unsynchronized_shared_pool = basic_shared_pool<T, basic_block_pool<Policy>>;
-
-/// Recycled objects for std::shared_ptr, of which any thread may drop the last one.
-template <class T, class Policy = default_policy>
-using recycling_shared_pool = basic_recycling_shared_pool<T, basic_concurrent_block_pool<Policy>>;
-
-/// Recycled objects for std::shared_ptr, for one thread.
-template <class T, class Policy = default_policy>
-using unsynchronized_recycling_shared_pool = basic_recycling_shared_pool<T, basic_block_pool<Policy>>;
 }} // namespace memory_pool::MEMORY_POOL_ABI

@@ -13,11 +13,11 @@
 #pragma once
 
 #include <memory_pool/base/config.hpp>
-#include <memory_pool/base/pool_options.hpp>
 #include <memory_pool/base/refusals.hpp>
-#include <memory_pool/base/statistics.hpp>
 #include <memory_pool/core/objects/object_store.hpp>
 #include <memory_pool/core/objects/recycle_action.hpp>
+#include <memory_pool/pool_options.hpp>
+#include <memory_pool/statistics.hpp>
 
 #include <cstddef>
 #include <memory_resource>

@@ -11,14 +11,14 @@
 /// Thread safety: any thread, if upstream is for any thread; otherwise one thread at a time.
 #pragma once
 
-#include <memory_pool/base/call_site.hpp>
 #include <memory_pool/base/config.hpp>
 #include <memory_pool/base/failure_guard.hpp>
 #include <memory_pool/base/lock_guard.hpp>
 #include <memory_pool/base/mutex.hpp>
-#include <memory_pool/base/statistics.hpp>
+#include <memory_pool/call_site.hpp>
 #include <memory_pool/core/resources/resource_counters.hpp>
 #include <memory_pool/resource_adaptor.hpp>
+#include <memory_pool/statistics.hpp>
 
 #include <cstddef>
 #include <cstdio>

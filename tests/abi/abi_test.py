@@ -33,7 +33,7 @@ WAYS = {
 
 HIDDEN = ["-fvisibility=hidden", "-fvisibility-inlines-hidden"]
 
-# Names outside of the inline namespaces: unique in a process, or replaceable. See base/errors.hpp.
+# Names outside of the inline namespaces: unique in a process, or replaceable. See errors.hpp.
 OUTSIDE = {
     "memory_pool": {
         "error", "error_report", "error_handler", "set_error_handler", "get_error_handler",

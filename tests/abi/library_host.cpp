@@ -2,7 +2,7 @@
 // Copyright (c) 2026 The memory_pool authors
 /// \file
 /// A program that uses the library in library.cpp: linked with it, or loaded by dlopen from the file given as argument.
-#include <memory_pool/base/errors.hpp>
+#include <memory_pool/errors.hpp>
 
 #include <cstdio>
 #include <cstdlib>

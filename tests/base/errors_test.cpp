@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
 #include <memory_pool/base/errors.hpp>
-#include <memory_pool/base/pool_options.hpp>
+#include <memory_pool/pool_options.hpp>
 
 #include <support/error_recorder.hpp>
 #include <support/what.hpp>

@@ -2,7 +2,7 @@
 // Copyright (c) 2026 The memory_pool authors
 /// \file
 /// The drop-ins that need neither Boost nor np_alloc, as a user's translation unit: see headers.cmake.
-#include <memory_pool/base/policies.hpp>
+#include <memory_pool/policies.hpp>
 
 #include <ArenaMR/ArenaMR.hpp>
 #include <custAlloc/custAlloc.hpp>

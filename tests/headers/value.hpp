@@ -4,8 +4,8 @@
 /// The pooled types of these units, and calls of the members common to pools whose objects return by themselves.
 #pragma once
 
-#include <memory_pool/base/pool_options.hpp>
 #include <memory_pool/core/objects/recycle_action.hpp>
+#include <memory_pool/pool_options.hpp>
 
 #include <cstddef>
 #include <string>

@@ -4,8 +4,8 @@
 // minutes by default. Each byte in a block is derived from a number that travels with it, and the freeing thread checks
 // it first. Each thread sends mostly blocks of one size, and allocates more of those than it frees; so the pools must
 // move blocks all the time from where they are freed to where they are needed.
-#include <memory_pool/base/pool_options.hpp>
 #include <memory_pool/concurrent_block_pool.hpp>
+#include <memory_pool/pool_options.hpp>
 #include "support/check.hpp"
 #include "support/long_run.hpp"
 #include "support/parcels.hpp"

@@ -2,8 +2,8 @@
 // Copyright (c) 2026 The memory_pool authors
 // concurrent_stress [SECONDS [SEED]]: shared pools, used at random by short-lived threads, for two minutes by default.
 // Each block is marked and checked all the time, and accounted for at the end of each pool.
-#include <memory_pool/base/policies.hpp>
 #include <memory_pool/concurrent_block_pool.hpp>
+#include <memory_pool/policies.hpp>
 #include "support/check.hpp"
 #include "support/long_run.hpp"
 #include "support/pool_stress.hpp"

@@ -4,9 +4,9 @@
 /// What a program and a library that it loads at run time do with each other's pools.
 #pragma once
 
+#include <memory_pool/arena_resource.hpp>
 #include <memory_pool/concurrent_block_pool.hpp>
 #include <memory_pool/shared_pool.hpp>
-#include <memory_pool/synchronized_arena_resource.hpp>
 
 #include <array>
 #include <cstddef>

@@ -5,10 +5,10 @@
 /// resource type with INSTANTIATE_TYPED_TEST_SUITE_P.
 #pragma once
 
-#include <memory_pool/base/arena_options.hpp>
-#include <memory_pool/base/errors.hpp>
+#include <memory_pool/arena_options.hpp>
 #include <memory_pool/core/slabs/fill_pattern.hpp>
-#include <memory_pool/unsynchronized_pool_resource.hpp>
+#include <memory_pool/errors.hpp>
+#include <memory_pool/pool_resource.hpp>
 
 #include <support/error_recorder.hpp>
 #include <support/filled_blocks.hpp>

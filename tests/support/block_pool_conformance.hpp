@@ -5,8 +5,8 @@
 /// INSTANTIATE_TYPED_TEST_SUITE_P.
 #pragma once
 
-#include <memory_pool/base/errors.hpp>
-#include <memory_pool/base/pool_options.hpp>
+#include <memory_pool/errors.hpp>
+#include <memory_pool/pool_options.hpp>
 
 #include <support/options.hpp>
 #include <support/upstreams.hpp>

@@ -4,7 +4,7 @@
 /// An error handler that writes down what it is told, instead of aborting.
 #pragma once
 
-#include <memory_pool/base/errors.hpp>
+#include <memory_pool/errors.hpp>
 
 #include <cstddef>
 #include <functional>

@@ -4,7 +4,7 @@
 /// What must end in the error handler, in programs without exceptions.
 #pragma once
 
-#include <memory_pool/base/errors.hpp>
+#include <memory_pool/errors.hpp>
 
 #include <support/check.hpp>
 

@@ -4,7 +4,7 @@
 /// Misuse that the error handler leaves by a long jump.
 #pragma once
 
-#include <memory_pool/base/errors.hpp>
+#include <memory_pool/errors.hpp>
 
 #include <csetjmp>
 

@@ -4,7 +4,7 @@
 /// Options that tests often ask for.
 #pragma once
 
-#include <memory_pool/base/pool_options.hpp>
+#include <memory_pool/pool_options.hpp>
 
 #include <cstddef>
 

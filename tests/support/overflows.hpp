@@ -4,10 +4,10 @@
 /// Writes past the end of blocks; expects a single report, for any later operation on the block and its pool.
 #pragma once
 
-#include <memory_pool/base/errors.hpp>
 #include <memory_pool/base/poisoning.hpp>
-#include <memory_pool/base/pool_options.hpp>
 #include <memory_pool/core/slabs/fill_pattern.hpp>
+#include <memory_pool/errors.hpp>
+#include <memory_pool/pool_options.hpp>
 
 #include <support/error_recorder.hpp>
 #include <support/upstreams.hpp>

@@ -5,9 +5,9 @@
 /// resource type with INSTANTIATE_TYPED_TEST_SUITE_P.
 #pragma once
 
-#include <memory_pool/base/errors.hpp>
+#include <memory_pool/arena_resource.hpp>
 #include <memory_pool/base/poisoning.hpp>
-#include <memory_pool/unsynchronized_arena_resource.hpp>
+#include <memory_pool/errors.hpp>
 
 #include <support/error_recorder.hpp>
 #include <support/filled_blocks.hpp>

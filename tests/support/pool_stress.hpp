@@ -6,7 +6,7 @@
 
 #include "support/marked_blocks.hpp"
 
-#include <memory_pool/base/pool_options.hpp>
+#include <memory_pool/pool_options.hpp>
 
 #include <algorithm>
 #include <array>

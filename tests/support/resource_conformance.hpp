@@ -5,7 +5,7 @@
 /// type with INSTANTIATE_TYPED_TEST_SUITE_P.
 #pragma once
 
-#include <memory_pool/base/errors.hpp>
+#include <memory_pool/errors.hpp>
 
 #include <support/filled_blocks.hpp>
 #include <support/sanitizers.hpp>

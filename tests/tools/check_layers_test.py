@@ -54,6 +54,8 @@ def upwards(lower, header, layer):
 
 # What is written into a file of the good tree, and the place and words of the complaint.
 BAD = {
+    "a type that all layers share includes a pool": (
+        f"{LIBRARY}/pool_options.hpp", "\n#include <memory_pool/block_pool.hpp>\n", 2, "higher layer: public headers"),
     "base includes os": (f"{LIBRARY}/base/bits.hpp", "\n#include <memory_pool/os/pages.hpp>\n", 2, "higher layer: os"),
     "os includes core": upwards(f"{LIBRARY}/os", "<memory_pool/core/slabs/slab.hpp>", "core/slabs"),
     "slabs include threads": upwards(SLABS, '"../threads/depot.hpp"', "core/threads"),

@@ -77,7 +77,7 @@
 // The build configuration changes the bodies of inline functions, but the one definition rule requires the same body
 // for the same name. MEMORY_POOL_ABI, the inline namespace around everything that these headers declare, therefore
 // encodes the configuration: `v0` with exceptions and without sanitizers and Valgrind, else for example `v0_noexcept`
-// or `v0_asan`. Passing a pool to a unit of another configuration is a link error that prints the name. base/errors.hpp
+// or `v0_asan`. Passing a pool to a unit of another configuration is a link error that prints the name. errors.hpp
 // lists what is outside.
 //
 // Not encoded, as mixing is harmless:

@@ -10,7 +10,7 @@
 #pragma once
 
 #include <memory_pool/base/config.hpp>
-#include <memory_pool/base/policies.hpp>
+#include <memory_pool/policies.hpp>
 
 #include <cstddef>
 #include <type_traits>

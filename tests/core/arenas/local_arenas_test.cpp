@@ -2,8 +2,8 @@
 // Copyright (c) 2026 The memory_pool authors
 #include <memory_pool/core/arenas/local_arenas.hpp>
 
-#include <memory_pool/base/arena_options.hpp>
-#include <memory_pool/base/errors.hpp>
+#include <memory_pool/arena_options.hpp>
+#include <memory_pool/errors.hpp>
 #include <support/upstreams.hpp>
 
 #include <gtest/gtest.h>

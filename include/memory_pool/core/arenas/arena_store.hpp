@@ -13,7 +13,7 @@
 /// Thread safety: none; the resource that owns the store synchronizes.
 #pragma once
 
-#include <memory_pool/base/arena_options.hpp>
+#include <memory_pool/arena_options.hpp>
 #include <memory_pool/base/arithmetic.hpp>
 #include <memory_pool/base/config.hpp>
 #include <memory_pool/base/errors.hpp>

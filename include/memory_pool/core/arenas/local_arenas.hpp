@@ -11,7 +11,7 @@
 /// Thread safety: none; the owning resource synchronizes.
 #pragma once
 
-#include <memory_pool/base/arena_options.hpp>
+#include <memory_pool/arena_options.hpp>
 #include <memory_pool/base/config.hpp>
 #include <memory_pool/core/arenas/arena.hpp>
 #include <memory_pool/core/arenas/arena_checks.hpp>

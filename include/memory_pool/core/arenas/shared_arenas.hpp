@@ -16,7 +16,7 @@
 /// Thread safety: any thread, but for what says otherwise.
 #pragma once
 
-#include <memory_pool/base/arena_options.hpp>
+#include <memory_pool/arena_options.hpp>
 #include <memory_pool/base/config.hpp>
 #include <memory_pool/base/errors.hpp>
 #include <memory_pool/base/mutex.hpp>

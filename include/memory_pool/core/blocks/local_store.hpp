@@ -16,9 +16,8 @@
 #include <memory_pool/base/immovable.hpp>
 #include <memory_pool/base/misuse_log.hpp>
 #include <memory_pool/base/poisoning.hpp>
-#include <memory_pool/base/policies.hpp>
-#include <memory_pool/base/pool_options.hpp>
-#include <memory_pool/base/statistics.hpp>
+#include <memory_pool/base/policy_checks.hpp>
+#include <memory_pool/core/blocks/allocation_counters.hpp>
 #include <memory_pool/core/blocks/pool_arguments.hpp>
 #include <memory_pool/core/slabs/block_row.hpp>
 #include <memory_pool/core/slabs/block_span.hpp>
@@ -27,6 +26,7 @@
 #include <memory_pool/core/slabs/slab_listener.hpp>
 #include <memory_pool/core/slabs/slab_magazine.hpp>
 #include <memory_pool/core/slabs/slab_store.hpp>
+#include <memory_pool/pool_options.hpp>
 
 #include <algorithm>
 #include <cstddef>

@@ -7,8 +7,8 @@
 #pragma once
 
 #include <memory_pool/base/config.hpp>
-#include <memory_pool/base/pool_options.hpp>
 #include <memory_pool/core/slabs/slab_listener.hpp>
+#include <memory_pool/pool_options.hpp>
 
 #include <cstddef>
 #include <memory_resource>

@@ -9,8 +9,8 @@
 #include <memory_pool/base/arithmetic.hpp>
 #include <memory_pool/base/config.hpp>
 #include <memory_pool/base/errors.hpp>
-#include <memory_pool/base/pool_options.hpp>
 #include <memory_pool/core/slabs/slab_store.hpp>
+#include <memory_pool/pool_options.hpp>
 
 #include <algorithm>
 #include <cstddef>

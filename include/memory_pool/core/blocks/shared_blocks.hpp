@@ -11,15 +11,15 @@
 #include <memory_pool/base/errors.hpp>
 #include <memory_pool/base/failure_guard.hpp>
 #include <memory_pool/base/poisoning.hpp>
-#include <memory_pool/base/policies.hpp>
-#include <memory_pool/base/pool_options.hpp>
-#include <memory_pool/base/statistics.hpp>
+#include <memory_pool/base/policy_checks.hpp>
 #include <memory_pool/core/blocks/pool_arguments.hpp>
 #include <memory_pool/core/blocks/shared_store.hpp>
 #include <memory_pool/core/slabs/fill_pattern.hpp>
 #include <memory_pool/core/slabs/slab_layout.hpp>
 #include <memory_pool/core/slabs/slab_listener.hpp>
 #include <memory_pool/core/slabs/slab_store.hpp>
+#include <memory_pool/pool_options.hpp>
+#include <memory_pool/statistics.hpp>
 
 #include <algorithm>
 #include <chrono>

@@ -19,7 +19,6 @@
 
 #include <memory_pool/base/config.hpp>
 #include <memory_pool/base/errors.hpp>
-#include <memory_pool/base/statistics.hpp>
 #include <memory_pool/core/blocks/cache_gate.hpp>
 #include <memory_pool/core/slabs/fill_pattern.hpp>
 #include <memory_pool/core/slabs/slab_layout.hpp>
@@ -27,6 +26,7 @@
 #include <memory_pool/core/slabs/slab_store.hpp>
 #include <memory_pool/core/slabs/slab_store_options.hpp>
 #include <memory_pool/core/threads/thread_cache.hpp>
+#include <memory_pool/statistics.hpp>
 
 #include <cstddef>
 #include <memory_resource>

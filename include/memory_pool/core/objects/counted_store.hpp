@@ -12,8 +12,7 @@
 #include <memory_pool/base/config.hpp>
 #include <memory_pool/base/failure_guard.hpp>
 #include <memory_pool/base/poisoning.hpp>
-#include <memory_pool/base/policies.hpp>
-#include <memory_pool/base/pool_options.hpp>
+#include <memory_pool/base/policy_checks.hpp>
 #include <memory_pool/base/refusals.hpp>
 #include <memory_pool/core/blocks/pool_access.hpp>
 #include <memory_pool/core/blocks/pool_arguments.hpp>
@@ -24,6 +23,7 @@
 #include <memory_pool/core/objects/reference_count.hpp>
 #include <memory_pool/core/slabs/slab.hpp>
 #include <memory_pool/core/slabs/slab_listener.hpp>
+#include <memory_pool/pool_options.hpp>
 
 #include <cstddef>
 #include <cstdint>

@@ -17,8 +17,7 @@
 #include <memory_pool/base/errors.hpp>
 #include <memory_pool/base/failure_guard.hpp>
 #include <memory_pool/base/poisoning.hpp>
-#include <memory_pool/base/policies.hpp>
-#include <memory_pool/base/pool_options.hpp>
+#include <memory_pool/base/policy_checks.hpp>
 #include <memory_pool/core/blocks/pool_access.hpp>
 #include <memory_pool/core/blocks/pool_arguments.hpp>
 #include <memory_pool/core/objects/construct.hpp>
@@ -26,6 +25,7 @@
 #include <memory_pool/core/objects/release_scope.hpp>
 #include <memory_pool/core/slabs/slab.hpp>
 #include <memory_pool/core/slabs/slab_listener.hpp>
+#include <memory_pool/pool_options.hpp>
 
 #include <atomic>
 #include <cstddef>

@@ -8,7 +8,7 @@
 
 #include <memory_pool/base/config.hpp>
 #include <memory_pool/base/errors.hpp>
-#include <memory_pool/base/pool_options.hpp>
+#include <memory_pool/pool_options.hpp>
 
 #include <functional>
 #include <memory>

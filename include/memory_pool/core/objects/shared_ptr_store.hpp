@@ -21,12 +21,12 @@
 #include <memory_pool/base/config.hpp>
 #include <memory_pool/base/failure_guard.hpp>
 #include <memory_pool/base/poisoning.hpp>
-#include <memory_pool/base/policies.hpp>
-#include <memory_pool/base/pool_options.hpp>
+#include <memory_pool/base/policy_checks.hpp>
 #include <memory_pool/base/refusals.hpp>
 #include <memory_pool/core/objects/construct.hpp>
 #include <memory_pool/core/objects/object_store.hpp>
 #include <memory_pool/core/objects/recycle_action.hpp>
+#include <memory_pool/pool_options.hpp>
 
 #include <algorithm>
 #include <atomic>

@@ -16,9 +16,9 @@
 #include <memory_pool/base/config.hpp>
 #include <memory_pool/base/errors.hpp>
 #include <memory_pool/base/failure_guard.hpp>
-#include <memory_pool/base/pool_options.hpp>
 #include <memory_pool/core/arenas/oversized_blocks.hpp>
 #include <memory_pool/core/resources/block_classes.hpp>
+#include <memory_pool/pool_options.hpp>
 
 #include <algorithm>
 #include <array>

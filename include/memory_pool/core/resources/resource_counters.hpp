@@ -9,7 +9,7 @@
 #pragma once
 
 #include <memory_pool/base/config.hpp>
-#include <memory_pool/base/statistics.hpp>
+#include <memory_pool/statistics.hpp>
 
 #include <algorithm>
 #include <atomic>

@@ -17,7 +17,6 @@
 #include <memory_pool/base/config.hpp>
 #include <memory_pool/base/errors.hpp>
 #include <memory_pool/base/poisoning.hpp>
-#include <memory_pool/base/pool_options.hpp>
 #include <memory_pool/core/slabs/chunk_plan.hpp>
 #include <memory_pool/core/slabs/slab.hpp>
 #include <memory_pool/core/slabs/slab_directory.hpp>
@@ -25,6 +24,7 @@
 #include <memory_pool/core/slabs/slab_listener.hpp>
 #include <memory_pool/core/slabs/slab_store_options.hpp>
 #include <memory_pool/os/pages.hpp>
+#include <memory_pool/pool_options.hpp>
 
 #include <algorithm>
 #include <cstddef>

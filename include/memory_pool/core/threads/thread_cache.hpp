@@ -24,9 +24,9 @@
 
 #include <memory_pool/base/config.hpp>
 #include <memory_pool/base/intrusive_list.hpp>
-#include <memory_pool/base/statistics.hpp>
 #include <memory_pool/core/threads/depot.hpp>
 #include <memory_pool/os/short_wait.hpp>
+#include <memory_pool/statistics.hpp>
 
 #include <atomic>
 #include <cstddef>

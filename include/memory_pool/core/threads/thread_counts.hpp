@@ -12,9 +12,9 @@
 #pragma once
 
 #include <memory_pool/base/config.hpp>
-#include <memory_pool/base/statistics.hpp>
 #include <memory_pool/core/threads/thread_cache.hpp>
 #include <memory_pool/core/threads/thread_caches.hpp>
+#include <memory_pool/statistics.hpp>
 
 #include <atomic>
 #include <cstddef>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
-#include <memory_pool/base/statistics.hpp>
+#include <memory_pool/core/blocks/allocation_counters.hpp>
 
 #include <gtest/gtest.h>
 

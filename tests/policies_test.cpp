@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
-#include <memory_pool/base/policies.hpp>
+#include <memory_pool/base/policy_checks.hpp>
 
 #include <gtest/gtest.h>
 

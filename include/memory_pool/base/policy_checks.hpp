@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: MIT
+// Copyright (c) 2026 The memory_pool authors
+/// \file
+/// What class templates ask of a policy, and the policies that they reject.
+#pragma once
+
+#include <memory_pool/base/config.hpp>
+#include <memory_pool/policies.hpp>
+
+#include <type_traits>
+
+namespace memory_pool { inline namespace MEMORY_POOL_ABI { namespace base {
+/// Whether a type has the two constants of a policy.
+template <class Policy, class = void>
+inline constexpr bool is_policy = false;
+template <class Policy>
+inline constexpr bool
+    is_policy<Policy, std::void_t<std::bool_constant<Policy::counts>, std::bool_constant<Policy::checks>>> = true;
+
+/// The constants of a policy. Those of the default for an invalid policy, so that check_policy's is the only error.
+template <class Policy, bool IsOne = is_policy<Policy>>
+struct checked_policy
+{
+    static constexpr bool counts = false;
+    static constexpr bool checks = false;
+};
+template <class Policy>
+struct checked_policy<Policy, true>
+{
+    static constexpr bool counts = Policy::counts;
+    static constexpr bool checks = Policy::checks;
+};
+
+/// Rejects an invalid policy; called by the constructors of class templates with a policy.
+template <class Policy>
+constexpr void check_policy() noexcept
+{
+    static_assert(is_policy<Policy>, "a policy has two constants, counts and checks: derive yours from "
+                                     "memory_pool::default_policy and redefine the constants that differ");
+}
+
+/// What a policy says about `outliving`.
+template <class Policy, class = void>
+inline constexpr outliving outliving_of = outliving::allowed;
+template <class Policy>
+inline constexpr outliving outliving_of<Policy, std::void_t<decltype(Policy::outliving)>> = Policy::outliving;
+
+/// Rejects a policy about leaks where it would have no effect; called by the constructors of pools whose memory ends
+/// with them.
+template <class Policy>
+constexpr void check_outliving_is_allowed() noexcept
+{
+    static_assert(outliving_of<Policy> == outliving::allowed,
+                  "a policy about leaks is for pools whose objects return by themselves, as intrusive_pool and "
+                  "shared_pool: nothing outlives this one");
+}
+
+/// Rejects a policy that counts but does not check, for resources that keep no statistics by policy.
+template <class Policy>
+constexpr void check_resource_policy() noexcept
+{
+    using checked = checked_policy<Policy>;
+    static_assert(!checked::counts || checked::checks,
+                  "this resource does not count: put a tracking_resource before it; checking_policy finds misuse");
+    check_policy<Policy>();
+    check_outliving_is_allowed<Policy>();
+}
+}}} // namespace memory_pool::MEMORY_POOL_ABI::base

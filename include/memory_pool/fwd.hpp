@@ -1,0 +1,144 @@
+// SPDX-License-Identifier: MIT
+// Copyright (c) 2026 The memory_pool authors
+/// \file
+/// Declares every pool and resource, and which kinds of them there are, for headers that only name them.
+///
+///     block_pool = basic_block_pool<>      object_pool<T> = basic_object_pool<T, basic_block_pool<>>      ...
+///
+/// Thread safety: what is named `concurrent_`, `synchronized_` or `shared_` is for many threads, what is named
+/// `unsynchronized_`, and what has no such name, for one at a time.
+#pragma once
+
+#include <memory_pool/base/config.hpp>
+
+namespace memory_pool { inline namespace MEMORY_POOL_ABI {
+namespace core {
+template <class Policy>
+class local_store;
+template <class Policy>
+class shared_blocks;
+class local_arenas;
+class shared_arenas;
+class plain_upstream;
+class locked_upstream;
+} // namespace core
+
+struct default_policy;
+struct counting_policy;
+struct checking_policy;
+struct pool_options;
+struct arena_options;
+struct page_options;
+struct limit_options;
+struct pool_statistics;
+struct resource_statistics;
+struct call_site;
+struct plain_references;
+struct atomic_references;
+
+// Blocks of one size.
+
+template <class Policy = default_policy, class Store = core::local_store<Policy>>
+class basic_block_pool;
+
+/// Blocks of one size for one thread, without statistics, and without checks beyond those that cost nothing.
+using block_pool = basic_block_pool<>;
+
+/// Blocks of one size for many threads. See policies.hpp for `Policy`, and basic_block_pool for what it can do.
+template <class Policy = default_policy>
+using basic_concurrent_block_pool = basic_block_pool<Policy, core::shared_blocks<Policy>>;
+
+/// Blocks of one size for many threads, without statistics, and without checks beyond those that cost nothing.
+using concurrent_block_pool = basic_concurrent_block_pool<>;
+
+// Objects of one type.
+
+template <class Object, class Blocks>
+class basic_object_pool;
+
+/// Objects of type `T` for one thread. See policies.hpp for `Policy`.
+template <class T, class Policy = default_policy>
+using object_pool = basic_object_pool<T, basic_block_pool<Policy>>;
+
+/// Objects of type `T` for many threads. See policies.hpp for `Policy`.
+template <class T, class Policy = default_policy>
+using concurrent_object_pool = basic_object_pool<T, basic_concurrent_block_pool<Policy>>;
+
+// Objects that return by themselves.
+
+template <class T, class References = atomic_references>
+class pooled;
+template <class T, class Policy = default_policy>
+class intrusive_pool;
+template <class T, class Policy = default_policy>
+class recycling_pool;
+template <class T, class Blocks>
+class basic_shared_pool;
+template <class T, class Blocks>
+class basic_recycling_shared_pool;
+
+/// Objects for std::shared_ptr, of which any thread may drop the last one.
+template <class T, class Policy = default_policy>
+using shared_pool = basic_shared_pool<T, basic_concurrent_block_pool<Policy>>;
+
+/// Objects for std::shared_ptr, for one thread.
+template <class T, class Policy = default_policy>
+using unsynchronized_shared_pool = basic_shared_pool<T, basic_block_pool<Policy>>;
+
+/// Recycled objects for std::shared_ptr, of which any thread may drop the last one.
+template <class T, class Policy = default_policy>
+using recycling_shared_pool = basic_recycling_shared_pool<T, basic_concurrent_block_pool<Policy>>;
+
+/// Recycled objects for std::shared_ptr, for one thread.
+template <class T, class Policy = default_policy>
+using unsynchronized_recycling_shared_pool = basic_recycling_shared_pool<T, basic_block_pool<Policy>>;
+
+// Resources for std::pmr.
+
+template <class Policy, class Arenas>
+class basic_arena_resource;
+
+/// Arenas for one thread. See policies.hpp for `Policy`, and basic_arena_resource for what they can do.
+template <class Policy = default_policy>
+using basic_unsynchronized_arena_resource = basic_arena_resource<Policy, core::local_arenas>;
+
+/// Arenas for one thread, without checks beyond those that cost nothing.
+using unsynchronized_arena_resource = basic_unsynchronized_arena_resource<>;
+
+/// Arenas for many threads. See policies.hpp for `Policy`, and basic_arena_resource for what they can do.
+template <class Policy = default_policy>
+using basic_synchronized_arena_resource = basic_arena_resource<Policy, core::shared_arenas>;
+
+/// Arenas for many threads, without checks beyond those that cost nothing.
+using synchronized_arena_resource = basic_synchronized_arena_resource<>;
+
+template <class Pool, class Upstream>
+class basic_pool_resource;
+
+/// Pools by size for one thread. See policies.hpp for `Policy`, which is that of the pools, and basic_pool_resource for
+/// what they can do.
+template <class Policy = default_policy>
+using basic_unsynchronized_pool_resource = basic_pool_resource<basic_block_pool<Policy>, core::plain_upstream>;
+
+/// Pools by size for one thread, without checks beyond those that cost nothing.
+using unsynchronized_pool_resource = basic_unsynchronized_pool_resource<>;
+
+/// Pools by size for many threads. See policies.hpp for `Policy`, which is that of the pools, and basic_pool_resource
+/// for what they can do.
+template <class Policy = default_policy>
+using basic_synchronized_pool_resource =
+    basic_pool_resource<basic_concurrent_block_pool<Policy>, core::locked_upstream>;
+
+/// Pools by size for many threads, without checks beyond those that cost nothing.
+using synchronized_pool_resource = basic_synchronized_pool_resource<>;
+
+template <class Pool>
+class block_resource;
+template <class T, class Resource>
+class resource_allocator;
+class page_resource;
+class tracking_resource;
+class limit_resource;
+class failing_resource;
+class synchronized_resource;
+}} // namespace memory_pool::MEMORY_POOL_ABI
