@@ -102,6 +102,23 @@ foreach(refused ${refusals})
     endif()
 endforeach()
 
+# Indices do not convert to counts, nor counts to indices.
+if(TARGET memory_pool_np_alloc)
+    set(mismatch "(cannot convert [^\n]* to|cannot initialize a parameter of type) [^\n]*")
+    set(refused_1 "${mismatch}slice_index")
+    set(refused_2 "${mismatch}(size_t|unsigned long)")
+    foreach(refused RANGE 2)
+        add_test(NAME refusals.counts_${refused}
+            COMMAND ${compile} -fsyntax-only -DREFUSED=${refused}
+                -I${PROJECT_SOURCE_DIR}/src ${CMAKE_CURRENT_SOURCE_DIR}/refusals/counts.cpp)
+        set_tests_properties(refusals.counts_${refused} PROPERTIES TIMEOUT 120)
+        if(refused GREATER 0)
+            set_tests_properties(refusals.counts_${refused} PROPERTIES
+                PASS_REGULAR_EXPRESSION "error: ${refused_${refused}}" FAIL_REGULAR_EXPRESSION "${second_error}")
+        endif()
+    endforeach()
+endif()
+
 # Clang's thread safety analysis rejects uses of guarded members without their lock.
 if(CMAKE_CXX_COMPILER_ID STREQUAL "Clang" AND TARGET memory_pool_np_alloc)
     set(refused_1 "writing variable 'count_' requires holding mutex 'mutex_' exclusively")

@@ -47,7 +47,7 @@ struct heap_fixture : testing::Test
     /// Puts a block back into the heap that it is from, or has `back` keep it for that.
     void put(memory_pool::np::heap& back, void* block)
     {
-        const memory_pool::np::slice_tag owner = page_heap.region().tag(page_heap.region().slice_of(block)).load();
+        const memory_pool::np::slice_tag owner = page_heap.region().tag_of(block).load();
         back.put(owner & memory_pool::np::class_bits, &block, 1);
     }
 
@@ -68,7 +68,8 @@ struct heap_fixture : testing::Test
 
     memory_pool::np::huge_page_use huge_pages_under(const void* block)
     {
-        return page_heap.region().huge_pages(page_heap.region().slice_of(block) / memory_pool::np::slices_of_huge_page);
+        return page_heap.region().huge_pages(page_heap.region().slices_before(block) /
+                                             memory_pool::np::slices_of_huge_page);
     }
 
     std::size_t slices_in_use()

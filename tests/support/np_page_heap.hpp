@@ -65,11 +65,11 @@ struct page_heap_fixture : testing::Test
         return std::all_of(memory(of), memory(of) + bytes,
                            [value](std::byte each) { return each == std::byte{value}; });
     }
-    memory_pool::np::huge_page_use huge_pages(std::size_t slice)
+    memory_pool::np::huge_page_use huge_pages(memory_pool::np::slice_index slice)
     {
-        return all.region().huge_pages(slice / memory_pool::np::slices_of_huge_page);
+        return all.region().huge_pages(position(slice) / memory_pool::np::slices_of_huge_page);
     }
-    memory_pool::np::slice_tag tag(std::size_t slice) { return all.region().tag(slice).load(); }
+    memory_pool::np::slice_tag tag(memory_pool::np::slice_index slice) { return all.region().tag(slice).load(); }
     std::size_t dirty()
     {
         return all.with_runs([](const auto& runs) { return runs.dirty(); });

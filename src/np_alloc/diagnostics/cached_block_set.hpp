@@ -50,7 +50,7 @@ public:
     }
 
     /// Returns: whether the block of that number in a slab is cached.
-    bool has(slice_number slab, std::size_t number) const noexcept
+    bool has(slice_index slab, std::size_t number) const noexcept
     {
         return (word_of(slab, number) & base::bit_in_word(number)) != 0;
     }
@@ -91,9 +91,9 @@ private:
         return false;
     }
 
-    std::uint64_t& word_of(slice_number slab, std::size_t number) const noexcept
+    std::uint64_t& word_of(slice_index slab, std::size_t number) const noexcept
     {
-        return marks_[slab * words_of_slab + number / base::bits_per_word];
+        return marks_[position(slab) * words_of_slab + number / base::bits_per_word];
     }
 
     inconsistency find_in(thread_heap& heap) noexcept
@@ -139,18 +139,14 @@ private:
         return {};
     }
 
-    slice_tag tag_of(const void* block) const noexcept
-    {
-        return memory_.tag(memory_.slice_of(block)).load(std::memory_order_relaxed);
-    }
+    slice_tag tag_of(const void* block) const noexcept { return memory_.tag_of(block).load(std::memory_order_relaxed); }
 
     inconsistency mark(const void* block) noexcept
     {
-        const std::size_t slice = memory_.slice_of(block);
-        if (slice >= slices_ || !is_of_slab(tag_of(block)))
+        if (memory_.slices_before(block) >= slices_ || !is_of_slab(tag_of(block)))
             return {"a cached block is in no slab", block};
-        const slice_number first = memory_.record(slice).slab;
-        if (first >= slices_)
+        const slice_index first = memory_.record_of(block).slab;
+        if (position(first) >= slices_)
             return {"a cached block is in a slab outside of the region", block};
         const slice_record& slab = memory_.record(first);
         const std::size_t number =

@@ -26,7 +26,7 @@
 #include <cstddef>
 
 namespace memory_pool::np { namespace {
-slice_tag tag_of(const page_heap::region_type& memory, std::size_t slice) noexcept
+slice_tag tag_of(const page_heap::region_type& memory, slice_index slice) noexcept
 {
     return memory.tag(slice).load(std::memory_order_relaxed);
 }
@@ -49,7 +49,7 @@ public:
             [&heap](const slice_record& record, slice_tag tag) {
                 return tag == large_block ? record.home == &heap : (tag & ~class_bits) == heap.own_tag();
             },
-            [](slice_number, std::size_t) { return false; });
+            [](slice_index, std::size_t) { return false; });
     }
 
     bool visit_all()
@@ -57,7 +57,7 @@ public:
         return find_cached() &&
                for_each_block([this](const slice_record&,
                                      slice_tag tag) { return (tag & ~class_bits) != all_.internal().own_tag(); },
-                              [this](slice_number slab, std::size_t number) { return cached_.has(slab, number); }) &&
+                              [this](slice_index slab, std::size_t number) { return cached_.has(slab, number); }) &&
                all_.pages().for_each_direct([this](void* block, std::size_t bytes) { return tell(block, bytes); });
     }
 
@@ -74,7 +74,7 @@ private:
     template <class IsWanted, class IsCached>
     bool for_each_block(IsWanted&& is_wanted, IsCached&& is_cached)
     {
-        return all_.pages().for_each_run([&](slice_number first, const slice_record& record) {
+        return all_.pages().for_each_run([&](slice_index first, const slice_record& record) {
             const page_heap::region_type& memory = all_.pages().region();
             const slice_tag tag = tag_of(memory, first);
             if (tag == no_owner || !is_wanted(record, tag))
@@ -87,7 +87,7 @@ private:
         });
     }
 
-    std::size_t bytes_of_large([[maybe_unused]] slice_number first, const slice_record& record) const noexcept
+    std::size_t bytes_of_large([[maybe_unused]] slice_index first, const slice_record& record) const noexcept
     {
         if constexpr (is_checked)
             return all_.pages().checks().bytes_of_large(first);
@@ -95,7 +95,7 @@ private:
             return record.length * slice_bytes;
     }
 
-    std::size_t bytes_of(slice_number slab, const slice_record& record, std::size_t number) const noexcept
+    std::size_t bytes_of(slice_index slab, const slice_record& record, std::size_t number) const noexcept
     {
         if constexpr (is_checked)
             return all_.pages().checks().bytes_of(slab, number).value_or(0);
@@ -175,14 +175,14 @@ private:
         inconsistency found;
         if (!all_heaps_are_known_) // A thread that is not there may have been about to tag some, or to remove tags.
             return found;
-        (void)all_.pages().for_each_run([this, &found](slice_number first, const slice_record& record) {
+        (void)all_.pages().for_each_run([this, &found](slice_index first, const slice_record& record) {
             found = in_run(first, record);
             return !found;
         });
         return found;
     }
 
-    inconsistency in_run(slice_number first, const slice_record& record) noexcept
+    inconsistency in_run(slice_index first, const slice_record& record) noexcept
     {
         const slice_tag tag = tag_of(memory_, first);
         slice_tag of_others = tag;
@@ -200,7 +200,7 @@ private:
         } else if (record.state != slice_state::free) {
             ++unowned_runs_;
         }
-        for (slice_number slice = first + 1; slice != first + record.length; ++slice)
+        for (slice_index slice = first + 1; slice != first + record.length; ++slice)
             if (tag_of(memory_, slice) != of_others)
                 return {"the tag of a slice does not match its run", memory_.address(slice)};
         return {};
@@ -266,14 +266,14 @@ private:
     inconsistency in_bytes() noexcept
     {
         inconsistency found;
-        (void)all_.pages().for_each_run([this, &found](slice_number first, const slice_record& record) {
+        (void)all_.pages().for_each_run([this, &found](slice_index first, const slice_record& record) {
             found = in_bytes_of_run(first, record);
             return !found;
         });
         return found;
     }
 
-    inconsistency in_bytes_of_run([[maybe_unused]] slice_number first,
+    inconsistency in_bytes_of_run([[maybe_unused]] slice_index first,
                                   [[maybe_unused]] const slice_record& record) noexcept
     {
         if constexpr (is_checked) {
@@ -299,11 +299,10 @@ private:
     /// Returns: whether `block` is one of that heap, and not free.
     bool is_in_use(const shared_heap& heap, const void* block) const noexcept
     {
-        const std::size_t slice = memory_.slice_of(block);
-        if (slice >= memory_.committed())
+        if (memory_.slices_before(block) >= memory_.committed())
             return false;
-        const slice_tag tag = tag_of(memory_, slice);
-        if (tag == large_block)
+        const slice_index slice = memory_.slice_of(block);
+        if (tag_of(memory_, slice) == large_block)
             return memory_.address(slice) == block && memory_.record(slice).home == &heap;
         return heap.has_outstanding(block);
     }

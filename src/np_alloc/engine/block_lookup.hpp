@@ -32,21 +32,20 @@ inline bool is_misaligned(const void* block) noexcept
 MEMORY_POOL_ALWAYS_INLINE slice_tag tag_of(const void* address) noexcept
 {
     const page_heap::region_type& all = pages().region();
-    const std::size_t slice = all.slice_of(address);
-    if (MEMORY_POOL_LIKELY(slice < all.committed()))
-        return all.tag(slice).load(std::memory_order_relaxed);
+    if (MEMORY_POOL_LIKELY(all.slices_before(address) < all.committed()))
+        return all.tag_of(address).load(std::memory_order_relaxed);
     return pages().direct_bytes(address) != 0 ? direct_block : no_owner;
 }
 
-inline slice_number slice_of(const void* block) noexcept
+inline slice_index slice_of(const void* block) noexcept
 {
-    return static_cast<slice_number>(pages().region().slice_of(block));
+    return pages().region().slice_of(block);
 }
 
 MEMORY_POOL_NOINLINE inline std::size_t usable_size(const void* block, slice_tag tag) noexcept
 {
     switch (tag) {
-    case large_block: return pages().region().record(slice_of(block)).length * slice_bytes;
+    case large_block: return pages().region().record_of(block).length * slice_bytes;
     case direct_block: return pages().direct_bytes(block);
     default: return sizes::size(tag & class_bits);
     }
@@ -63,7 +62,8 @@ MEMORY_POOL_SLOW_PATH inline void report_wrong_outside(const void* address) noex
 {
     wrong_address wrong = pages().what_is_wrong_with(address);
     // The region was longer, and a block has gone with its addresses.
-    if (wrong.kind == error::foreign_pointer && pages().region().slice_of(address) < pages().region().peak_committed())
+    if (wrong.kind == error::foreign_pointer &&
+        pages().region().slices_before(address) < pages().region().peak_committed())
         wrong.kind = error::double_free;
     report_misuse(wrong.kind, address, wrong.block_bytes);
 }
@@ -72,7 +72,7 @@ MEMORY_POOL_SLOW_PATH inline void report_wrong(slice_tag tag, const void* block)
 {
     if (tag != no_owner)
         report_misuse(error::misaligned_pointer, block, tag != inside_large_block ? usable_size(block, tag) : 0);
-    else if (pages().region().slice_of(block) < pages().region().committed())
+    else if (pages().region().slices_before(block) < pages().region().committed())
         report_misuse(error::double_free, block, 0); // A program has been given nothing there but blocks.
     else
         report_wrong_outside(block);
@@ -92,7 +92,7 @@ inline bool report_if_wrong(slice_tag tag, const void* block) noexcept
 inline shared_heap* shared_heap_of(const void* block, slice_tag tag) noexcept
 {
     if (tag == large_block)
-        return pages().region().record(slice_of(block)).home;
+        return pages().region().record_of(block).home;
     if (tag == direct_block)
         return nullptr;
     return heap::of(tag).is_shared() ? &shared_heap::of(tag) : nullptr;

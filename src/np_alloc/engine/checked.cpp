@@ -72,7 +72,7 @@ MEMORY_POOL_ALWAYS_INLINE void* hand_out(std::size_t size_class, void* block, st
     if (MEMORY_POOL_UNLIKELY(!all.is_committed(steps)))
         return block != nullptr ? hand_out_outside(block, bytes, alignment) : nullptr;
     const class_facts& its = facts[size_class];
-    checked_slice& slab = slab_of(its, all.slice_at(steps));
+    checked_slice& slab = slab_of(its, all.record_after(steps));
     hand_out(slab.blocks[number_in(slab, its, block)], static_cast<std::byte*>(block), its.block_bytes, bytes);
     return block;
 }
@@ -95,7 +95,7 @@ void* allocate_zero_size() noexcept
     void* const block = registry().zero_size().allocate(smallest);
     if (block == nullptr)
         return hand_out(smallest, allocate_in_class(smallest), 0);
-    checked_slice& slab = record(slice_of(block));
+    checked_slice& slab = pages().region().record_of(block);
     const std::size_t number = number_in(slab, facts[smallest], block);
     const bool was_given_back = slab.blocks[number].hand_out(0).has_value();
     if (number == 0 && !was_given_back) // The first of a slab goes out first.
@@ -206,14 +206,14 @@ MEMORY_POOL_ALWAYS_INLINE void free(void* block, std::size_t expected) noexcept
         free_slowly(block, expected);
         return;
     }
-    const slice_tag tag = all.tag(all.slice_at(steps)).load(std::memory_order_relaxed);
+    const slice_tag tag = all.tag_after(steps).load(std::memory_order_relaxed);
     const std::size_t size_class = tag & class_bits;
     if (MEMORY_POOL_UNLIKELY(!is_of_slab(tag) || tag - size_class == registry().zero_size().own_tag())) {
         free_slowly(block, expected);
         return;
     }
     const class_facts& its = facts[size_class];
-    checked_slice& slab = slab_of(its, all.slice_at(steps));
+    checked_slice& slab = slab_of(its, all.record_after(steps));
     const std::size_t number = number_in(slab, its, block);
     if (MEMORY_POOL_UNLIKELY(number == no_block_there)) {
         free_slowly(block, expected);

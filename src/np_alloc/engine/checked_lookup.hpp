@@ -39,16 +39,10 @@ struct checked_block
     bool is_zero_size() const noexcept { return (tag & ~class_bits) == registry().zero_size().own_tag(); }
 };
 
-inline checked_slice& record(std::size_t slice) noexcept
+/// Returns: the slab of that class that a slice is part of.
+MEMORY_POOL_ALWAYS_INLINE checked_slice& slab_of(const class_facts& its, checked_slice& slice) noexcept
 {
-    return pages().region().record(slice);
-}
-
-/// Returns: the slab that a block of that class lies in.
-MEMORY_POOL_ALWAYS_INLINE checked_slice& slab_of(const class_facts& its, std::size_t slice) noexcept
-{
-    checked_slice& of_slice = record(slice);
-    return MEMORY_POOL_LIKELY(its.slices == 1) ? of_slice : record(of_slice.slab);
+    return MEMORY_POOL_LIKELY(its.slices == 1) ? slice : pages().region().record(slice.slab);
 }
 
 /// Returns: the number of the block of a slab that begins there, or no_block_there.
@@ -61,7 +55,7 @@ MEMORY_POOL_ALWAYS_INLINE std::size_t number_in(const checked_slice& slab, const
 inline std::optional<checked_block> block_in_slab(slice_tag tag, void* block) noexcept
 {
     const class_facts& its = facts[tag & class_bits];
-    checked_slice& slab = slab_of(its, slice_of(block));
+    checked_slice& slab = slab_of(its, pages().region().record_of(block));
     const std::size_t number = number_in(slab, its, block);
     if (number == no_block_there || is_misaligned(block))
         return std::nullopt;
@@ -71,8 +65,8 @@ inline std::optional<checked_block> block_in_slab(slice_tag tag, void* block) no
 /// Preconditions: a large block begins there.
 inline checked_block large_block_at(void* block) noexcept
 {
-    const slice_number first = slice_of(block);
-    return {large_block, static_cast<std::byte*>(block), &record(first).large, pages().checks().canary_end(first)};
+    return {large_block, static_cast<std::byte*>(block), &pages().region().record_of(block).large,
+            pages().checks().canary_end(slice_of(block))};
 }
 
 /// Preconditions: a block outside of the region begins there. Behind it, up to the end of its page, nothing else is.
@@ -103,7 +97,7 @@ inline std::size_t last_asked_around(slice_tag tag, const void* address) noexcep
     if (!is_of_slab(tag))
         return 0;
     const class_facts& its = facts[tag & class_bits];
-    const checked_slice& slab = slab_of(its, slice_of(address));
+    const checked_slice& slab = slab_of(its, pages().region().record_of(address));
     const std::size_t number =
         static_cast<std::size_t>(static_cast<const std::byte*>(address) - slab.begin) / its.block_bytes;
     return number < slab.capacity ? slab.blocks[number].last_bytes() : 0;
@@ -113,7 +107,7 @@ inline std::size_t last_asked_around(slice_tag tag, const void* address) noexcep
 MEMORY_POOL_SLOW_PATH inline void report_no_block(slice_tag tag, const void* address) noexcept
 {
     const page_heap::region_type& all = pages().region();
-    if (all.slice_of(address) >= all.slices())
+    if (all.slices_before(address) >= all.slices())
         report_wrong_outside(address);
     else if (tag != no_owner || is_misaligned(address))
         report_misuse(error::misaligned_pointer, address, last_asked_around(tag, address));

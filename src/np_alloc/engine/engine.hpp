@@ -122,7 +122,7 @@ MEMORY_POOL_ALWAYS_INLINE void free_or(void* block, FreeSlowly&& free_slowly, Fr
         return;
     }
     thread_cache& cache = this_thread.cache;
-    const slice_tag size_class = cache.class_in(all.tag(all.slice_at(steps)).load(std::memory_order_relaxed));
+    const slice_tag size_class = cache.class_in(all.tag_after(steps).load(std::memory_order_relaxed));
     if (MEMORY_POOL_UNLIKELY(size_class >= class_count)) {
         free_slowly(block);
         return;

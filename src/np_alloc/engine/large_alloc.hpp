@@ -63,7 +63,7 @@ MEMORY_POOL_NOINLINE inline large_allocation allocate_large(std::size_t bytes, s
 }
 
 /// Returns: whether there is one still.
-inline bool free_large(slice_number first) noexcept
+inline bool free_large(slice_index first) noexcept
 {
     shared_heap* const home = pages().region().record(first).home;
     return home != nullptr ? home->free_large(first) : pages().give_large(first);

@@ -66,7 +66,7 @@ public:
 
     // Slabs.
 
-    void slab_made(slice_number first, std::uint32_t slices) noexcept
+    void slab_made(slice_index first, std::uint32_t slices) noexcept
     {
         std::byte* const last_page = region_.address(first + slices) - guard_bytes;
         (void)find_damage(first, slices, false, last_page);
@@ -77,14 +77,14 @@ public:
     }
 
     /// Effects: what was guarded as a whole is not any more.
-    void slab_ends(slice_number first, std::uint32_t slices) noexcept
+    void slab_ends(slice_index first, std::uint32_t slices) noexcept
     {
         (void)os::unguard_memory(region_.address(first), slices * slice_bytes,
                                  std::exchange(region_.record(first).guarding_all, os::guarding::none));
     }
 
     /// Effects: guards all pages of a slab.
-    void guard_all(slice_number first, std::uint32_t slices) noexcept
+    void guard_all(slice_index first, std::uint32_t slices) noexcept
     {
         unguard_in(first + slices - 1);
         region_.record(first).guarding_all =
@@ -92,7 +92,7 @@ public:
     }
 
     /// Effects: what is in a slab that ends is lost, though blocks of it are in use.
-    void slab_dropped(slice_number first) noexcept
+    void slab_dropped(slice_index first) noexcept
     {
         const std::size_t bytes = slab_slices(region_.record(first).size_class) * slice_bytes;
         // Memory that is locked stays.
@@ -103,7 +103,7 @@ public:
     /// Effects: a free block of a slab need not be as it was left.
     void library_writes_to(const void* block) noexcept
     {
-        checked_slice& slab = region_.record(region_.record(region_.slice_of(block)).slab);
+        checked_slice& slab = region_.record(region_.record_of(block).slab);
         const auto offset = static_cast<std::size_t>(static_cast<const std::byte*>(block) - slab.begin);
         const std::size_t number = block_at(facts[slab.size_class], offset);
         if (number != no_block_there) // A batch that was written to may say that another is where no block begins.
@@ -120,7 +120,7 @@ public:
 
     /// Effects: the block is in use.
     /// Returns: where the memory is that was written to though it was free; nullptr if there is none.
-    const void* large_made(slice_number first, std::uint32_t slices, std::size_t bytes) noexcept
+    const void* large_made(slice_index first, std::uint32_t slices, std::size_t bytes) noexcept
     {
         region_.record(first).large_bytes = bytes;
         const void* const damaged = find_damage(first, slices, true, page_behind(first));
@@ -132,7 +132,7 @@ public:
 
     /// Effects: what is in the block is lost.
     /// Returns: whether the system may have memory behind it still.
-    bool large_ends(slice_number first) noexcept
+    bool large_ends(slice_index first) noexcept
     {
         region_.record(first).large.forget();
         const std::size_t end = canary_end(first);
@@ -140,7 +140,7 @@ public:
         if (!wipe(region_.address(first), end, region_.record(first).length * slice_bytes))
             return false;
         if (the_options.get(np_option_poison) != 0)
-            for (std::size_t slice = 0; slice * slice_bytes < end; ++slice) {
+            for (std::uint32_t slice = 0; slice * slice_bytes < end; ++slice) {
                 noted_.note(first + slice);
                 region_.record(first + slice).poisoned =
                     static_cast<std::uint32_t>(std::min(end - slice * slice_bytes, slice_bytes));
@@ -149,30 +149,30 @@ public:
     }
 
     /// Effects: a freed large block is not verified when it is used again, as it is revoked.
-    void large_revoked(slice_number first) noexcept
+    void large_revoked(slice_index first) noexcept
     {
-        for (std::size_t slice = 0; slice * slice_bytes < canary_end(first); ++slice)
+        for (std::uint32_t slice = 0; slice * slice_bytes < canary_end(first); ++slice)
             region_.record(first + slice).poisoned = 0;
     }
 
     /// Effects: the same where the system was asked to move its memory, and did not, or moved a part and left zeros
     ///   there.
-    void large_not_revoked(slice_number first) noexcept
+    void large_not_revoked(slice_index first) noexcept
     {
-        for (std::size_t slice = 0; slice * slice_bytes < canary_end(first); ++slice)
+        for (std::uint32_t slice = 0; slice * slice_bytes < canary_end(first); ++slice)
             if (std::uint32_t& poisoned = region_.record(first + slice).poisoned;
                 poisoned != 0 && !is_poisoned(region_.address(first + slice), poisoned))
                 poisoned = 0;
     }
 
     /// Effects: a large block has become longer by slices that were free.
-    void large_extended(slice_number first, std::uint32_t slices) noexcept { (void)find_damage(first, slices, false); }
+    void large_extended(slice_index first, std::uint32_t slices) noexcept { (void)find_damage(first, slices, false); }
 
     /// Effects: gives the block another size, if `resize_run()` finds that its run has room for that, or makes it so.
     ///   What is no longer of the block is filled.
     /// Returns: whether it did.
     template <class ResizeRun>
-    bool resize_large(slice_number first, std::size_t bytes, ResizeRun&& resize_run) noexcept
+    bool resize_large(slice_index first, std::size_t bytes, ResizeRun&& resize_run) noexcept
     {
         const std::size_t old_end = canary_end(first);
         const std::size_t end = base::round_up(bytes, os::page_size());
@@ -189,7 +189,7 @@ public:
     }
 
     /// Effects: of a large block that was just made, no more than `bytes` are asked for; the rest is room to grow.
-    void leave_room(slice_number first, std::size_t bytes) noexcept
+    void leave_room(slice_index first, std::size_t bytes) noexcept
     {
         unguard_behind(first);
         region_.record(first).large_bytes = bytes;
@@ -197,10 +197,10 @@ public:
     }
 
     /// Returns: how much was asked for.
-    std::size_t bytes_of_large(slice_number first) const noexcept { return region_.record(first).large_bytes; }
+    std::size_t bytes_of_large(slice_index first) const noexcept { return region_.record(first).large_bytes; }
 
     /// Returns: where the canary behind a large block ends, in bytes from its beginning.
-    std::size_t canary_end(slice_number first) const noexcept
+    std::size_t canary_end(slice_index first) const noexcept
     {
         return base::round_up(region_.record(first).large_bytes, os::page_size());
     }
@@ -208,13 +208,13 @@ public:
     // Proof.
 
     /// Returns: bytes that were asked for of the block of that number; nothing if it is not in use.
-    std::optional<std::size_t> bytes_of(slice_number slab, std::size_t number) const noexcept
+    std::optional<std::size_t> bytes_of(slice_index slab, std::size_t number) const noexcept
     {
         return region_.record(slab).blocks[number].bytes();
     }
 
     /// Returns: what is wrong with the block of that number in a slab, which is free or not.
-    inconsistency verify(slice_number slab, std::size_t number, bool is_free) const noexcept
+    inconsistency verify(slice_index slab, std::size_t number, bool is_free) const noexcept
     {
         const checked_slice& its = region_.record(slab);
         std::byte* const block = its.begin + number * its.block_bytes;
@@ -229,7 +229,7 @@ public:
         return {};
     }
 
-    inconsistency verify_large(slice_number first) const noexcept
+    inconsistency verify_large(slice_index first) const noexcept
     {
         std::byte* const block = region_.address(first);
         if (!region_.record(first).large.is_in_use())
@@ -240,10 +240,10 @@ public:
     }
 
     /// Returns: what is wrong with a free run.
-    inconsistency verify_free(slice_number first, std::uint32_t slices) const noexcept
+    inconsistency verify_free(slice_index first, std::uint32_t slices) const noexcept
     {
         inconsistency found;
-        noted_.for_each(first, slices, [&](slice_number slice) {
+        noted_.for_each(first, slices, [&](slice_index slice) {
             if (const std::size_t bytes = region_.record(slice).poisoned;
                 !found && bytes != 0 && !is_poisoned(region_.address(slice), bytes))
                 found = {"a free block was written to", region_.address(slice)};
@@ -255,7 +255,7 @@ public:
 
     /// Effects: what was in the run is lost, and so may be what is known of those of its slices that are neither the
     ///   first nor the last: that is memory, too.
-    void run_purged(slice_number first, std::uint32_t slices) noexcept
+    void run_purged(slice_index first, std::uint32_t slices) noexcept
     {
         (void)find_damage(first, slices, false);
         const std::size_t page = os::page_size();
@@ -286,10 +286,10 @@ private:
         return the_options.get(np_option_guard_pages) != 0 && os::page_size() == guard_bytes;
     }
 
-    std::byte* page_behind(slice_number first) const noexcept { return region_.address(first) + canary_end(first); }
+    std::byte* page_behind(slice_index first) const noexcept { return region_.address(first) + canary_end(first); }
 
     /// Returns: the page of that slice that is guarded; nullptr if none is.
-    std::byte* guarded_in(std::size_t slice) const noexcept
+    std::byte* guarded_in(slice_index slice) const noexcept
     {
         const checked_slice& its = region_.record(slice);
         return its.guarding_page != os::guarding::none ? region_.address(slice) + its.guarded_page * guard_bytes
@@ -300,7 +300,7 @@ private:
     /// Preconditions: no other page of its slice is guarded.
     void guard(std::byte* page) noexcept
     {
-        const std::size_t slice = region_.slice_of(page);
+        const slice_index slice = region_.slice_of(page);
         noted_.note(slice);
         if (guarded_in(slice) == page || !wants_guards())
             return;
@@ -309,11 +309,11 @@ private:
         its.guarded_page = static_cast<std::uint8_t>((page - region_.address(slice)) / std::ptrdiff_t{guard_bytes});
     }
 
-    void guard_behind(slice_number first) noexcept { guard(page_behind(first)); }
+    void guard_behind(slice_index first) noexcept { guard(page_behind(first)); }
 
-    void unguard_behind(slice_number first) noexcept { unguard_in(region_.slice_of(page_behind(first))); }
+    void unguard_behind(slice_index first) noexcept { unguard_in(region_.slice_of(page_behind(first))); }
 
-    void unguard_in(std::size_t slice) noexcept
+    void unguard_in(slice_index slice) noexcept
     {
         if (std::byte* const page = guarded_in(slice)) {
             (void)os::unguard_memory(page, guard_bytes, region_.record(slice).guarding_page);
@@ -323,11 +323,11 @@ private:
     }
 
     /// Verifies fill patterns, and expects them no longer. Removes guards, but for the page `guarded`.
-    const void* find_damage(slice_number first, std::uint32_t slices, bool is_wanted,
+    const void* find_damage(slice_index first, std::uint32_t slices, bool is_wanted,
                             const std::byte* guarded = nullptr) noexcept
     {
         const void* damaged = nullptr;
-        noted_.take_each(first, slices, [&](slice_number slice) {
+        noted_.take_each(first, slices, [&](slice_index slice) {
             if (guarded_in(slice) != guarded)
                 unguard_in(slice);
             const std::size_t bytes = region_.record(slice).poisoned;

@@ -13,7 +13,7 @@
 #include <memory_pool/base/immovable.hpp>
 
 #include "../slices/region.hpp"
-#include "../slices/runs.hpp"
+#include "../slices/slice_index.hpp"
 #include "../support/metadata_pages.hpp"
 
 #include <algorithm>
@@ -46,33 +46,33 @@ public:
 
     /// Effects: notes the part that contains `slice`. Call it before writing to the slice's record, so that the child
     ///   of a fork sees it.
-    void note(std::size_t slice) noexcept
+    void note(slice_index slice) noexcept
     {
-        word& its = words_[slice / slices_of_word];
+        word& its = words_[position(slice) / slices_of_word];
         if ((its.load(std::memory_order_relaxed) & bit_of(slice)) == 0)
             its.fetch_or(bit_of(slice), std::memory_order_relaxed);
     }
 
-    /// Effects: calls `visit(slice_number)` for each of the `count` slices from `first` on that is in a noted part.
+    /// Effects: calls `visit(slice_index)` for each of the `count` slices from `first` on that is in a noted part.
     /// Complexity: linear in the slices visited, and in the words that hold the bits.
     template <class Visit>
-    void for_each(slice_number first, std::uint32_t count, Visit&& visit) const noexcept
+    void for_each(slice_index first, std::uint32_t count, Visit&& visit) const noexcept
     {
-        for_each_part(first, count, [&visit](std::size_t begin, std::size_t end) {
-            for (std::size_t slice = begin; slice != end; ++slice)
-                visit(static_cast<slice_number>(slice));
+        for_each_part(first, count, [&visit](slice_index begin, slice_index end) {
+            for (slice_index slice = begin; slice != end; ++slice)
+                visit(slice);
         });
     }
 
     /// Effects: as `for_each`, and clears the bits of parts that are wholly inside the range.
     template <class Visit>
-    void take_each(slice_number first, std::uint32_t count, Visit&& visit) noexcept
+    void take_each(slice_index first, std::uint32_t count, Visit&& visit) noexcept
     {
-        for_each_part(first, count, [this, &visit](std::size_t begin, std::size_t end) {
-            for (std::size_t slice = begin; slice != end; ++slice)
-                visit(static_cast<slice_number>(slice));
+        for_each_part(first, count, [this, &visit](slice_index begin, slice_index end) {
+            for (slice_index slice = begin; slice != end; ++slice)
+                visit(slice);
             if (end - begin == slices_of_part)
-                words_[begin / slices_of_word].fetch_and(~bit_of(begin), std::memory_order_relaxed);
+                words_[position(begin) / slices_of_word].fetch_and(~bit_of(begin), std::memory_order_relaxed);
         });
     }
 
@@ -80,25 +80,25 @@ private:
     using word = std::atomic<std::uint64_t>;
     static constexpr std::size_t slices_of_word = base::bits_per_word * slices_of_part;
 
-    static constexpr std::uint64_t bit_of(std::size_t slice) noexcept
+    static constexpr std::uint64_t bit_of(slice_index slice) noexcept
     {
-        return std::uint64_t{1} << (slice / slices_of_part % base::bits_per_word);
+        return std::uint64_t{1} << (position(slice) / slices_of_part % base::bits_per_word);
     }
 
     /// Calls `visit(begin, end)` for the slices of each noted part within the `count` slices from `first` on.
     template <class Visit>
-    void for_each_part(slice_number first, std::uint32_t count, Visit&& visit) const noexcept
+    void for_each_part(slice_index first, std::uint32_t count, Visit&& visit) const noexcept
     {
-        const std::size_t end = std::size_t{first} + count;
-        for (std::size_t at = first; at < end;) {
+        const std::size_t end = position(first + count);
+        for (std::size_t at = position(first); at < end;) {
             const std::uint64_t noted = words_[at / slices_of_word].load(std::memory_order_relaxed);
             if (noted == 0) {
                 at = (at / slices_of_word + 1) * slices_of_word;
                 continue;
             }
             const std::size_t next = std::min((at / slices_of_part + 1) * slices_of_part, end);
-            if ((noted & bit_of(at)) != 0)
-                visit(at, next);
+            if ((noted & bit_of(slice_at(at))) != 0)
+                visit(slice_at(at), slice_at(next));
             at = next;
         }
     }

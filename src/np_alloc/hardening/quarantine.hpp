@@ -43,7 +43,7 @@ public:
         const std::size_t place = (first_ + count_++) % most_blocks;
         blocks_[place] = block;
         classes_[place] = static_cast<std::uint8_t>(is_own ? size_class : size_class | of_another);
-        count(size_class, 1);
+        count(size_class, block_count{1});
         bytes_ += facts[size_class].block_bytes;
     }
 
@@ -61,7 +61,7 @@ public:
         const entry oldest{blocks_[first_], class_at(first_), classes_[first_] < of_another};
         first_ = (first_ + 1) % most_blocks;
         --count_;
-        count(oldest.size_class, ~std::uint32_t{0});
+        count(oldest.size_class, -block_count{1});
         bytes_ -= facts[oldest.size_class].block_bytes;
         return oldest;
     }
@@ -96,9 +96,9 @@ private:
 
     std::size_t class_at(std::size_t place) const noexcept { return classes_[place] % of_another; }
 
-    void count(std::size_t size_class, std::uint32_t more) noexcept
+    void count(std::size_t size_class, block_count more) noexcept
     {
-        of_class_[size_class].store(of_class(size_class) + more, std::memory_order_relaxed);
+        of_class_[size_class].store(of_class(size_class) + static_cast<std::uint32_t>(more), std::memory_order_relaxed);
     }
 
     std::size_t first_ = 0;

@@ -37,8 +37,7 @@ public:
     {
         std::uint32_t taken_back = 0;
         for (void* const* const end = blocks + count; blocks != end;) {
-            const std::size_t slice = region().slice_of(*blocks);
-            const slice_tag tag = region().tag(slice).load(std::memory_order_relaxed);
+            const slice_tag tag = tag_of(*blocks);
             if (MEMORY_POOL_UNLIKELY(tag != (own_tag() | size_class))) {
                 if (is_of_thread(tag, size_class))
                     add_remote_free(tag, *blocks);
@@ -48,12 +47,12 @@ public:
                 continue;
             }
             const slice_record::returned result =
-                put_into(record(record(slice).slab), size_class, blocks, static_cast<std::size_t>(end - blocks),
+                put_into(slab_of(*blocks), size_class, blocks, static_cast<std::size_t>(end - blocks),
                          [this, size_class](error kind, const void* block) { report(kind, size_class, block); });
             blocks += result.seen;
             taken_back += result.taken_back;
         }
-        count_outstanding(size_class, std::uint32_t{0} - taken_back);
+        count_outstanding(size_class, -block_count{taken_back});
     }
 };
 } // namespace memory_pool::np

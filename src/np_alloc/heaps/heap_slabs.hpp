@@ -112,7 +112,7 @@ public:
             if (!slab.has_blocks())
                 unlist(slab);
         }
-        count_outstanding(size_class, taken);
+        count_outstanding(size_class, block_count{taken});
         peak_outstanding_bytes_ = std::max(peak_outstanding_bytes_, outstanding_bytes());
         return taken;
     }
@@ -120,7 +120,7 @@ public:
     /// Returns: whether a block of a slab of this heap begins at `address`, which may be any, and is outstanding.
     bool has_outstanding(const void* address) const noexcept
     {
-        if (region().slice_of(address) >= region().committed() ||
+        if (region().slices_before(address) >= region().committed() ||
             reinterpret_cast<std::uintptr_t>(address) % sizes::step != 0)
             return false;
         const slice_tag tag = tag_of(address);
@@ -141,7 +141,7 @@ public:
         std::optional<error> wrong;
         const slice_record::returned result =
             put_into(slab_of(block), size_class, &block, 1, [&wrong](error kind, const void*) { wrong = kind; });
-        count_outstanding(size_class, std::uint32_t{0} - result.taken_back);
+        count_outstanding(size_class, -block_count{result.taken_back});
         return wrong;
     }
 
@@ -236,7 +236,7 @@ public:
     template <class Visit>
     void for_each_slab(Visit&& visit) const MEMORY_POOL_REQUIRES(mutex_)
     {
-        slabs_.for_each([&](slice_number each) { visit(record(each)); }, links_in_heap{region()});
+        slabs_.for_each([&](slice_index each) { visit(record(each)); }, links_in_heap{region()});
     }
 
     /// Returns: how many slabs it has.
@@ -269,23 +269,22 @@ protected:
         figure.store(figure.load(std::memory_order_relaxed) + more, std::memory_order_relaxed);
     }
 
-    /// Counts blocks of that class that are not in slabs any more, or, if `more` is below 0 (modulo 2^32), are back.
-    void count_outstanding(std::size_t size_class, std::uint32_t more) noexcept
+    /// Counts blocks of that class that are not in slabs any more, or, if `more` is below 0, are back.
+    void count_outstanding(std::size_t size_class, block_count more) noexcept
     {
-        add(outstanding_[size_class], more);
-        add(outstanding_bytes_, static_cast<std::size_t>(std::int64_t{static_cast<std::int32_t>(more)} *
-                                                         std::int64_t{facts[size_class].block_bytes}));
+        add(outstanding_[size_class], static_cast<std::uint32_t>(more));
+        add(outstanding_bytes_, static_cast<std::size_t>(more) * facts[size_class].block_bytes);
     }
 
     template <auto Next, auto Previous>
     using heap_links = slice_links<page_heap::region_type, Next, Previous>;
 
     page_heap::region_type& region() const noexcept { return pages_.region(); }
-    slice_record& record(std::size_t slice) const noexcept { return region().record(slice); }
-    slice_record& slab_of(const void* block) const noexcept { return record(record(region().slice_of(block)).slab); }
+    slice_record& record(slice_index slice) const noexcept { return region().record(slice); }
+    slice_record& slab_of(const void* block) const noexcept { return record(region().record_of(block).slab); }
     slice_tag tag_of(const void* block) const noexcept
     {
-        return region().tag(region().slice_of(block)).load(std::memory_order_relaxed);
+        return region().tag_of(block).load(std::memory_order_relaxed);
     }
 
     template <class Refuse>
@@ -334,7 +333,7 @@ private:
 
     bool add_slab(std::size_t size_class) noexcept MEMORY_POOL_REQUIRES(mutex_)
     {
-        const slice_number added = pages_.take_slab(size_class, own_tag(), may_have_huge_page(size_class));
+        const slice_index added = pages_.take_slab(size_class, own_tag(), may_have_huge_page(size_class));
         if (added == no_slice)
             return false;
         add(slab_bytes_, std::size_t{facts[size_class].slab_bytes});
@@ -382,7 +381,7 @@ private:
     misuse_list* found_ = nullptr;           ///< Of the holder of the lock.
     std::atomic<std::uint32_t> owner_locks_{0};
     base::intrusive_list<links_in_heap> slabs_ MEMORY_POOL_GUARDED_BY(mutex_);
-    slice_number next_to_purge_ MEMORY_POOL_GUARDED_BY(mutex_) = no_slice; ///< Slabs before it are purged.
+    slice_index next_to_purge_ MEMORY_POOL_GUARDED_BY(mutex_) = no_slice; ///< Slabs before it are purged.
     std::array<base::intrusive_list<links_in_class>, class_count> with_blocks_ MEMORY_POOL_GUARDED_BY(mutex_){};
     std::array<std::atomic<std::uint32_t>, class_count> outstanding_{};
     std::atomic<std::size_t> outstanding_bytes_{0}; ///< Of all classes.

@@ -65,9 +65,9 @@ public:
 
 private:
     /// Returns: what is wrong with what should be one of its slabs.
-    inconsistency verify(slice_number first) const noexcept
+    inconsistency verify(slice_index first) const noexcept
     {
-        if (first >= its_.region().committed())
+        if (!its_.region().is_committed(first))
             return {"the list of slabs of a heap leads out of memory", &its_};
         const slice_record& slab = its_.record(first);
         const slice_tag tag = its_.region().tag(first).load(std::memory_order_relaxed);
@@ -76,7 +76,7 @@ private:
             return {"the list of slabs of a heap leads to a slab that is not its own", its_.region().address(first)};
         if (!slab.is_slab_of(first, its_.region().address(first), size_class))
             return {"slab metadata is inconsistent", its_.region().address(first)};
-        for (slice_number slice = first; slice != first + slab_slices(size_class); ++slice)
+        for (slice_index slice = first; slice != first + slab_slices(size_class); ++slice)
             if (its_.region().tag(slice).load(std::memory_order_relaxed) != tag || its_.record(slice).slab != first)
                 return {"a slice is not tagged as part of its slab", its_.region().address(slice)};
         if (!slab.is_valid())
@@ -93,7 +93,7 @@ private:
                          IsRight&& is_right) const noexcept
     {
         inconsistency found{torn, &its_};
-        const auto is_valid = [&](slice_number each) {
+        const auto is_valid = [&](slice_index each) {
             if (const inconsistency wrong = verify(each)) {
                 found = wrong;
                 return false;

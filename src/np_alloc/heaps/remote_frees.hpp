@@ -293,8 +293,7 @@ private:
     /// Returns: whether it was outstanding.
     MEMORY_POOL_ALWAYS_INLINE bool drain_block(void* block, std::size_t& bytes) noexcept MEMORY_POOL_REQUIRES(mutex_)
     {
-        const std::size_t slice = region().slice_of(block);
-        const slice_tag tag = region().tag(slice).load(std::memory_order_relaxed);
+        const slice_tag tag = tag_of(block);
         const std::size_t size_class = tag & class_bits;
         if (MEMORY_POOL_UNLIKELY((tag & ~class_bits) != own_tag())) {
             report_gone(tag, block);
@@ -312,7 +311,7 @@ private:
     /// Returns: whether it was outstanding.
     bool drain_batch(free_batch* read, std::size_t& bytes) noexcept MEMORY_POOL_REQUIRES(mutex_)
     {
-        const slice_tag tag = region().tag(region().slice_of(read)).load(std::memory_order_relaxed);
+        const slice_tag tag = tag_of(read);
         if ((tag & ~class_bits) == own_tag() || !is_of_slab(tag))
             return drain_block(read, bytes);
         const std::size_t sent = of(tag).send_one(tag & class_bits, read);

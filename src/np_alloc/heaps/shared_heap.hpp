@@ -85,7 +85,7 @@ public:
     // Large blocks.
 
     /// Effects: makes a block of this heap what is none yet.
-    void adopt_large(slice_number first) noexcept
+    void adopt_large(slice_index first) noexcept
     {
         const base::lock_guard lock(mutex_);
         slice_record& added = record(first);
@@ -96,7 +96,7 @@ public:
     }
 
     /// Effects: frees such a block. The lock is held until it is gone, so a fork finds it here, or free.
-    bool free_large(slice_number first) noexcept
+    bool free_large(slice_index first) noexcept
     {
         forget(pages_.region().address(first));
         MEMORY_POOL_DELAY_POINT();
@@ -127,7 +127,7 @@ public:
     {
         const base::lock_guard lock(mutex_);
         heap::give_back_slabs();
-        large_.for_each([this](slice_number each) { (void)pages_.give_large(each); }, large_links{region()});
+        large_.for_each([this](slice_index each) { (void)pages_.give_large(each); }, large_links{region()});
         large_.clear();
     }
 
@@ -169,9 +169,9 @@ public:
     inconsistency verify() const noexcept MEMORY_POOL_NO_THREAD_SAFETY_ANALYSIS
     {
         const void* last = this;
-        const auto is_valid = [this, &last](slice_number each) {
+        const auto is_valid = [this, &last](slice_index each) {
             last = region().address(each);
-            return each < region().committed() && is_own_large(each);
+            return region().is_committed(each) && is_own_large(each);
         };
         if (!large_.is_linked(is_valid, large_links{region()}))
             return {"the list of large blocks of a heap is torn at a block", last};
@@ -183,7 +183,7 @@ public:
     std::size_t large_blocks() const noexcept MEMORY_POOL_NO_THREAD_SAFETY_ANALYSIS
     {
         std::size_t count = 0;
-        large_.for_each([&count](slice_number) { ++count; }, large_links{region()});
+        large_.for_each([&count](slice_index) { ++count; }, large_links{region()});
         return count;
     }
 
@@ -198,7 +198,7 @@ public:
 private:
     using large_links = heap_links<&slice_record::next_in_heap, &slice_record::previous_in_heap>;
 
-    bool is_own_large(slice_number first) const noexcept
+    bool is_own_large(slice_index first) const noexcept
     {
         return region().tag(first).load(std::memory_order_relaxed) == large_block && record(first).home == this;
     }

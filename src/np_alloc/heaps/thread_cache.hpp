@@ -160,7 +160,7 @@ public:
         if (top(size_class) == nullptr)
             make_magazine(size_class);
         else if (top(size_class) == heap().end(size_class) && !grow(size_class, found))
-            flush(size_class, (held(size_class) + 1) / 2, found);
+            flush(size_class, block_count{(held(size_class) + 1) / 2}, found);
         *tops_[size_class]++ = block;
     }
 
@@ -197,7 +197,7 @@ public:
         if constexpr (is_checked)
             flush_quarantine(found);
         for (std::size_t size_class = 0; size_class != class_count; ++size_class)
-            flush(size_class, held(size_class), found);
+            flush(size_class, block_count{held(size_class)}, found);
         heap().slabs.send_all();
     }
 
@@ -258,8 +258,8 @@ private:
             return false;
         const std::uint32_t smaller = std::max(2 * swing, facts[size_class].least_room);
         if (held(size_class) > smaller)
-            flush(size_class, held(size_class) - smaller, found);
-        heap().shrink(size_class, smaller);
+            flush(size_class, block_count{held(size_class) - smaller}, found);
+        heap().shrink(size_class, block_count{smaller});
         return true;
     }
 
@@ -289,8 +289,9 @@ private:
     }
 
     /// Puts the oldest blocks back into the heap.
-    void flush(std::size_t size_class, std::size_t count, misuse_list& found) noexcept
+    void flush(std::size_t size_class, block_count flushed, misuse_list& found) noexcept
     {
+        const auto count = static_cast<std::size_t>(flushed);
         if (count == 0)
             return;
         expect_batches();

@@ -97,15 +97,15 @@ public:
         if (larger == before || (bytes != 0 && bytes_more_ + bytes > most_bytes_more()))
             return false;
         bytes_more_ += bytes;
-        set_room(size_class, larger);
+        set_room(size_class, block_count{larger});
         return true;
     }
 
     /// Effects: shrinks the magazine of a class to a room of `smaller` blocks.
     /// Preconditions: it exists, and holds at most `smaller` blocks; `smaller` is not below least_room(size_class).
-    void shrink(std::size_t size_class, std::uint32_t smaller) noexcept
+    void shrink(std::size_t size_class, block_count smaller) noexcept
     {
-        bytes_more_ -= std::size_t{room(size_class) - smaller} * facts[size_class].block_bytes;
+        bytes_more_ -= (room(size_class) - static_cast<std::size_t>(smaller)) * facts[size_class].block_bytes;
         set_room(size_class, smaller);
     }
 
@@ -184,7 +184,7 @@ public:
     thread_heap* next_parked = nullptr; ///< In that of those without a thread.
 
 private:
-    void set_room(std::size_t size_class, std::uint32_t room) noexcept
+    void set_room(std::size_t size_class, block_count room) noexcept
     {
         *end(size_class) = nullptr;
         rooms_[size_class].store(static_cast<std::uint16_t>(room), std::memory_order_relaxed);

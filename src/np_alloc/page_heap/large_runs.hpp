@@ -19,6 +19,7 @@
 #include "../hardening/revoked_runs.hpp"
 #include "../slices/huge_pages.hpp"
 #include "../slices/runs.hpp"
+#include "../slices/size_classes.hpp"
 #include "../slices/slice_tag.hpp"
 #include "../support/build_variant.hpp"
 #include "../support/misuse.hpp"
@@ -49,14 +50,14 @@ public:
 
     /// Effects: takes a large block apart.
     /// Returns: whether there is one; not if another thread has done so in the meantime.
-    bool give_large(slice_number first) noexcept { return give_large(first, true); }
+    bool give_large(slice_index first) noexcept { return give_large(first, true); }
 
     /// Effects: makes a large block of at least `bytes` that holds what the one at `first` held, which is no more. If
     ///   it has no memory yet, that of the old one moves, if the system can do that: it costs less than to copy, and to
     ///   get other memory. If it has, it is the other way round.
     /// Returns: it; `first` is no_slice if there is no memory: then the old one is as it was.
     /// Preconditions: it is not smaller than the old one.
-    run move_large(slice_number first, std::size_t bytes) noexcept
+    run move_large(slice_index first, std::size_t bytes) noexcept
     {
         const std::size_t old_bytes = held_by_large(first);
         const run moved = take_large(bytes, 1, [this, first](const run& its) {
@@ -78,7 +79,7 @@ public:
 
     /// Returns: whether a large block has room for `bytes` now, where it is. It is made longer if need be, and shorter
     ///   if a quarter of it would not be used.
-    bool resize_large(slice_number first, std::size_t bytes) noexcept
+    bool resize_large(slice_index first, std::size_t bytes) noexcept
     {
         if (slices_for(bytes) == 0 || !is_conceivable(bytes))
             return false;
@@ -103,9 +104,9 @@ public:
     }
 
 protected:
-    void count_large(std::size_t blocks, std::size_t bytes) noexcept
+    void count_large(block_count blocks, std::size_t bytes) noexcept
     {
-        large_blocks_.fetch_add(blocks, std::memory_order_relaxed);
+        large_blocks_.fetch_add(static_cast<std::size_t>(blocks), std::memory_order_relaxed);
         large_bytes_.fetch_add(bytes, std::memory_order_relaxed);
     }
 
@@ -114,7 +115,7 @@ protected:
 
 private:
     /// Returns: bytes of a large block that have to be moved with it.
-    std::size_t held_by_large(slice_number first) noexcept
+    std::size_t held_by_large(slice_index first) noexcept
     {
         if constexpr (is_checked)
             return checks().bytes_of_large(first);
@@ -133,7 +134,7 @@ private:
             region_.record(its.first).home = nullptr;
             set_tag(its.first, 1, large_block);
             set_tag(its.first + 1, its.length - 1, inside_large_block);
-            count_large(1, its.length * slice_bytes);
+            count_large(block_count{1}, its.length * slice_bytes);
         });
         MEMORY_POOL_DELAY_POINT();
         measure(touch, taken.first + taken.length);
@@ -145,7 +146,7 @@ private:
         return taken;
     }
 
-    bool resize_run(slice_number first, std::size_t bytes) noexcept
+    bool resize_run(slice_index first, std::size_t bytes) noexcept
     {
         const std::uint32_t slices = slices_for(is_checked ? checks().with_guard(bytes) : bytes);
         const std::uint32_t length = region_.record(first).length;
@@ -154,7 +155,7 @@ private:
         return slices > length ? extend_run(first, length, slices) : shorten_run(first, length, slices);
     }
 
-    bool extend_run(slice_number first, std::uint32_t length, std::uint32_t slices) noexcept
+    bool extend_run(slice_index first, std::uint32_t length, std::uint32_t slices) noexcept
     {
         first_touch touch;
         {
@@ -166,19 +167,19 @@ private:
                 checks().large_extended(first + length, slices - length);
             touch = huge_pages_.grow_large(first, length, {first, slices});
             set_tag(first + length, slices - length, inside_large_block);
-            count_large(0, (slices - length) * slice_bytes);
+            count_large(block_count{0}, (slices - length) * slice_bytes);
             note_peak();
         }
         measure(touch, first + slices);
         return true;
     }
 
-    bool shorten_run(slice_number first, std::uint32_t length, std::uint32_t slices) noexcept
+    bool shorten_run(slice_index first, std::uint32_t length, std::uint32_t slices) noexcept
     {
         const base::lock_guard lock(mutex_);
         huge_pages_.leave_large(first, length);
         set_tag(first + slices, length - slices, no_owner);
-        count_large(0, std::size_t{0} - (length - slices) * slice_bytes);
+        count_large(block_count{0}, std::size_t{0} - (length - slices) * slice_bytes);
         runs_.shorten(first, length, slices, os::coarse_milliseconds());
         note_peak();
         return true;
@@ -186,7 +187,7 @@ private:
 
     /// Effects: moves what a large block holds, without copying it. With the lock, so that no other thread advises the
     ///   system about a part of it, which would make it several mappings.
-    os::moving move_memory(slice_number from, const run& to) noexcept
+    os::moving move_memory(slice_index from, const run& to) noexcept
     {
         const base::lock_guard lock(mutex_);
         if (!note_mappings(from, to.first))
@@ -202,7 +203,7 @@ private:
         return result;
     }
 
-    bool give_large(slice_number first, bool is_dirty) noexcept
+    bool give_large(slice_index first, bool is_dirty) noexcept
     {
         const std::optional<guarded_block> freed = description_of(first);
         if constexpr (is_checked)
@@ -220,17 +221,17 @@ private:
 
     /// Effects: makes a large block a run that has no owner.
     /// Returns: its slices.
-    std::uint32_t end_large(slice_number first) noexcept MEMORY_POOL_REQUIRES(mutex_)
+    std::uint32_t end_large(slice_index first) noexcept MEMORY_POOL_REQUIRES(mutex_)
     {
         const std::uint32_t length = region_.record(first).length;
         huge_pages_.leave_large(first, length);
         set_tag(first, length, no_owner);
-        count_large(minus_one, std::size_t{0} - length * slice_bytes);
+        count_large(-block_count{1}, std::size_t{0} - length * slice_bytes);
         return length;
     }
 
     /// Returns: what to remember of a large block that is freed now; nothing if it is not revoked.
-    std::optional<guarded_block> description_of([[maybe_unused]] slice_number first) noexcept
+    std::optional<guarded_block> description_of([[maybe_unused]] slice_index first) noexcept
     {
         if constexpr (is_checked) {
             if (!is_revoked_when_freed(checks().bytes_of_large(first)))
@@ -246,7 +247,7 @@ private:
         return std::nullopt;
     }
 
-    void revoke([[maybe_unused]] slice_number first, [[maybe_unused]] const std::optional<guarded_block>& freed,
+    void revoke([[maybe_unused]] slice_index first, [[maybe_unused]] const std::optional<guarded_block>& freed,
                 [[maybe_unused]] bool has_memory) noexcept MEMORY_POOL_REQUIRES(mutex_)
     {
         if constexpr (is_checked) {
@@ -265,14 +266,14 @@ private:
     ///   end of what moves does from then on, here and there.
     /// Returns: whether those are not too many, and what moves is one of them: of several, Linux moves none, or, since
     ///   6.17, one after the other, and when it may make no more mappings, some have moved and others have not.
-    bool note_mappings(slice_number from, slice_number to) noexcept MEMORY_POOL_REQUIRES(mutex_)
+    bool note_mappings(slice_index from, slice_index to) noexcept MEMORY_POOL_REQUIRES(mutex_)
     {
         const std::uint32_t length = region_.record(from).length;
         if (mappings_ >= most_mappings || !huge_pages_.parts().are_alike(from, to, length) ||
             !os::are_one_mapping(region_.address(from), length * slice_bytes))
             return false;
-        for (const slice_number begin : {from, from + length, to, to + length})
-            if (begin < region_.committed() && !std::exchange(region_.record(begin).begins_mapping, true))
+        for (const slice_index begin : {from, from + length, to, to + length})
+            if (region_.is_committed(begin) && !std::exchange(region_.record(begin).begins_mapping, true))
                 ++mappings_;
         return true;
     }

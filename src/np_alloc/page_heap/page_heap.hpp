@@ -50,7 +50,7 @@ public:
     /// Effects: makes a slab of that class that belongs to the heap at `heap`. `will_be_filled`: so that a huge page is
     ///   not too much.
     /// Returns: its first slice, or no_slice.
-    slice_number take_slab(std::size_t size_class, slice_tag heap, bool will_be_filled) noexcept
+    slice_index take_slab(std::size_t size_class, slice_tag heap, bool will_be_filled) noexcept
     {
         const std::uint32_t slices = slab_slices(size_class);
         first_touch touch;
@@ -63,7 +63,7 @@ public:
         measure(touch, taken.first + slices);
         MEMORY_POOL_DELAY_POINT();
         region_.record(taken.first).start(taken.first, region_.address(taken.first), size_class);
-        for (slice_number slice = taken.first; slice != taken.first + slices; ++slice)
+        for (slice_index slice = taken.first; slice != taken.first + slices; ++slice)
             region_.record(slice).slab = taken.first;
         if constexpr (is_checked)
             checks().slab_made(taken.first, slices);
@@ -74,11 +74,11 @@ public:
 
     /// Effects: takes a slab apart.
     /// Preconditions: no block of it is outstanding.
-    void give_slab(slice_number first) noexcept { give_slab(first, true); }
+    void give_slab(slice_index first) noexcept { give_slab(first, true); }
 
     /// Effects: as give_slab(), and returns the memory of the slab to the system first.
     /// Preconditions: the same; blocks are not checked.
-    void give_slab_and_memory(slice_number first) noexcept
+    void give_slab_and_memory(slice_index first) noexcept
     {
         const bool is_purged = purge_part_of_slab(first, region_.address(first), slab_bytes_of(first));
         if (is_purged)
@@ -88,7 +88,7 @@ public:
 
     /// Effects: gives memory back to the system that lies in a slab, between blocks.
     /// Returns: whether the system took it.
-    bool purge_part_of_slab(slice_number first, std::byte* memory, std::size_t bytes) noexcept
+    bool purge_part_of_slab(slice_index first, std::byte* memory, std::size_t bytes) noexcept
     {
         {
             const base::lock_guard lock(mutex_);
@@ -108,7 +108,7 @@ public:
         void* const block = direct_.take(bytes, alignment);
         direct_count_.store(direct_.count(), std::memory_order_relaxed);
         if (block != nullptr) {
-            count_direct(1, direct_.bytes(block));
+            count_direct(block_count{1}, direct_.bytes(block));
             note_peak();
         }
         return block;
@@ -123,7 +123,7 @@ public:
         void* const block = direct_.take_guarded(bytes, by);
         direct_count_.store(direct_.count(), std::memory_order_relaxed);
         if (block != nullptr) {
-            count_direct(1, bytes);
+            count_direct(block_count{1}, bytes);
             note_peak();
         }
         return block;
@@ -139,7 +139,7 @@ public:
         const base::lock_guard lock(mutex_);
         const std::size_t bytes_before = direct_.bytes(block);
         void* const fitted = direct_.fit(block, std::max<std::size_t>(bytes, 1), alignment);
-        count_direct(0, direct_.bytes(fitted) - bytes_before);
+        count_direct(block_count{0}, direct_.bytes(fitted) - bytes_before);
         return fitted;
     }
 
@@ -153,7 +153,7 @@ public:
         const std::size_t bytes = direct_.bytes(block);
         if (bytes == 0)
             return false;
-        count_direct(minus_one, std::size_t{0} - bytes);
+        count_direct(-block_count{1}, std::size_t{0} - bytes);
         direct_.give(block, by);
         direct_count_.store(direct_.count(), std::memory_order_relaxed);
         return true;
@@ -226,13 +226,13 @@ public:
     }
 
 private:
-    void count_direct(std::size_t blocks, std::size_t bytes) noexcept MEMORY_POOL_REQUIRES(mutex_)
+    void count_direct(block_count blocks, std::size_t bytes) noexcept MEMORY_POOL_REQUIRES(mutex_)
     {
         count_large(blocks, bytes);
         direct_bytes_ += bytes;
     }
 
-    void give_slab(slice_number first, bool is_dirty) noexcept
+    void give_slab(slice_index first, bool is_dirty) noexcept
     {
         const std::uint32_t slices = slab_slices(region_.record(first).size_class);
         set_tag(first, slices, no_owner);
@@ -243,7 +243,7 @@ private:
         (void)give(first, is_dirty, [slices] { return slices; });
     }
 
-    std::size_t slab_bytes_of(slice_number first) const noexcept
+    std::size_t slab_bytes_of(slice_index first) const noexcept
     {
         return std::size_t{slab_slices(region_.record(first).size_class)} * slice_bytes;
     }

@@ -137,16 +137,16 @@ public:
     /// Returns: guards and fill patterns of runs. For the checked build.
     run_checks<region_type, noted_parts_type> checks() noexcept { return {region_, noted_}; }
 
-    /// Effects: calls `visit(slice_number first, const slice_record&)` for each run, in use or free, until that returns
+    /// Effects: calls `visit(slice_index first, const slice_record&)` for each run, in use or free, until that returns
     ///   false.
     /// Returns: whether it never did.
     /// Preconditions: the runs are valid, and stay as they are.
     template <class Visit>
     bool for_each_run(Visit&& visit)
     {
-        const std::size_t used = with_runs([](const auto& all) { return all.used(); });
-        for (std::size_t first = 0; first != used; first += region_.record(first).length)
-            if (!visit(static_cast<slice_number>(first), static_cast<const slice_record&>(region_.record(first))))
+        const slice_index end = with_runs([](const auto& all) { return slice_at(all.used()); });
+        for (slice_index first = first_slice; first != end; first = first + region_.record(first).length)
+            if (!visit(first, static_cast<const slice_record&>(region_.record(first))))
                 return false;
         return true;
     }
@@ -188,8 +188,6 @@ public:
     }
 
 protected:
-    static constexpr std::size_t minus_one = ~std::size_t{0};
-
     std::size_t reserved() const noexcept MEMORY_POOL_REQUIRES(mutex_)
     {
         return (runs_.in_use() + runs_.dirty()) * slice_bytes + direct_bytes_;
@@ -212,7 +210,7 @@ protected:
 
     /// Times a first touch, without the lock, as it may take long. The caller owns the slices up to `end`. Not in the
     /// checked build, where a page may still be a guard.
-    void measure(const first_touch& touch, slice_number end) noexcept
+    void measure(const first_touch& touch, slice_index end) noexcept
     {
         if (is_checked || MEMORY_POOL_LIKELY(touch.kind == first_touch::page::none))
             return;
@@ -221,9 +219,9 @@ protected:
         huge_pages_.note_cost(touch, cost, end);
     }
 
-    void set_tag(slice_number first, std::uint32_t count, slice_tag tag) noexcept
+    void set_tag(slice_index first, std::uint32_t count, slice_tag tag) noexcept
     {
-        for (slice_number slice = first; slice != first + count; ++slice)
+        for (slice_index slice = first; slice != first + count; ++slice)
             region_.tag(slice).store(tag, std::memory_order_relaxed);
     }
 
@@ -253,7 +251,7 @@ protected:
     /// they have no owner already.
     /// Returns: whether they had one.
     template <class Unmark>
-    bool give(slice_number first, bool is_dirty, Unmark&& unmark) noexcept
+    bool give(slice_index first, bool is_dirty, Unmark&& unmark) noexcept
     {
         const std::uint64_t now = os::coarse_milliseconds();
         purge_plan plan;
@@ -380,7 +378,7 @@ private:
                 checks().run_purged(last.first, last.length); // Else there would seem to be guards.
         if (region_.committed() - runs_.used() < least_slices)
             return;
-        huge_pages_.parts().forget_from(static_cast<slice_number>(runs_.used()));
+        huge_pages_.parts().forget_from(slice_at(runs_.used()));
         region_.shrink(runs_.used());
     }
 

@@ -25,6 +25,7 @@
 #include "huge_pages.hpp"
 #include "region.hpp"
 #include "runs.hpp"
+#include "slice_index.hpp"
 
 #include <algorithm>
 #include <array>
@@ -42,7 +43,7 @@ struct first_touch
         huge,
     };
     page kind = page::none;
-    slice_number at = 0;
+    slice_index at{};
 };
 
 /// The policy of one region.
@@ -52,7 +53,7 @@ class huge_page_policy : base::immovable<huge_page_policy<Region>>
 public:
     constexpr explicit huge_page_policy(Region& region) noexcept : region_(region), parts_(region)
     {
-        for (slice_number& each : probes_)
+        for (slice_index& each : probes_)
             each = no_slice;
     }
 
@@ -104,14 +105,14 @@ public:
     /// Effects: decides for a large block that grows in place, or moves to grow: the rest will be as dense as the block
     ///   so far. Gives both places the same advice, so that the memory can move.
     /// Returns: the first touch to time.
-    first_touch grow_large(slice_number first, std::uint32_t old_length, const run& grown) noexcept
+    first_touch grow_large(slice_index first, std::uint32_t old_length, const run& grown) noexcept
     {
         leave_large(first, old_length);
         if (!is_enabled())
             return {};
-        const slice_number old_end = grown.first + old_length;
-        const slice_number end = grown.first + grown.length;
-        const bool enters_part = (old_end - 1) / slices_of_huge_page != (end - 1) / slices_of_huge_page;
+        const slice_index old_end = grown.first + old_length;
+        const slice_index end = grown.first + grown.length;
+        const bool enters_part = parts_.part_of(old_end - 1) != parts_.part_of(end - 1);
         if (grown.length < slices_of_huge_page || (grown.first == first && !enters_part))
             return {};
         const bool are_in_use = parts_.are_asked_for(first, old_length);
@@ -132,7 +133,7 @@ public:
     }
 
     /// Effects: records the density of a large block that is freed or resized, if it is a probe.
-    void leave_large(slice_number first, std::uint32_t length) noexcept
+    void leave_large(slice_index first, std::uint32_t length) noexcept
     {
         const std::size_t size = size_of(length);
         if (probes_[size] != first)
@@ -158,7 +159,7 @@ public:
 
     /// Effects: records the cost of a first touch. If huge pages are too expensive, refuses them for the slices up to
     ///   `end`.
-    void note_cost(const first_touch& touch, std::uint64_t cost, slice_number end) noexcept
+    void note_cost(const first_touch& touch, std::uint64_t cost, slice_index end) noexcept
     {
         if (cost == 0)
             return;
@@ -167,7 +168,7 @@ public:
             return;
         }
         costs_.note_huge(cost);
-        const slice_number next = touch.at + slices_of_huge_page;
+        const slice_index next = touch.at + slices_of_huge_page;
         if (costs_.are_huge_dear() && next < end)
             parts_.refuse(next, end - next);
     }
@@ -186,20 +187,20 @@ private:
         return parts != 0 ? std::min<std::size_t>(base::highest_bit(parts) + 1, sizes - 1) : 0;
     }
 
-    static slice_number first_whole_part(slice_number begin, slice_number end) noexcept
+    static slice_index first_whole_part(slice_index begin, slice_index end) noexcept
     {
-        const auto first = static_cast<slice_number>(base::round_up(begin, slices_of_huge_page));
+        const slice_index first = huge_pages<Region>::begin_of(huge_pages<Region>::end_of_parts(begin));
         return first + slices_of_huge_page <= end ? first : no_slice;
     }
 
-    first_touch what_to_measure(bool is_possible, bool are_huge, slice_number at) const noexcept
+    first_touch what_to_measure(bool is_possible, bool are_huge, slice_index at) const noexcept
     {
         if (!is_possible || at == no_slice || (!are_huge && !costs_.wants_small()))
             return {};
         return {are_huge ? first_touch::page::huge : first_touch::page::small, at};
     }
 
-    void ask_for(slice_number first, std::uint32_t length) noexcept
+    void ask_for(slice_index first, std::uint32_t length) noexcept
     {
         if (length >= slices_of_huge_page)
             parts_.ask_for(first, length);
@@ -221,7 +222,7 @@ private:
     /// Samples a probe that is still in use. An untouched one stays a probe.
     void look_at_probe(std::size_t size) noexcept
     {
-        const slice_number probe = probes_[size];
+        const slice_index probe = probes_[size];
         if (probe == no_slice)
             return;
         const density found = look_at(probe, region_.record(probe).length);
@@ -234,19 +235,19 @@ private:
 
     /// Returns: the density of a sample of these slices' parts, without untouched parts and those advised to have huge
     ///   pages.
-    density look_at(slice_number first, std::uint32_t length) const noexcept
+    density look_at(slice_index first, std::uint32_t length) const noexcept
     {
         const std::size_t page = os::page_size();
-        const std::size_t begin = first / slices_of_huge_page;
-        const std::size_t last = (std::size_t{first} + length - 1) / slices_of_huge_page;
+        const std::size_t begin = parts_.part_of(first);
+        const std::size_t last = parts_.part_of(first + length - 1);
         const std::size_t looks = std::min<std::size_t>(last - begin + 1, most_looks);
         std::size_t touched = 0;
         std::size_t resident = 0;
         for (std::size_t look = 0; look != looks; ++look) {
             const std::size_t part = looks == 1 ? begin : begin + look * (last - begin) / (looks - 1);
-            const std::size_t from = std::max<std::size_t>(part * slices_of_huge_page, first);
-            const std::size_t to = std::min<std::size_t>((part + 1) * slices_of_huge_page, std::size_t{first} + length);
-            if (parts_.are_asked_for(static_cast<slice_number>(from), 1))
+            const slice_index from = std::max(parts_.begin_of(part), first);
+            const slice_index to = std::min(parts_.begin_of(part + 1), first + length);
+            if (parts_.are_asked_for(from, 1))
                 continue;
             const std::size_t bytes = (to - from) * slice_bytes;
             const std::size_t pages = os::resident_pages(region_.address(from), bytes);
@@ -262,7 +263,7 @@ private:
     huge_pages<Region> parts_;
     fault_costs costs_;
     std::array<density_history, sizes> histories_{};
-    std::array<slice_number, sizes> probes_{};
+    std::array<slice_index, sizes> probes_{};
     std::size_t last_size_ = 0; ///< Size class of the last probe.
 };
 } // namespace memory_pool::np

@@ -22,6 +22,7 @@
 
 #include "region.hpp"
 #include "runs.hpp"
+#include "slice_index.hpp"
 
 #include <algorithm>
 #include <cstddef>
@@ -36,7 +37,7 @@ public:
     constexpr explicit huge_pages(Region& region) noexcept : region_(region) {}
 
     /// Effects: asks for huge pages in all parts that these slices lie in.
-    void ask_for(slice_number first, std::uint32_t length) noexcept
+    void ask_for(slice_index first, std::uint32_t length) noexcept
     {
         tell(part_of(first), end_of_parts(first + length), huge_page_use::asked_for);
     }
@@ -49,9 +50,9 @@ public:
 
     /// Returns: the first slice of `taken` in those parts.
     /// Preconditions: it enters one.
-    static slice_number first_slice_entered(const run& taken) noexcept
+    static slice_index first_slice_entered(const run& taken) noexcept
     {
-        return std::max(taken.first, static_cast<slice_number>(first_entered(taken) * slices_of_huge_page));
+        return std::max(taken.first, begin_of(first_entered(taken)));
     }
 
     /// Effects: asks for huge pages in the parts that `taken` enters, or refuses them where they were asked for.
@@ -62,15 +63,15 @@ public:
     }
 
     /// Effects: refuses huge pages in parts that lie wholly within these slices, where they were asked for.
-    void refuse(slice_number first, std::uint32_t length) noexcept
+    void refuse(slice_index first, std::uint32_t length) noexcept
     {
-        tell(end_of_parts(first), part_of(std::size_t{first} + length), huge_page_use::refused);
+        tell(end_of_parts(first), part_of(first + length), huge_page_use::refused);
     }
 
     /// Effects: refuses huge pages in those parts of which a run has memory that goes back to the system, but not all.
-    void lose_memory(slice_number first, std::uint32_t length) noexcept
+    void lose_memory(slice_index first, std::uint32_t length) noexcept
     {
-        const std::size_t end = std::size_t{first} + length;
+        const slice_index end = first + length;
         tell(part_of(first), end_of_parts(first), huge_page_use::refused);
         tell(part_of(end), end_of_parts(end), huge_page_use::refused);
     }
@@ -80,34 +81,34 @@ public:
     /// Preconditions: `its` was taken to be purged.
     void purge_around(const run& its) noexcept
     {
-        const std::size_t end = std::size_t{its.first} + its.length;
-        purge(std::max<std::size_t>(its.clean_begin, part_of(its.first) * slices_of_huge_page), its.first);
-        purge(end, std::min<std::size_t>(its.clean_end, end_of_parts(end) * slices_of_huge_page));
+        const slice_index end = its.first + its.length;
+        purge(std::max(its.clean_begin, begin_of(part_of(its.first))), its.first);
+        purge(end, std::min(its.clean_end, begin_of(end_of_parts(end))));
     }
 
     /// Effects: notes that memory was mapped anew there.
-    void forget(slice_number first, std::uint32_t length) noexcept
+    void forget(slice_index first, std::uint32_t length) noexcept
     {
         set(part_of(first), end_of_parts(first + length), huge_page_use::unknown);
     }
 
     /// Effects: notes that nothing is mapped from `first` on.
-    void forget_from(slice_number first) noexcept
+    void forget_from(slice_index first) noexcept
     {
         if (use_of(part_of(first)) != huge_page_use::untold)
             set(part_of(first), end_of_parts(first), huge_page_use::unknown);
-        set(end_of_parts(first), end_of_parts(region_.committed()), huge_page_use::untold);
+        set(end_of_parts(first), end_of_parts(slice_at(region_.committed())), huge_page_use::untold);
     }
 
     /// Returns: whether the system was told the same about all these slices, and about as many others.
-    bool are_alike(slice_number first, slice_number other, std::uint32_t length) const noexcept
+    bool are_alike(slice_index first, slice_index other, std::uint32_t length) const noexcept
     {
         const huge_page_use of_all = use_of(part_of(first));
         return of_all != huge_page_use::unknown && are_all(of_all, first, length) && are_all(of_all, other, length);
     }
 
     /// Returns: whether huge pages were asked for in all parts that contain these slices.
-    bool are_asked_for(slice_number first, std::uint32_t length) const noexcept
+    bool are_asked_for(slice_index first, std::uint32_t length) const noexcept
     {
         return are_all(huge_page_use::asked_for, first, length);
     }
@@ -117,14 +118,15 @@ public:
     /// Returns: how many there may be.
     static constexpr std::size_t most_changes = 8'192;
 
-private:
-    static constexpr std::size_t part_of(std::size_t slice) noexcept { return slice / slices_of_huge_page; }
+    static constexpr std::size_t part_of(slice_index slice) noexcept { return position(slice) / slices_of_huge_page; }
     /// Returns: the first part that begins at `slice` or behind it.
-    static constexpr std::size_t end_of_parts(std::size_t slice) noexcept
+    static constexpr std::size_t end_of_parts(slice_index slice) noexcept
     {
-        return base::divide_round_up(slice, std::size_t{slices_of_huge_page});
+        return base::divide_round_up(position(slice), std::size_t{slices_of_huge_page});
     }
+    static constexpr slice_index begin_of(std::size_t part) noexcept { return slice_at(part * slices_of_huge_page); }
 
+private:
     static constexpr std::size_t first_entered(const run& taken) noexcept
     {
         return std::max(end_of_parts(taken.clean_begin), part_of(taken.first));
@@ -136,14 +138,14 @@ private:
 
     huge_page_use use_of(std::size_t part) const noexcept
     {
-        return part * slices_of_huge_page < region_.committed() ? region_.huge_pages(part) : huge_page_use::untold;
+        return region_.is_committed(begin_of(part)) ? region_.huge_pages(part) : huge_page_use::untold;
     }
 
     /// Gives slices of one part back, if there may have been a huge page. What is not committed may be mapped by the
     /// program.
-    void purge(std::size_t begin, std::size_t end) noexcept
+    void purge(slice_index begin, slice_index end) noexcept
     {
-        end = std::min(end, region_.committed());
+        end = std::min(end, slice_at(region_.committed()));
         if (begin < end && use_of(part_of(begin)) != huge_page_use::untold)
             (void)os::purge_memory(region_.address(begin), (end - begin) * slice_bytes);
     }
@@ -174,8 +176,8 @@ private:
             changes_ - changes_between(begin, end) + (before(begin) != use ? 1U : 0U) + (use_of(end) != use ? 1U : 0U);
         if (changes_then > std::max(most_changes, changes_))
             return;
-        const std::size_t first = begin * slices_of_huge_page;
-        const std::size_t last = std::min(end * slices_of_huge_page, region_.slices());
+        const slice_index first = begin_of(begin);
+        const slice_index last = std::min(begin_of(end), slice_at(region_.slices()));
         const os::advice result = os::advise_huge_pages(region_.address(first), (last - first) * slice_bytes,
                                                         use == huge_page_use::asked_for);
         if (result != os::advice::unknown)
@@ -190,7 +192,7 @@ private:
         changes_ += changes_between(begin, end);
     }
 
-    bool are_all(huge_page_use use, slice_number first, std::uint32_t length) const noexcept
+    bool are_all(huge_page_use use, slice_index first, std::uint32_t length) const noexcept
     {
         for (std::size_t part = part_of(first); part != end_of_parts(first + length); ++part)
             if (use_of(part) != use)

@@ -31,6 +31,7 @@
 #include <memory_pool/os/random.hpp>
 
 #include "free_addresses.hpp"
+#include "slice_index.hpp"
 
 #include <algorithm>
 #include <array>
@@ -138,7 +139,7 @@ public:
     {
         peak_committed_.store(peak_committed(), std::memory_order_relaxed);
         committed_steps_.write(count * steps_per_slice);
-        if (os::release_addresses(address(count), (slices_ - count) * slice_bytes))
+        if (os::release_addresses(address(slice_at(count)), (slices_ - count) * slice_bytes))
             slices_ = count;
     }
 
@@ -177,7 +178,7 @@ public:
         return std::max(committed(), peak_committed_.load(std::memory_order_relaxed));
     }
 
-    std::byte* address(std::size_t slice) const noexcept { return base() + slice * slice_bytes; }
+    std::byte* address(slice_index slice) const noexcept { return base() + position(slice) * slice_bytes; }
 
     /// Returns: how many steps of 16 bytes `address` is from the beginning; more than is_committed() allows if it is
     ///   outside of the region, or no multiple of 16: the bits of the distance are turned around, so that those come
@@ -189,22 +190,29 @@ public:
         return distance >> step_bits | distance << (sizeof distance * 8 - step_bits);
     }
 
-    /// Returns: whether slice_at(steps) is a slice that may be used.
+    /// Returns: whether that many steps from the beginning is a slice that may be used.
     MEMORY_POOL_ALWAYS_INLINE bool is_committed(std::uintptr_t steps) const noexcept
     {
         return steps < committed_steps_.read();
     }
+    bool is_committed(slice_index slice) const noexcept { return position(slice) < committed(); }
 
-    static constexpr std::size_t slice_at(std::uintptr_t steps) noexcept { return steps / steps_per_slice; }
-
-    /// Returns: the slice that `address` lies in; too large a number if it is outside of the region.
-    std::size_t slice_of(const void* address) const noexcept
+    /// Returns: how many slices lie before the one of `address`; too many if it is outside of the region.
+    std::size_t slices_before(const void* address) const noexcept
     {
         return (reinterpret_cast<std::uintptr_t>(address) - base_.read()) >> slice_bits;
     }
 
-    Tag& tag(std::size_t slice) const noexcept { return tags_[slice]; }
-    Record& record(std::size_t slice) const noexcept { return records_[slice]; }
+    // What is known of a slice, by its index, or, which costs no conversion, by an address in it, or by steps to that.
+
+    /// Preconditions: `address` lies in the region.
+    slice_index slice_of(const void* address) const noexcept { return slice_at(slices_before(address)); }
+    Tag& tag(slice_index slice) const noexcept { return tags_[position(slice)]; }
+    Tag& tag_of(const void* address) const noexcept { return tags_[slices_before(address)]; }
+    Tag& tag_after(std::uintptr_t steps) const noexcept { return tags_[steps / steps_per_slice]; }
+    Record& record(slice_index slice) const noexcept { return records_[position(slice)]; }
+    Record& record_of(const void* address) const noexcept { return records_[slices_before(address)]; }
+    Record& record_after(std::uintptr_t steps) const noexcept { return records_[steps / steps_per_slice]; }
     /// What the system was told about slices from `part * slices_of_huge_page` on.
     huge_page_use& huge_pages(std::size_t part) const noexcept { return parts_[part]; }
 
@@ -358,7 +366,7 @@ private:
             return false;
         const auto commit = [](void* memory, std::size_t bytes) { return os::commit_memory(memory, bytes); };
         if (!visit_ranges(sizes(0, committed(), 0), sizes(0, count, 0), commit) ||
-            !commit(address(committed()), (count - committed()) * slice_bytes))
+            !commit(address(slice_at(committed())), (count - committed()) * slice_bytes))
             return false;
         committed_steps_.write(count * steps_per_slice);
         return true;

@@ -24,12 +24,12 @@
 #include <memory_pool/base/intrusive_list.hpp>
 
 #include "region.hpp"
+#include "slice_index.hpp"
 
 #include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
-#include <limits>
 
 namespace memory_pool::np {
 /// What a slice is. Zero: never used.
@@ -41,16 +41,12 @@ enum class slice_state : std::uint8_t
     being_purged, ///< The first or last of a run that was taken to be purged.
 };
 
-/// The number of a slice, or none.
-using slice_number = std::uint32_t;
-inline constexpr slice_number no_slice = std::numeric_limits<slice_number>::max();
-
 /// List links of slices, which are members of their records. Set `Previous` to no_slice before adding a slice: a record
 /// that was never used is zero-filled.
 template <class Region, auto Next, auto Previous>
 struct slice_links
 {
-    using node = slice_number;
+    using node = slice_index;
     static constexpr node none = no_slice;
     node& next(node of) const noexcept { return region.record(of).*Next; }
     node& previous(node of) const noexcept { return region.record(of).*Previous; }
@@ -66,23 +62,23 @@ struct run_links
     bool
         begins_mapping; ///< Of any slice: memory was moved here, or up to here, or from here: counted by page_heap.hpp.
     std::uint32_t length;   ///< Of a run, in its first and its last slice.
-    slice_number next;      ///< In the list of free runs of about that length.
-    slice_number previous;  ///< The same.
-    slice_number older;     ///< In the list of dirty runs.
-    slice_number younger;   ///< The same.
+    slice_index next;       ///< In the list of free runs of about that length.
+    slice_index previous;   ///< The same.
+    slice_index older;      ///< In the list of dirty runs.
+    slice_index younger;    ///< The same.
     std::uint64_t freed_at; ///< Of a dirty one: when the oldest part of it became free, in the caller's clock.
 };
 
 /// A run that was taken.
 struct run
 {
-    slice_number first = no_slice;
+    slice_index first = no_slice;
     std::uint32_t length = 0;
     bool is_zeroed = false; ///< All bytes are 0.
     // From where to where free slices without memory went, of which the run is a part that was taken, or beside which
     // it lies.
-    slice_number clean_begin = 0;
-    slice_number clean_end = 0;
+    slice_index clean_begin{};
+    slice_index clean_end{};
 };
 
 /// All runs of one region, whose records derive from run_links.
@@ -100,27 +96,27 @@ public:
     run take(std::uint32_t length, std::uint32_t alignment = 1) noexcept
     {
         const std::uint32_t spare = alignment - 1;
-        const auto used_before = static_cast<slice_number>(used_);
+        const slice_index used_before = used_;
         if (length > region_.most_slices() || spare > region_.most_slices() - length)
             return {};
         run whole = take_free_of(length + spare, most_looks);
         if (whole.first == no_slice)
             whole = take_untouched(length + spare);
         if (whole.first == no_slice) // The region is used up: it is time to look at all of them.
-            whole = take_free_of(length + spare, used_);
+            whole = take_free_of(length + spare, used());
         if (whole.first == no_slice)
             return {};
         run taken = cut_out(whole, length, alignment);
         taken.clean_begin = whole.is_zeroed ? whole.first : std::max(whole.first, used_before);
         taken.clean_end = whole.first + whole.length;
         if (taken.clean_end == used_)
-            taken.clean_end = static_cast<slice_number>(region_.most_slices());
+            taken.clean_end = slice_at(region_.most_slices());
         return taken;
     }
 
     /// Effects: takes a run back. `is_dirty` says whether the system may have memory behind it; if not, it reads as
     ///   zeros.
-    void put(slice_number first, std::uint32_t length, bool is_dirty, std::uint64_t now) noexcept
+    void put(slice_index first, std::uint32_t length, bool is_dirty, std::uint64_t now) noexcept
     {
         in_use_ -= length;
         add_free(first, length, is_dirty, now);
@@ -128,12 +124,12 @@ public:
 
     /// Effects: makes a run in use longer, by slices that follow it, if those are free.
     /// Returns: whether they were.
-    bool extend(slice_number first, std::uint32_t length, std::uint32_t new_length) noexcept
+    bool extend(slice_index first, std::uint32_t length, std::uint32_t new_length) noexcept
     {
-        const std::size_t next = std::size_t{first} + length;
+        const slice_index next = first + length;
         const std::uint32_t more = new_length - length;
         if (next < used_ && record(next).state == slice_state::free && record(next).length >= more) {
-            const run whole = take_free(static_cast<slice_number>(next));
+            const run whole = take_free(next);
             put_rest(whole, more, record(next).freed_at);
         } else if (next != used_ || !use_untouched(more)) {
             return false;
@@ -143,7 +139,7 @@ public:
     }
 
     /// Effects: makes a run in use shorter.
-    void shorten(slice_number first, std::uint32_t length, std::uint32_t new_length, std::uint64_t now) noexcept
+    void shorten(slice_index first, std::uint32_t length, std::uint32_t new_length, std::uint64_t now) noexcept
     {
         mark(first, new_length, slice_state::in_use);
         put(first + new_length, length - new_length, true, now);
@@ -164,15 +160,15 @@ public:
             return {};
         run oldest = take_free(by_age_.first());
         // If a neighbour is free, it is not dirty.
-        const slice_number end = oldest.first + oldest.length;
+        const slice_index end = oldest.first + oldest.length;
         oldest.clean_begin = oldest.first;
         oldest.clean_end = end;
-        if (oldest.first != 0 && record(oldest.first - 1).state == slice_state::free)
-            oldest.clean_begin -= record(oldest.first - 1).length;
+        if (oldest.first != first_slice && record(oldest.first - 1).state == slice_state::free)
+            oldest.clean_begin = oldest.first - record(oldest.first - 1).length;
         if (end == used_)
-            oldest.clean_end = static_cast<slice_number>(region_.most_slices());
+            oldest.clean_end = slice_at(region_.most_slices());
         else if (record(end).state == slice_state::free)
-            oldest.clean_end += record(end).length;
+            oldest.clean_end = end + record(end).length;
         mark(oldest.first, oldest.length, slice_state::being_purged);
         ++being_purged_;
         return oldest;
@@ -189,7 +185,7 @@ public:
     /// Returns: that run; `first` is no_slice if there is none.
     run forget_last_if_clean() noexcept
     {
-        const slice_number last = last_free();
+        const slice_index last = last_free();
         if (last == no_slice || record(last).is_dirty)
             return {};
         unlist(last);
@@ -204,9 +200,9 @@ public:
     {
         if (being_purged_ == 0)
             return {};
-        slice_number first = 0;
+        slice_index first = first_slice;
         while (record(first).state != slice_state::being_purged)
-            first += record(first).length;
+            first = first + record(first).length;
         return {first, record(first).length, false};
     }
 
@@ -214,8 +210,8 @@ public:
     std::size_t in_use() const noexcept { return in_use_; }
     /// Returns: slices in free runs that may have memory.
     std::size_t dirty() const noexcept { return dirty_; }
-    /// Returns: the end of the last slice that is in use or was.
-    std::size_t used() const noexcept { return used_; }
+    /// Returns: slices up to the last one that is in use or was.
+    std::size_t used() const noexcept { return position(used_); }
 
     /// Returns: whether all that is said above holds.
     /// Complexity: linear in runs.
@@ -227,9 +223,9 @@ public:
         std::size_t being_purged = 0;
         bool was_free = false;
         bool was_dirty = false;
-        for (std::size_t slice = 0; slice < used_;) {
+        for (slice_index slice = first_slice; slice < used_;) {
             const run_links& first = record(slice);
-            if (first.length == 0 || slice + first.length > used_)
+            if (first.length == 0 || first.length > used_ - slice)
                 return false;
             const run_links& last = record(slice + first.length - 1);
             const bool is_free = first.state == slice_state::free;
@@ -242,7 +238,7 @@ public:
             free_runs += is_free ? 1 : 0;
             was_free = is_free;
             was_dirty = first.is_dirty;
-            slice += first.length;
+            slice = slice + first.length;
         }
         return in_use == in_use_ && dirty == dirty_ && being_purged == being_purged_ && free_runs == listed();
     }
@@ -258,7 +254,7 @@ private:
     using links_by_length = slice_links<Region, &run_links::next, &run_links::previous>;
     using links_by_age = slice_links<Region, &run_links::younger, &run_links::older>;
 
-    run_links& record(std::size_t slice) const noexcept { return region_.record(slice); }
+    run_links& record(slice_index slice) const noexcept { return region_.record(slice); }
 
     /// Returns: the list that a run of that length is in.
     static constexpr std::size_t bin_of(std::uint32_t length) noexcept
@@ -272,37 +268,37 @@ private:
 
     /// Returns: a free run that is at least that long, or no_slice; there may be more of that length when the search
     ///   ends.
-    slice_number find(std::uint32_t length, std::size_t looks) const noexcept
+    slice_index find(std::uint32_t length, std::size_t looks) const noexcept
     {
         const std::size_t own = bin_of(length);
         // In its own list, not all need be long enough; in those behind, all are.
-        for (slice_number each = bins_[own].first(); each != no_slice && looks != 0; each = record(each).next, --looks)
+        for (slice_index each = bins_[own].first(); each != no_slice && looks != 0; each = record(each).next, --looks)
             if (record(each).length >= length)
                 return each;
         const std::size_t next = base::find_bit<true>(filled_.data(), own + 1, bin_count);
         if (next != bin_count)
             return bins_[next].first();
-        const slice_number last = last_free();
+        const slice_index last = last_free();
         return last != no_slice && record(last).length >= length ? last : no_slice;
     }
 
     /// Returns: the free run that ends where those slices begin that were never used, or no_slice.
-    slice_number last_free() const noexcept
+    slice_index last_free() const noexcept
     {
-        if (used_ == 0 || record(used_ - 1).state != slice_state::free)
+        if (used_ == first_slice || record(used_ - 1).state != slice_state::free)
             return no_slice;
-        return static_cast<slice_number>(used_ - record(used_ - 1).length);
+        return used_ - record(used_ - 1).length;
     }
 
     /// Takes a free run that is at least that long, as `find` finds it.
     run take_free_of(std::uint32_t length, std::size_t looks) noexcept
     {
-        const slice_number found = find(length, looks);
+        const slice_index found = find(length, looks);
         return found != no_slice ? take_free(found) : run{};
     }
 
     /// Takes a free run out of the lists, as one in use.
-    run take_free(slice_number first) noexcept
+    run take_free(slice_index first) noexcept
     {
         const bool is_dirty = record(first).is_dirty;
         const std::uint32_t length = record(first).length;
@@ -315,10 +311,10 @@ private:
     /// Makes a run of slices that were never used, and of the free one before them, if there is one.
     run take_untouched(std::uint32_t length) noexcept
     {
-        run whole{static_cast<slice_number>(used_), 0, true};
-        if (const slice_number last = last_free(); last != no_slice) {
+        run whole{used_, 0, true};
+        if (const slice_index last = last_free(); last != no_slice) {
             // It is too short, or it would have been found.
-            if (!region_.commit(last + length))
+            if (!region_.commit(position(last + length)))
                 return {};
             whole = take_free(last);
         }
@@ -331,9 +327,9 @@ private:
 
     bool use_untouched(std::uint32_t length) noexcept
     {
-        if (!region_.commit(used_ + length))
+        if (!region_.commit(position(used_ + length)))
             return false;
-        used_ += length;
+        used_ = used_ + length;
         in_use_ += length;
         return true;
     }
@@ -347,7 +343,7 @@ private:
         if (before != 0) {
             mark(whole.first + before, whole.length - before, slice_state::in_use);
             put(whole.first, before, !whole.is_zeroed, freed_at);
-            whole.first += before;
+            whole.first = whole.first + before;
             whole.length -= before;
         }
         put_rest(whole, length, freed_at);
@@ -363,9 +359,9 @@ private:
 
     /// Makes a run free, together with its neighbours if those are. All of it is as old as the oldest of its parts that
     /// is dirty: else a run to which something comes now and then would never be old.
-    void add_free(slice_number first, std::uint32_t length, bool is_dirty, std::uint64_t freed_at) noexcept
+    void add_free(slice_index first, std::uint32_t length, bool is_dirty, std::uint64_t freed_at) noexcept
     {
-        const auto join = [&](slice_number neighbour) {
+        const auto join = [&](slice_index neighbour) {
             const run_links& its = record(neighbour);
             if (!are_to_be_joined(its.length, its.is_dirty, length, is_dirty))
                 return false;
@@ -378,11 +374,12 @@ private:
             return true;
         };
         const auto join_next = [&] {
-            const std::size_t end = std::size_t{first} + length;
-            return end < used_ && record(end).state == slice_state::free && join(static_cast<slice_number>(end));
+            const slice_index end = first + length;
+            return end < used_ && record(end).state == slice_state::free && join(end);
         };
         const auto join_previous = [&] {
-            return first != 0 && record(first - 1).state == slice_state::free && join(first - record(first - 1).length);
+            return first != first_slice && record(first - 1).state == slice_state::free &&
+                   join(first - record(first - 1).length);
         };
         while (join_next() || join_previous()) {
         }
@@ -403,7 +400,7 @@ private:
         return clean / much_longer <= dirty;
     }
 
-    void mark(std::size_t first, std::uint32_t length, slice_state state) noexcept
+    void mark(slice_index first, std::uint32_t length, slice_state state) noexcept
     {
         record(first).state = record(first + length - 1).state = state;
         record(first).length = record(first + length - 1).length = length;
@@ -413,7 +410,7 @@ private:
 
     /// The list of dirty runs is sorted by age, except for merged runs: one that is older than the first is added at
     /// the front, any other at the back.
-    void list(slice_number first, bool is_dirty, std::uint64_t freed_at) noexcept
+    void list(slice_index first, bool is_dirty, std::uint64_t freed_at) noexcept
     {
         run_links& added = record(first);
         const std::size_t bin = bin_of(added.length);
@@ -429,7 +426,7 @@ private:
         dirty_ += added.length;
     }
 
-    void unlist(slice_number first) noexcept
+    void unlist(slice_index first) noexcept
     {
         const run_links& leaving = record(first);
         const std::size_t bin = bin_of(leaving.length);
@@ -446,7 +443,7 @@ private:
     {
         std::size_t count = 0;
         for (const auto& bin : bins_)
-            bin.for_each([&count](slice_number) { ++count; }, links_by_length{region_});
+            bin.for_each([&count](slice_index) { ++count; }, links_by_length{region_});
         return count;
     }
 
@@ -454,7 +451,7 @@ private:
     std::array<base::intrusive_list<links_by_length>, bin_count> bins_{};
     std::array<std::uint64_t, base::words_for(bin_count)> filled_{};
     base::intrusive_list<links_by_age> by_age_; ///< Dirty runs, oldest first.
-    std::size_t used_ = 0;
+    slice_index used_{};
     std::size_t in_use_ = 0;
     std::size_t dirty_ = 0;
     std::size_t being_purged_ = 0; ///< Runs.

@@ -68,6 +68,15 @@ constexpr std::size_t coarse_class(std::size_t number) noexcept
     return sizes::of(size <= middle && middle % sizes::step == 0 ? middle : power);
 }
 
+/// How many blocks, modulo 2^64: of a type of its own where that stands beside a class, or bytes.
+enum class block_count : std::size_t
+{
+};
+constexpr block_count operator-(block_count blocks) noexcept
+{
+    return block_count{std::size_t{0} - static_cast<std::size_t>(blocks)};
+}
+
 // Magazines.
 
 /// All magazines begin at multiples of it, in bytes.

@@ -35,7 +35,7 @@ class shared_heap;
 /// large block, its heap.
 struct alignas(64) slice_record : run_links
 {
-    slice_number slab; ///< In every slice of a slab: the first one.
+    slice_index slab; ///< In every slice of a slab: the first one.
 
     std::uint32_t free_count; ///< Blocks that are free.
     std::byte* begin;         ///< Of the blocks.
@@ -45,10 +45,10 @@ struct alignas(64) slice_record : run_links
     std::uint8_t size_class;
     bool is_purged; ///< Its pages without blocks were given back since the last block was taken or put.
 
-    slice_number next_slab; ///< In its heap's list of slabs of its class that have free blocks.
-    slice_number previous_slab;
-    slice_number next_in_heap; ///< In its heap's list of all slabs, or of large blocks.
-    slice_number previous_in_heap;
+    slice_index next_slab; ///< In its heap's list of slabs of its class that have free blocks.
+    slice_index previous_slab;
+    slice_index next_in_heap; ///< In its heap's list of all slabs, or of large blocks.
+    slice_index previous_in_heap;
 
     shared_heap* home; ///< Of a large block: the heap that frees it when it ends, or nullptr.
 
@@ -60,7 +60,7 @@ struct alignas(64) slice_record : run_links
     bool is_empty() const noexcept { return free_count == capacity; }
 
     /// Effects: makes it a slab whose blocks are all free.
-    void start(slice_number first, std::byte* memory, std::size_t number) noexcept
+    void start(slice_index first, std::byte* memory, std::size_t number) noexcept
     {
         slab = first;
         begin = memory;
@@ -169,7 +169,7 @@ struct alignas(64) slice_record : run_links
     }
 
     /// Returns: whether what is said of a slab of that class there is said here.
-    bool is_slab_of(slice_number first, const std::byte* memory, std::size_t number) const noexcept
+    bool is_slab_of(slice_index first, const std::byte* memory, std::size_t number) const noexcept
     {
         return slab == first && begin == memory && size_class == number && block_bytes == sizes::size(number) &&
                capacity == slab_capacity(number);

@@ -260,16 +260,13 @@ struct np_verify_finds : testing::Test
         np_heap_destroy(heap);
     }
 
-    np::record_of_slice& slice_of(const void* address) { return memory.record(memory.slice_of(address)); }
+    np::record_of_slice& slice_of(const void* address) { return memory.record_of(address); }
     np::record_of_slice& slab_of(const void* of) { return memory.record(slice_of(of).slab); }
     np::slice_record& slab()
     {
         return slab_of(of_heap);
     } // It is the only one of its heap, and nearly all of it is free.
-    np::heap& heap_of(const void* of)
-    {
-        return *reinterpret_cast<np::heap*>(memory.tag(memory.slice_of(of)) & ~np::class_bits);
-    }
+    np::heap& heap_of(const void* of) { return *reinterpret_cast<np::heap*>(memory.tag_of(of) & ~np::class_bits); }
     np::thread_heap& mine() { return np::this_thread.cache.heap(); }
 
     /// A block cached by this thread.
@@ -305,7 +302,7 @@ struct np_verify_finds : testing::Test
 
     void expect_inconsistency_with_owner(const void* address, np::slice_tag damaged, const std::string& text)
     {
-        std::atomic<np::slice_tag>& owner = memory.tag(memory.slice_of(address));
+        std::atomic<np::slice_tag>& owner = memory.tag_of(address);
         const np::slice_tag before = owner.exchange(damaged);
         expect_inconsistency(text);
         owner = before;
@@ -361,13 +358,13 @@ TEST_F(np_verify_finds, a_slab_some_of_whose_slices_are_not_tagged_as_its)
     void* const block_in_slices = np_heap_alloc(heap, 5000);
     const std::byte* const second = memory.address(slab_of(block_in_slices).slab + 1);
     expect_inconsistency_with_owner(second, np::no_owner, "a slice is not tagged as part of its slab");
-    expect_inconsistency_with(slice_of(second).slab, np::slice_number{0}, "a slice is not tagged as part of its slab");
+    expect_inconsistency_with(slice_of(second).slab, np::slice_index{0}, "a slice is not tagged as part of its slab");
 }
 
 TEST_F(np_verify_finds, a_slab_without_a_heap)
 {
     np::heap& owner = heap_of(of_heap);
-    const np::slice_number lost = all.pages().take_slab(size_class, owner.own_tag(), false);
+    const np::slice_index lost = all.pages().take_slab(size_class, owner.own_tag(), false);
     expect_inconsistency("a slab is in no list of its heap");
     expect_inconsistency_with(memory.record(lost).slab, lost + 1, "a run is tagged as a slab but is none");
     expect_inconsistency_with_owner(memory.address(lost), owner.own_tag() | np::sizes::of(5000),
@@ -385,24 +382,24 @@ TEST_F(np_verify_finds, damage_in_the_heap_where_heaps_are)
 
 TEST_F(np_verify_finds, lists_of_slabs_that_are_torn)
 {
-    expect_inconsistency_with(slab().previous_in_heap, np::slice_number{12345}, "the list of slabs of a heap is torn");
-    expect_inconsistency_with(slab().next_in_heap, np::slice_number{0xFFFF'FFF0},
+    expect_inconsistency_with(slab().previous_in_heap, np::slice_index{12345}, "the list of slabs of a heap is torn");
+    expect_inconsistency_with(slab().next_in_heap, np::slice_index{0xFFFF'FFF0},
                               "the list of slabs of a heap leads out");
     expect_inconsistency_with(slab().next_in_heap, slab().slab, "the list of slabs of a heap is torn");
-    expect_inconsistency_with(slab().next_in_heap, static_cast<np::slice_number>(memory.slice_of(large)),
+    expect_inconsistency_with(slab().next_in_heap, memory.slice_of(large),
                               "the list of slabs of a heap leads to a slab that is not its own");
     expect_inconsistency_with(slab().previous_slab, np::no_slice, "a slab with free blocks is not listed");
-    expect_inconsistency_with(slab().previous_slab, np::slice_number{12345},
+    expect_inconsistency_with(slab().previous_slab, np::slice_index{12345},
                               "the list of slabs with free blocks is torn");
     expect_inconsistency_with(slab().next_slab, slab().slab, "the list of slabs with free blocks is torn");
-    expect_inconsistency_with(slab().next_slab, np::slice_number{0xFFFF'FFF0}, "the list of slabs of a heap leads out");
+    expect_inconsistency_with(slab().next_slab, np::slice_index{0xFFFF'FFF0}, "the list of slabs of a heap leads out");
 }
 
 TEST_F(np_verify_finds, a_slab_in_the_list_of_another_size)
 {
     np::slice_record& another = slab_of(np_heap_alloc(heap, 1000));
     ASSERT_GT(another.size_class, slab().size_class) << "its own list is looked at later";
-    const np::slice_number before = std::exchange(another.previous_slab, slab().slab);
+    const np::slice_index before = std::exchange(another.previous_slab, slab().slab);
     expect_inconsistency_with(slab().next_slab, another.slab, "the list of slabs with free blocks is torn");
     another.previous_slab = before;
 }
@@ -427,9 +424,9 @@ struct np_verify_finds_of_two_slabs : np_verify_finds
 
 TEST_F(np_verify_finds_of_two_slabs, that_one_without_free_blocks_is_in_the_list_of_those_with_some)
 {
-    const np::slice_number next = std::exchange(first.next_slab, np::no_slice);
+    const np::slice_index next = std::exchange(first.next_slab, np::no_slice);
     expect_inconsistency_with(second.next_slab, first.slab, "the list of slabs with free blocks is torn");
-    const np::slice_number last = std::exchange(second.previous_slab, first.slab);
+    const np::slice_index last = std::exchange(second.previous_slab, first.slab);
     expect_inconsistency_with(first.previous_slab, second.slab,
                               "a slab with free blocks is not listed, or one without is");
     second.previous_slab = last;
@@ -441,7 +438,7 @@ TEST_F(np_verify_finds_of_two_slabs, that_one_with_free_blocks_is_missing_in_the
     np_free(in_first[0]);
     ASSERT_EQ(first.next_slab, second.slab);
     expect_inconsistency_with(first.next_slab, np::no_slice, "the list of slabs with free blocks is torn");
-    const np::slice_number last = std::exchange(first.previous_slab, first.slab);
+    const np::slice_index last = std::exchange(first.previous_slab, first.slab);
     expect_inconsistency_with(first.next_slab, np::no_slice, "a slab with free blocks is missing in its list");
     first.previous_slab = last;
 }
@@ -449,7 +446,7 @@ TEST_F(np_verify_finds_of_two_slabs, that_one_with_free_blocks_is_missing_in_the
 TEST_F(np_verify_finds, a_slab_that_is_in_no_list_of_its_heap)
 {
     np::slice_record& another = slab_of(np_heap_alloc(heap, 1000));
-    const np::slice_number last = std::exchange(another.previous_in_heap, another.slab);
+    const np::slice_index last = std::exchange(another.previous_in_heap, another.slab);
     expect_inconsistency_with(another.next_in_heap, np::no_slice,
                               "the outstanding-block count of a heap does not match its slabs");
     another.previous_in_heap = last;
@@ -474,17 +471,17 @@ TEST_F(np_verify_finds, large_blocks_that_are_in_no_list_or_in_the_wrong_one)
     expect_inconsistency_with(slice_of(large).home, owner, "a large block is in no list of its heap");
     expect_inconsistency_with(slice_of(large_of_heap).home, static_cast<np::shared_heap*>(nullptr),
                               "the list of large blocks of a heap is torn");
-    expect_inconsistency_with(slice_of(large_of_heap).previous_in_heap, np::slice_number{5},
+    expect_inconsistency_with(slice_of(large_of_heap).previous_in_heap, np::slice_index{5},
                               "the list of large blocks of a heap is torn");
-    expect_inconsistency_with(slice_of(large_of_heap).next_in_heap, np::slice_number{0xFFFF'FFF0},
+    expect_inconsistency_with(slice_of(large_of_heap).next_in_heap, np::slice_index{0xFFFF'FFF0},
                               "the list of large blocks of a heap is torn");
 }
 
 TEST_F(np_verify_finds, a_large_block_without_tags)
 {
-    const std::size_t first = memory.slice_of(large);
+    const np::slice_index first = memory.slice_of(large);
     const auto mark = [&](np::slice_tag of_first, np::slice_tag of_others) {
-        for (std::size_t slice = first; slice != first + slice_of(large).length; ++slice)
+        for (np::slice_index slice = first; slice != first + slice_of(large).length; ++slice)
             memory.tag(slice) = slice == first ? of_first : of_others;
     };
     mark(np::no_owner, np::no_owner);
@@ -628,7 +625,7 @@ TEST_F(np_verify_finds, a_cached_block_of_a_slab_outside_of_the_region)
 {
     void* const free_block = kept();
     np::slice_record& record = slice_of(free_block);
-    const np::slice_number before = std::exchange(record.slab, np::slice_number{0xFFFF'FFF0});
+    const np::slice_index before = std::exchange(record.slab, np::slice_index{0xFFFF'FFF0});
     EXPECT_STREQ(np::cached_block_set(all).find_all().what, "a cached block is in a slab outside of the region");
     record.slab = before;
 }
@@ -643,7 +640,7 @@ TEST_F(np_verify_finds, a_block_that_is_in_transit_twice)
     owner.does([&small] { small = np_alloc(16); });
     other.does([this, small] {
         np_free(small);
-        mine().slabs.add_remote_free(memory.tag(memory.slice_of(small)), small);
+        mine().slabs.add_remote_free(memory.tag_of(small), small);
     });
     expect_inconsistency("a block is cached twice");
     other.does([this] { mine().slabs.send_all(); });

@@ -11,30 +11,36 @@
 namespace np = memory_pool::np;
 
 namespace {
-using slices = std::vector<np::slice_number>;
+using slices = std::vector<std::uint32_t>;
+
+std::uint32_t number_of(np::slice_index slice)
+{
+    return static_cast<std::uint32_t>(np::position(slice));
+}
 
 /// Room for 16 GiB.
 struct noted_parts : testing::Test
 {
     static constexpr std::uint32_t count = std::uint32_t{1} << 18;
-    static constexpr std::size_t part = np::noted_parts::slices_of_part;
+    static constexpr std::uint32_t part = np::noted_parts::slices_of_part;
 
     np::noted_parts noted;
 
     noted_parts() { EXPECT_TRUE(noted.start(count)); }
     ~noted_parts() override { noted.stop(); }
 
-    slices visited(np::slice_number first, std::uint32_t length) const
+    slices visited(std::uint32_t first, std::uint32_t length) const
     {
         slices all;
-        noted.for_each(first, length, [&all](np::slice_number slice) { all.push_back(slice); });
+        noted.for_each(np::slice_at(first), length, [&all](np::slice_index slice) { all.push_back(number_of(slice)); });
         return all;
     }
 
-    slices taken(np::slice_number first, std::uint32_t length)
+    slices taken(std::uint32_t first, std::uint32_t length)
     {
         slices all;
-        noted.take_each(first, length, [&all](np::slice_number slice) { all.push_back(slice); });
+        noted.take_each(np::slice_at(first), length,
+                        [&all](np::slice_index slice) { all.push_back(number_of(slice)); });
         return all;
     }
 };
@@ -46,8 +52,8 @@ TEST_F(noted_parts, are_none_to_begin_with)
 
 TEST_F(noted_parts, are_visited_slice_by_slice_as_far_as_they_lie_in_the_run)
 {
-    noted.note(5 * part + 3);
-    noted.note(200'000);
+    noted.note(np::slice_at(5 * part + 3));
+    noted.note(np::slice_at(200'000));
     EXPECT_EQ(visited(0, count).size(), 2 * part);
     EXPECT_EQ(visited(5 * part + 30, 10), (slices{5 * part + 30, 5 * part + 31}));
     EXPECT_EQ(visited(5 * part - 10, 11), (slices{5 * part}));
@@ -58,9 +64,9 @@ TEST_F(noted_parts, are_visited_slice_by_slice_as_far_as_they_lie_in_the_run)
 
 TEST_F(noted_parts, are_forgotten_where_all_of_their_slices_are_taken)
 {
-    noted.note(0);
-    noted.note(part);
-    noted.note(count - 1);
+    noted.note(np::first_slice);
+    noted.note(np::slice_at(part));
+    noted.note(np::slice_at(count - 1));
     EXPECT_EQ(taken(1, part - 1).size(), part - 1);
     EXPECT_EQ(taken(part, part - 1).size(), part - 1);
     EXPECT_EQ(visited(0, count).size(), 3 * part) << "as slices of others may be noted";
@@ -74,9 +80,9 @@ TEST_F(noted_parts, are_those_of_the_last_slices_of_a_region_of_any_size)
 {
     np::noted_parts few;
     ASSERT_TRUE(few.start(33));
-    few.note(32);
+    few.note(np::slice_at(32));
     slices all;
-    few.for_each(0, 33, [&all](np::slice_number slice) { all.push_back(slice); });
+    few.for_each(np::first_slice, 33, [&all](np::slice_index slice) { all.push_back(number_of(slice)); });
     EXPECT_EQ(all, (slices{32}));
     few.stop();
 }

@@ -119,8 +119,8 @@ TEST_F(heap, is_the_owner_of_its_slabs_by_their_words)
 {
     const std::size_t size_class = np::sizes::of(5000);
     void* const block = take(mine, size_class, 1)[0];
-    const std::size_t first = page_heap.region().slice_of(block);
-    for (std::size_t slice = first; slice != first + np::slab_slices(size_class); ++slice)
+    const np::slice_index first = page_heap.region().slice_of(block);
+    for (np::slice_index slice = first; slice != first + np::slab_slices(size_class); ++slice)
         EXPECT_EQ(page_heap.region().tag(slice).load(), mine.own_tag() | size_class);
     put(mine, block);
     mine.give_back_empty_slabs();

@@ -39,8 +39,7 @@ struct thread_cache : testing::Test
 
     void give(void* block)
     {
-        const np::slice_tag size_class =
-            mine.class_in(page_heap.region().tag(page_heap.region().slice_of(block)).load());
+        const np::slice_tag size_class = mine.class_in(page_heap.region().tag_of(block).load());
         ASSERT_LT(size_class, np::class_count);
         if (!mine.push(size_class, block))
             mine.put(size_class, block);

@@ -157,7 +157,7 @@ TEST_F(large_runs, asks_for_no_huge_pages_under_large_blocks_that_are_touched_he
 TEST_F(large_runs, asks_for_huge_pages_under_large_blocks_when_one_was_filled)
 {
     const np::run large = take_behind_filled(5 * MiB);
-    for (std::size_t slice = large.first; slice != large.first + large.length; ++slice)
+    for (np::slice_index slice = large.first; slice != large.first + large.length; ++slice)
         EXPECT_EQ(huge_pages(slice), np::huge_page_use::asked_for);
 }
 

@@ -30,7 +30,7 @@ TEST_F(page_heap, tags_the_slices_of_large_blocks_and_of_none)
     EXPECT_EQ(tag(large.first + 1), np::inside_large_block);
     EXPECT_EQ(tag(large.first + 2), np::inside_large_block);
     all.give_large(large.first);
-    for (std::size_t slice = large.first; slice != large.first + 3; ++slice)
+    for (np::slice_index slice = large.first; slice != large.first + 3; ++slice)
         EXPECT_EQ(tag(slice), np::no_owner);
     EXPECT_EQ(in_use(), 0U);
 }
@@ -169,19 +169,19 @@ TEST_F(page_heap, asks_for_no_huge_pages_if_they_are_not_wanted)
     const test::system_calls calls;
     const np::run block = take_behind_filled(5 * MiB);
     EXPECT_EQ(huge_pages(block.first), np::huge_page_use::untold);
-    const np::slice_number slab = all.take_slab(0, 128, true);
+    const np::slice_index slab = all.take_slab(0, 128, true);
     EXPECT_EQ(huge_pages(slab), np::huge_page_use::untold);
     EXPECT_EQ(calls.made(test::system_call::advise_huge_pages), 0U);
 }
 
 TEST_F(page_heap, asks_for_huge_pages_under_a_slab_that_will_be_filled_if_it_is_the_first_there)
 {
-    const np::slice_number first = all.take_slab(0, 128, true);
+    const np::slice_index first = all.take_slab(0, 128, true);
     EXPECT_EQ(huge_pages(first), np::huge_page_use::asked_for);
-    std::vector<np::slice_number> others;
+    std::vector<np::slice_index> others;
     do
         others.push_back(all.take_slab(0, 128, false));
-    while (others.back() % np::slices_of_huge_page != 0);
+    while (np::position(others.back()) % np::slices_of_huge_page != 0);
     EXPECT_EQ(huge_pages(first), np::huge_page_use::asked_for);
     EXPECT_EQ(huge_pages(others.back()), np::huge_page_use::untold);
 }
@@ -189,13 +189,13 @@ TEST_F(page_heap, asks_for_huge_pages_under_a_slab_that_will_be_filled_if_it_is_
 TEST_F(page_heap, refuses_huge_pages_where_memory_has_gone_back_between_others)
 {
     all.set_decay_ms(0);
-    const np::slice_number slab = all.take_slab(0, 128, true);
+    const np::slice_index slab = all.take_slab(0, 128, true);
     all.purge_part_of_slab(slab, all.region().address(slab), 4096);
     EXPECT_EQ(huge_pages(slab), np::huge_page_use::refused);
     const np::run large = take_behind_filled(6 * MiB);
     const np::run behind = all.take_large(MiB / 2, 1);
-    const np::slice_number inside = large.first + 2 * np::slices_of_huge_page;
-    const np::slice_number last = large.first + large.length - 1;
+    const np::slice_index inside = large.first + 2 * np::slices_of_huge_page;
+    const np::slice_index last = large.first + large.length - 1;
     all.give_large(large.first);
     EXPECT_EQ(huge_pages(large.first), np::huge_page_use::refused);
     EXPECT_EQ(huge_pages(inside), np::huge_page_use::asked_for) << "of that part, all has gone";
@@ -206,7 +206,7 @@ TEST_F(page_heap, refuses_huge_pages_where_memory_has_gone_back_between_others)
 #if defined(__linux__)
 TEST_F(page_heap, moves_a_large_block_that_was_small_when_it_began_in_a_part_without_huge_pages)
 {
-    const np::slice_number slab = all.take_slab(0, 128, false);
+    const np::slice_index slab = all.take_slab(0, 128, false);
     const np::run block = all.take_large(MiB, 1);
     ASSERT_TRUE(all.resize_large(block.first, 6 * MiB));
     std::memset(memory(block), 0x5A, 6 * MiB);

@@ -29,20 +29,20 @@ struct huge_page_policy : testing::Test
     using region_type = np::region<std::uintptr_t, np::run_links>;
     region_type region;
     np::huge_page_policy<region_type> policy{region};
-    np::slice_number next = 0;
+    np::slice_index next{};
 
     huge_page_policy()
     {
         EXPECT_TRUE(region.reserve(parts * np::huge_page_bytes));
         EXPECT_TRUE(region.commit(parts * part));
-        policy.note_cost({page::small, 0}, small_cost, 1);
+        policy.note_cost({page::small, np::first_slice}, small_cost, np::slice_at(1));
     }
     ~huge_page_policy() override { region.release(); }
 
     np::run reserve(std::uint32_t length)
     {
-        const np::run taken{next, length, true, next, static_cast<np::slice_number>(parts * part)};
-        next += length;
+        const np::run taken{next, length, true, next, np::slice_at(parts * part)};
+        next = next + length;
         region.record(taken.first).length = length;
         return taken;
     }
@@ -67,7 +67,7 @@ struct huge_page_policy : testing::Test
     np::run take_and_touch(std::uint32_t length)
     {
         const np::run taken = take(length);
-        for (const np::slice_number each : {taken.first, taken.first + length / 2, taken.first + length - 1})
+        for (const np::slice_index each : {taken.first, taken.first + length / 2, taken.first + length - 1})
             *region.address(each) = std::byte{1};
         return taken;
     }
@@ -80,7 +80,7 @@ struct huge_page_policy : testing::Test
     /// Returns: whether they were asked for under any part of it.
     bool is_huge_somewhere(const np::run& its)
     {
-        for (np::slice_number each = its.first; each != its.first + its.length; ++each)
+        for (np::slice_index each = its.first; each != its.first + its.length; ++each)
             if (policy.parts().are_asked_for(each, 1))
                 return true;
         return false;
@@ -156,9 +156,9 @@ TEST_F(huge_page_policy, gives_small_blocks_none_but_learns_from_them)
 
 TEST_F(huge_page_policy, refuses_them_where_a_block_enters_that_may_not_have_them)
 {
-    policy.parts().ask_for(0, 8 * part);
+    policy.parts().ask_for(np::first_slice, 8 * part);
     EXPECT_FALSE(is_huge_somewhere(take(4 * part)));
-    next += 3; // So that it does not begin a part.
+    next = next + 3; // So that it does not begin a part.
     np::run dirty = reserve(2 * part);
     dirty.is_zeroed = false;
     policy.enter_large(dirty);
@@ -169,7 +169,7 @@ TEST_F(huge_page_policy, gives_more_to_a_block_that_grows_if_it_is_filled)
 {
     np::run block = take_and_fill(part);
     region.record(block.first).length = 3 * part;
-    next += 2 * part;
+    next = next + 2 * part;
     const std::uint32_t old_length = block.length;
     block.length = 3 * part;
     policy.grow_large(block.first, old_length, block);
@@ -218,20 +218,21 @@ TEST_F(huge_page_policy, backs_off_where_a_huge_page_is_dear)
 
 TEST_F(huge_page_policy, backs_off_for_slabs_too)
 {
-    next = 0;
+    next = np::first_slice;
     const np::first_touch touch = policy.enter_slab(reserve(1), true);
     EXPECT_EQ(touch.kind, page::huge);
-    EXPECT_TRUE(policy.parts().are_asked_for(0, part));
-    policy.note_cost(touch, dear, 1);
+    EXPECT_TRUE(policy.parts().are_asked_for(np::first_slice, part));
+    policy.note_cost(touch, dear, np::slice_at(1));
     for (std::size_t i = 0; i != np::fault_costs::least_back_off; ++i) {
-        next = static_cast<np::slice_number>((i + 1) * part);
+        next = np::slice_at((i + 1) * part);
         const np::run slab = reserve(1);
         policy.enter_slab(slab, true);
         EXPECT_FALSE(is_huge_somewhere(slab));
-        EXPECT_EQ(policy.enter_slab({slab.first + 1, 1, true, slab.first + 1, 2 * parts}, true).kind, page::none)
+        EXPECT_EQ(policy.enter_slab({slab.first + 1, 1, true, slab.first + 1, np::slice_at(2 * parts)}, true).kind,
+                  page::none)
             << "it enters no part";
     }
-    next += part - 1;
+    next = next + (part - 1);
     const np::run slab = reserve(1);
     EXPECT_EQ(policy.enter_slab(slab, true).kind, page::huge);
     EXPECT_TRUE(is_huge(slab));
@@ -252,8 +253,8 @@ TEST_F(huge_page_policy, goes_on_to_move_what_has_huge_pages_where_they_are_dear
 TEST_F(huge_page_policy, measures_few_small_pages)
 {
     int measured = 0;
-    for (int i = 0; i != 10; ++i) {
-        next = static_cast<np::slice_number>(i) * part;
+    for (std::size_t i = 0; i != 10; ++i) {
+        next = np::slice_at(i * part);
         const np::first_touch touch = policy.enter_slab(reserve(1), false);
         measured += touch.kind == page::small ? 1 : 0;
         policy.note_cost(touch, touch.kind == page::none ? 0 : small_cost, next);
@@ -264,19 +265,19 @@ TEST_F(huge_page_policy, measures_few_small_pages)
 TEST_F(huge_page_policy, measures_no_page_that_has_memory)
 {
     const test::first_touch_costs cost(1'234);
-    EXPECT_EQ(policy.measure(region.address(3)), 1'234U);
-    EXPECT_EQ(policy.measure(region.address(3)), 0U);
-    *region.address(4) = std::byte{7};
-    EXPECT_EQ(policy.measure(region.address(4)), 0U);
-    EXPECT_EQ(*region.address(4), std::byte{7});
+    EXPECT_EQ(policy.measure(region.address(np::slice_at(3))), 1'234U);
+    EXPECT_EQ(policy.measure(region.address(np::slice_at(3))), 0U);
+    *region.address(np::slice_at(4)) = std::byte{7};
+    EXPECT_EQ(policy.measure(region.address(np::slice_at(4))), 0U);
+    EXPECT_EQ(*region.address(np::slice_at(4)), std::byte{7});
 }
 
 TEST_F(huge_page_policy, does_not_listen_to_a_clock_that_stands_still)
 {
     const test::first_touch_costs none(0);
-    EXPECT_EQ(policy.measure(region.address(3)), 0U);
-    policy.note_cost({page::huge, 0}, 0, part);
-    EXPECT_TRUE(is_huge_somewhere((policy.enter_slab(reserve(1), true), np::run{0, 1})));
+    EXPECT_EQ(policy.measure(region.address(np::slice_at(3))), 0U);
+    policy.note_cost({page::huge, np::first_slice}, 0, np::slice_at(part));
+    EXPECT_TRUE(is_huge_somewhere((policy.enter_slab(reserve(1), true), np::run{np::first_slice, 1})));
 }
 #endif
 

@@ -52,10 +52,9 @@ struct huge_pages : testing::Test, region_in_parts
         return text;
     }
 
-    static np::run run_in(np::slice_number first, std::uint32_t length, np::slice_number clean_begin,
-                          np::slice_number clean_end)
+    static np::run run_in(std::uint32_t first, std::uint32_t length, std::uint32_t clean_begin, std::uint32_t clean_end)
     {
-        return {first, length, true, clean_begin, clean_end};
+        return {np::slice_at(first), length, true, np::slice_at(clean_begin), np::slice_at(clean_end)};
     }
 };
 
@@ -81,28 +80,28 @@ TEST_F(huge_pages, are_what_the_system_is_told_to_use)
 {
     if (test::system_is_emulated())
         GTEST_SKIP() << "advice is not followed";
-    if (memory_pool::os::advise_huge_pages(region.address(0), part * np::slice_bytes, false) !=
+    if (memory_pool::os::advise_huge_pages(region.address(np::first_slice), part * np::slice_bytes, false) !=
         memory_pool::os::advice::taken)
         GTEST_SKIP() << "this system has no huge pages";
-    all.ask_for(part, 2 * part);
-    all.lose_memory(part, 1);
-    EXPECT_FALSE(has_flag(region.address(part), "hg"));
-    EXPECT_TRUE(has_flag(region.address(part), "nh"));
-    EXPECT_TRUE(has_flag(region.address(2 * part), "hg"));
-    EXPECT_TRUE(has_flag(region.address(3 * part) - 1, "hg"));
-    EXPECT_FALSE(has_flag(region.address(3 * part), "hg"));
+    all.ask_for(np::slice_at(part), 2 * part);
+    all.lose_memory(np::slice_at(part), 1);
+    EXPECT_FALSE(has_flag(region.address(np::slice_at(part)), "hg"));
+    EXPECT_TRUE(has_flag(region.address(np::slice_at(part)), "nh"));
+    EXPECT_TRUE(has_flag(region.address(np::slice_at(2 * part)), "hg"));
+    EXPECT_TRUE(has_flag(region.address(np::slice_at(3 * part)) - 1, "hg"));
+    EXPECT_FALSE(has_flag(region.address(np::slice_at(3 * part)), "hg"));
 }
 #endif
 
 TEST_F(huge_pages, are_asked_for_in_all_parts_that_a_block_lies_in_by_one_call)
 {
     const test::system_calls calls;
-    all.ask_for(part + 5, 2 * part);
+    all.ask_for(np::slice_at(part + 5), 2 * part);
     EXPECT_EQ(told(6), "-aaa--");
     EXPECT_EQ(calls.made(system_call::advise_huge_pages), 1U);
-    all.ask_for(part, 3 * part);
+    all.ask_for(np::slice_at(part), 3 * part);
     EXPECT_EQ(calls.made(system_call::advise_huge_pages), 1U) << "it was told";
-    all.ask_for(0, 5 * part);
+    all.ask_for(np::first_slice, 5 * part);
     EXPECT_EQ(told(6), "aaaaa-");
     EXPECT_EQ(calls.made(system_call::advise_huge_pages), 3U) << "on both sides";
 }
@@ -130,18 +129,18 @@ TEST_F(huge_pages, are_told_of_parts_that_a_run_enters)
 
 TEST_F(huge_pages, are_refused_in_parts_that_a_run_has_for_itself)
 {
-    all.ask_for(0, 4 * part);
-    all.refuse(1, 3 * part);
+    all.ask_for(np::first_slice, 4 * part);
+    all.refuse(np::slice_at(1), 3 * part);
     EXPECT_EQ(told(4), "arra");
-    all.refuse(1, 4);
+    all.refuse(np::slice_at(1), 4);
     EXPECT_EQ(told(4), "arra");
-    EXPECT_FALSE(all.are_asked_for(0, part + 1));
-    EXPECT_TRUE(all.are_asked_for(1, part - 1));
+    EXPECT_FALSE(all.are_asked_for(np::first_slice, part + 1));
+    EXPECT_TRUE(all.are_asked_for(np::slice_at(1), part - 1));
 }
 
 TEST_F(huge_pages, are_refused_by_who_enters_such_a_part_and_does_not_want_them)
 {
-    all.ask_for(0, 3 * part);
+    all.ask_for(np::first_slice, 3 * part);
     all.enter(run_in(part, 1, part, 2 * part), false);
     EXPECT_EQ(told(4), "ara-");
     all.enter(run_in(3 * part, 1, 3 * part, 4 * part), false);
@@ -152,35 +151,35 @@ TEST_F(huge_pages, are_refused_by_who_enters_such_a_part_and_does_not_want_them)
 
 TEST_F(huge_pages, are_refused_in_a_part_that_has_some_memory_left)
 {
-    all.ask_for(0, 6 * part);
-    all.lose_memory(part + 3, 3 * part);
+    all.ask_for(np::first_slice, 6 * part);
+    all.lose_memory(np::slice_at(part + 3), 3 * part);
     EXPECT_EQ(told(7), "araara-");
-    all.lose_memory(2 * part, 2 * part);
+    all.lose_memory(np::slice_at(2 * part), 2 * part);
     EXPECT_EQ(told(7), "araara-") << "of those nothing is left";
-    all.lose_memory(5 * part + 3, 2);
+    all.lose_memory(np::slice_at(5 * part + 3), 2);
     EXPECT_EQ(told(7), "araarr-");
-    all.lose_memory(6 * part + 3, 2);
+    all.lose_memory(np::slice_at(6 * part + 3), 2);
     EXPECT_EQ(told(7), "araarr-");
 }
 
 TEST_F(huge_pages, are_alike_where_the_system_was_told_the_same)
 {
-    all.ask_for(2 * part, 4 * part);
-    EXPECT_TRUE(all.are_alike(0, 6 * part, 2 * part));
-    EXPECT_TRUE(all.are_alike(2 * part, 4 * part, 2 * part));
-    EXPECT_FALSE(all.are_alike(0, 2 * part, 1)) << "one part is told of, the other is not";
-    EXPECT_FALSE(all.are_alike(2 * part - 1, 3 * part, 2));
-    EXPECT_FALSE(all.are_alike(3 * part, 2 * part - 1, 2));
-    EXPECT_FALSE(all.are_alike(2 * part, 4 * part, 2 * part + 1));
+    all.ask_for(np::slice_at(2 * part), 4 * part);
+    EXPECT_TRUE(all.are_alike(np::first_slice, np::slice_at(6 * part), 2 * part));
+    EXPECT_TRUE(all.are_alike(np::slice_at(2 * part), np::slice_at(4 * part), 2 * part));
+    EXPECT_FALSE(all.are_alike(np::first_slice, np::slice_at(2 * part), 1)) << "one part is told of, the other is not";
+    EXPECT_FALSE(all.are_alike(np::slice_at(2 * part - 1), np::slice_at(3 * part), 2));
+    EXPECT_FALSE(all.are_alike(np::slice_at(3 * part), np::slice_at(2 * part - 1), 2));
+    EXPECT_FALSE(all.are_alike(np::slice_at(2 * part), np::slice_at(4 * part), 2 * part + 1));
 }
 
 TEST_F(huge_pages, are_counted_by_where_the_next_part_is_another)
 {
-    all.ask_for(2 * part, 2 * part);
+    all.ask_for(np::slice_at(2 * part), 2 * part);
     EXPECT_EQ(all.changes(), 2U);
-    all.lose_memory(2 * part, 1);
+    all.lose_memory(np::slice_at(2 * part), 1);
     EXPECT_EQ(all.changes(), 3U);
-    all.ask_for(0, 4 * part);
+    all.ask_for(np::first_slice, 4 * part);
     EXPECT_EQ(all.changes(), 2U) << "at both ends";
 }
 
@@ -189,11 +188,11 @@ TEST_F(huge_pages, are_unknown_where_the_system_may_have_listened_in_part_until_
     {
         const test::system_calls calls;
         calls.refuse_from(system_call::advise_huge_pages, 1);
-        all.ask_for(0, 2 * part);
+        all.ask_for(np::first_slice, 2 * part);
         EXPECT_EQ(told(3), "uu-");
     }
-    EXPECT_FALSE(all.are_alike(0, 0, part)) << "it may be two mappings";
-    all.ask_for(0, part);
+    EXPECT_FALSE(all.are_alike(np::first_slice, np::first_slice, part)) << "it may be two mappings";
+    all.ask_for(np::first_slice, part);
     all.enter(run_in(part, 1, part, 2 * part), false);
     EXPECT_EQ(told(3), "ar-");
 }
@@ -202,31 +201,32 @@ TEST_F(huge_pages, leave_nothing_around_a_run_that_loses_its_memory_where_all_is
 {
     const np::run run = run_in(part + 8, part, part + 2, 16 * part); // In the second part and the third.
     all.ask_for(run.first, run.length);
-    const auto byte = [this](np::slice_number slice) -> std::byte& { return *region.address(slice); };
-    const auto is_touched = [&](np::slice_number slice) { return byte(slice) != std::byte{0}; };
-    for (np::slice_number slice = 0; slice != 4 * part; ++slice)
+    constexpr np::slice_index end = np::slice_at(4 * part);
+    const auto byte = [this](np::slice_index slice) -> std::byte& { return *region.address(slice); };
+    const auto is_touched = [&](np::slice_index slice) { return byte(slice) != std::byte{0}; };
+    for (np::slice_index slice = np::first_slice; slice != end; ++slice)
         byte(slice) = std::byte{1};
     all.purge_around(run);
-    for (np::slice_number slice = 0; slice != 4 * part; ++slice) {
-        const bool is_before = slice >= part + 2 && slice < run.first;
-        const bool is_behind = slice >= run.first + run.length && slice < 3 * part;
-        EXPECT_EQ(is_touched(slice), !is_before && !is_behind) << slice;
+    for (np::slice_index slice = np::first_slice; slice != end; ++slice) {
+        const bool is_before = slice >= run.clean_begin && slice < run.first;
+        const bool is_behind = slice >= run.first + run.length && slice < np::slice_at(3 * part);
+        EXPECT_EQ(is_touched(slice), !is_before && !is_behind) << np::position(slice);
     }
 }
 
 TEST_F(huge_pages, bring_no_memory_where_the_system_was_not_told_of_them)
 {
-    *region.address(part) = std::byte{1};
+    *region.address(np::slice_at(part)) = std::byte{1};
     all.purge_around(run_in(part + 8, 1, 0, 16 * part));
-    EXPECT_EQ(*region.address(part), std::byte{1});
+    EXPECT_EQ(*region.address(np::slice_at(part)), std::byte{1});
 }
 
 TEST_F(huge_pages, are_unknown_where_memory_was_mapped_anew)
 {
-    all.ask_for(0, 3 * part);
-    all.forget(part, part + 1);
+    all.ask_for(np::first_slice, 3 * part);
+    all.forget(np::slice_at(part), part + 1);
     EXPECT_EQ(told(4), "auu-");
-    all.ask_for(0, 3 * part);
+    all.ask_for(np::first_slice, 3 * part);
     EXPECT_EQ(told(4), "aaa-");
     EXPECT_EQ(all.changes(), 2U);
 }
@@ -236,10 +236,10 @@ TEST(huge_pages_of_a_large_region, leave_the_program_most_of_the_mappings_that_i
     constexpr std::size_t most = np::huge_pages<region_in_parts::region_type>::most_changes;
     region_in_parts large(most + 16);
     for (std::size_t each = 0; each < most + 16; each += 2)
-        large.all.ask_for(static_cast<np::slice_number>(each * part), part);
+        large.all.ask_for(np::slice_at(each * part), part);
     EXPECT_GT(large.all.changes(), most - 2);
     EXPECT_LE(large.all.changes(), most);
-    large.all.ask_for(0, (most + 16) * part);
+    large.all.ask_for(np::first_slice, (most + 16) * part);
     EXPECT_LE(large.all.changes(), 2U) << "what makes them fewer is always possible";
 }
 
@@ -251,7 +251,7 @@ TEST(huge_pages_of_a_small_region, are_asked_for_no_further_than_its_addresses_g
     region.release_uncommitted();
     np::huge_pages<region_in_parts::region_type> all(region);
     const auto slices = static_cast<std::uint32_t>(region.slices());
-    all.ask_for(0, slices);
+    all.ask_for(np::first_slice, slices);
     EXPECT_EQ(region.huge_pages((slices - 1) / part), use::asked_for);
     region.release();
 }
@@ -264,15 +264,15 @@ TEST(huge_pages_of_a_growing_region, are_not_known_any_more_where_it_has_become_
     ASSERT_TRUE(region.reserve_to_grow(16 * part * np::slice_bytes));
     ASSERT_TRUE(region.commit(4 * part));
     const std::size_t changes = all.changes();
-    all.ask_for(part, 3 * part);
-    all.forget_from(2 * part + 1);
+    all.ask_for(np::slice_at(part), 3 * part);
+    all.forget_from(np::slice_at(2 * part + 1));
     region.shrink(2 * part + 1);
     ASSERT_TRUE(region.commit(4 * part));
     EXPECT_EQ(region.huge_pages(0), use::untold);
     EXPECT_EQ(region.huge_pages(1), use::asked_for);
     EXPECT_EQ(region.huge_pages(2), use::unknown) << "it is of two mappings";
     EXPECT_EQ(region.huge_pages(3), use::untold);
-    all.forget_from(part);
+    all.forget_from(np::slice_at(part));
     region.shrink(part);
     EXPECT_EQ(all.changes(), changes);
     region.release();
@@ -284,15 +284,15 @@ TEST(huge_pages_of_a_growing_region, leave_alone_what_the_program_has_mapped_beh
     np::huge_pages<np::region<std::uintptr_t, np::run_links>> all{region};
     ASSERT_TRUE(region.reserve_to_grow(16 * part * np::slice_bytes));
     ASSERT_TRUE(region.commit(2 * part));
-    all.ask_for(part, part);
+    all.ask_for(np::slice_at(part), part);
     region.shrink(part + 1);
-    std::byte* const behind = region.address(region.committed());
+    std::byte* const behind = region.address(np::slice_at(region.committed()));
     ASSERT_TRUE(memory_pool::os::reserve_addresses_at(behind, np::slice_bytes));
     ASSERT_TRUE(memory_pool::os::commit_memory(behind, np::slice_bytes));
     *behind = std::byte{0x5A};
-    np::run last{part, 1, true};
-    last.clean_begin = part;
-    last.clean_end = static_cast<np::slice_number>(region.most_slices());
+    np::run last{np::slice_at(part), 1, true};
+    last.clean_begin = last.first;
+    last.clean_end = np::slice_at(region.most_slices());
     all.purge_around(last);
     EXPECT_EQ(*behind, std::byte{0x5A});
     EXPECT_TRUE(memory_pool::os::release_addresses(behind, np::slice_bytes));

@@ -33,7 +33,7 @@ TEST_F(region, has_nothing_before_it_is_reserved)
     EXPECT_EQ(all.slices(), 0U);
     EXPECT_FALSE(all.commit(1));
     int anything = 0;
-    EXPECT_GT(all.slice_of(&anything), 0U);
+    EXPECT_GT(all.slices_before(&anything), 0U);
     alignas(16) static std::byte some_block[16];
     for (const void* const block : {static_cast<const void*>(nullptr), static_cast<const void*>(some_block)})
         EXPECT_GT(all.steps_to(block), ~std::uintptr_t{0} >> 8) << "outside, whatever is committed in the meantime";
@@ -44,11 +44,11 @@ TEST_F(region, begins_at_a_multiple_of_a_slice)
     ASSERT_TRUE(all.reserve(64 * mib));
     EXPECT_EQ(all.slices(), 64 * mib / np::slice_bytes);
     EXPECT_EQ(reinterpret_cast<std::uintptr_t>(all.base()) % np::slice_bytes, 0U);
-    EXPECT_EQ(all.slice_of(all.base()), 0U);
-    EXPECT_EQ(all.slice_of(all.base() + np::slice_bytes - 1), 0U);
-    EXPECT_EQ(all.slice_of(all.address(5)), 5U);
-    EXPECT_GE(all.slice_of(all.base() - 1), all.slices());
-    EXPECT_GE(all.slice_of(nullptr), all.slices());
+    EXPECT_EQ(all.slice_of(all.base()), np::first_slice);
+    EXPECT_EQ(all.slice_of(all.base() + np::slice_bytes - 1), np::first_slice);
+    EXPECT_EQ(all.slice_of(all.address(np::slice_at(5))), np::slice_at(5));
+    EXPECT_GE(all.slices_before(all.base() - 1), all.slices());
+    EXPECT_GE(all.slices_before(nullptr), all.slices());
 }
 
 TEST_F(region, can_be_used_as_far_as_it_is_committed_tables_included)
@@ -58,14 +58,14 @@ TEST_F(region, can_be_used_as_far_as_it_is_committed_tables_included)
         ASSERT_TRUE(all.commit(count));
         ASSERT_GE(all.committed(), count);
         for (std::size_t slice = 0; slice != all.committed(); ++slice) {
-            *all.address(slice) = std::byte{1};
-            *(all.address(slice + 1) - 1) = std::byte{1};
-            all.tag(slice) = slice;
-            all.record(slice).words[7] = slice;
+            *all.address(np::slice_at(slice)) = std::byte{1};
+            *(all.address(np::slice_at(slice + 1)) - 1) = std::byte{1};
+            all.tag(np::slice_at(slice)) = slice;
+            all.record(np::slice_at(slice)).words[7] = slice;
         }
     }
     for (std::size_t slice = 0; slice != all.slices(); ++slice)
-        ASSERT_EQ(all.tag(slice), slice);
+        ASSERT_EQ(all.tag(np::slice_at(slice)), slice);
     EXPECT_FALSE(all.commit(all.slices() + 1));
 }
 
@@ -103,9 +103,9 @@ TEST_F(region, gives_addresses_back_that_are_not_needed_and_has_none_of_them_fro
     EXPECT_EQ(all.slices(), kept);
     EXPECT_FALSE(all.commit(kept + 1));
     for (std::size_t slice = 0; slice != kept; ++slice) {
-        *(all.address(slice + 1) - 1) = std::byte{1};
-        all.tag(slice) = slice;
-        all.record(slice).words[7] = slice;
+        *(all.address(np::slice_at(slice + 1)) - 1) = std::byte{1};
+        all.tag(np::slice_at(slice)) = slice;
+        all.record(np::slice_at(slice)).words[7] = slice;
     }
     all.release_uncommitted();
     EXPECT_EQ(all.slices(), kept) << "there are no more to be given back";
@@ -136,7 +136,7 @@ TEST_F(region, stays_as_it_is_when_memory_is_refused_and_has_it_later)
         EXPECT_EQ(all.committed(), before);
     }
     EXPECT_TRUE(all.commit(beyond_a_page_of_each_table));
-    *all.address(beyond_a_page_of_each_table - 1) = std::byte{1};
+    *all.address(np::slice_at(beyond_a_page_of_each_table - 1)) = std::byte{1};
 }
 
 struct growing_region : region
@@ -160,15 +160,15 @@ TEST_F(growing_region, takes_only_the_addresses_that_it_needs)
         ASSERT_TRUE(all.commit(count));
         ASSERT_GE(all.committed(), count);
         ASSERT_LE(all.slices(), count + count / 16 + 7) << "and not many more";
-        *(all.address(count) - 1) = std::byte{1};
-        all.tag(count - 1) = count;
-        all.record(count - 1).words[7] = count;
+        *(all.address(np::slice_at(count)) - 1) = std::byte{1};
+        all.tag(np::slice_at(count - 1)) = count;
+        all.record(np::slice_at(count - 1)).words[7] = count;
         all.huge_pages((count - 1) / np::slices_of_huge_page) = np::huge_page_use::refused;
     }
     for (std::size_t count = 1; count <= 1024; ++count) {
-        ASSERT_EQ(*(all.address(count) - 1), std::byte{1});
-        ASSERT_EQ(all.tag(count - 1), count);
-        ASSERT_EQ(all.record(count - 1).words[7], count);
+        ASSERT_EQ(*(all.address(np::slice_at(count)) - 1), std::byte{1});
+        ASSERT_EQ(all.tag(np::slice_at(count - 1)), count);
+        ASSERT_EQ(all.record(np::slice_at(count - 1)).words[7], count);
     }
     EXPECT_FALSE(all.commit(all.most_slices() + 1));
 }
@@ -189,7 +189,7 @@ TEST_F(growing_region, stays_as_large_as_it_is_when_what_follows_is_not_free)
     ASSERT_TRUE(all.reserve_to_grow(64 * mib));
     ASSERT_TRUE(all.commit(10));
     const std::size_t before = all.committed();
-    std::byte* const behind = all.address(all.slices()) + np::slice_bytes;
+    std::byte* const behind = all.address(np::slice_at(all.slices())) + np::slice_bytes;
     ASSERT_TRUE(memory_pool::os::reserve_addresses_at(behind, np::slice_bytes));
     EXPECT_FALSE(all.commit(before + 2));
     EXPECT_EQ(all.committed(), before);
@@ -228,8 +228,8 @@ TEST_F(growing_region, stays_as_it_is_when_addresses_or_memory_are_refused_and_h
             EXPECT_EQ(all.committed(), before);
         }
         EXPECT_TRUE(all.commit(beyond_a_page_of_each_table));
-        *all.address(beyond_a_page_of_each_table - 1) = std::byte{1};
-        all.record(beyond_a_page_of_each_table - 1).words[0] = 1;
+        *all.address(np::slice_at(beyond_a_page_of_each_table - 1)) = std::byte{1};
+        all.record(np::slice_at(beyond_a_page_of_each_table - 1)).words[0] = 1;
     }
 }
 
@@ -249,22 +249,23 @@ TEST_F(growing_region, gives_addresses_back_behind_what_is_used_and_has_them_aga
 {
     ASSERT_TRUE(all.reserve_to_grow(256 * mib));
     ASSERT_TRUE(all.commit(600));
-    *all.address(99) = *all.address(599) = std::byte{1};
-    all.tag(599) = 7;
+    *all.address(np::slice_at(99)) = *all.address(np::slice_at(599)) = std::byte{1};
+    all.tag(np::slice_at(599)) = 7;
     all.shrink(100);
     EXPECT_EQ(all.committed(), 100U);
     EXPECT_EQ(all.slices(), 100U);
     EXPECT_GE(all.peak_committed(), 600U) << "what was there is still known as the region's";
-    EXPECT_EQ(all.tag(599), 7U) << "tables stay";
-    ASSERT_TRUE(memory_pool::os::reserve_addresses_at(all.address(110), np::slice_bytes)) << "they are free";
+    EXPECT_EQ(all.tag(np::slice_at(599)), 7U) << "tables stay";
+    ASSERT_TRUE(memory_pool::os::reserve_addresses_at(all.address(np::slice_at(110)), np::slice_bytes))
+        << "they are free";
     EXPECT_FALSE(all.commit(600));
     EXPECT_EQ(all.committed(), 100U);
-    ASSERT_TRUE(memory_pool::os::release_addresses(all.address(110), np::slice_bytes));
+    ASSERT_TRUE(memory_pool::os::release_addresses(all.address(np::slice_at(110)), np::slice_bytes));
     ASSERT_TRUE(all.commit(2000));
-    EXPECT_EQ(*all.address(99), std::byte{1});
-    EXPECT_EQ(*all.address(599), std::byte{0});
-    EXPECT_EQ(all.tag(599), 7U);
-    all.tag(1999) = all.record(1999).words[7] = 7;
+    EXPECT_EQ(*all.address(np::slice_at(99)), std::byte{1});
+    EXPECT_EQ(*all.address(np::slice_at(599)), std::byte{0});
+    EXPECT_EQ(all.tag(np::slice_at(599)), 7U);
+    all.tag(np::slice_at(1999)) = all.record(np::slice_at(1999)).words[7] = 7;
     all.shrink(0);
     EXPECT_TRUE(all.commit(1)) << "even if it had none any more";
 }
@@ -274,12 +275,12 @@ TEST_F(growing_region, keeps_addresses_that_the_system_does_not_take)
     const test::system_calls calls;
     ASSERT_TRUE(all.reserve_to_grow(256 * mib));
     ASSERT_TRUE(all.commit(600));
-    *all.address(599) = std::byte{1};
+    *all.address(np::slice_at(599)) = std::byte{1};
     calls.refuse_from(test::system_call::unmap, 1);
     all.shrink(100);
     EXPECT_EQ(all.committed(), 100U);
     ASSERT_TRUE(all.commit(2000));
-    EXPECT_EQ(*all.address(599), std::byte{0});
+    EXPECT_EQ(*all.address(np::slice_at(599)), std::byte{0});
     calls.refuse_nothing();
 }
 } // namespace

@@ -125,8 +125,8 @@ TEST_F(runs, come_from_the_region_one_after_the_other_and_are_zeroed)
 {
     const np::run a = all.take(1);
     const np::run b = all.take(3);
-    EXPECT_EQ(a.first, 0U);
-    EXPECT_EQ(b.first, 1U);
+    EXPECT_EQ(a.first, np::first_slice);
+    EXPECT_EQ(b.first, np::slice_at(1));
     EXPECT_EQ(b.length, 3U);
     EXPECT_TRUE(a.is_zeroed);
     EXPECT_TRUE(is_zero(a));
@@ -190,7 +190,7 @@ TEST_F(hidden_run, is_not_looked_for_until_the_region_is_used_up)
 {
     hide(false);
     const std::size_t used = all.used();
-    EXPECT_EQ(all.take(39).first, used);
+    EXPECT_EQ(all.take(39).first, np::slice_at(used));
     (void)all.take(region_slices - static_cast<std::uint32_t>(all.used()));
     EXPECT_EQ(all.take(39).first, hidden.first);
     EXPECT_EQ(all.take(39).first, np::no_slice);
@@ -218,10 +218,10 @@ TEST_F(runs, are_refused_when_the_region_is_full_and_to_be_had_again_later)
 {
     EXPECT_EQ(all.take(region_slices + 1).first, np::no_slice);
     const np::run whole = all.take(region_slices);
-    ASSERT_EQ(whole.first, 0U);
+    ASSERT_EQ(whole.first, np::first_slice);
     EXPECT_EQ(all.take(1).first, np::no_slice);
     all.put(whole.first, whole.length, true, 0);
-    EXPECT_EQ(all.take(region_slices).first, 0U);
+    EXPECT_EQ(all.take(region_slices).first, np::first_slice);
 }
 
 TEST_F(runs, grow_in_place_into_what_follows_if_that_is_free)
@@ -243,7 +243,7 @@ TEST_F(runs, shrink_in_place)
     const np::run a = all.take(8);
     all.shorten(a.first, 8, 3, 0);
     EXPECT_EQ(all.in_use(), 3U);
-    EXPECT_EQ(all.take(5).first, 3U);
+    EXPECT_EQ(all.take(5).first, np::slice_at(3));
 }
 
 TEST_F(runs, lose_their_memory_when_they_are_old_enough_and_read_as_zeros_then)
@@ -347,7 +347,7 @@ TEST_F(runs, tell_how_far_free_slices_without_memory_go_around_them_when_they_ar
     all.put(between.first, between.length, true, 1);
     all.put(alone.first, alone.length, true, 2);
     all.put(last.first, last.length, true, 3);
-    const auto expect_next = [this](const np::run& expected, std::size_t clean_begin, std::size_t clean_end) {
+    const auto expect_next = [this](const np::run& expected, np::slice_index clean_begin, np::slice_index clean_end) {
         const np::run purged = all.take_dirty_since(3);
         EXPECT_EQ(purged.first, expected.first);
         EXPECT_EQ(purged.length, expected.length);
@@ -356,7 +356,7 @@ TEST_F(runs, tell_how_far_free_slices_without_memory_go_around_them_when_they_ar
     };
     expect_next(between, before.first, behind.first + behind.length);
     expect_next(alone, alone.first, alone.first + alone.length);
-    expect_next(last, last.first, region_slices);
+    expect_next(last, last.first, np::slice_at(region_slices));
 }
 
 TEST_F(runs, at_the_end_are_forgotten_if_they_are_free_and_have_no_memory)
@@ -411,7 +411,7 @@ TEST_F(runs, are_refused_while_the_system_gives_no_memory_and_nothing_is_lost)
 }
 
 /// What a run should be: where, and how long.
-using model = std::map<np::slice_number, std::uint32_t>;
+using model = std::map<np::slice_index, std::uint32_t>;
 
 bool overlaps(const model& taken, const np::run& fresh)
 {
@@ -484,6 +484,6 @@ TEST_F(runs, agree_with_a_model_through_random_operations)
     for (const auto& [first, length] : taken)
         all.put(first, length, true, now);
     EXPECT_EQ(all.in_use(), 0U);
-    EXPECT_EQ(all.take(static_cast<std::uint32_t>(all.used())).first, 0U) << "all of it is one run again";
+    EXPECT_EQ(all.take(static_cast<std::uint32_t>(all.used())).first, np::first_slice) << "all of it is one run again";
 }
 } // namespace

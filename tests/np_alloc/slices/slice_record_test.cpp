@@ -26,7 +26,7 @@ class slab_test : public testing::Test
 protected:
     void make(std::size_t block_bytes)
     {
-        slab_.start(0, memory_.data(), np::sizes::of(block_bytes));
+        slab_.start(np::first_slice, memory_.data(), np::sizes::of(block_bytes));
         ASSERT_EQ(slab_.block_bytes, block_bytes);
         for (std::uint32_t number = 0; number != slab_.capacity; ++number)
             all_.push_back(number);
