@@ -76,13 +76,13 @@ LAYOUT_IS(offsetof(mp::failure_chance, probability) == 0 && offsetof(mp::failure
 
 LAYOUT_IS(sizeof(mp::pool_statistics) == 56 && members<mp::pool_statistics>() == 7);
 LAYOUT_IS(offsetof(mp::pool_statistics, allocations) == 0 && offsetof(mp::pool_statistics, deallocations) == 8);
-LAYOUT_IS(offsetof(mp::pool_statistics, failed) == 16 && offsetof(mp::pool_statistics, in_use) == 24);
+LAYOUT_IS(offsetof(mp::pool_statistics, failures) == 16 && offsetof(mp::pool_statistics, in_use) == 24);
 LAYOUT_IS(offsetof(mp::pool_statistics, peak_in_use) == 32 && offsetof(mp::pool_statistics, slabs) == 40);
 LAYOUT_IS(offsetof(mp::pool_statistics, bytes_reserved) == 48);
 
 LAYOUT_IS(sizeof(mp::resource_statistics) == 56 && members<mp::resource_statistics>() == 7);
 LAYOUT_IS(offsetof(mp::resource_statistics, allocations) == 0 && offsetof(mp::resource_statistics, deallocations) == 8);
-LAYOUT_IS(offsetof(mp::resource_statistics, failed) == 16 && offsetof(mp::resource_statistics, in_use) == 24);
+LAYOUT_IS(offsetof(mp::resource_statistics, failures) == 16 && offsetof(mp::resource_statistics, in_use) == 24);
 LAYOUT_IS(offsetof(mp::resource_statistics, peak_in_use) == 32);
 LAYOUT_IS(offsetof(mp::resource_statistics, bytes_in_use) == 40);
 LAYOUT_IS(offsetof(mp::resource_statistics, peak_bytes_in_use) == 48);
@@ -101,4 +101,4 @@ LAYOUT_IS(int(mp::error::hook_failed) == 7 && int(mp::error::pool_exhausted) == 
           int(mp::error::size_overflow) == 9);
 LAYOUT_IS(int(mp::error::out_of_memory) == 10 && int(mp::error::invalid_argument) == 11);
 LAYOUT_IS(sizeof(mp::pool_exhausted) == 480 && sizeof(mp::size_overflow) == 472);
-LAYOUT_IS(sizeof(mp::limit_exceeded) == 456 && sizeof(mp::out_of_memory) == 456);
+LAYOUT_IS(sizeof(mp::limit_exceeded) == 488 && sizeof(mp::out_of_memory) == 456);
