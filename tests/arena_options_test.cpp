@@ -23,4 +23,15 @@ TEST(arena_options, are_an_aggregate)
 {
     EXPECT_TRUE(std::is_aggregate_v<mp::arena_options>);
 }
+
+TEST(arena_options, are_chained_in_a_constant_expression)
+{
+    static constexpr const char* requests = "requests";
+    constexpr mp::arena_options options =
+        mp::arena_options{}.with_arena_count(1).with_arena_size(4096).with_max_arenas(3).with_prefault(true).with_name(
+            requests);
+    static_assert(options.arena_count == 1 && options.arena_size == 4096 && options.max_arenas == 3);
+    static_assert(options.prefault && options.name == requests);
+    static_assert(noexcept(options.with_name("other")));
+}
 } // namespace

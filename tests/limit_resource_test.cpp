@@ -232,4 +232,21 @@ TEST_F(limit_resource_test, is_exact_in_several_threads)
     });
     EXPECT_EQ(crossings, 1u);
 }
+
+TEST(limit_options, are_chained)
+{
+    int calls = 0;
+    const mp::limit_options options = mp::limit_options{}
+                                          .with_limit(100)
+                                          .with_soft_limit(50)
+                                          .with_on_soft_limit([&calls](mp::limit_resource&) { ++calls; })
+                                          .with_name("requests");
+    EXPECT_EQ(options.limit, 100u);
+    EXPECT_STREQ(options.name, "requests");
+    mp::limit_resource limited(options);
+    limited.deallocate(limited.allocate(60), 60);
+    EXPECT_EQ(limited.soft_limit(), 50u);
+    EXPECT_EQ(calls, 1);
+    EXPECT_TRUE(std::is_aggregate_v<mp::limit_options>);
+}
 } // namespace

@@ -26,6 +26,7 @@
 #include <new>
 #include <stdexcept>
 #include <string>
+#include <type_traits>
 #include <vector>
 
 #if defined(__unix__)
@@ -426,4 +427,13 @@ TEST(page_resource, is_searched_for_pointers_when_leaks_are_looked_for)
     pages.deallocate(owner, page);
 }
 #endif
+
+TEST(page_options, are_chained_in_a_constant_expression)
+{
+    constexpr mp::page_options options =
+        mp::page_options{}.with_huge_pages(mp::huge_page_use::transparent).with_prefault(true).with_name("pages");
+    static_assert(options.huge_pages == mp::huge_page_use::transparent && options.prefault);
+    static_assert(std::is_aggregate_v<mp::page_options>);
+    EXPECT_STREQ(options.name, "pages");
+}
 } // namespace

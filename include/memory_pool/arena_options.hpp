@@ -5,6 +5,7 @@
 #pragma once
 
 #include <memory_pool/base/config.hpp>
+#include <memory_pool/base/with_member.hpp>
 
 #include <cstddef>
 #include <limits>
@@ -33,5 +34,35 @@ struct arena_options
 
     /// The resource's name in reports. Not copied: it must outlive the resource, as a string literal does.
     const char* name = "unnamed";
+
+    /// Returns: these options with that `arena_count`.
+    [[nodiscard]] constexpr arena_options with_arena_count(std::size_t value) const noexcept
+    {
+        return base::with_member(*this, &arena_options::arena_count, value);
+    }
+
+    /// Returns: these options with that `arena_size`.
+    [[nodiscard]] constexpr arena_options with_arena_size(std::size_t value) const noexcept
+    {
+        return base::with_member(*this, &arena_options::arena_size, value);
+    }
+
+    /// Returns: these options with that `max_arenas`.
+    [[nodiscard]] constexpr arena_options with_max_arenas(std::size_t value) const noexcept
+    {
+        return base::with_member(*this, &arena_options::max_arenas, value);
+    }
+
+    /// Returns: these options with that `prefault`.
+    [[nodiscard]] constexpr arena_options with_prefault(bool value) const noexcept
+    {
+        return base::with_member(*this, &arena_options::prefault, value);
+    }
+
+    /// Returns: these options with that `name`.
+    [[nodiscard]] constexpr arena_options with_name(const char* value) const noexcept
+    {
+        return base::with_member(*this, &arena_options::name, value);
+    }
 };
 }} // namespace memory_pool::MEMORY_POOL_ABI

@@ -14,6 +14,7 @@
 #include <memory_pool/base/config.hpp>
 #include <memory_pool/base/errors.hpp>
 #include <memory_pool/base/failure_guard.hpp>
+#include <memory_pool/base/with_member.hpp>
 #include <memory_pool/resource_adaptor.hpp>
 
 #include <atomic>
@@ -47,6 +48,30 @@ struct limit_options
 
     /// The resource's name in limit_exceeded. Not copied: it must outlive the resource.
     const char* name = "unnamed";
+
+    /// Returns: these options with that `limit`.
+    [[nodiscard]] limit_options with_limit(std::size_t value) const
+    {
+        return base::with_member(*this, &limit_options::limit, value);
+    }
+
+    /// Returns: these options with that `soft_limit`.
+    [[nodiscard]] limit_options with_soft_limit(std::size_t value) const
+    {
+        return base::with_member(*this, &limit_options::soft_limit, value);
+    }
+
+    /// Returns: these options with that `on_soft_limit`.
+    [[nodiscard]] limit_options with_on_soft_limit(std::function<void(limit_resource&)> value) const
+    {
+        return base::with_member(*this, &limit_options::on_soft_limit, std::move(value));
+    }
+
+    /// Returns: these options with that `name`.
+    [[nodiscard]] limit_options with_name(const char* value) const
+    {
+        return base::with_member(*this, &limit_options::name, value);
+    }
 };
 
 /// Hands out no more bytes than its limit.
@@ -57,7 +82,7 @@ public:
     /// Preconditions: `upstream` outlives the resource.
     /// Throws: std::invalid_argument if `upstream` is nullptr.
     explicit limit_resource(std::size_t limit, std::pmr::memory_resource* upstream = std::pmr::get_default_resource())
-        : limit_resource(with_limit(limit), upstream)
+        : limit_resource(limit_options{}.with_limit(limit), upstream)
     {
     }
 
@@ -113,13 +138,6 @@ protected:
     }
 
 private:
-    static limit_options with_limit(std::size_t limit)
-    {
-        limit_options options;
-        options.limit = limit;
-        return options;
-    }
-
     /// Returns: bytes in use before.
     std::size_t count(std::size_t bytes)
     {

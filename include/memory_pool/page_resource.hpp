@@ -19,6 +19,7 @@
 #include <memory_pool/base/lock_guard.hpp>
 #include <memory_pool/base/mutex.hpp>
 #include <memory_pool/base/poisoning.hpp>
+#include <memory_pool/base/with_member.hpp>
 #include <memory_pool/core/blocks/pool_arguments.hpp>
 #include <memory_pool/os/huge_pages.hpp>
 #include <memory_pool/os/page_mapping.hpp>
@@ -53,6 +54,24 @@ struct page_options
 
     /// The resource's name in reports. Not copied: it must outlive the resource.
     const char* name = "unnamed";
+
+    /// Returns: these options with that `huge_pages`.
+    [[nodiscard]] constexpr page_options with_huge_pages(huge_page_use value) const noexcept
+    {
+        return base::with_member(*this, &page_options::huge_pages, value);
+    }
+
+    /// Returns: these options with that `prefault`.
+    [[nodiscard]] constexpr page_options with_prefault(bool value) const noexcept
+    {
+        return base::with_member(*this, &page_options::prefault, value);
+    }
+
+    /// Returns: these options with that `name`.
+    [[nodiscard]] constexpr page_options with_name(const char* value) const noexcept
+    {
+        return base::with_member(*this, &page_options::name, value);
+    }
 };
 
 /// Allocates whole pages from the operating system.

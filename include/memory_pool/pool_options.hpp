@@ -5,6 +5,7 @@
 #pragma once
 
 #include <memory_pool/base/config.hpp>
+#include <memory_pool/base/with_member.hpp>
 
 #include <cstddef>
 #include <limits>
@@ -42,6 +43,48 @@ struct pool_options
 
     /// The pool's name in reports. Not copied: it must outlive the pool and its objects, as a string literal does.
     const char* name = "unnamed";
+
+    /// Returns: these options with that `initial_capacity`.
+    [[nodiscard]] constexpr pool_options with_initial_capacity(std::size_t value) const noexcept
+    {
+        return base::with_member(*this, &pool_options::initial_capacity, value);
+    }
+
+    /// Returns: these options with that `max_capacity`.
+    [[nodiscard]] constexpr pool_options with_max_capacity(std::size_t value) const noexcept
+    {
+        return base::with_member(*this, &pool_options::max_capacity, value);
+    }
+
+    /// Returns: these options with that `growth_step`.
+    [[nodiscard]] constexpr pool_options with_growth_step(std::size_t value) const noexcept
+    {
+        return base::with_member(*this, &pool_options::growth_step, value);
+    }
+
+    /// Returns: these options with that `max_cached_blocks`.
+    [[nodiscard]] constexpr pool_options with_max_cached_blocks(std::size_t value) const noexcept
+    {
+        return base::with_member(*this, &pool_options::max_cached_blocks, value);
+    }
+
+    /// Returns: these options with that `alignment`.
+    [[nodiscard]] constexpr pool_options with_alignment(std::size_t value) const noexcept
+    {
+        return base::with_member(*this, &pool_options::alignment, value);
+    }
+
+    /// Returns: these options with that `prefault`.
+    [[nodiscard]] constexpr pool_options with_prefault(bool value) const noexcept
+    {
+        return base::with_member(*this, &pool_options::prefault, value);
+    }
+
+    /// Returns: these options with that `name`.
+    [[nodiscard]] constexpr pool_options with_name(const char* value) const noexcept
+    {
+        return base::with_member(*this, &pool_options::name, value);
+    }
 };
 
 /// What a recycling pool does to a returned object.
