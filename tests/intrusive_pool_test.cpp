@@ -706,4 +706,11 @@ TEST(intrusive_pool, may_be_cleared_while_other_threads_release_its_objects)
     EXPECT_EQ(live_count::alive, 0);
     EXPECT_EQ(upstream.live_bytes(), 0u);
 }
+
+TYPED_TEST(intrusive_pool_test, takes_an_upstream_without_options)
+{
+    typename TestFixture::pool_type pool(&this->upstream_);
+    EXPECT_EQ(pool.upstream_resource(), &this->upstream_);
+    EXPECT_EQ(pool.make(3)->value, 3);
+}
 } // namespace

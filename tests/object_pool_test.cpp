@@ -632,6 +632,14 @@ TEST(object_pool, reports_an_overflow_by_a_throwing_constructor_once_and_frees_t
     EXPECT_EQ(recorder.kinds(), test::kinds{mp::error::buffer_overflow});
 }
 
+TYPED_TEST(object_pool_test, takes_an_upstream_without_options)
+{
+    typename TestFixture::pool_type pool(&this->upstream_);
+    EXPECT_EQ(pool.upstream_resource(), &this->upstream_);
+    std::pmr::memory_resource* const none = nullptr;
+    EXPECT_THROW(typename TestFixture::pool_type{none}, std::invalid_argument);
+}
+
 TEST(object_pool, refuses_what_makes_no_sense)
 {
     mp::pool_options options;

@@ -767,4 +767,16 @@ TEST(recycling_pool, gives_memory_back_in_a_child_that_another_thread_was_about_
     trimmer.join();
 }
 #endif
+
+TYPED_TEST(recycling_pool_test, takes_an_upstream_without_options)
+{
+    typename TestFixture::pool_type pool(&this->upstream_);
+    EXPECT_EQ(pool.upstream_resource(), &this->upstream_);
+    EXPECT_EQ(pool.allocate()->destroys, 0);
+    EXPECT_EQ(pool.allocate()->destroys, 0);
+    typename TestFixture::pool_type destroying(mp::recycle::call_destroy, &this->upstream_);
+    EXPECT_EQ(destroying.upstream_resource(), &this->upstream_);
+    (void)destroying.allocate();
+    EXPECT_EQ(destroying.allocate()->destroys, 1);
+}
 } // namespace

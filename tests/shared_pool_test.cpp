@@ -515,4 +515,13 @@ TEST(shared_pool, reports_objects_that_outlive_it_if_its_policy_says_so)
     EXPECT_EQ(errors.kinds(), std::vector<mp::error>{mp::error::leak});
     EXPECT_EQ(*survivor, 3);
 }
+
+TYPED_TEST(shared_pool_test, takes_an_upstream_without_options)
+{
+    typename TestFixture::pool_type pool(&this->upstream_);
+    EXPECT_EQ(pool.upstream_resource(), &this->upstream_);
+    EXPECT_EQ(this->take(pool, 3)->value, 3);
+    std::pmr::memory_resource* const none = nullptr;
+    EXPECT_THROW(typename TestFixture::pool_type{none}, std::invalid_argument);
+}
 } // namespace

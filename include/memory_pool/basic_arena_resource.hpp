@@ -45,7 +45,8 @@ public:
     basic_arena_resource() : basic_arena_resource(arena_options{}) {}
 
     /// Effects: makes a resource with 64 KiB arenas from `upstream`.
-    explicit basic_arena_resource(std::pmr::memory_resource* upstream) : basic_arena_resource(arena_options{}, upstream)
+    template <class Resource, class = core::if_resource<Resource>>
+    explicit basic_arena_resource(Resource* upstream) : basic_arena_resource(arena_options{}, upstream)
     {
     }
 
@@ -64,9 +65,8 @@ public:
     }
 
     /// Rejects wrong arguments, such as a number of arenas, which is an option.
-    template <
-        class Given, class... More,
-        class = core::if_none_of<Given, const arena_options&, std::pmr::memory_resource*, const basic_arena_resource&>>
+    template <class Given, class... More,
+              class = core::if_none_of<Given, const arena_options&, const basic_arena_resource&>>
     explicit basic_arena_resource(const Given&, const More&...) : basic_arena_resource()
     {
         static_assert(core::is_of_use<Given>,

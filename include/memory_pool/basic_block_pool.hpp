@@ -58,6 +58,12 @@ public:
             reserve(options.initial_capacity);
     }
 
+    /// Effects: as the first, with default options, from `upstream`.
+    template <class Resource, class = core::if_resource<Resource>>
+    basic_block_pool(std::size_t block_size, Resource* upstream) : basic_block_pool(block_size, {}, upstream)
+    {
+    }
+
     /// Rejects wrong arguments, such as a number of blocks, which is an option.
     template <class Given, class... More, class = core::if_none_of<Given, const pool_options&>>
     basic_block_pool(std::size_t block_size, const Given&, const More&...) : basic_block_pool(block_size)
@@ -68,6 +74,7 @@ public:
                       "of blocks");
     }
 
+    // Neither copied nor moved: blocks that lie in the pool's slabs, and threads that cache them, refer to it. Hold it by a std::unique_ptr instead.
     basic_block_pool(const basic_block_pool&) = delete;
     basic_block_pool& operator=(const basic_block_pool&) = delete;
 
@@ -362,7 +369,7 @@ private:
     {
         static_assert(Store::is_shared || core::is_of_use<Given...>,
                       "waiting is for pools that threads share, as another thread must free a "
-                      "block: use a concurrent_block_pool or a concurrent_object_pool");
+                      "block: use a concurrent_block_pool, a concurrent_object_pool or a shared_pool");
     }
 
     mutable Store store_; ///< Mutable: visiting all blocks of a shared store gathers them.

@@ -76,6 +76,12 @@ public:
     {
     }
 
+    /// Effects: as the first, with default options, from `upstream`.
+    template <class Resource, class = core::if_resource<Resource>>
+    explicit basic_object_pool(Resource* upstream) : basic_object_pool(pool_options{}, upstream)
+    {
+    }
+
     /// Rejects wrong arguments, such as a number of objects, which is an option.
     template <class Given, class... More,
               class = core::if_none_of<Given, const pool_options&, const basic_object_pool&>>
@@ -86,6 +92,7 @@ public:
                       "initial_capacity or max_capacity in the options for a number of objects");
     }
 
+    // Neither copied nor moved: its objects have deleters that refer to it. Hold it by a std::unique_ptr instead.
     basic_object_pool(const basic_object_pool&) = delete;
     basic_object_pool& operator=(const basic_object_pool&) = delete;
 

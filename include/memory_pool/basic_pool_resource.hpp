@@ -38,8 +38,8 @@ public:
     basic_pool_resource() : basic_pool_resource(std::pmr::pool_options{}) {}
 
     /// Effects: makes a resource over `upstream`.
-    explicit basic_pool_resource(std::pmr::memory_resource* upstream)
-        : basic_pool_resource(std::pmr::pool_options{}, upstream)
+    template <class Resource, class = core::if_resource<Resource>>
+    explicit basic_pool_resource(Resource* upstream) : basic_pool_resource(std::pmr::pool_options{}, upstream)
     {
     }
 
@@ -59,8 +59,7 @@ public:
 
     /// Rejects wrong arguments, such as the size of the largest block, which is an option.
     template <class Given, class... More,
-              class = core::if_none_of<Given, const std::pmr::pool_options&, std::pmr::memory_resource*,
-                                       const basic_pool_resource&>>
+              class = core::if_none_of<Given, const std::pmr::pool_options&, const basic_pool_resource&>>
     explicit basic_pool_resource(const Given&, const More&...) : basic_pool_resource()
     {
         static_assert(core::is_of_use<Given>,

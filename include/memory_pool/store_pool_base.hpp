@@ -19,6 +19,7 @@
 #include <memory_pool/pool_options.hpp>
 #include <memory_pool/statistics.hpp>
 
+#include <chrono>
 #include <cstddef>
 #include <memory_resource>
 #include <type_traits>
@@ -39,7 +40,9 @@ Pointer adopt(Pointer pointer)
 }
 } // namespace core
 
-/// The common part of these pools, over a `Store` of objects.
+/// The common part of these pools, over a `Store` of objects. They can be moved, and so swapped: the store stays where
+/// it is, and so do the objects and the pointers to them. A pool that was moved from may be destroyed or assigned to,
+/// and nothing else.
 template <class Store>
 class store_pool_base
 {
@@ -47,8 +50,16 @@ public:
     /// The pool's policy.
     using policy = typename decltype(Store::blocks)::policy;
 
-    store_pool_base(const store_pool_base&) = delete;
-    store_pool_base& operator=(const store_pool_base&) = delete;
+    /// Effects: takes the store and the objects of `other`.
+    /// Complexity: O(1).
+    /// Thread safety: no other thread may use either pool at the same time; releasing objects is allowed.
+    store_pool_base(store_pool_base&& other) noexcept = default;
+
+    /// Effects: releases what this pool had, as its destructor does, and takes the store and the objects of `other`.
+    ///   Destructors that run meanwhile find the new store in this pool.
+    /// Complexity: O(1), and that of the destructor.
+    /// Thread safety: as the move constructor.
+    store_pool_base& operator=(store_pool_base&& other) noexcept = default;
 
     /// Returns: the number of objects allocated from upstream, in use or not.
     std::size_t capacity() const noexcept { return blocks().capacity(); }
@@ -162,6 +173,12 @@ public:
     {
     }
 
+    /// Effects: as the first, with default options, from `upstream`.
+    template <class Resource, class = core::if_resource<Resource>>
+    explicit constructing_pool_base(Resource* upstream) : constructing_pool_base(pool_options{}, upstream)
+    {
+    }
+
     /// Rejects wrong arguments, such as a number of objects, which is an option.
     template <class Given, class... More,
               class = core::if_none_of<Given, const pool_options&, const constructing_pool_base&>>
@@ -171,6 +188,10 @@ public:
                       "a pool takes a pool_options, and then a memory resource: set initial_capacity "
                       "or max_capacity in the options for a number of objects");
     }
+
+    /// Moves the pool: see store_pool_base.
+    constructing_pool_base(constructing_pool_base&&) noexcept = default;
+    constructing_pool_base& operator=(constructing_pool_base&&) noexcept = default;
 
     /// Effects: releases its objects: those in use live on until their last pointer is gone, unless the policy reports
     ///   that as a leak.
@@ -197,11 +218,54 @@ public:
     template <class... Arguments>
     [[nodiscard]] Pointer try_make(Arguments&&... arguments)
     {
-        Store& store = this->store();
-        void* const block = store.blocks.try_allocate();
+        return make_if(this->store().blocks.try_allocate(), std::forward<Arguments>(arguments)...);
+    }
+
+    /// Effects: makes an object as `make` does, as soon as a block is available: another thread drops the last pointer
+    ///   to an object. Waiting threads are served in FIFO order, and before any that does not wait.
+    /// Returns: a pointer to it, never nullptr.
+    /// Preconditions: threads share the pool; otherwise it does not compile. Not called by a destructor of its objects,
+    ///   whose block may be the one that it waits for.
+    /// Throws: what upstream throws, if no object is in use that could come back; what the constructor throws. On
+    ///   failure no additional object is in use.
+    /// Complexity: as `make`, and the wait.
+    /// Thread safety: any thread.
+    template <class... Arguments>
+    [[nodiscard]] Pointer make_wait(Arguments&&... arguments)
+    {
+        return make_if(this->store().blocks.allocate_wait(), std::forward<Arguments>(arguments)...);
+    }
+
+    /// Effects: as `make_wait`, but gives up at `deadline`; or after a century, if that is sooner.
+    /// Returns: a pointer to the object; or nullptr if no block came in time, or upstream fails and no object is in use
+    ///   that could come back.
+    /// Preconditions: as `make_wait`.
+    /// Throws: what the clock and the constructor throw. On failure no additional object is in use.
+    /// Complexity, thread safety: as `make_wait`.
+    template <class Clock, class Duration, class... Arguments>
+    [[nodiscard]] Pointer try_make_until(const std::chrono::time_point<Clock, Duration>& deadline,
+                                         Arguments&&... arguments)
+    {
+        return make_if(this->store().blocks.try_allocate_until(deadline), std::forward<Arguments>(arguments)...);
+    }
+
+    /// Effects: as `make_wait`, but gives up after `patience`; or after a century, if that is sooner.
+    /// Returns, throws: as `try_make_until`.
+    /// Preconditions: as `make_wait`.
+    /// Complexity, thread safety: as `make_wait`.
+    template <class Rep, class Period, class... Arguments>
+    [[nodiscard]] Pointer try_make_for(const std::chrono::duration<Rep, Period>& patience, Arguments&&... arguments)
+    {
+        return make_if(this->store().blocks.try_allocate_for(patience), std::forward<Arguments>(arguments)...);
+    }
+
+private:
+    template <class... Arguments>
+    Pointer make_if(void* block, Arguments&&... arguments)
+    {
         if (block == nullptr)
             return nullptr;
-        return core::adopt<Pointer>(store.make_in(block, std::forward<Arguments>(arguments)...));
+        return core::adopt<Pointer>(this->store().make_in(block, std::forward<Arguments>(arguments)...));
     }
 };
 
@@ -244,6 +308,19 @@ public:
     {
     }
 
+    /// Effects: as the first, with default options, from `upstream`.
+    template <class Resource, class = core::if_resource<Resource>>
+    explicit recycling_pool_base(const core::recycle_action<value_type>& action, Resource* upstream)
+        : recycling_pool_base(action, pool_options{}, upstream)
+    {
+    }
+
+    /// Effects: as the first, with recycle::nothing and default options, from `upstream`.
+    template <class Resource, class = core::if_resource<Resource>>
+    explicit recycling_pool_base(Resource* upstream) : recycling_pool_base(recycle::nothing, pool_options{}, upstream)
+    {
+    }
+
     /// Rejects wrong arguments, such as a number of objects, which is an option.
     template <class Given, class... More,
               class = core::if_none_of<Given, const pool_options&, core::recycle_action<value_type>,
@@ -254,6 +331,10 @@ public:
                                               "pool_options, and then a memory resource: set initial_capacity or "
                                               "max_capacity in the options for a number of objects");
     }
+
+    /// Moves the pool: see store_pool_base.
+    recycling_pool_base(recycling_pool_base&&) noexcept = default;
+    recycling_pool_base& operator=(recycling_pool_base&&) noexcept = default;
 
     /// Effects: releases its objects: those in use live on until their last pointer is gone, unless the policy reports
     ///   that as a leak. All others are destroyed.
@@ -334,11 +415,53 @@ public:
     template <class Function>
     [[nodiscard]] Pointer try_allocate_through_function(Function&& function)
     {
-        Store& store = this->store();
-        void* const block = store.blocks.try_allocate();
+        return hand_out_if(this->store().blocks.try_allocate(), std::forward<Function>(function));
+    }
+
+    /// Effects: as `allocate`, as soon as an object is available: another thread drops the last pointer to one. Waiting
+    ///   threads are served in FIFO order, and before any that does not wait.
+    /// Returns: a pointer to it, never nullptr.
+    /// Preconditions: threads share the pool; otherwise it does not compile. Not called while this thread resets one of
+    ///   its objects, which may be the one that it waits for.
+    /// Throws: what upstream or a constructor throws, if the pool cannot grow by a single object and none is in use
+    ///   that could come back. No additional object is in use then.
+    /// Complexity: as `allocate`, and the wait.
+    /// Thread safety: any thread.
+    template <class Shared = Store>
+    [[nodiscard]] Pointer allocate_wait()
+    {
+        return hand_out_if(this->store().blocks.allocate_wait(), [](value_type&) {});
+    }
+
+    /// Effects: as `allocate_wait`, but gives up at `deadline`; or after a century, if that is sooner.
+    /// Returns: a pointer to the object; or nullptr if none came in time, or the pool cannot grow and no object is in
+    ///   use that could come back.
+    /// Preconditions: as `allocate_wait`.
+    /// Throws: what the clock throws.
+    /// Complexity, thread safety: as `allocate_wait`.
+    template <class Clock, class Duration>
+    [[nodiscard]] Pointer try_allocate_until(const std::chrono::time_point<Clock, Duration>& deadline)
+    {
+        return hand_out_if(this->store().blocks.try_allocate_until(deadline), [](value_type&) {});
+    }
+
+    /// Effects: as `allocate_wait`, but gives up after `patience`; or after a century, if that is sooner.
+    /// Returns: as `try_allocate_until`.
+    /// Preconditions: as `allocate_wait`.
+    /// Complexity, thread safety: as `allocate_wait`.
+    template <class Rep, class Period>
+    [[nodiscard]] Pointer try_allocate_for(const std::chrono::duration<Rep, Period>& patience)
+    {
+        return hand_out_if(this->store().blocks.try_allocate_for(patience), [](value_type&) {});
+    }
+
+private:
+    template <class Function>
+    Pointer hand_out_if(void* block, Function&& function)
+    {
         if (block == nullptr)
             return nullptr;
-        return core::adopt<Pointer>(store.hand_out(block, std::forward<Function>(function)));
+        return core::adopt<Pointer>(this->store().hand_out(block, std::forward<Function>(function)));
     }
 };
 }} // namespace memory_pool::MEMORY_POOL_ABI

@@ -102,6 +102,13 @@ void refused()
     mp::unsynchronized_arena_resource arenas(mp::arena_options{10, 1000});
     mp::unsynchronized_arena_resource over_another(&arenas);
     mp::unsynchronized_pool_resource pools({10, 1000}, &arenas);
+    mp::block_pool blocks_over_another(48, &arenas);
+    mp::block_pool with_defaults(48, {});
+    mp::object_pool<int> objects_over_another(&arenas);
+    mp::unsynchronized_shared_pool<int> shared_over_another(&arenas);
+    mp::unsynchronized_recycling_shared_pool<int> kept_over_another(&arenas);
+    mp::unsynchronized_recycling_shared_pool<int> action_over_another(mp::recycle::nothing, &arenas);
+    mp::unsynchronized_recycling_shared_pool<int> lambda_over_another([](int& number) { number = 0; }, &arenas);
 #elif REFUSED == 1
     use<int&>();
 #elif REFUSED == 2
@@ -203,27 +210,47 @@ void refused()
 #elif REFUSED == 46
     mp::basic_unsynchronized_pool_resource<mp::leak_fatal_policy<mp::checking_policy>> pools;
 #elif REFUSED == 47
+    mp::block_pool pool(48, nullptr);
+#elif REFUSED == 48
+    mp::object_pool<int> pool(std::pmr::get_default_resource(), mp::pool_options{});
+#elif REFUSED == 49
+    mp::unsynchronized_shared_pool<int> pool(nullptr);
+#elif REFUSED == 50
+    mp::unsynchronized_recycling_shared_pool<int> pool(std::pmr::get_default_resource(), mp::recycle::nothing);
+#elif REFUSED == 51
+    mp::unsynchronized_shared_pool<int> pool;
+    (void)pool.make_wait(1);
+#elif REFUSED == 52
+    mp::unsynchronized_shared_pool<int> pool;
+    (void)pool.try_make_for(std::chrono::seconds(1), 1);
+#elif REFUSED == 53
+    mp::unsynchronized_recycling_shared_pool<int> pool;
+    (void)pool.allocate_wait();
+#elif REFUSED == 54
+    mp::unsynchronized_recycling_shared_pool<int> pool;
+    (void)pool.try_allocate_until(std::chrono::steady_clock::now());
+#elif REFUSED == 55
     mp::intrusive_pool<without_constructor> pool;
     (void)pool.make(3);
-#elif REFUSED == 48
-    make<mp::intrusive_pool<int&>>();
-#elif REFUSED == 49
-    recycle<mp::recycling_pool<takes_a_number>>();
-#elif REFUSED == 50
-    make<mp::intrusive_pool<only_declared>>();
-#elif REFUSED == 51
-    make<mp::intrusive_pool<pooled_shape>>();
-#elif REFUSED == 52
-    make<mp::intrusive_pool<pooled_loud>>();
-#elif REFUSED == 53
-    recycle<mp::recycling_pool<pooled_number>>();
-#elif REFUSED == 54
-    make<mp::intrusive_pool<pooled_item, int>>();
-#elif REFUSED == 55
-    mp::intrusive_pool<pooled_item> pool(1000);
 #elif REFUSED == 56
-    mp::recycling_pool<pooled_item> pool(1000);
+    make<mp::intrusive_pool<int&>>();
 #elif REFUSED == 57
+    recycle<mp::recycling_pool<takes_a_number>>();
+#elif REFUSED == 58
+    make<mp::intrusive_pool<only_declared>>();
+#elif REFUSED == 59
+    make<mp::intrusive_pool<pooled_shape>>();
+#elif REFUSED == 60
+    make<mp::intrusive_pool<pooled_loud>>();
+#elif REFUSED == 61
+    recycle<mp::recycling_pool<pooled_number>>();
+#elif REFUSED == 62
+    make<mp::intrusive_pool<pooled_item, int>>();
+#elif REFUSED == 63
+    mp::intrusive_pool<pooled_item> pool(1000);
+#elif REFUSED == 64
+    mp::recycling_pool<pooled_item> pool(1000);
+#elif REFUSED == 65
     recycle<mp::recycling_pool<pooled_item, mp::checking_policy>>();
 #endif
 }

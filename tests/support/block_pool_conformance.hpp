@@ -23,6 +23,7 @@
 #include <random>
 #include <set>
 #include <stdexcept>
+#include <type_traits>
 #include <vector>
 
 namespace test {
@@ -491,6 +492,18 @@ TYPED_TEST_P(block_pool_conformance, takes_nothing_from_upstream_until_it_must)
     EXPECT_TRUE(pool.verify());
 }
 
+TYPED_TEST_P(block_pool_conformance, takes_an_upstream_without_options)
+{
+    TypeParam pool(32, &this->upstream_);
+    EXPECT_EQ(pool.upstream_resource(), &this->upstream_);
+    EXPECT_EQ(pool.block_size(), 32u);
+    EXPECT_FALSE(pool.is_bounded());
+    accounting_upstream* const none = nullptr;
+    EXPECT_THROW(TypeParam(32, none), std::invalid_argument);
+    EXPECT_FALSE((std::is_constructible_v<TypeParam, accounting_upstream*>)) << "what size?";
+    EXPECT_FALSE((std::is_convertible_v<accounting_upstream*, TypeParam>));
+}
+
 TYPED_TEST_P(block_pool_conformance, is_created_with_the_same_few_calls_upstream_for_any_capacity)
 {
     std::set<std::size_t> calls;
@@ -515,5 +528,6 @@ REGISTER_TYPED_TEST_SUITE_P(block_pool_conformance, makes_blocks_that_do_not_ove
                             reserve_and_trim_lose_nothing_when_upstream_fails_at_any_call, tries_without_throwing,
                             refuses_options_that_make_no_sense, has_a_name_whatever_it_is_given,
                             refuses_sizes_that_do_not_fit, takes_nothing_from_upstream_until_it_must,
+                            takes_an_upstream_without_options,
                             is_created_with_the_same_few_calls_upstream_for_any_capacity);
 } // namespace test

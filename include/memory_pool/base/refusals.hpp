@@ -13,6 +13,7 @@
 #include <memory_pool/policies.hpp>
 
 #include <cstddef>
+#include <memory_resource>
 #include <type_traits>
 
 namespace memory_pool { inline namespace MEMORY_POOL_ABI { namespace core {
@@ -110,6 +111,11 @@ struct kept_object_check : returning_object_check<T>
                   "recycled objects are constructed before they are requested: give them a default constructor, and an "
                   "init() or a function");
 };
+
+/// Enables a constructor that takes a pointer to a memory resource alone. A template, so that `{}` still means options,
+/// and nullptr is rejected.
+template <class Resource>
+using if_resource = std::enable_if_t<std::is_convertible_v<Resource*, std::pmr::memory_resource*>>;
 
 /// Enables a constructor that rejects an argument that converts to none of `Right`.
 template <class Given, class... Right>
