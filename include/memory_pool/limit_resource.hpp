@@ -108,6 +108,9 @@ public:
     /// Returns: above how many bytes in use `on_soft_limit` is called.
     std::size_t soft_limit() const noexcept { return options_.soft_limit; }
 
+    /// Returns: the resource's name in reports.
+    const char* name() const noexcept { return options_.name; }
+
     /// Returns: bytes in use, including those being allocated or freed at the moment.
     /// Complexity: O(1).
     /// Thread safety: any thread.

@@ -96,6 +96,9 @@ public:
         retry_what_the_system_refused();
     }
 
+    /// Returns: the resource's name in reports.
+    const char* name() const noexcept { return options_.name; }
+
     /// Returns: bytes that the system has mapped for the chunks in use: whole pages, all of them.
     /// Complexity: O(1).
     /// Thread safety: any thread.

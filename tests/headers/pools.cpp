@@ -104,7 +104,7 @@ std::size_t use_all_but_recycling()
 template std::size_t use_all_but_recycling<mp::default_policy>();
 template std::size_t use_all_but_recycling<mp::counting_policy>();
 template std::size_t use_all_but_recycling<mp::checking_policy>();
-template std::size_t use_all_but_recycling<mp::leak_reporting_policy<>>();
+template std::size_t use_shared_pointers<mp::leak_reporting_policy<>>();
 template std::size_t use_recycled_shared_pointers<mp::default_policy>();
 template std::size_t use_recycled_shared_pointers<mp::counting_policy>();
 template std::size_t use_recycled_shared_pointers<mp::leak_fatal_policy<>>();

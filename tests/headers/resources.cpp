@@ -45,7 +45,6 @@ std::size_t use_resources()
 }
 
 template std::size_t use_resources<mp::default_policy>();
-template std::size_t use_resources<mp::counting_policy>();
 template std::size_t use_resources<mp::checking_policy>();
 
 std::size_t use_adaptors();

@@ -41,5 +41,5 @@ bool use_arenas(memory_pool::synchronized_arena_resource& arenas)
 
 void clear_sessions(session_pool& sessions)
 {
-    sessions.clear();
+    sessions.release();
 }

@@ -26,7 +26,7 @@ int main()
         mp::limit_resource limited(100'000, &synchronized);
         mp::failing_resource failing(mp::failure_chance{}, &limited);
         mp::tracking_resource tracked(&failing);
-        std::pmr::vector<std::pmr::string> texts(tracked.at());
+        std::pmr::vector<std::pmr::string> texts(tracked.for_site());
         for (int i = 0; i != 100; ++i)
             texts.emplace_back("a text that is too long to fit into the object itself");
         CHECK(tracked.bytes_in_use() == limited.bytes_in_use() && tracked.bytes_in_use() > 5'000);

@@ -83,7 +83,7 @@ void right_use_of_kept_objects()
     }
     pool.trim();
     const auto survivor = pool.allocate();
-    pool.clear();
+    pool.release();
     CHECK(survivor->empty());
 }
 

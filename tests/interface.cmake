@@ -1,0 +1,9 @@
+# SPDX-License-Identifier: MIT
+# The tables of verbs in docs/guide.md are what the pools and resources offer. To write them anew:
+#   interface_verbs docs/guide.md --write
+if(NOT Boost_FOUND)
+    message(STATUS "memory_pool: Boost not found, leaving out the tables of verbs")
+    return()
+endif()
+set(interface_verbs_arguments ${PROJECT_SOURCE_DIR}/docs/guide.md)
+memory_pool_add_programs(interface interface/verbs.cpp)
