@@ -16,7 +16,7 @@
 // - A block may be freed by any thread, also after the thread that allocated it has ended. nullptr may be freed.
 // - Sizes are not truncated to 32 bits. If out of memory, np_alloc returns nullptr and sets errno to ENOMEM.
 // - Free memory is returned to the OS. There is no pool to create or destroy, and nothing is printed meanwhile.
-// - A block that was allocated with file and line is listed by np_report_leaks() while it is in use; with NP_LEAKS=1
+// - A block that was allocated with file and line is listed by np_leak_report() while it is in use; with NP_LEAKS=1
 //   in the environment, also on stderr when the process ends.
 // - np_debug_print() prints the statistics of this library, on stderr.
 // - `np_alloc(bytes)` and `np_free` have C linkage, and all functions are noexcept: include this header instead of
@@ -82,12 +82,12 @@ inline void* np_alloc(std::size_t bytes, const char file[], int line) noexcept
 }
 #endif
 
-/// Effects: prints the current statistics on stderr, as np_print_statistics does.
-/// Complexity: as np_print_statistics.
+/// Effects: prints the current statistics on stderr, as np_statistics_print does.
+/// Complexity: as np_statistics_print.
 /// Thread safety: any thread.
 inline void np_debug_print() noexcept
 {
-    np_print_statistics(np_format_text, nullptr, nullptr);
+    np_statistics_print(np_format_text, nullptr, nullptr);
 }
 
 namespace np {

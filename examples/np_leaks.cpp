@@ -34,7 +34,7 @@ std::size_t leaks_of(const char* message)
 {
     const std::uint64_t before = np_leak_checkpoint();
     np_free(value_of(message));
-    const std::size_t leaks = np_leak_diff(before, stdout);
+    const std::size_t leaks = np_leak_diff(before, np_format_text, stdout);
     std::printf("\"%s\" leaks %zu\n", message, leaks);
     return leaks;
 }
@@ -43,5 +43,5 @@ std::size_t leaks_of(const char* message)
 int main()
 {
     const bool is_found = leaks_of("colour=green") == 0 && leaks_of("green") == 1;
-    return is_found && np_report_leaks(stdout) == 1 ? 0 : 1;
+    return is_found && np_leak_report(np_format_text, stdout) == 1 ? 0 : 1;
 }

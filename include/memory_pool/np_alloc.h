@@ -34,8 +34,8 @@ extern "C" {
 void* np_alloc(size_t bytes) MEMORY_POOL_NOEXCEPT;
 
 /** Returns: as np_alloc. `file` and `line` are the allocation site, which is recorded as long as the block is in
- *    use, also if it is resized. Best effort: on OOM the block has no site. See np_report_leaks and
- *    np_visit_call_sites. Reports of misuse of the block name them, too.
+ *    use, also if it is resized. Best effort: on OOM the block has no site. See np_leak_report and
+ *    np_call_site_visit. Reports of misuse of the block name them, too.
  *  Preconditions: `file` is a string that outlives the block, as `__FILE__` does; or NULL.
  *  Complexity: as np_alloc, with locks that few threads have in common. */
 void* np_alloc_at(size_t bytes, const char* file, int line) MEMORY_POOL_NOEXCEPT;
@@ -175,7 +175,7 @@ typedef enum np_format
  *    and `cached` (blocks).
  *  Throws: what `write` throws, if it is a function of C++.
  *  Complexity: as np_get_statistics. */
-void np_print_statistics(np_format format, void (*write)(const char* text, size_t length, void* argument),
+void np_statistics_print(np_format format, void (*write)(const char* text, size_t length, void* argument),
                          void* argument);
 
 /** The blocks in use of one allocation site: a line of a program that calls np_alloc_at. */
@@ -200,11 +200,11 @@ typedef struct np_call_site
  *  Complexity: linear in blocks from np_alloc_at, and O(n log n) for n sites.
  *  Thread safety: any thread; others wait that come with such a block while the list is made, and not while `visit`
  *    is called. */
-int np_visit_call_sites(int (*visit)(const np_call_site* site, void* argument), void* argument);
+int np_call_site_visit(int (*visit)(const np_call_site* site, void* argument), void* argument);
 
 /* Leaks: what is in use and should not be, by allocation site, if it is from np_alloc_at. */
 
-/** Effects: prints what is in use now, as np_print_statistics prints: a line for each allocation site, that with the
+/** Effects: prints what is in use now, as np_statistics_print prints: a line for each allocation site, that with the
  *    most bytes first, and one for all of them:
  *
  *      np_alloc: in use, by allocation site:
@@ -215,22 +215,21 @@ int np_visit_call_sites(int (*visit)(const np_call_site* site, void* argument), 
  *    If nothing is in use, there is no text. As JSON, it is numbers `blocks` and `bytes`, and an array `sites` of
  *    objects with `file`, `line`, `blocks` and `bytes`, which may be empty. Bytes are as requested.
  *  Returns: the number of these blocks.
- *  Throws: what `write` throws, as np_visit_call_sites.
- *  Complexity: as np_visit_call_sites.
- *  Thread safety: as np_visit_call_sites. */
-size_t np_report_leaks(np_format format, void (*write)(const char* text, size_t length, void* argument),
-                       void* argument);
+ *  Throws: what `write` throws, as np_call_site_visit.
+ *  Complexity: as np_call_site_visit.
+ *  Thread safety: as np_call_site_visit. */
+size_t np_leak_report(np_format format, void (*write)(const char* text, size_t length, void* argument), void* argument);
 
 /** Effects: sets a checkpoint for np_leak_diff. Any number of them may exist, and be used in any order.
  *  Returns: the checkpoint. 0 stands for the beginning of the program.
  *  Complexity: O(1), and it takes no memory: each block knows how many checkpoints were before it. */
 uint64_t np_leak_checkpoint(void) MEMORY_POOL_NOEXCEPT;
 
-/** Effects: as np_report_leaks, of those blocks that are in use now and were not at the checkpoint. A block that was
+/** Effects: as np_leak_report, of those blocks that are in use now and were not at the checkpoint. A block that was
  *    resized since is as old as it was.
  *  Returns: the number of these blocks.
  *  Preconditions: `checkpoint` is from np_leak_checkpoint, or 0.
- *  Throws: what `write` throws, as np_visit_call_sites. */
+ *  Throws: what `write` throws, as np_call_site_visit. */
 size_t np_leak_diff(uint64_t checkpoint, np_format format,
                     void (*write)(const char* text, size_t length, void* argument), void* argument);
 
@@ -243,7 +242,7 @@ size_t np_leak_diff(uint64_t checkpoint, np_format format,
  *  Throws: what `visit` throws, if it is a function of C++; for all heaps, the memory for what was found out is lost
  *    then.
  *  Complexity: linear in what was ever in use. */
-int np_visit_heap(np_heap* heap, int (*visit)(void* block, size_t bytes, void* argument), void* argument);
+int np_heap_visit(np_heap* heap, int (*visit)(void* block, size_t bytes, void* argument), void* argument);
 
 /** Effects: verifies that everything is consistent: each slab, run, list and count, each block that is cached or in
  *    transit, and that nothing is lost. If not, prints the first inconsistency on the standard error. A program that
@@ -297,16 +296,16 @@ typedef enum np_option
     /** NP_REGION_BYTES: how many addresses are reserved, from 16M on; 1024G. What does not fit there is mapped block
      *  by block, which is slow. Not after the first block. */
     np_option_region_bytes,
-    /** NP_STATISTICS: whether statistics are printed when the process ends; 0. 1: as text, 2: as JSON. */
+    /** NP_STATISTICS_AT_END: whether statistics are printed when the process ends; 0. 1: as text, 2: as JSON. */
     np_option_statistics_at_end,
     /** NP_FATAL_FOREIGN: whether foreign pointers that are freed are fatal; 1: they are reported, which ends the
      *  program unless it has an error handler; 0: they are ignored, and the first is named on stderr. 1, but 0 in
      *  libnp_malloc.so, as a program may have blocks from before; 1 in libnp_malloc_checked.so, too. */
     np_option_fatal_foreign,
-    /** NP_LEAKS: whether np_report_leaks is called when the process ends, for the standard error; 0. 1: as text, of
+    /** NP_LEAKS: whether np_leak_report is called when the process ends, for the standard error; 0. 1: as text, of
      *  which there is none if nothing from np_alloc_at is in use; 2: as JSON. That is at return from main or exit(),
      *  after destructors of static objects and handlers of the program. */
-    np_option_leaks_at_end,
+    np_option_leaks,
     /** NP_LEAKS_EXIT: the status, up to 255, with which the process ends then, in place of its own, if something
      *  from np_alloc_at is in use; it is listed, too. 0: it keeps its own; 0. */
     np_option_leaks_exit,
@@ -342,10 +341,10 @@ typedef enum np_option
 /** Effects: sets an option.
  *  Returns: 0; EINVAL if there is no such option, or it cannot have that value; EBUSY if it is too late; EAGAIN if
  *    the system has no thread for it. Then nothing changed. */
-int np_set_option(np_option option, size_t value) MEMORY_POOL_NOEXCEPT;
+int np_option_set(np_option option, size_t value) MEMORY_POOL_NOEXCEPT;
 
 /** Returns: the value of an option; 0 if there is no such option. */
-size_t np_get_option(np_option option) MEMORY_POOL_NOEXCEPT;
+size_t np_option_get(np_option option) MEMORY_POOL_NOEXCEPT;
 
 /* Heaps that are freed as a whole. A block of one may also be given to every function above that takes a block. NULL
  * instead of a heap, or one that was destroyed and is no new one, is reported, and the call fails if the error handler

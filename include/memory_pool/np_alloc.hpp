@@ -62,30 +62,30 @@ void write_to_stream(const char* text, std::size_t length, void* to) noexcept
 }}} // namespace memory_pool::MEMORY_POOL_ABI::core
 
 inline namespace MEMORY_POOL_GLOBAL_ABI {
-/// Effects: as np_print_statistics(format, write, argument), to a file.
+/// Effects: as np_statistics_print(format, write, argument), to a file.
 /// Complexity: as that one.
 /// Thread safety: any thread.
-inline void np_print_statistics(std::FILE* file = stderr, np_format format = np_format_text) noexcept
+inline void np_statistics_print(np_format format = np_format_text, std::FILE* file = stderr) noexcept
 {
-    ::np_print_statistics(format, &memory_pool::core::write_to_file, file);
+    ::np_statistics_print(format, &memory_pool::core::write_to_file, file);
 }
 
 /// Effects: the same, to a stream.
 /// Throws: what the stream throws on failure, if its exceptions are enabled.
-/// Complexity: as np_print_statistics(format, write, argument).
+/// Complexity: as np_statistics_print(format, write, argument).
 /// Thread safety: any thread.
 template <class Traits>
-void np_print_statistics(std::basic_ostream<char, Traits>& stream, np_format format = np_format_text)
+void np_statistics_print(np_format format, std::basic_ostream<char, Traits>& stream)
 {
-    ::np_print_statistics(format, &memory_pool::core::write_to_stream<std::basic_ostream<char, Traits>>, &stream);
+    ::np_statistics_print(format, &memory_pool::core::write_to_stream<std::basic_ostream<char, Traits>>, &stream);
     stream.clear(stream.rdstate());
 }
 
 /// Effects: as np_leak_diff(checkpoint, format, write, argument), to a file.
 /// Returns: the number of blocks in use that were allocated since the checkpoint. Complexity, thread safety: as that
 /// one.
-inline std::size_t np_leak_diff(std::uint64_t checkpoint, std::FILE* file = stderr,
-                                np_format format = np_format_text) noexcept
+inline std::size_t np_leak_diff(std::uint64_t checkpoint, np_format format = np_format_text,
+                                std::FILE* file = stderr) noexcept
 {
     return ::np_leak_diff(checkpoint, format, &memory_pool::core::write_to_file, file);
 }
@@ -94,8 +94,7 @@ inline std::size_t np_leak_diff(std::uint64_t checkpoint, std::FILE* file = stde
 /// Returns: the number of blocks in use that were allocated since the checkpoint.
 /// Throws: what the stream throws on failure, if its exceptions are enabled. Complexity, thread safety: as that one.
 template <class Traits>
-std::size_t np_leak_diff(std::uint64_t checkpoint, std::basic_ostream<char, Traits>& stream,
-                         np_format format = np_format_text)
+std::size_t np_leak_diff(std::uint64_t checkpoint, np_format format, std::basic_ostream<char, Traits>& stream)
 {
     const std::size_t blocks = ::np_leak_diff(
         checkpoint, format, &memory_pool::core::write_to_stream<std::basic_ostream<char, Traits>>, &stream);
@@ -103,20 +102,20 @@ std::size_t np_leak_diff(std::uint64_t checkpoint, std::basic_ostream<char, Trai
     return blocks;
 }
 
-/// Effects: as np_report_leaks(format, write, argument), to a file.
+/// Effects: as np_leak_report(format, write, argument), to a file.
 /// Returns: the number of blocks in use with an allocation site. Complexity, thread safety: as that one.
-inline std::size_t np_report_leaks(std::FILE* file = stderr, np_format format = np_format_text) noexcept
+inline std::size_t np_leak_report(np_format format = np_format_text, std::FILE* file = stderr) noexcept
 {
-    return np_leak_diff(0, file, format);
+    return np_leak_diff(0, format, file);
 }
 
 /// Effects: the same, to a stream.
 /// Returns: the number of blocks in use with an allocation site.
 /// Throws: what the stream throws on failure, if its exceptions are enabled. Complexity, thread safety: as that one.
 template <class Traits>
-std::size_t np_report_leaks(std::basic_ostream<char, Traits>& stream, np_format format = np_format_text)
+std::size_t np_leak_report(np_format format, std::basic_ostream<char, Traits>& stream)
 {
-    return np_leak_diff(0, stream, format);
+    return np_leak_diff(0, format, stream);
 }
 } // namespace MEMORY_POOL_GLOBAL_ABI
 

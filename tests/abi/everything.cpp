@@ -35,6 +35,6 @@ void use_resources()
     int* object = objects.new_block_pt();
     objects.delete_block_pt(object);
     PoolAllocator blocks(8, 8);
-    np_print_statistics(stderr);
+    np_statistics_print();
     np_free(np_alloc(1, __FILE__, __LINE__));
 }

@@ -23,7 +23,7 @@ int allocates()
     np_free(np_alloc(100, __FILE__, __LINE__));
     const std::vector<int, memory_pool::np_allocator<int>> numbers(100, 7);
     const std::pmr::vector<int> others(numbers.begin(), numbers.end(), memory_pool::np_resource());
-    if (np_leak_diff(np_leak_checkpoint(), stdout) != 0)
+    if (np_leak_diff(np_leak_checkpoint(), np_format_text, stdout) != 0)
         return __LINE__;
     return others.back() == 7 ? 0 : __LINE__;
 }

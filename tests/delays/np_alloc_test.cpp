@@ -193,10 +193,10 @@ TEST_F(delayed_np_alloc, loses_nothing_while_threads_end_and_leave_their_heaps_t
 
 TEST_F(delayed_np_alloc, hands_out_zeros_while_memory_goes_back_to_the_system)
 {
-    const std::size_t before = np_get_option(np_option_decay_ms);
-    ASSERT_EQ(np_set_option(np_option_decay_ms, 0), 0);
+    const std::size_t before = np_option_get(np_option_decay_ms);
+    ASSERT_EQ(np_option_set(np_option_decay_ms, 0), 0);
     run(2, 5000);
-    ASSERT_EQ(np_set_option(np_option_decay_ms, before), 0);
+    ASSERT_EQ(np_option_set(np_option_decay_ms, before), 0);
 }
 
 TEST_F(delayed_np_alloc, tells_one_of_two_threads_that_free_a_large_block_at_the_same_moment)

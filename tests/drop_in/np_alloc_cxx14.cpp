@@ -73,6 +73,6 @@ int main()
     const array<string, 2> words{{"one", "two"}};
     expect(words[1].size() == 3, "std's strings and arrays");
     np_debug_print();
-    expect(np_report_leaks(np_format_text, nullptr, nullptr) == 0, "no block is in use that a line has asked for");
+    expect(np_leak_report(np_format_text, nullptr, nullptr) == 0, "no block is in use that a line has asked for");
     return failures == 0 ? 0 : 1;
 }

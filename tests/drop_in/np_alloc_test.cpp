@@ -76,12 +76,12 @@ TEST(np_alloc_drop_in, lists_what_is_in_use_by_allocation_site)
 {
     void* const block = np_alloc(100, "orders.cpp", 42);
     std::ostringstream report;
-    EXPECT_EQ(np_report_leaks(report), 1U);
+    EXPECT_EQ(np_leak_report(np_format_text, report), 1U);
     EXPECT_EQ(report.str(), "np_alloc: in use, by allocation site:\n"
                             "  orders.cpp:42  1 block  100 bytes\n"
                             "  in all  1 block  100 bytes\n");
     np_free(block);
-    EXPECT_EQ(np_report_leaks(), 0U);
+    EXPECT_EQ(np_leak_report(), 0U);
 }
 
 // The test is that this compiles with warnings as errors: a program for the original may do it. The blocks are never
@@ -91,7 +91,7 @@ TEST(np_alloc_drop_in, lets_programs_ignore_a_block)
     const auto ignore_blocks = [] {
         np_alloc(8);
         np_alloc(8, __FILE__, __LINE__);
-        std::_Exit(np_report_leaks() == 1 ? 0 : 1);
+        std::_Exit(np_leak_report() == 1 ? 0 : 1);
     };
     EXPECT_EXIT(ignore_blocks(), ::testing::ExitedWithCode(0), "");
 }
@@ -134,7 +134,7 @@ TEST(np_alloc_drop_in, prints_statistics)
     np_debug_print();
     const std::string printed = testing::internal::GetCapturedStderr();
     testing::internal::CaptureStderr();
-    np_print_statistics();
+    np_statistics_print();
     EXPECT_EQ(printed, testing::internal::GetCapturedStderr());
     EXPECT_NE(printed, "");
     np_free(block);

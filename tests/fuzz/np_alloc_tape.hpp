@@ -110,8 +110,8 @@ private:
     static constexpr const char* file = "tape.c";
 
     np_player(const std::uint8_t* bytes, std::size_t size, np_calls& calls)
-        : tape_(bytes, size), calls_(calls), decay_(np_get_option(np_option_decay_ms)),
-          thread_cache_bytes_(np_get_option(np_option_thread_cache_bytes)), reports_before_(statistics().misuse_reports)
+        : tape_(bytes, size), calls_(calls), decay_(np_option_get(np_option_decay_ms)),
+          thread_cache_bytes_(np_option_get(np_option_thread_cache_bytes)), reports_before_(statistics().misuse_reports)
     {
     }
 
@@ -368,8 +368,8 @@ private:
         constexpr std::array<std::size_t, 4> milliseconds{0, 1, 10, 1000};
         constexpr std::array<std::size_t, 4> bytes{0, 4096, std::size_t{64} << 10, std::size_t{1} << 20};
         log("set_option", how);
-        const bool were_set = np_set_option(np_option_decay_ms, milliseconds[how % 4]) == 0 &&
-                              np_set_option(np_option_thread_cache_bytes, bytes[how / 4 % 4]) == 0;
+        const bool were_set = np_option_set(np_option_decay_ms, milliseconds[how % 4]) == 0 &&
+                              np_option_set(np_option_thread_cache_bytes, bytes[how / 4 % 4]) == 0;
         expect(were_set, "an option cannot have a value that it can have");
     }
 
@@ -448,12 +448,12 @@ private:
         const auto note = [](void* block, std::size_t bytes, void* all) {
             return static_cast<sizes_by_address*>(all)->emplace(block, bytes).second ? 1 : 0;
         };
-        expect(np_visit_heap(heap, note, &visited) == 1, "np_visit_heap has come to a block twice");
+        expect(np_heap_visit(heap, note, &visited) == 1, "np_heap_visit has come to a block twice");
         sizes_by_address wanted;
         for (const auto& [address, block] : blocks_)
             if (heap == nullptr || block.heap == heap)
                 wanted.emplace(address, block.usable);
-        expect(visited == wanted, "np_visit_heap knows other blocks in use");
+        expect(visited == wanted, "np_heap_visit knows other blocks in use");
     }
 
     struct in_use_of_line
@@ -467,7 +467,7 @@ private:
     void expect_lines()
     {
         lines visited;
-        (void)np_visit_call_sites(
+        (void)np_call_site_visit(
             [](const np_call_site* site, void* all) {
                 (*static_cast<lines*>(all))[site->line] = {site->blocks, site->bytes};
                 return 1;
@@ -493,8 +493,8 @@ private:
             (void)free(blocks_.begin());
         for (std::optional<test::lasting_thread>& each : threads_)
             each.reset();
-        (void)np_set_option(np_option_decay_ms, decay_);
-        (void)np_set_option(np_option_thread_cache_bytes, thread_cache_bytes_);
+        (void)np_option_set(np_option_decay_ms, decay_);
+        (void)np_option_set(np_option_thread_cache_bytes, thread_cache_bytes_);
         prove();
         (void)np_trim();
         expect(np_trim() == 0, "not all was trimmed that could be");
@@ -520,7 +520,7 @@ private:
     std::size_t reports_ = 0;
     std::size_t steps_ = 0;
     /// Then heaps have no memory, and lines are not remembered.
-    const bool region_may_be_full_ = np_get_option(np_option_region_bytes) < 2 * most_in_use;
+    const bool region_may_be_full_ = np_option_get(np_option_region_bytes) < 2 * most_in_use;
     bool system_refuses_ = false;
     std::vector<std::string> log_;
 };

@@ -37,7 +37,7 @@ TEST(np_alloc_tape, agrees_with_the_model_on_random_tapes)
 
 TEST(np_alloc_tape, agrees_with_the_model_where_few_addresses_are_left)
 {
-    if (np_set_option(np_option_region_bytes, std::size_t{16} << 20) != 0)
+    if (np_option_set(np_option_region_bytes, std::size_t{16} << 20) != 0)
         GTEST_SKIP() << "another test has had a block before";
     play_tapes(1000, 32);
 }

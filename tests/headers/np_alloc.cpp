@@ -20,8 +20,8 @@ std::size_t use_np_alloc(std::uint64_t checkpoint);
 std::size_t use_np_alloc(std::uint64_t checkpoint)
 {
     std::ostringstream stream;
-    np_print_statistics(stream);
-    const std::size_t leaks = np_leak_diff(checkpoint, stream) + np_report_leaks(stream);
+    np_statistics_print(np_format_text, stream);
+    const std::size_t leaks = np_leak_diff(checkpoint, np_format_text, stream) + np_leak_report(np_format_text, stream);
     const std::vector<int, memory_pool::np_allocator<int>> numbers(10, 1);
     const std::pmr::vector<int> others(10, 1, memory_pool::np_resource());
     np_free(np_alloc(100, __FILE__, __LINE__));

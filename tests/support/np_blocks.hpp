@@ -21,7 +21,7 @@ namespace test {
 /// Is np_alloc here the checked build? It tells of each block what was asked for, and needs more for it.
 inline bool blocks_are_checked()
 {
-    return np_get_option(np_option_poison) != 0;
+    return np_option_get(np_option_poison) != 0;
 }
 
 /// Returns: bytes that a block takes for that many bytes asked for, with those of the canary and the guard behind it.
@@ -40,17 +40,17 @@ inline std::size_t counted_bytes(std::size_t bytes)
 class nothing_waits
 {
 public:
-    nothing_waits() : before_(np_get_option(np_option_quarantine_bytes))
+    nothing_waits() : before_(np_option_get(np_option_quarantine_bytes))
     {
-        (void)np_set_option(np_option_quarantine_bytes, 0);
-        (void)np_set_option(np_option_random_order, 0);
+        (void)np_option_set(np_option_quarantine_bytes, 0);
+        (void)np_option_set(np_option_random_order, 0);
     }
     nothing_waits(const nothing_waits&) = delete;
     nothing_waits& operator=(const nothing_waits&) = delete;
     ~nothing_waits()
     {
-        (void)np_set_option(np_option_quarantine_bytes, before_);
-        (void)np_set_option(np_option_random_order, 1);
+        (void)np_option_set(np_option_quarantine_bytes, before_);
+        (void)np_option_set(np_option_random_order, 1);
     }
 
 private:

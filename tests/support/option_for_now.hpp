@@ -15,13 +15,13 @@ namespace test {
 class option_for_now
 {
 public:
-    option_for_now(np_option option, std::size_t value) : option_(option), before_(np_get_option(option))
+    option_for_now(np_option option, std::size_t value) : option_(option), before_(np_option_get(option))
     {
-        EXPECT_EQ(np_set_option(option, value), 0);
+        EXPECT_EQ(np_option_set(option, value), 0);
     }
     option_for_now(const option_for_now&) = delete;
     option_for_now& operator=(const option_for_now&) = delete;
-    ~option_for_now() { EXPECT_EQ(np_set_option(option_, before_), 0); }
+    ~option_for_now() { EXPECT_EQ(np_option_set(option_, before_), 0); }
 
 private:
     np_option option_;

@@ -155,10 +155,10 @@ MEMORY_POOL_EXPORTED figures_of_glibc<int> mallinfo()
             as_int(all.usmblks), as_int(all.fsmblks), as_int(all.uordblks), as_int(all.fordblks), as_int(all.keepcost)};
 }
 
-/// Prints the text of np_print_statistics on stderr.
+/// Prints the text of np_statistics_print on stderr.
 MEMORY_POOL_EXPORTED void malloc_stats()
 {
-    np_print_statistics(np_format_text, nullptr, nullptr);
+    np_statistics_print(np_format_text, nullptr, nullptr);
 }
 
 /// Prints glibc's XML format, with the figures that np_alloc has.

@@ -97,7 +97,7 @@ namespace np = memory_pool::np;
 namespace os = memory_pool::os;
 
 extern "C" {
-int np_set_option(np_option option, size_t value) noexcept
+int np_option_set(np_option option, size_t value) noexcept
 {
     np::the_options.read_once(os::environment()); // What is set here is set after that.
     if (!np::options::is_one(option))
@@ -115,7 +115,7 @@ int np_set_option(np_option option, size_t value) noexcept
     return 0;
 }
 
-size_t np_get_option(np_option option) noexcept
+size_t np_option_get(np_option option) noexcept
 {
     np::the_options.read_once(os::environment());
     if (option == np_option_background_thread) // The system may have refused it, or this may be the child of a fork.

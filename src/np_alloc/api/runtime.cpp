@@ -63,7 +63,7 @@ public:
             return;
         }
         if (const std::size_t wanted = the_options.get(np_option_statistics_at_end))
-            np_print_statistics(begin(wanted), &write, this);
+            np_statistics_print(begin(wanted), &write, this);
         (void)registry().work_in_background(false);
         registry().stop_watching_threads();
         registry().stop_watching_accesses();
@@ -78,7 +78,7 @@ private:
 
     static bool is_anything_printed_at_end() noexcept
     {
-        return the_options.get(np_option_statistics_at_end) != 0 || the_options.get(np_option_leaks_at_end) != 0 ||
+        return the_options.get(np_option_statistics_at_end) != 0 || the_options.get(np_option_leaks) != 0 ||
                the_options.get(np_option_leaks_exit) != 0;
     }
 
@@ -96,11 +96,11 @@ private:
 
     void list_leaks() noexcept
     {
-        const std::size_t list = the_options.get(np_option_leaks_at_end);
+        const std::size_t list = the_options.get(np_option_leaks);
         const std::size_t status = the_options.get(np_option_leaks_exit);
         if (list == 0 && status == 0)
             return;
-        if (np_report_leaks(begin(list), &write, this) != 0 && status != 0)
+        if (np_leak_report(begin(list), &write, this) != 0 && status != 0)
             os::end_with_status(static_cast<int>(status));
     }
 

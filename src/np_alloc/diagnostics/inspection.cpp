@@ -327,7 +327,7 @@ namespace np = memory_pool::np;
 namespace base = memory_pool::base;
 
 extern "C" {
-int np_visit_heap(np_heap* heap, int (*visit)(void* block, size_t bytes, void* argument), void* argument)
+int np_heap_visit(np_heap* heap, int (*visit)(void* block, size_t bytes, void* argument), void* argument)
 {
     np::visitor visitor(np::registry(), visit, argument);
     if (heap == nullptr)

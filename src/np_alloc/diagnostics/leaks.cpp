@@ -116,7 +116,7 @@ void print_json(const np::site_list& sites, const np::output& to)
 } // namespace
 
 extern "C" {
-int np_visit_call_sites(int (*visit)(const np_call_site* site, void* argument), void* argument)
+int np_call_site_visit(int (*visit)(const np_call_site* site, void* argument), void* argument)
 {
     np::site_list sites;
     list(sites, 0);
@@ -128,7 +128,7 @@ int np_visit_call_sites(int (*visit)(const np_call_site* site, void* argument), 
     return 1;
 }
 
-size_t np_report_leaks(np_format format, void (*write)(const char* text, size_t length, void* argument), void* argument)
+size_t np_leak_report(np_format format, void (*write)(const char* text, size_t length, void* argument), void* argument)
 {
     return np_leak_diff(0, format, write, argument);
 }

@@ -117,7 +117,7 @@ void np_get_statistics(np_statistics* statistics) noexcept
     *statistics = statistics_of(np::take_figures(np::registry()));
 }
 
-void np_print_statistics(np_format format, void (*write)(const char* text, size_t length, void* argument),
+void np_statistics_print(np_format format, void (*write)(const char* text, size_t length, void* argument),
                          void* argument)
 {
     const np::figures all = np::take_figures(np::registry());

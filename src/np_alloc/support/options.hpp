@@ -3,7 +3,7 @@
 /// \file
 /// What a program or the user may choose, at run time.
 ///
-///     np_set_option(option, value)   ->   | value | value | value | ...   <-   NAME=VALUE in the environment, at start
+///     np_option_set(option, value)   ->   | value | value | value | ...   <-   NAME=VALUE in the environment, at start
 ///
 /// Nothing that every call of malloc or free does asks for one of them.
 ///
@@ -47,7 +47,7 @@ constexpr std::array<option_facts, options_of_all + options_of_checks> facts_of_
         {"NP_DECAY_MS", 0, UINT32_MAX, 1000},
         {"NP_THREAD_CACHE_BYTES", 0, 1024 * mega, mega},
         {"NP_REGION_BYTES", 16 * mega, mega * mega * 128, mega * mega},
-        {"NP_STATISTICS", 0, 2, 0},
+        {"NP_STATISTICS_AT_END", 0, 2, 0},
         {"NP_FATAL_FOREIGN", 0, 1, ignores_foreign ? std::size_t{0} : 1},
         {"NP_LEAKS", 0, 2, 0},
         {"NP_LEAKS_EXIT", 0, 255, 0},

@@ -118,7 +118,7 @@ TEST_F(np_heaps, say_ENOMEM_when_the_system_gives_no_memory_and_go_on_when_it_do
 void grow_beyond_the_region()
 {
     constexpr std::size_t region = std::size_t{16} << 20;
-    bool is_right = np_set_option(np_option_region_bytes, region) == 0;
+    bool is_right = np_option_set(np_option_region_bytes, region) == 0;
     np_heap* const heap = np_heap_create();
     auto* const traced = static_cast<unsigned char*>(np_alloc_at(100, "a.c", 1));
     traced[99] = 7;
@@ -241,7 +241,7 @@ TEST_F(np_heaps, report_that_they_were_destroyed_to_those_who_still_use_them)
     EXPECT_EQ(np_heap_realloc(destroyed, nullptr, 100), nullptr);
     EXPECT_EQ(np_heap_realloc(destroyed, block, 200), nullptr);
     np_heap_free(destroyed, block);
-    EXPECT_EQ(np_visit_heap(destroyed, [](void*, std::size_t, void*) { return 1; }, nullptr), 0);
+    EXPECT_EQ(np_heap_visit(destroyed, [](void*, std::size_t, void*) { return 1; }, nullptr), 0);
     EXPECT_EQ(recorder.kinds(), test::kinds(7, error::foreign_pointer));
     np_heap_free(heap, block);
     EXPECT_EQ(recorder.reports().size(), 7U) << "it was still in use";

@@ -273,7 +273,7 @@ TEST(np_memory, of_what_threads_had_cached_goes_back_to_the_system_when_they_hav
 {
     if (test::system_is_emulated())
         GTEST_SKIP() << "the memory of the emulator counts";
-    if (np_get_option(np_option_poison) != 0)
+    if (np_option_get(np_option_poison) != 0)
         GTEST_SKIP() << "where blocks are checked, what is known of them stays";
     constexpr std::size_t threads = 100;
     constexpr std::size_t most_of_each = 128 * kibibyte;
@@ -300,7 +300,7 @@ TEST(np_memory, goes_back_to_the_system_at_once_if_that_is_asked_for)
 
 TEST(np_memory, is_not_brought_for_what_of_a_zeroed_block_had_none)
 {
-    if (np_get_option(np_option_poison) != 0)
+    if (np_option_get(np_option_poison) != 0)
         GTEST_SKIP() << "where blocks are checked, the bytes of free ones are known";
     constexpr std::size_t bytes = 64 * mebibyte;
     (void)np_trim();
@@ -317,7 +317,7 @@ TEST(np_memory, is_not_brought_for_what_of_a_zeroed_block_had_none)
 
 TEST(np_memory, of_pages_between_blocks_in_use_goes_back_to_the_system_if_that_is_asked_for)
 {
-    if (np_get_option(np_option_poison) != 0)
+    if (np_option_get(np_option_poison) != 0)
         GTEST_SKIP() << "where blocks are checked, free ones stay as they were left";
     const std::size_t before = resident_bytes_in_use();
     std::vector<void*> blocks(64 * kibibyte);

@@ -33,8 +33,8 @@ static_assert(noexcept(np_free(nullptr)) && noexcept(np_usable_size(nullptr)) &&
 static_assert(noexcept(np_heap_alloc(np_heap_create(), 1)) && noexcept(np_heap_destroy(nullptr)));
 static_assert(noexcept(np_alloc_at(1, __FILE__, __LINE__)) && noexcept(np_leak_checkpoint()));
 // But for what a function of its own throws.
-static_assert(!noexcept(np_visit_heap(nullptr, nullptr, nullptr)) &&
-              !noexcept(np_report_leaks(np_format_text, nullptr, nullptr)));
+static_assert(!noexcept(np_heap_visit(nullptr, nullptr, nullptr)) &&
+              !noexcept(np_leak_report(np_format_text, nullptr, nullptr)));
 
 constexpr std::size_t largest = std::numeric_limits<std::size_t>::max();
 
@@ -79,7 +79,7 @@ TEST(np_alloc, gives_blocks_of_every_size_that_are_aligned_and_do_not_overlap)
 void ask_for_more_than_the_region_has()
 {
     constexpr std::size_t region = std::size_t{16} << 20;
-    bool is_right = np_set_option(np_option_region_bytes, region) == 0;
+    bool is_right = np_option_set(np_option_region_bytes, region) == 0;
     for (std::size_t bytes = 0; bytes < region; bytes += 100'000)
         (void)np_alloc(100'000);
     for (const std::size_t bytes : interesting_sizes()) {

@@ -40,7 +40,7 @@ TEST(options, have_values_to_begin_with)
     EXPECT_EQ(linked.get(np_option_region_bytes), std::size_t{1} << 40);
     EXPECT_EQ(linked.get(np_option_statistics_at_end), 0U);
     EXPECT_EQ(linked.get(np_option_fatal_foreign), 1U);
-    EXPECT_EQ(linked.get(np_option_leaks_at_end), 0U);
+    EXPECT_EQ(linked.get(np_option_leaks), 0U);
     EXPECT_EQ(linked.get(np_option_leaks_exit), 0U);
     EXPECT_EQ(linked.get(np_option_sample_bytes), 0U);
     EXPECT_EQ(linked.get(np_option_background_thread), 0U);
@@ -51,14 +51,14 @@ TEST(options, have_values_to_begin_with)
 TEST(options, are_read_from_the_environment)
 {
     const options_of all({"PATH=/bin", "NP_DECAY_MS=0", "NP_THREAD_CACHE_BYTES=300", "NP_REGION_BYTES=16777216",
-                          "NP_STATISTICS=2", "NP_FATAL_FOREIGN=0", "NP_LEAKS=2", "NP_LEAKS_EXIT=99",
+                          "NP_STATISTICS_AT_END=2", "NP_FATAL_FOREIGN=0", "NP_LEAKS=2", "NP_LEAKS_EXIT=99",
                           "NP_SAMPLE_BYTES=1M", "NP_HUGE_PAGES=0", "HOME=/"});
     EXPECT_EQ(all.options.get(np_option_decay_ms), 0U);
     EXPECT_EQ(all.options.get(np_option_thread_cache_bytes), 300U);
     EXPECT_EQ(all.options.get(np_option_region_bytes), 16'777'216U);
     EXPECT_EQ(all.options.get(np_option_statistics_at_end), 2U);
     EXPECT_EQ(all.options.get(np_option_fatal_foreign), 0U);
-    EXPECT_EQ(all.options.get(np_option_leaks_at_end), 2U);
+    EXPECT_EQ(all.options.get(np_option_leaks), 2U);
     EXPECT_EQ(all.options.get(np_option_leaks_exit), 99U);
     EXPECT_EQ(all.options.get(np_option_sample_bytes), std::size_t{1} << 20);
     EXPECT_EQ(all.options.get(np_option_huge_pages), 0U);
@@ -85,8 +85,8 @@ TEST(options, stay_as_they_are_and_say_so_on_one_line_if_a_value_makes_no_sense)
                 " is ignored: it must be a number from 0 to 4294967295, or one followed by K, M or G; it stays 1000\n");
     }
     EXPECT_EQ(options_of({"NP_REGION_BYTES=15M"}).options.get(np_option_region_bytes), std::size_t{1} << 40);
-    EXPECT_EQ(options_of({"NP_STATISTICS=yes", "NP_FATAL_FOREIGN=2"}).complaints,
-              "np_alloc: NP_STATISTICS=yes is ignored: it must be a number from 0 to 2; it stays 0\n"
+    EXPECT_EQ(options_of({"NP_STATISTICS_AT_END=yes", "NP_FATAL_FOREIGN=2"}).complaints,
+              "np_alloc: NP_STATISTICS_AT_END=yes is ignored: it must be a number from 0 to 2; it stays 0\n"
               "np_alloc: NP_FATAL_FOREIGN=2 is ignored: it must be a number from 0 to 1; it stays 1\n");
 }
 
@@ -110,38 +110,38 @@ TEST(options, are_read_once_when_there_is_an_environment)
 
 using test::option_for_now;
 
-TEST(np_set_option, sets_what_np_get_option_tells)
+TEST(np_option_set, sets_what_np_get_option_tells)
 {
     const option_for_now five(np_option_decay_ms, 5);
-    EXPECT_EQ(np_get_option(np_option_decay_ms), 5U);
-    EXPECT_EQ(np_set_option(np_option_decay_ms, 6), 0);
-    EXPECT_EQ(np_get_option(np_option_decay_ms), 6U);
+    EXPECT_EQ(np_option_get(np_option_decay_ms), 5U);
+    EXPECT_EQ(np_option_set(np_option_decay_ms, 6), 0);
+    EXPECT_EQ(np_option_get(np_option_decay_ms), 6U);
 }
 
-TEST(np_set_option, refuses_what_cannot_be)
+TEST(np_option_set, refuses_what_cannot_be)
 {
     const np_option none = np_option_quarantine_bytes; // which libraries have that check
-    EXPECT_EQ(np_set_option(none, 0), EINVAL);
-    EXPECT_EQ(np_get_option(none), 0U);
-    EXPECT_EQ(np_set_option(np_option_fatal_foreign, 2), EINVAL);
-    EXPECT_EQ(np_get_option(np_option_fatal_foreign), 1U);
+    EXPECT_EQ(np_option_set(none, 0), EINVAL);
+    EXPECT_EQ(np_option_get(none), 0U);
+    EXPECT_EQ(np_option_set(np_option_fatal_foreign, 2), EINVAL);
+    EXPECT_EQ(np_option_get(np_option_fatal_foreign), 1U);
 }
 
-TEST(np_set_option, refuses_statuses_that_no_process_can_have)
+TEST(np_option_set, refuses_statuses_that_no_process_can_have)
 {
-    EXPECT_EQ(np_set_option(np_option_leaks_exit, 256), EINVAL);
-    EXPECT_EQ(np_set_option(np_option_leaks_exit, 255), 0);
-    EXPECT_EQ(np_set_option(np_option_leaks_exit, 0), 0);
+    EXPECT_EQ(np_option_set(np_option_leaks_exit, 256), EINVAL);
+    EXPECT_EQ(np_option_set(np_option_leaks_exit, 255), 0);
+    EXPECT_EQ(np_option_set(np_option_leaks_exit, 0), 0);
 }
 
-TEST(np_set_option, chooses_how_many_addresses_are_reserved_before_the_first_block_alone)
+TEST(np_option_set, chooses_how_many_addresses_are_reserved_before_the_first_block_alone)
 {
     np_free(np_alloc(10));
-    EXPECT_EQ(np_set_option(np_option_region_bytes, std::size_t{1} << 30), EBUSY);
-    EXPECT_EQ(np_get_option(np_option_region_bytes), std::size_t{1} << 40);
+    EXPECT_EQ(np_option_set(np_option_region_bytes, std::size_t{1} << 30), EBUSY);
+    EXPECT_EQ(np_option_get(np_option_region_bytes), std::size_t{1} << 40);
 }
 
-TEST(np_set_option, chooses_how_long_free_memory_is_kept)
+TEST(np_option_set, chooses_how_long_free_memory_is_kept)
 {
     const auto dirty_after_free = [](std::size_t decay) {
         const option_for_now chosen(np_option_decay_ms, decay);
@@ -155,7 +155,7 @@ TEST(np_set_option, chooses_how_long_free_memory_is_kept)
     EXPECT_GE(dirty_after_free(1'000'000), 1'000'000U);
 }
 
-TEST(np_set_option, chooses_whether_pointers_from_elsewhere_are_reported_or_ignored)
+TEST(np_option_set, chooses_whether_pointers_from_elsewhere_are_reported_or_ignored)
 {
     int local = 0;
     const test::error_recorder recorder;

@@ -36,7 +36,7 @@ using blocks = std::map<void*, std::size_t>; // and bytes
 blocks visited(np_heap* heap)
 {
     blocks all;
-    EXPECT_EQ(np_visit_heap(
+    EXPECT_EQ(np_heap_visit(
                   heap,
                   [](void* block, std::size_t bytes, void* argument) {
                       return static_cast<blocks*>(argument)->try_emplace(block, bytes).second ? 1 : 0;
@@ -84,7 +84,7 @@ void free_all(const blocks& all)
         np_free(each.first);
 }
 
-TEST(np_visit_heap, calls_for_each_block_in_use_of_a_heap)
+TEST(np_heap_visit, calls_for_each_block_in_use_of_a_heap)
 {
     np_heap* const heap = np_heap_create();
     EXPECT_EQ(visited(heap), blocks{});
@@ -93,7 +93,7 @@ TEST(np_visit_heap, calls_for_each_block_in_use_of_a_heap)
     np_heap_destroy(heap);
 }
 
-TEST(np_visit_heap, calls_for_each_block_in_use_of_all_heaps_and_threads)
+TEST(np_heap_visit, calls_for_each_block_in_use_of_all_heaps_and_threads)
 {
     const blocks before = visited(nullptr);
     np_heap* const heap = np_heap_create();
@@ -109,7 +109,7 @@ TEST(np_visit_heap, calls_for_each_block_in_use_of_all_heaps_and_threads)
     EXPECT_EQ(visited(nullptr), before);
 }
 
-TEST(np_visit_heap, does_not_call_for_blocks_in_transit)
+TEST(np_heap_visit, does_not_call_for_blocks_in_transit)
 {
     const blocks before = visited(nullptr);
     test::lasting_thread owner;
@@ -124,7 +124,7 @@ TEST(np_visit_heap, does_not_call_for_blocks_in_transit)
     EXPECT_EQ(visited(nullptr), before);
 }
 
-TEST(np_visit_heap, stops_when_it_is_told_to)
+TEST(np_heap_visit, stops_when_it_is_told_to)
 {
     np_heap* const heap = np_heap_create();
     (void)np_heap_alloc(heap, 10);
@@ -132,23 +132,23 @@ TEST(np_visit_heap, stops_when_it_is_told_to)
     for (np_heap* const where : {heap, static_cast<np_heap*>(nullptr)}) {
         int visits = 0;
         const auto count_one = [](void*, std::size_t, void* count) { return ++*static_cast<int*>(count), 0; };
-        EXPECT_EQ(np_visit_heap(where, count_one, &visits), 0);
+        EXPECT_EQ(np_heap_visit(where, count_one, &visits), 0);
         EXPECT_EQ(visits, 1);
     }
     np_heap_destroy(heap);
 }
 
-TEST(np_visit_heap, throws_what_the_function_throws_that_it_calls)
+TEST(np_heap_visit, throws_what_the_function_throws_that_it_calls)
 {
     np_heap* const heap = np_heap_create();
     (void)np_heap_alloc(heap, 10);
     const auto throw_number = [](void*, std::size_t, void*) -> int { throw 77; };
-    EXPECT_THROW((void)np_visit_heap(heap, throw_number, nullptr), int);
-    EXPECT_THROW((void)np_visit_heap(nullptr, throw_number, nullptr), int);
+    EXPECT_THROW((void)np_heap_visit(heap, throw_number, nullptr), int);
+    EXPECT_THROW((void)np_heap_visit(nullptr, throw_number, nullptr), int);
     np_heap_destroy(heap);
 }
 
-TEST(np_visit_heap, says_when_there_is_no_memory_to_find_out)
+TEST(np_heap_visit, says_when_there_is_no_memory_to_find_out)
 {
     void* const block = np_alloc(10);
     const auto fail = [](void*, std::size_t, void*) {
@@ -159,7 +159,7 @@ TEST(np_visit_heap, says_when_there_is_no_memory_to_find_out)
         const test::system_calls calls;
         calls.refuse_from(refused, 1);
         errno = 0;
-        EXPECT_EQ(np_visit_heap(nullptr, fail, nullptr), 0);
+        EXPECT_EQ(np_heap_visit(nullptr, fail, nullptr), 0);
         EXPECT_EQ(errno, ENOMEM);
     }
     np_free(block);

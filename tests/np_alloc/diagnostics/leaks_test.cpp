@@ -62,13 +62,13 @@ report report_since(std::uint64_t checkpoint, np_format format = np_format_text)
 report report_of_all(np_format format = np_format_text)
 {
     report made;
-    made.blocks = np_report_leaks(format, &report::append, &made.text);
+    made.blocks = np_leak_report(format, &report::append, &made.text);
     return made;
 }
 
 // Reports.
 
-TEST(np_report_leaks, lists_what_is_in_use_by_allocation_site_with_the_most_bytes_first)
+TEST(np_leak_report, lists_what_is_in_use_by_allocation_site_with_the_most_bytes_first)
 {
     const traced a(64, "orders.c", 42);
     const traced b(128, "orders.c", 42);
@@ -83,7 +83,7 @@ TEST(np_report_leaks, lists_what_is_in_use_by_allocation_site_with_the_most_byte
     EXPECT_EQ(made.blocks, 4U);
 }
 
-TEST(np_report_leaks, lists_lines_with_as_many_bytes_by_their_blocks_and_then_by_their_names)
+TEST(np_leak_report, lists_lines_with_as_many_bytes_by_their_blocks_and_then_by_their_names)
 {
     const traced a(20, "b.c", 2);
     const traced b(20, "b.c", 1);
@@ -98,7 +98,7 @@ TEST(np_report_leaks, lists_lines_with_as_many_bytes_by_their_blocks_and_then_by
                                     "  in all  5 blocks  80 bytes\n");
 }
 
-TEST(np_report_leaks, prints_nothing_if_nothing_is_in_use_that_has_an_allocation_site)
+TEST(np_leak_report, prints_nothing_if_nothing_is_in_use_that_has_an_allocation_site)
 {
     np_free(np_alloc_at(64, "orders.c", 42));
     void* const of_no_line = np_alloc(64);
@@ -108,7 +108,7 @@ TEST(np_report_leaks, prints_nothing_if_nothing_is_in_use_that_has_an_allocation
     EXPECT_EQ(made.blocks, 0U);
 }
 
-TEST(np_report_leaks, prints_the_same_as_json_also_if_it_is_nothing)
+TEST(np_leak_report, prints_the_same_as_json_also_if_it_is_nothing)
 {
     EXPECT_EQ(report_of_all(np_format_json).text, "{\n"
                                                   "  \"blocks\": 0,\n"
@@ -130,14 +130,14 @@ TEST(np_report_leaks, prints_the_same_as_json_also_if_it_is_nothing)
     EXPECT_EQ(made.blocks, 2U);
 }
 
-TEST(np_report_leaks, has_json_with_any_name_of_a_file)
+TEST(np_leak_report, has_json_with_any_name_of_a_file)
 {
     const traced block(1, "C:\\new \"folder\"\n\x7f\xc3\xa4.c", 1);
     EXPECT_NE(report_of_all(np_format_json).text.find("\"C:\\u005cnew \\u0022folder\\u0022\\u000a\x7f\xc3\xa4.c\""),
               std::string::npos);
 }
 
-TEST(np_report_leaks, has_json_also_with_a_name_that_is_no_utf_8)
+TEST(np_leak_report, has_json_also_with_a_name_that_is_no_utf_8)
 {
     const auto name_in_json = [](const char* name) {
         const traced block(1, name, 1);
@@ -155,14 +155,14 @@ TEST(np_report_leaks, has_json_also_with_a_name_that_is_no_utf_8)
         EXPECT_EQ(name_in_json(name), name);
 }
 
-TEST(np_report_leaks, tells_a_line_below_zero_as_it_was_told)
+TEST(np_leak_report, tells_a_line_below_zero_as_it_was_told)
 {
     const traced block(1, "made.c", -1);
     EXPECT_NE(report_of_all().text.find("  made.c:-1  1 block"), std::string::npos);
     EXPECT_NE(report_of_all(np_format_json).text.find("\"line\": -1,"), std::string::npos);
 }
 
-TEST(np_report_leaks, shortens_a_name_that_is_too_long_for_a_line_at_its_beginning_and_never_in_json)
+TEST(np_leak_report, shortens_a_name_that_is_too_long_for_a_line_at_its_beginning_and_never_in_json)
 {
     const std::string name = std::string(1000, 'x') + "/file.c";
     const traced block(1, name.c_str(), 12);
@@ -171,7 +171,7 @@ TEST(np_report_leaks, shortens_a_name_that_is_too_long_for_a_line_at_its_beginni
     EXPECT_NE(report_of_all(np_format_json).text.find('"' + name + '"'), std::string::npos);
 }
 
-TEST(np_report_leaks, says_what_a_block_has_after_it_was_resized_for_the_allocation_site)
+TEST(np_leak_report, says_what_a_block_has_after_it_was_resized_for_the_allocation_site)
 {
     traced block(10, "a.c", 1);
     for (const std::size_t bytes : {12U, 5000U, 200'000U, 400'000U, 7U}) {
@@ -181,30 +181,30 @@ TEST(np_report_leaks, says_what_a_block_has_after_it_was_resized_for_the_allocat
     }
 }
 
-TEST(np_report_leaks, goes_to_the_standard_error_if_nothing_else_is_said)
+TEST(np_leak_report, goes_to_the_standard_error_if_nothing_else_is_said)
 {
     const traced block(64, "orders.c", 42);
     const std::string expected = report_of_all().text;
     testing::internal::CaptureStderr();
-    EXPECT_EQ(np_report_leaks(np_format_text, nullptr, nullptr), 1U);
+    EXPECT_EQ(np_leak_report(np_format_text, nullptr, nullptr), 1U);
     EXPECT_EQ(testing::internal::GetCapturedStderr(), expected);
     testing::internal::CaptureStderr();
-    EXPECT_EQ(np_report_leaks(), 1U);
+    EXPECT_EQ(np_leak_report(), 1U);
     EXPECT_EQ(testing::internal::GetCapturedStderr(), expected);
 }
 
-TEST(np_report_leaks, goes_to_a_file_or_a_stream)
+TEST(np_leak_report, goes_to_a_file_or_a_stream)
 {
     const traced block(64, "orders.c", 42);
     testing::internal::CaptureStdout();
-    EXPECT_EQ(np_report_leaks(stdout, np_format_json), 1U);
+    EXPECT_EQ(np_leak_report(np_format_json, stdout), 1U);
     EXPECT_EQ(testing::internal::GetCapturedStdout(), report_of_all(np_format_json).text);
     std::ostringstream stream;
-    EXPECT_EQ(np_report_leaks(stream), 1U);
+    EXPECT_EQ(np_leak_report(np_format_text, stream), 1U);
     EXPECT_EQ(stream.str(), report_of_all().text);
 }
 
-TEST(np_report_leaks, comes_to_its_end_also_where_the_thread_is_to_be_cancelled)
+TEST(np_leak_report, comes_to_its_end_also_where_the_thread_is_to_be_cancelled)
 {
     const traced block(64, "orders.c", 42);
     static std::size_t reported;
@@ -217,7 +217,7 @@ TEST(np_report_leaks, comes_to_its_end_also_where_the_thread_is_to_be_cancelled)
         (void)stream.rdbuf()->pubsetbuf(nullptr, 0);
         stream.open("/dev/null");
         (void)pthread_cancel(pthread_self());
-        reported = np_report_leaks(file) + np_report_leaks(stream);
+        reported = np_leak_report(np_format_text, file) + np_leak_report(np_format_text, stream);
         (void)pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, nullptr);
         (void)std::fclose(file);
         return nullptr;
@@ -228,17 +228,17 @@ TEST(np_report_leaks, comes_to_its_end_also_where_the_thread_is_to_be_cancelled)
     EXPECT_EQ(reported, 2U);
 }
 
-TEST(np_report_leaks, throws_what_the_stream_throws_after_all_is_done_if_it_was_told_to)
+TEST(np_leak_report, throws_what_the_stream_throws_after_all_is_done_if_it_was_told_to)
 {
     const traced block(64, "orders.c", 42);
     std::ostream broken(nullptr);
-    EXPECT_EQ(np_report_leaks(broken), 1U);
+    EXPECT_EQ(np_leak_report(np_format_text, broken), 1U);
     EXPECT_TRUE(broken.bad());
     EXPECT_THROW(broken.exceptions(std::ios::badbit), std::ios::failure);
-    EXPECT_THROW((void)np_report_leaks(broken), std::ios::failure);
+    EXPECT_THROW((void)np_leak_report(np_format_text, broken), std::ios::failure);
 }
 
-TEST(np_report_leaks, has_all_blocks_as_of_one_line_if_there_is_no_memory_for_a_list)
+TEST(np_leak_report, has_all_blocks_as_of_one_line_if_there_is_no_memory_for_a_list)
 {
     const traced a(64, "orders.c", 42);
     const traced b(100, "parser.c", 7);
@@ -255,16 +255,16 @@ TEST(np_report_leaks, has_all_blocks_as_of_one_line_if_there_is_no_memory_for_a_
     EXPECT_NE(report_of_all().text.find("orders.c:42"), std::string::npos);
 }
 
-TEST(np_report_leaks, lets_the_function_that_writes_use_blocks_whose_lines_are_known)
+TEST(np_leak_report, lets_the_function_that_writes_use_blocks_whose_lines_are_known)
 {
     const traced block(64, "orders.c", 42);
     EXPECT_EQ(
-        np_report_leaks(
+        np_leak_report(
             np_format_text, [](const char*, std::size_t, void*) { const traced another(100, "write.c", 1); }, nullptr),
         1U);
 }
 
-TEST(np_visit_call_sites, tells_names_that_may_be_gone_meanwhile)
+TEST(np_call_site_visit, tells_names_that_may_be_gone_meanwhile)
 {
     struct plugin
     {
@@ -273,7 +273,7 @@ TEST(np_visit_call_sites, tells_names_that_may_be_gone_meanwhile)
         std::vector<std::string> seen;
     } unloaded;
     const traced larger(100, "main.c", 1);
-    EXPECT_EQ(np_visit_call_sites(
+    EXPECT_EQ(np_call_site_visit(
                   [](const np_call_site* site, void* argument) {
                       auto& its = *static_cast<plugin*>(argument);
                       np_free(its.block);
@@ -362,7 +362,7 @@ TEST(np_leak_diff, goes_to_a_file_or_a_stream)
     EXPECT_EQ(np_leak_diff(checkpoint), 1U);
     EXPECT_EQ(testing::internal::GetCapturedStderr(), report_since(checkpoint).text);
     std::ostringstream stream;
-    EXPECT_EQ(np_leak_diff(checkpoint, stream, np_format_json), 1U);
+    EXPECT_EQ(np_leak_diff(checkpoint, np_format_json, stream), 1U);
     EXPECT_EQ(stream.str(), report_since(checkpoint, np_format_json).text);
 }
 
@@ -410,7 +410,7 @@ TEST(np_leak_checkpoint, takes_no_memory)
 
 // Threads and forks.
 
-TEST(np_report_leaks, may_be_asked_for_while_threads_are_at_work)
+TEST(np_leak_report, may_be_asked_for_while_threads_are_at_work)
 {
     constexpr std::size_t kept_at_most = std::size_t{3} * 16;
     std::atomic<bool> ends{false};
@@ -441,7 +441,7 @@ TEST(np_report_leaks, may_be_asked_for_while_threads_are_at_work)
 }
 
 #if TESTS_MAY_FORK
-TEST(np_report_leaks, lists_in_the_child_of_a_fork_what_that_has)
+TEST(np_leak_report, lists_in_the_child_of_a_fork_what_that_has)
 {
     const traced of_parent(64, "parent.c", 1);
     test::expect_in_child([] {
@@ -454,7 +454,7 @@ TEST(np_report_leaks, lists_in_the_child_of_a_fork_what_that_has)
     EXPECT_EQ(report_of_all().blocks, 1U) << "what the child does is its own affair";
 }
 
-TEST(np_report_leaks, can_be_asked_for_in_the_child_of_a_fork_whatever_other_threads_were_doing)
+TEST(np_leak_report, can_be_asked_for_in_the_child_of_a_fork_whatever_other_threads_were_doing)
 {
     std::atomic<bool> ends{false};
     std::vector<std::thread> others;

@@ -25,7 +25,7 @@ int main(int count, char** arguments)
     std::thread(use).join();
     CHECK(np_heap_alloc(np_heap_create(), 5000) != nullptr);
     CHECK(np_alloc_at(64, "orders.c", 42) != nullptr);
-    np_print_statistics(
+    np_statistics_print(
         std::strcmp(arguments[1], "json") == 0 ? np_format_json : np_format_text,
         [](const char* text, std::size_t length, void* file) {
             CHECK(std::fwrite(text, 1, length, static_cast<std::FILE*>(file)) == length);

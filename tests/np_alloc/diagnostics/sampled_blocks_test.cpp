@@ -259,7 +259,7 @@ TEST(sampled_blocks, are_counted_and_visited_and_owned)
     EXPECT_EQ(np_owns(block + 63), 1);
     EXPECT_EQ(np_owns(block - 1) + np_owns(block + 64), 0);
     std::pair<const void*, std::size_t> wanted{block, 0};
-    (void)np_visit_heap(
+    (void)np_heap_visit(
         nullptr,
         [](void* visited, std::size_t bytes, void* argument) {
             auto& [address, size] = *static_cast<std::pair<const void*, std::size_t>*>(argument);
@@ -324,7 +324,7 @@ TEST(sampled_blocks, are_freed_by_any_thread)
     test::in_a_thread([&] { std::memset(sample(64), 1, 64); });
     EXPECT_EQ(samples_in_use(), 1U) << "of a thread that has ended";
     held_blocks left;
-    (void)np_visit_heap(
+    (void)np_heap_visit(
         nullptr,
         [](void* visited, std::size_t, void* argument) {
             if (is_sample(visited))

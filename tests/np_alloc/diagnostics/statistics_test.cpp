@@ -338,7 +338,7 @@ TEST(np_statistics, can_be_asked_for_in_the_child_of_a_fork)
 std::string printed(np_format format)
 {
     std::string all;
-    np_print_statistics(
+    np_statistics_print(
         format,
         [](const char* text, std::size_t length, void* to) { static_cast<std::string*>(to)->append(text, length); },
         &all);
@@ -354,7 +354,7 @@ std::size_t number_behind(const std::string& name, const std::string& text)
     return number;
 }
 
-TEST(np_print_statistics, prints_each_figure_on_a_line)
+TEST(np_statistics_print, prints_each_figure_on_a_line)
 {
     const std::vector<void*> blocks = some_blocks(3, 100'000);
     const std::string text = printed(np_format_text);
@@ -364,7 +364,7 @@ TEST(np_print_statistics, prints_each_figure_on_a_line)
     free_all(blocks);
 }
 
-TEST(np_print_statistics, prints_a_row_for_each_size_of_which_there_are_blocks)
+TEST(np_statistics_print, prints_a_row_for_each_size_of_which_there_are_blocks)
 {
     const std::vector<void*> blocks = some_blocks(300, 830);
     const std::string text = printed(np_format_text);
@@ -373,7 +373,7 @@ TEST(np_print_statistics, prints_a_row_for_each_size_of_which_there_are_blocks)
     free_all(blocks);
 }
 
-TEST(np_print_statistics, prints_the_same_as_json)
+TEST(np_statistics_print, prints_the_same_as_json)
 {
     const std::vector<void*> blocks = some_blocks(300, 830);
     const std::string text = printed(np_format_json);
@@ -383,38 +383,38 @@ TEST(np_print_statistics, prints_the_same_as_json)
     free_all(blocks);
 }
 
-TEST(np_print_statistics, throws_what_the_function_throws_that_it_calls)
+TEST(np_statistics_print, throws_what_the_function_throws_that_it_calls)
 {
     const auto throw_number = [](const char*, std::size_t, void*) { throw 77; };
-    EXPECT_THROW(np_print_statistics(np_format_text, throw_number, nullptr), int);
+    EXPECT_THROW(np_statistics_print(np_format_text, throw_number, nullptr), int);
 }
 
-TEST(np_print_statistics, goes_to_the_standard_error_if_there_is_no_function)
+TEST(np_statistics_print, goes_to_the_standard_error_if_there_is_no_function)
 {
     testing::internal::CaptureStderr();
-    np_print_statistics(np_format_text, nullptr, nullptr);
+    np_statistics_print(np_format_text, nullptr, nullptr);
     EXPECT_EQ(number_behind("\n  bytes in use ", testing::internal::GetCapturedStderr()), now().bytes_in_use);
     testing::internal::CaptureStderr();
-    np_print_statistics();
+    np_statistics_print();
     EXPECT_EQ(number_behind("\n  bytes in use ", testing::internal::GetCapturedStderr()), now().bytes_in_use);
 }
 
-TEST(np_print_statistics, goes_to_a_file_or_a_stream)
+TEST(np_statistics_print, goes_to_a_file_or_a_stream)
 {
     testing::internal::CaptureStdout();
-    np_print_statistics(stdout, np_format_json);
+    np_statistics_print(np_format_json, stdout);
     EXPECT_EQ(number_behind("\"bytes_in_use\":", testing::internal::GetCapturedStdout()), now().bytes_in_use);
     std::ostringstream stream;
-    np_print_statistics(stream);
+    np_statistics_print(np_format_text, stream);
     EXPECT_EQ(number_behind("\n  bytes in use ", stream.str()), now().bytes_in_use);
 }
 
-TEST(np_print_statistics, throws_what_the_stream_throws_after_all_is_done_if_it_was_told_to)
+TEST(np_statistics_print, throws_what_the_stream_throws_after_all_is_done_if_it_was_told_to)
 {
     std::ostream broken(nullptr);
-    np_print_statistics(broken);
+    np_statistics_print(np_format_text, broken);
     EXPECT_TRUE(broken.bad());
     EXPECT_THROW(broken.exceptions(std::ios::badbit), std::ios::failure);
-    EXPECT_THROW(np_print_statistics(broken), std::ios::failure);
+    EXPECT_THROW(np_statistics_print(np_format_text, broken), std::ios::failure);
 }
 } // namespace

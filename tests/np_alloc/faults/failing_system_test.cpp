@@ -167,7 +167,7 @@ bool take_zeroed_blocks()
 /// The region is small, so that all of this does not fit into it.
 void use_little_addresses()
 {
-    (void)np_set_option(np_option_region_bytes, 16 * mebibyte); // Not the second time, which is no harm.
+    (void)np_option_set(np_option_region_bytes, 16 * mebibyte); // Not the second time, which is no harm.
 }
 
 /// Effects: takes all slices of the region, and some blocks that have to be outside of it.
@@ -500,7 +500,7 @@ TEST_F(np_with_a_failing_system, gives_memory_back_to_the_system)
     expect_to_get_over_it([] {
         bool has_all = take_blocks_of_each_kind();
         (void)np_trim();
-        (void)np_set_option(np_option_decay_ms, 0); // from here on, at once
+        (void)np_option_set(np_option_decay_ms, 0); // from here on, at once
         has_all = take_large_blocks() && has_all;
         (void)np_trim();
         return take_zeroed_blocks() && has_all;

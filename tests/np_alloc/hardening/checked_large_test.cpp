@@ -160,7 +160,7 @@ TEST_F(checked_large, that_was_freed_is_left_alone_by_np_verify)
     EXPECT_TRUE(is_revoked(block) || is_revoked(larger));
     EXPECT_EQ(np_verify(), 1);
     const auto visit = [](void*, std::size_t bytes, void*) { return bytes < 9 * mebibyte ? 1 : 0; };
-    EXPECT_EQ(np_visit_heap(nullptr, visit, nullptr), 1) << "it is not in use";
+    EXPECT_EQ(np_heap_visit(nullptr, visit, nullptr), 1) << "it is not in use";
     np_statistics statistics;
     np_get_statistics(&statistics);
     (void)np_trim();

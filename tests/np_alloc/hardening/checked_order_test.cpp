@@ -87,17 +87,17 @@ TEST(checked_order, leaves_nothing_in_quarantine_when_memory_is_trimmed)
 
 TEST(checked_options, are_those_of_the_checked_build)
 {
-    EXPECT_EQ(np_get_option(np_option_quarantine_bytes), std::size_t{64} << 10);
-    EXPECT_EQ(np_get_option(np_option_random_order), 1U);
-    EXPECT_EQ(np_get_option(np_option_poison), 1U);
-    EXPECT_EQ(np_get_option(np_option_guard_pages), 1U);
-    EXPECT_EQ(np_set_option(np_option_random_order, 2), EINVAL);
+    EXPECT_EQ(np_option_get(np_option_quarantine_bytes), std::size_t{64} << 10);
+    EXPECT_EQ(np_option_get(np_option_random_order), 1U);
+    EXPECT_EQ(np_option_get(np_option_poison), 1U);
+    EXPECT_EQ(np_option_get(np_option_guard_pages), 1U);
+    EXPECT_EQ(np_option_set(np_option_random_order, 2), EINVAL);
 }
 
 TEST(checked_options, that_change_what_free_blocks_are_like_are_chosen_before_the_first_block)
 {
     np_free(np_alloc(10));
-    EXPECT_EQ(np_set_option(np_option_poison, 0), EBUSY);
-    EXPECT_EQ(np_set_option(np_option_guard_pages, 0), EBUSY);
+    EXPECT_EQ(np_option_set(np_option_poison, 0), EBUSY);
+    EXPECT_EQ(np_option_set(np_option_guard_pages, 0), EBUSY);
 }
 } // namespace

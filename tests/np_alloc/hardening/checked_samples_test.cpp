@@ -64,7 +64,7 @@ TEST(checked_samples, that_are_freed_as_of_another_size_are_named)
 [[noreturn]] void free_empty_samples()
 {
     const test::error_recorder recorder;
-    bool is_right = np_set_option(np_option_region_bytes, std::size_t{16} << 20) == 0;
+    bool is_right = np_option_set(np_option_region_bytes, std::size_t{16} << 20) == 0;
     np_free(np_alloc(1));
     memory_pool::np::page_heap& memory = memory_pool::np::registry().pages();
     while (memory.take_bytes(1, 1).first != memory_pool::np::no_slice) {

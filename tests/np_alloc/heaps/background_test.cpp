@@ -76,7 +76,7 @@ TEST_F(np_background_thread, goes_on_when_np_visit_heap_was_left_by_an_exception
 {
     void* const block = np_alloc(10);
     const auto throw_number = [](void*, std::size_t, void*) -> int { throw 77; };
-    EXPECT_THROW((void)np_visit_heap(nullptr, throw_number, nullptr), int);
+    EXPECT_THROW((void)np_heap_visit(nullptr, throw_number, nullptr), int);
     np_free(block);
     np_free(std::memset(np_alloc(1'000'000), 1, 1'000'000));
     EXPECT_TRUE(comes_true([] { return statistics().bytes_dirty == 0; }));
@@ -145,9 +145,9 @@ TEST_F(np_background_thread, leaves_blocks_alone_that_threads_work_with)
         }
         std::for_each(blocks.begin(), blocks.end(), np_free);
     });
-    EXPECT_EQ(np_set_option(np_option_background_thread, 0), 0);
+    EXPECT_EQ(np_option_set(np_option_background_thread, 0), 0);
     EXPECT_EQ(np_verify(), 1);
-    EXPECT_EQ(np_set_option(np_option_background_thread, 1), 0);
+    EXPECT_EQ(np_option_set(np_option_background_thread, 1), 0);
 }
 
 TEST_F(np_background_thread, rests_during_np_verify)
@@ -163,7 +163,7 @@ TEST_F(np_background_thread, rests_during_np_verify)
         const auto end = std::chrono::steady_clock::now() + std::chrono::milliseconds(20);
         while (std::chrono::steady_clock::now() < end) { // Their memory goes back meanwhile.
             ASSERT_EQ(np_verify(), 1) << round;
-            ASSERT_EQ(np_visit_heap(nullptr, visit, nullptr), 1);
+            ASSERT_EQ(np_heap_visit(nullptr, visit, nullptr), 1);
         }
         std::for_each(blocks.begin(), blocks.end(), np_free);
     }
@@ -186,14 +186,14 @@ visited_blocks visit_all(const std::function<void()>& do_first)
         its.blocks.emplace(block, bytes);
         return 1;
     };
-    EXPECT_EQ(np_visit_heap(nullptr, add, &all), 1);
+    EXPECT_EQ(np_heap_visit(nullptr, add, &all), 1);
     return all.blocks;
 }
 
 TEST_F(np_background_thread, may_send_blocks_home_during_a_visit_that_is_not_told_of_the_batches)
 {
     const test::option_for_now decay(np_option_decay_ms, 20);
-    ASSERT_EQ(np_set_option(np_option_background_thread, 0), 0);
+    ASSERT_EQ(np_option_set(np_option_background_thread, 0), 0);
     std::vector<void*> blocks{np_alloc(20'000)}; // the first that is visited
     void* const room_for_batches = np_alloc(500'000);
     blocks.push_back(np_alloc(500'000));
@@ -206,7 +206,7 @@ TEST_F(np_background_thread, may_send_blocks_home_during_a_visit_that_is_not_tol
     });
     np_free(room_for_batches);
     const visited_blocks before = visit_all([] {});
-    ASSERT_EQ(np_set_option(np_option_background_thread, 1), 0);
+    ASSERT_EQ(np_option_set(np_option_background_thread, 1), 0);
     {
         np::misuse_list found;
         const np::heap::scoped_lock lock(np::this_thread.cache.heap().slabs, found); // Batches for it are not read.
@@ -223,9 +223,9 @@ TEST_F(np_background_thread, does_not_keep_the_process_from_ending_during_a_visi
 {
     testing::GTEST_FLAG(death_test_style) = "threadsafe";
     const auto end = [] {
-        (void)np_set_option(np_option_background_thread, 1);
+        (void)np_option_set(np_option_background_thread, 1);
         (void)np_alloc(10);
-        (void)np_visit_heap(nullptr, [](void*, std::size_t, void*) -> int { std::exit(7); }, nullptr); // NOLINT
+        (void)np_heap_visit(nullptr, [](void*, std::size_t, void*) -> int { std::exit(7); }, nullptr); // NOLINT
     };
     EXPECT_EXIT(end(), testing::ExitedWithCode(7), "");
 }
@@ -233,23 +233,23 @@ TEST_F(np_background_thread, does_not_keep_the_process_from_ending_during_a_visi
 TEST_F(np_background_thread, is_there_as_long_as_the_option_says_so)
 {
     for (const std::size_t is_wanted : {1U, 1U, 0U, 0U, 1U}) {
-        EXPECT_EQ(np_set_option(np_option_background_thread, is_wanted), 0);
-        EXPECT_EQ(np_get_option(np_option_background_thread), is_wanted);
+        EXPECT_EQ(np_option_set(np_option_background_thread, is_wanted), 0);
+        EXPECT_EQ(np_option_get(np_option_background_thread), is_wanted);
     }
-    EXPECT_EQ(np_set_option(np_option_background_thread, 2), EINVAL);
-    EXPECT_EQ(np_get_option(np_option_background_thread), 1U);
+    EXPECT_EQ(np_option_set(np_option_background_thread, 2), EINVAL);
+    EXPECT_EQ(np_option_get(np_option_background_thread), 1U);
 }
 
 TEST_F(np_background_thread, is_refused_if_the_system_has_none)
 {
-    ASSERT_EQ(np_set_option(np_option_background_thread, 0), 0);
+    ASSERT_EQ(np_option_set(np_option_background_thread, 0), 0);
     {
         const test::system_calls calls;
         calls.refuse_from(test::system_call::make_thread, 1);
-        EXPECT_EQ(np_set_option(np_option_background_thread, 1), EAGAIN);
-        EXPECT_EQ(np_get_option(np_option_background_thread), 0U);
+        EXPECT_EQ(np_option_set(np_option_background_thread, 1), EAGAIN);
+        EXPECT_EQ(np_option_get(np_option_background_thread), 0U);
     }
-    EXPECT_EQ(np_set_option(np_option_background_thread, 1), 0);
+    EXPECT_EQ(np_option_set(np_option_background_thread, 1), 0);
 }
 
 #if TESTS_MAY_FORK
@@ -257,13 +257,13 @@ TEST_F(np_background_thread, is_not_there_in_the_child_of_a_fork_until_the_optio
 {
     for (int round = 0; round != 20; ++round)
         test::expect_in_child([] {
-            const bool is_there = np_get_option(np_option_background_thread) != 0;
+            const bool is_there = np_option_get(np_option_background_thread) != 0;
             np_free(np_alloc(100));
-            return !is_there && np_set_option(np_option_background_thread, 1) == 0 &&
-                   np_get_option(np_option_background_thread) == 1 &&
-                   np_set_option(np_option_background_thread, 0) == 0 && np_verify() == 1;
+            return !is_there && np_option_set(np_option_background_thread, 1) == 0 &&
+                   np_option_get(np_option_background_thread) == 1 &&
+                   np_option_set(np_option_background_thread, 0) == 0 && np_verify() == 1;
         });
-    EXPECT_EQ(np_get_option(np_option_background_thread), 1U);
+    EXPECT_EQ(np_option_get(np_option_background_thread), 1U);
 }
 #endif
 } // namespace

@@ -188,8 +188,8 @@ TEST_F(thread_cache, holds_few_blocks_for_a_thread_that_needs_few_and_more_for_o
 
 TEST_F(thread_cache, holds_no_more_than_a_few_blocks_if_that_is_chosen)
 {
-    const std::size_t before = np_get_option(np_option_thread_cache_bytes);
-    ASSERT_EQ(np_set_option(np_option_thread_cache_bytes, 0), 0);
+    const std::size_t before = np_option_get(np_option_thread_cache_bytes);
+    ASSERT_EQ(np_option_set(np_option_thread_cache_bytes, 0), 0);
     mine.use(*memory);
     std::vector<void*> blocks(1000);
     for (void*& block : blocks)
@@ -197,7 +197,7 @@ TEST_F(thread_cache, holds_no_more_than_a_few_blocks_if_that_is_chosen)
     for (void* block : blocks)
         give(block);
     EXPECT_LE(mine.held(0), np::least_room(0));
-    ASSERT_EQ(np_set_option(np_option_thread_cache_bytes, before), 0);
+    ASSERT_EQ(np_option_set(np_option_thread_cache_bytes, before), 0);
 }
 
 TEST_F(thread_cache, has_a_few_blocks_of_another_class_when_less_was_chosen_than_it_holds)
@@ -206,14 +206,14 @@ TEST_F(thread_cache, has_a_few_blocks_of_another_class_when_less_was_chosen_than
     std::vector<void*> blocks(1000);
     for (void*& block : blocks)
         block = take(0);
-    const std::size_t before = np_get_option(np_option_thread_cache_bytes);
-    ASSERT_EQ(np_set_option(np_option_thread_cache_bytes, 0), 0);
+    const std::size_t before = np_option_get(np_option_thread_cache_bytes);
+    ASSERT_EQ(np_option_set(np_option_thread_cache_bytes, 0), 0);
     give(take(1));
     EXPECT_EQ(memory->room(1), np::least_room(1));
     EXPECT_EQ(*memory->end(1), np::thread_heap::full_mark());
     for (void* block : blocks)
         give(block);
-    ASSERT_EQ(np_set_option(np_option_thread_cache_bytes, before), 0);
+    ASSERT_EQ(np_option_set(np_option_thread_cache_bytes, before), 0);
 }
 
 /// Allocates many blocks of one size and frees them.
@@ -235,7 +235,7 @@ TEST_F(thread_cache, has_no_more_cached_of_all_classes_together_than_its_share)
 {
     mine.use(*memory);
     need_many_of_each(*this);
-    EXPECT_LE(bytes_held_beyond_a_few(), np_get_option(np_option_thread_cache_bytes));
+    EXPECT_LE(bytes_held_beyond_a_few(), np_option_get(np_option_thread_cache_bytes));
 }
 
 TEST_F(thread_cache, may_have_as_much_again_cached_for_each_32_MiB_that_are_in_use)
@@ -245,7 +245,7 @@ TEST_F(thread_cache, may_have_as_much_again_cached_for_each_32_MiB_that_are_in_u
     std::vector<void*> in_use((std::size_t{100} << 20) / np::sizes::size(largest));
     for (void*& block : in_use)
         block = take(largest);
-    const std::size_t share = np_get_option(np_option_thread_cache_bytes);
+    const std::size_t share = np_option_get(np_option_thread_cache_bytes);
     need_many_of_each(*this);
     const std::size_t kept = bytes_held_beyond_a_few();
     EXPECT_GT(kept, 2 * share);
@@ -291,7 +291,7 @@ TEST_F(thread_cache, gives_the_share_of_classes_that_are_not_used_any_more_to_th
     need_many_of_each(*this, first_of_others);
     (void)slow_calls_for_small_classes(*this);
     EXPECT_LT(slow_calls_for_small_classes(*this), slow_calls_in_a_new_heap());
-    EXPECT_LE(bytes_held_beyond_a_few(), np_get_option(np_option_thread_cache_bytes));
+    EXPECT_LE(bytes_held_beyond_a_few(), np_option_get(np_option_thread_cache_bytes));
     tidy(mine);
     EXPECT_EQ(outstanding(), 0U);
 }
@@ -303,7 +303,7 @@ TEST_F(thread_cache, gives_the_share_of_classes_that_the_last_thread_used_to_tho
     mine.leave();
     mine.use(*memory);
     EXPECT_LT(slow_calls_for_small_classes(*this), 3 * slow_calls_in_a_new_heap());
-    EXPECT_LE(bytes_held_beyond_a_few(), np_get_option(np_option_thread_cache_bytes));
+    EXPECT_LE(bytes_held_beyond_a_few(), np_option_get(np_option_thread_cache_bytes));
     tidy(mine);
     EXPECT_EQ(outstanding(), 0U);
 }

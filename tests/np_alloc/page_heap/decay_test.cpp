@@ -38,7 +38,7 @@ std::size_t resident_bytes_in_use()
 
 TEST(np_decay, of_threads_goes_back_when_they_end_without_another_call)
 {
-    if (np_get_option(np_option_poison) != 0)
+    if (np_option_get(np_option_poison) != 0)
         GTEST_SKIP() << "where blocks are checked, what is known of them stays";
     constexpr std::size_t threads = 200;
     constexpr std::size_t blocks = 50;
@@ -77,7 +77,7 @@ std::size_t idle_until_resident_bytes(std::size_t enough)
 
 TEST(np_decay, goes_back_if_a_thread_is_idle_whose_magazines_serve_its_calls)
 {
-    if (np_get_option(np_option_poison) != 0)
+    if (np_option_get(np_option_poison) != 0)
         GTEST_SKIP() << "where blocks are checked, free ones stay as they were left";
     const std::size_t before = resident_bytes_in_use();
     void* const much_in_use = np_alloc(bytes_in_use); // Most memory is in use, so there is no eager purge.
@@ -103,7 +103,7 @@ TEST(np_decay, goes_back_if_a_thread_is_idle_whose_magazines_serve_its_calls)
 }
 TEST(np_decay, goes_back_if_cached_blocks_of_an_idle_thread_pin_each_slab)
 {
-    if (np_get_option(np_option_poison) != 0)
+    if (np_option_get(np_option_poison) != 0)
         GTEST_SKIP() << "where blocks are checked, free ones stay as they were left";
     const test::option_for_now decays(np_option_decay_ms, 100);
     test::in_a_thread([] { // One that has had no other memory to return.
@@ -124,7 +124,7 @@ TEST(np_decay, goes_back_if_cached_blocks_of_an_idle_thread_pin_each_slab)
 
 TEST(np_decay, lets_no_double_free_pass_of_a_block_whose_magazine_went_back_meanwhile)
 {
-    if (np_get_option(np_option_poison) != 0)
+    if (np_option_get(np_option_poison) != 0)
         GTEST_SKIP() << "where blocks are checked, the quarantine has it";
     const test::option_for_now decays(np_option_decay_ms, 40);
     const test::error_recorder recorder;

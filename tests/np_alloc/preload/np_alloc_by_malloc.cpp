@@ -68,7 +68,7 @@ std::size_t np_trim(void) noexcept
 }
 
 /// malloc has none that a program sees.
-std::size_t np_get_option(np_option) noexcept
+std::size_t np_option_get(np_option) noexcept
 {
     return 0;
 }

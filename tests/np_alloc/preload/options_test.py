@@ -43,24 +43,24 @@ class Options(unittest.TestCase):
         self.assertEqual(run("echo", "a"), (0, "a\n", ""))
 
     def test_statistics_at_the_end(self):
-        status, output, errors = run("echo", "a", NP_STATISTICS="1")
+        status, output, errors = run("echo", "a", NP_STATISTICS_AT_END="1")
         self.assertEqual((status, output), (0, "a\n"))
         self.assertRegex(errors, r"^np_alloc:\n  bytes in use +[1-9]\d*\n")
 
     def test_statistics_at_the_end_as_json(self):
-        status, _, errors = run(sys.executable, "-c", "", NP_STATISTICS="2")
+        status, _, errors = run(sys.executable, "-c", "", NP_STATISTICS_AT_END="2")
         self.assertEqual(status, 0)
         self.assertGreater(json.loads(errors)["bytes_in_use"], 0)
 
     def test_statistics_of_a_program_that_closes_its_standard_error_before_it_ends(self):
-        _, _, errors = run("ls", "/", NP_STATISTICS="1")
+        _, _, errors = run("ls", "/", NP_STATISTICS_AT_END="1")
         self.assertRegex(errors, r"^np_alloc:\n")
 
     def test_there_are_no_leaks_in_a_program_that_names_no_lines(self):
         self.assertEqual(run("echo", "a", NP_LEAKS="1", NP_LEAKS_EXIT="9"), (0, "a\n", ""))
 
     def test_a_value_that_makes_no_sense_is_named_and_nothing_else_changes(self):
-        status, output, errors = run("echo", "a", NP_DECAY_MS="soon", NP_STATISTICS="0")
+        status, output, errors = run("echo", "a", NP_DECAY_MS="soon", NP_STATISTICS_AT_END="0")
         self.assertEqual((status, output), (0, "a\n"))
         self.assertEqual(errors, "np_alloc: NP_DECAY_MS=soon is ignored: it must be a number from 0 to 4294967295, "
                                  "or one followed by K, M or G; it stays 1000\n")

@@ -29,7 +29,7 @@ using in_use = std::pair<std::size_t, std::size_t>; // blocks, bytes
 std::map<line, in_use> all_sites()
 {
     std::map<line, in_use> all;
-    EXPECT_EQ(np_visit_call_sites(
+    EXPECT_EQ(np_call_site_visit(
                   [](const np_call_site* site, void* argument) {
                       auto& found = *static_cast<std::map<line, in_use>*>(argument);
                       return found.try_emplace({site->file, site->line}, site->blocks, site->bytes).second ? 1 : 0;
@@ -171,13 +171,13 @@ TEST(np_alloc_at, says_when_it_has_no_memory_for_the_block)
     EXPECT_EQ(all_sites(), sites{});
 }
 
-TEST(np_visit_call_sites, stops_when_it_is_told_to)
+TEST(np_call_site_visit, stops_when_it_is_told_to)
 {
     void* const a = np_alloc_at(10, "a.c", 1);
     void* const b = np_alloc_at(10, "b.c", 1);
     int visits = 0;
     EXPECT_EQ(
-        np_visit_call_sites([](const np_call_site*, void* count) { return ++*static_cast<int*>(count), 0; }, &visits),
+        np_call_site_visit([](const np_call_site*, void* count) { return ++*static_cast<int*>(count), 0; }, &visits),
         0);
     EXPECT_EQ(visits, 1);
     np_free(a);

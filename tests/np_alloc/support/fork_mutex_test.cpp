@@ -68,13 +68,13 @@ TEST_F(process_that_ends_with_a_lock_death_test, ends_nevertheless)
 TEST_F(process_that_ends_with_a_lock_death_test, says_that_it_prints_nothing_where_something_was_to_be_printed)
 {
     const auto end_with_locks_of_call_sites = [](np_option option) {
-        (void)np_set_option(option, 1);
-        (void)np_set_option(np_option_background_thread, 1);
+        (void)np_option_set(option, 1);
+        (void)np_option_set(np_option_background_thread, 1);
         for (np::traced_heap& each : np::registry().traced())
             each.sites().lock();
         end_process();
     };
-    for (const np_option each : {np_option_statistics_at_end, np_option_leaks_at_end, np_option_leaks_exit})
+    for (const np_option each : {np_option_statistics_at_end, np_option_leaks, np_option_leaks_exit})
         EXPECT_EXIT(end_with_locks_of_call_sites(each), testing::ExitedWithCode(7),
                     "^np_alloc: a handler of a signal ends the process in the middle of a call");
 }
