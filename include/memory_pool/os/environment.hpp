@@ -3,7 +3,7 @@
 /// \file
 /// The environment of the process, for code that runs before the standard library may be used, and may not allocate.
 ///
-/// (POSIX: environ; Apple: _NSGetEnviron; Windows: _environ.)
+/// (POSIX: environ; Apple: _NSGetEnviron; Windows: _environ. Linux: getauxval; BSD: issetugid.)
 ///
 /// Thread safety: as getenv: any thread, as long as none changes the environment.
 #pragma once
@@ -15,6 +15,9 @@
 #elif defined(__APPLE__)
 #include <crt_externs.h>
 #else
+#if defined(__linux__)
+#include <sys/auxv.h>
+#endif
 #include <unistd.h>
 /// The C library's. POSIX says that programs declare it, and some systems have declared it before.
 extern "C" char** environ; // NOLINT(readability-redundant-declaration): see above
@@ -31,5 +34,27 @@ inline const char* const* environment() noexcept
 #else
     return ::environ;
 #endif
+}
+
+/// Returns: whether the process has rights that the user who started it has not, as a setuid program has. The
+///   environment is that user's.
+inline bool has_rights_of_another_user() noexcept
+{
+#if defined(_WIN32)
+    return false;
+#elif defined(__linux__)
+    return ::getauxval(AT_SECURE) != 0;
+#elif defined(__APPLE__) || defined(__FreeBSD__) || defined(__NetBSD__) || defined(__OpenBSD__)
+    return ::issetugid() != 0;
+#else
+    return ::getuid() != ::geteuid() || ::getgid() != ::getegid();
+#endif
+}
+
+/// Returns: as environment(), but no strings if the process has rights of another user.
+inline const char* const* trusted_environment() noexcept
+{
+    static constexpr const char* nothing = nullptr;
+    return has_rights_of_another_user() ? &nothing : environment();
 }
 }}} // namespace memory_pool::MEMORY_POOL_ABI::os

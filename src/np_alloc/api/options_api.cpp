@@ -13,6 +13,8 @@
 #include "../engine/engine.hpp"
 #include "../support/build_variant.hpp"
 
+#include <algorithm>
+#include <array>
 #include <cerrno>
 #include <cstddef>
 #include <cstring>
@@ -41,6 +43,57 @@ const char* value_of(const char* name, const char* const* environment) noexcept
         if (std::strncmp(*environment, name, length) == 0 && (*environment)[length] == '=')
             return *environment + length + 1;
     return nullptr;
+}
+
+constexpr const char* prefix = "NP_";
+constexpr std::size_t prefix_length = 3;
+
+void print(const base::message& text) noexcept
+{
+    os::write_to_standard_error(text.c_str(), std::strlen(text.c_str()));
+}
+
+/// Returns: `letter` of the name of a variable, as it is in the name of the option.
+constexpr char small(char letter) noexcept
+{
+    return letter >= 'A' && letter <= 'Z' ? static_cast<char>(letter - 'A' + 'a') : letter;
+}
+
+bool is_name_of(const char* name, const option_facts& its) noexcept
+{
+    const char* const rest = its.variable + prefix_length;
+    const std::size_t length = std::strlen(rest);
+    return std::strlen(name) == length &&
+           std::equal(rest, rest + length, name, [](char one, char other) { return small(one) == other; });
+}
+
+/// Returns: how many letters have to be left out of one or the other until both are the same.
+std::size_t difference(const char* one, std::size_t length, const char* other) noexcept
+{
+    std::array<std::size_t, 32> row{}; // For each beginning of `other`.
+    const std::size_t width = std::min(std::strlen(other), row.size() - 1);
+    for (std::size_t column = 0; column <= width; ++column)
+        row[column] = column;
+    for (std::size_t line = 1; line <= length; ++line) {
+        std::size_t diagonal = row[0];
+        row[0] = line;
+        for (std::size_t column = 1; column <= width; ++column) {
+            const bool is_same = one[line - 1] == other[column - 1];
+            const std::size_t here = is_same ? diagonal : 1 + std::min(row[column], row[column - 1]);
+            diagonal = row[column];
+            row[column] = here;
+        }
+    }
+    return row[width];
+}
+
+/// Returns: whether a variable is one of an option, be it only in the other build.
+bool is_known(const char* variable, std::size_t length) noexcept
+{
+    constexpr auto all = facts_of_options(false);
+    return std::any_of(all.begin(), all.end(), [=](const option_facts& each) {
+        return std::strlen(each.variable) == length && std::strncmp(each.variable, variable, length) == 0;
+    });
 }
 
 /// Returns: how much the letter behind a number stands for; 0 if that is none.
@@ -74,22 +127,58 @@ void options::read_once(const char* const* environment) noexcept
 {
     if (environment == nullptr || is_read_.exchange(true, std::memory_order_relaxed))
         return;
-    for (std::size_t option = 0; option != option_count; ++option)
-        if (const char* const text = value_of(facts_[option].variable, environment))
-            read(facts_[option], values_[option], text);
+    for (std::size_t index = 0; index != option_count; ++index)
+        if (const char* const text = value_of(facts_[index].variable, environment))
+            read(index, text);
+    constexpr std::size_t most_of_name = 100;
+    for (; *environment != nullptr; ++environment) {
+        const char* const end = std::strchr(*environment, '=');
+        if (end == nullptr || std::strncmp(*environment, prefix, prefix_length) != 0)
+            continue;
+        const std::size_t length = std::min(static_cast<std::size_t>(end - *environment), most_of_name);
+        if (!is_known(*environment, length))
+            print(base::message("np_alloc: %.*s is ignored: there is no such option; the nearest is %s\n",
+                                static_cast<int>(length), *environment, nearest(*environment, length)));
+    }
 }
 
-void options::read(const option_facts& its, std::atomic<std::size_t>& value, const char* text) noexcept
+void options::read(std::size_t index, const char* text) noexcept
 {
-    const std::optional<std::size_t> number = number_in(text);
-    if (number && *number >= its.least && *number <= its.most) {
-        value.store(*number, std::memory_order_relaxed);
+    if (const std::optional<std::size_t> value = value_in(option_at(index), text)) {
+        values_[index].store(*value, std::memory_order_relaxed);
         return;
     }
-    const base::message complaint(
-        "np_alloc: %s=%.100s is ignored: it must be a number from %zu to %zu%s; it stays %zu\n", its.variable, text,
-        its.least, its.most, its.most < unit_of('K') ? "" : ", or one followed by K, M or G", its.value);
-    os::write_to_standard_error(complaint.c_str(), std::strlen(complaint.c_str()));
+    const option_facts& its = facts_[index];
+    print(base::message("np_alloc: %s=%.100s is ignored: it must be a number from %zu to %zu%s%s; it stays %zu\n",
+                        its.variable, text, its.least, its.most,
+                        its.most < unit_of('K') ? "" : ", or one followed by K, M or G",
+                        its.has_never ? ", or never" : "", its.value));
+}
+
+const char* options::nearest(const char* variable, std::size_t length) const noexcept
+{
+    const auto* const found =
+        std::min_element(facts_.begin(), facts_.end(), [=](const option_facts& one, const option_facts& other) {
+            return difference(variable, length, one.variable) < difference(variable, length, other.variable);
+        });
+    return found->variable;
+}
+
+np_option options::find(const char* name) const noexcept
+{
+    for (std::size_t index = 0; index != option_count; ++index)
+        if (is_name_of(name, facts_[index]))
+            return option_at(index);
+    return np_option_none;
+}
+
+std::optional<std::size_t> options::value_in(np_option option, const char* text) const noexcept
+{
+    const option_facts& its = facts_[index_of(option)];
+    if (its.has_never && std::strcmp(text, "never") == 0)
+        return its.most;
+    const std::optional<std::size_t> number = number_in(text);
+    return number && *number >= its.least && *number <= its.most ? number : std::nullopt;
 }
 } // namespace memory_pool::np
 
@@ -99,7 +188,7 @@ namespace os = memory_pool::os;
 extern "C" {
 int np_option_set(np_option option, size_t value) noexcept
 {
-    np::the_options.read_once(os::environment()); // What is set here is set after that.
+    np::the_options.read_once(os::trusted_environment()); // What is set here is set after that.
     if (!np::options::is_one(option))
         return EINVAL;
     if (np::options::is_for_the_start(option) && np::registry().has_started())
@@ -115,9 +204,21 @@ int np_option_set(np_option option, size_t value) noexcept
     return 0;
 }
 
+np_option np_option_by_name(const char* name) noexcept
+{
+    return np::the_options.find(name);
+}
+
+int np_option_set_by_name(const char* name, const char* value) noexcept
+{
+    const np_option option = np::the_options.find(name);
+    const auto number = option != np_option_none ? np::the_options.value_in(option, value) : std::nullopt;
+    return number ? np_option_set(option, *number) : EINVAL;
+}
+
 size_t np_option_get(np_option option) noexcept
 {
-    np::the_options.read_once(os::environment());
+    np::the_options.read_once(os::trusted_environment());
     if (option == np_option_background_thread) // The system may have refused it, or this may be the child of a fork.
         return np::registry().background().is_running() ? 1 : 0;
     return np::options::is_one(option) ? np::the_options.get(option) : 0;

@@ -57,7 +57,7 @@ public:
         const base::lock_guard lock(mutex_);
         if (is_started_.load(std::memory_order_relaxed))
             return true;
-        the_options.read_once(os::environment());
+        the_options.read_once(os::trusted_environment());
         if constexpr (is_checked)
             the_canary.draw();
         pages_.set_decay_ms(the_options.get(np_option_decay_ms));

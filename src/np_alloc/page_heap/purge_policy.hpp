@@ -12,6 +12,8 @@
 /// Thread safety: decay_ms() any thread; the rest none, the owner of the runs holds a lock.
 #pragma once
 
+#include <memory_pool/np_alloc.h>
+
 #include <memory_pool/base/config.hpp>
 
 #include "../slices/region.hpp"
@@ -42,12 +44,15 @@ public:
     /// When that many bytes were needed again soon after, eager purges back off.
     static constexpr std::size_t most_reused = std::size_t{4} << 20;
 
+    /// As a decay: free runs keep their memory for ever.
+    static constexpr std::uint64_t never_ms = NP_DECAY_NEVER;
+
     std::uint64_t decay_ms() const noexcept { return decay_ms_.load(std::memory_order_relaxed); }
 
     /// Effects: free runs keep their memory for that long from now on; 1,000 in the beginning. Ends a back-off.
     void set_decay_ms(std::uint64_t milliseconds) noexcept
     {
-        decay_ms_.store(milliseconds, std::memory_order_relaxed);
+        decay_ms_.store(milliseconds < never_ms ? milliseconds : a_century_ms, std::memory_order_relaxed);
         backs_off_until_ = 0;
         reused_ = 0;
     }
@@ -68,7 +73,7 @@ public:
     purge_plan after_return(const Runs& runs, std::uint64_t now) noexcept
     {
         const std::uint64_t since = due_since(now);
-        if (MEMORY_POOL_LIKELY(!is_mostly_free(runs)) || now < backs_off_until_)
+        if (MEMORY_POOL_LIKELY(!is_mostly_free(runs)) || !may_be_eager(now))
             return {since, runs.has_dirty_since(since) ? 1U : 0U};
         const std::uint64_t eager_since = std::max(since, before(now, eager_decay_ms));
         if (!runs.has_dirty_since(eager_since))
@@ -81,12 +86,17 @@ public:
     template <class Runs>
     bool purges_at_once(const Runs& runs, std::uint64_t now) noexcept
     {
-        const bool is_due = is_mostly_free(runs) && now >= backs_off_until_;
+        const bool is_due = is_mostly_free(runs) && may_be_eager(now);
         purged_eagerly_at_ = is_due ? now : purged_eagerly_at_;
         return is_due;
     }
 
 private:
+    /// In place of `never_ms`: longer than the clock runs, and not so long that a multiple of it overflows.
+    static constexpr std::uint64_t a_century_ms = std::uint64_t{1} << 42;
+
+    bool may_be_eager(std::uint64_t now) const noexcept { return now >= backs_off_until_ && decay_ms() < never_ms; }
+
     static constexpr std::uint64_t before(std::uint64_t now, std::uint64_t milliseconds) noexcept
     {
         return now - std::min(now, milliseconds);

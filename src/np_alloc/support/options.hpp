@@ -5,6 +5,8 @@
 ///
 ///     np_option_set(option, value)   ->   | value | value | value | ...   <-   NAME=VALUE in the environment, at start
 ///
+/// A process with rights of another user, as a setuid program, has the environment of a user who must not choose.
+///
 /// Nothing that every call of malloc or free does asks for one of them.
 ///
 /// Thread safety: any thread.
@@ -20,31 +22,32 @@
 #include <array>
 #include <atomic>
 #include <cstddef>
-#include <cstdint>
+#include <optional>
 #include <utility>
 
 namespace memory_pool::np {
 /// What is known of an option.
 struct option_facts
 {
-    const char* variable; ///< In the environment.
+    const char* variable; ///< In the environment: NP_ and the option's name in capitals.
     std::size_t least;
     std::size_t most;
-    std::size_t value; ///< To begin with.
+    std::size_t value;      ///< To begin with.
+    bool has_never = false; ///< Is `most` also called "never"?
 };
 
-/// Options of every build, and those of the checked build, which follow them.
+/// Options of every build, which are numbered from 1, and those of the checked build, which are from 64.
 inline constexpr std::size_t options_of_all = 10;
 inline constexpr std::size_t options_of_checks = 4;
 inline constexpr std::size_t option_count = options_of_all + (is_checked ? options_of_checks : 0);
 
-/// Indexed by option number. `ignores_foreign`: pointers of another malloc are expected.
+/// All options, in the order of their numbers. `ignores_foreign`: pointers of another malloc are expected.
 constexpr std::array<option_facts, options_of_all + options_of_checks> facts_of_options(bool ignores_foreign) noexcept
 {
     constexpr std::size_t kilo = std::size_t{1} << 10;
     constexpr std::size_t mega = kilo * kilo;
     return {{
-        {"NP_DECAY_MS", 0, UINT32_MAX, 1000},
+        {"NP_DECAY_MS", 0, NP_DECAY_NEVER, 1000, true},
         {"NP_THREAD_CACHE_BYTES", 0, 1024 * mega, mega},
         {"NP_REGION_BYTES", 16 * mega, mega * mega * 128, mega * mega},
         {"NP_STATISTICS_AT_END", 0, 2, 0},
@@ -77,7 +80,18 @@ public:
     {
     }
 
-    static constexpr bool is_one(np_option option) noexcept { return static_cast<std::size_t>(option) < option_count; }
+    static constexpr bool is_one(np_option option) noexcept
+    {
+        const auto number = static_cast<std::size_t>(option);
+        return number - 1 < options_of_all || (is_checked && number - first_of_checks < options_of_checks);
+    }
+
+    /// Returns: the option of that name, in small letters and without NP_; np_option_none if there is none.
+    np_option find(const char* name) const noexcept;
+
+    /// Returns: the value that `text` stands for; nothing if the option cannot have it.
+    /// Preconditions: is_one(option).
+    std::optional<std::size_t> value_in(np_option option, const char* text) const noexcept;
 
     /// Returns: whether it must be chosen before the first block is asked for.
     static constexpr bool is_for_the_start(np_option option) noexcept
@@ -86,24 +100,45 @@ public:
     }
 
     /// Preconditions: is_one(option).
-    std::size_t get(np_option option) const noexcept { return values_[option].load(std::memory_order_relaxed); }
+    std::size_t get(np_option option) const noexcept
+    {
+        return values_[index_of(option)].load(std::memory_order_relaxed);
+    }
 
     /// Returns: whether the option may have that value. If not, it stays as it is.
     /// Preconditions: is_one(option).
     bool set(np_option option, std::size_t value) noexcept
     {
-        if (value < facts_[option].least || value > facts_[option].most)
+        const option_facts& its = facts_[index_of(option)];
+        if (value < its.least || value > its.most)
             return false;
-        values_[option].store(value, std::memory_order_relaxed);
+        values_[index_of(option)].store(value, std::memory_order_relaxed);
         return true;
     }
 
-    /// Effects: sets what `environment` has variables for, the first time that it is not nullptr. A value that cannot
-    ///   be is named on the standard error.
+    /// Effects: sets what `environment` has variables for, the first time that it is not nullptr. Reports values that
+    ///   cannot be, and names that begin like those of options but are none, on the standard error.
     void read_once(const char* const* environment) noexcept;
 
 private:
-    void read(const option_facts& its, std::atomic<std::size_t>& value, const char* text) noexcept;
+    static constexpr std::size_t first_of_checks = np_option_quarantine_bytes;
+
+    /// Preconditions: is_one(option).
+    static constexpr std::size_t index_of(np_option option) noexcept
+    {
+        const auto number = static_cast<std::size_t>(option);
+        return number < first_of_checks ? number - 1 : options_of_all + number - first_of_checks;
+    }
+
+    static constexpr np_option option_at(std::size_t index) noexcept
+    {
+        return static_cast<np_option>(index < options_of_all ? index + 1 : index - options_of_all + first_of_checks);
+    }
+
+    static_assert(np_option_huge_pages == options_of_all && np_option_guard_pages == first_of_checks + 3);
+
+    void read(std::size_t index, const char* text) noexcept;
+    const char* nearest(const char* variable, std::size_t length) const noexcept;
 
     const std::array<option_facts, option_count> facts_;
     std::array<std::atomic<std::size_t>, option_count> values_;

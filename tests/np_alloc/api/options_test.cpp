@@ -82,7 +82,8 @@ TEST(options, stay_as_they_are_and_say_so_on_one_line_if_a_value_makes_no_sense)
         EXPECT_EQ(
             one.complaints,
             "np_alloc: NP_DECAY_MS=" + std::string(value) +
-                " is ignored: it must be a number from 0 to 4294967295, or one followed by K, M or G; it stays 1000\n");
+                " is ignored: it must be a number from 0 to 4294967295, or one followed by K, M or G, or never; it "
+                "stays 1000\n");
     }
     EXPECT_EQ(options_of({"NP_REGION_BYTES=15M"}).options.get(np_option_region_bytes), std::size_t{1} << 40);
     EXPECT_EQ(options_of({"NP_STATISTICS_AT_END=yes", "NP_FATAL_FOREIGN=2"}).complaints,
@@ -92,9 +93,41 @@ TEST(options, stay_as_they_are_and_say_so_on_one_line_if_a_value_makes_no_sense)
 
 TEST(options, do_not_take_other_variables_for_theirs)
 {
-    const options_of none({"NP_DECAY_MS", "NP_DECAY_MSX=5", "XNP_DECAY_MS=5", "NP_DECAY=5", "=NP_DECAY_MS=5"});
+    const options_of none({"NP_DECAY_MS", "XNP_DECAY_MS=5", "NPX_DECAY_MS=5", "=NP_DECAY_MS=5", "NP_"});
     EXPECT_EQ(none.options.get(np_option_decay_ms), 1000U);
     EXPECT_EQ(none.complaints, "");
+}
+
+TEST(options, report_each_variable_of_no_option_with_the_nearest_name)
+{
+    const auto complaint = [](const std::string& variable, const std::string& nearest) {
+        return "np_alloc: " + variable + " is ignored: there is no such option; the nearest is " + nearest + "\n";
+    };
+    const options_of misspelt({"NP_DECAY_MSX=5", "NP_DECAY=5", "NP_STATISTICS=1", "NP_LEAK=1", "NP_CACHE_BYTES=1M",
+                               "NP_HUGEPAGES=0", "NP_=1"});
+    EXPECT_EQ(misspelt.options.get(np_option_decay_ms), 1000U);
+    EXPECT_EQ(misspelt.complaints, complaint("NP_DECAY_MSX", "NP_DECAY_MS") + complaint("NP_DECAY", "NP_DECAY_MS") +
+                                       complaint("NP_STATISTICS", "NP_STATISTICS_AT_END") +
+                                       complaint("NP_LEAK", "NP_LEAKS") +
+                                       complaint("NP_CACHE_BYTES", "NP_THREAD_CACHE_BYTES") +
+                                       complaint("NP_HUGEPAGES", "NP_HUGE_PAGES") + complaint("NP_", "NP_LEAKS"));
+    const std::string longest = "NP_" + std::string(1000, 'X');
+    EXPECT_EQ(
+        options_of({(longest + "=1").c_str()}).complaints.find(complaint(longest.substr(0, 100), "NP_").substr(0, 120)),
+        0U);
+}
+
+TEST(options, do_not_report_variables_of_the_other_build)
+{
+    EXPECT_EQ(options_of({"NP_POISON=0", "NP_QUARANTINE_BYTES=0", "NP_RANDOM_ORDER=x"}).complaints, "");
+}
+
+TEST(options, may_never_have_memory_returned)
+{
+    EXPECT_EQ(options_of({"NP_DECAY_MS=never"}).options.get(np_option_decay_ms), std::size_t{NP_DECAY_NEVER});
+    EXPECT_EQ(options_of({"NP_DECAY_MS=4294967295"}).options.get(np_option_decay_ms), std::size_t{NP_DECAY_NEVER});
+    EXPECT_EQ(options_of({"NP_LEAKS_EXIT=never"}).complaints,
+              "np_alloc: NP_LEAKS_EXIT=never is ignored: it must be a number from 0 to 255; it stays 0\n");
 }
 
 TEST(options, are_read_once_when_there_is_an_environment)
@@ -127,6 +160,45 @@ TEST(np_option_set, refuses_what_cannot_be)
     EXPECT_EQ(np_option_get(np_option_fatal_foreign), 1U);
 }
 
+TEST(np_option_set, refuses_numbers_of_no_option)
+{
+    for (const int number : {0, 11, 63, 68, 127, 64}) {
+        EXPECT_EQ(np_option_set(static_cast<np_option>(number), 1), EINVAL) << number;
+        EXPECT_EQ(np_option_get(static_cast<np_option>(number)), 0U) << number;
+    }
+}
+
+TEST(np_option_by_name, finds_each_option_by_the_name_of_its_constant)
+{
+    EXPECT_EQ(np_option_by_name("decay_ms"), np_option_decay_ms);
+    EXPECT_EQ(np_option_by_name("thread_cache_bytes"), np_option_thread_cache_bytes);
+    EXPECT_EQ(np_option_by_name("region_bytes"), np_option_region_bytes);
+    EXPECT_EQ(np_option_by_name("statistics_at_end"), np_option_statistics_at_end);
+    EXPECT_EQ(np_option_by_name("fatal_foreign"), np_option_fatal_foreign);
+    EXPECT_EQ(np_option_by_name("leaks"), np_option_leaks);
+    EXPECT_EQ(np_option_by_name("leaks_exit"), np_option_leaks_exit);
+    EXPECT_EQ(np_option_by_name("sample_bytes"), np_option_sample_bytes);
+    EXPECT_EQ(np_option_by_name("background_thread"), np_option_background_thread);
+    EXPECT_EQ(np_option_by_name("huge_pages"), np_option_huge_pages);
+    for (const char* const none : {"", "none", "decay", "decay_msx", "DECAY_MS", "NP_DECAY_MS", "poison"})
+        EXPECT_EQ(np_option_by_name(none), np_option_none) << none;
+}
+
+TEST(np_option_set_by_name, takes_values_as_the_environment_does)
+{
+    const option_for_now five(np_option_decay_ms, 5);
+    EXPECT_EQ(np_option_set_by_name("decay_ms", "2K"), 0);
+    EXPECT_EQ(np_option_get(np_option_decay_ms), 2048U);
+    EXPECT_EQ(np_option_set_by_name("decay_ms", "never"), 0);
+    EXPECT_EQ(np_option_get(np_option_decay_ms), std::size_t{NP_DECAY_NEVER});
+    EXPECT_EQ(np_option_set_by_name("decay_ms", "soon"), EINVAL);
+    EXPECT_EQ(np_option_set_by_name("fatal_foreign", "2"), EINVAL);
+    EXPECT_EQ(np_option_set_by_name("decay", "5"), EINVAL);
+    EXPECT_EQ(np_option_get(np_option_decay_ms), std::size_t{NP_DECAY_NEVER});
+    np_free(np_alloc(10));
+    EXPECT_EQ(np_option_set_by_name("region_bytes", "32M"), EBUSY);
+}
+
 TEST(np_option_set, refuses_statuses_that_no_process_can_have)
 {
     EXPECT_EQ(np_option_set(np_option_leaks_exit, 256), EINVAL);
@@ -153,6 +225,7 @@ TEST(np_option_set, chooses_how_long_free_memory_is_kept)
     };
     EXPECT_EQ(dirty_after_free(0), 0U);
     EXPECT_GE(dirty_after_free(1'000'000), 1'000'000U);
+    EXPECT_GE(dirty_after_free(NP_DECAY_NEVER), 1'000'000U);
 }
 
 TEST(np_option_set, chooses_whether_pointers_from_elsewhere_are_reported_or_ignored)

@@ -7,9 +7,11 @@ PROGRAM ends in the way that it is told, with one block in use that orders.c:42 
 """
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
+import tempfile
 import unittest
 
 PROGRAM = os.path.abspath(sys.argv[1])
@@ -88,6 +90,28 @@ class LeaksAtTheEnd(unittest.TestCase):
 
     def test_are_not_written_to_a_file_that_has_got_the_number_of_the_one_they_were_to_go_to(self):
         self.assertEqual(run("replaces_files", NP_LEAKS="1"), (0, ALL_IS_FREED, LIST))
+
+
+@unittest.skipUnless(hasattr(os, "geteuid") and os.geteuid() == 0, "only root can make setuid programs of another user")
+class ProgramsOfAnotherUser(unittest.TestCase):
+    NOBODY = 65534
+
+    def run_as_nobody(self, mode):
+        with tempfile.TemporaryDirectory() as folder:
+            os.chmod(folder, 0o755)
+            program = shutil.copy(PROGRAM, folder)
+            os.chmod(program, mode)
+            done = subprocess.run([program, "return", "0"], env={"NP_LEAKS": "1", "NP_LEAKS_EXIT": "77", "ASAN_OPTIONS": "detect_leaks=0"},
+                                  stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE,
+                                  preexec_fn=lambda: os.setuid(self.NOBODY), timeout=100, check=False)
+        return done.returncode, done.stderr.decode()
+
+    def test_take_nothing_from_the_environment_of_who_runs_them(self):
+        self.assertEqual(self.run_as_nobody(0o755), (77, LIST))
+        with open("/proc/self/status", encoding="ascii") as status:
+            if "NoNewPrivs:\t1\n" in status.read():
+                self.skipTest("the system gives no process rights of another user here")
+        self.assertEqual(self.run_as_nobody(0o4755), (0, ""))
 
 
 if __name__ == "__main__":

@@ -55,6 +55,17 @@ TEST_F(purge_policy, purges_many_runs_eagerly_while_most_memory_is_free)
     EXPECT_TRUE(policy.purges_at_once(runs, 5001));
 }
 
+TEST_F(purge_policy, purges_nothing_at_all_if_the_decay_is_never)
+{
+    policy.set_decay_ms(np::purge_policy::never_ms);
+    constexpr std::uint64_t years = std::uint64_t{1} << 41; // 70 of them.
+    for (const counted_runs runs : {counted_runs{1, few + 1, 5000}, counted_runs{few, 1, 5000}}) {
+        EXPECT_EQ(policy.after_return(runs, years).most_runs, 0U);
+        EXPECT_FALSE(policy.purges_at_once(runs, years));
+    }
+    EXPECT_EQ(policy.due_since(years), 0U);
+}
+
 TEST_F(purge_policy, purges_nothing_eagerly_while_little_or_less_than_twice_the_used_memory_is_free)
 {
     EXPECT_FALSE(policy.purges_at_once(counted_runs{0, few, 0}, 5000));

@@ -63,7 +63,12 @@ class Options(unittest.TestCase):
         status, output, errors = run("echo", "a", NP_DECAY_MS="soon", NP_STATISTICS_AT_END="0")
         self.assertEqual((status, output), (0, "a\n"))
         self.assertEqual(errors, "np_alloc: NP_DECAY_MS=soon is ignored: it must be a number from 0 to 4294967295, "
-                                 "or one followed by K, M or G; it stays 1000\n")
+                                 "or one followed by K, M or G, or never; it stays 1000\n")
+
+    def test_a_variable_that_is_misspelt_is_named_once_in_each_process(self):
+        self.assertEqual(run("echo", "a", NP_DECAY="5"),
+                         (0, "a\n", "np_alloc: NP_DECAY is ignored: there is no such option; "
+                                    "the nearest is NP_DECAY_MS\n"))
 
     def test_size_of_the_region(self):
         large = int(run(sys.executable, "-c", LARGEST_RESERVED)[1])
