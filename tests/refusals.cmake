@@ -148,6 +148,36 @@ if(CMAKE_CXX_COMPILER_ID STREQUAL "Clang" AND TARGET memory_pool_np_alloc)
     endforeach()
 endif()
 
+# Compilers warn of lost blocks of np_alloc, in C and C++, and of writes past their end where they look for those.
+if(TARGET memory_pool_np_alloc)
+    separate_arguments(c_flags UNIX_COMMAND "${CMAKE_C_FLAGS}")
+    set(language_C ${CMAKE_C_COMPILER} ${c_flags} -std=c11)
+    set(language_CXX ${CMAKE_CXX_COMPILER} ${flags} -std=c++17 -x c++)
+    set(refusals RANGE 4)
+    if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+        set(refusals RANGE 6)
+    endif()
+    foreach(language IN ITEMS C CXX)
+        foreach(refused ${refusals})
+            set(name refusals.np_alloc_${language}_${refused})
+            add_test(NAME ${name}
+                COMMAND ${language_${language}} -O2 -Wall -Wextra -Wpedantic -Werror -DREFUSED=${refused}
+                    -I${PROJECT_SOURCE_DIR}/include -c -o ${CMAKE_CURRENT_BINARY_DIR}/refusals/${language}_${refused}.o
+                    ${CMAKE_CURRENT_SOURCE_DIR}/refusals/np_alloc.c)
+            set_tests_properties(${name} PROPERTIES TIMEOUT 120)
+            if(refused GREATER 4)
+                set_tests_properties(${name} PROPERTIES
+                    PASS_REGULAR_EXPRESSION "error: [^\n]*(stringop-overflow|array-bounds)"
+                    FAIL_REGULAR_EXPRESSION "${second_error}")
+            elseif(refused GREATER 0)
+                set_tests_properties(${name} PROPERTIES
+                    PASS_REGULAR_EXPRESSION "error: ignoring return value of [^\n]*(unused-result|unused-value)"
+                    FAIL_REGULAR_EXPRESSION "${second_error}")
+            endif()
+        endforeach()
+    endforeach()
+endif()
+
 # No header compiles in an older C++ than it needs; programs for the drop-ins may use one.
 file(GLOB headers CONFIGURE_DEPENDS
     ${PROJECT_SOURCE_DIR}/include/memory_pool/*.hpp

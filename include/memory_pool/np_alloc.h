@@ -15,92 +15,164 @@
 #ifndef MEMORY_POOL_NP_ALLOC_H
 #define MEMORY_POOL_NP_ALLOC_H
 
+#include <memory_pool/np_alloc_errors.h>
+#include <memory_pool/np_alloc_options.h>
+
 #include <stddef.h>
 #include <stdint.h>
 
+/** The version of this header: 10,000 times the major, 100 times the minor, and the patch. See np_version. */
+#define NP_ALLOC_VERSION 100
+
+/* What compilers are told of functions; undefined again below. An argument of an attribute is the number of a
+ * parameter. */
+#if defined(__GNUC__)
+#define MEMORY_POOL_NP_ATTRIBUTE(...) __attribute__((__VA_ARGS__))
+#else
+#define MEMORY_POOL_NP_ATTRIBUTE(...)
+#endif
+/* A function whose result must be used. */
+#if defined(__cplusplus) && __cplusplus >= 201703L
+#define MEMORY_POOL_NP_RESULT [[nodiscard]]
+#else
+#define MEMORY_POOL_NP_RESULT MEMORY_POOL_NP_ATTRIBUTE(warn_unused_result)
+#endif
+/* A function that resizes a block, or allocates one, of so many bytes, or objects and bytes. */
+#define MEMORY_POOL_NP_RESIZES(...) MEMORY_POOL_NP_RESULT MEMORY_POOL_NP_ATTRIBUTE(alloc_size(__VA_ARGS__))
+#define MEMORY_POOL_NP_ALLOCATES(...) MEMORY_POOL_NP_RESIZES(__VA_ARGS__) MEMORY_POOL_NP_ATTRIBUTE(malloc)
+#define MEMORY_POOL_NP_ALIGNED(alignment) MEMORY_POOL_NP_ATTRIBUTE(alloc_align(alignment))
+
 /* For C++: nothing here throws, except what a callback of the program throws. */
 #ifdef __cplusplus
-#define MEMORY_POOL_NOEXCEPT noexcept
+#define MEMORY_POOL_NP_NOEXCEPT noexcept
 extern "C" {
 #else
-#define MEMORY_POOL_NOEXCEPT
+#define MEMORY_POOL_NP_NOEXCEPT
 #endif
 
 /* NOLINTBEGIN(modernize-use-using): for C, too. */
 
+/** Returns: the version of the library that the program is linked with, as NP_ALLOC_VERSION. */
+int np_version(void) MEMORY_POOL_NP_NOEXCEPT;
+
 /** Returns: a block of at least `bytes`, aligned to 16; also for 0 bytes, a block of its own. NULL, and errno is
  *    ENOMEM, if there is no memory.
  *  Complexity: O(1), and occasionally a batch of blocks, or a system call. */
-void* np_alloc(size_t bytes) MEMORY_POOL_NOEXCEPT;
+MEMORY_POOL_NP_ALLOCATES(1)
+void* np_alloc(size_t bytes) MEMORY_POOL_NP_NOEXCEPT;
 
 /** Returns: as np_alloc. `file` and `line` are the allocation site, which is recorded as long as the block is in
  *    use, also if it is resized. Best effort: on OOM the block has no site. See np_leak_report and
  *    np_call_site_visit. Reports of misuse of the block name them, too.
  *  Preconditions: `file` is a string that outlives the block, as `__FILE__` does; or NULL.
  *  Complexity: as np_alloc, with locks that few threads have in common. */
-void* np_alloc_at(size_t bytes, const char* file, int line) MEMORY_POOL_NOEXCEPT;
+MEMORY_POOL_NP_ALLOCATES(1)
+void* np_alloc_at(size_t bytes, const char* file, int line) MEMORY_POOL_NP_NOEXCEPT;
 
 /** Effects: takes a block back. NULL is ignored; errno is preserved.
  *  Preconditions: `block` is from this library and in use. A pointer that is not from it, or not the start of a
  *    large block, is reported, and the call ignored if the error handler returns.
  *  Complexity: O(1), and occasionally a batch of blocks. */
-void np_free(void* block) MEMORY_POOL_NOEXCEPT;
+void np_free(void* block) MEMORY_POOL_NP_NOEXCEPT;
 
 /** Returns: as np_alloc(count * size), filled with zeros; NULL, and errno is ENOMEM, if that is more than a program
  *    can address.
  *  Complexity: as np_alloc, and linear in bytes; but for those of blocks above 32 KiB that are fresh from the
  *    system, which are zeros. */
-void* np_calloc(size_t count, size_t size) MEMORY_POOL_NOEXCEPT;
+MEMORY_POOL_NP_ALLOCATES(1, 2)
+void* np_calloc(size_t count, size_t size) MEMORY_POOL_NP_NOEXCEPT;
+
+/** Returns: as np_calloc(1, bytes). */
+MEMORY_POOL_NP_ALLOCATES(1)
+void* np_zalloc(size_t bytes) MEMORY_POOL_NP_NOEXCEPT;
 
 /** Effects: makes a block larger or smaller, in place if it can.
  *  Returns: the block, which holds what it held, as far as it has room; NULL, and errno is ENOMEM, if there is no
  *    memory for a larger one: then the old block is unchanged. For NULL, as np_alloc. NULL, and errno is EINVAL, if
- *    what was wrong with the block was reported, and the error handler has returned.
+ *    what was wrong with the block was reported, and the error handler has returned. For 0 bytes, a block of 0 bytes,
+ *    as from np_alloc(0), which is to be freed; never NULL if the block was in use.
  *  Preconditions: as np_free.
  *  Complexity: as np_alloc; and if the block is moved, linear in what it holds, unless the system moves it as a
  *    whole, as Linux does with blocks of a MiB and more that grow. */
-void* np_realloc(void* block, size_t bytes) MEMORY_POOL_NOEXCEPT;
+MEMORY_POOL_NP_RESIZES(2)
+void* np_realloc(void* block, size_t bytes) MEMORY_POOL_NP_NOEXCEPT;
 
 /** Returns: as np_realloc(block, count * size); NULL, and errno is ENOMEM, if that is more than a program can
  *    address. */
-void* np_reallocarray(void* block, size_t count, size_t size) MEMORY_POOL_NOEXCEPT;
+MEMORY_POOL_NP_RESIZES(2, 3)
+void* np_reallocarray(void* block, size_t count, size_t size) MEMORY_POOL_NP_NOEXCEPT;
 
 /** Returns: a block aligned to `alignment`; NULL, and errno is EINVAL, if that is not a power of two; else as
  *    np_alloc. */
-void* np_aligned_alloc(size_t alignment, size_t bytes) MEMORY_POOL_NOEXCEPT;
+MEMORY_POOL_NP_ALLOCATES(2)
+MEMORY_POOL_NP_ALIGNED(1) void* np_aligned_alloc(size_t alignment, size_t bytes) MEMORY_POOL_NP_NOEXCEPT;
 
-/** Effects: writes such a block to `*block`.
+/** Returns: as np_aligned_alloc(alignment, count * size), filled with zeros, as np_calloc. */
+MEMORY_POOL_NP_ALLOCATES(2, 3)
+MEMORY_POOL_NP_ALIGNED(1)
+void* np_aligned_calloc(size_t alignment, size_t count, size_t size) MEMORY_POOL_NP_NOEXCEPT;
+
+/** Effects: as np_realloc, and the block is aligned to `alignment` then, whatever it was before.
+ *  Returns: as np_realloc, but NULL if there is no memory for 0 bytes, too; NULL, and errno is EINVAL, if `alignment`
+ *    is not a power of two. */
+MEMORY_POOL_NP_RESIZES(3)
+MEMORY_POOL_NP_ALIGNED(2)
+void* np_aligned_realloc(void* block, size_t alignment, size_t bytes) MEMORY_POOL_NP_NOEXCEPT;
+
+/** Effects: makes a block larger, if it has, or can get, room for `bytes` where it is. It does not become smaller.
+ *  Returns: the block if it has that room now; else NULL: the block is unchanged, and errno is ENOMEM; or EINVAL if the
+ *    block is NULL, or what was wrong with it was reported, and the error handler has returned.
+ *  Preconditions: as np_free. */
+MEMORY_POOL_NP_RESIZES(2)
+void* np_expand(void* block, size_t bytes) MEMORY_POOL_NP_NOEXCEPT;
+
+/** Returns: a copy of `text`, in a block as from np_alloc. */
+MEMORY_POOL_NP_RESULT MEMORY_POOL_NP_ATTRIBUTE(malloc) char* np_strdup(const char* text) MEMORY_POOL_NP_NOEXCEPT;
+
+/** Returns: a copy of the first `most` characters of `text`, or of all if those are fewer, terminated by a 0, in a
+ *    block as from np_alloc. */
+MEMORY_POOL_NP_RESULT MEMORY_POOL_NP_ATTRIBUTE(malloc) char* np_strndup(const char* text,
+                                                                        size_t most) MEMORY_POOL_NP_NOEXCEPT;
+
+/** Effects: writes a block as from np_aligned_alloc to `*block`.
  *  Returns: 0; EINVAL if `alignment` is not a power of two, or not a multiple of sizeof(void*); ENOMEM if there is
  *    no memory. On failure `*block` is unchanged. */
-int np_posix_memalign(void** block, size_t alignment, size_t bytes) MEMORY_POOL_NOEXCEPT;
+MEMORY_POOL_NP_RESULT int np_posix_memalign(void** block, size_t alignment, size_t bytes) MEMORY_POOL_NP_NOEXCEPT;
 
-/** Returns: how many bytes of `block` may be used, at least as many as were asked for; 0 for NULL, and if what was
+/** Returns: how many bytes of `block` may be used, at least as many as were asked for. Compilers know only of those
+ *    that were asked for, and may warn of a use of others, or end it (_FORTIFY_SOURCE): ask for np_good_size. 0 for NULL, and if what was
  *    wrong with the block was reported, and the error handler has returned.
  *  Preconditions: as np_free. */
-size_t np_usable_size(const void* block) MEMORY_POOL_NOEXCEPT;
+size_t np_usable_size(const void* block) MEMORY_POOL_NP_NOEXCEPT;
 
 /** Returns: the minimum usable size of a block from np_alloc(bytes). */
-size_t np_good_size(size_t bytes) MEMORY_POOL_NOEXCEPT;
+size_t np_good_size(size_t bytes) MEMORY_POOL_NP_NOEXCEPT;
+
+/** Returns: the minimum usable size of a block from np_aligned_alloc(alignment, bytes); 0, and errno is EINVAL, if
+ *    `alignment` is not a power of two. */
+size_t np_aligned_good_size(size_t alignment, size_t bytes) MEMORY_POOL_NP_NOEXCEPT;
 
 /** Effects: as np_free.
  *  Preconditions: as np_free; the block was requested with `bytes`. In the checked build, another size is reported,
  *    and the block freed all the same if the error handler returns. */
-void np_free_sized(void* block, size_t bytes) MEMORY_POOL_NOEXCEPT;
+void np_free_sized(void* block, size_t bytes) MEMORY_POOL_NP_NOEXCEPT;
 
 /** Effects: as np_free.
  *  Preconditions: as np_free_sized; `alignment` is ignored. */
-void np_free_aligned_sized(void* block, size_t alignment, size_t bytes) MEMORY_POOL_NOEXCEPT;
+void np_free_aligned_sized(void* block, size_t alignment, size_t bytes) MEMORY_POOL_NP_NOEXCEPT;
 
-/** Returns: whether `address` lies in memory of this library's blocks. Any pointer is allowed.
+/** Returns: whether `address` lies in memory of this library's blocks. Any pointer is allowed. That does not tell
+ *    whether there is a block in use: of one that was freed, it is 1 as long as its memory is kept for blocks of its
+ *    size, and 0 from then on. Of a large block, that is at once.
  *  Complexity: O(1); linear in the blocks outside of the region, if there are some. */
-int np_owns(const void* address) MEMORY_POOL_NOEXCEPT;
+int np_owns(const void* address) MEMORY_POOL_NP_NOEXCEPT;
 
 /** Effects: returns free memory to the OS: this thread's cache, parked heaps, free runs, and other threads' empty
  *    slabs (best effort).
  *  Returns: how many bytes that was, without single pages between blocks in use, which the system may have had
  *    already.
  *  Complexity: linear in slabs. */
-size_t np_trim(void) MEMORY_POOL_NOEXCEPT;
+size_t np_trim(void) MEMORY_POOL_NP_NOEXCEPT;
 
 /** A heap: see np_heap_create. */
 typedef struct np_heap np_heap;
@@ -147,13 +219,22 @@ typedef struct np_statistics
     size_t size_mismatches;
 } np_statistics;
 
+/** Effects: writes the statistics of this moment to `*statistics`, which has `bytes`: the members up to there, and 0 to
+ *    those that this library does not know. So the struct can grow: programs and libraries of different versions go
+ *    together. Programs call np_get_statistics.
+ *  Complexity: as np_get_statistics. */
+void np_get_statistics_sized(np_statistics* statistics, size_t bytes) MEMORY_POOL_NP_NOEXCEPT;
+
 /** Effects: writes the statistics of this moment to `*statistics`.
  *
  *  They are exact if no other thread is in a call of this library; whether others exist, and cache blocks, does not
  *  matter. Otherwise each figure was correct at some moment, and the figures may be inconsistent with each other.
  *  In the child of a fork, blocks in caches of threads that do not exist there count as in use.
  *  Complexity: linear in heaps, whatever the number of blocks. */
-void np_get_statistics(np_statistics* statistics) MEMORY_POOL_NOEXCEPT;
+static inline void np_get_statistics(np_statistics* statistics) MEMORY_POOL_NP_NOEXCEPT
+{
+    np_get_statistics_sized(statistics, sizeof *statistics);
+}
 
 /** Output formats. */
 typedef enum np_format
@@ -223,7 +304,7 @@ size_t np_leak_report(np_format format, void (*write)(const char* text, size_t l
 /** Effects: sets a checkpoint for np_leak_diff. Any number of them may exist, and be used in any order.
  *  Returns: the checkpoint. 0 stands for the beginning of the program.
  *  Complexity: O(1), and it takes no memory: each block knows how many checkpoints were before it. */
-uint64_t np_leak_checkpoint(void) MEMORY_POOL_NOEXCEPT;
+MEMORY_POOL_NP_RESULT uint64_t np_leak_checkpoint(void) MEMORY_POOL_NP_NOEXCEPT;
 
 /** Effects: as np_leak_report, of those blocks that are in use now and were not at the checkpoint. A block that was
  *    resized since is as old as it was.
@@ -252,158 +333,128 @@ int np_heap_visit(np_heap* heap, int (*visit)(void* block, size_t bytes, void* a
  *  Preconditions: no other thread is in a call of this library; its own (np_option_background_thread) rests
  *    meanwhile.
  *  Complexity: linear in what was ever in use. */
-int np_verify(void) MEMORY_POOL_NOEXCEPT;
-
-/* Misuse. */
-
-/** The argument of an error handler. The strings live until it returns. */
-typedef struct np_error_report
-{
-    /** What went wrong, as the report says it: "double free", "foreign pointer", ... */
-    const char* kind;
-    /** The pointer in question. */
-    const void* address;
-    /** Its bytes, in the checked build as requested; or 0 if there is no such block, or no longer. */
-    size_t block_size;
-    /** What it was given to: "np_alloc" or "np_heap". */
-    const char* where;
-    /** The lines that were printed. */
-    const char* text;
-} np_error_report;
-
-/** Called after a misuse was printed on the standard error, with no lock held. If it returns, the call that was
- *  wrong is ignored. */
-typedef void (*np_error_handler)(const np_error_report* report);
-
-/** Effects: installs `handler` as the error handler; NULL stands for the default, which aborts. It replaces a handler
- *    set by memory_pool::set_error_handler in C++, and vice versa.
- *    libnp_malloc.so has the default. */
-void np_set_error_handler(np_error_handler handler) MEMORY_POOL_NOEXCEPT;
-
-/* Options. */
-
-/** As the value of np_option_decay_ms: free memory is kept for ever, until np_trim is called. */
-#define NP_DECAY_NEVER UINT32_MAX
-
-/** The options. The numbers stay; new ones are added.
- *
- *  Each can also be set in the environment, where its variable is its name in capitals: NP_DECAY_MS is
- *  np_option_decay_ms. The environment is read once, when memory is first asked for. A value is a number, or one with
- *  K, M or G behind it, for 2^10, 2^20 or 2^30. Invalid values, and variables that begin with NP_ and are of no option,
- *  are reported on stderr and ignored. In a process with rights of another user (AT_SECURE, as of a setuid program),
- *  all of them are ignored. */
-typedef enum np_option
-{
-    /** No option. */
-    np_option_none = 0,
-
-    /** NP_DECAY_MS: the decay time: for how many milliseconds free memory is kept before it returns to the system,
-     *  if the program goes on calling, or there is a background thread; 1000. NP_DECAY_NEVER, or "never" as a text:
-     *  only np_trim returns it. */
-    np_option_decay_ms = 1,
-    /** NP_THREAD_CACHE_BYTES: how many bytes of free blocks a thread may cache, beyond a few of each size; 1M. As
-     *  many again for each 32 MiB of its blocks in use. Sizes that are no longer used leave their share to others. A
-     *  smaller value does not shrink caches at once. */
-    np_option_thread_cache_bytes = 2,
-    /** NP_REGION_BYTES: how many addresses are reserved, from 16M on; 1024G. What does not fit there is mapped block
-     *  by block, which is slow. Not after the first block. */
-    np_option_region_bytes = 3,
-    /** NP_STATISTICS_AT_END: whether statistics are printed when the process ends; 0. 1: as text, 2: as JSON. */
-    np_option_statistics_at_end = 4,
-    /** NP_FATAL_FOREIGN: whether foreign pointers that are freed are fatal; 1: they are reported, which ends the
-     *  program unless it has an error handler; 0: they are ignored, and the first is named on stderr. 1, but 0 in
-     *  libnp_malloc.so, as a program may have blocks from before; 1 in libnp_malloc_checked.so, too. */
-    np_option_fatal_foreign = 5,
-    /** NP_LEAKS: whether np_leak_report is called when the process ends, for the standard error; 0. 1: as text, of
-     *  which there is none if nothing from np_alloc_at is in use; 2: as JSON. That is at return from main or exit(),
-     *  after destructors of static objects and handlers of the program. */
-    np_option_leaks = 6,
-    /** NP_LEAKS_EXIT: the status, up to 255, with which the process ends then, in place of its own, if something
-     *  from np_alloc_at is in use; it is listed, too. 0: it keeps its own; 0. */
-    np_option_leaks_exit = 7,
-
-    /** NP_SAMPLE_BYTES: about one block for that many bytes is a sample, up to 32 KiB, which lies alone between
-     *  guard pages: an access beside it, or after its release, is reported with its calls, and ends the program. 256
-     *  at a time, on systems that have signals. 0: there are none; 0. */
-    np_option_sample_bytes = 8,
-    /** NP_BACKGROUND_THREAD: whether a background thread returns free memory to the system also while the program
-     *  does not call; 0. It blocks all signals. The child of a fork has none until the option is set there. */
-    np_option_background_thread = 9,
-
-    /** NP_HUGE_PAGES: whether the system is asked for huge pages where memory is filled: under blocks of 2 MiB and
-     *  more of a size of which others were filled, and under those of sizes of which a thread has many; 1. They take
-     *  fewer faults, and each of those longer: while too long, none are asked for. */
-    np_option_huge_pages = 10,
-
-    /* Only in the checked build: from 64 on. */
-
-    /** NP_QUARANTINE_BYTES: how many bytes of freed blocks a thread keeps in quarantine, but no more than 1,024
-     *  blocks; 64K. */
-    np_option_quarantine_bytes = 64,
-    /** NP_RANDOM_ORDER: whether blocks are allocated in an unpredictable order; 1. */
-    np_option_random_order = 65,
-    /** NP_POISON: whether free blocks are filled, and verified when they are allocated again; 1. Not after the first
-     *  block. */
-    np_option_poison = 66,
-    /** NP_GUARD_PAGES: whether there are guard pages behind slabs and large blocks, and for blocks of 0 bytes; 1.
-     *  Not after the first block. */
-    np_option_guard_pages = 67
-} np_option;
-
-/** Effects: sets an option.
- *  Returns: 0; EINVAL if there is no such option, or it cannot have that value; EBUSY if it is too late; EAGAIN if
- *    the system has no thread for it. Then nothing changed. */
-int np_option_set(np_option option, size_t value) MEMORY_POOL_NOEXCEPT;
-
-/** Returns: the option of that name: "decay_ms" is np_option_decay_ms; np_option_none if this library has none.
- *  Complexity: linear in options. */
-np_option np_option_by_name(const char* name) MEMORY_POOL_NOEXCEPT;
-
-/** Effects: sets the option of that name to what `value` stands for, which is written as in the environment: "64K",
- *    "never".
- *  Returns: as np_option_set. */
-int np_option_set_by_name(const char* name, const char* value) MEMORY_POOL_NOEXCEPT;
-
-/** Returns: the value of an option; 0 if there is no such option. */
-size_t np_option_get(np_option option) MEMORY_POOL_NOEXCEPT;
+int np_verify(void) MEMORY_POOL_NP_NOEXCEPT;
 
 /* Heaps that are freed as a whole. A block of one may also be given to every function above that takes a block. NULL
  * instead of a heap, or one that was destroyed and is no new one, is reported, and the call fails if the error handler
- * returns. */
+ * returns: errno, or the result, is EINVAL. So does a block that is not of the heap it is given to. */
 
 /** Returns: a new heap; NULL, and errno is ENOMEM, if there is no memory.
  *  Complexity: O(1). */
-np_heap* np_heap_create(void) MEMORY_POOL_NOEXCEPT;
+MEMORY_POOL_NP_RESULT np_heap* np_heap_create(void) MEMORY_POOL_NP_NOEXCEPT;
 
 /** Returns: as np_alloc, a block of that heap; NULL, and errno is ENOMEM, also if the region has no room for it (see
  *    np_option_region_bytes): what is mapped block by block is of no heap.
  *  Complexity: as np_alloc, with a lock of the heap. */
-void* np_heap_alloc(np_heap* heap, size_t bytes) MEMORY_POOL_NOEXCEPT;
+MEMORY_POOL_NP_ALLOCATES(2)
+void* np_heap_alloc(np_heap* heap, size_t bytes) MEMORY_POOL_NP_NOEXCEPT;
+
+/** Returns: as np_zalloc, a block of that heap. */
+MEMORY_POOL_NP_ALLOCATES(2)
+void* np_heap_zalloc(np_heap* heap, size_t bytes) MEMORY_POOL_NP_NOEXCEPT;
 
 /** Returns: as np_calloc, a block of that heap. */
-void* np_heap_calloc(np_heap* heap, size_t count, size_t size) MEMORY_POOL_NOEXCEPT;
+MEMORY_POOL_NP_ALLOCATES(2, 3)
+void* np_heap_calloc(np_heap* heap, size_t count, size_t size) MEMORY_POOL_NP_NOEXCEPT;
 
 /** Effects: as np_realloc. The block stays in its heap, as it does if np_realloc is called.
  *  Returns: as np_realloc; for NULL, as np_heap_alloc.
- *  Preconditions: `block` is of that heap and in use. One that is not of it is reported, and NULL returned if the
- *    error handler returns. */
-void* np_heap_realloc(np_heap* heap, void* block, size_t bytes) MEMORY_POOL_NOEXCEPT;
+ *  Preconditions: `block` is of that heap and in use. */
+MEMORY_POOL_NP_RESIZES(3)
+void* np_heap_realloc(np_heap* heap, void* block, size_t bytes) MEMORY_POOL_NP_NOEXCEPT;
+
+/** Returns: as np_heap_realloc(heap, block, count * size), if that does not overflow, as np_reallocarray. */
+MEMORY_POOL_NP_RESIZES(3, 4)
+void* np_heap_reallocarray(np_heap* heap, void* block, size_t count, size_t size) MEMORY_POOL_NP_NOEXCEPT;
+
+/** Returns: as np_aligned_alloc, a block of that heap. */
+MEMORY_POOL_NP_ALLOCATES(3)
+MEMORY_POOL_NP_ALIGNED(2)
+void* np_heap_aligned_alloc(np_heap* heap, size_t alignment, size_t bytes) MEMORY_POOL_NP_NOEXCEPT;
+
+/** Returns: as np_aligned_calloc, a block of that heap. */
+MEMORY_POOL_NP_ALLOCATES(3, 4)
+MEMORY_POOL_NP_ALIGNED(2)
+void* np_heap_aligned_calloc(np_heap* heap, size_t alignment, size_t count, size_t size) MEMORY_POOL_NP_NOEXCEPT;
+
+/** Effects: as np_aligned_realloc. The block stays in its heap. Returns, preconditions: as that, and np_heap_realloc. */
+MEMORY_POOL_NP_RESIZES(4)
+MEMORY_POOL_NP_ALIGNED(3)
+void* np_heap_aligned_realloc(np_heap* heap, void* block, size_t alignment, size_t bytes) MEMORY_POOL_NP_NOEXCEPT;
+
+/** Returns: as np_strdup, a block of that heap. */
+MEMORY_POOL_NP_RESULT MEMORY_POOL_NP_ATTRIBUTE(malloc) char* np_heap_strdup(np_heap* heap,
+                                                                            const char* text) MEMORY_POOL_NP_NOEXCEPT;
+
+/** Returns: as np_strndup, a block of that heap. */
+MEMORY_POOL_NP_RESULT MEMORY_POOL_NP_ATTRIBUTE(malloc) char* np_heap_strndup(np_heap* heap, const char* text,
+                                                                             size_t most) MEMORY_POOL_NP_NOEXCEPT;
 
 /** Effects: takes a block back, as np_free does. NULL is ignored.
- *  Preconditions: `block` is of that heap and in use. One that is not of it is reported, and the call ignored if the
- *    error handler returns. */
-void np_heap_free(np_heap* heap, void* block) MEMORY_POOL_NOEXCEPT;
+ *  Preconditions: `block` is of that heap and in use. */
+void np_heap_free(np_heap* heap, void* block) MEMORY_POOL_NP_NOEXCEPT;
+
+/** Effects: the same, as np_free_sized does. */
+void np_heap_free_sized(np_heap* heap, void* block, size_t bytes) MEMORY_POOL_NP_NOEXCEPT;
+
+/** Effects: the same, as np_free_aligned_sized does. */
+void np_heap_free_aligned_sized(np_heap* heap, void* block, size_t alignment, size_t bytes) MEMORY_POOL_NP_NOEXCEPT;
+
+/** Returns: the heap from np_heap_create that a block is of; NULL if it is of none, for NULL, and if what was wrong with
+ *    the block was reported, and the error handler has returned.
+ *  Preconditions: as np_free. */
+np_heap* np_heap_of(const void* block) MEMORY_POOL_NP_NOEXCEPT;
+
+/** What a heap has. Bytes as in np_statistics. */
+typedef struct np_heap_statistics
+{
+    /** Allocated and not freed. */
+    size_t blocks_in_use;
+    /** Of those. */
+    size_t bytes_in_use;
+    /** Of slabs and large blocks. */
+    size_t bytes_reserved;
+    /** Of the blocks in use: whole slices. */
+    size_t large_blocks;
+    /** Bytes in those. */
+    size_t bytes_large;
+    /** Runs of slices that are cut into blocks. */
+    size_t slabs;
+} np_heap_statistics;
+
+/** Effects: as np_get_statistics_sized, of one heap. All members are 0 if there is no such heap.
+ *  Returns: 0; EINVAL if there is no such heap. */
+int np_heap_get_statistics_sized(np_heap* heap, np_heap_statistics* statistics, size_t bytes) MEMORY_POOL_NP_NOEXCEPT;
+
+/** Effects: writes the statistics of a heap to `*statistics`. They are of one moment, whatever other threads do.
+ *  Returns: as np_heap_get_statistics_sized.
+ *  Complexity: linear in slabs and large blocks of the heap, with its lock. */
+static inline int np_heap_get_statistics(np_heap* heap, np_heap_statistics* statistics) MEMORY_POOL_NP_NOEXCEPT
+{
+    return np_heap_get_statistics_sized(heap, statistics, sizeof *statistics);
+}
+
+/** Effects: frees every block of a heap, which may be used on.
+ *  Preconditions, complexity: as np_heap_destroy. */
+void np_heap_clear(np_heap* heap) MEMORY_POOL_NP_NOEXCEPT;
 
 /** Effects: frees a heap, and every block of it. NULL is ignored. What is no heap is reported, and the call ignored
  *    if the error handler returns.
  *  Preconditions: no other thread is in a call with this heap or a block of it, or will be.
  *  Complexity: linear in slabs and large blocks of the heap, whatever the number of blocks. */
-void np_heap_destroy(np_heap* heap) MEMORY_POOL_NOEXCEPT;
+void np_heap_destroy(np_heap* heap) MEMORY_POOL_NP_NOEXCEPT;
 
 /* NOLINTEND(modernize-use-using) */
 
 #ifdef __cplusplus
 }
 #endif
+
+#undef MEMORY_POOL_NP_ATTRIBUTE
+#undef MEMORY_POOL_NP_RESULT
+#undef MEMORY_POOL_NP_RESIZES
+#undef MEMORY_POOL_NP_ALLOCATES
+#undef MEMORY_POOL_NP_ALIGNED
+#undef MEMORY_POOL_NP_NOEXCEPT
 
 #endif

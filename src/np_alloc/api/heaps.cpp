@@ -8,17 +8,20 @@
 
 #include <memory_pool/np_alloc.h>
 
+#include <memory_pool/base/arithmetic.hpp>
 #include <memory_pool/base/errors.hpp>
 
 #include "../engine/block_lookup.hpp"
 #include "../heaps/shared_heap.hpp"
-#include "../support/build_variant.hpp"
+#include "../support/arguments.hpp"
 #include "../support/misuse.hpp"
 
 #include <cerrno>
 #include <cstddef>
+#include <cstring>
 
 namespace np = memory_pool::np;
+namespace base = memory_pool::base;
 
 namespace {
 /// Effects: reports a pointer where no heap begins that the program has made and not destroyed.
@@ -30,6 +33,59 @@ MEMORY_POOL_SLOW_PATH void report_no_heap(const void* pointer) noexcept
     const bool was_one = (tag & ~np::class_bits) == np::registry().internal().own_tag();
     np::report_misuse(was_one ? memory_pool::error::double_free : memory_pool::error::foreign_pointer, pointer, 0,
                       "np_heap", "destroy what np_heap_create has made, once; set the pointer to nullptr afterwards");
+}
+
+/// Returns: the heap; nullptr, and errno is EINVAL, if it is none, which is reported.
+np::shared_heap* find(np_heap* heap) noexcept
+{
+    np::shared_heap* const its = np::shared_heap::living(heap);
+    if (its == nullptr)
+        errno = EINVAL;
+    return its;
+}
+
+/// Returns: whether `block` is of that heap; if not, that is reported, and errno is EINVAL.
+bool has(np_heap* heap, void* block) noexcept
+{
+    const np::shared_heap* const its = find(heap);
+    const bool is_its = its != nullptr && np::is_block_of(*its, block);
+    if (!is_its)
+        errno = EINVAL;
+    return is_its;
+}
+
+void* allocate(np_heap* heap, std::size_t bytes, std::size_t alignment = np::alignment_of_all) noexcept
+{
+    np::shared_heap* const its = find(heap);
+    return its != nullptr ? np::allocate_in(*its, bytes, alignment) : nullptr;
+}
+
+void* allocate_zeroed(np_heap* heap, std::size_t count, std::size_t size,
+                      std::size_t alignment = np::alignment_of_all) noexcept
+{
+    np::shared_heap* const its = find(heap);
+    return its != nullptr ? np::allocate_zeroed_in(*its, count, size, alignment) : nullptr;
+}
+
+void* reallocate(np_heap* heap, void* block, std::size_t bytes, std::size_t alignment = np::alignment_of_all) noexcept
+{
+    if (block == nullptr)
+        return allocate(heap, bytes, alignment);
+    return has(heap, block) ? np::reallocate(block, bytes, alignment) : nullptr;
+}
+
+char* copy(np_heap* heap, const char* text, std::size_t length) noexcept
+{
+    return np::copy_text(text, length, [heap](std::size_t bytes) { return allocate(heap, bytes); });
+}
+
+/// Effects: calls `free()` if `block` is of that heap; errno is preserved.
+template <class Free>
+void free_if_its(np_heap* heap, void* block, Free&& free) noexcept
+{
+    const np::errno_as_it_was kept;
+    if (block != nullptr && has(heap, block))
+        free();
 }
 } // namespace
 
@@ -44,31 +100,97 @@ np_heap* np_heap_create(void) noexcept
 
 void* np_heap_alloc(np_heap* heap, size_t bytes) noexcept
 {
-    np::shared_heap* const its = np::shared_heap::living(heap);
-    return its != nullptr ? np::allocate_in(*its, bytes) : nullptr;
+    return allocate(heap, bytes);
+}
+
+void* np_heap_zalloc(np_heap* heap, size_t bytes) noexcept
+{
+    return allocate_zeroed(heap, 1, bytes);
 }
 
 void* np_heap_calloc(np_heap* heap, size_t count, size_t size) noexcept
 {
-    np::shared_heap* const its = np::shared_heap::living(heap);
-    return its != nullptr ? np::allocate_zeroed_in(*its, count, size) : nullptr;
+    return allocate_zeroed(heap, count, size);
 }
 
 void* np_heap_realloc(np_heap* heap, void* block, size_t bytes) noexcept
 {
-    if (block == nullptr)
-        return np_heap_alloc(heap, bytes);
-    const np::shared_heap* const its = np::shared_heap::living(heap);
-    return its != nullptr && np::is_block_of(*its, block) ? np::reallocate(block, bytes) : nullptr;
+    return reallocate(heap, block, bytes);
+}
+
+void* np_heap_reallocarray(np_heap* heap, void* block, size_t count, size_t size) noexcept
+{
+    return reallocate(heap, block, base::saturating_multiply(count, size));
+}
+
+void* np_heap_aligned_alloc(np_heap* heap, size_t alignment, size_t bytes) noexcept
+{
+    return np::is_alignment(alignment) ? allocate(heap, bytes, alignment) : nullptr;
+}
+
+void* np_heap_aligned_calloc(np_heap* heap, size_t alignment, size_t count, size_t size) noexcept
+{
+    return np::is_alignment(alignment) ? allocate_zeroed(heap, count, size, alignment) : nullptr;
+}
+
+void* np_heap_aligned_realloc(np_heap* heap, void* block, size_t alignment, size_t bytes) noexcept
+{
+    return np::is_alignment(alignment) ? reallocate(heap, block, bytes, alignment) : nullptr;
+}
+
+char* np_heap_strdup(np_heap* heap, const char* text) noexcept
+{
+    return copy(heap, text, std::strlen(text));
+}
+
+char* np_heap_strndup(np_heap* heap, const char* text, size_t most) noexcept
+{
+    return copy(heap, text, np::length_of(text, most));
 }
 
 void np_heap_free(np_heap* heap, void* block) noexcept
 {
-    if (block == nullptr)
-        return;
-    const np::shared_heap* const its = np::shared_heap::living(heap);
-    if (its != nullptr && np::is_block_of(*its, block))
-        np::free_block(block);
+    free_if_its(heap, block, [block] { np::free_block(block); });
+}
+
+void np_heap_free_sized(np_heap* heap, void* block, size_t bytes) noexcept
+{
+    free_if_its(heap, block, [block, bytes] { np::free_sized(block, bytes); });
+}
+
+void np_heap_free_aligned_sized(np_heap* heap, void* block, size_t, size_t bytes) noexcept
+{
+    np_heap_free_sized(heap, block, bytes);
+}
+
+np_heap* np_heap_of(const void* block) noexcept
+{
+    np::shared_heap* const home = block != nullptr ? np::home_of(const_cast<void*>(block)) : nullptr;
+    return reinterpret_cast<np_heap*>(home != nullptr && np::registry().is_made(*home) ? home : nullptr);
+}
+
+int np_heap_get_statistics_sized(np_heap* heap, np_heap_statistics* statistics, size_t bytes) noexcept
+{
+    np_heap_statistics its{};
+    np::shared_heap* const found = np::shared_heap::living(heap);
+    if (found != nullptr) {
+        const np::heap_figures figures = found->figures();
+        its.blocks_in_use = figures.outstanding_blocks + figures.large_blocks;
+        its.bytes_in_use = figures.outstanding_bytes + figures.large_bytes;
+        its.bytes_reserved = figures.slab_bytes + figures.large_bytes;
+        its.large_blocks = figures.large_blocks;
+        its.bytes_large = figures.large_bytes;
+        its.slabs = figures.slabs;
+    }
+    np::write_sized(statistics, bytes, its);
+    return found != nullptr ? 0 : EINVAL;
+}
+
+void np_heap_clear(np_heap* heap) noexcept
+{
+    const np::errno_as_it_was kept;
+    if (np::shared_heap* const its = np::shared_heap::living(heap))
+        its->free_all();
 }
 
 void np_heap_destroy(np_heap* heap) noexcept

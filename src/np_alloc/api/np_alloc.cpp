@@ -7,20 +7,32 @@
 #include <memory_pool/np_alloc.h>
 
 #include <memory_pool/base/arithmetic.hpp>
+#include <memory_pool/base/config.hpp>
 
 #include "../engine/block_lookup.hpp"
 #include "../engine/engine.hpp"
 #include "../engine/large_alloc.hpp"
 #include "../slices/size_classes.hpp"
+#include "../support/arguments.hpp"
 #include "../support/build_variant.hpp"
 
 #include <cerrno>
 #include <cstddef>
+#include <cstring>
 
 namespace np = memory_pool::np;
 namespace base = memory_pool::base;
 
+static_assert(NP_ALLOC_VERSION ==
+                  10'000 * MEMORY_POOL_VERSION_MAJOR + 100 * MEMORY_POOL_VERSION_MINOR + MEMORY_POOL_VERSION_PATCH,
+              "np_alloc.h has the version of config.hpp");
+
 extern "C" {
+int np_version(void) noexcept
+{
+    return NP_ALLOC_VERSION;
+}
+
 void* np_alloc(size_t bytes) noexcept
 {
     return np::allocate(bytes);
@@ -36,6 +48,11 @@ void* np_calloc(size_t count, size_t size) noexcept
     return np::allocate_zeroed(count, size);
 }
 
+void* np_zalloc(size_t bytes) noexcept
+{
+    return np::allocate_zeroed(1, bytes);
+}
+
 void* np_realloc(void* block, size_t bytes) noexcept
 {
     return np::reallocate(block, bytes);
@@ -48,11 +65,32 @@ void* np_reallocarray(void* block, size_t count, size_t size) noexcept
 
 void* np_aligned_alloc(size_t alignment, size_t bytes) noexcept
 {
-    if (!base::is_power_of_two(alignment)) {
-        errno = EINVAL;
-        return nullptr;
-    }
-    return np::allocate_aligned(alignment, bytes);
+    return np::is_alignment(alignment) ? np::allocate_aligned(alignment, bytes) : nullptr;
+}
+
+void* np_aligned_calloc(size_t alignment, size_t count, size_t size) noexcept
+{
+    return np::is_alignment(alignment) ? np::allocate_aligned_zeroed(alignment, count, size) : nullptr;
+}
+
+void* np_aligned_realloc(void* block, size_t alignment, size_t bytes) noexcept
+{
+    return np::is_alignment(alignment) ? np::reallocate(block, bytes, alignment) : nullptr;
+}
+
+void* np_expand(void* block, size_t bytes) noexcept
+{
+    return np::expand(block, bytes) ? block : nullptr;
+}
+
+char* np_strdup(const char* text) noexcept
+{
+    return np::copy_text(text, std::strlen(text), &np_alloc);
+}
+
+char* np_strndup(const char* text, size_t most) noexcept
+{
+    return np::copy_text(text, np::length_of(text, most), &np_alloc);
 }
 
 int np_posix_memalign(void** block, size_t alignment, size_t bytes) noexcept
@@ -80,6 +118,16 @@ size_t np_good_size(size_t bytes) noexcept
     if (bytes <= np::largest_in_slab)
         return np::sizes::size(np::sizes::of(bytes));
     return np::bytes_in_large(bytes);
+}
+
+size_t np_aligned_good_size(size_t alignment, size_t bytes) noexcept
+{
+    if (!np::is_alignment(alignment))
+        return 0;
+    if constexpr (np::is_checked)
+        return bytes;
+    const std::size_t size_class = np::class_for(bytes, alignment);
+    return size_class != np::class_count ? np::sizes::size(size_class) : np::bytes_in_large(bytes);
 }
 
 void np_free_sized(void* block, size_t bytes) noexcept

@@ -11,6 +11,7 @@
 #include <memory_pool/base/errors.hpp>
 
 #include "../slices/size_classes.hpp"
+#include "../support/arguments.hpp"
 #include "../support/output.hpp"
 #include "figures.hpp"
 
@@ -112,9 +113,9 @@ void print_json(const np::figures& all, const np_statistics& statistics, const n
 } // namespace
 
 extern "C" {
-void np_get_statistics(np_statistics* statistics) noexcept
+void np_get_statistics_sized(np_statistics* statistics, size_t bytes) noexcept
 {
-    *statistics = statistics_of(np::take_figures(np::registry()));
+    np::write_sized(statistics, bytes, statistics_of(np::take_figures(np::registry())));
 }
 
 void np_statistics_print(np_format format, void (*write)(const char* text, size_t length, void* argument),

@@ -333,8 +333,7 @@ void* allocate_aligned(std::size_t alignment, std::size_t bytes) noexcept
 {
     if (alignment <= alignment_of_all)
         return allocate(bytes);
-    const std::size_t size_class =
-        bytes <= largest_asked_in_slab ? aligned_class(bytes + least_canary, alignment) : class_count;
+    const std::size_t size_class = class_for(bytes, alignment);
     if (size_class == class_count)
         return allocate_large(bytes, alignment).block;
     return hand_out(size_class, allocate_in_class_at_random(size_class), bytes, alignment);
@@ -350,9 +349,14 @@ void free_sized(void* block, std::size_t bytes) noexcept
     free(block, bytes);
 }
 
-void* reallocate(void* block, std::size_t bytes) noexcept
+void* reallocate(void* block, std::size_t bytes, std::size_t alignment) noexcept
 {
-    return reallocate_block<checked_blocks>(block, bytes);
+    return reallocate_block<checked_blocks>(block, bytes, alignment);
+}
+
+bool expand(void* block, std::size_t bytes) noexcept
+{
+    return expand_block<checked_blocks>(block, bytes);
 }
 
 std::size_t usable_size(const void* block) noexcept
@@ -369,11 +373,11 @@ std::size_t usable_size(const void* block) noexcept
 
 // Shared heaps.
 
-void* allocate_in(shared_heap& home, std::size_t bytes) noexcept
+void* allocate_in(shared_heap& home, std::size_t bytes, std::size_t alignment) noexcept
 {
-    if (bytes > largest_asked_in_slab)
-        return allocate_large(bytes, 1, &home).block;
-    const std::size_t size_class = sizes::of(bytes + least_canary);
+    const std::size_t size_class = class_for(bytes, alignment);
+    if (size_class == class_count)
+        return allocate_large(bytes, alignment, &home).block;
     void* const block = home.allocate(size_class);
     return block != nullptr ? hand_out(size_class, block, bytes) : out_of_memory();
 }
@@ -381,5 +385,10 @@ void* allocate_in(shared_heap& home, std::size_t bytes) noexcept
 bool is_block_of(const shared_heap& home, const void* block) noexcept
 {
     return belongs_to<checked_blocks>(home, block);
+}
+
+shared_heap* home_of(void* block) noexcept
+{
+    return home_of_block<checked_blocks>(block);
 }
 } // namespace memory_pool::np::checked

@@ -32,9 +32,11 @@ namespace memory_pool::np::checked {
 void* allocate(std::size_t bytes) noexcept;
 void* allocate_aligned(std::size_t alignment, std::size_t bytes) noexcept;
 void free(void* block) noexcept;
-void* reallocate(void* block, std::size_t bytes) noexcept;
+void* reallocate(void* block, std::size_t bytes, std::size_t alignment) noexcept;
+bool expand(void* block, std::size_t bytes) noexcept;
 std::size_t usable_size(const void* block) noexcept;
-void* allocate_in(shared_heap& home, std::size_t bytes) noexcept;
+void* allocate_in(shared_heap& home, std::size_t bytes, std::size_t alignment) noexcept;
+shared_heap* home_of(void* block) noexcept;
 bool is_block_of(const shared_heap& home, const void* block) noexcept;
 
 /// Effects: as `free`; reports if it is not `bytes` that were asked for.

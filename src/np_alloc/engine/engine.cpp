@@ -272,20 +272,21 @@ MEMORY_POOL_NOINLINE void free_to_full(std::size_t size_class, void* block) noex
 
 // Shared heaps.
 
-void* allocate_in(shared_heap& home, std::size_t bytes) noexcept
+void* allocate_in(shared_heap& home, std::size_t bytes, std::size_t alignment) noexcept
 {
     if constexpr (is_checked)
-        return checked::allocate_in(home, bytes);
-    if (bytes > largest_in_slab)
-        return allocate_large(bytes, 1, &home).block;
-    void* const block = home.allocate(sizes::of(bytes));
+        return checked::allocate_in(home, bytes, alignment);
+    const std::size_t size_class = class_for(bytes, alignment);
+    if (size_class == class_count)
+        return allocate_large(bytes, alignment, &home).block;
+    void* const block = home.allocate(size_class);
     return block != nullptr ? block : out_of_memory();
 }
 
-void* allocate_like_in(shared_heap& home, std::size_t bytes) noexcept
+void* allocate_like_in(shared_heap& home, std::size_t bytes, std::size_t alignment) noexcept
 {
-    void* const block = allocate_in(home, bytes);
-    return block != nullptr || registry().is_made(home) ? block : allocate(bytes);
+    void* const block = allocate_in(home, bytes, alignment);
+    return block != nullptr || registry().is_made(home) ? block : allocate_aligned(alignment, bytes);
 }
 
 // The rest.
@@ -296,7 +297,7 @@ void* allocate_aligned(std::size_t alignment, std::size_t bytes) noexcept
         return checked::allocate_aligned(alignment, bytes);
     if (alignment <= alignment_of_all)
         return allocate_unchecked(bytes);
-    const std::size_t size_class = aligned_class(bytes, alignment);
+    const std::size_t size_class = class_for(bytes, alignment);
     return size_class != class_count ? allocate_in_class(size_class) : allocate_large(bytes, alignment).block;
 }
 

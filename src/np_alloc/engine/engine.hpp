@@ -68,24 +68,36 @@ void run_maintenance() noexcept;
 // The rest.
 void* allocate_zeroed(std::size_t count, std::size_t size) noexcept;
 void* allocate_aligned(std::size_t alignment, std::size_t bytes) noexcept;
-void* reallocate(void* block, std::size_t bytes) noexcept;
+void* allocate_aligned_zeroed(std::size_t alignment, std::size_t count, std::size_t size) noexcept;
+void* reallocate(void* block, std::size_t bytes, std::size_t alignment = alignment_of_all) noexcept;
+bool expand(void* block, std::size_t bytes) noexcept;
 std::size_t usable_size(const void* block) noexcept;
 std::size_t trim() noexcept;
 
 // Shared heaps. They are freed from like any other, and `reallocate` leaves a block in its heap.
 
 /// Returns: a block of `home`; nullptr, and errno is set, if there is no memory.
-void* allocate_in(shared_heap& home, std::size_t bytes) noexcept;
+void* allocate_in(shared_heap& home, std::size_t bytes, std::size_t alignment = alignment_of_all) noexcept;
 
 /// Returns: the same, to take the place of one of that heap; a block of another one if there is no memory, and it need
 ///   not be freed with a heap of the program.
-void* allocate_like_in(shared_heap& home, std::size_t bytes) noexcept;
+void* allocate_like_in(shared_heap& home, std::size_t bytes, std::size_t alignment) noexcept;
 
-/// Returns: the same, filled with zeros.
-void* allocate_zeroed_in(shared_heap& home, std::size_t count, std::size_t size) noexcept;
+/// Returns: a block of `home`, filled with zeros.
+void* allocate_zeroed_in(shared_heap& home, std::size_t count, std::size_t size,
+                         std::size_t alignment = alignment_of_all) noexcept;
+
+/// Returns: the shared heap of a block; nullptr if it is of none, or what is wrong with it was reported.
+shared_heap* home_of(void* block) noexcept;
 
 /// Returns: whether `block` is of that heap. If not, that is reported.
 bool is_block_of(const shared_heap& home, const void* block) noexcept;
+
+/// Returns: the class of blocks for a request of `bytes`; class_count if a large block is needed.
+constexpr std::size_t class_for(std::size_t bytes, std::size_t alignment) noexcept
+{
+    return bytes <= largest_asked_in_slab ? aligned_class(bytes + least_canary, alignment) : class_count;
+}
 
 /// Returns: a block of that class.
 MEMORY_POOL_ALWAYS_INLINE void* allocate_in_class(std::size_t size_class) noexcept

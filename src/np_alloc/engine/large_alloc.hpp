@@ -19,6 +19,7 @@
 #include "block_lookup.hpp"
 #include "engine.hpp"
 
+#include <algorithm>
 #include <cstddef>
 
 namespace memory_pool::np {
@@ -32,7 +33,8 @@ struct large_allocation
 /// Returns: bytes of a large block for a request of `bytes`, wherever it is; in the checked build, `bytes`.
 constexpr std::size_t bytes_in_large(std::size_t bytes) noexcept
 {
-    return is_checked ? bytes : base::saturating_add(bytes, slice_bytes - 1) & ~(slice_bytes - 1);
+    const std::size_t some = std::max<std::size_t>(bytes, 1);
+    return is_checked ? bytes : base::saturating_add(some, slice_bytes - 1) & ~(slice_bytes - 1);
 }
 
 /// Effects: has accesses to a block of `bytes` reported after its release, if it is revoked then.
@@ -71,9 +73,9 @@ inline bool free_large(slice_index first) noexcept
 
 /// Returns: a large block filled with zeros, in `home` if that is not nullptr; nullptr, and errno is set, if there is
 ///   no memory.
-inline void* allocate_large_zeroed(std::size_t bytes, shared_heap* home = nullptr) noexcept
+inline void* allocate_large_zeroed(std::size_t bytes, std::size_t alignment, shared_heap* home = nullptr) noexcept
 {
-    const large_allocation large = allocate_large(bytes, 1, home);
+    const large_allocation large = allocate_large(bytes, alignment, home);
     if (large.block != nullptr && !large.is_zeroed)
         os::clear_memory(large.block, bytes);
     return large.block;

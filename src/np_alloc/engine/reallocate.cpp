@@ -69,12 +69,20 @@ struct plain_blocks
 };
 } // namespace
 
-void* reallocate(void* block, std::size_t bytes) noexcept
+void* reallocate(void* block, std::size_t bytes, std::size_t alignment) noexcept
 {
     if constexpr (is_checked)
-        return checked::reallocate(block, bytes);
+        return checked::reallocate(block, bytes, alignment);
     else
-        return reallocate_block<plain_blocks>(block, bytes);
+        return reallocate_block<plain_blocks>(block, bytes, alignment);
+}
+
+bool expand(void* block, std::size_t bytes) noexcept
+{
+    if constexpr (is_checked)
+        return checked::expand(block, bytes);
+    else
+        return expand_block<plain_blocks>(block, bytes);
 }
 
 bool is_block_of(const shared_heap& home, const void* block) noexcept
@@ -85,21 +93,38 @@ bool is_block_of(const shared_heap& home, const void* block) noexcept
         return belongs_to<plain_blocks>(home, block);
 }
 
+shared_heap* home_of(void* block) noexcept
+{
+    if constexpr (is_checked)
+        return checked::home_of(block);
+    else
+        return home_of_block<plain_blocks>(block);
+}
+
 void* allocate_zeroed(std::size_t count, std::size_t size) noexcept
 {
     const std::size_t bytes = base::saturating_multiply(count, size);
     if (bytes > largest_asked_in_slab)
-        return allocate_large_zeroed(bytes);
+        return allocate_large_zeroed(bytes, 1);
     void* const block = allocate(bytes);
     return block != nullptr ? std::memset(block, 0, bytes) : nullptr;
 }
 
-void* allocate_zeroed_in(shared_heap& home, std::size_t count, std::size_t size) noexcept
+void* allocate_aligned_zeroed(std::size_t alignment, std::size_t count, std::size_t size) noexcept
 {
     const std::size_t bytes = base::saturating_multiply(count, size);
-    if (bytes > largest_asked_in_slab)
-        return allocate_large_zeroed(bytes, &home);
-    void* const block = allocate_in(home, bytes);
+    if (class_for(bytes, alignment) == class_count)
+        return allocate_large_zeroed(bytes, alignment);
+    void* const block = allocate_aligned(alignment, bytes);
+    return block != nullptr ? std::memset(block, 0, bytes) : nullptr;
+}
+
+void* allocate_zeroed_in(shared_heap& home, std::size_t count, std::size_t size, std::size_t alignment) noexcept
+{
+    const std::size_t bytes = base::saturating_multiply(count, size);
+    if (class_for(bytes, alignment) == class_count)
+        return allocate_large_zeroed(bytes, alignment, &home);
+    void* const block = allocate_in(home, bytes, alignment);
     return block != nullptr ? std::memset(block, 0, bytes) : nullptr;
 }
 } // namespace memory_pool::np

@@ -29,7 +29,9 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstddef>
+#include <cstdint>
 #include <cstring>
+#include <optional>
 
 namespace memory_pool::np {
 /// Returns: a block for what was in `from`; if that is a large block that grows, one with room to grow on: when that
@@ -49,10 +51,11 @@ void* allocate_for(const typename Blocks::block& from, std::size_t bytes, Alloca
 ///   frees it.
 /// Returns: the other block; nullptr if there is no memory: then the old one is unchanged.
 template <class Blocks>
-void* move_by_copying(const typename Blocks::block& from, shared_heap* home, std::size_t bytes) noexcept
+void* move_by_copying(const typename Blocks::block& from, shared_heap* home, std::size_t bytes,
+                      std::size_t alignment) noexcept
 {
-    void* const moved = allocate_for<Blocks>(from, bytes, [home](std::size_t wanted) {
-        return home != nullptr ? allocate_like_in(*home, wanted) : allocate(wanted);
+    void* const moved = allocate_for<Blocks>(from, bytes, [home, alignment](std::size_t wanted) {
+        return home != nullptr ? allocate_like_in(*home, wanted, alignment) : allocate_aligned(alignment, wanted);
     });
     if (moved == nullptr)
         return nullptr;
@@ -65,10 +68,10 @@ void* move_by_copying(const typename Blocks::block& from, shared_heap* home, std
 
 /// Returns: as reallocate().
 template <class Blocks>
-void* reallocate_block(void* block, std::size_t bytes) noexcept
+void* reallocate_block(void* block, std::size_t bytes, std::size_t alignment) noexcept
 {
     if (block == nullptr)
-        return allocate(bytes);
+        return allocate_aligned(alignment, bytes);
     const auto from = Blocks::find(block);
     if (!from) {
         errno = EINVAL;
@@ -80,16 +83,45 @@ void* reallocate_block(void* block, std::size_t bytes) noexcept
             home->moved(block, block, bytes);
         return block;
     };
-    if (Blocks::resize_in_place(*from, bytes))
+    const bool may_stay = reinterpret_cast<std::uintptr_t>(block) % alignment == 0;
+    if (may_stay && Blocks::resize_in_place(*from, bytes))
         return stay();
-    if (void* const moved = Blocks::move_memory(*from, bytes))
+    if (void* const moved = alignment <= slice_bytes ? Blocks::move_memory(*from, bytes) : nullptr)
         return moved;
-    if (void* const moved = move_by_copying<Blocks>(*from, home, bytes))
+    if (void* const moved = move_by_copying<Blocks>(*from, home, bytes, alignment))
         return moved;
-    if (bytes > from->held)
+    if (!may_stay || bytes > from->held)
         return nullptr;
     Blocks::shrink_in_place(*from, bytes); // There may be no memory for a smaller one.
     return stay();
+}
+
+/// Returns: as np_expand().
+template <class Blocks>
+bool expand_block(void* block, std::size_t bytes) noexcept
+{
+    const auto where = block != nullptr ? Blocks::find(block) : std::nullopt;
+    if (!where) {
+        errno = EINVAL;
+        return false;
+    }
+    if (bytes <= where->held)
+        return true;
+    if (!Blocks::resize_in_place(*where, bytes)) {
+        errno = ENOMEM;
+        return false;
+    }
+    if (shared_heap* const home = Blocks::home_of(*where))
+        home->moved(block, block, bytes);
+    return true;
+}
+
+/// Returns: as home_of().
+template <class Blocks>
+shared_heap* home_of_block(void* block) noexcept
+{
+    const auto found = Blocks::find(block);
+    return found ? Blocks::home_of(*found) : nullptr;
 }
 
 /// Returns: as is_block_of().

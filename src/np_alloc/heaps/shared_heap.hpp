@@ -31,6 +31,17 @@
 #include <optional>
 
 namespace memory_pool::np {
+/// Of one heap.
+struct heap_figures
+{
+    std::size_t slabs;
+    std::size_t slab_bytes;
+    std::size_t outstanding_blocks; ///< Of slabs.
+    std::size_t outstanding_bytes;
+    std::size_t large_blocks;
+    std::size_t large_bytes;
+};
+
 /// A heap with a lock.
 class shared_heap : private heap
 {
@@ -122,13 +133,34 @@ public:
     /// Returns: whether it has not ended. Of one that was destroyed, that is known until another is in its place.
     bool is_alive() const noexcept { return alive_.load(std::memory_order_relaxed) == this; }
 
-    /// Effects: frees everything.
+    /// Effects: frees everything. The heap may be used on.
     void free_all() noexcept
     {
         const base::lock_guard lock(mutex_);
+        ++changes_;
         heap::give_back_slabs();
         large_.for_each([this](slice_index each) { (void)pages_.give_large(each); }, large_links{region()});
         large_.clear();
+    }
+
+    /// Complexity: linear in slabs and large blocks.
+    heap_figures figures() noexcept
+    {
+        const base::lock_guard lock(mutex_);
+        heap_figures sum{};
+        heap::for_each_slab([&sum](const slice_record& slab) {
+            const std::size_t outstanding = slab.capacity - slab.free_count;
+            ++sum.slabs;
+            sum.slab_bytes += slab.length * slice_bytes;
+            sum.outstanding_blocks += outstanding;
+            sum.outstanding_bytes += outstanding * slab.block_bytes;
+        });
+        const auto add_large = [this, &sum](slice_number each) {
+            ++sum.large_blocks;
+            sum.large_bytes += record(each).length * slice_bytes;
+        };
+        large_.for_each(add_large, large_links{region()});
+        return sum;
     }
 
     /// Effects: returns empty slabs, and purges free pages of the others.

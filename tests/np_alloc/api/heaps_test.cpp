@@ -30,7 +30,7 @@
 namespace {
 using memory_pool::error;
 
-constexpr std::size_t largest = std::numeric_limits<std::size_t>::max();
+volatile const std::size_t largest = std::numeric_limits<std::size_t>::max();
 
 /// Small ones, one of each kind of slab, and large ones.
 constexpr std::array<std::size_t, 8> sizes_of_all_kinds{0, 16, 500, 1024, 5000, 30'000, 32'769, 300'000};

@@ -354,6 +354,29 @@ std::size_t number_behind(const std::string& name, const std::string& text)
     return number;
 }
 
+TEST(np_get_statistics, fills_a_struct_of_an_older_program_or_of_a_newer_one)
+{
+    struct newer
+    {
+        np_statistics known;
+        std::size_t unknown;
+        std::size_t behind;
+    } larger{};
+    void* const block = np_alloc(100);
+    larger.unknown = larger.behind = 7;
+    np_get_statistics_sized(&larger.known, offsetof(newer, behind));
+    EXPECT_GE(larger.known.bytes_in_use, 100U);
+    EXPECT_EQ(larger.known.size_mismatches, now().size_mismatches);
+    EXPECT_EQ(larger.unknown, 0U);
+    EXPECT_EQ(larger.behind, 7U);
+    np_statistics older{};
+    older.bytes_cached = 7;
+    np_get_statistics_sized(&older, offsetof(np_statistics, bytes_cached));
+    EXPECT_GE(older.bytes_in_use, 100U);
+    EXPECT_EQ(older.bytes_cached, 7U) << "that program has something else there";
+    np_free(block);
+}
+
 TEST(np_statistics_print, prints_each_figure_on_a_line)
 {
     const std::vector<void*> blocks = some_blocks(3, 100'000);

@@ -1,0 +1,117 @@
+/* SPDX-License-Identifier: MIT
+ * Copyright (c) 2026 The memory_pool authors
+ */
+/** \file
+ * What a program or its user may choose about np_alloc, at run time. See np_alloc.h.
+ *
+ * Thread safety: any thread.
+ */
+#ifndef MEMORY_POOL_NP_ALLOC_OPTIONS_H
+#define MEMORY_POOL_NP_ALLOC_OPTIONS_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+#define MEMORY_POOL_NP_NOEXCEPT noexcept
+extern "C" {
+#else
+#define MEMORY_POOL_NP_NOEXCEPT
+#endif
+
+/* NOLINTBEGIN(modernize-use-using): for C, too. */
+
+/** As the value of np_option_decay_ms: free memory is kept for ever, until np_trim is called. */
+#define NP_DECAY_NEVER UINT32_MAX
+
+/** The options. The numbers stay; new ones are added.
+ *
+ *  Each can also be set in the environment, where its variable is its name in capitals: NP_DECAY_MS is
+ *  np_option_decay_ms. The environment is read once, when memory is first asked for. A value is a number, or one with
+ *  K, M or G behind it, for 2^10, 2^20 or 2^30. Invalid values, and variables that begin with NP_ and are of no option,
+ *  are reported on stderr and ignored. In a process with rights of another user (AT_SECURE, as of a setuid program),
+ *  all of them are ignored. */
+typedef enum np_option
+{
+    /** No option. */
+    np_option_none = 0,
+
+    /** NP_DECAY_MS: the decay time: for how many milliseconds free memory is kept before it returns to the system,
+     *  if the program goes on calling, or there is a background thread; 1000. NP_DECAY_NEVER, or "never" as a text:
+     *  only np_trim returns it. */
+    np_option_decay_ms = 1,
+    /** NP_THREAD_CACHE_BYTES: how many bytes of free blocks a thread may cache, beyond a few of each size; 1M. As
+     *  many again for each 32 MiB of its blocks in use. Sizes that are no longer used leave their share to others. A
+     *  smaller value does not shrink caches at once. */
+    np_option_thread_cache_bytes = 2,
+    /** NP_REGION_BYTES: how many addresses are reserved, from 16M on; 1024G. What does not fit there is mapped block
+     *  by block, which is slow. Not after the first block. */
+    np_option_region_bytes = 3,
+    /** NP_STATISTICS_AT_END: whether statistics are printed when the process ends; 0. 1: as text, 2: as JSON. */
+    np_option_statistics_at_end = 4,
+    /** NP_FATAL_FOREIGN: whether foreign pointers that are freed are fatal; 1: they are reported, which ends the
+     *  program unless it has an error handler; 0: they are ignored, and the first is named on stderr. 1, but 0 in
+     *  libnp_malloc.so, as a program may have blocks from before; 1 in libnp_malloc_checked.so, too. */
+    np_option_fatal_foreign = 5,
+    /** NP_LEAKS: whether np_leak_report is called when the process ends, for the standard error; 0. 1: as text, of
+     *  which there is none if nothing from np_alloc_at is in use; 2: as JSON. That is at return from main or exit(),
+     *  after destructors of static objects and handlers of the program. */
+    np_option_leaks = 6,
+    /** NP_LEAKS_EXIT: the status, up to 255, with which the process ends then, in place of its own, if something
+     *  from np_alloc_at is in use; it is listed, too. 0: it keeps its own; 0. */
+    np_option_leaks_exit = 7,
+
+    /** NP_SAMPLE_BYTES: about one block for that many bytes is a sample, up to 32 KiB, which lies alone between
+     *  guard pages: an access beside it, or after its release, is reported with its calls, and ends the program. 256
+     *  at a time, on systems that have signals. 0: there are none; 0. */
+    np_option_sample_bytes = 8,
+    /** NP_BACKGROUND_THREAD: whether a background thread returns free memory to the system also while the program
+     *  does not call; 0. It blocks all signals. The child of a fork has none until the option is set there. */
+    np_option_background_thread = 9,
+
+    /** NP_HUGE_PAGES: whether the system is asked for huge pages where memory is filled: under blocks of 2 MiB and
+     *  more of a size of which others were filled, and under those of sizes of which a thread has many; 1. They take
+     *  fewer faults, and each of those longer: while too long, none are asked for. */
+    np_option_huge_pages = 10,
+
+    /* Only in the checked build: from 64 on. */
+
+    /** NP_QUARANTINE_BYTES: how many bytes of freed blocks a thread keeps in quarantine, but no more than 1,024
+     *  blocks; 64K. */
+    np_option_quarantine_bytes = 64,
+    /** NP_RANDOM_ORDER: whether blocks are allocated in an unpredictable order; 1. */
+    np_option_random_order = 65,
+    /** NP_POISON: whether free blocks are filled, and verified when they are allocated again; 1. Not after the first
+     *  block. */
+    np_option_poison = 66,
+    /** NP_GUARD_PAGES: whether there are guard pages behind slabs and large blocks, and for blocks of 0 bytes; 1.
+     *  Not after the first block. */
+    np_option_guard_pages = 67
+} np_option;
+
+/** Effects: sets an option.
+ *  Returns: 0; EINVAL if there is no such option, or it cannot have that value; EBUSY if it is too late; EAGAIN if
+ *    the system has no thread for it. Then nothing changed. */
+int np_option_set(np_option option, size_t value) MEMORY_POOL_NP_NOEXCEPT;
+
+/** Returns: the option of that name: "decay_ms" is np_option_decay_ms; np_option_none if this library has none.
+ *  Complexity: linear in options. */
+np_option np_option_by_name(const char* name) MEMORY_POOL_NP_NOEXCEPT;
+
+/** Effects: sets the option of that name to what `value` stands for, which is written as in the environment: "64K",
+ *    "never".
+ *  Returns: as np_option_set. */
+int np_option_set_by_name(const char* name, const char* value) MEMORY_POOL_NP_NOEXCEPT;
+
+/** Returns: the value of an option; 0 if there is no such option. */
+size_t np_option_get(np_option option) MEMORY_POOL_NP_NOEXCEPT;
+
+/* NOLINTEND(modernize-use-using) */
+
+#ifdef __cplusplus
+}
+#endif
+
+#undef MEMORY_POOL_NP_NOEXCEPT
+
+#endif
