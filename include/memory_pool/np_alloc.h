@@ -316,8 +316,9 @@ size_t np_leak_diff(uint64_t checkpoint, np_format format,
 
 /** Effects: calls `visit(block, bytes, argument)` for each block in use of that heap, or, if it is NULL, of all
  *    heaps and threads, in no order, until it returns 0. `bytes` is its np_usable_size.
- *  Returns: 1; 0 if `visit` did, or, for all heaps, if there is no memory to find out what is in use: then errno is
- *    ENOMEM; or if that cannot be told, as np_verify finds something wrong with free blocks: EINVAL.
+ *  Returns: 1; 0 if `visit` did; -1 on failure, and errno is EINVAL if there is no such heap, which was reported. For
+ *    all heaps, ENOMEM if there is no memory to find out what is in use, and ENOTRECOVERABLE if that cannot be told, as
+ *    np_verify finds something wrong with free blocks.
  *  Preconditions: no other thread is in a call of this library, but its own (np_option_background_thread), which
  *    works only while `visit` does; `visit` calls nothing of it but functions that only tell something.
  *  Throws: what `visit` throws, if it is a function of C++; for all heaps, the memory for what was found out is lost

@@ -20,12 +20,47 @@ extern "C" {
 
 /* NOLINTBEGIN(modernize-use-using): for C, too. */
 
-/** The argument of an error handler. The strings live until it returns. */
+/** What went wrong. The numbers stay; new ones are added. */
+typedef enum np_error
+{
+    /** A block was freed that is not in use. */
+    np_error_double_free = 1,
+    /** A pointer was freed that no block contains. */
+    np_error_foreign_pointer = 2,
+    /** A pointer was freed that points into a block, not at its start. */
+    np_error_misaligned_pointer = 3,
+    /** A block was freed with another size than requested. */
+    np_error_size_mismatch = 4,
+    /** The bytes just behind a block were written to; or behind a sample, also read. */
+    np_error_buffer_overflow = 5,
+    /** A block was written to after it was freed. */
+    np_error_write_after_free = 6,
+
+    /* Of the pools in C++: see memory_pool/base/errors.hpp. */
+
+    np_error_leak = 7,
+    np_error_hook_failed = 8,
+    np_error_pool_exhausted = 9,
+    np_error_size_overflow = 10,
+    np_error_out_of_memory = 11,
+    np_error_invalid_argument = 12,
+    np_error_wrong_thread = 13,
+
+    /* Accesses to samples, and in the checked build to large free blocks. */
+
+    /** The bytes just before a block were accessed. */
+    np_error_buffer_underflow = 64,
+    /** A block was accessed after it was freed. */
+    np_error_use_after_free = 65
+} np_error;
+
+/** The argument of an error handler. The strings live until it returns. Members are only added, at the end. */
 typedef struct np_error_report
 {
+    np_error kind;
     /** What went wrong, as the report says it: "double free", "foreign pointer", ... */
-    const char* kind;
-    /** The pointer in question. */
+    const char* name;
+    /** The pointer in question, or the address that was accessed. */
     const void* address;
     /** Its bytes, in the checked build as requested; or 0 if there is no such block, or no longer. */
     size_t block_size;
@@ -36,13 +71,18 @@ typedef struct np_error_report
 } np_error_report;
 
 /** Called after a misuse was printed on the standard error, with no lock held. If it returns, the call that was
- *  wrong is ignored. */
+ *  wrong is ignored.
+ *
+ *  After a wrong access to a sample, or to a large free block in the checked build, it is called by the handler of the
+ *  signal, and may do what those may; if it returns, the program ends by the signal. */
 typedef void (*np_error_handler)(const np_error_report* report);
 
 /** Effects: installs `handler` as the error handler; NULL stands for the default, which aborts. It replaces a handler
- *    set by memory_pool::set_error_handler in C++, and vice versa.
- *    libnp_malloc.so has the default. */
-void np_set_error_handler(np_error_handler handler) MEMORY_POOL_NP_NOEXCEPT;
+ *    set by memory_pool::set_error_handler in C++, and vice versa; of accesses, one in C++ is not told.
+ *    libnp_malloc.so has the default.
+ *  Returns: the previous handler; NULL if that was the default. For one in C++, a function that stands for the last such
+ *    one: it can be called, and installed again. */
+np_error_handler np_set_error_handler(np_error_handler handler) MEMORY_POOL_NP_NOEXCEPT;
 
 /* NOLINTEND(modernize-use-using) */
 

@@ -1,5 +1,12 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
+/// \file
+/// The error handler of programs in C, which is called by one for all of memory_pool.
+///
+///     report of misuse                        ->  memory_pool's handler = call_handler_in_c  ->  handler in C
+///     report of an access (by a signal)       ->  handler in C, if memory_pool's is that
+///
+/// Thread safety: any thread.
 #include "../support/misuse.hpp"
 
 #include <memory_pool/np_alloc.h>
@@ -8,26 +15,76 @@
 
 #include <atomic>
 
+namespace mp = memory_pool;
+
 namespace {
 std::atomic<np_error_handler> handler_in_c{nullptr};
+std::atomic<mp::error_handler> handler_in_cxx{nullptr}; ///< That the one in C has replaced.
 
-void call_handler_in_c(const memory_pool::error_report& report)
+/// Numbers in C begin at 1, so that 0 is none.
+constexpr np_error in_c(mp::error kind) noexcept
 {
-    const np_error_report told{memory_pool::error_name(report.kind), report.address, report.block_size,
-                               report.pool_name, report.text};
+    return static_cast<np_error>(static_cast<int>(kind) + 1);
+}
+static_assert(in_c(mp::error::double_free) == np_error_double_free && in_c(mp::error::leak) == np_error_leak &&
+              in_c(mp::error::wrong_thread) == np_error_wrong_thread);
+
+constexpr mp::error in_cxx(np_error kind) noexcept
+{
+    switch (kind) {
+    case np_error_buffer_underflow: return in_cxx(np_error_buffer_overflow);
+    case np_error_use_after_free: return in_cxx(np_error_write_after_free);
+    default: return static_cast<mp::error>(static_cast<int>(kind) - 1);
+    }
+}
+
+void call_handler_in_c(const mp::error_report& report)
+{
+    const np_error_report told{in_c(report.kind), mp::error_name(report.kind),
+                               report.address,    report.block_size,
+                               report.pool_name,  report.text};
     if (const np_error_handler handler = handler_in_c.load())
         handler(&told);
 }
+
+/// Stands for the handler in C++ that one in C has replaced.
+void call_handler_in_cxx(const np_error_report* report)
+{
+    if (const mp::error_handler handler = handler_in_cxx.load())
+        handler({in_cxx(report->kind), report->address, report->block_size, report->where, report->text});
+}
+
+/// Effects: installs a handler in C++.
+/// Returns: the previous one, as one in C.
+np_error_handler replace_by(mp::error_handler handler) noexcept
+{
+    const np_error_handler previous_in_c = handler_in_c.load();
+    const mp::error_handler previous = mp::set_error_handler(handler);
+    if (previous == &call_handler_in_c)
+        return previous_in_c;
+    if (previous == &mp::base::abort_program)
+        return nullptr;
+    handler_in_cxx = previous;
+    return &call_handler_in_cxx;
+}
 } // namespace
 
-extern "C" {
-void np_set_error_handler(np_error_handler handler) noexcept
+void memory_pool::np::tell_of_access(const np_error_report& report)
 {
-    if (handler == nullptr) {
-        memory_pool::set_error_handler(nullptr);
-        return;
-    }
+    if (get_error_handler() == &call_handler_in_c)
+        if (const np_error_handler handler = handler_in_c.load())
+            handler(&report);
+}
+
+extern "C" {
+np_error_handler np_set_error_handler(np_error_handler handler) noexcept
+{
+    if (handler == nullptr)
+        return replace_by(nullptr);
+    if (handler == &call_handler_in_cxx)
+        return replace_by(handler_in_cxx.load());
+    const np_error_handler previous = replace_by(&call_handler_in_c);
     handler_in_c = handler;
-    memory_pool::set_error_handler(&call_handler_in_c);
+    return previous;
 }
 }

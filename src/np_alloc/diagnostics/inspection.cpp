@@ -42,32 +42,36 @@ public:
     {
     }
 
-    /// Returns: whether all were visited.
-    bool visit(const shared_heap& heap)
+    /// Returns: as np_heap_visit.
+    int visit(const shared_heap& heap)
     {
-        return for_each_block(
+        return result_of(for_each_block(
             [&heap](const slice_record& record, slice_tag tag) {
                 return tag == large_block ? record.home == &heap : (tag & ~class_bits) == heap.own_tag();
             },
-            [](slice_index, std::size_t) { return false; });
+            [](slice_index, std::size_t) { return false; }));
     }
 
-    bool visit_all()
+    int visit_all()
     {
-        return find_cached() &&
-               for_each_block([this](const slice_record&,
-                                     slice_tag tag) { return (tag & ~class_bits) != all_.internal().own_tag(); },
-                              [this](slice_index slab, std::size_t number) { return cached_.has(slab, number); }) &&
-               all_.pages().for_each_direct([this](void* block, std::size_t bytes) { return tell(block, bytes); });
+        return result_of(
+            find_cached() &&
+            for_each_block(
+                [this](const slice_record&, slice_tag tag) { return (tag & ~class_bits) != all_.internal().own_tag(); },
+                [this](slice_index slab, std::size_t number) { return cached_.has(slab, number); }) &&
+            all_.pages().for_each_direct([this](void* block, std::size_t bytes) { return tell(block, bytes); }));
     }
 
 private:
+    int result_of(bool has_visited_all) const noexcept { return has_visited_all ? 1 : (has_failed_ ? -1 : 0); }
+
     /// Returns: whether it is known which blocks are cached; if not, errno says why.
     bool find_cached() noexcept
     {
         if (!cached_.find_all())
             return true;
-        errno = cached_.has_marks() ? EINVAL : ENOMEM;
+        has_failed_ = true;
+        errno = cached_.has_marks() ? ENOTRECOVERABLE : ENOMEM;
         return false;
     }
 
@@ -117,6 +121,7 @@ private:
     void* argument_;
     background_work::rest rest_;
     cached_block_set cached_; ///< Has marks where all heaps are visited.
+    bool has_failed_ = false;
 };
 
 /// Finds what is wrong.
@@ -331,9 +336,11 @@ int np_heap_visit(np_heap* heap, int (*visit)(void* block, size_t bytes, void* a
 {
     np::visitor visitor(np::registry(), visit, argument);
     if (heap == nullptr)
-        return visitor.visit_all() ? 1 : 0;
-    np::shared_heap* const its = np::shared_heap::living(heap);
-    return its != nullptr && visitor.visit(*its) ? 1 : 0;
+        return visitor.visit_all();
+    if (np::shared_heap* const its = np::shared_heap::living(heap))
+        return visitor.visit(*its);
+    errno = EINVAL;
+    return -1;
 }
 
 int np_verify(void) noexcept

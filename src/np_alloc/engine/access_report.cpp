@@ -2,6 +2,8 @@
 // Copyright (c) 2026 The memory_pool authors
 #include "../hardening/access_report.hpp"
 
+#include <memory_pool/np_alloc.h>
+
 #include <memory_pool/base/errors.hpp>
 #include <memory_pool/os/call_stack.hpp>
 
@@ -17,6 +19,7 @@ namespace {
 /// What is said of an access.
 struct description
 {
+    np_error kind;
     const char* name;
     const char* remedy;
 };
@@ -24,11 +27,13 @@ struct description
 constexpr description describe(wrong_access kind) noexcept
 {
     switch (kind) {
-    case wrong_access::overflow: return {"overflow", "find the access past the end of this block"};
-    case wrong_access::underflow: return {"underflow", "find the access before the begin of this block"};
+    case wrong_access::overflow:
+        return {np_error_buffer_overflow, "overflow", "find the access past the end of this block"};
+    case wrong_access::underflow:
+        return {np_error_buffer_underflow, "underflow", "find the access before the begin of this block"};
     case wrong_access::use_after_free: break;
     }
-    return {"use after free", "find the access through an old pointer"};
+    return {np_error_use_after_free, "use after free", "find the access through an old pointer"};
 }
 
 void print_calls(const output& to, const char* title, const os::call_stack& calls)
@@ -51,12 +56,14 @@ void print_report(const guarded_block& block, const void* address, const os::cal
 {
     const output to(nullptr, nullptr);
     const description what = describe(guarded_slots::kind_of(block, address));
-    to.print(base::message("memory_pool: %s: access to address %p, block %p, block size %zu bytes, pool 'np_alloc'\n"
-                           "  remedy: %s, in the calls below\n",
-                           what.name, address, static_cast<const void*>(block.begin), block.bytes, what.remedy));
+    const base::message text("memory_pool: %s: access to address %p, block %p, block size %zu bytes, pool 'np_alloc'\n"
+                             "  remedy: %s, in the calls below\n",
+                             what.name, address, static_cast<const void*>(block.begin), block.bytes, what.remedy);
+    to.print(text);
     print_calls(to, "accessed", accessed_by);
     print_calls(to, "allocated", block.allocated_by);
     print_calls(to, "freed", block.freed_by);
+    tell_of_access({what.kind, what.name, address, block.bytes, "np_alloc", text.c_str()});
 }
 } // namespace
 

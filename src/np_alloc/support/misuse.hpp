@@ -114,6 +114,10 @@ MEMORY_POOL_SLOW_PATH inline void report_more_misuse(std::size_t count, error ki
     get_error_handler()({kind, nullptr, block_bytes, "np_alloc", text.c_str()});
 }
 
+/// Effects: calls the error handler, if that is one in C: those in C++ have no kinds for accesses.
+/// Thread safety: for the handler of a signal.
+void tell_of_access(const np_error_report& report);
+
 /// Misuse found while locks were held. Its destructor reports it, without them: an error handler may call back.
 class misuse_list : public base::misuse_log, base::immovable<misuse_list>
 {

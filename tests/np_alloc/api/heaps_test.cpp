@@ -241,7 +241,9 @@ TEST_F(np_heaps, report_that_they_were_destroyed_to_those_who_still_use_them)
     EXPECT_EQ(np_heap_realloc(destroyed, nullptr, 100), nullptr);
     EXPECT_EQ(np_heap_realloc(destroyed, block, 200), nullptr);
     np_heap_free(destroyed, block);
-    EXPECT_EQ(np_heap_visit(destroyed, [](void*, std::size_t, void*) { return 1; }, nullptr), 0);
+    errno = 0;
+    EXPECT_EQ(np_heap_visit(destroyed, [](void*, std::size_t, void*) { return 1; }, nullptr), -1);
+    EXPECT_EQ(errno, EINVAL);
     EXPECT_EQ(recorder.kinds(), test::kinds(7, error::foreign_pointer));
     np_heap_free(heap, block);
     EXPECT_EQ(recorder.reports().size(), 7U) << "it was still in use";

@@ -159,7 +159,7 @@ TEST(np_heap_visit, says_when_there_is_no_memory_to_find_out)
         const test::system_calls calls;
         calls.refuse_from(refused, 1);
         errno = 0;
-        EXPECT_EQ(np_heap_visit(nullptr, fail, nullptr), 0);
+        EXPECT_EQ(np_heap_visit(nullptr, fail, nullptr), -1);
         EXPECT_EQ(errno, ENOMEM);
     }
     np_free(block);

@@ -109,6 +109,27 @@ TEST_F(sampled_blocks_death, are_named_with_the_calls_of_who_has_touched_allocat
 }
 
 #if !MEMORY_POOL_ASAN && !MEMORY_POOL_TSAN // Those end the process in their own way.
+/// Ends the process with the kind, which is below 256.
+void end_with_kind(const np_error_report* report)
+{
+    const bool is_whole = std::strncmp(report->text, "memory_pool: ", 13) == 0 &&
+                          std::strncmp(report->text + 13, report->name, std::strlen(report->name)) == 0 &&
+                          report->block_size == 64;
+    _exit(is_whole ? static_cast<int>(report->kind) : 1);
+}
+
+TEST_F(sampled_blocks_death, are_told_of_by_kind_to_an_error_handler_in_C)
+{
+    const auto ends_with = [](np_error kind) { return testing::ExitedWithCode(static_cast<int>(kind)); };
+    np_set_error_handler(&end_with_kind);
+    EXPECT_EXIT(write(sample_at_the_end(64) + 64), ends_with(np_error_buffer_overflow), "overflow");
+    EXPECT_EXIT(write(sample_at_the_begin(64) - 1), ends_with(np_error_buffer_underflow), "underflow");
+    EXPECT_EXIT((void)read(freed_sample(64)), ends_with(np_error_use_after_free), "use after free");
+    np_set_error_handler([](const np_error_report*) {});
+    EXPECT_EXIT((void)read(freed_sample(64)), testing::KilledBySignal(SIGSEGV), "use after free");
+    np_set_error_handler(nullptr);
+}
+
 TEST_F(sampled_blocks_death, end_the_process_as_the_system_does)
 {
     EXPECT_EXIT(write(sample_at_the_end(64) + 64), testing::KilledBySignal(SIGSEGV), "overflow");

@@ -21,6 +21,7 @@
 namespace {
 struct told
 {
+    np_error number;
     std::string kind;
     const void* address;
     std::size_t block_size;
@@ -31,7 +32,7 @@ std::vector<told> all_told;
 
 void remember(const np_error_report* report)
 {
-    all_told.push_back({report->kind, report->address, report->block_size, report->where, report->text});
+    all_told.push_back({report->kind, report->name, report->address, report->block_size, report->where, report->text});
     errno = 5;
 }
 
@@ -47,11 +48,13 @@ TEST(np_set_error_handler, has_a_function_in_C_told_of_misuse)
     np_free(&a_global);
     np_set_error_handler(nullptr);
     ASSERT_EQ(all_told.size(), 2U);
+    EXPECT_EQ(all_told[0].number, np_error_misaligned_pointer);
     EXPECT_EQ(all_told[0].kind, "misaligned pointer");
     EXPECT_EQ(all_told[0].address, static_cast<char*>(block) + 1);
     EXPECT_EQ(all_told[0].block_size, 48U);
     EXPECT_EQ(all_told[0].where, "np_alloc");
     EXPECT_EQ(all_told[0].text.find("memory_pool: misaligned pointer: address "), 0U);
+    EXPECT_EQ(all_told[1].number, np_error_foreign_pointer);
     EXPECT_EQ(all_told[1].kind, "foreign pointer");
     EXPECT_EQ(all_told[1].address, &a_global);
     EXPECT_EQ(np_verify(), 1);
@@ -71,6 +74,61 @@ TEST(np_set_error_handler, is_the_same_handler_as_in_Cxx)
     EXPECT_EQ(all_told.size(), 1U);
     np_set_error_handler(nullptr);
     EXPECT_EQ(memory_pool::get_error_handler(), &memory_pool::base::abort_program);
+}
+
+int times_in_c = 0;
+np_error last_kind_in_c{};
+int times_in_cxx = 0;
+memory_pool::error last_kind_in_cxx{};
+
+void count_in_c(const np_error_report* report)
+{
+    ++times_in_c;
+    last_kind_in_c = report->kind;
+}
+
+void count_in_cxx(const memory_pool::error_report& report)
+{
+    ++times_in_cxx;
+    last_kind_in_cxx = report.kind;
+}
+
+TEST(np_set_error_handler, returns_the_previous_one)
+{
+    EXPECT_EQ(np_set_error_handler(&remember), nullptr) << "the default";
+    EXPECT_EQ(np_set_error_handler(&count_in_c), &remember);
+    EXPECT_EQ(np_set_error_handler(nullptr), &count_in_c);
+    EXPECT_EQ(np_set_error_handler(nullptr), nullptr);
+}
+
+TEST(np_set_error_handler, returns_a_function_that_stands_for_one_in_Cxx)
+{
+    memory_pool::set_error_handler(&count_in_cxx);
+    const np_error_handler previous = np_set_error_handler(&count_in_c);
+    times_in_c = times_in_cxx = 0;
+    np_free(&a_global);
+    EXPECT_EQ(times_in_c, 1);
+    EXPECT_EQ(times_in_cxx, 0);
+    ASSERT_NE(previous, nullptr);
+    np_error_report report{np_error_size_mismatch, "size mismatch", nullptr, 1, "np_alloc", ""};
+    previous(&report);
+    EXPECT_EQ(times_in_cxx, 1) << "a handler passes on what is not for it";
+    EXPECT_EQ(last_kind_in_cxx, memory_pool::error::size_mismatch);
+    report.kind = np_error_use_after_free;
+    previous(&report);
+    EXPECT_EQ(last_kind_in_cxx, memory_pool::error::write_after_free) << "the nearest of those";
+    EXPECT_EQ(np_set_error_handler(previous), &count_in_c);
+    EXPECT_EQ(memory_pool::set_error_handler(nullptr), &count_in_cxx);
+}
+
+TEST(np_set_error_handler, is_told_the_kind_of_errors_of_pools)
+{
+    np_set_error_handler(&count_in_c);
+    memory_pool::base::report_misuse(memory_pool::error::leak, nullptr, 1, "a pool");
+    EXPECT_EQ(last_kind_in_c, np_error_leak);
+    memory_pool::base::report_misuse(memory_pool::error::wrong_thread, nullptr, 1, "a pool");
+    EXPECT_EQ(last_kind_in_c, np_error_wrong_thread);
+    np_set_error_handler(nullptr);
 }
 
 TEST(np_misuse, leaves_errno_alone_when_it_frees_whatever_becomes_of_the_report)
