@@ -40,10 +40,13 @@
 #include <memory_pool: this header needs C++14: -std=c++14, or CMAKE_CXX_STANDARD 14>
 #endif
 
+// Programs for the original ignore a block without a warning.
+#define MEMORY_POOL_NP_RESULTS_MAY_BE_IGNORED
 #include <memory_pool/np_alloc.h>
 #if __cplusplus >= 201703
 #include <memory_pool/np_alloc.hpp>
 #endif
+#undef MEMORY_POOL_NP_RESULTS_MAY_BE_IGNORED
 
 #include <algorithm>
 #include <array>

@@ -140,7 +140,7 @@ MEMORY_POOL_SLOW_PATH inline void report_more_misuse(std::size_t count, error ki
     report({kind, nullptr, block_size, pool_name, text.c_str()});
 }
 
-/// Effects: throws an `Exception` made from `arguments`. Where exceptions are off, reports `text`, and ends the program.
+/// Effects: throws an `Exception` made from `arguments`. Where exceptions are off, reports `text` and ends the program.
 template <class Exception, class... Arguments>
 [[noreturn]] MEMORY_POOL_SLOW_PATH void fail([[maybe_unused]] error kind, [[maybe_unused]] std::size_t block_size,
                                              [[maybe_unused]] const char* name, [[maybe_unused]] const message& text,

@@ -155,7 +155,7 @@ public:
             sum.outstanding_blocks += outstanding;
             sum.outstanding_bytes += outstanding * slab.block_bytes;
         });
-        const auto add_large = [this, &sum](slice_number each) {
+        const auto add_large = [this, &sum](slice_index each) {
             ++sum.large_blocks;
             sum.large_bytes += record(each).length * slice_bytes;
         };

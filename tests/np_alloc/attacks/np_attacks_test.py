@@ -89,11 +89,11 @@ delete of a larger size              all      nothing                           
 free_sized, smaller                  all      nothing                                 size mismatch at once
 free_sized, larger                   all      nothing                                 size mismatch at once
 free_aligned_sized, not aligned so   all      nothing                                 nothing
-overflow of 1 byte into slack        all      nothing                                 overflow at once
-overflow of 8 bytes into slack       all      nothing                                 overflow at once
-overflow of 32 bytes into slack      all      nothing                                 overflow at once
-overflow into the next block         slab     nothing                                 overflow at once
-overflow of the last block           slab     nothing                                 overflow later
+overflow of 1 byte into slack        all      nothing                                 buffer overflow at once
+overflow of 8 bytes into slack       all      nothing                                 buffer overflow at once
+overflow of 32 bytes into slack      all      nothing                                 buffer overflow at once
+overflow into the next block         slab     nothing                                 buffer overflow at once
+overflow of the last block           slab     nothing                                 buffer overflow later
 overflow of the last block           large    nothing                                 a crash
 overflow of 1 MiB                    slab     nothing                                 a crash
 overflow of 1 MiB                    large    nothing or a crash                      a crash

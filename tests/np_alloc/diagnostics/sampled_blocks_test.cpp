@@ -85,7 +85,7 @@ TEST_F(sampled_blocks_death, the_first_byte_behind_one_is_inaccessible)
 TEST_F(sampled_blocks_death, now_and_then_the_last_byte_before_one_is_inaccessible)
 {
     for (const std::size_t bytes : {16U, 1000U})
-        EXPECT_DEATH(write(sample_at_the_begin(bytes) - 1), "memory_pool: underflow: access to address") << bytes;
+        EXPECT_DEATH(write(sample_at_the_begin(bytes) - 1), "memory_pool: buffer underflow: access to address") << bytes;
 }
 
 TEST_F(sampled_blocks_death, those_that_were_freed_are_neither_read_nor_written)

@@ -53,7 +53,7 @@ class Misuse(unittest.TestCase):
         )
 
     def test_a_text_without_room_for_its_zero(self):
-        self.expect_end("overflow", "overflow", 24)
+        self.expect_end("overflow", "buffer overflow", 24)
 
     def test_a_write_through_an_old_pointer(self):
         self.expect_end("after", "write after free", 24)

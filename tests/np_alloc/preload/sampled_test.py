@@ -62,7 +62,7 @@ class Samples(unittest.TestCase):
 
     def test_a_write_behind_a_block(self):
         def test(library):
-            report = self.expect_report(library, "overflow", "overflow", "accessed", "allocated")
+            report = self.expect_report(library, "overflow", "buffer overflow", "accessed", "allocated")
             self.expect_name("touch", "accessed", report)
             self.expect_name("allocate_block", "allocated", report)
         self.for_each_library(test)
