@@ -87,8 +87,9 @@ class Build:
 
     def compilations(self, kind):
         defined = ["-DMEMORY_POOL_NP_CHECKED=1"] if kind == "checked" else []
+        of_other_builds = "plain.cpp" if kind == "checked" else "checked.cpp"
         for source in sorted((self.source / "src/np_alloc").glob("*/*.cpp")):
-            if source.name in NOT_IN_THE_ARCHIVE or (kind != "checked" and source.name == "checked.cpp"):
+            if source.name in NOT_IN_THE_ARCHIVE or source.name == of_other_builds:
                 continue
             yield (self.common() + WARNINGS + NP_ALLOC + defined +
                    ["-c", source, "-o", self.directory / f"{kind}_{source.stem}.o"])

@@ -12,7 +12,6 @@
 #include "../hardening/quarantine.hpp"
 #include "../heaps/shared_heap.hpp"
 #include "../slices/size_classes.hpp"
-#include "../support/build_variant.hpp"
 #include "../support/fill_pattern.hpp"
 #include "../support/misuse.hpp"
 #include "../support/options.hpp"
@@ -28,8 +27,7 @@
 #include <limits>
 #include <optional>
 
-namespace memory_pool::np::checked {
-namespace {
+namespace memory_pool::np::checked { namespace {
 // Handing out.
 
 /// Writes the canary of a block that was written to after free, and reports that with the size requested before. The
@@ -118,7 +116,7 @@ MEMORY_POOL_ALWAYS_INLINE void look_at_size(const void* block, std::size_t bytes
 /// Effects: frees a block that the program has no longer to do with.
 MEMORY_POOL_NOINLINE void free_at_once(void* block) noexcept
 {
-    free_unchecked(block);
+    plain_paths::free(block);
 }
 
 /// Effects: has a block of a slab wait, and frees what has waited long enough.
@@ -132,7 +130,7 @@ MEMORY_POOL_ALWAYS_INLINE void free_later(std::size_t size_class, void* block, b
     while (queue.bytes() > most_bytes || queue.is_full()) {
         const quarantine::entry oldest = queue.pop();
         if (MEMORY_POOL_UNLIKELY(!oldest.is_own))
-            free_unchecked(oldest.block);
+            plain_paths::free(oldest.block);
         else if (MEMORY_POOL_UNLIKELY(!cache.push(oldest.size_class, oldest.block)))
             free_to_full(oldest.size_class, oldest.block);
     }
@@ -145,7 +143,7 @@ MEMORY_POOL_NOINLINE void free_of_another(slice_tag tag, void* block) noexcept
     if (shared_heap_of(block, tag) == nullptr && this_thread.cache.has_heap())
         free_later(tag & class_bits, block, false);
     else
-        free_unchecked(block);
+        plain_paths::free(block);
 }
 
 /// Effects: takes a block in the region back; reports what is wrong with it before, as an error handler may leave by a
@@ -195,7 +193,7 @@ MEMORY_POOL_SLOW_PATH void free_wrong(const checked_block& where, std::size_t by
     where.state->resize(bytes); // It is in use until all is reported, as an error handler may leave by a long jump.
     look_at_canary(where, bytes);
     look_at_size(where.begin, bytes, expected);
-    checked::free(where.begin);
+    checked_paths::free(where.begin);
 }
 
 MEMORY_POOL_ALWAYS_INLINE void free(void* block, std::size_t expected) noexcept
@@ -319,14 +317,25 @@ struct checked_blocks
         }
     }
 };
-} // namespace
+}} // namespace memory_pool::np::checked
 
-void* allocate(std::size_t bytes) noexcept
+namespace memory_pool::np {
+void* checked_paths::allocate(std::size_t bytes) noexcept
 {
     if (MEMORY_POOL_UNLIKELY(bytes - 1 >= largest_asked_in_slab)) // 0 bytes: too many
-        return bytes == 0 ? allocate_zero_size() : allocate_large(bytes, 1).block;
+        return bytes == 0 ? checked::allocate_zero_size() : allocate_large(bytes, 1).block;
     const std::size_t size_class = sizes::of(bytes + least_canary);
-    return hand_out(size_class, allocate_in_class_at_random(size_class), bytes);
+    return checked::hand_out(size_class, checked::allocate_in_class_at_random(size_class), bytes);
+}
+
+void checked_paths::free(void* block) noexcept
+{
+    checked::free(block, checked::any_size);
+}
+
+void checked_paths::free_sized(void* block, std::size_t bytes) noexcept
+{
+    checked::free(block, bytes);
 }
 
 void* allocate_aligned(std::size_t alignment, std::size_t bytes) noexcept
@@ -336,34 +345,24 @@ void* allocate_aligned(std::size_t alignment, std::size_t bytes) noexcept
     const std::size_t size_class = class_for(bytes, alignment);
     if (size_class == class_count)
         return allocate_large(bytes, alignment).block;
-    return hand_out(size_class, allocate_in_class_at_random(size_class), bytes, alignment);
-}
-
-void free(void* block) noexcept
-{
-    free(block, any_size);
-}
-
-void free_sized(void* block, std::size_t bytes) noexcept
-{
-    free(block, bytes);
+    return checked::hand_out(size_class, checked::allocate_in_class_at_random(size_class), bytes, alignment);
 }
 
 void* reallocate(void* block, std::size_t bytes, std::size_t alignment) noexcept
 {
-    return reallocate_block<checked_blocks>(block, bytes, alignment);
+    return reallocate_block<checked::checked_blocks>(block, bytes, alignment);
 }
 
 bool expand(void* block, std::size_t bytes) noexcept
 {
-    return expand_block<checked_blocks>(block, bytes);
+    return expand_block<checked::checked_blocks>(block, bytes);
 }
 
 std::size_t usable_size(const void* block) noexcept
 {
     if (block == nullptr)
         return 0;
-    const std::optional<checked_block> where = locate(const_cast<void*>(block));
+    const std::optional<checked::checked_block> where = checked::locate(const_cast<void*>(block));
     const std::optional<std::size_t> bytes = where ? asked_bytes(*where) : std::nullopt;
     if (MEMORY_POOL_UNLIKELY(!bytes))
         return 0;
@@ -379,16 +378,16 @@ void* allocate_in(shared_heap& home, std::size_t bytes, std::size_t alignment) n
     if (size_class == class_count)
         return allocate_large(bytes, alignment, &home).block;
     void* const block = home.allocate(size_class);
-    return block != nullptr ? hand_out(size_class, block, bytes) : out_of_memory();
+    return block != nullptr ? checked::hand_out(size_class, block, bytes) : out_of_memory();
 }
 
 bool is_block_of(const shared_heap& home, const void* block) noexcept
 {
-    return belongs_to<checked_blocks>(home, block);
+    return belongs_to<checked::checked_blocks>(home, block);
 }
 
 shared_heap* home_of(void* block) noexcept
 {
-    return home_of_block<checked_blocks>(block);
+    return home_of_block<checked::checked_blocks>(block);
 }
-} // namespace memory_pool::np::checked
+} // namespace memory_pool::np

@@ -19,26 +19,15 @@
 /// Thread safety: any thread.
 #pragma once
 
-#include "../support/misuse.hpp"
-
 #include <cstddef>
 
 namespace memory_pool::np {
-class shared_heap;
+/// What is inline in the plain build: see plain_paths. Defined only where blocks are checked.
+struct checked_paths
+{
+    static void* allocate(std::size_t bytes) noexcept;
+    static void free(void* block) noexcept;
+    /// Effects: as `free`; reports if it is not `bytes` that were asked for.
+    static void free_sized(void* block, std::size_t bytes) noexcept;
+};
 } // namespace memory_pool::np
-
-namespace memory_pool::np::checked {
-// As the functions of that name in engine.hpp. To be used only where blocks are checked.
-void* allocate(std::size_t bytes) noexcept;
-void* allocate_aligned(std::size_t alignment, std::size_t bytes) noexcept;
-void free(void* block) noexcept;
-void* reallocate(void* block, std::size_t bytes, std::size_t alignment) noexcept;
-bool expand(void* block, std::size_t bytes) noexcept;
-std::size_t usable_size(const void* block) noexcept;
-void* allocate_in(shared_heap& home, std::size_t bytes, std::size_t alignment) noexcept;
-shared_heap* home_of(void* block) noexcept;
-bool is_block_of(const shared_heap& home, const void* block) noexcept;
-
-/// Effects: as `free`; reports if it is not `bytes` that were asked for.
-void free_sized(void* block, std::size_t bytes) noexcept;
-} // namespace memory_pool::np::checked

@@ -6,6 +6,7 @@
 /// Thread safety: any thread.
 #include "engine.hpp"
 
+#include <memory_pool/base/arithmetic.hpp>
 #include <memory_pool/base/config.hpp>
 #include <memory_pool/base/errors.hpp>
 #include <memory_pool/os/clock.hpp>
@@ -18,11 +19,11 @@
 #include "../support/build_variant.hpp"
 #include "../support/misuse.hpp"
 #include "block_lookup.hpp"
-#include "checked.hpp"
 #include "large_alloc.hpp"
 
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 
 namespace memory_pool::np {
 namespace {
@@ -249,7 +250,7 @@ MEMORY_POOL_NOINLINE void free_sized_slowly(void* block, std::size_t bytes) noex
     const slice_tag tag = tag_of(block);
     if ((is_of_slab(tag) || tag == large_block) && MEMORY_POOL_UNLIKELY(bytes > usable_size(block, tag)))
         size_mismatches.fetch_add(1, std::memory_order_relaxed);
-    free_unchecked(block);
+    plain_paths::free(block);
 }
 
 void run_maintenance() noexcept
@@ -272,43 +273,39 @@ MEMORY_POOL_NOINLINE void free_to_full(std::size_t size_class, void* block) noex
 
 // Shared heaps.
 
-void* allocate_in(shared_heap& home, std::size_t bytes, std::size_t alignment) noexcept
-{
-    if constexpr (is_checked)
-        return checked::allocate_in(home, bytes, alignment);
-    const std::size_t size_class = class_for(bytes, alignment);
-    if (size_class == class_count)
-        return allocate_large(bytes, alignment, &home).block;
-    void* const block = home.allocate(size_class);
-    return block != nullptr ? block : out_of_memory();
-}
-
 void* allocate_like_in(shared_heap& home, std::size_t bytes, std::size_t alignment) noexcept
 {
     void* const block = allocate_in(home, bytes, alignment);
     return block != nullptr || registry().is_made(home) ? block : allocate_aligned(alignment, bytes);
 }
 
-// The rest.
-
-void* allocate_aligned(std::size_t alignment, std::size_t bytes) noexcept
+void* allocate_zeroed_in(shared_heap& home, std::size_t count, std::size_t size, std::size_t alignment) noexcept
 {
-    if constexpr (is_checked)
-        return checked::allocate_aligned(alignment, bytes);
-    if (alignment <= alignment_of_all)
-        return allocate_unchecked(bytes);
-    const std::size_t size_class = class_for(bytes, alignment);
-    return size_class != class_count ? allocate_in_class(size_class) : allocate_large(bytes, alignment).block;
+    const std::size_t bytes = base::saturating_multiply(count, size);
+    if (class_for(bytes, alignment) == class_count)
+        return allocate_large_zeroed(bytes, alignment, &home);
+    void* const block = allocate_in(home, bytes, alignment);
+    return block != nullptr ? std::memset(block, 0, bytes) : nullptr;
 }
 
-std::size_t usable_size(const void* block) noexcept
+// The rest.
+
+void* allocate_zeroed(std::size_t count, std::size_t size) noexcept
 {
-    if constexpr (is_checked)
-        return checked::usable_size(block);
-    if (block == nullptr)
-        return 0;
-    const slice_tag tag = tag_of(block);
-    return report_if_wrong(tag, block) ? 0 : usable_size(block, tag);
+    const std::size_t bytes = base::saturating_multiply(count, size);
+    if (bytes > largest_asked_in_slab)
+        return allocate_large_zeroed(bytes, 1);
+    void* const block = allocate(bytes);
+    return block != nullptr ? std::memset(block, 0, bytes) : nullptr;
+}
+
+void* allocate_aligned_zeroed(std::size_t alignment, std::size_t count, std::size_t size) noexcept
+{
+    const std::size_t bytes = base::saturating_multiply(count, size);
+    if (class_for(bytes, alignment) == class_count)
+        return allocate_large_zeroed(bytes, alignment);
+    void* const block = allocate_aligned(alignment, bytes);
+    return block != nullptr ? std::memset(block, 0, bytes) : nullptr;
 }
 
 std::size_t trim() noexcept

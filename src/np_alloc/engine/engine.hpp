@@ -9,7 +9,7 @@
 ///
 /// Errors are told as malloc tells them, by nullptr and errno. What is freed or resized is looked at as far as that
 /// costs nothing; misuse goes to the error handler, and is ignored if that returns. In the checked build, the functions
-/// of checked.hpp stand before these.
+/// of checked.hpp stand before these. What is not inline, and differs, is in plain.cpp or checked.cpp: a build has one.
 ///
 /// Thread safety: any thread.
 #pragma once
@@ -28,6 +28,7 @@
 #include <cerrno>
 #include <cstddef>
 #include <cstdint>
+#include <type_traits>
 
 namespace memory_pool::np {
 // Constant-initialised and hidden, as the registry is. (Of a `thread_local` one, which may have to be constructed,
@@ -106,22 +107,6 @@ MEMORY_POOL_ALWAYS_INLINE void* allocate_in_class(std::size_t size_class) noexce
     return MEMORY_POOL_LIKELY(this_thread.cache.pop(size_class, block)) ? block : allocate_slowly(size_class);
 }
 
-/// Returns: a block of that many bytes, as it is.
-MEMORY_POOL_ALWAYS_INLINE void* allocate_unchecked(std::size_t bytes) noexcept
-{
-    const std::size_t last = bytes - 1; // 0 bytes: too many
-    return MEMORY_POOL_LIKELY(last < largest_small) ? allocate_in_class(last / sizes::step) : allocate_more(bytes);
-}
-
-/// Returns: a block of that many bytes.
-MEMORY_POOL_ALWAYS_INLINE void* allocate(std::size_t bytes) noexcept
-{
-    if constexpr (is_checked)
-        return checked::allocate(bytes);
-    else
-        return allocate_unchecked(bytes);
-}
-
 /// Effects: caches a block; or calls `free_slowly(block)` if it is not of this thread's slabs, and
 ///   `free_to_full(size_class, block)` if there is no room for it.
 template <class FreeSlowly, class FreeToFull>
@@ -143,29 +128,42 @@ MEMORY_POOL_ALWAYS_INLINE void free_or(void* block, FreeSlowly&& free_slowly, Fr
         free_to_full(size_class, block);
 }
 
-/// Effects: takes a block back, as it is.
-MEMORY_POOL_ALWAYS_INLINE void free_unchecked(void* block) noexcept
+/// Blocks as they are: what checked_paths are in the checked build.
+struct plain_paths
 {
-    free_or(block, free_slowly, free_to_full);
+    MEMORY_POOL_ALWAYS_INLINE static void* allocate(std::size_t bytes) noexcept
+    {
+        const std::size_t last = bytes - 1; // 0 bytes: too many
+        return MEMORY_POOL_LIKELY(last < largest_small) ? allocate_in_class(last / sizes::step) : allocate_more(bytes);
+    }
+
+    MEMORY_POOL_ALWAYS_INLINE static void free(void* block) noexcept { free_or(block, free_slowly, free_to_full); }
+
+    MEMORY_POOL_ALWAYS_INLINE static void free_sized(void* block, std::size_t bytes) noexcept
+    {
+        free_or(
+            block, [bytes](void* slow) { free_sized_slowly(slow, bytes); },
+            [bytes](std::size_t, void* slow) { free_sized_slowly(slow, bytes); });
+    }
+};
+
+using paths_of_build = std::conditional_t<is_checked, checked_paths, plain_paths>;
+
+/// Returns: a block of that many bytes.
+MEMORY_POOL_ALWAYS_INLINE void* allocate(std::size_t bytes) noexcept
+{
+    return paths_of_build::allocate(bytes);
 }
 
 /// Effects: takes a block back.
 MEMORY_POOL_ALWAYS_INLINE void free_block(void* block) noexcept
 {
-    if constexpr (is_checked)
-        checked::free(block);
-    else
-        free_unchecked(block);
+    paths_of_build::free(block);
 }
 
 /// Effects: takes a block back that `bytes` were asked for.
 MEMORY_POOL_ALWAYS_INLINE void free_sized(void* block, std::size_t bytes) noexcept
 {
-    if constexpr (is_checked)
-        checked::free_sized(block, bytes);
-    else
-        free_or(
-            block, [bytes](void* slow) { free_sized_slowly(slow, bytes); },
-            [bytes](std::size_t, void* slow) { free_sized_slowly(slow, bytes); });
+    paths_of_build::free_sized(block, bytes);
 }
 } // namespace memory_pool::np

@@ -38,11 +38,10 @@ constexpr std::size_t bytes_in_large(std::size_t bytes) noexcept
 }
 
 /// Effects: has accesses to a block of `bytes` reported after its release, if it is revoked then.
-inline void watch_if_large([[maybe_unused]] std::size_t bytes) noexcept
+inline void watch_if_large(std::size_t bytes) noexcept
 {
-    if constexpr (is_checked)
-        if (page_heap::is_revoked_when_freed(bytes))
-            (void)registry().watch_accesses();
+    if (page_heap::is_revoked_when_freed(bytes))
+        (void)registry().watch_accesses();
 }
 
 /// Returns: a large block, in the shared heap `home` if that is not nullptr.

@@ -19,6 +19,7 @@
 #include <memory_pool/np_alloc.h>
 
 #include <memory_pool/base/arithmetic.hpp>
+#include <memory_pool/base/immovable.hpp>
 #include <memory_pool/os/address_space.hpp>
 #include <memory_pool/os/pages.hpp>
 
@@ -31,13 +32,14 @@
 #include "../support/inconsistency.hpp"
 #include "../support/options.hpp"
 #include "block_state.hpp"
+#include "noted_parts.hpp"
+#include "revoked_runs.hpp"
 
 #include <algorithm>
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
-#include <type_traits>
 #include <utility>
 
 namespace memory_pool::np {
@@ -54,15 +56,21 @@ struct checked_slice : slice_record
     block_state blocks[largest_capacity];
 };
 
-/// The record of a slice in this library.
-using record_of_slice = std::conditional_t<is_checked, checked_slice, slice_record>;
-
 /// What is done to the memory of runs, so that what a program does there by mistake is found.
-template <class Region, class NotedParts>
-class run_checks
+template <class Region>
+class run_checks : base::immovable<run_checks<Region>>
 {
 public:
-    constexpr run_checks(Region& region, NotedParts& noted) noexcept : region_(region), noted_(noted) {}
+    using revoked = revoked_runs;
+
+    constexpr explicit run_checks(Region& region) noexcept : region_(region) {}
+
+    /// Effects: allocates what is kept about `slices` slices besides their records.
+    /// Returns: false if out of memory.
+    bool start(std::size_t slices) noexcept { return noted_.start(slices); }
+
+    /// Effects: frees that.
+    void stop() noexcept { noted_.stop(); }
 
     // Slabs.
 
@@ -132,7 +140,7 @@ public:
 
     /// Effects: what is in the block is lost.
     /// Returns: whether the system may have memory behind it still.
-    bool large_ends(slice_index first) noexcept
+    bool large_ends(slice_index first, bool /*is_dirty*/) noexcept
     {
         region_.record(first).large.forget();
         const std::size_t end = canary_end(first);
@@ -341,6 +349,6 @@ private:
     }
 
     Region& region_;
-    NotedParts& noted_;
+    noted_parts noted_;
 };
 } // namespace memory_pool::np

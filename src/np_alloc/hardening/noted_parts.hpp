@@ -106,11 +106,4 @@ private:
     word* words_ = nullptr;
     std::size_t bytes_ = 0;
 };
-
-/// Builds that do not check blocks note nothing.
-struct no_noted_parts
-{
-    static constexpr bool start(std::size_t) noexcept { return true; }
-    constexpr void stop() const noexcept {}
-};
 } // namespace memory_pool::np

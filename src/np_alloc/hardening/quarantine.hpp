@@ -112,6 +112,7 @@ private:
 /// Where nothing waits.
 struct no_quarantine
 {
+    static constexpr bool is_empty() noexcept { return true; }
     static constexpr std::uint32_t of_class(std::size_t) noexcept { return 0; }
     template <class Put>
     static constexpr void pop_all(Put&&) noexcept

@@ -35,8 +35,8 @@ class revoked_runs : base::immovable<revoked_runs>
 {
 public:
     static constexpr std::size_t most = 64;
-    /// For smaller blocks, the system has to look at each page.
-    static constexpr std::size_t least_bytes = std::size_t{8} << 20;
+    /// Returns: whether a block of `bytes` is large enough. For smaller ones, the system has to look at each page.
+    static constexpr bool are_for(std::size_t bytes) noexcept { return bytes >= std::size_t{8} << 20; }
 
     /// Effects: revokes the addresses from `begin` on, where a block was. Their content moves to a backing copy, unless
     ///   it is zeros without memory.
@@ -199,6 +199,7 @@ private:
 /// Where free memory stays accessible.
 struct no_revoked_runs
 {
+    static constexpr bool are_for(std::size_t) noexcept { return false; }
     static constexpr bool put(std::byte*, std::size_t, bool, const guarded_block&) noexcept { return false; }
     static constexpr os::moving take(const std::byte*, const std::byte*) noexcept { return os::moving::done; }
     static constexpr bool overlap(const std::byte*, const std::byte*) noexcept { return false; }

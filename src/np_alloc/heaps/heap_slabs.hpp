@@ -223,8 +223,7 @@ public:
     {
         for_each_slab([this](slice_record& slab) {
             assume_held();
-            if constexpr (is_checked)
-                pages_.checks().slab_dropped(slab.slab);
+            pages_.checks().slab_dropped(slab.slab);
             remove_slab(slab);
         });
         for (std::atomic<std::uint32_t>& count : outstanding_)

@@ -27,7 +27,6 @@
 #include "../page_heap/page_heap.hpp"
 #include "../slices/size_classes.hpp"
 #include "../slices/slice_tag.hpp"
-#include "../support/build_variant.hpp"
 #include "../support/fork_mutex.hpp"
 #include "heap_slabs.hpp"
 
@@ -91,8 +90,7 @@ public:
     /// Thread safety: any thread.
     std::size_t send_one(std::size_t size_class, void* block) noexcept
     {
-        if constexpr (is_checked)
-            pages_.checks().library_writes_to(block);
+        pages_.checks().library_writes_to(block);
         send(*::new (block) free_batch);
         return facts[size_class].block_bytes;
     }
@@ -241,8 +239,7 @@ private:
         void* memory = nullptr;
         if (take(batch_class, &memory, 1) == 0)
             return false;
-        if constexpr (is_checked)
-            pages_.checks().library_writes_to(memory);
+        pages_.checks().library_writes_to(memory);
         add(sent_, batch_bytes);
         start(place, to, *::new (memory) free_batch);
         return true;

@@ -35,7 +35,6 @@
 #include "../page_heap/decay_watch.hpp"
 #include "../slices/size_classes.hpp"
 #include "../slices/slice_tag.hpp"
-#include "../support/build_variant.hpp"
 #include "../support/misuse.hpp"
 #include "heap.hpp"
 #include "thread_heap.hpp"
@@ -194,7 +193,7 @@ public:
     /// Preconditions: has_heap().
     void put_all_back(misuse_list& found) noexcept
     {
-        if constexpr (is_checked)
+        if (!heap().checks.quarantined.is_empty())
             flush_quarantine(found);
         for (std::size_t size_class = 0; size_class != class_count; ++size_class)
             flush(size_class, block_count{held(size_class)}, found);

@@ -16,12 +16,11 @@
 #include <memory_pool/os/clock.hpp>
 
 #include "../hardening/guarded_slots.hpp"
-#include "../hardening/revoked_runs.hpp"
+#include "../hardening/run_hardening.hpp"
 #include "../slices/huge_pages.hpp"
 #include "../slices/runs.hpp"
 #include "../slices/size_classes.hpp"
 #include "../slices/slice_tag.hpp"
-#include "../support/build_variant.hpp"
 #include "../support/misuse.hpp"
 #include "../support/options.hpp"
 #include "run_source.hpp"
@@ -56,10 +55,10 @@ public:
     ///   it has no memory yet, that of the old one moves, if the system can do that: it costs less than to copy, and to
     ///   get other memory. If it has, it is the other way round.
     /// Returns: it; `first` is no_slice if there is no memory: then the old one is as it was.
-    /// Preconditions: it is not smaller than the old one.
+    /// Preconditions: it is not smaller than the old one; blocks are not checked.
     run move_large(slice_index first, std::size_t bytes) noexcept
     {
-        const std::size_t old_bytes = held_by_large(first);
+        const std::size_t old_bytes = checks().bytes_of_large(first);
         const run moved = take_large(bytes, 1, [this, first](const run& its) {
             mutex_.assume_held();
             return huge_pages_.grow_large(first, region_.record(first).length, its);
@@ -68,7 +67,7 @@ public:
             return {};
         std::byte* const from = region_.address(first);
         std::byte* const to = region_.address(moved.first);
-        const os::moving result = !is_checked && moved.is_zeroed ? move_memory(first, moved) : os::moving::refused;
+        const os::moving result = moved.is_zeroed ? move_memory(first, moved) : os::moving::refused;
         if (result == os::moving::lost)
             return {};
         if (result == os::moving::refused)
@@ -83,16 +82,13 @@ public:
     {
         if (slices_for(bytes) == 0 || !is_conceivable(bytes))
             return false;
-        if constexpr (is_checked)
-            return checks().resize_large(first, bytes, [&] { return resize_run(first, bytes); });
-        else
-            return resize_run(first, bytes);
+        return checks().resize_large(first, bytes, [&] { return resize_run(first, bytes); });
     }
 
-    /// Returns: whether the checked build revokes a block of `bytes` when it is freed.
+    /// Returns: whether a block of `bytes` is revoked when it is freed.
     static bool is_revoked_when_freed(std::size_t bytes) noexcept
     {
-        return bytes >= revoked_runs::least_bytes && the_options.get(np_option_guard_pages) != 0;
+        return checks_type::revoked::are_for(bytes) && the_options.get(np_option_guard_pages) != 0;
     }
 
     /// Returns: the freed large block that the address was part of, if that is revoked; else nullptr.
@@ -114,22 +110,13 @@ protected:
     std::atomic<std::size_t> large_bytes_{0};
 
 private:
-    /// Returns: bytes of a large block that have to be moved with it.
-    std::size_t held_by_large(slice_index first) noexcept
-    {
-        if constexpr (is_checked)
-            return checks().bytes_of_large(first);
-        else
-            return region_.record(first).length * slice_bytes;
-    }
-
     /// `decide(const run&)` advises about huge pages under it, and returns the first touch to time; called with the
     /// lock held.
     template <class Decide>
     run take_large(std::size_t bytes, std::size_t alignment, Decide&& decide) noexcept
     {
         first_touch touch;
-        const run taken = take_bytes(is_checked ? checks().with_guard(bytes) : bytes, alignment, [&](const run& its) {
+        const run taken = take_bytes(checks().with_guard(bytes), alignment, [&](const run& its) {
             touch = decide(its);
             region_.record(its.first).home = nullptr;
             set_tag(its.first, 1, large_block);
@@ -139,16 +126,15 @@ private:
         MEMORY_POOL_DELAY_POINT();
         measure(touch, taken.first + taken.length);
         // Reported last, as the error handler may leave by a long jump.
-        if constexpr (is_checked)
-            if (taken.first != no_slice)
-                if (const void* const damaged = checks().large_made(taken.first, taken.length, bytes))
-                    report_misuse(error::write_after_free, damaged, 0);
+        if (taken.first != no_slice)
+            if (const void* const damaged = checks().large_made(taken.first, taken.length, bytes))
+                report_misuse(error::write_after_free, damaged, 0);
         return taken;
     }
 
     bool resize_run(slice_index first, std::size_t bytes) noexcept
     {
-        const std::uint32_t slices = slices_for(is_checked ? checks().with_guard(bytes) : bytes);
+        const std::uint32_t slices = slices_for(checks().with_guard(bytes));
         const std::uint32_t length = region_.record(first).length;
         if (slices == 0 || (slices <= length && slices >= length - length / 4))
             return slices != 0;
@@ -163,8 +149,7 @@ private:
             if (revoked_.overlap(region_.address(first + length), region_.address(first + slices)) ||
                 !runs_.extend(first, length, slices))
                 return false;
-            if constexpr (is_checked)
-                checks().large_extended(first + length, slices - length);
+            checks().large_extended(first + length, slices - length);
             touch = huge_pages_.grow_large(first, length, {first, slices});
             set_tag(first + length, slices - length, inside_large_block);
             count_large(block_count{0}, (slices - length) * slice_bytes);
@@ -206,8 +191,7 @@ private:
     bool give_large(slice_index first, bool is_dirty) noexcept
     {
         const std::optional<guarded_block> freed = description_of(first);
-        if constexpr (is_checked)
-            is_dirty = checks().large_ends(first);
+        is_dirty = checks().large_ends(first, is_dirty);
         MEMORY_POOL_DELAY_POINT();
         return give(first, is_dirty, [&]() -> std::uint32_t {
             mutex_.assume_held();
@@ -231,34 +215,29 @@ private:
     }
 
     /// Returns: what to remember of a large block that is freed now; nothing if it is not revoked.
-    std::optional<guarded_block> description_of([[maybe_unused]] slice_index first) noexcept
+    std::optional<guarded_block> description_of(slice_index first) noexcept
     {
-        if constexpr (is_checked) {
-            if (!is_revoked_when_freed(checks().bytes_of_large(first)))
-                return std::nullopt;
-            guarded_block freed;
-            freed.begin = region_.address(first);
-            freed.bytes = checks().bytes_of_large(first);
-            // Not with the lock of a heap: the loader may have one of its own.
-            if (region_.record(first).home == nullptr)
-                freed.freed_by = os::call_stack::of_this_thread();
-            return freed;
-        }
-        return std::nullopt;
+        if (!is_revoked_when_freed(checks().bytes_of_large(first)))
+            return std::nullopt;
+        guarded_block freed;
+        freed.begin = region_.address(first);
+        freed.bytes = checks().bytes_of_large(first);
+        // Not with the lock of a heap: the loader may have one of its own.
+        if (region_.record(first).home == nullptr)
+            freed.freed_by = os::call_stack::of_this_thread();
+        return freed;
     }
 
-    void revoke([[maybe_unused]] slice_index first, [[maybe_unused]] const std::optional<guarded_block>& freed,
-                [[maybe_unused]] bool has_memory) noexcept MEMORY_POOL_REQUIRES(mutex_)
+    void revoke(slice_index first, const std::optional<guarded_block>& freed, bool has_memory) noexcept
+        MEMORY_POOL_REQUIRES(mutex_)
     {
-        if constexpr (is_checked) {
-            if (!freed)
-                return;
-            if (revoked_.put(freed->begin, checks().canary_end(first), has_memory, *freed)) {
-                if (has_memory)
-                    checks().large_revoked(first);
-            } else if (has_memory) {
-                checks().large_not_revoked(first);
-            }
+        if (!freed)
+            return;
+        if (revoked_.put(freed->begin, checks().canary_end(first), has_memory, *freed)) {
+            if (has_memory)
+                checks().large_revoked(first);
+        } else if (has_memory) {
+            checks().large_not_revoked(first);
         }
     }
 

@@ -22,7 +22,6 @@
 #include "../slices/runs.hpp"
 #include "../slices/size_classes.hpp"
 #include "../slices/slice_tag.hpp"
-#include "../support/build_variant.hpp"
 #include "large_runs.hpp"
 
 #include <algorithm>
@@ -65,8 +64,7 @@ public:
         region_.record(taken.first).start(taken.first, region_.address(taken.first), size_class);
         for (slice_index slice = taken.first; slice != taken.first + slices; ++slice)
             region_.record(slice).slab = taken.first;
-        if constexpr (is_checked)
-            checks().slab_made(taken.first, slices);
+        checks().slab_made(taken.first, slices);
         set_tag(taken.first, slices, heap | size_class);
         slabs_.fetch_add(1, std::memory_order_relaxed);
         return taken.first;
@@ -236,8 +234,7 @@ private:
     {
         const std::uint32_t slices = slab_slices(region_.record(first).size_class);
         set_tag(first, slices, no_owner);
-        if constexpr (is_checked)
-            checks().slab_ends(first, slices);
+        checks().slab_ends(first, slices);
         MEMORY_POOL_DELAY_POINT();
         slabs_.fetch_sub(1, std::memory_order_relaxed);
         (void)give(first, is_dirty, [slices] { return slices; });

@@ -17,9 +17,8 @@
 #include <memory_pool/os/address_space.hpp>
 #include <memory_pool/os/clock.hpp>
 
-#include "../hardening/checked_slice.hpp"
-#include "../hardening/noted_parts.hpp"
 #include "../hardening/revoked_runs.hpp"
+#include "../hardening/run_hardening.hpp"
 #include "../slices/huge_page_policy.hpp"
 #include "../slices/huge_pages.hpp"
 #include "../slices/region.hpp"
@@ -35,7 +34,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <limits>
-#include <type_traits>
 
 namespace memory_pool::np {
 /// The region of a process and its runs.
@@ -43,7 +41,7 @@ class run_source : base::immovable<run_source>
 {
 public:
     using region_type = np::region<std::atomic<slice_tag>, record_of_slice>;
-    using noted_parts_type = std::conditional_t<is_checked, noted_parts, no_noted_parts>;
+    using checks_type = checks_of_runs<region_type>;
 
     /// Effects: reserves addresses, if not done yet. `is_to_grow`: as few as possible, if the system allows it.
     /// Returns: whether there are some.
@@ -54,7 +52,7 @@ public:
             return true;
         if (!(is_to_grow && region_.reserve_to_grow(most_bytes)) && !region_.reserve(most_bytes))
             return false;
-        if (noted_.start(region_.most_slices()))
+        if (checks_.start(region_.most_slices()))
             return true;
         region_.release();
         return false;
@@ -72,7 +70,7 @@ public:
     void stop() noexcept
     {
         region_.release();
-        noted_.stop();
+        checks_.stop();
     }
 
     /// Effects: calls `look(const runs&)` with the lock held, and returns what that returns.
@@ -134,8 +132,8 @@ public:
         return lost_runs_;
     }
 
-    /// Returns: guards and fill patterns of runs. For the checked build.
-    run_checks<region_type, noted_parts_type> checks() noexcept { return {region_, noted_}; }
+    /// Returns: guards and fill patterns of runs.
+    checks_type& checks() noexcept { return checks_; }
 
     /// Effects: calls `visit(slice_index first, const slice_record&)` for each run, in use or free, until that returns
     ///   false.
@@ -275,8 +273,8 @@ protected:
     region_type region_;
     runs<region_type> runs_ MEMORY_POOL_GUARDED_BY(mutex_){region_};
     huge_page_policy<region_type> huge_pages_ MEMORY_POOL_GUARDED_BY(mutex_){region_};
-    noted_parts_type noted_;
-    std::conditional_t<is_checked, revoked_runs, no_revoked_runs> revoked_ MEMORY_POOL_GUARDED_BY(mutex_);
+    checks_type checks_{region_};
+    checks_type::revoked revoked_ MEMORY_POOL_GUARDED_BY(mutex_);
     std::size_t peak_reserved_ MEMORY_POOL_GUARDED_BY(mutex_) = 0;
     std::size_t lost_runs_ MEMORY_POOL_GUARDED_BY(mutex_) = 0;
     std::size_t direct_bytes_ MEMORY_POOL_GUARDED_BY(mutex_) = 0; ///< Of blocks outside of the region.
@@ -372,10 +370,8 @@ private:
     void shrink_region() noexcept MEMORY_POOL_REQUIRES(mutex_)
     {
         constexpr std::size_t least_slices = (std::size_t{1} << 20) / slice_bytes;
-        [[maybe_unused]] const run last = runs_.forget_last_if_clean();
-        if constexpr (is_checked)
-            if (last.first != no_slice)
-                checks().run_purged(last.first, last.length); // Else there would seem to be guards.
+        if (const run last = runs_.forget_last_if_clean(); last.first != no_slice)
+            checks().run_purged(last.first, last.length); // Else there would seem to be guards.
         if (region_.committed() - runs_.used() < least_slices)
             return;
         huge_pages_.parts().forget_from(slice_at(runs_.used()));

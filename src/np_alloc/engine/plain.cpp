@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
 /// \file
-/// Blocks that are resized, or filled with zeros.
+/// What the plain build has in place of checked.cpp: blocks as they are.
 ///
 /// Thread safety: any thread.
 #include "reallocate.hpp"
@@ -10,14 +10,11 @@
 
 #include "../heaps/shared_heap.hpp"
 #include "../slices/size_classes.hpp"
-#include "../support/build_variant.hpp"
 #include "block_lookup.hpp"
-#include "checked.hpp"
 #include "engine.hpp"
 #include "large_alloc.hpp"
 
 #include <cstddef>
-#include <cstring>
 #include <optional>
 
 namespace memory_pool::np {
@@ -71,60 +68,46 @@ struct plain_blocks
 
 void* reallocate(void* block, std::size_t bytes, std::size_t alignment) noexcept
 {
-    if constexpr (is_checked)
-        return checked::reallocate(block, bytes, alignment);
-    else
-        return reallocate_block<plain_blocks>(block, bytes, alignment);
+    return reallocate_block<plain_blocks>(block, bytes, alignment);
 }
 
 bool expand(void* block, std::size_t bytes) noexcept
 {
-    if constexpr (is_checked)
-        return checked::expand(block, bytes);
-    else
-        return expand_block<plain_blocks>(block, bytes);
+    return expand_block<plain_blocks>(block, bytes);
 }
 
 bool is_block_of(const shared_heap& home, const void* block) noexcept
 {
-    if constexpr (is_checked)
-        return checked::is_block_of(home, block);
-    else
-        return belongs_to<plain_blocks>(home, block);
+    return belongs_to<plain_blocks>(home, block);
 }
 
 shared_heap* home_of(void* block) noexcept
 {
-    if constexpr (is_checked)
-        return checked::home_of(block);
-    else
-        return home_of_block<plain_blocks>(block);
+    return home_of_block<plain_blocks>(block);
 }
 
-void* allocate_zeroed(std::size_t count, std::size_t size) noexcept
+void* allocate_in(shared_heap& home, std::size_t bytes, std::size_t alignment) noexcept
 {
-    const std::size_t bytes = base::saturating_multiply(count, size);
-    if (bytes > largest_asked_in_slab)
-        return allocate_large_zeroed(bytes, 1);
-    void* const block = allocate(bytes);
-    return block != nullptr ? std::memset(block, 0, bytes) : nullptr;
+    const std::size_t size_class = class_for(bytes, alignment);
+    if (size_class == class_count)
+        return allocate_large(bytes, alignment, &home).block;
+    void* const block = home.allocate(size_class);
+    return block != nullptr ? block : out_of_memory();
 }
 
-void* allocate_aligned_zeroed(std::size_t alignment, std::size_t count, std::size_t size) noexcept
+void* allocate_aligned(std::size_t alignment, std::size_t bytes) noexcept
 {
-    const std::size_t bytes = base::saturating_multiply(count, size);
-    if (class_for(bytes, alignment) == class_count)
-        return allocate_large_zeroed(bytes, alignment);
-    void* const block = allocate_aligned(alignment, bytes);
-    return block != nullptr ? std::memset(block, 0, bytes) : nullptr;
+    if (alignment <= alignment_of_all)
+        return plain_paths::allocate(bytes);
+    const std::size_t size_class = class_for(bytes, alignment);
+    return size_class != class_count ? allocate_in_class(size_class) : allocate_large(bytes, alignment).block;
 }
 
-void* allocate_zeroed_in(shared_heap& home, std::size_t count, std::size_t size, std::size_t alignment) noexcept
+std::size_t usable_size(const void* block) noexcept
 {
-    const std::size_t bytes = base::saturating_multiply(count, size);
-    if (class_for(bytes, alignment) == class_count)
-        return allocate_large_zeroed(bytes, alignment, &home);
-    void* const block = allocate_in(home, bytes, alignment);
-    return block != nullptr ? std::memset(block, 0, bytes) : nullptr;
+    if (block == nullptr)
+        return 0;
+    const slice_tag tag = tag_of(block);
+    return report_if_wrong(tag, block) ? 0 : usable_size(block, tag);
 }
 } // namespace memory_pool::np

@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: MIT
+// Copyright (c) 2026 The memory_pool authors
+/// \file
+/// Hardening of runs, chosen once for each build: what callers of it do is the same in both.
+///
+///     checked:   checked_slice   run_checks      revoked_runs
+///     plain:     slice_record    no_run_checks   no_revoked_runs       nothing is kept, and each call is a no-op
+///
+/// Thread safety: that of each.
+#pragma once
+
+#include "../slices/region.hpp"
+#include "../slices/slice_index.hpp"
+#include "../slices/slice_record.hpp"
+#include "../support/build_variant.hpp"
+#include "../support/inconsistency.hpp"
+#include "checked_slice.hpp"
+#include "revoked_runs.hpp"
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <type_traits>
+
+namespace memory_pool::np {
+/// As run_checks, where nothing is checked.
+template <class Region>
+class no_run_checks
+{
+public:
+    using revoked = no_revoked_runs;
+
+    constexpr explicit no_run_checks(Region& region) noexcept : region_(region) {}
+
+    static bool start(std::size_t) noexcept { return true; }
+    static void stop() noexcept {}
+    static void slab_made(slice_index, std::uint32_t) noexcept {}
+    static void slab_ends(slice_index, std::uint32_t) noexcept {}
+    static void slab_dropped(slice_index) noexcept {}
+    static void library_writes_to(const void*) noexcept {}
+    static std::size_t with_guard(std::size_t bytes) noexcept { return bytes; }
+    static const void* large_made(slice_index, std::uint32_t, std::size_t) noexcept { return nullptr; }
+    static bool large_ends(slice_index, bool is_dirty) noexcept { return is_dirty; }
+    static void large_revoked(slice_index) noexcept {}
+    static void large_not_revoked(slice_index) noexcept {}
+    static void large_extended(slice_index, std::uint32_t) noexcept {}
+    template <class ResizeRun>
+    static bool resize_large(slice_index, std::size_t, ResizeRun&& resize_run) noexcept
+    {
+        return resize_run();
+    }
+    std::size_t bytes_of_large(slice_index first) const noexcept { return region_.record(first).length * slice_bytes; }
+    std::size_t canary_end(slice_index first) const noexcept { return bytes_of_large(first); }
+    std::optional<std::size_t> bytes_of(slice_index slab, std::size_t) const noexcept
+    {
+        return region_.record(slab).block_bytes;
+    }
+    static inconsistency verify(slice_index, std::size_t, bool) noexcept { return {}; }
+    static inconsistency verify_large(slice_index) noexcept { return {}; }
+    static inconsistency verify_free(slice_index, std::uint32_t) noexcept { return {}; }
+    static void run_purged(slice_index, std::uint32_t) noexcept {}
+
+private:
+    Region& region_;
+};
+
+/// The record of a slice in this library.
+using record_of_slice = std::conditional_t<is_checked, checked_slice, slice_record>;
+
+/// What this library does to runs in a region with such records.
+template <class Region>
+using checks_of_runs = std::conditional_t<is_checked, run_checks<Region>, no_run_checks<Region>>;
+} // namespace memory_pool::np
