@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
 # What np_alloc prints, read by others: by a program, and by any program where libnp_malloc.so is built.
-foreach(program print_statistics leak_at_end)
+foreach(program print_statistics leak_at_end leak_without_site)
     add_executable(np_alloc_${program} np_alloc/diagnostics/${program}.cpp)
     target_link_libraries(np_alloc_${program} PRIVATE memory_pool_program memory_pool_warnings memory_pool::np_alloc)
     target_include_directories(np_alloc_${program} PRIVATE ${CMAKE_CURRENT_SOURCE_DIR})
@@ -17,7 +17,8 @@ set_tests_properties(np_alloc.printed_statistics PROPERTIES TIMEOUT 120)
 
 add_test(NAME np_alloc.leaks_at_end
     COMMAND Python3::Interpreter
-        ${CMAKE_CURRENT_SOURCE_DIR}/np_alloc/diagnostics/leaks_test.py $<TARGET_FILE:np_alloc_leak_at_end>)
+        ${CMAKE_CURRENT_SOURCE_DIR}/np_alloc/diagnostics/leaks_test.py $<TARGET_FILE:np_alloc_leak_at_end>
+        $<TARGET_FILE:np_alloc_leak_without_site>)
 set_tests_properties(np_alloc.leaks_at_end PROPERTIES TIMEOUT 120)
 
 # The drop-in np_alloc.h in a C++14 program.

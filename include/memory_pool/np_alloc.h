@@ -295,8 +295,9 @@ int np_call_site_visit(int (*visit)(const np_call_site* site, void* argument), v
  *        parser.c:7  1 block  100 bytes
  *        in all  4 blocks  292 bytes
  *
- *    If nothing is in use, there is no text. As JSON, it is numbers `blocks` and `bytes`, and an array `sites` of
- *    objects with `file`, `line`, `blocks` and `bytes`, which may be empty. Bytes are as requested.
+ *    If nothing is in use, there is no text. As JSON, it is `tracked`, whether np_alloc_at was ever called, numbers
+ *    `blocks` and `bytes`, and an array `sites` of objects with `file`, `line`, `blocks` and `bytes`, which may be
+ *    empty. Bytes are as requested.
  *  Returns: the number of these blocks.
  *  Throws: what `write` throws, as np_call_site_visit.
  *  Complexity: as np_call_site_visit.

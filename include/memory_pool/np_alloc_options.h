@@ -55,10 +55,11 @@ typedef enum np_option
     np_option_fatal_foreign = 5,
     /** NP_LEAKS: whether np_leak_report is called when the process ends, for the standard error; 0. 1: as text, of
      *  which there is none if nothing from np_alloc_at is in use; 2: as JSON. That is at return from main or exit(),
-     *  after destructors of static objects and handlers of the program. */
+     *  after destructors of static objects and handlers of the program. If np_alloc_at was never called, and blocks
+     *  are in use, a text says that leaks are not tracked. */
     np_option_leaks = 6,
     /** NP_LEAKS_EXIT: the status, up to 255, with which the process ends then, in place of its own, if something
-     *  from np_alloc_at is in use; it is listed, too. 0: it keeps its own; 0. */
+     *  from np_alloc_at is in use, or leaks are not tracked; that is listed, too. 0: it keeps its own; 0. */
     np_option_leaks_exit = 7,
 
     /** NP_SAMPLE_BYTES: about one block for that many bytes is a sample, up to 32 KiB, which lies alone between

@@ -100,8 +100,28 @@ private:
         const std::size_t status = the_options.get(np_option_leaks_exit);
         if (list == 0 && status == 0)
             return;
-        if (np_leak_report(begin(list), &write, this) != 0 && status != 0)
+        const np_format format = begin(list);
+        const std::size_t untracked = untracked_bytes();
+        if (format == np_format_text && untracked != 0)
+            output(&write, this)
+                .print(base::message(
+                    "np_alloc: leaks are not tracked: %zu bytes are in use, none with an allocation site\n"
+                    "  remedy: allocate by np_alloc_at(bytes, __FILE__, __LINE__)\n",
+                    untracked));
+        const std::size_t leaked_blocks = np_leak_report(format, &write, this);
+        if ((leaked_blocks != 0 || untracked != 0) && status != 0)
             os::end_with_status(static_cast<int>(status));
+    }
+
+    /// Returns: bytes in use, if the program has never asked for a block with an allocation site: some of them may be
+    ///   leaks. Else 0.
+    static std::size_t untracked_bytes() noexcept
+    {
+        if (registry().has_traced())
+            return 0;
+        np_statistics statistics;
+        np_get_statistics(&statistics);
+        return statistics.bytes_in_use;
     }
 
     /// Effects: chooses the standard error as it is if the program has closed the other one, too, as some close all

@@ -101,8 +101,8 @@ void print_quoted(const char* text, const np::output& to)
 
 void print_json(const np::site_list& sites, const np::output& to)
 {
-    to.print(base::message("{\n  \"blocks\": %zu,\n  \"bytes\": %zu,\n  \"sites\": [", sites.all().blocks,
-                           sites.all().bytes));
+    to.print(base::message("{\n  \"tracked\": %s,\n  \"blocks\": %zu,\n  \"bytes\": %zu,\n  \"sites\": [",
+                           np::registry().has_traced() ? "true" : "false", sites.all().blocks, sites.all().bytes));
     const char* before = "\n    {\"file\": ";
     for (const np::site_figures& each : sites) {
         to.print(before);

@@ -158,11 +158,16 @@ public:
     /// Returns: the heap for blocks of a thread with allocation sites.
     traced_heap& traced_for(thread_state& thread) noexcept
     {
-        if (thread.traced == 0)
+        if (thread.traced == 0) {
+            has_traced_.store(true, std::memory_order_relaxed);
             thread.traced =
                 static_cast<std::uint8_t>(1 + next_traced_.fetch_add(1, std::memory_order_relaxed) % traced_heap_count);
+        }
         return traced_[thread.traced - 1U];
     }
+
+    /// Returns: whether a block with an allocation site was ever asked for.
+    bool has_traced() const noexcept { return has_traced_.load(std::memory_order_relaxed); }
 
     /// Effects: has blocks whose call sites are remembered from now on told from those that are in use.
     /// Returns: how many checkpoints there are now.
@@ -278,6 +283,7 @@ private:
     os::thread_end thread_end_;
     std::atomic<checkpoint_count> checkpoints_{0};
     std::atomic<std::uint8_t> next_traced_{0};
+    std::atomic<bool> has_traced_{false};
 };
 
 // Constant-initialised, so that nothing has to run before the first block is asked for, and never destroyed; hidden, so

@@ -544,6 +544,9 @@ TEST_F(np_verify_finds, a_block_that_is_cached_twice)
     (void)cache.push(size_class, between);
     (void)cache.push(size_class, twice); // Twice in a row, it would be refused.
     expect_inconsistency("a block is cached twice");
+    errno = 0;
+    EXPECT_EQ(np_heap_visit(nullptr, [](void*, std::size_t, void*) { return 1; }, nullptr), -1) << "which are in use?";
+    EXPECT_EQ(errno, ENOTRECOVERABLE);
     ASSERT_EQ(taken_from(cache, size_class), twice);
     ASSERT_EQ(taken_from(cache, size_class), between);
     np_free(between);

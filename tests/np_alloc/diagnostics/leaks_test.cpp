@@ -110,7 +110,9 @@ TEST(np_leak_report, prints_nothing_if_nothing_is_in_use_that_has_an_allocation_
 
 TEST(np_leak_report, prints_the_same_as_json_also_if_it_is_nothing)
 {
+    np_free(np_alloc_at(1, "before.c", 1)); // From then on, they are tracked.
     EXPECT_EQ(report_of_all(np_format_json).text, "{\n"
+                                                  "  \"tracked\": true,\n"
                                                   "  \"blocks\": 0,\n"
                                                   "  \"bytes\": 0,\n"
                                                   "  \"sites\": [\n"
@@ -120,6 +122,7 @@ TEST(np_leak_report, prints_the_same_as_json_also_if_it_is_nothing)
     const traced b(100, "parser.c", 7);
     const report made = report_of_all(np_format_json);
     EXPECT_EQ(made.text, "{\n"
+                         "  \"tracked\": true,\n"
                          "  \"blocks\": 2,\n"
                          "  \"bytes\": 164,\n"
                          "  \"sites\": [\n"

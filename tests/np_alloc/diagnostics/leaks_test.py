@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
 # Copyright (c) 2026 The memory_pool authors
-"""What NP_LEAKS and NP_LEAKS_EXIT do when a process ends.   leaks_test.py PROGRAM
+"""What NP_LEAKS and NP_LEAKS_EXIT do when a process ends.   leaks_test.py PROGRAM UNTRACKED
 
-PROGRAM ends in the way that it is told, with one block in use that orders.c:42 has asked for, or with none.
+UNTRACKED never calls np_alloc_at. PROGRAM ends in the way that it is told, with one block in use that orders.c:42 has asked for, or with none.
 """
 import json
 import os
@@ -14,7 +14,7 @@ import sys
 import tempfile
 import unittest
 
-PROGRAM = os.path.abspath(sys.argv[1])
+PROGRAM, UNTRACKED = (os.path.abspath(path) for path in sys.argv[1:3])
 
 LIST = ("np_alloc: in use, by allocation site:\n"
         "  orders.c:42  1 block  64 bytes\n"
@@ -22,14 +22,14 @@ LIST = ("np_alloc: in use, by allocation site:\n"
 ALL_IS_FREED = "thread_local is freed\nhandler is freed\nstatic is freed\n"
 
 
-def run(way, status=0, **variables):
-    """Returns how PROGRAM ends, and what it prints."""
+def run(way, status=0, program=PROGRAM, **variables):
+    """Returns how the program ends, and what it prints."""
     environment = {name: value for name, value in os.environ.items() if not name.startswith("NP_")}
     # What is in use is in use for LeakSanitizer, too, which would have its say.
     environment["ASAN_OPTIONS"] = environment.get("ASAN_OPTIONS", "") + ":detect_leaks=0"
     silent_input, nothing_comes_from = os.pipe()
     try:
-        done = subprocess.run([PROGRAM, way, str(status)], env={**environment, **variables}, stdin=silent_input,
+        done = subprocess.run([program, way, str(status)], env={**environment, **variables}, stdin=silent_input,
                               stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=100, check=False)
     finally:
         os.close(silent_input)
@@ -55,8 +55,8 @@ class LeaksAtTheEnd(unittest.TestCase):
 
     def test_are_listed_as_json(self):
         site = {"file": "orders.c", "line": 42, "blocks": 1, "bytes": 64}
-        self.assertEqual(json.loads(run("return", NP_LEAKS="2")[2]), {"blocks": 1, "bytes": 64, "sites": [site]})
-        self.assertEqual(json.loads(run("clean", NP_LEAKS="2")[2]), {"blocks": 0, "bytes": 0, "sites": []})
+        self.assertEqual(json.loads(run("return", NP_LEAKS="2")[2]), {"tracked": True, "blocks": 1, "bytes": 64, "sites": [site]})
+        self.assertEqual(json.loads(run("clean", NP_LEAKS="2")[2]), {"tracked": True, "blocks": 0, "bytes": 0, "sites": []})
 
     def test_leave_the_status_as_it_is(self):
         self.assertEqual(run("return", 5, NP_LEAKS="1"), (5, ALL_IS_FREED, LIST))
@@ -90,6 +90,22 @@ class LeaksAtTheEnd(unittest.TestCase):
 
     def test_are_not_written_to_a_file_that_has_got_the_number_of_the_one_they_were_to_go_to(self):
         self.assertEqual(run("replaces_files", NP_LEAKS="1"), (0, ALL_IS_FREED, LIST))
+
+
+class LeaksOfProgramsWithoutAllocationSites(unittest.TestCase):
+    def test_are_not_tracked_which_is_said_and_is_no_success(self):
+        said = r"^np_alloc: leaks are not tracked: [23]\d{5} bytes are in use, none with an allocation site\n  remedy: .*\n$"
+        for leaks, leaks_exit, expected in (("1", "0", 5), ("0", "77", 77), ("1", "77", 77)):
+            status, _, errors = run("2", 5, UNTRACKED, NP_LEAKS=leaks, NP_LEAKS_EXIT=leaks_exit)
+            self.assertEqual(status, expected)
+            self.assertRegex(errors, said)
+
+    def test_are_not_tracked_in_json(self):
+        status, _, errors = run("1", 0, UNTRACKED, NP_LEAKS="2", NP_LEAKS_EXIT="77")
+        self.assertEqual((status, json.loads(errors)), (77, {"tracked": False, "blocks": 0, "bytes": 0, "sites": []}))
+
+    def test_are_none_if_nothing_is_in_use(self):
+        self.assertEqual(run("0", 5, UNTRACKED, NP_LEAKS="1", NP_LEAKS_EXIT="77"), (5, "", ""))
 
 
 @unittest.skipUnless(hasattr(os, "geteuid") and os.geteuid() == 0, "only root can make setuid programs of another user")
