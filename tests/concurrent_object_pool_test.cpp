@@ -52,6 +52,32 @@ std::string text_of(std::size_t thread, int number)
            std::to_string(number);
 }
 
+TEST(concurrent_object_pool, has_threads_make_objects_in_bulk_that_others_destroy)
+{
+    mp::pool_options options;
+    options.max_capacity = 400;
+    mp::concurrent_object_pool<counted> pool(options);
+    test::in_threads(4, [&](std::size_t thread) {
+        std::vector<counted*> mine(100);
+        for (int i = 0; i != 500; ++i) {
+            const std::size_t count = thread % 2 == 0 ? 100 : 60; // exactly as many as fit, at times
+            if (pool.try_create_bulk(mine.data(), count, text_of(thread, i)) == 0)
+                continue;
+            ASSERT_EQ(mine[count - 1]->text(), text_of(thread, i));
+            pool.destroy_bulk(mine.data(), count / 2);
+            pool.destroy_bulk(mine.data() + count / 2, count - count / 2);
+        }
+    });
+    EXPECT_EQ(counted::alive, 0);
+    EXPECT_EQ(pool.in_use(), 0u);
+    std::vector<counted*> all(400);
+    EXPECT_EQ(pool.create_bulk(all.data(), 400, text_of(0, 0)), 400u) << "also what is in the caches of others";
+    EXPECT_EQ(pool.try_create_bulk(all.data(), 1, text_of(0, 0)), 0u);
+    pool.clear();
+    EXPECT_EQ(counted::alive, 0);
+    EXPECT_TRUE(pool.verify());
+}
+
 TEST(concurrent_object_pool, has_a_thread_wait_for_room_and_then_makes_the_object_there)
 {
     mp::pool_options options;

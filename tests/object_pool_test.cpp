@@ -10,6 +10,8 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -630,6 +632,125 @@ TEST(object_pool, reports_an_overflow_by_a_throwing_constructor_once_and_frees_t
     EXPECT_THROW((void)pool.create(), std::runtime_error);
     EXPECT_EQ(pool.in_use(), 0u);
     EXPECT_EQ(recorder.kinds(), test::kinds{mp::error::buffer_overflow});
+}
+
+TYPED_TEST(object_pool_test, makes_and_destroys_objects_in_bulk)
+{
+    typename TestFixture::pool_type pool(test::bounded_to(200), &this->upstream_);
+    std::vector<counted*> objects(150);
+    EXPECT_EQ(pool.create_bulk(objects.data(), 150, 42), 150u);
+    EXPECT_EQ(counted::alive, 150);
+    EXPECT_EQ(pool.in_use(), 150u);
+    EXPECT_TRUE(std::all_of(objects.begin(), objects.end(),
+                            [&pool](const counted* object) { return object->value() == 42 && pool.owns(object); }));
+    EXPECT_EQ(std::set<counted*>(objects.begin(), objects.end()).size(), 150u);
+
+    std::vector<counted*> too_many(51);
+    EXPECT_THROW((void)pool.create_bulk(too_many.data(), 51), mp::pool_exhausted);
+    EXPECT_EQ(pool.try_create_bulk(too_many.data(), 51), 0u);
+    EXPECT_EQ(counted::alive, 150) << "no constructor has run";
+    EXPECT_EQ(pool.in_use(), 150u);
+    EXPECT_EQ(pool.try_create_bulk(too_many.data(), 50, 7), 50u);
+    EXPECT_EQ(pool.create_bulk(too_many.data(), 0), 0u);
+    EXPECT_EQ(too_many[0]->value(), 7);
+
+    pool.destroy_bulk(too_many.data(), 51); // the last is nullptr
+    pool.destroy_bulk(objects.data(), 150);
+    EXPECT_EQ(counted::alive, 0);
+    EXPECT_EQ(pool.in_use(), 0u);
+    EXPECT_TRUE(pool.verify());
+}
+
+TYPED_TEST(object_pool_test, makes_all_objects_or_none_when_a_constructor_throws)
+{
+    typename TestFixture::pool_type pool({}, &this->upstream_);
+    std::vector<counted*> objects(100);
+    for (int fails = 0; fails != 100; ++fails) {
+        counted::until_throw = fails;
+        EXPECT_THROW((void)pool.create_bulk(objects.data(), 100, 1), std::runtime_error);
+        counted::until_throw = fails;
+        EXPECT_THROW((void)pool.try_create_bulk(objects.data(), 100, 1), std::runtime_error);
+        counted::until_throw = -1;
+        ASSERT_EQ(counted::alive, 0);
+        ASSERT_EQ(pool.in_use(), 0u);
+    }
+    EXPECT_TRUE(pool.verify());
+}
+
+TYPED_TEST(object_pool_test, makes_all_objects_or_none_when_upstream_fails_at_any_call)
+{
+    std::vector<counted*> objects(5000);
+    for (std::size_t call = 1;; ++call) {
+        typename TestFixture::pool_type pool({}, &this->upstream_);
+        this->upstream_.fail_at(call);
+        const std::size_t made = pool.try_create_bulk(objects.data(), objects.size(), 1);
+        ASSERT_EQ(pool.in_use(), made);
+        ASSERT_EQ(counted::alive, static_cast<int>(made));
+        this->upstream_.never_fail();
+        if (made != 0)
+            break;
+    }
+    EXPECT_EQ(counted::alive, 0) << "the pool has destroyed what was left";
+}
+
+TEST(object_pool, makes_constant_objects_in_bulk_from_what_an_aggregate_takes)
+{
+    mp::object_pool<const aggregate> pool;
+    std::array<const aggregate*, 3> objects{};
+    const std::string text = "a text that is too long to fit into the string itself";
+    EXPECT_EQ(pool.create_bulk(objects.data(), objects.size(), 3, text), 3u);
+    EXPECT_EQ(objects[2]->number, 3);
+    EXPECT_EQ(objects[2]->text, text);
+    pool.destroy_bulk(objects.data(), objects.size());
+    EXPECT_EQ(pool.in_use(), 0u);
+}
+
+TEST(object_pool, reports_an_object_that_is_twice_in_a_bulk)
+{
+    test::error_recorder recorder;
+    mp::object_pool<counted, mp::checking_policy> pool;
+    std::array<counted*, 3> objects{};
+    (void)pool.create_bulk(objects.data(), 2);
+    objects[2] = objects[0];
+    pool.destroy_bulk(objects.data(), objects.size());
+    EXPECT_EQ(recorder.kinds(), test::kinds{mp::error::double_free});
+    EXPECT_EQ(counted::alive, 0);
+}
+
+/// Destroys others in bulk, also while the pool destroys all.
+struct chief
+{
+    using pool_type = mp::object_pool<chief>;
+
+    explicit chief(pool_type* its = nullptr) : pool(its) { ++alive; }
+    chief(const chief&) = delete;
+    chief& operator=(const chief&) = delete;
+    ~chief()
+    {
+        --alive;
+        if (pool != nullptr)
+            pool->destroy_bulk(others.data(), others.size());
+    }
+
+    static inline int alive = 0;
+    pool_type* pool;
+    std::array<chief*, 5> others{};
+};
+
+TEST(object_pool, has_destructors_destroy_others_in_bulk)
+{
+    mp::object_pool<chief> pool;
+    for (const bool clears : {false, true}) {
+        chief* const first = pool.create(&pool);
+        (void)pool.create_bulk(first->others.data(), first->others.size());
+        EXPECT_EQ(chief::alive, 6);
+        if (clears)
+            pool.clear();
+        else
+            pool.destroy(first);
+        EXPECT_EQ(chief::alive, 0);
+        EXPECT_EQ(pool.in_use(), 0u);
+    }
 }
 
 TYPED_TEST(object_pool_test, takes_an_upstream_without_options)

@@ -8,6 +8,7 @@
 ///   for core::shared_blocks.
 #pragma once
 
+#include <memory_pool/base/arithmetic.hpp>
 #include <memory_pool/base/config.hpp>
 #include <memory_pool/base/failure_guard.hpp>
 #include <memory_pool/base/policy_checks.hpp>
@@ -162,41 +163,27 @@ public:
     /// Thread safety: the pool's; the block may be from another thread.
     MEMORY_POOL_ALWAYS_INLINE void deallocate(void* block) noexcept { store_.deallocate(block); }
 
-    /// Effects: hands out `count` blocks and writes their addresses from `blocks` on.
+    /// Effects: hands out `count` blocks and writes their addresses from `blocks` on. It takes them from the cache in
+    ///   batches.
     /// Returns: `count`.
     /// Throws: as `allocate`. No block is handed out then.
     /// Complexity: linear in `count`.
     /// Thread safety: as `allocate`.
-    std::size_t allocate_bulk(void** blocks, std::size_t count)
-    {
-        std::size_t done = 0;
-        base::failure_guard guard([&] { deallocate_bulk(blocks, done); });
-        for (; done != count; ++done)
-            blocks[done] = allocate();
-        guard.succeeded();
-        return count;
-    }
+    std::size_t allocate_bulk(void** blocks, std::size_t count) { return allocate_many(blocks, count); }
 
     /// Effects: hands out up to `count` blocks, as many as are available, and writes their addresses from `blocks` on.
     /// Returns: how many.
     /// Complexity: linear in `count`.
     /// Thread safety: as `allocate`.
-    std::size_t try_allocate_bulk(void** blocks, std::size_t count) noexcept
+    [[nodiscard]] std::size_t try_allocate_bulk(void** blocks, std::size_t count) noexcept
     {
-        std::size_t done = 0;
-        while (done != count && (blocks[done] = try_allocate()) != nullptr)
-            ++done;
-        return done;
+        return try_allocate_many(blocks, count);
     }
 
     /// Effects: frees `count` blocks, as `deallocate` does.
     /// Complexity: linear in `count`.
     /// Thread safety: as `allocate`.
-    void deallocate_bulk(void* const* blocks, std::size_t count) noexcept
-    {
-        for (std::size_t i = 0; i != count; ++i)
-            deallocate(blocks[i]);
-    }
+    void deallocate_bulk(void* const* blocks, std::size_t count) noexcept { deallocate_many(blocks, count); }
 
     /// Effects: takes slabs from upstream until `capacity()` is at least `count`.
     /// Throws: pool_exhausted if `count` is above `max_capacity()`; size_overflow if `count` blocks exceed the address
@@ -361,6 +348,40 @@ private:
         : store_(block_size, options, upstream, listener)
     {
         base::check_policy<Policy>();
+    }
+
+    // The bulk forms, for pointers of any type.
+
+    template <class T>
+    std::size_t allocate_many(T** blocks, std::size_t count)
+    {
+        std::size_t done = 0;
+        base::failure_guard guard([&] { deallocate_many(blocks, done); });
+        while ((done += store_.allocate_cached(blocks + done, count - done)) != count)
+            blocks[done++] = static_cast<T*>(allocate());
+        guard.succeeded();
+        return count;
+    }
+
+    template <class T>
+    std::size_t try_allocate_many(T** blocks, std::size_t count) noexcept
+    {
+        std::size_t done = 0;
+        while ((done += store_.allocate_cached(blocks + done, count - done)) != count) {
+            void* const block = try_allocate();
+            if (block == nullptr)
+                break;
+            blocks[done++] = static_cast<T*>(block);
+        }
+        return done;
+    }
+
+    template <class T>
+    void deallocate_many(T* const* blocks, std::size_t count) noexcept
+    {
+        std::size_t done = 0;
+        while ((done += store_.deallocate_cached(blocks + done, count - done)) != count)
+            deallocate(base::address_of(blocks[done++]));
     }
 
     /// Rejects waiting where no other thread could free a block.

@@ -12,6 +12,7 @@
 /// Thread safety: that of the blocks. Each object belongs to its user.
 #pragma once
 
+#include <memory_pool/base/arithmetic.hpp>
 #include <memory_pool/base/config.hpp>
 #include <memory_pool/base/failure_guard.hpp>
 #include <memory_pool/base/policy_checks.hpp>
@@ -186,6 +187,58 @@ public:
         (void)destroy_now(object);
     }
 
+    /// Effects: makes `count` objects, each from `arguments` as `create` does, and writes their addresses from `objects`
+    ///   on. It takes all blocks before it makes the first object.
+    /// Returns: `count`.
+    /// Preconditions: the constructor visits no object of the pool, and does not clear it.
+    /// Throws: as `create`. The objects made so far are destroyed then, and all blocks are back in the pool.
+    /// Complexity: linear in `count`; takes blocks as `Blocks::allocate_bulk`.
+    /// Thread safety: that of the blocks.
+    template <class... Arguments>
+    std::size_t create_bulk(T** objects, std::size_t count, const Arguments&... arguments)
+    {
+        core::pool_access::allocate_bulk(blocks_, objects, count);
+        construct_bulk(objects, count, arguments...);
+        return count;
+    }
+
+    /// Effects: makes `count` objects as `create_bulk` does, if so many blocks are available; otherwise none.
+    /// Returns: `count`, or 0.
+    /// Preconditions: as `create_bulk`.
+    /// Throws: what the constructor throws, as `create_bulk`.
+    /// Complexity: as `create_bulk`.
+    /// Thread safety: that of the blocks.
+    template <class... Arguments>
+    [[nodiscard]] std::size_t try_create_bulk(T** objects, std::size_t count, const Arguments&... arguments)
+    {
+        const std::size_t taken = core::pool_access::try_allocate_bulk(blocks_, objects, count);
+        if (taken != count) {
+            core::pool_access::deallocate_bulk(blocks_, objects, taken);
+            return 0;
+        }
+        construct_bulk(objects, count, arguments...);
+        return count;
+    }
+
+    /// Effects: destroys `count` objects, as `destroy` does. It frees their blocks together, some time after it has
+    ///   destroyed them.
+    /// Preconditions: as `destroy`. Their destructors visit no object of the pool, and do not clear it.
+    /// Complexity: linear in `count`, and the destructors.
+    /// Thread safety: that of the blocks.
+    void destroy_bulk(T* const* objects, std::size_t count) noexcept
+    {
+        if (base::checked_policy<policy>::checks || is_clearing_) {
+            std::for_each(objects, objects + count, [this](T* object) { destroy(object); });
+            return;
+        }
+        if constexpr (!std::is_trivially_destructible_v<core::complete_object<T>>)
+            std::for_each(objects, objects + count, [](T* object) {
+                if (object != nullptr)
+                    core::destroy_object(object);
+            });
+        core::pool_access::deallocate_bulk(blocks_, objects, count);
+    }
+
     /// Effects: makes a `T` as `create` does.
     /// Returns: its owner, which must not outlive the pool.
     /// Throws: as `create`.
@@ -319,15 +372,30 @@ private:
         return object;
     }
 
+    /// Makes an object in each of `count` blocks, or in none.
+    template <class... Arguments>
+    void construct_bulk(T** blocks, std::size_t count, const Arguments&... arguments)
+    {
+        std::size_t made = 0;
+        base::failure_guard guard([&] {
+            destroy_bulk(blocks, made);
+            std::for_each(blocks + made, blocks + count,
+                          [this](T* block) { core::give_back_ended(blocks_, base::address_of(block)); });
+        });
+        for (; made != count; ++made)
+            (void)core::construct_at<T>(base::address_of(blocks[made]), arguments...);
+        guard.succeeded();
+    }
+
     /// Returns: whether it did; not if a checking policy has reported why not.
     MEMORY_POOL_ALWAYS_INLINE bool destroy_now(T* object) noexcept
     {
         if constexpr (base::checked_policy<policy>::checks) {
-            if (!blocks_.check(block_of(object)))
+            if (!blocks_.check(base::address_of(object)))
                 return false;
         }
         core::destroy_object(object);
-        core::give_back_ended(blocks_, block_of(object));
+        core::give_back_ended(blocks_, base::address_of(object));
         return true;
     }
 
@@ -352,10 +420,10 @@ private:
     /// For destructors that destroy others.
     MEMORY_POOL_NOINLINE void destroy_while_clearing(T* object) noexcept
     {
-        if (!blocks_.is_in_use(block_of(object))) { // clear() has already destroyed it
+        if (!blocks_.is_in_use(base::address_of(object))) { // clear() has already destroyed it
             if constexpr (base::checked_policy<policy>::checks) {
-                if (!blocks_.owns(block_of(object)))
-                    (void)blocks_.check(block_of(object));
+                if (!blocks_.owns(base::address_of(object)))
+                    (void)blocks_.check(base::address_of(object));
             }
             return;
         }
@@ -377,7 +445,7 @@ private:
         endings_.innermost = &here;
         ++endings_.depth;
         if constexpr (base::checked_policy<policy>::checks)
-            (void)blocks_.check(block_of(object)); // Reports an overflow; the object is destroyed anyway.
+            (void)blocks_.check(base::address_of(object)); // Reports an overflow; the object is destroyed anyway.
         if (destroy_now(object))
             ++endings_.count;
         --endings_.depth;
@@ -385,8 +453,6 @@ private:
     }
 
     static T* object_in(void* block) noexcept { return std::launder(static_cast<T*>(block)); }
-
-    static void* block_of(T* object) noexcept { return const_cast<void*>(static_cast<const volatile void*>(object)); }
 
     Blocks blocks_;
     bool is_clearing_ = false;

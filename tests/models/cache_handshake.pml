@@ -204,7 +204,7 @@ inline owner_allocates()
         is_done = true
     :: else ->
         OWNER_STORE(TOP, out);
-        /* As in magazine_exchange::take_slowly. */
+        /* As in magazine_exchange::take. */
         take_top_out_slowly();
         if
         :: OWNER_LOAD(CEILING) != CLOSED_CEILING ->
@@ -274,7 +274,7 @@ inline owner_gives_back()
         is_done = true
     :: else ->
         OWNER_STORE(TOP, out);
-        /* As in magazine_exchange::put_slowly. */
+        /* As in magazine_exchange::put. */
         take_top_out_slowly();
         if
         :: OWNER_LOAD(CEILING) != CLOSED_CEILING ->

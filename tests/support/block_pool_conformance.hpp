@@ -211,6 +211,50 @@ TYPED_TEST_P(block_pool_conformance, moves_blocks_in_bulk)
     EXPECT_TRUE(pool.verify());
 }
 
+TYPED_TEST_P(block_pool_conformance, loses_nothing_in_any_mix_of_bulk_and_single)
+{
+    TypeParam pool(24, bounded_to(3000), &this->upstream_);
+    std::mt19937 random(1); // NOLINT(cert-msc51-cpp): the same each time
+    std::vector<void*> in_use;
+    std::vector<void*> some;
+    for (int i = 0; i != 3000; ++i) {
+        some.assign(random() % (i % 10 == 0 ? 1000 : 100), nullptr);
+        switch (random() % 4) {
+        case 0: some.resize(pool.try_allocate_bulk(some.data(), some.size())); break;
+        case 1:
+            if (some.size() > pool.max_capacity() - in_use.size()) {
+                EXPECT_THROW((void)pool.allocate_bulk(some.data(), some.size()), memory_pool::pool_exhausted);
+                some.clear();
+            } else {
+                EXPECT_EQ(pool.allocate_bulk(some.data(), some.size()), some.size());
+            }
+            break;
+        case 2:
+            some.clear();
+            while (!in_use.empty() && random() % 8 != 0) {
+                pool.deallocate(in_use.back());
+                in_use.pop_back();
+            }
+            break;
+        default:
+            std::shuffle(in_use.begin(), in_use.end(), random);
+            some.resize(std::min(some.size(), in_use.size()));
+            std::copy_n(in_use.end() - static_cast<std::ptrdiff_t>(some.size()), some.size(), some.begin());
+            in_use.resize(in_use.size() - some.size());
+            some.insert(some.begin() + static_cast<std::ptrdiff_t>(some.size() / 2), nullptr);
+            pool.deallocate_bulk(some.data(), some.size());
+            some.clear();
+        }
+        in_use.insert(in_use.end(), some.begin(), some.end());
+        ASSERT_EQ(pool.in_use(), in_use.size());
+    }
+    EXPECT_TRUE(this->are_different(in_use));
+    EXPECT_TRUE(pool.verify());
+    this->deallocate(pool, in_use);
+    EXPECT_EQ(pool.in_use(), 0u);
+    EXPECT_TRUE(pool.verify());
+}
+
 TYPED_TEST_P(block_pool_conformance, reserves_what_is_asked_for)
 {
     pool_options options;
@@ -521,7 +565,8 @@ TYPED_TEST_P(block_pool_conformance, is_created_with_the_same_few_calls_upstream
 REGISTER_TYPED_TEST_SUITE_P(block_pool_conformance, makes_blocks_that_do_not_overlap_and_keep_what_is_written,
                             honours_every_alignment, aligns_blocks_naturally_unless_told_otherwise,
                             serves_blocks_larger_than_any_usual_slab, hands_out_exactly_max_capacity, ignores_nullptr,
-                            loses_nothing_in_any_order_of_return, moves_blocks_in_bulk, reserves_what_is_asked_for,
+                            loses_nothing_in_any_order_of_return, moves_blocks_in_bulk,
+                            loses_nothing_in_any_mix_of_bulk_and_single, reserves_what_is_asked_for,
                             trims_all_that_is_free, releases_and_clears, gives_everything_back_when_it_ends,
                             owns_its_blocks_and_nothing_else, visits_every_block_in_use, may_change_while_it_is_visited,
                             survives_a_visitor_that_throws, loses_nothing_when_upstream_fails_at_any_call,

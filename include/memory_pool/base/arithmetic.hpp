@@ -101,6 +101,12 @@ inline unsigned count_bits(std::uint64_t word) noexcept
 #endif
 }
 
+/// Returns: the address of `*object`, whatever may be done with that.
+MEMORY_POOL_ALWAYS_INLINE void* address_of(const volatile void* object) noexcept
+{
+    return const_cast<void*>(object);
+}
+
 /// Returns: the address `bytes` past `from`, to be cast with static_cast.
 MEMORY_POOL_ALWAYS_INLINE void* address_past(void* from, std::size_t bytes) noexcept
 {

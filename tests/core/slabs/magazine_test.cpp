@@ -173,4 +173,26 @@ TEST_F(magazine_test, fills_from_a_source)
     EXPECT_EQ(popped, block(8));
     EXPECT_EQ(magazine_.size(), 1u);
 }
+
+TEST_F(magazine_test, moves_many_at_once_within_its_limit_and_leaves_out_nullptr)
+{
+    magazine_.adopt(array_.data(), array_.size());
+    void* const blocks[] = {block(0), block(1), nullptr, block(2), block(3)};
+    std::vector<void*> accepted;
+    const auto accept = [&accepted](void* pushed) { accepted.push_back(pushed); };
+    EXPECT_EQ(magazine_.push(blocks, 5, accept), 0u) << "it is closed";
+    (void)magazine_.open(4);
+    EXPECT_EQ(magazine_.push(blocks, 5, accept), 4u);
+    EXPECT_EQ(accepted, (std::vector<void*>{block(0), block(1), block(2)}));
+    EXPECT_EQ(magazine_.size(), 3u);
+    EXPECT_EQ(magazine_.push(blocks + 4, 1, accept), 1u) << "nullptr has taken no room";
+    EXPECT_EQ(magazine_.push(blocks + 4, 1, accept), 0u);
+
+    char* popped[5] = {};
+    EXPECT_EQ(magazine_.pop(popped, 2), 2u);
+    EXPECT_EQ(popped[0], block(3)) << "the last first";
+    EXPECT_EQ(popped[1], block(2));
+    EXPECT_EQ(magazine_.pop(popped, 5), 2u) << "as many as there are";
+    EXPECT_EQ(magazine_.pop(popped, 5), 0u);
+}
 } // namespace

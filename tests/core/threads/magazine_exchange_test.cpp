@@ -142,6 +142,41 @@ TEST_P(magazine_exchange_test, lets_nothing_pass_a_closed_cache_and_hands_out_wh
     EXPECT_EQ(exchange_.blocks_in(cache), 0u);
 }
 
+TEST_P(magazine_exchange_test, moves_many_at_once_up_to_a_magazine)
+{
+    exchange_.provide(3 * room, 1);
+    core::thread_cache& cache = open(mine_);
+    std::array<int*, 3 * room> blocks{};
+    for (std::size_t i = 0; i != blocks.size(); ++i)
+        blocks[i] = i == 1 ? nullptr : &blocks_[i];
+    std::size_t accepted = 0;
+    const auto accept = [&accepted](void*) { ++accepted; };
+    EXPECT_EQ(exchange_.put(cache, blocks.data(), 3, accept), 3u);
+    EXPECT_EQ(accepted, 2u) << "not nullptr";
+    std::size_t done = 3;
+    EXPECT_EQ(exchange_.put(cache, blocks.data() + done, blocks.size() - done, accept), room - 2) << "the rest";
+    done += room - 2;
+    EXPECT_EQ(exchange_.put(cache, blocks.data() + done, blocks.size() - done, accept), room) << "a whole one";
+    done += room;
+    EXPECT_EQ(exchange_.put(cache, blocks.data() + done, blocks.size() - done, accept), blocks.size() - done);
+    EXPECT_EQ(exchange_.blocks_in(cache) + exchange_.blocks_in_depot(), blocks.size() - 1);
+    EXPECT_EQ(exchange_.blocks_in_depot(), room);
+
+    std::set<int*> taken;
+    std::array<int*, 3 * room> out{};
+    std::size_t times = 0;
+    while (const std::size_t some = exchange_.take(cache, out.data(), out.size())) {
+        EXPECT_LE(some, room);
+        taken.insert(out.begin(), out.begin() + some);
+        ++times;
+    }
+    EXPECT_EQ(times, 3u);
+    EXPECT_EQ(taken.size(), blocks.size() - 1);
+    mine_.slot.close();
+    EXPECT_EQ(exchange_.put(cache, blocks.data(), 1, accept), 0u);
+    EXPECT_EQ(exchange_.take(cache, out.data(), 1), 0u);
+}
+
 INSTANTIATE_TEST_SUITE_P(, magazine_exchange_test, testing::Bool(), [](const testing::TestParamInfo<bool>& barrier) {
     return barrier.param ? "with_barrier" : "without_barrier";
 });

@@ -96,7 +96,7 @@ protected:
     /// Takes a block from the depot, or a share of blocks from the slabs, through an open cache.
     void* take_or_fill(thread_cache& cache) noexcept MEMORY_POOL_REQUIRES(mutex_)
     {
-        if (void* const block = exchange_.take_slowly(cache))
+        if (void* const block = exchange_.take(cache))
             return block;
         cache_slot& slot = *cache.slot;
         void** top = slot.begin_slowly(); // The cache is empty.
@@ -121,10 +121,10 @@ protected:
     /// Returns: whether there was room.
     bool put_or_spill(thread_cache& cache, void* block) noexcept MEMORY_POOL_REQUIRES(mutex_)
     {
-        if (exchange_.put_slowly(cache, block))
+        if (exchange_.put(cache, block))
             return true;
         spill(cache);
-        return exchange_.put_slowly(cache, block);
+        return exchange_.put(cache, block);
     }
 
     // Slabs.

@@ -98,6 +98,31 @@ public:
         take_back(block);
     }
 
+    // Some blocks.
+
+    /// Takes up to `count` blocks that are cached.
+    /// Returns: how many.
+    template <class T>
+    std::size_t allocate_cached(T** blocks, std::size_t count) noexcept
+    {
+        std::size_t taken = magazine_.pop(blocks, count);
+        block_span rest = outgoing_; // A copy, which stays in registers.
+        for (void* block = nullptr; taken != count && rest.pop_front(block, stride_); ++taken)
+            blocks[taken] = static_cast<T*>(block);
+        outgoing_ = rest;
+        for (std::size_t i = 0; i != taken; ++i)
+            hand_out(base::address_of(blocks[i]));
+        return taken;
+    }
+
+    /// Frees up to `count` blocks, as many as the magazine takes. nullptr is passed over.
+    /// Returns: how many.
+    template <class T>
+    std::size_t deallocate_cached(T* const* blocks, std::size_t count) noexcept
+    {
+        return magazine_.push(blocks, count, [this](void* block) { given_back(block); });
+    }
+
     // All blocks.
 
     void reserve(std::size_t count)

@@ -25,6 +25,23 @@ struct pool_access
         return Pool(block_size, options, upstream, listener);
     }
 
+    /// As the bulk forms of the pool, for pointers of any type.
+    template <class Pool, class T>
+    static std::size_t allocate_bulk(Pool& pool, T** blocks, std::size_t count)
+    {
+        return pool.allocate_many(blocks, count);
+    }
+    template <class Pool, class T>
+    static std::size_t try_allocate_bulk(Pool& pool, T** blocks, std::size_t count) noexcept
+    {
+        return pool.try_allocate_many(blocks, count);
+    }
+    template <class Pool, class T>
+    static void deallocate_bulk(Pool& pool, T* const* blocks, std::size_t count) noexcept
+    {
+        pool.deallocate_many(blocks, count);
+    }
+
     /// Returns: the store of a pool: a local_store or a shared_blocks.
     template <class Pool>
     MEMORY_POOL_ALWAYS_INLINE static auto& store(Pool& pool) noexcept

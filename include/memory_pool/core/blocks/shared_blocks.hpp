@@ -7,6 +7,7 @@
 /// Thread safety: as documented in basic_block_pool for pools shared by threads.
 #pragma once
 
+#include <memory_pool/base/arithmetic.hpp>
 #include <memory_pool/base/config.hpp>
 #include <memory_pool/base/errors.hpp>
 #include <memory_pool/base/failure_guard.hpp>
@@ -128,6 +129,23 @@ public:
             if (MEMORY_POOL_UNLIKELY(!put_cached(block)))
                 put_uncached(block);
         }
+    }
+
+    // Some blocks.
+
+    template <class T>
+    std::size_t allocate_cached(T** blocks, std::size_t count) noexcept
+    {
+        const std::size_t taken = take_cached(blocks, count);
+        for (std::size_t i = 0; i != taken; ++i)
+            (void)handed_out(base::address_of(blocks[i]));
+        return taken;
+    }
+
+    template <class T>
+    std::size_t deallocate_cached(T* const* blocks, std::size_t count) noexcept
+    {
+        return put_cached(blocks, count, [this](void* block) { given_back(block); });
     }
 
     // All blocks.

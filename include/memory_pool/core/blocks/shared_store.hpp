@@ -45,7 +45,7 @@ public:
     {
     }
 
-    // One block.
+    // Blocks.
 
     /// Effects: takes a block out of this thread's cache, into `block`.
     /// Returns: whether it had one.
@@ -61,6 +61,25 @@ public:
     {
         cache_slot* const mine = slots_.slot();
         return mine != nullptr && mine->push(block);
+    }
+
+    /// Effects: takes up to `count` blocks out of this thread's cache, or a full magazine of the depot, into `blocks`.
+    /// Returns: how many.
+    template <class T>
+    std::size_t take_cached(T** blocks, std::size_t count) noexcept
+    {
+        thread_cache* const cache = slots_.existing_cache();
+        return cache != nullptr ? exchange_.take(*cache, blocks, count) : 0;
+    }
+
+    /// Effects: puts up to `count` blocks into this thread's cache, or an empty magazine of the depot. nullptr is passed
+    ///   over. Calls `accepted(block)` before the block can be allocated again.
+    /// Returns: how many.
+    template <class T, class Accepted>
+    std::size_t put_cached(T* const* blocks, std::size_t count, Accepted&& accepted) noexcept
+    {
+        thread_cache* const cache = slots_.existing_cache();
+        return cache != nullptr ? exchange_.put(*cache, blocks, count, accepted) : 0;
     }
 
     /// Effects: takes a block from any source, including the caches of other threads, and upstream.

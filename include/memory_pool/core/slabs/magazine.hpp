@@ -22,6 +22,7 @@
 /// Thread safety: none. One thread owns a magazine.
 #pragma once
 
+#include <memory_pool/base/arithmetic.hpp>
 #include <memory_pool/base/config.hpp>
 #include <memory_pool/base/immovable.hpp>
 #include <memory_pool/core/slabs/block_row.hpp>
@@ -30,8 +31,31 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <iterator>
 
 namespace memory_pool { inline namespace MEMORY_POOL_ABI { namespace core {
+/// Effects: copies the `count` pointers below `top` to `blocks`, the uppermost first: blocks of a slab are in the order
+///   of addresses so.
+template <class T>
+void copy_down(void* const* top, std::size_t count, T** blocks) noexcept
+{
+    std::transform(std::make_reverse_iterator(top), std::make_reverse_iterator(top - count), blocks,
+                   [](void* block) { return static_cast<T*>(block); });
+}
+
+/// Effects: copies `count` pointers to blocks from `out` on, but for nullptr, and calls `accepted(block)` for each.
+/// Returns: the end of what it wrote.
+template <class T, class Accepted>
+void** copy_up(T* const* blocks, std::size_t count, void** out, Accepted&& accepted) noexcept
+{
+    static_assert(sizeof(T*) == sizeof(void*), "all pointers to objects look the same");
+    if (count != 0) // Else `blocks` may be nullptr.
+        std::memcpy(out, blocks, count * sizeof(void*));
+    void** const end = std::remove(out, out + count, nullptr);
+    std::for_each(out, end, accepted);
+    return end;
+}
+
 /// A stack of pointers to free blocks in an array provided by the caller.
 class magazine : base::immovable<magazine>
 {
@@ -83,6 +107,28 @@ public:
         *top = block;
         top_ = top + 1;
         return true;
+    }
+
+    /// Effects: takes up to `count` pointers out, into `blocks`, the one that was pushed last first.
+    /// Returns: how many.
+    template <class T>
+    std::size_t pop(T** blocks, std::size_t count) noexcept
+    {
+        count = std::min(count, size());
+        copy_down(top_, count, blocks);
+        top_ -= count;
+        return count;
+    }
+
+    /// Effects: adds up to `count` blocks, as many as there is room for below the limit, and calls `accepted(block)` for
+    ///   each. nullptr is passed over.
+    /// Returns: how many.
+    template <class T, class Accepted>
+    std::size_t push(T* const* blocks, std::size_t count, Accepted&& accepted) noexcept
+    {
+        count = limit_ != nullptr ? std::min(count, static_cast<std::size_t>(limit_ - top_)) : 0;
+        top_ = copy_up(blocks, count, top_, accepted);
+        return count;
     }
 
     /// Effects: sets the limit such that `count` pointers can be pushed, or as many as the array has room for.

@@ -16,6 +16,7 @@
 
 #include <memory_pool/base/arithmetic.hpp>
 #include <memory_pool/base/config.hpp>
+#include <memory_pool/core/slabs/magazine.hpp>
 #include <memory_pool/core/threads/depot.hpp>
 #include <memory_pool/core/threads/thread_cache.hpp>
 #include <memory_pool/core/threads/thread_caches.hpp>
@@ -93,7 +94,51 @@ public:
         depot_.release();
     }
 
-    // One block. By the owner thread of the cache.
+    // Some blocks. By the owner thread of the cache.
+
+    /// Effects: takes up to `count` blocks out of the cache, into `blocks`, after an exchange of magazines if it has none.
+    /// Returns: how many; 0 if the cache and the depot are empty, or the cache is closed.
+    template <class T>
+    std::size_t take(thread_cache& cache, T** blocks, std::size_t count) noexcept
+    {
+        cache_slot& slot = *cache.slot;
+        void** top = slot.begin_slowly();
+        std::size_t taken = 0;
+        if (slot.is_open()) {
+            if (top == bottom_of(cache) && load_full(cache)) {
+                top = bottom_of(cache) + room();
+                slot.reload(bottom_of(cache), room());
+            }
+            taken = std::min(count, static_cast<std::size_t>(top - bottom_of(cache)));
+            copy_down(top, taken, blocks);
+            top -= taken;
+        }
+        slot.end(top);
+        return taken;
+    }
+
+    /// Effects: puts up to `count` blocks into the cache, after an exchange of magazines if it is full. nullptr is
+    ///   passed over. Calls `accepted(block)` before the block can be allocated again.
+    /// Returns: how many; 0 if the cache is closed, or there is no empty magazine.
+    template <class T, class Accepted>
+    std::size_t put(thread_cache& cache, T* const* blocks, std::size_t count, Accepted&& accepted) noexcept
+    {
+        cache_slot& slot = *cache.slot;
+        void** top = slot.begin_slowly();
+        std::size_t done = 0;
+        if (slot.is_open()) {
+            if (top == bottom_of(cache) + room() && load_empty(cache)) {
+                top = bottom_of(cache);
+                slot.reload(top, room());
+            }
+            done = std::min(count, static_cast<std::size_t>(bottom_of(cache) + room() - top));
+            top = copy_up(blocks, done, top, accepted);
+        }
+        slot.end(top);
+        return done;
+    }
+
+    // One block.
 
     /// Effects: takes a block out of the cache, after an exchange of magazines if need be.
     /// Returns: it; nullptr if the cache and the depot are empty, or the cache is closed.
@@ -101,24 +146,8 @@ public:
     {
         void* block = nullptr;
         // The fast path for slots in pages, which shared_store::take_cached does not handle.
-        return has_barrier_ && cache.slot->pop(block) ? block : take_slowly(cache);
-    }
-
-    /// Effects: the same, for any slot.
-    void* take_slowly(thread_cache& cache) noexcept
-    {
-        cache_slot& slot = *cache.slot;
-        void** top = slot.begin_slowly();
-        void* block = nullptr;
-        if (slot.is_open()) {
-            if (top == bottom_of(cache) && load_full(cache)) {
-                top = bottom_of(cache) + room();
-                slot.reload(bottom_of(cache), room());
-            }
-            if (top != bottom_of(cache))
-                block = *--top;
-        }
-        slot.end(top);
+        if (!has_barrier_ || !cache.slot->pop(block))
+            (void)take(cache, &block, 1);
         return block;
     }
 
@@ -126,27 +155,7 @@ public:
     /// Returns: whether it did; false if the cache is closed, or there is no empty magazine.
     bool put(thread_cache& cache, void* block) noexcept
     {
-        return (has_barrier_ && cache.slot->push(block)) || put_slowly(cache, block);
-    }
-
-    /// Effects: the same, for any slot.
-    bool put_slowly(thread_cache& cache, void* block) noexcept
-    {
-        cache_slot& slot = *cache.slot;
-        void** top = slot.begin_slowly();
-        bool pushed = false;
-        if (slot.is_open()) {
-            if (top == bottom_of(cache) + room() && load_empty(cache)) {
-                top = bottom_of(cache);
-                slot.reload(top, room());
-            }
-            if (top != bottom_of(cache) + room()) {
-                *top++ = block;
-                pushed = true;
-            }
-        }
-        slot.end(top);
-        return pushed;
+        return (has_barrier_ && cache.slot->push(block)) || put(cache, &block, 1, [](void*) {}) != 0;
     }
 
     // All blocks.
