@@ -20,6 +20,7 @@
 #include <memory_pool/core/blocks/pool_access.hpp>
 #include <memory_pool/core/blocks/pool_arguments.hpp>
 #include <memory_pool/core/objects/construct.hpp>
+#include <memory_pool/polymorphic_deleter.hpp>
 #include <memory_pool/pool_options.hpp>
 #include <memory_pool/statistics.hpp>
 
@@ -45,7 +46,8 @@ public:
     /// The pool's policy.
     using policy = typename Blocks::policy;
 
-    /// Destroys an object of a pool: the deleter of `unique_ptr`.
+    /// Destroys an object of a pool: the deleter of `unique_ptr`. Converts to a polymorphic_deleter, so that the owner of
+    /// an object can become that of a base.
     class deleter
     {
     public:
@@ -58,6 +60,14 @@ public:
         /// Effects: destroys `object` and frees its block.
         /// Preconditions: it is alive, from the pool, and the pool lives.
         void operator()(T* object) const noexcept { pool_->destroy(object); }
+
+        /// Returns: the same for a pointer to a base.
+        operator polymorphic_deleter() const noexcept
+        {
+            return {pool_, [](void* pool, void* object) noexcept {
+                        static_cast<basic_object_pool*>(pool)->destroy(static_cast<T*>(object));
+                    }};
+        }
 
     private:
         basic_object_pool* pool_ = nullptr;

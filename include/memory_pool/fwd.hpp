@@ -136,6 +136,9 @@ template <class Pool>
 class block_resource;
 template <class T, class Resource>
 class resource_allocator;
+template <class T, class Resource>
+class resource_deleter;
+class polymorphic_deleter;
 class page_resource;
 class tracking_resource;
 class limit_resource;

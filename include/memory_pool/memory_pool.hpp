@@ -7,6 +7,7 @@
 /// Thread safety: see each face.
 #pragma once
 
+#include <memory_pool/allocate_unique.hpp>
 #include <memory_pool/allocator.hpp>
 #include <memory_pool/arena_resource.hpp>
 #include <memory_pool/block_pool.hpp>
@@ -15,6 +16,7 @@
 #include <memory_pool/concurrent_object_pool.hpp>
 #include <memory_pool/object_pool.hpp>
 #include <memory_pool/page_resource.hpp>
+#include <memory_pool/polymorphic_deleter.hpp>
 #include <memory_pool/pool_resource.hpp>
 #include <memory_pool/resource_adaptors.hpp>
 #include <memory_pool/shared_pool.hpp>

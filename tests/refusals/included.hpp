@@ -4,6 +4,7 @@
 /// What types.cpp includes. It is precompiled: see refusals.cmake.
 #pragma once
 
+#include <memory_pool/allocate_unique.hpp>
 #include <memory_pool/allocator.hpp>
 #include <memory_pool/arena_resource.hpp>
 #include <memory_pool/concurrent_block_pool.hpp>

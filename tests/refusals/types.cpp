@@ -31,6 +31,14 @@ struct counts_only
 
 struct only_declared;
 
+struct plain
+{
+};
+
+struct derived_from_plain : plain
+{
+};
+
 struct takes_a_number
 {
     explicit takes_a_number(int) {}
@@ -230,27 +238,32 @@ void refused()
     mp::unsynchronized_recycling_shared_pool<int> pool;
     (void)pool.try_allocate_until(std::chrono::steady_clock::now());
 #elif REFUSED == 55
+    (void)mp::allocate_unique<int[3]>(*std::pmr::get_default_resource());
+#elif REFUSED == 56
+    mp::object_pool<derived_from_plain> pool;
+    const std::unique_ptr<plain, mp::polymorphic_deleter> owner = pool.make_unique();
+#elif REFUSED == 57
     mp::intrusive_pool<without_constructor> pool;
     (void)pool.make(3);
-#elif REFUSED == 56
-    make<mp::intrusive_pool<int&>>();
-#elif REFUSED == 57
-    recycle<mp::recycling_pool<takes_a_number>>();
 #elif REFUSED == 58
-    make<mp::intrusive_pool<only_declared>>();
+    make<mp::intrusive_pool<int&>>();
 #elif REFUSED == 59
-    make<mp::intrusive_pool<pooled_shape>>();
+    recycle<mp::recycling_pool<takes_a_number>>();
 #elif REFUSED == 60
-    make<mp::intrusive_pool<pooled_loud>>();
+    make<mp::intrusive_pool<only_declared>>();
 #elif REFUSED == 61
-    recycle<mp::recycling_pool<pooled_number>>();
+    make<mp::intrusive_pool<pooled_shape>>();
 #elif REFUSED == 62
-    make<mp::intrusive_pool<pooled_item, int>>();
+    make<mp::intrusive_pool<pooled_loud>>();
 #elif REFUSED == 63
-    mp::intrusive_pool<pooled_item> pool(1000);
+    recycle<mp::recycling_pool<pooled_number>>();
 #elif REFUSED == 64
-    mp::recycling_pool<pooled_item> pool(1000);
+    make<mp::intrusive_pool<pooled_item, int>>();
 #elif REFUSED == 65
+    mp::intrusive_pool<pooled_item> pool(1000);
+#elif REFUSED == 66
+    mp::recycling_pool<pooled_item> pool(1000);
+#elif REFUSED == 67
     recycle<mp::recycling_pool<pooled_item, mp::checking_policy>>();
 #endif
 }
