@@ -255,4 +255,17 @@ TEST(store_pool_base, has_its_new_store_when_the_old_objects_are_destroyed)
     pool = mp::unsynchronized_recycling_shared_pool<resets>(bounded_to(5));
     EXPECT_EQ(seen, 5u);
 }
+
+TEST(store_pool_base, tries_without_throwing_if_the_constructor_does_not_throw)
+{
+    struct throwing
+    {
+        throwing() noexcept(false) {}
+    };
+    EXPECT_TRUE(noexcept(std::declval<mp::shared_pool<int>&>().try_make(3)));
+    EXPECT_FALSE(noexcept(std::declval<mp::shared_pool<throwing>&>().try_make()));
+    EXPECT_FALSE(noexcept(std::declval<mp::intrusive_pool<intrusive_item>&>().try_make(3)));
+    EXPECT_TRUE(noexcept(std::declval<mp::recycling_shared_pool<throwing>&>().try_allocate()));
+    EXPECT_TRUE(noexcept(std::declval<mp::recycling_pool<intrusive_item>&>().try_allocate()));
+}
 } // namespace

@@ -63,7 +63,7 @@ public:
     /// Effects: makes the allocation number `call` from now on, counted from 1, fail, and no other; or none, if that is
     ///   0.
     /// Thread safety: any thread.
-    void fail_at(std::uint64_t call)
+    void fail_at(std::uint64_t call) noexcept
     {
         const base::lock_guard lock(mutex_);
         calls_until_failure_ = call;
@@ -84,11 +84,11 @@ public:
 
     /// Effects: makes no allocation fail from now on.
     /// Thread safety: any thread.
-    void never_fail() { fail_at(0); }
+    void never_fail() noexcept { fail_at(0); }
 
     /// Returns: the number of allocations requested.
     /// Thread safety: any thread.
-    std::uint64_t calls() const
+    std::uint64_t calls() const noexcept
     {
         const base::lock_guard lock(mutex_);
         return calls_;
@@ -96,7 +96,7 @@ public:
 
     /// Returns: the number of these calls that failed here.
     /// Thread safety: any thread.
-    std::uint64_t failures() const
+    std::uint64_t failures() const noexcept
     {
         const base::lock_guard lock(mutex_);
         return failures_;

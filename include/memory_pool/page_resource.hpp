@@ -102,7 +102,7 @@ public:
     /// Returns: bytes that the system has mapped for the chunks in use: whole pages, all of them.
     /// Complexity: O(1).
     /// Thread safety: any thread.
-    std::size_t bytes_in_use() const
+    std::size_t bytes_in_use() const noexcept
     {
         const base::lock_guard lock(mutex_);
         return bytes_in_use_;

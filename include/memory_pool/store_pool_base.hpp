@@ -14,6 +14,7 @@
 
 #include <memory_pool/base/config.hpp>
 #include <memory_pool/base/refusals.hpp>
+#include <memory_pool/core/objects/construct.hpp>
 #include <memory_pool/core/objects/object_store.hpp>
 #include <memory_pool/core/objects/recycle_action.hpp>
 #include <memory_pool/pool_options.hpp>
@@ -216,7 +217,8 @@ public:
     /// Complexity: as `make`.
     /// Thread safety: that of the pool.
     template <class... Arguments>
-    [[nodiscard]] Pointer try_make(Arguments&&... arguments)
+    [[nodiscard]] Pointer try_make(Arguments&&... arguments) noexcept(
+        core::is_nothrow_makeable<value_type, Arguments...>())
     {
         return make_if(this->store().blocks.try_allocate(), std::forward<Arguments>(arguments)...);
     }
@@ -390,7 +392,7 @@ public:
     ///   fails.
     /// Complexity: as `allocate`.
     /// Thread safety: that of the pool.
-    [[nodiscard]] Pointer try_allocate()
+    [[nodiscard]] Pointer try_allocate() noexcept
     {
         return try_allocate_through_function([](value_type&) {});
     }
