@@ -258,4 +258,32 @@ TYPED_TEST(resource_allocator_over, serves_every_kind_of_container)
     EXPECT_EQ(resource.bytes_in_use(), 0u);
     EXPECT_TRUE(resource.verify());
 }
+
+TEST(resource_allocator, allocates_as_many_objects_as_the_block_has_room_for)
+{
+    test::accounting_upstream upstream;
+    mp::unsynchronized_pool_resource pools(&upstream);
+    mp::resource_allocator<int, mp::unsynchronized_pool_resource> allocator(pools);
+    for (const std::size_t count : {0u, 1u, 13u, 14u, 25u, 1000u, 1500u}) {
+        const auto [objects, room] = allocator.allocate_at_least(count);
+        EXPECT_GE(room, count);
+        EXPECT_EQ(room, pools.good_size(count * sizeof(int), alignof(int)) / sizeof(int));
+        std::fill_n(objects, room, 7);
+        allocator.deallocate(objects, room);
+        EXPECT_EQ(pools.bytes_in_use(), 0u);
+    }
+    EXPECT_EQ(allocator.allocate_at_least(13).count, 14u) << "of 52 bytes, in a block of 56";
+    EXPECT_THROW((void)allocator.allocate_at_least(std::numeric_limits<std::size_t>::max()), mp::size_overflow);
+    EXPECT_TRUE(pools.verify());
+}
+
+TEST(resource_allocator, allocates_as_many_objects_as_it_is_asked_for_if_the_resource_says_nothing)
+{
+    counting_heap heap;
+    mp::resource_allocator<int, counting_heap> allocator(heap);
+    const mp::allocation_result<int*> result = allocator.allocate_at_least(13);
+    EXPECT_EQ(result.count, 13u);
+    allocator.deallocate(result.ptr, result.count);
+    EXPECT_EQ(heap.live, 0);
+}
 } // namespace

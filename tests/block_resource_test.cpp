@@ -20,6 +20,7 @@
 #include <new>
 #include <stdexcept>
 #include <string>
+#include <utility>
 
 namespace mp = memory_pool;
 
@@ -150,5 +151,19 @@ TEST(block_resource, is_equal_to_itself_only)
     const mp::block_resource other(pool);
     EXPECT_TRUE(one.is_equal(one));
     EXPECT_FALSE(one.is_equal(other));
+}
+
+TEST(block_resource, tells_what_it_makes_of_a_size)
+{
+    mp::block_pool pool(48);
+    const mp::block_resource blocks(pool);
+    EXPECT_EQ(blocks.good_size(10), 48u);
+    EXPECT_EQ(blocks.good_size(10, 64), 10u);
+    EXPECT_EQ(blocks.good_size(50), 50u);
+}
+
+TEST(block_resource, gives_back_without_throwing_as_every_resource)
+{
+    EXPECT_TRUE(noexcept(std::declval<mp::block_resource<mp::block_pool>&>().deallocate(nullptr, 8)));
 }
 } // namespace

@@ -16,10 +16,35 @@
 
 #include <cstddef>
 #include <limits>
+#include <memory>
 #include <memory_resource>
 #include <type_traits>
+#include <utility>
 
 namespace memory_pool { inline namespace MEMORY_POOL_ABI {
+#if MEMORY_POOL_STD_ALLOCATION_RESULT
+/// What allocate_at_least returns: `ptr`, and the `count` of objects that there is room for.
+template <class Pointer>
+using allocation_result = std::allocation_result<Pointer, std::size_t>;
+#else
+/// What allocate_at_least returns: that of the standard library, from C++23 on.
+template <class Pointer>
+struct allocation_result
+{
+    Pointer ptr;       ///< The memory.
+    std::size_t count; ///< How many objects it has room for.
+};
+#endif
+
+namespace core {
+/// Whether a resource says what it makes of a request.
+template <class Resource, class = void>
+inline constexpr bool has_good_size = false;
+template <class Resource>
+inline constexpr bool has_good_size<
+    Resource, std::void_t<decltype(std::declval<const Resource&>().good_size(std::size_t{}, std::size_t{}))>> = true;
+} // namespace core
+
 /// Allocates objects of type `T` from a `Resource`: anything with `allocate(bytes, alignment)` and
 /// `deallocate(block, bytes, alignment)`, as every resource has.
 ///
@@ -71,8 +96,24 @@ public:
         return static_cast<T*>(resource_->allocate(count * sizeof(T), alignof(T)));
     }
 
+    /// Returns: room for at least `count` objects, and for how many: as many as fit into the block that the resource
+    ///   hands out for `count`, if it has a `good_size`.
+    /// Throws: as `allocate`.
+    /// Complexity: that of the resource.
+    // A template, as the type depends on the language level: units of different levels can be linked.
+    template <class Result = allocation_result<T*>>
+    [[nodiscard]] MEMORY_POOL_ALWAYS_INLINE Result allocate_at_least(std::size_t count)
+    {
+        if constexpr (core::has_good_size<Resource>) {
+            if (count <= std::numeric_limits<std::size_t>::max() / sizeof(T))
+                count = resource_->good_size(count * sizeof(T), alignof(T)) / sizeof(T);
+        }
+        return {allocate(count), count};
+    }
+
     /// Effects: frees room for `count` objects.
-    /// Preconditions: `objects` came from `allocate(count)` of an equal allocator.
+    /// Preconditions: `objects` came from `allocate(count)` of an equal allocator, or from its `allocate_at_least`, which
+    ///   has returned that `count`.
     /// Complexity: that of the resource.
     MEMORY_POOL_ALWAYS_INLINE void deallocate(T* objects, std::size_t count) noexcept
     {

@@ -159,13 +159,17 @@ public:
     /// Thread safety: that of `Arenas`.
     void reserve(std::size_t count) { arenas_.reserve(count); }
 
-    /// Returns: whether a block of this resource could begin at `address`: it lies in an arena. Any pointer is allowed.
-    ///   False for large blocks.
-    /// Complexity: linear in chunks.
+    /// Returns: whether a block of this resource could begin at `address`: it lies in an arena or a large block. Any
+    ///   pointer is allowed.
+    /// Complexity: linear in chunks and large blocks.
     /// Thread safety: that of `Arenas`.
-    bool owns(const void* address) const noexcept
+    bool owns(const void* address) const noexcept { return arenas_.contains(address); }
+
+    /// Returns: how many bytes a block has room for that is requested with `bytes` and `alignment`. A request for those
+    ///   takes up no more.
+    std::size_t good_size(std::size_t bytes, std::size_t alignment = alignof(std::max_align_t)) const noexcept
     {
-        return arenas_.with_store([address](const auto& store) { return store.contains(address); });
+        return fits(bytes, alignment) ? core::arena_extent(bytes) : bytes;
     }
 
     /// Returns: the maximum number of arenas; arena_options::unbounded if there is no limit.

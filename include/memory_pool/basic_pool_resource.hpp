@@ -45,15 +45,17 @@ public:
 
     /// Effects: makes a resource. Takes nothing from `upstream` yet. `options` mean what they do for std::pmr: the most
     ///   blocks that a pool takes at once, and the largest block that comes from a pool; 0 stands for the default: up
-    ///   to a MiB, and 4096 bytes. There are no pools for blocks larger than a MiB.
-    /// Preconditions: `upstream` outlives the resource. Shared pools call it under a lock, so never concurrently.
+    ///   to a MiB, and 4096 bytes. There are no pools for blocks larger than a MiB. `name` is the resource's name in
+    ///   reports; it is not copied.
+    /// Preconditions: `upstream` and `name` outlive the resource. Shared pools call it under a lock, so never concurrently.
     /// Throws: std::invalid_argument if `upstream` is nullptr.
     /// Complexity: O(1).
     explicit basic_pool_resource(const std::pmr::pool_options& options,
-                                 std::pmr::memory_resource* upstream = std::pmr::get_default_resource())
-        : upstream_(upstream), pools_(options, upstream, upstream_.for_pools())
+                                 std::pmr::memory_resource* upstream = std::pmr::get_default_resource(),
+                                 const char* name = default_name)
+        : upstream_(upstream), pools_(options, upstream, upstream_.for_pools(), name != nullptr ? name : default_name)
     {
-        core::check_upstream(upstream, "resource");
+        core::check_upstream(upstream, pools_.name());
         base::check_resource_policy<policy>();
     }
 
@@ -85,7 +87,7 @@ public:
                                                            std::size_t alignment = alignof(std::max_align_t))
     {
         if constexpr (base::checked_policy<policy>::checks)
-            core::check_alignment(alignment, "resource");
+            core::check_alignment(alignment, name());
         const std::size_t needed = core::bytes_in_class(bytes, alignment);
         if (MEMORY_POOL_UNLIKELY(needed > pools_.largest_block()))
             return allocate_large(bytes, alignment);
@@ -115,7 +117,7 @@ public:
         if (MEMORY_POOL_LIKELY(pool != nullptr))
             pool->deallocate(block);
         else
-            core::report_misuse_in_pools(error::foreign_pointer, block, {bytes, alignment});
+            pools_.report_misuse(error::foreign_pointer, block, {bytes, alignment});
     }
 
     /// Effects: returns every slab that is wholly free to upstream.
@@ -124,10 +126,31 @@ public:
     /// Thread safety: that of `Pool`.
     std::size_t trim() noexcept { return pools_.trim(); }
 
+    /// Effects: frees every block, and keeps the slabs for later. Large blocks go back upstream.
+    /// Complexity: linear in slabs, large blocks and threads.
+    /// Thread safety: no other thread may use the resource at the same time.
+    void clear() noexcept { pools_.clear(); }
+
     /// Effects: frees every block, and returns all memory to upstream. The resource works on.
     /// Complexity: linear in slabs and large blocks.
     /// Thread safety: no other thread may use the resource at the same time.
     void release() noexcept { pools_.release(); }
+
+    /// Returns: whether a block of this resource, in use or not, starts at `address`. Any pointer is allowed.
+    /// Complexity: linear in pools and large blocks, and logarithmic in slabs.
+    /// Thread safety: that of `Pool`.
+    bool owns(const void* address) const noexcept
+    {
+        return pools_.find_owner(address) != nullptr ||
+               with_large([address](const auto& large) { return large.owns(address); });
+    }
+
+    /// Returns: how many bytes a block has room for that is requested with `bytes` and `alignment`. A request for those
+    ///   comes from the same pool.
+    std::size_t good_size(std::size_t bytes, std::size_t alignment = alignof(std::max_align_t)) const noexcept
+    {
+        return pools_.block_size(bytes, alignment);
+    }
 
     /// Returns: the options in effect.
     std::pmr::pool_options options() const noexcept { return pools_.options(); }
@@ -149,6 +172,9 @@ public:
         return pools_.bytes_for_pools() + with_large([](const auto& large) { return large.bytes_reserved(); });
     }
 
+    /// Returns: the resource's name in reports.
+    const char* name() const noexcept { return pools_.name(); }
+
     /// Returns: the upstream resource.
     std::pmr::memory_resource* upstream_resource() const noexcept { return pools_.upstream(); }
 
@@ -157,6 +183,8 @@ public:
     bool verify() const noexcept { return pools_.verify(); }
 
 private:
+    static constexpr const char* default_name = "of a pool resource";
+
     void* do_allocate(std::size_t bytes, std::size_t alignment) override { return allocate(bytes, alignment); }
     void do_deallocate(void* block, std::size_t bytes, std::size_t alignment) override
     {
@@ -166,13 +194,13 @@ private:
 
     MEMORY_POOL_SLOW_PATH void* allocate_first(std::size_t number, std::size_t alignment)
     {
-        core::check_alignment(alignment, "resource");
+        core::check_alignment(alignment, name());
         return make(number).allocate();
     }
 
     MEMORY_POOL_SLOW_PATH void* allocate_large(std::size_t bytes, std::size_t alignment)
     {
-        core::check_alignment(alignment, "resource");
+        core::check_alignment(alignment, name());
         core::oversized_blocks::check_size(bytes, alignment);
         [[maybe_unused]] const auto held = upstream_.lock();
         return pools_.large().allocate(bytes, alignment);
@@ -188,7 +216,7 @@ private:
                 return;
         }
         if (!give_back_large(block, bytes, alignment))
-            core::report_misuse_in_pools(error::foreign_pointer, block, given);
+            pools_.report_misuse(error::foreign_pointer, block, given);
     }
 
     /// Effects: reports a block that is not in `pool`; or, if that is nullptr, any misuse that freeing it would be.
@@ -205,7 +233,7 @@ private:
             misuse = with_large([&](const auto& large) { return large.misuse(block, given); });
         if (!misuse || (pool != nullptr && misuse->kind != error::size_mismatch))
             return true;
-        core::report_misuse_in_pools(*misuse, block, given);
+        pools_.report_misuse(*misuse, block, given);
         return false;
     }
 

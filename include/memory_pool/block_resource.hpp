@@ -61,12 +61,18 @@ public:
     ///   a block of the pool is reported that does not look so, and the call is ignored.
     /// Complexity: that of the pool, or of upstream.
     MEMORY_POOL_ALWAYS_INLINE void deallocate(void* block, std::size_t bytes,
-                                              std::size_t alignment = alignof(std::max_align_t))
+                                              std::size_t alignment = alignof(std::max_align_t)) noexcept
     {
         if (MEMORY_POOL_LIKELY(fits(bytes, alignment)))
             pool_.deallocate(block);
         else if (block != nullptr)
             deallocate_upstream(block, bytes, alignment);
+    }
+
+    /// Returns: how many bytes a block has room for that is requested with `bytes` and `alignment`.
+    std::size_t good_size(std::size_t bytes, std::size_t alignment = alignof(std::max_align_t)) const noexcept
+    {
+        return fits(bytes, alignment) ? pool_.block_size() : bytes;
     }
 
     /// Returns: the pool.
@@ -81,7 +87,7 @@ private:
         return bytes <= pool_.block_size() && alignment <= pool_.alignment();
     }
 
-    void deallocate_upstream(void* block, std::size_t bytes, std::size_t alignment)
+    void deallocate_upstream(void* block, std::size_t bytes, std::size_t alignment) noexcept
     {
         if constexpr (Pool::policy::checks)
             if (pool_.owns(block)) {

@@ -229,9 +229,7 @@ TYPED_TEST_P(arena_resource_conformance, serves_blocks_up_to_the_largest_from_ar
         for (const std::size_t alignment : {1u, 64u, 128u, 512u, 1024u}) {
             const filled_block block = allocate_filled(arenas, bytes, alignment);
             EXPECT_TRUE(block.is_aligned());
-            if (alignment <= 64) {
-                EXPECT_EQ(arenas.owns(block.address), bytes <= arenas.largest_block());
-            }
+            EXPECT_TRUE(arenas.owns(block.address));
             EXPECT_TRUE(give_back(arenas, block));
         }
     }
@@ -418,7 +416,7 @@ TYPED_TEST_P(arena_resource_conformance, keeps_its_arenas_when_it_is_cleared)
     }
 }
 
-TYPED_TEST_P(arena_resource_conformance, owns_what_lies_in_its_arenas)
+TYPED_TEST_P(arena_resource_conformance, owns_what_lies_in_its_arenas_and_large_blocks)
 {
     auto& arenas = this->small_arenas_;
     TypeParam others(with_arenas_of(1024));
@@ -428,9 +426,29 @@ TYPED_TEST_P(arena_resource_conformance, owns_what_lies_in_its_arenas)
     EXPECT_TRUE(arenas.owns(block) && arenas.owns(block + 39));
     EXPECT_FALSE(arenas.owns(&local));
     EXPECT_FALSE(arenas.owns(others.allocate(40)));
-    EXPECT_FALSE(arenas.owns(arenas.allocate(5000))) << "it is a large block";
+    auto* const large = static_cast<std::byte*>(arenas.allocate(5000));
+    auto* const larger = static_cast<std::byte*>(arenas.allocate(6000, 4096));
+    EXPECT_TRUE(arenas.owns(large) && arenas.owns(large + 4999) && arenas.owns(larger) && arenas.owns(larger + 5999));
+    EXPECT_FALSE(others.owns(large));
+    EXPECT_FALSE(arenas.owns(large + 5100)) << "behind it";
+    arenas.deallocate(large, 5000);
+    EXPECT_FALSE(arenas.owns(large));
     arenas.release();
-    EXPECT_FALSE(arenas.owns(block));
+    EXPECT_FALSE(arenas.owns(block) || arenas.owns(larger));
+}
+
+TYPED_TEST_P(arena_resource_conformance, tells_what_it_makes_of_a_size)
+{
+    auto& arenas = this->small_arenas_;
+    EXPECT_EQ(arenas.good_size(1), 8u);
+    EXPECT_EQ(arenas.good_size(40, 64), 40u);
+    EXPECT_EQ(arenas.good_size(5001), 5001u) << "a large block";
+    for (std::size_t bytes = 0; bytes <= 2000; ++bytes) {
+        const std::size_t good = arenas.good_size(bytes);
+        ASSERT_GE(good, bytes);
+        ASSERT_EQ(arenas.good_size(good), good);
+        EXPECT_TRUE(give_back(arenas, allocate_filled(arenas, good)));
+    }
 }
 
 TYPED_TEST_P(arena_resource_conformance, serves_a_monotonic_resource_that_is_released_again_and_again)
@@ -502,7 +520,7 @@ REGISTER_TYPED_TEST_SUITE_P(
     gives_back_what_it_got_when_it_cannot_be_made, takes_one_arena_if_upstream_has_no_more, reserves_what_is_asked_for,
     refuses_options_that_make_no_sense, asks_upstream_for_nothing_when_blocks_come_back,
     finds_the_arena_of_a_block_among_any_number, trims_chunks_whose_arenas_are_all_free_and_no_others,
-    keeps_its_arenas_when_it_is_cleared, owns_what_lies_in_its_arenas,
+    keeps_its_arenas_when_it_is_cleared, owns_what_lies_in_its_arenas_and_large_blocks, tells_what_it_makes_of_a_size,
     serves_a_monotonic_resource_that_is_released_again_and_again, can_be_nested_with_other_resources,
     reports_a_block_of_another_arena_resource_and_ignores_it);
 

@@ -145,11 +145,85 @@ TYPED_TEST_P(pool_resource_conformance, can_take_its_memory_from_arenas)
     EXPECT_EQ(arenas.bytes_in_use(), 0u);
 }
 
+TYPED_TEST_P(pool_resource_conformance, owns_its_blocks_and_nothing_else)
+{
+    TypeParam resource(&this->upstream_);
+    TypeParam other;
+    const int local = 0;
+    EXPECT_FALSE(resource.owns(nullptr));
+    EXPECT_FALSE(resource.owns(&local));
+    for (const std::size_t bytes : {1u, 50u, 4096u, 100'000u}) {
+        const filled_block block = allocate_filled(resource, bytes);
+        EXPECT_TRUE(resource.owns(block.address)) << bytes;
+        EXPECT_FALSE(resource.owns(block.address + 1)) << bytes;
+        EXPECT_FALSE(other.owns(block.address)) << bytes;
+    }
+    void* const large = resource.allocate(5000);
+    resource.deallocate(large, 5000);
+    EXPECT_FALSE(resource.owns(large));
+    resource.release();
+    EXPECT_EQ(this->upstream_.live_bytes(), 0u);
+}
+
+TYPED_TEST_P(pool_resource_conformance, keeps_its_memory_when_it_is_cleared)
+{
+    TypeParam resource(&this->upstream_);
+    const auto fill = [&resource] {
+        for (std::size_t i = 0; i != 3000; ++i)
+            (void)allocate_filled(resource, i % 700);
+    };
+    fill();
+    const std::size_t calls = this->upstream_.calls();
+    const std::size_t reserved = resource.bytes_reserved();
+    const void* const large = resource.allocate(100'000);
+    EXPECT_GT(resource.bytes_reserved(), reserved);
+    resource.clear();
+    EXPECT_EQ(resource.bytes_in_use(), 0u);
+    EXPECT_EQ(resource.bytes_reserved(), reserved) << "the large block is gone";
+    EXPECT_FALSE(resource.owns(large));
+    fill();
+    EXPECT_EQ(this->upstream_.calls(), calls + 1) << "for the large block";
+    EXPECT_TRUE(resource.verify());
+    resource.clear();
+}
+
+TYPED_TEST_P(pool_resource_conformance, tells_what_it_makes_of_a_size)
+{
+    TypeParam resource(&this->upstream_);
+    EXPECT_EQ(resource.good_size(50), 64u) << "aligned to 16";
+    EXPECT_EQ(resource.good_size(50, 8), 56u);
+    EXPECT_EQ(resource.good_size(50, 64), 64u);
+    EXPECT_EQ(resource.good_size(100, 8), 112u);
+    EXPECT_EQ(resource.good_size(5000), 5000u) << "a large block";
+    for (const std::size_t alignment : {1u, 8u, 16u, 32u, 4096u, 8192u})
+        for (std::size_t bytes = 0; bytes <= 5000; bytes += 3) {
+            const std::size_t good = resource.good_size(bytes, alignment);
+            ASSERT_GE(good, bytes);
+            ASSERT_EQ(resource.good_size(good, alignment), good);
+            void* const block = resource.allocate(bytes, alignment);
+            const std::size_t in_use = resource.bytes_in_use();
+            resource.deallocate(block, bytes, alignment);
+            void* const better = resource.allocate(good, alignment);
+            ASSERT_EQ(resource.bytes_in_use(), in_use);
+            resource.deallocate(better, good, alignment);
+        }
+}
+
+TYPED_TEST_P(pool_resource_conformance, has_a_name)
+{
+    const TypeParam named({}, &this->upstream_, "orders");
+    EXPECT_STREQ(named.name(), "orders");
+    const TypeParam unnamed({}, &this->upstream_, nullptr);
+    EXPECT_STREQ(unnamed.name(), TypeParam().name());
+}
+
 REGISTER_TYPED_TEST_SUITE_P(pool_resource_conformance, takes_nothing_from_upstream_until_a_block_is_asked_for,
                             has_pools_up_to_the_block_that_the_options_name,
                             takes_no_more_blocks_at_once_than_the_options_allow,
                             counts_blocks_as_large_as_their_pools_make_them,
-                            uses_a_block_again_while_others_of_its_age_are_in_use, can_take_its_memory_from_arenas);
+                            uses_a_block_again_while_others_of_its_age_are_in_use, can_take_its_memory_from_arenas,
+                            owns_its_blocks_and_nothing_else, keeps_its_memory_when_it_is_cleared,
+                            tells_what_it_makes_of_a_size, has_a_name);
 
 // Misuse, with a policy that checks.
 

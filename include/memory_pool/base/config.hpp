@@ -14,6 +14,11 @@
 #endif
 
 #include <cstddef>
+#if defined(__has_include)
+#if __has_include(<version>)
+#include <version>
+#endif
+#endif
 
 #define MEMORY_POOL_VERSION_MAJOR 0 ///< Grows when programs must be changed to build; in 0.x, that is MINOR.
 #define MEMORY_POOL_VERSION_MINOR 1 ///< Grows when something is added.
@@ -184,6 +189,13 @@
 #else
 #define MEMORY_POOL_CALLER_FILE() "unknown" ///< The file of the call, if it were known.
 #define MEMORY_POOL_CALLER_LINE() 0u        ///< The line of the call, if it were known.
+#endif
+
+/// Does the standard library have std::allocation_result?
+#if defined(__cpp_lib_allocate_at_least)
+#define MEMORY_POOL_STD_ALLOCATION_RESULT 1
+#else
+#define MEMORY_POOL_STD_ALLOCATION_RESULT 0
 #endif
 
 /// Is this code that can only be in an executable, not in a shared library? In an executable, every access to a

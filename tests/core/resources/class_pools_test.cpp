@@ -49,7 +49,7 @@ class class_pools_test : public testing::Test
 protected:
     test::accounting_upstream upstream_;
     test::accounting_upstream upstream_of_pools_;
-    core::class_pools<noted_pool> pools_{{}, &upstream_, &upstream_of_pools_};
+    core::class_pools<noted_pool> pools_{{}, &upstream_, &upstream_of_pools_, "pools"};
 };
 
 TEST_F(class_pools_test, makes_a_pool_when_it_is_first_needed)
@@ -106,7 +106,7 @@ TEST_F(class_pools_test, has_pools_grow_by_as_many_blocks_as_the_options_allow)
     const auto step = [&](std::size_t most, std::size_t number) {
         std::pmr::pool_options options;
         options.max_blocks_per_chunk = most;
-        core::class_pools<noted_pool> pools(options, &upstream_, &upstream_of_pools_);
+        core::class_pools<noted_pool> pools(options, &upstream_, &upstream_of_pools_, "pools");
         return pools.make(number).options.growth_step;
     };
     const std::size_t of_64_bytes = core::block_sizes::of(64);

@@ -120,6 +120,9 @@ public:
         return look(store_);
     }
 
+    /// Returns: whether `address` lies in an arena or a large block.
+    bool contains(const void* address) const noexcept { return store_.contains(address) || large_.contains(address); }
+
     /// Effects: calls `look(const arena_checks<arena>&)`, and returns what it returns.
     template <class Look>
     auto with_checks(Look&& look) const

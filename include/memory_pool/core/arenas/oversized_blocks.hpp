@@ -73,6 +73,21 @@ public:
         blocks_.for_each([this](node* leaving) { give_back(leaving); });
     }
 
+    /// Returns: whether a block begins at `address`. Any pointer is allowed.
+    /// Complexity: linear in blocks.
+    bool owns(const void* address) const noexcept { return find(address) != nullptr; }
+
+    /// Returns: whether `address` lies in a block, or just behind it. Any pointer is allowed.
+    /// Complexity: linear in blocks.
+    bool contains(const void* address) const noexcept
+    {
+        bool does = false;
+        blocks_.for_each([&](const node* each) {
+            does = does || (!base::is_before(address, each->block) && base::is_before(address, each));
+        });
+        return does;
+    }
+
     /// Returns: the misuse that freeing `block`, which may be any pointer, would be, if any; each overflow only once.
     /// Complexity: linear in blocks.
     std::optional<base::misuse> misuse(const void* block, const base::block_request& given) const noexcept

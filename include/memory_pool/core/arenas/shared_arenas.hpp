@@ -208,6 +208,13 @@ public:
         return look(store_);
     }
 
+    /// Returns: whether `address` lies in an arena or a large block.
+    bool contains(const void* address) const noexcept
+    {
+        const pool_lock lock(mutex_, slots_);
+        return store_.contains(address) || large_.contains(address);
+    }
+
     /// Effects: calls `look(const arena_checks<shared_arena>&)` with the lock held, and returns what it returns.
     template <class Look>
     auto with_checks(Look&& look) const

@@ -28,27 +28,16 @@
 #include <new>
 
 namespace memory_pool { inline namespace MEMORY_POOL_ABI { namespace core {
-/// The name of such pools in reports.
-inline constexpr const char* name_of_class_pools = "of a pool resource";
-
-/// Effects: reports a misuse of a block of no pool, unless it is nullptr.
-MEMORY_POOL_SLOW_PATH inline void report_misuse_in_pools(const base::misuse& found, const void* block,
-                                                         const base::block_request& given) noexcept
-{
-    if (block != nullptr)
-        base::report_misuse(found, block, given, name_of_class_pools);
-}
-
 /// The pools of one resource, of blocks in `Pool`.
 template <class Pool>
 class class_pools
 {
 public:
     /// Effects: makes no pool yet. Pools take blocks from `upstream_of_pools`; they themselves lie in memory from
-    ///   `upstream`, and so do large blocks.
+    ///   `upstream`, and so do large blocks. `name` is that of the pools in reports.
     class_pools(const std::pmr::pool_options& options, std::pmr::memory_resource* upstream,
-                std::pmr::memory_resource* upstream_of_pools) noexcept
-        : options_(actual(options)), upstream_of_pools_(upstream_of_pools), large_(upstream)
+                std::pmr::memory_resource* upstream_of_pools, const char* name) noexcept
+        : options_(actual(options)), upstream_of_pools_(upstream_of_pools), name_(name), large_(upstream)
     {
     }
 
@@ -75,7 +64,7 @@ public:
         options.alignment = block_class_alignment(number);
         options.growth_step = growth_step(block_sizes::size(number));
         options.max_cached_blocks = max_cached_blocks;
-        options.name = name_of_class_pools;
+        options.name = name_;
         void* const memory = upstream()->allocate(sizeof(Pool), alignof(Pool));
         base::failure_guard guard([&] { upstream()->deallocate(memory, sizeof(Pool), alignof(Pool)); });
         auto* const made = ::new (memory) Pool(block_sizes::size(number), options, upstream_of_pools_);
@@ -86,6 +75,23 @@ public:
 
     /// Returns: the largest block that comes from a pool, in bytes.
     std::size_t largest_block() const noexcept { return options_.largest_required_pool_block; }
+
+    /// Returns: bytes of the block that comes from a pool for `bytes` and `alignment`; or `bytes`, if none does.
+    std::size_t block_size(std::size_t bytes, std::size_t alignment) const noexcept
+    {
+        const std::size_t needed = bytes_in_class(bytes, alignment);
+        return needed > largest_block() ? bytes : block_sizes::size(block_sizes::of(needed));
+    }
+
+    const char* name() const noexcept { return name_; }
+
+    /// Effects: reports a misuse of a block of no pool, unless it is nullptr.
+    MEMORY_POOL_SLOW_PATH void report_misuse(const base::misuse& found, const void* block,
+                                             const base::block_request& given) const noexcept
+    {
+        if (block != nullptr)
+            base::report_misuse(found, block, given, name_);
+    }
 
     oversized_blocks& large() noexcept { return large_; }
     const oversized_blocks& large() const noexcept { return large_; }
@@ -101,6 +107,13 @@ public:
                 upstream()->deallocate(leaving, sizeof(Pool), alignof(Pool));
             }
         }
+    }
+
+    /// Effects: frees every block, and keeps the pools and their slabs.
+    void clear() noexcept
+    {
+        large_.release();
+        for_each([](Pool& pool) { pool.clear(); });
     }
 
     /// Returns: the pool that has a block at `address`, or nullptr. Any pointer is allowed.
@@ -197,6 +210,7 @@ private:
     std::array<std::atomic<Pool*>, block_sizes::count> pools_{};
     const std::pmr::pool_options options_;
     std::pmr::memory_resource* const upstream_of_pools_;
+    const char* const name_;
     oversized_blocks large_;
 };
 }}} // namespace memory_pool::MEMORY_POOL_ABI::core
