@@ -61,11 +61,12 @@ TEST(concurrent_object_pool, has_threads_make_objects_in_bulk_that_others_destro
         std::vector<counted*> mine(100);
         for (int i = 0; i != 500; ++i) {
             const std::size_t count = thread % 2 == 0 ? 100 : 60; // exactly as many as fit, at times
-            if (pool.try_create_bulk(mine.data(), count, text_of(thread, i)) == 0)
+            const std::size_t made = pool.try_create_bulk(mine.data(), count, text_of(thread, i));
+            if (made == 0)
                 continue;
-            ASSERT_EQ(mine[count - 1]->text(), text_of(thread, i));
-            pool.destroy_bulk(mine.data(), count / 2);
-            pool.destroy_bulk(mine.data() + count / 2, count - count / 2);
+            ASSERT_EQ(mine[made - 1]->text(), text_of(thread, i));
+            pool.destroy_bulk(mine.data(), made / 2);
+            pool.destroy_bulk(mine.data() + made / 2, made - made / 2);
         }
     });
     EXPECT_EQ(counted::alive, 0);

@@ -212,8 +212,8 @@ public:
         return count;
     }
 
-    /// Effects: makes `count` objects as `create_bulk` does, if so many blocks are available; otherwise none.
-    /// Returns: `count`, or 0.
+    /// Effects: makes up to `count` objects as `create_bulk` does, as many as there are blocks available.
+    /// Returns: how many.
     /// Preconditions: as `create_bulk`.
     /// Throws: what the constructor throws, as `create_bulk`.
     /// Complexity: as `create_bulk`.
@@ -222,12 +222,8 @@ public:
     [[nodiscard]] std::size_t try_create_bulk(T** objects, std::size_t count, const Arguments&... arguments)
     {
         const std::size_t taken = core::pool_access::try_allocate_bulk(blocks_, objects, count);
-        if (taken != count) {
-            core::pool_access::deallocate_bulk(blocks_, objects, taken);
-            return 0;
-        }
-        construct_bulk(objects, count, arguments...);
-        return count;
+        construct_bulk(objects, taken, arguments...);
+        return taken;
     }
 
     /// Effects: destroys `count` objects, as `destroy` does. It frees their blocks together, some time after it has
@@ -348,6 +344,10 @@ public:
     /// Returns: as `Blocks::available`.
     /// Complexity: as `Blocks::available`.
     std::size_t available() const noexcept { return blocks_.available(); }
+
+    /// Returns: as `Blocks::growth_count`.
+    /// Complexity: O(1).
+    std::size_t growth_count() const noexcept { return blocks_.growth_count(); }
 
     /// Returns: bytes held from upstream, bookkeeping included.
     std::size_t bytes_reserved() const noexcept { return blocks_.bytes_reserved(); }

@@ -51,15 +51,15 @@ struct verb
     static constexpr bool is_waiting = IsWaiting;
 };
 
-#define VERB(verb_name, waits, label, expression) \
-    struct verb_name : verb<waits> \
-    { \
-        static constexpr const char* word = label; \
-        template <class P> \
-        static auto call([[maybe_unused]] P& p) -> decltype(expression) \
-        { \
-            return expression; \
-        } \
+#define VERB(verb_name, waits, label, expression)                                                                      \
+    struct verb_name : verb<waits>                                                                                     \
+    {                                                                                                                  \
+        static constexpr const char* word = label;                                                                     \
+        template <class P>                                                                                             \
+        static auto call([[maybe_unused]] P& p) -> decltype(expression)                                                \
+        {                                                                                                              \
+            return expression;                                                                                         \
+        }                                                                                                              \
     }
 
 constexpr std::chrono::seconds a_second{1};
@@ -79,6 +79,12 @@ VERB(allocate_for, true, "`try_allocate_for`", p.try_allocate_for(a_second));
 VERB(create_for, true, "`try_create_for`", p.try_create_for(a_second));
 VERB(make_for, true, "`try_make_for`", p.try_make_for(a_second));
 VERB(allocate_bulk, false, "`allocate_bulk`", p.allocate_bulk(static_cast<void**>(nullptr), 0));
+VERB(try_allocate_bulk, false, "`try_allocate_bulk`", p.try_allocate_bulk(static_cast<void**>(nullptr), 0));
+VERB(create_bulk, false, "`create_bulk`", p.create_bulk(static_cast<int**>(nullptr), 0));
+VERB(try_create_bulk, false, "`try_create_bulk`", p.try_create_bulk(static_cast<int**>(nullptr), 0));
+VERB(destroy_bulk, false, "`destroy_bulk`", p.destroy_bulk(static_cast<int**>(nullptr), 0));
+VERB(good_size, false, "`good_size`", p.good_size(1));
+VERB(move, false, "yes", P(std::move(p)));
 VERB(deallocate, false, "`deallocate`", p.deallocate(nullptr));
 VERB(destroy, false, "`destroy`", p.destroy(nullptr));
 VERB(deallocate_bulk, false, "`deallocate_bulk`", p.deallocate_bulk(static_cast<void**>(nullptr), 0));
@@ -219,14 +225,18 @@ std::string table_of_pools()
     const std::string pointer = "The last pointer to an object gives it back: there is nothing to call, and none to "
                                 "destroy from outside.";
     const std::string inside = "An object belongs to its pointers, not to the pool: a pointer tells where it is from.";
-    table pools({"`block_pool`", "`object_pool`", "`intrusive_pool`", "`recycling_pool`", "`shared_pool`",
-                 "`recycling_shared_pool`"},
-                {{{"give back", ""}, pointer},
-                 {{"give back many", ""}, pointer},
-                 {{"forget all, keep the memory", ""}, pointer},
-                 {{"hand out many", ""}, "Each has an owner of its own: call the form for one in a loop."},
-                 {{"is it from here?", ""}, inside},
-                 {{"visit those in use", ""}, inside}});
+    const std::string many = "Each has an owner of its own: call the form for one in a loop.";
+    table pools(
+        {"`block_pool`", "`object_pool`", "`intrusive_pool`", "`recycling_pool`", "`shared_pool`",
+         "`recycling_shared_pool`"},
+        {{{"give back", ""}, pointer},
+         {{"give back many", ""}, pointer},
+         {{"forget all, keep the memory", ""}, pointer},
+         {{"hand out many, or throw", ""}, many},
+         {{"hand out many, or as many as there are", ""}, many},
+         {{"can be moved and swapped", ""}, "Its users point to it: keep it in a std::optional, or on the heap."},
+         {{"is it from here?", ""}, inside},
+         {{"visit those in use", ""}, inside}});
     const auto row = [&](const char* words, auto... verbs) {
         add_row<decltype(verbs)...>(pools, words, blocks, objects, intrusive, recycling, shared, kept);
     };
@@ -234,9 +244,10 @@ std::string table_of_pools()
     row("hand out, or nullptr", try_allocate{}, try_create{}, try_make{});
     row("hand out, or wait (pools that threads share)", allocate_wait{}, create_wait{}, make_wait{});
     row("the same, for a time", allocate_for{}, create_for{}, make_for{});
-    row("hand out many", allocate_bulk{});
+    row("hand out many, or throw", allocate_bulk{}, create_bulk{});
+    row("hand out many, or as many as there are", try_allocate_bulk{}, try_create_bulk{});
     row("give back", deallocate{}, destroy{});
-    row("give back many", deallocate_bulk{});
+    row("give back many", deallocate_bulk{}, destroy_bulk{});
     row("take memory in advance", reserve{});
     row("give back memory that is not in use", trim{});
     row("forget all, keep the memory", clear{});
@@ -253,6 +264,7 @@ std::string table_of_pools()
     row("bytes from upstream", bytes_reserved{});
     row("its name in reports", pool_name{});
     row("its upstream", upstream_resource{});
+    row("can be moved and swapped", move{});
     return pools.text();
 }
 
@@ -271,10 +283,18 @@ std::string table_of_resources()
     reasons why{{{"its upstream", "`page_resource`"}, "Its upstream is the system."},
                 {{"its name in reports", "`tracking_resource`"}, "Prints the name of each allocation site instead."},
                 {{"exact statistics", ""}, "A `tracking_resource` before it counts."},
+                {{"take memory in advance", "pool resources"}, "There is a pool for each size: which of them?"},
                 {{"bytes in use", "`block_resource`"}, view_of}};
-    const char* const of_memory[] = {"take memory in advance", "give back memory that is not in use",
-                                     "forget all, keep the memory", "forget all, give back the memory",
-                                     "is it from here?", "check the invariants", "bytes from upstream"};
+    const char* const of_memory[] = {"take memory in advance",
+                                     "give back memory that is not in use",
+                                     "forget all, keep the memory",
+                                     "forget all, give back the memory",
+                                     "is it from here?",
+                                     "check the invariants",
+                                     "bytes from upstream"};
+    const std::string room_for = "room in the block for a request";
+    why[{room_for, "`page_resource`"}] = "Whole pages: round up by the page size.";
+    why[{room_for, "`tracking_resource`"}] = why[{room_for, "`limit_resource`"}] = holds_none;
     for (const char* const row : of_memory) {
         why[{row, "`block_resource`"}] = view_of;
         why[{row, "`page_resource`"}] = keeps_none;
@@ -296,6 +316,7 @@ std::string table_of_resources()
     row("exact statistics", statistics{});
     row("bytes in use", bytes_in_use{});
     row("bytes from upstream", bytes_reserved{});
+    row("room in the block for a request", good_size{});
     row("its name in reports", pool_name{});
     row("its upstream", upstream_resource{});
     return resources.text();
