@@ -44,6 +44,7 @@
 #include <memory_pool/base/policy_checks.hpp>
 #include <memory_pool/block_pool.hpp>
 #include <memory_pool/core/blocks/block_array.hpp>
+#include <memory_pool/core/blocks/pool_access.hpp>
 #include <memory_pool/core/blocks/pool_arguments.hpp>
 
 // Programs may rely on these includes.
@@ -172,7 +173,7 @@ public:
         if (!pool_)
             return false;
         const bool is_sound = pool_->check(block);
-        if (!has_states || !pool_->is_in_use(block) || is_state(state(block)))
+        if (!has_states || !core::pool_access::is_in_use(*pool_, block) || is_state(state(block)))
             return is_sound;
         state(block) = core::block_state::raw; // Its content is unknown.
         if (is_sound)

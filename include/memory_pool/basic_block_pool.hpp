@@ -236,16 +236,6 @@ public:
         return store_.with_slabs([address](const core::slab_store& slabs) { return slabs.has_block_at(address); });
     }
 
-    /// Returns: whether `block` is a block of this pool that is in use. Any pointer is allowed.
-    /// Preconditions: called from a visitor of `for_each`, or the policy checks: elsewhere a block that came back a
-    ///   moment ago still counts as in use.
-    /// Complexity: logarithmic in slabs.
-    /// Thread safety: the pool's.
-    bool is_in_use(const void* block) const noexcept
-    {
-        return store_.with_slabs([block](const core::slab_store& slabs) { return slabs.has_handed_out(block); });
-    }
-
     /// Effects: reports a double free, a foreign or misaligned pointer, or an overflow, if freeing `block` now would be
     ///   one. Each overflow is reported once; the block can then be freed.
     /// Returns: whether there was nothing to report.
@@ -254,7 +244,8 @@ public:
     /// Thread safety: the pool's.
     bool check(const void* block) const noexcept
     {
-        static_assert(variant::checks, "only a pool whose policy checks can verify: use memory_pool::checking_policy");
+        static_assert(variant::checks,
+                      "only a pool whose policy checks can check a block: use memory_pool::checking_policy");
         return store_.with_slabs([block](const core::slab_store& slabs) { return slabs.check(block); });
     }
 

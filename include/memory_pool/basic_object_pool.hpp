@@ -430,7 +430,7 @@ private:
     /// For destructors that destroy others.
     MEMORY_POOL_NOINLINE void destroy_while_clearing(T* object) noexcept
     {
-        if (!blocks_.is_in_use(base::address_of(object))) { // clear() has already destroyed it
+        if (!core::pool_access::is_in_use(blocks_, base::address_of(object))) { // clear() has already destroyed it
             if constexpr (base::checked_policy<policy>::checks) {
                 if (!blocks_.owns(base::address_of(object)))
                     (void)blocks_.check(base::address_of(object));

@@ -8,6 +8,7 @@
 
 #include <memory_pool/base/config.hpp>
 #include <memory_pool/core/slabs/slab_listener.hpp>
+#include <memory_pool/core/slabs/slab_store.hpp>
 #include <memory_pool/pool_options.hpp>
 
 #include <cstddef>
@@ -40,6 +41,15 @@ struct pool_access
     static void deallocate_bulk(Pool& pool, T* const* blocks, std::size_t count) noexcept
     {
         pool.deallocate_many(blocks, count);
+    }
+
+    /// Returns: whether `block` is a block of the pool that is in use. Any pointer is allowed.
+    /// Preconditions: called from a visitor of `for_each`, or the policy checks: elsewhere a cached block counts as in
+    ///   use.
+    template <class Pool>
+    static bool is_in_use(const Pool& pool, const void* block) noexcept
+    {
+        return pool.store_.with_slabs([block](const slab_store& slabs) { return slabs.has_handed_out(block); });
     }
 
     /// Returns: the store of a pool: a local_store or a shared_blocks.

@@ -15,6 +15,7 @@
 #include <memory_pool/base/config.hpp>
 #include <memory_pool/base/policy_checks.hpp>
 #include <memory_pool/base/refusals.hpp>
+#include <memory_pool/core/blocks/pool_access.hpp>
 
 #include <new>
 #include <type_traits>
@@ -67,7 +68,7 @@ template <class Blocks>
 MEMORY_POOL_ALWAYS_INLINE void give_back_ended(Blocks& blocks, void* block) noexcept
 {
     if constexpr (base::checked_policy<typename Blocks::policy>::checks) {
-        if (!blocks.check(block) && !blocks.is_in_use(block))
+        if (!blocks.check(block) && !pool_access::is_in_use(blocks, block))
             return;
     }
     blocks.deallocate(block);
