@@ -34,7 +34,7 @@
 /* A function whose result must be used, except by programs for other libraries. */
 #if defined(MEMORY_POOL_NP_RESULTS_MAY_BE_IGNORED)
 #define MEMORY_POOL_NP_RESULT
-#elif defined(__cplusplus) && __cplusplus >= 201703L
+#elif defined(__cplusplus) && __cplusplus >= 201703
 #define MEMORY_POOL_NP_RESULT [[nodiscard]]
 #else
 #define MEMORY_POOL_NP_RESULT MEMORY_POOL_NP_ATTRIBUTE(warn_unused_result)
