@@ -21,7 +21,7 @@
 ///   still returns the item that it has, and grows in the next `allocate`, which throws if that fails too.
 /// - Contradictory sizes and a missing function are rejected: `init` returns false, the constructor and
 ///   `set_recycle_method` throw std::invalid_argument.
-/// - An exception of a recycle function is reported as error::hook_failed, and the item is returned.
+/// - An exception of a recycle function is reported as error_kind::hook_failed, and the item is returned.
 /// - Items that release each other in a chain have bounded recursion: 256 deep, the others are deferred.
 /// - A reference count does not overflow. Misuse is reported by memory_pool/base/errors.hpp: a reference released too
 ///   often, an item returned twice or to the wrong pool.
@@ -82,7 +82,7 @@ public:
                          recycle_method_e method = RECYCLE_METHOD_NONE, recycle_function function = nullptr)
     {
         if (!init(init_size, enlarge_step, max_size, method, std::move(function)))
-            memory_pool::base::throw_invalid_argument(memory_pool::base::message(
+            memory_pool::detail::base::throw_invalid_argument(memory_pool::detail::base::message(
                 "memory_pool: boost_intrusive_pool: invalid options: %zu items, at most %zu, recycle method %d\n"
                 "  remedy: use no more than the maximum, and pass a function with RECYCLE_METHOD_CUSTOM_FUNCTION",
                 init_size, max_size, static_cast<int>(method)));
@@ -127,7 +127,7 @@ public:
     void set_recycle_method(recycle_method_e method, recycle_function function = nullptr)
     {
         if (is_missing(method, function))
-            memory_pool::base::throw_invalid_argument(memory_pool::base::message(
+            memory_pool::detail::base::throw_invalid_argument(memory_pool::detail::base::message(
                 "memory_pool: boost_intrusive_pool: RECYCLE_METHOD_CUSTOM_FUNCTION without a function\n"
                 "  remedy: pass a function, or RECYCLE_METHOD_NONE"));
         if (plan_ == nullptr)
@@ -198,7 +198,7 @@ public:
     {
         const bool is_valid = store_ == nullptr || store_->is_valid();
         if (!is_valid)
-            boost_intrusive_pool_access::report(memory_pool::error::buffer_overflow, this,
+            boost_intrusive_pool_access::report(memory_pool::error_kind::buffer_overflow, this,
                                                 "pool metadata is inconsistent",
                                                 "find the write past the end of an item; AddressSanitizer stops at it");
         return is_valid;

@@ -130,14 +130,14 @@ private:
 #if MEMORY_POOL_EXCEPTIONS
         throw std::runtime_error(text);
 #else
-        base::throw_exhausted(base::message("memory_pool: %s", text), "BlockTracker", 0, 0);
+        detail::base::throw_exhausted(detail::base::message("memory_pool: %s", text), "BlockTracker", 0, 0);
 #endif
     }
 
     std::vector<SizeT> free_;
 };
 
-namespace drop_in {
+namespace detail::drop_in {
 /// The blocks of a checking pool. Each state is stored after its object.
 template <class T, class Policy>
 class checked_blocks
@@ -177,7 +177,7 @@ public:
             return is_sound;
         state(block) = core::block_state::raw; // Its content is unknown.
         if (is_sound)
-            base::report_misuse(error::buffer_overflow, block, sizeof(T), name);
+            base::report_misuse(error_kind::buffer_overflow, block, sizeof(T), name);
         return false;
     }
 
@@ -207,7 +207,7 @@ private:
 
     std::optional<basic_block_pool<Policy>> pool_; // empty while the capacity is 0
 };
-} // namespace drop_in
+} // namespace detail::drop_in
 
 /// A pool of a fixed number of objects. `Policy` is an extension: `checking_policy` reports a double delete.
 template <class T, class Policy = default_policy>
@@ -241,8 +241,9 @@ public:
         const SizeT count = num_blocks; // which may be in an object of this pool
         require_at_most_the_maximum(count);
         if (at_work_ != 0)
-            base::throw_invalid_argument(base::message("MemoryPool: allocate was called by a constructor or destructor "
-                                                       "of an object in the pool; call it later"));
+            detail::base::throw_invalid_argument(
+                detail::base::message("MemoryPool: allocate was called by a constructor or destructor "
+                                      "of an object in the pool; call it later"));
         clear();
         make_blocks(count);
     }
@@ -274,7 +275,7 @@ public:
         if constexpr (std::is_default_constructible_v<T>) {
             return construct<std::is_trivially_default_constructible_v<T>>(block, [block] { return ::new (block) T; });
         } else {
-            set_state(block, core::block_state::raw);
+            set_state(block, detail::core::block_state::raw);
             return static_cast<T*>(block);
         }
     }
@@ -315,15 +316,15 @@ public:
     SizeT available_capacity() const noexcept { return blocks_.available(); }
 
 private:
-    static constexpr bool checks = base::checked_policy<Policy>::checks;
+    static constexpr bool checks = detail::base::checked_policy<Policy>::checks;
     /// Maximum nesting of deletions by destructors while the pool is being cleared.
     static constexpr std::size_t deepest = 500;
 
     static void require_at_most_the_maximum(SizeT count)
     {
         if (count > g_MaxNumberOfObjectsInPool)
-            base::throw_exhausted("MemoryPool, limited by MEMORY_POOL_MAX_NUMBER_OF_OBJECTS_IN_POOL",
-                                  g_MaxNumberOfObjectsInPool, sizeof(T));
+            detail::base::throw_exhausted("MemoryPool, limited by MEMORY_POOL_MAX_NUMBER_OF_OBJECTS_IN_POOL",
+                                          g_MaxNumberOfObjectsInPool, sizeof(T));
     }
 
     void make_blocks(SizeT count)
@@ -339,7 +340,7 @@ private:
         return blocks_.take();
     }
 
-    void set_state(const void* block, core::block_state state) noexcept
+    void set_state(const void* block, detail::core::block_state state) noexcept
     {
         if constexpr (!std::is_trivially_destructible_v<T>)
             blocks_.state(block) = state;
@@ -351,17 +352,17 @@ private:
     {
         if constexpr (IsTrivial) {
             T* const object = make();
-            set_state(block, core::block_state::object);
+            set_state(block, detail::core::block_state::object);
             return object;
         } else {
             ++at_work_;
-            base::failure_guard guard([this, block] {
+            detail::base::failure_guard guard([this, block] {
                 blocks_.put(block);
                 (void)end_work();
             });
             T* const object = make();
             guard.succeeded();
-            set_state(block, core::block_state::object);
+            set_state(block, detail::core::block_state::object);
             return end_work() ? object : nullptr;
         }
     }
@@ -373,16 +374,16 @@ private:
             if (!blocks_.owns(block))
                 return;
         }
-        const core::block_state found = blocks_.state(block);
-        if (found == core::block_state::raw)
+        const detail::core::block_state found = blocks_.state(block);
+        if (found == detail::core::block_state::raw)
             put(block);
-        else if (found == core::block_state::object && (!is_to_be_cleared_ || at_work_ <= deepest))
+        else if (found == detail::core::block_state::object && (!is_to_be_cleared_ || at_work_ <= deepest))
             end(block);
     }
 
     void end(void* block) noexcept
     {
-        set_state(block, core::block_state::ending);
+        set_state(block, detail::core::block_state::ending);
         ++at_work_;
         std::launder(static_cast<T*>(block))->~T();
         put(block);
@@ -391,7 +392,7 @@ private:
 
     void put(void* block) noexcept
     {
-        set_state(block, core::block_state::free);
+        set_state(block, detail::core::block_state::free);
         blocks_.put(block);
     }
 
@@ -406,7 +407,7 @@ private:
             blocks_.for_each([&](void* block) {
                 if constexpr (checks)
                     (void)blocks_.check(block);
-                if (blocks_.state(block) == core::block_state::object) {
+                if (blocks_.state(block) == detail::core::block_state::object) {
                     end(block);
                     is_done = false;
                 }
@@ -431,11 +432,11 @@ private:
         throw std::out_of_range("MemoryPool: all " + std::to_string(size()) +
                                 " objects of the pool are in use; delete one before the next, or allocate more");
 #else
-        base::throw_exhausted("MemoryPool", size(), sizeof(T));
+        detail::base::throw_exhausted("MemoryPool", size(), sizeof(T));
 #endif
     }
 
-    std::conditional_t<checks, drop_in::checked_blocks<T, Policy>, core::block_array<T>> blocks_;
+    std::conditional_t<checks, detail::drop_in::checked_blocks<T, Policy>, detail::core::block_array<T>> blocks_;
     std::size_t at_work_ = 0; // constructors and destructors that have not returned
     bool is_to_be_cleared_ = false;
 };

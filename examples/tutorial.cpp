@@ -218,7 +218,7 @@ void with_a_shared_pool()
     memory_pool::shared_pool<message> pool(room_for(many));
     claim_mallocs(1, most_for_a_pool);
 
-    step("100 std::shared_ptr and std::weak_ptr from it", "Message and control block lie in one block. The thread gets a cache.");
+    step("100 std::shared_ptr and std::weak_ptr from it", "Both lie in one block. The thread gets a cache.");
     std::array<std::shared_ptr<message>, many> messages;
     std::array<std::weak_ptr<message>, many> observers;
     for (std::size_t i = 0; i != many; ++i)

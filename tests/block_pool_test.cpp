@@ -24,7 +24,7 @@
 #include <vector>
 
 namespace mp = memory_pool;
-using mp::error;
+using mp::error_kind;
 
 namespace test {
 using every_policy = testing::Types<mp::basic_block_pool<mp::default_policy>, mp::basic_block_pool<mp::counting_policy>,
@@ -190,7 +190,7 @@ TEST(block_pool, reports_a_double_free_when_the_batch_reaches_the_slabs)
     pool.deallocate(block);
     EXPECT_TRUE(recorder.reports().empty()) << "not yet: the default policy does not look";
     pool.trim();
-    ASSERT_EQ(recorder.kinds(), test::kinds{error::double_free});
+    ASSERT_EQ(recorder.kinds(), test::kinds{error_kind::double_free});
     EXPECT_EQ(recorder.reports()[0].address, block);
     EXPECT_EQ(recorder.reports()[0].pool_name, "late");
 }
@@ -217,12 +217,12 @@ TEST(block_pool, reports_what_comes_back_twice_when_it_counts_as_never_used_by_t
         EXPECT_EQ(pool.in_use(), 0u);
         EXPECT_TRUE(pool.verify());
         EXPECT_FALSE(recorder.reports().empty());
-        for (const mp::error kind : recorder.kinds())
-            EXPECT_EQ(kind, mp::error::double_free);
+        for (const mp::error_kind kind : recorder.kinds())
+            EXPECT_EQ(kind, mp::error_kind::double_free);
 
         pool.deallocate(blocks[1000]);
         pool.for_each([](void*) {});
-        EXPECT_EQ(recorder.kinds().back(), mp::error::double_free);
+        EXPECT_EQ(recorder.kinds().back(), mp::error_kind::double_free);
         EXPECT_EQ(recorder.reports().back().address, blocks[1000]);
     }
 }
@@ -237,8 +237,8 @@ TEST(block_pool, reports_a_row_of_blocks_of_another_pool)
     const test::error_recorder recorder;
     pool.deallocate_bulk(blocks.data(), blocks.size());
     pool.trim();
-    for (const error kind : recorder.kinds())
-        EXPECT_EQ(kind, error::foreign_pointer);
+    for (const error_kind kind : recorder.kinds())
+        EXPECT_EQ(kind, error_kind::foreign_pointer);
     EXPECT_EQ(pool.in_use(), 1u);
     EXPECT_EQ(pool.statistics().deallocations, 0u) << "what was refused does not count";
     EXPECT_TRUE(pool.verify());
@@ -279,7 +279,7 @@ TEST(block_pool, reports_a_row_that_runs_past_the_blocks_of_its_slab)
             pool.deallocate(stray);
         }
         pool.trim();
-        ASSERT_EQ(recorder.kinds(), test::kinds(17, error::foreign_pointer));
+        ASSERT_EQ(recorder.kinds(), test::kinds(17, error_kind::foreign_pointer));
         EXPECT_TRUE(test::contains(recorder.reports().back().text, "3 more at the same time"));
         EXPECT_EQ(pool.in_use(), 0u);
         EXPECT_EQ(pool.statistics().deallocations, 400u);
@@ -460,7 +460,7 @@ TEST(block_pool, reports_a_block_of_another_pool_without_reading_near_it)
     void* const own = pool.allocate();
     pool.deallocate(other.allocate());
     pool.trim();
-    EXPECT_EQ(recorder.kinds(), test::kinds{error::foreign_pointer});
+    EXPECT_EQ(recorder.kinds(), test::kinds{error_kind::foreign_pointer});
     pool.deallocate(own);
     EXPECT_TRUE(pool.verify());
 }
@@ -489,7 +489,7 @@ TEST(counting_policy, is_right_again_once_a_misuse_was_found_out)
     for (int i = 0; i != 4; ++i)
         pool.deallocate(block);
     pool.trim();
-    EXPECT_EQ(recorder.kinds(), test::kinds(3, error::double_free));
+    EXPECT_EQ(recorder.kinds(), test::kinds(3, error_kind::double_free));
     (void)pool.allocate();
     const mp::pool_statistics statistics = pool.statistics();
     EXPECT_EQ(statistics.in_use, 1u);
@@ -551,11 +551,11 @@ protected:
     static void write_to(void* address, std::size_t offset)
     {
         char* const target = static_cast<char*>(address) + offset;
-        mp::base::permit_access(target, 1);
+        mp::detail::base::permit_access(target, 1);
         *target = 'x';
     }
 
-    void expect_one_report(error kind, const void* address, const char* what)
+    void expect_one_report(error_kind kind, const void* address, const char* what)
     {
         ASSERT_EQ(recorder_.kinds(), test::kinds{kind});
         const auto& report = recorder_.reports().front();
@@ -593,7 +593,7 @@ TEST_F(checking_policy_test, reports_a_double_free)
     void* const block = pool_.allocate();
     pool_.deallocate(block);
     pool_.deallocate(block);
-    expect_one_report(error::double_free, block, "double free");
+    expect_one_report(error_kind::double_free, block, "double free");
     EXPECT_EQ(pool_.in_use(), 0u);
 }
 
@@ -604,7 +604,7 @@ TEST_F(checking_policy_test, reports_a_double_free_with_others_in_between)
     pool_.deallocate(block);
     pool_.deallocate(other);
     pool_.deallocate(block);
-    expect_one_report(error::double_free, block, "double free");
+    expect_one_report(error_kind::double_free, block, "double free");
 }
 
 TEST_F(checking_policy_test, reports_a_block_that_was_never_handed_out)
@@ -612,7 +612,7 @@ TEST_F(checking_policy_test, reports_a_block_that_was_never_handed_out)
     auto* const block = static_cast<char*>(pool_.allocate());
     constexpr std::size_t stride = 56; // 40, and 16 of canary
     pool_.deallocate(block + stride);
-    expect_one_report(error::double_free, block + stride, "double free");
+    expect_one_report(error_kind::double_free, block + stride, "double free");
 }
 
 TEST_F(checking_policy_test, reports_a_foreign_pointer)
@@ -620,7 +620,7 @@ TEST_F(checking_policy_test, reports_a_foreign_pointer)
     (void)pool_.allocate();
     int local = 0;
     pool_.deallocate(&local);
-    expect_one_report(error::foreign_pointer, &local, "foreign pointer");
+    expect_one_report(error_kind::foreign_pointer, &local, "foreign pointer");
 }
 
 TEST_F(checking_policy_test, reports_a_block_of_another_pool)
@@ -628,7 +628,7 @@ TEST_F(checking_policy_test, reports_a_block_of_another_pool)
     checking_pool other(40, named("trades"));
     void* const block = other.allocate();
     pool_.deallocate(block);
-    expect_one_report(error::foreign_pointer, block, "foreign pointer");
+    expect_one_report(error_kind::foreign_pointer, block, "foreign pointer");
     EXPECT_EQ(other.in_use(), 1u);
 }
 
@@ -638,7 +638,7 @@ TEST_F(checking_policy_test, reports_addresses_that_mean_nothing)
     for (const std::uintptr_t address :
          {std::uintptr_t{1}, std::uintptr_t{8}, ~std::uintptr_t{15}, std::uintptr_t{0x8000} << 48})
         pool_.deallocate(reinterpret_cast<void*>(address));
-    EXPECT_EQ(recorder_.kinds(), test::kinds(4, error::foreign_pointer));
+    EXPECT_EQ(recorder_.kinds(), test::kinds(4, error_kind::foreign_pointer));
     EXPECT_TRUE(pool_.verify());
 }
 
@@ -646,7 +646,7 @@ TEST_F(checking_policy_test, reports_a_misaligned_pointer)
 {
     auto* const block = static_cast<char*>(pool_.allocate());
     pool_.deallocate(block + 8);
-    expect_one_report(error::misaligned_pointer, block + 8, "misaligned pointer");
+    expect_one_report(error_kind::misaligned_pointer, block + 8, "misaligned pointer");
     EXPECT_EQ(pool_.in_use(), 1u);
 }
 
@@ -656,7 +656,7 @@ TEST_F(checking_policy_test, reports_an_overflow_by_one_byte)
     write_to(block, 40);
     EXPECT_FALSE(pool_.verify()) << "seen before the block is given back";
     pool_.deallocate(block);
-    ASSERT_EQ(recorder_.kinds(), test::kinds{error::buffer_overflow});
+    ASSERT_EQ(recorder_.kinds(), test::kinds{error_kind::buffer_overflow});
     EXPECT_EQ(recorder_.reports()[0].address, block);
     EXPECT_EQ(pool_.in_use(), 1u) << "ignored";
 }
@@ -673,7 +673,7 @@ TEST_F(checking_policy_test, reports_a_further_overflow_of_a_block_that_was_repo
         write_to(block, 40);
         pool_.deallocate(block);
     }
-    EXPECT_EQ(recorder_.kinds(), test::kinds(2, error::buffer_overflow));
+    EXPECT_EQ(recorder_.kinds(), test::kinds(2, error_kind::buffer_overflow));
     pool_.deallocate(block);
     EXPECT_EQ(pool_.in_use(), 0u);
 }
@@ -688,7 +688,7 @@ TEST_F(checking_policy_test, reports_a_write_after_free_when_the_block_is_handed
     write_to(block, 3);
     EXPECT_FALSE(pool.verify());
     EXPECT_EQ(pool.allocate(), block);
-    expect_one_report(error::write_after_free, block, "write after free");
+    expect_one_report(error_kind::write_after_free, block, "write after free");
 }
 
 TEST_F(checking_policy_test, reports_damage_at_the_latest_when_the_pool_ends)
@@ -703,7 +703,7 @@ TEST_F(checking_policy_test, reports_damage_at_the_latest_when_the_pool_ends)
         write_to(freed, 39);
         write_to(overflown, 41);
     }
-    EXPECT_EQ(recorder_.kinds(), (test::kinds{error::write_after_free, error::buffer_overflow}));
+    EXPECT_EQ(recorder_.kinds(), (test::kinds{error_kind::write_after_free, error_kind::buffer_overflow}));
 }
 
 TEST_F(checking_policy_test, is_in_order_when_it_reports_a_write_after_free)
@@ -786,7 +786,7 @@ TEST_F(checking_policy_death, ends_the_program_at_an_overflow)
 {
     const auto overflow = [this] {
         auto* const block = static_cast<char*>(pool_.allocate());
-        mp::base::permit_access(block, 41);
+        mp::detail::base::permit_access(block, 41);
         block[40] = 'x';
         pool_.deallocate(block);
     };
@@ -799,7 +799,7 @@ TEST_F(checking_policy_death, ends_the_program_at_a_write_after_free)
         checking_pool pool(40, named("orders"));
         auto* const block = static_cast<char*>(pool.allocate());
         pool.deallocate(block);
-        mp::base::permit_access(block, 1);
+        mp::detail::base::permit_access(block, 1);
         block[0] = 'x';
         pool.release();
     };

@@ -108,7 +108,7 @@ void expect_report_of_a_wrong_size()
     const test::error_recorder recorder;
     blocks.deallocate(block, 100);
     blocks.deallocate(block, 40, 64);
-    EXPECT_EQ(recorder.kinds(), test::kinds(2, mp::error::size_mismatch));
+    EXPECT_EQ(recorder.kinds(), test::kinds(2, mp::error_kind::size_mismatch));
     EXPECT_TRUE(
         test::contains(recorder.reports()[0].text, "block of 40 bytes aligned to 8, given back as one of 100 bytes"));
     blocks.deallocate(block, 40, 8);

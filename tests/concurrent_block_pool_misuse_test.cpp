@@ -18,7 +18,7 @@
 #include <vector>
 
 namespace mp = memory_pool;
-using mp::error;
+using mp::error_kind;
 using test::bounded_to;
 using test::in_a_thread;
 using test::pool_that_checks;
@@ -36,7 +36,7 @@ TEST(concurrent_block_pool, reports_a_block_of_another_pool_without_reading_near
     void* const own = pool.allocate();
     pool.deallocate(foreign);
     pool.trim();
-    EXPECT_EQ(recorder.kinds(), test::kinds{error::foreign_pointer});
+    EXPECT_EQ(recorder.kinds(), test::kinds{error_kind::foreign_pointer});
     pool.deallocate(own);
     EXPECT_TRUE(pool.verify());
 }
@@ -93,7 +93,7 @@ TEST(concurrent_block_pool, reports_a_foreign_pointer_while_a_thread_waits_and_d
         std::this_thread::yield();
     pool.deallocate(foreign);
     pool.deallocate(block + 8);
-    EXPECT_EQ(recorder.kinds(), (test::kinds{error::foreign_pointer, error::misaligned_pointer}));
+    EXPECT_EQ(recorder.kinds(), (test::kinds{error_kind::foreign_pointer, error_kind::misaligned_pointer}));
     EXPECT_EQ(pool.waiting(), 1u);
     pool.deallocate(block);
     waiter.join();
@@ -150,17 +150,17 @@ TEST(checking_shared_policy, reports_misuse_from_any_thread)
     pool.deallocate(&pool);
     char* const other = static_cast<char*>(pool.allocate());
     pool.deallocate(other + 8);
-    mp::base::permit_access(other + 24, 1);
+    mp::detail::base::permit_access(other + 24, 1);
     const char kept = other[24];
     other[24] = 'x';
     in_a_thread([&] { pool.deallocate(other); });
-    mp::base::permit_access(other + 24, 1); // which looking at it has taken back
+    mp::detail::base::permit_access(other + 24, 1); // which looking at it has taken back
     other[24] = kept;
     pool.deallocate(other);
     EXPECT_EQ(pool.in_use(), 0u);
     EXPECT_TRUE(pool.verify());
-    EXPECT_EQ(recorder.kinds(), (test::kinds{error::double_free, error::foreign_pointer, error::misaligned_pointer,
-                                             error::buffer_overflow}));
+    EXPECT_EQ(recorder.kinds(), (test::kinds{error_kind::double_free, error_kind::foreign_pointer,
+                                             error_kind::misaligned_pointer, error_kind::buffer_overflow}));
 }
 
 TEST(checking_shared_policy, reports_each_overflow_once)
@@ -174,12 +174,12 @@ std::size_t in_use_when_told = 0;
 TEST(checking_shared_policy, leaves_the_slots_at_fixed_places_to_pools_that_have_caches)
 {
     std::list<pool_that_checks> checking;
-    while (checking.size() != mp::core::slots_in_a_page)
+    while (checking.size() != mp::detail::core::slots_in_a_page)
         checking.emplace_back(sizeof(void*));
     mp::concurrent_block_pool caching(sizeof(void*));
     in_a_thread([&] {
         caching.deallocate(caching.allocate());
-        for (const mp::core::cache_slot* const page : mp::core::this_thread_table.pages)
+        for (const mp::detail::core::cache_slot* const page : mp::detail::core::this_thread_table.pages)
             EXPECT_EQ(page, nullptr) << "none was needed";
     });
 }
@@ -207,7 +207,7 @@ TEST(concurrent_block_pool, reports_a_double_free_when_the_batch_reaches_the_sla
     pool.deallocate(block);
     pool.deallocate(block);
     pool.trim();
-    EXPECT_EQ(recorder.kinds(), test::kinds{error::double_free});
+    EXPECT_EQ(recorder.kinds(), test::kinds{error_kind::double_free});
     EXPECT_EQ(pool.in_use(), 0u);
     EXPECT_EQ(pool.statistics().deallocations, 1u);
     EXPECT_TRUE(pool.verify());

@@ -271,7 +271,7 @@ TEST_P(concurrent_block_pool_test, lets_one_thread_use_any_number_of_pools_in_tu
 TEST_P(concurrent_block_pool_test, works_when_there_are_more_pools_than_numbers)
 {
     std::vector<std::unique_ptr<mp::concurrent_block_pool>> pools;
-    for (std::size_t i = 0; i != mp::core::most_pools_with_slots + 3; ++i)
+    for (std::size_t i = 0; i != mp::detail::core::most_pools_with_slots + 3; ++i)
         pools.push_back(std::make_unique<mp::concurrent_block_pool>(32, bounded_to(2)));
     for (const std::size_t i : {std::size_t{0}, pools.size() - 1}) {
         void* const a = pools[i]->allocate();
@@ -393,7 +393,7 @@ TEST(concurrent_block_pool, gives_everything_but_caches_back_when_it_is_released
         pool.allocate_bulk(blocks.data(), blocks.size());
         pool.deallocate_bulk(blocks.data(), blocks.size());
         pool.release();
-        EXPECT_LE(upstream.live_bytes(), sizeof(mp::core::thread_cache));
+        EXPECT_LE(upstream.live_bytes(), sizeof(mp::detail::core::thread_cache));
         EXPECT_EQ(upstream.live_bytes(), pool.bytes_reserved());
     }
     EXPECT_TRUE(pool.verify());

@@ -26,7 +26,7 @@
 #endif
 
 namespace mp = memory_pool;
-using mp::error;
+using mp::error_kind;
 using namespace std::chrono_literals;
 using test::bounded_to;
 using test::in_threads;
@@ -310,11 +310,11 @@ TEST(checking_shared_policy, hands_blocks_to_threads_that_wait_and_takes_them_ba
         std::this_thread::yield();
     pool.deallocate(block);
     waiter.join();
-    mp::base::permit_access(block, 1);
+    mp::detail::base::permit_access(block, 1);
     const unsigned char kept = *block;
     *block = 0;
     EXPECT_EQ(pool.try_allocate_for(1h), block);
-    EXPECT_EQ(recorder.kinds(), (test::kinds{error::double_free, error::write_after_free}));
+    EXPECT_EQ(recorder.kinds(), (test::kinds{error_kind::double_free, error_kind::write_after_free}));
     *block = kept;
     pool.deallocate(block);
     EXPECT_TRUE(pool.verify());

@@ -157,7 +157,7 @@ TEST_F(one_way, gives_even_its_magazines_back_when_it_is_released_while_both_thr
     produce();
     consume();
     pool_.release();
-    EXPECT_LE(upstream_.live_bytes(), 2 * sizeof(mp::core::thread_cache));
+    EXPECT_LE(upstream_.live_bytes(), 2 * sizeof(mp::detail::core::thread_cache));
     produce();
     consume();
     EXPECT_TRUE(pool_.verify());

@@ -119,7 +119,7 @@ TYPED_TEST(intrusive_pool_test, loses_nothing_if_upstream_fails_at_any_call)
     for (std::size_t k = 1; k != 20; ++k) {
         accounting_upstream upstream;
         upstream.fail_at(k);
-        (void)mp::base::succeeds([&] {
+        (void)mp::detail::base::succeeds([&] {
             typename TestFixture::pool_type pool({}, &upstream);
             std::vector<typename TestFixture::pointer> all;
             for (int i = 0; i != 3000; ++i)
@@ -540,7 +540,7 @@ TEST(intrusive_pool, asks_the_error_handler_about_leaks_if_its_policy_says_so)
         survivor = pool.make(1, 2);
         EXPECT_EQ(pool.statistics().in_use, 1u);
     }
-    EXPECT_EQ(errors.kinds(), std::vector<mp::error>{mp::error::leak});
+    EXPECT_EQ(errors.kinds(), std::vector<mp::error_kind>{mp::error_kind::leak});
     EXPECT_EQ(survivor->y, 2);
     survivor.reset();
     const mp::intrusive_pool<point, mp::leak_fatal_policy<>> without_leaks;
@@ -558,7 +558,7 @@ TEST(intrusive_pool, finds_misuse_if_its_policy_checks)
         object.reset();
         raw->y = 9; // NOLINT: that is the misuse
     }
-    EXPECT_EQ(errors.kinds(), std::vector<mp::error>{mp::error::write_after_free});
+    EXPECT_EQ(errors.kinds(), std::vector<mp::error_kind>{mp::error_kind::write_after_free});
 }
 #endif
 

@@ -496,7 +496,7 @@ TEST(object_pool, reports_a_foreign_object_that_a_destructor_destroys_while_the_
     pool.create(pool)->next = foreign;
     const test::error_recorder recorder;
     pool.clear();
-    ASSERT_EQ(recorder.kinds(), test::kinds{mp::error::foreign_pointer});
+    ASSERT_EQ(recorder.kinds(), test::kinds{mp::error_kind::foreign_pointer});
     EXPECT_EQ(recorder.reports()[0].address, foreign);
     EXPECT_EQ(checked_link::alive, 1);
 }
@@ -513,7 +513,7 @@ TEST(object_pool, reports_at_its_end_that_one_was_destroyed_twice_and_destroys_t
         pool.destroy(object);
         EXPECT_EQ(counted::alive, 0) << "the default policy does not look yet";
     }
-    EXPECT_EQ(recorder.kinds(), test::kinds{mp::error::double_free});
+    EXPECT_EQ(recorder.kinds(), test::kinds{mp::error_kind::double_free});
     EXPECT_EQ(counted::alive, -1) << "the other one, too";
 }
 
@@ -551,7 +551,7 @@ TEST(object_pool, reports_a_double_destroy_before_the_destructor_runs)
     const test::error_recorder recorder;
     pool.destroy(object);
     EXPECT_EQ(counted::alive, 0) << "not destroyed twice";
-    ASSERT_EQ(recorder.kinds(), test::kinds{mp::error::double_free});
+    ASSERT_EQ(recorder.kinds(), test::kinds{mp::error_kind::double_free});
     EXPECT_EQ(recorder.reports()[0].address, object);
     EXPECT_EQ(recorder.reports()[0].pool_name, "counted");
 }
@@ -571,7 +571,7 @@ TEST(object_pool, reports_an_overflow_once_and_destroys_the_object_in_the_destru
             }
         }
         EXPECT_EQ(counted::alive, 0);
-        EXPECT_EQ(recorder.kinds(), test::kinds{mp::error::buffer_overflow}) << is_destroyed;
+        EXPECT_EQ(recorder.kinds(), test::kinds{mp::error_kind::buffer_overflow}) << is_destroyed;
     }
 }
 
@@ -585,7 +585,7 @@ TEST(object_pool, reports_an_overflow_once_and_destroys_the_object_when_it_is_cl
     pool.clear();
     EXPECT_EQ(counted::alive, 0);
     EXPECT_EQ(pool.in_use(), 0u);
-    EXPECT_EQ(recorder.kinds(), test::kinds{mp::error::buffer_overflow});
+    EXPECT_EQ(recorder.kinds(), test::kinds{mp::error_kind::buffer_overflow});
 }
 
 /// Its destructor writes past the end of the object.
@@ -611,7 +611,7 @@ TEST(object_pool, reports_an_overflow_by_a_destructor_once_and_runs_it_once)
         (void)pool.create();
     }
     EXPECT_EQ(overflowing_destructor::destroyed, 2);
-    EXPECT_EQ(recorder.kinds(), test::kinds(2, mp::error::buffer_overflow));
+    EXPECT_EQ(recorder.kinds(), test::kinds(2, mp::error_kind::buffer_overflow));
 }
 
 struct overflowing_constructor
@@ -631,7 +631,7 @@ TEST(object_pool, reports_an_overflow_by_a_throwing_constructor_once_and_frees_t
     mp::object_pool<overflowing_constructor, mp::checking_policy> pool;
     EXPECT_THROW((void)pool.create(), std::runtime_error);
     EXPECT_EQ(pool.in_use(), 0u);
-    EXPECT_EQ(recorder.kinds(), test::kinds{mp::error::buffer_overflow});
+    EXPECT_EQ(recorder.kinds(), test::kinds{mp::error_kind::buffer_overflow});
 }
 
 TYPED_TEST(object_pool_test, makes_and_destroys_objects_in_bulk)
@@ -713,7 +713,7 @@ TEST(object_pool, reports_an_object_that_is_twice_in_a_bulk)
     (void)pool.create_bulk(objects.data(), 2);
     objects[2] = objects[0];
     pool.destroy_bulk(objects.data(), objects.size());
-    EXPECT_EQ(recorder.kinds(), test::kinds{mp::error::double_free});
+    EXPECT_EQ(recorder.kinds(), test::kinds{mp::error_kind::double_free});
     EXPECT_EQ(counted::alive, 0);
 }
 

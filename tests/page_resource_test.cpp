@@ -37,7 +37,7 @@
 #endif
 
 namespace mp = memory_pool;
-namespace os = memory_pool::os;
+namespace os = memory_pool::detail::os;
 using mp::huge_page_use;
 
 namespace {
@@ -220,7 +220,7 @@ TEST(page_resource, reports_a_chunk_that_is_not_its_own)
     mp::page_resource others;
     void* const chunk = others.allocate(page);
     pages.deallocate(chunk, page);
-    ASSERT_EQ(errors.kinds(), test::kinds{mp::error::foreign_pointer});
+    ASSERT_EQ(errors.kinds(), test::kinds{mp::error_kind::foreign_pointer});
     EXPECT_EQ(errors.reports()[0].address, chunk);
     EXPECT_EQ(errors.reports()[0].pool_name, "buffers");
     std::memset(chunk, 0xAB, page); // It is still there.

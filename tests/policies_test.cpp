@@ -33,12 +33,12 @@ struct one_of_no_known_family final
 
 TEST(policies, are_types_with_two_constants)
 {
-    EXPECT_TRUE(mp::base::is_policy<mp::default_policy>);
-    EXPECT_TRUE(mp::base::is_policy<mp::leak_fatal_policy<>>);
-    EXPECT_TRUE(mp::base::is_policy<one_of_no_known_family>);
-    EXPECT_FALSE(mp::base::is_policy<one_that_only_counts>);
-    EXPECT_FALSE(mp::base::is_policy<int>);
-    EXPECT_TRUE(mp::base::checked_policy<one_of_no_known_family>::counts);
-    EXPECT_FALSE(mp::base::checked_policy<one_of_no_known_family>::checks);
+    EXPECT_TRUE(mp::detail::base::is_policy<mp::default_policy>);
+    EXPECT_TRUE(mp::detail::base::is_policy<mp::leak_fatal_policy<>>);
+    EXPECT_TRUE(mp::detail::base::is_policy<one_of_no_known_family>);
+    EXPECT_FALSE(mp::detail::base::is_policy<one_that_only_counts>);
+    EXPECT_FALSE(mp::detail::base::is_policy<int>);
+    EXPECT_TRUE(mp::detail::base::checked_policy<one_of_no_known_family>::counts);
+    EXPECT_FALSE(mp::detail::base::checked_policy<one_of_no_known_family>::checks);
 }
 } // namespace

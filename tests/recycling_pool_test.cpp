@@ -155,7 +155,7 @@ TYPED_TEST(recycling_pool_test, takes_an_object_back_whose_reset_throws_and_repo
     typename TestFixture::pool_type pool([](auto&) { throw std::runtime_error("reset"); }, in_steps_of(1, 1),
                                          &this->upstream_);
     pool.allocate().reset();
-    EXPECT_EQ(errors.kinds(), std::vector<mp::error>{mp::error::hook_failed});
+    EXPECT_EQ(errors.kinds(), std::vector<mp::error_kind>{mp::error_kind::hook_failed});
     EXPECT_EQ(pool.in_use(), 0u);
     EXPECT_NE(pool.allocate(), nullptr);
 }
@@ -196,7 +196,7 @@ TYPED_TEST(recycling_pool_test, loses_nothing_if_upstream_fails_at_any_call)
     for (std::size_t k = 1; k != 12; ++k) {
         accounting_upstream upstream;
         upstream.fail_at(k);
-        (void)mp::base::succeeds([&] {
+        (void)mp::detail::base::succeeds([&] {
             typename TestFixture::pool_type pool(in_steps_of(200), &upstream);
             std::vector<typename TestFixture::pointer> all;
             for (int i = 0; i != 1500; ++i)
@@ -487,7 +487,7 @@ TYPED_TEST(recycling_pool_that_refuses_leaks, reports_them_if_it_ends_in_a_destr
     this->use_four_objects();
     const boost::intrusive_ptr<acts_at_its_end<TypeParam>> leaked = this->objects_[0];
     this->end_while_it_trims();
-    EXPECT_EQ(this->errors_.kinds(), std::vector<mp::error>{mp::error::leak});
+    EXPECT_EQ(this->errors_.kinds(), std::vector<mp::error_kind>{mp::error_kind::leak});
 }
 
 TYPED_TEST(recycling_pool_test, may_be_cleared_and_grown_by_destructors_that_trim_runs)

@@ -7,7 +7,7 @@
 #include <memory_resource>
 #include <type_traits>
 
-namespace core = memory_pool::core;
+namespace core = memory_pool::detail::core;
 
 namespace test {
 struct passing

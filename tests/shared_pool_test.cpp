@@ -193,7 +193,7 @@ TYPED_TEST(shared_pool_test, loses_nothing_if_upstream_fails_at_any_call)
     for (std::size_t k = 1; k != 12; ++k) {
         accounting_upstream upstream;
         upstream.fail_at(k);
-        (void)mp::base::succeeds([&] {
+        (void)mp::detail::base::succeeds([&] {
             const auto pool = this->make_pool({}, &upstream);
             std::vector<std::shared_ptr<node>> all;
             for (int i = 0; i != 2000; ++i)
@@ -512,7 +512,7 @@ TEST(shared_pool, reports_objects_that_outlive_it_if_its_policy_says_so)
         mp::unsynchronized_shared_pool<int, mp::leak_fatal_policy<>> pool;
         survivor = pool.make(3);
     }
-    EXPECT_EQ(errors.kinds(), std::vector<mp::error>{mp::error::leak});
+    EXPECT_EQ(errors.kinds(), std::vector<mp::error_kind>{mp::error_kind::leak});
     EXPECT_EQ(*survivor, 3);
 }
 

@@ -231,7 +231,7 @@ TEST(store_pool_base, reports_as_a_leak_what_an_assignment_leaves_behind)
     pool_type other(std::move(pool));
     EXPECT_TRUE(recorder.kinds().empty()) << "it has only moved";
     other = pool_type();
-    EXPECT_EQ(recorder.kinds(), test::kinds{mp::error::leak});
+    EXPECT_EQ(recorder.kinds(), test::kinds{mp::error_kind::leak});
 }
 
 TEST(store_pool_base, has_its_new_store_when_the_old_objects_are_destroyed)

@@ -32,7 +32,7 @@ INSTANTIATE_TYPED_TEST_SUITE_P(synchronized_arenas, checking_arena_conformance, 
 } // namespace test
 
 namespace {
-using mp::error;
+using mp::error_kind;
 using test::allocate_filled;
 using test::filled_block;
 using test::in_a_thread;
@@ -204,7 +204,7 @@ TEST(checking_synchronized_arena_resource, reports_one_of_two_that_give_the_same
         static std::atomic<int> reports;
         reports = 0;
         const mp::error_handler before = mp::set_error_handler([](const mp::error_report& report) {
-            EXPECT_EQ(report.kind, error::double_free);
+            EXPECT_EQ(report.kind, error_kind::double_free);
             ++reports;
         });
         void* const block = arenas.allocate(40);
@@ -269,7 +269,7 @@ TEST(synchronized_arena_resource, reports_more_that_comes_back_to_the_arena_of_a
     arenas.deallocate(block, 64);
     arenas.deallocate(other, 64);
     arenas.deallocate(other, 64);
-    EXPECT_EQ(recorder.kinds(), test::kinds{error::double_free});
+    EXPECT_EQ(recorder.kinds(), test::kinds{error_kind::double_free});
     EXPECT_EQ(arenas.bytes_in_use(), 0U);
     EXPECT_TRUE(arenas.verify());
 }

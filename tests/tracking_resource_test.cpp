@@ -233,7 +233,7 @@ TEST(tracking_resource, counts_exactly_in_several_threads)
 TEST(counting_adaptor, counts_no_byte_that_upstream_may_hand_out_again)
 {
     test::watching_upstream upstream;
-    mp::core::counting_adaptor adaptor(&upstream);
+    mp::detail::core::counting_adaptor adaptor(&upstream);
     std::vector<std::size_t> counted;
     upstream.when_given_back = [&] { counted.push_back(adaptor.bytes_in_use()); };
     adaptor.deallocate(adaptor.allocate(100), 100);
@@ -243,7 +243,7 @@ TEST(counting_adaptor, counts_no_byte_that_upstream_may_hand_out_again)
 TEST(counting_adaptor, counts_what_fails_apart)
 {
     test::accounting_upstream upstream;
-    mp::core::counting_adaptor adaptor(&upstream);
+    mp::detail::core::counting_adaptor adaptor(&upstream);
     upstream.fail_always();
     EXPECT_THROW((void)adaptor.allocate(10), std::bad_alloc);
     EXPECT_EQ(adaptor.statistics().failures, 1u);

@@ -24,7 +24,7 @@ INSTANTIATE_TYPED_TEST_SUITE_P(unsynchronized_arenas, checking_arena_conformance
 } // namespace test
 
 namespace {
-using mp::error;
+using mp::error_kind;
 using test::named_arenas;
 
 TEST(unsynchronized_arena_resource, takes_one_line_of_the_cache_for_the_header_of_an_arena)
@@ -40,7 +40,7 @@ TEST(unsynchronized_arena_resource, reports_that_more_came_back_than_was_handed_
     void* const block = arenas.allocate(40);
     arenas.deallocate(block, 40);
     arenas.deallocate(block, 40);
-    ASSERT_EQ(recorder.kinds(), test::kinds{error::double_free});
+    ASSERT_EQ(recorder.kinds(), test::kinds{error_kind::double_free});
     EXPECT_EQ(recorder.reports()[0].pool_name, "frames");
     EXPECT_TRUE(arenas.verify());
     EXPECT_EQ(arenas.bytes_in_use(), 0u);
@@ -56,7 +56,7 @@ TEST(unsynchronized_arena_resource, stays_in_order_if_it_is_the_last_block_that_
     arenas.deallocate(small, 8, 8);
     arenas.deallocate(small, 8, 8); // Is not seen yet: so much is in use.
     arenas.deallocate(last, 1000, 8);
-    EXPECT_EQ(recorder.kinds(), test::kinds{error::double_free});
+    EXPECT_EQ(recorder.kinds(), test::kinds{error_kind::double_free});
     EXPECT_TRUE(arenas.verify());
     EXPECT_LE(arenas.bytes_in_use(), 1008u);
     arenas.clear();
@@ -72,7 +72,7 @@ TEST(unsynchronized_arena_resource, reports_that_more_came_back_to_an_arena_that
     void* const in_second = arenas.allocate(whole);
     arenas.deallocate(in_first, whole);
     arenas.deallocate(in_first, whole);
-    EXPECT_EQ(recorder.kinds(), test::kinds{error::double_free});
+    EXPECT_EQ(recorder.kinds(), test::kinds{error_kind::double_free});
     EXPECT_TRUE(arenas.verify());
     EXPECT_EQ(arenas.free_arenas(), 1u);
     arenas.deallocate(in_second, whole);

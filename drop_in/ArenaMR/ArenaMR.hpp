@@ -125,8 +125,8 @@ public:
 
     void* allocate_oversized(std::size_t bytes, std::size_t alignment)
     {
-        if (std::max(bytes, alignment) > memory_pool::core::largest_size)
-            memory_pool::base::throw_size_overflow(1, std::max(bytes, alignment));
+        if (std::max(bytes, alignment) > memory_pool::detail::core::largest_size)
+            memory_pool::detail::base::throw_size_overflow(1, std::max(bytes, alignment));
         void* const block = upstream_->allocate(bytes, alignment);
         add({static_cast<std::byte*>(block), bytes, nullptr, alignment});
         oversized_bytes_ += bytes;
@@ -181,20 +181,22 @@ private:
     static std::size_t checked_stride(std::size_t number_of_arenas, std::size_t bytes_per_arena,
                                       const std::pmr::memory_resource* upstream)
     {
-        namespace base = memory_pool::base;
-        memory_pool::core::check_upstream(upstream, resource_name);
+        namespace base = memory_pool::detail::base;
+        memory_pool::detail::core::check_upstream(upstream, resource_name);
         if (bytes_per_arena == 0)
             base::throw_invalid_argument(base::message(
                 "memory_pool: '%s': bytes_per_arena is 0; pass the total size of many blocks", resource_name));
         const std::size_t least = std::max<std::size_t>(number_of_arenas, 1);
-        if (base::saturating_multiply(least, bytes_per_arena) > memory_pool::core::largest_size)
+        if (base::saturating_multiply(least, bytes_per_arena) > memory_pool::detail::core::largest_size)
             base::throw_size_overflow(least, bytes_per_arena);
         return base::round_up(bytes_per_arena, granule);
     }
 
     static std::uint64_t reciprocal_of(std::size_t stride) noexcept
     {
-        return stride <= largest_chunk ? memory_pool::base::divide_round_up(std::size_t{1} << 32, stride / granule) : 0;
+        return stride <= largest_chunk
+                   ? memory_pool::detail::base::divide_round_up(std::size_t{1} << 32, stride / granule)
+                   : 0;
     }
 
     std::size_t arenas_in_largest_chunk() const noexcept { return std::max<std::size_t>(largest_chunk / stride_, 1); }
@@ -216,7 +218,7 @@ private:
     std::size_t grow(std::size_t count)
     {
         while (count > 1) {
-            if (memory_pool::base::succeeds([&] { add_arenas(count); }))
+            if (memory_pool::detail::base::succeeds([&] { add_arenas(count); }))
                 return count;
             count /= 2;
         }
@@ -233,13 +235,13 @@ private:
         arena_count_ += count;
         for (std::size_t i = count; i-- != 0;)
             put_arena(*::new (static_cast<arena*>(memory) + i) arena{begin + i * stride_});
-        memory_pool::base::forbid_access(begin, count * stride_);
+        memory_pool::detail::base::forbid_access(begin, count * stride_);
     }
 
     /// Adds a chunk to the directory; frees it on failure.
     void add(const chunk& added)
     {
-        memory_pool::base::failure_guard guard([&] { give_back(added); });
+        memory_pool::detail::base::failure_guard guard([&] { give_back(added); });
         chunks_.emplace(added.begin, added);
         guard.succeeded();
         if (!added.is_oversized())
@@ -252,7 +254,7 @@ private:
             upstream_->deallocate(leaving.begin, leaving.bytes, leaving.alignment);
             return;
         }
-        memory_pool::base::permit_access(leaving.begin, leaving.bytes);
+        memory_pool::detail::base::permit_access(leaving.begin, leaving.bytes);
         upstream_->deallocate(leaving.records, leaving.bytes / stride_ * (sizeof(arena) + stride_), leaving.alignment);
     }
 
@@ -285,14 +287,14 @@ public:
         chunks_.reserve(number_of_arenas);
         if (number_of_arenas != 0)
             activate(chunks_.take_arena());
-        memory_pool::base::pool_made(this);
+        memory_pool::detail::base::pool_made(this);
     }
 
     UnsynchronizedArenaMR(const UnsynchronizedArenaMR&) = delete;
     UnsynchronizedArenaMR& operator=(const UnsynchronizedArenaMR&) = delete;
 
     /// Effects: returns all memory to upstream, including blocks in use.
-    ~UnsynchronizedArenaMR() override { memory_pool::base::pool_gone(this); }
+    ~UnsynchronizedArenaMR() override { memory_pool::detail::base::pool_gone(this); }
 
     /// Returns: the initial number of arenas.
     std::size_t NumOfArenas() const noexcept { return number_of_arenas_; }
@@ -327,7 +329,7 @@ private:
         std::byte* const block = cut(extent, alignment);
         if (MEMORY_POOL_UNLIKELY(block == nullptr))
             return allocate_slowly(extent, alignment);
-        memory_pool::base::block_handed_out(this, block, bytes);
+        memory_pool::detail::base::block_handed_out(this, block, bytes);
         return block;
     }
 
@@ -358,12 +360,12 @@ private:
 
     MEMORY_POOL_NOINLINE void* allocate_slowly(std::size_t extent, std::size_t alignment)
     {
-        memory_pool::core::check_alignment(alignment, detail::resource_name);
+        memory_pool::detail::core::check_alignment(alignment, detail::resource_name);
         if (!fits_arena(extent, alignment))
             return chunks_.allocate_oversized(extent, alignment);
         activate(chunks_.take_arena());
         std::byte* const block = cut(extent, alignment);
-        memory_pool::base::block_handed_out(this, block, extent);
+        memory_pool::detail::base::block_handed_out(this, block, extent);
         return block;
     }
 
@@ -391,10 +393,10 @@ private:
                                              std::size_t alignment) noexcept
     {
         if (MEMORY_POOL_UNLIKELY(its.blocks == 0)) {
-            report(memory_pool::error::double_free, block, bytes, alignment);
+            report(memory_pool::error_kind::double_free, block, bytes, alignment);
             return;
         }
-        memory_pool::base::block_given_back(this, block, bytes);
+        memory_pool::detail::base::block_given_back(this, block, bytes);
         if (MEMORY_POOL_UNLIKELY(--its.blocks == 0))
             became_empty(its);
     }
@@ -415,7 +417,7 @@ private:
     /// AddressSanitizer poisons memory in granules of 8 bytes; blocks of other sizes leave a rest.
     static void forbid_access(const detail::arena& empty, std::size_t bytes_cut) noexcept
     {
-        memory_pool::base::forbid_access(empty.begin, bytes_cut);
+        memory_pool::detail::base::forbid_access(empty.begin, bytes_cut);
     }
 
     MEMORY_POOL_NOINLINE void deallocate_elsewhere(void* block, std::size_t bytes, std::size_t alignment) noexcept
@@ -424,19 +426,19 @@ private:
             return;
         const detail::chunk* const its = chunks_.find_chunk(block);
         if (its == nullptr)
-            report(memory_pool::error::foreign_pointer, block, bytes, alignment);
+            report(memory_pool::error_kind::foreign_pointer, block, bytes, alignment);
         else if (!its->is_oversized())
             take_back(chunks_.arena_in(*its, block), block, bytes, alignment);
         else if (its->begin != block)
-            report(memory_pool::error::misaligned_pointer, block, bytes, alignment);
+            report(memory_pool::error_kind::misaligned_pointer, block, bytes, alignment);
         else
             chunks_.deallocate_oversized(*its);
     }
 
-    MEMORY_POOL_SLOW_PATH static void report(memory_pool::error kind, const void* block, std::size_t bytes,
+    MEMORY_POOL_SLOW_PATH static void report(memory_pool::error_kind kind, const void* block, std::size_t bytes,
                                              std::size_t alignment) noexcept
     {
-        memory_pool::base::report_misuse(kind, block, {bytes, alignment}, detail::resource_name);
+        memory_pool::detail::base::report_misuse(kind, block, {bytes, alignment}, detail::resource_name);
     }
 
     std::size_t cut_from_active() const noexcept

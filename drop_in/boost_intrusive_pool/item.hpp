@@ -69,7 +69,7 @@ public:
     /// Returns: the number of pointers.
     std::size_t use_count() const noexcept
     {
-        using zones = memory_pool::core::reference_zones<std::uint32_t>;
+        using zones = memory_pool::detail::core::reference_zones<std::uint32_t>;
         const std::uint32_t count = pool_item_count_.read();
         return count >= zones::idle && count < zones::half ? count - zones::idle : count;
     }
@@ -111,7 +111,7 @@ private:
     };
 
     // `idle` while the item is being returned, so that temporary pointers do not return it again.
-    mutable memory_pool::core::plain_reference_count<std::uint32_t> pool_item_count_{0};
+    mutable memory_pool::detail::core::plain_reference_count<std::uint32_t> pool_item_count_{0};
     pool_item_state pool_item_state_ = pool_item_state::plain;
     boost_intrusive_pool_item* pool_item_next_ = nullptr;
     boost::intrusive_ptr<boost_intrusive_pool_iface> pool_item_pool_;
@@ -135,12 +135,12 @@ struct boost_intrusive_pool_access
     using state = item::pool_item_state;
 
     /// Reports an error of `address`, described by `what`.
-    MEMORY_POOL_SLOW_PATH static void report(memory_pool::error kind, const void* address, const char* what,
+    MEMORY_POOL_SLOW_PATH static void report(memory_pool::error_kind kind, const void* address, const char* what,
                                              const char* remedy) noexcept
     {
-        const memory_pool::base::message text("memory_pool: %s: address %p, %s\n  remedy: %s",
-                                              memory_pool::error_name(kind), address, what, remedy);
-        memory_pool::base::report({kind, address, 0, "boost_intrusive_pool", text.c_str()});
+        const memory_pool::detail::base::message text("memory_pool: %s: address %p, %s\n  remedy: %s",
+                                                      memory_pool::error_name(kind), address, what, remedy);
+        memory_pool::detail::base::report({kind, address, 0, "boost_intrusive_pool", text.c_str()});
     }
 
     static bool is_valid(const item& checked) noexcept
@@ -161,7 +161,7 @@ struct boost_intrusive_pool_access
         counted.pool_item_count_.add();
 #if BOOST_INTRUSIVE_POOL_COUNTS_POINTERS
         if (counted.use_count() == std::size_t{BOOST_INTRUSIVE_POOL_DEBUG_MAX_REFCOUNT} + 1)
-            report(memory_pool::error::leak, &counted,
+            report(memory_pool::error_kind::leak, &counted,
                    "more pointers to it than BOOST_INTRUSIVE_POOL_DEBUG_MAX_REFCOUNT",
                    "look for pointers that are kept but not needed, or define the macro to a larger number");
 #endif
@@ -169,10 +169,10 @@ struct boost_intrusive_pool_access
 
     static void drop_reference(item& counted) noexcept
     {
-        const memory_pool::core::dropped was = counted.pool_item_count_.drop();
-        if (was == memory_pool::core::dropped::the_last)
+        const memory_pool::detail::core::dropped was = counted.pool_item_count_.drop();
+        if (was == memory_pool::detail::core::dropped::the_last)
             end(counted);
-        else if (MEMORY_POOL_UNLIKELY(was == memory_pool::core::dropped::one_too_many))
+        else if (MEMORY_POOL_UNLIKELY(was == memory_pool::detail::core::dropped::one_too_many))
             report_dead(counted);
     }
 
@@ -203,7 +203,7 @@ struct boost_intrusive_pool_access
     static void end_in_turn(item& ended, boost_intrusive_pool_iface* pool, End&& end)
     {
         boost_intrusive_pool_endings& here = boost_intrusive_pool_endings_here;
-        ended.pool_item_count_.write(memory_pool::core::reference_zones<std::uint32_t>::idle);
+        ended.pool_item_count_.write(memory_pool::detail::core::reference_zones<std::uint32_t>::idle);
         ended.pool_item_pool_ = pool;
         if (MEMORY_POOL_UNLIKELY(here.depth == here.most)) {
             ended.pool_item_next_ = std::exchange(here.waiting, &ended);
@@ -244,7 +244,7 @@ private:
 
     MEMORY_POOL_SLOW_PATH static void report_dead(const item& dead) noexcept
     {
-        report(memory_pool::error::double_free, &dead, "reference released on an item that is not in use",
+        report(memory_pool::error_kind::double_free, &dead, "reference released on an item that is not in use",
                "let boost::intrusive_ptr count, and do not create one from the address of a returned item");
     }
 };
@@ -253,7 +253,8 @@ inline bool boost_intrusive_pool_item::check() const noexcept
 {
     const bool is_valid = boost_intrusive_pool_access::is_valid(*this);
     if (!is_valid)
-        boost_intrusive_pool_access::report(memory_pool::error::buffer_overflow, this, "item metadata is inconsistent",
+        boost_intrusive_pool_access::report(memory_pool::error_kind::buffer_overflow, this,
+                                            "item metadata is inconsistent",
                                             "find the write past the end of an item; AddressSanitizer stops at it");
     return is_valid;
 }

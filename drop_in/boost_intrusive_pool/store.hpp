@@ -65,7 +65,7 @@ struct boost_intrusive_pool_plan
     /// Applies the recycle method to `item`.
     void recycle(Item& item) const
     {
-        using destroy_of_item = memory_pool::core::destroy_function<Item>;
+        using destroy_of_item = memory_pool::detail::core::destroy_function<Item>;
         if (method == RECYCLE_METHOD_CUSTOM_FUNCTION)
             function(item);
         else if constexpr (destroy_of_item::exists)
@@ -114,7 +114,7 @@ public:
     {
         note_thread();
         if (MEMORY_POOL_UNLIKELY(!access::is_returning(item) || !is_own(item)))
-            access::report(memory_pool::error::foreign_pointer, item,
+            access::report(memory_pool::error_kind::foreign_pointer, item,
                            "recycle() of nullptr, a referenced item, or an item of another pool",
                            "let boost::intrusive_ptr return items");
         else if (MEMORY_POOL_LIKELY(plan_->method == RECYCLE_METHOD_NONE))
@@ -133,7 +133,7 @@ public:
             return false;
         is_growing_ = true;
         const self_ptr self(this); // A constructor may clear the pool.
-        memory_pool::base::failure_guard no_longer([this] { is_growing_ = false; });
+        memory_pool::detail::base::failure_guard no_longer([this] { is_growing_ = false; });
         std::unique_ptr<Item[]> items(new Item[count]);
         arrays_.push_back(array{std::move(items), count});
         no_longer.succeeded();
@@ -151,7 +151,7 @@ public:
         if (user_ == std::thread::id())
             user_ = std::this_thread::get_id();
         else if (user_ != std::this_thread::get_id())
-            access::report(memory_pool::error::wrong_thread, this,
+            access::report(memory_pool::error_kind::wrong_thread, this,
                            "a boost_intrusive_pool that another thread has used",
                            "use one pool per thread, and release items in the thread that allocated them");
 #endif
@@ -215,7 +215,7 @@ private:
     MEMORY_POOL_NOINLINE void grow_ahead() noexcept
     {
         if (!is_bounded()) // On failure, the next allocate retries.
-            (void)memory_pool::base::succeeds([this] { grow(plan_->next_step(capacity_)); });
+            (void)memory_pool::detail::base::succeeds([this] { grow(plan_->next_step(capacity_)); });
     }
 
     // Preconditions: another reference keeps this alive.
@@ -223,9 +223,9 @@ private:
     {
         Item& item = whole(returned);
         const plan_ptr plan = plan_; // The function may set another one.
-        if (!memory_pool::base::succeeds([&plan, &item] { plan->recycle(item); }))
-            memory_pool::base::report_misuse(memory_pool::error::hook_failed, &item, sizeof item,
-                                             "boost_intrusive_pool");
+        if (!memory_pool::detail::base::succeeds([&plan, &item] { plan->recycle(item); }))
+            memory_pool::detail::base::report_misuse(memory_pool::error_kind::hook_failed, &item, sizeof item,
+                                                     "boost_intrusive_pool");
         if (access::has_ended(returned))
             take_back(returned);
     }

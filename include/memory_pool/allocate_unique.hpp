@@ -43,8 +43,8 @@ public:
     /// Preconditions: it is alive, its memory is from the resource, and the resource lives.
     void operator()(T* object) const noexcept
     {
-        core::destroy_object(object);
-        resource_->deallocate(base::address_of(object), sizeof(T), alignof(T));
+        detail::core::destroy_object(object);
+        resource_->deallocate(detail::base::address_of(object), sizeof(T), alignof(T));
     }
 
     /// Returns: where the memory is from.
@@ -62,13 +62,13 @@ private:
     Resource* resource_ = nullptr;
 };
 
-namespace core {
+namespace detail::core {
 template <class T>
 using unique_object = std::conditional_t<std::is_object_v<T> && !std::is_array_v<T>, T, no_object>;
 
 template <class T, class Resource>
 using unique_in = std::unique_ptr<unique_object<T>, resource_deleter<unique_object<T>, Resource>>;
-} // namespace core
+} // namespace detail::core
 
 /// Effects: makes a `T` from `arguments`, as `T(arguments...)`, or `T{arguments...}` for an aggregate, in memory from
 ///   `resource`.
@@ -77,22 +77,22 @@ using unique_in = std::unique_ptr<unique_object<T>, resource_deleter<unique_obje
 /// Complexity: that of the resource, and of the constructor.
 /// Thread safety: that of the resource.
 template <class T, class Resource, class... Arguments>
-[[nodiscard]] core::unique_in<T, Resource> allocate_unique(Resource& resource, Arguments&&... arguments)
+[[nodiscard]] detail::core::unique_in<T, Resource> allocate_unique(Resource& resource, Arguments&&... arguments)
 {
     static_assert(std::is_object_v<T>, "allocate_unique is for objects, not for references, functions or void");
     static_assert(!std::is_array_v<T>, "allocate_unique is for single objects: use a container for an array");
-    using object = core::unique_object<T>;
+    using object = detail::core::unique_object<T>;
     void* const block = resource.allocate(sizeof(object), alignof(object));
-    base::failure_guard guard([&] { resource.deallocate(block, sizeof(object), alignof(object)); });
-    object* const made = core::construct_at<object>(block, std::forward<Arguments>(arguments)...);
+    detail::base::failure_guard guard([&] { resource.deallocate(block, sizeof(object), alignof(object)); });
+    object* const made = detail::core::construct_at<object>(block, std::forward<Arguments>(arguments)...);
     guard.succeeded();
-    return core::unique_in<T, Resource>(made, resource_deleter<object, Resource>(resource));
+    return detail::core::unique_in<T, Resource>(made, resource_deleter<object, Resource>(resource));
 }
 
 /// Effects: as the first, in memory from `*resource`.
 /// Preconditions: `resource` is not nullptr.
 template <class T, class Resource, class... Arguments>
-[[nodiscard]] core::unique_in<T, Resource> allocate_unique(Resource* resource, Arguments&&... arguments)
+[[nodiscard]] detail::core::unique_in<T, Resource> allocate_unique(Resource* resource, Arguments&&... arguments)
 {
     return allocate_unique<T>(*resource, std::forward<Arguments>(arguments)...);
 }

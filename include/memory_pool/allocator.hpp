@@ -36,14 +36,14 @@ struct allocation_result
 };
 #endif
 
-namespace core {
+namespace detail::core {
 /// Whether a resource says what it makes of a request.
 template <class Resource, class = void>
 inline constexpr bool has_good_size = false;
 template <class Resource>
 inline constexpr bool has_good_size<
     Resource, std::void_t<decltype(std::declval<const Resource&>().good_size(std::size_t{}, std::size_t{}))>> = true;
-} // namespace core
+} // namespace detail::core
 
 /// Allocates objects of type `T` from a `Resource`: anything with `allocate(bytes, alignment)` and
 /// `deallocate(block, bytes, alignment)`, as every resource has.
@@ -92,7 +92,7 @@ public:
     [[nodiscard]] MEMORY_POOL_ALWAYS_INLINE T* allocate(std::size_t count)
     {
         if (MEMORY_POOL_UNLIKELY(count > std::numeric_limits<std::size_t>::max() / sizeof(T)))
-            base::throw_size_overflow(count, sizeof(T));
+            detail::base::throw_size_overflow(count, sizeof(T));
         return static_cast<T*>(resource_->allocate(count * sizeof(T), alignof(T)));
     }
 
@@ -104,7 +104,7 @@ public:
     template <class Result = allocation_result<T*>>
     [[nodiscard]] MEMORY_POOL_ALWAYS_INLINE Result allocate_at_least(std::size_t count)
     {
-        if constexpr (core::has_good_size<Resource>) {
+        if constexpr (detail::core::has_good_size<Resource>) {
             if (count <= std::numeric_limits<std::size_t>::max() / sizeof(T))
                 count = resource_->good_size(count * sizeof(T), alignof(T)) / sizeof(T);
         }
@@ -112,8 +112,8 @@ public:
     }
 
     /// Effects: frees room for `count` objects.
-    /// Preconditions: `objects` came from `allocate(count)` of an equal allocator, or from its `allocate_at_least`, which
-    ///   has returned that `count`.
+    /// Preconditions: `objects` came from `allocate(count)` of an equal allocator, or from its `allocate_at_least`
+    ///   with that `count`.
     /// Complexity: that of the resource.
     MEMORY_POOL_ALWAYS_INLINE void deallocate(T* objects, std::size_t count) noexcept
     {

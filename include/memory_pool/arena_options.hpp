@@ -38,31 +38,31 @@ struct arena_options
     /// Returns: these options with that `arena_count`.
     [[nodiscard]] constexpr arena_options with_arena_count(std::size_t value) const noexcept
     {
-        return base::with_member(*this, &arena_options::arena_count, value);
+        return detail::base::with_member(*this, &arena_options::arena_count, value);
     }
 
     /// Returns: these options with that `arena_size`.
     [[nodiscard]] constexpr arena_options with_arena_size(std::size_t value) const noexcept
     {
-        return base::with_member(*this, &arena_options::arena_size, value);
+        return detail::base::with_member(*this, &arena_options::arena_size, value);
     }
 
     /// Returns: these options with that `max_arenas`.
     [[nodiscard]] constexpr arena_options with_max_arenas(std::size_t value) const noexcept
     {
-        return base::with_member(*this, &arena_options::max_arenas, value);
+        return detail::base::with_member(*this, &arena_options::max_arenas, value);
     }
 
     /// Returns: these options with that `prefault`.
     [[nodiscard]] constexpr arena_options with_prefault(bool value) const noexcept
     {
-        return base::with_member(*this, &arena_options::prefault, value);
+        return detail::base::with_member(*this, &arena_options::prefault, value);
     }
 
     /// Returns: these options with that `name`.
     [[nodiscard]] constexpr arena_options with_name(const char* value) const noexcept
     {
-        return base::with_member(*this, &arena_options::name, value);
+        return detail::base::with_member(*this, &arena_options::name, value);
     }
 };
 }} // namespace memory_pool::MEMORY_POOL_ABI

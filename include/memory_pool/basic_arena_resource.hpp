@@ -33,9 +33,9 @@ namespace memory_pool { inline namespace MEMORY_POOL_ABI {
 template <class Policy, class Arenas>
 class basic_arena_resource final : public std::pmr::memory_resource
 {
-    using variant = base::checked_policy<Policy>;
+    using variant = detail::base::checked_policy<Policy>;
     using arena_type = typename Arenas::arena_type;
-    using checks_type = core::arena_checks<arena_type>;
+    using checks_type = detail::core::arena_checks<arena_type>;
 
 public:
     /// The resource's policy.
@@ -45,7 +45,7 @@ public:
     basic_arena_resource() : basic_arena_resource(arena_options{}) {}
 
     /// Effects: makes a resource with 64 KiB arenas from `upstream`.
-    template <class Resource, class = core::if_resource<Resource>>
+    template <class Resource, class = detail::core::if_resource<Resource>>
     explicit basic_arena_resource(Resource* upstream) : basic_arena_resource(arena_options{}, upstream)
     {
     }
@@ -60,16 +60,16 @@ public:
         : arenas_(options, variant::checks, upstream), largest_block_(arenas_.store().largest_extent() - canary_bytes)
     {
         arenas_.reserve(options.arena_count);
-        base::check_resource_policy<Policy>();
-        base::pool_made(this);
+        detail::base::check_resource_policy<Policy>();
+        detail::base::pool_made(this);
     }
 
     /// Rejects wrong arguments, such as a number of arenas, which is an option.
     template <class Given, class... More,
-              class = core::if_none_of<Given, const arena_options&, const basic_arena_resource&>>
+              class = detail::core::if_none_of<Given, const arena_options&, const basic_arena_resource&>>
     explicit basic_arena_resource(const Given&, const More&...) : basic_arena_resource()
     {
-        static_assert(core::is_of_use<Given>,
+        static_assert(detail::core::is_of_use<Given>,
                       "an arena resource takes an arena_options, and then a memory resource: set "
                       "arena_count or arena_size in the options for a number of arenas or bytes");
     }
@@ -80,7 +80,7 @@ public:
     /// Effects: returns all memory to upstream. Blocks still in use are gone.
     /// Thread safety: no other thread may use the resource any more. Threads that have used it may end before, at the
     ///   same time, or later.
-    ~basic_arena_resource() override { base::pool_gone(this); }
+    ~basic_arena_resource() override { detail::base::pool_gone(this); }
 
     /// Effects: hands out a block. Through the concrete type this is no virtual call; see resource_allocator.
     /// Returns: the block: `bytes` bytes, aligned to `alignment`. Never nullptr, also for 0 bytes.
@@ -94,7 +94,7 @@ public:
                                                            std::size_t alignment = alignof(std::max_align_t))
     {
         if constexpr (variant::checks)
-            core::check_alignment(alignment, name());
+            detail::core::check_alignment(alignment, name());
         if (MEMORY_POOL_UNLIKELY(bytes > largest_block_))
             return allocate_slowly(bytes, alignment);
         void* const block = arenas_.bump(extent(bytes), alignment);
@@ -127,12 +127,12 @@ public:
         }
         arena_type& its = *arenas_.store().arena_of(block);
         if (MEMORY_POOL_UNLIKELY(its.owner != &arenas_)) {
-            report(error::foreign_pointer, block, {bytes, alignment});
+            report(error_kind::foreign_pointer, block, {bytes, alignment});
             return;
         }
-        base::block_given_back(this, block, bytes);
+        detail::base::block_given_back(this, block, bytes);
         if (MEMORY_POOL_UNLIKELY(!arenas_.take_back(its, static_cast<std::byte*>(block), extent(bytes))))
-            report(error::double_free, block, {bytes, alignment});
+            report(error_kind::double_free, block, {bytes, alignment});
     }
 
     /// Effects: returns every chunk of memory whose arenas are all free to upstream. The current arenas of other
@@ -169,7 +169,7 @@ public:
     ///   takes up no more.
     std::size_t good_size(std::size_t bytes, std::size_t alignment = alignof(std::max_align_t)) const noexcept
     {
-        return fits(bytes, alignment) ? core::arena_extent(bytes) : bytes;
+        return fits(bytes, alignment) ? detail::core::arena_extent(bytes) : bytes;
     }
 
     /// Returns: the maximum number of arenas; arena_options::unbounded if there is no limit.
@@ -228,7 +228,7 @@ private:
 
     static constexpr std::size_t canary_bytes = variant::checks ? checks_type::canary_bytes : 0;
 
-    static std::size_t extent(std::size_t bytes) noexcept { return core::arena_extent(bytes) + canary_bytes; }
+    static std::size_t extent(std::size_t bytes) noexcept { return detail::core::arena_extent(bytes) + canary_bytes; }
 
     /// Whether a block comes from an arena; by its size and alignment alone, so that freeing can decide it, too.
     bool fits(std::size_t bytes, std::size_t alignment) const noexcept
@@ -238,7 +238,7 @@ private:
 
     MEMORY_POOL_NOINLINE void* allocate_slowly(std::size_t bytes, std::size_t alignment)
     {
-        core::check_alignment(alignment, name());
+        detail::core::check_alignment(alignment, name());
         if (!fits(bytes, alignment))
             return arenas_.allocate_large(bytes, alignment);
         return handed_out(arenas_.bump_in_next(extent(bytes), alignment), {bytes, alignment});
@@ -246,7 +246,7 @@ private:
 
     MEMORY_POOL_SLOW_PATH void deallocate_large(void* block, std::size_t bytes, std::size_t alignment) noexcept
     {
-        const base::block_request given{bytes, alignment};
+        const detail::base::block_request given{bytes, alignment};
         if constexpr (variant::checks)
             if (const auto misuse =
                     arenas_.with_checks([&](const checks_type& checks) { return checks.misuse(block, given); })) {
@@ -254,33 +254,33 @@ private:
                 return;
             }
         if (!arenas_.deallocate_large(block, bytes, alignment))
-            report(error::foreign_pointer, block, given);
+            report(error_kind::foreign_pointer, block, given);
     }
 
-    MEMORY_POOL_ALWAYS_INLINE void* handed_out(void* block, const base::block_request& asked)
+    MEMORY_POOL_ALWAYS_INLINE void* handed_out(void* block, const detail::base::block_request& asked)
     {
         if constexpr (variant::checks) {
             note_handed_out(block, asked);
         } else {
-            base::block_handed_out(this, block, asked.bytes);
+            detail::base::block_handed_out(this, block, asked.bytes);
         }
         return block;
     }
 
-    MEMORY_POOL_NOINLINE void note_handed_out(void* block, const base::block_request& asked)
+    MEMORY_POOL_NOINLINE void note_handed_out(void* block, const detail::base::block_request& asked)
     {
         const auto misuse =
             arenas_.with_checks([&](const checks_type& checks) { return checks.hand_out(block, asked); });
-        base::block_handed_out(this, block, asked.bytes);
+        detail::base::block_handed_out(this, block, asked.bytes);
         if (misuse) // Last, as the error handler may use the resource.
             report(*misuse, block, asked);
     }
 
     /// Returns: false if misuse was reported.
-    MEMORY_POOL_NOINLINE bool take_back_checked(void* block, const base::block_request& given) noexcept
+    MEMORY_POOL_NOINLINE bool take_back_checked(void* block, const detail::base::block_request& given) noexcept
     {
-        const std::optional<base::misuse> misuse = arenas_.with_checks([&](const checks_type& checks) {
-            const std::optional<base::misuse> found = checks.misuse(block, given);
+        const std::optional<detail::base::misuse> misuse = arenas_.with_checks([&](const checks_type& checks) {
+            const std::optional<detail::base::misuse> found = checks.misuse(block, given);
             if (!found)
                 checks.take_back(block, given.bytes);
             return found;
@@ -293,14 +293,14 @@ private:
     void forget_blocks(bool keeps_arenas) noexcept
     {
         arenas_.forget_blocks(keeps_arenas);
-        base::pool_gone(this);
-        base::pool_made(this);
+        detail::base::pool_gone(this);
+        detail::base::pool_made(this);
     }
 
-    MEMORY_POOL_SLOW_PATH void report(const base::misuse& found, const void* block,
-                                      const base::block_request& given) const noexcept
+    MEMORY_POOL_SLOW_PATH void report(const detail::base::misuse& found, const void* block,
+                                      const detail::base::block_request& given) const noexcept
     {
-        base::report_misuse(found, block, given, name());
+        detail::base::report_misuse(found, block, given, name());
     }
 
     Arenas arenas_;

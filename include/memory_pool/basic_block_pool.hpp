@@ -25,9 +25,9 @@
 #include <memory_resource>
 
 namespace memory_pool { inline namespace MEMORY_POOL_ABI {
-namespace core {
+namespace detail::core {
 struct pool_access;
-} // namespace core
+} // namespace detail::core
 
 /// A pool of blocks of one size. See `block_pool` and `concurrent_block_pool` for the usual instances, and
 /// policies.hpp for `Policy`. Both kinds of `Store` have the same public functions, except that only pools shared
@@ -35,7 +35,7 @@ struct pool_access;
 template <class Policy, class Store>
 class basic_block_pool
 {
-    using variant = base::checked_policy<Policy>;
+    using variant = detail::base::checked_policy<Policy>;
 
 public:
     /// The pool's policy.
@@ -53,29 +53,30 @@ public:
                               std::pmr::memory_resource* upstream = std::pmr::get_default_resource())
         : basic_block_pool(block_size, options, upstream, nullptr)
     {
-        base::check_outliving_is_allowed<Policy>();
+        detail::base::check_outliving_is_allowed<Policy>();
         // The pool is complete by now: if this throws, the destructor releases the slabs.
         if (options.initial_capacity != 0)
             reserve(options.initial_capacity);
     }
 
     /// Effects: as the first, with default options, from `upstream`.
-    template <class Resource, class = core::if_resource<Resource>>
+    template <class Resource, class = detail::core::if_resource<Resource>>
     basic_block_pool(std::size_t block_size, Resource* upstream) : basic_block_pool(block_size, {}, upstream)
     {
     }
 
     /// Rejects wrong arguments, such as a number of blocks, which is an option.
-    template <class Given, class... More, class = core::if_none_of<Given, const pool_options&>>
+    template <class Given, class... More, class = detail::core::if_none_of<Given, const pool_options&>>
     basic_block_pool(std::size_t block_size, const Given&, const More&...) : basic_block_pool(block_size)
     {
-        static_assert(core::is_of_use<Given>,
+        static_assert(detail::core::is_of_use<Given>,
                       "a pool of blocks takes the bytes of a block, a pool_options, and then a memory "
                       "resource: set initial_capacity or max_capacity in the options for a number "
                       "of blocks");
     }
 
-    // Neither copied nor moved: blocks that lie in the pool's slabs, and threads that cache them, refer to it. Hold it by a std::unique_ptr instead.
+    // Neither copied nor moved: it lies in place, for speed, and threads refer to it. Hold it by a std::unique_ptr
+    // instead.
     basic_block_pool(const basic_block_pool&) = delete;
     basic_block_pool& operator=(const basic_block_pool&) = delete;
 
@@ -192,7 +193,7 @@ public:
     /// Thread safety: the pool's.
     void reserve(std::size_t count)
     {
-        core::check_reservation(count, store_.layout().stride(), max_capacity(), store_.identity());
+        detail::core::check_reservation(count, store_.layout().stride(), max_capacity(), store_.identity());
         store_.reserve(count);
     }
 
@@ -233,7 +234,8 @@ public:
     /// Thread safety: the pool's.
     bool owns(const void* address) const noexcept
     {
-        return store_.with_slabs([address](const core::slab_store& slabs) { return slabs.has_block_at(address); });
+        return store_.with_slabs(
+            [address](const detail::core::slab_store& slabs) { return slabs.has_block_at(address); });
     }
 
     /// Effects: reports a double free, a foreign or misaligned pointer, or an overflow, if freeing `block` now would be
@@ -246,7 +248,7 @@ public:
     {
         static_assert(variant::checks,
                       "only a pool whose policy checks can check a block: use memory_pool::checking_policy");
-        return store_.with_slabs([block](const core::slab_store& slabs) { return slabs.check(block); });
+        return store_.with_slabs([block](const detail::core::slab_store& slabs) { return slabs.check(block); });
     }
 
     /// Returns: the bytes of a block, as requested.
@@ -288,7 +290,7 @@ public:
     /// Complexity: O(1).
     std::size_t growth_count() const noexcept
     {
-        return store_.with_slabs([](const core::slab_store& slabs) { return slabs.steps(); });
+        return store_.with_slabs([](const detail::core::slab_store& slabs) { return slabs.steps(); });
     }
 
     /// Returns: slabs held.
@@ -331,14 +333,14 @@ public:
     bool verify() const noexcept { return store_.verify(); }
 
 private:
-    friend core::pool_access;
+    friend detail::core::pool_access;
 
     /// For pools built on this one: `listener` owns the slabs and is notified. Takes nothing from `upstream` yet.
     basic_block_pool(std::size_t block_size, const pool_options& options, std::pmr::memory_resource* upstream,
-                     core::slab_listener* listener)
+                     detail::core::slab_listener* listener)
         : store_(block_size, options, upstream, listener)
     {
-        base::check_policy<Policy>();
+        detail::base::check_policy<Policy>();
     }
 
     // The bulk forms, for pointers of any type.
@@ -347,7 +349,7 @@ private:
     std::size_t allocate_many(T** blocks, std::size_t count)
     {
         std::size_t done = 0;
-        base::failure_guard guard([&] { deallocate_many(blocks, done); });
+        detail::base::failure_guard guard([&] { deallocate_many(blocks, done); });
         while ((done += store_.allocate_cached(blocks + done, count - done)) != count)
             blocks[done++] = static_cast<T*>(allocate());
         guard.succeeded();
@@ -372,14 +374,14 @@ private:
     {
         std::size_t done = 0;
         while ((done += store_.deallocate_cached(blocks + done, count - done)) != count)
-            deallocate(base::address_of(blocks[done++]));
+            deallocate(detail::base::address_of(blocks[done++]));
     }
 
     /// Rejects waiting where no other thread could free a block.
     template <class... Given>
     static constexpr void check_waiting() noexcept
     {
-        static_assert(Store::is_shared || core::is_of_use<Given...>,
+        static_assert(Store::is_shared || detail::core::is_of_use<Given...>,
                       "waiting is for pools that threads share, as another thread must free a "
                       "block: use a concurrent_block_pool, a concurrent_object_pool or a shared_pool");
     }

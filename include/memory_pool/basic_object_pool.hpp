@@ -38,7 +38,7 @@ namespace memory_pool { inline namespace MEMORY_POOL_ABI {
 template <class Object, class Blocks>
 class basic_object_pool
 {
-    using T = core::checked_object<Object>; // NOLINT(readability-identifier-naming): stands for the parameter
+    using T = detail::core::checked_object<Object>; // NOLINT(readability-identifier-naming): stands for the parameter
 
 public:
     /// The pooled type.
@@ -46,8 +46,8 @@ public:
     /// The pool's policy.
     using policy = typename Blocks::policy;
 
-    /// Destroys an object of a pool: the deleter of `unique_ptr`. Converts to a polymorphic_deleter, so that the owner of
-    /// an object can become that of a base.
+    /// Destroys an object of a pool: the deleter of `unique_ptr`. Converts to a polymorphic_deleter, so that the owner
+    /// of an object can become that of a base.
     class deleter
     {
     public:
@@ -82,23 +82,23 @@ public:
     /// Complexity: as `Blocks`.
     explicit basic_object_pool(const pool_options& options = {},
                                std::pmr::memory_resource* upstream = std::pmr::get_default_resource())
-        : blocks_(sizeof(core::complete_object<T>), core::with_alignment(alignof(core::complete_object<T>), options),
-                  upstream)
+        : blocks_(sizeof(detail::core::complete_object<T>),
+                  detail::core::with_alignment(alignof(detail::core::complete_object<T>), options), upstream)
     {
     }
 
     /// Effects: as the first, with default options, from `upstream`.
-    template <class Resource, class = core::if_resource<Resource>>
+    template <class Resource, class = detail::core::if_resource<Resource>>
     explicit basic_object_pool(Resource* upstream) : basic_object_pool(pool_options{}, upstream)
     {
     }
 
     /// Rejects wrong arguments, such as a number of objects, which is an option.
     template <class Given, class... More,
-              class = core::if_none_of<Given, const pool_options&, const basic_object_pool&>>
+              class = detail::core::if_none_of<Given, const pool_options&, const basic_object_pool&>>
     explicit basic_object_pool(const Given&, const More&...) : basic_object_pool()
     {
-        static_assert(core::is_of_use<Given>,
+        static_assert(detail::core::is_of_use<Given>,
                       "an object pool takes a pool_options, and then a memory resource: set "
                       "initial_capacity or max_capacity in the options for a number of objects");
     }
@@ -111,7 +111,7 @@ public:
     ~basic_object_pool()
     {
         // Not said of the class, as an object may have owners of others as members: so far, its type is incomplete.
-        using complete = core::complete_object<T>;
+        using complete = detail::core::complete_object<T>;
         static_assert(std::is_destructible_v<complete>,
                       "the pool must be able to destroy its objects: make the destructor public");
         static_assert(std::is_nothrow_destructible_v<complete> || !std::is_destructible_v<complete>,
@@ -139,7 +139,7 @@ public:
     /// Complexity: as `create`.
     /// Thread safety: that of the blocks.
     template <class... Arguments>
-    [[nodiscard]] T* try_create(Arguments&&... arguments) noexcept(core::is_nothrow_makeable<T, Arguments...>())
+    [[nodiscard]] T* try_create(Arguments&&... arguments) noexcept(detail::core::is_nothrow_makeable<T, Arguments...>())
     {
         return construct_if(blocks_.try_allocate(), std::forward<Arguments>(arguments)...);
     }
@@ -188,7 +188,7 @@ public:
     {
         if (object == nullptr)
             return;
-        if constexpr (!std::is_trivially_destructible_v<core::complete_object<T>>) {
+        if constexpr (!std::is_trivially_destructible_v<detail::core::complete_object<T>>) {
             if (MEMORY_POOL_UNLIKELY(is_clearing_)) {
                 destroy_while_clearing(object);
                 return;
@@ -197,8 +197,8 @@ public:
         (void)destroy_now(object);
     }
 
-    /// Effects: makes `count` objects, each from `arguments` as `create` does, and writes their addresses from `objects`
-    ///   on. It takes all blocks before it makes the first object.
+    /// Effects: makes `count` objects, each from `arguments` as `create` does, and writes their addresses from
+    ///   `objects` on. It takes all blocks before it makes the first object.
     /// Returns: `count`.
     /// Preconditions: the constructor visits no object of the pool, and does not clear it.
     /// Throws: as `create`. The objects made so far are destroyed then, and all blocks are back in the pool.
@@ -207,7 +207,7 @@ public:
     template <class... Arguments>
     std::size_t create_bulk(T** objects, std::size_t count, const Arguments&... arguments)
     {
-        core::pool_access::allocate_bulk(blocks_, objects, count);
+        detail::core::pool_access::allocate_bulk(blocks_, objects, count);
         construct_bulk(objects, count, arguments...);
         return count;
     }
@@ -221,7 +221,7 @@ public:
     template <class... Arguments>
     [[nodiscard]] std::size_t try_create_bulk(T** objects, std::size_t count, const Arguments&... arguments)
     {
-        const std::size_t taken = core::pool_access::try_allocate_bulk(blocks_, objects, count);
+        const std::size_t taken = detail::core::pool_access::try_allocate_bulk(blocks_, objects, count);
         construct_bulk(objects, taken, arguments...);
         return taken;
     }
@@ -233,16 +233,16 @@ public:
     /// Thread safety: that of the blocks.
     void destroy_bulk(T* const* objects, std::size_t count) noexcept
     {
-        if (base::checked_policy<policy>::checks || is_clearing_) {
+        if (detail::base::checked_policy<policy>::checks || is_clearing_) {
             std::for_each(objects, objects + count, [this](T* object) { destroy(object); });
             return;
         }
-        if constexpr (!std::is_trivially_destructible_v<core::complete_object<T>>)
+        if constexpr (!std::is_trivially_destructible_v<detail::core::complete_object<T>>)
             std::for_each(objects, objects + count, [](T* object) {
                 if (object != nullptr)
-                    core::destroy_object(object);
+                    detail::core::destroy_object(object);
             });
-        core::pool_access::deallocate_bulk(blocks_, objects, count);
+        detail::core::pool_access::deallocate_bulk(blocks_, objects, count);
     }
 
     /// Effects: makes a `T` as `create` does.
@@ -282,10 +282,10 @@ public:
     /// Thread safety: that of the blocks.
     void clear() noexcept
     {
-        if constexpr (std::is_trivially_destructible_v<core::complete_object<T>>) {
+        if constexpr (std::is_trivially_destructible_v<detail::core::complete_object<T>>) {
             blocks_.clear();
         } else {
-            if (core::pool_access::store(blocks_).has_lost_threads()) {
+            if (detail::core::pool_access::store(blocks_).has_lost_threads()) {
                 blocks_.clear();
                 is_clearing_ = false; // A lost thread may have been in clear().
                 return;
@@ -368,7 +368,8 @@ public:
 
 private:
     template <class... Arguments>
-    T* construct_if(void* block, Arguments&&... arguments) noexcept(core::is_nothrow_makeable<T, Arguments...>())
+    T* construct_if(void* block,
+                    Arguments&&... arguments) noexcept(detail::core::is_nothrow_makeable<T, Arguments...>())
     {
         return block != nullptr ? construct(block, std::forward<Arguments>(arguments)...) : nullptr;
     }
@@ -376,8 +377,8 @@ private:
     template <class... Arguments>
     T* construct(void* block, Arguments&&... arguments)
     {
-        base::failure_guard guard([this, block] { core::give_back_ended(blocks_, block); });
-        T* const object = core::construct_at<T>(block, std::forward<Arguments>(arguments)...);
+        detail::base::failure_guard guard([this, block] { detail::core::give_back_ended(blocks_, block); });
+        T* const object = detail::core::construct_at<T>(block, std::forward<Arguments>(arguments)...);
         guard.succeeded();
         return object;
     }
@@ -387,25 +388,26 @@ private:
     void construct_bulk(T** blocks, std::size_t count, const Arguments&... arguments)
     {
         std::size_t made = 0;
-        base::failure_guard guard([&] {
+        detail::base::failure_guard guard([&] {
             destroy_bulk(blocks, made);
-            std::for_each(blocks + made, blocks + count,
-                          [this](T* block) { core::give_back_ended(blocks_, base::address_of(block)); });
+            std::for_each(blocks + made, blocks + count, [this](T* block) {
+                detail::core::give_back_ended(blocks_, detail::base::address_of(block));
+            });
         });
         for (; made != count; ++made)
-            (void)core::construct_at<T>(base::address_of(blocks[made]), arguments...);
+            (void)detail::core::construct_at<T>(detail::base::address_of(blocks[made]), arguments...);
         guard.succeeded();
     }
 
     /// Returns: whether it did; not if a checking policy has reported why not.
     MEMORY_POOL_ALWAYS_INLINE bool destroy_now(T* object) noexcept
     {
-        if constexpr (base::checked_policy<policy>::checks) {
-            if (!blocks_.check(base::address_of(object)))
+        if constexpr (detail::base::checked_policy<policy>::checks) {
+            if (!blocks_.check(detail::base::address_of(object)))
                 return false;
         }
-        core::destroy_object(object);
-        core::give_back_ended(blocks_, base::address_of(object));
+        detail::core::destroy_object(object);
+        detail::core::give_back_ended(blocks_, detail::base::address_of(object));
         return true;
     }
 
@@ -430,14 +432,15 @@ private:
     /// For destructors that destroy others.
     MEMORY_POOL_NOINLINE void destroy_while_clearing(T* object) noexcept
     {
-        if (!core::pool_access::is_in_use(blocks_, base::address_of(object))) { // clear() has already destroyed it
-            if constexpr (base::checked_policy<policy>::checks) {
-                if (!blocks_.owns(base::address_of(object)))
-                    (void)blocks_.check(base::address_of(object));
+        if (!detail::core::pool_access::is_in_use(
+                blocks_, detail::base::address_of(object))) { // clear() has already destroyed it
+            if constexpr (detail::base::checked_policy<policy>::checks) {
+                if (!blocks_.owns(detail::base::address_of(object)))
+                    (void)blocks_.check(detail::base::address_of(object));
             }
             return;
         }
-        if (core::pool_access::store(blocks_).has_lost_threads()) {
+        if (detail::core::pool_access::store(blocks_).has_lost_threads()) {
             (void)destroy_now(object);
             return;
         }
@@ -454,8 +457,9 @@ private:
         const ending here{object, endings_.innermost};
         endings_.innermost = &here;
         ++endings_.depth;
-        if constexpr (base::checked_policy<policy>::checks)
-            (void)blocks_.check(base::address_of(object)); // Reports an overflow; the object is destroyed anyway.
+        if constexpr (detail::base::checked_policy<policy>::checks)
+            (void)blocks_.check(
+                detail::base::address_of(object)); // Reports an overflow; the object is destroyed anyway.
         if (destroy_now(object))
             ++endings_.count;
         --endings_.depth;

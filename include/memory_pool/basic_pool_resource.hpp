@@ -38,7 +38,7 @@ public:
     basic_pool_resource() : basic_pool_resource(std::pmr::pool_options{}) {}
 
     /// Effects: makes a resource over `upstream`.
-    template <class Resource, class = core::if_resource<Resource>>
+    template <class Resource, class = detail::core::if_resource<Resource>>
     explicit basic_pool_resource(Resource* upstream) : basic_pool_resource(std::pmr::pool_options{}, upstream)
     {
     }
@@ -47,7 +47,8 @@ public:
     ///   blocks that a pool takes at once, and the largest block that comes from a pool; 0 stands for the default: up
     ///   to a MiB, and 4096 bytes. There are no pools for blocks larger than a MiB. `name` is the resource's name in
     ///   reports; it is not copied.
-    /// Preconditions: `upstream` and `name` outlive the resource. Shared pools call it under a lock, so never concurrently.
+    /// Preconditions: `upstream` and `name` outlive the resource. Shared pools call upstream under a lock, so never
+    ///   concurrently.
     /// Throws: std::invalid_argument if `upstream` is nullptr.
     /// Complexity: O(1).
     explicit basic_pool_resource(const std::pmr::pool_options& options,
@@ -55,16 +56,16 @@ public:
                                  const char* name = default_name)
         : upstream_(upstream), pools_(options, upstream, upstream_.for_pools(), name != nullptr ? name : default_name)
     {
-        core::check_upstream(upstream, pools_.name());
-        base::check_resource_policy<policy>();
+        detail::core::check_upstream(upstream, pools_.name());
+        detail::base::check_resource_policy<policy>();
     }
 
     /// Rejects wrong arguments, such as the size of the largest block, which is an option.
     template <class Given, class... More,
-              class = core::if_none_of<Given, const std::pmr::pool_options&, const basic_pool_resource&>>
+              class = detail::core::if_none_of<Given, const std::pmr::pool_options&, const basic_pool_resource&>>
     explicit basic_pool_resource(const Given&, const More&...) : basic_pool_resource()
     {
-        static_assert(core::is_of_use<Given>,
+        static_assert(detail::core::is_of_use<Given>,
                       "a pool resource takes a std::pmr::pool_options, and then a memory resource");
     }
 
@@ -86,12 +87,12 @@ public:
     [[nodiscard]] MEMORY_POOL_ALWAYS_INLINE void* allocate(std::size_t bytes,
                                                            std::size_t alignment = alignof(std::max_align_t))
     {
-        if constexpr (base::checked_policy<policy>::checks)
-            core::check_alignment(alignment, name());
-        const std::size_t needed = core::bytes_in_class(bytes, alignment);
+        if constexpr (detail::base::checked_policy<policy>::checks)
+            detail::core::check_alignment(alignment, name());
+        const std::size_t needed = detail::core::bytes_in_class(bytes, alignment);
         if (MEMORY_POOL_UNLIKELY(needed > pools_.largest_block()))
             return allocate_large(bytes, alignment);
-        const std::size_t number = core::block_sizes::of(needed);
+        const std::size_t number = detail::core::block_sizes::of(needed);
         Pool* const pool = pools_.find(number);
         return MEMORY_POOL_LIKELY(pool != nullptr) ? pool->allocate() : allocate_first(number, alignment);
     }
@@ -105,19 +106,19 @@ public:
     MEMORY_POOL_ALWAYS_INLINE void deallocate(void* block, std::size_t bytes,
                                               std::size_t alignment = alignof(std::max_align_t)) noexcept
     {
-        const std::size_t needed = core::bytes_in_class(bytes, alignment);
+        const std::size_t needed = detail::core::bytes_in_class(bytes, alignment);
         if (MEMORY_POOL_UNLIKELY(needed > pools_.largest_block())) {
             deallocate_large(block, bytes, alignment);
             return;
         }
-        Pool* const pool = pools_.find(core::block_sizes::of(needed));
-        if constexpr (base::checked_policy<policy>::checks)
+        Pool* const pool = pools_.find(detail::core::block_sizes::of(needed));
+        if constexpr (detail::base::checked_policy<policy>::checks)
             if (!is_in_place(block, pool, {bytes, alignment}))
                 return;
         if (MEMORY_POOL_LIKELY(pool != nullptr))
             pool->deallocate(block);
         else
-            pools_.report_misuse(error::foreign_pointer, block, {bytes, alignment});
+            pools_.report_misuse(error_kind::foreign_pointer, block, {bytes, alignment});
     }
 
     /// Effects: returns every slab that is wholly free to upstream.
@@ -194,14 +195,14 @@ private:
 
     MEMORY_POOL_SLOW_PATH void* allocate_first(std::size_t number, std::size_t alignment)
     {
-        core::check_alignment(alignment, name());
+        detail::core::check_alignment(alignment, name());
         return make(number).allocate();
     }
 
     MEMORY_POOL_SLOW_PATH void* allocate_large(std::size_t bytes, std::size_t alignment)
     {
-        core::check_alignment(alignment, name());
-        core::oversized_blocks::check_size(bytes, alignment);
+        detail::core::check_alignment(alignment, name());
+        detail::core::oversized_blocks::check_size(bytes, alignment);
         [[maybe_unused]] const auto held = upstream_.lock();
         return pools_.large().allocate(bytes, alignment);
     }
@@ -210,28 +211,28 @@ private:
     {
         if (block == nullptr)
             return;
-        const base::block_request given{bytes, alignment};
-        if constexpr (base::checked_policy<policy>::checks) {
+        const detail::base::block_request given{bytes, alignment};
+        if constexpr (detail::base::checked_policy<policy>::checks) {
             if (!is_in_place(block, nullptr, given))
                 return;
         }
         if (!give_back_large(block, bytes, alignment))
-            pools_.report_misuse(error::foreign_pointer, block, given);
+            pools_.report_misuse(error_kind::foreign_pointer, block, given);
     }
 
     /// Effects: reports a block that is not in `pool`; or, if that is nullptr, any misuse that freeing it would be.
     /// Returns: false if misuse was reported.
     MEMORY_POOL_NOINLINE bool is_in_place(const void* block, const Pool* pool,
-                                          const base::block_request& given) const noexcept
+                                          const detail::base::block_request& given) const noexcept
     {
         if (block == nullptr || (pool != nullptr && pool->owns(block)))
             return true;
-        std::optional<base::misuse> misuse;
+        std::optional<detail::base::misuse> misuse;
         if (const Pool* const owner = pools_.find_owner(block))
-            misuse = base::misuse({owner->block_size(), owner->alignment()});
+            misuse = detail::base::misuse({owner->block_size(), owner->alignment()});
         else
             misuse = with_large([&](const auto& large) { return large.misuse(block, given); });
-        if (!misuse || (pool != nullptr && misuse->kind != error::size_mismatch))
+        if (!misuse || (pool != nullptr && misuse->kind != error_kind::size_mismatch))
             return true;
         pools_.report_misuse(*misuse, block, given);
         return false;
@@ -257,6 +258,6 @@ private:
     }
 
     Upstream upstream_;
-    core::class_pools<Pool> pools_;
+    detail::core::class_pools<Pool> pools_;
 };
 }} // namespace memory_pool::MEMORY_POOL_ABI

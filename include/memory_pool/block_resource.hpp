@@ -37,7 +37,7 @@ public:
     /// Throws: std::invalid_argument if `upstream` is nullptr.
     block_resource(Pool& pool, std::pmr::memory_resource* upstream) : pool_(pool), upstream_(upstream)
     {
-        core::check_upstream(upstream, pool.name());
+        detail::core::check_upstream(upstream, pool.name());
     }
 
     block_resource(const block_resource&) = delete;
@@ -91,8 +91,8 @@ private:
     {
         if constexpr (Pool::policy::checks)
             if (pool_.owns(block)) {
-                base::report_misuse(base::misuse({pool_.block_size(), pool_.alignment()}), block, {bytes, alignment},
-                                    pool_.name());
+                detail::base::report_misuse(detail::base::misuse({pool_.block_size(), pool_.alignment()}), block,
+                                            {bytes, alignment}, pool_.name());
                 return;
             }
         upstream_->deallocate(block, bytes, alignment);

@@ -12,8 +12,8 @@
 /// itself in the child: see `clear`. (It does not know of a thread that uses it for the first time, and is just
 /// destroying an object.)
 ///
-/// Thread safety: any thread, but for `clear`, `release` and the destructor, which need the pool for themselves. Each object is
-///   its user's.
+/// Thread safety: any thread, but for `clear`, `release` and the destructor, which need the pool for themselves. Each
+/// object is its user's.
 #pragma once
 
 #include <memory_pool/base/config.hpp>

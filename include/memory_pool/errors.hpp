@@ -30,7 +30,7 @@ namespace memory_pool {
 // error kinds and members of a report are only appended.
 
 /// What went wrong.
-enum class MEMORY_POOL_VISIBLE error
+enum class MEMORY_POOL_VISIBLE error_kind
 {
     double_free,        ///< A block was freed that is not in use.
     foreign_pointer,    ///< A pointer was freed that no block of this pool contains.
@@ -51,7 +51,7 @@ enum class MEMORY_POOL_VISIBLE error
 /// The argument of the error handler. The strings live until it returns.
 struct MEMORY_POOL_VISIBLE error_report
 {
-    error kind;             ///< What went wrong.
+    error_kind kind;        ///< What went wrong.
     const void* address;    ///< The pointer in question, or nullptr if there is none.
     std::size_t block_size; ///< Bytes in a block of the pool, or 0 if no pool is concerned.
     const char* pool_name;  ///< `pool_options::name`, or nullptr.
@@ -243,23 +243,23 @@ private:
 
 inline namespace MEMORY_POOL_ABI {
 /// Returns: the name of an error as reports print it.
-constexpr const char* error_name(error kind) noexcept
+constexpr const char* error_name(error_kind kind) noexcept
 {
     switch (kind) {
-    case error::double_free: return "double free";
-    case error::foreign_pointer: return "foreign pointer";
-    case error::misaligned_pointer: return "misaligned pointer";
-    case error::size_mismatch: return "size mismatch";
-    case error::buffer_overflow: return "buffer overflow";
-    case error::write_after_free: return "write after free";
-    case error::leak: return "leak";
-    case error::hook_failed: return "hook failed";
-    case error::pool_exhausted: return "pool exhausted";
-    case error::size_overflow: return "size overflow";
-    case error::out_of_memory: return "out of memory";
-    case error::invalid_argument: return "invalid argument";
-    case error::wrong_thread: return "wrong thread";
-    case error::limit_exceeded: return "limit exceeded";
+    case error_kind::double_free: return "double free";
+    case error_kind::foreign_pointer: return "foreign pointer";
+    case error_kind::misaligned_pointer: return "misaligned pointer";
+    case error_kind::size_mismatch: return "size mismatch";
+    case error_kind::buffer_overflow: return "buffer overflow";
+    case error_kind::write_after_free: return "write after free";
+    case error_kind::leak: return "leak";
+    case error_kind::hook_failed: return "hook failed";
+    case error_kind::pool_exhausted: return "pool exhausted";
+    case error_kind::size_overflow: return "size overflow";
+    case error_kind::out_of_memory: return "out of memory";
+    case error_kind::invalid_argument: return "invalid argument";
+    case error_kind::wrong_thread: return "wrong thread";
+    case error_kind::limit_exceeded: return "limit exceeded";
     }
     return "unknown error";
 }

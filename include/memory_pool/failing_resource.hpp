@@ -35,7 +35,7 @@ struct failure_chance
 };
 
 /// Makes chosen allocations fail. Deallocations pass.
-class failing_resource : public core::resource_adaptor
+class failing_resource : public detail::core::resource_adaptor
 {
 public:
     /// Effects: makes a resource whose allocation number `call`, counted from 1, fails; or none, if that is 0.
@@ -65,7 +65,7 @@ public:
     /// Thread safety: any thread.
     void fail_at(std::uint64_t call) noexcept
     {
-        const base::lock_guard lock(mutex_);
+        const detail::base::lock_guard lock(mutex_);
         calls_until_failure_ = call;
         chance_ = {};
     }
@@ -76,7 +76,7 @@ public:
     void fail_by_chance(const failure_chance& chance)
     {
         const failure_chance accepted = checked(chance);
-        const base::lock_guard lock(mutex_);
+        const detail::base::lock_guard lock(mutex_);
         calls_until_failure_ = 0;
         chance_ = accepted;
         calls_since_chance_ = 0;
@@ -90,7 +90,7 @@ public:
     /// Thread safety: any thread.
     std::uint64_t calls() const noexcept
     {
-        const base::lock_guard lock(mutex_);
+        const detail::base::lock_guard lock(mutex_);
         return calls_;
     }
 
@@ -98,7 +98,7 @@ public:
     /// Thread safety: any thread.
     std::uint64_t failures() const noexcept
     {
-        const base::lock_guard lock(mutex_);
+        const detail::base::lock_guard lock(mutex_);
         return failures_;
     }
 
@@ -107,9 +107,9 @@ protected:
     void* do_allocate(std::size_t bytes, std::size_t alignment) override
     {
         if (const std::uint64_t failed_call = count_call())
-            base::throw_out_of_memory(
-                base::message("memory_pool: failing_resource: allocation %llu, of %zu bytes, fails on request",
-                              static_cast<unsigned long long>(failed_call), bytes));
+            detail::base::throw_out_of_memory(
+                detail::base::message("memory_pool: failing_resource: allocation %llu, of %zu bytes, fails on request",
+                                      static_cast<unsigned long long>(failed_call), bytes));
         return resource_adaptor::do_allocate(bytes, alignment);
     }
 
@@ -118,7 +118,7 @@ private:
     {
         const bool is_one = chance.probability >= 0 && chance.probability <= 1; // Not a number is neither.
         if (!is_one)
-            base::throw_invalid_argument(base::message(
+            detail::base::throw_invalid_argument(detail::base::message(
                 "memory_pool: failing_resource: the probability %f is not between 0 and 1", chance.probability));
         return chance;
     }
@@ -127,7 +127,7 @@ private:
     /// Returns: its number, if it is to fail, and otherwise 0.
     std::uint64_t count_call()
     {
-        const base::lock_guard lock(mutex_);
+        const detail::base::lock_guard lock(mutex_);
         ++calls_;
         ++calls_since_chance_;
         if (!is_due() && fraction(chance_.seed, calls_since_chance_) >= chance_.probability)
@@ -157,7 +157,7 @@ private:
         return static_cast<double>(bits >> 11) * 0x1p-53; // A double holds 53 bits.
     }
 
-    mutable base::mutex mutex_; ///< Not held while upstream is called.
+    mutable detail::base::mutex mutex_; ///< Not held while upstream is called.
     std::uint64_t calls_ MEMORY_POOL_GUARDED_BY(mutex_) = 0;
     std::uint64_t failures_ MEMORY_POOL_GUARDED_BY(mutex_) = 0;
     std::uint64_t calls_until_failure_ MEMORY_POOL_GUARDED_BY(mutex_) = 0; ///< 0: no call fails by number.

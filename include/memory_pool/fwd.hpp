@@ -12,7 +12,7 @@
 #include <memory_pool/base/config.hpp>
 
 namespace memory_pool { inline namespace MEMORY_POOL_ABI {
-namespace core {
+namespace detail::core {
 template <class Policy>
 class local_store;
 template <class Policy>
@@ -21,7 +21,7 @@ class local_arenas;
 class shared_arenas;
 class plain_upstream;
 class locked_upstream;
-} // namespace core
+} // namespace detail::core
 
 struct default_policy;
 struct counting_policy;
@@ -38,7 +38,7 @@ struct atomic_references;
 
 // Blocks of one size.
 
-template <class Policy = default_policy, class Store = core::local_store<Policy>>
+template <class Policy = default_policy, class Store = detail::core::local_store<Policy>>
 class basic_block_pool;
 
 /// Blocks of one size for one thread, without statistics, and without checks beyond those that cost nothing.
@@ -46,7 +46,7 @@ using block_pool = basic_block_pool<>;
 
 /// Blocks of one size for many threads. See policies.hpp for `Policy`, and basic_block_pool for what it can do.
 template <class Policy = default_policy>
-using basic_concurrent_block_pool = basic_block_pool<Policy, core::shared_blocks<Policy>>;
+using basic_concurrent_block_pool = basic_block_pool<Policy, detail::core::shared_blocks<Policy>>;
 
 /// Blocks of one size for many threads, without statistics, and without checks beyond those that cost nothing.
 using concurrent_block_pool = basic_concurrent_block_pool<>;
@@ -100,14 +100,14 @@ class basic_arena_resource;
 
 /// Arenas for one thread. See policies.hpp for `Policy`, and basic_arena_resource for what they can do.
 template <class Policy = default_policy>
-using basic_unsynchronized_arena_resource = basic_arena_resource<Policy, core::local_arenas>;
+using basic_unsynchronized_arena_resource = basic_arena_resource<Policy, detail::core::local_arenas>;
 
 /// Arenas for one thread, without checks beyond those that cost nothing.
 using unsynchronized_arena_resource = basic_unsynchronized_arena_resource<>;
 
 /// Arenas for many threads. See policies.hpp for `Policy`, and basic_arena_resource for what they can do.
 template <class Policy = default_policy>
-using basic_synchronized_arena_resource = basic_arena_resource<Policy, core::shared_arenas>;
+using basic_synchronized_arena_resource = basic_arena_resource<Policy, detail::core::shared_arenas>;
 
 /// Arenas for many threads, without checks beyond those that cost nothing.
 using synchronized_arena_resource = basic_synchronized_arena_resource<>;
@@ -118,7 +118,7 @@ class basic_pool_resource;
 /// Pools by size for one thread. See policies.hpp for `Policy`, which is that of the pools, and basic_pool_resource for
 /// what they can do.
 template <class Policy = default_policy>
-using basic_unsynchronized_pool_resource = basic_pool_resource<basic_block_pool<Policy>, core::plain_upstream>;
+using basic_unsynchronized_pool_resource = basic_pool_resource<basic_block_pool<Policy>, detail::core::plain_upstream>;
 
 /// Pools by size for one thread, without checks beyond those that cost nothing.
 using unsynchronized_pool_resource = basic_unsynchronized_pool_resource<>;
@@ -127,7 +127,7 @@ using unsynchronized_pool_resource = basic_unsynchronized_pool_resource<>;
 /// for what they can do.
 template <class Policy = default_policy>
 using basic_synchronized_pool_resource =
-    basic_pool_resource<basic_concurrent_block_pool<Policy>, core::locked_upstream>;
+    basic_pool_resource<basic_concurrent_block_pool<Policy>, detail::core::locked_upstream>;
 
 /// Pools by size for many threads, without checks beyond those that cost nothing.
 using synchronized_pool_resource = basic_synchronized_pool_resource<>;

@@ -34,7 +34,7 @@
 #include <type_traits>
 
 namespace memory_pool { inline namespace MEMORY_POOL_ABI {
-namespace core {
+namespace detail::core {
 /// Replaces a type that is not derived from `pooled`.
 struct no_pooled_object : pooled<no_pooled_object>
 {
@@ -72,20 +72,20 @@ using constructing_pooled =
     constructing_pool_base<constructing_store<T, blocks_for_pooled<T, Policy>>, boost::intrusive_ptr<T>>;
 template <class T, class Policy>
 using recycling_pooled = recycling_pool_base<recycling_store<T, blocks_for_pooled<T, Policy>>, boost::intrusive_ptr<T>>;
-} // namespace core
+} // namespace detail::core
 
 /// The blocks for objects of type `T`, which says how it counts its references.
 template <class T, class Policy>
-using blocks_for_references = core::blocks_for_pooled<core::pooled_object<T>, Policy>;
+using blocks_for_references = detail::core::blocks_for_pooled<detail::core::pooled_object<T>, Policy>;
 
 /// A pool of objects of type `T`, which is derived from `pooled`, held by boost::intrusive_ptr. See policies.hpp
 /// for `Policy`, and store_pool_base.hpp for what it can do.
 template <class T, class Policy>
-class intrusive_pool : public core::constructing_pooled<core::pooled_object<T>, Policy>
+class intrusive_pool : public detail::core::constructing_pooled<detail::core::pooled_object<T>, Policy>
 {
 public:
     using intrusive_pool::constructing_pool_base::constructing_pool_base;
 
-    static_assert(core::pooled_object_check<T>::is_made);
+    static_assert(detail::core::pooled_object_check<T>::is_made);
 };
 }} // namespace memory_pool::MEMORY_POOL_ABI

@@ -52,30 +52,30 @@ struct limit_options
     /// Returns: these options with that `limit`.
     [[nodiscard]] limit_options with_limit(std::size_t value) const
     {
-        return base::with_member(*this, &limit_options::limit, value);
+        return detail::base::with_member(*this, &limit_options::limit, value);
     }
 
     /// Returns: these options with that `soft_limit`.
     [[nodiscard]] limit_options with_soft_limit(std::size_t value) const
     {
-        return base::with_member(*this, &limit_options::soft_limit, value);
+        return detail::base::with_member(*this, &limit_options::soft_limit, value);
     }
 
     /// Returns: these options with that `on_soft_limit`.
     [[nodiscard]] limit_options with_on_soft_limit(std::function<void(limit_resource&)> value) const
     {
-        return base::with_member(*this, &limit_options::on_soft_limit, std::move(value));
+        return detail::base::with_member(*this, &limit_options::on_soft_limit, std::move(value));
     }
 
     /// Returns: these options with that `name`.
     [[nodiscard]] limit_options with_name(const char* value) const
     {
-        return base::with_member(*this, &limit_options::name, value);
+        return detail::base::with_member(*this, &limit_options::name, value);
     }
 };
 
 /// Hands out no more bytes than its limit.
-class limit_resource : public core::resource_adaptor
+class limit_resource : public detail::core::resource_adaptor
 {
 public:
     /// Effects: makes a resource with a limit of `limit` bytes in use.
@@ -96,10 +96,10 @@ public:
         if (options_.name == nullptr)
             options_.name = limit_options{}.name;
         if (options_.soft_limit > options_.limit && options_.soft_limit != limit_options::unbounded)
-            base::throw_invalid_argument(
-                base::message("memory_pool: resource '%.100s': soft_limit is %zu, above limit, which "
-                              "is %zu; it would never be reached",
-                              options_.name, options_.soft_limit, options_.limit));
+            detail::base::throw_invalid_argument(
+                detail::base::message("memory_pool: resource '%.100s': soft_limit is %zu, above limit, which "
+                                      "is %zu; it would never be reached",
+                                      options_.name, options_.soft_limit, options_.limit));
     }
 
     /// Returns: the maximum number of bytes in use.
@@ -122,7 +122,7 @@ protected:
     void* do_allocate(std::size_t bytes, std::size_t alignment) override
     {
         const std::size_t before = count(bytes);
-        base::failure_guard failure([&]() noexcept { uncount(bytes); });
+        detail::base::failure_guard failure([&]() noexcept { uncount(bytes); });
         if (before <= options_.soft_limit && before + bytes > options_.soft_limit && options_.on_soft_limit)
             options_.on_soft_limit(*this);
         void* const chunk = resource_adaptor::do_allocate(bytes, alignment);
@@ -147,7 +147,7 @@ private:
         std::size_t before = bytes_in_use();
         do {
             if (bytes > options_.limit - before)
-                base::throw_limit_exceeded(options_.name, options_.limit, before, bytes);
+                detail::base::throw_limit_exceeded(options_.name, options_.limit, before, bytes);
         } while (!bytes_in_use_.compare_exchange_weak(before, before + bytes, std::memory_order_relaxed));
         return before;
     }

@@ -142,8 +142,8 @@ MEMORY_POOL_NP_RESULT MEMORY_POOL_NP_ATTRIBUTE(malloc) char* np_strndup(const ch
 MEMORY_POOL_NP_RESULT int np_posix_memalign(void** block, size_t alignment, size_t bytes) MEMORY_POOL_NP_NOEXCEPT;
 
 /** Returns: how many bytes of `block` may be used, at least as many as were asked for. Compilers know only of those
- *    that were asked for, and may warn of a use of others, or end it (_FORTIFY_SOURCE): ask for np_good_size. 0 for NULL, and if what was
- *    wrong with the block was reported, and the error handler has returned.
+ *    that were asked for, and may warn of a use of others, or end it (_FORTIFY_SOURCE): ask for np_good_size. 0 for
+ *    NULL, and if what was wrong with the block was reported, and the error handler has returned.
  *  Preconditions: as np_free. */
 size_t np_usable_size(const void* block) MEMORY_POOL_NP_NOEXCEPT;
 
@@ -381,7 +381,8 @@ MEMORY_POOL_NP_ALLOCATES(3, 4)
 MEMORY_POOL_NP_ALIGNED(2)
 void* np_heap_aligned_calloc(np_heap* heap, size_t alignment, size_t count, size_t size) MEMORY_POOL_NP_NOEXCEPT;
 
-/** Effects: as np_aligned_realloc. The block stays in its heap. Returns, preconditions: as that, and np_heap_realloc. */
+/** Effects: as np_aligned_realloc. The block stays in its heap.
+ *  Returns, preconditions: as that, and np_heap_realloc. */
 MEMORY_POOL_NP_RESIZES(4)
 MEMORY_POOL_NP_ALIGNED(3)
 void* np_heap_aligned_realloc(np_heap* heap, void* block, size_t alignment, size_t bytes) MEMORY_POOL_NP_NOEXCEPT;
@@ -404,8 +405,8 @@ void np_heap_free_sized(np_heap* heap, void* block, size_t bytes) MEMORY_POOL_NP
 /** Effects: the same, as np_free_aligned_sized does. */
 void np_heap_free_aligned_sized(np_heap* heap, void* block, size_t alignment, size_t bytes) MEMORY_POOL_NP_NOEXCEPT;
 
-/** Returns: the heap from np_heap_create that a block is of; NULL if it is of none, for NULL, and if what was wrong with
- *    the block was reported, and the error handler has returned.
+/** Returns: the heap from np_heap_create that a block is of; NULL if it is of none, for NULL, and if what was wrong
+ *    with the block was reported, and the error handler has returned.
  *  Preconditions: as np_free. */
 np_heap* np_heap_of(const void* block) MEMORY_POOL_NP_NOEXCEPT;
 

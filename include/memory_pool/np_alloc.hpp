@@ -45,7 +45,7 @@ inline void* np_alloc(std::size_t bytes, const char* file, int line) noexcept
 }
 } // namespace MEMORY_POOL_GLOBAL_ABI
 
-namespace memory_pool { inline namespace MEMORY_POOL_ABI { namespace core {
+namespace memory_pool { inline namespace MEMORY_POOL_ABI { namespace detail::core {
 // Writing is a cancellation point, and cancellation is an exception, which must not leave these functions.
 
 /// Writes to the file at `to`, which records errors.
@@ -62,7 +62,7 @@ void write_to_stream(const char* text, std::size_t length, void* to) noexcept
     const os::uncancelled until_written;
     (void)base::succeeds([&] { static_cast<Stream*>(to)->write(text, static_cast<std::ptrdiff_t>(length)); });
 }
-}}} // namespace memory_pool::MEMORY_POOL_ABI::core
+}}} // namespace memory_pool::MEMORY_POOL_ABI::detail::core
 
 inline namespace MEMORY_POOL_GLOBAL_ABI {
 /// Effects: as np_statistics_print(format, write, argument), to a file.
@@ -70,7 +70,7 @@ inline namespace MEMORY_POOL_GLOBAL_ABI {
 /// Thread safety: any thread.
 inline void np_statistics_print(np_format format = np_format_text, std::FILE* file = stderr) noexcept
 {
-    ::np_statistics_print(format, &memory_pool::core::write_to_file, file);
+    ::np_statistics_print(format, &memory_pool::detail::core::write_to_file, file);
 }
 
 /// Effects: the same, to a stream.
@@ -80,7 +80,8 @@ inline void np_statistics_print(np_format format = np_format_text, std::FILE* fi
 template <class Traits>
 void np_statistics_print(np_format format, std::basic_ostream<char, Traits>& stream)
 {
-    ::np_statistics_print(format, &memory_pool::core::write_to_stream<std::basic_ostream<char, Traits>>, &stream);
+    ::np_statistics_print(format, &memory_pool::detail::core::write_to_stream<std::basic_ostream<char, Traits>>,
+                          &stream);
     stream.clear(stream.rdstate());
 }
 
@@ -90,7 +91,7 @@ void np_statistics_print(np_format format, std::basic_ostream<char, Traits>& str
 inline std::size_t np_leak_diff(std::uint64_t checkpoint, np_format format = np_format_text,
                                 std::FILE* file = stderr) noexcept
 {
-    return ::np_leak_diff(checkpoint, format, &memory_pool::core::write_to_file, file);
+    return ::np_leak_diff(checkpoint, format, &memory_pool::detail::core::write_to_file, file);
 }
 
 /// Effects: the same, to a stream.
@@ -100,7 +101,7 @@ template <class Traits>
 std::size_t np_leak_diff(std::uint64_t checkpoint, np_format format, std::basic_ostream<char, Traits>& stream)
 {
     const std::size_t blocks = ::np_leak_diff(
-        checkpoint, format, &memory_pool::core::write_to_stream<std::basic_ostream<char, Traits>>, &stream);
+        checkpoint, format, &memory_pool::detail::core::write_to_stream<std::basic_ostream<char, Traits>>, &stream);
     stream.clear(stream.rdstate());
     return blocks;
 }
@@ -126,7 +127,7 @@ namespace memory_pool { inline namespace MEMORY_POOL_ABI {
 /// Every block of np_alloc is aligned to that many bytes, if not to more.
 inline constexpr std::size_t np_alignment = 16;
 
-namespace core {
+namespace detail::core {
 MEMORY_POOL_ALWAYS_INLINE void* try_np_allocate(std::size_t bytes, std::size_t alignment) noexcept
 {
     return alignment <= np_alignment ? ::np_alloc(bytes) : ::np_aligned_alloc(alignment, bytes);
@@ -160,7 +161,7 @@ MEMORY_POOL_SLOW_PATH inline void* np_allocate_slowly(std::size_t bytes, std::si
             base::message("memory_pool: np_alloc has no %zu bytes aligned to %zu", bytes, alignment));
     return block;
 }
-} // namespace core
+} // namespace detail::core
 
 /// Effects: allocates as `new` does: while out of memory, it calls the std::new_handler and retries.
 /// Returns: a block of at least `bytes`, with undefined content; unique also for 0 bytes.
@@ -170,8 +171,8 @@ MEMORY_POOL_SLOW_PATH inline void* np_allocate_slowly(std::size_t bytes, std::si
 /// Thread safety: any thread.
 [[nodiscard]] MEMORY_POOL_ALWAYS_INLINE void* np_allocate(std::size_t bytes, std::size_t alignment = np_alignment)
 {
-    void* const block = core::try_np_allocate(bytes, alignment);
-    return MEMORY_POOL_LIKELY(block != nullptr) ? block : core::np_allocate_slowly(bytes, alignment);
+    void* const block = detail::core::try_np_allocate(bytes, alignment);
+    return MEMORY_POOL_LIKELY(block != nullptr) ? block : detail::core::np_allocate_slowly(bytes, alignment);
 }
 
 /// Effects: frees a block. nullptr is ignored.
@@ -187,7 +188,7 @@ MEMORY_POOL_ALWAYS_INLINE void np_deallocate(void* block, std::size_t bytes,
         ::np_free_aligned_sized(block, alignment, bytes);
 }
 
-namespace core {
+namespace detail::core {
 class np_memory_resource final : public std::pmr::memory_resource
 {
     void* do_allocate(std::size_t bytes, std::size_t alignment) override { return np_allocate(bytes, alignment); }
@@ -199,15 +200,15 @@ class np_memory_resource final : public std::pmr::memory_resource
 
     bool do_is_equal(const std::pmr::memory_resource& other) const noexcept override { return this == &other; }
 };
-} // namespace core
+} // namespace detail::core
 
 /// Returns: the process-wide memory resource over np_alloc; never destroyed. It allocates as np_allocate does.
 /// Complexity: O(1).
 /// Thread safety: any thread, also at the end of the program.
 inline std::pmr::memory_resource* np_resource() noexcept
 {
-    alignas(core::np_memory_resource) static std::byte memory[sizeof(core::np_memory_resource)];
-    static auto* const resource = ::new (memory) core::np_memory_resource;
+    alignas(detail::core::np_memory_resource) static std::byte memory[sizeof(detail::core::np_memory_resource)];
+    static auto* const resource = ::new (memory) detail::core::np_memory_resource;
     return resource;
 }
 
@@ -250,7 +251,7 @@ public:
     [[nodiscard]] MEMORY_POOL_ALWAYS_INLINE T* allocate(std::size_t count)
     {
         if (MEMORY_POOL_UNLIKELY(count > max_size()))
-            base::throw_size_overflow(count, sizeof(T));
+            detail::base::throw_size_overflow(count, sizeof(T));
         return static_cast<T*>(np_allocate(count * sizeof(T), alignof(T)));
     }
 

@@ -80,8 +80,8 @@ typedef void (*np_error_handler)(const np_error_report* report);
 /** Effects: installs `handler` as the error handler; NULL stands for the default, which aborts. It replaces a handler
  *    set by memory_pool::set_error_handler in C++, and vice versa; of accesses, one in C++ is not told.
  *    libnp_malloc.so has the default.
- *  Returns: the previous handler; NULL if that was the default. For one in C++, a function that stands for the last such
- *    one: it can be called, and installed again. */
+ *  Returns: the previous handler; NULL if that was the default. For one in C++, a function that stands for the last
+ *    such one: it can be called, and installed again. */
 np_error_handler np_set_error_handler(np_error_handler handler) MEMORY_POOL_NP_NOEXCEPT;
 
 /* NOLINTEND(modernize-use-using) */

@@ -21,7 +21,7 @@
 #include <cstddef>
 #include <new>
 
-namespace memory_pool { inline namespace MEMORY_POOL_ABI { namespace core {
+namespace memory_pool { inline namespace MEMORY_POOL_ABI { namespace detail::core {
 inline constexpr std::size_t alignment_of_new(std::align_val_t alignment) noexcept
 {
     return static_cast<std::size_t>(alignment);
@@ -45,7 +45,7 @@ void* new_without_throwing(Allocate&&, std::size_t bytes, std::size_t alignment 
     return block != nullptr ? block : np_allocate_with_handler(bytes, alignment);
 }
 #endif
-}}} // namespace memory_pool::MEMORY_POOL_ABI::core
+}}} // namespace memory_pool::MEMORY_POOL_ABI::detail::core
 
 // NOLINTBEGIN(misc-definitions-in-headers): a replacement of these operators must not be inline.
 
@@ -66,20 +66,20 @@ void* operator new[](std::size_t bytes)
 /// Returns: as the plain form; nullptr where that throws.
 void* operator new(std::size_t bytes, const std::nothrow_t&) noexcept
 {
-    return memory_pool::core::new_without_throwing([bytes] { return ::operator new(bytes); }, bytes);
+    return memory_pool::detail::core::new_without_throwing([bytes] { return ::operator new(bytes); }, bytes);
 }
 
 /// Returns: as the plain form; nullptr where that throws.
 void* operator new[](std::size_t bytes, const std::nothrow_t&) noexcept
 {
-    return memory_pool::core::new_without_throwing([bytes] { return ::operator new[](bytes); }, bytes);
+    return memory_pool::detail::core::new_without_throwing([bytes] { return ::operator new[](bytes); }, bytes);
 }
 
 /// Returns: as memory_pool::np_allocate(bytes, alignment).
 /// Throws: as that.
 void* operator new(std::size_t bytes, std::align_val_t alignment)
 {
-    return memory_pool::np_allocate(bytes, memory_pool::core::alignment_of_new(alignment));
+    return memory_pool::np_allocate(bytes, memory_pool::detail::core::alignment_of_new(alignment));
 }
 
 /// Returns: as the plain form with an alignment.
@@ -92,15 +92,15 @@ void* operator new[](std::size_t bytes, std::align_val_t alignment)
 /// Returns: as the plain form with an alignment; nullptr where that throws.
 void* operator new(std::size_t bytes, std::align_val_t alignment, const std::nothrow_t&) noexcept
 {
-    return memory_pool::core::new_without_throwing([=] { return ::operator new(bytes, alignment); }, bytes,
-                                                   memory_pool::core::alignment_of_new(alignment));
+    return memory_pool::detail::core::new_without_throwing([=] { return ::operator new(bytes, alignment); }, bytes,
+                                                           memory_pool::detail::core::alignment_of_new(alignment));
 }
 
 /// Returns: as the plain form with an alignment; nullptr where that throws.
 void* operator new[](std::size_t bytes, std::align_val_t alignment, const std::nothrow_t&) noexcept
 {
-    return memory_pool::core::new_without_throwing([=] { return ::operator new[](bytes, alignment); }, bytes,
-                                                   memory_pool::core::alignment_of_new(alignment));
+    return memory_pool::detail::core::new_without_throwing([=] { return ::operator new[](bytes, alignment); }, bytes,
+                                                           memory_pool::detail::core::alignment_of_new(alignment));
 }
 
 /// Effects: as np_free.
@@ -154,7 +154,7 @@ void operator delete[](void* block, std::align_val_t alignment) noexcept
 /// Effects: as np_free_aligned_sized.
 void operator delete(void* block, std::size_t bytes, std::align_val_t alignment) noexcept
 {
-    np_free_aligned_sized(block, memory_pool::core::alignment_of_new(alignment), bytes);
+    np_free_aligned_sized(block, memory_pool::detail::core::alignment_of_new(alignment), bytes);
 }
 
 /// Effects: as the plain form with an alignment.

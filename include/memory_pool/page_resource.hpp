@@ -58,19 +58,19 @@ struct page_options
     /// Returns: these options with that `huge_pages`.
     [[nodiscard]] constexpr page_options with_huge_pages(huge_page_use value) const noexcept
     {
-        return base::with_member(*this, &page_options::huge_pages, value);
+        return detail::base::with_member(*this, &page_options::huge_pages, value);
     }
 
     /// Returns: these options with that `prefault`.
     [[nodiscard]] constexpr page_options with_prefault(bool value) const noexcept
     {
-        return base::with_member(*this, &page_options::prefault, value);
+        return detail::base::with_member(*this, &page_options::prefault, value);
     }
 
     /// Returns: these options with that `name`.
     [[nodiscard]] constexpr page_options with_name(const char* value) const noexcept
     {
-        return base::with_member(*this, &page_options::name, value);
+        return detail::base::with_member(*this, &page_options::name, value);
     }
 };
 
@@ -104,7 +104,7 @@ public:
     /// Thread safety: any thread.
     std::size_t bytes_in_use() const noexcept
     {
-        const base::lock_guard lock(mutex_);
+        const detail::base::lock_guard lock(mutex_);
         return bytes_in_use_;
     }
 
@@ -116,11 +116,11 @@ public:
     /// Thread safety: any thread; others that use the resource wait meanwhile.
     std::size_t bytes_in_huge_pages() const
     {
-        const base::lock_guard lock(mutex_);
+        const detail::base::lock_guard lock(mutex_);
         std::size_t bytes = 0;
         for (const auto& [memory, mapping] : chunks_)
-            bytes += mapping.kind == os::page_kind::huge ? mapping.bytes : 0;
-        os::for_each_stretch([&](std::uintptr_t begin, std::uintptr_t end, std::size_t huge_bytes) {
+            bytes += mapping.kind == detail::os::page_kind::huge ? mapping.bytes : 0;
+        detail::os::for_each_stretch([&](std::uintptr_t begin, std::uintptr_t end, std::size_t huge_bytes) {
             if (huge_bytes == 0)
                 return;
             mutex_.assume_held();
@@ -135,16 +135,16 @@ protected:
     ///   pages; std::bad_alloc if there is no memory for their record. Nothing has changed.
     void* do_allocate(std::size_t bytes, std::size_t alignment) override
     {
-        core::check_alignment(alignment, options_.name);
+        detail::core::check_alignment(alignment, options_.name);
         void* chunk = nullptr;
         if (options_.huge_pages == huge_page_use::reserved)
-            chunk = try_allocate(bytes, alignment, os::page_kind::huge);
+            chunk = try_allocate(bytes, alignment, detail::os::page_kind::huge);
         if (chunk == nullptr)
-            chunk = try_allocate(bytes, alignment, os::page_kind::normal);
+            chunk = try_allocate(bytes, alignment, detail::os::page_kind::normal);
         if (chunk == nullptr)
-            base::throw_out_of_memory(
-                base::message("memory_pool: resource '%.100s': the system gives no pages for %zu bytes aligned to %zu",
-                              options_.name, bytes, alignment));
+            detail::base::throw_out_of_memory(detail::base::message(
+                "memory_pool: resource '%.100s': the system gives no pages for %zu bytes aligned to %zu", options_.name,
+                bytes, alignment));
         return chunk;
     }
 
@@ -155,7 +155,7 @@ protected:
             return;
         chunk_map::node_type record = forget(chunk);
         if (record.empty()) {
-            base::report_misuse(error::foreign_pointer, chunk, bytes, options_.name);
+            detail::base::report_misuse(error_kind::foreign_pointer, chunk, bytes, options_.name);
             return;
         }
         give_back(std::move(record));
@@ -166,7 +166,7 @@ protected:
     bool do_is_equal(const std::pmr::memory_resource& other) const noexcept override { return this == &other; }
 
 private:
-    using chunk_map = std::map<void*, os::page_mapping>;
+    using chunk_map = std::map<void*, detail::os::page_mapping>;
 
     /// Returns: an entry of the map that is in no map yet.
     static chunk_map::node_type make_record()
@@ -176,38 +176,38 @@ private:
     }
 
     /// Returns: the chunk, or nullptr if the system does not give that kind of pages.
-    void* try_allocate(std::size_t bytes, std::size_t alignment, os::page_kind kind)
+    void* try_allocate(std::size_t bytes, std::size_t alignment, detail::os::page_kind kind)
     {
         chunk_map::node_type record = make_record(); // First, so that nothing fails once pages are mapped.
-        os::page_mapping& mapping = record.mapped();
-        mapping = os::map_pages(bytes, alignment_for(bytes, alignment, kind), kind);
+        detail::os::page_mapping& mapping = record.mapped();
+        mapping = detail::os::map_pages(bytes, alignment_for(bytes, alignment, kind), kind);
         record.key() = mapping.memory;
         if (mapping.memory == nullptr)
             return nullptr;
         if (uses_transparent_pages(bytes, kind))
-            (void)os::advise_huge_pages(mapping.memory, mapping.bytes);
-        if (options_.prefault && !os::populate_pages(mapping)) {
+            (void)detail::os::advise_huge_pages(mapping.memory, mapping.bytes);
+        if (options_.prefault && !detail::os::populate_pages(mapping)) {
             give_back(std::move(record));
             return nullptr;
         }
-        base::search_for_pointers(mapping.memory, mapping.bytes);
+        detail::base::search_for_pointers(mapping.memory, mapping.bytes);
         return remember(std::move(record));
     }
 
-    bool uses_transparent_pages(std::size_t bytes, os::page_kind kind) const noexcept
+    bool uses_transparent_pages(std::size_t bytes, detail::os::page_kind kind) const noexcept
     {
-        return kind == os::page_kind::normal && options_.huge_pages != huge_page_use::as_the_system_does &&
-               os::huge_page_size() != 0 && bytes >= os::huge_page_size();
+        return kind == detail::os::page_kind::normal && options_.huge_pages != huge_page_use::as_the_system_does &&
+               detail::os::huge_page_size() != 0 && bytes >= detail::os::huge_page_size();
     }
 
-    std::size_t alignment_for(std::size_t bytes, std::size_t alignment, os::page_kind kind) const noexcept
+    std::size_t alignment_for(std::size_t bytes, std::size_t alignment, detail::os::page_kind kind) const noexcept
     {
-        return uses_transparent_pages(bytes, kind) ? std::max(alignment, os::huge_page_size()) : alignment;
+        return uses_transparent_pages(bytes, kind) ? std::max(alignment, detail::os::huge_page_size()) : alignment;
     }
 
     void* remember(chunk_map::node_type record) noexcept
     {
-        const base::lock_guard lock(mutex_);
+        const detail::base::lock_guard lock(mutex_);
         bytes_in_use_ += record.mapped().reserved_bytes;
         return chunks_.insert(std::move(record)).position->first;
     }
@@ -216,13 +216,14 @@ private:
     ///   at once. Empty if there is no such chunk.
     chunk_map::node_type forget(void* chunk) noexcept
     {
-        const base::lock_guard lock(mutex_);
+        const detail::base::lock_guard lock(mutex_);
         chunk_map::node_type record = chunks_.extract(chunk);
         if (!record.empty()) {
-            const os::page_mapping& mapping = record.mapped();
+            const detail::os::page_mapping& mapping = record.mapped();
             bytes_in_use_ -= mapping.reserved_bytes;
-            base::stop_searching_for_pointers(mapping.memory, mapping.bytes);
-            base::permit_access(mapping.memory, mapping.bytes); // The next owner of these addresses may use them.
+            detail::base::stop_searching_for_pointers(mapping.memory, mapping.bytes);
+            detail::base::permit_access(mapping.memory,
+                                        mapping.bytes); // The next owner of these addresses may use them.
         }
         return record;
     }
@@ -230,16 +231,16 @@ private:
     /// Unmaps pages, or records that munmap failed. An empty record is a no-op.
     void give_back(chunk_map::node_type record) noexcept
     {
-        if (record.empty() || os::unmap_pages(record.mapped()))
+        if (record.empty() || detail::os::unmap_pages(record.mapped()))
             return;
-        const base::lock_guard lock(mutex_);
+        const detail::base::lock_guard lock(mutex_);
         refused_.insert(std::move(record));
     }
 
     void retry_what_the_system_refused() noexcept
     {
-        const base::lock_guard lock(mutex_);
-        while (!refused_.empty() && os::unmap_pages(refused_.begin()->second))
+        const detail::base::lock_guard lock(mutex_);
+        while (!refused_.empty() && detail::os::unmap_pages(refused_.begin()->second))
             refused_.erase(refused_.begin());
     }
 
@@ -251,14 +252,14 @@ private:
         for (const auto& [memory, mapping] : chunks_) {
             const std::uintptr_t first = std::max(begin, reinterpret_cast<std::uintptr_t>(mapping.memory));
             const std::uintptr_t last = std::min(end, reinterpret_cast<std::uintptr_t>(mapping.memory) + mapping.bytes);
-            if (mapping.kind == os::page_kind::normal && first < last)
+            if (mapping.kind == detail::os::page_kind::normal && first < last)
                 bytes += last - first;
         }
         return bytes;
     }
 
     page_options options_;
-    mutable base::mutex mutex_;
+    mutable detail::base::mutex mutex_;
     chunk_map chunks_ MEMORY_POOL_GUARDED_BY(mutex_);  ///< In use.
     chunk_map refused_ MEMORY_POOL_GUARDED_BY(mutex_); ///< Not in use, but unmapping failed.
     std::size_t bytes_in_use_ MEMORY_POOL_GUARDED_BY(mutex_) = 0;

@@ -39,7 +39,7 @@ struct counting_policy : default_policy
     static constexpr bool counts = true; ///< Yes.
 };
 
-/// Statistics, and each detectable misuse is reported, once: see memory_pool::error.
+/// Statistics, and each detectable misuse is reported, once: see memory_pool::error_kind.
 struct checking_policy : counting_policy
 {
     static constexpr bool checks = true; ///< Yes.

@@ -38,7 +38,7 @@ public:
         static_assert(std::has_virtual_destructor_v<Base>,
                       "an owner of a base needs one with a virtual destructor, which knows where the object begins");
         if constexpr (std::is_polymorphic_v<Base>) // Avoids a second error.
-            end_(owner_, base::address_of(dynamic_cast<const volatile void*>(object)));
+            end_(owner_, detail::base::address_of(dynamic_cast<const volatile void*>(object)));
     }
 
 private:

@@ -47,43 +47,43 @@ struct pool_options
     /// Returns: these options with that `initial_capacity`.
     [[nodiscard]] constexpr pool_options with_initial_capacity(std::size_t value) const noexcept
     {
-        return base::with_member(*this, &pool_options::initial_capacity, value);
+        return detail::base::with_member(*this, &pool_options::initial_capacity, value);
     }
 
     /// Returns: these options with that `max_capacity`.
     [[nodiscard]] constexpr pool_options with_max_capacity(std::size_t value) const noexcept
     {
-        return base::with_member(*this, &pool_options::max_capacity, value);
+        return detail::base::with_member(*this, &pool_options::max_capacity, value);
     }
 
     /// Returns: these options with that `growth_step`.
     [[nodiscard]] constexpr pool_options with_growth_step(std::size_t value) const noexcept
     {
-        return base::with_member(*this, &pool_options::growth_step, value);
+        return detail::base::with_member(*this, &pool_options::growth_step, value);
     }
 
     /// Returns: these options with that `max_cached_blocks`.
     [[nodiscard]] constexpr pool_options with_max_cached_blocks(std::size_t value) const noexcept
     {
-        return base::with_member(*this, &pool_options::max_cached_blocks, value);
+        return detail::base::with_member(*this, &pool_options::max_cached_blocks, value);
     }
 
     /// Returns: these options with that `alignment`.
     [[nodiscard]] constexpr pool_options with_alignment(std::size_t value) const noexcept
     {
-        return base::with_member(*this, &pool_options::alignment, value);
+        return detail::base::with_member(*this, &pool_options::alignment, value);
     }
 
     /// Returns: these options with that `prefault`.
     [[nodiscard]] constexpr pool_options with_prefault(bool value) const noexcept
     {
-        return base::with_member(*this, &pool_options::prefault, value);
+        return detail::base::with_member(*this, &pool_options::prefault, value);
     }
 
     /// Returns: these options with that `name`.
     [[nodiscard]] constexpr pool_options with_name(const char* value) const noexcept
     {
-        return base::with_member(*this, &pool_options::name, value);
+        return detail::base::with_member(*this, &pool_options::name, value);
     }
 };
 

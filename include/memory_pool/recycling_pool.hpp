@@ -27,11 +27,12 @@ namespace memory_pool { inline namespace MEMORY_POOL_ABI {
 /// boost::intrusive_ptr. See policies.hpp for `Policy`, which may not check, and store_pool_base.hpp for what it
 /// can do.
 template <class T, class Policy>
-class recycling_pool : public core::recycling_pooled<core::kept_pooled_object<T>, Policy>
+class recycling_pool : public detail::core::recycling_pooled<detail::core::kept_pooled_object<T>, Policy>
 {
 public:
     using recycling_pool::recycling_pool_base::recycling_pool_base;
 
-    static_assert(core::pooled_object_check<T>::is_made && core::kept_object_check<core::pooled_object<T>>::is_made);
+    static_assert(detail::core::pooled_object_check<T>::is_made &&
+                  detail::core::kept_object_check<detail::core::pooled_object<T>>::is_made);
 };
 }} // namespace memory_pool::MEMORY_POOL_ABI

@@ -16,7 +16,7 @@
 #include <cstddef>
 #include <memory_resource>
 
-namespace memory_pool { inline namespace MEMORY_POOL_ABI { namespace core {
+namespace memory_pool { inline namespace MEMORY_POOL_ABI { namespace detail::core {
 /// An adaptor that passes every call on. It holds no memory, so its destructor has nothing to release.
 class resource_adaptor : public std::pmr::memory_resource
 {
@@ -54,4 +54,4 @@ protected:
 private:
     std::pmr::memory_resource* const upstream_;
 };
-}}} // namespace memory_pool::MEMORY_POOL_ABI::core
+}}} // namespace memory_pool::MEMORY_POOL_ABI::detail::core

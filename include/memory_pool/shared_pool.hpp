@@ -26,33 +26,33 @@
 #include <memory>
 
 namespace memory_pool { inline namespace MEMORY_POOL_ABI {
-namespace core {
+namespace detail::core {
 template <class T, class Blocks>
 using making_shared_pool = constructing_pool_base<constructing_shared_store<T, Blocks>, std::shared_ptr<T>>;
 template <class T, class Blocks>
 using keeping_shared_pool = recycling_pool_base<recycling_shared_store<T, Blocks>, std::shared_ptr<T>>;
-} // namespace core
+} // namespace detail::core
 
 /// A pool of objects of type `T`, any type, held by std::shared_ptr, over `Blocks`: a basic_block_pool or a
 /// basic_concurrent_block_pool. See store_pool_base.hpp for what it can do. std::enable_shared_from_this works.
 template <class T, class Blocks>
-class basic_shared_pool : public core::making_shared_pool<core::returning_object<T>, Blocks>
+class basic_shared_pool : public detail::core::making_shared_pool<detail::core::returning_object<T>, Blocks>
 {
 public:
     using basic_shared_pool::constructing_pool_base::constructing_pool_base;
 
-    static_assert(core::returning_object_check<T>::is_made);
+    static_assert(detail::core::returning_object_check<T>::is_made);
 };
 
 /// The same, but objects are constructed once, when the pool grows, and recycled, as in recycling_pool. An object is
 /// reset when its last shared_ptr goes, and free when its last weak_ptr does. `T` may not derive from
 /// std::enable_shared_from_this, which is such a weak_ptr.
 template <class T, class Blocks>
-class basic_recycling_shared_pool : public core::keeping_shared_pool<core::kept_object<T>, Blocks>
+class basic_recycling_shared_pool : public detail::core::keeping_shared_pool<detail::core::kept_object<T>, Blocks>
 {
 public:
     using basic_recycling_shared_pool::recycling_pool_base::recycling_pool_base;
 
-    static_assert(core::kept_object_check<T>::is_made);
+    static_assert(detail::core::kept_object_check<T>::is_made);
 };
 }} // namespace memory_pool::MEMORY_POOL_ABI

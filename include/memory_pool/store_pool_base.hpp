@@ -27,7 +27,7 @@
 #include <utility>
 
 namespace memory_pool { inline namespace MEMORY_POOL_ABI {
-namespace core {
+namespace detail::core {
 /// Returns: a `Pointer` that owns the reference which `object` already has.
 template <class Pointer, class T>
 MEMORY_POOL_ALWAYS_INLINE Pointer adopt(T* object)
@@ -39,7 +39,7 @@ Pointer adopt(Pointer pointer)
 {
     return pointer;
 }
-} // namespace core
+} // namespace detail::core
 
 /// The common part of these pools, over a `Store` of objects. They can be moved, and so swapped: the store stays where
 /// it is, and so do the objects and the pointers to them. A pool that was moved from may be destroyed or assigned to,
@@ -119,9 +119,9 @@ public:
         pool_options options = store_->options();
         options.initial_capacity = 0;
         const auto make_like = [&](const auto&... kept) {
-            return core::make_object_store<Store>(options, upstream_resource(), kept...);
+            return detail::core::make_object_store<Store>(options, upstream_resource(), kept...);
         };
-        core::object_store_owner<Store> fresh;
+        detail::core::object_store_owner<Store> fresh;
         if constexpr (Store::keeps_objects)
             fresh = make_like(store_->reset());
         else
@@ -138,7 +138,7 @@ protected:
     /// Effects: makes a store with `arguments`.
     template <class... Arguments>
     explicit store_pool_base(const pool_options& options, std::pmr::memory_resource* upstream, Arguments&&... arguments)
-        : store_(core::make_object_store<Store>(options, upstream, std::forward<Arguments>(arguments)...))
+        : store_(detail::core::make_object_store<Store>(options, upstream, std::forward<Arguments>(arguments)...))
     {
     }
     ~store_pool_base() = default;
@@ -149,7 +149,7 @@ protected:
 private:
     const auto& blocks() const noexcept { return store_->blocks; }
 
-    core::object_store_owner<Store> store_;
+    detail::core::object_store_owner<Store> store_;
 };
 
 /// A pool whose objects are constructed and destroyed at each use, owned by `Pointer`.
@@ -175,23 +175,25 @@ public:
     }
 
     /// Effects: as the first, with default options, from `upstream`.
-    template <class Resource, class = core::if_resource<Resource>>
+    template <class Resource, class = detail::core::if_resource<Resource>>
     explicit constructing_pool_base(Resource* upstream) : constructing_pool_base(pool_options{}, upstream)
     {
     }
 
     /// Rejects wrong arguments, such as a number of objects, which is an option.
     template <class Given, class... More,
-              class = core::if_none_of<Given, const pool_options&, const constructing_pool_base&>>
+              class = detail::core::if_none_of<Given, const pool_options&, const constructing_pool_base&>>
     explicit constructing_pool_base(const Given&, const More&...) : constructing_pool_base()
     {
-        static_assert(core::is_of_use<Given>,
+        static_assert(detail::core::is_of_use<Given>,
                       "a pool takes a pool_options, and then a memory resource: set initial_capacity "
                       "or max_capacity in the options for a number of objects");
     }
 
-    /// Moves the pool: see store_pool_base.
+    /// Effects: as that of store_pool_base.
     constructing_pool_base(constructing_pool_base&&) noexcept = default;
+
+    /// Effects: as that of store_pool_base.
     constructing_pool_base& operator=(constructing_pool_base&&) noexcept = default;
 
     /// Effects: releases its objects: those in use live on until their last pointer is gone, unless the policy reports
@@ -208,7 +210,8 @@ public:
     [[nodiscard]] MEMORY_POOL_ALWAYS_INLINE Pointer make(Arguments&&... arguments)
     {
         Store& store = this->store();
-        return core::adopt<Pointer>(store.make_in(store.blocks.allocate(), std::forward<Arguments>(arguments)...));
+        return detail::core::adopt<Pointer>(
+            store.make_in(store.blocks.allocate(), std::forward<Arguments>(arguments)...));
     }
 
     /// Effects: makes an object as `make` does, if a block is available.
@@ -218,7 +221,7 @@ public:
     /// Thread safety: that of the pool.
     template <class... Arguments>
     [[nodiscard]] Pointer try_make(Arguments&&... arguments) noexcept(
-        core::is_nothrow_makeable<value_type, Arguments...>())
+        detail::core::is_nothrow_makeable<value_type, Arguments...>())
     {
         return make_if(this->store().blocks.try_allocate(), std::forward<Arguments>(arguments)...);
     }
@@ -267,7 +270,7 @@ private:
     {
         if (block == nullptr)
             return nullptr;
-        return core::adopt<Pointer>(this->store().make_in(block, std::forward<Arguments>(arguments)...));
+        return detail::core::adopt<Pointer>(this->store().make_in(block, std::forward<Arguments>(arguments)...));
     }
 };
 
@@ -288,15 +291,15 @@ public:
     /// Effects: makes a pool, and constructs `options.initial_capacity` objects in memory from `upstream`, in slabs
     ///   aligned to 64 KiB or more. `action` is a `recycle`, or a function of a `T&`: returned objects are left
     ///   unchanged, have their `destroy()` called, or are passed to the function. It may use the pool. What it or
-    ///   `destroy()` throws goes to the error handler as error::hook_failed, which aborts unless it was replaced; the
-    ///   object is back, unchanged. Where threads share the pool, several may call it concurrently. When the pool
+    ///   `destroy()` throws goes to the error handler as error_kind::hook_failed, which aborts unless it was replaced;
+    ///   the object is back, unchanged. Where threads share the pool, several may call it concurrently. When the pool
     ///   grows, it constructs `options.growth_step` objects, or if that is 0, as many as it has.
     /// Preconditions: `upstream` outlives the pool and its objects. Where threads share them, it may be called by any
     ///   of them; by two at the same time only when objects outlive the pool, or a `release`.
     /// Throws: as basic_block_pool; std::invalid_argument if there is no `destroy()` to call, or the function is empty;
     ///   what constructors throw.
     /// Complexity: linear in objects constructed.
-    explicit recycling_pool_base(const core::recycle_action<value_type>& action = recycle::nothing,
+    explicit recycling_pool_base(const detail::core::recycle_action<value_type>& action = recycle::nothing,
                                  const pool_options& options = {},
                                  std::pmr::memory_resource* upstream = std::pmr::get_default_resource())
         : store_pool_base<Store>(options, upstream, action)
@@ -311,31 +314,34 @@ public:
     }
 
     /// Effects: as the first, with default options, from `upstream`.
-    template <class Resource, class = core::if_resource<Resource>>
-    explicit recycling_pool_base(const core::recycle_action<value_type>& action, Resource* upstream)
+    template <class Resource, class = detail::core::if_resource<Resource>>
+    explicit recycling_pool_base(const detail::core::recycle_action<value_type>& action, Resource* upstream)
         : recycling_pool_base(action, pool_options{}, upstream)
     {
     }
 
     /// Effects: as the first, with recycle::nothing and default options, from `upstream`.
-    template <class Resource, class = core::if_resource<Resource>>
+    template <class Resource, class = detail::core::if_resource<Resource>>
     explicit recycling_pool_base(Resource* upstream) : recycling_pool_base(recycle::nothing, pool_options{}, upstream)
     {
     }
 
     /// Rejects wrong arguments, such as a number of objects, which is an option.
     template <class Given, class... More,
-              class = core::if_none_of<Given, const pool_options&, core::recycle_action<value_type>,
-                                       const recycling_pool_base&>>
+              class = detail::core::if_none_of<Given, const pool_options&, detail::core::recycle_action<value_type>,
+                                               const recycling_pool_base&>>
     explicit recycling_pool_base(const Given&, const More&...) : recycling_pool_base()
     {
-        static_assert(core::is_of_use<Given>, "a recycling pool takes a recycle, or a function of an object, a "
-                                              "pool_options, and then a memory resource: set initial_capacity or "
-                                              "max_capacity in the options for a number of objects");
+        static_assert(detail::core::is_of_use<Given>,
+                      "a recycling pool takes a recycle, or a function of an object, a "
+                      "pool_options, and then a memory resource: set initial_capacity or "
+                      "max_capacity in the options for a number of objects");
     }
 
-    /// Moves the pool: see store_pool_base.
+    /// Effects: as that of store_pool_base.
     recycling_pool_base(recycling_pool_base&&) noexcept = default;
+
+    /// Effects: as that of store_pool_base.
     recycling_pool_base& operator=(recycling_pool_base&&) noexcept = default;
 
     /// Effects: releases its objects: those in use live on until their last pointer is gone, unless the policy reports
@@ -349,7 +355,10 @@ public:
     ///   then.
     /// Complexity: O(1).
     /// Thread safety: one thread at a time, and no other may release objects.
-    void set_recycle_action(core::recycle_action<value_type> action) { this->store().set_reset(std::move(action)); }
+    void set_recycle_action(detail::core::recycle_action<value_type> action)
+    {
+        this->store().set_reset(std::move(action));
+    }
 
     /// Effects: hands out an object, as it was returned, or as its constructor made it.
     /// Returns: a pointer to it, never nullptr.
@@ -384,7 +393,7 @@ public:
     [[nodiscard]] MEMORY_POOL_ALWAYS_INLINE Pointer allocate_through_function(Function&& function)
     {
         Store& store = this->store();
-        return core::adopt<Pointer>(store.hand_out(store.blocks.allocate(), std::forward<Function>(function)));
+        return detail::core::adopt<Pointer>(store.hand_out(store.blocks.allocate(), std::forward<Function>(function)));
     }
 
     /// Effects: as `allocate`, if an object is available.
@@ -463,7 +472,7 @@ private:
     {
         if (block == nullptr)
             return nullptr;
-        return core::adopt<Pointer>(this->store().hand_out(block, std::forward<Function>(function)));
+        return detail::core::adopt<Pointer>(this->store().hand_out(block, std::forward<Function>(function)));
     }
 };
 }} // namespace memory_pool::MEMORY_POOL_ABI

@@ -19,7 +19,7 @@
 namespace memory_pool { inline namespace MEMORY_POOL_ABI {
 /// Makes a single-threaded resource usable by any thread, as long as all use it through this one. Upstream must not
 /// call it back. As with any std::mutex, a child that is forked while another thread is in a call finds it locked.
-class synchronized_resource : public core::resource_adaptor
+class synchronized_resource : public detail::core::resource_adaptor
 {
 public:
     /// Effects: makes a resource that lets one call at a time through to `upstream`.
@@ -33,16 +33,16 @@ public:
 private:
     void* do_allocate(std::size_t bytes, std::size_t alignment) override
     {
-        const base::lock_guard lock(mutex_);
+        const detail::base::lock_guard lock(mutex_);
         return resource_adaptor::do_allocate(bytes, alignment);
     }
 
     void do_deallocate(void* chunk, std::size_t bytes, std::size_t alignment) override
     {
-        const base::lock_guard lock(mutex_);
+        const detail::base::lock_guard lock(mutex_);
         resource_adaptor::do_deallocate(chunk, bytes, alignment);
     }
 
-    base::mutex mutex_;
+    detail::base::mutex mutex_;
 };
 }} // namespace memory_pool::MEMORY_POOL_ABI

@@ -27,7 +27,7 @@
 #include <utility>
 
 namespace memory_pool { inline namespace MEMORY_POOL_ABI {
-namespace core {
+namespace detail::core {
 /// An adaptor that counts allocations and deallocations: a tracking_resource is one, and has one more for each call
 /// site.
 class counting_adaptor : public resource_adaptor
@@ -69,13 +69,13 @@ protected:
 private:
     resource_counters counters_;
 };
-} // namespace core
+} // namespace detail::core
 
 /// Counts what passes through. See core::counting_adaptor for `statistics()` and `bytes_in_use()`.
 ///
 /// An allocation costs three atomic additions more than upstream takes, and a deallocation two; twice that through a
 /// site.
-class tracking_resource : public core::counting_adaptor
+class tracking_resource : public detail::core::counting_adaptor
 {
 public:
     /// Effects: makes a resource with all counts 0.
@@ -97,7 +97,7 @@ public:
     /// Thread safety: any thread.
     [[nodiscard]] std::pmr::memory_resource* for_site(const call_site& site = call_site::here())
     {
-        const base::lock_guard lock(mutex_);
+        const detail::base::lock_guard lock(mutex_);
         return &sites_.try_emplace(site, this).first->second;
     }
 
@@ -120,12 +120,12 @@ public:
     {
         print_line(file, "memory_pool: tracked", statistics());
         for_each_site([file](const call_site& site, const resource_statistics& statistics) {
-            print_line(file, base::message("  %.300s:%u", site.file, site.line).c_str(), statistics);
+            print_line(file, detail::base::message("  %.300s:%u", site.file, site.line).c_str(), statistics);
         });
     }
 
 private:
-    using site_map = std::map<call_site, core::counting_adaptor>;
+    using site_map = std::map<call_site, detail::core::counting_adaptor>;
 
     static void print_line(std::FILE* file, const char* subject, const resource_statistics& statistics)
     {
@@ -139,13 +139,13 @@ private:
     // A walk takes the lock for each step, not for the visit. Entries stay where they are until the resource ends.
     const site_map::value_type* first_site() const
     {
-        const base::lock_guard lock(mutex_);
+        const detail::base::lock_guard lock(mutex_);
         return entry_at(sites_.begin());
     }
 
     const site_map::value_type* site_after(const site_map::value_type& entry) const
     {
-        const base::lock_guard lock(mutex_);
+        const detail::base::lock_guard lock(mutex_);
         return entry_at(sites_.upper_bound(entry.first));
     }
 
@@ -154,7 +154,7 @@ private:
         return position != sites_.end() ? &*position : nullptr;
     }
 
-    mutable base::mutex mutex_;
+    mutable detail::base::mutex mutex_;
     site_map sites_ MEMORY_POOL_GUARDED_BY(mutex_); ///< The map only, not its entries.
 };
 }} // namespace memory_pool::MEMORY_POOL_ABI

@@ -11,7 +11,7 @@
 
 template class memory_pool::basic_block_pool<memory_pool::checking_policy>;
 template class memory_pool::basic_block_pool<memory_pool::checking_policy,
-                                             memory_pool::core::shared_blocks<memory_pool::checking_policy>>;
+                                             memory_pool::detail::core::shared_blocks<memory_pool::checking_policy>>;
 template class memory_pool::basic_object_pool<int, memory_pool::basic_block_pool<memory_pool::counting_policy>>;
 template class memory_pool::basic_shared_pool<int, memory_pool::basic_block_pool<memory_pool::counting_policy>>;
 template class memory_pool::basic_recycling_shared_pool<

@@ -94,11 +94,12 @@ LAYOUT_IS(offsetof(mp::call_site, file) == 0 && offsetof(mp::call_site, line) ==
 LAYOUT_IS(offsetof(mp::error_report, kind) == 0 && offsetof(mp::error_report, address) == 8);
 LAYOUT_IS(offsetof(mp::error_report, block_size) == 16 && offsetof(mp::error_report, pool_name) == 24);
 LAYOUT_IS(offsetof(mp::error_report, text) == 32);
-LAYOUT_IS(int(mp::error::double_free) == 0 && int(mp::error::foreign_pointer) == 1);
-LAYOUT_IS(int(mp::error::misaligned_pointer) == 2 && int(mp::error::size_mismatch) == 3);
-LAYOUT_IS(int(mp::error::buffer_overflow) == 4 && int(mp::error::write_after_free) == 5 && int(mp::error::leak) == 6);
-LAYOUT_IS(int(mp::error::hook_failed) == 7 && int(mp::error::pool_exhausted) == 8 &&
-          int(mp::error::size_overflow) == 9);
-LAYOUT_IS(int(mp::error::out_of_memory) == 10 && int(mp::error::invalid_argument) == 11);
+LAYOUT_IS(int(mp::error_kind::double_free) == 0 && int(mp::error_kind::foreign_pointer) == 1);
+LAYOUT_IS(int(mp::error_kind::misaligned_pointer) == 2 && int(mp::error_kind::size_mismatch) == 3);
+LAYOUT_IS(int(mp::error_kind::buffer_overflow) == 4 && int(mp::error_kind::write_after_free) == 5 &&
+          int(mp::error_kind::leak) == 6);
+LAYOUT_IS(int(mp::error_kind::hook_failed) == 7 && int(mp::error_kind::pool_exhausted) == 8 &&
+          int(mp::error_kind::size_overflow) == 9);
+LAYOUT_IS(int(mp::error_kind::out_of_memory) == 10 && int(mp::error_kind::invalid_argument) == 11);
 LAYOUT_IS(sizeof(mp::pool_exhausted) == 480 && sizeof(mp::size_overflow) == 472);
 LAYOUT_IS(sizeof(mp::limit_exceeded) == 488 && sizeof(mp::out_of_memory) == 456);

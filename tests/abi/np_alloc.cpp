@@ -39,7 +39,7 @@ int fails_as_built()
     }
 #else
     memory_pool::set_error_handler([](const memory_pool::error_report& report) {
-        std::_Exit(report.kind == memory_pool::error::out_of_memory ? EXIT_SUCCESS : __LINE__ % 256);
+        std::_Exit(report.kind == memory_pool::error_kind::out_of_memory ? EXIT_SUCCESS : __LINE__ % 256);
     });
     (void)memory_pool::np_allocate(more_than_there_is); // ends the program
     return __LINE__;

@@ -75,7 +75,7 @@ template <class Pool>
 int fails_with_a_report()
 {
     memory_pool::set_error_handler([](const memory_pool::error_report& report) {
-        std::_Exit(report.kind == memory_pool::error::pool_exhausted ? EXIT_SUCCESS : __LINE__ % 256);
+        std::_Exit(report.kind == memory_pool::error_kind::pool_exhausted ? EXIT_SUCCESS : __LINE__ % 256);
     });
     Pool pool(64, bounded_to_one_block());
     (void)pool.allocate();

@@ -8,7 +8,7 @@
 #include <cstdint>
 #include <limits>
 
-namespace base = memory_pool::base;
+namespace base = memory_pool::detail::base;
 
 namespace {
 constexpr std::size_t largest = std::numeric_limits<std::size_t>::max();

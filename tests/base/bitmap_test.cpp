@@ -9,7 +9,7 @@
 #include <cstdint>
 #include <vector>
 
-namespace base = memory_pool::base;
+namespace base = memory_pool::detail::base;
 
 namespace {
 constexpr std::size_t bits = 200;

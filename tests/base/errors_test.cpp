@@ -44,15 +44,15 @@ TEST(limit_exceeded, is_a_bad_alloc_that_names_the_resource_and_the_numbers)
 TEST(out_of_memory, is_a_bad_alloc_that_says_who_had_none)
 {
     static_assert(std::is_base_of_v<std::bad_alloc, mp::out_of_memory>);
-    EXPECT_STREQ(mp::out_of_memory(mp::base::message("none for %s", "me")).what(), "none for me");
+    EXPECT_STREQ(mp::out_of_memory(mp::detail::base::message("none for %s", "me")).what(), "none for me");
 }
 
 TEST(message, speaks_of_one_block_and_of_several)
 {
     EXPECT_TRUE(contains(mp::pool_exhausted("orders", 1, 48).what(), "1 block of 48 bytes"));
     EXPECT_TRUE(contains(mp::size_overflow(1, 789).what(), "1 block of 789 bytes"));
-    EXPECT_TRUE(contains(mp::base::leak_message(1, 48, "orders").c_str(), "1 object of 48 bytes"));
-    EXPECT_TRUE(contains(mp::base::leak_message(2, 48, "orders").c_str(), "2 objects of 48 bytes"));
+    EXPECT_TRUE(contains(mp::detail::base::leak_message(1, 48, "orders").c_str(), "1 object of 48 bytes"));
+    EXPECT_TRUE(contains(mp::detail::base::leak_message(2, 48, "orders").c_str(), "2 objects of 48 bytes"));
 }
 
 TEST(message, cuts_off_what_does_not_fit)
@@ -69,14 +69,15 @@ TEST(message, says_all_that_is_to_be_said_of_a_pool_with_a_very_long_name)
     const char* const name = long_name.c_str();
     EXPECT_TRUE(contains(mp::pool_exhausted(name, 123, 48).what(), "123 blocks of 48 bytes"));
     EXPECT_TRUE(contains(mp::limit_exceeded(name, 1000, 900, 101).what(), "its limit of 1000 bytes"));
-    EXPECT_TRUE(contains(mp::base::leak_message(3, 48, name).c_str(), "or use a policy that allows it"));
+    EXPECT_TRUE(contains(mp::detail::base::leak_message(3, 48, name).c_str(), "or use a policy that allows it"));
     const test::error_recorder recorder;
-    mp::base::report_misuse(mp::error::double_free, nullptr, 48, name);
-    mp::base::report_misuse(mp::base::misuse({mp::pool_options::unbounded, mp::pool_options::unbounded}), name,
-                            {mp::pool_options::unbounded, mp::pool_options::unbounded}, name);
-    mp::base::report_more_misuse(3, mp::error::double_free, 48, name);
+    mp::detail::base::report_misuse(mp::error_kind::double_free, nullptr, 48, name);
+    mp::detail::base::report_misuse(
+        mp::detail::base::misuse({mp::pool_options::unbounded, mp::pool_options::unbounded}), name,
+        {mp::pool_options::unbounded, mp::pool_options::unbounded}, name);
+    mp::detail::base::report_more_misuse(3, mp::error_kind::double_free, 48, name);
     for (const auto& report : recorder.reports()) {
-        EXPECT_TRUE(contains(report.text, mp::base::remedy_for(report.kind))) << report.text;
+        EXPECT_TRUE(contains(report.text, mp::detail::base::remedy_for(report.kind))) << report.text;
         EXPECT_EQ(report.pool_name, long_name) << "the error handler gets all of it";
     }
 }
@@ -95,33 +96,35 @@ std::optional<Exception> thrown_by(Action&& action)
 
 TEST(throwing, throws_what_it_says_with_its_figures)
 {
-    const auto exhausted = thrown_by<mp::pool_exhausted>([] { mp::base::throw_exhausted("p", 7, 48); });
+    const auto exhausted = thrown_by<mp::pool_exhausted>([] { mp::detail::base::throw_exhausted("p", 7, 48); });
     ASSERT_TRUE(exhausted);
     EXPECT_STREQ(exhausted->pool_name(), "p");
     EXPECT_EQ(exhausted->max_capacity(), 7u);
     EXPECT_EQ(exhausted->block_size(), 48u);
-    const auto too_large = thrown_by<mp::size_overflow>([] { mp::base::throw_size_overflow(3, 9); });
+    const auto too_large = thrown_by<mp::size_overflow>([] { mp::detail::base::throw_size_overflow(3, 9); });
     ASSERT_TRUE(too_large);
     EXPECT_EQ(too_large->count(), 3u);
     EXPECT_EQ(too_large->size(), 9u);
-    const auto limited = thrown_by<mp::limit_exceeded>([] { mp::base::throw_limit_exceeded("r", 100, 90, 11); });
+    const auto limited =
+        thrown_by<mp::limit_exceeded>([] { mp::detail::base::throw_limit_exceeded("r", 100, 90, 11); });
     ASSERT_TRUE(limited);
     EXPECT_STREQ(limited->resource_name(), "r");
     EXPECT_EQ(limited->limit(), 100u);
     EXPECT_EQ(limited->bytes_in_use(), 90u);
     EXPECT_EQ(limited->bytes(), 11u);
-    EXPECT_EQ(test::what_of<mp::out_of_memory>([] { mp::base::throw_out_of_memory(mp::base::message("%d", 42)); }),
+    EXPECT_EQ(test::what_of<mp::out_of_memory>(
+                  [] { mp::detail::base::throw_out_of_memory(mp::detail::base::message("%d", 42)); }),
               "42");
-    EXPECT_EQ(
-        test::what_of<std::invalid_argument>([] { mp::base::throw_invalid_argument(mp::base::message("%d", 42)); }),
-        "42");
+    EXPECT_EQ(test::what_of<std::invalid_argument>(
+                  [] { mp::detail::base::throw_invalid_argument(mp::detail::base::message("%d", 42)); }),
+              "42");
 }
 
 TEST(succeeds, turns_any_exception_into_false)
 {
-    EXPECT_TRUE(mp::base::succeeds([] {}));
-    EXPECT_FALSE(mp::base::succeeds([] { throw 1; }));
-    EXPECT_FALSE(mp::base::succeeds([] { throw std::bad_alloc(); }));
+    EXPECT_TRUE(mp::detail::base::succeeds([] {}));
+    EXPECT_FALSE(mp::detail::base::succeeds([] { throw 1; }));
+    EXPECT_FALSE(mp::detail::base::succeeds([] { throw std::bad_alloc(); }));
 }
 
 TEST(try_to, drops_an_exception_after_enough_progress)
@@ -131,19 +134,19 @@ TEST(try_to, drops_an_exception_after_enough_progress)
         ++done;
         throw std::bad_alloc();
     };
-    EXPECT_NO_THROW(mp::base::try_to(fail, [&] { return done == 1; }));
-    EXPECT_THROW(mp::base::try_to(fail, [&] { return done == 1; }), std::bad_alloc);
-    EXPECT_NO_THROW(mp::base::try_to([] {}, [] { return false; }));
+    EXPECT_NO_THROW(mp::detail::base::try_to(fail, [&] { return done == 1; }));
+    EXPECT_THROW(mp::detail::base::try_to(fail, [&] { return done == 1; }), std::bad_alloc);
+    EXPECT_NO_THROW(mp::detail::base::try_to([] {}, [] { return false; }));
 }
 
 TEST(error_handler, is_told_everything_about_a_misuse)
 {
     const test::error_recorder recorder;
     const int block = 0;
-    mp::base::report_misuse(mp::error::double_free, &block, 32, "orders");
+    mp::detail::base::report_misuse(mp::error_kind::double_free, &block, 32, "orders");
     ASSERT_EQ(recorder.reports().size(), 1u);
     const auto& report = recorder.reports().front();
-    EXPECT_EQ(report.kind, mp::error::double_free);
+    EXPECT_EQ(report.kind, mp::error_kind::double_free);
     EXPECT_EQ(report.address, &block);
     EXPECT_EQ(report.block_size, 32u);
     EXPECT_EQ(report.pool_name, "orders");
@@ -168,19 +171,20 @@ TEST(error_handler, can_be_replaced_and_restored)
 TEST(error_handler_death, aborts_by_default_after_printing)
 {
     GTEST_FLAG_SET(death_test_style, "threadsafe");
-    EXPECT_EXIT(mp::base::report_misuse(mp::error::buffer_overflow, nullptr, 7, "p"), testing::KilledBySignal(SIGABRT),
+    EXPECT_EXIT(mp::detail::base::report_misuse(mp::error_kind::buffer_overflow, nullptr, 7, "p"),
+                testing::KilledBySignal(SIGABRT),
                 "memory_pool: buffer overflow: address .*, block size 7 bytes, pool 'p'\n  remedy: ");
 }
 
 TEST(error_name, tells_all_errors_apart)
 {
-    using mp::error;
-    const error all[] = {error::double_free,     error::foreign_pointer,  error::misaligned_pointer,
-                         error::buffer_overflow, error::write_after_free, error::pool_exhausted,
-                         error::size_overflow,   error::out_of_memory,    error::invalid_argument};
-    for (const error one : all) {
+    using mp::error_kind;
+    const error_kind all[] = {error_kind::double_free,     error_kind::foreign_pointer,  error_kind::misaligned_pointer,
+                              error_kind::buffer_overflow, error_kind::write_after_free, error_kind::pool_exhausted,
+                              error_kind::size_overflow,   error_kind::out_of_memory,    error_kind::invalid_argument};
+    for (const error_kind one : all) {
         EXPECT_STRNE(mp::error_name(one), "unknown error");
-        for (const error other : all)
+        for (const error_kind other : all)
             EXPECT_EQ(std::string(mp::error_name(one)) == mp::error_name(other), one == other);
     }
 }

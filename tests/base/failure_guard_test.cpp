@@ -6,7 +6,7 @@
 
 #include <stdexcept>
 
-namespace base = memory_pool::base;
+namespace base = memory_pool::detail::base;
 
 namespace {
 TEST(failure_guard, acts_when_the_scope_is_left_before_it_succeeded)

@@ -9,7 +9,7 @@
 #include <cstddef>
 #include <vector>
 
-namespace base = memory_pool::base;
+namespace base = memory_pool::detail::base;
 
 namespace {
 using numbers = std::vector<std::size_t>;

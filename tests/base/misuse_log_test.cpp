@@ -10,8 +10,8 @@
 #include <cstddef>
 #include <string>
 
-namespace base = memory_pool::base;
-using memory_pool::error;
+namespace base = memory_pool::detail::base;
+using memory_pool::error_kind;
 
 namespace {
 TEST(misuse_log, reports_what_it_has_room_for_and_how_many_it_left_out)
@@ -20,17 +20,17 @@ TEST(misuse_log, reports_what_it_has_room_for_and_how_many_it_left_out)
     base::misuse_log log;
     EXPECT_TRUE(log.empty());
     for (int i = 0; i != 16; ++i)
-        log.add(error::double_free, &log, 32);
+        log.add(error_kind::double_free, &log, 32);
     EXPECT_FALSE(log.empty());
     log.report("test");
-    EXPECT_EQ(recorder.kinds(), test::kinds(16, error::double_free));
+    EXPECT_EQ(recorder.kinds(), test::kinds(16, error_kind::double_free));
 
-    log.add(error::double_free, &log, 32);
-    log.add(error::foreign_pointer, &log, 48);
+    log.add(error_kind::double_free, &log, 32);
+    log.add(error_kind::foreign_pointer, &log, 48);
     log.report("test");
     ASSERT_EQ(recorder.reports().size(), 16u + 17u);
     const auto& left_out = recorder.reports().back();
-    EXPECT_EQ(left_out.kind, error::foreign_pointer);
+    EXPECT_EQ(left_out.kind, error_kind::foreign_pointer);
     EXPECT_EQ(left_out.address, nullptr);
     EXPECT_EQ(left_out.block_size, 48u);
     EXPECT_TRUE(test::contains(left_out.text, "2 more at the same time, the last a foreign pointer"));
@@ -47,9 +47,9 @@ struct owner
     void find_misuse()
     {
         if (log_ != nullptr)
-            log_->add(error::double_free, this, 32);
+            log_->add(error_kind::double_free, this, 32);
         else
-            base::report_misuse(error::double_free, this, 32, "test");
+            base::report_misuse(error_kind::double_free, this, 32, "test");
     }
 
     base::misuse_log* log() const { return log_; }
@@ -72,7 +72,7 @@ TEST(late_reports, come_when_the_outermost_ends)
         finder.find_misuse();
         EXPECT_TRUE(recorder.reports().empty());
     }
-    ASSERT_EQ(recorder.kinds(), test::kinds(2, error::double_free));
+    ASSERT_EQ(recorder.kinds(), test::kinds(2, error_kind::double_free));
     EXPECT_EQ(recorder.reports()[0].address, &finder);
     EXPECT_EQ(recorder.reports()[0].block_size, 32u);
     EXPECT_EQ(recorder.reports()[0].pool_name, "test");
@@ -93,7 +93,7 @@ TEST(late_reports, are_over_when_the_error_handler_is_called)
         finder.find_misuse();
     }
     finder.find_misuse(); // is reported at once again
-    EXPECT_EQ(recorder.kinds(), test::kinds(3, error::double_free));
+    EXPECT_EQ(recorder.kinds(), test::kinds(3, error_kind::double_free));
     recorder.handle_by(nullptr);
 }
 } // namespace

@@ -6,7 +6,7 @@
 
 #include <cstddef>
 
-namespace base = memory_pool::base;
+namespace base = memory_pool::detail::base;
 
 namespace {
 bool may_be_touched([[maybe_unused]] const void* address)

@@ -139,17 +139,17 @@ TEST_F(delayed_pool, keeps_account_when_upstream_has_no_more)
 
 TEST_F(delayed_pool, keeps_account_where_the_system_has_no_barrier)
 {
-    mp::os::detail::process_barrier_is_hidden = true;
+    mp::detail::os::platform::process_barrier_is_hidden = true;
     const auto pool = std::make_unique<stress>(tight_shape());
     run(*pool, 5'000);
     expect_all_back(*pool);
-    mp::os::detail::process_barrier_is_hidden = false;
+    mp::detail::os::platform::process_barrier_is_hidden = false;
 }
 
 TEST_F(delayed_pool, keeps_account_where_its_slots_are_in_pages)
 {
     std::list<mp::concurrent_block_pool> first_pools;
-    while (first_pools.size() != mp::core::slots_in_a_page)
+    while (first_pools.size() != mp::detail::core::slots_in_a_page)
         first_pools.emplace_back(sizeof(void*));
     stress pool(tight_shape());
     run(pool, 5'000);

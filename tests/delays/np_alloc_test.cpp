@@ -217,7 +217,7 @@ TEST_F(delayed_np_alloc, tells_one_of_two_threads_that_free_a_large_block_at_the
             np_free(blocks[i]);
         }
     });
-    EXPECT_EQ(recorder.kinds(), test::kinds(blocks.size(), memory_pool::error::double_free));
+    EXPECT_EQ(recorder.kinds(), test::kinds(blocks.size(), memory_pool::error_kind::double_free));
     np_heap_destroy(heap);
 }
 

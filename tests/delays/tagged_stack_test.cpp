@@ -13,7 +13,7 @@
 #include <utility>
 
 namespace {
-using tagged_nodes = test::stack_of_nodes<memory_pool::core::tagged_stack<>>;
+using tagged_nodes = test::stack_of_nodes<memory_pool::detail::core::tagged_stack<>>;
 using untagged_nodes = test::stack_of_nodes<test::untagged_stack>;
 
 /// Does something at the first delay point, and nothing at the others.

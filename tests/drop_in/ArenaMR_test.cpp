@@ -460,9 +460,9 @@ TEST_F(ArenaMR, reports_freeing_what_is_not_in_use)
     arenas.deallocate(oversized + 64, 2'000);
     arenas.deallocate(block, 40);
     arenas.deallocate(block, 40);
-    using memory_pool::error;
-    EXPECT_EQ(recorder.kinds(), (test::kinds{error::foreign_pointer, error::foreign_pointer, error::misaligned_pointer,
-                                             error::double_free}));
+    using memory_pool::error_kind;
+    EXPECT_EQ(recorder.kinds(), (test::kinds{error_kind::foreign_pointer, error_kind::foreign_pointer,
+                                             error_kind::misaligned_pointer, error_kind::double_free}));
     EXPECT_EQ(recorder.reports().back().pool_name, "UnsynchronizedArenaMR");
     EXPECT_EQ(arenas.UsedMemory(), 2'000U) << "what is wrong is ignored";
     EXPECT_EQ(others.UsedMemory(), 0U);

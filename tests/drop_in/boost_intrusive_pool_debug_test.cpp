@@ -76,7 +76,7 @@ TEST(boost_intrusive_pool_debug, inspects_each_item)
     upper->_refcounted_item_set_next(lower);
     EXPECT_TRUE(pool.check());
     EXPECT_EQ(recorder.kinds(),
-              (test::kinds{memory_pool::error::buffer_overflow, memory_pool::error::buffer_overflow}));
+              (test::kinds{memory_pool::error_kind::buffer_overflow, memory_pool::error_kind::buffer_overflow}));
 }
 
 TEST(boost_intrusive_pool_debug, reports_an_item_that_returns_to_another_pool)
@@ -89,7 +89,7 @@ TEST(boost_intrusive_pool_debug, reports_an_item_that_returns_to_another_pool)
     const test::error_recorder recorder;
     checked* const lost = item.get();
     item.reset();
-    EXPECT_EQ(recorder.kinds(), test::kinds{memory_pool::error::foreign_pointer});
+    EXPECT_EQ(recorder.kinds(), test::kinds{memory_pool::error_kind::foreign_pointer});
     EXPECT_EQ(other.unused_count(), other.capacity());
     home->recycle(lost);
     EXPECT_EQ(pool.inuse_count(), 0u);
@@ -104,7 +104,7 @@ TEST(boost_intrusive_pool_debug, reports_more_pointers_than_the_maximum)
     const std::vector<boost::intrusive_ptr<checked>> nine_more(9, first);
     EXPECT_EQ(recorder.reports().size(), 0u);
     const auto one_too_many = first;
-    ASSERT_EQ(recorder.kinds(), test::kinds{memory_pool::error::leak});
+    ASSERT_EQ(recorder.kinds(), test::kinds{memory_pool::error_kind::leak});
     EXPECT_NE(recorder.reports()[0].text.find("BOOST_INTRUSIVE_POOL_DEBUG_MAX_REFCOUNT\n  remedy: "),
               std::string::npos);
 }
@@ -116,7 +116,7 @@ TEST(boost_intrusive_pool_debug, reports_use_by_another_thread_than_the_first)
     std::thread([&] { item = pool.allocate(); }).join(); // which is the first
     const test::error_recorder recorder;
     item.reset();
-    EXPECT_EQ(recorder.kinds(), test::kinds{memory_pool::error::wrong_thread});
+    EXPECT_EQ(recorder.kinds(), test::kinds{memory_pool::error_kind::wrong_thread});
     pool.allocate();
     EXPECT_EQ(recorder.reports().size(), 3u) << "one for allocate, one for its return";
     pool.clear();

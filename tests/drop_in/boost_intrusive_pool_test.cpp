@@ -503,7 +503,7 @@ TEST(boost_intrusive_pool, takes_an_item_back_whose_function_throws)
                                       [](number&) { throw std::runtime_error("cannot"); });
     const test::error_recorder recorder;
     pool.allocate();
-    EXPECT_EQ(recorder.kinds(), test::kinds{memory_pool::error::hook_failed});
+    EXPECT_EQ(recorder.kinds(), test::kinds{memory_pool::error_kind::hook_failed});
     EXPECT_EQ(pool.unused_count(), 1u);
     EXPECT_NE(pool.allocate(), nullptr);
 }
@@ -883,11 +883,12 @@ TEST(boost_intrusive_pool_item, reports_a_reference_released_too_often)
     number* const returned = pool.allocate().get();
     const test::error_recorder recorder;
     intrusive_ptr_release(returned);
-    EXPECT_EQ(recorder.kinds(), test::kinds{memory_pool::error::double_free});
+    EXPECT_EQ(recorder.kinds(), test::kinds{memory_pool::error_kind::double_free});
     {
         const boost::intrusive_ptr<number> late(returned);
     }
-    EXPECT_EQ(recorder.kinds(), (test::kinds{memory_pool::error::double_free, memory_pool::error::double_free}));
+    EXPECT_EQ(recorder.kinds(),
+              (test::kinds{memory_pool::error_kind::double_free, memory_pool::error_kind::double_free}));
     EXPECT_NE(recorder.reports()[0].text.find("remedy: let boost::intrusive_ptr count"), std::string::npos);
     EXPECT_EQ(pool.unused_count(), 2u);
     EXPECT_TRUE(pool.check());
@@ -901,7 +902,7 @@ TEST(boost_intrusive_pool_item, reports_a_manual_recycle_while_in_use)
     item->_refcounted_item_get_pool()->recycle(item.get());
     item->_refcounted_item_get_pool()->recycle(nullptr);
     EXPECT_EQ(recorder.kinds(),
-              (test::kinds{memory_pool::error::foreign_pointer, memory_pool::error::foreign_pointer}));
+              (test::kinds{memory_pool::error_kind::foreign_pointer, memory_pool::error_kind::foreign_pointer}));
     EXPECT_EQ(pool.inuse_count(), 1u);
 }
 
@@ -1115,7 +1116,7 @@ TEST(boost_intrusive_pool, finds_records_that_do_not_agree)
     EXPECT_FALSE(returned->check());
     EXPECT_FALSE(pool.check());
     EXPECT_EQ(recorder.kinds(),
-              (test::kinds{memory_pool::error::buffer_overflow, memory_pool::error::buffer_overflow}));
+              (test::kinds{memory_pool::error_kind::buffer_overflow, memory_pool::error_kind::buffer_overflow}));
 }
 
 TEST(boost_intrusive_pool, inspects_each_item_only_with_debug_checks)

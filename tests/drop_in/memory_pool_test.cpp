@@ -144,7 +144,7 @@ TEST(MemoryPool, reports_a_double_delete_through_a_copy_of_the_pointer_when_aske
     pool.delete_block_pt(a);
     const test::error_recorder recorder;
     pool.delete_block_pt(copy);
-    EXPECT_EQ(recorder.kinds(), test::kinds{memory_pool::error::double_free});
+    EXPECT_EQ(recorder.kinds(), test::kinds{memory_pool::error_kind::double_free});
     EXPECT_EQ(pool.available_capacity(), 2u);
 }
 
@@ -438,7 +438,7 @@ TEST(MemoryPool, reports_a_write_past_the_end_of_an_object_when_asked_to_check)
     const test::error_recorder recorder;
     noisy* copy = object;
     pool.delete_block_pt(copy);
-    EXPECT_EQ(recorder.kinds(), test::kinds{memory_pool::error::buffer_overflow});
+    EXPECT_EQ(recorder.kinds(), test::kinds{memory_pool::error_kind::buffer_overflow});
     EXPECT_EQ(pool.available_capacity(), 1u) << "the call was ignored";
     *behind = before;
     pool.delete_block_pt(object);
@@ -474,7 +474,7 @@ TEST(MemoryPool, reports_each_write_past_the_end_of_an_object_once_when_asked_to
                     test::write_behind(written, sizeof(object) + behind);
                 ways_to_end[i](pool, written);
             }
-            EXPECT_EQ(recorder.kinds(), test::kinds{memory_pool::error::buffer_overflow}) << bytes << ", " << i;
+            EXPECT_EQ(recorder.kinds(), test::kinds{memory_pool::error_kind::buffer_overflow}) << bytes << ", " << i;
         }
     }
 }

@@ -153,7 +153,7 @@ private:
 
     void reserve(std::size_t count)
     {
-        const bool reserved = memory_pool::base::succeeds([&] { pool_.reserve(count); });
+        const bool reserved = memory_pool::detail::base::succeeds([&] { pool_.reserve(count); });
         expect(!reserved || pool_.capacity() >= count, "reserved too little");
     }
 

@@ -145,7 +145,7 @@ private:
     {
         for (; count != 0; --count) {
             pointer item;
-            if (!memory_pool::base::succeeds([&] { item = made(); })) {
+            if (!memory_pool::detail::base::succeeds([&] { item = made(); })) {
                 upstream_.never_fail();
                 marked_item::throw_at(0);
                 return;
@@ -174,7 +174,7 @@ private:
 
     void reserve(std::size_t count)
     {
-        const bool is_reserved = memory_pool::base::succeeds([&] { pool_.reserve(count); });
+        const bool is_reserved = memory_pool::detail::base::succeeds([&] { pool_.reserve(count); });
         expect(!is_reserved || pool_.capacity() >= count, "reserved too little");
         marked_item::throw_at(0);
     }
@@ -184,7 +184,7 @@ private:
         if (how % 8 == 0)
             survivors_.clear();
         // Seldom, or nothing would ever get large.
-        if (how % 8 != 1 || !memory_pool::base::succeeds([this] { pool_.release(); }))
+        if (how % 8 != 1 || !memory_pool::detail::base::succeeds([this] { pool_.release(); }))
             return;
         std::move(items_.begin(), items_.end(), std::back_inserter(survivors_));
         items_.clear();

@@ -40,8 +40,10 @@ struct arena_model
     /// Returns: what the resource is to count for a block.
     static std::size_t bytes_in_use(const Resource& resource, const test::filled_block& block)
     {
-        constexpr std::size_t behind = Resource::policy::checks ? memory_pool::core::fill_pattern::canary_bytes : 0;
-        return resource.owns(block.address) ? memory_pool::core::arena_extent(block.bytes) + behind : block.bytes;
+        constexpr std::size_t behind =
+            Resource::policy::checks ? memory_pool::detail::core::fill_pattern::canary_bytes : 0;
+        return resource.owns(block.address) ? memory_pool::detail::core::arena_extent(block.bytes) + behind
+                                            : block.bytes;
     }
 
     static bool may_refuse(const Resource& resource) { return resource.arena_count() == resource.max_arenas(); }
@@ -71,10 +73,10 @@ struct pools_model
 
     static std::size_t bytes_in_use(const Resource& resource, const test::filled_block& block)
     {
-        const std::size_t needed = memory_pool::core::bytes_in_class(block.bytes, block.alignment);
+        const std::size_t needed = memory_pool::detail::core::bytes_in_class(block.bytes, block.alignment);
         if (needed > resource.options().largest_required_pool_block)
             return block.bytes;
-        return memory_pool::core::block_sizes::size(memory_pool::core::block_sizes::of(needed));
+        return memory_pool::detail::core::block_sizes::size(memory_pool::detail::core::block_sizes::of(needed));
     }
 
     static bool may_refuse(const Resource&) { return false; }

@@ -19,7 +19,7 @@ namespace mp = memory_pool;
 // are called below. Other policies do not have every member.
 template class memory_pool::basic_block_pool<mp::checking_policy>;
 template class memory_pool::basic_block_pool<mp::checking_policy,
-                                             memory_pool::core::shared_blocks<mp::checking_policy>>;
+                                             memory_pool::detail::core::shared_blocks<mp::checking_policy>>;
 template class memory_pool::basic_object_pool<headers::value, mp::basic_block_pool<mp::checking_policy>>;
 template class memory_pool::basic_object_pool<headers::value, mp::basic_concurrent_block_pool<mp::checking_policy>>;
 

@@ -32,7 +32,7 @@ int main()
     for (const test::new_form& form : test::new_forms) {
         form.free(form.allocate(100));
         if (form.throws) {
-            expect_error(mp::error::out_of_memory, "np_alloc has no", [&] { (void)form.allocate(too_many); });
+            expect_error(mp::error_kind::out_of_memory, "np_alloc has no", [&] { (void)form.allocate(too_many); });
         } else {
             const test::new_handler gives_up([] { std::set_new_handler(nullptr); });
             CHECK(form.allocate(too_many) == nullptr);
@@ -42,7 +42,7 @@ int main()
 
     const std::list<int, mp::np_allocator<int>> list(100, 1);
     CHECK(np_owns(&list.front()));
-    expect_error(mp::error::size_overflow, "more than a program can address",
+    expect_error(mp::error_kind::size_overflow, "more than a program can address",
                  [] { (void)mp::np_allocator<int>().allocate(too_many); });
-    expect_error(mp::error::out_of_memory, "np_alloc has no", [] { (void)mp::np_resource()->allocate(too_many); });
+    expect_error(mp::error_kind::out_of_memory, "np_alloc has no", [] { (void)mp::np_resource()->allocate(too_many); });
 }

@@ -62,21 +62,22 @@ int main()
     static mp::basic_block_pool<mp::counting_policy> bounded(48, options);
     CHECK(bounded.try_allocate() != nullptr);
     CHECK(bounded.try_allocate() == nullptr);
-    expect_error(mp::error::pool_exhausted, "'bounded' is exhausted", [] { (void)bounded.allocate(); });
+    expect_error(mp::error_kind::pool_exhausted, "'bounded' is exhausted", [] { (void)bounded.allocate(); });
     static mp::concurrent_block_pool shared(48, options);
     CHECK(shared.try_allocate() != nullptr);
     CHECK(shared.try_allocate() == nullptr);
-    expect_error(mp::error::pool_exhausted, "'bounded' is exhausted", [] { (void)shared.allocate(); });
+    expect_error(mp::error_kind::pool_exhausted, "'bounded' is exhausted", [] { (void)shared.allocate(); });
     CHECK(shared.verify());
-    expect_error(mp::error::size_overflow, "blocks of 48 bytes", [] { bounded.reserve(static_cast<std::size_t>(-1)); });
-    expect_error(mp::error::invalid_argument, "block_size is 0", [] { mp::block_pool pool(0); });
+    expect_error(mp::error_kind::size_overflow, "blocks of 48 bytes",
+                 [] { bounded.reserve(static_cast<std::size_t>(-1)); });
+    expect_error(mp::error_kind::invalid_argument, "block_size is 0", [] { mp::block_pool pool(0); });
     CHECK(bounded.verify());
 
     // The error handler leaves by a jump, out of the middle of a call; what is found later is reported all the same.
     static mp::basic_block_pool<mp::checking_policy> checked(48, options);
     static void* const block = checked.allocate();
-    expect_error(mp::error::pool_exhausted, "'bounded' is exhausted", [] { (void)checked.allocate(); });
+    expect_error(mp::error_kind::pool_exhausted, "'bounded' is exhausted", [] { (void)checked.allocate(); });
     checked.deallocate(block);
-    expect_error(mp::error::double_free, "double free", [] { checked.deallocate(block); });
+    expect_error(mp::error_kind::double_free, "double free", [] { checked.deallocate(block); });
     CHECK(checked.verify());
 }

@@ -50,7 +50,8 @@ template <class Resource>
 void refuses_too_much()
 {
     static Resource resource; // static: longjmp leaves it alone
-    expect_error(mp::error::size_overflow, "more than a program can address", [] { (void)resource.allocate(most); });
+    expect_error(mp::error_kind::size_overflow, "more than a program can address",
+                 [] { (void)resource.allocate(most); });
     resource.deallocate(resource.allocate(40), 40);
     CHECK(resource.verify());
 }
@@ -73,16 +74,16 @@ int main()
     options.name = "frames";
     static mp::unsynchronized_arena_resource bounded(options);
     void* const all = bounded.allocate(bounded.largest_block());
-    expect_error(mp::error::pool_exhausted, "'frames' are exhausted: max_arenas allows 1",
+    expect_error(mp::error_kind::pool_exhausted, "'frames' are exhausted: max_arenas allows 1",
                  [] { (void)bounded.allocate(8); });
     bounded.deallocate(all, bounded.largest_block());
     CHECK(bounded.free_arenas() == 1 && bounded.verify());
     options.arena_size = 0;
-    expect_error(mp::error::invalid_argument, "arena_size is 0",
+    expect_error(mp::error_kind::invalid_argument, "arena_size is 0",
                  [] { mp::unsynchronized_arena_resource arenas(options); });
-    expect_error(mp::error::invalid_argument, "upstream is nullptr",
+    expect_error(mp::error_kind::invalid_argument, "upstream is nullptr",
                  [] { mp::unsynchronized_pool_resource pools(static_cast<std::pmr::memory_resource*>(nullptr)); });
     static mp::unsynchronized_arena_resource others;
     static void* const theirs = others.allocate(8);
-    expect_error(mp::error::foreign_pointer, "pool 'frames'", [] { bounded.deallocate(theirs, 8); });
+    expect_error(mp::error_kind::foreign_pointer, "pool 'frames'", [] { bounded.deallocate(theirs, 8); });
 }

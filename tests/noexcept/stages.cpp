@@ -38,15 +38,15 @@ int main()
     }
     // static: longjmp leaves them alone
     static mp::limit_resource limited(100);
-    expect_error(mp::error::limit_exceeded, "101 bytes more than the 0 in use are above its limit of 100 bytes",
+    expect_error(mp::error_kind::limit_exceeded, "101 bytes more than the 0 in use are above its limit of 100 bytes",
                  [] { (void)limited.allocate(101); });
     CHECK(limited.bytes_in_use() == 0);
     static mp::failing_resource failing(2);
     failing.deallocate(failing.allocate(8), 8);
-    expect_error(mp::error::out_of_memory, "allocation 2, of 8 bytes", [] { (void)failing.allocate(8); });
+    expect_error(mp::error_kind::out_of_memory, "allocation 2, of 8 bytes", [] { (void)failing.allocate(8); });
     static mp::page_resource pages;
-    expect_error(mp::error::out_of_memory, "the system gives no pages",
+    expect_error(mp::error_kind::out_of_memory, "the system gives no pages",
                  [] { (void)pages.allocate(static_cast<std::size_t>(-1) / 2); });
     CHECK(pages.bytes_in_use() == 0);
-    expect_error(mp::error::invalid_argument, "nullptr", [] { mp::tracking_resource nowhere(nullptr); });
+    expect_error(mp::error_kind::invalid_argument, "nullptr", [] { mp::tracking_resource nowhere(nullptr); });
 }

@@ -18,7 +18,7 @@
 #include <sys/mman.h>
 #endif
 
-namespace os = memory_pool::os;
+namespace os = memory_pool::detail::os;
 
 namespace {
 struct address_space : testing::Test
@@ -219,7 +219,7 @@ TEST_F(address_space, asks_the_system_whether_it_could_ever_have_more_memory_tha
 
 TEST_F(address_space, leaves_the_program_mappings_where_each_guard_takes_some)
 {
-    constexpr std::size_t pages = 2 * std::size_t{os::detail::most_guards_with_a_mapping} + 2;
+    constexpr std::size_t pages = 2 * std::size_t{os::platform::most_guards_with_a_mapping} + 2;
     auto* const many = static_cast<std::byte*>(os::reserve_addresses(pages * page));
     ASSERT_TRUE(os::commit_memory(many, pages * page));
     const test::system_calls calls;
@@ -231,14 +231,14 @@ TEST_F(address_space, leaves_the_program_mappings_where_each_guard_takes_some)
     for (std::size_t number = 0; number != pages; number += 2)
         if (guards(number) == os::guarding::by_mapping)
             ++count;
-    EXPECT_EQ(count, os::detail::most_guards_with_a_mapping);
+    EXPECT_EQ(count, os::platform::most_guards_with_a_mapping);
     EXPECT_TRUE(os::unguard_memory(many, page, os::guarding::by_mapping));
     EXPECT_EQ(guards(0), os::guarding::by_mapping) << "it takes the place of the one that has gone";
     EXPECT_EQ(guards(pages - 2), os::guarding::none);
     EXPECT_TRUE(os::unguard_memory(many, page, os::guarding::by_mapping));
     many[0] = std::byte{1};
     EXPECT_TRUE(os::release_addresses(many, pages * page));
-    os::detail::guards_with_a_mapping = 0;
+    os::platform::guards_with_a_mapping = 0;
 }
 
 TEST_F(address_space, has_further_guards_with_mappings_where_one_was_taken_away_twice_as_in_the_child_of_a_fork)
@@ -251,7 +251,7 @@ TEST_F(address_space, has_further_guards_with_mappings_where_one_was_taken_away_
         EXPECT_TRUE(os::unguard_memory(memory, page, os::guarding::by_mapping));
         EXPECT_TRUE(os::unguard_memory(memory, page, os::guarding::by_mapping));
     }
-    os::detail::guards_with_a_mapping = 0;
+    os::platform::guards_with_a_mapping = 0;
 }
 
 TEST_F(address_space, counts_guards_in_locked_memory_as_long_as_they_are_there)
@@ -263,7 +263,7 @@ TEST_F(address_space, counts_guards_in_locked_memory_as_long_as_they_are_there)
     ASSERT_NE(how, os::guarding::none);
     ASSERT_TRUE(os::unguard_memory(memory, 3 * page, how));
     memory[page] = std::byte{1};
-    EXPECT_EQ(os::detail::guards_with_a_mapping, 0);
+    EXPECT_EQ(os::platform::guards_with_a_mapping, 0);
 }
 #endif
 

@@ -13,7 +13,7 @@
 #include <cstdint>
 #include <thread>
 
-namespace os = memory_pool::os;
+namespace os = memory_pool::detail::os;
 
 namespace {
 constexpr std::uint64_t a_day = std::uint64_t{24} * 60 * 60 * 1000;

@@ -15,7 +15,7 @@ TEST(blocked_signals, are_handled_when_the_scope_ends)
     handled = 0;
     void (*const before)(int) = std::signal(SIGUSR2, [](int) { handled = 1; });
     {
-        const memory_pool::os::blocked_signals blocked;
+        const memory_pool::detail::os::blocked_signals blocked;
         (void)std::raise(SIGUSR2);
         EXPECT_EQ(handled, 0);
     }
@@ -25,9 +25,9 @@ TEST(blocked_signals, are_handled_when_the_scope_ends)
 
 TEST(blocked_signals, restore_the_previous_mask)
 {
-    const memory_pool::os::blocked_signals outer;
+    const memory_pool::detail::os::blocked_signals outer;
     {
-        const memory_pool::os::blocked_signals inner;
+        const memory_pool::detail::os::blocked_signals inner;
     }
     ::sigset_t now;
     ASSERT_EQ(::pthread_sigmask(SIG_SETMASK, nullptr, &now), 0);

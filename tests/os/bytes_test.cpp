@@ -9,7 +9,7 @@
 #include <cstdint>
 #include <vector>
 
-namespace os = memory_pool::os;
+namespace os = memory_pool::detail::os;
 
 namespace {
 constexpr unsigned char value = 0xDF;
@@ -46,7 +46,7 @@ TEST(are_all, finds_it_also_without_wide_vectors)
     for (std::size_t bytes = 64; bytes != 300; ++bytes)
         EXPECT_EQ(missed(0, bytes,
                          [](const void* m, std::size_t n) {
-                             return os::detail::are_all_by_comparing(static_cast<const std::byte*>(m), n, word);
+                             return os::platform::are_all_by_comparing(static_cast<const std::byte*>(m), n, word);
                          }),
                   0U)
             << bytes;

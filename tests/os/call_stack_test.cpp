@@ -12,7 +12,7 @@
 #if defined(__unix__)
 #include <csignal>
 
-namespace os = memory_pool::os;
+namespace os = memory_pool::detail::os;
 
 namespace {
 std::size_t calls_in(const os::call_stack& calls)

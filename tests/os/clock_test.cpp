@@ -8,7 +8,7 @@
 #include <cstdint>
 #include <thread>
 
-namespace os = memory_pool::os;
+namespace os = memory_pool::detail::os;
 
 namespace {
 TEST(coarse_milliseconds, go_on_and_never_back)

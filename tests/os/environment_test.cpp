@@ -8,7 +8,7 @@
 #include <cstdlib>
 #include <string>
 
-namespace os = memory_pool::os;
+namespace os = memory_pool::detail::os;
 
 namespace {
 bool has(const std::string& text)

@@ -16,7 +16,7 @@
 #include <csignal>
 #include <unistd.h>
 
-namespace os = memory_pool::os;
+namespace os = memory_pool::detail::os;
 
 namespace {
 /// Inaccessible pages, and what is reported when they are touched.

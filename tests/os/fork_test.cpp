@@ -17,7 +17,7 @@ int in_child = 0;
 
 TEST(fork, calls_what_is_to_be_done_around_it)
 {
-    ASSERT_TRUE(memory_pool::os::at_fork([] { ++prepared; }, [] { ++in_parent; }, [] { ++in_child; }));
+    ASSERT_TRUE(memory_pool::detail::os::at_fork([] { ++prepared; }, [] { ++in_parent; }, [] { ++in_child; }));
     const pid_t child = fork();
     ASSERT_GE(child, 0);
     if (child == 0)
@@ -33,11 +33,11 @@ TEST(fork, calls_what_is_to_be_done_around_it)
 
 TEST(fork, makes_a_process_that_has_another_number)
 {
-    const long parent = memory_pool::os::process_number();
+    const long parent = memory_pool::detail::os::process_number();
     const pid_t child = fork();
     ASSERT_GE(child, 0);
     if (child == 0)
-        _exit(memory_pool::os::process_number() != parent ? 0 : 1);
+        _exit(memory_pool::detail::os::process_number() != parent ? 0 : 1);
     int status = 0;
     ASSERT_EQ(waitpid(child, &status, 0), child);
     EXPECT_EQ(status, 0);
@@ -47,7 +47,7 @@ TEST(fork, says_when_the_system_has_no_memory_for_that)
 {
     const test::system_calls calls;
     calls.refuse(test::system_call::register_fork, 1);
-    EXPECT_FALSE(memory_pool::os::at_fork([] {}, [] {}, [] {}));
+    EXPECT_FALSE(memory_pool::detail::os::at_fork([] {}, [] {}, [] {}));
 }
 } // namespace
 #endif

@@ -22,8 +22,8 @@
 #include <pthread.h>
 #endif
 
-namespace os = memory_pool::os;
-namespace base = memory_pool::base;
+namespace os = memory_pool::detail::os;
+namespace base = memory_pool::detail::base;
 
 namespace {
 TEST(huge_page_size, is_0_or_a_power_of_two_above_a_page)
@@ -68,9 +68,9 @@ TEST(huge_page_size, is_0_where_the_system_does_not_say)
 {
     const test::system_calls calls;
     calls.refuse(test::system_call::open_file, 1);
-    EXPECT_EQ(os::detail::find_huge_page_size(), os::huge_page_size()) << "another file says so, too";
+    EXPECT_EQ(os::platform::find_huge_page_size(), os::huge_page_size()) << "another file says so, too";
     calls.refuse_from(test::system_call::open_file, 1);
-    EXPECT_EQ(os::detail::find_huge_page_size(), 0U);
+    EXPECT_EQ(os::platform::find_huge_page_size(), 0U);
 }
 
 TEST(for_each_stretch, says_that_the_system_does_not_tell)
@@ -110,7 +110,7 @@ TEST(line_reader, reads_also_where_the_thread_is_to_be_cancelled)
     has_read = false;
     const auto read = [](void*) -> void* {
         (void)::pthread_cancel(::pthread_self());
-        has_read = os::detail::find_huge_page_size() == os::huge_page_size();
+        has_read = os::platform::find_huge_page_size() == os::huge_page_size();
         ::pthread_testcancel();
         return nullptr;
     };
@@ -125,7 +125,7 @@ TEST(line_reader, reads_also_where_the_thread_is_to_be_cancelled)
 
 TEST(line_reader, reads_numbers_behind_labels)
 {
-    os::detail::line_reader lines("/proc/self/status");
+    os::platform::line_reader lines("/proc/self/status");
     ASSERT_TRUE(lines.is_open());
     std::size_t kibibytes = 0;
     std::size_t found = 0;
@@ -139,7 +139,7 @@ TEST(line_reader, does_not_take_the_rest_of_a_long_line_for_another)
 {
     const std::string name = testing::TempDir() + "memory_pool_long_line.txt";
     std::ofstream(name) << std::string(1000, 'x') << "number: 1\nnumber: 2\n" << std::string(300, 'y');
-    os::detail::line_reader lines(name.c_str());
+    os::platform::line_reader lines(name.c_str());
     std::size_t number = 0;
     std::size_t count = 0;
     for (; lines.next(); ++count)
@@ -151,7 +151,7 @@ TEST(line_reader, does_not_take_the_rest_of_a_long_line_for_another)
 
 TEST(line_reader, has_no_lines_of_a_file_that_is_not_there)
 {
-    os::detail::line_reader lines("/no/such/file");
+    os::platform::line_reader lines("/no/such/file");
     EXPECT_FALSE(lines.is_open());
     EXPECT_FALSE(lines.next());
 }

@@ -11,7 +11,7 @@
 #include <thread>
 #include <vector>
 
-namespace os = memory_pool::os;
+namespace os = memory_pool::detail::os;
 
 namespace {
 TEST(mutex, lets_one_thread_in_at_a_time)

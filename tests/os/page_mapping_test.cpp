@@ -20,7 +20,7 @@
 #include <sys/mman.h>
 #endif
 
-namespace os = memory_pool::os;
+namespace os = memory_pool::detail::os;
 using os::page_kind;
 
 namespace {
@@ -52,7 +52,7 @@ TEST(map_pages, honours_every_alignment)
         EXPECT_EQ(reinterpret_cast<std::uintptr_t>(mapping.memory) % alignment, 0u);
         EXPECT_EQ(mapping.bytes, 3 * page);
         std::memset(mapping.memory, 0xAB, mapping.bytes);
-        if (os::detail::mappings_can_be_cut) {
+        if (os::platform::mappings_can_be_cut) {
             EXPECT_EQ(calls.mapped(), 3 * page) << "what was mapped for the alignment has gone back";
         }
         EXPECT_TRUE(os::unmap_pages(mapping));

@@ -15,8 +15,8 @@
 #include <sys/mman.h>
 #endif
 
-namespace os = memory_pool::os;
-namespace base = memory_pool::base;
+namespace os = memory_pool::detail::os;
+namespace base = memory_pool::detail::base;
 
 namespace {
 TEST(page_size, is_a_power_of_two_and_stays_the_same)

@@ -11,7 +11,7 @@
 #include <cerrno>
 #include <cstddef>
 
-namespace os = memory_pool::os;
+namespace os = memory_pool::detail::os;
 
 namespace {
 TEST(process_barrier, is_there_on_linux)
@@ -23,9 +23,9 @@ TEST(process_barrier, is_there_on_linux)
 
 TEST(process_barrier, can_be_hidden_from_tests)
 {
-    os::detail::process_barrier_is_hidden = true;
+    os::platform::process_barrier_is_hidden = true;
     EXPECT_FALSE(os::has_process_barrier());
-    os::detail::process_barrier_is_hidden = false;
+    os::platform::process_barrier_is_hidden = false;
 }
 
 #if defined(__linux__)
@@ -33,7 +33,7 @@ TEST(process_barrier, is_not_there_where_the_system_refuses_it)
 {
     const test::system_calls calls;
     calls.refuse_from(test::system_call::barrier, 1);
-    EXPECT_FALSE(os::detail::register_process_barrier());
+    EXPECT_FALSE(os::platform::register_process_barrier());
 }
 
 TEST(process_barrier, registers_again_when_the_system_has_forgotten_that_it_did)

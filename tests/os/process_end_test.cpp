@@ -7,7 +7,7 @@
 #include <cstdio>
 #include <cstdlib>
 
-namespace os = memory_pool::os;
+namespace os = memory_pool::detail::os;
 
 namespace {
 void end_again()

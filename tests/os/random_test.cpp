@@ -13,7 +13,7 @@ TEST(random_number, is_another_one_each_time)
 {
     std::set<std::uint64_t> numbers;
     for (int i = 0; i != 100; ++i)
-        EXPECT_TRUE(numbers.insert(memory_pool::os::random_number()).second);
+        EXPECT_TRUE(numbers.insert(memory_pool::detail::os::random_number()).second);
 }
 
 TEST(random_number, has_each_bit_set_now_and_then)
@@ -21,7 +21,7 @@ TEST(random_number, has_each_bit_set_now_and_then)
     std::uint64_t ever_set = 0;
     std::uint64_t always_set = ~std::uint64_t{0};
     for (int i = 0; i != 100; ++i) {
-        const std::uint64_t number = memory_pool::os::random_number();
+        const std::uint64_t number = memory_pool::detail::os::random_number();
         ever_set |= number;
         always_set &= number;
     }
@@ -32,7 +32,7 @@ TEST(random_number, has_each_bit_set_now_and_then)
 TEST(random_number, leaves_errno_alone)
 {
     errno = 77;
-    (void)memory_pool::os::random_number();
+    (void)memory_pool::detail::os::random_number();
     EXPECT_EQ(errno, 77);
 }
 } // namespace

@@ -4,7 +4,7 @@
 
 #include <gtest/gtest.h>
 
-namespace os = memory_pool::os;
+namespace os = memory_pool::detail::os;
 
 // One of the C library's, which gives something else here.
 extern "C" long a64l(const char*)

@@ -10,7 +10,7 @@
 #if defined(__linux__)
 #include <pthread.h>
 
-namespace os = memory_pool::os;
+namespace os = memory_pool::detail::os;
 
 namespace {
 constexpr int many_times = 100;

@@ -8,7 +8,7 @@
 
 #include <cstdlib>
 
-namespace os = memory_pool::os;
+namespace os = memory_pool::detail::os;
 
 namespace {
 TEST(is_single_threaded, is_not_so_while_there_is_another_thread)

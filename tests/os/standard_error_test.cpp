@@ -15,7 +15,7 @@
 #include <unistd.h>
 #endif
 
-namespace os = memory_pool::os;
+namespace os = memory_pool::detail::os;
 
 namespace {
 TEST(write_to_standard_error, writes_all_of_it)

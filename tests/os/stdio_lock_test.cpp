@@ -10,7 +10,7 @@
 #include <chrono>
 #include <thread>
 
-namespace os = memory_pool::os;
+namespace os = memory_pool::detail::os;
 
 namespace {
 #if defined(__GLIBC__)

@@ -8,7 +8,7 @@
 
 #include <thread>
 
-namespace os = memory_pool::os;
+namespace os = memory_pool::detail::os;
 
 namespace {
 template <class ThreadEnd>
@@ -16,9 +16,9 @@ class thread_end_of_each_kind : public testing::Test
 {
 };
 #if defined(_WIN32)
-using kinds = testing::Types<os::detail::thread_end_by_key>;
+using kinds = testing::Types<os::platform::thread_end_by_key>;
 #else
-using kinds = testing::Types<os::detail::thread_end_by_key, os::detail::thread_end_by_destructor>;
+using kinds = testing::Types<os::platform::thread_end_by_key, os::platform::thread_end_by_destructor>;
 #endif
 TYPED_TEST_SUITE(thread_end_of_each_kind, kinds, );
 
@@ -113,8 +113,8 @@ TYPED_TEST(thread_end_of_each_kind, calls_the_function_while_the_variables_of_th
 #if !defined(_WIN32)
 TEST(thread_end_by_destructor, has_one_function_a_thread_and_refuses_when_that_was_called)
 {
-    static os::detail::thread_end_by_destructor end;
-    static os::detail::thread_end_by_destructor other;
+    static os::platform::thread_end_by_destructor end;
+    static os::platform::thread_end_by_destructor other;
     static int calls = 0;
     ASSERT_TRUE(end.start([](void* value) {
         ++calls;

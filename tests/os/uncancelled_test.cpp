@@ -11,7 +11,7 @@
 #if defined(__linux__) && !MEMORY_POOL_ASAN && !defined(_LIBCPP_VERSION)
 #include <pthread.h>
 
-namespace os = memory_pool::os;
+namespace os = memory_pool::detail::os;
 
 namespace {
 TEST(uncancelled, has_a_thread_end_at_the_next_cancellation_point_behind_it)

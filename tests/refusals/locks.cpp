@@ -13,8 +13,8 @@
 
 #include <cstddef>
 
-namespace base = memory_pool::base;
-namespace core = memory_pool::core;
+namespace base = memory_pool::detail::base;
+namespace core = memory_pool::detail::core;
 namespace np = memory_pool::np;
 
 class counter

@@ -51,7 +51,7 @@ class arena_resource_conformance : public testing::Test
 protected:
     /// What a policy that checks has behind each block.
     static constexpr std::size_t behind =
-        Resource::policy::checks ? memory_pool::core::fill_pattern::canary_bytes : std::size_t{0};
+        Resource::policy::checks ? memory_pool::detail::core::fill_pattern::canary_bytes : std::size_t{0};
 
     /// Bytes that a block takes up, if it is a multiple of 8 bytes long.
     static constexpr std::size_t extent(std::size_t bytes) { return bytes + behind; }
@@ -499,7 +499,7 @@ TYPED_TEST_P(arena_resource_conformance, reports_a_block_of_another_arena_resour
     const filled_block mine = allocate_filled(arenas, 40);
     const filled_block theirs = allocate_filled(others, 40);
     arenas.deallocate(theirs.address, 40);
-    ASSERT_EQ(recorder.kinds(), kinds{memory_pool::error::foreign_pointer});
+    ASSERT_EQ(recorder.kinds(), kinds{memory_pool::error_kind::foreign_pointer});
     EXPECT_EQ(recorder.reports()[0].address, theirs.address);
     EXPECT_EQ(recorder.reports()[0].pool_name, "mine");
     EXPECT_EQ(arenas.bytes_in_use(), this->extent(40));
@@ -531,7 +531,7 @@ class checking_arena_conformance : public testing::Test
 {
 protected:
     /// Expects that exactly this has been reported, of this block, and that the resource is in order and works.
-    void expect_report(memory_pool::error kind, const void* address)
+    void expect_report(memory_pool::error_kind kind, const void* address)
     {
         ASSERT_EQ(recorder_.kinds(), kinds{kind});
         EXPECT_EQ(recorder_.reports()[0].address, address);
@@ -544,7 +544,7 @@ protected:
     /// Writes where the program must not; a tool that watches would stop it.
     static void write(unsigned char* address)
     {
-        memory_pool::base::permit_access(address, 1);
+        memory_pool::detail::base::permit_access(address, 1);
         *address = 'x';
     }
 
@@ -569,14 +569,14 @@ TYPED_TEST_P(checking_arena_conformance, reports_a_double_free)
 {
     EXPECT_TRUE(give_back(this->arenas_, this->block_));
     this->arenas_.deallocate(this->block_.address, 100);
-    this->expect_report(memory_pool::error::double_free, this->block_.address);
+    this->expect_report(memory_pool::error_kind::double_free, this->block_.address);
 }
 
 TYPED_TEST_P(checking_arena_conformance, reports_a_double_free_of_a_block_that_was_undone)
 {
     EXPECT_TRUE(give_back(this->arenas_, this->above_));
     this->arenas_.deallocate(this->above_.address, 100);
-    this->expect_report(memory_pool::error::double_free, this->above_.address);
+    this->expect_report(memory_pool::error_kind::double_free, this->above_.address);
 }
 
 TYPED_TEST_P(checking_arena_conformance, reports_a_double_free_in_an_arena_that_is_empty)
@@ -584,7 +584,7 @@ TYPED_TEST_P(checking_arena_conformance, reports_a_double_free_in_an_arena_that_
     for (const filled_block& block : {this->below_, this->block_, this->above_})
         EXPECT_TRUE(give_back(this->arenas_, block));
     this->arenas_.deallocate(this->block_.address, 100);
-    this->expect_report(memory_pool::error::double_free, this->block_.address);
+    this->expect_report(memory_pool::error_kind::double_free, this->block_.address);
 }
 
 TYPED_TEST_P(checking_arena_conformance, reports_a_pointer_that_is_no_block_of_any_resource)
@@ -592,7 +592,7 @@ TYPED_TEST_P(checking_arena_conformance, reports_a_pointer_that_is_no_block_of_a
     int local = 0;
     void* const volatile address = &local; // volatile: the compiler would warn.
     this->arenas_.deallocate(address, sizeof local);
-    this->expect_report(memory_pool::error::foreign_pointer, &local);
+    this->expect_report(memory_pool::error_kind::foreign_pointer, &local);
 }
 
 TYPED_TEST_P(checking_arena_conformance, reports_a_pointer_into_the_header_of_an_arena)
@@ -600,27 +600,27 @@ TYPED_TEST_P(checking_arena_conformance, reports_a_pointer_into_the_header_of_an
     auto* const header = reinterpret_cast<unsigned char*>(reinterpret_cast<std::uintptr_t>(this->below_.address) &
                                                           ~std::uintptr_t{65'535});
     this->arenas_.deallocate(header, 8);
-    this->expect_report(memory_pool::error::foreign_pointer, header);
+    this->expect_report(memory_pool::error_kind::foreign_pointer, header);
 }
 
 TYPED_TEST_P(checking_arena_conformance, reports_a_pointer_into_a_block)
 {
     this->arenas_.deallocate(this->block_.address + 16, 84);
-    this->expect_report(memory_pool::error::misaligned_pointer, this->block_.address + 16);
+    this->expect_report(memory_pool::error_kind::misaligned_pointer, this->block_.address + 16);
     EXPECT_TRUE(give_back(this->arenas_, this->block_));
 }
 
 TYPED_TEST_P(checking_arena_conformance, reports_a_size_that_is_too_small)
 {
     this->arenas_.deallocate(this->block_.address, 50);
-    this->expect_report(memory_pool::error::size_mismatch, this->block_.address);
+    this->expect_report(memory_pool::error_kind::size_mismatch, this->block_.address);
     EXPECT_TRUE(give_back(this->arenas_, this->block_));
 }
 
 TYPED_TEST_P(checking_arena_conformance, reports_a_size_that_is_too_large)
 {
     this->arenas_.deallocate(this->block_.address, 200);
-    this->expect_report(memory_pool::error::size_mismatch, this->block_.address);
+    this->expect_report(memory_pool::error_kind::size_mismatch, this->block_.address);
     EXPECT_TRUE(give_back(this->arenas_, this->block_));
 }
 
@@ -630,7 +630,7 @@ TYPED_TEST_P(checking_arena_conformance, reports_a_size_or_alignment_that_is_nea
         this->arenas_.deallocate(this->block_.address, bytes);
     for (const std::size_t alignment : {1u, 8u, 32u})
         this->arenas_.deallocate(this->block_.address, 100, alignment);
-    EXPECT_EQ(this->recorder_.kinds(), kinds(7, memory_pool::error::size_mismatch));
+    EXPECT_EQ(this->recorder_.kinds(), kinds(7, memory_pool::error_kind::size_mismatch));
     EXPECT_TRUE(
         contains(this->recorder_.reports()[0].text,
                  "block of 100 bytes aligned to 16, given back as one of 97 bytes aligned to 16, pool 'frames'"));
@@ -641,7 +641,7 @@ TYPED_TEST_P(checking_arena_conformance, reports_a_size_or_alignment_that_is_nea
 TYPED_TEST_P(checking_arena_conformance, reports_a_size_that_no_arena_has_room_for)
 {
     this->arenas_.deallocate(this->block_.address, 100'000);
-    this->expect_report(memory_pool::error::size_mismatch, this->block_.address);
+    this->expect_report(memory_pool::error_kind::size_mismatch, this->block_.address);
     EXPECT_TRUE(give_back(this->arenas_, this->block_));
 }
 
@@ -649,7 +649,7 @@ TYPED_TEST_P(checking_arena_conformance, reports_a_large_block_that_comes_back_w
 {
     const filled_block large = allocate_filled(this->arenas_, 100'000);
     this->arenas_.deallocate(large.address, 300'000);
-    this->expect_report(memory_pool::error::size_mismatch, large.address);
+    this->expect_report(memory_pool::error_kind::size_mismatch, large.address);
     EXPECT_TRUE(give_back(this->arenas_, large));
 }
 
@@ -657,7 +657,7 @@ TYPED_TEST_P(checking_arena_conformance, reports_a_large_block_that_comes_back_a
 {
     const filled_block large = allocate_filled(this->arenas_, 100'000);
     this->arenas_.deallocate(large.address, 100);
-    this->expect_report(memory_pool::error::size_mismatch, large.address);
+    this->expect_report(memory_pool::error_kind::size_mismatch, large.address);
     EXPECT_TRUE(give_back(this->arenas_, large));
 }
 
@@ -666,14 +666,14 @@ TYPED_TEST_P(checking_arena_conformance, reports_a_large_block_that_comes_back_t
     const filled_block large = allocate_filled(this->arenas_, 100'000);
     EXPECT_TRUE(give_back(this->arenas_, large));
     this->arenas_.deallocate(large.address, 100'000);
-    this->expect_report(memory_pool::error::foreign_pointer, large.address);
+    this->expect_report(memory_pool::error_kind::foreign_pointer, large.address);
 }
 
 TYPED_TEST_P(checking_arena_conformance, reports_a_write_just_behind_a_block)
 {
     this->write(this->block_.address + 100);
     this->arenas_.deallocate(this->block_.address, 100);
-    this->expect_report(memory_pool::error::buffer_overflow, this->block_.address);
+    this->expect_report(memory_pool::error_kind::buffer_overflow, this->block_.address);
 }
 
 TYPED_TEST_P(checking_arena_conformance, reports_each_write_past_the_end_of_a_block_once)
@@ -684,7 +684,7 @@ TYPED_TEST_P(checking_arena_conformance, reports_each_write_past_the_end_of_a_bl
         for (int i = 0; i != 2; ++i)
             this->arenas_.deallocate(block.address, block.bytes);
     }
-    EXPECT_EQ(this->recorder_.kinds(), kinds(2, memory_pool::error::buffer_overflow));
+    EXPECT_EQ(this->recorder_.kinds(), kinds(2, memory_pool::error_kind::buffer_overflow));
     EXPECT_TRUE(give_back(this->arenas_, this->below_) && give_back(this->arenas_, this->above_));
     EXPECT_EQ(this->arenas_.bytes_in_use(), 0u) << "the second time, they were taken back";
 }
@@ -695,7 +695,7 @@ TYPED_TEST_P(checking_arena_conformance, reports_a_write_to_a_block_that_is_back
     this->write(this->above_.address + 50);
     const filled_block next = allocate_filled(this->arenas_, 100);
     EXPECT_EQ(next.address, this->above_.address);
-    this->expect_report(memory_pool::error::write_after_free, next.address);
+    this->expect_report(memory_pool::error_kind::write_after_free, next.address);
     EXPECT_TRUE(give_back(this->arenas_, next));
 }
 
@@ -705,7 +705,7 @@ TYPED_TEST_P(checking_arena_conformance, reports_a_write_to_a_block_that_is_gone
     this->write(this->below_.address + 50);
     const filled_block next = allocate_filled(this->arenas_, 100);
     EXPECT_EQ(next.address, this->below_.address);
-    this->expect_report(memory_pool::error::write_after_free, next.address);
+    this->expect_report(memory_pool::error_kind::write_after_free, next.address);
 }
 
 TYPED_TEST_P(checking_arena_conformance, says_nothing_about_right_use)

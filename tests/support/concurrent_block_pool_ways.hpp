@@ -33,12 +33,12 @@ class in_each_way : public testing::TestWithParam<way>
 protected:
     void SetUp() override
     {
-        mp::os::detail::process_barrier_is_hidden = GetParam() == way::without_process_barrier;
+        mp::detail::os::platform::process_barrier_is_hidden = GetParam() == way::without_process_barrier;
         if (GetParam() == way::beyond_the_first_pools)
-            while (first_pools_.size() != mp::core::slots_in_a_page)
+            while (first_pools_.size() != mp::detail::core::slots_in_a_page)
                 first_pools_.emplace_back(sizeof(void*));
     }
-    void TearDown() override { mp::os::detail::process_barrier_is_hidden = false; }
+    void TearDown() override { mp::detail::os::platform::process_barrier_is_hidden = false; }
 
     accounting_upstream upstream_;
 

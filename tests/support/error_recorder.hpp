@@ -19,7 +19,7 @@ class error_recorder
 public:
     struct entry
     {
-        memory_pool::error kind;
+        memory_pool::error_kind kind;
         const void* address;
         std::size_t block_size;
         std::string pool_name;
@@ -41,9 +41,9 @@ public:
     const std::vector<entry>& reports() const { return entries(); }
 
     /// The kinds of all reports so far, in order.
-    std::vector<memory_pool::error> kinds() const
+    std::vector<memory_pool::error_kind> kinds() const
     {
-        std::vector<memory_pool::error> kinds;
+        std::vector<memory_pool::error_kind> kinds;
         for (const entry& report : entries())
             kinds.push_back(report.kind);
         return kinds;
@@ -73,5 +73,5 @@ private:
     memory_pool::error_handler previous_;
 };
 
-using kinds = std::vector<memory_pool::error>;
+using kinds = std::vector<memory_pool::error_kind>;
 } // namespace test

@@ -13,7 +13,7 @@
 
 namespace test {
 inline std::jmp_buf way_out;
-inline memory_pool::error last_error;
+inline memory_pool::error_kind last_error;
 inline std::string last_text;
 
 /// The error handler to set first.
@@ -26,7 +26,7 @@ inline void leave(const memory_pool::error_report& report)
 
 /// Runs what must end in the error handler, with a text that has `part` in it.
 template <class Action>
-void expect_error(memory_pool::error kind, const char* part, Action&& action)
+void expect_error(memory_pool::error_kind kind, const char* part, Action&& action)
 {
     if (setjmp(way_out) == 0) {
         action();

@@ -29,11 +29,11 @@ inline std::size_t counted_bytes(std::size_t bytes)
 {
     if (!blocks_are_checked())
         return np_good_size(bytes);
-    using sizes = memory_pool::core::size_classes<16, 1024, 8, 32 * std::size_t{1024}>;
+    using sizes = memory_pool::detail::core::size_classes<16, 1024, 8, 32 * std::size_t{1024}>;
     if (bytes < sizes::largest)
         return sizes::size(sizes::of(bytes + (bytes != 0 ? 1 : 0)));
     constexpr std::size_t two_pages = 2 * std::size_t{4096};
-    return memory_pool::base::round_up(bytes + two_pages, std::size_t{64} * 1024);
+    return memory_pool::detail::base::round_up(bytes + two_pages, std::size_t{64} * 1024);
 }
 
 /// While it lives, blocks that are freed go out again at once, also where they are checked.

@@ -27,7 +27,7 @@ namespace test {
 inline void write_behind(void* block, std::size_t offset)
 {
     auto* const target = static_cast<unsigned char*>(block) + offset;
-    memory_pool::base::permit_access(target, 1);
+    memory_pool::detail::base::permit_access(target, 1);
     *target = 'x';
 }
 
@@ -68,7 +68,7 @@ void expect_one_report_of_each_overflow()
         }
         EXPECT_TRUE(!pool || pool->verify()) << names;
         pool.reset();
-        EXPECT_EQ(errors.kinds(), kinds{memory_pool::error::buffer_overflow}) << names;
+        EXPECT_EQ(errors.kinds(), kinds{memory_pool::error_kind::buffer_overflow}) << names;
     };
     for (const named_step<Pool>& then : following) {
         for (const named_step<Pool>& first : finding)
@@ -88,14 +88,14 @@ void expect_one_report_when_the_last_pointer_goes()
         shared_accounting_upstream upstream;
         auto pool = std::make_unique<Pool>(memory_pool::pool_options{}, &upstream);
         auto object = pool->make();
-        for (std::size_t i = 0; i != memory_pool::core::fill_pattern::canary_bytes; ++i)
+        for (std::size_t i = 0; i != memory_pool::detail::core::fill_pattern::canary_bytes; ++i)
             write_behind(object.get(), sizeof *object + i); // Some of these may still be in the block.
         if (outlives)
             pool.reset();
         object.reset();
         EXPECT_TRUE(!pool || pool->in_use() == 0);
         pool.reset();
-        EXPECT_EQ(errors.kinds(), kinds{memory_pool::error::buffer_overflow}) << outlives;
+        EXPECT_EQ(errors.kinds(), kinds{memory_pool::error_kind::buffer_overflow}) << outlives;
         EXPECT_EQ(upstream.live_bytes(), 0u) << outlives;
     }
 }

@@ -232,7 +232,7 @@ class checking_pool_resource_conformance : public testing::Test
 {
 protected:
     /// Expects that exactly this has been reported, of this block, and that the resource is in order and works.
-    void expect_report(memory_pool::error kind, const void* address)
+    void expect_report(memory_pool::error_kind kind, const void* address)
     {
         ASSERT_EQ(recorder_.kinds(), kinds{kind});
         EXPECT_EQ(recorder_.reports()[0].address, address);
@@ -253,20 +253,20 @@ TYPED_TEST_P(checking_pool_resource_conformance, reports_a_double_free)
 {
     EXPECT_TRUE(give_back(this->pools_, this->block_));
     this->pools_.deallocate(this->block_.address, 100);
-    this->expect_report(memory_pool::error::double_free, this->block_.address);
+    this->expect_report(memory_pool::error_kind::double_free, this->block_.address);
 }
 
 TYPED_TEST_P(checking_pool_resource_conformance, reports_a_pointer_that_no_pool_has)
 {
     int local = 0;
     this->pools_.deallocate(&local, 100); // There is a pool of that size,
-    this->expect_report(memory_pool::error::foreign_pointer, &local);
+    this->expect_report(memory_pool::error_kind::foreign_pointer, &local);
 }
 
 TYPED_TEST_P(checking_pool_resource_conformance, reports_a_block_that_comes_back_with_a_size_that_has_no_pool_yet)
 {
     this->pools_.deallocate(this->block_.address, 300);
-    this->expect_report(memory_pool::error::size_mismatch, this->block_.address);
+    this->expect_report(memory_pool::error_kind::size_mismatch, this->block_.address);
     EXPECT_TRUE(give_back(this->pools_, this->block_));
 }
 
@@ -274,21 +274,21 @@ TYPED_TEST_P(checking_pool_resource_conformance, reports_a_block_that_comes_back
 {
     const filled_block other = allocate_filled(this->pools_, 300);
     this->pools_.deallocate(this->block_.address, 300);
-    this->expect_report(memory_pool::error::size_mismatch, this->block_.address);
+    this->expect_report(memory_pool::error_kind::size_mismatch, this->block_.address);
     EXPECT_TRUE(give_back(this->pools_, this->block_) && give_back(this->pools_, other));
 }
 
 TYPED_TEST_P(checking_pool_resource_conformance, reports_a_block_that_comes_back_as_a_large_one)
 {
     this->pools_.deallocate(this->block_.address, 100'000);
-    this->expect_report(memory_pool::error::size_mismatch, this->block_.address);
+    this->expect_report(memory_pool::error_kind::size_mismatch, this->block_.address);
     EXPECT_TRUE(give_back(this->pools_, this->block_));
 }
 
 TYPED_TEST_P(checking_pool_resource_conformance, reports_a_block_that_comes_back_with_an_alignment_of_another_pool)
 {
     this->pools_.deallocate(this->block_.address, 100, 256);
-    this->expect_report(memory_pool::error::size_mismatch, this->block_.address);
+    this->expect_report(memory_pool::error_kind::size_mismatch, this->block_.address);
     EXPECT_TRUE(give_back(this->pools_, this->block_));
 }
 
@@ -296,9 +296,9 @@ TYPED_TEST_P(checking_pool_resource_conformance, reports_a_large_block_that_come
 {
     const filled_block large = allocate_filled(this->pools_, 100'000);
     this->pools_.deallocate(large.address, 100); // There is a pool of that size,
-    this->expect_report(memory_pool::error::size_mismatch, large.address);
+    this->expect_report(memory_pool::error_kind::size_mismatch, large.address);
     this->pools_.deallocate(large.address, 300); // but not of this one.
-    EXPECT_EQ(this->recorder_.kinds(), kinds(2, memory_pool::error::size_mismatch));
+    EXPECT_EQ(this->recorder_.kinds(), kinds(2, memory_pool::error_kind::size_mismatch));
     EXPECT_TRUE(
         contains(this->recorder_.reports()[1].text, "block of 100000 bytes aligned to 16, given back as one of 300"));
     EXPECT_TRUE(give_back(this->pools_, large));
@@ -308,7 +308,7 @@ TYPED_TEST_P(checking_pool_resource_conformance, reports_a_large_block_that_come
 {
     const filled_block large = allocate_filled(this->pools_, 100'000);
     this->pools_.deallocate(large.address, 300'000);
-    this->expect_report(memory_pool::error::size_mismatch, large.address);
+    this->expect_report(memory_pool::error_kind::size_mismatch, large.address);
     EXPECT_TRUE(give_back(this->pools_, large));
 }
 
@@ -317,23 +317,23 @@ TYPED_TEST_P(checking_pool_resource_conformance, reports_a_large_block_that_come
     const filled_block large = allocate_filled(this->pools_, 100'000);
     EXPECT_TRUE(give_back(this->pools_, large));
     this->pools_.deallocate(large.address, 100'000);
-    this->expect_report(memory_pool::error::foreign_pointer, large.address);
+    this->expect_report(memory_pool::error_kind::foreign_pointer, large.address);
 }
 
 TYPED_TEST_P(checking_pool_resource_conformance, reports_a_pointer_into_a_block)
 {
     this->pools_.deallocate(this->block_.address + 8, 100);
-    this->expect_report(memory_pool::error::misaligned_pointer, this->block_.address + 8);
+    this->expect_report(memory_pool::error_kind::misaligned_pointer, this->block_.address + 8);
     EXPECT_TRUE(give_back(this->pools_, this->block_));
 }
 
 TYPED_TEST_P(checking_pool_resource_conformance, reports_a_write_behind_the_room_of_a_block)
 {
     unsigned char* const behind = this->block_.address + 112; // The pool makes blocks of 112 bytes.
-    memory_pool::base::permit_access(behind, 1);
+    memory_pool::detail::base::permit_access(behind, 1);
     *behind = 'x';
     this->pools_.deallocate(this->block_.address, 100);
-    ASSERT_EQ(this->recorder_.kinds(), kinds{memory_pool::error::buffer_overflow});
+    ASSERT_EQ(this->recorder_.kinds(), kinds{memory_pool::error_kind::buffer_overflow});
     EXPECT_EQ(this->recorder_.reports()[0].address, this->block_.address);
 }
 
@@ -345,7 +345,7 @@ TYPED_TEST_P(checking_pool_resource_conformance, reports_each_write_past_the_cap
         for (int i = 0; i != 2; ++i)
             this->pools_.deallocate(block.address, block.bytes);
     }
-    EXPECT_EQ(this->recorder_.kinds(), kinds(2, memory_pool::error::buffer_overflow));
+    EXPECT_EQ(this->recorder_.kinds(), kinds(2, memory_pool::error_kind::buffer_overflow));
     EXPECT_EQ(this->pools_.bytes_in_use(), 0u) << "the second time, they were taken back";
 }
 
@@ -354,7 +354,7 @@ TYPED_TEST_P(checking_pool_resource_conformance, reports_a_write_past_the_end_of
     write_behind(this->block_.address, 112);
     this->pools_.deallocate(this->block_.address, 100);
     this->pools_.release();
-    EXPECT_EQ(this->recorder_.kinds(), kinds{memory_pool::error::buffer_overflow});
+    EXPECT_EQ(this->recorder_.kinds(), kinds{memory_pool::error_kind::buffer_overflow});
 }
 
 TYPED_TEST_P(checking_pool_resource_conformance, refuses_an_alignment_that_is_no_power_of_two)
@@ -371,11 +371,11 @@ TYPED_TEST_P(checking_pool_resource_conformance, gives_back_what_the_error_handl
     {
         TypeParam pools(&upstream);
         auto* const block = static_cast<unsigned char*>(pools.allocate(100));
-        memory_pool::base::permit_access(block + 112, 1);
+        memory_pool::detail::base::permit_access(block + 112, 1);
         block[112] = 'x';
         this->recorder_.handle_by([&pools] { (void)pools.allocate(8); });
     }
-    EXPECT_EQ(this->recorder_.kinds(), kinds{memory_pool::error::buffer_overflow});
+    EXPECT_EQ(this->recorder_.kinds(), kinds{memory_pool::error_kind::buffer_overflow});
     EXPECT_EQ(upstream.live_bytes(), 0u);
     this->recorder_.handle_by(nullptr);
 }

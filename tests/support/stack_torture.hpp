@@ -36,7 +36,7 @@ public:
     template <class NodeAt>
     void push(std::uint32_t number, NodeAt&& node_at) noexcept
     {
-        memory_pool::core::stack_node& node = node_at(number);
+        memory_pool::detail::core::stack_node& node = node_at(number);
         std::uint32_t head = head_.load(std::memory_order_relaxed);
         do {
             node.below.store(head, std::memory_order_relaxed);
@@ -77,12 +77,12 @@ public:
     void push(std::uint32_t number) { stack_.push(number, at_); }
 
 private:
-    std::array<memory_pool::core::stack_node, tortured_nodes> nodes_;
+    std::array<memory_pool::detail::core::stack_node, tortured_nodes> nodes_;
     Stack stack_;
     struct node_at
     {
         stack_of_nodes& all;
-        memory_pool::core::stack_node& operator()(std::uint32_t number) const { return all.nodes_[number]; }
+        memory_pool::detail::core::stack_node& operator()(std::uint32_t number) const { return all.nodes_[number]; }
     } at_{*this};
 };
 
@@ -99,7 +99,7 @@ public:
 
     std::uint32_t pop()
     {
-        const memory_pool::core::depot_magazine* const popped = depot_.pop_full(home);
+        const memory_pool::detail::core::depot_magazine* const popped = depot_.pop_full(home);
         return popped != nullptr ? popped->number : no_node;
     }
 
@@ -108,8 +108,8 @@ public:
 private:
     static constexpr std::size_t home = 0;
 
-    memory_pool::core::depot depot_{4, std::pmr::new_delete_resource()};
-    std::array<memory_pool::core::depot_magazine*, tortured_nodes> magazines_{}; ///< By number.
+    memory_pool::detail::core::depot depot_{4, std::pmr::new_delete_resource()};
+    std::array<memory_pool::detail::core::depot_magazine*, tortured_nodes> magazines_{}; ///< By number.
 };
 
 /// Nodes in a stack, and how many have each of them.

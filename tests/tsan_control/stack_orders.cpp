@@ -12,7 +12,7 @@
 #include <cstring>
 #include <thread>
 
-namespace core = memory_pool::core;
+namespace core = memory_pool::detail::core;
 
 namespace {
 template <std::memory_order Push, std::memory_order Pop>

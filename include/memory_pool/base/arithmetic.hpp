@@ -12,7 +12,7 @@
 #include <cstdint>
 #include <limits>
 
-namespace memory_pool { inline namespace MEMORY_POOL_ABI { namespace base {
+namespace memory_pool { inline namespace MEMORY_POOL_ABI { namespace detail::base {
 inline constexpr unsigned bits_per_word = 64;
 
 /// Returns: whether exactly one bit of `value` is set.
@@ -126,4 +126,4 @@ constexpr std::uint64_t bit_range(unsigned first, unsigned count) noexcept
 {
     return (~std::uint64_t{0} >> (bits_per_word - count)) << first;
 }
-}}} // namespace memory_pool::MEMORY_POOL_ABI::base
+}}} // namespace memory_pool::MEMORY_POOL_ABI::detail::base

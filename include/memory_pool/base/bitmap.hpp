@@ -14,7 +14,7 @@
 #include <cstddef>
 #include <cstdint>
 
-namespace memory_pool { inline namespace MEMORY_POOL_ABI { namespace base {
+namespace memory_pool { inline namespace MEMORY_POOL_ABI { namespace detail::base {
 /// Returns: the words that `bits` bits take.
 constexpr std::size_t words_for(std::size_t bits) noexcept
 {
@@ -72,4 +72,4 @@ MEMORY_POOL_ALWAYS_INLINE std::size_t take_bits(std::uint64_t& word, std::size_t
     word = bits;
     return taken;
 }
-}}} // namespace memory_pool::MEMORY_POOL_ABI::base
+}}} // namespace memory_pool::MEMORY_POOL_ABI::detail::base

@@ -15,7 +15,7 @@
 #include <stdexcept>
 #include <utility>
 
-namespace memory_pool { inline namespace MEMORY_POOL_ABI { namespace base {
+namespace memory_pool { inline namespace MEMORY_POOL_ABI { namespace detail::base {
 using process_wide::abort_program;
 using process_wide::message;
 
@@ -35,30 +35,31 @@ MEMORY_POOL_SLOW_PATH inline void report(const error_report& report) noexcept
 }
 
 /// Returns: what to do about a misuse.
-constexpr const char* remedy_for(error kind) noexcept
+constexpr const char* remedy_for(error_kind kind) noexcept
 {
     switch (kind) {
-    case error::double_free: return "give each block back once; set the pointer to nullptr afterwards";
-    case error::foreign_pointer: return "give a block back to the pool that handed it out, and to no other";
-    case error::misaligned_pointer: return "give back the pointer that the pool handed out, not one into the block";
-    case error::size_mismatch: return "give a block back with the size and alignment that it was asked for with";
-    case error::buffer_overflow: return "find the write past the end of this block; AddressSanitizer stops at it";
-    case error::write_after_free: return "find the write through an old pointer; AddressSanitizer stops at it";
-    case error::hook_failed: return "catch in the function what it may throw; the object went back as it is";
-    case error::wrong_thread:
+    case error_kind::double_free: return "give each block back once; set the pointer to nullptr afterwards";
+    case error_kind::foreign_pointer: return "give a block back to the pool that handed it out, and to no other";
+    case error_kind::misaligned_pointer:
+        return "give back the pointer that the pool handed out, not one into the block";
+    case error_kind::size_mismatch: return "give a block back with the size and alignment that it was asked for with";
+    case error_kind::buffer_overflow: return "find the write past the end of this block; AddressSanitizer stops at it";
+    case error_kind::write_after_free: return "find the write through an old pointer; AddressSanitizer stops at it";
+    case error_kind::hook_failed: return "catch in the function what it may throw; the object went back as it is";
+    case error_kind::wrong_thread:
         return "use a pool and its objects from one thread, or take a pool that threads may share";
-    case error::leak:
-    case error::pool_exhausted:
-    case error::size_overflow:
-    case error::out_of_memory:
-    case error::invalid_argument:
-    case error::limit_exceeded: break;
+    case error_kind::leak:
+    case error_kind::pool_exhausted:
+    case error_kind::size_overflow:
+    case error_kind::out_of_memory:
+    case error_kind::invalid_argument:
+    case error_kind::limit_exceeded: break;
     }
     return "see the line above";
 }
 
 /// Returns: the report of a misuse of the block at `address`, with its `remedy`.
-MEMORY_POOL_SLOW_PATH inline message text_of_misuse(error kind, const void* address, std::size_t block_size,
+MEMORY_POOL_SLOW_PATH inline message text_of_misuse(error_kind kind, const void* address, std::size_t block_size,
                                                     const char* pool_name, const char* remedy) noexcept
 {
     return message("memory_pool: %s: address %p, block size %zu bytes, pool '%.100s'\n  remedy: %s", error_name(kind),
@@ -66,7 +67,7 @@ MEMORY_POOL_SLOW_PATH inline message text_of_misuse(error kind, const void* addr
 }
 
 /// Effects: reports a misuse of the block at `address`.
-MEMORY_POOL_SLOW_PATH inline void report_misuse(error kind, const void* address, std::size_t block_size,
+MEMORY_POOL_SLOW_PATH inline void report_misuse(error_kind kind, const void* address, std::size_t block_size,
                                                 const char* pool_name) noexcept
 {
     const message text = text_of_misuse(kind, address, block_size, pool_name, remedy_for(kind));
@@ -90,12 +91,12 @@ struct block_request
 struct misuse
 {
     /// Anything but a size mismatch.
-    misuse(error what) noexcept : kind(what) {} // NOLINT(google-explicit-constructor): it says the same
+    misuse(error_kind what) noexcept : kind(what) {} // NOLINT(google-explicit-constructor): it says the same
 
     /// A size mismatch.
-    explicit misuse(const block_request& what_it_is) noexcept : kind(error::size_mismatch), actual(what_it_is) {}
+    explicit misuse(const block_request& what_it_is) noexcept : kind(error_kind::size_mismatch), actual(what_it_is) {}
 
-    error kind;
+    error_kind kind;
     block_request actual{0, 0}; ///< What the block is, where that is something else than what it is freed as.
 };
 
@@ -103,7 +104,7 @@ struct misuse
 MEMORY_POOL_SLOW_PATH inline void report_misuse(const misuse& found, const void* address, const block_request& given,
                                                 const char* pool_name) noexcept
 {
-    if (found.kind != error::size_mismatch) {
+    if (found.kind != error_kind::size_mismatch) {
         report_misuse(found.kind, address, given.bytes, pool_name);
         return;
     }
@@ -124,7 +125,7 @@ inline message leak_message(std::size_t count, std::size_t block_size, const cha
 }
 
 /// Returns: the text that `count` more were found together with others, the last of which was of that kind.
-MEMORY_POOL_SLOW_PATH inline message text_of_more_misuse(std::size_t count, error kind, std::size_t block_size,
+MEMORY_POOL_SLOW_PATH inline message text_of_more_misuse(std::size_t count, error_kind kind, std::size_t block_size,
                                                          const char* pool_name, const char* remedy) noexcept
 {
     return message("memory_pool: %zu more at the same time, the last a %s: block size %zu bytes, pool '%.100s'\n"
@@ -133,7 +134,7 @@ MEMORY_POOL_SLOW_PATH inline message text_of_more_misuse(std::size_t count, erro
 }
 
 /// Effects: reports that.
-MEMORY_POOL_SLOW_PATH inline void report_more_misuse(std::size_t count, error kind, std::size_t block_size,
+MEMORY_POOL_SLOW_PATH inline void report_more_misuse(std::size_t count, error_kind kind, std::size_t block_size,
                                                      const char* pool_name) noexcept
 {
     const message text = text_of_more_misuse(count, kind, block_size, pool_name, remedy_for(kind));
@@ -142,7 +143,7 @@ MEMORY_POOL_SLOW_PATH inline void report_more_misuse(std::size_t count, error ki
 
 /// Effects: throws an `Exception` made from `arguments`. Where exceptions are off, reports `text` and ends the program.
 template <class Exception, class... Arguments>
-[[noreturn]] MEMORY_POOL_SLOW_PATH void fail([[maybe_unused]] error kind, [[maybe_unused]] std::size_t block_size,
+[[noreturn]] MEMORY_POOL_SLOW_PATH void fail([[maybe_unused]] error_kind kind, [[maybe_unused]] std::size_t block_size,
                                              [[maybe_unused]] const char* name, [[maybe_unused]] const message& text,
                                              [[maybe_unused]] const Arguments&... arguments)
 {
@@ -161,7 +162,8 @@ template <class Exception, class... Arguments>
 [[noreturn]] MEMORY_POOL_SLOW_PATH inline void throw_exhausted(const message& text, const char* pool_name,
                                                                std::size_t max_capacity, std::size_t block_size)
 {
-    fail<pool_exhausted>(error::pool_exhausted, block_size, pool_name, text, text, pool_name, max_capacity, block_size);
+    fail<pool_exhausted>(error_kind::pool_exhausted, block_size, pool_name, text, text, pool_name, max_capacity,
+                         block_size);
 }
 
 [[noreturn]] MEMORY_POOL_SLOW_PATH inline void throw_exhausted(const char* pool_name, std::size_t max_capacity,
@@ -173,26 +175,26 @@ template <class Exception, class... Arguments>
 
 [[noreturn]] MEMORY_POOL_SLOW_PATH inline void throw_size_overflow(std::size_t count, std::size_t size)
 {
-    fail<size_overflow>(error::size_overflow, size, nullptr, process_wide::text_of_size_overflow(count, size), count,
-                        size);
+    fail<size_overflow>(error_kind::size_overflow, size, nullptr, process_wide::text_of_size_overflow(count, size),
+                        count, size);
 }
 
 [[noreturn]] MEMORY_POOL_SLOW_PATH inline void throw_limit_exceeded(const char* resource_name, std::size_t limit,
                                                                     std::size_t bytes_in_use, std::size_t bytes)
 {
-    fail<limit_exceeded>(error::limit_exceeded, 0, resource_name,
+    fail<limit_exceeded>(error_kind::limit_exceeded, 0, resource_name,
                          process_wide::text_of_limit_exceeded(resource_name, limit, bytes_in_use, bytes), resource_name,
                          limit, bytes_in_use, bytes);
 }
 
 [[noreturn]] MEMORY_POOL_SLOW_PATH inline void throw_out_of_memory(const message& text)
 {
-    fail<out_of_memory>(error::out_of_memory, 0, nullptr, text, text);
+    fail<out_of_memory>(error_kind::out_of_memory, 0, nullptr, text, text);
 }
 
 [[noreturn]] MEMORY_POOL_SLOW_PATH inline void throw_invalid_argument(const message& text)
 {
-    fail<std::invalid_argument>(error::invalid_argument, 0, nullptr, text, text.c_str());
+    fail<std::invalid_argument>(error_kind::invalid_argument, 0, nullptr, text, text.c_str());
 }
 
 /// Calls `action`. Drops its exception if `is_enough()`, that is, if it had made enough progress before.
@@ -225,4 +227,4 @@ bool succeeds(Action&& action) noexcept
         [] { return true; });
     return has_ended;
 }
-}}} // namespace memory_pool::MEMORY_POOL_ABI::base
+}}} // namespace memory_pool::MEMORY_POOL_ABI::detail::base

@@ -11,7 +11,7 @@
 
 #include <utility>
 
-namespace memory_pool { inline namespace MEMORY_POOL_ABI { namespace base {
+namespace memory_pool { inline namespace MEMORY_POOL_ABI { namespace detail::base {
 /// Calls `Action` when it ends, unless `succeeded` was called before.
 template <class Action>
 class failure_guard : immovable<failure_guard<Action>>
@@ -32,4 +32,4 @@ private:
 };
 template <class Action>
 failure_guard(Action) -> failure_guard<Action>;
-}}} // namespace memory_pool::MEMORY_POOL_ABI::base
+}}} // namespace memory_pool::MEMORY_POOL_ABI::detail::base

@@ -8,7 +8,7 @@
 
 #include <memory_pool/base/config.hpp>
 
-namespace memory_pool { inline namespace MEMORY_POOL_ABI { namespace base {
+namespace memory_pool { inline namespace MEMORY_POOL_ABI { namespace detail::base {
 /// For `class Self : immovable<Self>`: with a base of its own, no class gets larger by those of its members and bases.
 template <class Self>
 class immovable
@@ -22,4 +22,4 @@ private:
     friend Self;
     immovable() = default;
 };
-}}} // namespace memory_pool::MEMORY_POOL_ABI::base
+}}} // namespace memory_pool::MEMORY_POOL_ABI::detail::base

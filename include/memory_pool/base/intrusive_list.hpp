@@ -18,7 +18,7 @@
 #include <cstddef>
 #include <utility>
 
-namespace memory_pool { inline namespace MEMORY_POOL_ABI { namespace base {
+namespace memory_pool { inline namespace MEMORY_POOL_ABI { namespace detail::base {
 /// The links of nodes that have them as members: pointers, nullptr to begin with.
 template <class T, T* T::* Next, T* T::* Previous>
 struct member_links
@@ -119,4 +119,4 @@ public:
 private:
     node first_ = Links::none;
 };
-}}} // namespace memory_pool::MEMORY_POOL_ABI::base
+}}} // namespace memory_pool::MEMORY_POOL_ABI::detail::base

@@ -9,7 +9,7 @@
 #include <memory_pool/base/config.hpp>
 #include <memory_pool/base/immovable.hpp>
 
-namespace memory_pool { inline namespace MEMORY_POOL_ABI { namespace base {
+namespace memory_pool { inline namespace MEMORY_POOL_ABI { namespace detail::base {
 /// Selects the constructor that adopts a lock that is already held.
 struct adopt_lock_t
 {
@@ -34,4 +34,4 @@ template <class Mutex>
 lock_guard(Mutex&) -> lock_guard<Mutex>;
 template <class Mutex>
 lock_guard(Mutex&, adopt_lock_t) -> lock_guard<Mutex>;
-}}} // namespace memory_pool::MEMORY_POOL_ABI::base
+}}} // namespace memory_pool::MEMORY_POOL_ABI::detail::base

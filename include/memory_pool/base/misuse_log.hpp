@@ -16,21 +16,21 @@
 #include <array>
 #include <cstddef>
 
-namespace memory_pool { inline namespace MEMORY_POOL_ABI { namespace base {
+namespace memory_pool { inline namespace MEMORY_POOL_ABI { namespace detail::base {
 /// A few findings, and how many it left out.
 class misuse_log
 {
 public:
     struct finding
     {
-        error kind;
+        error_kind kind;
         const void* address;
         std::size_t block_size;
     };
 
     bool empty() const noexcept { return count_ == 0; }
 
-    void add(error kind, const void* address, std::size_t block_size) noexcept
+    void add(error_kind kind, const void* address, std::size_t block_size) noexcept
     {
         last_ = {kind, address, block_size};
         if (count_ < findings_.size())
@@ -90,4 +90,4 @@ private:
 };
 template <class Owner>
 late_reports(Owner&) -> late_reports<Owner>;
-}}} // namespace memory_pool::MEMORY_POOL_ABI::base
+}}} // namespace memory_pool::MEMORY_POOL_ABI::detail::base

@@ -11,7 +11,7 @@
 
 #include <mutex>
 
-namespace memory_pool { inline namespace MEMORY_POOL_ABI { namespace base {
+namespace memory_pool { inline namespace MEMORY_POOL_ABI { namespace detail::base {
 /// A std::mutex. Use with base::lock_guard.
 class MEMORY_POOL_CAPABILITY mutex : immovable<mutex>
 {
@@ -31,4 +31,4 @@ public:
 private:
     std::mutex native_;
 };
-}}} // namespace memory_pool::MEMORY_POOL_ABI::base
+}}} // namespace memory_pool::MEMORY_POOL_ABI::detail::base

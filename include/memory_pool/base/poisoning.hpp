@@ -25,7 +25,7 @@
 #include <valgrind/memcheck.h>
 #endif
 
-namespace memory_pool { inline namespace MEMORY_POOL_ABI { namespace base {
+namespace memory_pool { inline namespace MEMORY_POOL_ABI { namespace detail::base {
 /// Effects: `bytes` at `memory` may not be touched until a block there is handed out.
 inline void forbid_access([[maybe_unused]] const void* memory, [[maybe_unused]] std::size_t bytes) noexcept
 {
@@ -95,4 +95,4 @@ MEMORY_POOL_ALWAYS_INLINE void block_given_back([[maybe_unused]] const void* poo
     MEMORY_POOL_IF(MEMORY_POOL_ASAN, __asan_poison_memory_region(block, bytes);)
     MEMORY_POOL_IF(MEMORY_POOL_VALGRIND, VALGRIND_MEMPOOL_FREE(pool, block);)
 }
-}}} // namespace memory_pool::MEMORY_POOL_ABI::base
+}}} // namespace memory_pool::MEMORY_POOL_ABI::detail::base

@@ -9,7 +9,7 @@
 
 #include <type_traits>
 
-namespace memory_pool { inline namespace MEMORY_POOL_ABI { namespace base {
+namespace memory_pool { inline namespace MEMORY_POOL_ABI { namespace detail::base {
 /// Whether a type has the two constants of a policy.
 template <class Policy, class = void>
 inline constexpr bool is_policy = false;
@@ -65,4 +65,4 @@ constexpr void check_resource_policy() noexcept
     check_policy<Policy>();
     check_outliving_is_allowed<Policy>();
 }
-}}} // namespace memory_pool::MEMORY_POOL_ABI::base
+}}} // namespace memory_pool::MEMORY_POOL_ABI::detail::base

@@ -16,7 +16,7 @@
 #include <memory_resource>
 #include <type_traits>
 
-namespace memory_pool { inline namespace MEMORY_POOL_ABI { namespace core {
+namespace memory_pool { inline namespace MEMORY_POOL_ABI { namespace detail::core {
 /// Dependent false: for a static_assert in a template that must not be instantiated.
 template <class...>
 inline constexpr bool is_of_use = false;
@@ -120,4 +120,4 @@ using if_resource = std::enable_if_t<std::is_convertible_v<Resource*, std::pmr::
 /// Enables a constructor that rejects an argument that converts to none of `Right`.
 template <class Given, class... Right>
 using if_none_of = std::enable_if_t<!(std::is_convertible_v<const Given&, Right> || ...)>;
-}}} // namespace memory_pool::MEMORY_POOL_ABI::core
+}}} // namespace memory_pool::MEMORY_POOL_ABI::detail::core

@@ -10,7 +10,7 @@
 
 #include <utility>
 
-namespace memory_pool { inline namespace MEMORY_POOL_ABI { namespace base {
+namespace memory_pool { inline namespace MEMORY_POOL_ABI { namespace detail::base {
 /// Returns: a copy of `options` with `value` as its `member`.
 template <class Options, class Value>
 constexpr Options with_member(Options options, Value Options::* member, Value value)
@@ -18,4 +18,4 @@ constexpr Options with_member(Options options, Value Options::* member, Value va
     options.*member = std::move(value);
     return options;
 }
-}}} // namespace memory_pool::MEMORY_POOL_ABI::base
+}}} // namespace memory_pool::MEMORY_POOL_ABI::detail::base

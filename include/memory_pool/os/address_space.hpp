@@ -33,7 +33,7 @@
 #include <sys/sysinfo.h>
 #endif
 
-namespace memory_pool { inline namespace MEMORY_POOL_ABI { namespace os {
+namespace memory_pool { inline namespace MEMORY_POOL_ABI { namespace detail::os {
 /// The result of moving memory.
 enum class moving
 {
@@ -51,7 +51,7 @@ enum class guarding : unsigned char
     by_mapping, ///< By a separate mapping.
 };
 
-namespace detail {
+namespace platform {
 #if defined(_WIN32)
 inline void* reserve(std::size_t bytes) noexcept
 {
@@ -265,7 +265,7 @@ inline std::size_t resident_pages(void* memory, std::size_t count, std::size_t i
         std::count_if(pages.begin(), pages.begin() + count, [](unsigned char its) { return (its & 1U) != 0; }));
 }
 #endif
-} // namespace detail
+} // namespace platform
 
 /// Returns: how many of the pages at `memory` are resident; 0 if the system cannot tell.
 /// Preconditions: `memory` and `bytes` are multiples of page_size(), and the bytes are readable.
@@ -276,8 +276,8 @@ inline std::size_t resident_pages([[maybe_unused]] void* memory, [[maybe_unused]
 #if defined(__linux__)
     auto* each = static_cast<unsigned char*>(memory);
     for (std::size_t left = bytes / page_size(); left != 0;) {
-        const std::size_t now = std::min(left, detail::most_pages_asked_about);
-        count += detail::resident_pages(each, now, 0);
+        const std::size_t now = std::min(left, platform::most_pages_asked_about);
+        count += platform::resident_pages(each, now, 0);
         each += now * page_size();
         left -= now;
     }
@@ -293,7 +293,7 @@ inline std::size_t resident_pages([[maybe_unused]] void* memory, [[maybe_unused]
 /// Complexity: a system call.
 inline void* reserve_addresses(std::size_t bytes) noexcept
 {
-    return detail::reserve(bytes);
+    return platform::reserve(bytes);
 }
 
 /// Effects: reserves the addresses at `memory`, if they are free.
@@ -301,7 +301,7 @@ inline void* reserve_addresses(std::size_t bytes) noexcept
 /// Complexity: a system call or two.
 inline bool reserve_addresses_at(void* memory, std::size_t bytes) noexcept
 {
-    return detail::reserve_at(memory, bytes);
+    return platform::reserve_at(memory, bytes);
 }
 
 /// Returns: whether the address space of the process is limited (RLIMIT_AS): reserved addresses count towards the
@@ -309,7 +309,7 @@ inline bool reserve_addresses_at(void* memory, std::size_t bytes) noexcept
 /// Complexity: a system call.
 inline bool addresses_are_limited() noexcept
 {
-    return detail::are_limited();
+    return platform::are_limited();
 }
 
 /// Effects: commits reserved addresses: they read as zeros. The system provides memory at the first write to a page.
@@ -317,7 +317,7 @@ inline bool addresses_are_limited() noexcept
 /// Complexity: a system call.
 inline bool commit_memory(void* memory, std::size_t bytes) noexcept
 {
-    return detail::commit(memory, bytes);
+    return platform::commit(memory, bytes);
 }
 
 /// Returns: whether a process could have that much memory at all. Beyond physical memory and swap, that depends on the
@@ -343,7 +343,7 @@ inline bool may_commit_ever([[maybe_unused]] std::size_t bytes) noexcept
 /// Complexity: a system call, linear in pages in the kernel.
 inline bool purge_memory(void* memory, std::size_t bytes) noexcept
 {
-    return detail::purge(memory, bytes);
+    return platform::purge(memory, bytes);
 }
 
 /// Effects: fills committed memory with zeros. Where most of it is not resident, as little of it was touched, it is
@@ -359,7 +359,7 @@ inline void clear_memory(void* memory, std::size_t bytes) noexcept
     const std::size_t part = pages * page_size();
     for (unsigned char* each = to_be_written; bytes >= part; each += part, bytes -= part) {
         // A swapped-out page counts as not resident, but does not hold zeros: what is not written has to be purged.
-        const bool is_sparse = 2 * detail::resident_pages(each, pages, pages) < pages;
+        const bool is_sparse = 2 * platform::resident_pages(each, pages, pages) < pages;
         if (is_sparse && purge_memory(each, part)) {
             std::memset(to_be_written, 0, static_cast<std::size_t>(each - to_be_written));
             to_be_written = each + part;
@@ -375,7 +375,7 @@ inline void clear_memory(void* memory, std::size_t bytes) noexcept
 /// Complexity: a system call.
 inline bool are_one_mapping(void* memory, std::size_t bytes) noexcept
 {
-    return detail::are_one_mapping(memory, bytes);
+    return platform::are_one_mapping(memory, bytes);
 }
 
 /// Effects: moves the memory behind committed addresses, with its contents, to others without copying. The contents of
@@ -386,7 +386,7 @@ inline bool are_one_mapping(void* memory, std::size_t bytes) noexcept
 /// Complexity: a system call, linear in pages in the kernel, but far less than copying.
 inline moving move_memory(void* from, void* to, std::size_t bytes) noexcept
 {
-    return detail::move(from, to, bytes);
+    return platform::move(from, to, bytes);
 }
 
 /// Effects: decommits addresses: they are reserved again, and must not be accessed. Their contents may be lost, or be
@@ -395,7 +395,7 @@ inline moving move_memory(void* from, void* to, std::size_t bytes) noexcept
 /// Complexity: a system call.
 inline bool decommit_memory(void* memory, std::size_t bytes) noexcept
 {
-    return detail::decommit(memory, bytes);
+    return platform::decommit(memory, bytes);
 }
 
 /// Effects: guards committed addresses: an access terminates the program. Their contents may be lost.
@@ -403,7 +403,7 @@ inline bool decommit_memory(void* memory, std::size_t bytes) noexcept
 /// Complexity: a system call or two.
 inline guarding guard_memory(void* memory, std::size_t bytes) noexcept
 {
-    return detail::guard(memory, bytes);
+    return platform::guard(memory, bytes);
 }
 
 /// Effects: removes guards: the addresses hold zeros, or their former contents. Unguarded addresses are unchanged.
@@ -412,7 +412,7 @@ inline guarding guard_memory(void* memory, std::size_t bytes) noexcept
 /// Complexity: a system call.
 inline bool unguard_memory(void* memory, std::size_t bytes, guarding how) noexcept
 {
-    return how == guarding::none || detail::unguard(memory, bytes, how);
+    return how == guarding::none || platform::unguard(memory, bytes, how);
 }
 
 /// Effects: releases addresses and the memory behind them. (Windows: all that one call has reserved.)
@@ -420,6 +420,6 @@ inline bool unguard_memory(void* memory, std::size_t bytes, guarding how) noexce
 /// Complexity: a system call, linear in pages in the kernel.
 inline bool release_addresses(void* memory, std::size_t bytes) noexcept
 {
-    return detail::release(memory, bytes);
+    return platform::release(memory, bytes);
 }
-}}} // namespace memory_pool::MEMORY_POOL_ABI::os
+}}} // namespace memory_pool::MEMORY_POOL_ABI::detail::os

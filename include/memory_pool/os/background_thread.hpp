@@ -33,7 +33,7 @@
 #include <utility>
 #endif
 
-namespace memory_pool { inline namespace MEMORY_POOL_ABI { namespace os {
+namespace memory_pool { inline namespace MEMORY_POOL_ABI { namespace detail::os {
 /// A thread that calls a function periodically.
 class background_thread : base::immovable<background_thread>
 {
@@ -262,4 +262,4 @@ private:
     bool has_ended_ MEMORY_POOL_GUARDED_BY(state_) = false; ///< Or is certain to end.
 #endif
 };
-}}} // namespace memory_pool::MEMORY_POOL_ABI::os
+}}} // namespace memory_pool::MEMORY_POOL_ABI::detail::os

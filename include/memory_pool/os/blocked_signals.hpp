@@ -14,7 +14,7 @@
 #include <signal.h>
 #endif
 
-namespace memory_pool { inline namespace MEMORY_POOL_ABI { namespace os {
+namespace memory_pool { inline namespace MEMORY_POOL_ABI { namespace detail::os {
 #if defined(_WIN32)
 class blocked_signals : base::immovable<blocked_signals>
 {
@@ -39,4 +39,4 @@ private:
     ::sigset_t before_;
 };
 #endif
-}}} // namespace memory_pool::MEMORY_POOL_ABI::os
+}}} // namespace memory_pool::MEMORY_POOL_ABI::detail::os

@@ -15,8 +15,8 @@
 #include <cstdint>
 #include <cstring>
 
-namespace memory_pool { inline namespace MEMORY_POOL_ABI { namespace os {
-namespace detail {
+namespace memory_pool { inline namespace MEMORY_POOL_ABI { namespace detail::os {
+namespace platform {
 /// Returns: whether the bytes have the value of the first 8, and those are `expected`.
 /// Preconditions: there are 8 at least.
 inline bool are_all_by_comparing(const std::byte* first, std::size_t bytes, std::uint64_t expected) noexcept
@@ -53,7 +53,7 @@ __attribute__((target("avx2"), noinline)) inline bool are_all_by_vectors(const s
     return (one[0] | one[1] | one[2] | one[3]) == 0;
 }
 #endif
-} // namespace detail
+} // namespace platform
 
 /// Returns: whether all bytes have that value.
 /// Preconditions: there are 64 at least.
@@ -63,8 +63,8 @@ inline bool are_all(const void* memory, std::size_t bytes, unsigned char value) 
     const std::uint64_t expected = 0x0101'0101'0101'0101U * value;
 #if defined(__x86_64__) && defined(__GNUC__)
     if (MEMORY_POOL_LIKELY(__builtin_cpu_supports("avx2")))
-        return detail::are_all_by_vectors(first, bytes, expected);
+        return platform::are_all_by_vectors(first, bytes, expected);
 #endif
-    return detail::are_all_by_comparing(first, bytes, expected);
+    return platform::are_all_by_comparing(first, bytes, expected);
 }
-}}} // namespace memory_pool::MEMORY_POOL_ABI::os
+}}} // namespace memory_pool::MEMORY_POOL_ABI::detail::os

@@ -27,7 +27,7 @@
 #define MEMORY_POOL_OS_HAS_CALL_STACKS 0 ///< Can the calls of a thread be told?
 #endif
 
-namespace memory_pool { inline namespace MEMORY_POOL_ABI { namespace os {
+namespace memory_pool { inline namespace MEMORY_POOL_ABI { namespace detail::os {
 /// The innermost frames of a thread, or none.
 class call_stack
 {
@@ -128,4 +128,4 @@ inline code_place find_code([[maybe_unused]] const void* address) noexcept
     return {};
 #endif
 }
-}}} // namespace memory_pool::MEMORY_POOL_ABI::os
+}}} // namespace memory_pool::MEMORY_POOL_ABI::detail::os

@@ -19,7 +19,7 @@
 #include <chrono>
 #endif
 
-namespace memory_pool { inline namespace MEMORY_POOL_ABI { namespace os {
+namespace memory_pool { inline namespace MEMORY_POOL_ABI { namespace detail::os {
 /// Returns: milliseconds since some moment before the program began; monotonic. May be some milliseconds behind.
 inline std::uint64_t coarse_milliseconds() noexcept
 {
@@ -57,4 +57,4 @@ inline std::uint64_t thread_cpu_nanoseconds() noexcept
     return 0;
 #endif
 }
-}}} // namespace memory_pool::MEMORY_POOL_ABI::os
+}}} // namespace memory_pool::MEMORY_POOL_ABI::detail::os

@@ -23,7 +23,7 @@
 extern "C" char** environ; // NOLINT(readability-redundant-declaration): see above
 #endif
 
-namespace memory_pool { inline namespace MEMORY_POOL_ABI { namespace os {
+namespace memory_pool { inline namespace MEMORY_POOL_ABI { namespace detail::os {
 /// Returns: strings of the form NAME=VALUE, terminated by nullptr; nullptr if it is not initialized yet.
 inline const char* const* environment() noexcept
 {
@@ -57,4 +57,4 @@ inline const char* const* trusted_environment() noexcept
     static constexpr const char* nothing = nullptr;
     return has_rights_of_another_user() ? &nothing : environment();
 }
-}}} // namespace memory_pool::MEMORY_POOL_ABI::os
+}}} // namespace memory_pool::MEMORY_POOL_ABI::detail::os

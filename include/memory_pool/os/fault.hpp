@@ -20,7 +20,7 @@
 #include <csignal>
 #endif
 
-namespace memory_pool { inline namespace MEMORY_POOL_ABI { namespace os {
+namespace memory_pool { inline namespace MEMORY_POOL_ABI { namespace detail::os {
 /// Called with the faulting address. Must be async-signal-safe.
 using fault_watcher = void (*)(const void* address);
 
@@ -32,7 +32,7 @@ inline bool watch_faults(fault_watcher) noexcept
 
 inline void stop_watching_faults() noexcept {}
 #else
-namespace detail {
+namespace platform {
 /// The handling of one signal.
 class fault_signal
 {
@@ -128,17 +128,17 @@ inline void handle_fault(int number, siginfo_t* about, void* context)
         if (each.is(number))
             each.pass_on(about, context);
 }
-} // namespace detail
+} // namespace platform
 
 /// Effects: calls `watcher` for faults from now on, before the previous handler.
 /// Returns: whether the system supports it.
 /// Complexity: some system calls.
 inline bool watch_faults(fault_watcher watcher) noexcept
 {
-    detail::watcher_of_faults.store(watcher, std::memory_order_release);
+    platform::watcher_of_faults.store(watcher, std::memory_order_release);
     bool is_watched = true;
-    for (detail::fault_signal& each : detail::fault_signals)
-        is_watched = each.watch(&detail::handle_fault) && is_watched;
+    for (platform::fault_signal& each : platform::fault_signals)
+        is_watched = each.watch(&platform::handle_fault) && is_watched;
     return is_watched;
 }
 
@@ -146,9 +146,9 @@ inline bool watch_faults(fault_watcher watcher) noexcept
 /// Complexity: some system calls.
 inline void stop_watching_faults() noexcept
 {
-    detail::watcher_of_faults.store(nullptr, std::memory_order_release);
-    for (detail::fault_signal& each : detail::fault_signals)
-        each.stop(&detail::handle_fault);
+    platform::watcher_of_faults.store(nullptr, std::memory_order_release);
+    for (platform::fault_signal& each : platform::fault_signals)
+        each.stop(&platform::handle_fault);
 }
 #endif
-}}} // namespace memory_pool::MEMORY_POOL_ABI::os
+}}} // namespace memory_pool::MEMORY_POOL_ABI::detail::os

@@ -13,7 +13,7 @@
 #include <unistd.h>
 #endif
 
-namespace memory_pool { inline namespace MEMORY_POOL_ABI { namespace os {
+namespace memory_pool { inline namespace MEMORY_POOL_ABI { namespace detail::os {
 /// Effects: has `prepare` called before each fork, `in_parent` and `in_child` after it, in the thread that forks.
 /// Returns: whether there was memory for that.
 inline bool at_fork(void (*prepare)(), void (*in_parent)(), void (*in_child)()) noexcept
@@ -35,4 +35,4 @@ inline long process_number() noexcept
     return ::getpid();
 #endif
 }
-}}} // namespace memory_pool::MEMORY_POOL_ABI::os
+}}} // namespace memory_pool::MEMORY_POOL_ABI::detail::os

@@ -28,8 +28,8 @@ extern "C" __declspec(dllimport) std::conditional_t<sizeof(void*) == 8, unsigned
                                                     unsigned long> __stdcall GetLargePageMinimum();
 #endif
 
-namespace memory_pool { inline namespace MEMORY_POOL_ABI { namespace os {
-namespace detail {
+namespace memory_pool { inline namespace MEMORY_POOL_ABI { namespace detail::os {
+namespace platform {
 #if defined(__linux__)
 /// Reads a file of the system line by line. Cancellation is disabled meanwhile: the caller may hold a lock, and must
 /// not throw.
@@ -103,13 +103,13 @@ inline std::size_t find_huge_page_size() noexcept
     return 0;
 }
 #endif
-} // namespace detail
+} // namespace platform
 
 /// Returns: the size of a huge page in bytes, a power of two; 0 if the system has none.
 /// Complexity: reads a file, the first time.
 inline std::size_t huge_page_size() noexcept
 {
-    static const std::size_t size = detail::find_huge_page_size();
+    static const std::size_t size = platform::find_huge_page_size();
     return size;
 }
 
@@ -143,7 +143,7 @@ template <class Visit>
 bool for_each_stretch([[maybe_unused]] Visit&& visit)
 {
 #if defined(__linux__)
-    detail::line_reader smaps("/proc/self/smaps");
+    platform::line_reader smaps("/proc/self/smaps");
     unsigned long long begin = 0;
     unsigned long long end = 0;
     std::size_t kibibytes = 0;
@@ -163,4 +163,4 @@ bool for_each_stretch([[maybe_unused]] Visit&& visit)
     return false;
 #endif
 }
-}}} // namespace memory_pool::MEMORY_POOL_ABI::os
+}}} // namespace memory_pool::MEMORY_POOL_ABI::detail::os

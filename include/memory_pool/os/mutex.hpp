@@ -31,7 +31,7 @@ __declspec(dllimport) void __stdcall ReleaseSRWLockExclusive(_RTL_SRWLOCK*);
 #include <cstdint>
 #endif
 
-namespace memory_pool { inline namespace MEMORY_POOL_ABI { namespace os {
+namespace memory_pool { inline namespace MEMORY_POOL_ABI { namespace detail::os {
 /// A mutex. Use with base::lock_guard.
 class MEMORY_POOL_CAPABILITY mutex : base::immovable<mutex>
 {
@@ -84,4 +84,4 @@ private:
     ::pthread_mutex_t state_ = PTHREAD_MUTEX_INITIALIZER;
 #endif
 };
-}}} // namespace memory_pool::MEMORY_POOL_ABI::os
+}}} // namespace memory_pool::MEMORY_POOL_ABI::detail::os

@@ -30,7 +30,7 @@
 #include <sys/mman.h>
 #endif
 
-namespace memory_pool { inline namespace MEMORY_POOL_ABI { namespace os {
+namespace memory_pool { inline namespace MEMORY_POOL_ABI { namespace detail::os {
 /// The kind of pages.
 enum class page_kind
 {
@@ -48,7 +48,7 @@ struct page_mapping
     page_kind kind = page_kind::normal;
 };
 
-namespace detail {
+namespace platform {
 #if defined(_WIN32)
 /// The unit of unmapping is the whole mapping.
 inline constexpr bool mappings_can_be_cut = false;
@@ -111,7 +111,7 @@ inline void cut(page_mapping& mapping) noexcept
     if (behind != 0 && release_addresses(end, behind))
         mapping.reserved_bytes -= behind;
 }
-} // namespace detail
+} // namespace platform
 
 /// Effects: maps as many pages of that kind as `bytes` need, at least one. They are zeroed, and become resident at the
 ///   first write.
@@ -128,13 +128,13 @@ inline page_mapping map_pages(std::size_t bytes, std::size_t alignment, page_kin
     const std::size_t spare = alignment > page ? alignment - page : 0;
     if (base::saturating_add(wanted, spare) > most)
         return {};
-    void* const reserved = detail::map(wanted + spare, kind);
+    void* const reserved = platform::map(wanted + spare, kind);
     if (reserved == nullptr)
         return {};
     const std::size_t misalignment = reinterpret_cast<std::uintptr_t>(reserved) & (alignment - 1);
     const std::size_t before = misalignment == 0 ? 0 : alignment - misalignment;
     page_mapping mapping{static_cast<std::byte*>(reserved) + before, wanted, reserved, wanted + spare, kind};
-    detail::cut(mapping);
+    platform::cut(mapping);
     return mapping;
 }
 
@@ -152,6 +152,6 @@ inline bool unmap_pages(const page_mapping& mapping) noexcept
 /// Complexity: linear in pages.
 inline bool populate_pages(const page_mapping& mapping) noexcept
 {
-    return detail::populate(mapping.memory, mapping.bytes);
+    return platform::populate(mapping.memory, mapping.bytes);
 }
-}}} // namespace memory_pool::MEMORY_POOL_ABI::os
+}}} // namespace memory_pool::MEMORY_POOL_ABI::detail::os

@@ -19,7 +19,7 @@
 #include <unistd.h>
 #endif
 
-namespace memory_pool { inline namespace MEMORY_POOL_ABI { namespace os {
+namespace memory_pool { inline namespace MEMORY_POOL_ABI { namespace detail::os {
 /// Returns: the page size of the running system (not of the build system), in bytes.
 /// Complexity: a system call at most.
 inline std::size_t page_size() noexcept
@@ -47,4 +47,4 @@ inline void touch_pages(void* memory, std::size_t bytes) noexcept
     for (std::size_t offset = to_next_page; offset < bytes; offset += page)
         first[offset] = 0;
 }
-}}} // namespace memory_pool::MEMORY_POOL_ABI::os
+}}} // namespace memory_pool::MEMORY_POOL_ABI::detail::os

@@ -35,8 +35,8 @@ __declspec(dllimport) long long(__stdcall* __stdcall GetProcAddress(HINSTANCE__*
 }
 #endif
 
-namespace memory_pool { inline namespace MEMORY_POOL_ABI { namespace os {
-namespace detail {
+namespace memory_pool { inline namespace MEMORY_POOL_ABI { namespace detail::os {
+namespace platform {
 /// For tests: act as on a system without such a barrier.
 inline std::atomic<bool> process_barrier_is_hidden{false};
 
@@ -67,15 +67,15 @@ inline bool register_process_barrier() noexcept
     return false;
 #endif
 }
-} // namespace detail
+} // namespace platform
 
 /// Returns: whether `process_barrier` may be called. Where not, both sides of a handshake must be sequentially
 ///   consistent.
 /// Complexity: a system call, the first time.
 inline bool has_process_barrier() noexcept
 {
-    static const bool is_registered = detail::register_process_barrier();
-    return is_registered && !detail::process_barrier_is_hidden.load(std::memory_order_relaxed);
+    static const bool is_registered = platform::register_process_barrier();
+    return is_registered && !platform::process_barrier_is_hidden.load(std::memory_order_relaxed);
 }
 
 /// Effects: as if every running thread of the process had executed a full memory barrier between two of its
@@ -85,11 +85,11 @@ inline bool has_process_barrier() noexcept
 inline void process_barrier() noexcept
 {
 #if defined(__linux__) && defined(SYS_membarrier)
-    if (!detail::membarrier(detail::membarrier_command::private_expedited)) {
+    if (!platform::membarrier(platform::membarrier_command::private_expedited)) {
         // Registered again: a process that was forked may have to. If it has been forbidden since (by a seccomp
         // filter), two threads would soon own one block.
-        (void)detail::register_process_barrier();
-        if (!detail::membarrier(detail::membarrier_command::private_expedited)) {
+        (void)platform::register_process_barrier();
+        if (!platform::membarrier(platform::membarrier_command::private_expedited)) {
             std::fputs("memory_pool: membarrier() was there when the first pool was made, and fails now\n"
                        "  remedy: allow it in the filter of system calls, or install the filter before\n",
                        stderr);
@@ -100,4 +100,4 @@ inline void process_barrier() noexcept
     FlushProcessWriteBuffers();
 #endif
 }
-}}} // namespace memory_pool::MEMORY_POOL_ABI::os
+}}} // namespace memory_pool::MEMORY_POOL_ABI::detail::os

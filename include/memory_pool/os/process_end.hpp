@@ -17,7 +17,7 @@
 #include <cstdio>
 #include <cstdlib>
 
-namespace memory_pool { inline namespace MEMORY_POOL_ABI { namespace os {
+namespace memory_pool { inline namespace MEMORY_POOL_ABI { namespace detail::os {
 /// Effects: ends the process with that status. Handlers and destructors that have not run yet do, where the C library
 ///   is glibc; elsewhere, files are flushed, and nothing else.
 /// Preconditions: it is called by a handler or a destructor that is run because the process ends.
@@ -30,4 +30,4 @@ namespace memory_pool { inline namespace MEMORY_POOL_ABI { namespace os {
     std::_Exit(status);
 #endif
 }
-}}} // namespace memory_pool::MEMORY_POOL_ABI::os
+}}} // namespace memory_pool::MEMORY_POOL_ABI::detail::os

@@ -30,7 +30,7 @@ extern "C" __declspec(dllimport) int __cdecl rand_s(unsigned* number);
 #define MEMORY_POOL_OS_HAS_ARC4RANDOM 0 ///< Is there arc4random_buf?
 #endif
 
-namespace memory_pool { inline namespace MEMORY_POOL_ABI { namespace os {
+namespace memory_pool { inline namespace MEMORY_POOL_ABI { namespace detail::os {
 /// Returns: a fresh number. errno is preserved.
 /// Complexity: a system call.
 inline std::uint64_t random_number() noexcept
@@ -60,4 +60,4 @@ inline std::uint64_t random_number() noexcept
     return (number + calls.fetch_add(1, std::memory_order_relaxed)) * 0x9E37'79B9'7F4A'7C15U;
 #endif
 }
-}}} // namespace memory_pool::MEMORY_POOL_ABI::os
+}}} // namespace memory_pool::MEMORY_POOL_ABI::detail::os

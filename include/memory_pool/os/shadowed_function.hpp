@@ -17,7 +17,7 @@
 #include <dlfcn.h>
 #endif
 
-namespace memory_pool { inline namespace MEMORY_POOL_ABI { namespace os {
+namespace memory_pool { inline namespace MEMORY_POOL_ABI { namespace detail::os {
 #if defined(_WIN32)
 /// Returns: nullptr. No function shadows another.
 inline void* find_shadowed_function(const char*, const void*) noexcept
@@ -49,4 +49,4 @@ MEMORY_POOL_SLOW_PATH inline void* find_shadowed_function(const char* name, cons
     return library_of(found) != library_of(here) ? found : nullptr;
 }
 #endif
-}}} // namespace memory_pool::MEMORY_POOL_ABI::os
+}}} // namespace memory_pool::MEMORY_POOL_ABI::detail::os

@@ -24,7 +24,7 @@
 #include <unistd.h>
 #endif
 
-namespace memory_pool { inline namespace MEMORY_POOL_ABI { namespace os {
+namespace memory_pool { inline namespace MEMORY_POOL_ABI { namespace detail::os {
 /// Effects: pauses for some nanoseconds, and leaves the core to its other hardware thread.
 inline void relax() noexcept
 {
@@ -68,4 +68,4 @@ private:
 
     unsigned yields_ = 0;
 };
-}}} // namespace memory_pool::MEMORY_POOL_ABI::os
+}}} // namespace memory_pool::MEMORY_POOL_ABI::detail::os

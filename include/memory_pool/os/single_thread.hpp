@@ -12,7 +12,7 @@
 #include <sys/single_threaded.h>
 #endif
 
-namespace memory_pool { inline namespace MEMORY_POOL_ABI { namespace os {
+namespace memory_pool { inline namespace MEMORY_POOL_ABI { namespace detail::os {
 /// Returns: true if the process certainly has a single thread; false also where the system cannot tell.
 ///
 /// (glibc 2.32 and later: __libc_single_threaded.)
@@ -24,4 +24,4 @@ inline bool is_single_threaded() noexcept
     return false;
 #endif
 }
-}}} // namespace memory_pool::MEMORY_POOL_ABI::os
+}}} // namespace memory_pool::MEMORY_POOL_ABI::detail::os

@@ -23,7 +23,7 @@
 #include <unistd.h>
 #endif
 
-namespace memory_pool { inline namespace MEMORY_POOL_ABI { namespace os {
+namespace memory_pool { inline namespace MEMORY_POOL_ABI { namespace detail::os {
 /// A file descriptor.
 using descriptor = int;
 inline constexpr descriptor standard_error = 2;
@@ -106,4 +106,4 @@ inline file_identity identity_of([[maybe_unused]] descriptor file) noexcept
     return is_told ? file_identity{told.st_dev, told.st_ino} : file_identity{};
 #endif
 }
-}}} // namespace memory_pool::MEMORY_POOL_ABI::os
+}}} // namespace memory_pool::MEMORY_POOL_ABI::detail::os

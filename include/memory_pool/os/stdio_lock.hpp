@@ -25,7 +25,7 @@ void _IO_list_resetlock() __attribute__((weak));
 // NOLINTEND(bugprone-reserved-identifier,cert-dcl37-c,cert-dcl51-cpp,readability-identifier-naming)
 #endif
 
-namespace memory_pool { inline namespace MEMORY_POOL_ABI { namespace os {
+namespace memory_pool { inline namespace MEMORY_POOL_ABI { namespace detail::os {
 /// Effects: acquires the lock, if the C library has one.
 inline void lock_stdio_list() noexcept
 {
@@ -55,4 +55,4 @@ inline void reset_stdio_list_lock() noexcept
         _IO_list_resetlock();
 #endif
 }
-}}} // namespace memory_pool::MEMORY_POOL_ABI::os
+}}} // namespace memory_pool::MEMORY_POOL_ABI::detail::os

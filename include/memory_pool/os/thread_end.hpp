@@ -25,7 +25,7 @@ __declspec(dllimport) int __stdcall FlsFree(unsigned long);
 
 #include <atomic>
 
-namespace memory_pool { inline namespace MEMORY_POOL_ABI { namespace os {
+namespace memory_pool { inline namespace MEMORY_POOL_ABI { namespace detail::os {
 /// Does a `thread_local` variable last until the last destructor of its thread has run? (Not with GCC for Windows,
 /// which emulates them: their memory is free before the first of these destructors runs.)
 #if defined(__MINGW32__) && !defined(__clang__)
@@ -34,7 +34,7 @@ inline constexpr bool thread_locals_outlive_destructors = false;
 inline constexpr bool thread_locals_outlive_destructors = true;
 #endif
 
-namespace detail {
+namespace platform {
 /// A function called at the end of each thread that has requested it, through a key of the system.
 class thread_end_by_key : base::immovable<thread_end_by_key>
 {
@@ -146,11 +146,11 @@ private:
     std::atomic<void (*)(void*)> action_{nullptr};
 };
 #endif
-} // namespace detail
+} // namespace platform
 
 #if defined(__APPLE__)
-using thread_end = detail::thread_end_by_destructor;
+using thread_end = platform::thread_end_by_destructor;
 #else
-using thread_end = detail::thread_end_by_key;
+using thread_end = platform::thread_end_by_key;
 #endif
-}}} // namespace memory_pool::MEMORY_POOL_ABI::os
+}}} // namespace memory_pool::MEMORY_POOL_ABI::detail::os

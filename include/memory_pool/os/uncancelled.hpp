@@ -15,7 +15,7 @@
 #include <pthread.h>
 #endif
 
-namespace memory_pool { inline namespace MEMORY_POOL_ABI { namespace os {
+namespace memory_pool { inline namespace MEMORY_POOL_ABI { namespace detail::os {
 /// Disables cancellation of this thread during its lifetime. A pending request acts at the next cancellation point.
 class uncancelled : base::immovable<uncancelled>
 {
@@ -31,4 +31,4 @@ private:
     ~uncancelled() {}         // NOLINT(modernize-use-equals-default)
 #endif
 };
-}}} // namespace memory_pool::MEMORY_POOL_ABI::os
+}}} // namespace memory_pool::MEMORY_POOL_ABI::detail::os

@@ -22,19 +22,20 @@ std::atomic<np_error_handler> handler_in_c{nullptr};
 std::atomic<mp::error_handler> handler_in_cxx{nullptr}; ///< That the one in C has replaced.
 
 /// Numbers in C begin at 1, so that 0 is none.
-constexpr np_error in_c(mp::error kind) noexcept
+constexpr np_error in_c(mp::error_kind kind) noexcept
 {
     return static_cast<np_error>(static_cast<int>(kind) + 1);
 }
-static_assert(in_c(mp::error::double_free) == np_error_double_free && in_c(mp::error::leak) == np_error_leak &&
-              in_c(mp::error::wrong_thread) == np_error_wrong_thread);
+static_assert(in_c(mp::error_kind::double_free) == np_error_double_free &&
+              in_c(mp::error_kind::leak) == np_error_leak &&
+              in_c(mp::error_kind::wrong_thread) == np_error_wrong_thread);
 
-constexpr mp::error in_cxx(np_error kind) noexcept
+constexpr mp::error_kind in_cxx(np_error kind) noexcept
 {
     switch (kind) {
     case np_error_buffer_underflow: return in_cxx(np_error_buffer_overflow);
     case np_error_use_after_free: return in_cxx(np_error_write_after_free);
-    default: return static_cast<mp::error>(static_cast<int>(kind) - 1);
+    default: return static_cast<mp::error_kind>(static_cast<int>(kind) - 1);
     }
 }
 
@@ -62,7 +63,7 @@ np_error_handler replace_by(mp::error_handler handler) noexcept
     const mp::error_handler previous = mp::set_error_handler(handler);
     if (previous == &call_handler_in_c)
         return previous_in_c;
-    if (previous == &mp::base::abort_program)
+    if (previous == &mp::detail::base::abort_program)
         return nullptr;
     handler_in_cxx = previous;
     return &call_handler_in_cxx;

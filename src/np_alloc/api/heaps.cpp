@@ -5,6 +5,7 @@
 ///
 /// Thread safety: any thread.
 #include "../engine/engine.hpp"
+#include "../support/internals.hpp"
 
 #include <memory_pool/np_alloc.h>
 
@@ -21,7 +22,7 @@
 #include <cstring>
 
 namespace np = memory_pool::np;
-namespace base = memory_pool::base;
+namespace base = memory_pool::detail::base;
 
 namespace {
 /// Effects: reports a pointer where no heap begins that the program has made and not destroyed.
@@ -31,8 +32,9 @@ MEMORY_POOL_SLOW_PATH void report_no_heap(const void* pointer) noexcept
     if (np::report_if_wrong(tag, pointer))
         return;
     const bool was_one = (tag & ~np::class_bits) == np::registry().internal().own_tag();
-    np::report_misuse(was_one ? memory_pool::error::double_free : memory_pool::error::foreign_pointer, pointer, 0,
-                      "np_heap", "destroy what np_heap_create has made, once; set the pointer to nullptr afterwards");
+    np::report_misuse(was_one ? memory_pool::error_kind::double_free : memory_pool::error_kind::foreign_pointer,
+                      pointer, 0, "np_heap",
+                      "destroy what np_heap_create has made, once; set the pointer to nullptr afterwards");
 }
 
 /// Returns: the heap; nullptr, and errno is EINVAL, if it is none, which is reported.

@@ -7,6 +7,7 @@
 ///
 /// Thread safety: any thread.
 #include "../engine/engine.hpp"
+#include "../support/internals.hpp"
 
 #include <memory_pool/np_alloc.h>
 
@@ -20,8 +21,8 @@
 #include <limits>
 
 namespace np = memory_pool::np;
-namespace base = memory_pool::base;
-namespace os = memory_pool::os;
+namespace base = memory_pool::detail::base;
+namespace os = memory_pool::detail::os;
 
 // What <stdlib.h> and <malloc.h> declare with attributes of their own is not declared here a second time, but defined;
 // with the names of parameters that those have.

@@ -15,13 +15,14 @@
 #include "../slices/size_classes.hpp"
 #include "../support/arguments.hpp"
 #include "../support/build_variant.hpp"
+#include "../support/internals.hpp"
 
 #include <cerrno>
 #include <cstddef>
 #include <cstring>
 
 namespace np = memory_pool::np;
-namespace base = memory_pool::base;
+namespace base = memory_pool::detail::base;
 
 static_assert(NP_ALLOC_VERSION ==
                   10'000 * MEMORY_POOL_VERSION_MAJOR + 100 * MEMORY_POOL_VERSION_MINOR + MEMORY_POOL_VERSION_PATCH,

@@ -16,6 +16,7 @@
 ///
 /// Thread safety: any thread.
 #include "../engine/engine.hpp"
+#include "../support/internals.hpp"
 
 #include <memory_pool/np_alloc.h>
 
@@ -31,8 +32,8 @@
 #include <new>
 
 namespace np = memory_pool::np;
-namespace base = memory_pool::base;
-namespace os = memory_pool::os;
+namespace base = memory_pool::detail::base;
+namespace os = memory_pool::detail::os;
 
 // The forms of this library that others end in, by names that no program replaces.
 extern "C" {

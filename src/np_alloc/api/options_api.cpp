@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
+#include "../support/internals.hpp"
 #include "../support/options.hpp"
 
 #include <memory_pool/np_alloc.h>
@@ -183,7 +184,7 @@ std::optional<std::size_t> options::value_in(np_option option, const char* text)
 } // namespace memory_pool::np
 
 namespace np = memory_pool::np;
-namespace os = memory_pool::os;
+namespace os = memory_pool::detail::os;
 
 extern "C" {
 int np_option_set(np_option option, size_t value) noexcept

@@ -7,6 +7,7 @@
 ///
 /// Thread safety: as heap_registry.hpp.
 #include "../heaps/heap_registry.hpp"
+#include "../support/internals.hpp"
 
 #include <memory_pool/np_alloc.h>
 

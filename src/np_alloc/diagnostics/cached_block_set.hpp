@@ -23,6 +23,7 @@
 #include "../slices/size_classes.hpp"
 #include "../slices/slice_record.hpp"
 #include "../support/inconsistency.hpp"
+#include "../support/internals.hpp"
 
 #include <cstddef>
 #include <cstdint>

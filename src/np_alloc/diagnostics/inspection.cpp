@@ -8,6 +8,7 @@
 ///
 /// Thread safety: none.
 #include "../engine/engine.hpp"
+#include "../support/internals.hpp"
 
 #include <memory_pool/np_alloc.h>
 
@@ -329,7 +330,7 @@ private:
 }} // namespace memory_pool::np
 
 namespace np = memory_pool::np;
-namespace base = memory_pool::base;
+namespace base = memory_pool::detail::base;
 
 extern "C" {
 int np_heap_visit(np_heap* heap, int (*visit)(void* block, size_t bytes, void* argument), void* argument)

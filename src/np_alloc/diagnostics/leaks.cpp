@@ -5,6 +5,7 @@
 ///
 /// Thread safety: any thread.
 #include "../engine/engine.hpp"
+#include "../support/internals.hpp"
 
 #include <memory_pool/np_alloc.h>
 
@@ -20,7 +21,7 @@
 #include <cstdint>
 
 namespace np = memory_pool::np;
-namespace base = memory_pool::base;
+namespace base = memory_pool::detail::base;
 
 namespace {
 /// Effects: lists what is in use and was asked for after that many checkpoints, or more.

@@ -5,6 +5,7 @@
 ///
 /// Thread safety: any thread.
 #include "../engine/engine.hpp"
+#include "../support/internals.hpp"
 
 #include <memory_pool/np_alloc.h>
 
@@ -19,7 +20,7 @@
 #include <cstddef>
 
 namespace np = memory_pool::np;
-namespace base = memory_pool::base;
+namespace base = memory_pool::detail::base;
 
 namespace {
 np_statistics statistics_of(const np::figures& all) noexcept

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
 #include "../hardening/access_report.hpp"
+#include "../support/internals.hpp"
 
 #include <memory_pool/np_alloc.h>
 

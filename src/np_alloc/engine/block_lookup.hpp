@@ -62,18 +62,18 @@ MEMORY_POOL_SLOW_PATH inline void report_wrong_outside(const void* address) noex
 {
     wrong_address wrong = pages().what_is_wrong_with(address);
     // The region was longer, and a block has gone with its addresses.
-    if (wrong.kind == error::foreign_pointer &&
+    if (wrong.kind == error_kind::foreign_pointer &&
         pages().region().slices_before(address) < pages().region().peak_committed())
-        wrong.kind = error::double_free;
+        wrong.kind = error_kind::double_free;
     report_misuse(wrong.kind, address, wrong.block_bytes);
 }
 
 MEMORY_POOL_SLOW_PATH inline void report_wrong(slice_tag tag, const void* block) noexcept
 {
     if (tag != no_owner)
-        report_misuse(error::misaligned_pointer, block, tag != inside_large_block ? usable_size(block, tag) : 0);
+        report_misuse(error_kind::misaligned_pointer, block, tag != inside_large_block ? usable_size(block, tag) : 0);
     else if (pages().region().slices_before(block) < pages().region().committed())
-        report_misuse(error::double_free, block, 0); // A program has been given nothing there but blocks.
+        report_misuse(error_kind::double_free, block, 0); // A program has been given nothing there but blocks.
     else
         report_wrong_outside(block);
 }

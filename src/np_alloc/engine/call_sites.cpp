@@ -4,6 +4,7 @@
 /// Blocks with allocation sites: those of the traced heaps.
 ///
 /// Thread safety: any thread.
+#include "../support/internals.hpp"
 #include "engine.hpp"
 
 #include <memory_pool/np_alloc.h>
@@ -20,12 +21,12 @@
 
 namespace memory_pool::np {
 /// Another heap may have the slab of a freed block now: so only the site of a block of the same heap counts.
-base::message site_name(error kind, const void* block) noexcept
+base::message site_name(error_kind kind, const void* block) noexcept
 {
     const slice_tag heap_now = tag_of(block) & ~class_bits;
     for (traced_heap& each : registry().traced()) {
         const base::message line =
-            each.sites().site_name(block, kind == error::misaligned_pointer, heap_now == each.own_tag());
+            each.sites().site_name(block, kind == error_kind::misaligned_pointer, heap_now == each.own_tag());
         if (*line.c_str() != '\0')
             return line;
     }

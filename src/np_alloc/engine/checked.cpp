@@ -36,7 +36,7 @@ MEMORY_POOL_SLOW_PATH void hand_out_damaged(std::byte* block, std::size_t block_
                                             std::size_t bytes_before) noexcept
 {
     the_canary.write_to_new(block + bytes, block + block_bytes);
-    report_misuse(error::write_after_free, block, bytes_before);
+    report_misuse(error_kind::write_after_free, block, bytes_before);
 }
 
 /// Effects: marks a block that is not of 0 bytes as in use with `bytes`.
@@ -110,7 +110,7 @@ constexpr std::size_t any_size = std::numeric_limits<std::size_t>::max();
 MEMORY_POOL_ALWAYS_INLINE void look_at_size(const void* block, std::size_t bytes, std::size_t expected) noexcept
 {
     if (MEMORY_POOL_UNLIKELY(expected != any_size && expected != bytes))
-        report_misuse(error::size_mismatch, block, bytes);
+        report_misuse(error_kind::size_mismatch, block, bytes);
 }
 
 /// Effects: frees a block that the program has no longer to do with.
@@ -158,7 +158,7 @@ bool take_back(const checked_block& where, std::size_t expected) noexcept
     look_at_size(where.begin, *bytes, expected);
     if (where.state->take_back())
         return true;
-    report(error::double_free, where); // Another thread was faster, or the error handler.
+    report(error_kind::double_free, where); // Another thread was faster, or the error handler.
     return false;
 }
 

@@ -110,9 +110,9 @@ MEMORY_POOL_SLOW_PATH inline void report_no_block(slice_tag tag, const void* add
     if (all.slices_before(address) >= all.slices())
         report_wrong_outside(address);
     else if (tag != no_owner || is_misaligned(address))
-        report_misuse(error::misaligned_pointer, address, last_asked_around(tag, address));
+        report_misuse(error_kind::misaligned_pointer, address, last_asked_around(tag, address));
     else
-        report_misuse(error::double_free, address, 0); // Of what was there, nothing is left.
+        report_misuse(error_kind::double_free, address, 0); // Of what was there, nothing is left.
 }
 
 /// Returns: what begins there; nothing if no block does, which is reported.
@@ -138,7 +138,8 @@ inline std::size_t last_asked(const checked_block& where) noexcept
     return where.is_outside() ? pages().direct_bytes(where.begin) : asked(where, where.state->last_bytes());
 }
 
-MEMORY_POOL_SLOW_PATH inline void report(error kind, const checked_block& where, const char* to = "np_alloc") noexcept
+MEMORY_POOL_SLOW_PATH inline void report(error_kind kind, const checked_block& where,
+                                         const char* to = "np_alloc") noexcept
 {
     report_misuse(kind, where.begin, last_asked(where), to);
 }
@@ -150,7 +151,7 @@ inline std::optional<std::size_t> asked_bytes(const checked_block& where) noexce
         return pages().direct_bytes(where.begin);
     const std::optional<std::size_t> noted = where.state->bytes();
     if (MEMORY_POOL_UNLIKELY(!noted)) {
-        report(error::double_free, where);
+        report(error_kind::double_free, where);
         return std::nullopt;
     }
     return asked(where, *noted);
@@ -174,7 +175,7 @@ inline void look_at_canary(const checked_block& where, std::size_t bytes) noexce
     if (!where.is_zero_size() &&
         MEMORY_POOL_UNLIKELY(!the_canary.is_intact(where.begin + bytes, where.begin + where.block_bytes))) {
         write_canary(where, bytes); // so that it is reported once
-        report_misuse(error::buffer_overflow, where.begin, bytes);
+        report_misuse(error_kind::buffer_overflow, where.begin, bytes);
     }
 }
 } // namespace memory_pool::np::checked

@@ -4,6 +4,7 @@
 /// The slow ways of the engine: what happens when this thread's magazine cannot serve a call.
 ///
 /// Thread safety: any thread.
+#include "../support/internals.hpp"
 #include "engine.hpp"
 
 #include <memory_pool/base/arithmetic.hpp>
@@ -203,7 +204,7 @@ MEMORY_POOL_NOINLINE void free_elsewhere(void* block) noexcept
         if (!pages().give_direct(block))
             report_wrong_outside(block);
     } else if (!free_large(slice_of(block))) {
-        report_misuse(error::double_free, block, 0); // Another thread was faster.
+        report_misuse(error_kind::double_free, block, 0); // Another thread was faster.
     }
     watch_decay_if_needed();
 }

@@ -16,6 +16,7 @@
 #include "../heaps/shared_heap.hpp"
 #include "../page_heap/page_heap.hpp"
 #include "../support/build_variant.hpp"
+#include "../support/internals.hpp"
 #include "block_lookup.hpp"
 #include "engine.hpp"
 

@@ -4,6 +4,7 @@
 /// What the plain build has in place of checked.cpp: blocks as they are.
 ///
 /// Thread safety: any thread.
+#include "../support/internals.hpp"
 #include "reallocate.hpp"
 
 #include <memory_pool/base/arithmetic.hpp>

@@ -22,6 +22,7 @@
 #include <memory_pool/base/errors.hpp>
 
 #include "../heaps/shared_heap.hpp"
+#include "../support/internals.hpp"
 #include "../support/misuse.hpp"
 #include "block_lookup.hpp"
 #include "engine.hpp"
@@ -133,7 +134,7 @@ bool belongs_to(const shared_heap& home, const void* block) noexcept
         return false;
     if (Blocks::home_of(*located) == &home)
         return true;
-    report_misuse(error::foreign_pointer, block, Blocks::last_bytes(*located), "np_heap");
+    report_misuse(error_kind::foreign_pointer, block, Blocks::last_bytes(*located), "np_heap");
     return false;
 }
 } // namespace memory_pool::np

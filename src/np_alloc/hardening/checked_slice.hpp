@@ -30,6 +30,7 @@
 #include "../support/build_variant.hpp"
 #include "../support/fill_pattern.hpp"
 #include "../support/inconsistency.hpp"
+#include "../support/internals.hpp"
 #include "../support/options.hpp"
 #include "block_state.hpp"
 #include "noted_parts.hpp"

@@ -20,6 +20,7 @@
 #include <memory_pool/os/pages.hpp>
 
 #include "../support/hash_table.hpp"
+#include "../support/internals.hpp"
 #include "guarded_slots.hpp"
 
 #include <algorithm>
@@ -30,7 +31,7 @@ namespace memory_pool::np {
 /// What is wrong with an address that was given back, and the block in question, if there is one.
 struct wrong_address
 {
-    error kind;
+    error_kind kind;
     std::size_t block_bytes;
 };
 
@@ -100,11 +101,11 @@ public:
     wrong_address what_is_wrong_with(const void* address) const noexcept
     {
         if (const mapped* const around = find_around(address))
-            return {error::misaligned_pointer, around->bytes};
+            return {error_kind::misaligned_pointer, around->bytes};
         if (!slots_.contain(address))
-            return {error::foreign_pointer, 0};
+            return {error_kind::foreign_pointer, 0};
         const guarded_block* const last = slots_.nearest(address);
-        return {error::double_free, last != nullptr && last->holds(address) ? last->bytes : 0};
+        return {error_kind::double_free, last != nullptr && last->holds(address) ? last->bytes : 0};
     }
 
     const guarded_slots& slots() const noexcept { return slots_; }

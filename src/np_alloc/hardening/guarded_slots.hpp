@@ -23,6 +23,7 @@
 #include <memory_pool/os/random.hpp>
 
 #include "../slices/size_classes.hpp"
+#include "../support/internals.hpp"
 #include "../support/metadata_pages.hpp"
 
 #include <atomic>

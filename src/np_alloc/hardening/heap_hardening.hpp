@@ -10,6 +10,7 @@
 #include <memory_pool/os/random.hpp>
 
 #include "../support/build_variant.hpp"
+#include "../support/internals.hpp"
 #include "quarantine.hpp"
 
 #include <cstddef>

@@ -14,6 +14,7 @@
 
 #include "../slices/region.hpp"
 #include "../slices/slice_index.hpp"
+#include "../support/internals.hpp"
 #include "../support/metadata_pages.hpp"
 
 #include <algorithm>

@@ -22,6 +22,7 @@
 #include <memory_pool/base/immovable.hpp>
 #include <memory_pool/os/address_space.hpp>
 
+#include "../support/internals.hpp"
 #include "guarded_slots.hpp"
 
 #include <algorithm>

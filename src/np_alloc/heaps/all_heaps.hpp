@@ -28,6 +28,7 @@
 #include "../support/build_variant.hpp"
 #include "../support/fill_pattern.hpp"
 #include "../support/fork_mutex.hpp"
+#include "../support/internals.hpp"
 #include "../support/options.hpp"
 #include "heap_list.hpp"
 #include "shared_heap.hpp"

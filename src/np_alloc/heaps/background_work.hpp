@@ -13,6 +13,7 @@
 #include <memory_pool/os/background_thread.hpp>
 
 #include "../support/fork_mutex.hpp"
+#include "../support/internals.hpp"
 
 #include <cstdint>
 

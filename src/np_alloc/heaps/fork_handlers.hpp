@@ -17,6 +17,7 @@
 #include <memory_pool/os/stdio_lock.hpp>
 
 #include "../support/fork_mutex.hpp"
+#include "../support/internals.hpp"
 #include "../support/misuse.hpp"
 #include "heap.hpp"
 #include "heap_maintenance.hpp"

@@ -42,13 +42,13 @@ public:
                 if (is_of_thread(tag, size_class))
                     add_remote_free(tag, *blocks);
                 else // It was when the block was freed.
-                    report(error::double_free, size_class, *blocks);
+                    report(error_kind::double_free, size_class, *blocks);
                 ++blocks;
                 continue;
             }
             const slice_record::returned result =
                 put_into(slab_of(*blocks), size_class, blocks, static_cast<std::size_t>(end - blocks),
-                         [this, size_class](error kind, const void* block) { report(kind, size_class, block); });
+                         [this, size_class](error_kind kind, const void* block) { report(kind, size_class, block); });
             blocks += result.seen;
             taken_back += result.taken_back;
         }

@@ -15,6 +15,7 @@
 #include <memory_pool/os/clock.hpp>
 
 #include "../page_heap/page_heap.hpp"
+#include "../support/internals.hpp"
 #include "../support/misuse.hpp"
 #include "heap.hpp"
 #include "heap_pages.hpp"

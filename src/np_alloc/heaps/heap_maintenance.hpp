@@ -14,6 +14,7 @@
 #include <memory_pool/os/clock.hpp>
 #include <memory_pool/os/short_wait.hpp>
 
+#include "../support/internals.hpp"
 #include "../support/misuse.hpp"
 #include "all_heaps.hpp"
 #include "background_work.hpp"

@@ -15,6 +15,7 @@
 #include <memory_pool/os/pages.hpp>
 
 #include "../slices/region.hpp"
+#include "../support/internals.hpp"
 #include "../support/metadata_pages.hpp"
 #include "thread_cache.hpp"
 

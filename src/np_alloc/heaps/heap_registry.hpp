@@ -29,6 +29,7 @@
 #include "../hardening/access_report.hpp"
 #include "../support/call_sites.hpp"
 #include "../support/fork_mutex.hpp"
+#include "../support/internals.hpp"
 #include "../support/misuse.hpp"
 #include "../support/output.hpp"
 #include "fork_handlers.hpp"

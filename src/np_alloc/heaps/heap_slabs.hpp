@@ -26,6 +26,7 @@
 #include "../slices/slice_tag.hpp"
 #include "../support/build_variant.hpp"
 #include "../support/fork_mutex.hpp"
+#include "../support/internals.hpp"
 #include "../support/misuse.hpp"
 
 #include <algorithm>
@@ -134,19 +135,19 @@ public:
 
     /// Effects: puts a block that is of this heap, or was a moment ago, back into its slab, if it is outstanding.
     /// Returns: what is wrong with it, if something is. It is not reported yet.
-    std::optional<error> put(std::size_t size_class, void* block) noexcept MEMORY_POOL_REQUIRES(mutex_)
+    std::optional<error_kind> put(std::size_t size_class, void* block) noexcept MEMORY_POOL_REQUIRES(mutex_)
     {
         if (MEMORY_POOL_UNLIKELY(tag_of(block) != (own_tag() | size_class)))
-            return error::double_free; // Its slab was given back since.
-        std::optional<error> wrong;
+            return error_kind::double_free; // Its slab was given back since.
+        std::optional<error_kind> wrong;
         const slice_record::returned result =
-            put_into(slab_of(block), size_class, &block, 1, [&wrong](error kind, const void*) { wrong = kind; });
+            put_into(slab_of(block), size_class, &block, 1, [&wrong](error_kind kind, const void*) { wrong = kind; });
         count_outstanding(size_class, -block_count{result.taken_back});
         return wrong;
     }
 
     /// Effects: reports what is wrong with a block of that class, now, or when the holder of the lock releases it.
-    MEMORY_POOL_SLOW_PATH void report(error kind, std::size_t size_class, const void* block) noexcept
+    MEMORY_POOL_SLOW_PATH void report(error_kind kind, std::size_t size_class, const void* block) noexcept
     {
         const std::size_t block_bytes = size_class < class_count ? facts[size_class].block_bytes : 0;
         if (found_ != nullptr)

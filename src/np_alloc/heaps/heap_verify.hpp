@@ -12,6 +12,7 @@
 #include "../slices/slice_record.hpp"
 #include "../slices/slice_tag.hpp"
 #include "../support/inconsistency.hpp"
+#include "../support/internals.hpp"
 #include "heap_slabs.hpp"
 
 #include <array>

@@ -110,7 +110,7 @@ public:
             MEMORY_POOL_DELAY_POINT();
             free_batch* const next = each->next;
             if (MEMORY_POOL_UNLIKELY(!has_bounds(*each) || !drain_blocks(*each, bytes))) {
-                report(error::write_after_free, batch_class, each);
+                report(error_kind::write_after_free, batch_class, each);
                 break; // The next batch is unknown.
             }
             each = drain_batch(each, bytes) ? next : nullptr; // One that came twice leads around in a circle.
@@ -208,7 +208,7 @@ private:
     bool send_from(const outgoing& place, void* block) noexcept
     {
         if (MEMORY_POOL_UNLIKELY(!may_be_block(block))) {
-            report(error::write_after_free, batch_class, place.batch);
+            report(error_kind::write_after_free, batch_class, place.batch);
             return false;
         }
         const slice_tag tag = tag_of(block);
@@ -222,7 +222,7 @@ private:
     /// Reports a block whose slab was given back since it was freed, and may be another's.
     MEMORY_POOL_SLOW_PATH void report_gone(slice_tag tag, const void* block) noexcept
     {
-        report(error::double_free, is_of_slab(tag) ? tag & class_bits : class_count, block);
+        report(error_kind::double_free, is_of_slab(tag) ? tag & class_bits : class_count, block);
     }
 
     static void start(outgoing& place, remote_frees& to, free_batch& empty) noexcept
@@ -297,7 +297,7 @@ private:
             return false;
         }
         bytes += facts[size_class].block_bytes;
-        const std::optional<error> wrong = put(size_class, block);
+        const std::optional<error_kind> wrong = put(size_class, block);
         if (MEMORY_POOL_UNLIKELY(wrong.has_value()))
             report(*wrong, size_class, block);
         return !wrong;

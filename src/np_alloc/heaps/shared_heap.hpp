@@ -22,6 +22,7 @@
 #include "../slices/slice_record.hpp"
 #include "../support/call_sites.hpp"
 #include "../support/fork_mutex.hpp"
+#include "../support/internals.hpp"
 #include "../support/misuse.hpp"
 #include "heap.hpp"
 #include "heap_verify.hpp"
@@ -63,7 +64,7 @@ public:
         auto* const its = static_cast<shared_heap*>(address);
         if (MEMORY_POOL_LIKELY(its != nullptr && its->is_alive()))
             return its;
-        report_misuse(error::foreign_pointer, address, 0, "np_heap",
+        report_misuse(error_kind::foreign_pointer, address, 0, "np_heap",
                       "pass a heap from np_heap_create, and only before np_heap_destroy");
         return nullptr;
     }
@@ -89,7 +90,7 @@ public:
     {
         forget(block);
         MEMORY_POOL_DELAY_POINT();
-        if (const std::optional<error> wrong = put(size_class, block))
+        if (const std::optional<error_kind> wrong = put(size_class, block))
             heap::report(*wrong, size_class, block); // Without the lock, as an error handler may use the heap.
     }
 
@@ -242,7 +243,7 @@ private:
             sites_->forget(block);
     }
 
-    std::optional<error> put(std::size_t size_class, void* block) noexcept
+    std::optional<error_kind> put(std::size_t size_class, void* block) noexcept
     {
         const base::lock_guard lock(mutex_);
         ++changes_;

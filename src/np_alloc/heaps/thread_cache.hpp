@@ -35,6 +35,7 @@
 #include "../page_heap/decay_watch.hpp"
 #include "../slices/size_classes.hpp"
 #include "../slices/slice_tag.hpp"
+#include "../support/internals.hpp"
 #include "../support/misuse.hpp"
 #include "heap.hpp"
 #include "thread_heap.hpp"
@@ -153,7 +154,7 @@ public:
     {
         misuse_list found;
         if (held(size_class) != 0 && top(size_class)[-1] == block) {
-            report_misuse(error::double_free, block, facts[size_class].block_bytes);
+            report_misuse(error_kind::double_free, block, facts[size_class].block_bytes);
             return;
         }
         if (top(size_class) == nullptr)

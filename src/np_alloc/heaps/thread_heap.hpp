@@ -25,6 +25,7 @@
 #include "../hardening/heap_hardening.hpp"
 #include "../page_heap/page_heap.hpp"
 #include "../slices/size_classes.hpp"
+#include "../support/internals.hpp"
 #include "../support/options.hpp"
 #include "heap.hpp"
 #include "magazine_demand.hpp"

@@ -21,6 +21,7 @@
 #include "../slices/runs.hpp"
 #include "../slices/size_classes.hpp"
 #include "../slices/slice_tag.hpp"
+#include "../support/internals.hpp"
 #include "../support/misuse.hpp"
 #include "../support/options.hpp"
 #include "run_source.hpp"
@@ -128,7 +129,7 @@ private:
         // Reported last, as the error handler may leave by a long jump.
         if (taken.first != no_slice)
             if (const void* const damaged = checks().large_made(taken.first, taken.length, bytes))
-                report_misuse(error::write_after_free, damaged, 0);
+                report_misuse(error_kind::write_after_free, damaged, 0);
         return taken;
     }
 

@@ -22,6 +22,7 @@
 #include "../slices/runs.hpp"
 #include "../slices/size_classes.hpp"
 #include "../slices/slice_tag.hpp"
+#include "../support/internals.hpp"
 #include "large_runs.hpp"
 
 #include <algorithm>
@@ -161,7 +162,7 @@ public:
     wrong_address what_is_wrong_with(const void* address) noexcept
     {
         if (direct_count_.load(std::memory_order_relaxed) == 0 && !slots().contain(address))
-            return {error::foreign_pointer, 0};
+            return {error_kind::foreign_pointer, 0};
         const base::lock_guard lock(mutex_);
         return direct_.what_is_wrong_with(address);
     }

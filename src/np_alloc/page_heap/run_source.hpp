@@ -26,6 +26,7 @@
 #include "../slices/slice_tag.hpp"
 #include "../support/build_variant.hpp"
 #include "../support/fork_mutex.hpp"
+#include "../support/internals.hpp"
 #include "purge_policy.hpp"
 
 #include <algorithm>

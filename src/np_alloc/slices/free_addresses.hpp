@@ -17,6 +17,8 @@
 #include <memory_pool/os/address_space.hpp>
 #include <memory_pool/os/pages.hpp>
 
+#include "../support/internals.hpp"
+
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>

@@ -19,6 +19,7 @@
 #include <memory_pool/os/clock.hpp>
 #include <memory_pool/os/pages.hpp>
 
+#include "../support/internals.hpp"
 #include "../support/options.hpp"
 #include "density_history.hpp"
 #include "fault_costs.hpp"

@@ -20,6 +20,7 @@
 #include <memory_pool/os/address_space.hpp>
 #include <memory_pool/os/huge_pages.hpp>
 
+#include "../support/internals.hpp"
 #include "region.hpp"
 #include "runs.hpp"
 #include "slice_index.hpp"

@@ -30,6 +30,7 @@
 #include <memory_pool/os/pages.hpp>
 #include <memory_pool/os/random.hpp>
 
+#include "../support/internals.hpp"
 #include "free_addresses.hpp"
 #include "slice_index.hpp"
 

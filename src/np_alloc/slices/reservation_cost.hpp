@@ -10,6 +10,8 @@
 #include <memory_pool/os/address_space.hpp>
 #include <memory_pool/os/clock.hpp>
 
+#include "../support/internals.hpp"
+
 #include <cstddef>
 #include <cstdint>
 

@@ -23,6 +23,7 @@
 #include <memory_pool/base/immovable.hpp>
 #include <memory_pool/base/intrusive_list.hpp>
 
+#include "../support/internals.hpp"
 #include "region.hpp"
 #include "slice_index.hpp"
 

@@ -15,6 +15,7 @@
 #include <memory_pool/core/resources/size_classes.hpp>
 
 #include "../support/build_variant.hpp"
+#include "../support/internals.hpp"
 #include "region.hpp"
 
 #include <algorithm>

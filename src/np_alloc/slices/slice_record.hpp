@@ -20,6 +20,7 @@
 #include <memory_pool/base/config.hpp>
 #include <memory_pool/base/errors.hpp>
 
+#include "../support/internals.hpp"
 #include "runs.hpp"
 #include "size_classes.hpp"
 
@@ -105,8 +106,8 @@ struct alignas(64) slice_record : run_links
         std::uint32_t taken_back;
     };
 
-    /// Effects: puts blocks back, up to the first that is of another slab. `its` are facts of the class. `refuse(error,
-    ///   block)` is called for each that is free already, or where none begins.
+    /// Effects: puts blocks back, up to the first that is of another slab. `its` are facts of the class.
+    ///   `refuse(error_kind, block)` is called for each that is free already, or where none begins.
     template <class Refuse>
     MEMORY_POOL_ALWAYS_INLINE returned put(const class_facts& its, void* const* blocks, std::size_t count,
                                            Refuse&& refuse) noexcept
@@ -123,7 +124,8 @@ struct alignas(64) slice_record : run_links
             const std::size_t word = place / base::bits_per_word;
             const std::uint64_t bit = base::bit_in_word(place);
             if (MEMORY_POOL_UNLIKELY(place == no_block_there || (free_blocks[word] & bit) != 0)) {
-                refuse(place == no_block_there ? error::misaligned_pointer : error::double_free, blocks[seen]);
+                refuse(place == no_block_there ? error_kind::misaligned_pointer : error_kind::double_free,
+                       blocks[seen]);
                 ++refused;
                 continue;
             }

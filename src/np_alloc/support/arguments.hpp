@@ -8,6 +8,8 @@
 
 #include <memory_pool/base/arithmetic.hpp>
 
+#include "internals.hpp"
+
 #include <algorithm>
 #include <cerrno>
 #include <cstddef>

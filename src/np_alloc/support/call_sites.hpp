@@ -26,6 +26,7 @@
 
 #include "fork_mutex.hpp"
 #include "hash_table.hpp"
+#include "internals.hpp"
 #include "site_list.hpp"
 
 #include <algorithm>

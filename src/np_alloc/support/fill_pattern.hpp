@@ -17,6 +17,8 @@
 #include <memory_pool/os/bytes.hpp>
 #include <memory_pool/os/random.hpp>
 
+#include "internals.hpp"
+
 #include <atomic>
 #include <cstddef>
 #include <cstdint>

@@ -27,6 +27,8 @@
 #include <memory_pool/os/short_wait.hpp>
 #include <memory_pool/os/standard_error.hpp>
 
+#include "internals.hpp"
+
 #include <atomic>
 #include <cstdint>
 #include <cstdlib>

@@ -15,6 +15,7 @@
 
 #include <memory_pool/base/immovable.hpp>
 
+#include "internals.hpp"
 #include "metadata_pages.hpp"
 
 #include <cstddef>

@@ -10,6 +10,8 @@
 #include <memory_pool/os/address_space.hpp>
 #include <memory_pool/os/pages.hpp>
 
+#include "internals.hpp"
+
 #include <cstddef>
 
 namespace memory_pool::np {

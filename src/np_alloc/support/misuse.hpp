@@ -14,6 +14,7 @@
 #include <memory_pool/base/misuse_log.hpp>
 #include <memory_pool/os/uncancelled.hpp>
 
+#include "internals.hpp"
 #include "options.hpp"
 
 #include <atomic>
@@ -59,12 +60,14 @@ MEMORY_POOL_SLOW_PATH inline void ignore_foreign(const void* pointer) noexcept
 }
 
 /// Returns: what to do about a misuse.
-constexpr const char* remedy_for(error kind) noexcept
+constexpr const char* remedy_for(error_kind kind) noexcept
 {
     switch (kind) {
-    case error::buffer_overflow: return "find the write past the end of this block; NP_SAMPLE_BYTES=64K may stop at it";
-    case error::write_after_free: return "find the write through an old pointer; NP_SAMPLE_BYTES=64K may stop at it";
-    case error::foreign_pointer:
+    case error_kind::buffer_overflow:
+        return "find the write past the end of this block; NP_SAMPLE_BYTES=64K may stop at it";
+    case error_kind::write_after_free:
+        return "find the write through an old pointer; NP_SAMPLE_BYTES=64K may stop at it";
+    case error_kind::foreign_pointer:
         return "give a block back to the allocator that handed it out; NP_FATAL_FOREIGN=0 ignores such pointers";
     default: return base::remedy_for(kind);
     }
@@ -72,10 +75,10 @@ constexpr const char* remedy_for(error kind) noexcept
 
 /// Returns: the line of the program that has asked for a block with which something is wrong; without a text if it is
 ///   not known.
-base::message site_name(error kind, const void* block) noexcept;
+base::message site_name(error_kind kind, const void* block) noexcept;
 
 /// Returns: the text of a report, which ends with the allocation site of the block, if known.
-MEMORY_POOL_SLOW_PATH inline base::message text_of_misuse(error kind, const void* block, std::size_t block_bytes,
+MEMORY_POOL_SLOW_PATH inline base::message text_of_misuse(error_kind kind, const void* block, std::size_t block_bytes,
                                                           const char* where, const char* remedy) noexcept
 {
     const base::message what_and_remedy = base::text_of_misuse(kind, block, block_bytes, where, remedy);
@@ -87,12 +90,12 @@ MEMORY_POOL_SLOW_PATH inline base::message text_of_misuse(error kind, const void
 /// Effects: reports what was done to `block`, which has `block_bytes`, or 0 if unknown. `where` is what it was given
 ///   to, and `remedy` what to do about it, if that is not what it always is. Pointers from elsewhere are ignored
 ///   instead if the user wants that.
-MEMORY_POOL_SLOW_PATH inline void report_misuse(error kind, const void* block, std::size_t block_bytes,
+MEMORY_POOL_SLOW_PATH inline void report_misuse(error_kind kind, const void* block, std::size_t block_bytes,
                                                 const char* where = "np_alloc", const char* remedy = nullptr) noexcept
 {
     const errno_as_it_was kept;
     misuse_reports.fetch_add(1, std::memory_order_relaxed);
-    if (kind == error::foreign_pointer && the_options.get(np_option_fatal_foreign) == 0) {
+    if (kind == error_kind::foreign_pointer && the_options.get(np_option_fatal_foreign) == 0) {
         ignore_foreign(block);
         return;
     }
@@ -103,11 +106,12 @@ MEMORY_POOL_SLOW_PATH inline void report_misuse(error kind, const void* block, s
 }
 
 /// Effects: reports that `count` more were found together with others, the last of which was of that kind.
-MEMORY_POOL_SLOW_PATH inline void report_more_misuse(std::size_t count, error kind, std::size_t block_bytes) noexcept
+MEMORY_POOL_SLOW_PATH inline void report_more_misuse(std::size_t count, error_kind kind,
+                                                     std::size_t block_bytes) noexcept
 {
     const errno_as_it_was kept;
     misuse_reports.fetch_add(count, std::memory_order_relaxed);
-    if (kind == error::foreign_pointer && the_options.get(np_option_fatal_foreign) == 0)
+    if (kind == error_kind::foreign_pointer && the_options.get(np_option_fatal_foreign) == 0)
         return;
     const base::message text = base::text_of_more_misuse(count, kind, block_bytes, "np_alloc", remedy_for(kind));
     print(text.c_str());

@@ -18,6 +18,7 @@
 #include <memory_pool/base/immovable.hpp>
 
 #include "build_variant.hpp"
+#include "internals.hpp"
 
 #include <array>
 #include <atomic>

@@ -9,6 +9,8 @@
 #include <memory_pool/base/errors.hpp>
 #include <memory_pool/os/standard_error.hpp>
 
+#include "internals.hpp"
+
 #include <cstddef>
 #include <cstring>
 

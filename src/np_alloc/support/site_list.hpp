@@ -18,6 +18,7 @@
 #include <memory_pool/call_site.hpp>
 
 #include "hash_table.hpp"
+#include "internals.hpp"
 #include "metadata_pages.hpp"
 
 #include <algorithm>

@@ -7,12 +7,12 @@
 #include <array>
 #include <cstddef>
 
-namespace core = memory_pool::core;
+namespace core = memory_pool::detail::core;
 
 namespace {
 constexpr std::size_t arena_size = 2048;
 constexpr std::size_t first = 64 + core::arena_marks::bytes_for(arena_size); // of the bytes behind the marks
-using request = memory_pool::base::block_request;
+using request = memory_pool::detail::base::block_request;
 static_assert(core::arena_marks::bytes_for(arena_size) == arena_size / 8, "a byte for each granule of 8 bytes");
 
 class arena_marks_test : public testing::Test

@@ -12,7 +12,7 @@
 #include <vector>
 
 namespace mp = memory_pool;
-namespace core = memory_pool::core;
+namespace core = memory_pool::detail::core;
 
 namespace {
 constexpr std::size_t arena_size = 1024;

@@ -7,7 +7,7 @@
 #include <array>
 #include <cstddef>
 
-namespace core = memory_pool::core;
+namespace core = memory_pool::detail::core;
 
 namespace {
 static_assert(core::arena_extent(0) == 8, "also a block of no bytes lies somewhere");

@@ -11,7 +11,7 @@
 #include <cstddef>
 
 namespace mp = memory_pool;
-namespace core = memory_pool::core;
+namespace core = memory_pool::detail::core;
 
 namespace {
 mp::arena_options two_small_ones()

@@ -13,7 +13,7 @@
 #include <optional>
 
 namespace mp = memory_pool;
-using mp::core::oversized_blocks;
+using mp::detail::core::oversized_blocks;
 
 namespace {
 class oversized_blocks_test : public testing::Test
@@ -45,7 +45,7 @@ TEST_F(oversized_blocks_test, are_linked_so_that_any_can_leave)
         EXPECT_TRUE(blocks_.deallocate(blocks[leaving], 100, 8));
         EXPECT_EQ(upstream_.live_chunks(), 2u);
         for (int i = 0; i != 3; ++i)
-            EXPECT_EQ(blocks_.misuse(blocks[i], {0, 1})->kind == mp::error::foreign_pointer, i == leaving);
+            EXPECT_EQ(blocks_.misuse(blocks[i], {0, 1})->kind == mp::error_kind::foreign_pointer, i == leaving);
         blocks_.release();
         EXPECT_EQ(upstream_.live_chunks(), 0u);
         EXPECT_EQ(blocks_.bytes_reserved(), 0u);
@@ -65,21 +65,21 @@ TEST_F(oversized_blocks_test, know_what_would_be_wrong_about_any_pointer)
 {
     void* const block = blocks_.allocate(1000, 16);
     EXPECT_FALSE(blocks_.misuse(block, {1000, 16}));
-    for (const mp::base::block_request& other : {mp::base::block_request{100'000, 16}, {1000, 8}}) {
-        EXPECT_EQ(blocks_.misuse(block, other)->kind, mp::error::size_mismatch);
-        EXPECT_EQ(blocks_.misuse(block, other)->actual, (mp::base::block_request{1000, 16}));
+    for (const mp::detail::base::block_request& other : {mp::detail::base::block_request{100'000, 16}, {1000, 8}}) {
+        EXPECT_EQ(blocks_.misuse(block, other)->kind, mp::error_kind::size_mismatch);
+        EXPECT_EQ(blocks_.misuse(block, other)->actual, (mp::detail::base::block_request{1000, 16}));
     }
-    EXPECT_EQ(blocks_.misuse(this, {1000, 16})->kind, mp::error::foreign_pointer);
+    EXPECT_EQ(blocks_.misuse(this, {1000, 16})->kind, mp::error_kind::foreign_pointer);
     EXPECT_TRUE(blocks_.deallocate(block, 1000, 16));
-    EXPECT_EQ(blocks_.misuse(block, {1000, 16})->kind, mp::error::foreign_pointer);
+    EXPECT_EQ(blocks_.misuse(block, {1000, 16})->kind, mp::error_kind::foreign_pointer);
 }
 
 TEST_F(oversized_blocks_test, know_when_the_byte_behind_one_was_written_to)
 {
     auto* const block = static_cast<char*>(blocks_.allocate(1000, 16));
-    mp::base::permit_access(block + 1000, 1); // or the address sanitizer would stop at the write
+    mp::detail::base::permit_access(block + 1000, 1); // or the address sanitizer would stop at the write
     block[1000] = 1;
-    EXPECT_EQ(blocks_.misuse(block, {1000, 16})->kind, mp::error::buffer_overflow);
+    EXPECT_EQ(blocks_.misuse(block, {1000, 16})->kind, mp::error_kind::buffer_overflow);
     EXPECT_FALSE(blocks_.misuse(block, {1000, 16})) << "said once";
     EXPECT_TRUE(blocks_.deallocate(block, 1000, 16)) << "its node is further away";
 }
@@ -87,7 +87,7 @@ TEST_F(oversized_blocks_test, know_when_the_byte_behind_one_was_written_to)
 TEST_F(oversized_blocks_test, are_not_even_asked_for_if_no_program_can_address_them)
 {
     constexpr std::size_t most = std::numeric_limits<std::size_t>::max();
-    for (const std::size_t bytes : {most, most - 8, most / 2, mp::core::largest_size + 1})
+    for (const std::size_t bytes : {most, most - 8, most / 2, mp::detail::core::largest_size + 1})
         EXPECT_THROW((void)blocks_.allocate(bytes, 8), mp::size_overflow);
     EXPECT_THROW((void)blocks_.allocate(8, most / 2 + 1), mp::size_overflow);
     EXPECT_EQ(upstream_.calls(), 0u);

@@ -6,7 +6,7 @@
 
 #include <type_traits>
 
-namespace core = memory_pool::core;
+namespace core = memory_pool::detail::core;
 
 namespace {
 TEST(allocation_counters, are_empty_when_off)

@@ -10,8 +10,8 @@
 #include <string>
 #include <vector>
 
-using memory_pool::core::block_array;
-using memory_pool::core::block_state;
+using memory_pool::detail::core::block_array;
+using memory_pool::detail::core::block_state;
 
 namespace {
 template <class T>

@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-namespace core = memory_pool::core;
+namespace core = memory_pool::detail::core;
 
 namespace {
 struct aggregate

@@ -11,7 +11,7 @@
 #include <stdexcept>
 
 namespace mp = memory_pool;
-namespace core = memory_pool::core;
+namespace core = memory_pool::detail::core;
 using test::contains;
 using test::error_recorder;
 using test::what_of;
@@ -72,6 +72,6 @@ TEST(reset_object, reports_what_the_action_throws)
         std::function<void(resettable&)>([](resettable&) { throw std::runtime_error("hook"); }));
     resettable object;
     core::reset_object(action, object, "pool");
-    ASSERT_EQ(errors.kinds(), std::vector<mp::error>{mp::error::hook_failed});
+    ASSERT_EQ(errors.kinds(), std::vector<mp::error_kind>{mp::error_kind::hook_failed});
 }
 } // namespace

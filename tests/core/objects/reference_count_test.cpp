@@ -9,7 +9,7 @@
 #include <thread>
 #include <vector>
 
-namespace core = memory_pool::core;
+namespace core = memory_pool::detail::core;
 
 namespace {
 /// Of 8 bits, so that the ends can be reached: half is 128, idle 64, saturated 192.

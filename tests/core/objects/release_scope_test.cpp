@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-namespace core = memory_pool::core;
+namespace core = memory_pool::detail::core;
 
 namespace {
 /// Ends others when it ends.

@@ -6,7 +6,7 @@
 
 #include <cstddef>
 
-namespace core = memory_pool::core;
+namespace core = memory_pool::detail::core;
 
 namespace {
 /// The bytes of the blocks that one of that size is taken from.

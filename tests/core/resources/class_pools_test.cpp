@@ -14,7 +14,7 @@
 #include <stdexcept>
 
 namespace mp = memory_pool;
-namespace core = memory_pool::core;
+namespace core = memory_pool::detail::core;
 
 namespace {
 /// A pool that writes down what it is made with, and takes nothing.

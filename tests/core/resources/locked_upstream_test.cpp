@@ -13,7 +13,7 @@
 #include <new>
 #include <thread>
 
-namespace core = memory_pool::core;
+namespace core = memory_pool::detail::core;
 
 namespace {
 TEST(locked_upstream, asks_for_one_thread_at_a_time)

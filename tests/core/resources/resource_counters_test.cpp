@@ -9,7 +9,7 @@
 #include <atomic>
 #include <cstddef>
 
-namespace core = memory_pool::core;
+namespace core = memory_pool::detail::core;
 using memory_pool::resource_statistics;
 
 namespace {

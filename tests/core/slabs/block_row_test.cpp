@@ -4,7 +4,7 @@
 
 #include <gtest/gtest.h>
 
-namespace core = memory_pool::core;
+namespace core = memory_pool::detail::core;
 
 namespace {
 TEST(block_row, is_empty_and_nowhere_at_first)

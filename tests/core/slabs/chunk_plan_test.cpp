@@ -7,7 +7,7 @@
 #include <cstddef>
 #include <limits>
 
-namespace core = memory_pool::core;
+namespace core = memory_pool::detail::core;
 
 namespace {
 constexpr std::size_t stride = 64;

@@ -6,8 +6,8 @@
 
 #include <cstddef>
 
-namespace core = memory_pool::core;
-namespace base = memory_pool::base;
+namespace core = memory_pool::detail::core;
+namespace base = memory_pool::detail::base;
 
 namespace {
 constexpr std::size_t block_size = 24;

@@ -8,7 +8,7 @@
 #include <cstddef>
 #include <vector>
 
-namespace core = memory_pool::core;
+namespace core = memory_pool::detail::core;
 
 namespace {
 constexpr std::size_t stride = 16;

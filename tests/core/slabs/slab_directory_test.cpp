@@ -11,7 +11,7 @@
 #include <new>
 #include <vector>
 
-namespace core = memory_pool::core;
+namespace core = memory_pool::detail::core;
 
 namespace {
 /// An address that stands for a slab. The directory compares addresses and reads nothing there.

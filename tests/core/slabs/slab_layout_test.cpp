@@ -10,8 +10,8 @@
 #include <cstddef>
 #include <limits>
 
-namespace base = memory_pool::base;
-using memory_pool::core::slab_layout;
+namespace base = memory_pool::detail::base;
+using memory_pool::detail::core::slab_layout;
 
 namespace {
 constexpr std::size_t unbounded = std::numeric_limits<std::size_t>::max();
@@ -24,7 +24,7 @@ void expect_sound(const slab_layout& layout)
     EXPECT_LE(layout.slab_bytes(layout.max_blocks()), layout.slab_alignment()) << "a block would not find its slab";
     for (const std::size_t blocks : {std::size_t{1}, layout.max_blocks() / 2 + 1, layout.max_blocks()}) {
         EXPECT_EQ(layout.first_block(blocks) % layout.alignment(), 0u);
-        EXPECT_GE(layout.first_block(blocks), memory_pool::core::slab_header_bytes + (blocks + 7) / 8);
+        EXPECT_GE(layout.first_block(blocks), memory_pool::detail::core::slab_header_bytes + (blocks + 7) / 8);
         EXPECT_EQ(layout.slab_bytes(blocks), layout.first_block(blocks) + blocks * layout.stride());
     }
 }
@@ -78,8 +78,8 @@ TEST(slab_layout, makes_small_slabs_for_small_steps_but_no_smaller_than_the_gran
     const slab_layout in_steps(1000, 8, unbounded, 4);
     EXPECT_EQ(in_steps.slab_alignment(), 4096u); // four blocks and the header
     EXPECT_LT(in_steps.slab_alignment(), usual.slab_alignment());
-    EXPECT_EQ(slab_layout(1000, 8, unbounded, 4, memory_pool::core::slab_granule).slab_alignment(),
-              memory_pool::core::slab_granule);
+    EXPECT_EQ(slab_layout(1000, 8, unbounded, 4, memory_pool::detail::core::slab_granule).slab_alignment(),
+              memory_pool::detail::core::slab_granule);
 }
 
 TEST(slab_layout, indexes_every_block_exactly)

@@ -16,8 +16,8 @@
 #include <set>
 #include <vector>
 
-namespace core = memory_pool::core;
-using memory_pool::error;
+namespace core = memory_pool::detail::core;
+using memory_pool::error_kind;
 
 namespace {
 constexpr std::size_t stride = 32;
@@ -284,9 +284,9 @@ TEST_F(slab_store_test, reports_a_block_that_comes_back_twice)
     const test::error_recorder recorder;
     void* const twice_in_a_batch[] = {block, other, block};
     store_.put(twice_in_a_batch, 3);
-    EXPECT_EQ(recorder.kinds(), test::kinds{error::double_free});
+    EXPECT_EQ(recorder.kinds(), test::kinds{error_kind::double_free});
     store_.put(&block, 1);
-    EXPECT_EQ(recorder.kinds(), (test::kinds{error::double_free, error::double_free}));
+    EXPECT_EQ(recorder.kinds(), (test::kinds{error_kind::double_free, error_kind::double_free}));
     EXPECT_EQ(recorder.reports().back().address, block);
     EXPECT_TRUE(store_.verify()) << "the second one was ignored";
     EXPECT_EQ(store_.handed_out(), store_.capacity() - 2);
@@ -300,7 +300,7 @@ TEST_F(slab_store_test, reports_blocks_of_a_row_that_came_back_before)
     store_.put(&block, 1);
     const test::error_recorder recorder;
     store_.put(span);
-    ASSERT_EQ(recorder.kinds(), test::kinds{error::double_free});
+    ASSERT_EQ(recorder.kinds(), test::kinds{error_kind::double_free});
     EXPECT_EQ(recorder.reports()[0].address, block);
     EXPECT_EQ(store_.handed_out(), 0u);
     EXPECT_TRUE(store_.verify());
@@ -316,7 +316,7 @@ TEST_F(slab_store_test, reports_a_block_that_is_not_its_own)
     const test::error_recorder recorder;
     void* const batch[] = {ours.begin, theirs.begin, ours.begin + stride, ours.begin + stride + 8};
     store_.put(batch, 4);
-    EXPECT_EQ(recorder.kinds(), (test::kinds{error::foreign_pointer, error::misaligned_pointer}));
+    EXPECT_EQ(recorder.kinds(), (test::kinds{error_kind::foreign_pointer, error_kind::misaligned_pointer}));
     EXPECT_EQ(recorder.reports().front().address, theirs.begin);
     EXPECT_EQ(store_.handed_out(), store_.capacity() - 2);
     EXPECT_TRUE(store_.verify());

@@ -12,7 +12,7 @@
 #include <set>
 #include <vector>
 
-namespace core = memory_pool::core;
+namespace core = memory_pool::detail::core;
 
 namespace {
 constexpr std::size_t stride = 32;

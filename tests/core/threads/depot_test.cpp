@@ -17,7 +17,7 @@
 #include <thread>
 #include <vector>
 
-namespace core = memory_pool::core;
+namespace core = memory_pool::detail::core;
 
 namespace {
 constexpr std::size_t room = 6;

@@ -9,7 +9,7 @@
 #include <optional>
 #include <vector>
 
-namespace core = memory_pool::core;
+namespace core = memory_pool::detail::core;
 
 namespace {
 struct job : core::in_flight

@@ -11,7 +11,7 @@
 #include <limits>
 #include <set>
 
-namespace core = memory_pool::core;
+namespace core = memory_pool::detail::core;
 
 namespace {
 constexpr std::size_t room = 4;

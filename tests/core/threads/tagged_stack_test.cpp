@@ -12,7 +12,7 @@
 #include <thread>
 #include <vector>
 
-namespace core = memory_pool::core;
+namespace core = memory_pool::detail::core;
 
 namespace {
 struct marked_node : core::stack_node

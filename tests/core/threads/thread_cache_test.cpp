@@ -9,7 +9,7 @@
 #include <array>
 #include <cstddef>
 
-namespace core = memory_pool::core;
+namespace core = memory_pool::detail::core;
 
 namespace {
 class cache_slot_test : public testing::Test

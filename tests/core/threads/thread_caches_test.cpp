@@ -10,7 +10,7 @@
 #include <set>
 #include <vector>
 
-namespace core = memory_pool::core;
+namespace core = memory_pool::detail::core;
 
 namespace {
 class thread_caches_test : public testing::Test

@@ -8,7 +8,7 @@
 
 #include <cstddef>
 
-namespace core = memory_pool::core;
+namespace core = memory_pool::detail::core;
 
 namespace {
 class thread_counts_test : public testing::Test

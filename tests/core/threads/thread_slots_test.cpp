@@ -12,7 +12,7 @@
 #include <list>
 #include <memory_resource>
 
-namespace core = memory_pool::core;
+namespace core = memory_pool::detail::core;
 using core::slot_kind;
 
 namespace {
@@ -58,7 +58,7 @@ public:
 
 private:
     core::thread_caches<> caches_;
-    memory_pool::base::mutex mutex_;
+    memory_pool::detail::base::mutex mutex_;
 
 public:
     core::thread_slots slots;

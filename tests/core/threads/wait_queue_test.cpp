@@ -7,7 +7,7 @@
 #include <array>
 #include <cstddef>
 
-namespace core = memory_pool::core;
+namespace core = memory_pool::detail::core;
 
 namespace {
 class wait_queue_test : public testing::Test

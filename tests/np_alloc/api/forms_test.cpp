@@ -21,7 +21,7 @@
 #include <vector>
 
 namespace {
-using memory_pool::error;
+using memory_pool::error_kind;
 
 const volatile std::size_t largest = std::numeric_limits<std::size_t>::max(); // Compilers warn of constants.
 constexpr std::array<std::size_t, 6> sizes{0, 1, 100, 5000, 40'000, 300'000};
@@ -217,7 +217,8 @@ TEST(np_expand, reports_what_is_no_block)
     EXPECT_EQ(np_expand(&local, 10), nullptr);
     np_free(block);
     EXPECT_EQ(np_expand(block, 10), nullptr);
-    EXPECT_EQ(recorder.kinds(), (test::kinds{error::misaligned_pointer, error::foreign_pointer, error::double_free}));
+    EXPECT_EQ(recorder.kinds(),
+              (test::kinds{error_kind::misaligned_pointer, error_kind::foreign_pointer, error_kind::double_free}));
 }
 
 TEST(np_expand, is_remembered_with_the_allocation_site)

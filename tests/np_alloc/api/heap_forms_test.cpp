@@ -21,7 +21,7 @@
 #include <vector>
 
 namespace {
-using memory_pool::error;
+using memory_pool::error_kind;
 
 const volatile std::size_t largest = std::numeric_limits<std::size_t>::max(); // Compilers warn of constants.
 constexpr std::array<std::size_t, 6> sizes{0, 1, 100, 5000, 40'000, 300'000};
@@ -165,13 +165,13 @@ TEST_F(np_heap_forms, report_a_heap_that_is_none_and_a_block_that_is_not_theirs)
         EXPECT_TRUE(holds(&statistics, sizeof statistics, 0));
         np_heap_clear(none);
         expected += 11;
-        EXPECT_EQ(recorder.kinds(), test::kinds(expected, error::foreign_pointer));
+        EXPECT_EQ(recorder.kinds(), test::kinds(expected, error_kind::foreign_pointer));
     }
     errno = 0;
     EXPECT_EQ(np_heap_aligned_realloc(heap, other, 64, 10), nullptr);
     EXPECT_EQ(errno, EINVAL);
     np_heap_free_sized(heap, other, 100);
-    EXPECT_EQ(recorder.kinds(), test::kinds(expected + 2, error::foreign_pointer));
+    EXPECT_EQ(recorder.kinds(), test::kinds(expected + 2, error_kind::foreign_pointer));
     np_free(other);
     EXPECT_EQ(recorder.kinds().size(), expected + 2) << "it was still in use";
 }
@@ -198,7 +198,8 @@ TEST_F(np_heap_forms, are_found_by_their_blocks)
     EXPECT_EQ(np_heap_of(&local), nullptr);
     np_heap_free(heap, large);
     EXPECT_EQ(np_heap_of(large), nullptr);
-    EXPECT_EQ(recorder.kinds(), (test::kinds{error::misaligned_pointer, error::foreign_pointer, error::double_free}));
+    EXPECT_EQ(recorder.kinds(),
+              (test::kinds{error_kind::misaligned_pointer, error_kind::foreign_pointer, error_kind::double_free}));
 }
 
 TEST_F(np_heap_forms, are_empty_when_they_were_cleared_and_may_be_used_on)

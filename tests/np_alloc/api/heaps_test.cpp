@@ -28,7 +28,7 @@
 #include <vector>
 
 namespace {
-using memory_pool::error;
+using memory_pool::error_kind;
 
 volatile const std::size_t largest = std::numeric_limits<std::size_t>::max();
 
@@ -187,7 +187,7 @@ TEST_F(np_heaps, report_and_leave_alone_what_is_not_theirs)
         np_heap_free(heap, block);
         EXPECT_EQ(np_heap_realloc(heap, block, 10), nullptr);
     }
-    EXPECT_EQ(recorder.kinds(), test::kinds(2 * foreign.size(), error::foreign_pointer));
+    EXPECT_EQ(recorder.kinds(), test::kinds(2 * foreign.size(), error_kind::foreign_pointer));
     np_free(foreign[0]);
     np_free(foreign[1]);
     np_heap_free(other, foreign[2]);
@@ -207,8 +207,8 @@ TEST_F(np_heaps, report_what_is_freed_twice_or_not_at_its_beginning)
     np_heap_free(heap, small);
     np_heap_free(heap, large);
     np_heap_free(heap, large);
-    EXPECT_EQ(recorder.kinds(), (test::kinds{error::misaligned_pointer, error::misaligned_pointer, error::double_free,
-                                             error::double_free}));
+    EXPECT_EQ(recorder.kinds(), (test::kinds{error_kind::misaligned_pointer, error_kind::misaligned_pointer,
+                                             error_kind::double_free, error_kind::double_free}));
 }
 
 TEST(np_heap_destroy, reports_what_is_no_heap_any_more_and_forgets_none_of_the_others)
@@ -221,7 +221,7 @@ TEST(np_heap_destroy, reports_what_is_no_heap_any_more_and_forgets_none_of_the_o
     const std::array<np_heap*, 2> in_place_of_older{np_heap_create(), np_heap_create()};
     const test::error_recorder recorder;
     np_heap_destroy(newest); // Its neighbour then is another heap now.
-    EXPECT_EQ(recorder.kinds(), test::kinds{error::double_free});
+    EXPECT_EQ(recorder.kinds(), test::kinds{error_kind::double_free});
     np_statistics all;
     np_get_statistics(&all);
     EXPECT_EQ(all.heaps, in_place_of_older.size());
@@ -244,7 +244,7 @@ TEST_F(np_heaps, report_that_they_were_destroyed_to_those_who_still_use_them)
     errno = 0;
     EXPECT_EQ(np_heap_visit(destroyed, [](void*, std::size_t, void*) { return 1; }, nullptr), -1);
     EXPECT_EQ(errno, EINVAL);
-    EXPECT_EQ(recorder.kinds(), test::kinds(7, error::foreign_pointer));
+    EXPECT_EQ(recorder.kinds(), test::kinds(7, error_kind::foreign_pointer));
     np_heap_free(heap, block);
     EXPECT_EQ(recorder.reports().size(), 7U) << "it was still in use";
     EXPECT_EQ(np_verify(), 1);
@@ -256,7 +256,7 @@ TEST_F(np_heaps, report_nullptr_where_a_heap_has_to_be)
     EXPECT_EQ(np_heap_alloc(nullptr, 100), nullptr);
     EXPECT_EQ(np_heap_calloc(nullptr, 10, 10), nullptr);
     EXPECT_EQ(np_heap_realloc(nullptr, nullptr, 100), nullptr);
-    EXPECT_EQ(recorder.kinds(), test::kinds(3, error::foreign_pointer));
+    EXPECT_EQ(recorder.kinds(), test::kinds(3, error_kind::foreign_pointer));
 }
 
 TEST_F(np_heaps, report_and_leave_alone_what_is_to_be_destroyed_and_is_no_heap)
@@ -268,7 +268,7 @@ TEST_F(np_heaps, report_and_leave_alone_what_is_to_be_destroyed_and_is_no_heap)
     const test::error_recorder recorder;
     for (void* each : foreign)
         np_heap_destroy(reinterpret_cast<np_heap*>(each));
-    EXPECT_EQ(recorder.kinds(), test::kinds(foreign.size(), error::foreign_pointer));
+    EXPECT_EQ(recorder.kinds(), test::kinds(foreign.size(), error_kind::foreign_pointer));
     np_heap_destroy(reinterpret_cast<np_heap*>(reinterpret_cast<std::byte*>(heap) + 16));
     EXPECT_EQ(recorder.reports().size(), foreign.size() + 1);
     np_free(foreign[0]);

@@ -295,7 +295,7 @@ TEST(np_trim, gives_back_at_once_what_threads_that_have_ended_had_of_each_other)
 
 TEST(np_free, reports_and_ignores_what_is_no_block)
 {
-    using memory_pool::error;
+    using memory_pool::error_kind;
     int local = 0;
     auto* const large = static_cast<std::byte*>(np_alloc(300'000));
     auto* const small = static_cast<std::byte*>(np_alloc(64));
@@ -305,13 +305,13 @@ TEST(np_free, reports_and_ignores_what_is_no_block)
     np_free(reinterpret_cast<void*>(largest - 15));
     EXPECT_EQ(np_realloc(&local, 10), nullptr);
     EXPECT_EQ(np_usable_size(&local), 0U);
-    EXPECT_EQ(recorder.kinds(), test::kinds(5, error::foreign_pointer));
+    EXPECT_EQ(recorder.kinds(), test::kinds(5, error_kind::foreign_pointer));
     np_free(small + 1);
     np_free(small + 8);
     np_free(large + 16);
     np_free(large + 65536);
     EXPECT_EQ(recorder.reports().size(), 9U);
-    EXPECT_EQ(recorder.kinds().back(), error::misaligned_pointer);
+    EXPECT_EQ(recorder.kinds().back(), error_kind::misaligned_pointer);
     np_free(large);
     np_free(small);
     EXPECT_EQ(recorder.reports().size(), 9U);
@@ -332,7 +332,7 @@ TEST(np_free, reports_a_block_that_was_freed_twice_also_when_a_heap_has_its_plac
     np_heap* const heap = np_heap_create();
     (void)np_heap_alloc(heap, bytes);
     other.does([] { (void)np_trim(); });
-    EXPECT_EQ(recorder.kinds(), test::kinds(1, memory_pool::error::double_free));
+    EXPECT_EQ(recorder.kinds(), test::kinds(1, memory_pool::error_kind::double_free));
     EXPECT_EQ(np_verify(), 1);
     np_heap_destroy(heap);
 }
@@ -353,7 +353,7 @@ TEST(np_free, reports_a_block_that_is_freed_twice_in_a_row_while_others_maintain
     }
     ends = true;
     other.join();
-    EXPECT_EQ(recorder.kinds(), test::kinds(times, memory_pool::error::double_free));
+    EXPECT_EQ(recorder.kinds(), test::kinds(times, memory_pool::error_kind::double_free));
 }
 
 TEST(np_free, may_be_left_by_a_long_jump_of_the_error_handler)

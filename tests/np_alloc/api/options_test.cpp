@@ -242,7 +242,7 @@ TEST(np_option_set, chooses_whether_pointers_from_elsewhere_are_reported_or_igno
     EXPECT_EQ(std::count(said.begin(), said.end(), '\n'), 2) << "only the first, and what to do about it";
     auto* const block = static_cast<std::byte*>(np_alloc(100'000));
     np_free(block + 16);
-    EXPECT_EQ(recorder.kinds(), test::kinds{memory_pool::error::misaligned_pointer}) << "it is from here";
+    EXPECT_EQ(recorder.kinds(), test::kinds{memory_pool::error_kind::misaligned_pointer}) << "it is from here";
     np_free(block);
 }
 } // namespace

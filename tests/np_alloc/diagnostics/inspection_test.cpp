@@ -327,7 +327,7 @@ TEST_F(np_verify_finds, a_slab_that_has_counted_other_free_blocks)
 TEST_F(np_verify_finds, a_block_that_is_free_and_was_not_counted_as_back)
 {
     const np::slice_record before = slab();
-    const auto refuse = [](memory_pool::error, const void*) { FAIL(); };
+    const auto refuse = [](memory_pool::error_kind, const void*) { FAIL(); };
     ASSERT_EQ(slab().put(np::facts[size_class], &of_heap, 1, refuse).taken_back, 1U);
     expect_inconsistency("the outstanding-block count of a heap does not match its slabs");
     slab() = before;
@@ -649,7 +649,7 @@ TEST_F(np_verify_finds, a_block_that_is_in_transit_twice)
     other.does([this] { mine().slabs.send_all(); });
     test::error_recorder recorder;
     owner.does([this] { (void)mine().slabs.drain(); });
-    EXPECT_EQ(recorder.kinds(), test::kinds{memory_pool::error::double_free});
+    EXPECT_EQ(recorder.kinds(), test::kinds{memory_pool::error_kind::double_free});
 }
 
 TEST_F(np_verify_finds, a_batch_that_was_written_to_after_its_block_was_freed)

@@ -31,7 +31,7 @@
 namespace np = memory_pool::np;
 
 namespace {
-using memory_pool::error;
+using memory_pool::error_kind;
 using np::guarded_slots;
 
 using test::held_blocks;
@@ -85,7 +85,8 @@ TEST_F(sampled_blocks_death, the_first_byte_behind_one_is_inaccessible)
 TEST_F(sampled_blocks_death, now_and_then_the_last_byte_before_one_is_inaccessible)
 {
     for (const std::size_t bytes : {16U, 1000U})
-        EXPECT_DEATH(write(sample_at_the_begin(bytes) - 1), "memory_pool: buffer underflow: access to address") << bytes;
+        EXPECT_DEATH(write(sample_at_the_begin(bytes) - 1), "memory_pool: buffer underflow: access to address")
+            << bytes;
 }
 
 TEST_F(sampled_blocks_death, those_that_were_freed_are_neither_read_nor_written)
@@ -365,8 +366,8 @@ TEST(sampled_blocks, that_are_freed_twice_or_by_a_pointer_into_them_are_named)
     np_free(block);
     np_free(block);
     EXPECT_EQ(np_realloc(block, 100), nullptr);
-    EXPECT_EQ(recorder.kinds(), (test::kinds{error::misaligned_pointer, error::misaligned_pointer, error::double_free,
-                                             error::double_free}));
+    EXPECT_EQ(recorder.kinds(), (test::kinds{error_kind::misaligned_pointer, error_kind::misaligned_pointer,
+                                             error_kind::double_free, error_kind::double_free}));
     for (const test::error_recorder::entry& each : recorder.reports())
         EXPECT_EQ(each.block_size, 64U);
     EXPECT_EQ(np_verify(), 1);
@@ -381,7 +382,7 @@ TEST(sampled_blocks, are_named_as_freed_twice_once_for_each_thread_but_one)
         other.does([block] { np_free(block); });
         np_free(block);
     }
-    EXPECT_EQ(recorder.kinds(), test::kinds(20, error::double_free));
+    EXPECT_EQ(recorder.kinds(), test::kinds(20, error_kind::double_free));
 }
 
 TEST(sampled_blocks, are_named_as_freed_twice_also_by_two_threads_at_the_same_time)
@@ -394,7 +395,7 @@ TEST(sampled_blocks, are_named_as_freed_twice_also_by_two_threads_at_the_same_ti
         unsigned char* const block = sample(64);
         test::in_threads(2, [block](std::size_t) { np_free(block); });
     }
-    EXPECT_EQ(recorder.kinds(), test::kinds(times, error::double_free));
+    EXPECT_EQ(recorder.kinds(), test::kinds(times, error_kind::double_free));
 }
 
 #if TESTS_MAY_FORK

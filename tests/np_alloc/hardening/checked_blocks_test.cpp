@@ -20,7 +20,7 @@
 #include <vector>
 
 namespace {
-using memory_pool::error;
+using memory_pool::error_kind;
 
 constexpr std::array<std::size_t, 7> sizes_of_all_kinds{16, 48, 1000, 4096, 9216, 262'144, 3'145'728};
 
@@ -32,7 +32,7 @@ struct checked_blocks : testing::Test
     ~checked_blocks() override { EXPECT_EQ(np_verify(), 1); }
 
     /// Expects one report more, of `address`.
-    void expect_report(error kind, const void* address, std::size_t bytes)
+    void expect_report(error_kind kind, const void* address, std::size_t bytes)
     {
         ASSERT_EQ(recorder.reports().size(), reports_ + 1) << bytes << "\n" << texts();
         EXPECT_EQ(recorder.kinds().back(), kind) << bytes;
@@ -60,9 +60,9 @@ TEST_F(checked_blocks, are_freed_once)
         void* const block = np_alloc(bytes);
         np_free(block);
         np_free(block);
-        expect_report(error::double_free, block, bytes);
+        expect_report(error_kind::double_free, block, bytes);
         np_free(block);
-        expect_report(error::double_free, block, bytes);
+        expect_report(error_kind::double_free, block, bytes);
     }
 }
 
@@ -74,11 +74,11 @@ TEST_F(checked_blocks, are_freed_once_whatever_was_freed_in_between)
         np_free(block);
         np_free(other);
         np_free(block);
-        expect_report(error::double_free, block, bytes);
+        expect_report(error_kind::double_free, block, bytes);
         for (int i = 0; i != 1024; ++i)
             np_free(np_alloc(bytes));
         np_free(block);
-        expect_report(error::double_free, block, bytes);
+        expect_report(error_kind::double_free, block, bytes);
     }
 }
 
@@ -88,9 +88,9 @@ TEST_F(checked_blocks, are_freed_once_by_any_thread)
         void* const block = np_alloc(bytes);
         test::in_a_thread([block] { np_free(block); });
         np_free(block);
-        expect_report(error::double_free, block, bytes);
+        expect_report(error_kind::double_free, block, bytes);
         test::in_a_thread([block] { np_free(block); });
-        expect_report(error::double_free, block, bytes);
+        expect_report(error_kind::double_free, block, bytes);
     }
 }
 
@@ -103,7 +103,7 @@ TEST_F(checked_blocks, are_freed_once_also_when_two_threads_that_they_are_not_fr
         test::lasting_thread other;
         one.does([block] { np_free(block); });
         other.does([block] { np_free(block); });
-        expect_report(error::double_free, block, bytes);
+        expect_report(error_kind::double_free, block, bytes);
     }
 }
 
@@ -163,12 +163,12 @@ TEST_F(checked_blocks, are_freed_once_also_those_of_heaps)
         void* const block = np_heap_alloc(heap, bytes);
         np_heap_free(heap, block);
         np_free(block);
-        expect_report(error::double_free, block, bytes);
+        expect_report(error_kind::double_free, block, bytes);
     }
     void* const kept = np_heap_alloc(heap, 100);
     np_heap_destroy(heap);
     np_free(kept);
-    expect_report(error::double_free, kept, 100);
+    expect_report(error_kind::double_free, kept, 100);
 }
 
 TEST_F(checked_blocks, are_resized_and_asked_for_their_size_only_while_they_are_in_use)
@@ -177,9 +177,9 @@ TEST_F(checked_blocks, are_resized_and_asked_for_their_size_only_while_they_are_
         void* const block = np_alloc(bytes);
         np_free(block);
         EXPECT_EQ(np_realloc(block, 2 * bytes), nullptr);
-        expect_report(error::double_free, block, bytes);
+        expect_report(error_kind::double_free, block, bytes);
         EXPECT_EQ(np_usable_size(block), 0U);
-        expect_report(error::double_free, block, bytes);
+        expect_report(error_kind::double_free, block, bytes);
     }
 }
 
@@ -215,15 +215,15 @@ TEST_F(checked_blocks, are_freed_by_the_address_that_they_were_handed_out_with)
         auto* const block = static_cast<std::byte*>(np_alloc(bytes));
         for (const std::size_t offset : {1U, 8U, 15U}) {
             np_free(block + offset);
-            expect_report(error::misaligned_pointer, block + offset, bytes);
+            expect_report(error_kind::misaligned_pointer, block + offset, bytes);
         }
         if (bytes > 16) {
             np_free(block + 16);
-            expect_report(error::misaligned_pointer, block + 16, bytes);
+            expect_report(error_kind::misaligned_pointer, block + 16, bytes);
         }
         if (bytes > 100'000) {
             np_free(block + 65'536);
-            expect_report(error::misaligned_pointer, block + 65'536, bytes);
+            expect_report(error_kind::misaligned_pointer, block + 65'536, bytes);
         }
         np_free(block);
         expect_no_report();
@@ -238,8 +238,8 @@ TEST_F(checked_blocks, are_none_where_none_was_allocated_yet)
     for (std::byte* next = block + usable; in_use.size() < 6; next += usable) {
         np_free(next);
         ASSERT_FALSE(recorder.reports().empty());
-        EXPECT_TRUE(recorder.kinds().back() == error::double_free ||
-                    recorder.kinds().back() == error::misaligned_pointer);
+        EXPECT_TRUE(recorder.kinds().back() == error_kind::double_free ||
+                    recorder.kinds().back() == error_kind::misaligned_pointer);
         in_use.insert(next);
     }
     EXPECT_EQ(recorder.reports().size(), 5U);
@@ -251,7 +251,7 @@ TEST_F(checked_blocks, are_none_far_from_all_that_was_allocated)
     auto* const block = static_cast<std::byte*>(np_alloc(64));
     std::byte* const far_away = block + (std::size_t{1} << 30);
     np_free(far_away);
-    expect_report(error::double_free, far_away, 64);
+    expect_report(error_kind::double_free, far_away, 64);
     np_free(block);
 }
 
@@ -274,25 +274,25 @@ TEST_F(checked_blocks, have_the_requested_size_in_reports)
     for (const std::size_t bytes : {std::size_t{50}, std::size_t{100}, std::size_t{5'000}, std::size_t{32'000}}) {
         auto* const block = static_cast<unsigned char*>(np_alloc(bytes));
         np_free(block + 16);
-        expect_report(error::misaligned_pointer, block + 16, bytes);
+        expect_report(error_kind::misaligned_pointer, block + 16, bytes);
         EXPECT_EQ(recorder.reports().back().block_size, bytes) << "of the block that it points into";
         np_free(block);
         np_free(block);
-        expect_report(error::double_free, block, bytes);
+        expect_report(error_kind::double_free, block, bytes);
         EXPECT_EQ(recorder.reports().back().block_size, bytes);
         np_free(block + 16);
-        expect_report(error::misaligned_pointer, block + 16, bytes);
+        expect_report(error_kind::misaligned_pointer, block + 16, bytes);
         EXPECT_EQ(recorder.reports().back().block_size, bytes) << "of the block that was freed";
         block[0] = 0;
         void* const again = np_alloc(bytes - 1);
         ASSERT_EQ(again, block);
-        expect_report(error::write_after_free, block, bytes);
+        expect_report(error_kind::write_after_free, block, bytes);
         EXPECT_EQ(recorder.reports().back().block_size, bytes) << "of the block that was freed, not of the new one";
         np_free(again);
     }
     auto* const large = static_cast<unsigned char*>(np_alloc(100'000));
     np_free(large + 16);
-    expect_report(error::misaligned_pointer, large + 16, 100'000);
+    expect_report(error_kind::misaligned_pointer, large + 16, 100'000);
     EXPECT_EQ(recorder.reports().back().block_size, 100'000U);
     np_free(large);
 }
@@ -303,11 +303,11 @@ TEST_F(checked_blocks, are_freed_with_the_size_that_was_asked_for)
         for (const std::size_t wrong : {bytes - 1, bytes + 1, 2 * bytes}) {
             void* const block = np_alloc(bytes);
             np_free_sized(block, wrong);
-            expect_report(error::size_mismatch, block, bytes);
+            expect_report(error_kind::size_mismatch, block, bytes);
             EXPECT_EQ(recorder.reports().back().block_size, bytes) << "that was right";
             void* const aligned = np_aligned_alloc(64, bytes);
             np_free_aligned_sized(aligned, 64, wrong);
-            expect_report(error::size_mismatch, aligned, bytes);
+            expect_report(error_kind::size_mismatch, aligned, bytes);
         }
         np_free_sized(np_alloc(bytes), bytes);
         np_free_aligned_sized(np_aligned_alloc(4096, bytes), 4096, bytes);
@@ -354,7 +354,7 @@ test::kinds with_handler_that_frees(std::size_t bytes, Action&& action)
     const memory_pool::error_handler before =
         memory_pool::set_error_handler([](const memory_pool::error_report& report) {
             seen.push_back(report.kind);
-            if (report.kind == error::buffer_overflow)
+            if (report.kind == error_kind::buffer_overflow)
                 np_free(block);
         });
     action(block);
@@ -365,7 +365,8 @@ test::kinds with_handler_that_frees(std::size_t bytes, Action&& action)
 TEST_F(checked_blocks, are_freed_once_also_if_the_error_handler_frees_them)
 {
     for (const std::size_t bytes : sizes_of_all_kinds)
-        EXPECT_EQ(with_handler_that_frees(bytes, np_free), (test::kinds{error::buffer_overflow, error::double_free}))
+        EXPECT_EQ(with_handler_that_frees(bytes, np_free),
+                  (test::kinds{error_kind::buffer_overflow, error_kind::double_free}))
             << bytes;
     EXPECT_EQ(np_verify(), 1);
 }
@@ -374,7 +375,7 @@ TEST_F(checked_blocks, are_not_resized_if_the_error_handler_has_freed_them)
 {
     for (const std::size_t bytes : sizes_of_all_kinds) {
         const auto resize = [bytes](void* block) { EXPECT_EQ(np_realloc(block, bytes - 1), nullptr); };
-        EXPECT_EQ(with_handler_that_frees(bytes, resize), test::kinds{error::buffer_overflow}) << bytes;
+        EXPECT_EQ(with_handler_that_frees(bytes, resize), test::kinds{error_kind::buffer_overflow}) << bytes;
     }
     EXPECT_EQ(np_verify(), 1);
 }
@@ -397,12 +398,12 @@ TEST_F(checked_blocks, of_0_bytes_are_distinct_and_can_be_freed_and_resized)
     np_free(shrunk);
     expect_no_report();
     np_free(shrunk);
-    expect_report(error::double_free, shrunk, 0);
+    expect_report(error_kind::double_free, shrunk, 0);
 }
 
 TEST_F(checked_blocks, are_reported_with_their_allocation_sites)
 {
-    const auto expect_line = [this](error kind) {
+    const auto expect_line = [this](error_kind kind) {
         const std::string end = "\n  allocated at orders.c:42";
         ASSERT_FALSE(recorder.reports().empty());
         const std::string& text = recorder.reports().back().text;
@@ -414,17 +415,17 @@ TEST_F(checked_blocks, are_reported_with_their_allocation_sites)
     auto* const block = static_cast<char*>(np_alloc_at(20, "orders.c", 42));
     block[20] ^= 1;
     EXPECT_EQ(np_usable_size(block), 20U);
-    expect_line(error::buffer_overflow);
+    expect_line(error_kind::buffer_overflow);
     np_free_sized(block, 21);
-    expect_line(error::size_mismatch);
+    expect_line(error_kind::size_mismatch);
     np_free(block);
-    expect_line(error::double_free);
+    expect_line(error_kind::double_free);
     block[3] = 1;
     std::vector<void*> others;
     const std::size_t reports = recorder.reports().size();
     while (recorder.reports().size() == reports && others.size() != 10'000)
         others.push_back(np_alloc_at(20, "other.c", 1));
-    expect_line(error::write_after_free);
+    expect_line(error_kind::write_after_free);
     for (void* const each : others)
         np_free(each);
     np_free(neighbor);

@@ -20,7 +20,7 @@
 #include <vector>
 
 namespace {
-using memory_pool::error;
+using memory_pool::error_kind;
 
 constexpr std::array<std::size_t, 8> sizes_of_all_kinds{1, 16, 48, 1000, 4096, 9216, 100'001, 3'000'001};
 constexpr std::array<std::size_t, 6> sizes_in_slabs{16, 48, 1000, 4096, 9216, 30'000};
@@ -53,7 +53,7 @@ TEST_F(checked_bytes, behind_a_block_are_looked_at_when_it_is_freed)
         unsigned char* const block = some_block(bytes);
         overflow(block, bytes, 1);
         np_free(block);
-        ASSERT_EQ(recorder.kinds(), test::kinds(1, error::buffer_overflow)) << bytes;
+        ASSERT_EQ(recorder.kinds(), test::kinds(1, error_kind::buffer_overflow)) << bytes;
         EXPECT_EQ(recorder.reports()[0].address, block);
         EXPECT_EQ(recorder.reports()[0].block_size, bytes) << "what was asked for, not what there is room for";
         const test::error_recorder next;
@@ -80,7 +80,7 @@ TEST_F(checked_bytes, behind_a_block_are_looked_at_when_it_is_resized_and_report
         unsigned char* const block = some_block(bytes);
         overflow(block, bytes, 1);
         void* const moved = np_realloc(block, 2 * bytes + 100);
-        EXPECT_EQ(now.kinds(), test::kinds(1, error::buffer_overflow)) << bytes;
+        EXPECT_EQ(now.kinds(), test::kinds(1, error_kind::buffer_overflow)) << bytes;
         np_free(moved);
         EXPECT_EQ(now.reports().size(), 1U) << bytes;
     }
@@ -112,7 +112,7 @@ TEST_F(checked_bytes, behind_aligned_blocks_and_those_of_heaps_are_looked_at)
         const test::error_recorder now;
         overflow(static_cast<unsigned char*>(block), 100, 1);
         np_free(block);
-        EXPECT_EQ(now.kinds(), test::kinds(1, error::buffer_overflow));
+        EXPECT_EQ(now.kinds(), test::kinds(1, error_kind::buffer_overflow));
     }
     np_heap_destroy(heap);
 }
@@ -137,7 +137,7 @@ TEST_F(checked_bytes, of_a_free_block_are_looked_at_when_it_goes_out_again)
             std::memset(block, 0, written);
             unsigned char* const again = some_block(bytes);
             ASSERT_EQ(again, block) << "the last that was freed";
-            ASSERT_EQ(now.kinds(), test::kinds(1, error::write_after_free)) << bytes;
+            ASSERT_EQ(now.kinds(), test::kinds(1, error_kind::write_after_free)) << bytes;
             EXPECT_EQ(now.reports()[0].address, block);
             np_free(again);
             EXPECT_EQ(now.reports().size(), 1U);
@@ -156,7 +156,7 @@ TEST_F(checked_bytes, of_a_free_large_block_are_looked_at_when_its_memory_goes_o
         EXPECT_EQ(np_verify(), 0) << "also by np_verify";
         unsigned char* const again = some_block(bytes);
         ASSERT_EQ(again, block);
-        EXPECT_EQ(now.kinds(), test::kinds(1, error::write_after_free)) << bytes;
+        EXPECT_EQ(now.kinds(), test::kinds(1, error_kind::write_after_free)) << bytes;
         np_free(again);
     }
 }
@@ -175,7 +175,7 @@ TEST_F(checked_bytes, of_a_free_block_are_looked_at_when_it_comes_back_from_anot
         std::generate(all.begin(), all.end(), [] { return np_alloc(16); });
         std::for_each(all.begin(), all.end(), np_free);
     });
-    EXPECT_EQ(recorder.kinds(), test::kinds(1, error::write_after_free));
+    EXPECT_EQ(recorder.kinds(), test::kinds(1, error_kind::write_after_free));
 }
 
 TEST_F(checked_bytes, of_a_free_block_are_not_what_the_program_wrote)

@@ -29,7 +29,7 @@ struct checked_guards_death : testing::Test
 {
     void SetUp() override
     {
-        if (memory_pool::os::page_size() != np::guard_bytes)
+        if (memory_pool::detail::os::page_size() != np::guard_bytes)
             GTEST_SKIP() << "pages are too large to be guards";
     }
 };

@@ -30,7 +30,7 @@
 namespace np = memory_pool::np;
 
 namespace {
-using memory_pool::error;
+using memory_pool::error_kind;
 
 constexpr std::size_t mebibyte = std::size_t{1} << 20;
 /// What has memory still when it is freed, and what has given it back to the system.
@@ -149,7 +149,7 @@ TEST_F(checked_large, that_was_freed_is_named_when_it_is_freed_again_resized_or_
         np_free_sized(block, bytes);
         EXPECT_EQ(np_realloc(block, 100), nullptr);
         EXPECT_EQ(np_usable_size(block), 0U);
-        EXPECT_EQ(now.kinds(), test::kinds(4, error::double_free)) << bytes;
+        EXPECT_EQ(now.kinds(), test::kinds(4, error_kind::double_free)) << bytes;
     }
 }
 
@@ -231,7 +231,7 @@ TEST_F(checked_large, stays_accessible_and_is_verified_if_the_system_does_not_mo
         block[5 * mebibyte] = 0;
         EXPECT_EQ(np_verify(), 0);
         np_free(np_alloc(9 * mebibyte));
-        EXPECT_EQ(now.kinds(), test::kinds(1, error::write_after_free));
+        EXPECT_EQ(now.kinds(), test::kinds(1, error_kind::write_after_free));
     }
 }
 

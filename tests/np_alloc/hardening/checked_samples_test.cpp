@@ -15,7 +15,7 @@
 #include <cstring>
 
 namespace {
-using memory_pool::error;
+using memory_pool::error_kind;
 using test::sample;
 
 TEST(checked_samples, have_as_many_bytes_as_were_asked_for)
@@ -35,7 +35,7 @@ TEST(checked_samples, that_were_written_past_up_to_the_guard_are_named_when_they
         unsigned char* const block = sample(bytes);
         block[bytes] = static_cast<unsigned char>(~block[bytes]);
         np_free(block);
-        ASSERT_EQ(recorder.kinds(), test::kinds{error::buffer_overflow}) << bytes;
+        ASSERT_EQ(recorder.kinds(), test::kinds{error_kind::buffer_overflow}) << bytes;
         EXPECT_EQ(recorder.reports()[0].address, block);
         const test::error_recorder anew;
     }
@@ -48,16 +48,16 @@ TEST(checked_samples, that_were_written_past_are_named_when_they_are_asked_for_t
     unsigned char* const block = sample(60);
     block[61] = static_cast<unsigned char>(~block[61]);
     EXPECT_EQ(np_usable_size(block), 60U);
-    EXPECT_EQ(recorder.kinds(), test::kinds{error::buffer_overflow});
+    EXPECT_EQ(recorder.kinds(), test::kinds{error_kind::buffer_overflow});
     np_free(block);
-    EXPECT_EQ(recorder.kinds(), test::kinds{error::buffer_overflow}) << "once";
+    EXPECT_EQ(recorder.kinds(), test::kinds{error_kind::buffer_overflow}) << "once";
 }
 
 TEST(checked_samples, that_are_freed_as_of_another_size_are_named)
 {
     const test::error_recorder recorder;
     np_free_sized(sample(60), 61);
-    EXPECT_EQ(recorder.kinds(), test::kinds{error::size_mismatch});
+    EXPECT_EQ(recorder.kinds(), test::kinds{error_kind::size_mismatch});
 }
 
 /// Where the region is used up, blocks of 0 bytes are as others are.

@@ -16,7 +16,7 @@
 #include <set>
 
 namespace np = memory_pool::np;
-namespace os = memory_pool::os;
+namespace os = memory_pool::detail::os;
 using np::guarded_slots;
 using np::wrong_access;
 

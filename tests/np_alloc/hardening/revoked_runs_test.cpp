@@ -16,7 +16,7 @@
 #include <cstring>
 
 namespace np = memory_pool::np;
-namespace os = memory_pool::os;
+namespace os = memory_pool::detail::os;
 using np::revoked_runs;
 
 namespace {

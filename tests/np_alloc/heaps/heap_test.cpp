@@ -134,7 +134,7 @@ TEST_F(heap, reports_a_block_that_is_free_already_and_one_that_begins_nowhere)
     put(mine, blocks[0]);
     put(mine, blocks[0]);
     put(mine, static_cast<std::byte*>(blocks[1]) + 16);
-    EXPECT_EQ(recorder.kinds(), (test::kinds{mp::error::double_free, mp::error::misaligned_pointer}));
+    EXPECT_EQ(recorder.kinds(), (test::kinds{mp::error_kind::double_free, mp::error_kind::misaligned_pointer}));
     EXPECT_EQ(outstanding(mine), 1U);
     put(mine, blocks[1]);
     EXPECT_EQ(outstanding(mine), 0U);
@@ -148,7 +148,7 @@ TEST_F(heap, reports_what_lies_behind_the_last_block_of_a_slab)
     const std::size_t end = std::size_t{its.capacity} * its.block_bytes;
     ASSERT_LT(end, its.slab_bytes);
     put(mine, first + end);
-    EXPECT_EQ(recorder.kinds(), (test::kinds{mp::error::misaligned_pointer}));
+    EXPECT_EQ(recorder.kinds(), (test::kinds{mp::error_kind::misaligned_pointer}));
     EXPECT_EQ(outstanding(mine), 1U);
 }
 

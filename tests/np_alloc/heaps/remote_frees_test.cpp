@@ -119,7 +119,7 @@ TEST_F(remote_frees, reports_a_block_that_two_others_have_sent)
     other.send_all();
     third.send_all();
     (void)mine.drain();
-    EXPECT_EQ(recorder.kinds(), (test::kinds{mp::error::double_free}));
+    EXPECT_EQ(recorder.kinds(), (test::kinds{mp::error_kind::double_free}));
     EXPECT_EQ(outstanding(mine), 1U);
 }
 
@@ -133,10 +133,10 @@ TEST_F(remote_frees, reports_a_block_that_comes_back_when_its_slab_is_gone)
     EXPECT_FALSE(mine.put(class_of_large_slabs, block).has_value());
     EXPECT_EQ(mine.slabs(), 0U);
     mine.put(class_of_large_slabs, &block, 1);
-    EXPECT_EQ(recorder.kinds(), (test::kinds{mp::error::double_free}));
-    EXPECT_EQ(mine.put(class_of_large_slabs, block), mp::error::double_free);
+    EXPECT_EQ(recorder.kinds(), (test::kinds{mp::error_kind::double_free}));
+    EXPECT_EQ(mine.put(class_of_large_slabs, block), mp::error_kind::double_free);
     ASSERT_EQ(take(other, class_of_large_slabs, 1)[0], block);
-    EXPECT_EQ(mine.put(class_of_large_slabs, block), mp::error::double_free);
+    EXPECT_EQ(mine.put(class_of_large_slabs, block), mp::error_kind::double_free);
     EXPECT_EQ(outstanding(other), 1U) << "it is another's now";
 }
 
@@ -153,7 +153,7 @@ TEST_F(remote_frees, reports_a_block_that_two_others_have_sent_when_its_slab_is_
     ASSERT_EQ(take(other, class_of_large_slabs, 1)[0], block);
     third.send_all();
     (void)mine.drain();
-    EXPECT_EQ(recorder.kinds(), (test::kinds{mp::error::double_free}));
+    EXPECT_EQ(recorder.kinds(), (test::kinds{mp::error_kind::double_free}));
     mine.send_all();
     (void)other.drain();
     EXPECT_EQ(other.outstanding(class_of_large_slabs), 1U) << "it is another's now";
@@ -166,13 +166,13 @@ TEST_F(remote_frees, reports_a_block_that_was_sent_twice_as_its_own_batch)
     for (const std::size_t each : {0U, 1U, 0U}) // The last one has the first come again behind the second.
         (void)mine.send_one(5, blocks[each]);
     (void)mine.drain();
-    EXPECT_EQ(recorder.kinds(), (test::kinds{mp::error::double_free}));
+    EXPECT_EQ(recorder.kinds(), (test::kinds{mp::error_kind::double_free}));
     EXPECT_EQ(outstanding(mine), 1U);
     void* const only_one = take(mine, class_of_large_slabs, 1)[0];
     (void)mine.send_one(class_of_large_slabs, only_one);
     (void)mine.send_one(class_of_large_slabs, only_one);
     (void)mine.drain();
-    EXPECT_EQ(recorder.kinds(), test::kinds(2, mp::error::double_free));
+    EXPECT_EQ(recorder.kinds(), test::kinds(2, mp::error_kind::double_free));
     EXPECT_EQ(outstanding(mine), 1U);
 }
 
@@ -184,7 +184,7 @@ TEST_F(remote_frees, names_the_size_of_a_block_whose_slab_has_gone_since_it_was_
     put(mine, block);
     mine.give_back_empty_slabs();
     mine.put(size_class, &block, 1);
-    ASSERT_EQ(recorder.kinds(), test::kinds{mp::error::double_free});
+    ASSERT_EQ(recorder.kinds(), test::kinds{mp::error_kind::double_free});
     EXPECT_EQ(recorder.reports()[0].block_size, np::sizes::size(size_class));
 }
 
@@ -217,7 +217,7 @@ TEST_F(remote_frees, reports_a_batch_that_was_written_to_and_believes_nothing_of
         *sent = each;
         sent->first = each.first != nullptr ? each.first : brought;
         (void)mine.drain();
-        ASSERT_EQ(recorder.kinds(), test::kinds{mp::error::write_after_free});
+        ASSERT_EQ(recorder.kinds(), test::kinds{mp::error_kind::write_after_free});
         EXPECT_EQ(recorder.reports()[0].address, sent);
         EXPECT_EQ(in_transit(mine), 0U);
         EXPECT_EQ(outstanding(mine), away_before);
@@ -241,7 +241,8 @@ TEST_F(remote_frees, reports_what_is_wrong_with_a_batch_when_its_place_is_needed
         for (const std::unique_ptr<np::heap>& each : owners)
             put(other, take(*each, 5, 1)[0]);
         const bool is_block = written == mine_again;
-        ASSERT_EQ(recorder.kinds(), test::kinds{is_block ? mp::error::double_free : mp::error::write_after_free});
+        ASSERT_EQ(recorder.kinds(),
+                  test::kinds{is_block ? mp::error_kind::double_free : mp::error_kind::write_after_free});
         EXPECT_EQ(recorder.reports()[0].address, is_block ? written : batch);
         EXPECT_EQ(local, 0);
         other.send_all();

@@ -414,7 +414,7 @@ TEST_F(thread_cache, reports_a_block_that_comes_back_twice_in_a_row_and_has_it_o
         EXPECT_EQ(mine.held(size_class), held);
         EXPECT_EQ(recorder.kinds().size(), size_class + 1);
     }
-    EXPECT_EQ(recorder.kinds().back(), memory_pool::error::double_free);
+    EXPECT_EQ(recorder.kinds().back(), memory_pool::error_kind::double_free);
 }
 
 TEST_F(thread_cache, takes_a_block_that_is_named_before_a_magazine_that_is_empty)
@@ -465,7 +465,7 @@ TEST_F(thread_cache, takes_a_block_that_is_freed_by_mistake_where_batches_are_an
     EXPECT_EQ(mine.held(np::heap::batch_class), 1U);
     test::error_recorder recorder;
     tidy(mine);
-    EXPECT_EQ(recorder.kinds(), test::kinds{memory_pool::error::double_free});
+    EXPECT_EQ(recorder.kinds(), test::kinds{memory_pool::error_kind::double_free});
     (void)other.drain();
     other.send_all();
     (void)memory->slabs.drain();

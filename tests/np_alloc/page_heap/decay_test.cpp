@@ -136,7 +136,7 @@ TEST(np_decay, lets_no_double_free_pass_of_a_block_whose_magazine_went_back_mean
     np_free(block);
     std::this_thread::sleep_for(std::chrono::milliseconds(60));
     np_free(block);
-    EXPECT_EQ(recorder.kinds(), std::vector<memory_pool::error>{memory_pool::error::double_free});
+    EXPECT_EQ(recorder.kinds(), std::vector<memory_pool::error_kind>{memory_pool::error_kind::double_free});
     np_free(other);
 }
 

@@ -80,8 +80,8 @@ TEST_F(huge_pages, are_what_the_system_is_told_to_use)
 {
     if (test::system_is_emulated())
         GTEST_SKIP() << "advice is not followed";
-    if (memory_pool::os::advise_huge_pages(region.address(np::first_slice), part * np::slice_bytes, false) !=
-        memory_pool::os::advice::taken)
+    if (memory_pool::detail::os::advise_huge_pages(region.address(np::first_slice), part * np::slice_bytes, false) !=
+        memory_pool::detail::os::advice::taken)
         GTEST_SKIP() << "this system has no huge pages";
     all.ask_for(np::slice_at(part), 2 * part);
     all.lose_memory(np::slice_at(part), 1);
@@ -287,15 +287,15 @@ TEST(huge_pages_of_a_growing_region, leave_alone_what_the_program_has_mapped_beh
     all.ask_for(np::slice_at(part), part);
     region.shrink(part + 1);
     std::byte* const behind = region.address(np::slice_at(region.committed()));
-    ASSERT_TRUE(memory_pool::os::reserve_addresses_at(behind, np::slice_bytes));
-    ASSERT_TRUE(memory_pool::os::commit_memory(behind, np::slice_bytes));
+    ASSERT_TRUE(memory_pool::detail::os::reserve_addresses_at(behind, np::slice_bytes));
+    ASSERT_TRUE(memory_pool::detail::os::commit_memory(behind, np::slice_bytes));
     *behind = std::byte{0x5A};
     np::run last{np::slice_at(part), 1, true};
     last.clean_begin = last.first;
     last.clean_end = np::slice_at(region.most_slices());
     all.purge_around(last);
     EXPECT_EQ(*behind, std::byte{0x5A});
-    EXPECT_TRUE(memory_pool::os::release_addresses(behind, np::slice_bytes));
+    EXPECT_TRUE(memory_pool::detail::os::release_addresses(behind, np::slice_bytes));
     region.release();
 }
 #endif

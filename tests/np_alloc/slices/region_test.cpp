@@ -190,12 +190,12 @@ TEST_F(growing_region, stays_as_large_as_it_is_when_what_follows_is_not_free)
     ASSERT_TRUE(all.commit(10));
     const std::size_t before = all.committed();
     std::byte* const behind = all.address(np::slice_at(all.slices())) + np::slice_bytes;
-    ASSERT_TRUE(memory_pool::os::reserve_addresses_at(behind, np::slice_bytes));
+    ASSERT_TRUE(memory_pool::detail::os::reserve_addresses_at(behind, np::slice_bytes));
     EXPECT_FALSE(all.commit(before + 2));
     EXPECT_EQ(all.committed(), before);
     EXPECT_TRUE(all.commit(before + 1)) << "up to there";
     EXPECT_FALSE(all.commit(before + 2));
-    ASSERT_TRUE(memory_pool::os::release_addresses(behind, np::slice_bytes));
+    ASSERT_TRUE(memory_pool::detail::os::release_addresses(behind, np::slice_bytes));
     EXPECT_TRUE(all.commit(before + 2)) << "it is free again";
 }
 
@@ -209,8 +209,8 @@ TEST_F(growing_region, gives_addresses_back_when_it_ends)
     EXPECT_EQ(all.most_slices(), all.committed());
     EXPECT_FALSE(all.commit(all.committed() + 1));
     all.release();
-    ASSERT_TRUE(memory_pool::os::reserve_addresses_at(base, 100 * np::slice_bytes)) << "they are free";
-    EXPECT_TRUE(memory_pool::os::release_addresses(base, 100 * np::slice_bytes));
+    ASSERT_TRUE(memory_pool::detail::os::reserve_addresses_at(base, 100 * np::slice_bytes)) << "they are free";
+    EXPECT_TRUE(memory_pool::detail::os::release_addresses(base, 100 * np::slice_bytes));
 }
 
 TEST_F(growing_region, stays_as_it_is_when_addresses_or_memory_are_refused_and_has_them_later)
@@ -256,11 +256,11 @@ TEST_F(growing_region, gives_addresses_back_behind_what_is_used_and_has_them_aga
     EXPECT_EQ(all.slices(), 100U);
     EXPECT_GE(all.peak_committed(), 600U) << "what was there is still known as the region's";
     EXPECT_EQ(all.tag(np::slice_at(599)), 7U) << "tables stay";
-    ASSERT_TRUE(memory_pool::os::reserve_addresses_at(all.address(np::slice_at(110)), np::slice_bytes))
+    ASSERT_TRUE(memory_pool::detail::os::reserve_addresses_at(all.address(np::slice_at(110)), np::slice_bytes))
         << "they are free";
     EXPECT_FALSE(all.commit(600));
     EXPECT_EQ(all.committed(), 100U);
-    ASSERT_TRUE(memory_pool::os::release_addresses(all.address(np::slice_at(110)), np::slice_bytes));
+    ASSERT_TRUE(memory_pool::detail::os::release_addresses(all.address(np::slice_at(110)), np::slice_bytes));
     ASSERT_TRUE(all.commit(2000));
     EXPECT_EQ(*all.address(np::slice_at(99)), std::byte{1});
     EXPECT_EQ(*all.address(np::slice_at(599)), std::byte{0});

@@ -45,7 +45,7 @@ struct runs : testing::Test
         const np::run oldest = all.take_dirty_since(before);
         if (oldest.first == np::no_slice)
             return 0;
-        EXPECT_TRUE(mp::os::purge_memory(memory(oldest), oldest.length * np::slice_bytes));
+        EXPECT_TRUE(mp::detail::os::purge_memory(memory(oldest), oldest.length * np::slice_bytes));
         all.put_purged(oldest, false, before);
         return oldest.length;
     }

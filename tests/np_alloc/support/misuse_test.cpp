@@ -73,13 +73,13 @@ TEST(np_set_error_handler, is_the_same_handler_as_in_Cxx)
     np_free(&a_global);
     EXPECT_EQ(all_told.size(), 1U);
     np_set_error_handler(nullptr);
-    EXPECT_EQ(memory_pool::get_error_handler(), &memory_pool::base::abort_program);
+    EXPECT_EQ(memory_pool::get_error_handler(), &memory_pool::detail::base::abort_program);
 }
 
 int times_in_c = 0;
 np_error last_kind_in_c{};
 int times_in_cxx = 0;
-memory_pool::error last_kind_in_cxx{};
+memory_pool::error_kind last_kind_in_cxx{};
 
 void count_in_c(const np_error_report* report)
 {
@@ -113,10 +113,10 @@ TEST(np_set_error_handler, returns_a_function_that_stands_for_one_in_Cxx)
     np_error_report report{np_error_size_mismatch, "size mismatch", nullptr, 1, "np_alloc", ""};
     previous(&report);
     EXPECT_EQ(times_in_cxx, 1) << "a handler passes on what is not for it";
-    EXPECT_EQ(last_kind_in_cxx, memory_pool::error::size_mismatch);
+    EXPECT_EQ(last_kind_in_cxx, memory_pool::error_kind::size_mismatch);
     report.kind = np_error_use_after_free;
     previous(&report);
-    EXPECT_EQ(last_kind_in_cxx, memory_pool::error::write_after_free) << "the nearest of those";
+    EXPECT_EQ(last_kind_in_cxx, memory_pool::error_kind::write_after_free) << "the nearest of those";
     EXPECT_EQ(np_set_error_handler(previous), &count_in_c);
     EXPECT_EQ(memory_pool::set_error_handler(nullptr), &count_in_cxx);
 }
@@ -124,9 +124,9 @@ TEST(np_set_error_handler, returns_a_function_that_stands_for_one_in_Cxx)
 TEST(np_set_error_handler, is_told_the_kind_of_errors_of_pools)
 {
     np_set_error_handler(&count_in_c);
-    memory_pool::base::report_misuse(memory_pool::error::leak, nullptr, 1, "a pool");
+    memory_pool::detail::base::report_misuse(memory_pool::error_kind::leak, nullptr, 1, "a pool");
     EXPECT_EQ(last_kind_in_c, np_error_leak);
-    memory_pool::base::report_misuse(memory_pool::error::wrong_thread, nullptr, 1, "a pool");
+    memory_pool::detail::base::report_misuse(memory_pool::error_kind::wrong_thread, nullptr, 1, "a pool");
     EXPECT_EQ(last_kind_in_c, np_error_wrong_thread);
     np_set_error_handler(nullptr);
 }
@@ -280,7 +280,7 @@ TEST(misuse_list, says_how_many_it_has_left_out)
     {
         memory_pool::np::misuse_list found;
         for (int i = 0; i != 18; ++i)
-            found.add(memory_pool::error::double_free, block, 48);
+            found.add(memory_pool::error_kind::double_free, block, 48);
         EXPECT_TRUE(all_told.empty());
     }
     np_set_error_handler(nullptr);

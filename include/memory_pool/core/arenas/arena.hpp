@@ -22,7 +22,7 @@
 #include <cstddef>
 #include <cstdint>
 
-namespace memory_pool { inline namespace MEMORY_POOL_ABI { namespace core {
+namespace memory_pool { inline namespace MEMORY_POOL_ABI { namespace detail::core {
 /// Blocks in an arena begin at multiples of this many bytes, and take up a multiple of it.
 inline constexpr std::size_t arena_granule = 8;
 
@@ -66,4 +66,4 @@ struct alignas(cache_line_size) arena : arena_links<arena>
 
 /// A null object: an arena without room, so nothing is ever written to it.
 inline arena no_arena{};
-}}} // namespace memory_pool::MEMORY_POOL_ABI::core
+}}} // namespace memory_pool::MEMORY_POOL_ABI::detail::core

@@ -20,7 +20,7 @@
 #include <cstddef>
 #include <optional>
 
-namespace memory_pool { inline namespace MEMORY_POOL_ABI { namespace core {
+namespace memory_pool { inline namespace MEMORY_POOL_ABI { namespace detail::core {
 /// Checks the blocks of one resource: those of its store, which was made to be checked, and large ones.
 template <class Arena>
 class arena_checks
@@ -35,13 +35,13 @@ public:
 
     /// Effects: marks a block as in use.
     /// Returns: the misuse found in its bytes, if any.
-    std::optional<error> hand_out(void* block, const base::block_request& asked) const noexcept
+    std::optional<error_kind> hand_out(void* block, const base::block_request& asked) const noexcept
     {
         const fill_pattern bytes_of_block = checks_for(asked.bytes);
         const bool is_untouched = bytes_of_block.is_untouched(block);
         bytes_of_block.mark_in_use(block);
         marks_at(block).add(block, asked, extent(asked.bytes));
-        return is_untouched ? std::nullopt : std::optional(error::write_after_free);
+        return is_untouched ? std::nullopt : std::optional(error_kind::write_after_free);
     }
 
     /// Returns: the misuse that freeing `block`, which may be any pointer, would be, if any; each overflow only once.
@@ -54,7 +54,7 @@ public:
         if (const base::block_request actual = marks_at(block).request_of(block); actual != given)
             return base::misuse(actual);
         if (checks_for(given.bytes).take_overflow(block))
-            return error::buffer_overflow;
+            return error_kind::buffer_overflow;
         return std::nullopt;
     }
 
@@ -72,17 +72,17 @@ private:
     arena_marks marks_at(void* block) const noexcept { return store_.marks_of(*store_.arena_of(block)); }
 
     /// Returns: the misuse, for an address in an arena at which no block in use begins.
-    std::optional<error> misuse_of_place(void* address) const noexcept
+    std::optional<error_kind> misuse_of_place(void* address) const noexcept
     {
         if (static_cast<std::byte*>(address) < store_.start_of(*store_.arena_of(address)))
-            return error::foreign_pointer;
+            return error_kind::foreign_pointer;
         const arena_marks marks = marks_at(address);
         if (marks.is_start(address))
             return std::nullopt;
-        return marks.is_inside(address) ? error::misaligned_pointer : error::double_free;
+        return marks.is_inside(address) ? error_kind::misaligned_pointer : error_kind::double_free;
     }
 
     const arena_store<Arena>& store_;
     const oversized_blocks& large_;
 };
-}}} // namespace memory_pool::MEMORY_POOL_ABI::core
+}}} // namespace memory_pool::MEMORY_POOL_ABI::detail::core

@@ -32,7 +32,7 @@
 #include <new>
 #include <utility>
 
-namespace memory_pool { inline namespace MEMORY_POOL_ABI { namespace core {
+namespace memory_pool { inline namespace MEMORY_POOL_ABI { namespace detail::core {
 /// Returns: bytes of an arena, header included.
 /// Throws: std::invalid_argument or size_overflow, for invalid options.
 inline std::size_t checked_arena_size(const arena_options& options, const std::pmr::memory_resource* upstream)
@@ -383,4 +383,4 @@ private:
     std::size_t arena_count_ = 0;
     std::size_t carved_count_ = 0;
 };
-}}} // namespace memory_pool::MEMORY_POOL_ABI::core
+}}} // namespace memory_pool::MEMORY_POOL_ABI::detail::core

@@ -21,7 +21,7 @@
 #include <cstddef>
 #include <memory_resource>
 
-namespace memory_pool { inline namespace MEMORY_POOL_ABI { namespace core {
+namespace memory_pool { inline namespace MEMORY_POOL_ABI { namespace detail::core {
 /// Arenas for one thread.
 class local_arenas
 {
@@ -193,4 +193,4 @@ private:
     store_type store_;
     oversized_blocks large_;
 };
-}}} // namespace memory_pool::MEMORY_POOL_ABI::core
+}}} // namespace memory_pool::MEMORY_POOL_ABI::detail::core

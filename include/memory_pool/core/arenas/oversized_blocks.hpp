@@ -25,7 +25,7 @@
 #include <new>
 #include <optional>
 
-namespace memory_pool { inline namespace MEMORY_POOL_ABI { namespace core {
+namespace memory_pool { inline namespace MEMORY_POOL_ABI { namespace detail::core {
 /// The large blocks of one resource.
 class oversized_blocks
 {
@@ -94,11 +94,11 @@ public:
     {
         const node* const its = find(block);
         if (its == nullptr)
-            return error::foreign_pointer;
+            return error_kind::foreign_pointer;
         if (const base::block_request actual{its->bytes, its->alignment}; actual != given)
             return base::misuse(actual);
         if (canary_behind(given.bytes).take_overflow(its->block))
-            return error::buffer_overflow;
+            return error_kind::buffer_overflow;
         return std::nullopt;
     }
 
@@ -162,4 +162,4 @@ private:
     std::size_t bytes_in_use_ = 0;
     std::size_t bytes_reserved_ = 0;
 };
-}}} // namespace memory_pool::MEMORY_POOL_ABI::core
+}}} // namespace memory_pool::MEMORY_POOL_ABI::detail::core

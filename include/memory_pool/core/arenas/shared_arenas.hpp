@@ -34,7 +34,7 @@
 #include <cstddef>
 #include <memory_resource>
 
-namespace memory_pool { inline namespace MEMORY_POOL_ABI { namespace core {
+namespace memory_pool { inline namespace MEMORY_POOL_ABI { namespace detail::core {
 /// An arena filled by one thread, from which any thread frees blocks.
 struct alignas(cache_line_size) shared_arena : arena_links<shared_arena>
 {
@@ -479,4 +479,4 @@ private:
     std::atomic<shared_arena*> common_ MEMORY_POOL_GUARDED_BY(mutex_){nullptr};
     thread_slots slots_; // Declared last: registering makes the resource visible to the fork handlers.
 };
-}}} // namespace memory_pool::MEMORY_POOL_ABI::core
+}}} // namespace memory_pool::MEMORY_POOL_ABI::detail::core

@@ -14,7 +14,7 @@
 #include <cstddef>
 #include <cstdint>
 
-namespace memory_pool { inline namespace MEMORY_POOL_ABI { namespace core {
+namespace memory_pool { inline namespace MEMORY_POOL_ABI { namespace detail::core {
 /// The counters behind pool_statistics. Empty, with empty functions, unless `Counts`: derive from it.
 template <bool Counts>
 class allocation_counters
@@ -65,4 +65,4 @@ private:
     std::uint64_t failures_ = 0;
     std::size_t peak_in_use_ = 0;
 };
-}}} // namespace memory_pool::MEMORY_POOL_ABI::core
+}}} // namespace memory_pool::MEMORY_POOL_ABI::detail::core

@@ -29,7 +29,7 @@
 #include <new>
 #include <type_traits>
 
-namespace memory_pool { inline namespace MEMORY_POOL_ABI { namespace core {
+namespace memory_pool { inline namespace MEMORY_POOL_ABI { namespace detail::core {
 /// The content of a block. The values are unlikely to be written by mistake.
 enum class block_state : unsigned char
 {
@@ -185,4 +185,4 @@ private:
     std::byte* next_ = nullptr;
     std::byte* end_ = nullptr;
 };
-}}} // namespace memory_pool::MEMORY_POOL_ABI::core
+}}} // namespace memory_pool::MEMORY_POOL_ABI::detail::core

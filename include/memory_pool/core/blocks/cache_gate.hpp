@@ -34,7 +34,7 @@
 #include <mutex>
 #include <utility>
 
-namespace memory_pool { inline namespace MEMORY_POOL_ABI { namespace core {
+namespace memory_pool { inline namespace MEMORY_POOL_ABI { namespace detail::core {
 /// The lock of a pool, and the caches behind it. shared_store adds the operations.
 class cache_gate : protected cached_slabs
 {
@@ -236,7 +236,7 @@ protected:
         if (MEMORY_POOL_LIKELY(may_cache_) || block == nullptr)
             return block;
         if (!slabs_.checks().is_untouched(block))
-            slabs_.report_misuse(error::write_after_free, block);
+            slabs_.report_misuse(error_kind::write_after_free, block);
         slabs_.checks().mark_in_use(block);
         return block;
     }
@@ -365,4 +365,4 @@ protected:
     // Declared last: registering makes the pool visible to the fork handlers.
     thread_slots slots_;
 };
-}}} // namespace memory_pool::MEMORY_POOL_ABI::core
+}}} // namespace memory_pool::MEMORY_POOL_ABI::detail::core

@@ -30,7 +30,7 @@
 #include <new>
 #include <utility>
 
-namespace memory_pool { inline namespace MEMORY_POOL_ABI { namespace core {
+namespace memory_pool { inline namespace MEMORY_POOL_ABI { namespace detail::core {
 /// Blocks in slabs and caches. See shared_store, which decides when caches may be open.
 class cached_slabs
 {
@@ -283,4 +283,4 @@ private:
 protected:
     mutable base::mutex mutex_;
 };
-}}} // namespace memory_pool::MEMORY_POOL_ABI::core
+}}} // namespace memory_pool::MEMORY_POOL_ABI::detail::core

@@ -33,7 +33,7 @@
 #include <memory_resource>
 #include <utility>
 
-namespace memory_pool { inline namespace MEMORY_POOL_ABI { namespace core {
+namespace memory_pool { inline namespace MEMORY_POOL_ABI { namespace detail::core {
 /// Blocks for one thread. basic_block_pool documents each function.
 template <class Policy>
 class local_store : private allocation_counters<base::checked_policy<Policy>::counts>
@@ -72,10 +72,9 @@ public:
     [[nodiscard]] MEMORY_POOL_ALWAYS_INLINE void* allocate()
     {
         void* block = nullptr;
-        if (MEMORY_POOL_LIKELY(take_cached(block)))
-            hand_out(block);
-        else
-            block = allocate_uncached();
+        if (MEMORY_POOL_UNLIKELY(!take_cached(block)))
+            return allocate_uncached();
+        hand_out(block);
         return block;
     }
 
@@ -115,7 +114,7 @@ public:
         return taken;
     }
 
-    /// Frees up to `count` blocks, as many as the magazine takes. nullptr is passed over.
+    /// Frees up to `count` blocks, as many as the magazine takes. nullptr is ignored.
     /// Returns: how many.
     template <class T>
     std::size_t deallocate_cached(T* const* blocks, std::size_t count) noexcept
@@ -227,13 +226,10 @@ public:
         if (!slabs_.verify() || in_use() > capacity() ||
             !slabs_.are_handed_out_once([this](auto&& visit) { this->for_each_cached(visit); }))
             return false;
-        if constexpr (variant::counts) {
+        if constexpr (variant::counts)
             if (this->read().in_use != in_use())
                 return false;
-        }
-        if constexpr (variant::checks)
-            return !slabs_.has_damage();
-        return true;
+        return !variant::checks || !slabs_.has_damage();
     }
 
 private:
@@ -241,7 +237,6 @@ private:
 
     /// Blocks to take out of the slabs at once, where they do not stand in a row.
     static constexpr std::size_t batch = 64;
-
     /// Pushes onto the magazine after which to look for a row. Once one was found, every `row_length` are looked at.
     static constexpr std::size_t patience = 128;
 
@@ -292,7 +287,7 @@ private:
     {
         const base::late_reports reports(slabs_);
         if (!slabs_.checks().is_untouched(block))
-            slabs_.report_misuse(error::write_after_free, block);
+            slabs_.report_misuse(error_kind::write_after_free, block);
         slabs_.checks().mark_in_use(block);
         note_handed_out(block);
     }
@@ -306,25 +301,27 @@ private:
     MEMORY_POOL_NOINLINE void* allocate_uncached()
     {
         base::failure_guard guard([this] { this->count_failure(); });
-        void* block = hand_out_from_store();
-        while (block == nullptr) {
-            if (!slabs_.may_grow())
-                base::throw_exhausted(identity().name, limit(), identity().block_size);
-            grow([this] { slabs_.enlarge(); });
-            block = hand_out_from_store();
-        }
+        void* const block = hand_out_after_growth();
+        if (block == nullptr)
+            base::throw_exhausted(identity().name, limit(), identity().block_size);
         guard.succeeded();
         return block;
     }
 
     MEMORY_POOL_NOINLINE void* try_allocate_uncached() noexcept
     {
+        void* block = nullptr;
+        if (!base::succeeds([&] { block = hand_out_after_growth(); }) || block == nullptr)
+            this->count_failure();
+        return block;
+    }
+
+    /// Returns: a block, or nullptr if the pool is at its limit.
+    void* hand_out_after_growth()
+    {
         void* block = hand_out_from_store();
-        while (block == nullptr) {
-            if (!slabs_.may_grow() || !base::succeeds([this] { grow([this] { slabs_.enlarge(); }); })) {
-                this->count_failure();
-                return nullptr;
-            }
+        while (block == nullptr && slabs_.may_grow()) {
+            grow([this] { slabs_.enlarge(); });
             block = hand_out_from_store();
         }
         return block;
@@ -349,14 +346,9 @@ private:
     {
         if (!is_caching())
             return slabs_.take_one_late();
-        if (!incoming_.empty()) {
-            outgoing_ = take_row_out();
-        } else {
-            outgoing_ = slabs_.take_span();
-            if (outgoing_.empty())
-                magazine_.fill(
-                    [this](void** out, std::size_t room) { return slabs_.take(out, std::min(room, batch)); });
-        }
+        outgoing_ = incoming_.empty() ? slabs_.take_span() : take_row_out();
+        if (outgoing_.empty())
+            magazine_.fill([this](void** out, std::size_t room) { return slabs_.take(out, std::min(room, batch)); });
         (void)magazine_.open(patience);
         void* block = nullptr;
         return take_cached(block) ? block : nullptr;
@@ -482,8 +474,6 @@ private:
         base::pool_made(this);
     }
 
-    // The magazine's array.
-
     void open_magazine() noexcept
     {
         if (!variant::checks && !is_suspended_ && !is_abandoned_ && incoming_.empty())
@@ -507,4 +497,4 @@ private:
     bool is_abandoned_ = false; ///< See abandon.
     slab_store slabs_;
 };
-}}} // namespace memory_pool::MEMORY_POOL_ABI::core
+}}} // namespace memory_pool::MEMORY_POOL_ABI::detail::core

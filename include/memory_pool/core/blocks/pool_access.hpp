@@ -14,7 +14,7 @@
 #include <cstddef>
 #include <memory_resource>
 
-namespace memory_pool { inline namespace MEMORY_POOL_ABI { namespace core {
+namespace memory_pool { inline namespace MEMORY_POOL_ABI { namespace detail::core {
 /// A friend of basic_block_pool.
 struct pool_access
 {
@@ -59,4 +59,4 @@ struct pool_access
         return pool.store_;
     }
 };
-}}} // namespace memory_pool::MEMORY_POOL_ABI::core
+}}} // namespace memory_pool::MEMORY_POOL_ABI::detail::core

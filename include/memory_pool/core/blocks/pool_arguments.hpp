@@ -17,7 +17,7 @@
 #include <limits>
 #include <memory_resource>
 
-namespace memory_pool { inline namespace MEMORY_POOL_ABI { namespace core {
+namespace memory_pool { inline namespace MEMORY_POOL_ABI { namespace detail::core {
 /// The largest size requested: a quarter of the address space, or the half of 2^48 that a 64-bit processor commonly
 /// leaves to a program.
 inline constexpr std::size_t largest_size =
@@ -106,4 +106,4 @@ inline void check_reservation(std::size_t count, std::size_t stride, std::size_t
     if (count > limit)
         base::throw_exhausted(identity.name, limit, identity.block_size);
 }
-}}} // namespace memory_pool::MEMORY_POOL_ABI::core
+}}} // namespace memory_pool::MEMORY_POOL_ABI::detail::core

@@ -30,7 +30,7 @@
 #include <mutex>
 #include <type_traits>
 
-namespace memory_pool { inline namespace MEMORY_POOL_ABI { namespace core {
+namespace memory_pool { inline namespace MEMORY_POOL_ABI { namespace detail::core {
 /// Blocks for several threads. basic_block_pool documents each function.
 template <class Policy>
 class shared_blocks final : public shared_store
@@ -255,4 +255,4 @@ private:
 
     std::size_t alignment_;
 };
-}}} // namespace memory_pool::MEMORY_POOL_ABI::core
+}}} // namespace memory_pool::MEMORY_POOL_ABI::detail::core

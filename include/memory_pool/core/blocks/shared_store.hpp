@@ -32,7 +32,7 @@
 #include <memory_resource>
 #include <utility>
 
-namespace memory_pool { inline namespace MEMORY_POOL_ABI { namespace core {
+namespace memory_pool { inline namespace MEMORY_POOL_ABI { namespace detail::core {
 /// Blocks for many threads.
 class shared_store : private cache_gate
 {
@@ -72,8 +72,8 @@ public:
         return cache != nullptr ? exchange_.take(*cache, blocks, count) : 0;
     }
 
-    /// Effects: puts up to `count` blocks into this thread's cache, or an empty magazine of the depot. nullptr is passed
-    ///   over. Calls `accepted(block)` before the block can be allocated again.
+    /// Effects: puts up to `count` blocks into this thread's cache, or an empty magazine of the depot. nullptr is
+    ///   ignored. Calls `accepted(block)` before the block can be allocated again.
     /// Returns: how many.
     template <class T, class Accepted>
     std::size_t put_cached(T* const* blocks, std::size_t count, Accepted&& accepted) noexcept
@@ -342,4 +342,4 @@ public:
 protected:
     ~shared_store() = default;
 };
-}}} // namespace memory_pool::MEMORY_POOL_ABI::core
+}}} // namespace memory_pool::MEMORY_POOL_ABI::detail::core

@@ -21,7 +21,7 @@
 #include <type_traits>
 #include <utility>
 
-namespace memory_pool { inline namespace MEMORY_POOL_ABI { namespace core {
+namespace memory_pool { inline namespace MEMORY_POOL_ABI { namespace detail::core {
 /// Whether it takes braces to make a `T` from such arguments.
 template <class T, class... Arguments>
 inline constexpr bool takes_braces = std::is_aggregate_v<T> && !std::is_constructible_v<T, Arguments...>;
@@ -73,4 +73,4 @@ MEMORY_POOL_ALWAYS_INLINE void give_back_ended(Blocks& blocks, void* block) noex
     }
     blocks.deallocate(block);
 }
-}}} // namespace memory_pool::MEMORY_POOL_ABI::core
+}}} // namespace memory_pool::MEMORY_POOL_ABI::detail::core

@@ -28,7 +28,7 @@
 #include <cstddef>
 #include <cstdint>
 
-namespace memory_pool { inline namespace MEMORY_POOL_ABI { namespace core {
+namespace memory_pool { inline namespace MEMORY_POOL_ABI { namespace detail::core {
 /// The base of memory_pool::pooled, which has no members that a user's class could see.
 template <class Count>
 class counted_object
@@ -132,7 +132,7 @@ private:
     template <class Count>
     MEMORY_POOL_SLOW_PATH static void report_double_free(const counted_object<Count>& item) noexcept
     {
-        base::report_misuse(error::double_free, &item, sizeof item, "of the object");
+        base::report_misuse(error_kind::double_free, &item, sizeof item, "of the object");
     }
 };
-}}} // namespace memory_pool::MEMORY_POOL_ABI::core
+}}} // namespace memory_pool::MEMORY_POOL_ABI::detail::core

@@ -34,7 +34,7 @@
 #include <type_traits>
 #include <utility>
 
-namespace memory_pool { inline namespace MEMORY_POOL_ABI { namespace core {
+namespace memory_pool { inline namespace MEMORY_POOL_ABI { namespace detail::core {
 /// Whether a pointer to a base can be cast to one to `T`, which it cannot where the base is virtual.
 template <class T, class Base, class = void>
 inline constexpr bool is_cast_from = false;
@@ -197,4 +197,4 @@ public:
             this->blocks.deallocate(std::addressof(object));
     }
 };
-}}} // namespace memory_pool::MEMORY_POOL_ABI::core
+}}} // namespace memory_pool::MEMORY_POOL_ABI::detail::core

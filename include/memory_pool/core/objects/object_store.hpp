@@ -35,7 +35,7 @@
 #include <new>
 #include <utility>
 
-namespace memory_pool { inline namespace MEMORY_POOL_ABI { namespace core {
+namespace memory_pool { inline namespace MEMORY_POOL_ABI { namespace detail::core {
 /// The blocks of the objects, and their owner once the pool is gone. `Derived` says with `keeps_objects` whether there
 /// are objects in blocks that are not in use; `link(block, next)` keeps `next` in the object there while it waits for
 /// its end, and `linked(block)` returns it; `destroy_kept(block)` destroys an object that was kept.
@@ -206,7 +206,7 @@ private:
         if constexpr (allowed != outliving::allowed) {
             const base::message text = base::leak_message(count, blocks.block_size(), blocks.name());
             if constexpr (allowed == outliving::fatal)
-                base::report({error::leak, nullptr, blocks.block_size(), blocks.name(), text.c_str()});
+                base::report({error_kind::leak, nullptr, blocks.block_size(), blocks.name(), text.c_str()});
             else
                 base::print(text.c_str());
         }
@@ -283,4 +283,4 @@ object_store_owner<Store> make_object_store(const pool_options& options, std::pm
         owner->blocks.reserve(options.initial_capacity);
     return owner;
 }
-}}} // namespace memory_pool::MEMORY_POOL_ABI::core
+}}} // namespace memory_pool::MEMORY_POOL_ABI::detail::core

@@ -15,7 +15,7 @@
 #include <type_traits>
 #include <utility>
 
-namespace memory_pool { inline namespace MEMORY_POOL_ABI { namespace core {
+namespace memory_pool { inline namespace MEMORY_POOL_ABI { namespace detail::core {
 /// Calls `object.destroy()`, or does nothing if there is no such function.
 template <class T, class = void>
 struct destroy_function
@@ -74,6 +74,6 @@ template <class T>
 void reset_object(const recycle_action<T>& action, T& object, const char* pool_name) noexcept
 {
     if (!base::succeeds([&] { action(object); }))
-        base::report_misuse(error::hook_failed, std::addressof(object), sizeof(T), pool_name);
+        base::report_misuse(error_kind::hook_failed, std::addressof(object), sizeof(T), pool_name);
 }
-}}} // namespace memory_pool::MEMORY_POOL_ABI::core
+}}} // namespace memory_pool::MEMORY_POOL_ABI::detail::core

@@ -21,7 +21,7 @@
 #include <limits>
 #include <type_traits>
 
-namespace memory_pool { inline namespace MEMORY_POOL_ABI { namespace core {
+namespace memory_pool { inline namespace MEMORY_POOL_ABI { namespace detail::core {
 /// The result of dropping a reference.
 enum class dropped
 {
@@ -144,4 +144,4 @@ private:
 
     std::atomic<Integer> value_;
 };
-}}} // namespace memory_pool::MEMORY_POOL_ABI::core
+}}} // namespace memory_pool::MEMORY_POOL_ABI::detail::core

@@ -17,7 +17,7 @@
 
 #include <cstddef>
 
-namespace memory_pool { inline namespace MEMORY_POOL_ABI { namespace core {
+namespace memory_pool { inline namespace MEMORY_POOL_ABI { namespace detail::core {
 class release_scope;
 
 // Without constructor or destructor to run, so that the compiler puts no guard before each access.
@@ -76,4 +76,4 @@ MEMORY_POOL_ALWAYS_INLINE void end_in_turn(const void* store, Object* object, En
         end(next);
     }
 }
-}}} // namespace memory_pool::MEMORY_POOL_ABI::core
+}}} // namespace memory_pool::MEMORY_POOL_ABI::detail::core

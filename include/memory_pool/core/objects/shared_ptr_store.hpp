@@ -38,7 +38,7 @@
 #include <type_traits>
 #include <utility>
 
-namespace memory_pool { inline namespace MEMORY_POOL_ABI { namespace core {
+namespace memory_pool { inline namespace MEMORY_POOL_ABI { namespace detail::core {
 /// The node in a block, beside the object and its control block.
 struct shared_node
 {
@@ -378,4 +378,4 @@ private:
 
     void end(T* object) noexcept { this->reset_kept(*object); }
 };
-}}} // namespace memory_pool::MEMORY_POOL_ABI::core
+}}} // namespace memory_pool::MEMORY_POOL_ABI::detail::core

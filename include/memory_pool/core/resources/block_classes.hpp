@@ -15,7 +15,7 @@
 #include <algorithm>
 #include <cstddef>
 
-namespace memory_pool { inline namespace MEMORY_POOL_ABI { namespace core {
+namespace memory_pool { inline namespace MEMORY_POOL_ABI { namespace detail::core {
 /// Up to 64 bytes in steps of 8, from there on four to each power of two: rounding up wastes a fifth at most.
 using block_sizes = size_classes<8, 64, 4, std::size_t{1} << 20>;
 static_assert(block_sizes::are_sound(), "each class must be where its size says");
@@ -59,4 +59,4 @@ constexpr bool block_alignments_are_sound() noexcept
     return true;
 }
 static_assert(block_alignments_are_sound(), "the blocks of a class must be as aligned as their size promises");
-}}} // namespace memory_pool::MEMORY_POOL_ABI::core
+}}} // namespace memory_pool::MEMORY_POOL_ABI::detail::core

@@ -27,7 +27,7 @@
 #include <memory_resource>
 #include <new>
 
-namespace memory_pool { inline namespace MEMORY_POOL_ABI { namespace core {
+namespace memory_pool { inline namespace MEMORY_POOL_ABI { namespace detail::core {
 /// The pools of one resource, of blocks in `Pool`.
 template <class Pool>
 class class_pools
@@ -213,4 +213,4 @@ private:
     const char* const name_;
     oversized_blocks large_;
 };
-}}} // namespace memory_pool::MEMORY_POOL_ABI::core
+}}} // namespace memory_pool::MEMORY_POOL_ABI::detail::core

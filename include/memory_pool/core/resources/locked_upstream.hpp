@@ -18,7 +18,7 @@
 #include <cstddef>
 #include <memory_resource>
 
-namespace memory_pool { inline namespace MEMORY_POOL_ABI { namespace core {
+namespace memory_pool { inline namespace MEMORY_POOL_ABI { namespace detail::core {
 /// A resource, and a lock around it.
 class locked_upstream final : public std::pmr::memory_resource, private thread_cached
 {
@@ -66,4 +66,4 @@ private:
     std::pmr::memory_resource* const upstream_ MEMORY_POOL_POINTEE_GUARDED_BY(mutex_);
     thread_slots slots_;
 };
-}}} // namespace memory_pool::MEMORY_POOL_ABI::core
+}}} // namespace memory_pool::MEMORY_POOL_ABI::detail::core

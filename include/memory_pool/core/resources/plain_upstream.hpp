@@ -10,7 +10,7 @@
 
 #include <memory_resource>
 
-namespace memory_pool { inline namespace MEMORY_POOL_ABI { namespace core {
+namespace memory_pool { inline namespace MEMORY_POOL_ABI { namespace detail::core {
 /// A resource, and no lock around it.
 class plain_upstream
 {
@@ -31,4 +31,4 @@ public:
 private:
     std::pmr::memory_resource* upstream_;
 };
-}}} // namespace memory_pool::MEMORY_POOL_ABI::core
+}}} // namespace memory_pool::MEMORY_POOL_ABI::detail::core

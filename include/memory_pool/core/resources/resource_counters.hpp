@@ -16,7 +16,7 @@
 #include <cstddef>
 #include <cstdint>
 
-namespace memory_pool { inline namespace MEMORY_POOL_ABI { namespace core {
+namespace memory_pool { inline namespace MEMORY_POOL_ABI { namespace detail::core {
 /// The counters behind resource_statistics. They order no other memory.
 class resource_counters
 {
@@ -70,4 +70,4 @@ private:
     std::atomic<std::size_t> bytes_in_use_{0};
     std::atomic<std::size_t> peak_bytes_in_use_{0};
 };
-}}} // namespace memory_pool::MEMORY_POOL_ABI::core
+}}} // namespace memory_pool::MEMORY_POOL_ABI::detail::core

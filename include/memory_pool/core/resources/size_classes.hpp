@@ -17,7 +17,7 @@
 
 #include <cstddef>
 
-namespace memory_pool { inline namespace MEMORY_POOL_ABI { namespace core {
+namespace memory_pool { inline namespace MEMORY_POOL_ABI { namespace detail::core {
 /// Classes of sizes: multiples of `Step` up to `Finest`, then `ToEachDoubling` up to `Largest`. All are powers of two.
 template <std::size_t Step, std::size_t Finest, std::size_t ToEachDoubling, std::size_t Largest>
 struct size_classes
@@ -70,4 +70,4 @@ struct size_classes
                   "sizes of classes are computed by shifting");
     static_assert(Step <= Finest / ToEachDoubling && Finest <= Largest, "steps must not become smaller with the size");
 };
-}}} // namespace memory_pool::MEMORY_POOL_ABI::core
+}}} // namespace memory_pool::MEMORY_POOL_ABI::detail::core

@@ -24,7 +24,7 @@
 
 #include <cstddef>
 
-namespace memory_pool { inline namespace MEMORY_POOL_ABI { namespace core {
+namespace memory_pool { inline namespace MEMORY_POOL_ABI { namespace detail::core {
 /// A row of blocks that have come back. Default-made it is empty, and the block that comes next is nullptr.
 struct block_row
 {
@@ -46,4 +46,4 @@ struct block_row
         return step < 0 ? block_span{next - step, first - step} : block_span{first, next};
     }
 };
-}}} // namespace memory_pool::MEMORY_POOL_ABI::core
+}}} // namespace memory_pool::MEMORY_POOL_ABI::detail::core

@@ -21,7 +21,7 @@
 
 #include <cstddef>
 
-namespace memory_pool { inline namespace MEMORY_POOL_ABI { namespace core {
+namespace memory_pool { inline namespace MEMORY_POOL_ABI { namespace detail::core {
 /// Free blocks side by side.
 struct block_span
 {
@@ -52,4 +52,4 @@ private:
     /// again: that paid in loops that write to the blocks at once, and cost 5 % in those that do not.)
     static constexpr std::ptrdiff_t prefetch_distance = 4 * cache_line_size;
 };
-}}} // namespace memory_pool::MEMORY_POOL_ABI::core
+}}} // namespace memory_pool::MEMORY_POOL_ABI::detail::core

@@ -20,7 +20,7 @@
 #include <algorithm>
 #include <cstddef>
 
-namespace memory_pool { inline namespace MEMORY_POOL_ABI { namespace core {
+namespace memory_pool { inline namespace MEMORY_POOL_ABI { namespace detail::core {
 /// Slabs side by side, each with as many blocks and as much room.
 struct chunk_shape
 {
@@ -117,4 +117,4 @@ private:
     const slab_store_options& options_;
     std::size_t limit_;
 };
-}}} // namespace memory_pool::MEMORY_POOL_ABI::core
+}}} // namespace memory_pool::MEMORY_POOL_ABI::detail::core

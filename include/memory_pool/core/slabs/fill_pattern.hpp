@@ -18,7 +18,7 @@
 #include <cstddef>
 #include <cstring>
 
-namespace memory_pool { inline namespace MEMORY_POOL_ABI { namespace core {
+namespace memory_pool { inline namespace MEMORY_POOL_ABI { namespace detail::core {
 /// Writes and verifies the known bytes of the blocks of one pool.
 class fill_pattern
 {
@@ -79,4 +79,4 @@ private:
     std::size_t block_size_;
     std::size_t stride_;
 };
-}}} // namespace memory_pool::MEMORY_POOL_ABI::core
+}}} // namespace memory_pool::MEMORY_POOL_ABI::detail::core

@@ -33,7 +33,7 @@
 #include <cstring>
 #include <iterator>
 
-namespace memory_pool { inline namespace MEMORY_POOL_ABI { namespace core {
+namespace memory_pool { inline namespace MEMORY_POOL_ABI { namespace detail::core {
 /// Effects: copies the `count` pointers below `top` to `blocks`, the uppermost first: blocks of a slab are in the order
 ///   of addresses so.
 template <class T>
@@ -120,8 +120,8 @@ public:
         return count;
     }
 
-    /// Effects: adds up to `count` blocks, as many as there is room for below the limit, and calls `accepted(block)` for
-    ///   each. nullptr is passed over.
+    /// Effects: adds up to `count` blocks, as many as there is room for below the limit, and calls `accepted(block)`
+    ///   for each. nullptr is ignored.
     /// Returns: how many.
     template <class T, class Accepted>
     std::size_t push(T* const* blocks, std::size_t count, Accepted&& accepted) noexcept
@@ -232,4 +232,4 @@ private:
     void** limit_ = nullptr;
     void** end_ = nullptr;
 };
-}}} // namespace memory_pool::MEMORY_POOL_ABI::core
+}}} // namespace memory_pool::MEMORY_POOL_ABI::detail::core

@@ -31,7 +31,7 @@
 #include <cstdint>
 #include <type_traits>
 
-namespace memory_pool { inline namespace MEMORY_POOL_ABI { namespace core {
+namespace memory_pool { inline namespace MEMORY_POOL_ABI { namespace detail::core {
 /// The header of a slab. The words with the bits follow it.
 class slab
 {
@@ -263,4 +263,4 @@ static_assert(sizeof(slab) == slab_header_bytes, "slab_layout counts on it");
 static_assert(std::is_trivially_destructible_v<slab>, "a slab ends when its memory goes back upstream");
 
 using slab_list = base::intrusive_list<base::member_links<slab, &slab::next, &slab::previous>>;
-}}} // namespace memory_pool::MEMORY_POOL_ABI::core
+}}} // namespace memory_pool::MEMORY_POOL_ABI::detail::core

@@ -33,7 +33,7 @@
 #include <new>
 #include <utility>
 
-namespace memory_pool { inline namespace MEMORY_POOL_ABI { namespace core {
+namespace memory_pool { inline namespace MEMORY_POOL_ABI { namespace detail::core {
 /// The chunks of one pool. slab_store adds the operations on blocks.
 class slab_chunks
 {
@@ -364,4 +364,4 @@ private:
     detached_chunks inherited_;
     std::size_t inherited_bytes_ = 0;
 };
-}}} // namespace memory_pool::MEMORY_POOL_ABI::core
+}}} // namespace memory_pool::MEMORY_POOL_ABI::detail::core

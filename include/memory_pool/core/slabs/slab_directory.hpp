@@ -22,7 +22,7 @@
 #include <cstdint>
 #include <memory_resource>
 
-namespace memory_pool { inline namespace MEMORY_POOL_ABI { namespace core {
+namespace memory_pool { inline namespace MEMORY_POOL_ABI { namespace detail::core {
 /// A sorted array of slabs, the first of each chunk.
 class slab_directory : base::immovable<slab_directory> // slabs_ may point into it.
 {
@@ -116,4 +116,4 @@ private:
     std::size_t room_ = few_.size();
     std::pmr::memory_resource* upstream_;
 };
-}}} // namespace memory_pool::MEMORY_POOL_ABI::core
+}}} // namespace memory_pool::MEMORY_POOL_ABI::detail::core

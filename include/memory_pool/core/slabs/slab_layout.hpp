@@ -29,7 +29,7 @@
 #include <cstdint>
 #include <limits>
 
-namespace memory_pool { inline namespace MEMORY_POOL_ABI { namespace core {
+namespace memory_pool { inline namespace MEMORY_POOL_ABI { namespace detail::core {
 /// Bytes that every slab begins with. core/slabs/slab.hpp checks that its header is just this large.
 inline constexpr std::size_t slab_header_bytes = 64;
 
@@ -163,4 +163,4 @@ private:
     std::size_t slab_alignment_ = 0;
     std::uint32_t reciprocal_ = 0; ///< 0 where a slab has one block: every index is 0 then.
 };
-}}} // namespace memory_pool::MEMORY_POOL_ABI::core
+}}} // namespace memory_pool::MEMORY_POOL_ABI::detail::core

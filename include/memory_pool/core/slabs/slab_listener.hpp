@@ -13,7 +13,7 @@
 
 #include <cstddef>
 
-namespace memory_pool { inline namespace MEMORY_POOL_ABI { namespace core {
+namespace memory_pool { inline namespace MEMORY_POOL_ABI { namespace detail::core {
 class slab;
 
 /// The owner of slabs. Without one, a slab belongs to its slab_store.
@@ -47,4 +47,4 @@ protected:
     slab_listener(give_back_function function, bool dear) noexcept : give_back(function), is_dear(dear) {}
     ~slab_listener() = default;
 };
-}}} // namespace memory_pool::MEMORY_POOL_ABI::core
+}}} // namespace memory_pool::MEMORY_POOL_ABI::detail::core

@@ -17,7 +17,7 @@
 #include <algorithm>
 #include <cstddef>
 
-namespace memory_pool { inline namespace MEMORY_POOL_ABI { namespace core {
+namespace memory_pool { inline namespace MEMORY_POOL_ABI { namespace detail::core {
 /// A magazine that grows and shrinks with the slabs. It is closed after its array has changed.
 class slab_magazine : public magazine
 {
@@ -102,4 +102,4 @@ private:
             slabs.upstream()->deallocate(old, old_bytes);
     }
 };
-}}} // namespace memory_pool::MEMORY_POOL_ABI::core
+}}} // namespace memory_pool::MEMORY_POOL_ABI::detail::core

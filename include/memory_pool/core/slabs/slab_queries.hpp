@@ -21,7 +21,7 @@
 #include <cstdint>
 #include <memory_resource>
 
-namespace memory_pool { inline namespace MEMORY_POOL_ABI { namespace core {
+namespace memory_pool { inline namespace MEMORY_POOL_ABI { namespace detail::core {
 /// The chunks of one pool, and queries about their blocks. See slab_store.
 class slab_queries : public slab_chunks
 {
@@ -33,7 +33,7 @@ public:
     base::misuse_log* log() const noexcept { return log_; }
 
     /// Effects: reports or logs a misuse.
-    void report_misuse(error kind, const void* block) const noexcept
+    void report_misuse(error_kind kind, const void* block) const noexcept
     {
         if (log_ != nullptr)
             log_->add(kind, block, identity_.block_size);
@@ -94,18 +94,18 @@ public:
     bool check(const void* block) const noexcept
     {
         const block_position position = find(block);
-        const auto found = [this, block](error kind) {
+        const auto found = [this, block](error_kind kind) {
             report_misuse(kind, block);
             return false;
         };
         if (position.home == nullptr)
-            return found(error::foreign_pointer);
+            return found(error_kind::foreign_pointer);
         if (!position.at_start)
-            return found(error::misaligned_pointer);
+            return found(error_kind::misaligned_pointer);
         if (position.home->is_free(position.index))
-            return found(error::double_free);
+            return found(error_kind::double_free);
         if (checks().take_overflow(position.home->block(position.index, layout_.stride())))
-            return found(error::buffer_overflow);
+            return found(error_kind::buffer_overflow);
         return true;
     }
 
@@ -118,25 +118,25 @@ public:
     {
         for_each_free([&](void* block) {
             if (!checks().is_untouched(block))
-                visit(error::write_after_free, block);
+                visit(error_kind::write_after_free, block);
         });
         for_each_handed_out([&](void* block) {
             if (!checks().canary_is_intact(block))
-                visit(error::buffer_overflow, block);
+                visit(error_kind::buffer_overflow, block);
         });
     }
 
     /// Effects: reports each block that for_each_damaged finds.
     void report_damage() const
     {
-        for_each_damaged([this](error kind, const void* block) { report_misuse(kind, block); });
+        for_each_damaged([this](error_kind kind, const void* block) { report_misuse(kind, block); });
     }
 
     /// Returns: whether for_each_damaged finds one.
     bool has_damage() const
     {
         bool damaged = false;
-        for_each_damaged([&damaged](error, const void*) { damaged = true; });
+        for_each_damaged([&damaged](error_kind, const void*) { damaged = true; });
         return damaged;
     }
 
@@ -232,4 +232,4 @@ private:
 
     base::misuse_log* log_ = nullptr;
 };
-}}} // namespace memory_pool::MEMORY_POOL_ABI::core
+}}} // namespace memory_pool::MEMORY_POOL_ABI::detail::core

@@ -34,7 +34,7 @@
 #include <cstdint>
 #include <memory_resource>
 
-namespace memory_pool { inline namespace MEMORY_POOL_ABI { namespace core {
+namespace memory_pool { inline namespace MEMORY_POOL_ABI { namespace detail::core {
 /// The slabs of one pool.
 class slab_store final : public slab_queries
 {
@@ -156,7 +156,7 @@ public:
         // The others were taken back before, as ones that were never used.
         if (MEMORY_POOL_UNLIKELY(count != in_span)) {
             for (std::size_t i = first + count; i != first + in_span; ++i)
-                report_misuse(error::double_free, home->block(i, layout_.stride()));
+                report_misuse(error_kind::double_free, home->block(i, layout_.stride()));
             skipped = in_span - count;
             if (count == 0)
                 return skipped;
@@ -197,9 +197,9 @@ public:
         char* const end = home->block(home->block_count(), layout_.stride());
         const block_span span = row.span();
         for (char* block = span.begin; block < first; block += layout_.stride())
-            report_misuse(error::foreign_pointer, block);
+            report_misuse(error_kind::foreign_pointer, block);
         for (char* block = std::max(carved, span.begin); block < span.end; block += layout_.stride())
-            report_misuse(block < end ? error::double_free : error::foreign_pointer, block);
+            report_misuse(block < end ? error_kind::double_free : error_kind::foreign_pointer, block);
         char* const begin = std::max(first, span.begin);
         // Since the row began, all of it may have become such as were never used.
         return {begin, std::max(begin, std::min(carved, span.end))};
@@ -324,7 +324,7 @@ private:
     void* const* put_into(slab* home, void* const* block, void* const* end) noexcept
     {
         if (home == nullptr) {
-            report_misuse(error::foreign_pointer, *block);
+            report_misuse(error_kind::foreign_pointer, *block);
             return block + 1;
         }
         char* const first_block = home->first_block();
@@ -342,7 +342,7 @@ private:
             }
             std::uint64_t& word = words[index / base::bits_per_word];
             if (MEMORY_POOL_UNLIKELY((word & bit) != 0)) {
-                report_misuse(error::double_free, *block);
+                report_misuse(error_kind::double_free, *block);
                 continue;
             }
             word |= bit;
@@ -359,12 +359,12 @@ private:
 
     /// Returns the misuse that freeing the address at `offset` from the first block of `home` is. No block begins there
     /// that is or was in use.
-    error what_is_wrong_at(std::size_t offset, const slab& home) const noexcept
+    error_kind what_is_wrong_at(std::size_t offset, const slab& home) const noexcept
     {
         const std::size_t index = layout_.index(offset);
         if (home.owner() != owner() || index >= home.block_count())
-            return error::foreign_pointer;
-        return index * layout_.stride() != offset ? error::misaligned_pointer : error::double_free;
+            return error_kind::foreign_pointer;
+        return index * layout_.stride() != offset ? error_kind::misaligned_pointer : error_kind::double_free;
     }
 
     /// Effects: reports the blocks of a word whose bits are set in `twice`.
@@ -375,11 +375,11 @@ private:
         const std::size_t first = static_cast<std::size_t>(word - home->word_of(0)) * base::bits_per_word;
         std::size_t count = 0;
         for (; twice != 0; twice &= twice - 1, ++count)
-            report_misuse(error::double_free, home->block(first + base::lowest_bit(twice), layout_.stride()));
+            report_misuse(error_kind::double_free, home->block(first + base::lowest_bit(twice), layout_.stride()));
         return count;
     }
 
     std::size_t handed_out_ = 0;
     std::size_t steps_ = 0;
 };
-}}} // namespace memory_pool::MEMORY_POOL_ABI::core
+}}} // namespace memory_pool::MEMORY_POOL_ABI::detail::core

@@ -11,7 +11,7 @@
 
 #include <cstddef>
 
-namespace memory_pool { inline namespace MEMORY_POOL_ABI { namespace core {
+namespace memory_pool { inline namespace MEMORY_POOL_ABI { namespace detail::core {
 /// The name and block size of a pool, for reports.
 struct pool_identity
 {
@@ -30,4 +30,4 @@ struct slab_store_options
     slab_listener* listener = nullptr; ///< Owns the slabs, or nullptr. If set, the first slab is like the others.
     std::size_t max_cached_blocks = 0; ///< See pool_options.
 };
-}}} // namespace memory_pool::MEMORY_POOL_ABI::core
+}}} // namespace memory_pool::MEMORY_POOL_ABI::detail::core

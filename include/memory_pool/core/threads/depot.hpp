@@ -32,7 +32,7 @@
 #include <memory_resource>
 #include <new>
 
-namespace memory_pool { inline namespace MEMORY_POOL_ABI { namespace core {
+namespace memory_pool { inline namespace MEMORY_POOL_ABI { namespace detail::core {
 /// The header of an array of pointers, which follows it. Two magazines share no cache line.
 struct alignas(cache_line_size) depot_magazine : stack_node
 {
@@ -214,4 +214,4 @@ private:
     const std::size_t room_;
     std::pmr::memory_resource* const upstream_;
 };
-}}} // namespace memory_pool::MEMORY_POOL_ABI::core
+}}} // namespace memory_pool::MEMORY_POOL_ABI::detail::core

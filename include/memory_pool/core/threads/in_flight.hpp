@@ -15,7 +15,7 @@
 
 #include <thread>
 
-namespace memory_pool { inline namespace MEMORY_POOL_ABI { namespace core {
+namespace memory_pool { inline namespace MEMORY_POOL_ABI { namespace detail::core {
 /// An operation in flight. Lives on the stack of its thread.
 struct in_flight : base::immovable<in_flight>
 {
@@ -50,4 +50,4 @@ public:
 private:
     base::intrusive_list<base::member_links<in_flight, &in_flight::next, &in_flight::previous>> all_;
 };
-}}} // namespace memory_pool::MEMORY_POOL_ABI::core
+}}} // namespace memory_pool::MEMORY_POOL_ABI::detail::core

@@ -27,7 +27,7 @@
 #include <cstdint>
 #include <memory_resource>
 
-namespace memory_pool { inline namespace MEMORY_POOL_ABI { namespace core {
+namespace memory_pool { inline namespace MEMORY_POOL_ABI { namespace detail::core {
 /// The depot of a pool, and how caches use it.
 class magazine_exchange
 {
@@ -96,7 +96,8 @@ public:
 
     // Some blocks. By the owner thread of the cache.
 
-    /// Effects: takes up to `count` blocks out of the cache, into `blocks`, after an exchange of magazines if it has none.
+    /// Effects: takes up to `count` blocks out of the cache, into `blocks`, after an exchange of magazines if it has
+    ///   none.
     /// Returns: how many; 0 if the cache and the depot are empty, or the cache is closed.
     template <class T>
     std::size_t take(thread_cache& cache, T** blocks, std::size_t count) noexcept
@@ -118,7 +119,7 @@ public:
     }
 
     /// Effects: puts up to `count` blocks into the cache, after an exchange of magazines if it is full. nullptr is
-    ///   passed over. Calls `accepted(block)` before the block can be allocated again.
+    ///   ignored. Calls `accepted(block)` before the block can be allocated again.
     /// Returns: how many; 0 if the cache is closed, or there is no empty magazine.
     template <class T, class Accepted>
     std::size_t put(thread_cache& cache, T* const* blocks, std::size_t count, Accepted&& accepted) noexcept
@@ -260,4 +261,4 @@ private:
     depot depot_;
     const bool has_barrier_;
 };
-}}} // namespace memory_pool::MEMORY_POOL_ABI::core
+}}} // namespace memory_pool::MEMORY_POOL_ABI::detail::core

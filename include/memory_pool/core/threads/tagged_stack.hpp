@@ -24,7 +24,7 @@
 #include <cstddef>
 #include <cstdint>
 
-namespace memory_pool { inline namespace MEMORY_POOL_ABI { namespace core {
+namespace memory_pool { inline namespace MEMORY_POOL_ABI { namespace detail::core {
 /// The base of nodes of a tagged_stack.
 struct stack_node
 {
@@ -116,4 +116,4 @@ private:
 
     std::atomic<std::uint64_t> head_{0};
 };
-}}} // namespace memory_pool::MEMORY_POOL_ABI::core
+}}} // namespace memory_pool::MEMORY_POOL_ABI::detail::core

@@ -32,7 +32,7 @@
 #include <cstddef>
 #include <cstdint>
 
-namespace memory_pool { inline namespace MEMORY_POOL_ABI { namespace core {
+namespace memory_pool { inline namespace MEMORY_POOL_ABI { namespace detail::core {
 struct thread_cache;
 struct thread_table;
 
@@ -237,4 +237,4 @@ struct alignas(cache_line_size) thread_cache
 /// The caches of one thread.
 using caches_of_thread = base::intrusive_list<
     base::member_links<thread_cache, &thread_cache::next_in_thread, &thread_cache::previous_in_thread>>;
-}}} // namespace memory_pool::MEMORY_POOL_ABI::core
+}}} // namespace memory_pool::MEMORY_POOL_ABI::detail::core

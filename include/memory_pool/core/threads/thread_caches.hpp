@@ -22,7 +22,7 @@
 #include <memory_resource>
 #include <new>
 
-namespace memory_pool { inline namespace MEMORY_POOL_ABI { namespace core {
+namespace memory_pool { inline namespace MEMORY_POOL_ABI { namespace detail::core {
 /// The caches of a pool, each a `Cache`, which is a thread_cache.
 template <class Cache = thread_cache>
 class thread_caches
@@ -114,4 +114,4 @@ private:
     std::size_t made_ = 0;
     std::size_t in_use_ = 0;
 };
-}}} // namespace memory_pool::MEMORY_POOL_ABI::core
+}}} // namespace memory_pool::MEMORY_POOL_ABI::detail::core

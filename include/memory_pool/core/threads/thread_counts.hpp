@@ -21,7 +21,7 @@
 #include <cstdint>
 #include <limits>
 
-namespace memory_pool { inline namespace MEMORY_POOL_ABI { namespace core {
+namespace memory_pool { inline namespace MEMORY_POOL_ABI { namespace detail::core {
 /// The counters behind pool_statistics, for many threads. `mine` is the cache of the thread that counts, or nullptr.
 class thread_counts
 {
@@ -103,4 +103,4 @@ private:
     std::atomic<std::size_t> live_{0};
     std::atomic<std::size_t> peak_{0};
 };
-}}} // namespace memory_pool::MEMORY_POOL_ABI::core
+}}} // namespace memory_pool::MEMORY_POOL_ABI::detail::core

@@ -42,7 +42,7 @@
 #include <cstdlib>
 #include <new>
 
-namespace memory_pool { inline namespace MEMORY_POOL_ABI { namespace core {
+namespace memory_pool { inline namespace MEMORY_POOL_ABI { namespace detail::core {
 /// Slots in a page, and in thread-local storage itself.
 inline constexpr std::size_t slots_in_a_page = 64;
 /// Pools beyond these have no caches.
@@ -350,4 +350,4 @@ private:
 /// Fork handlers run before a fork in reverse order of registration, and after it in order. Ours are registered at
 /// startup, so that handlers of the program may use pools.
 inline const bool fork_is_prepared = (static_cast<void>(thread_registry::get()), true);
-}}} // namespace memory_pool::MEMORY_POOL_ABI::core
+}}} // namespace memory_pool::MEMORY_POOL_ABI::detail::core

@@ -20,7 +20,7 @@
 #include <cstddef>
 #include <mutex>
 
-namespace memory_pool { inline namespace MEMORY_POOL_ABI { namespace core {
+namespace memory_pool { inline namespace MEMORY_POOL_ABI { namespace detail::core {
 /// The kind of slots of a pool.
 enum class slot_kind
 {
@@ -175,4 +175,4 @@ private:
     const thread_slots& slots_;
     std::unique_lock<std::mutex> lock_;
 };
-}}} // namespace memory_pool::MEMORY_POOL_ABI::core
+}}} // namespace memory_pool::MEMORY_POOL_ABI::detail::core

@@ -14,7 +14,7 @@
 #include <condition_variable>
 #include <cstddef>
 
-namespace memory_pool { inline namespace MEMORY_POOL_ABI { namespace core {
+namespace memory_pool { inline namespace MEMORY_POOL_ABI { namespace detail::core {
 /// A waiting thread.
 struct waiter
 {
@@ -46,4 +46,4 @@ public:
         served->ready.notify_one(); // with the lock held: after it, the waiter may be gone
     }
 };
-}}} // namespace memory_pool::MEMORY_POOL_ABI::core
+}}} // namespace memory_pool::MEMORY_POOL_ABI::detail::core
