@@ -53,7 +53,8 @@ OURS = ("block_pool", "object_pool", "drop_in", "concurrent_block_pool", "counti
 NO_POOL = ("bare_array",)
 AHEAD = {"block_pool_benchmark": "block_pool", "object_pool_benchmark": "object_pool",
          "concurrent_block_pool_benchmark": "concurrent_block_pool", "intrusive_pool_benchmark": "intrusive_pool",
-         "shared_pool_benchmark": "unsynchronized_shared_pool", "arena_resource_benchmark": "unsynchronized_arena_resource",
+         "shared_pool_benchmark": "unsynchronized_shared_pool",
+         "arena_resource_benchmark": "unsynchronized_arena_resource",
          "pool_resource_benchmark": "unsynchronized_pool_resource",
          "synchronized_pool_resource_benchmark": "synchronized_pool_resource"}
 # Not built where there is no Boost, and left out then:

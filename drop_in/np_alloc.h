@@ -40,7 +40,7 @@
 #include <memory_pool: this header needs C++14: -std=c++14, or CMAKE_CXX_STANDARD 14>
 #endif
 
-// Programs for the original ignore a block without a warning.
+// Programs written for the original may ignore results without a warning.
 #define MEMORY_POOL_NP_RESULTS_MAY_BE_IGNORED
 #include <memory_pool/np_alloc.h>
 #if __cplusplus >= 201703

@@ -33,7 +33,7 @@ public:
     /// The resource's type.
     using resource_type = Resource;
 
-    /// Effects: makes a deleter for no resource, which only nullptr may be used with.
+    /// Effects: makes a deleter without a resource, for nullptr only.
     resource_deleter() noexcept = default;
 
     /// Effects: makes a deleter for objects in memory of `resource`.
@@ -50,7 +50,7 @@ public:
     /// Returns: where the memory is from.
     Resource* resource() const noexcept { return resource_; }
 
-    /// Returns: the same for a pointer to a base.
+    /// Returns: the same deleter, for pointers to a base.
     operator polymorphic_deleter() const noexcept
     {
         return {resource_, [](void* resource, void* object) noexcept {
@@ -73,7 +73,7 @@ using unique_in = std::unique_ptr<unique_object<T>, resource_deleter<unique_obje
 /// Effects: makes a `T` from `arguments`, as `T(arguments...)`, or `T{arguments...}` for an aggregate, in memory from
 ///   `resource`.
 /// Returns: its owner, which must not outlive the resource.
-/// Throws: what the resource and the constructor throw. The memory is back then.
+/// Throws: what the resource and the constructor throw. On failure the memory is freed.
 /// Complexity: that of the resource, and of the constructor.
 /// Thread safety: that of the resource.
 template <class T, class Resource, class... Arguments>

@@ -37,7 +37,7 @@ struct allocation_result
 #endif
 
 namespace detail::core {
-/// Whether a resource says what it makes of a request.
+/// Whether a resource has `good_size(bytes, alignment)`.
 template <class Resource, class = void>
 inline constexpr bool has_good_size = false;
 template <class Resource>

@@ -16,7 +16,7 @@
 /// resource is the better choice.
 ///
 /// In a synchronized_arena_resource each thread fills an arena of its own, without a lock, and any may free a block;
-/// core/arenas/shared_arenas.hpp says how. It reserves 128 bytes or so more for each thread at one time. A process may
+/// core/arenas/shared_arenas.hpp says how. It reserves about 128 bytes more for each concurrent thread. A process may
 /// fork while threads use it, as with pools: see concurrent_block_pool.hpp.
 ///
 /// Thread safety: unsynchronized_arena_resource: one thread at a time. synchronized_arena_resource: any thread, but for

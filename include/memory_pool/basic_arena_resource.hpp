@@ -165,8 +165,8 @@ public:
     /// Thread safety: that of `Arenas`.
     bool owns(const void* address) const noexcept { return arenas_.contains(address); }
 
-    /// Returns: how many bytes a block has room for that is requested with `bytes` and `alignment`. A request for those
-    ///   takes up no more.
+    /// Returns: how many bytes a block has room for that is requested with `bytes` and `alignment`. Requesting
+    ///   that many takes no more memory.
     std::size_t good_size(std::size_t bytes, std::size_t alignment = alignof(std::max_align_t)) const noexcept
     {
         return fits(bytes, alignment) ? detail::core::arena_extent(bytes) : bytes;

@@ -61,7 +61,7 @@ public:
         /// Preconditions: it is alive, from the pool, and the pool lives.
         void operator()(T* object) const noexcept { pool_->destroy(object); }
 
-        /// Returns: the same for a pointer to a base.
+        /// Returns: the same deleter, for pointers to a base.
         operator polymorphic_deleter() const noexcept
         {
             return {pool_, [](void* pool, void* object) noexcept {
@@ -308,7 +308,7 @@ public:
     void release() noexcept
     {
         clear();
-        if (!is_clearing_) // Else called by a destructor, within clear().
+        if (!is_clearing_) // Otherwise called by a destructor, within clear().
             blocks_.release();
     }
 

@@ -146,8 +146,8 @@ public:
                with_large([address](const auto& large) { return large.owns(address); });
     }
 
-    /// Returns: how many bytes a block has room for that is requested with `bytes` and `alignment`. A request for those
-    ///   comes from the same pool.
+    /// Returns: how many bytes a block has room for that is requested with `bytes` and `alignment`. A request for that
+    ///   many comes from the same pool.
     std::size_t good_size(std::size_t bytes, std::size_t alignment = alignof(std::max_align_t)) const noexcept
     {
         return pools_.block_size(bytes, alignment);

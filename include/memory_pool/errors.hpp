@@ -5,10 +5,10 @@
 ///
 /// - What a program can meet and handle is thrown: `pool_exhausted`, `limit_exceeded`, `size_overflow`,
 ///   `out_of_memory`, `std::invalid_argument`.
-/// - What is a fault of the program is reported: two lines on stderr (what, and what to do), then the error handler,
+/// - Misuse by the program is reported: two lines on stderr (what, and what to do), then the error handler,
 ///   which aborts unless it was replaced. Where exceptions are off, the first kind goes this way too.
 ///
-/// Nothing here allocates, so that it works when memory is what is missing (throwing `std::invalid_argument` is the
+/// Nothing here allocates, so that it works when out of memory (throwing `std::invalid_argument` is the
 /// exception: the standard library keeps its text on the heap).
 ///
 /// Thread safety: every function may be called from any thread at any time.
@@ -39,7 +39,7 @@ enum class MEMORY_POOL_VISIBLE error_kind
     buffer_overflow,    ///< The bytes just behind a block were written to.
     write_after_free,   ///< A block was written to after it was freed.
     leak,               ///< Objects outlive the pool that they were to return to, and its policy forbids it.
-    hook_failed,        ///< A function that was to reset an object on its way back to the pool threw.
+    hook_failed,        ///< A function that resets returned objects threw.
     pool_exhausted,     ///< A bounded pool or resource had nothing left. Reported only where exceptions are off.
     size_overflow,      ///< A size did not fit into std::size_t. Reported only where exceptions are off.
     out_of_memory,      ///< No memory was available. Reported only where exceptions are off.

@@ -77,7 +77,7 @@ class basic_shared_pool;
 template <class T, class Blocks>
 class basic_recycling_shared_pool;
 
-/// Objects for std::shared_ptr, of which any thread may drop the last one.
+/// Objects for std::shared_ptr. Any thread may drop the last pointer to one.
 template <class T, class Policy = default_policy>
 using shared_pool = basic_shared_pool<T, basic_concurrent_block_pool<Policy>>;
 
@@ -85,7 +85,7 @@ using shared_pool = basic_shared_pool<T, basic_concurrent_block_pool<Policy>>;
 template <class T, class Policy = default_policy>
 using unsynchronized_shared_pool = basic_shared_pool<T, basic_block_pool<Policy>>;
 
-/// Recycled objects for std::shared_ptr, of which any thread may drop the last one.
+/// Recycled objects for std::shared_ptr. Any thread may drop the last pointer to one.
 template <class T, class Policy = default_policy>
 using recycling_shared_pool = basic_recycling_shared_pool<T, basic_concurrent_block_pool<Policy>>;
 

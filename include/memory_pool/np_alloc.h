@@ -24,14 +24,14 @@
 /** The version of this header: 10,000 times the major, 100 times the minor, and the patch. See np_version. */
 #define NP_ALLOC_VERSION 100
 
-/* What compilers are told of functions; undefined again below. An argument of an attribute is the number of a
+/* Function attributes for compilers; undefined again below. An argument of an attribute is the number of a
  * parameter. */
 #if defined(__GNUC__)
 #define MEMORY_POOL_NP_ATTRIBUTE(...) __attribute__((__VA_ARGS__))
 #else
 #define MEMORY_POOL_NP_ATTRIBUTE(...)
 #endif
-/* A function whose result must be used, except by programs for other libraries. */
+/* A function whose result must be used, except in programs written for other libraries. */
 #if defined(MEMORY_POOL_NP_RESULTS_MAY_BE_IGNORED)
 #define MEMORY_POOL_NP_RESULT
 #elif defined(__cplusplus) && __cplusplus >= 201703
@@ -39,7 +39,7 @@
 #else
 #define MEMORY_POOL_NP_RESULT MEMORY_POOL_NP_ATTRIBUTE(warn_unused_result)
 #endif
-/* A function that resizes a block, or allocates one, of so many bytes, or objects and bytes. */
+/* A function that resizes or allocates a block, given its bytes, or its number of objects and their bytes. */
 #define MEMORY_POOL_NP_RESIZES(...) MEMORY_POOL_NP_RESULT MEMORY_POOL_NP_ATTRIBUTE(alloc_size(__VA_ARGS__))
 #define MEMORY_POOL_NP_ALLOCATES(...) MEMORY_POOL_NP_RESIZES(__VA_ARGS__) MEMORY_POOL_NP_ATTRIBUTE(malloc)
 #define MEMORY_POOL_NP_ALIGNED(alignment) MEMORY_POOL_NP_ATTRIBUTE(alloc_align(alignment))
@@ -91,8 +91,8 @@ void* np_zalloc(size_t bytes) MEMORY_POOL_NP_NOEXCEPT;
 /** Effects: makes a block larger or smaller, in place if it can.
  *  Returns: the block, which holds what it held, as far as it has room; NULL, and errno is ENOMEM, if there is no
  *    memory for a larger one: then the old block is unchanged. For NULL, as np_alloc. NULL, and errno is EINVAL, if
- *    what was wrong with the block was reported, and the error handler has returned. For 0 bytes, a block of 0 bytes,
- *    as from np_alloc(0), which is to be freed; never NULL if the block was in use.
+ *    misuse of the block was reported, and the error handler has returned. For 0 bytes, a block of 0 bytes, as from
+ *    np_alloc(0), which must be freed; never NULL if the block was in use.
  *  Preconditions: as np_free.
  *  Complexity: as np_alloc; and if the block is moved, linear in what it holds, unless the system moves it as a
  *    whole, as Linux does with blocks of a MiB and more that grow. */
@@ -114,16 +114,16 @@ MEMORY_POOL_NP_ALLOCATES(2, 3)
 MEMORY_POOL_NP_ALIGNED(1)
 void* np_aligned_calloc(size_t alignment, size_t count, size_t size) MEMORY_POOL_NP_NOEXCEPT;
 
-/** Effects: as np_realloc, and the block is aligned to `alignment` then, whatever it was before.
+/** Effects: as np_realloc, and the result is aligned to `alignment`, whatever the block was.
  *  Returns: as np_realloc, but NULL if there is no memory for 0 bytes, too; NULL, and errno is EINVAL, if `alignment`
  *    is not a power of two. */
 MEMORY_POOL_NP_RESIZES(3)
 MEMORY_POOL_NP_ALIGNED(2)
 void* np_aligned_realloc(void* block, size_t alignment, size_t bytes) MEMORY_POOL_NP_NOEXCEPT;
 
-/** Effects: makes a block larger, if it has, or can get, room for `bytes` where it is. It does not become smaller.
+/** Effects: makes a block larger, if it has, or can get, room for `bytes` where it is. Never shrinks it.
  *  Returns: the block if it has that room now; else NULL: the block is unchanged, and errno is ENOMEM; or EINVAL if the
- *    block is NULL, or what was wrong with it was reported, and the error handler has returned.
+ *    block is NULL, or its misuse was reported, and the error handler has returned.
  *  Preconditions: as np_free. */
 MEMORY_POOL_NP_RESIZES(2)
 void* np_expand(void* block, size_t bytes) MEMORY_POOL_NP_NOEXCEPT;
@@ -141,9 +141,9 @@ MEMORY_POOL_NP_RESULT MEMORY_POOL_NP_ATTRIBUTE(malloc) char* np_strndup(const ch
  *    no memory. On failure `*block` is unchanged. */
 MEMORY_POOL_NP_RESULT int np_posix_memalign(void** block, size_t alignment, size_t bytes) MEMORY_POOL_NP_NOEXCEPT;
 
-/** Returns: how many bytes of `block` may be used, at least as many as were asked for. Compilers know only of those
- *    that were asked for, and may warn of a use of others, or end it (_FORTIFY_SOURCE): ask for np_good_size. 0 for
- *    NULL, and if what was wrong with the block was reported, and the error handler has returned.
+/** Returns: how many bytes of `block` may be used, at least as many as were asked for. Compilers know only
+ *    the requested size: use of more may be warned of, or end the program (_FORTIFY_SOURCE). To use all, request
+ *    np_good_size. 0 for NULL, and if misuse of the block was reported, and the error handler has returned.
  *  Preconditions: as np_free. */
 size_t np_usable_size(const void* block) MEMORY_POOL_NP_NOEXCEPT;
 
@@ -164,8 +164,8 @@ void np_free_sized(void* block, size_t bytes) MEMORY_POOL_NP_NOEXCEPT;
 void np_free_aligned_sized(void* block, size_t alignment, size_t bytes) MEMORY_POOL_NP_NOEXCEPT;
 
 /** Returns: whether `address` lies in memory of this library's blocks. Any pointer is allowed. That does not tell
- *    whether there is a block in use: of one that was freed, it is 1 as long as its memory is kept for blocks of its
- *    size, and 0 from then on. Of a large block, that is at once.
+ *    whether a block is in use: for a freed one, it is 1 as long as its memory is kept for blocks of its size, and 0
+ *    from then on. For a large block, that is at once.
  *  Complexity: O(1); linear in the blocks outside of the region, if there are some. */
 int np_owns(const void* address) MEMORY_POOL_NP_NOEXCEPT;
 
@@ -221,9 +221,9 @@ typedef struct np_statistics
     size_t size_mismatches;
 } np_statistics;
 
-/** Effects: writes the statistics of this moment to `*statistics`, which has `bytes`: the members up to there, and 0 to
- *    those that this library does not know. So the struct can grow: programs and libraries of different versions go
- *    together. Programs call np_get_statistics.
+/** Effects: writes the statistics of this moment to `*statistics`, of size `bytes`: the members up to there, and 0 to
+ *    those that this library does not know. So the struct can grow: programs and libraries of different versions
+ *    work together. Programs call np_get_statistics.
  *  Complexity: as np_get_statistics. */
 void np_get_statistics_sized(np_statistics* statistics, size_t bytes) MEMORY_POOL_NP_NOEXCEPT;
 
@@ -295,7 +295,7 @@ int np_call_site_visit(int (*visit)(const np_call_site* site, void* argument), v
  *        parser.c:7  1 block  100 bytes
  *        in all  4 blocks  292 bytes
  *
- *    If nothing is in use, there is no text. As JSON, it is `tracked`, whether np_alloc_at was ever called, numbers
+ *    If nothing is in use, there is no text. JSON has `tracked`, whether np_alloc_at was ever called, the numbers
  *    `blocks` and `bytes`, and an array `sites` of objects with `file`, `line`, `blocks` and `bytes`, which may be
  *    empty. Bytes are as requested.
  *  Returns: the number of these blocks.
@@ -320,8 +320,8 @@ size_t np_leak_diff(uint64_t checkpoint, np_format format,
 /** Effects: calls `visit(block, bytes, argument)` for each block in use of that heap, or, if it is NULL, of all
  *    heaps and threads, in no order, until it returns 0. `bytes` is its np_usable_size.
  *  Returns: 1; 0 if `visit` did; -1 on failure, and errno is EINVAL if there is no such heap, which was reported. For
- *    all heaps, ENOMEM if there is no memory to find out what is in use, and ENOTRECOVERABLE if that cannot be told, as
- *    np_verify finds something wrong with free blocks.
+ *    all heaps, ENOMEM if there is no memory to find out what is in use, and ENOTRECOVERABLE if free blocks are
+ *    inconsistent (see np_verify).
  *  Preconditions: no other thread is in a call of this library, but its own (np_option_background_thread), which
  *    works only while `visit` does; `visit` calls nothing of it but functions that only tell something.
  *  Throws: what `visit` throws, if it is a function of C++; for all heaps, the memory for what was found out is lost
@@ -340,8 +340,8 @@ int np_heap_visit(np_heap* heap, int (*visit)(void* block, size_t bytes, void* a
 int np_verify(void) MEMORY_POOL_NP_NOEXCEPT;
 
 /* Heaps that are freed as a whole. A block of one may also be given to every function above that takes a block. NULL
- * instead of a heap, or one that was destroyed and is no new one, is reported, and the call fails if the error handler
- * returns: errno, or the result, is EINVAL. So does a block that is not of the heap it is given to. */
+ * instead of a heap, or a destroyed one that was not replaced, is reported, and the call fails if the error handler
+ * returns: errno, or the result, is EINVAL. The same goes for a block of another heap. */
 
 /** Returns: a new heap; NULL, and errno is ENOMEM, if there is no memory.
  *  Complexity: O(1). */
@@ -382,7 +382,7 @@ MEMORY_POOL_NP_ALIGNED(2)
 void* np_heap_aligned_calloc(np_heap* heap, size_t alignment, size_t count, size_t size) MEMORY_POOL_NP_NOEXCEPT;
 
 /** Effects: as np_aligned_realloc. The block stays in its heap.
- *  Returns, preconditions: as that, and np_heap_realloc. */
+ *  Returns, preconditions: as np_aligned_realloc and np_heap_realloc. */
 MEMORY_POOL_NP_RESIZES(4)
 MEMORY_POOL_NP_ALIGNED(3)
 void* np_heap_aligned_realloc(np_heap* heap, void* block, size_t alignment, size_t bytes) MEMORY_POOL_NP_NOEXCEPT;
@@ -405,12 +405,12 @@ void np_heap_free_sized(np_heap* heap, void* block, size_t bytes) MEMORY_POOL_NP
 /** Effects: the same, as np_free_aligned_sized does. */
 void np_heap_free_aligned_sized(np_heap* heap, void* block, size_t alignment, size_t bytes) MEMORY_POOL_NP_NOEXCEPT;
 
-/** Returns: the heap from np_heap_create that a block is of; NULL if it is of none, for NULL, and if what was wrong
- *    with the block was reported, and the error handler has returned.
+/** Returns: the heap from np_heap_create that a block belongs to; NULL if there is none, for NULL, and if misuse of
+ *    the block was reported, and the error handler has returned.
  *  Preconditions: as np_free. */
 np_heap* np_heap_of(const void* block) MEMORY_POOL_NP_NOEXCEPT;
 
-/** What a heap has. Bytes as in np_statistics. */
+/** The memory of a heap. Bytes as in np_statistics. */
 typedef struct np_heap_statistics
 {
     /** Allocated and not freed. */
@@ -431,15 +431,15 @@ typedef struct np_heap_statistics
  *  Returns: 0; EINVAL if there is no such heap. */
 int np_heap_get_statistics_sized(np_heap* heap, np_heap_statistics* statistics, size_t bytes) MEMORY_POOL_NP_NOEXCEPT;
 
-/** Effects: writes the statistics of a heap to `*statistics`. They are of one moment, whatever other threads do.
+/** Effects: writes the statistics of a heap to `*statistics`. They are a consistent snapshot.
  *  Returns: as np_heap_get_statistics_sized.
- *  Complexity: linear in slabs and large blocks of the heap, with its lock. */
+ *  Complexity: linear in slabs and large blocks of the heap, under its lock. */
 static inline int np_heap_get_statistics(np_heap* heap, np_heap_statistics* statistics) MEMORY_POOL_NP_NOEXCEPT
 {
     return np_heap_get_statistics_sized(heap, statistics, sizeof *statistics);
 }
 
-/** Effects: frees every block of a heap, which may be used on.
+/** Effects: frees every block of a heap, which stays usable.
  *  Preconditions, complexity: as np_heap_destroy. */
 void np_heap_clear(np_heap* heap) MEMORY_POOL_NP_NOEXCEPT;
 

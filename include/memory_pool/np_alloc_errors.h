@@ -20,7 +20,7 @@ extern "C" {
 
 /* NOLINTBEGIN(modernize-use-using): for C, too. */
 
-/** What went wrong. The numbers stay; new ones are added. */
+/** What went wrong. Numbers are stable; new ones may be added. */
 typedef enum np_error
 {
     /** A block was freed that is not in use. */
@@ -31,7 +31,7 @@ typedef enum np_error
     np_error_misaligned_pointer = 3,
     /** A block was freed with another size than requested. */
     np_error_size_mismatch = 4,
-    /** The bytes just behind a block were written to; or behind a sample, also read. */
+    /** The bytes just behind a block were written to, or, behind a sample, read. */
     np_error_buffer_overflow = 5,
     /** A block was written to after it was freed. */
     np_error_write_after_free = 6,
@@ -62,26 +62,26 @@ typedef struct np_error_report
     const char* name;
     /** The pointer in question, or the address that was accessed. */
     const void* address;
-    /** Its bytes, in the checked build as requested; or 0 if there is no such block, or no longer. */
+    /** Bytes of its block, in the checked build as requested; 0 if there is no block, or it is gone. */
     size_t block_size;
-    /** What it was given to: "np_alloc" or "np_heap". */
+    /** The interface that reports it: "np_alloc" or "np_heap". */
     const char* where;
     /** The lines that were printed. */
     const char* text;
 } np_error_report;
 
-/** Called after a misuse was printed on the standard error, with no lock held. If it returns, the call that was
+/** Called after a misuse was printed on stderr, with no lock held. If it returns, the call that was
  *  wrong is ignored.
  *
- *  After a wrong access to a sample, or to a large free block in the checked build, it is called by the handler of the
- *  signal, and may do what those may; if it returns, the program ends by the signal. */
+ *  After a wrong access to a sample, or to a large free block in the checked build, it is called from the signal
+ *  handler, and must be async-signal-safe; if it returns, the signal ends the program. */
 typedef void (*np_error_handler)(const np_error_report* report);
 
 /** Effects: installs `handler` as the error handler; NULL stands for the default, which aborts. It replaces a handler
- *    set by memory_pool::set_error_handler in C++, and vice versa; of accesses, one in C++ is not told.
+ *    set by memory_pool::set_error_handler in C++, and vice versa; one in C++ is not called for accesses.
  *    libnp_malloc.so has the default.
- *  Returns: the previous handler; NULL if that was the default. For one in C++, a function that stands for the last
- *    such one: it can be called, and installed again. */
+ *  Returns: the previous handler; NULL if that was the default. For one in C++, a function that calls the last such
+ *    handler, and can be installed again. */
 np_error_handler np_set_error_handler(np_error_handler handler) MEMORY_POOL_NP_NOEXCEPT;
 
 /* NOLINTEND(modernize-use-using) */

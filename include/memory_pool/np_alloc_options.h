@@ -2,7 +2,7 @@
  * Copyright (c) 2026 The memory_pool authors
  */
 /** \file
- * What a program or its user may choose about np_alloc, at run time. See np_alloc.h.
+ * Run-time options of np_alloc, for programs and their users. See np_alloc.h.
  *
  * Thread safety: any thread.
  */
@@ -24,36 +24,36 @@ extern "C" {
 /** As the value of np_option_decay_ms: free memory is kept for ever, until np_trim is called. */
 #define NP_DECAY_NEVER UINT32_MAX
 
-/** The options. The numbers stay; new ones are added.
+/** The options. Numbers are stable; new ones may be added.
  *
  *  Each can also be set in the environment, where its variable is its name in capitals: NP_DECAY_MS is
  *  np_option_decay_ms. The environment is read once, when memory is first asked for. A value is a number, or one with
- *  K, M or G behind it, for 2^10, 2^20 or 2^30. Invalid values, and variables that begin with NP_ and are of no option,
- *  are reported on stderr and ignored. In a process with rights of another user (AT_SECURE, as of a setuid program),
- *  all of them are ignored. */
+ *  K, M or G behind it, for 2^10, 2^20 or 2^30. Invalid values, and variables that begin with NP_ and name no option,
+ *  are reported on stderr and ignored. A process with another user's privileges, such as a setuid program (AT_SECURE),
+ *  ignores all variables. */
 typedef enum np_option
 {
     /** No option. */
     np_option_none = 0,
 
     /** NP_DECAY_MS: the decay time: for how many milliseconds free memory is kept before it returns to the system,
-     *  if the program goes on calling, or there is a background thread; 1000. NP_DECAY_NEVER, or "never" as a text:
+     *  while the program keeps calling, or a background thread runs; 1000. NP_DECAY_NEVER, or "never" as a text:
      *  only np_trim returns it. */
     np_option_decay_ms = 1,
     /** NP_THREAD_CACHE_BYTES: how many bytes of free blocks a thread may cache, beyond a few of each size; 1M. As
      *  many again for each 32 MiB of its blocks in use. Sizes that are no longer used leave their share to others. A
      *  smaller value does not shrink caches at once. */
     np_option_thread_cache_bytes = 2,
-    /** NP_REGION_BYTES: how many addresses are reserved, from 16M on; 1024G. What does not fit there is mapped block
-     *  by block, which is slow. Not after the first block. */
+    /** NP_REGION_BYTES: bytes of address space to reserve, at least 16M; 1024G. What does not fit there is mapped block
+     *  by block, which is slow. Cannot be changed after the first block. */
     np_option_region_bytes = 3,
     /** NP_STATISTICS_AT_END: whether statistics are printed when the process ends; 0. 1: as text, 2: as JSON. */
     np_option_statistics_at_end = 4,
     /** NP_FATAL_FOREIGN: whether foreign pointers that are freed are fatal; 1: they are reported, which ends the
      *  program unless it has an error handler; 0: they are ignored, and the first is named on stderr. 1, but 0 in
-     *  libnp_malloc.so, as a program may have blocks from before; 1 in libnp_malloc_checked.so, too. */
+     *  libnp_malloc.so, as a program may have blocks of another malloc; 1 in libnp_malloc_checked.so, too. */
     np_option_fatal_foreign = 5,
-    /** NP_LEAKS: whether np_leak_report is called when the process ends, for the standard error; 0. 1: as text, of
+    /** NP_LEAKS: whether np_leak_report prints on stderr when the process ends; 0. 1: as text, of
      *  which there is none if nothing from np_alloc_at is in use; 2: as JSON. That is at return from main or exit(),
      *  after destructors of static objects and handlers of the program. If np_alloc_at was never called, and blocks
      *  are in use, a text says that leaks are not tracked. */
@@ -63,7 +63,7 @@ typedef enum np_option
     np_option_leaks_exit = 7,
 
     /** NP_SAMPLE_BYTES: about one block for that many bytes is a sample, up to 32 KiB, which lies alone between
-     *  guard pages: an access beside it, or after its release, is reported with its calls, and ends the program. 256
+     *  guard pages: an access beside it, or after its release, is reported with call stacks, and ends the program. 256
      *  at a time, on systems that have signals. 0: there are none; 0. */
     np_option_sample_bytes = 8,
     /** NP_BACKGROUND_THREAD: whether a background thread returns free memory to the system also while the program
@@ -72,7 +72,7 @@ typedef enum np_option
 
     /** NP_HUGE_PAGES: whether the system is asked for huge pages where memory is filled: under blocks of 2 MiB and
      *  more of a size of which others were filled, and under those of sizes of which a thread has many; 1. They take
-     *  fewer faults, and each of those longer: while too long, none are asked for. */
+     *  fewer page faults, but longer ones: while those take too long, none are asked for. */
     np_option_huge_pages = 10,
 
     /* Only in the checked build: from 64 on. */
@@ -82,17 +82,17 @@ typedef enum np_option
     np_option_quarantine_bytes = 64,
     /** NP_RANDOM_ORDER: whether blocks are allocated in an unpredictable order; 1. */
     np_option_random_order = 65,
-    /** NP_POISON: whether free blocks are filled, and verified when they are allocated again; 1. Not after the first
-     *  block. */
+    /** NP_POISON: whether free blocks are filled, and verified when they are allocated again; 1. Cannot be changed
+     *  after the first block. */
     np_option_poison = 66,
     /** NP_GUARD_PAGES: whether there are guard pages behind slabs and large blocks, and for blocks of 0 bytes; 1.
-     *  Not after the first block. */
+     *  Cannot be changed after the first block. */
     np_option_guard_pages = 67
 } np_option;
 
 /** Effects: sets an option.
  *  Returns: 0; EINVAL if there is no such option, or it cannot have that value; EBUSY if it is too late; EAGAIN if
- *    the system has no thread for it. Then nothing changed. */
+ *    no thread could be started. On failure nothing is changed. */
 int np_option_set(np_option option, size_t value) MEMORY_POOL_NP_NOEXCEPT;
 
 /** Returns: the option of that name: "decay_ms" is np_option_decay_ms; np_option_none if this library has none.

@@ -20,11 +20,11 @@ namespace memory_pool { inline namespace MEMORY_POOL_ABI {
 class polymorphic_deleter
 {
 public:
-    /// Effects: makes a deleter for no owner, which only nullptr may be used with.
+    /// Effects: makes a deleter without an owner, for nullptr only.
     polymorphic_deleter() noexcept = default;
 
-    /// Effects: makes a deleter that calls `end(owner, object)` with the address of the whole object. Other deleters
-    ///   convert to this one so.
+    /// Effects: makes a deleter that calls `end(owner, object)` with the address of the whole object. For the
+    ///   conversion of other deleters.
     polymorphic_deleter(void* owner, void (*end)(void* owner, void* object) noexcept) noexcept
         : owner_(owner), end_(end)
     {

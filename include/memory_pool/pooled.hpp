@@ -26,14 +26,14 @@ namespace memory_pool { inline namespace MEMORY_POOL_ABI {
 struct plain_references
 {
     using count = detail::core::plain_reference_count<std::uint32_t>; ///< Saturates.
-    static constexpr bool are_shared = false;                         ///< The pool is one for one thread.
+    static constexpr bool are_shared = false;                         ///< The pool is for one thread at a time.
 };
 
 /// Counts references for many threads, any of which may drop the last one. The pool is one that threads share.
 struct atomic_references
 {
     using count = detail::core::atomic_reference_count<std::uint32_t>; ///< Saturates.
-    static constexpr bool are_shared = true;                           ///< The pool is one that threads share.
+    static constexpr bool are_shared = true;                           ///< Threads share the pool.
 };
 
 /// Derive from it: `struct item : pooled<item>`, and give `item` a constructor if it takes arguments: braces would have

@@ -36,7 +36,7 @@ HIDDEN = ["-fvisibility=hidden", "-fvisibility-inlines-hidden"]
 # Names outside of the inline namespaces: unique in a process, or replaceable. See errors.hpp.
 OUTSIDE = {
     "memory_pool": {
-        "error", "error_report", "error_handler", "set_error_handler", "get_error_handler",
+        "error_kind", "error_report", "error_handler", "set_error_handler", "get_error_handler",
         "pool_exhausted", "size_overflow", "limit_exceeded", "out_of_memory",
     },
     "memory_pool::process_wide": {

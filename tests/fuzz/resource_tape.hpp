@@ -42,8 +42,10 @@ struct arena_model
     {
         constexpr std::size_t behind =
             Resource::policy::checks ? memory_pool::detail::core::fill_pattern::canary_bytes : 0;
-        return resource.owns(block.address) ? memory_pool::detail::core::arena_extent(block.bytes) + behind
-                                            : block.bytes;
+        const std::size_t extent = memory_pool::detail::core::arena_extent(block.bytes) + behind;
+        const std::size_t header = resource.arena_size() - resource.largest_block() - behind;
+        const std::size_t start = memory_pool::detail::base::round_up(header, block.alignment);
+        return start < resource.arena_size() && extent <= resource.arena_size() - start ? extent : block.bytes;
     }
 
     static bool may_refuse(const Resource& resource) { return resource.arena_count() == resource.max_arenas(); }

@@ -6,7 +6,7 @@
 ///     verbs <guide>            exits 1 if a table in the guide is another one, and prints what it should be
 ///     verbs <guide> --write    writes the tables into the guide
 ///
-/// A verb that a kind offers is compiled here with all of its body. For one that it does not offer, there is a reason,
+/// A verb that a kind offers is compiled here with its whole body. For one that it does not offer, there is a reason,
 /// which stands below the table.
 #include <memory_pool/intrusive_pool.hpp>
 #include <memory_pool/memory_pool.hpp>
@@ -35,7 +35,7 @@ struct session : mp::pooled<session<References>, References>
 {
 };
 
-/// A kind of pool: one for one thread at a time, and one that threads share. What the first offers, the second does.
+/// A kind of pool: one for one thread at a time, and one that threads share. The second offers what the first does.
 template <class Single, class Shared = Single>
 struct kind
 {
@@ -222,9 +222,9 @@ std::string table_of_pools()
     const kind<mp::unsynchronized_shared_pool<int, counting>, mp::shared_pool<int, counting>> shared;
     const kind<mp::unsynchronized_recycling_shared_pool<int, counting>, mp::recycling_shared_pool<int, counting>> kept;
 
-    const std::string pointer = "The last pointer to an object gives it back: there is nothing to call, and none to "
-                                "destroy from outside.";
-    const std::string inside = "An object belongs to its pointers, not to the pool: a pointer tells where it is from.";
+    const std::string pointer = "The last pointer to an object gives it back: there is no function for it, and none "
+                                "that destroys objects in use.";
+    const std::string inside = "An object belongs to its pointers: the pool offers no access to it.";
     const std::string many = "Each has an owner of its own: call the form for one in a loop.";
     table pools(
         {"`block_pool`", "`object_pool`", "`intrusive_pool`", "`recycling_pool`", "`shared_pool`",
@@ -234,7 +234,7 @@ std::string table_of_pools()
          {{"forget all, keep the memory", ""}, pointer},
          {{"hand out many, or throw", ""}, many},
          {{"hand out many, or as many as there are", ""}, many},
-         {{"can be moved and swapped", ""}, "Its users point to it: keep it in a std::optional, or on the heap."},
+         {{"can be moved and swapped", ""}, "Objects or threads refer to it directly: hold it by a std::unique_ptr."},
          {{"is it from here?", ""}, inside},
          {{"visit those in use", ""}, inside}});
     const auto row = [&](const char* words, auto... verbs) {
@@ -259,7 +259,7 @@ std::string table_of_pools()
     row("how many, at most", max_capacity{});
     row("how many, in memory", capacity{});
     row("how many are in use", in_use{});
-    row("how many more there are", available{});
+    row("how many more are available", available{});
     row("how often it grew", growth_count{});
     row("bytes from upstream", bytes_reserved{});
     row("its name in reports", pool_name{});
@@ -279,11 +279,11 @@ std::string table_of_resources()
 
     const std::string view_of = "A view of a pool, which offers it: `resource.pool()`.";
     const std::string holds_none = "Holds no memory: ask the resource behind it.";
-    const std::string keeps_none = "Keeps no memory: what is freed is back in the system.";
+    const std::string keeps_none = "Keeps no memory: what is freed goes back to the system at once.";
     reasons why{{{"its upstream", "`page_resource`"}, "Its upstream is the system."},
                 {{"its name in reports", "`tracking_resource`"}, "Prints the name of each allocation site instead."},
-                {{"exact statistics", ""}, "A `tracking_resource` before it counts."},
-                {{"take memory in advance", "pool resources"}, "There is a pool for each size: which of them?"},
+                {{"exact statistics", ""}, "Put a `tracking_resource` in front of it."},
+                {{"take memory in advance", "pool resources"}, "Pools by size class: a count does not choose one."},
                 {{"bytes in use", "`block_resource`"}, view_of}};
     const char* const of_memory[] = {"take memory in advance",
                                      "give back memory that is not in use",

@@ -101,7 +101,7 @@ inline unsigned count_bits(std::uint64_t word) noexcept
 #endif
 }
 
-/// Returns: the address of `*object`, whatever may be done with that.
+/// Returns: the address of `*object`, without `const` and `volatile`.
 MEMORY_POOL_ALWAYS_INLINE void* address_of(const volatile void* object) noexcept
 {
     return const_cast<void*>(object);

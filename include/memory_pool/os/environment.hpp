@@ -36,8 +36,8 @@ inline const char* const* environment() noexcept
 #endif
 }
 
-/// Returns: whether the process has rights that the user who started it has not, as a setuid program has. The
-///   environment is that user's.
+/// Returns: whether the process has privileges that the user who started it lacks, as a setuid program has. That
+///   user controls the environment.
 inline bool has_rights_of_another_user() noexcept
 {
 #if defined(_WIN32)
@@ -51,7 +51,7 @@ inline bool has_rights_of_another_user() noexcept
 #endif
 }
 
-/// Returns: as environment(), but no strings if the process has rights of another user.
+/// Returns: as environment(), but no strings if the process has another user's privileges.
 inline const char* const* trusted_environment() noexcept
 {
     static constexpr const char* nothing = nullptr;

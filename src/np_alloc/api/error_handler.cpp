@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
 /// \file
-/// The error handler of programs in C, which is called by one for all of memory_pool.
+/// The error handler of programs in C, called by the one of memory_pool.
 ///
 ///     report of misuse                        ->  memory_pool's handler = call_handler_in_c  ->  handler in C
 ///     report of an access (by a signal)       ->  handler in C, if memory_pool's is that
@@ -19,7 +19,7 @@ namespace mp = memory_pool;
 
 namespace {
 std::atomic<np_error_handler> handler_in_c{nullptr};
-std::atomic<mp::error_handler> handler_in_cxx{nullptr}; ///< That the one in C has replaced.
+std::atomic<mp::error_handler> handler_in_cxx{nullptr}; ///< The one that a handler in C has replaced.
 
 /// Numbers in C begin at 1, so that 0 is none.
 constexpr np_error in_c(mp::error_kind kind) noexcept
@@ -48,7 +48,7 @@ void call_handler_in_c(const mp::error_report& report)
         handler(&told);
 }
 
-/// Stands for the handler in C++ that one in C has replaced.
+/// Calls the handler in C++ that one in C has replaced.
 void call_handler_in_cxx(const np_error_report* report)
 {
     if (const mp::error_handler handler = handler_in_cxx.load())

@@ -71,7 +71,7 @@ bool is_name_of(const char* name, const option_facts& its) noexcept
 /// Returns: how many letters have to be left out of one or the other until both are the same.
 std::size_t difference(const char* one, std::size_t length, const char* other) noexcept
 {
-    std::array<std::size_t, 32> row{}; // For each beginning of `other`.
+    std::array<std::size_t, 32> row{}; // For each prefix of `other`.
     const std::size_t width = std::min(std::strlen(other), row.size() - 1);
     for (std::size_t column = 0; column <= width; ++column)
         row[column] = column;
@@ -88,7 +88,7 @@ std::size_t difference(const char* one, std::size_t length, const char* other) n
     return row[width];
 }
 
-/// Returns: whether a variable is one of an option, be it only in the other build.
+/// Returns: whether a variable is one of an option, even if only in the other build.
 bool is_known(const char* variable, std::size_t length) noexcept
 {
     constexpr auto all = facts_of_options(false);
@@ -189,7 +189,7 @@ namespace os = memory_pool::detail::os;
 extern "C" {
 int np_option_set(np_option option, size_t value) noexcept
 {
-    np::the_options.read_once(os::trusted_environment()); // What is set here is set after that.
+    np::the_options.read_once(os::trusted_environment()); // First, so that a value set here replaces it.
     if (!np::options::is_one(option))
         return EINVAL;
     if (np::options::is_for_the_start(option) && np::registry().has_started())

@@ -73,7 +73,7 @@ MEMORY_POOL_SLOW_PATH inline void report_wrong(slice_tag tag, const void* block)
     if (tag != no_owner)
         report_misuse(error_kind::misaligned_pointer, block, tag != inside_large_block ? usable_size(block, tag) : 0);
     else if (pages().region().slices_before(block) < pages().region().committed())
-        report_misuse(error_kind::double_free, block, 0); // A program has been given nothing there but blocks.
+        report_misuse(error_kind::double_free, block, 0); // Programs have only pointers to blocks there.
     else
         report_wrong_outside(block);
 }

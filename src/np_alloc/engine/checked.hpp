@@ -27,7 +27,7 @@ struct checked_paths
 {
     static void* allocate(std::size_t bytes) noexcept;
     static void free(void* block) noexcept;
-    /// Effects: as `free`; reports if it is not `bytes` that were asked for.
+    /// Effects: as `free`; reports if `bytes` is not the requested size.
     static void free_sized(void* block, std::size_t bytes) noexcept;
 };
 } // namespace memory_pool::np

@@ -112,7 +112,7 @@ MEMORY_POOL_SLOW_PATH inline void report_no_block(slice_tag tag, const void* add
     else if (tag != no_owner || is_misaligned(address))
         report_misuse(error_kind::misaligned_pointer, address, last_asked_around(tag, address));
     else
-        report_misuse(error_kind::double_free, address, 0); // Of what was there, nothing is left.
+        report_misuse(error_kind::double_free, address, 0); // Its block was freed, and no record of it is left.
 }
 
 /// Returns: what begins there; nothing if no block does, which is reported.

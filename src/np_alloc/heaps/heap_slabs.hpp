@@ -138,7 +138,7 @@ public:
     std::optional<error_kind> put(std::size_t size_class, void* block) noexcept MEMORY_POOL_REQUIRES(mutex_)
     {
         if (MEMORY_POOL_UNLIKELY(tag_of(block) != (own_tag() | size_class)))
-            return error_kind::double_free; // Its slab was given back since.
+            return error_kind::double_free; // Its slab has been given back since.
         std::optional<error_kind> wrong;
         const slice_record::returned result =
             put_into(slab_of(block), size_class, &block, 1, [&wrong](error_kind kind, const void*) { wrong = kind; });

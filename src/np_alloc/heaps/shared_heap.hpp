@@ -134,7 +134,7 @@ public:
     /// Returns: whether it has not ended. Of one that was destroyed, that is known until another is in its place.
     bool is_alive() const noexcept { return alive_.load(std::memory_order_relaxed) == this; }
 
-    /// Effects: frees everything. The heap may be used on.
+    /// Effects: frees everything. The heap stays usable.
     void free_all() noexcept
     {
         const base::lock_guard lock(mutex_);

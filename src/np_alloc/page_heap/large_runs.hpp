@@ -223,7 +223,7 @@ private:
         guarded_block freed;
         freed.begin = region_.address(first);
         freed.bytes = checks().bytes_of_large(first);
-        // Not with the lock of a heap: the loader may have one of its own.
+        // Not under the lock of a heap: the loader may take its own.
         if (region_.record(first).home == nullptr)
             freed.freed_by = os::call_stack::of_this_thread();
         return freed;

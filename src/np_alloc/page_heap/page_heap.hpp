@@ -117,7 +117,7 @@ public:
     /// Preconditions: as guarded_slots::take.
     MEMORY_POOL_NOINLINE void* take_guarded(std::size_t bytes) noexcept
     {
-        const auto by = os::call_stack::of_this_thread(); // Without the lock, as the loader may have one of its own.
+        const auto by = os::call_stack::of_this_thread(); // Without the lock, as the loader may take its own.
         const base::lock_guard lock(mutex_);
         void* const block = direct_.take_guarded(bytes, by);
         direct_count_.store(direct_.count(), std::memory_order_relaxed);

@@ -372,7 +372,7 @@ private:
     {
         constexpr std::size_t least_slices = (std::size_t{1} << 20) / slice_bytes;
         if (const run last = runs_.forget_last_if_clean(); last.first != no_slice)
-            checks().run_purged(last.first, last.length); // Else there would seem to be guards.
+            checks().run_purged(last.first, last.length); // Otherwise guards would be assumed there.
         if (region_.committed() - runs_.used() < least_slices)
             return;
         huge_pages_.parts().forget_from(slice_at(runs_.used()));

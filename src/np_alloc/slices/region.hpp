@@ -204,7 +204,7 @@ public:
         return (reinterpret_cast<std::uintptr_t>(address) - base_.read()) >> slice_bits;
     }
 
-    // What is known of a slice, by its index, or, which costs no conversion, by an address in it, or by steps to that.
+    // Data of a slice: by its index, or, without a conversion, by an address in it, or by the slices before that.
 
     /// Preconditions: `address` lies in the region.
     slice_index slice_of(const void* address) const noexcept { return slice_at(slices_before(address)); }

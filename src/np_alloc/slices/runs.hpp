@@ -63,7 +63,7 @@ struct run_links
     bool
         begins_mapping; ///< Of any slice: memory was moved here, or up to here, or from here: counted by page_heap.hpp.
     std::uint32_t length;   ///< Of a run, in its first and its last slice.
-    slice_index next;       ///< In the list of free runs of about that length.
+    slice_index next;       ///< In the list of free runs of similar length.
     slice_index previous;   ///< The same.
     slice_index older;      ///< In the list of dirty runs.
     slice_index younger;    ///< The same.

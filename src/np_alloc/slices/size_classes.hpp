@@ -69,7 +69,7 @@ constexpr std::size_t coarse_class(std::size_t number) noexcept
     return sizes::of(size <= middle && middle % sizes::step == 0 ? middle : power);
 }
 
-/// How many blocks, modulo 2^64: of a type of its own where that stands beside a class, or bytes.
+/// A count of blocks, modulo 2^64: a type of its own, for where it stands beside a class or bytes.
 enum class block_count : std::size_t
 {
 };

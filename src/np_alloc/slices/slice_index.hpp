@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
 /// \file
-/// Indices of slices, which do not convert to counts of slices, bytes or numbers of blocks, nor these to them.
+/// Indices of slices, which do not convert to counts of slices, bytes or numbers of blocks, nor those to indices.
 ///
 ///     index + count -> index      index - count -> index      index - index -> count
 ///

@@ -42,8 +42,8 @@ char* copy_text(const char* text, std::size_t length, Allocate&& allocate) noexc
     return copy;
 }
 
-/// Effects: writes `from` to a struct of a program, which has `bytes`: what both have; and 0 to the members that only
-///   a later version of this library knows.
+/// Effects: writes `from` to a struct of the program, of size `bytes`: the members that both have, and 0 to those that
+///   only a later version of this library knows.
 template <class Struct>
 void write_sized(void* to, std::size_t bytes, const Struct& from) noexcept
 {

@@ -119,7 +119,7 @@ MEMORY_POOL_SLOW_PATH inline void report_more_misuse(std::size_t count, error_ki
 }
 
 /// Effects: calls the error handler, if that is one in C: those in C++ have no kinds for accesses.
-/// Thread safety: for the handler of a signal.
+/// Thread safety: async-signal-safe.
 void tell_of_access(const np_error_report& report);
 
 /// Misuse found while locks were held. Its destructor reports it, without them: an error handler may call back.

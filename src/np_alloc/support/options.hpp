@@ -5,7 +5,7 @@
 ///
 ///     np_option_set(option, value)   ->   | value | value | value | ...   <-   NAME=VALUE in the environment, at start
 ///
-/// A process with rights of another user, as a setuid program, has the environment of a user who must not choose.
+/// The environment is ignored in a process with another user's privileges, such as a setuid program.
 ///
 /// Nothing that every call of malloc or free does asks for one of them.
 ///
@@ -33,7 +33,7 @@ struct option_facts
     const char* variable; ///< In the environment: NP_ and the option's name in capitals.
     std::size_t least;
     std::size_t most;
-    std::size_t value;      ///< To begin with.
+    std::size_t value;      ///< The default.
     bool has_never = false; ///< Is `most` also called "never"?
 };
 
@@ -117,8 +117,8 @@ public:
         return true;
     }
 
-    /// Effects: sets what `environment` has variables for, the first time that it is not nullptr. Reports values that
-    ///   cannot be, and names that begin like those of options but are none, on the standard error.
+    /// Effects: sets what `environment` has variables for, the first time that it is not nullptr. Reports invalid
+    ///   values, and variables that begin with NP_ and name no option, on stderr.
     void read_once(const char* const* environment) noexcept;
 
 private:

@@ -97,7 +97,7 @@ public:
         take_back(block);
     }
 
-    // Some blocks.
+    // Bulk forms.
 
     /// Takes up to `count` blocks that are cached.
     /// Returns: how many.

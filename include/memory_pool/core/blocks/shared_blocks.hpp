@@ -131,7 +131,7 @@ public:
         }
     }
 
-    // Some blocks.
+    // Bulk forms.
 
     template <class T>
     std::size_t allocate_cached(T** blocks, std::size_t count) noexcept

@@ -34,8 +34,8 @@
 #include <iterator>
 
 namespace memory_pool { inline namespace MEMORY_POOL_ABI { namespace detail::core {
-/// Effects: copies the `count` pointers below `top` to `blocks`, the uppermost first: blocks of a slab are in the order
-///   of addresses so.
+/// Effects: copies the `count` pointers below `top` to `blocks`, the uppermost first, so that blocks of a slab are in
+///   address order.
 template <class T>
 void copy_down(void* const* top, std::size_t count, T** blocks) noexcept
 {

@@ -94,7 +94,7 @@ public:
         depot_.release();
     }
 
-    // Some blocks. By the owner thread of the cache.
+    // Bulk forms. By the owner thread of the cache.
 
     /// Effects: takes up to `count` blocks out of the cache, into `blocks`, after an exchange of magazines if it has
     ///   none.
@@ -142,7 +142,7 @@ public:
     // One block.
 
     /// Effects: takes a block out of the cache, after an exchange of magazines if need be.
-    /// Returns: it; nullptr if the cache and the depot are empty, or the cache is closed.
+    /// Returns: the block; nullptr if the cache and the depot are empty, or the cache is closed.
     void* take(thread_cache& cache) noexcept
     {
         void* block = nullptr;
