@@ -84,7 +84,7 @@ template <class T, class Resource, class... Arguments>
     using object = detail::core::unique_object<T>;
     void* const block = resource.allocate(sizeof(object), alignof(object));
     detail::base::failure_guard guard([&] { resource.deallocate(block, sizeof(object), alignof(object)); });
-    object* const made = detail::core::construct_at<object>(block, std::forward<Arguments>(arguments)...);
+    auto* const made = detail::core::construct_at<object>(block, std::forward<Arguments>(arguments)...);
     guard.succeeded();
     return detail::core::unique_in<T, Resource>(made, resource_deleter<object, Resource>(resource));
 }
