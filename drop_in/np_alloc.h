@@ -40,13 +40,13 @@
 #include <memory_pool: this header needs C++14: -std=c++14, or CMAKE_CXX_STANDARD 14>
 #endif
 
-// Programs written for the original may ignore results without a warning.
-#define MEMORY_POOL_NP_RESULTS_MAY_BE_IGNORED
+/// Programs written for the original may ignore results without a warning.
+#define MEMORY_POOL_NP_MAY_LOSE_BLOCKS
 #include <memory_pool/np_alloc.h>
 #if __cplusplus >= 201703
 #include <memory_pool/np_alloc.hpp>
 #endif
-#undef MEMORY_POOL_NP_RESULTS_MAY_BE_IGNORED
+#undef MEMORY_POOL_NP_MAY_LOSE_BLOCKS
 
 #include <algorithm>
 #include <array>
@@ -71,7 +71,7 @@
 #include <utility>
 #include <vector>
 
-// Prefix of the original's declarations; empty here.
+/// Prefix of the declarations of the original; empty here.
 #define NP_API
 
 #if __cplusplus < 201703

@@ -5,9 +5,8 @@
 1. A file includes its own layer or a lower one. Within core/ and src/np_alloc/, each folder is a sub-layer.
 2. A file includes headers of the standard library and of this project, and nothing else but what EXTERNAL lists.
 3. Quotes are for this project's headers.
-4. Only os/, base/config.hpp and, for C, np_alloc.h ask for the platform: elsewhere an #if may name MEMORY_POOL_
-   macros, __cplusplus and __has_include, and nothing else; and those of a drop-in, which programs define,
-   BOOST_INTRUSIVE_POOL_.
+4. Only os/ and base/config.hpp ask for the platform: elsewhere an #if may name MEMORY_POOL_ macros, __cplusplus and
+   __has_include, and nothing else; and those of a drop-in, which programs define, BOOST_INTRUSIVE_POOL_.
 
 Prints one line for each violation, as `file:line: message`, and exits 1 if there is one.
 """
@@ -43,7 +42,7 @@ UMBRELLA = "include/memory_pool/memory_pool.hpp"
 # Public headers of types that all layers share: part of the lowest one.
 SHARED_TYPES = re.compile(
     r"include/memory_pool/(arena_options|call_site|errors|fwd|policies|pool_options|statistics)\.hpp")
-PLATFORM_FILES = re.compile(r"include/memory_pool/(os/.*|base/config\.hpp|np_alloc\.h)")
+PLATFORM_FILES = re.compile(r"include/memory_pool/(os/.*|base/config\.hpp)")
 
 # What may be included from outside: (files, headers).
 EXTERNAL = [
@@ -158,7 +157,7 @@ class Tree:
         words = re.findall(r"[A-Za-z_]\w*", HAS_INCLUDE.sub(" ", text))
         platform = [word for word in words if not ALLOWED_IN_CONDITION.fullmatch(word)]
         if platform:
-            return f"#if asks for {', '.join(platform)}: only os/, base/config.hpp and np_alloc.h ask for the platform"
+            return f"#if asks for {', '.join(platform)}: only os/ and base/config.hpp ask for the platform"
         return None
 
     def check(self):

@@ -17,6 +17,7 @@
 
 #include <memory_pool/np_alloc_errors.h>
 #include <memory_pool/np_alloc_options.h>
+#include <memory_pool/os/c_attributes.h>
 
 #include <stddef.h>
 #include <stdint.h>
@@ -24,32 +25,9 @@
 /** The version of this header: 10,000 times the major, 100 times the minor, and the patch. See np_version. */
 #define NP_ALLOC_VERSION 100
 
-/* Function attributes for compilers; undefined again below. An argument of an attribute is the number of a
- * parameter. */
-#if defined(__GNUC__)
-#define MEMORY_POOL_NP_ATTRIBUTE(...) __attribute__((__VA_ARGS__))
-#else
-#define MEMORY_POOL_NP_ATTRIBUTE(...)
-#endif
-/* A function whose result must be used, except in programs written for other libraries. */
-#if defined(MEMORY_POOL_NP_RESULTS_MAY_BE_IGNORED)
-#define MEMORY_POOL_NP_RESULT
-#elif defined(__cplusplus) && __cplusplus >= 201703
-#define MEMORY_POOL_NP_RESULT [[nodiscard]]
-#else
-#define MEMORY_POOL_NP_RESULT MEMORY_POOL_NP_ATTRIBUTE(warn_unused_result)
-#endif
-/* A function that resizes or allocates a block, given its bytes, or its number of objects and their bytes. */
-#define MEMORY_POOL_NP_RESIZES(...) MEMORY_POOL_NP_RESULT MEMORY_POOL_NP_ATTRIBUTE(alloc_size(__VA_ARGS__))
-#define MEMORY_POOL_NP_ALLOCATES(...) MEMORY_POOL_NP_RESIZES(__VA_ARGS__) MEMORY_POOL_NP_ATTRIBUTE(malloc)
-#define MEMORY_POOL_NP_ALIGNED(alignment) MEMORY_POOL_NP_ATTRIBUTE(alloc_align(alignment))
-
 /* For C++: nothing here throws, except what a callback of the program throws. */
 #ifdef __cplusplus
-#define MEMORY_POOL_NP_NOEXCEPT noexcept
 extern "C" {
-#else
-#define MEMORY_POOL_NP_NOEXCEPT
 #endif
 
 /* NOLINTBEGIN(modernize-use-using): for C, too. */
@@ -106,19 +84,17 @@ void* np_reallocarray(void* block, size_t count, size_t size) MEMORY_POOL_NP_NOE
 
 /** Returns: a block aligned to `alignment`; NULL, and errno is EINVAL, if that is not a power of two; else as
  *    np_alloc. */
-MEMORY_POOL_NP_ALLOCATES(2)
-MEMORY_POOL_NP_ALIGNED(1) void* np_aligned_alloc(size_t alignment, size_t bytes) MEMORY_POOL_NP_NOEXCEPT;
+MEMORY_POOL_NP_ALLOCATES_ALIGNED(1, 2)
+void* np_aligned_alloc(size_t alignment, size_t bytes) MEMORY_POOL_NP_NOEXCEPT;
 
 /** Returns: as np_aligned_alloc(alignment, count * size), filled with zeros, as np_calloc. */
-MEMORY_POOL_NP_ALLOCATES(2, 3)
-MEMORY_POOL_NP_ALIGNED(1)
+MEMORY_POOL_NP_ALLOCATES_ALIGNED(1, 2, 3)
 void* np_aligned_calloc(size_t alignment, size_t count, size_t size) MEMORY_POOL_NP_NOEXCEPT;
 
 /** Effects: as np_realloc, and the result is aligned to `alignment`, whatever the block was.
  *  Returns: as np_realloc, but NULL if there is no memory for 0 bytes, too; NULL, and errno is EINVAL, if `alignment`
  *    is not a power of two. */
-MEMORY_POOL_NP_RESIZES(3)
-MEMORY_POOL_NP_ALIGNED(2)
+MEMORY_POOL_NP_RESIZES_ALIGNED(2, 3)
 void* np_aligned_realloc(void* block, size_t alignment, size_t bytes) MEMORY_POOL_NP_NOEXCEPT;
 
 /** Effects: makes a block larger, if it has, or can get, room for `bytes` where it is. Never shrinks it.
@@ -129,12 +105,11 @@ MEMORY_POOL_NP_RESIZES(2)
 void* np_expand(void* block, size_t bytes) MEMORY_POOL_NP_NOEXCEPT;
 
 /** Returns: a copy of `text`, in a block as from np_alloc. */
-MEMORY_POOL_NP_RESULT MEMORY_POOL_NP_ATTRIBUTE(malloc) char* np_strdup(const char* text) MEMORY_POOL_NP_NOEXCEPT;
+MEMORY_POOL_NP_ALLOCATES_TEXT char* np_strdup(const char* text) MEMORY_POOL_NP_NOEXCEPT;
 
 /** Returns: a copy of the first `most` characters of `text`, or of all if those are fewer, terminated by a 0, in a
  *    block as from np_alloc. */
-MEMORY_POOL_NP_RESULT MEMORY_POOL_NP_ATTRIBUTE(malloc) char* np_strndup(const char* text,
-                                                                        size_t most) MEMORY_POOL_NP_NOEXCEPT;
+MEMORY_POOL_NP_ALLOCATES_TEXT char* np_strndup(const char* text, size_t most) MEMORY_POOL_NP_NOEXCEPT;
 
 /** Effects: writes a block as from np_aligned_alloc to `*block`.
  *  Returns: 0; EINVAL if `alignment` is not a power of two, or not a multiple of sizeof(void*); ENOMEM if there is
@@ -372,28 +347,24 @@ MEMORY_POOL_NP_RESIZES(3, 4)
 void* np_heap_reallocarray(np_heap* heap, void* block, size_t count, size_t size) MEMORY_POOL_NP_NOEXCEPT;
 
 /** Returns: as np_aligned_alloc, a block of that heap. */
-MEMORY_POOL_NP_ALLOCATES(3)
-MEMORY_POOL_NP_ALIGNED(2)
+MEMORY_POOL_NP_ALLOCATES_ALIGNED(2, 3)
 void* np_heap_aligned_alloc(np_heap* heap, size_t alignment, size_t bytes) MEMORY_POOL_NP_NOEXCEPT;
 
 /** Returns: as np_aligned_calloc, a block of that heap. */
-MEMORY_POOL_NP_ALLOCATES(3, 4)
-MEMORY_POOL_NP_ALIGNED(2)
+MEMORY_POOL_NP_ALLOCATES_ALIGNED(2, 3, 4)
 void* np_heap_aligned_calloc(np_heap* heap, size_t alignment, size_t count, size_t size) MEMORY_POOL_NP_NOEXCEPT;
 
 /** Effects: as np_aligned_realloc. The block stays in its heap.
  *  Returns, preconditions: as np_aligned_realloc and np_heap_realloc. */
-MEMORY_POOL_NP_RESIZES(4)
-MEMORY_POOL_NP_ALIGNED(3)
+MEMORY_POOL_NP_RESIZES_ALIGNED(3, 4)
 void* np_heap_aligned_realloc(np_heap* heap, void* block, size_t alignment, size_t bytes) MEMORY_POOL_NP_NOEXCEPT;
 
 /** Returns: as np_strdup, a block of that heap. */
-MEMORY_POOL_NP_RESULT MEMORY_POOL_NP_ATTRIBUTE(malloc) char* np_heap_strdup(np_heap* heap,
-                                                                            const char* text) MEMORY_POOL_NP_NOEXCEPT;
+MEMORY_POOL_NP_ALLOCATES_TEXT char* np_heap_strdup(np_heap* heap, const char* text) MEMORY_POOL_NP_NOEXCEPT;
 
 /** Returns: as np_strndup, a block of that heap. */
-MEMORY_POOL_NP_RESULT MEMORY_POOL_NP_ATTRIBUTE(malloc) char* np_heap_strndup(np_heap* heap, const char* text,
-                                                                             size_t most) MEMORY_POOL_NP_NOEXCEPT;
+MEMORY_POOL_NP_ALLOCATES_TEXT char* np_heap_strndup(np_heap* heap, const char* text,
+                                                    size_t most) MEMORY_POOL_NP_NOEXCEPT;
 
 /** Effects: takes a block back, as np_free does. NULL is ignored.
  *  Preconditions: `block` is of that heap and in use. */
@@ -454,12 +425,5 @@ void np_heap_destroy(np_heap* heap) MEMORY_POOL_NP_NOEXCEPT;
 #ifdef __cplusplus
 }
 #endif
-
-#undef MEMORY_POOL_NP_ATTRIBUTE
-#undef MEMORY_POOL_NP_RESULT
-#undef MEMORY_POOL_NP_RESIZES
-#undef MEMORY_POOL_NP_ALLOCATES
-#undef MEMORY_POOL_NP_ALIGNED
-#undef MEMORY_POOL_NP_NOEXCEPT
 
 #endif

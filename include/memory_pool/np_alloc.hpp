@@ -36,7 +36,7 @@ inline namespace MEMORY_POOL_GLOBAL_ABI {
 /// Preconditions: `file` is a string that outlives the block, as `__FILE__` does.
 /// Complexity: as np_alloc(bytes).
 /// Thread safety: any thread.
-#if !defined(MEMORY_POOL_NP_RESULTS_MAY_BE_IGNORED)
+#if !defined(MEMORY_POOL_NP_MAY_LOSE_BLOCKS)
 [[nodiscard]]
 #endif
 inline void* np_alloc(std::size_t bytes, const char* file, int line) noexcept

@@ -9,13 +9,12 @@
 #ifndef MEMORY_POOL_NP_ALLOC_ERRORS_H
 #define MEMORY_POOL_NP_ALLOC_ERRORS_H
 
+#include <memory_pool/os/c_attributes.h>
+
 #include <stddef.h>
 
 #ifdef __cplusplus
-#define MEMORY_POOL_NP_NOEXCEPT noexcept
 extern "C" {
-#else
-#define MEMORY_POOL_NP_NOEXCEPT
 #endif
 
 /* NOLINTBEGIN(modernize-use-using): for C, too. */
@@ -57,8 +56,9 @@ typedef enum np_error
 /** The argument of an error handler. The strings live until it returns. Members are only added, at the end. */
 typedef struct np_error_report
 {
+    /** What went wrong. */
     np_error kind;
-    /** What went wrong, as the report says it: "double free", "foreign pointer", ... */
+    /** The same, as the report says it: "double free", "foreign pointer", ... */
     const char* name;
     /** The pointer in question, or the address that was accessed. */
     const void* address;
@@ -89,7 +89,5 @@ np_error_handler np_set_error_handler(np_error_handler handler) MEMORY_POOL_NP_N
 #ifdef __cplusplus
 }
 #endif
-
-#undef MEMORY_POOL_NP_NOEXCEPT
 
 #endif

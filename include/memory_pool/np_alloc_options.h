@@ -9,14 +9,13 @@
 #ifndef MEMORY_POOL_NP_ALLOC_OPTIONS_H
 #define MEMORY_POOL_NP_ALLOC_OPTIONS_H
 
+#include <memory_pool/os/c_attributes.h>
+
 #include <stddef.h>
 #include <stdint.h>
 
 #ifdef __cplusplus
-#define MEMORY_POOL_NP_NOEXCEPT noexcept
 extern "C" {
-#else
-#define MEMORY_POOL_NP_NOEXCEPT
 #endif
 
 /* NOLINTBEGIN(modernize-use-using): for C, too. */
@@ -112,7 +111,5 @@ size_t np_option_get(np_option option) MEMORY_POOL_NP_NOEXCEPT;
 #ifdef __cplusplus
 }
 #endif
-
-#undef MEMORY_POOL_NP_NOEXCEPT
 
 #endif

@@ -8,10 +8,6 @@
 
 #include <string.h>
 
-#ifdef MEMORY_POOL_NP_ATTRIBUTE
-#error "macros of the header are undefined where it ends"
-#endif
-
 int main(void)
 {
     char* block = (char*)np_alloc(10);

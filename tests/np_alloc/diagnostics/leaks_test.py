@@ -3,7 +3,8 @@
 # Copyright (c) 2026 The memory_pool authors
 """What NP_LEAKS and NP_LEAKS_EXIT do when a process ends.   leaks_test.py PROGRAM UNTRACKED
 
-UNTRACKED never calls np_alloc_at. PROGRAM ends in the way that it is told, with one block in use that orders.c:42 has asked for, or with none.
+UNTRACKED never calls np_alloc_at. PROGRAM ends in the way that it is told, with one block in use that
+orders.c:42 has asked for, or with none.
 """
 import json
 import os
@@ -55,8 +56,10 @@ class LeaksAtTheEnd(unittest.TestCase):
 
     def test_are_listed_as_json(self):
         site = {"file": "orders.c", "line": 42, "blocks": 1, "bytes": 64}
-        self.assertEqual(json.loads(run("return", NP_LEAKS="2")[2]), {"tracked": True, "blocks": 1, "bytes": 64, "sites": [site]})
-        self.assertEqual(json.loads(run("clean", NP_LEAKS="2")[2]), {"tracked": True, "blocks": 0, "bytes": 0, "sites": []})
+        self.assertEqual(json.loads(run("return", NP_LEAKS="2")[2]),
+                         {"tracked": True, "blocks": 1, "bytes": 64, "sites": [site]})
+        self.assertEqual(json.loads(run("clean", NP_LEAKS="2")[2]),
+                         {"tracked": True, "blocks": 0, "bytes": 0, "sites": []})
 
     def test_leave_the_status_as_it_is(self):
         self.assertEqual(run("return", 5, NP_LEAKS="1"), (5, ALL_IS_FREED, LIST))
@@ -94,7 +97,8 @@ class LeaksAtTheEnd(unittest.TestCase):
 
 class LeaksOfProgramsWithoutAllocationSites(unittest.TestCase):
     def test_are_not_tracked_which_is_said_and_is_no_success(self):
-        said = r"^np_alloc: leaks are not tracked: [23]\d{5} bytes are in use, none with an allocation site\n  remedy: .*\n$"
+        said = (r"^np_alloc: leaks are not tracked: [23]\d{5} bytes are in use, none with an allocation site\n"
+                r"  remedy: .*\n$")
         for leaks, leaks_exit, expected in (("1", "0", 5), ("0", "77", 77), ("1", "77", 77)):
             status, _, errors = run("2", 5, UNTRACKED, NP_LEAKS=leaks, NP_LEAKS_EXIT=leaks_exit)
             self.assertEqual(status, expected)
@@ -117,8 +121,9 @@ class ProgramsOfAnotherUser(unittest.TestCase):
             os.chmod(folder, 0o755)
             program = shutil.copy(PROGRAM, folder)
             os.chmod(program, mode)
-            done = subprocess.run([program, "return", "0"], env={"NP_LEAKS": "1", "NP_LEAKS_EXIT": "77", "ASAN_OPTIONS": "detect_leaks=0"},
-                                  stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE,
+            variables = {"NP_LEAKS": "1", "NP_LEAKS_EXIT": "77", "ASAN_OPTIONS": "detect_leaks=0"}
+            done = subprocess.run([program, "return", "0"], env=variables, stdin=subprocess.DEVNULL,
+                                  stdout=subprocess.DEVNULL, stderr=subprocess.PIPE,
                                   preexec_fn=lambda: os.setuid(self.NOBODY), timeout=100, check=False)
         return done.returncode, done.stderr.decode()
 

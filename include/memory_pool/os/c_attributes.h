@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: MIT
+ * Copyright (c) 2026 The memory_pool authors
+ */
+/** \file
+ * What compilers are told of functions in C, by macros. An argument of one is the number of a parameter.
+ *
+ * (GCC and Clang: __attribute__. C++17: [[nodiscard]].)
+ *
+ * Thread safety: constants.
+ */
+#ifndef MEMORY_POOL_OS_C_ATTRIBUTES_H
+#define MEMORY_POOL_OS_C_ATTRIBUTES_H
+
+/** Attributes of GCC and Clang; nothing for other compilers. */
+#if defined(__GNUC__)
+#define MEMORY_POOL_NP_ATTRIBUTE(...) __attribute__((__VA_ARGS__))
+#else
+#define MEMORY_POOL_NP_ATTRIBUTE(...)
+#endif
+
+/** A function whose result must be used; but programs for the original of the drop-in np_alloc.h may lose blocks. */
+#if defined(MEMORY_POOL_NP_MAY_LOSE_BLOCKS)
+#define MEMORY_POOL_NP_RESULT
+#elif defined(__cplusplus) && __cplusplus >= 201703
+#define MEMORY_POOL_NP_RESULT [[nodiscard]]
+#else
+#define MEMORY_POOL_NP_RESULT MEMORY_POOL_NP_ATTRIBUTE(warn_unused_result)
+#endif
+
+/** A function that resizes a block to so many bytes, or so many objects of so many bytes. */
+#define MEMORY_POOL_NP_RESIZES(...) MEMORY_POOL_NP_RESULT MEMORY_POOL_NP_ATTRIBUTE(alloc_size(__VA_ARGS__))
+/** The same, and the block is so aligned then. */
+#define MEMORY_POOL_NP_RESIZES_ALIGNED(alignment, ...)                                                                 \
+    MEMORY_POOL_NP_RESULT MEMORY_POOL_NP_ATTRIBUTE(alloc_size(__VA_ARGS__), alloc_align(alignment))
+/** A function that allocates a block of so many bytes, or so many objects of so many bytes. */
+#define MEMORY_POOL_NP_ALLOCATES(...) MEMORY_POOL_NP_RESULT MEMORY_POOL_NP_ATTRIBUTE(malloc, alloc_size(__VA_ARGS__))
+/** The same, so aligned. */
+#define MEMORY_POOL_NP_ALLOCATES_ALIGNED(alignment, ...)                                                               \
+    MEMORY_POOL_NP_RESULT MEMORY_POOL_NP_ATTRIBUTE(malloc, alloc_size(__VA_ARGS__), alloc_align(alignment))
+/** A function that allocates a block with a text. */
+#define MEMORY_POOL_NP_ALLOCATES_TEXT MEMORY_POOL_NP_RESULT MEMORY_POOL_NP_ATTRIBUTE(malloc)
+
+/** For C++: a function that does not throw. */
+#ifdef __cplusplus
+#define MEMORY_POOL_NP_NOEXCEPT noexcept
+#else
+#define MEMORY_POOL_NP_NOEXCEPT
+#endif
+
+#endif
