@@ -212,6 +212,88 @@ inline std::pmr::memory_resource* np_resource() noexcept
     return resource;
 }
 
+/// A heap of np_alloc as a memory resource: all of its blocks go at once when it is cleared or destroyed.
+///
+/// Thread safety: any thread, but for `clear` and the destructor, which need the resource for themselves.
+class np_heap_resource final : public std::pmr::memory_resource
+{
+public:
+    /// Effects: makes a heap.
+    /// Throws: out_of_memory if there is no memory for it.
+    np_heap_resource() : heap_(::np_heap_create())
+    {
+        if (heap_ == nullptr)
+            detail::base::throw_out_of_memory(detail::base::message("memory_pool: np_alloc has no memory for a heap"));
+    }
+
+    np_heap_resource(const np_heap_resource&) = delete;
+    np_heap_resource& operator=(const np_heap_resource&) = delete;
+
+    /// Effects: frees every block of the heap, and the heap.
+    /// Complexity: as np_heap_destroy.
+    ~np_heap_resource() override { ::np_heap_destroy(heap_); }
+
+    /// Effects: allocates in the heap. Through the concrete type this is no virtual call; see resource_allocator.
+    /// Returns: the block: at least `bytes` bytes, aligned to `alignment`.
+    /// Preconditions: `alignment` is a power of two.
+    /// Throws: out_of_memory if there is no memory.
+    /// Complexity: as np_heap_alloc.
+    [[nodiscard]] void* allocate(std::size_t bytes, std::size_t alignment = np_alignment)
+    {
+        void* const block = alignment <= np_alignment ? ::np_heap_alloc(heap_, bytes)
+                                                      : ::np_heap_aligned_alloc(heap_, alignment, bytes);
+        if (MEMORY_POOL_UNLIKELY(block == nullptr))
+            detail::base::throw_out_of_memory(detail::base::message(
+                "memory_pool: a heap of np_alloc has no %zu bytes aligned to %zu", bytes, alignment));
+        return block;
+    }
+
+    /// Effects: frees a block. nullptr is ignored.
+    /// Preconditions: it is of this heap, requested with that size and alignment, and in use.
+    /// Complexity: as np_free.
+    void deallocate(void* block, std::size_t bytes, std::size_t alignment = np_alignment) noexcept
+    {
+        np_deallocate(block, bytes, alignment);
+    }
+
+    /// Effects: frees every block of the heap, which stays usable.
+    /// Complexity: as np_heap_clear.
+    void clear() noexcept { ::np_heap_clear(heap_); }
+
+    /// Returns: whether `block` is a block of this heap that is in use.
+    /// Preconditions: it is nullptr, or a block of np_alloc in use.
+    /// Complexity: as np_heap_of.
+    bool owns(const void* block) const noexcept { return ::np_heap_of(block) == heap_ && block != nullptr; }
+
+    /// Returns: bytes of blocks in use.
+    /// Complexity: as np_heap_get_statistics.
+    std::size_t bytes_in_use() const noexcept { return statistics().bytes_in_use; }
+
+    /// Returns: bytes of slabs and large blocks.
+    /// Complexity: as np_heap_get_statistics.
+    std::size_t bytes_reserved() const noexcept { return statistics().bytes_reserved; }
+
+    /// Returns: the heap, for the functions of np_alloc.h that take one.
+    np_heap* heap() const noexcept { return heap_; }
+
+private:
+    np_heap_statistics statistics() const noexcept
+    {
+        np_heap_statistics now{};
+        (void)::np_heap_get_statistics(heap_, &now);
+        return now;
+    }
+
+    void* do_allocate(std::size_t bytes, std::size_t alignment) override { return allocate(bytes, alignment); }
+    void do_deallocate(void* block, std::size_t bytes, std::size_t alignment) override
+    {
+        deallocate(block, bytes, alignment);
+    }
+    bool do_is_equal(const std::pmr::memory_resource& other) const noexcept override { return this == &other; }
+
+    np_heap* const heap_;
+};
+
 /// Allocates objects of type `T` from np_alloc, for containers of the standard library and others that take an
 /// allocator.
 ///

@@ -9,8 +9,8 @@
 ///
 ///     in_use = objects that any shared_ptr or weak_ptr points to
 ///
-/// `pool_options::alignment` is that of the blocks, which begin with the control block; an object is aligned as its type
-/// asks.
+/// `pool_options::alignment` is that of the blocks, which begin with the control block; an object is aligned as its
+/// type asks.
 ///
 /// Thread safety: shared_pool and recycling_shared_pool: any thread, as far as std::shared_ptr itself allows.
 /// unsynchronized_shared_pool and unsynchronized_recycling_shared_pool: one thread at a time may use the pool and its

@@ -128,6 +128,51 @@ TEST(np_allocate, has_what_the_new_handler_has_freed)
 }
 #endif
 
+TEST(np_heap_resource, keeps_the_blocks_of_containers_in_a_heap_of_its_own)
+{
+    mp::np_heap_resource heap;
+    mp::np_heap_resource other;
+    std::pmr::vector<std::pmr::string> texts(&heap);
+    for (int i = 0; i != 1000; ++i)
+        texts.emplace_back("a text that is too long to fit into the object itself");
+    EXPECT_GT(heap.bytes_in_use(), 1000u * 50);
+    EXPECT_GE(heap.bytes_reserved(), heap.bytes_in_use());
+    EXPECT_TRUE(heap.owns(texts.data()));
+    EXPECT_FALSE(other.owns(texts.data()));
+    EXPECT_FALSE(heap.owns(nullptr));
+    EXPECT_EQ(other.bytes_in_use(), 0u);
+    EXPECT_FALSE(heap.is_equal(other));
+}
+
+TEST(np_heap_resource, honours_every_alignment_and_takes_each_block_back)
+{
+    mp::np_heap_resource heap;
+    for (std::size_t alignment = 1; alignment <= 65536; alignment *= 2) {
+        void* const block = heap.allocate(100, alignment);
+        EXPECT_EQ(reinterpret_cast<std::uintptr_t>(block) % alignment, 0u);
+        heap.deallocate(block, 100, alignment);
+    }
+    heap.deallocate(nullptr, 100);
+    EXPECT_EQ(heap.bytes_in_use(), 0u);
+}
+
+TEST(np_heap_resource, frees_all_blocks_at_once_when_it_is_cleared_or_destroyed)
+{
+    mp::np_heap_resource heap;
+    for (int i = 0; i != 1000; ++i)
+        (void)heap.allocate(static_cast<std::size_t>(i) * 100);
+    heap.clear();
+    EXPECT_EQ(heap.bytes_in_use(), 0u);
+    EXPECT_NE(heap.allocate(100), nullptr);
+}
+
+TEST(np_heap_resource, says_what_it_has_no_memory_for)
+{
+    mp::np_heap_resource heap;
+    const volatile std::size_t too_many = std::numeric_limits<std::size_t>::max() - 100; // The compiler would warn.
+    EXPECT_THROW((void)heap.allocate(too_many), mp::out_of_memory);
+}
+
 TEST(np_resource, is_always_the_same)
 {
     EXPECT_EQ(mp::np_resource(), mp::np_resource());
