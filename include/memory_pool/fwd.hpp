@@ -18,7 +18,7 @@ class local_store;
 template <class Policy>
 class shared_blocks;
 class local_arenas;
-class shared_arenas;
+class shared_arenas; // NOLINT(cppcoreguidelines-virtual-class-destructor): it is final
 class plain_upstream;
 class locked_upstream;
 } // namespace detail::core
