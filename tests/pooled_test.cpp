@@ -24,6 +24,11 @@ struct with_pointer : mp::pooled<with_pointer, mp::plain_references>
     void* pointer;
 };
 
+struct by_default : mp::pooled<by_default>
+{
+};
+
+static_assert(mp::references_of<by_default>::are_shared, "the last pointer to an object may go in any thread");
 static_assert(sizeof(empty) <= 8 && sizeof(shared) <= 8, "overhead of an object");
 static_assert(sizeof(with_pointer) == 8 + sizeof(void*));
 static_assert(!std::is_polymorphic_v<empty> && !std::is_polymorphic_v<shared>);

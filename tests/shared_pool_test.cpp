@@ -148,6 +148,11 @@ void expect_weak_pointers_keep_the_block_of_a_number()
     EXPECT_TRUE(pool.verify());
 }
 
+static_assert(
+    std::is_same_v<mp::shared_pool<int>, mp::basic_shared_pool<int, mp::concurrent_block_pool>> &&
+        std::is_same_v<mp::recycling_shared_pool<int>, mp::basic_recycling_shared_pool<int, mp::concurrent_block_pool>>,
+    "the last pointer to an object may go in any thread");
+
 TEST(shared_pool, keeps_the_block_also_where_nothing_is_done_when_the_object_ends)
 {
     expect_weak_pointers_keep_the_block_of_a_number<memory_pool::unsynchronized_shared_pool<int>>();
