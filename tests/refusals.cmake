@@ -83,9 +83,9 @@ set(refused_65 "${options}")
 set(refused_66 "${options_of_kept}")
 set(refused_67 "checking fills free blocks, but here objects live in them: use an.*intrusive_pool")
 
-set(refusals RANGE 56)
+set(refusals 56)
 if(Boost_FOUND)
-    set(refusals RANGE 67)
+    set(refusals 67)
 endif()
 separate_arguments(flags UNIX_COMMAND "${CMAKE_CXX_FLAGS}")
 set(compile ${CMAKE_CXX_COMPILER} ${flags} -std=c++17 -I${PROJECT_SOURCE_DIR}/include)
@@ -99,34 +99,30 @@ add_custom_command(OUTPUT ${precompiled}.gch
     DEPENDS ${precompiled} DEPFILE ${precompiled}.d VERBATIM)
 add_custom_target(refusals_precompiled ALL DEPENDS ${precompiled}.gch)
 
-# A single error: a second one would be a follow-up of the first.
+# memory_pool_add_refusals(<prefix> <source> <last> <before> <flag>...): tests that `source` compiles with REFUSED=0,
+# and with each number up to `last` fails with the message in refused_<number>, after what `before` matches. A single
+# error: a second one would be a follow-up of the first.
 set(second_error "error: .*error: ")
-foreach(refused ${refusals})
-    add_test(NAME refusals.${refused}
-        COMMAND ${compile} -fsyntax-only -DREFUSED=${refused} -include ${precompiled}
-            ${CMAKE_CURRENT_SOURCE_DIR}/refusals/types.cpp)
-    set_tests_properties(refusals.${refused} PROPERTIES TIMEOUT 120)
-    if(DEFINED refused_${refused})
-        set_tests_properties(refusals.${refused} PROPERTIES
-            PASS_REGULAR_EXPRESSION "error: [^\n]*${refused_${refused}}" FAIL_REGULAR_EXPRESSION "${second_error}")
-    endif()
-endforeach()
+function(memory_pool_add_refusals prefix source last before)
+    foreach(refused RANGE ${last})
+        set(name refusals.${prefix}${refused})
+        add_test(NAME ${name} COMMAND ${compile} -fsyntax-only -DREFUSED=${refused} ${ARGN}
+            ${CMAKE_CURRENT_SOURCE_DIR}/refusals/${source})
+        set_tests_properties(${name} PROPERTIES TIMEOUT 120)
+        if(refused GREATER 0)
+            set_tests_properties(${name} PROPERTIES PASS_REGULAR_EXPRESSION "error: ${before}${refused_${refused}}"
+                FAIL_REGULAR_EXPRESSION "${second_error}")
+        endif()
+    endforeach()
+endfunction()
+memory_pool_add_refusals("" types.cpp ${refusals} "[^\n]*" -include ${precompiled})
 
 # Indices do not convert to counts, nor counts to indices.
 if(TARGET memory_pool_np_alloc)
     set(mismatch "(cannot convert [^\n]* to|cannot initialize a parameter of type) [^\n]*")
     set(refused_1 "${mismatch}slice_index")
     set(refused_2 "${mismatch}(size_t|unsigned long)")
-    foreach(refused RANGE 2)
-        add_test(NAME refusals.counts_${refused}
-            COMMAND ${compile} -fsyntax-only -DREFUSED=${refused}
-                -I${PROJECT_SOURCE_DIR}/src ${CMAKE_CURRENT_SOURCE_DIR}/refusals/counts.cpp)
-        set_tests_properties(refusals.counts_${refused} PROPERTIES TIMEOUT 120)
-        if(refused GREATER 0)
-            set_tests_properties(refusals.counts_${refused} PROPERTIES
-                PASS_REGULAR_EXPRESSION "error: ${refused_${refused}}" FAIL_REGULAR_EXPRESSION "${second_error}")
-        endif()
-    endforeach()
+    memory_pool_add_refusals(counts_ counts.cpp 2 "" -I${PROJECT_SOURCE_DIR}/src)
 endif()
 
 # Clang's thread safety analysis rejects uses of guarded members without their lock.
@@ -138,16 +134,8 @@ if(CMAKE_CXX_COMPILER_ID STREQUAL "Clang" AND TARGET memory_pool_np_alloc)
     set(refused_5 "reading variable 'slabs_' requires holding mutex 'mutex_'")
     set(refused_6 "calling function 'gather' requires holding mutex 'mutex_' exclusively")
     set(refused_7 "calling function 'drain' requires holding mutex 'heap.mutex_' exclusively")
-    foreach(refused RANGE 7)
-        add_test(NAME refusals.locks_${refused}
-            COMMAND ${compile} -fsyntax-only -Wthread-safety -Wthread-safety-beta -Werror -DREFUSED=${refused}
-                -I${PROJECT_SOURCE_DIR}/src ${CMAKE_CURRENT_SOURCE_DIR}/refusals/locks.cpp)
-        set_tests_properties(refusals.locks_${refused} PROPERTIES TIMEOUT 120)
-        if(refused GREATER 0)
-            set_tests_properties(refusals.locks_${refused} PROPERTIES
-                PASS_REGULAR_EXPRESSION "error: ${refused_${refused}}" FAIL_REGULAR_EXPRESSION "${second_error}")
-        endif()
-    endforeach()
+    memory_pool_add_refusals(locks_ locks.cpp 7 ""
+        -Wthread-safety -Wthread-safety-beta -Werror -I${PROJECT_SOURCE_DIR}/src)
 endif()
 
 # Compilers warn of lost blocks of np_alloc, in C and C++, and of writes past their end where they look for those.

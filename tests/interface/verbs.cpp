@@ -63,6 +63,7 @@ struct verb
     }
 
 constexpr std::chrono::seconds a_second{1};
+std::pmr::memory_resource* const upstream = std::pmr::get_default_resource();
 constexpr auto visit_nothing = [](auto&&) {};
 
 VERB(allocate, false, "`allocate`", p.allocate());
@@ -85,6 +86,19 @@ VERB(try_create_bulk, false, "`try_create_bulk`", p.try_create_bulk(static_cast<
 VERB(destroy_bulk, false, "`destroy_bulk`", p.destroy_bulk(static_cast<int**>(nullptr), 0));
 VERB(good_size, false, "`good_size`", p.good_size(1));
 VERB(move, false, "yes", P(std::move(p)));
+VERB(make_from_upstream, false, "yes", P(upstream));
+
+/// For pools that are told the bytes of a block.
+struct make_from_size_and_upstream : verb<false>
+{
+    static constexpr const char* word = "yes";
+    template <class P>
+    static auto call(P& p) -> std::enable_if_t<sizeof(p.block_size()) != 0, P>
+    {
+        return P(p.block_size(), upstream);
+    }
+};
+
 VERB(deallocate, false, "`deallocate`", p.deallocate(nullptr));
 VERB(destroy, false, "`destroy`", p.destroy(nullptr));
 VERB(deallocate_bulk, false, "`deallocate_bulk`", p.deallocate_bulk(static_cast<void**>(nullptr), 0));
@@ -264,6 +278,7 @@ std::string table_of_pools()
     row("bytes from upstream", bytes_reserved{});
     row("its name in reports", pool_name{});
     row("its upstream", upstream_resource{});
+    row("can be made from an upstream alone", make_from_size_and_upstream{}, make_from_upstream{});
     row("can be moved and swapped", move{});
     return pools.text();
 }
@@ -292,6 +307,10 @@ std::string table_of_resources()
                                      "is it from here?",
                                      "check the invariants",
                                      "bytes from upstream"};
+    const std::string from_upstream = "can be made from an upstream alone";
+    why[{from_upstream, "`block_resource`"}] = "Needs its pool, or its limit.";
+    why[{from_upstream, "`limit_resource`"}] = why[{from_upstream, "`block_resource`"}];
+    why[{from_upstream, "`page_resource`"}] = "Its upstream is the system.";
     const std::string room_for = "room in the block for a request";
     why[{room_for, "`page_resource`"}] = "Whole pages: round up by the page size.";
     why[{room_for, "`tracking_resource`"}] = why[{room_for, "`limit_resource`"}] = holds_none;
@@ -319,6 +338,7 @@ std::string table_of_resources()
     row("room in the block for a request", good_size{});
     row("its name in reports", pool_name{});
     row("its upstream", upstream_resource{});
+    row("can be made from an upstream alone", make_from_upstream{});
     return resources.text();
 }
 

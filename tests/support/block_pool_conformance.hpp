@@ -472,7 +472,7 @@ TYPED_TEST_P(block_pool_conformance, tries_without_throwing)
     pool.deallocate(first);
     ASSERT_NE(pool.try_allocate(), nullptr);
     EXPECT_EQ(pool.in_use(), 1u);
-    EXPECT_TRUE(pool.verify()) << "as what is at hand is marked, and counted, as any other block is";
+    EXPECT_TRUE(pool.verify()) << "cached blocks are marked and counted as other blocks are";
 }
 
 TYPED_TEST_P(block_pool_conformance, refuses_options_that_make_no_sense)

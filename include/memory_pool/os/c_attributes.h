@@ -2,7 +2,7 @@
  * Copyright (c) 2026 The memory_pool authors
  */
 /** \file
- * What compilers are told of functions in C, by macros. An argument of one is the number of a parameter.
+ * Macros for attributes of C functions. Their arguments are numbers of parameters.
  *
  * (GCC and Clang: __attribute__. C++17: [[nodiscard]].)
  *
@@ -27,14 +27,14 @@
 #define MEMORY_POOL_NP_RESULT MEMORY_POOL_NP_ATTRIBUTE(warn_unused_result)
 #endif
 
-/** A function that resizes a block to so many bytes, or so many objects of so many bytes. */
+/** A function that resizes a block. Arguments: the parameters for its size in bytes, or for its count and size. */
 #define MEMORY_POOL_NP_RESIZES(...) MEMORY_POOL_NP_RESULT MEMORY_POOL_NP_ATTRIBUTE(alloc_size(__VA_ARGS__))
-/** The same, and the block is so aligned then. */
+/** The same, with the parameter for its alignment first. */
 #define MEMORY_POOL_NP_RESIZES_ALIGNED(alignment, ...)                                                                 \
     MEMORY_POOL_NP_RESULT MEMORY_POOL_NP_ATTRIBUTE(alloc_size(__VA_ARGS__), alloc_align(alignment))
-/** A function that allocates a block of so many bytes, or so many objects of so many bytes. */
+/** A function that allocates a block. Arguments: as for a function that resizes one. */
 #define MEMORY_POOL_NP_ALLOCATES(...) MEMORY_POOL_NP_RESULT MEMORY_POOL_NP_ATTRIBUTE(malloc, alloc_size(__VA_ARGS__))
-/** The same, so aligned. */
+/** The same, with the parameter for its alignment first. */
 #define MEMORY_POOL_NP_ALLOCATES_ALIGNED(alignment, ...)                                                               \
     MEMORY_POOL_NP_RESULT MEMORY_POOL_NP_ATTRIBUTE(malloc, alloc_size(__VA_ARGS__), alloc_align(alignment))
 /** A function that allocates a block with a text. */

@@ -207,13 +207,14 @@ int np_option_set(np_option option, size_t value) noexcept
 
 np_option np_option_by_name(const char* name) noexcept
 {
-    return np::the_options.find(name);
+    return name != nullptr ? np::the_options.find(name) : np_option_none;
 }
 
 int np_option_set_by_name(const char* name, const char* value) noexcept
 {
-    const np_option option = np::the_options.find(name);
-    const auto number = option != np_option_none ? np::the_options.value_in(option, value) : std::nullopt;
+    const np_option option = np_option_by_name(name);
+    const bool is_known = option != np_option_none && value != nullptr;
+    const auto number = is_known ? np::the_options.value_in(option, value) : std::nullopt;
     return number ? np_option_set(option, *number) : EINVAL;
 }
 

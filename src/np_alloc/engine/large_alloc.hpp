@@ -31,11 +31,12 @@ struct large_allocation
     bool is_zeroed;
 };
 
-/// Returns: bytes of a large block for a request of `bytes`, wherever it is; in the checked build, `bytes`.
+/// Returns: bytes of a large block for a request of `bytes`, wherever it is; in the checked build, and if they are more
+///   than a program can address, `bytes`.
 constexpr std::size_t bytes_in_large(std::size_t bytes) noexcept
 {
     const std::size_t some = std::max<std::size_t>(bytes, 1);
-    return is_checked ? bytes : base::saturating_add(some, slice_bytes - 1) & ~(slice_bytes - 1);
+    return is_checked ? bytes : std::max(bytes, base::saturating_add(some, slice_bytes - 1) & ~(slice_bytes - 1));
 }
 
 /// Effects: has accesses to a block of `bytes` reported after its release, if it is revoked then.

@@ -173,6 +173,14 @@ TEST(np_aligned_alloc, aligns_to_every_power_of_two)
     }
 }
 
+TEST(np_good_size, is_never_less_than_was_asked_for)
+{
+    for (const std::size_t bytes : {std::size_t{1}, largest / 2, largest - 65536, largest - 1, largest}) {
+        EXPECT_GE(np_good_size(bytes), bytes);
+        EXPECT_GE(np_aligned_good_size(4096, bytes), bytes);
+    }
+}
+
 TEST(np_aligned_alloc, refuses_alignments_that_are_none)
 {
     for (std::size_t alignment : {std::size_t{0}, std::size_t{3}, std::size_t{24}, largest}) {

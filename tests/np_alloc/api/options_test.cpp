@@ -182,6 +182,7 @@ TEST(np_option_by_name, finds_each_option_by_the_name_of_its_constant)
     EXPECT_EQ(np_option_by_name("huge_pages"), np_option_huge_pages);
     for (const char* const none : {"", "none", "decay", "decay_msx", "DECAY_MS", "NP_DECAY_MS", "poison"})
         EXPECT_EQ(np_option_by_name(none), np_option_none) << none;
+    EXPECT_EQ(np_option_by_name(nullptr), np_option_none);
 }
 
 TEST(np_option_set_by_name, takes_values_as_the_environment_does)
@@ -194,6 +195,8 @@ TEST(np_option_set_by_name, takes_values_as_the_environment_does)
     EXPECT_EQ(np_option_set_by_name("decay_ms", "soon"), EINVAL);
     EXPECT_EQ(np_option_set_by_name("fatal_foreign", "2"), EINVAL);
     EXPECT_EQ(np_option_set_by_name("decay", "5"), EINVAL);
+    EXPECT_EQ(np_option_set_by_name(nullptr, "5"), EINVAL);
+    EXPECT_EQ(np_option_set_by_name("decay_ms", nullptr), EINVAL);
     EXPECT_EQ(np_option_get(np_option_decay_ms), std::size_t{NP_DECAY_NEVER});
     np_free(np_alloc(10));
     EXPECT_EQ(np_option_set_by_name("region_bytes", "32M"), EBUSY);

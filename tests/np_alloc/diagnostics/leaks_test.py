@@ -114,7 +114,7 @@ class LeaksOfProgramsWithoutAllocationSites(unittest.TestCase):
 
 @unittest.skipUnless(hasattr(os, "geteuid") and os.geteuid() == 0, "only root can make setuid programs of another user")
 class ProgramsOfAnotherUser(unittest.TestCase):
-    NOBODY = 65534
+    UNPRIVILEGED_UID = 65534
 
     def run_as_nobody(self, mode):
         with tempfile.TemporaryDirectory() as folder:
@@ -124,7 +124,7 @@ class ProgramsOfAnotherUser(unittest.TestCase):
             variables = {"NP_LEAKS": "1", "NP_LEAKS_EXIT": "77", "ASAN_OPTIONS": "detect_leaks=0"}
             done = subprocess.run([program, "return", "0"], env=variables, stdin=subprocess.DEVNULL,
                                   stdout=subprocess.DEVNULL, stderr=subprocess.PIPE,
-                                  preexec_fn=lambda: os.setuid(self.NOBODY), timeout=100, check=False)
+                                  preexec_fn=lambda: os.setuid(self.UNPRIVILEGED_UID), timeout=100, check=False)
         return done.returncode, done.stderr.decode()
 
     def test_take_nothing_from_the_environment_of_who_runs_them(self):
