@@ -58,18 +58,25 @@ ROWS = {
     "six_tables": "six_tables",
     "six_tables_back": "six_tables order=654321",
     "pairs": "pairs",
+    "same_size_1": "pairs pairs=30000000 least=100000 most=100000",
+    "same_size_2": "pairs threads=2 pairs=20000000 least=100000 most=100000",
     "random_sizes_1": "random_sizes",
     "random_sizes_2": "random_sizes threads=2 steps=1500000",
     "server": "server",
     "producer_consumer": "producer_consumer",
+    "handed_over": "producer_consumer couples=2 batches=120000 least=64 most=64",
+    "exchange_4": "exchange",
+    "exchange_8": "exchange threads=8 rounds=30 live=1000",
     "ring": "ring",
     "big_buffers": "big_buffers",
+    "large_buffers": "big_buffers buffers=1000 live=20 least=5120",
     "sparse_buffers": f"big_buffers buffers=4000 live=40 {SPARSE}",
     "growing_vectors": "growing_vectors",
     "strings": "strings",
     "tree": "tree",
     "aligned": "aligned",
     "calloc": "calloc",
+    "small_zeroed": "calloc steps=4000000 live=100000 most=500",
     "thread_churn": "thread_churn",
     "fragmentation": "fragmentation",
     "littered_heap": "littered_heap",
@@ -95,6 +102,18 @@ PERL = """
 my %h; $h{$_ * 7 % 10007} .= $_ for 1..900000; my @a = sort { $a cmp $b } map { join ",", $_, $_ x 3 } 1..500000;
 my %words; push @{$words{length $_}}, $_ for @a;
 print scalar(keys %h), " $a[77] ", join(",", map { scalar @$_ } values %words) > 0, "\\n";"""
+NODE = """
+let state = 1, sum = 0;
+const ring = new Array(50000);
+for (let i = 0; i < 2000000; ++i) {
+  state = (state * 48271) % 2147483647;
+  const buffer = new Uint8Array(1 + state % 500);
+  buffer[0] = state & 255;
+  const slot = i % ring.length;
+  if (ring[slot]) sum += ring[slot][0] + ring[slot].length;
+  ring[slot] = buffer;
+}
+console.log(`${ring.length} buffers, ${sum}`);"""
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 PROGRAMS = {
     "compiler": ["g++", "-std=c++17", "-O1", "-I", f"{ROOT}/include", "-I", f"{ROOT}/drop_in", "-S", "-o", "-",
@@ -104,6 +123,8 @@ PROGRAMS = {
     "python": ["env", "PYTHONMALLOC=malloc", "PYTHONHASHSEED=0", sys.executable, "-c", PYTHON],
     "perl": ["perl", "-e", PERL],
     "cmake": ["cmake", "--help-full"],
+    # Zeroed buffers: those of up to 64 bytes are on the heap of node itself, the others in blocks of calloc.
+    "node": ["node", "-e", NODE],
 }
 
 Run = collections.namedtuple("Run", "seconds processor kilobytes output")
@@ -226,15 +247,29 @@ def require_success(status, errors):
         raise Failure(": ".join([how, *last]))
 
 
+def malloc_in_use(lines):
+    """Reads what the dynamic linker has written about one process, and returns where it found malloc."""
+    bindings, program = set(), None
+    for line in lines:
+        started = re.search(r"initialize program: (\S+)", line)
+        if started:
+            program = started.group(1)
+        binding = re.search(r"binding file (\S+) \[\d+\] to (\S+) \[\d+\]: normal symbol `malloc'", line)
+        if binding:
+            bindings.add(binding.groups())
+    found = {target for _, target in bindings}
+    # A program at a fixed address has the address of malloc for all, which is an entry in its own table of calls.
+    if any(source == program != target for source, target in bindings):
+        found.discard(program)
+    return {os.path.realpath(target) for target in found}
+
+
 def mallocs_in_use(files):
-    """Reads what the dynamic linker has written, a file for each process, and returns where it found malloc."""
+    """Reads such files, one for each process."""
     found = set()
     for name in files:
         with open(name, encoding="utf-8", errors="replace") as lines:
-            for line in lines:
-                binding = re.search(r"binding file \S+ \[\d+\] to (\S+) \[\d+\]: normal symbol `malloc'", line)
-                if binding:
-                    found.add(os.path.realpath(binding.group(1)))
+            found |= malloc_in_use(lines)
     return found
 
 
@@ -251,7 +286,7 @@ def try_out(command, library, timeout):
     """Runs the command without measuring it, to see that it uses the malloc, and returns its output."""
     with tempfile.TemporaryDirectory(prefix="race-") as scratch:
         bindings = os.path.join(scratch, "bindings")
-        environment = dict(os.environ, LD_DEBUG="bindings", LD_BIND_NOW="1", LD_DEBUG_OUTPUT=bindings)
+        environment = dict(os.environ, LD_DEBUG="bindings,files", LD_BIND_NOW="1", LD_DEBUG_OUTPUT=bindings)
         environment.pop("LD_PRELOAD", None)
         if library:
             environment["LD_PRELOAD"] = library

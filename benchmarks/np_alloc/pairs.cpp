@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Copyright (c) 2026 The memory_pool authors
-// Blocks of one size: one out and back, then ten, a hundred and a thousand at a time.
+// Blocks of one size: one out and back, then ten, a hundred and a thousand at a time, or other powers of ten.
 #include "workload.hpp"
 
 #include <cstddef>
@@ -25,15 +25,17 @@ void run(std::vector<workload::block>& held, std::size_t pairs, std::size_t byte
 
 int main(int argc, char** argv)
 {
-    workload::arguments arguments(argc, argv, "pairs: blocks of one size out and back, by one, ten, 100 and 1000.");
+    workload::arguments arguments(argc, argv, "pairs: blocks of one size out and back, more and more at a time.");
     const std::size_t threads = arguments.number("threads", 1, "at once");
     const std::size_t pairs = arguments.number("pairs", 10000000, "of each kind, in each thread");
     const std::size_t bytes = arguments.number("bytes", 64, "of a block");
+    const std::size_t least = arguments.number("least", 1, "blocks at a time in the beginning");
+    const std::size_t most = arguments.number("most", 1000, "blocks at a time, ten times as many in each kind");
     const workload::marks marks(arguments, 4096);
     arguments.end();
     const workload::tally done =
         workload::in_threads(threads, 0, [&](std::size_t, workload::random&, workload::tally& its_own) {
-            for (std::size_t batch = 1; batch <= 1000; batch *= 10) {
+            for (std::size_t batch = least; batch <= most; batch *= 10) {
                 std::vector<workload::block> held(batch);
                 run(held, pairs, bytes, marks, its_own);
             }

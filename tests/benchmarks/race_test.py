@@ -240,6 +240,18 @@ class Figures(unittest.TestCase):
     def test_a_row_in_which_all_failed_has_no_best(self):
         self.assertEqual(race.ratios({"a": self.entry(failure="it ended")}, race.METRICS[0]), ({}, None))
 
+    def test_the_malloc_in_use_is_not_the_table_of_calls_of_a_program(self):
+        def binding(source, target):
+            return f" 1:\tbinding file {source} [0] to {target} [0]: normal symbol `malloc' [GLIBC_2.2.5]\n"
+
+        start = " 1:\tinitialize program: node\n"
+        self.assertEqual(
+            race.malloc_in_use([start, binding("/a.so", "node"), binding("node", "/a.so"), binding("node", "node")]),
+            {"/a.so"},
+        )
+        its_own = race.malloc_in_use([start, binding("/a.so", "node"), binding("node", "node")])
+        self.assertEqual(its_own, {os.path.realpath("node")}, "of a program with a malloc of its own")
+
     def test_means_are_geometric_and_say_what_they_leave_out(self):
         self.assertEqual(race.mean_cell([(1, 1), (4, 16)], 2), "2.00 [4.00]")
         self.assertEqual(race.mean_cell([(1, 1), None, (4, 16)], 3), "2.00 [4.00] 2/3")
